@@ -1,0 +1,50 @@
+//! How the program ends: exit codes as an interface, and errors as one readable block.
+
+use std::io::{ErrorKind, Write, stderr};
+use std::process::ExitCode;
+
+use crate::arguments::Arguments;
+
+/// How a command that did its work ended; failures travel as errors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Done, and what was found is fine.
+    Fine,
+    /// Done, and what was found is not fine.
+    NotFine,
+    /// This machine cannot do it (no GPU, say); nothing is wrong with the request.
+    CannotHere,
+}
+
+/// Runs the command and turns its result into an exit code.
+pub(crate) fn run(arguments: Arguments) -> ExitCode {
+    match arguments.command.run(&arguments.global) {
+        Ok(Outcome::Fine) => ExitCode::from(0),
+        Ok(Outcome::NotFine) => ExitCode::from(1),
+        Ok(Outcome::CannotHere) => ExitCode::from(3),
+        Err(error) if is_broken_pipe(&error) => ExitCode::from(0),
+        Err(error) => {
+            // Nothing can be done about a standard error that is closed.
+            let _ = write!(stderr(), "{}", describe(&error));
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// `warpsmith … | head` closes our standard output: that is the reader's right, not an error.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause
+            .downcast_ref::<std::io::Error>()
+            .is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
+    })
+}
+
+/// The error, its causes, one to a line.
+fn describe(error: &anyhow::Error) -> String {
+    let mut text = format!("error: {error}\n");
+    for cause in error.chain().skip(1) {
+        text.push_str(&format!("  caused by: {cause}\n"));
+    }
+    text
+}

@@ -1,0 +1,88 @@
+//! A GPU kernel as data: its name, its parameters, its PTX, and the promise that makes launching
+//! it safe.
+//!
+//! The promise is made once, where the kernel is written: every buffer parameter is a pointer
+//! followed by its length in elements (`unsigned long long`), and every access through it is
+//! guarded by that length. The launcher passes buffers in that form and checks each argument
+//! against `parameters`, so a launch needs no `unsafe` of its own.
+
+/// What a buffer holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)] // The names are Rust's own.
+pub enum Element {
+    U8,
+    I8,
+    U16,
+    I16,
+    U32,
+    I32,
+    U64,
+    I64,
+    F32,
+    F64,
+}
+
+/// One parameter of a kernel as the caller sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Parameter {
+    /// A buffer that the kernel only reads: `const T*, unsigned long long`.
+    In(Element),
+    /// A buffer that the kernel may write: `T*, unsigned long long`.
+    Out(Element),
+    /// A scalar by value.
+    Value(Element),
+}
+
+/// A kernel that can be loaded on any GPU from Volta on.
+#[derive(Clone, Copy, Debug)]
+pub struct KernelImage {
+    module: &'static str,
+    entry: &'static str,
+    parameters: &'static [Parameter],
+    ptx: &'static str,
+}
+
+impl KernelImage {
+    /// Describes the function `entry` in `ptx`.
+    ///
+    /// `module` names the source file as `owner/stem` (for example `probes/saxpy`); prebuilt
+    /// machine code is looked up under that name.
+    ///
+    /// # Safety
+    /// `entry` in `ptx` takes exactly `parameters` in this order, with each buffer as a pointer
+    /// followed by its length in elements, and keeps every access to a buffer below that length,
+    /// for every grid and block shape.
+    pub const unsafe fn trusted(
+        module: &'static str,
+        entry: &'static str,
+        parameters: &'static [Parameter],
+        ptx: &'static str,
+    ) -> Self {
+        Self {
+            module,
+            entry,
+            parameters,
+            ptx,
+        }
+    }
+
+    /// `owner/stem` of the source file.
+    pub const fn module(&self) -> &'static str {
+        self.module
+    }
+
+    /// The function's name in the PTX.
+    pub const fn entry(&self) -> &'static str {
+        self.entry
+    }
+
+    /// The parameters, each buffer counted once.
+    pub const fn parameters(&self) -> &'static [Parameter] {
+        self.parameters
+    }
+
+    /// The portable form, from which a driver makes machine code.
+    pub const fn ptx(&self) -> &'static str {
+        self.ptx
+    }
+}

@@ -1,0 +1,18 @@
+//! The vocabulary that every Warpsmith crate shares: kernel images, tolerances and agreement,
+//! findings, rules, the report envelope, and quantities with units.
+//!
+//! Nothing here knows about GPUs, files or clocks: values in, values out.
+
+mod finding;
+mod kernel_image;
+mod quantity;
+mod report;
+mod rule;
+mod tolerance;
+
+pub use finding::{CodeDoc, Evidence, Finding, Severity, Span};
+pub use kernel_image::{Element, KernelImage, Parameter};
+pub use quantity::{Bytes, BytesPerSecond, Flops, Hertz, Seconds};
+pub use report::{MachineIdentity, REPORT_SCHEMA, Report};
+pub use rule::{Rule, RuleResult, Verdict, run_rules};
+pub use tolerance::{Agreement, Disagreement, Real, Tolerance};
