@@ -205,6 +205,11 @@ fn detail(log: &str) -> String {
     }
 }
 
+/// What the system's loader said, without the name of the function that said it.
+pub(crate) fn loader_words(error: &libloading::Error) -> String {
+    std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

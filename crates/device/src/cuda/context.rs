@@ -186,6 +186,18 @@ impl CudaDevice {
         Kernel::load(&self.context, image)
     }
 
+    /// Every kernel that this process has loaded here.
+    pub fn loaded_kernels(&self) -> Vec<Arc<Kernel>> {
+        let kernels = self
+            .context
+            .kernels
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let mut loaded: Vec<_> = kernels.values().cloned().collect();
+        loaded.sort_by(|a, b| (a.module(), a.entry()).cmp(&(b.module(), b.entry())));
+        loaded
+    }
+
     /// Free and total memory as the driver sees it, all processes included.
     pub fn memory(&self) -> Result<MemoryInfo, DeviceError> {
         self.context.memory()

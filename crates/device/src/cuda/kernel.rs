@@ -8,6 +8,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use warpsmith_core::{KernelImage, Parameter, Seconds};
 
 use super::context::Context;
@@ -18,7 +19,7 @@ use crate::error::DeviceError;
 /// A kernel that is loaded on one GPU.
 pub struct Kernel {
     function: FunctionHandle,
-    module: ModuleHandle,
+    loaded: ModuleHandle,
     image: KernelImage,
     loaded_from: LoadedFrom,
     load_time: Seconds,
@@ -70,7 +71,7 @@ impl Drop for Kernel {
     fn drop(&mut self) {
         if self.context.bind().is_ok() {
             // SAFETY: the handle is ours and this is its last use.
-            unsafe { (self.context.driver.module_unload)(self.module) };
+            unsafe { (self.context.driver.module_unload)(self.loaded) };
         }
     }
 }
@@ -124,7 +125,7 @@ impl Kernel {
         };
         let kernel = Self {
             function,
-            module,
+            loaded: module,
             image: image.clone(),
             loaded_from,
             load_time: Seconds(start.elapsed().as_secs_f64()),
@@ -143,6 +144,17 @@ impl Kernel {
     /// The driver's handle, for measuring what this layer costs. It lives as long as the kernel.
     pub fn handle(&self) -> FunctionHandle {
         self.function
+    }
+
+    /// `owner/stem` of its image.
+    pub fn module(&self) -> &str {
+        self.image.module()
+    }
+
+    /// SHA-256 of the PTX, as `kernels.lock` has it.
+    pub fn ptx_sha256(&self) -> String {
+        let hash = Sha256::digest(self.image.ptx().as_bytes());
+        hash.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// The function's name in its image.

@@ -161,7 +161,7 @@ impl Driver {
         // SAFETY: loading the system's CUDA driver runs its initialisers, as every CUDA program
         // does; nothing of ours depends on their order.
         let library = unsafe { Library::new(LIBRARY) }
-            .map_err(|error| LoadFailure::Missing(error.to_string()))?;
+            .map_err(|error| LoadFailure::Missing(crate::error::loader_words(&error)))?;
         let mut driver = Self::bind(library).map_err(|error| {
             LoadFailure::Broken(
                 "driver too old".into(),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use libloading::Library;
 
 use super::search;
-use crate::error::DeviceError;
+use crate::error::{DeviceError, loader_words};
 
 pub(super) type Program = *mut c_void;
 type Status = c_int;
@@ -91,9 +91,14 @@ impl Nvrtc {
             seen: format!("`{}`: {seen}", path.display()),
         };
         // SAFETY: loading NVRTC runs its initialisers, which touch nothing of ours.
-        let library = unsafe { Library::new(path) }.map_err(|error| problem(error.to_string()))?;
-        let mut nvrtc = Self::bind(library, path.to_owned())
-            .map_err(|error| problem(format!("is not NVRTC 12 or newer: {error}")))?;
+        let library =
+            unsafe { Library::new(path) }.map_err(|error| problem(loader_words(&error)))?;
+        let mut nvrtc = Self::bind(library, path.to_owned()).map_err(|error| {
+            problem(format!(
+                "is not NVRTC 12 or newer: {}",
+                loader_words(&error)
+            ))
+        })?;
         let (mut major, mut minor) = (0, 0);
         // SAFETY: both pointers are to live integers.
         let status = unsafe { (nvrtc.get_version)(&raw mut major, &raw mut minor) };
