@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Result, bail};
 use clap::Args;
 use serde::Serialize;
-use warpsmith_core::{Finding, Severity};
+use warpsmith_core::{Finding, Seconds, Severity};
 use warpsmith_device::{Device, DeviceChoice};
 use warpsmith_measure::random::Random;
 use warpsmith_measure::{Parameters, Parity, Workload, check_parity};
