@@ -7,6 +7,7 @@ mod catalogue;
 mod commands;
 mod exit;
 mod output;
+mod report;
 mod table;
 
 /// Machine code that this build carries; empty unless `cargo xtask kernels --cubins` ran before it.

@@ -6,17 +6,22 @@ use clap::Subcommand;
 use crate::arguments::Global;
 use crate::exit::Outcome;
 
-mod bench;
-mod devices;
+pub(crate) mod bench;
+mod compile;
+mod compile_cuda;
+pub(crate) mod devices;
 mod explain;
+mod report;
 mod verify;
 
 /// The verbs.
 #[derive(Subcommand)]
 pub(crate) enum Command {
     Bench(bench::Bench),
+    Compile(compile::Compile),
     Devices(devices::Devices),
     Explain(explain::Explain),
+    Report(report::Report),
     Verify(verify::Verify),
 }
 
@@ -25,8 +30,10 @@ impl Command {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         match self {
             Self::Bench(command) => command.run(global),
+            Self::Compile(command) => command.run(global),
             Self::Devices(command) => command.run(global),
             Self::Explain(command) => command.run(global),
+            Self::Report(command) => command.run(global),
             Self::Verify(command) => command.run(global),
         }
     }

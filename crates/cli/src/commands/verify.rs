@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Result, bail};
 use clap::Args;
 use serde::Serialize;
-use warpsmith_core::{Finding, Seconds, Severity};
+use warpsmith_core::{CodeDoc, Finding, Seconds, Severity};
 use warpsmith_device::{Device, DeviceChoice};
 use warpsmith_measure::random::Random;
 use warpsmith_measure::{Parameters, Parity, Workload, check_parity};
@@ -15,6 +15,17 @@ use crate::catalogue;
 use crate::exit::Outcome;
 use crate::output;
 use crate::table::Table;
+
+/// Findings about parity.
+pub(crate) const CODES: &[CodeDoc] = &[CodeDoc {
+    code: "M001",
+    title: "the GPU does not compute what the CPU says",
+    explanation: "On the same random inputs, with the output poisoned before the run, GPU and CPU \
+                  are further apart than the workload's tolerance. The CPU form is the \
+                  specification. No time of this workload means anything until they agree.",
+    fix: "Run it again with the printed seed under `compute-sanitizer`. A difference that moves \
+          between runs is a race; one that stays is arithmetic or indexing.",
+}];
 
 /// Check workloads on the GPU against the CPU, on fresh random inputs with poisoned outputs.
 ///
@@ -265,8 +276,11 @@ fn describe(body: &Body) -> String {
     }
     for kernel in &body.verified_kernels {
         text.push_str(&format!(
-            "kernel {} from {}\n",
-            kernel.module, kernel.loaded_from
+            "kernel {}:{} loaded from {} in {}\n",
+            kernel.module,
+            kernel.entry,
+            kernel.loaded_from,
+            Seconds(kernel.load_seconds)
         ));
     }
     text
