@@ -3,6 +3,8 @@
 //! `cargo bench -p warpsmith-probes --bench device_layer` on a machine with a GPU; the program that
 //! it builds also runs on its own. Without a GPU it says so and measures nothing.
 
+#![allow(clippy::print_stdout)] // Printing figures is what it is for.
+
 use std::hint::black_box;
 use std::time::Instant;
 
