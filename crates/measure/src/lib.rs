@@ -4,5 +4,8 @@
 //! Knows no particular workload. Figures are always derived from raw samples that are kept with
 //! the conditions under which they were taken.
 
+pub mod comparison;
+pub mod cpu;
+pub mod measurement;
 pub mod random;
 pub mod statistics;
