@@ -6,6 +6,7 @@
 
 pub mod comparison;
 pub mod cpu;
+pub mod leak;
 pub mod measurement;
 pub mod random;
 pub mod statistics;
