@@ -5,8 +5,8 @@
 //! and Yabu's test for a trend (2009): then the slope rests on the differences, and a wandering
 //! floor is not mistaken for a growing one. Correlation left in the residuals widens the interval.
 //!
-//! A warm-up bends the marks. Bend is not correlation: where a decaying term (logarithmic, or
-//! exponential of some length) is significant it joins the model, and the slope is what remains in
+//! A warm-up bends the marks. Bend is not correlation: where a decaying term (logarithmic,
+//! algebraic or exponential) is significant it joins the model, and the slope is what remains in
 //! the long run. Level shifts join as steps.
 
 use crate::statistics::correlation::integrated_time;
@@ -60,8 +60,10 @@ const BEND: f64 = 2.5;
 const DECAYS: [f64; 14] = [
     0.02, 0.027, 0.036, 0.048, 0.064, 0.085, 0.11, 0.15, 0.2, 0.27, 0.36, 0.48, 0.64, 0.85,
 ];
-/// Beginnings of logarithmic warm-ups that are tried, in marks before the first step.
-const BEGINNINGS: [f64; 4] = [0.25, 0.75, 2.0, 6.0];
+/// Beginnings of logarithmic and algebraic warm-ups that are tried, in marks before the first step.
+const BEGINNINGS: [f64; 5] = [0.25, 0.75, 2.0, 4.0, 8.0];
+/// Powers of the time with which algebraic warm-ups fade; a cache that fills does so with 1.
+const POWERS: [f64; 3] = [0.5, 1.0, 2.0];
 
 /// The share of a warm-up's movement that may be mistaken for growth.
 const MISFIT: f64 = 0.01;
@@ -77,7 +79,14 @@ pub fn fit(marks: &[f64], age: f64, shifts: &[usize]) -> Option<Fit> {
     }
     let straight = gls(marks, &columns)?;
     // Each is written so that a warm-up has a positive coefficient.
-    let logarithm = |before: &f64| (0..n).map(|i| (age + i as f64 + before).ln()).collect();
+    let time = |before: f64| (0..n).map(move |i| age + i as f64 + before);
+    let logarithm = |before: &f64| time(*before).map(f64::ln).collect();
+    let algebraic = POWERS.iter().flat_map(|power| {
+        let fading = move |t: f64| -t.powf(-power);
+        BEGINNINGS
+            .iter()
+            .map(move |before| time(*before).map(fading).collect())
+    });
     let exponential = |share: &f64| {
         let decay = share * (n as f64 + age);
         (0..n).map(|i| -(-(i as f64) / decay).exp()).collect()
@@ -85,6 +94,7 @@ pub fn fit(marks: &[f64], age: f64, shifts: &[usize]) -> Option<Fit> {
     let mut bends: Vec<(Fitted, Vec<f64>)> = BEGINNINGS
         .iter()
         .map(logarithm)
+        .chain(algebraic)
         .chain(DECAYS.iter().map(exponential))
         .filter_map(|bend: Vec<f64>| {
             let mut with_bend = columns.clone();

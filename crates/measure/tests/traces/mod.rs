@@ -170,3 +170,125 @@ pub(crate) const DEVELOPMENT: &[Family] = &[
         },
     },
 ];
+
+/// Shapes that were written after the detector was frozen: what it is judged on.
+pub(crate) const HOLD_OUT: &[Family] = &[
+    Family {
+        name: "birth and death of objects",
+        make: |n, random| {
+            // Arrivals at random, each living 200 steps on average: occupancy around 100 objects.
+            let mut alive = 100.0f64;
+            (0..n)
+                .map(|_| {
+                    let born = f64::from(u8::from(random.unit() < 0.5));
+                    let died = f64::from(u8::from(random.unit() < alive / 200.0));
+                    alive = (alive + born - died).max(0.0);
+                    alive * 0.065 * MB
+                })
+                .collect()
+        },
+    },
+    Family {
+        name: "cache that fills",
+        make: |n, random| {
+            let half = between(0.01, 0.08, random) * n as f64;
+            let mut trace = noise(n, 0.1 * MB, random);
+            for (i, bytes) in trace.iter_mut().enumerate() {
+                *bytes += 60.0 * MB * i as f64 / (i as f64 + half);
+            }
+            trace
+        },
+    },
+    Family {
+        name: "two batch sizes in turn",
+        make: |n, random| {
+            let mut trace = noise(n, 0.05 * MB, random);
+            let mut large = random.unit() < 0.5;
+            for bytes in &mut trace {
+                if random.unit() < 1.0 / 300.0 {
+                    large = !large;
+                }
+                *bytes += if large { 15.0 * MB } else { 0.0 };
+            }
+            trace
+        },
+    },
+    Family {
+        name: "collector with uneven cycles",
+        make: |n, random| {
+            let mut trace = Vec::with_capacity(n);
+            while trace.len() < n {
+                let top = between(4.0, 12.0, random) * MB;
+                let floor = between(0.0, 1.0, random) * MB;
+                let length = 40 + random.below(160);
+                trace.extend((0..length).map(|i| floor + top * i as f64 / length as f64));
+            }
+            trace.truncate(n);
+            trace
+        },
+    },
+    Family {
+        name: "check-point that frees",
+        make: |n, random| {
+            let phase = random.below(1000);
+            let mut trace = noise(n, 0.05 * MB, random);
+            for (i, bytes) in trace.iter_mut().enumerate() {
+                *bytes -= if (i + phase) % 1000 < 10 {
+                    40.0 * MB
+                } else {
+                    0.0
+                };
+            }
+            trace
+        },
+    },
+    Family {
+        name: "heavy-tailed spikes",
+        make: |n, random| {
+            (0..n)
+                .map(|_| 0.2 * MB * ((1.0 - random.unit()).powf(-0.7) - 1.0))
+                .collect()
+        },
+    },
+    Family {
+        name: "slow wave",
+        make: |n, random| {
+            let phase = random.unit();
+            let mut trace = autoregressive(n, 0.8, 0.3 * MB, random);
+            for (i, bytes) in trace.iter_mut().enumerate() {
+                let turn = 4.0 * i as f64 / n as f64 + phase;
+                *bytes += 6.0 * MB * (std::f64::consts::TAU * turn).sin();
+            }
+            trace
+        },
+    },
+    Family {
+        name: "one large release",
+        make: |n, random| {
+            let at = (between(0.2, 0.9, random) * n as f64) as usize;
+            let mut trace = autoregressive(n, 0.5, 0.2 * MB, random);
+            trace[at..].iter_mut().for_each(|bytes| *bytes -= 60.0 * MB);
+            trace
+        },
+    },
+    Family {
+        name: "staircase that settles",
+        make: |n, random| {
+            let mut trace = noise(n, 0.05 * MB, random);
+            let mut at = between(0.01, 0.03, random) * n as f64;
+            let mut height = 10.0 * MB;
+            while (at as usize) < n {
+                trace[at as usize..]
+                    .iter_mut()
+                    .for_each(|bytes| *bytes += height);
+                height *= 0.6;
+                at *= between(1.3, 1.8, random);
+            }
+            trace
+        },
+    },
+    Family {
+        name: "long memory, 3 MB",
+        make: |n, random| autoregressive(n, 0.999, 3.0 * MB, random),
+    },
+];
