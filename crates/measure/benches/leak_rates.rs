@@ -19,7 +19,11 @@ fn main() {
             "{:28} {:>13} {:>13} {:>13} {:>9} {:>14}",
             "family", "no leak", "1 KB/step", "10 KB/step", "coverage", "median error"
         );
-        for family in traces::DEVELOPMENT.iter().chain(traces::HOLD_OUT) {
+        for family in traces::DEVELOPMENT
+            .iter()
+            .chain(traces::HOLD_OUT)
+            .chain(traces::SECOND_HOLD_OUT)
+        {
             let mut line = format!("{:28}", family.name);
             let mut held = 0;
             let mut errors = Vec::new();

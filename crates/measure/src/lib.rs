@@ -9,4 +9,5 @@ pub mod cpu;
 pub mod leak;
 pub mod measurement;
 pub mod random;
+pub mod scaling;
 pub mod statistics;

@@ -292,3 +292,70 @@ pub(crate) const HOLD_OUT: &[Family] = &[
         make: |n, random| autoregressive(n, 0.999, 3.0 * MB, random),
     },
 ];
+
+/// Shapes that were written after the first hold-out had led to a change.
+pub(crate) const SECOND_HOLD_OUT: &[Family] = &[
+    Family {
+        name: "ramp, then level",
+        make: |n, random| {
+            let end = between(0.05, 0.3, random) * n as f64;
+            let mut trace = noise(n, 0.1 * MB, random);
+            for (i, bytes) in trace.iter_mut().enumerate() {
+                *bytes += 50.0 * MB * (i as f64 / end).min(1.0);
+            }
+            trace
+        },
+    },
+    Family {
+        name: "sigmoid load",
+        make: |n, random| {
+            let middle = between(0.1, 0.3, random) * n as f64;
+            let width = 0.03 * n as f64;
+            let mut trace = noise(n, 0.1 * MB, random);
+            for (i, bytes) in trace.iter_mut().enumerate() {
+                *bytes += 40.0 * MB / (1.0 + (-(i as f64 - middle) / width).exp());
+            }
+            trace
+        },
+    },
+    Family {
+        name: "saw-tooth of growing length",
+        make: |n, random| {
+            let mut trace = Vec::with_capacity(n);
+            let mut length = 20.0 + random.below(20) as f64;
+            while trace.len() < n {
+                trace.extend((0..length as usize).map(|i| 6.0 * MB * i as f64 / length));
+                length *= 1.03;
+            }
+            trace.truncate(n);
+            trace
+        },
+    },
+    Family {
+        name: "warm-up, cycles and lazy allocations",
+        make: |n, random| {
+            let decay = between(0.01, 0.06, random) * n as f64;
+            let period = 30 + random.below(100);
+            let mut trace = noise(n, 0.1 * MB, random);
+            for (i, bytes) in trace.iter_mut().enumerate() {
+                *bytes += 25.0 * MB * (1.0 - (-(i as f64) / decay).exp());
+                *bytes += 5.0 * MB * (i % period) as f64 / period as f64;
+            }
+            for _ in 0..3 {
+                let at = random.below(n);
+                let height = between(2.0, 15.0, random) * MB;
+                trace[at..].iter_mut().for_each(|bytes| *bytes += height);
+            }
+            trace
+        },
+    },
+    Family {
+        name: "pool of power-of-two blocks",
+        make: |n, random| {
+            let load = autoregressive(n, 0.995, 1.0, random);
+            load.iter()
+                .map(|x| MB * (5.0 + 1.2 * x).round().exp2() / 8.0)
+                .collect()
+        },
+    },
+];
