@@ -8,6 +8,17 @@ pub mod comparison;
 pub mod cpu;
 pub mod leak;
 pub mod measurement;
+mod output;
+mod parameters;
+mod parity;
 pub mod random;
 pub mod scaling;
 pub mod statistics;
+mod timing;
+mod workload;
+
+pub use output::Output;
+pub use parameters::{BadParameter, ParameterKind, ParameterSpec, ParameterValue, Parameters};
+pub use parity::{Parity, check_parity};
+pub use timing::{RunTimes, time_runs};
+pub use workload::{ArguedTolerance, Cost, Prepared, Technique, Workload, WorkloadError};
