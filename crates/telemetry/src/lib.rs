@@ -5,6 +5,7 @@
 //! board, the exporter, the screen and the statistics are fed by them without knowing which of the
 //! two they came from.
 
+pub mod baseline;
 mod clock;
 mod event;
 mod host;
