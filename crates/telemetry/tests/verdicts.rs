@@ -71,7 +71,7 @@ fn judge(path: &Path) -> Result<(), Failed> {
         return Err(format!(
             "{}\nsaid     {said:?}\nexpected {expected:?}\n{}",
             case.about,
-            baseline_text(&report)
+            baseline_text(&report.body)
         )
         .into());
     }

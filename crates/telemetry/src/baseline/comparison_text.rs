@@ -2,23 +2,20 @@
 
 use std::fmt::Write;
 
-use warpsmith_core::Report;
-
 use super::comparison::{Comparison, Difference, MetricComparison};
-use super::text::{findings_text, label};
+use super::text::label;
 
-/// The report as text.
-pub fn comparison_text(report: &Report<Comparison>) -> String {
-    let mut out = format!("{}\n", report.body.verdict);
-    for (index, metrics) in &report.body.gpus {
+/// The body as text; the findings are for whoever prints reports.
+pub fn comparison_text(body: &Comparison) -> String {
+    let mut out = format!("{}\n", body.verdict);
+    for (index, metrics) in &body.gpus {
         let _ = writeln!(out, "\nGPU {index}");
         table(&mut out, metrics);
     }
-    if !report.body.host.is_empty() {
+    if !body.host.is_empty() {
         let _ = writeln!(out, "\nhost");
-        table(&mut out, &report.body.host);
+        table(&mut out, &body.host);
     }
-    findings_text(&mut out, &report.findings);
     out
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use warpsmith_core::{Bytes, Finding, Report};
+use warpsmith_core::Bytes;
 
 use super::document::{BaselineBody, GpuBaseline, Metric};
 use super::statistics::Estimate;
@@ -26,9 +26,8 @@ pub(super) fn label(name: &str) -> (&str, usize) {
     }
 }
 
-/// The report as text.
-pub fn baseline_text(report: &Report<BaselineBody>) -> String {
-    let body = &report.body;
+/// The body as text; the findings are for whoever prints reports.
+pub fn baseline_text(body: &BaselineBody) -> String {
     let mut out = String::new();
     let _ = writeln!(
         out,
@@ -40,13 +39,8 @@ pub fn baseline_text(report: &Report<BaselineBody>) -> String {
     for gpu in &body.gpus {
         gpu_text(&mut out, gpu);
     }
-    let _ = writeln!(
-        out,
-        "\nhost  {}, {} cores",
-        report.machine.cpu, report.machine.cores
-    );
+    out.push_str("\nhost\n");
     table(&mut out, body.host.metrics.iter());
-    findings_text(&mut out, &report.findings);
     out
 }
 
@@ -159,14 +153,5 @@ fn table<'metric>(
             interval(summary.p95),
             summary.n
         );
-    }
-}
-
-/// The findings, the worst first.
-pub(super) fn findings_text(out: &mut String, findings: &[Finding]) {
-    let mut sorted: Vec<&Finding> = findings.iter().collect();
-    sorted.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-    for finding in sorted {
-        let _ = write!(out, "\n{finding}\n");
     }
 }
