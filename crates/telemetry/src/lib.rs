@@ -6,17 +6,22 @@
 //! two they came from.
 
 pub mod baseline;
+mod board;
 mod clock;
 mod event;
+pub mod exporter;
 mod host;
 mod machine;
 pub mod nvml;
+mod player;
 mod probe;
 mod process_identity;
 pub mod recording;
 mod sampler;
 mod schedule;
+pub mod screen;
 
+pub use board::{Board, GpuBoard, HistoryPoint, LiveBoard};
 pub use clock::{Clock, Micros};
 pub use event::{
     Energy, Event, GpuIdentity, Happening, HostState, Inventory, MigInstance, Presence,
@@ -24,5 +29,6 @@ pub use event::{
 };
 pub use host::machine_identity;
 pub use machine::{Machine, OpenError, Settings};
+pub use player::Player;
 pub use sampler::{Sampler, SteppedSampler};
 pub use schedule::{Schedule, Tier};

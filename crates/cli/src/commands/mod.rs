@@ -12,8 +12,13 @@ mod compare;
 mod compare_baselines;
 mod devices;
 mod explain;
+mod export;
+mod health;
+mod record;
+mod replay;
 mod sampling;
 mod verify;
+mod watch;
 
 /// The verbs.
 #[derive(Subcommand)]
@@ -23,7 +28,12 @@ pub(crate) enum Command {
     Compare(compare::Compare),
     Devices(devices::Devices),
     Explain(explain::Explain),
+    Export(export::Export),
+    Health(health::Health),
+    Record(record::Record),
+    Replay(replay::Replay),
     Verify(verify::Verify),
+    Watch(watch::Watch),
 }
 
 impl Command {
@@ -35,7 +45,12 @@ impl Command {
             Self::Compare(command) => command.run(global),
             Self::Devices(command) => command.run(global),
             Self::Explain(command) => command.run(global),
+            Self::Export(command) => command.run(global),
+            Self::Health(command) => command.run(global),
+            Self::Record(command) => command.run(global),
+            Self::Replay(command) => command.run(global),
             Self::Verify(command) => command.run(global),
+            Self::Watch(command) => command.run(global),
         }
     }
 }

@@ -90,7 +90,9 @@ pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
     let attempt = || -> Result<()> {
         // As open as the user's mask allows, not private like other temporary files.
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o666);
-        let mut file = tempfile::Builder::new().permissions(mode).tempfile_in(folder)?;
+        let mut file = tempfile::Builder::new()
+            .permissions(mode)
+            .tempfile_in(folder)?;
         serde_json::to_writer(&mut file, value)?;
         file.as_file().sync_all()?;
         file.persist(path)?;

@@ -31,12 +31,12 @@ pub enum LibraryError {
         cause: String,
     },
     /// The library is there and does not start.
-    #[error("NVML in `{path}` does not start: {source}")]
+    #[error("NVML in `{path}` does not start: {cause}")]
     NotStarted {
         /// What was loaded.
         path: String,
         /// What it said.
-        source: NvmlError,
+        cause: String,
     },
 }
 
@@ -70,7 +70,7 @@ impl Library {
             }),
             Err(source) => Err(LibraryError::NotStarted {
                 path: shown,
-                source,
+                cause: source.to_string(),
             }),
         }
     }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
     /// The file system refused.
-    #[error("cannot {doing} `{path}`: {source}")]
+    #[error("cannot {doing} `{path}`")]
     File {
         /// What was attempted.
         doing: &'static str,
