@@ -38,9 +38,14 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
 /// `warpsmith … | head` closes our standard output: that is the reader's right, not an error.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
-        cause
+        let file = cause
             .downcast_ref::<std::io::Error>()
-            .is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
+            .map(std::io::Error::kind);
+        // serde_json leaves the I/O error out of its chain.
+        let json = cause
+            .downcast_ref::<serde_json::Error>()
+            .and_then(serde_json::Error::io_error_kind);
+        file.or(json) == Some(ErrorKind::BrokenPipe)
     })
 }
 

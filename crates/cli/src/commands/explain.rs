@@ -14,6 +14,8 @@ use crate::exit::Outcome;
 const TABLES: &[&[CodeDoc]] = &[
     super::devices::CODES,
     super::verify::CODES,
+    warpsmith_telemetry::baseline::CODES,
+    warpsmith_telemetry::baseline::COMPARISON_CODES,
 ];
 
 /// Explain a finding's code: what it means, how it is established, what mends it.
