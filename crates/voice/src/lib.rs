@@ -1,0 +1,28 @@
+//! Audio analysis: every operation once for the CPU, which is the specification, and once for the
+//! GPU.
+//!
+//! Plans own tables and scratch memory, callers own results: plan once, process often. A frame's
+//! bits depend on its samples alone, never on block size, chunking, batch or thread.
+
+mod error;
+mod feature;
+mod fourier;
+mod frame_spectrum;
+mod framing;
+mod lanes;
+mod mel;
+mod mel_bank;
+mod preset;
+mod spectrum;
+mod tile;
+mod window;
+
+pub use error::{Result, VoiceError};
+pub use feature::{CepstrumSettings, Compression, FeatureSettings, Layout, Lifter};
+pub use frame_spectrum::{Conditioning, SpectrumSettings};
+pub use framing::{Framing, Padding};
+pub use mel::MelFeature;
+pub use mel_bank::{MelBank, MelFilter, MelNorm, MelScale, MelSettings, MelSlope};
+pub use preset::{Preset, Sizes, Stage};
+pub use spectrum::{Density, Stft};
+pub use window::{Symmetry, Window};
