@@ -7,7 +7,10 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use warpsmith_voice::{Density, MelFeature, Preset, Sizes, Stage, Stft};
+use warpsmith_voice::{
+    Density, Framing, Istft, Levels, MelFeature, Padding, PitchRange, Preset, Pyin, PyinSettings,
+    Sizes, SpectralShape, Stage, Stft, Yin,
+};
 
 /// A voiced sound with vibrato, pauses and noise, the same on every machine.
 fn voice(sample_rate: u32, seconds: f64) -> Vec<f32> {

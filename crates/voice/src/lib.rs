@@ -4,25 +4,35 @@
 //! Plans own tables and scratch memory, callers own results: plan once, process often. A frame's
 //! bits depend on its samples alone, never on block size, chunking, batch or thread.
 
+mod delta;
 mod error;
 mod feature;
 mod fourier;
 mod frame_spectrum;
 mod framing;
 mod lanes;
+mod level;
 mod mel;
 mod mel_bank;
+mod overlap_add;
+mod pitch;
 mod preset;
 mod spectrum;
+mod statistics;
 mod tile;
 mod window;
 
+pub use delta::{Derivative, delta};
 pub use error::{Result, VoiceError};
 pub use feature::{CepstrumSettings, Compression, FeatureSettings, Layout, Lifter};
 pub use frame_spectrum::{Conditioning, SpectrumSettings};
 pub use framing::{Framing, Padding};
+pub use level::Levels;
 pub use mel::MelFeature;
 pub use mel_bank::{MelBank, MelFilter, MelNorm, MelScale, MelSettings, MelSlope};
+pub use overlap_add::Istft;
+pub use pitch::{PitchRange, Pyin, PyinSettings, PyinTrack, Yin};
 pub use preset::{Preset, Sizes, Stage};
 pub use spectrum::{Density, Stft};
+pub use statistics::{SpectralShape, SpectralStatistics};
 pub use window::{Symmetry, Window};

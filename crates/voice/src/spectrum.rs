@@ -101,15 +101,16 @@ impl<V: Lanes> Engine<V> {
         while first < frames {
             let here = V::WIDTH.min(frames - first);
             for (bin, [re, im]) in self.spectrum.block(signal, first).iter().enumerate() {
-                let power = im.mul_add(*im, re.mul(*re));
-                let row = &mut out[bin * frames + first..][..here];
-                if !magnitude && here == V::WIDTH {
-                    power.store(row);
-                    continue;
+                let mut value = im.mul_add(*im, re.mul(*re));
+                if magnitude {
+                    value = value.sqrt();
                 }
-                power.store(&mut lanes);
-                for (slot, power) in row.iter_mut().zip(&lanes) {
-                    *slot = if magnitude { power.sqrt() } else { *power };
+                let row = &mut out[bin * frames + first..][..here];
+                if here == V::WIDTH {
+                    value.store(row);
+                } else {
+                    value.store(&mut lanes);
+                    row.copy_from_slice(&lanes[..here]);
                 }
             }
             first += V::WIDTH;

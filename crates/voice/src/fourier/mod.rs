@@ -4,5 +4,5 @@ mod butterfly;
 mod plan;
 mod real;
 
-pub(crate) use plan::{Plan, smooth_length_at_least};
+pub(crate) use plan::smooth_length_at_least;
 pub(crate) use real::RealBlock;

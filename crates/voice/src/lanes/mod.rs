@@ -13,7 +13,9 @@ mod portable;
 mod x86;
 
 pub(crate) use logarithm::ln;
-pub(crate) use portable::{Eight, EightFused, One, OneFused};
+#[cfg(target_arch = "aarch64")]
+pub(crate) use portable::EightFused;
+pub(crate) use portable::{Eight, One, OneFused};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use x86::{Avx2, Avx512};
 
@@ -32,12 +34,19 @@ pub(crate) trait Lanes: Copy + Send + Sync + 'static {
     fn sub(self, other: Self) -> Self;
     fn mul(self, other: Self) -> Self;
     fn div(self, other: Self) -> Self;
+    fn sqrt(self) -> Self;
     /// `self · factor + addend`, rounded once where the machine can.
     fn mul_add(self, factor: Self, addend: Self) -> Self;
     /// `addend − self · factor`, rounded once where the machine can.
     fn neg_mul_add(self, factor: Self, addend: Self) -> Self;
     /// The larger; `other` where `self` is NaN, which is what the x86 instruction does.
     fn max(self, other: Self) -> Self;
+    /// The smaller; `other` where `self` is NaN.
+    fn min(self, other: Self) -> Self;
+    /// One bit to a lane, set where `self < other`.
+    fn less(self, other: Self) -> u32;
+    /// One bit to a lane, set where `self ≤ other`.
+    fn less_or_equal(self, other: Self) -> u32;
     /// Splits positive normal numbers into `mantissa · 2^exponent` with the mantissa in
     /// `[√½, √2)`.
     fn split_exponent(self) -> (Self, Self);
@@ -95,7 +104,7 @@ impl Level {
 /// for one lane: the same bits at the latency of one frame.
 macro_rules! engine_for_this_machine {
     ($blocks:expr, $engine:ident :: $new:ident ( $($argument:expr),* )) => {{
-        use $crate::lanes::{Blocks, Level};
+        use $crate::lanes::Level;
         match (Level::detect(), $blocks) {
             #[cfg(target_arch = "x86_64")]
             (Level::Avx512, Blocks::Wide) => Box::new($engine::<$crate::lanes::Avx512>::$new($($argument),*)) as Box<_>,

@@ -35,6 +35,11 @@ fn larger(a: f32, b: f32) -> f32 {
     if a > b { a } else { b }
 }
 
+#[inline(always)]
+fn smaller(a: f32, b: f32) -> f32 {
+    if a < b { a } else { b }
+}
+
 /// See [`Lanes::split_exponent`].
 #[inline(always)]
 fn split(value: f32) -> (f32, f32) {
@@ -95,6 +100,14 @@ impl<const N: usize, const FUSED: bool> Lanes for Array<N, FUSED> {
         elementwise!(a, other => a / other)
     }
     #[inline(always)]
+    fn sqrt(self) -> Self {
+        let mut out = self.0;
+        for slot in &mut out {
+            *slot = slot.sqrt();
+        }
+        Self(out)
+    }
+    #[inline(always)]
     fn mul_add(self, factor: Self, addend: Self) -> Self {
         let mut out = self.0;
         for (lane, slot) in out.iter_mut().enumerate() {
@@ -114,6 +127,27 @@ impl<const N: usize, const FUSED: bool> Lanes for Array<N, FUSED> {
     fn max(self, other: Self) -> Self {
         let a = self;
         elementwise!(a, other => larger(a, other))
+    }
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        let a = self;
+        elementwise!(a, other => smaller(a, other))
+    }
+    #[inline(always)]
+    fn less(self, other: Self) -> u32 {
+        let mut mask = 0;
+        for lane in 0..N {
+            mask |= u32::from(self.0[lane] < other.0[lane]) << lane;
+        }
+        mask
+    }
+    #[inline(always)]
+    fn less_or_equal(self, other: Self) -> u32 {
+        let mut mask = 0;
+        for lane in 0..N {
+            mask |= u32::from(self.0[lane] <= other.0[lane]) << lane;
+        }
+        mask
     }
     #[inline(always)]
     fn split_exponent(self) -> (Self, Self) {
@@ -161,6 +195,10 @@ impl<const FUSED: bool> Lanes for Scalar<FUSED> {
         Self(self.0 / other.0)
     }
     #[inline(always)]
+    fn sqrt(self) -> Self {
+        Self(self.0.sqrt())
+    }
+    #[inline(always)]
     fn mul_add(self, factor: Self, addend: Self) -> Self {
         Self(fused::<FUSED>(self.0, factor.0, addend.0))
     }
@@ -171,6 +209,18 @@ impl<const FUSED: bool> Lanes for Scalar<FUSED> {
     #[inline(always)]
     fn max(self, other: Self) -> Self {
         Self(larger(self.0, other.0))
+    }
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        Self(smaller(self.0, other.0))
+    }
+    #[inline(always)]
+    fn less(self, other: Self) -> u32 {
+        u32::from(self.0 < other.0)
+    }
+    #[inline(always)]
+    fn less_or_equal(self, other: Self) -> u32 {
+        u32::from(self.0 <= other.0)
     }
     #[inline(always)]
     fn split_exponent(self) -> (Self, Self) {

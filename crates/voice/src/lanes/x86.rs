@@ -35,8 +35,9 @@ pub(super) fn with_fma(task: impl Task) {
 macro_rules! lanes_in_registers {
     (
         $type:ident, $width:literal, $vectorize:ident, splat $splat:ident, load $load:ident,
-        store $store:ident, add $add:ident, sub $sub:ident, mul $mul:ident, div $div:ident,
-        fmadd $fmadd:ident, fnmadd $fnmadd:ident, max $max:ident, split $split:ident
+        store $store:ident, add $add:ident, sub $sub:ident, mul $mul:ident, div $div:ident, sqrt $sqrt:ident,
+        fmadd $fmadd:ident, fnmadd $fnmadd:ident, max $max:ident, min $min:ident, less $less:ident,
+        less_or_equal $less_or_equal:ident, split $split:ident
     ) => {
         impl Lanes for $type {
             const WIDTH: usize = $width;
@@ -79,6 +80,11 @@ macro_rules! lanes_in_registers {
                 Self(unsafe { $div(self.0, other.0) })
             }
             #[inline(always)]
+            fn sqrt(self) -> Self {
+                // SAFETY: the type exists only where its instructions do.
+                Self(unsafe { $sqrt(self.0) })
+            }
+            #[inline(always)]
             fn mul_add(self, factor: Self, addend: Self) -> Self {
                 // SAFETY: the type exists only where its instructions do.
                 Self(unsafe { $fmadd(self.0, factor.0, addend.0) })
@@ -92,6 +98,21 @@ macro_rules! lanes_in_registers {
             fn max(self, other: Self) -> Self {
                 // SAFETY: the type exists only where its instructions do.
                 Self(unsafe { $max(self.0, other.0) })
+            }
+            #[inline(always)]
+            fn min(self, other: Self) -> Self {
+                // SAFETY: the type exists only where its instructions do.
+                Self(unsafe { $min(self.0, other.0) })
+            }
+            #[inline(always)]
+            fn less(self, other: Self) -> u32 {
+                // SAFETY: the type exists only where its instructions do.
+                unsafe { $less(self.0, other.0) }
+            }
+            #[inline(always)]
+            fn less_or_equal(self, other: Self) -> u32 {
+                // SAFETY: the type exists only where its instructions do.
+                unsafe { $less_or_equal(self.0, other.0) }
             }
             #[inline(always)]
             fn split_exponent(self) -> (Self, Self) {
@@ -137,13 +158,39 @@ fn split_avx512(value: __m512) -> (__m512, __m512) {
     (_mm512_castsi512_ps(mantissa), exponent)
 }
 
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn less_avx2(a: __m256, b: __m256) -> u32 {
+    _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_LT_OQ>(a, b)) as u32
+}
+
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn less_or_equal_avx2(a: __m256, b: __m256) -> u32 {
+    _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_LE_OQ>(a, b)) as u32
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx2,fma")]
+fn less_avx512(a: __m512, b: __m512) -> u32 {
+    u32::from(_mm512_cmp_ps_mask::<_CMP_LT_OQ>(a, b))
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx2,fma")]
+fn less_or_equal_avx512(a: __m512, b: __m512) -> u32 {
+    u32::from(_mm512_cmp_ps_mask::<_CMP_LE_OQ>(a, b))
+}
+
 lanes_in_registers!(
     Avx2, 8, in_avx2, splat _mm256_set1_ps, load _mm256_loadu_ps, store _mm256_storeu_ps,
-    add _mm256_add_ps, sub _mm256_sub_ps, mul _mm256_mul_ps, div _mm256_div_ps,
-    fmadd _mm256_fmadd_ps, fnmadd _mm256_fnmadd_ps, max _mm256_max_ps, split split_avx2
+    add _mm256_add_ps, sub _mm256_sub_ps, mul _mm256_mul_ps, div _mm256_div_ps, sqrt _mm256_sqrt_ps,
+    fmadd _mm256_fmadd_ps, fnmadd _mm256_fnmadd_ps, max _mm256_max_ps, min _mm256_min_ps, less less_avx2,
+    less_or_equal less_or_equal_avx2, split split_avx2
 );
 lanes_in_registers!(
     Avx512, 16, in_avx512, splat _mm512_set1_ps, load _mm512_loadu_ps, store _mm512_storeu_ps,
-    add _mm512_add_ps, sub _mm512_sub_ps, mul _mm512_mul_ps, div _mm512_div_ps,
-    fmadd _mm512_fmadd_ps, fnmadd _mm512_fnmadd_ps, max _mm512_max_ps, split split_avx512
+    add _mm512_add_ps, sub _mm512_sub_ps, mul _mm512_mul_ps, div _mm512_div_ps, sqrt _mm512_sqrt_ps,
+    fmadd _mm512_fmadd_ps, fnmadd _mm512_fnmadd_ps, max _mm512_max_ps, min _mm512_min_ps, less less_avx512,
+    less_or_equal less_or_equal_avx512, split split_avx512
 );
