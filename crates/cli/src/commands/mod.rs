@@ -6,19 +6,28 @@ use clap::Subcommand;
 use crate::arguments::Global;
 use crate::exit::Outcome;
 
+mod bench;
+mod devices;
 mod explain;
+mod verify;
 
 /// The verbs.
 #[derive(Subcommand)]
 pub(crate) enum Command {
+    Bench(bench::Bench),
+    Devices(devices::Devices),
     Explain(explain::Explain),
+    Verify(verify::Verify),
 }
 
 impl Command {
     /// Does what the verb says.
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         match self {
+            Self::Bench(command) => command.run(global),
+            Self::Devices(command) => command.run(global),
             Self::Explain(command) => command.run(global),
+            Self::Verify(command) => command.run(global),
         }
     }
 }
