@@ -4,6 +4,7 @@
 //! Plans own tables and scratch memory, callers own results: plan once, process often. A frame's
 //! bits depend on its samples alone, never on block size, chunking, batch or thread.
 
+mod audio_file;
 mod delta;
 mod error;
 mod feature;
@@ -20,8 +21,10 @@ mod preset;
 mod spectrum;
 mod statistics;
 mod tile;
+mod vad;
 mod window;
 
+pub use audio_file::{Audio, ChannelChoice, check_finite};
 pub use delta::{Derivative, delta};
 pub use error::{Result, VoiceError};
 pub use feature::{CepstrumSettings, Compression, FeatureSettings, Layout, Lifter};
@@ -35,4 +38,5 @@ pub use pitch::{PitchRange, Pyin, PyinSettings, PyinTrack, Yin};
 pub use preset::{Preset, Sizes, Stage};
 pub use spectrum::{Density, Stft};
 pub use statistics::{SpectralShape, SpectralStatistics};
+pub use vad::{Bridging, EnergyVad, Segment, StatisticalSettings, StatisticalVad, segments};
 pub use window::{Symmetry, Window};
