@@ -10,6 +10,7 @@ mod bench;
 mod devices;
 mod explain;
 mod verify;
+mod voice;
 
 /// The verbs.
 #[derive(Subcommand)]
@@ -18,6 +19,7 @@ pub(crate) enum Command {
     Devices(devices::Devices),
     Explain(explain::Explain),
     Verify(verify::Verify),
+    Voice(voice::Voice),
 }
 
 impl Command {
@@ -28,6 +30,7 @@ impl Command {
             Self::Devices(command) => command.run(global),
             Self::Explain(command) => command.run(global),
             Self::Verify(command) => command.run(global),
+            Self::Voice(command) => command.run(global),
         }
     }
 }
