@@ -124,13 +124,15 @@ fn describe(rows: &[Row]) -> String {
     format!("{table}\nmedians of single runs on {device}; wall includes the wait\n")
 }
 
-fn sorted(samples: &[f64]) -> Vec<f64> {
+/// The samples in rising order.
+pub(crate) fn sorted(samples: &[f64]) -> Vec<f64> {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
     sorted
 }
 
-fn quantile(sorted: &[f64], q: f64) -> f64 {
+/// The sample at quantile `q`; `sorted` is not empty.
+pub(crate) fn quantile(sorted: &[f64], q: f64) -> f64 {
     let position = q * (sorted.len() - 1) as f64;
     sorted[position.round() as usize]
 }

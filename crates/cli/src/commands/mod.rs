@@ -6,9 +6,12 @@ use clap::Subcommand;
 use crate::arguments::Global;
 use crate::exit::Outcome;
 
-mod bench;
-mod devices;
+pub(crate) mod bench;
+mod compile;
+mod compile_cuda;
+pub(crate) mod devices;
 mod explain;
+mod report;
 mod verify;
 mod voice;
 
@@ -16,8 +19,10 @@ mod voice;
 #[derive(Subcommand)]
 pub(crate) enum Command {
     Bench(bench::Bench),
+    Compile(compile::Compile),
     Devices(devices::Devices),
     Explain(explain::Explain),
+    Report(report::Report),
     Verify(verify::Verify),
     Voice(voice::Voice),
 }
@@ -27,8 +32,10 @@ impl Command {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         match self {
             Self::Bench(command) => command.run(global),
+            Self::Compile(command) => command.run(global),
             Self::Devices(command) => command.run(global),
             Self::Explain(command) => command.run(global),
+            Self::Report(command) => command.run(global),
             Self::Verify(command) => command.run(global),
             Self::Voice(command) => command.run(global),
         }
