@@ -21,6 +21,7 @@ mod replay;
 mod report;
 mod sampling;
 mod verify;
+mod voice;
 mod watch;
 
 /// The verbs.
@@ -38,6 +39,7 @@ pub(crate) enum Command {
     Replay(replay::Replay),
     Report(report::Report),
     Verify(verify::Verify),
+    Voice(voice::Voice),
     Watch(watch::Watch),
 }
 
@@ -57,6 +59,7 @@ impl Command {
             Self::Replay(command) => command.run(global),
             Self::Report(command) => command.run(global),
             Self::Verify(command) => command.run(global),
+            Self::Voice(command) => command.run(global),
             Self::Watch(command) => command.run(global),
         }
     }
