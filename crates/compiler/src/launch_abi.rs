@@ -1,0 +1,1 @@
+//! The launch ABI (placeholder until the next commit).
