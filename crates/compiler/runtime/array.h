@@ -43,13 +43,17 @@ template <class T> struct array_t {
     // Gradients of an array are in memory, not in the variable that describes it.
     WP_INLINE array_t& operator+=(const array_t&) { return *this; }
 };
-template <class T> WP_INLINE int64 byte_offset(const array_t<T>& a, int64 i) { return i * a.strides[0]; }
-template <class T> WP_INLINE int64 byte_offset(const array_t<T>& a, int64 i, int64 j) { return i * a.strides[0] + j * a.strides[1]; }
+// A negative index counts from the end.
+template <class T> WP_INLINE int64 axis_offset(const array_t<T>& a, int axis, int64 i) {
+    return (i < 0 ? i + a.shape.dims[axis] : i) * a.strides[axis];
+}
+template <class T> WP_INLINE int64 byte_offset(const array_t<T>& a, int64 i) { return axis_offset(a, 0, i); }
+template <class T> WP_INLINE int64 byte_offset(const array_t<T>& a, int64 i, int64 j) { return axis_offset(a, 0, i) + axis_offset(a, 1, j); }
 template <class T> WP_INLINE int64 byte_offset(const array_t<T>& a, int64 i, int64 j, int64 k) {
-    return i * a.strides[0] + j * a.strides[1] + k * a.strides[2];
+    return axis_offset(a, 0, i) + axis_offset(a, 1, j) + axis_offset(a, 2, k);
 }
 template <class T> WP_INLINE int64 byte_offset(const array_t<T>& a, int64 i, int64 j, int64 k, int64 l) {
-    return i * a.strides[0] + j * a.strides[1] + k * a.strides[2] + l * a.strides[3];
+    return axis_offset(a, 0, i) + axis_offset(a, 1, j) + axis_offset(a, 2, k) + axis_offset(a, 3, l);
 }
 template <class T> WP_INLINE T* offset_by(T* p, int64 bytes) { return reinterpret_cast<T*>(reinterpret_cast<char*>(p) + bytes); }
 }
@@ -211,7 +215,8 @@ WP_INLINE int slice_length(const slice_t& s, int n, int& first) {
 namespace wp {
 // One index of a view: an integer drops the dimension, a slice keeps it.
 template <class T> WP_INLINE void view_index(const array_t<T>& a, array_t<T>&, int64& offset, int& from, int&, int64 i) {
-    offset += i * a.strides[from++];
+    offset += axis_offset(a, from, i);
+    ++from;
 }
 }
 //@ view_index | slice_t

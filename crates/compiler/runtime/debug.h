@@ -9,26 +9,21 @@ WP_INLINE void print_scalar(int64 x) { printf("%lld", x); }
 WP_INLINE void print_scalar(uint64 x) { printf("%llu", x); }
 WP_INLINE void print_scalar(bool x) { printf(x ? "True" : "False"); }
 WP_INLINE void print_scalar(const char* x) { printf("%s", x); }
+template <class T> WP_INLINE auto print_scalar(const T& x) -> decltype(x.bits, void()) { print_scalar(float(x)); }
 template <class T> WP_INLINE auto print_parts(const T& x, int) -> decltype(T::components, void()) {
     for (int i = 0; i < T::components; ++i) {
-        print_parts(x[i], 0);
+        print_scalar(x[i]);
         printf(" ");
     }
 }
-template <class T> WP_INLINE auto print_parts(const T& x, int) -> decltype(print_scalar(x), void()) { print_scalar(x); }
-template <class T> WP_INLINE auto print_parts(const T& x, int) -> decltype(x.bits, void()) { print_scalar(float(x)); }
 template <class T> WP_INLINE void print_parts(const T&, long) { printf("<value>"); }
 }
 //@ print
 namespace wp {
 template <class T> WP_INLINE void print(const T& x) {
-    if constexpr (__is_class(T)) {
-        print_parts(x, 0);
-        printf("\n");
-    } else {
-        print_scalar(x);
-        printf("\n");
-    }
+    if constexpr (__is_class(T) && !is_real<T>::value) print_parts(x, 0);
+    else print_scalar(x);
+    printf("\n");
 }
 }
 //@ adj_print

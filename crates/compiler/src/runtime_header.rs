@@ -73,13 +73,24 @@ pub fn prologue(text: &str) -> String {
         }
     }
     let mut prologue = String::with_capacity(length);
-    for (piece, _) in catalogue.pieces.iter().zip(&chosen).filter(|(_, chosen)| **chosen) {
+    for (piece, _) in catalogue
+        .pieces
+        .iter()
+        .zip(&chosen)
+        .filter(|(_, chosen)| **chosen)
+    {
         prologue.push_str(&piece.body);
     }
     prologue
 }
 
-fn choose(index: usize, piece: &Piece, chosen: &mut [bool], waiting: &mut Vec<usize>, length: &mut usize) {
+fn choose(
+    index: usize,
+    piece: &Piece,
+    chosen: &mut [bool],
+    waiting: &mut Vec<usize>,
+    length: &mut usize,
+) {
     chosen[index] = true;
     waiting.extend(&piece.needs);
     *length += piece.body.len();
@@ -105,17 +116,28 @@ static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(Catalogue::read);
 
 impl Catalogue {
     fn read() -> Self {
-        let mut catalogue = Catalogue { names: HashMap::new(), users: Vec::new(), pieces: Vec::new() };
+        let mut catalogue = Catalogue {
+            names: HashMap::new(),
+            users: Vec::new(),
+            pieces: Vec::new(),
+        };
         let mut ignored = Vec::new();
         for line in FILES.iter().flat_map(|file| file.lines()) {
             if let Some(marker) = line.strip_prefix(MARKER) {
                 let (rest, ignoring) = marker.split_once('!').unwrap_or((marker, ""));
                 let (names, conditions) = rest.split_once('|').unwrap_or((rest, ""));
                 let index = catalogue.pieces.len();
-                let provides = catalogue.intern_all(if names.trim() == "*" { "" } else { names }, index);
+                let provides =
+                    catalogue.intern_all(if names.trim() == "*" { "" } else { names }, index);
                 let conditions = catalogue.intern_all(conditions, index);
                 let always = provides.is_empty();
-                catalogue.pieces.push(Piece { always, provides, conditions, needs: Vec::new(), body: String::new() });
+                catalogue.pieces.push(Piece {
+                    always,
+                    provides,
+                    conditions,
+                    needs: Vec::new(),
+                    body: String::new(),
+                });
                 ignored.push(ignoring);
             } else if let Some(piece) = catalogue.pieces.last_mut()
                 && !line.trim_start().starts_with("//")
