@@ -39,7 +39,7 @@ template <class T> struct array_t {
             stride *= sizes[d];
         }
     }
-    explicit WP_INLINE operator bool() const { return data != nullptr; }
+    WP_INLINE operator bool() const { return data != nullptr; }
     // Gradients of an array are in memory, not in the variable that describes it.
     WP_INLINE array_t& operator+=(const array_t&) { return *this; }
 };
@@ -190,27 +190,6 @@ WP_INLINE void adj_array_atomic_sub_slot(const A& a, const A& adj_a, T& adj_x, F
     if (auto* g = grad_address(a, adj_a, i...)) adj_x -= slot(*g);
 }
 }
-//@ slice_t
-namespace wp {
-// Bounds as in Python; one that was left out is the largest or smallest int.
-struct slice_t {
-    int start, stop, step;
-    slice_t() = default;
-    WP_INLINE slice_t(int first, int end, int stride) : start(first), stop(end), step(stride) {}
-};
-WP_INLINE int slice_bound(int bound, int n, int step) {
-    const int lowest = step < 0 ? -1 : 0, highest = step < 0 ? n - 1 : n;
-    if (bound < 0) bound = bound < -n ? lowest : bound + n;
-    return bound < lowest ? lowest : bound > highest ? highest : bound;
-}
-WP_INLINE int slice_length(const slice_t& s, int n, int& first) {
-    first = slice_bound(s.start, n, s.step);
-    const int end = slice_bound(s.stop, n, s.step);
-    const int span = s.step < 0 ? first - end : end - first;
-    const int stride = s.step < 0 ? -s.step : s.step;
-    return span > 0 ? (span + stride - 1) / stride : 0;
-}
-}
 //@ view_index
 namespace wp {
 // One index of a view: an integer drops the dimension, a slice keeps it.
@@ -256,7 +235,9 @@ template <class T> WP_INLINE int len(const array_t<T>& a) { return a.shape.dims[
 }
 //@ lower_bound
 namespace wp {
+// The first element not below x, or the last element of the range.
 template <class T> WP_INLINE int lower_bound(const array_t<T>& a, int first, int end, const T& x) {
+    --end;
     while (first < end) {
         const int middle = first + (end - first) / 2;
         if (*address(a, middle) < x) first = middle + 1;

@@ -1,5 +1,5 @@
-// Ranges, tuples, strings and slices of small values: what statements need besides arithmetic.
-//@ range_t
+// Ranges, tuples and strings: what statements need besides arithmetic.
+//@ range_t iter_cmp iter_next
 namespace wp {
 struct range_t {
     int next, end, step;
@@ -58,64 +58,3 @@ template <int I, class T, class... Rest> WP_INLINE const auto& extract(const tup
 namespace wp {
 template <class... A> WP_INLINE void adj_extract(const tuple_t<A...>&, const tuple_t<A...>&, ...) {}
 }
-//@ WP_SLICED
-// A slice of the components of a vector, quaternion or transform, of a length known at compile time.
-#define WP_SLICED(HEAD, TYPE)                                                                                                        \
-    namespace wp {                                                                                                                   \
-    template <int L, HEAD> WP_INLINE vec_t<L, T> extract(const TYPE& a, const slice_t& s) {                                          \
-        vec_t<L, T> r;                                                                                                               \
-        int first;                                                                                                                   \
-        slice_length(s, TYPE::components, first);                                                                                    \
-        for (int i = 0; i < L; ++i) r.c[i] = a[first + i * s.step];                                                                  \
-        return r;                                                                                                                    \
-    }                                                                                                                                \
-    template <HEAD, int L>                                                                                                           \
-    WP_INLINE void adj_extract(const TYPE&, const slice_t& s, TYPE& adj_a, const slice_t&, const vec_t<L, T>& adj_ret) {             \
-        int first;                                                                                                                   \
-        slice_length(s, TYPE::components, first);                                                                                    \
-        for (int i = 0; i < L; ++i) adj_a[first + i * s.step] += adj_ret.c[i];                                                       \
-    }                                                                                                                                \
-    template <int L, HEAD> WP_INLINE void assign_inplace(TYPE& a, const slice_t& s, const vec_t<L, T>& x) {                          \
-        int first;                                                                                                                   \
-        slice_length(s, TYPE::components, first);                                                                                    \
-        for (int i = 0; i < L; ++i) a[first + i * s.step] = x.c[i];                                                                  \
-    }                                                                                                                                \
-    template <HEAD, int L>                                                                                                           \
-    WP_INLINE void adj_assign_inplace(const TYPE&, const slice_t& s, const vec_t<L, T>&, TYPE& adj_a, const slice_t&, vec_t<L, T>& adj_x) { \
-        int first;                                                                                                                   \
-        slice_length(s, TYPE::components, first);                                                                                    \
-        for (int i = 0; i < L; ++i) {                                                                                                \
-            adj_x.c[i] += adj_a[first + i * s.step];                                                                                 \
-            adj_a[first + i * s.step] = T(0);                                                                                        \
-        }                                                                                                                            \
-    }                                                                                                                                \
-    template <int L, HEAD> WP_INLINE void add_inplace(TYPE& a, const slice_t& s, const vec_t<L, T>& x) {                             \
-        int first;                                                                                                                   \
-        slice_length(s, TYPE::components, first);                                                                                    \
-        for (int i = 0; i < L; ++i) a[first + i * s.step] += x.c[i];                                                                 \
-    }                                                                                                                                \
-    template <HEAD, int L>                                                                                                           \
-    WP_INLINE void adj_add_inplace(const TYPE&, const slice_t& s, const vec_t<L, T>&, TYPE& adj_a, const slice_t&, vec_t<L, T>& adj_x) { \
-        int first;                                                                                                                   \
-        slice_length(s, TYPE::components, first);                                                                                    \
-        for (int i = 0; i < L; ++i) adj_x.c[i] += adj_a[first + i * s.step];                                                         \
-    }                                                                                                                                \
-    template <int L, HEAD> WP_INLINE void sub_inplace(TYPE& a, const slice_t& s, const vec_t<L, T>& x) {                             \
-        int first;                                                                                                                   \
-        slice_length(s, TYPE::components, first);                                                                                    \
-        for (int i = 0; i < L; ++i) a[first + i * s.step] -= x.c[i];                                                                 \
-    }                                                                                                                                \
-    template <HEAD, int L>                                                                                                           \
-    WP_INLINE void adj_sub_inplace(const TYPE&, const slice_t& s, const vec_t<L, T>&, TYPE& adj_a, const slice_t&, vec_t<L, T>& adj_x) { \
-        int first;                                                                                                                   \
-        slice_length(s, TYPE::components, first);                                                                                    \
-        for (int i = 0; i < L; ++i) adj_x.c[i] -= adj_a[first + i * s.step];                                                         \
-    }                                                                                                                                \
-    }
-//@ extract adj_extract assign_inplace add_inplace sub_inplace | slice_t vec_t
-#define WP_COMMA ,
-WP_SLICED(int N WP_COMMA class T, vec_t<N WP_COMMA T>)
-//@ extract adj_extract assign_inplace add_inplace sub_inplace | slice_t transform_t
-WP_SLICED(class T, transform_t<T>)
-//@ extract adj_extract assign_inplace add_inplace sub_inplace | slice_t quat_t
-WP_SLICED(class T, quat_t<T>)

@@ -3,7 +3,8 @@
 namespace wp {
 template <int R, int C, class T> struct mat_t {
     using scalar_t = T;
-    enum { components = R * C };
+    using row_t = vec_t<C, T>;
+    enum { components = R * C, rows = R, columns = C };
     T c[R * C];
     mat_t() = default;
     explicit WP_INLINE mat_t(const T& fill) {
@@ -136,82 +137,6 @@ template <class T>
 WP_INLINE void adj_matrix_from_cols(const vec_t<4, T>& a, const vec_t<4, T>& b, const vec_t<4, T>& c, const vec_t<4, T>& d, vec_t<4, T>& adj_a,
                                     vec_t<4, T>& adj_b, vec_t<4, T>& adj_c, vec_t<4, T>& adj_d, const mat_t<4, 4, T>& adj_ret) {
     adj_matrix_from_cols<4, 4, T>({a, b, c, d}, {&adj_a, &adj_b, &adj_c, &adj_d}, adj_ret);
-}
-}
-//@ extract | mat_t
-namespace wp {
-template <int R, int C, class T> WP_INLINE T extract(const mat_t<R, C, T>& m, int i, int j) { return m.at(from_end(i, R), from_end(j, C)); }
-template <int R, int C, class T> WP_INLINE vec_t<C, T> extract(const mat_t<R, C, T>& m, int i) {
-    vec_t<C, T> row;
-    for (int j = 0; j < C; ++j) row.c[j] = m.at(from_end(i, R), j);
-    return row;
-}
-}
-//@ adj_extract | mat_t
-namespace wp {
-template <int R, int C, class T>
-WP_INLINE void adj_extract(const mat_t<R, C, T>&, int i, int j, mat_t<R, C, T>& adj_m, int, int, const T& adj_ret) {
-    adj_m.at(from_end(i, R), from_end(j, C)) += adj_ret;
-}
-template <int R, int C, class T> WP_INLINE void adj_extract(const mat_t<R, C, T>&, int i, mat_t<R, C, T>& adj_m, int, const vec_t<C, T>& adj_ret) {
-    for (int j = 0; j < C; ++j) adj_m.at(from_end(i, R), j) += adj_ret.c[j];
-}
-}
-//@ indexref | mat_t
-namespace wp {
-template <int R, int C, class T> WP_INLINE T* indexref(mat_t<R, C, T>* m, int i, int j) { return &m->element_ref(i, j); }
-template <int R, int C, class T> WP_INLINE vec_t<C, T>* indexref(mat_t<R, C, T>* m, int i) { return &m->row_ref(i); }
-}
-//@ assign_inplace | mat_t
-namespace wp {
-template <int R, int C, class T> WP_INLINE void assign_inplace(mat_t<R, C, T>& m, int i, int j, const T& x) { m.element_ref(i, j) = x; }
-template <int R, int C, class T> WP_INLINE void assign_inplace(mat_t<R, C, T>& m, int i, const vec_t<C, T>& x) { m.row_ref(i) = x; }
-}
-//@ adj_assign_inplace | mat_t
-namespace wp {
-template <int R, int C, class T>
-WP_INLINE void adj_assign_inplace(const mat_t<R, C, T>&, int i, int j, const T&, mat_t<R, C, T>& adj_m, int, int, T& adj_x) {
-    T& slot = adj_m.element_ref(i, j);
-    adj_x += slot;
-    slot = T(0);
-}
-template <int R, int C, class T>
-WP_INLINE void adj_assign_inplace(const mat_t<R, C, T>&, int i, const vec_t<C, T>&, mat_t<R, C, T>& adj_m, int, vec_t<C, T>& adj_x) {
-    vec_t<C, T>& slot = adj_m.row_ref(i);
-    adj_x += slot;
-    slot = vec_t<C, T>{};
-}
-}
-//@ add_inplace | mat_t
-namespace wp {
-template <int R, int C, class T> WP_INLINE void add_inplace(mat_t<R, C, T>& m, int i, int j, const T& x) { m.element_ref(i, j) += x; }
-template <int R, int C, class T> WP_INLINE void add_inplace(mat_t<R, C, T>& m, int i, const vec_t<C, T>& x) { m.row_ref(i) += x; }
-}
-//@ adj_add_inplace | mat_t
-namespace wp {
-template <int R, int C, class T>
-WP_INLINE void adj_add_inplace(const mat_t<R, C, T>&, int i, int j, const T&, mat_t<R, C, T>& adj_m, int, int, T& adj_x) {
-    adj_x += adj_m.element_ref(i, j);
-}
-template <int R, int C, class T>
-WP_INLINE void adj_add_inplace(const mat_t<R, C, T>&, int i, const vec_t<C, T>&, mat_t<R, C, T>& adj_m, int, vec_t<C, T>& adj_x) {
-    adj_x += adj_m.row_ref(i);
-}
-}
-//@ sub_inplace | mat_t
-namespace wp {
-template <int R, int C, class T> WP_INLINE void sub_inplace(mat_t<R, C, T>& m, int i, int j, const T& x) { m.element_ref(i, j) -= x; }
-template <int R, int C, class T> WP_INLINE void sub_inplace(mat_t<R, C, T>& m, int i, const vec_t<C, T>& x) { m.row_ref(i) -= x; }
-}
-//@ adj_sub_inplace | mat_t
-namespace wp {
-template <int R, int C, class T>
-WP_INLINE void adj_sub_inplace(const mat_t<R, C, T>&, int i, int j, const T&, mat_t<R, C, T>& adj_m, int, int, T& adj_x) {
-    adj_x -= adj_m.element_ref(i, j);
-}
-template <int R, int C, class T>
-WP_INLINE void adj_sub_inplace(const mat_t<R, C, T>&, int i, const vec_t<C, T>&, mat_t<R, C, T>& adj_m, int, vec_t<C, T>& adj_x) {
-    adj_x -= adj_m.row_ref(i);
 }
 }
 //@ mul | mat_t

@@ -38,32 +38,6 @@ template <class T, class U> WP_INLINE void adj_quat_t(const quat_t<U>&, quat_t<U
 namespace wp {
 template <class T> WP_INLINE quat_t<T> quat_identity() { return {T(0), T(0), T(0), T(1)}; }
 }
-//@ WP_INDEXED
-// Reading and changing one component of a quaternion or transform.
-#define WP_INDEXED(TYPE)                                                                                                                    \
-    namespace wp {                                                                                                                          \
-    template <class T> WP_INLINE T extract(const TYPE<T>& a, int i) { return a[from_end(i, TYPE<T>::components)]; }                         \
-    template <class T> WP_INLINE void adj_extract(const TYPE<T>&, int i, TYPE<T>& adj_a, int, const T& adj_ret) {                           \
-        adj_a.component_ref(i) += adj_ret;                                                                                                  \
-    }                                                                                                                                       \
-    template <class T> WP_INLINE void assign_inplace(TYPE<T>& a, int i, const T& x) { a.component_ref(i) = x; }                             \
-    template <class T> WP_INLINE void adj_assign_inplace(const TYPE<T>&, int i, const T&, TYPE<T>& adj_a, int, T& adj_x) {                  \
-        T& slot = adj_a.component_ref(i);                                                                                                   \
-        adj_x += slot;                                                                                                                      \
-        slot = T(0);                                                                                                                        \
-    }                                                                                                                                       \
-    template <class T> WP_INLINE void add_inplace(TYPE<T>& a, int i, const T& x) { a.component_ref(i) += x; }                               \
-    template <class T> WP_INLINE void adj_add_inplace(const TYPE<T>&, int i, const T&, TYPE<T>& adj_a, int, T& adj_x) {                     \
-        adj_x += adj_a.component_ref(i);                                                                                                    \
-    }                                                                                                                                       \
-    template <class T> WP_INLINE void sub_inplace(TYPE<T>& a, int i, const T& x) { a.component_ref(i) -= x; }                               \
-    template <class T> WP_INLINE void adj_sub_inplace(const TYPE<T>&, int i, const T&, TYPE<T>& adj_a, int, T& adj_x) {                     \
-        adj_x -= adj_a.component_ref(i);                                                                                                    \
-    }                                                                                                                                       \
-    template <class T> WP_INLINE T* indexref(TYPE<T>* a, int i) { return &a->component_ref(i); }                                            \
-    }
-//@ quat_t
-WP_INDEXED(quat_t)
 //@ mul | quat_t
 namespace wp {
 template <class T> WP_INLINE quat_t<T> mul(const quat_t<T>& a, const quat_t<T>& b) {
@@ -219,6 +193,24 @@ template <class T> WP_INLINE void adj_quat_from_matrix(const mat_t<3, 3, T>& m, 
         adj_m.at(k, j) += g.c[3] * s;
         adj_m.at(j, k) -= g.c[3] * s;
     }
+}
+}
+//@ quat_from_matrix
+namespace wp {
+template <class T> WP_INLINE quat_t<T> quat_from_matrix(const mat_t<4, 4, T>& m) {
+    const T* c = m.c;
+    return quat_from_matrix(mat_t<3, 3, T>(c[0], c[1], c[2], c[4], c[5], c[6], c[8], c[9], c[10]));
+}
+}
+//@ adj_quat_from_matrix
+namespace wp {
+template <class T> WP_INLINE void adj_quat_from_matrix(const mat_t<4, 4, T>& m, mat_t<4, 4, T>& adj_m, const quat_t<T>& adj_ret) {
+    const T* c = m.c;
+    const mat_t<3, 3, T> r(c[0], c[1], c[2], c[4], c[5], c[6], c[8], c[9], c[10]);
+    mat_t<3, 3, T> adj_r = {};
+    adj_quat_from_matrix(r, adj_r, adj_ret);
+    for (int i = 0; i < 3; ++i)
+        for (int j = 0; j < 3; ++j) adj_m.at(i, j) += adj_r.at(i, j);
 }
 }
 //@ quat_from_axis_angle

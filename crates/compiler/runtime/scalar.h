@@ -244,6 +244,18 @@ WP_INLINE void adj_where(const C& condition, const T&, const T&, C&, T& adj_a, T
     (bool(condition) ? adj_a : adj_b) += adj_ret;
 }
 }
+//@ select
+namespace wp {
+// The older spelling of `where`: the value for false comes first.
+template <class C, class T> WP_INLINE T select(const C& condition, const T& a, const T& b) { return bool(condition) ? b : a; }
+}
+//@ adj_select
+namespace wp {
+template <class C, class T>
+WP_INLINE void adj_select(const C& condition, const T&, const T&, C&, T& adj_a, T& adj_b, const T& adj_ret) {
+    (bool(condition) ? adj_b : adj_a) += adj_ret;
+}
+}
 //@ copy
 namespace wp {
 template <class T> WP_INLINE T copy(const T& x) { return x; }

@@ -16,7 +16,6 @@ template <class T> struct transform_t {
     WP_INLINE T& component_ref(int i) { return (*this)[from_end(i, 7)]; }
 };
 }
-WP_INDEXED(transform_t)
 //@ adj_transform_t
 namespace wp {
 template <class T> WP_INLINE void adj_transform_t(const T&, T& adj_fill, const transform_t<T>& adj_ret) {
@@ -63,7 +62,6 @@ template <class T> WP_INLINE void transform_set_translation(transform_t<T>& t, c
 namespace wp {
 template <class T> WP_INLINE void adj_transform_set_translation(const transform_t<T>&, const vec_t<3, T>&, transform_t<T>& adj_t, vec_t<3, T>& adj_p) {
     adj_p += adj_t.p;
-    adj_t.p = vec_t<3, T>{};
 }
 }
 //@ transform_set_rotation
@@ -74,8 +72,47 @@ template <class T> WP_INLINE void transform_set_rotation(transform_t<T>& t, cons
 namespace wp {
 template <class T> WP_INLINE void adj_transform_set_rotation(const transform_t<T>&, const quat_t<T>&, transform_t<T>& adj_t, quat_t<T>& adj_q) {
     adj_q += adj_t.q;
-    adj_t.q = quat_t<T>{};
 }
+}
+//@ transform_set_translation_copy
+namespace wp {
+template <class T> WP_INLINE transform_t<T> transform_set_translation_copy(const transform_t<T>& t, const vec_t<3, T>& p) { return {p, t.q}; }
+}
+//@ adj_transform_set_translation_copy
+namespace wp {
+template <class T>
+WP_INLINE void adj_transform_set_translation_copy(const transform_t<T>&, const vec_t<3, T>&, transform_t<T>& adj_t, vec_t<3, T>& adj_p, const transform_t<T>& adj_ret) {
+    adj_t.q += adj_ret.q;
+    adj_p += adj_ret.p;
+}
+}
+//@ transform_set_rotation_copy
+namespace wp {
+template <class T> WP_INLINE transform_t<T> transform_set_rotation_copy(const transform_t<T>& t, const quat_t<T>& q) { return {t.p, q}; }
+}
+//@ adj_transform_set_rotation_copy
+namespace wp {
+template <class T>
+WP_INLINE void adj_transform_set_rotation_copy(const transform_t<T>&, const quat_t<T>&, transform_t<T>& adj_t, quat_t<T>& adj_q, const transform_t<T>& adj_ret) {
+    adj_t.p += adj_ret.p;
+    adj_q += adj_ret.q;
+}
+}
+//@ transform_add_inplace
+namespace wp {
+template <class T> WP_INLINE void transform_add_inplace(transform_t<T>& t, const vec_t<3, T>& p) { t.p += p; }
+}
+//@ adj_transform_add_inplace
+namespace wp {
+template <class T> WP_INLINE void adj_transform_add_inplace(const transform_t<T>&, const vec_t<3, T>&, transform_t<T>& adj_t, vec_t<3, T>& adj_p) { adj_p += adj_t.p; }
+}
+//@ transform_sub_inplace
+namespace wp {
+template <class T> WP_INLINE void transform_sub_inplace(transform_t<T>& t, const vec_t<3, T>& p) { t.p -= p; }
+}
+//@ adj_transform_sub_inplace
+namespace wp {
+template <class T> WP_INLINE void adj_transform_sub_inplace(const transform_t<T>&, const vec_t<3, T>&, transform_t<T>& adj_t, vec_t<3, T>& adj_p) { adj_p -= adj_t.p; }
 }
 //@ transform_multiply
 namespace wp {

@@ -64,52 +64,6 @@ template <int N, class T, class U> WP_INLINE void adj_vec_t(const vec_t<N, U>&, 
     for (int i = 0; i < N; ++i) adj_other.c[i] += static_cast<U>(adj_ret.c[i]);
 }
 }
-//@ extract | vec_t
-namespace wp {
-template <int N, class T> WP_INLINE T extract(const vec_t<N, T>& a, int i) { return a.c[from_end(i, N)]; }
-}
-//@ adj_extract | vec_t
-namespace wp {
-template <int N, class T> WP_INLINE void adj_extract(const vec_t<N, T>&, int i, vec_t<N, T>& adj_a, int, const T& adj_ret) {
-    adj_a.c[from_end(i, N)] += adj_ret;
-}
-}
-//@ assign_inplace | vec_t
-namespace wp {
-template <int N, class T> WP_INLINE void assign_inplace(vec_t<N, T>& a, int i, const T& x) { a.c[from_end(i, N)] = x; }
-}
-//@ adj_assign_inplace | vec_t
-namespace wp {
-template <int N, class T> WP_INLINE void adj_assign_inplace(const vec_t<N, T>&, int i, const T&, vec_t<N, T>& adj_a, int, T& adj_x) {
-    T& slot = adj_a.c[from_end(i, N)];
-    adj_x += slot;
-    slot = T(0);
-}
-}
-//@ add_inplace | vec_t
-namespace wp {
-template <int N, class T> WP_INLINE void add_inplace(vec_t<N, T>& a, int i, const T& x) { a.c[from_end(i, N)] += x; }
-}
-//@ adj_add_inplace | vec_t
-namespace wp {
-template <int N, class T> WP_INLINE void adj_add_inplace(const vec_t<N, T>&, int i, const T&, vec_t<N, T>& adj_a, int, T& adj_x) {
-    adj_x += adj_a.c[from_end(i, N)];
-}
-}
-//@ sub_inplace | vec_t
-namespace wp {
-template <int N, class T> WP_INLINE void sub_inplace(vec_t<N, T>& a, int i, const T& x) { a.c[from_end(i, N)] -= x; }
-}
-//@ adj_sub_inplace | vec_t
-namespace wp {
-template <int N, class T> WP_INLINE void adj_sub_inplace(const vec_t<N, T>&, int i, const T&, vec_t<N, T>& adj_a, int, T& adj_x) {
-    adj_x -= adj_a.c[from_end(i, N)];
-}
-}
-//@ indexref | vec_t
-namespace wp {
-template <int N, class T> WP_INLINE T* indexref(vec_t<N, T>* a, int i) { return &a->component_ref(i); }
-}
 //@ dot
 namespace wp {
 template <class V> WP_INLINE typename V::scalar_t dot(const V& a, const V& b) { return inner(a, b); }

@@ -10,7 +10,7 @@
 //! - mentioning a name too many (in a string, say) costs a few lines, never correctness;
 //! - the prologue contains no standard header when compiled for a GPU.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 /// In the order in which a prologue has them: a template may only call what stands above it,
@@ -27,6 +27,7 @@ const FILES: &[&str] = &[
     include_str!("../runtime/quat.h"),
     include_str!("../runtime/transform.h"),
     include_str!("../runtime/spatial.h"),
+    include_str!("../runtime/access.h"),
     include_str!("../runtime/atomic.h"),
     include_str!("../runtime/array.h"),
     include_str!("../runtime/array_atomic.h"),
@@ -84,6 +85,26 @@ pub fn prologue(text: &str) -> String {
     prologue
 }
 
+/// The `wp::` names that a text calls and the header has not, in order of first mention.
+///
+/// A text with such a name does not compile: it is outside the subset that can be run.
+///
+/// ```
+/// let text = "var_2 = wp::mesh_query_ray(var_1);";
+/// assert_eq!(warpsmith_compiler::runtime_header::missing(text), ["mesh_query_ray"]);
+/// ```
+pub fn missing(text: &str) -> Vec<&str> {
+    let catalogue = &*CATALOGUE;
+    let mut missing = Vec::new();
+    for word in words(text).filter(|word| word.qualified) {
+        let known = catalogue.names.contains_key(word.text) || catalogue.basics.contains(word.text);
+        if !known && !missing.contains(&word.text) {
+            missing.push(word.text);
+        }
+    }
+    missing
+}
+
 fn choose(
     index: usize,
     piece: &Piece,
@@ -108,6 +129,8 @@ struct Piece {
 /// All pieces, and which of them each name can bring in.
 struct Catalogue {
     names: HashMap<&'static str, usize>,
+    /// What the pieces that belong always define, and the one name that only inactive code has.
+    basics: HashSet<String>,
     users: Vec<Vec<usize>>,
     pieces: Vec<Piece>,
 }
@@ -118,6 +141,7 @@ impl Catalogue {
     fn read() -> Self {
         let mut catalogue = Catalogue {
             names: HashMap::new(),
+            basics: HashSet::from(["shared_tile_storage".to_owned()]),
             users: Vec::new(),
             pieces: Vec::new(),
         };
@@ -150,6 +174,12 @@ impl Catalogue {
             let ignoring = catalogue.mentions(ignoring);
             let mut needs = catalogue.mentions(&catalogue.pieces[index].body);
             needs.retain(|name| !ignoring.contains(name));
+            let piece = &catalogue.pieces[index];
+            if piece.always {
+                catalogue
+                    .basics
+                    .extend(words(&piece.body).map(|word| word.text.to_owned()));
+            }
             needs.sort_unstable();
             needs.dedup();
             catalogue.pieces[index].needs = needs;
@@ -172,26 +202,40 @@ impl Catalogue {
             .collect()
     }
 
-    /// The known names that a text mentions, in order, with repetitions; comments do not count.
+    /// The known names that a text mentions, in order, with repetitions.
     ///
     /// `float` and `int` are names of ours only where qualified: `wp::float(x)` is a cast.
     fn mentions(&self, text: &str) -> Vec<usize> {
-        let mut found = Vec::new();
-        for line in text.lines() {
-            let code = line.split("//").next().unwrap_or_default();
-            let mut start = None;
-            for (position, byte) in code.bytes().chain(std::iter::once(b' ')).enumerate() {
-                if byte.is_ascii_alphanumeric() || byte == b'_' {
-                    start.get_or_insert(position);
-                } else if let Some(start) = start.take() {
-                    let word = &code[start..position];
-                    let is_type = matches!(word, "float" | "int") && !code[..start].ends_with("::");
-                    if let Some(&name) = self.names.get(word).filter(|_| !is_type) {
-                        found.push(name);
-                    }
-                }
-            }
-        }
-        found
+        words(text)
+            .filter(|word| word.qualified || !matches!(word.text, "float" | "int"))
+            .filter_map(|word| self.names.get(word.text).copied())
+            .collect()
     }
+}
+
+/// An identifier, and whether `::` stands before it.
+struct Word<'a> {
+    text: &'a str,
+    qualified: bool,
+}
+
+/// The identifiers of a text; comments have none.
+fn words(text: &str) -> impl Iterator<Item = Word<'_>> {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    text.lines().flat_map(move |line| {
+        let code = line.split("//").next().unwrap_or_default();
+        let mut position = 0;
+        std::iter::from_fn(move || {
+            let start = position + code.as_bytes()[position..].iter().position(is_part)?;
+            let length = code.as_bytes()[start..]
+                .iter()
+                .take_while(|byte| is_part(byte))
+                .count();
+            position = start + length;
+            Some(Word {
+                text: &code[start..position],
+                qualified: code[..start].ends_with("wp::"),
+            })
+        })
+    })
 }
