@@ -217,15 +217,16 @@ pub(crate) fn result_type(
             let ints = indices.iter().filter(|index| types.is_int(**index)).count() as u8;
             one(types.intern(Type::Array { element, rank: rank - ints }))
         }
-        Rule::ArrayStore | Rule::Atomic => {
+        Rule::ArrayStore | Rule::Atomic | Rule::AtomicCompare => {
             let Some((element, rank)) = types.array_parts(args[0]) else {
                 return fail("K016", "an array is expected");
             };
-            let indices = args.len() - 2;
+            let values = if rule == Rule::AtomicCompare { 2 } else { 1 };
+            let indices = args.len() - 1 - values;
             if indices != usize::from(rank) {
                 return fail("K011", format!("{indices} indices for an array of {rank} dimensions"));
             }
-            if !types.equal(element, args[args.len() - 1]) {
+            if args[args.len() - values..].iter().any(|value| !types.equal(element, *value)) {
                 return fail("K019", "the value must have the array's element type");
             }
             if rule == Rule::ArrayStore { Ok(Outcome::Void) } else { one(element) }

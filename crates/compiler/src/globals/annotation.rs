@@ -107,13 +107,23 @@ pub(crate) fn type_call(
     args: List,
     keywords: List,
 ) -> Option<TypeId> {
-    if args.len != 0 {
-        return None;
-    }
     let class = tables.names.get(class).to_owned();
     let mut dtype = None;
     let mut number = None;
     let mut shape = None;
+    let positional = tables.tree.exprs_in(args).to_vec();
+    match (class.as_str(), positional.as_slice()) {
+        (_, []) => {}
+        ("vector", [length, scalar]) => {
+            number = Some(dimension(scope, tables, *length)?);
+            dtype = Some(*scalar);
+        }
+        ("matrix", [size, scalar]) => {
+            shape = Some(*size);
+            dtype = Some(*scalar);
+        }
+        _ => return None,
+    }
     for keyword in tables.tree.keywords_in(keywords).to_vec() {
         match tables.names.get(keyword.name?) {
             "dtype" => dtype = Some(keyword.value),
@@ -134,7 +144,14 @@ pub(crate) fn type_call(
         let element = element_type(scope, tables, dtype?)?;
         return Some(tables.types.intern(Type::Array { element, rank }));
     }
-    let dtype = type_of(scope, tables, dtype?).ok()?;
+    let dtype = dtype?;
+    // Python's own `float` is spelled differently in these two.
+    if matches!(class.as_str(), "quaternion" | "transformation")
+        && matches!(evaluate(scope, tables, dtype), Global::PythonType(_))
+    {
+        return None;
+    }
+    let dtype = type_of(scope, tables, dtype).ok()?;
     let Type::Scalar(scalar) = tables.types.get(dtype) else { return None };
     let ty = match class.as_str() {
         "vector" if shape.is_none() => Type::Vector { length: number?, scalar },

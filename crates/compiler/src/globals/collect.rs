@@ -347,7 +347,21 @@ impl Scope {
         };
         let expression = convert(tables, &decorator.expression);
         let (callee, keywords) = match tables.tree.expr(expression).kind {
-            ExprKind::Call { func, args, keywords } if args.len == 0 => {
+            ExprKind::Call { func, args, keywords } => {
+                let Global::WarpCallable(role) = path(self, tables, func) else {
+                    self.set(key, Global::Opaque("a function with another decorator"));
+                    return Ok(());
+                };
+                if args.len != 0 {
+                    let range = decorator.range();
+                    let role = tables.names.get(role);
+                    return Err(Problem::at(
+                        "K021",
+                        range.start().to_u32(),
+                        range.end().to_u32(),
+                        format!("`@wp.{role}` with arguments is not supported"),
+                    ));
+                }
                 (func, tables.tree.keywords_in(keywords).to_vec())
             }
             _ => (expression, Vec::new()),

@@ -71,7 +71,10 @@ fn call(
     args: List,
     keywords: List,
 ) -> Global {
-    let callee = path(scope, tables, func);
+    let callee = match tables.tree.expr(func).kind {
+        ExprKind::Call { .. } => evaluate(scope, tables, func),
+        _ => path(scope, tables, func),
+    };
     let values: Vec<Global> = tables
         .tree
         .exprs_in(args)

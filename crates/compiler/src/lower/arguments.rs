@@ -1,7 +1,7 @@
 //! Static paths and the arguments of calls.
 
 use super::body::Body;
-use super::value::{Binding, Res, Value, fail};
+use super::value::{Res, Value, fail};
 use crate::builtin::BUILTINS;
 use crate::globals::{Global, attribute, dotted_path, fallback};
 use crate::ir::VarId;
@@ -80,6 +80,25 @@ impl Body<'_, '_> {
         match self.shared.types.get(ty) {
             Type::Array { element, .. } | Type::FixedArray { element, .. } => Some(element),
             _ => self.shared.types.scalar_of(ty).map(TypeId::scalar),
+        }
+    }
+
+    /// An attribute of a value that belongs to its type: `dtype`, `length`, `ndim`.
+    pub(super) fn type_number(&self, ty: TypeId, attr: Name) -> Option<Value> {
+        if let Some(ty) = self.type_attribute(ty, attr) {
+            return Some(Value::Type(ty));
+        }
+        match (self.shared.names.get(attr), self.shared.types.get(ty)) {
+            ("length", Type::Vector { length, .. }) => Some(Value::Int(i64::from(length))),
+            ("length", Type::Quat(_)) => Some(Value::Int(4)),
+            ("length", Type::Transform(_)) => Some(Value::Int(7)),
+            ("length", Type::Matrix { rows, cols, .. }) => {
+                Some(Value::Int(i64::from(rows) * i64::from(cols)))
+            }
+            ("ndim", Type::Array { rank, .. } | Type::FixedArray { rank, .. }) => {
+                Some(Value::Int(i64::from(rank)))
+            }
+            _ => None,
         }
     }
 
@@ -203,12 +222,4 @@ impl Body<'_, '_> {
         }
     }
 
-    /// What a binding is as a value.
-    pub(super) fn bound_value(binding: Binding) -> Value {
-        match binding {
-            Binding::Var(var) => Value::Var(var),
-            Binding::Function(set) => Value::Function(set),
-            Binding::Builtin(index) => Value::Builtin(index),
-        }
-    }
 }

@@ -23,6 +23,12 @@ impl Body<'_, '_> {
                     ),
                 };
             }
+            Value::Type(ty) => {
+                return match self.type_number(ty, attr) {
+                    Some(value) => Ok(value),
+                    None => fail("K012", "a type has no such attribute here"),
+                };
+            }
             other => return self.single(other).map(Value::Var),
         };
         match self.constant(var) {
@@ -33,16 +39,16 @@ impl Body<'_, '_> {
         let value_ty = self.value_ty(var);
         match self.shared.types.get(value_ty) {
             Type::Vector { .. } | Type::Quat(_) => {
-                if let Some(ty) = self.type_attribute(value_ty, attr) {
-                    return Ok(Value::Type(ty));
+                if let Some(value) = self.type_number(value_ty, attr) {
+                    return Ok(value);
                 }
                 let index = self.component_index(value_ty, attr)?;
                 let extract = self.shared.operators.extract;
                 self.index_call(extract, var, &[index]).map(Value::Var)
             }
             Type::Transform(_) => {
-                if let Some(ty) = self.type_attribute(value_ty, attr) {
-                    return Ok(Value::Type(ty));
+                if let Some(value) = self.type_number(value_ty, attr) {
+                    return Ok(value);
                 }
                 let name = match self.shared.names.get(attr) {
                     "p" => "transform_get_translation",
@@ -87,8 +93,8 @@ impl Body<'_, '_> {
             _ => None,
         };
         let Some(ty) = ty else {
-            if let Some(ty) = self.type_attribute(value_ty, attr) {
-                return Ok(Value::Type(ty));
+            if let Some(value) = self.type_number(value_ty, attr) {
+                return Ok(value);
             }
             let text = self.shared.names.get(attr);
             return fail("K012", format!("{} has no `{text}`", self.describe(aggregate)));

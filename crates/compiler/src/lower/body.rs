@@ -213,6 +213,7 @@ impl<'a, 's> Body<'a, 's> {
             Value::Function(_) | Value::Builtin(_) | Value::Callable => {
                 fail("K016", "a function stands where a value is needed")
             }
+            Value::Int(_) => fail("K016", "an attribute of a type is only understood as an argument"),
             Value::Module(_) => fail("K016", "a module stands where a value is needed"),
         }
     }

@@ -167,6 +167,7 @@ impl Body<'_, '_> {
         match value {
             Value::Var(var) => Ok(self.value_ty(var)),
             Value::Type(ty) | Value::PythonType(ty) => Ok(ty),
+            Value::Int(_) => Ok(TypeId::I32),
             Value::Function(_) | Value::Builtin(_) => {
                 fail("K021", "functions as arguments are not supported")
             }
@@ -335,6 +336,10 @@ impl Body<'_, '_> {
         match value {
             Value::Type(ty) => Ok(Item::Type(ty, false)),
             Value::PythonType(ty) => Ok(Item::Type(ty, true)),
+            Value::Int(value) => Ok(Item::Constant(
+                TypeId::I32,
+                Constant::Number(Number::Int(i128::from(value))),
+            )),
             other => self.single(other).map(Item::Var),
         }
     }
@@ -378,7 +383,7 @@ impl Body<'_, '_> {
 
     /// Atomic operations exist for some scalar types only.
     fn check_atomic(&self, name: &str, row: &Row, items: &[(usize, Item)]) -> Res<()> {
-        if row.rule != Rule::Atomic {
+        if !matches!(row.rule, Rule::Atomic | Rule::AtomicCompare) {
             return Ok(());
         }
         let Some((_, Item::Var(array))) = items.first() else { return Ok(()) };

@@ -16,6 +16,9 @@ pub(super) struct Dispatched {
 
 type Out<T> = Result<T, CallError>;
 
+/// Quaternions and transforms keep Python's `float` apart from `float32` in their C++ spelling.
+const PYTHON_SCALAR: &str = "write the scalar type as `wp.float32`";
+
 fn fail<T>(code: &'static str, message: impl Into<String>) -> Out<T> {
     Err(CallError(code, message.into()))
 }
@@ -393,6 +396,9 @@ impl Body<'_, '_> {
         ty: Option<TypeId>,
     ) -> Out<Dispatched> {
         let scalar = self.wanted_scalar(row, items, ty)?;
+        if let Some(Item::Type(_, true)) = Self::bound(row, items, "dtype") {
+            return fail("K021", PYTHON_SCALAR);
+        }
         let args: Vec<Item> = items
             .iter()
             .filter(|(at, _)| row.params[*at].name != "dtype")
@@ -423,6 +429,9 @@ impl Body<'_, '_> {
         ty: Option<TypeId>,
     ) -> Out<Dispatched> {
         let wanted = self.wanted_scalar(row, items, ty)?;
+        if let Some(Item::Type(_, true)) = Self::bound(row, items, "dtype") {
+            return fail("K021", PYTHON_SCALAR);
+        }
         if row.rule == Rule::TransformPq {
             let mut args: Vec<Item> = items
                 .iter()
@@ -493,6 +502,7 @@ impl Body<'_, '_> {
     fn scalar_only(&mut self, row: &Row, items: &[(usize, Item)]) -> Out<Dispatched> {
         let scalar = match Self::bound(row, items, "dtype") {
             None => Scalar::F32,
+            Some(Item::Type(_, true)) => return fail("K021", PYTHON_SCALAR),
             Some(Item::Type(ty, _)) => match self.shared.types.get(ty) {
                 Type::Scalar(scalar) => scalar,
                 _ => return fail("K016", "`dtype` must be a scalar type"),
@@ -511,6 +521,9 @@ impl Body<'_, '_> {
     fn identity(&mut self, row: &Row, items: &[(usize, Item)]) -> Out<Dispatched> {
         let n = match Self::bound(row, items, "n") {
             Some(Item::Var(var)) => self.constant_int(var),
+            Some(Item::Constant(_, constant)) => {
+                constant.as_int().and_then(|value| i64::try_from(value).ok())
+            }
             _ => None,
         };
         let Some(n) = n.and_then(|n| u32::try_from(n).ok()).filter(|n| (1..=1 << 12).contains(n))

@@ -117,8 +117,7 @@ impl Body<'_, '_> {
         if indices.len() == usize::from(rank) && all_ints {
             let has_slots = self.shared.types.is_compound(element)
                 || matches!(self.shared.types.get(element), Type::Struct(_));
-            if as_target && has_slots && matches!(self.shared.types.get(target_ty), Type::Array { .. })
-            {
+            if as_target && has_slots {
                 let slot = Slot {
                     array: target,
                     indices: loaded,

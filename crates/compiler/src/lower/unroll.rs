@@ -142,9 +142,10 @@ impl Body<'_, '_> {
         let mut active = None;
         let mut body = body;
         if count > 0 && self.contains(body, &|kind| matches!(kind, StmtKind::Continue)) {
-            let flag = format!("_wp_continue_{}", self.labels);
-            if self.shared.names.find(&flag).is_some_and(|name| self.symbols.contains(name)) {
-                return fail("K005", format!("the name `{flag}` is reserved"));
+            let mut flag = format!("_wp_continue_{}", self.labels);
+            while self.shared.names.find(&flag).is_some_and(|name| self.is_used(name)) {
+                self.labels += 1;
+                flag = format!("_wp_continue_{}", self.labels);
             }
             self.labels += 1;
             let flag = self.shared.names.intern(&flag);
@@ -171,6 +172,17 @@ impl Body<'_, '_> {
             self.symbols.remove(flag);
         }
         Ok(())
+    }
+
+    /// Whether a name is bound, or written anywhere in the source.
+    fn is_used(&self, name: Name) -> bool {
+        self.symbols.contains(name)
+            || self
+                .shared
+                .tree
+                .exprs
+                .iter()
+                .any(|expr| expr.line != 0 && expr.kind == ExprKind::Name(name))
     }
 
     /// Rewrites `continue` into a flag, and guards by it whatever follows an `if` that may continue.

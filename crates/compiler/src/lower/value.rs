@@ -11,6 +11,8 @@ pub(super) enum Value {
     Var(VarId),
     /// Several results: a run in `Body::many`.
     Many { start: u32, len: u32 },
+    /// A number that becomes a constant where it is passed on.
+    Int(i64),
     Type(TypeId),
     /// One of Python's `float`, `int`, `bool`.
     PythonType(TypeId),
