@@ -25,6 +25,10 @@ const TESTS: &[(&str, Test)] = &[
         a_kernel_writes_what_it_is_told,
     ),
     (
+        "packed_parameters_reach_the_kernel",
+        packed_parameters_reach_the_kernel,
+    ),
+    (
         "arguments_that_do_not_fit_are_refused",
         arguments_that_do_not_fit_are_refused,
     ),
@@ -234,6 +238,16 @@ fn a_kernel_writes_what_it_is_told(gpu: &CudaDevice) -> Outcome {
         loaded.iter().any(|kernel| kernel.entry() == "mark"),
         format!("{loaded:?}"),
     )
+}
+
+fn packed_parameters_reach_the_kernel(gpu: &CudaDevice) -> Outcome {
+    let kernel = gpu.kernel(&KERNEL)?;
+    let marks = gpu.upload(&[0u64; 4])?;
+    let mut parameters = [marks.pointer(), 4, 3, 99].map(u64::to_ne_bytes).concat();
+    // SAFETY: `mark.cu` takes a pointer, its length, an index and a value, 8 bytes each; the buffer
+    // outlives the download below.
+    unsafe { gpu.stream().launch_packed(&kernel, ONE, &mut parameters)? };
+    ensure(marks.download(gpu.stream())? == [0, 0, 0, 99], "marks")
 }
 
 fn arguments_that_do_not_fit_are_refused(gpu: &CudaDevice) -> Outcome {
