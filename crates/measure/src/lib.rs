@@ -7,6 +7,7 @@
 pub mod ablation;
 pub mod comparison;
 pub mod cpu;
+pub mod findings;
 pub mod gpu;
 pub mod leak;
 pub mod measurement;
@@ -14,8 +15,10 @@ mod output;
 mod parameters;
 mod parity;
 pub mod random;
+pub mod report;
 pub mod run_sampler;
 pub mod scaling;
+pub mod selftest;
 pub mod statistics;
 mod timing;
 pub mod trajectory;
