@@ -9,6 +9,8 @@ pub mod comparison;
 pub mod cpu;
 pub mod findings;
 pub mod gpu;
+pub mod history;
+pub mod import;
 pub mod leak;
 pub mod measurement;
 mod output;

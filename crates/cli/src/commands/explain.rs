@@ -10,7 +10,7 @@ use crate::arguments::{Format, Global};
 use crate::exit::Outcome;
 
 /// Tables of every crate that makes findings.
-const TABLES: &[&[CodeDoc]] = &[];
+const TABLES: &[&[CodeDoc]] = &[warpsmith_measure::findings::CODES];
 
 /// Explain a finding's code: what it means, how it is established, what mends it.
 #[derive(Args)]
