@@ -6,6 +6,7 @@ mod arguments;
 mod catalogue;
 mod commands;
 mod exit;
+mod measured;
 mod output;
 mod report;
 mod table;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use rayon::prelude::*;
 use warpsmith_measure::comparison::evaluation::Verdict;
 use warpsmith_measure::comparison::paired_rounds::{ComparisonPlan, Side, run};
+use warpsmith_measure::history::detectors::suspects;
 use warpsmith_measure::leak::detector::{LeakPlan, LeakVerdict, judge};
 use warpsmith_measure::measurement::{Measurement, Sample};
 use warpsmith_measure::random::Random;
@@ -274,5 +275,66 @@ fn scaling_laws_are_recognised_with_eight_sizes() {
                 law.name()
             );
         }
+    }
+}
+
+/// Histories of `commits` medians with 1 % noise, a step of `step` at commit 60, and outliers.
+fn history(seed: u64, commits: usize, step: f64, outliers: f64) -> Vec<f64> {
+    let mut random = Random::seeded(seed ^ 0x0415);
+    (0..commits)
+        .map(|commit| {
+            let level = if commit >= 60 { 1.0 + step } else { 1.0 };
+            let outlier = if random.unit() < outliers {
+                1.05 + 0.25 * random.unit()
+            } else {
+                1.0
+            };
+            level * outlier * (1.0 + 0.01 * random.normal())
+        })
+        .collect()
+}
+
+/// Changes that watching every commit as it comes would have raised.
+fn raised(medians: &[f64]) -> Vec<(usize, usize)> {
+    let mut known: Vec<(usize, usize)> = Vec::new();
+    for seen in 10..=medians.len() {
+        for suspect in suspects(&medians[..seen]) {
+            if known
+                .iter()
+                .all(|(index, _)| index.abs_diff(suspect.index) > 4)
+            {
+                known.push((suspect.index, seen));
+            }
+        }
+    }
+    known
+}
+
+#[test]
+fn history_finds_three_percent_within_four_commits_and_invents_little() {
+    for (outliers, most_false) in [(0.0, 0.1), (0.05, 0.5)] {
+        let runs: Vec<usize> = (0..100u64)
+            .into_par_iter()
+            .map(|seed| raised(&history(seed, 100, 0.0, outliers)).len())
+            .collect();
+        let invented = runs.iter().sum::<usize>() as f64 / 100.0;
+        assert!(
+            invented <= most_false,
+            "outliers {outliers}: {invented} per 100 commits"
+        );
+        let late: Vec<u64> = (0..60u64)
+            .into_par_iter()
+            .filter(|seed| {
+                let medians = history(*seed, 64, 0.03, outliers);
+                !raised(&medians)
+                    .iter()
+                    .any(|(index, _)| index.abs_diff(60) <= 3)
+            })
+            .collect();
+        assert!(
+            late.len() <= 1,
+            "outliers {outliers}: {} of 60 missed: {late:?}",
+            late.len()
+        );
     }
 }

@@ -6,6 +6,7 @@ use clap::Subcommand;
 use crate::arguments::Global;
 use crate::exit::Outcome;
 
+mod ablate;
 mod baseline;
 pub(crate) mod bench;
 mod compare;
@@ -16,10 +17,15 @@ pub(crate) mod devices;
 mod explain;
 mod export;
 mod health;
+mod history;
+mod leak;
 mod record;
 mod replay;
 mod report;
+mod run;
 mod sampling;
+mod scale;
+mod selftest;
 mod verify;
 mod voice;
 mod watch;
@@ -27,6 +33,7 @@ mod watch;
 /// The verbs.
 #[derive(Subcommand)]
 pub(crate) enum Command {
+    Ablate(ablate::Ablate),
     Baseline(baseline::Baseline),
     Bench(bench::Bench),
     Compare(compare::Compare),
@@ -35,9 +42,14 @@ pub(crate) enum Command {
     Explain(explain::Explain),
     Export(export::Export),
     Health(health::Health),
+    History(history::HistoryCommand),
+    Leak(leak::Leak),
     Record(record::Record),
     Replay(replay::Replay),
     Report(report::Report),
+    Run(run::Run),
+    Scale(scale::Scale),
+    Selftest(selftest::Selftest),
     Verify(verify::Verify),
     Voice(voice::Voice),
     Watch(watch::Watch),
@@ -47,6 +59,7 @@ impl Command {
     /// Does what the verb says.
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         match self {
+            Self::Ablate(command) => command.run(global),
             Self::Baseline(command) => command.run(global),
             Self::Bench(command) => command.run(global),
             Self::Compare(command) => command.run(global),
@@ -55,9 +68,14 @@ impl Command {
             Self::Explain(command) => command.run(global),
             Self::Export(command) => command.run(global),
             Self::Health(command) => command.run(global),
+            Self::History(command) => command.run(global),
+            Self::Leak(command) => command.run(global),
             Self::Record(command) => command.run(global),
             Self::Replay(command) => command.run(global),
             Self::Report(command) => command.run(global),
+            Self::Run(command) => command.run(global),
+            Self::Scale(command) => command.run(global),
+            Self::Selftest(command) => command.run(global),
             Self::Verify(command) => command.run(global),
             Self::Voice(command) => command.run(global),
             Self::Watch(command) => command.run(global),

@@ -72,6 +72,9 @@ fn write_section(out: &mut String, section: &FinishedSection) {
             Block::Paragraph(text) => {
                 let _ = writeln!(out, "<p class=\"how\">{}</p>", escape(text));
             }
+            Block::Plot(svg) => {
+                let _ = writeln!(out, "<figure>{svg}</figure>");
+            }
             Block::Table { headings, rows } => write_table(out, headings, rows),
         }
     }
