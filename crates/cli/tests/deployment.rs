@@ -172,7 +172,11 @@ fn wait_for(what: &str, mut ask: impl FnMut() -> Result<bool, Failed>) -> Result
     }
 }
 
-/// Metrics that an idle machine with every sensor gives, so that an empty answer is a wrong name.
+/// The alert that the scenario raises and clears.
+const ALERT: &str = "GpuThermalMarginLow";
+
+/// The dashboard's expressions with its variables filled in. The scenario has every sensor, so an
+/// empty answer is a wrong name.
 fn expressions(dashboard: &Value) -> Vec<String> {
     let panels = dashboard["panels"].as_array().cloned().unwrap_or_default();
     panels
@@ -217,14 +221,32 @@ fn prometheus_scrapes_and_an_alert_fires_and_clears() -> Result<(), Failed> {
         })
         .collect();
     fs::write(folder.path().join("alerts.yml"), rules)?;
+    let (web, alerts) = (free_port()?, free_port()?);
+    let manager = folder.path().join("alertmanager.yml");
+    fs::write(
+        &manager,
+        "route: {receiver: nobody}\nreceivers: [{name: nobody}]\n",
+    )?;
+    let alertmanager = Command::new("prometheus-alertmanager")
+        .arg(format!("--config.file={}", manager.display()))
+        .arg(format!(
+            "--storage.path={}",
+            folder.path().join("alerts").display()
+        ))
+        .arg(format!("--web.listen-address=127.0.0.1:{alerts}"))
+        .arg("--cluster.listen-address=")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let _alertmanager = Running(alertmanager);
     fs::write(
         folder.path().join("prometheus.yml"),
         format!(
             "global: {{scrape_interval: 1s, evaluation_interval: 1s}}\nrule_files: [alerts.yml]\n\
-             scrape_configs:\n  - job_name: warpsmith\n    static_configs: [{{targets: ['127.0.0.1:{port}']}}]\n"
+             scrape_configs:\n  - job_name: warpsmith\n    static_configs: [{{targets: ['127.0.0.1:{port}']}}]\n\
+             alerting:\n  alertmanagers:\n    - static_configs: [{{targets: ['127.0.0.1:{alerts}']}}]\n"
         ),
     )?;
-    let web = free_port()?;
     let prometheus = Command::new("prometheus")
         .arg(format!(
             "--config.file={}",
@@ -242,18 +264,30 @@ fn prometheus_scrapes_and_an_alert_fires_and_clears() -> Result<(), Failed> {
     let firing = |wanted: bool| {
         move || {
             let answer: Value = serde_json::from_str(&get(web, "/api/v1/alerts")?)?;
-            let alerts = answer["data"]["alerts"]
+            let list = answer["data"]["alerts"]
                 .as_array()
                 .cloned()
                 .ok_or("no alerts list")?;
-            let fires = alerts.iter().any(|alert| {
-                alert["labels"]["alertname"] == "GpuThermalMarginLow" && alert["state"] == "firing"
-            });
+            let fires = list
+                .iter()
+                .any(|alert| alert["labels"]["alertname"] == ALERT && alert["state"] == "firing");
             Ok(fires == wanted)
         }
     };
-    wait_for("GpuThermalMarginLow firing", firing(true))?;
-    wait_for("GpuThermalMarginLow clearing", firing(false))?;
+    let delivered = |wanted: bool| {
+        move || {
+            let answer: Value = serde_json::from_str(&get(alerts, "/api/v2/alerts")?)?;
+            let list = answer.as_array().cloned().ok_or("no alerts list")?;
+            Ok(list
+                .iter()
+                .any(|alert| alert["labels"]["alertname"] == ALERT)
+                == wanted)
+        }
+    };
+    wait_for("the alert firing", firing(true))?;
+    wait_for("the alert reaching Alertmanager", delivered(true))?;
+    wait_for("the alert clearing", firing(false))?;
+    wait_for("the alert leaving Alertmanager", delivered(false))?;
     let dashboard: Value = serde_json::from_str(&fs::read_to_string(
         deploy().join("grafana/dashboard.json"),
     )?)?;
@@ -323,7 +357,7 @@ fn main() {
             rules_hold,
         ),
         needs(
-            &["prometheus", "promtool"],
+            &["prometheus", "promtool", "prometheus-alertmanager"],
             "a real prometheus scrapes, alerts and answers the dashboard",
             prometheus_scrapes_and_an_alert_fires_and_clears,
         ),
