@@ -46,8 +46,8 @@ pub(crate) struct Baseline {
 impl Baseline {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         let report = match &self.from {
-            Some(path) => self.from_recording(global, path)?,
-            None => match self.from_machine(global)? {
+            Some(path) => self.judge_recording(global, path)?,
+            None => match self.judge_machine(global)? {
                 Some(report) => report,
                 None => return Ok(Outcome::CannotHere),
             },
@@ -70,7 +70,7 @@ impl Baseline {
         }
     }
 
-    fn from_machine(&self, global: &Global) -> Result<Option<Report<BaselineBody>>> {
+    fn judge_machine(&self, global: &Global) -> Result<Option<Report<BaselineBody>>> {
         // Twice a second: a minute has to give a host P99 too.
         let schedule = Schedule::default().with_host(Duration::from_millis(500));
         let mut settings = self.selection.settings();
@@ -112,7 +112,7 @@ impl Baseline {
         Ok(Some(collector.finish()))
     }
 
-    fn from_recording(&self, global: &Global, path: &Path) -> Result<Report<BaselineBody>> {
+    fn judge_recording(&self, global: &Global, path: &Path) -> Result<Report<BaselineBody>> {
         let recording = Recording::open(path)?;
         if !recording.is_complete() {
             output::note(

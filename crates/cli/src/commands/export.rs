@@ -84,8 +84,8 @@ impl Export {
             &format!("serving http://{}/metrics", exporter.address()),
         );
         while !sampling::is_interrupted(&interrupted) {
-            // A signal ends the sleep early.
-            std::thread::sleep(Duration::from_millis(250));
+            // Often enough for whoever presses Ctrl-C, and cheap.
+            std::thread::sleep(Duration::from_millis(500));
         }
         drop(exporter);
         if let Some(sampler) = sampler {

@@ -57,7 +57,7 @@ impl Record {
                 .map(|duration| duration.saturating_sub(started.elapsed()));
             std::thread::sleep(
                 left.unwrap_or(Duration::MAX)
-                    .min(Duration::from_millis(200)),
+                    .min(Duration::from_millis(500)),
             );
             for event in events.try_iter() {
                 writer

@@ -1,0 +1,381 @@
+//! What is under `deploy/`, checked by the tools that will read it: promtool, a real Prometheus
+//! scraping a real exporter on the fake driver, schema checkers. What is not installed is skipped.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use serde_json::Value;
+
+fn deploy() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy")
+}
+
+fn installed(tool: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(tool).is_file())
+}
+
+/// Runs a tool; its output is the failure.
+fn check(command: &mut Command) -> Result<String, Failed> {
+    let output = command.output()?;
+    let said = format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    if output.status.success() {
+        Ok(said)
+    } else {
+        Err(said.into())
+    }
+}
+
+fn rules_hold() -> Result<(), Failed> {
+    let folder = deploy().join("prometheus");
+    check(
+        Command::new("promtool")
+            .args(["check", "config", "prometheus.yml"])
+            .current_dir(&folder),
+    )?;
+    check(
+        Command::new("promtool")
+            .args(["test", "rules", "alerts_test.yml"])
+            .current_dir(&folder),
+    )?;
+    Ok(())
+}
+
+/// Needs no tool: every alert has a case that fires and one that stays silent.
+fn every_alert_is_tested_both_ways() -> Result<(), Failed> {
+    let folder = deploy().join("prometheus");
+    let rules = fs::read_to_string(folder.join("alerts.yml"))?;
+    let tests = fs::read_to_string(folder.join("alerts_test.yml"))?;
+    let alerts: Vec<&str> = rules
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("- alert: "))
+        .collect();
+    if alerts.len() < 15 {
+        return Err(format!("only {} alerts", alerts.len()).into());
+    }
+    for alert in alerts {
+        let cases = tests
+            .split("alertname: ")
+            .skip(1)
+            .filter(|case| case.lines().next().is_some_and(|name| name.trim() == alert));
+        let expected: Vec<bool> = cases
+            .map(|case| {
+                !case
+                    .lines()
+                    .nth(1)
+                    .unwrap_or_default()
+                    .contains("exp_alerts: []")
+            })
+            .collect();
+        if !expected.contains(&true) || !expected.contains(&false) {
+            return Err(format!("{alert} has the cases {expected:?}").into());
+        }
+    }
+    Ok(())
+}
+
+/// A process that ends with the test.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A port that was free a moment ago.
+fn free_port() -> std::io::Result<u16> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}
+
+fn exporter(scenario: &Path) -> Result<(Running, u16), Failed> {
+    let port = free_port()?;
+    let library = std::env::current_exe()?
+        .parent()
+        .map(|folder| folder.join("libwarpsmith_fake_nvml.so"))
+        .ok_or("a test program is in a folder")?;
+    let mut child = Command::new(env!("CARGO_BIN_EXE_warpsmith"))
+        .args([
+            "export",
+            "--processes",
+            "--listen",
+            &format!("127.0.0.1:{port}"),
+        ])
+        .env("WARPSMITH_NVML_LIBRARY", library)
+        .env("FAKE_NVML_SCENARIO", scenario)
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let mut said = String::new();
+    if let Some(stderr) = child.stderr.take() {
+        BufReader::new(stderr).read_line(&mut said)?;
+    }
+    if !said.contains("serving") {
+        return Err(said.into());
+    }
+    Ok((Running(child), port))
+}
+
+/// A page over HTTP/1.0, which ends with the connection.
+fn get(port: u16, path: &str) -> Result<String, Failed> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+    stream.set_read_timeout(Some(Duration::from_secs(10)))?;
+    write!(stream, "GET {path} HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n")?;
+    let mut text = String::new();
+    stream.read_to_string(&mut text)?;
+    let (head, body) = text.split_once("\r\n\r\n").ok_or("no answer")?;
+    if head.contains(" 200 ") || head.contains(" 400 ") {
+        Ok(body.to_owned())
+    } else {
+        Err(head.into())
+    }
+}
+
+fn percent_encoded(text: &str) -> String {
+    text.bytes()
+        .map(|byte| match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' => (byte as char).to_string(),
+            other => format!("%{other:02X}"),
+        })
+        .collect()
+}
+
+fn query(port: u16, expression: &str) -> Result<Value, Failed> {
+    let body = get(
+        port,
+        &format!("/api/v1/query?query={}", percent_encoded(expression)),
+    )?;
+    Ok(serde_json::from_str(&body)?)
+}
+
+/// Asks until the answer is as it should be, for as long as a loaded machine may need.
+fn wait_for(what: &str, mut ask: impl FnMut() -> Result<bool, Failed>) -> Result<(), Failed> {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        if let Ok(true) = ask() {
+            return Ok(());
+        }
+        if Instant::now() > deadline {
+            return Err(format!("{what} did not happen").into());
+        }
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+/// The alert that the scenario raises and clears.
+const ALERT: &str = "GpuThermalMarginLow";
+
+/// The dashboard's expressions with its variables filled in. The scenario has every sensor, so an
+/// empty answer is a wrong name.
+fn expressions(dashboard: &Value) -> Vec<String> {
+    let panels = dashboard["panels"].as_array().cloned().unwrap_or_default();
+    panels
+        .iter()
+        .flat_map(|panel| panel["targets"].as_array().cloned().unwrap_or_default())
+        .filter_map(|target| target["expr"].as_str().map(str::to_owned))
+        .map(|expression| {
+            expression
+                .replace("$instance", ".*")
+                .replace("$gpu", ".*")
+                .replace("$__rate_interval", "30s")
+        })
+        .collect()
+}
+
+fn prometheus_scrapes_and_an_alert_fires_and_clears() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let scenario = folder.path().join("scenario.json");
+    // The margin is gone from the start and comes back after twenty seconds.
+    fs::write(
+        &scenario,
+        r#"{"gpus": [{"count": 8, "temperature_c": {"points": [[0, 86], [20, 86], [21, 40]]},
+            "throttle": {"power_cap": 0.5}, "memory_used_mb": 9000,
+            "processes": [{"pid": 1, "memory_mb": 9000}]}]}"#,
+    )?;
+    let (_exporter, port) = exporter(&scenario)?;
+    check(Command::new("promtool").args(["check", "metrics"]).stdin({
+        let page = folder.path().join("metrics");
+        fs::write(&page, get(port, "/metrics")?)?;
+        fs::File::open(page)?
+    }))?;
+    // The rules of the product, with their waiting times shortened.
+    let rules = fs::read_to_string(deploy().join("prometheus/alerts.yml"))?;
+    let rules: String = rules
+        .lines()
+        .map(|line| {
+            if line.trim().starts_with("for: ") {
+                "        for: 2s\n".into()
+            } else {
+                format!("{line}\n")
+            }
+        })
+        .collect();
+    fs::write(folder.path().join("alerts.yml"), rules)?;
+    let (web, alerts) = (free_port()?, free_port()?);
+    let manager = folder.path().join("alertmanager.yml");
+    fs::write(
+        &manager,
+        "route: {receiver: nobody}\nreceivers: [{name: nobody}]\n",
+    )?;
+    let alertmanager = Command::new("prometheus-alertmanager")
+        .arg(format!("--config.file={}", manager.display()))
+        .arg(format!(
+            "--storage.path={}",
+            folder.path().join("alerts").display()
+        ))
+        .arg(format!("--web.listen-address=127.0.0.1:{alerts}"))
+        .arg("--cluster.listen-address=")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let _alertmanager = Running(alertmanager);
+    fs::write(
+        folder.path().join("prometheus.yml"),
+        format!(
+            "global: {{scrape_interval: 1s, evaluation_interval: 1s}}\nrule_files: [alerts.yml]\n\
+             scrape_configs:\n  - job_name: warpsmith\n    static_configs: [{{targets: ['127.0.0.1:{port}']}}]\n\
+             alerting:\n  alertmanagers:\n    - static_configs: [{{targets: ['127.0.0.1:{alerts}']}}]\n"
+        ),
+    )?;
+    let prometheus = Command::new("prometheus")
+        .arg(format!(
+            "--config.file={}",
+            folder.path().join("prometheus.yml").display()
+        ))
+        .arg(format!(
+            "--storage.tsdb.path={}",
+            folder.path().join("data").display()
+        ))
+        .arg(format!("--web.listen-address=127.0.0.1:{web}"))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let _prometheus = Running(prometheus);
+    let firing = |wanted: bool| {
+        move || {
+            let answer: Value = serde_json::from_str(&get(web, "/api/v1/alerts")?)?;
+            let list = answer["data"]["alerts"]
+                .as_array()
+                .cloned()
+                .ok_or("no alerts list")?;
+            let fires = list
+                .iter()
+                .any(|alert| alert["labels"]["alertname"] == ALERT && alert["state"] == "firing");
+            Ok(fires == wanted)
+        }
+    };
+    let delivered = |wanted: bool| {
+        move || {
+            let answer: Value = serde_json::from_str(&get(alerts, "/api/v2/alerts")?)?;
+            let list = answer.as_array().cloned().ok_or("no alerts list")?;
+            Ok(list
+                .iter()
+                .any(|alert| alert["labels"]["alertname"] == ALERT)
+                == wanted)
+        }
+    };
+    wait_for("the alert firing", firing(true))?;
+    wait_for("the alert reaching Alertmanager", delivered(true))?;
+    wait_for("the alert clearing", firing(false))?;
+    wait_for("the alert leaving Alertmanager", delivered(false))?;
+    let dashboard: Value = serde_json::from_str(&fs::read_to_string(
+        deploy().join("grafana/dashboard.json"),
+    )?)?;
+    let expressions = expressions(&dashboard);
+    if expressions.len() < 16 {
+        return Err(format!("only {} expressions in the dashboard", expressions.len()).into());
+    }
+    for expression in expressions {
+        wait_for(&format!("data for `{expression}`"), || {
+            let answer = query(web, &expression)?;
+            Ok(answer["status"] == "success"
+                && answer["data"]["result"]
+                    .as_array()
+                    .is_some_and(|rows| !rows.is_empty()))
+        })?;
+    }
+    let up = query(web, "up{job=\"warpsmith\"}")?;
+    if up["data"]["result"][0]["value"][1] != "1" {
+        return Err(format!("the exporter is not up: {up}").into());
+    }
+    Ok(())
+}
+
+fn container_file_is_clean() -> Result<(), Failed> {
+    check(Command::new("hadolint").arg(deploy().join("Containerfile"))).map(drop)
+}
+
+fn manifests_follow_their_schema() -> Result<(), Failed> {
+    for file in ["daemonset.yaml", "service.yaml", "networkpolicy.yaml"] {
+        check(Command::new("kubernetes-validate").arg(deploy().join("kubernetes").join(file)))?;
+    }
+    Ok(())
+}
+
+fn compose_follows_its_schema() -> Result<(), Failed> {
+    check(
+        Command::new("check-jsonschema")
+            .args(["--builtin-schema", "vendor.compose-spec"])
+            .arg(deploy().join("compose.yaml")),
+    )
+    .map(drop)
+}
+
+fn main() {
+    let needs = |tools: &[&str], name: &str, run: fn() -> Result<(), Failed>| {
+        let missing: Vec<&str> = tools
+            .iter()
+            .copied()
+            .filter(|tool| !installed(tool))
+            .collect();
+        let name = if missing.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{name} (skipped: no {})", missing.join(", "))
+        };
+        Trial::test(name, run).with_ignored_flag(!missing.is_empty())
+    };
+    let trials = vec![
+        needs(
+            &[],
+            "every alert is tested both ways",
+            every_alert_is_tested_both_ways,
+        ),
+        needs(
+            &["promtool"],
+            "alert rules and their tests hold",
+            rules_hold,
+        ),
+        needs(
+            &["prometheus", "promtool", "prometheus-alertmanager"],
+            "a real prometheus scrapes, alerts and answers the dashboard",
+            prometheus_scrapes_and_an_alert_fires_and_clears,
+        ),
+        needs(
+            &["hadolint"],
+            "the container file is clean",
+            container_file_is_clean,
+        ),
+        needs(
+            &["kubernetes-validate"],
+            "manifests follow their schema",
+            manifests_follow_their_schema,
+        ),
+        needs(
+            &["check-jsonschema"],
+            "the compose file follows its schema",
+            compose_follows_its_schema,
+        ),
+    ];
+    libtest_mimic::run(&Arguments::from_args(), trials).exit();
+}

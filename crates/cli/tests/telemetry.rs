@@ -1,0 +1,250 @@
+//! The verbs of telemetry as a user types them, on the fake driver: exit codes, data on stdout,
+//! errors that name the file and the fix.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn warpsmith(scenario: Option<&Path>, arguments: &[&str]) -> Output {
+    let program = std::env::current_exe().expect("a test program has a path");
+    let library = program.with_file_name("libwarpsmith_fake_nvml.so");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_warpsmith"));
+    command.args(arguments).env_remove("FAKE_NVML_SCENARIO");
+    match scenario {
+        Some(path) => command
+            .env("WARPSMITH_NVML_LIBRARY", library)
+            .env("FAKE_NVML_SCENARIO", path),
+        None => command.env("WARPSMITH_NVML_LIBRARY", "/nonexistent/libnvidia-ml.so.1"),
+    };
+    command.output().expect("the program runs")
+}
+
+struct Files(tempfile::TempDir);
+
+impl Files {
+    fn new() -> Self {
+        Self(tempfile::tempdir().expect("a folder"))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn written(&self, name: &str, text: &str) -> PathBuf {
+        std::fs::write(self.path(name), text).expect("written");
+        self.path(name)
+    }
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().expect("it ended by itself")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).expect("stdout is one JSON document")
+}
+
+#[test]
+fn a_baseline_is_judged_written_and_compared() {
+    let files = Files::new();
+    let idle = files.written("idle.json", "{}");
+    let (a, b) = (files.path("a.json"), files.path("b.json"));
+    let run = |scenario: &Path, path: &Path| {
+        let path = path.to_str().expect("text");
+        warpsmith(
+            Some(scenario),
+            &[
+                "baseline",
+                "--duration",
+                "3s",
+                "--json",
+                path,
+                "--format",
+                "json",
+            ],
+        )
+    };
+    let first = run(&idle, &a);
+    let report = json(&first);
+    assert_eq!(report["verb"], "baseline");
+    assert_eq!(report["body"]["gpus"][0]["fitness"], "fit", "{report}");
+    assert_eq!(report["machine"]["gpus"][0], "NVIDIA H200");
+    let busy = files.written(
+        "busy.json",
+        r#"{"gpus": [{"busy": 80, "power_w": 400, "memory_used_mb": 9000, "processes": [{"pid": 1, "memory_mb": 9000}]}]}"#,
+    );
+    let second = run(&busy, &b);
+    assert_eq!(code(&second), 1, "a GPU in use is not fit for a baseline");
+    let report = json(&second);
+    let findings = report["findings"].as_array().expect("findings");
+    assert!(
+        findings.iter().any(|finding| finding["code"] == "B002"),
+        "{report}"
+    );
+    let paths = [a.to_str().expect("text"), b.to_str().expect("text")];
+    let same = warpsmith(None, &["compare", paths[0], paths[0]]);
+    assert_eq!(code(&same), 0, "{}", stderr(&same));
+    let changed = warpsmith(None, &["compare", paths[0], paths[1], "--format", "json"]);
+    assert_eq!(code(&changed), 1);
+    assert_eq!(json(&changed)["body"]["verdict"], "changed");
+}
+
+#[test]
+fn without_a_gpu_the_host_is_measured_and_asking_for_one_is_exit_code_3() {
+    let host = warpsmith(
+        None,
+        &[
+            "baseline",
+            "--duration",
+            "2s",
+            "--expect-load",
+            "--format",
+            "json",
+        ],
+    );
+    assert_eq!(code(&host), 0, "{}", stderr(&host));
+    let report = json(&host);
+    assert!(
+        report["body"]["host"]["metrics"]["cpu_busy_percent"]["summary"]["n"]
+            .as_u64()
+            .expect("a count")
+            >= 2
+    );
+    assert!(
+        report["findings"]
+            .as_array()
+            .expect("findings")
+            .iter()
+            .any(|finding| finding["code"] == "B043")
+    );
+    let asked = warpsmith(None, &["baseline", "--gpu", "0"]);
+    assert_eq!(code(&asked), 3);
+    assert!(
+        stderr(&asked).contains("/nonexistent/libnvidia-ml.so.1"),
+        "{}",
+        stderr(&asked)
+    );
+    assert_eq!(code(&warpsmith(None, &["watch", "--once"])), 0);
+}
+
+#[test]
+fn a_recording_is_made_replayed_and_judged() {
+    let files = Files::new();
+    let scenario = files.written("s.json", "{}");
+    let path = files.path("run.wsrec");
+    let path = path.to_str().expect("text");
+    let recorded = warpsmith(Some(&scenario), &["record", path, "--duration", "3s"]);
+    assert_eq!(code(&recorded), 0, "{}", stderr(&recorded));
+    assert!(stderr(&recorded).contains("B/s"));
+    let shown = warpsmith(None, &["replay", path, "--at", "2s", "--once"]);
+    assert!(String::from_utf8_lossy(&shown.stdout).contains("NVIDIA H200"));
+    let judged = warpsmith(None, &["baseline", "--from", path, "--format", "json"]);
+    assert_eq!(json(&judged)["body"]["gpus"][0]["fitness"], "fit");
+    // The fake driver itself can be driven by a recording.
+    let again = files.written(
+        "again.json",
+        &format!(r#"{{"gpus": [{{"recording": "{path}"}}]}}"#),
+    );
+    let played = warpsmith(Some(&again), &["watch", "--once", "--format", "json"]);
+    assert_eq!(
+        json(&played)["body"]["gpus"][0]["state"]["temperature_c"],
+        34
+    );
+}
+
+#[test]
+fn bad_input_is_exit_code_2_with_a_word_on_what_to_do() {
+    let files = Files::new();
+    let text = files.written("x.json", "not json");
+    let other = files.written("y.json", r#"{"verb": "bench", "schema": 1}"#);
+    let newer = files.written("z.json", r#"{"verb": "baseline", "schema": 99}"#);
+    let broken = files.written("w.json", r#"{"verb": "baseline", "schema": 1}"#);
+    let path = |file: &PathBuf| file.to_str().expect("text").to_owned();
+    let cases: Vec<(Vec<String>, &str)> = vec![
+        (
+            vec!["compare".into(), path(&text), path(&text)],
+            "is not JSON",
+        ),
+        (
+            vec!["compare".into(), "/nonexistent/a".into(), path(&text)],
+            "cannot read `/nonexistent/a`",
+        ),
+        (
+            vec!["compare".into(), path(&other), path(&other)],
+            "cannot be compared",
+        ),
+        (
+            vec!["compare".into(), path(&newer), path(&newer)],
+            "schema 99",
+        ),
+        (
+            vec!["compare".into(), path(&broken), path(&broken)],
+            "is not a baseline that can be read",
+        ),
+        (
+            vec!["replay".into(), path(&text), "--once".into()],
+            "is not a recording",
+        ),
+        (
+            vec!["baseline".into(), "--from".into(), path(&text)],
+            "is not a recording",
+        ),
+        (
+            vec!["baseline".into(), "--duration".into(), "5 days".into()],
+            "is no unit of time",
+        ),
+        (
+            vec!["record".into(), "/nonexistent/x".into()],
+            "cannot create `/nonexistent/x.partial`",
+        ),
+        (
+            vec!["export".into(), "--web-config".into(), path(&text)],
+            "line 1",
+        ),
+    ];
+    for (arguments, word) in cases {
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let output = warpsmith(None, &arguments);
+        assert_eq!(code(&output), 2, "{arguments:?}: {}", stderr(&output));
+        assert!(
+            stderr(&output).contains(word),
+            "{arguments:?}: {}",
+            stderr(&output)
+        );
+        assert!(output.stdout.is_empty(), "errors are not data");
+    }
+    let scenario = files.written("s.json", "{}");
+    let output = warpsmith(Some(&scenario), &["baseline", "--gpu", "7"]);
+    assert_eq!(code(&output), 2);
+    assert!(
+        stderr(&output).contains("no GPU 7: the driver counts 1"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn an_exporter_that_is_not_there_is_not_healthy() {
+    let output = warpsmith(
+        None,
+        &["health", "--address", "127.0.0.1:1", "--format", "json"],
+    );
+    assert_eq!(code(&output), 1);
+    assert_eq!(json(&output)["healthy"], false);
+}
+
+#[test]
+fn every_finding_of_a_baseline_can_be_explained() {
+    for finding in ["B002", "b011", "B060"] {
+        assert_eq!(
+            code(&warpsmith(None, &["explain", finding])),
+            0,
+            "{finding}"
+        );
+    }
+}

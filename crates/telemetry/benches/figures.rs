@@ -1,0 +1,353 @@
+//! Figures of the telemetry on the fake library: CPU of the schedule, scrapes, recordings, the
+//! time from the last sample to the verdict. Each stands beside a floor or a peer of the same run.
+//!
+//! `cargo bench -p warpsmith-telemetry`; peers (gpustat, nvitop) are skipped where not on the PATH.
+
+#[path = "../tests/support/mod.rs"]
+mod support;
+
+use std::io::{BufRead, BufReader, Read, Write, stdout};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use support::{Fake, proc_folder};
+use warpsmith_telemetry::baseline::{Collector, Expectation};
+use warpsmith_telemetry::exporter::{Exporter, ProcessSeries, WebConfig, metrics_text};
+use warpsmith_telemetry::recording::{Recording, RecordingWriter};
+use warpsmith_telemetry::{Board, Clock, Happening, LiveBoard, Machine, Micros, Sampler, Schedule};
+
+const LOAD: &str = r#"{"gpus": [{"count": 1,
+    "busy": {"points": [[0, 95]], "noise": 5}, "memory_busy": {"points": [[0, 40]], "noise": 9},
+    "power_w": {"points": [[0, 690]], "noise": 9}, "temperature_c": {"points": [[0, 60], [60, 70]]},
+    "sm_clock_mhz": {"points": [[0, 1500]], "noise": 40}, "memory_used_mb": 60000,
+    "throttle": {"power_cap": 0.9}, "processes": [{"pid": 4711, "count": 4, "memory_mb": 15000}]}]}"#;
+
+fn say(line: &str) {
+    // A figure that cannot be printed cannot be read either.
+    let _ = writeln!(stdout(), "{line}");
+}
+
+/// CPU time of all threads of this process, from the scheduler's nanosecond counters.
+fn cpu_nanoseconds() -> u64 {
+    let tasks = std::fs::read_dir("/proc/self/task")
+        .into_iter()
+        .flatten()
+        .flatten();
+    tasks
+        .filter_map(|task| std::fs::read_to_string(task.path().join("schedstat")).ok())
+        .filter_map(|text| text.split_whitespace().next()?.parse::<u64>().ok())
+        .sum()
+}
+
+fn eight() -> String {
+    LOAD.replace("\"count\": 1", "\"count\": 8")
+        .replace("\"count\": 4", "\"count\": 32")
+}
+
+fn schedule_cpu() {
+    for (name, scenario) in [("1 GPU", LOAD.to_owned()), ("8 GPUs", eight())] {
+        let fake = Fake::in_real_time(&scenario);
+        let settings = fake.settings(std::path::Path::new("/proc"));
+        let machine = Machine::open(&settings).expect("the fake machine opens");
+        let (sampler, events) = Sampler::start(machine, &settings);
+        // The first second introduces processes and fills the rings.
+        std::thread::sleep(Duration::from_secs(2));
+        let (before, start) = (cpu_nanoseconds(), Instant::now());
+        std::thread::sleep(Duration::from_secs(20));
+        let share = (cpu_nanoseconds() - before) as f64 / start.elapsed().as_nanos() as f64;
+        sampler.stop();
+        let states = events
+            .try_iter()
+            .filter(|e| matches!(e.what, Happening::State(_)))
+            .count();
+        say(&format!(
+            "full schedule, {name}, fake library: {:.3} % of a core ({states} states in 22 s)",
+            share * 100.0
+        ));
+    }
+}
+
+/// One scrape on an open connection; returns the size of the body.
+fn scrape(stream: &mut BufReader<TcpStream>) -> usize {
+    stream
+        .get_mut()
+        .write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+        .expect("sent");
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        stream.read_line(&mut line).expect("a header");
+        if line.trim().is_empty() {
+            break;
+        }
+        if let Some(value) = line.strip_prefix("Content-Length: ") {
+            length = value.trim().parse().expect("a length");
+        }
+    }
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).expect("a body");
+    length
+}
+
+fn latencies(
+    address: SocketAddr,
+    scrapers: usize,
+    each: usize,
+    pause: Duration,
+) -> (Vec<Duration>, usize) {
+    let threads: Vec<_> = (0..scrapers)
+        .map(|_| {
+            std::thread::spawn(move || {
+                let stream = TcpStream::connect(address).expect("connected");
+                stream.set_nodelay(true).expect("an option");
+                let mut stream = BufReader::new(stream);
+                let mut size = 0;
+                let times: Vec<Duration> = (0..each)
+                    .map(|_| {
+                        std::thread::sleep(pause);
+                        let start = Instant::now();
+                        size = scrape(&mut stream);
+                        start.elapsed()
+                    })
+                    .collect();
+                (times, size)
+            })
+        })
+        .collect();
+    let mut all = Vec::new();
+    let mut size = 0;
+    for thread in threads {
+        let (times, bytes) = thread.join().expect("no panic");
+        all.extend(times);
+        size = bytes;
+    }
+    all.sort();
+    (all, size)
+}
+
+fn show(name: &str, (times, size): (Vec<Duration>, usize)) {
+    let at = |p: f64| times[((times.len() - 1) as f64 * p) as usize].as_secs_f64() * 1e3;
+    say(&format!(
+        "{name}: P50 {:.3} ms, P99 {:.3} ms, {} scrapes of {size} bytes",
+        at(0.5),
+        at(0.99),
+        times.len()
+    ));
+}
+
+/// The least that any server does: the same number of bytes, from a thread per connection.
+fn floor_server(body: Vec<u8>) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let body = Arc::new(body);
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let body = Arc::clone(&body);
+            std::thread::spawn(move || {
+                stream.set_nodelay(true).expect("an option");
+                let mut reader = BufReader::new(stream);
+                let mut line = String::new();
+                while reader.read_line(&mut line).is_ok_and(|n| n > 0) {
+                    if line.trim().is_empty() {
+                        let head =
+                            format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
+                        let mut bytes = head.into_bytes();
+                        bytes.extend_from_slice(&body);
+                        if reader.get_mut().write_all(&bytes).is_err() {
+                            return;
+                        }
+                    }
+                    line.clear();
+                }
+            });
+        }
+    });
+    address
+}
+
+fn scrapes() {
+    let fake = Fake::in_real_time(&eight());
+    let settings = fake.settings(std::path::Path::new("/proc"));
+    let machine = Machine::open(&settings).expect("the fake machine opens");
+    let inventory = machine.inventory().clone();
+    let (sampler, events) = Sampler::start(machine, &settings);
+    let board = Arc::new(LiveBoard::new(inventory, events));
+    let any = "127.0.0.1:0".parse().expect("an address");
+    let exporter = Exporter::start(
+        any,
+        Arc::clone(&board),
+        ProcessSeries::On,
+        WebConfig::default(),
+    )
+    .expect("a port");
+    std::thread::sleep(Duration::from_secs(2));
+    let mut page = String::new();
+    let start = Instant::now();
+    for _ in 0..100 {
+        page.clear();
+        metrics_text(
+            &board.now(),
+            Clock::System.now(),
+            ProcessSeries::On,
+            &mut page,
+        );
+    }
+    say(&format!(
+        "rendering 8 GPUs and 32 processes each: {:.3} ms",
+        start.elapsed().as_secs_f64() * 10.0
+    ));
+    let floor = floor_server(page.into_bytes());
+    // Longer apart than a page lives: every scrape renders.
+    let pause = Duration::from_millis(60);
+    show(
+        "scrape, one scraper",
+        latencies(exporter.address(), 1, 100, pause),
+    );
+    show("floor, one scraper", latencies(floor, 1, 100, pause));
+    show(
+        "scrape, 100 scrapers at 1 Hz",
+        latencies(exporter.address(), 100, 5, Duration::from_secs(1)),
+    );
+    show(
+        "floor, 100 scrapers at 1 Hz",
+        latencies(floor, 100, 5, Duration::from_secs(1)),
+    );
+    show(
+        "scrape, 100 scrapers without pause",
+        latencies(exporter.address(), 100, 20, Duration::ZERO),
+    );
+    show(
+        "floor, 100 scrapers without pause",
+        latencies(floor, 100, 20, Duration::ZERO),
+    );
+    sampler.stop();
+}
+
+fn recordings() {
+    let fake = Fake::new(LOAD);
+    let proc_root = proc_folder(&[(4711, "train.py")]);
+    let settings = fake.settings(proc_root.path());
+    let (inventory, minute) = fake
+        .sample(&settings, Duration::from_secs(60))
+        .expect("it opens");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("day.wsrec");
+    let mut writer = RecordingWriter::create(&path, &inventory).expect("created");
+    let start = Instant::now();
+    for nth in 0..24 * 60u64 {
+        for event in &minute {
+            let mut event = event.clone();
+            event.at = Micros(event.at.0 + nth * 60_000_000);
+            writer.push(event).expect("written");
+        }
+    }
+    let bytes = writer.finish().expect("finished");
+    let written = start.elapsed().as_secs_f64();
+    let rate = bytes as f64 / 86_400.0;
+    say(&format!(
+        "recording, loaded GPU: {rate:.0} B/s; a day in {written:.1} s, {:.1} MB",
+        bytes as f64 / 1e6
+    ));
+    let json: usize = minute
+        .iter()
+        .map(|event| serde_json::to_string(event).map_or(0, |text| text.len()))
+        .sum();
+    say(&format!(
+        "  the same events as lines of JSON: {:.0} B/s, {:.0} times as much",
+        json as f64 / 60.0,
+        json as f64 / 60.0 / rate
+    ));
+    let start = Instant::now();
+    let recording = Recording::open(&path).expect("opened");
+    let opened = start.elapsed();
+    let (first, _) = recording.span().expect("a span");
+    let noon = recording.events_from(first.plus(Duration::from_secs(12 * 3600)));
+    noon.take(1).for_each(drop);
+    say(&format!(
+        "  a day opens in {:.1} ms, noon is found after {:.1} ms",
+        opened.as_secs_f64() * 1e3,
+        start.elapsed().as_secs_f64() * 1e3
+    ));
+
+    let begin = minute[0].at;
+    let mut collector = Collector::new(
+        inventory.clone(),
+        begin,
+        Duration::from_secs(60),
+        Expectation::Load,
+        &Schedule::default(),
+    );
+    minute.iter().for_each(|event| collector.push(event));
+    let start = Instant::now();
+    let report = collector.finish();
+    let samples: usize = report.body.gpus[0]
+        .metrics
+        .values()
+        .map(|metric| metric.series.len())
+        .sum();
+    say(&format!(
+        "verdict after the last sample of a minute: {:.1} ms for {samples} values",
+        start.elapsed().as_secs_f64() * 1e3
+    ));
+    let mut board = Board::new(inventory);
+    minute.into_iter().for_each(|event| board.apply(event));
+    frames(&board);
+}
+
+fn frames(board: &Board) {
+    use ratatui::Terminal;
+    use ratatui::backend::TestBackend;
+    use warpsmith_telemetry::screen::{ViewState, draw};
+    let mut terminal = Terminal::new(TestBackend::new(80, 24)).expect("a terminal");
+    let view = ViewState::default();
+    let before = cpu_nanoseconds();
+    for _ in 0..200 {
+        terminal
+            .draw(|frame| draw(frame, board, &view))
+            .expect("drawn");
+    }
+    let each = (cpu_nanoseconds() - before) as f64 / 200e9;
+    say(&format!(
+        "a frame of 80 by 24: {:.3} ms of CPU, {:.2} % of a core at 10 a second",
+        each * 1e3,
+        each * 1e3
+    ));
+}
+
+fn peers() {
+    let fake = Fake::in_real_time(LOAD);
+    let folder = fake.path().parent().expect("a folder").to_owned();
+    for (name, arguments) in [("gpustat", ["--json"]), ("nvitop", ["-1"])] {
+        let start = Instant::now();
+        match Command::new(name)
+            .args(arguments)
+            .env("LD_LIBRARY_PATH", &folder)
+            .output()
+        {
+            Ok(output) if output.status.success() => {
+                say(&format!(
+                    "peer {name} {}: {:.0} ms a shot on the same library",
+                    arguments[0],
+                    start.elapsed().as_secs_f64() * 1e3
+                ));
+            }
+            Ok(output) => say(&format!(
+                "peer {name}: skipped, {}",
+                String::from_utf8_lossy(&output.stderr)
+                    .lines()
+                    .last()
+                    .unwrap_or("it failed")
+            )),
+            Err(_) => say(&format!("peer {name}: skipped, not installed")),
+        }
+    }
+}
+
+fn main() {
+    schedule_cpu();
+    scrapes();
+    recordings();
+    peers();
+}
