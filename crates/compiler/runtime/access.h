@@ -5,7 +5,7 @@
 // differentiation through a component that is read and then overwritten.
 //@ slice_t
 namespace wp {
-// Bounds as in Python; one that was left out is the largest or smallest int.
+// Bounds as in Python; a start that was left out is the largest int, an end the smallest.
 struct slice_t {
     int start, stop, step;
     slice_t() = default;
@@ -17,8 +17,8 @@ WP_INLINE int slice_bound(int bound, int n, int step) {
     return bound < lowest ? lowest : bound > highest ? highest : bound;
 }
 WP_INLINE int slice_length(const slice_t& s, int n, int& first) {
-    first = slice_bound(s.start, n, s.step);
-    const int end = slice_bound(s.stop, n, s.step);
+    first = s.start == 2147483647 ? (s.step < 0 ? n - 1 : 0) : slice_bound(s.start, n, s.step);
+    const int end = s.stop == -2147483647 - 1 ? (s.step < 0 ? -1 : n) : slice_bound(s.stop, n, s.step);
     const int span = s.step < 0 ? first - end : end - first;
     const int stride = s.step < 0 ? -s.step : s.step;
     return span > 0 ? (span + stride - 1) / stride : 0;

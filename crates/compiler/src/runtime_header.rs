@@ -27,6 +27,7 @@ const FILES: &[&str] = &[
     include_str!("../runtime/quat.h"),
     include_str!("../runtime/transform.h"),
     include_str!("../runtime/spatial.h"),
+    include_str!("../runtime/decomposition.h"),
     include_str!("../runtime/access.h"),
     include_str!("../runtime/atomic.h"),
     include_str!("../runtime/array.h"),

@@ -18,37 +18,46 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use suite::conformance::{self, Kernel};
 use warpsmith_compiler::runtime_header;
 
-const LAST_TIER: u32 = 8;
-const SAMPLE_STRIDE: usize = 25;
+/// First and last tier of each group.
+const GROUPS: &[(u32, u32)] = &[(0, 2), (3, 5), (6, 8)];
+const SAMPLE_STRIDE: usize = 30;
 /// Kernels in one translation unit: the host compiler's own start is then no longer the cost.
 const BATCH: usize = 40;
+/// Factorisations that are determined up to the order and signs of vectors only: a correct answer need
+/// not be Warp's.
+const NOT_UNIQUE: &[&str] = &["wp::eig3(", "wp::svd2("];
 
 fn main() {
     let arguments = Arguments::from_args();
     let python = conformance::oracle("warp/bin/python");
     let host_compiler = Command::new("g++").arg("--version").output().is_ok();
     let missing = conformance::file().is_none() || !python.is_file() || !host_compiler;
-    let trials = (0..=LAST_TIER)
-        .map(|tier| {
-            Trial::test(format!("tier S{tier} agrees with Warp"), move || {
-                compare(tier)
-            })
+    let trials = GROUPS
+        .iter()
+        .map(|&(first, last)| {
+            Trial::test(
+                format!("tiers S{first} to S{last} agree with Warp"),
+                move || compare(first, last),
+            )
             .with_ignored_flag(missing)
         })
         .collect();
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-fn compare(tier: u32) -> Result<(), Failed> {
+fn compare(first: u32, last: u32) -> Result<(), Failed> {
     let path = conformance::file().ok_or("the suite is missing")?;
-    let kernels: Vec<Kernel> = conformance::kernels(&path, tier)
+    let kernels: Vec<Kernel> = conformance::kernels(&path, last)
         .into_iter()
-        .filter(|kernel| kernel.tier == tier)
+        .filter(|kernel| kernel.tier >= first)
         .collect();
     let (supported, refused): (Vec<&Kernel>, Vec<&Kernel>) = kernels
         .iter()
         .step_by(conformance::stride(SAMPLE_STRIDE))
-        .partition(|kernel| runtime_header::missing(&kernel.cpu).is_empty());
+        .partition(|kernel| {
+            runtime_header::missing(&kernel.cpu).is_empty()
+                && !NOT_UNIQUE.iter().any(|call| kernel.cpu.contains(call))
+        });
     let folder = tempfile::tempdir()?;
     let manifest = folder.path().join("manifest.jsonl");
     let mut lines = String::new();
@@ -71,7 +80,7 @@ fn compare(tier: u32) -> Result<(), Failed> {
         return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
     }
     report(
-        tier,
+        &format!("S{first} to S{last}"),
         &supported,
         refused.len(),
         &String::from_utf8_lossy(&output.stdout),
@@ -119,7 +128,11 @@ fn case(kernel: &Kernel, library: &Path) -> serde_json::Value {
         .cpu
         .split_once("launch_bounds_t<")
         .and_then(|(_, rest)| rest[..1].parse::<u32>().ok());
-    let backward = entry("backward").filter(|_| !reads_unreplayed_atomic(&kernel.cpu));
+    // A lock that the backward pass takes is not released there: without the forward progress that
+    // Warp's compiler assumes, it waits for ever.
+    let takes_lock = kernel.cpu.contains("wp::atomic_cas(");
+    let backward =
+        entry("backward").filter(|_| !takes_lock && !reads_unreplayed_atomic(&kernel.cpu));
     serde_json::json!({
         "id": kernel.id, "source": kernel.source, "library": library,
         "forward": entry("forward"), "backward": backward, "rank": rank,
@@ -151,7 +164,7 @@ fn reads_unreplayed_atomic(text: &str) -> bool {
     })
 }
 
-fn report(tier: u32, kernels: &[&Kernel], refused: usize, verdicts: &str) -> Result<(), Failed> {
+fn report(group: &str, kernels: &[&Kernel], refused: usize, verdicts: &str) -> Result<(), Failed> {
     let names: HashMap<&str, &str> = kernels
         .iter()
         .map(|kernel| (kernel.id.as_str(), kernel.name.as_str()))
@@ -180,7 +193,7 @@ fn report(tier: u32, kernels: &[&Kernel], refused: usize, verdicts: &str) -> Res
         }
     }
     eprintln!(
-        "S{tier}: {agree} agree ({backward} backward too), {not_run} not run, {refused} refused, {} wrong",
+        "{group}: {agree} agree ({backward} backward too), {not_run} not run, {refused} not comparable, {} wrong",
         wrong.lines().count()
     );
     if judged != kernels.len() {

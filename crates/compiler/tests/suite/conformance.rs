@@ -12,6 +12,9 @@ pub struct Kernel {
     pub name: String,
     pub tier: u32,
     pub source: String,
+    /// The whole CUDA module, with Warp's prologue.
+    pub cuda_module: String,
+    /// Emitted text alone, without a prologue.
     pub cuda: String,
     pub cpu: String,
 }
@@ -71,6 +74,7 @@ pub fn kernels(path: &Path, last_tier: u32) -> Vec<Kernel> {
                 name: text("kernel"),
                 tier,
                 source: text("source"),
+                cuda_module: text("cuda_module"),
                 cuda: emitted("cuda_module"),
                 cpu: emitted("cpu_module"),
             });
