@@ -116,7 +116,12 @@ impl Names {
         let mask = self.slots.len() * 2 - 1;
         let mut slots = vec![EMPTY; mask + 1];
         // In order of entry, which keeps the builtins first in their probe chains.
-        let mut entered: Vec<u32> = self.slots.iter().copied().filter(|slot| *slot != EMPTY).collect();
+        let mut entered: Vec<u32> = self
+            .slots
+            .iter()
+            .copied()
+            .filter(|slot| *slot != EMPTY)
+            .collect();
         entered.sort_unstable();
         for index in entered {
             let mut at = hash(self.get(Name(index))) & mask;
