@@ -206,8 +206,8 @@ impl Compiler {
         let suffix = self.names.intern(&options.suffix);
         let elements: Vec<Number> = std::mem::take(&mut self.scope.elements);
         Ok(Module {
-            names: std::mem::take(&mut self.names),
-            types: std::mem::take(&mut self.types),
+            names: std::mem::replace(&mut self.names, Names::empty()),
+            types: std::mem::replace(&mut self.types, TypeTable::empty()),
             structs,
             functions,
             kernel: built,

@@ -162,9 +162,24 @@ impl TypeTable {
         table
     }
 
+    /// A table with nothing in it, not even memory; [`TypeTable::reset`] fills it.
+    pub(crate) fn empty() -> Self {
+        Self {
+            types: Vec::new(),
+            spellings: Vec::new(),
+            ids: HashMap::default(),
+            structs: Vec::new(),
+            tuples: Vec::new(),
+        }
+    }
+
     /// Forgets structs, tuples and what is made of them, keeping the rest for the next module.
     pub(crate) fn reset(&mut self) {
-        if self.structs.is_empty() && self.tuples.is_empty() && self.types.len() < 512 {
+        if !self.types.is_empty()
+            && self.structs.is_empty()
+            && self.tuples.is_empty()
+            && self.types.len() < 512
+        {
             return;
         }
         *self = Self::new();
