@@ -26,8 +26,10 @@ mod diagnostic;
 mod emit;
 mod globals;
 pub mod ir;
+pub mod launch_abi;
 mod lower;
 mod names;
+pub mod runtime_header;
 mod syntax;
 mod types;
 
