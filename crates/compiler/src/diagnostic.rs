@@ -16,13 +16,14 @@ pub(crate) struct Problem {
 
 impl Problem {
     /// A problem over a range of bytes.
-    pub(crate) fn at(
-        code: &'static str,
-        start: u32,
-        end: u32,
-        message: impl Into<String>,
-    ) -> Self {
-        Self { code, message: message.into(), hint: None, start, end }
+    pub(crate) fn at(code: &'static str, start: u32, end: u32, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            hint: None,
+            start,
+            end,
+        }
     }
 
     /// Says what to do about it.
@@ -38,7 +39,9 @@ impl Problem {
         let column = source.column_of(text, self.start);
         let width = text
             .get(self.start as usize..self.end as usize)
-            .map_or(0, |part| part.lines().next().unwrap_or("").chars().count() as u32);
+            .map_or(0, |part| {
+                part.lines().next().unwrap_or("").chars().count() as u32
+            });
         let mut finding = Finding::new(self.code, Severity::Error, self.message).at(Span {
             file: file.to_owned(),
             line,
@@ -63,12 +66,18 @@ impl Problem {
 /// );
 /// ```
 pub fn render(finding: &Finding, source: &str) -> String {
-    let mut text = format!("{} {}: {}\n", finding.severity, finding.code, finding.message);
+    let mut text = format!(
+        "{} {}: {}\n",
+        finding.severity, finding.code, finding.message
+    );
     if let Some(span) = &finding.span {
         let number = span.line.to_string();
         let gutter = " ".repeat(number.len());
         text.push_str(&format!("{gutter} --> {span}\n"));
-        let line = source.lines().nth(span.line.saturating_sub(1) as usize).unwrap_or("");
+        let line = source
+            .lines()
+            .nth(span.line.saturating_sub(1) as usize)
+            .unwrap_or("");
         let before: String = line
             .chars()
             .take(span.column.saturating_sub(1) as usize)
@@ -96,7 +105,12 @@ const fn doc(
     explanation: &'static str,
     fix: &'static str,
 ) -> CodeDoc {
-    CodeDoc { code, title, explanation, fix }
+    CodeDoc {
+        code,
+        title,
+        explanation,
+        fix,
+    }
 }
 
 /// What each code means.

@@ -14,6 +14,7 @@ use crate::exit::Outcome;
 const TABLES: &[&[CodeDoc]] = &[
     super::devices::CODES,
     super::verify::CODES,
+    warpsmith_compiler::CODES,
     warpsmith_measure::findings::CODES,
     warpsmith_telemetry::baseline::CODES,
     warpsmith_telemetry::baseline::COMPARISON_CODES,

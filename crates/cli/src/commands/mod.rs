@@ -13,6 +13,7 @@ mod compare;
 mod compare_baselines;
 mod compile;
 mod compile_cuda;
+mod compile_python;
 pub(crate) mod devices;
 mod explain;
 mod export;

@@ -46,9 +46,15 @@ impl Body<'_, '_> {
             attributes.push(attr);
             at = value;
         }
-        let ExprKind::Call { func, args, .. } = tree.expr(at).kind else { return None };
-        let ExprKind::Name(name) = tree.expr(func).kind else { return None };
-        let [operand] = *tree.exprs_in(args) else { return None };
+        let ExprKind::Call { func, args, .. } = tree.expr(at).kind else {
+            return None;
+        };
+        let ExprKind::Name(name) = tree.expr(func).kind else {
+            return None;
+        };
+        let [operand] = *tree.exprs_in(args) else {
+            return None;
+        };
         (self.shared.names.get(name) == "type").then(|| {
             attributes.reverse();
             (operand, attributes)
@@ -57,7 +63,9 @@ impl Body<'_, '_> {
 
     /// The type that `type(x)` and its attributes give, if the expression is one.
     pub(super) fn type_expression(&mut self, expr: ExprId) -> Res<Option<TypeId>> {
-        let Some((operand, attributes)) = self.type_operator(expr) else { return Ok(None) };
+        let Some((operand, attributes)) = self.type_operator(expr) else {
+            return Ok(None);
+        };
         let var = self.eval_var(operand)?;
         let mut ty = self.value_ty(var);
         for attr in attributes {
@@ -129,9 +137,7 @@ impl Body<'_, '_> {
                 }
                 match self.static_path(expr) {
                     None => Ok(value),
-                    Some(Global::Value(constant)) => {
-                        Ok(Value::Var(self.add_constant(constant)))
-                    }
+                    Some(Global::Value(constant)) => Ok(Value::Var(self.add_constant(constant))),
                     Some(_) => Ok(value),
                 }
             }
@@ -168,9 +174,15 @@ impl Body<'_, '_> {
                 }
             }
         };
-        let is_array = matches!(self.kind(target), Type::Array { .. } | Type::FixedArray { .. });
-        let builtin =
-            if is_array { self.shared.operators.address } else { self.shared.operators.extract };
+        let is_array = matches!(
+            self.kind(target),
+            Type::Array { .. } | Type::FixedArray { .. }
+        );
+        let builtin = if is_array {
+            self.shared.operators.address
+        } else {
+            self.shared.operators.extract
+        };
         let (mut at, stop, step) = bounds;
         let mut any = false;
         while (step > 0 && at < stop) || (step < 0 && at > stop) {
@@ -180,7 +192,11 @@ impl Body<'_, '_> {
             any = true;
             at += step;
         }
-        if any { Ok(()) } else { fail("K005", "nothing is left of the value that is spread") }
+        if any {
+            Ok(())
+        } else {
+            fail("K005", "nothing is left of the value that is spread")
+        }
     }
 
     /// Constant bounds of a slice of an array that is spread: both must be given.
@@ -198,7 +214,10 @@ impl Body<'_, '_> {
         };
         let stop = self.constant_index(stop)?;
         if start < 0 || stop < 0 || step <= 0 {
-            return fail("K020", "the bounds of an array that is spread are not negative");
+            return fail(
+                "K020",
+                "the bounds of an array that is spread are not negative",
+            );
         }
         Ok((start, stop, step))
     }
@@ -216,10 +235,14 @@ impl Body<'_, '_> {
 
     /// The builtin of a name, if there is one.
     pub(super) fn builtin_named(&self, name: &str) -> Res<u16> {
-        match self.shared.names.find(name).filter(|name| name.index() < BUILTINS.len()) {
+        match self
+            .shared
+            .names
+            .find(name)
+            .filter(|name| name.index() < BUILTINS.len())
+        {
             Some(name) => Ok(name.index() as u16),
             None => fail("K006", format!("there is no builtin `{name}`")),
         }
     }
-
 }
