@@ -13,7 +13,6 @@ use crate::exit::Outcome;
 #[rustfmt::skip] // one to a line
 const TABLES: &[&[CodeDoc]] = &[
     super::devices::CODES,
-    super::verify::CODES,
     warpsmith_compiler::CODES,
     warpsmith_measure::findings::CODES,
     warpsmith_telemetry::baseline::CODES,
@@ -62,5 +61,26 @@ impl Explain {
             }
         }
         Ok(Outcome::Fine)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_names_one_conclusion() {
+        let mut codes: Vec<_> = TABLES.iter().copied().flatten().map(|doc| doc.code).collect();
+        codes.sort_unstable();
+        let twice: Vec<_> = codes.windows(2).filter(|pair| pair[0] == pair[1]).collect();
+        assert!(twice.is_empty(), "{twice:?}");
+    }
+
+    #[test]
+    fn every_code_has_a_story_and_a_mend() {
+        for doc in TABLES.iter().copied().flatten() {
+            let told = !doc.title.is_empty() && !doc.explanation.is_empty() && !doc.fix.is_empty();
+            assert!(told, "{}", doc.code);
+        }
     }
 }

@@ -16,8 +16,7 @@ use warpsmith_measure::report::plot;
 
 use crate::arguments::Global;
 use crate::exit::Outcome;
-use crate::output::write_file;
-use crate::output;
+use crate::output::{self, write_file};
 use crate::table::Table;
 
 /// Keep results over commits, and find where they changed.

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Result, bail};
 use clap::Args;
 use serde::Serialize;
-use warpsmith_core::{CodeDoc, Finding, Seconds, Severity};
+use warpsmith_core::{Finding, Seconds, Severity};
 use warpsmith_device::{Device, DeviceChoice};
 use warpsmith_measure::random::Random;
 use warpsmith_measure::{ParameterKind, Parameters, Parity, Workload, check_parity};
@@ -15,17 +15,6 @@ use crate::catalogue;
 use crate::exit::Outcome;
 use crate::output;
 use crate::table::Table;
-
-/// Findings about parity.
-pub(crate) const CODES: &[CodeDoc] = &[CodeDoc {
-    code: "M001",
-    title: "the GPU does not compute what the CPU says",
-    explanation: "On the same random inputs, with the output poisoned before the run, GPU and CPU \
-                  are further apart than the workload's tolerance. The CPU form is the \
-                  specification. No time of this workload means anything until they agree.",
-    fix: "Run it again with the printed seed under `compute-sanitizer`. A difference that moves \
-          between runs is a race; one that stays is arithmetic or indexing.",
-}];
 
 /// Check workloads on the GPU against the CPU, on fresh random inputs with poisoned outputs.
 ///
@@ -254,7 +243,7 @@ fn finding(row: &Row) -> Option<Finding> {
     };
     let message = format!("`{}` on the GPU is not what the CPU says", row.workload);
     Some(
-        Finding::new("M001", Severity::Error, message)
+        Finding::new("M050", Severity::Error, message)
             .because(format!("{} {}", row.workload, row.parameters), seen)
             .hint("run it again under `compute-sanitizer`; a difference that moves is a race"),
     )
