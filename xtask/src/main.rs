@@ -1,5 +1,7 @@
 //! Developer's commands: everything that tests, CI and releases do, by hand.
 
+mod conformance;
+mod gpu;
 mod kernels;
 mod test;
 mod wheels;
@@ -20,6 +22,10 @@ struct Arguments {
 enum Command {
     /// Set up and run every test: formatting, lints, kernels, unit, integration and CLI tests.
     Test(test::Test),
+    /// Compare the compiler with a suite of kernels and the text that Warp writes for them.
+    Conformance(conformance::Conformance),
+    /// Run every GPU test and parity check, or bundle them for a machine without a toolchain.
+    Gpu(gpu::Gpu),
     /// Compile the CUDA kernels to the PTX that is committed, and keep `kernels.lock`.
     Kernels(kernels::Kernels),
 }
@@ -27,6 +33,8 @@ enum Command {
 fn main() -> Result<()> {
     match Arguments::parse().command {
         Command::Test(command) => command.run(),
+        Command::Conformance(command) => command.run(),
+        Command::Gpu(command) => command.run(),
         Command::Kernels(command) => command.run(),
     }
 }

@@ -1,9 +1,10 @@
 //! How results leave the program: one JSON document, or text; and notes on stderr.
 
 use std::io::{IsTerminal, Write, stderr, stdout};
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use serde::Serialize;
 use warpsmith_core::{Finding, Report};
 use warpsmith_device::machine_identity;
@@ -58,4 +59,23 @@ pub(crate) fn progress(global: &Global, text: &str) {
         let _ = write!(stderr(), "\r\x1b[K{text}");
         let _ = stderr().flush();
     }
+}
+
+/// Writes a file under a temporary name beside it and renames it, so that a reader sees the old one
+/// or the new one, whole.
+pub(crate) fn write_file(path: &Path, contents: &[u8]) -> Result<()> {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let write = || -> std::io::Result<()> {
+        let mut builder = tempfile::Builder::new();
+        // A temporary file is private by default; what the user asked for is an ordinary one.
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let mut file = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
+        file.write_all(contents)?;
+        file.persist(path).map_err(|error| error.error)?;
+        Ok(())
+    };
+    write().with_context(|| format!("cannot write `{}`", path.display()))
 }

@@ -44,6 +44,14 @@ pub enum DeviceError {
         /// Total device memory.
         total: Bytes,
     },
+    /// Host memory would not do.
+    #[error("cannot take {asked} of host memory: {available} are available")]
+    OutOfHostMemory {
+        /// Size of the request.
+        asked: Bytes,
+        /// What could be had without swapping, under the container's limit.
+        available: Bytes,
+    },
     /// A kernel image that this driver or GPU cannot load.
     #[error("cannot load kernel image `{module}` on {gpu}: {name}{}", detail(.log))]
     BadImage {
@@ -158,6 +166,7 @@ impl DeviceError {
             Self::OutOfMemory { .. } => {
                 "choose a smaller size, or free memory that other processes hold (`nvidia-smi`)"
             }
+            Self::OutOfHostMemory { .. } => "choose a smaller size",
             Self::BadImage { name, .. } => match name.as_str() {
                 "CUDA_ERROR_UNSUPPORTED_PTX_VERSION" => {
                     "the driver is older than the compiler that wrote this PTX: update the driver, \

@@ -29,7 +29,7 @@ mod machine;
 mod nvrtc;
 
 pub use choice::{Device, DeviceChoice, ParseChoiceError};
-pub use cpu::{CpuCache, CpuDevice, CpuFacts};
+pub use cpu::{CpuCache, CpuDevice, CpuFacts, ensure_host_room};
 pub use cuda::{
     Argument, BufferPool, CudaDevice, DeviceBuffer, DeviceElement, EmbeddedCubin, Event, GpuFacts,
     Graph, Kernel, LaunchShape, LoadedFrom, MemoryInfo, PinnedBuffer, PoolStats, Stream,

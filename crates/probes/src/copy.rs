@@ -3,7 +3,7 @@
 
 use rayon::prelude::*;
 use warpsmith_core::{Bytes, Flops, Tolerance};
-use warpsmith_device::{CpuDevice, Device, DeviceBuffer, Stream};
+use warpsmith_device::{CpuDevice, Device, DeviceBuffer, Stream, ensure_host_room};
 use warpsmith_measure::random::Random;
 use warpsmith_measure::{
     ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Workload,
@@ -59,6 +59,7 @@ impl Workload for Copy {
         seed: u64,
     ) -> Result<Box<dyn Prepared>, WorkloadError> {
         let words = parameters.size("bytes") / 8;
+        ensure_host_room(2 * parameters.integer("bytes"))?;
         let mut random = Random::seeded(seed);
         let source: Vec<u64> = (0..words).map(|_| random.bits()).collect();
         Ok(match device {

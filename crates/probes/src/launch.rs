@@ -261,10 +261,11 @@ impl CudaUpload {
 
 impl Prepared for CudaUpload {
     fn run_once(&mut self) -> Result<(), WorkloadError> {
-        Ok(match &self.host {
+        match &self.host {
             HostSide::Pinned(host) => self.stream.copy_to_device(host, &mut self.target)?,
             HostSide::Pageable(host) => self.target.upload(&self.stream, host)?,
-        })
+        }
+        Ok(())
     }
 
     fn stream(&self) -> Option<&Stream> {

@@ -3,7 +3,9 @@
 use rayon::prelude::*;
 use std::sync::Arc;
 use warpsmith_core::{Bytes, Element, Flops, KernelImage, Parameter, Tolerance};
-use warpsmith_device::{CpuDevice, CudaDevice, Device, DeviceBuffer, Kernel, LaunchShape, Stream};
+use warpsmith_device::{
+    CpuDevice, CudaDevice, Device, DeviceBuffer, Kernel, LaunchShape, Stream, ensure_host_room,
+};
 use warpsmith_measure::random::Random;
 use warpsmith_measure::{
     ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Workload,
@@ -77,6 +79,7 @@ impl Workload for Saxpy {
         seed: u64,
     ) -> Result<Box<dyn Prepared>, WorkloadError> {
         let n = parameters.size("n");
+        ensure_host_room(12 * parameters.integer("n"))?;
         let mut random = Random::seeded(seed);
         let mut vector = || {
             (0..n)

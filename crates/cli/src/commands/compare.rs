@@ -1,86 +1,317 @@
-//! `warpsmith compare A.json B.json`: two reports of the same verb against each other.
+//! `warpsmith compare`: whether B is slower, faster or the same as A.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use serde_json::Value;
-use warpsmith_core::REPORT_SCHEMA;
+use serde::Serialize;
+use warpsmith_core::{Finding, Severity};
+use warpsmith_device::Device;
+use warpsmith_measure::Parameters;
+use warpsmith_measure::ablation::{Setting, compare_settings};
+use warpsmith_measure::comparison::evaluation::{Evaluation, Verdict, evaluate};
+use warpsmith_measure::comparison::mann_whitney::{MannWhitney, mann_whitney};
+use warpsmith_measure::comparison::paired_rounds::{ComparisonPlan, Side, run};
+use warpsmith_measure::comparison::unpaired::block_log_ratios;
+use warpsmith_measure::cpu::command::{CommandError, CommandTarget};
+use warpsmith_measure::findings;
+use warpsmith_measure::import;
+use warpsmith_measure::measurement::{Conditions, Measurement, Sample, SampleMode};
+use warpsmith_measure::report::html::Section;
+use warpsmith_measure::report::plot::{self, ForestRow};
+use warpsmith_measure::run_sampler::RunMode;
+use warpsmith_measure::statistics::stop_rule::StopReason;
 
 use super::compare_baselines;
 use crate::arguments::Global;
+use crate::catalogue;
 use crate::exit::Outcome;
+use crate::measured::{self, Files};
+use crate::output;
+use crate::table::Table;
 
-/// Compare two reports: what changed, what stayed the same, what they cannot tell.
-///
-/// Takes two files that `warpsmith baseline --json` wrote. The exit code is 0 when they are the
-/// same, 1 when something changed or cannot be told.
+/// Compare two sets of samples, two commands, two settings of a workload, or two baselines.
 #[derive(Args)]
-#[command(
-    after_help = "Examples:\n  warpsmith compare before.json after.json\n  \
-                        warpsmith compare before.json after.json --threshold 5\n  \
-                        warpsmith compare a.json b.json --any-machine --format json"
-)]
+#[command(after_help = "Examples:\n  warpsmith compare base.json new.json\n  \
+    warpsmith compare --command './old 100' --command './new 100'\n  \
+    warpsmith compare --workload device/launch --a what=series --b what=graph --device cuda\n\n\
+    Files may come from `baseline --json`, `--save`, nvbench, Criterion, hyperfine, Google Benchmark or \
+    pytest-benchmark.\nExit code 0: same or faster; 1: slower, or not enough data to say.")]
 pub(crate) struct Compare {
-    /// The report to compare with.
-    first: PathBuf,
-    /// The report to judge.
-    second: PathBuf,
-    /// Differences below this many percent do not matter (points, where a quantity is a share);
-    /// each quantity has its own threshold where this is not given.
+    /// Two files of samples, A (the base) and B.
+    #[arg(num_args = 2, value_names = ["A", "B"], conflicts_with_all = ["command", "workload"])]
+    files_to_compare: Vec<PathBuf>,
+    /// A command line for `sh -c`; give it twice, A first. Runs alternate.
+    #[arg(long, value_name = "LINE", conflicts_with = "workload")]
+    command: Vec<String>,
+    /// A workload whose settings `--a` and `--b` are compared. Runs alternate.
+    #[arg(long)]
+    workload: Option<String>,
+    /// A parameter of side A, `name=value`.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = catalogue::parse_setting, requires = "workload")]
+    a: Vec<(String, String)>,
+    /// A parameter of side B, `name=value`.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = catalogue::parse_setting, requires = "workload")]
+    b: Vec<(String, String)>,
+    /// Differences up to this many percent do not matter.
+    #[arg(long, default_value_t = 1.0)]
+    margin: f64,
+    /// Between two baselines: differences below this many percent do not matter (points, where a
+    /// quantity is a share); each quantity has its own threshold where this is not given.
     #[arg(long, value_name = "PERCENT")]
     threshold: Option<f64>,
-    /// Compare reports of different machines all the same.
+    /// Compare baselines of different machines all the same.
     #[arg(long)]
     any_machine: bool,
+    #[command(flatten)]
+    files: Files,
+}
+
+#[derive(Serialize)]
+struct Row {
+    name: String,
+    evaluation: Evaluation,
+    ranks: Option<MannWhitney>,
+    log_ratios: Vec<f64>,
+    a: Measurement,
+    b: Measurement,
 }
 
 impl Compare {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
-        let (first, first_verb) = read(&self.first)?;
-        let (second, second_verb) = read(&self.second)?;
-        if first_verb != second_verb {
+        if let [a, b] = &self.files_to_compare[..]
+            && let Some(baselines) = compare_baselines::read_both(a, b)?
+        {
+            return compare_baselines::run(global, baselines, self.threshold, self.any_machine);
+        }
+        let plan = ComparisonPlan {
+            margin: self.margin / 100.0,
+            ..ComparisonPlan::default()
+        };
+        let mut notes = Vec::new();
+        let rows = if let Some(workload) = &self.workload {
+            vec![self.workload_settings(global, workload, &plan)?]
+        } else if !self.command.is_empty() {
+            vec![self.commands(global, &plan)?]
+        } else if let [a, b] = &self.files_to_compare[..] {
+            notes.push(Finding::new(
+                "M012",
+                Severity::Info,
+                "the two runs were not interleaved; what changed between them is inside the ratio",
+            ));
+            compare_files(a, b, plan.margin)?
+        } else {
+            bail!("nothing to compare: give two files, `--command` twice, or `--workload`");
+        };
+        output::progress(global, "");
+        let found = rows
+            .iter()
+            .filter_map(|row| findings::of_evaluation(&row.name, &row.evaluation));
+        notes.extend(found);
+        let fine = rows
+            .iter()
+            .all(|row| matches!(row.evaluation.verdict, Verdict::Same | Verdict::Faster));
+        let mut report = output::report("compare", rows);
+        report.findings = notes;
+        let rows = &report.body;
+        let samples: Vec<_> = rows.iter().flat_map(|row| [&row.a, &row.b]).collect();
+        let sections = || page_sections(rows, plan.margin);
+        self.files
+            .write(global, "compare", &samples, sections, &report)?;
+        output::print(global, &report, |rows| describe(rows))?;
+        Ok(if fine {
+            Outcome::Fine
+        } else {
+            Outcome::NotFine
+        })
+    }
+
+    fn workload_settings(&self, global: &Global, id: &str, plan: &ComparisonPlan) -> Result<Row> {
+        let workloads = catalogue::choose(&[id.to_owned()])?;
+        let [workload] = &workloads[..] else {
+            bail!("`--workload` takes one; `{id}` names {}", workloads.len());
+        };
+        let device = Device::open(global.device)?;
+        device.warm_up()?;
+        let resolve = |settings| Parameters::resolve(workload.parameters(), settings);
+        let (a, b) = (resolve(&self.a)?, resolve(&self.b)?);
+        output::progress(global, workload.id());
+        let name = format!("{a} → {b}");
+        let row = compare_settings(
+            workload.as_ref(),
+            &device,
+            &name,
+            Setting::AloneOnBase,
+            &a,
+            &b,
+            RunMode::Warm,
+            plan,
+        )?;
+        Ok(Row {
+            name,
+            evaluation: row.evaluation,
+            ranks: row.comparison.ranks,
+            log_ratios: row.comparison.log_ratios,
+            a: row.comparison.a,
+            b: row.comparison.b,
+        })
+    }
+
+    fn commands(&self, global: &Global, plan: &ComparisonPlan) -> Result<Row> {
+        let [a, b] = &self.command[..] else {
             bail!(
-                "`{}` is of `{first_verb}` and `{}` is of `{second_verb}`: only reports of the \
-                 same verb can be compared",
-                self.first.display(),
-                self.second.display()
+                "`--command` is given {} times; two are compared",
+                self.command.len()
             );
-        }
-        match first_verb.as_str() {
-            "baseline" => compare_baselines::run(
-                global,
-                (&self.first, first),
-                (&self.second, second),
-                self.threshold,
-                self.any_machine,
-            ),
-            other => bail!("reports of `{other}` cannot be compared"),
-        }
+        };
+        let target = |line: &str| CommandTarget {
+            words: vec!["sh".into(), "-c".into(), line.into()],
+            limit: Duration::from_secs(600),
+            ignore_failure: false,
+        };
+        let (target_a, target_b) = (target(a), target(b));
+        // Once untimed: caches fill, and a failure shows before an hour has passed.
+        target_a.run(0)?;
+        target_b.run(0)?;
+        let empty = |line: &str| {
+            Measurement::empty(
+                line,
+                Conditions {
+                    mode: SampleMode::Command,
+                    inner_count: 1,
+                    overhead_seconds: 0.0,
+                    stop: StopReason::CountReached,
+                    steal_share: None,
+                    device: "cpu".to_owned(),
+                },
+            )
+        };
+        let mut runs = 0;
+        // Commands are long: a round is two pairs, and every round still has both orders.
+        let plan = ComparisonPlan { pairs: 2, ..*plan };
+        let done = run::<CommandError>(
+            &plan,
+            empty(a),
+            empty(b),
+            &mut |side| {
+                runs += 1;
+                output::progress(global, &format!("run {runs}"));
+                let run = match side {
+                    Side::A => target_a.run(runs)?,
+                    Side::B => target_b.run(runs)?,
+                };
+                Ok(Sample {
+                    seconds: run.wall.as_secs_f64(),
+                    cpu_seconds: Some(run.cpu.as_secs_f64()),
+                    preempted: false,
+                })
+            },
+            &mut |_| {},
+        )?;
+        Ok(Row {
+            name: b.clone(),
+            evaluation: done.evaluation,
+            ranks: done.ranks,
+            log_ratios: done.log_ratios,
+            a: done.a,
+            b: done.b,
+        })
     }
 }
 
-/// The report and its verb.
-fn read(path: &Path) -> Result<(Value, String)> {
-    let text = std::fs::read_to_string(path)
-        .with_context(|| format!("cannot read `{}`", path.display()))?;
-    let value: Value =
-        serde_json::from_str(&text).with_context(|| format!("`{}` is not JSON", path.display()))?;
-    let Some(verb) = value.get("verb").and_then(Value::as_str).map(str::to_owned) else {
-        bail!(
-            "`{}` is not a report of warpsmith: it has no `verb`",
-            path.display()
-        );
+/// Compares the benchmarks that two files have in common, by name; or the only ones they have.
+fn compare_files(a: &Path, b: &Path, margin: f64) -> Result<Vec<Row>> {
+    let read = |path: &Path| {
+        import::read(path).with_context(|| format!("cannot compare `{}`", path.display()))
     };
-    match value.get("schema").and_then(Value::as_u64) {
-        Some(schema) if schema <= u64::from(REPORT_SCHEMA) => Ok((value, verb)),
-        Some(schema) => bail!(
-            "`{}` has report schema {schema}, this program reads up to {REPORT_SCHEMA}",
-            path.display()
-        ),
-        None => bail!(
-            "`{}` is not a report of warpsmith: it has no `schema`",
-            path.display()
-        ),
+    let (from_a, from_b) = (read(a)?, read(b)?);
+    let single = from_a.len() == 1 && from_b.len() == 1;
+    let mut rows = Vec::new();
+    for one in &from_a {
+        for other in from_b
+            .iter()
+            .filter(|other| single || other.name == one.name)
+        {
+            let log_ratios = block_log_ratios(&one.seconds, &other.seconds);
+            rows.push(Row {
+                name: other.name.clone(),
+                evaluation: evaluate(&log_ratios, margin, 0.05),
+                ranks: mann_whitney(&one.seconds, &other.seconds),
+                log_ratios,
+                a: one.clone(),
+                b: other.clone(),
+            });
+        }
     }
+    if rows.is_empty() {
+        bail!(
+            "`{}` and `{}` have no benchmark in common ({} and {} read)",
+            a.display(),
+            b.display(),
+            from_a.len(),
+            from_b.len()
+        );
+    }
+    let mut evaluations: Vec<Evaluation> = rows.iter().map(|row| row.evaluation).collect();
+    warpsmith_measure::comparison::candidates::correct_for_several(&mut evaluations);
+    for (row, evaluation) in rows.iter_mut().zip(evaluations) {
+        row.evaluation = evaluation;
+    }
+    Ok(rows)
+}
+
+fn page_sections(rows: &[Row], margin: f64) -> Vec<Section> {
+    let forest: Vec<ForestRow<'_>> = rows
+        .iter()
+        .map(|row| ForestRow {
+            name: &row.name,
+            ratio: (
+                row.evaluation.ratio,
+                row.evaluation.low,
+                row.evaluation.high,
+            ),
+        })
+        .collect();
+    let mut sections = vec![Section {
+        heading: "ratios".to_owned(),
+        text: describe(rows),
+        plots: vec![plot::forest("B / A", &forest, margin)],
+    }];
+    for side in rows.iter().flat_map(|row| [&row.a, &row.b]) {
+        if let Some(figures) = side.figures() {
+            sections.push(measured::section(side, &figures));
+        }
+    }
+    sections
+}
+
+fn describe(rows: &[Row]) -> String {
+    let mut table = Table::new(&[
+        "what",
+        "verdict",
+        ">B / A",
+        ">interval",
+        ">confidence",
+        ">rounds",
+        ">P(B>A)",
+        ">rank p",
+    ]);
+    for row in rows {
+        let evaluation = &row.evaluation;
+        table.row([
+            row.name.clone(),
+            evaluation.verdict.to_string(),
+            format!("{:.4}", evaluation.ratio),
+            format!("{:.4} to {:.4}", evaluation.low, evaluation.high),
+            format!("{:.1} %", 100.0 * evaluation.confidence),
+            evaluation.rounds.to_string(),
+            row.ranks.map_or("-".to_owned(), |r| {
+                format!("{:.2}", r.probability_b_greater)
+            }),
+            row.ranks
+                .map_or("-".to_owned(), |r| format!("{:.1e}", r.p_value)),
+        ]);
+    }
+    table.to_string()
 }

@@ -10,7 +10,12 @@ use crate::arguments::{Format, Global};
 use crate::exit::Outcome;
 
 /// Tables of every crate that makes findings.
+#[rustfmt::skip] // one to a line
 const TABLES: &[&[CodeDoc]] = &[
+    super::devices::CODES,
+    super::verify::CODES,
+    warpsmith_compiler::CODES,
+    warpsmith_measure::findings::CODES,
     warpsmith_telemetry::baseline::CODES,
     warpsmith_telemetry::baseline::COMPARISON_CODES,
 ];

@@ -6,33 +6,53 @@ use clap::Subcommand;
 use crate::arguments::Global;
 use crate::exit::Outcome;
 
+mod ablate;
 mod baseline;
-mod bench;
+pub(crate) mod bench;
 mod compare;
 mod compare_baselines;
-mod devices;
+mod compile;
+mod compile_cuda;
+mod compile_python;
+pub(crate) mod devices;
 mod explain;
 mod export;
 mod health;
+mod history;
+mod leak;
 mod record;
 mod replay;
+mod report;
+mod run;
 mod sampling;
+mod scale;
+mod selftest;
 mod verify;
+mod voice;
 mod watch;
 
 /// The verbs.
 #[derive(Subcommand)]
 pub(crate) enum Command {
+    Ablate(ablate::Ablate),
     Baseline(baseline::Baseline),
     Bench(bench::Bench),
     Compare(compare::Compare),
+    Compile(compile::Compile),
     Devices(devices::Devices),
     Explain(explain::Explain),
     Export(export::Export),
     Health(health::Health),
+    History(history::HistoryCommand),
+    Leak(leak::Leak),
     Record(record::Record),
     Replay(replay::Replay),
+    Report(report::Report),
+    Run(run::Run),
+    Scale(scale::Scale),
+    Selftest(selftest::Selftest),
     Verify(verify::Verify),
+    Voice(voice::Voice),
     Watch(watch::Watch),
 }
 
@@ -40,16 +60,25 @@ impl Command {
     /// Does what the verb says.
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         match self {
+            Self::Ablate(command) => command.run(global),
             Self::Baseline(command) => command.run(global),
             Self::Bench(command) => command.run(global),
             Self::Compare(command) => command.run(global),
+            Self::Compile(command) => command.run(global),
             Self::Devices(command) => command.run(global),
             Self::Explain(command) => command.run(global),
             Self::Export(command) => command.run(global),
             Self::Health(command) => command.run(global),
+            Self::History(command) => command.run(global),
+            Self::Leak(command) => command.run(global),
             Self::Record(command) => command.run(global),
             Self::Replay(command) => command.run(global),
+            Self::Report(command) => command.run(global),
+            Self::Run(command) => command.run(global),
+            Self::Scale(command) => command.run(global),
+            Self::Selftest(command) => command.run(global),
             Self::Verify(command) => command.run(global),
+            Self::Voice(command) => command.run(global),
             Self::Watch(command) => command.run(global),
         }
     }

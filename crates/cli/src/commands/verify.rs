@@ -5,16 +5,27 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Result, bail};
 use clap::Args;
 use serde::Serialize;
-use warpsmith_core::{Finding, Severity};
+use warpsmith_core::{CodeDoc, Finding, Seconds, Severity};
 use warpsmith_device::{Device, DeviceChoice};
 use warpsmith_measure::random::Random;
-use warpsmith_measure::{Parameters, Parity, Workload, check_parity};
+use warpsmith_measure::{ParameterKind, Parameters, Parity, Workload, check_parity};
 
 use crate::arguments::Global;
 use crate::catalogue;
 use crate::exit::Outcome;
 use crate::output;
 use crate::table::Table;
+
+/// Findings about parity.
+pub(crate) const CODES: &[CodeDoc] = &[CodeDoc {
+    code: "M001",
+    title: "the GPU does not compute what the CPU says",
+    explanation: "On the same random inputs, with the output poisoned before the run, GPU and CPU \
+                  are further apart than the workload's tolerance. The CPU form is the \
+                  specification. No time of this workload means anything until they agree.",
+    fix: "Run it again with the printed seed under `compute-sanitizer`. A difference that moves \
+          between runs is a race; one that stays is arithmetic or indexing.",
+}];
 
 /// Check workloads on the GPU against the CPU, on fresh random inputs with poisoned outputs.
 ///
@@ -34,6 +45,10 @@ pub(crate) struct Verify {
     /// Set a parameter, `name=value`; applies to the one workload named.
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = catalogue::parse_setting)]
     settings: Vec<(String, String)>,
+    /// Cap every size at 65,537, which leaves a tail in every block: for slow tools like
+    /// compute-sanitizer.
+    #[arg(long, conflicts_with = "settings")]
+    small: bool,
     /// How many random inputs to try.
     #[arg(long, default_value_t = 3)]
     inputs: usize,
@@ -41,6 +56,8 @@ pub(crate) struct Verify {
     #[arg(long)]
     seed: Option<u64>,
 }
+
+const SMALL: u64 = 65_537;
 
 #[derive(Serialize)]
 struct Body {
@@ -134,12 +151,22 @@ impl Verify {
         if !self.settings.is_empty() {
             return Ok(vec![Parameters::resolve(specs, &self.settings)?]);
         }
-        let mut cases = vec![Parameters::resolve(specs, &[])?];
+        let mut base = Vec::new();
         for spec in specs {
-            if let warpsmith_measure::ParameterKind::Choice(words) = spec.kind {
+            if let ParameterKind::Integer { default, min, .. } = spec.kind
+                && self.small
+                && default > SMALL
+            {
+                base.push((spec.name.to_owned(), SMALL.max(min).to_string()));
+            }
+        }
+        let mut cases = vec![Parameters::resolve(specs, &base)?];
+        for spec in specs {
+            if let ParameterKind::Choice(words) = spec.kind {
                 for word in &words[1..] {
-                    let setting = (spec.name.to_owned(), (*word).to_owned());
-                    cases.push(Parameters::resolve(specs, &[setting])?);
+                    let mut settings = base.clone();
+                    settings.push((spec.name.to_owned(), (*word).to_owned()));
+                    cases.push(Parameters::resolve(specs, &settings)?);
                 }
             }
         }
@@ -265,8 +292,11 @@ fn describe(body: &Body) -> String {
     }
     for kernel in &body.verified_kernels {
         text.push_str(&format!(
-            "kernel {} from {}\n",
-            kernel.module, kernel.loaded_from
+            "kernel {}:{} loaded from {} in {}\n",
+            kernel.module,
+            kernel.entry,
+            kernel.loaded_from,
+            Seconds(kernel.load_seconds)
         ));
     }
     text

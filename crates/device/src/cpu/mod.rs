@@ -3,6 +3,8 @@
 mod cgroup;
 mod facts;
 mod pool;
+mod room;
 
 pub use facts::{CpuCache, CpuFacts};
 pub use pool::CpuDevice;
+pub use room::ensure_host_room;

@@ -79,11 +79,9 @@ impl GpuFacts {
             }
         };
         let mut memory = 0usize;
-        // SAFETY: as above.
-        driver.check(
-            unsafe { (driver.device_total_mem)(&raw mut memory, ordinal) },
-            "ask for the size of device memory",
-        )?;
+        // SAFETY: the pointer is to a live size and `ordinal` came from the driver.
+        let status = unsafe { (driver.device_total_mem)(&raw mut memory, ordinal) };
+        driver.check(status, "ask for the size of device memory")?;
         let name = text(driver, "ask for the name of a device", |buffer, length| {
             // SAFETY: `text` passes a buffer of `length` bytes.
             unsafe { (driver.device_get_name)(buffer, length, ordinal) }
@@ -98,10 +96,8 @@ impl GpuFacts {
         )?;
         let mut uuid = [0u8; 16];
         // SAFETY: the buffer has the 16 bytes of a `CUuuid`.
-        driver.check(
-            unsafe { (driver.device_get_uuid)(&raw mut uuid, ordinal) },
-            "ask for the identity of a device",
-        )?;
+        let status = unsafe { (driver.device_get_uuid)(&raw mut uuid, ordinal) };
+        driver.check(status, "ask for the identity of a device")?;
         // In a slice the driver appends the profile: "NVIDIA H200 MIG 1g.18gb".
         let mig_profile = name
             .split_once(" MIG ")
@@ -156,10 +152,8 @@ pub fn cuda_devices() -> Result<Vec<GpuFacts>, DeviceError> {
 pub(super) fn count(driver: &Driver) -> Result<usize, DeviceError> {
     let mut count = 0;
     // SAFETY: the pointer is to a live i32.
-    driver.check(
-        unsafe { (driver.device_get_count)(&raw mut count) },
-        "count the devices",
-    )?;
+    let status = unsafe { (driver.device_get_count)(&raw mut count) };
+    driver.check(status, "count the devices")?;
     Ok(usize::try_from(count).unwrap_or(0))
 }
 
@@ -178,10 +172,8 @@ pub(super) fn ordinal(driver: &Driver, index: usize) -> Result<Ordinal, DeviceEr
             })?;
     let mut ordinal = 0;
     // SAFETY: the pointer is to a live i32.
-    driver.check(
-        unsafe { (driver.device_get)(&raw mut ordinal, asked) },
-        "get a device",
-    )?;
+    let status = unsafe { (driver.device_get)(&raw mut ordinal, asked) };
+    driver.check(status, "get a device")?;
     Ok(ordinal)
 }
 

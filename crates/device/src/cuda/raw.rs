@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 
 use libloading::Library;
 
-use crate::error::DeviceError;
+use crate::error::{DeviceError, loader_words};
 
 macro_rules! opaque_handles {
     ($($(#[$doc:meta])* $name:ident)*) => {$(
@@ -160,8 +160,14 @@ impl Driver {
     fn load() -> Result<Self, LoadFailure> {
         // SAFETY: loading the system's CUDA driver runs its initialisers, as every CUDA program
         // does; nothing of ours depends on their order.
-        let library = unsafe { Library::new(LIBRARY) }
-            .map_err(|error| LoadFailure::Missing(crate::error::loader_words(&error)))?;
+        let library = unsafe { Library::new(LIBRARY) }.map_err(|error| {
+            let seen = loader_words(&error);
+            // A library that is there and cannot be loaded is a broken driver, not a missing GPU.
+            match seen.contains("No such file") || cfg!(windows) {
+                true => LoadFailure::Missing(seen),
+                false => LoadFailure::Broken("the library cannot be loaded".into(), seen),
+            }
+        })?;
         let mut driver = Self::bind(library).map_err(|error| {
             LoadFailure::Broken(
                 "driver too old".into(),

@@ -5,6 +5,7 @@
 //! graph that comes out.
 
 use std::any::Any;
+use std::ffi::c_void;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -125,6 +126,52 @@ impl Stream {
             }
         }
         Ok(())
+    }
+
+    /// Queues a kernel whose parameters lie packed in `parameters`, as C lays them out. For kernels
+    /// that were compiled at run time and have no signature to check against.
+    ///
+    /// # Safety
+    /// The bytes are what the kernel's parameters are, in number, order, type and alignment; every
+    /// address among them is of memory that outlives the launch; the kernel stays inside it.
+    pub unsafe fn launch_packed(
+        &self,
+        kernel: &Kernel,
+        shape: LaunchShape,
+        parameters: &mut [u8],
+    ) -> Result<(), DeviceError> {
+        const END: *mut c_void = std::ptr::null_mut();
+        const BUFFER_POINTER: *mut c_void = std::ptr::without_provenance_mut(1);
+        const BUFFER_SIZE: *mut c_void = std::ptr::without_provenance_mut(2);
+        self.context().bind()?;
+        let mut size = parameters.len();
+        let mut extra = [
+            BUFFER_POINTER,
+            parameters.as_mut_ptr().cast(),
+            BUFFER_SIZE,
+            (&raw mut size).cast(),
+            END,
+        ];
+        let ([gx, gy, gz], [bx, by, bz]) = (shape.grid, shape.block);
+        // SAFETY: function and stream are alive and of this context; the buffer and its size are
+        // passed in the driver's own form; that they fit the kernel is the caller's promise.
+        let status = unsafe {
+            (self.context().driver.launch_kernel)(
+                kernel.function(),
+                gx,
+                gy,
+                gz,
+                bx,
+                by,
+                bz,
+                shape.shared_bytes,
+                self.inner.handle,
+                std::ptr::null_mut(),
+                extra.as_mut_ptr(),
+            )
+        };
+        self.context()
+            .check(status, &format!("launch `{}`", kernel.entry()))
     }
 
     /// Queues a copy from device to device.

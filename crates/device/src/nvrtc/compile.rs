@@ -167,12 +167,12 @@ impl OwnedProgram<'_> {
     ) -> Result<Vec<u8>, String> {
         let mut length = 0;
         // SAFETY: the program is alive and the pointer is to a live integer.
-        self.nvrtc
-            .check(unsafe { size(self.handle, &raw mut length) })?;
+        let status = unsafe { size(self.handle, &raw mut length) };
+        self.nvrtc.check(status)?;
         let mut bytes = vec![0u8; length];
         // SAFETY: the buffer has the length that NVRTC asked for.
-        self.nvrtc
-            .check(unsafe { get(self.handle, bytes.as_mut_ptr().cast()) })?;
+        let status = unsafe { get(self.handle, bytes.as_mut_ptr().cast()) };
+        self.nvrtc.check(status)?;
         Ok(bytes)
     }
 }

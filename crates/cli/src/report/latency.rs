@@ -1,0 +1,79 @@
+//! How long each workload takes here.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use warpsmith_core::{BytesPerSecond, Seconds};
+use warpsmith_measure::Parameters;
+use warpsmith_measure::findings;
+use warpsmith_measure::report::plot;
+use warpsmith_measure::run_sampler::{RunMode, RunSampler};
+use warpsmith_measure::statistics::stop_rule::StopPlan;
+
+use super::{Block, Job, Section};
+use crate::catalogue;
+use crate::measured::quantile_text;
+
+pub(super) fn section(job: &Job) -> Result<Section> {
+    job.device.warm_up()?;
+    let workloads = catalogue::workloads();
+    let plan = if job.quick {
+        // All of them together within some fifteen seconds.
+        let share = 15.0 / workloads.len() as f64;
+        let timeout = Duration::from_secs_f64(share.min(3.0));
+        StopPlan { target: 0.01, timeout, ..StopPlan::default() }
+    } else {
+        StopPlan::default()
+    };
+    let mut section = Section::default();
+    let mut rows = Vec::new();
+    let mut raw = Vec::new();
+    let mut plots = Vec::new();
+    for workload in workloads {
+        let parameters = Parameters::resolve(workload.parameters(), &[])?;
+        let mut sampler = RunSampler::new(&job.device, RunMode::Warm)?;
+        let mut target = sampler.target(workload.prepare(&job.device, &parameters, 1)?)?;
+        let mut measurement = sampler.begin(workload.id(), &target);
+        sampler.measure_round(&mut measurement, &mut target, &plan, &mut |_| {})?;
+        let Some(figures) = measurement.figures() else { continue };
+        section.findings.extend(findings::of_measurement(&measurement, &figures));
+        let (summary, interval) = (&figures.summary, &figures.interval);
+        let time = |seconds: f64| Seconds(seconds).to_string();
+        let quantile = |p: f64| summary.quantile(p).map_or("–".into(), quantile_text);
+        let cost = workload.cost(&parameters);
+        let rate = BytesPerSecond(cost.bytes.0 as f64 / interval.median).to_string();
+        let half_width = 50.0 * (interval.high - interval.low) / interval.median;
+        rows.push(vec![
+            workload.id().to_owned(),
+            parameters.to_string(),
+            time(interval.median),
+            format!("±{half_width:.2} %"),
+            time(summary.mean),
+            time(summary.standard_deviation),
+            quantile(0.95),
+            quantile(0.99),
+            if cost.bytes.0 == 0 { "–".into() } else { rate },
+            match cost.units {
+                0 => "–".into(),
+                units => format!("{} / {}", time(interval.median / units as f64), cost.unit),
+            },
+            summary.count.to_string(),
+        ]);
+        plots.push(Block::Plot(plot::histogram(workload.id(), &measurement.seconds)));
+        raw.push(serde_json::json!({ "parameters": parameters, "measurement": measurement }));
+    }
+    let headings = [
+        "workload", "parameters", ">median", ">95 %", ">mean", ">std", ">P95", ">P99", ">rate",
+        ">each", ">samples",
+    ];
+    section.blocks.push(Block::table(&headings, rows));
+    section.blocks.push(Block::Paragraph(format!(
+        "On {}: the work alone, warm; by the monotonic clock on a CPU and by events behind a \
+         blocking kernel on a GPU. Sampling stops when the interval of the median is narrow enough \
+         or its time is up; a quantile that the samples do not support is not printed.",
+        job.device.name()
+    )));
+    section.blocks.extend(plots);
+    section.raw = raw.into();
+    Ok(section)
+}

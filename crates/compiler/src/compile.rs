@@ -1,0 +1,248 @@
+//! The library's front door.
+
+use ruff_python_parser::parse_module;
+use ruff_text_size::Ranged;
+use warpsmith_core::Finding;
+
+use crate::diagnostic::Problem;
+use crate::emit::{Target, emit};
+use crate::globals::{Scope, Tables};
+use crate::ir::{Module, Number};
+use crate::lower::{Operators, Shared, build_kernel};
+use crate::names::Names;
+use crate::syntax::{SourceText, Tree, check_limits};
+use crate::types::TypeTable;
+
+/// What to compile and how to name it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The kernel, by its Python name; needed only where a source has several.
+    pub kernel: Option<String>,
+    /// The file name that comments and findings show.
+    pub file: String,
+    /// What follows a kernel's or struct's key in its native name; empty for nothing.
+    pub suffix: String,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            kernel: None,
+            file: "kernels.py".into(),
+            suffix: "_HASH".into(),
+        }
+    }
+}
+
+/// Compiles one kernel of `source`.
+///
+/// # Errors
+/// Findings with codes `K…` that say what is wrong with the source or outside the language.
+pub fn compile(source: &str, options: &Options) -> Result<Module, Vec<Finding>> {
+    Compiler::new().compile(source, options)
+}
+
+/// The names of the kernels that a source defines, in order.
+///
+/// # Errors
+/// Findings, where the source cannot be read at all.
+pub fn kernels(source: &str, options: &Options) -> Result<Vec<String>, Vec<Finding>> {
+    let mut compiler = Compiler::new();
+    match compiler.collect(source, options) {
+        Ok(()) => Ok(compiler
+            .scope
+            .kernels
+            .iter()
+            .map(|kernel| {
+                let def = &compiler.scope.functions[kernel.function as usize];
+                compiler.names.get(def.key).to_owned()
+            })
+            .collect()),
+        Err(problem) => Err(vec![problem.into_finding(
+            &options.file,
+            source,
+            &compiler.source,
+        )]),
+    }
+}
+
+/// A module as CUDA C++, without a prologue.
+pub fn emit_cuda(module: &Module) -> String {
+    let mut out = String::new();
+    emit(module, Target::Cuda, &mut out);
+    out
+}
+
+/// A module as C++ for the CPU, without a prologue.
+pub fn emit_cpu(module: &Module) -> String {
+    let mut out = String::new();
+    emit(module, Target::Cpu, &mut out);
+    out
+}
+
+/// A compiler that keeps its tables from one source to the next; compiling many small kernels is much
+/// faster with one of these than with [`compile`].
+#[derive(Debug, Default)]
+pub struct Compiler {
+    names: Names,
+    types: TypeTable,
+    tree: Tree,
+    scope: Scope,
+    source: SourceText,
+}
+
+impl Compiler {
+    /// A new compiler.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Compiles one kernel of `text`.
+    ///
+    /// # Errors
+    /// Findings with codes `K…` that say what is wrong with the source or outside the language.
+    pub fn compile(&mut self, text: &str, options: &Options) -> Result<Module, Vec<Finding>> {
+        self.collect(text, options)
+            .map_err(Box::new)
+            .and_then(|()| self.build(text, options))
+            .map_err(|problem| vec![problem.into_finding(&options.file, text, &self.source)])
+    }
+
+    /// Gives a module's tables back, so that the next compilation need not make them anew.
+    pub fn recycle(&mut self, module: Module) {
+        self.names = module.names;
+        self.types = module.types;
+        self.scope.elements = module.elements;
+    }
+
+    /// Reads everything that the source defines at module level.
+    fn collect(&mut self, text: &str, options: &Options) -> Result<(), Problem> {
+        self.names.reset();
+        self.types.reset();
+        self.tree.clear();
+        self.scope.clear();
+        self.source.index(text);
+        check_limits(text)?;
+        let parsed = parse_module(text).map_err(|error| {
+            let range = error.range();
+            let message = error.error.to_string();
+            let mut message = message.trim_end_matches('.').to_owned();
+            if let Some(first) = message.get_mut(..1) {
+                first.make_ascii_lowercase();
+            }
+            Problem::at(
+                "K001",
+                range.start().to_u32(),
+                range.end().to_u32(),
+                message,
+            )
+        })?;
+        let mut tables = Tables {
+            names: &mut self.names,
+            types: &mut self.types,
+            tree: &mut self.tree,
+            source: &self.source,
+            text,
+        };
+        self.scope
+            .collect(&mut tables, parsed.suite(), &options.suffix)
+    }
+
+    /// Builds the kernel that is asked for.
+    fn build(&mut self, text: &str, options: &Options) -> Result<Module, Box<Problem>> {
+        let index = self.choose_kernel(options)?;
+        let mut kernel = self.scope.kernels.swap_remove(index);
+        if let Some(problem) = kernel.problem.take() {
+            return Err(problem.into());
+        }
+        let def = &mut self.scope.functions[kernel.function as usize];
+        let span = def.span;
+        let mut params = std::mem::replace(&mut def.params, Ok(Vec::new()))?;
+        let generic = params.iter().any(|param| self.types.is_generic(param.ty));
+        if generic {
+            let [overload] = kernel.overloads.as_slice() else {
+                return Err(Problem::at(
+                    "K003",
+                    span.0,
+                    span.1,
+                    format!(
+                        "a generic kernel needs one overload, not {}",
+                        kernel.overloads.len()
+                    ),
+                )
+                .hint("add `wp.overload(kernel, [types])` once")
+                .into());
+            };
+            for (param, ty) in params.iter_mut().zip(overload) {
+                param.ty = *ty;
+            }
+        }
+        let module_options = kernel.own_module.unwrap_or(self.scope.options);
+        kernel.options.grid_stride = kernel.grid_stride.unwrap_or(module_options.grid_stride);
+        let operators = Operators::new(&self.names);
+        let mut shared = Shared {
+            scope: &mut self.scope,
+            names: &mut self.names,
+            types: &mut self.types,
+            tree: &mut self.tree,
+            source: &self.source,
+            text,
+            functions: Vec::new(),
+            structs: Vec::new(),
+            lines: Vec::new(),
+            max_unroll: module_options.max_unroll,
+            backward: kernel.backward.unwrap_or(module_options.backward),
+            depth: 0,
+            operators,
+        };
+        let built = build_kernel(&mut shared, &kernel, params, generic)?;
+        let Shared {
+            functions,
+            structs,
+            lines,
+            ..
+        } = shared;
+        let file = self.names.intern(&options.file);
+        let suffix = self.names.intern(&options.suffix);
+        let elements: Vec<Number> = std::mem::take(&mut self.scope.elements);
+        Ok(Module {
+            names: std::mem::replace(&mut self.names, Names::empty()),
+            types: std::mem::replace(&mut self.types, TypeTable::empty()),
+            structs,
+            functions,
+            kernel: built,
+            lines,
+            elements,
+            file,
+            suffix,
+        })
+    }
+
+    fn choose_kernel(&self, options: &Options) -> Result<usize, Problem> {
+        let kernels = &self.scope.kernels;
+        let name_of = |index: usize| {
+            self.names
+                .get(self.scope.functions[kernels[index].function as usize].key)
+        };
+        let found = match &options.kernel {
+            Some(name) => (0..kernels.len()).find(|index| name_of(*index) == name),
+            None if kernels.len() == 1 => Some(0),
+            None => None,
+        };
+        found.ok_or_else(|| {
+            let known: Vec<String> = (0..kernels.len())
+                .map(|index| format!("`{}`", name_of(index)))
+                .collect();
+            match (&options.kernel, known.is_empty()) {
+                (_, true) => Problem::at("K003", 0, 0, "the source defines no kernel")
+                    .hint("decorate a function with `@wp.kernel`"),
+                (Some(name), false) => {
+                    Problem::at("K003", 0, 0, format!("there is no kernel `{name}`"))
+                        .hint(format!("the source defines {}", known.join(", ")))
+                }
+                (None, false) => Problem::at("K003", 0, 0, "the source defines several kernels")
+                    .hint(format!("name one of {}", known.join(", "))),
+            }
+        })
+    }
+}

@@ -1,0 +1,121 @@
+//! Functions and their adjoints.
+
+use super::Target;
+use super::body::{self, Frame};
+use crate::ir::{Function, FunctionKind, Module};
+
+const SEPARATOR: &str = ",\n    ";
+
+fn comment(module: &Module, function: &Function, out: &mut String) {
+    out.push_str("\n// ");
+    out.push_str(module.names.get(module.file));
+    out.push(':');
+    super::writer::number(out, function.first_line);
+    out.push('\n');
+}
+
+fn head(function: &Function, target: Target, out: &mut String) {
+    out.push_str("static ");
+    if let FunctionKind::Device { inline_hint, .. } = function.kind {
+        out.push_str(inline_hint);
+    }
+    if target == Target::Cuda {
+        out.push_str("CUDA_CALLABLE ");
+    }
+}
+
+/// Separates list items.
+struct Items<'a> {
+    out: &'a mut String,
+    any: bool,
+}
+
+impl Items<'_> {
+    fn item(&mut self, parts: &[&str]) {
+        if self.any {
+            self.out.push_str(SEPARATOR);
+        }
+        self.any = true;
+        for part in parts {
+            self.out.push_str(part);
+        }
+    }
+}
+
+fn primal_params(module: &Module, function: &Function, items: &mut Items<'_>) {
+    for (_, variable) in function.parameters() {
+        let name = variable.name.map_or("", |name| module.names.get(name));
+        items.item(&[module.types.spelling(variable.ty), " var_", name]);
+    }
+    if function.returns.len() > 1 {
+        for (at, ty) in function.returns.iter().enumerate() {
+            items.item(&[module.types.spelling(*ty), " & ret_", &at.to_string()]);
+        }
+    }
+}
+
+/// Appends the forward function.
+pub(super) fn emit_forward(module: &Module, function: &Function, target: Target, out: &mut String) {
+    comment(module, function, out);
+    head(function, target, out);
+    match *function.returns {
+        [ty] => out.push_str(module.types.spelling(ty)),
+        _ => out.push_str("void"),
+    }
+    out.push(' ');
+    out.push_str(module.names.get(function.native));
+    out.push_str("(\n    ");
+    primal_params(module, function, &mut Items { out, any: false });
+    out.push_str(")\n{\n");
+    body::forward(
+        module,
+        function,
+        Frame {
+            target,
+            strided: false,
+        },
+        out,
+    );
+    out.push_str("}\n\n");
+}
+
+/// Appends the adjoint function; a stub if no kernel with an adjoint reaches it.
+pub(super) fn emit_adjoint(module: &Module, function: &Function, target: Target, out: &mut String) {
+    comment(module, function, out);
+    head(function, target, out);
+    out.push_str("void adj_");
+    out.push_str(module.names.get(function.native));
+    out.push_str("(\n    ");
+    let mut items = Items { out, any: false };
+    primal_params(module, function, &mut items);
+    for (_, variable) in function.parameters() {
+        let name = variable.name.map_or("", |name| module.names.get(name));
+        items.item(&[module.types.spelling(variable.ty), " & adj_", name]);
+    }
+    match *function.returns {
+        [] => {}
+        [ty] => items.item(&[module.types.spelling(ty), " & adj_ret"]),
+        _ => {
+            for (at, ty) in function.returns.iter().enumerate() {
+                items.item(&[module.types.spelling(*ty), " & adj_ret_", &at.to_string()]);
+            }
+        }
+    }
+    out.push_str(")\n{\n");
+    if let FunctionKind::Device { adjoint: true, .. } = function.kind {
+        body::backward(
+            module,
+            function,
+            Frame {
+                target,
+                strided: false,
+            },
+            out,
+        );
+    } else {
+        out.push_str(
+            "\t// reverse mode disabled (no backward-enabled kernel depends on this function)\n",
+        );
+    }
+    out.push_str("}\n\n");
+}

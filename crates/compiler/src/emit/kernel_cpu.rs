@@ -1,0 +1,216 @@
+//! CPU kernels: an argument struct, a kernel that is called once per task, a loop over tasks, and the
+//! entry points that the host calls.
+
+use std::fmt::Write;
+
+use super::Target;
+use super::body::{self, Frame, is_vector_array};
+use crate::ir::{Function, FunctionKind, Module, Variable};
+
+/// Appends the kernel with its frame.
+pub(super) fn emit(module: &Module, out: &mut String) {
+    let kernel = &module.kernel;
+    let FunctionKind::Kernel {
+        launch_rank,
+        scalar_tid,
+        long_constant_loop,
+        options,
+    } = &kernel.kind
+    else {
+        return;
+    };
+    let name = format!(
+        "{}{}",
+        module.names.get(kernel.native),
+        module.names.get(module.suffix)
+    );
+    let _ = writeln!(out, "struct wp_args_{name} {{");
+    for (_, variable) in kernel.parameters() {
+        let _ = writeln!(
+            out,
+            "    {} {};",
+            module.types.spelling(variable.ty),
+            label(module, variable)
+        );
+    }
+    out.push_str("};\n");
+    let contiguous =
+        *launch_rank == 1 && *scalar_tid && fixes_strides(module, kernel, *long_constant_loop);
+    let frame = Text {
+        module,
+        kernel,
+        name: &name,
+        rank: *launch_rank,
+        contiguous,
+    };
+    frame.kernel(false, out);
+    if options.backward {
+        frame.kernel(true, out);
+    }
+    frame.tasks(false, out);
+    if options.backward {
+        frame.tasks(true, out);
+    }
+}
+
+fn label<'m>(module: &'m Module, variable: &Variable) -> &'m str {
+    variable.name.map_or("", |name| module.names.get(name))
+}
+
+/// Whether the text is specialised for contiguous one-dimensional arrays.
+fn fixes_strides(module: &Module, kernel: &Function, long_constant_loop: bool) -> bool {
+    let mut any = false;
+    let mut all = true;
+    for (_, variable) in kernel.parameters() {
+        if let crate::types::Type::Array { rank, .. } = module.types.get(variable.ty) {
+            any |= rank == 1;
+            all &= rank == 1;
+        }
+    }
+    any && (all || long_constant_loop)
+}
+
+struct Text<'a> {
+    module: &'a Module,
+    kernel: &'a Function,
+    name: &'a str,
+    rank: u32,
+    contiguous: bool,
+}
+
+impl Text<'_> {
+    /// The one-dimensional arrays: label and element type.
+    fn arrays(&self) -> impl Iterator<Item = (&str, &str)> {
+        let types = &self.module.types;
+        self.kernel
+            .parameters()
+            .filter(|(_, v)| is_vector_array(self.module, v.ty))
+            .filter_map(|(_, v)| {
+                let (element, _) = types.array_parts(v.ty)?;
+                Some((label(self.module, v), types.spelling(element)))
+            })
+    }
+
+    fn kernel(&self, backward: bool, out: &mut String) {
+        let Self { name, rank, .. } = self;
+        let pass = if backward { "backward" } else { "forward" };
+        let _ = write!(
+            out,
+            "\n\ntemplate <bool wp_linear_contiguous>\nstatic void {name}_cpu_kernel_{pass}(\n    wp::launch_bounds_t<{rank}> dim,\n    size_t task_index,\n    wp_args_{name} *_wp_args"
+        );
+        if backward {
+            let _ = write!(out, ",\n    wp_args_{name} *_wp_adj_args");
+        }
+        out.push_str(")\n{\n    static constexpr bool wp_linear_tid = wp_linear_contiguous;\n");
+        if self.contiguous {
+            self.contiguous_arguments(backward, out);
+        }
+        out.push('\n');
+        let frame = Frame {
+            target: Target::Cpu,
+            strided: false,
+        };
+        if backward {
+            body::backward(self.module, self.kernel, frame, out);
+        } else {
+            body::forward(self.module, self.kernel, frame, out);
+        }
+        out.push_str("}\n\n");
+    }
+
+    fn contiguous_arguments(&self, backward: bool, out: &mut String) {
+        let name = self.name;
+        let _ = writeln!(out, "    wp_args_{name} wp_contiguous_args;");
+        if backward {
+            let _ = writeln!(out, "    wp_args_{name} wp_contiguous_adj_args;");
+        }
+        out.push_str("    if constexpr (wp_linear_contiguous)\n    {\n        wp_contiguous_args = *_wp_args;\n");
+        if backward {
+            out.push_str("        wp_contiguous_adj_args = *_wp_adj_args;\n");
+        }
+        for (array, element) in self.arrays() {
+            let _ = writeln!(
+                out,
+                "        wp_contiguous_args.{array}.strides[0] = sizeof({element});"
+            );
+            if backward {
+                let _ = writeln!(
+                    out,
+                    "        wp_contiguous_adj_args.{array}.strides[0] = sizeof({element});"
+                );
+            }
+        }
+        out.push_str("        _wp_args = &wp_contiguous_args;\n");
+        if backward {
+            out.push_str("        _wp_adj_args = &wp_contiguous_adj_args;\n");
+        }
+        out.push_str("    }");
+    }
+
+    fn tasks(&self, backward: bool, out: &mut String) {
+        let Self { name, rank, .. } = self;
+        let pass = if backward { "backward" } else { "forward" };
+        let mut params =
+            format!("    wp::launch_bounds_t<{rank}> *dim,\n    wp_args_{name} *_wp_args");
+        if backward {
+            let _ = write!(params, ",\n    wp_args_{name} *_wp_adj_args");
+        }
+        let args = if backward {
+            "_wp_args, _wp_adj_args"
+        } else {
+            "_wp_args"
+        };
+        let _ = write!(
+            out,
+            "\n\ntemplate <bool wp_linear_contiguous>\nstatic WP_FORCEINLINE void {name}_cpu_{pass}_tasks(\n{params})\n{{\n    for (size_t task_index = 0; task_index < dim->size; ++task_index)\n    {{\n        {name}_cpu_kernel_{pass}<wp_linear_contiguous>("
+        );
+        let _ = if backward {
+            writeln!(out, "\n            *dim, task_index, {args});")
+        } else {
+            writeln!(out, "*dim, task_index, {args});")
+        };
+        let _ = write!(
+            out,
+            "    }}\n}}\n\nstatic WP_FORCEINLINE void {name}_cpu_{pass}_dispatch(\n{params})\n{{\n    wp::tile_shared_storage_t tile_mem;\n#if defined(WP_ENABLE_TILES_IN_STACK_MEMORY)\n    wp::shared_tile_storage = &tile_mem;\n#endif\n\n"
+        );
+        if self.contiguous {
+            self.contiguous_dispatch(backward, pass, args, out);
+        } else {
+            let _ = writeln!(out, "    {name}_cpu_{pass}_tasks<false>(dim, {args});");
+        }
+        let note = if backward {
+            ""
+        } else {
+            "// Python CPU entry points\n"
+        };
+        let _ = write!(
+            out,
+            "}}\n\nextern \"C\" {{\n\n{note}WP_API void {name}_cpu_{pass}(\n{params})\n{{\n    {name}_cpu_{pass}_dispatch(dim, {args});\n}}\n\n}} // extern C\n\n"
+        );
+    }
+
+    fn contiguous_dispatch(&self, backward: bool, pass: &str, args: &str, out: &mut String) {
+        let name = self.name;
+        out.push_str("    const bool wp_linear_contiguous = dim->coord_mult == 1 && (");
+        let mut first = true;
+        for (array, element) in self.arrays() {
+            for holder in ["_wp_args", "_wp_adj_args"] {
+                if holder == "_wp_adj_args" && !backward {
+                    break;
+                }
+                if !first {
+                    out.push_str(" & ");
+                }
+                first = false;
+                let _ = write!(
+                    out,
+                    "({holder}->{array}.strides[0] == (int)sizeof({element}))"
+                );
+            }
+        }
+        let _ = write!(
+            out,
+            ");\n    if (wp_linear_contiguous)\n        {name}_cpu_{pass}_tasks<true>(dim, {args});\n    else\n        {name}_cpu_{pass}_tasks<false>(dim, {args});\n"
+        );
+    }
+}

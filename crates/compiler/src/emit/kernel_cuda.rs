@@ -1,0 +1,101 @@
+//! CUDA kernels: a grid-stride loop around the body, or one thread per index.
+
+use std::fmt::Write;
+
+use super::Target;
+use super::body::{self, Frame};
+use crate::ir::{Function, FunctionKind, KernelOptions, Module};
+
+/// Appends the forward kernel and, if wanted, the backward one.
+pub(super) fn emit(module: &Module, out: &mut String) {
+    let kernel = &module.kernel;
+    let FunctionKind::Kernel {
+        launch_rank,
+        options,
+        ..
+    } = &kernel.kind
+    else {
+        return;
+    };
+    for backward in [false, true] {
+        if backward && !options.backward {
+            break;
+        }
+        emit_pass(module, kernel, *launch_rank, options, backward, out);
+    }
+}
+
+fn emit_pass(
+    module: &Module,
+    kernel: &Function,
+    launch_rank: u32,
+    options: &KernelOptions,
+    backward: bool,
+    out: &mut String,
+) {
+    out.push_str("\n\nextern \"C\" ");
+    match options.launch_bounds {
+        None => {}
+        Some((threads, None)) => {
+            let _ = write!(out, "__launch_bounds__({threads}) ");
+        }
+        Some((threads, Some(blocks))) => {
+            let _ = write!(out, "__launch_bounds__({threads}, {blocks}) ");
+        }
+    }
+    if options.cluster_dim != 1 {
+        let _ = write!(out, "WP_CLUSTER_DIMS({}, 1, 1) ", options.cluster_dim);
+    }
+    out.push_str("__global__ void ");
+    if let Some(registers) = options.max_registers {
+        let _ = write!(out, "WP_MAXNREG({registers}) ");
+    }
+    out.push_str(module.names.get(kernel.native));
+    out.push_str(module.names.get(module.suffix));
+    out.push_str(if backward {
+        "_cuda_kernel_backward("
+    } else {
+        "_cuda_kernel_forward("
+    });
+    let _ = write!(out, "\n    wp::launch_bounds_t<{launch_rank}> dim");
+    for prefix in ["var_", "adj_"] {
+        if prefix == "adj_" && !backward {
+            break;
+        }
+        for (_, variable) in kernel.parameters() {
+            out.push_str(",\n    ");
+            out.push_str(module.types.spelling(variable.ty));
+            out.push(' ');
+            out.push_str(prefix);
+            out.push_str(variable.name.map_or("", |name| module.names.get(name)));
+        }
+    }
+    out.push_str(")\n{\n");
+    if options.smem_spilling {
+        out.push_str("    WP_ENABLE_SMEM_SPILLING();\n");
+    }
+    out.push_str("    wp::tile_shared_storage_t tile_mem;\n\n");
+    if options.grid_stride {
+        out.push_str(
+            "    for (size_t _idx = static_cast<size_t>(blockDim.x) * static_cast<size_t>(blockIdx.x) + static_cast<size_t>(threadIdx.x);\n         _idx < dim.size;\n         _idx += static_cast<size_t>(blockDim.x) * static_cast<size_t>(gridDim.x))\n    {\n            // reset shared memory allocator\n        wp::tile_shared_storage_t::init();\n\n",
+        );
+    } else {
+        out.push_str(
+            "    const size_t _idx = static_cast<size_t>(blockIdx.z * gridDim.y + blockIdx.y) * static_cast<size_t>(gridDim.x * blockDim.x) + static_cast<size_t>(blockIdx.x * blockDim.x + threadIdx.x);\n    if (_idx >= dim.size) return;\n            // reset shared memory allocator\n    wp::tile_shared_storage_t::init();\n\n",
+        );
+    }
+    let frame = Frame {
+        target: Target::Cuda,
+        strided: options.grid_stride,
+    };
+    if backward {
+        body::backward(module, kernel, frame, out);
+    } else {
+        body::forward(module, kernel, frame, out);
+    }
+    out.push_str(if options.grid_stride {
+        "    }\n}\n\n"
+    } else {
+        "}\n\n"
+    });
+}

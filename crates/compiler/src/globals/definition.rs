@@ -1,0 +1,92 @@
+//! Functions and kernels as they are defined.
+
+use super::Global;
+use crate::diagnostic::Problem;
+use crate::ir::KernelOptions;
+use crate::names::Name;
+use crate::syntax::List;
+use crate::types::TypeId;
+
+/// A parameter.
+#[derive(Clone, Debug)]
+pub(crate) struct ParamDef {
+    pub(crate) name: Name,
+    pub(crate) ty: TypeId,
+    pub(crate) default: Option<Global>,
+}
+
+/// What a function's return annotation says.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Returns {
+    /// There is none, or it is `None`.
+    Inferred,
+    Types(Vec<TypeId>),
+}
+
+/// A function or kernel body with its signature. A signature that cannot be worked out is a problem of
+/// whoever uses the function.
+#[derive(Debug)]
+pub(crate) struct FunctionDef {
+    pub(crate) key: Name,
+    pub(crate) native: Name,
+    pub(crate) params: Result<Vec<ParamDef>, Problem>,
+    pub(crate) returns: Result<Returns, Problem>,
+    pub(crate) body: List,
+    /// The line of the first decorator.
+    pub(crate) decorator_line: u32,
+    pub(crate) def_line: u32,
+    /// Where the name stands.
+    pub(crate) span: (u32, u32),
+    pub(crate) inline_hint: &'static str,
+    /// Whether this is a `@wp.func`, whose native name carries a number.
+    pub(crate) numbered: bool,
+    /// Whether this is an instance of a generic function: its lines are then counted from its own
+    /// first line.
+    pub(crate) instance: bool,
+    /// Position among the built functions.
+    pub(crate) built: Option<u32>,
+    pub(crate) building: bool,
+}
+
+/// All overloads of one function name.
+#[derive(Debug, Default)]
+pub(crate) struct FunctionSet {
+    /// Concrete overloads in order of definition, then instances in order of creation.
+    pub(crate) overloads: Vec<u32>,
+    /// Generic ones.
+    pub(crate) templates: Vec<u32>,
+}
+
+/// A kernel.
+#[derive(Debug)]
+pub(crate) struct KernelDef {
+    pub(crate) function: u32,
+    pub(crate) options: KernelOptions,
+    /// `enable_backward` where the decorator says so.
+    pub(crate) backward: Option<bool>,
+    pub(crate) grid_stride: Option<bool>,
+    /// Options of a module of its own, where the decorator asks for one.
+    pub(crate) own_module: Option<ModuleOptions>,
+    /// Argument types of each `wp.overload`.
+    pub(crate) overloads: Vec<Vec<TypeId>>,
+    /// An option that cannot be reproduced, found when the decorator was read.
+    pub(crate) problem: Option<Problem>,
+}
+
+/// Options of a module that change the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ModuleOptions {
+    pub(crate) backward: bool,
+    pub(crate) max_unroll: i64,
+    pub(crate) grid_stride: bool,
+}
+
+impl Default for ModuleOptions {
+    fn default() -> Self {
+        Self {
+            backward: true,
+            max_unroll: 16,
+            grid_stride: true,
+        }
+    }
+}

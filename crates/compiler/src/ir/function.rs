@@ -1,0 +1,261 @@
+//! Modules, functions, and the side tables that operations point into.
+
+use super::{Comparison, Constant, Op};
+use crate::names::{Name, Names};
+use crate::types::{StructId, TypeId, TypeTable};
+
+/// A variable of a function; the first [`Function::params`] are its parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct VarId(pub(crate) u32);
+
+impl VarId {
+    /// Position among the function's variables.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A variable.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Variable {
+    /// Its type.
+    pub ty: TypeId,
+    /// Its value, if it is constant.
+    pub constant: Option<Constant>,
+    /// Its Python name, if it is a parameter.
+    pub name: Option<Name>,
+}
+
+/// One step from a variable to the place that a reference points at.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// A field of a struct.
+    Field(Name),
+    /// An element of an array.
+    Element(Vec<VarId>),
+    /// A view of an array.
+    View(Vec<VarId>),
+}
+
+/// A place in memory, traced from a variable.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    /// Where the path begins.
+    pub root: VarId,
+    /// The path.
+    pub steps: Vec<Step>,
+}
+
+/// One step from an array element to a slot in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SlotStep {
+    /// A component of a vector, quaternion or transform.
+    Component(VarId),
+    /// An element of a matrix.
+    Element(VarId, VarId),
+    /// A row of a matrix.
+    Row(VarId),
+    /// A field of a struct, or `p`/`q` of a transform.
+    Field(Name),
+}
+
+/// A component, row or field of an array element.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Slot {
+    /// The array, or a reference to one.
+    pub array: VarId,
+    /// One index per dimension.
+    pub indices: Vec<VarId>,
+    /// The way into the element.
+    pub steps: Vec<SlotStep>,
+    /// The slot's type.
+    pub ty: TypeId,
+    /// Where the array itself came from, if it is a part of something.
+    pub place: Option<Place>,
+}
+
+/// What kind of loop it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoopKind {
+    /// Over a `range` value; `value` takes its numbers in turn.
+    Range {
+        /// The range.
+        iter: VarId,
+        /// The loop variable.
+        value: VarId,
+    },
+    /// Over constants: `counter` runs from `start` (set beforehand) by `step` up to, not including,
+    /// `stop`; `value` is its copy.
+    Counted {
+        /// The counter.
+        counter: VarId,
+        /// The loop variable.
+        value: VarId,
+        /// First value.
+        start: i64,
+        /// One past the last value, in the direction of the step.
+        stop: i64,
+        /// The step; never 0.
+        step: i64,
+    },
+    /// While a condition holds.
+    While,
+}
+
+/// A loop.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loop {
+    /// What kind it is.
+    pub kind: LoopKind,
+    /// The number in its labels.
+    pub label: u32,
+    /// The variables whose duals are zeroed at the start of each backward iteration.
+    pub zeroed: Vec<VarId>,
+}
+
+/// A template argument of a C++ call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Template {
+    /// A number.
+    Int(i64),
+    /// A type.
+    Type(TypeId),
+}
+
+/// A source line as the text quotes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// The number that is printed.
+    pub number: u32,
+    /// The line, stripped.
+    pub text: Name,
+    /// How many characters that is.
+    pub width: u32,
+}
+
+/// Options of a kernel that change its frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelOptions {
+    /// Whether the adjoint is generated.
+    pub backward: bool,
+    /// Whether each thread strides over the grid.
+    pub grid_stride: bool,
+    /// `__launch_bounds__` with one or two numbers.
+    pub launch_bounds: Option<(i64, Option<i64>)>,
+    /// Registers per thread.
+    pub max_registers: Option<i64>,
+    /// Blocks in a cluster.
+    pub cluster_dim: i64,
+    /// Whether registers may spill into shared memory.
+    pub smem_spilling: bool,
+}
+
+impl Default for KernelOptions {
+    fn default() -> Self {
+        Self {
+            backward: true,
+            grid_stride: true,
+            launch_bounds: None,
+            max_registers: None,
+            cluster_dim: 1,
+            smem_spilling: false,
+        }
+    }
+}
+
+/// Whether a function is the kernel or is called by it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FunctionKind {
+    /// The kernel.
+    Kernel {
+        /// Dimensions of the launch.
+        launch_rank: u32,
+        /// Whether the body asks for its thread's index as one number.
+        scalar_tid: bool,
+        /// Whether there is a loop over constants that was too long to unroll.
+        long_constant_loop: bool,
+        /// Options.
+        options: KernelOptions,
+    },
+    /// A function.
+    Device {
+        /// `WP_NOINLINE `, `WP_FORCEINLINE ` or nothing.
+        inline_hint: &'static str,
+        /// Whether a kernel with an adjoint reaches it.
+        adjoint: bool,
+    },
+}
+
+/// A function: variables, operations, and the tables that operations point into.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Function {
+    /// The name in C++; for a kernel without the suffix.
+    pub native: Name,
+    /// The line of its first decorator; 0 for an instance of a generic one.
+    pub first_line: u32,
+    /// Kernel or function.
+    pub kind: FunctionKind,
+    /// How many of the variables are parameters.
+    pub params: u32,
+    /// The variables.
+    pub vars: Vec<Variable>,
+    /// The operations.
+    pub ops: Vec<Op>,
+    /// Operands of calls, comparisons and returns.
+    pub pool: Vec<VarId>,
+    /// Comparisons.
+    pub comparisons: Vec<Comparison>,
+    /// Places.
+    pub places: Vec<Place>,
+    /// Slots.
+    pub slots: Vec<Slot>,
+    /// Loops.
+    pub loops: Vec<Loop>,
+    /// Template argument lists.
+    pub templates: Vec<Vec<Template>>,
+    /// 64-bit literals.
+    pub literals: Vec<Constant>,
+    /// What is returned; empty for nothing.
+    pub returns: Vec<TypeId>,
+}
+
+impl Function {
+    /// A variable.
+    pub fn var(&self, id: VarId) -> &Variable {
+        &self.vars[id.index()]
+    }
+
+    /// The variables that are not parameters, with their ids.
+    pub fn locals(&self) -> impl Iterator<Item = (VarId, &Variable)> {
+        let params = self.params;
+        (params..).map(VarId).zip(&self.vars[params as usize..])
+    }
+
+    /// The parameters, with their ids.
+    pub fn parameters(&self) -> impl Iterator<Item = (VarId, &Variable)> {
+        (0..).map(VarId).zip(&self.vars[..self.params as usize])
+    }
+}
+
+/// One kernel with everything that it reaches.
+#[derive(Clone, Debug)]
+pub struct Module {
+    /// Names and texts.
+    pub names: Names,
+    /// Types.
+    pub types: TypeTable,
+    /// Structs in the order in which they are declared.
+    pub structs: Vec<StructId>,
+    /// Functions, callees before callers.
+    pub functions: Vec<Function>,
+    /// The kernel.
+    pub kernel: Function,
+    /// Quoted source lines.
+    pub lines: Vec<Line>,
+    /// Elements of compound constants.
+    pub elements: Vec<super::Number>,
+    /// The file that comments name.
+    pub file: Name,
+    /// What follows a kernel's key in its native name, with the underscore; empty for nothing.
+    pub suffix: Name,
+}

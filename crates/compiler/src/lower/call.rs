@@ -1,0 +1,750 @@
+//! Calls: finding the callee, matching arguments, emitting the operation.
+
+use super::body::Body;
+use super::constructor::Dispatched;
+use super::value::{Res, Value, fail, hinted, placed, problem};
+use crate::builtin::{
+    BUILTINS, Bound, CallError, Default, Outcome, Row, Rule, describe_types, result_type, select,
+};
+use crate::globals::{Global, ParamDef, Returns};
+use crate::ir::{Call, Callee, Constant, Number, Op, VarId};
+use crate::names::Name;
+use crate::syntax::{ExprId, ExprKind, List};
+use crate::types::{Scalar, StructId, Type, TypeId};
+
+/// What is bound to a parameter.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Item {
+    Var(VarId),
+    /// A type, and whether it was written as one of Python's own.
+    Type(TypeId, bool),
+    /// A default, which becomes a constant once the results have their numbers.
+    Constant(TypeId, Constant),
+}
+
+/// The callee of a call expression.
+enum Target {
+    Builtin(u16, Option<TypeId>),
+    Function(u32),
+    Struct(StructId),
+}
+
+impl Body<'_, '_> {
+    /// A call as it stands in the source; `expects` is the number of names it is unpacked into.
+    pub(super) fn call_expression(
+        &mut self,
+        func: ExprId,
+        args: List,
+        keywords: List,
+        expects: Option<usize>,
+    ) -> Res<Value> {
+        let node = self.shared.tree.expr(func);
+        let target = self
+            .callee(func)
+            .map_err(|problem| placed(problem, node.start, node.end))?;
+        if let Target::Builtin(index, _) = target
+            && BUILTINS[usize::from(index)].name == "tid"
+        {
+            if !self.is_kernel {
+                return Err(hinted(
+                    "K014",
+                    "`tid()` may only be called in a kernel",
+                    "pass the index as an argument",
+                ));
+            }
+            if expects.is_none_or(|count| count <= 1) {
+                self.scalar_tid = true;
+            }
+        }
+        let mut positional = Vec::with_capacity(args.len as usize);
+        for at in 0..args.len {
+            let expr = self.shared.tree.expr_lists[(args.start + at) as usize];
+            match self.shared.tree.expr(expr).kind {
+                ExprKind::Starred(inner) => self.starred(inner, &mut positional)?,
+                _ => positional.push(self.argument(expr)?),
+            }
+        }
+        let mut named = Vec::with_capacity(keywords.len as usize);
+        for at in 0..keywords.len {
+            let keyword = self.shared.tree.keywords[(keywords.start + at) as usize];
+            let Some(name) = keyword.name else {
+                return fail("K005", "`**` has no place in a call in a kernel");
+            };
+            named.push((name, self.argument(keyword.value)?));
+        }
+        match target {
+            Target::Builtin(index, ty) => {
+                self.call_builtin(index, &positional, &named, ty, expects)
+            }
+            Target::Function(set) => match self.find_overload(set, &positional, &named)? {
+                Some(index) => self.call_function(index, &positional, &named),
+                None => Err(self.no_overload("this function", &positional, &named)),
+            },
+            Target::Struct(id) => self.call_struct(id, &positional, &named),
+        }
+    }
+
+    /// Finds out what is called.
+    fn callee(&mut self, func: ExprId) -> Res<Target> {
+        let value = if let Some(ty) = self.type_expression(func)? {
+            Value::Type(ty)
+        } else {
+            match self.static_path(func) {
+                Some(Global::Function(set)) => return Ok(Target::Function(set)),
+                Some(Global::Builtin(index)) => return Ok(Target::Builtin(index, None)),
+                Some(Global::Type(ty)) => Value::Type(ty),
+                Some(Global::PythonType(ty)) => Value::PythonType(ty),
+                Some(Global::WarpCallable(name)) => {
+                    let text = self.shared.names.get(name);
+                    if name.index() >= BUILTINS.len() {
+                        return fail("K021", format!("`wp.{text}` is not supported in a kernel"));
+                    }
+                    Value::Callable
+                }
+                Some(Global::Callable) => Value::Callable,
+                Some(Global::Opaque(what)) => {
+                    let called = self
+                        .last_name(func)
+                        .map_or("", |name| self.shared.names.get(name));
+                    return fail("K023", format!("`{called}` is {what}"));
+                }
+                Some(Global::Kernel(_) | Global::Module(_) | Global::Value(_)) => {
+                    return fail("K016", "this is not a function");
+                }
+                None => self.eval(func)?,
+            }
+        };
+        match value {
+            Value::Function(set) => return Ok(Target::Function(set)),
+            Value::Builtin(index) => return Ok(Target::Builtin(index, None)),
+            Value::Type(_) | Value::PythonType(_) | Value::Callable => {}
+            _ => return fail("K016", "this is not a function"),
+        }
+        // A builtin of the same name as the last part of the path comes first, whatever the path
+        // resolved to.
+        let last = self.last_name(func);
+        let compound = match value {
+            Value::Type(ty) if self.shared.types.is_compound(ty) => Some(ty),
+            _ => None,
+        };
+        if let Some(name) = last
+            && name.index() < BUILTINS.len()
+        {
+            return Ok(Target::Builtin(name.index() as u16, compound));
+        }
+        let (name, ty) = match value {
+            Value::Type(ty) => match self.shared.types.get(ty) {
+                Type::Struct(id) => {
+                    self.use_struct(id);
+                    return Ok(Target::Struct(id));
+                }
+                Type::Vector { .. } => ("vector", Some(ty)),
+                Type::Matrix { .. } => ("matrix", Some(ty)),
+                Type::Quat(_) => ("quaternion", Some(ty)),
+                Type::Transform(_) => ("transformation", Some(ty)),
+                Type::Scalar(scalar) if !scalar.is_placeholder() => (scalar.name(), None),
+                _ => return fail("K016", "this type cannot be constructed in a kernel"),
+            },
+            Value::PythonType(TypeId::F32) => ("float", None),
+            Value::PythonType(TypeId::I32) => ("int", None),
+            Value::PythonType(_) => ("bool", None),
+            _ => {
+                let called = last.map_or("this", |name| self.shared.names.get(name));
+                return fail(
+                    "K006",
+                    format!("`{called}` is not a function of the kernel language"),
+                );
+            }
+        };
+        Ok(Target::Builtin(self.builtin_named(name)?, ty))
+    }
+
+    /// Calls a builtin by name on plain variables.
+    pub(super) fn call_named(&mut self, name: &str, args: &[VarId]) -> Res<Value> {
+        let index = self.builtin_named(name)?;
+        self.call_builtin_vars(index, args)
+    }
+
+    /// Calls a builtin on plain variables.
+    pub(super) fn call_builtin_vars(&mut self, index: u16, args: &[VarId]) -> Res<Value> {
+        let values: Vec<Value> = args.iter().map(|arg| Value::Var(*arg)).collect();
+        self.call_builtin(index, &values, &[], None, None)
+    }
+
+    /// The type by which an argument is matched.
+    fn argument_type(&self, value: Value) -> Res<TypeId> {
+        match value {
+            Value::Var(var) => Ok(self.value_ty(var)),
+            Value::Type(ty) | Value::PythonType(ty) => Ok(ty),
+            Value::Int(_) => Ok(TypeId::I32),
+            Value::Function(_) | Value::Builtin(_) => {
+                fail("K021", "functions as arguments are not supported")
+            }
+            other => self.single(other).map(|var| self.value_ty(var)),
+        }
+    }
+
+    pub(super) fn no_overload(
+        &self,
+        what: &str,
+        positional: &[Value],
+        named: &[(Name, Value)],
+    ) -> Box<crate::diagnostic::Problem> {
+        let types: Vec<TypeId> = positional
+            .iter()
+            .chain(named.iter().map(|(_, value)| value))
+            .filter_map(|value| self.argument_type(*value).ok())
+            .collect();
+        let scalar = |wanted: fn(Scalar) -> bool| {
+            types
+                .iter()
+                .any(|ty| self.shared.types.scalar_of(*ty).is_some_and(wanted))
+        };
+        let described = describe_types(self.shared.types, self.shared.names, &types);
+        let hint = if scalar(Scalar::is_int) && scalar(Scalar::is_float) {
+            "integers and floats are never converted implicitly: write `float(i)`"
+        } else {
+            "arguments are matched exactly; convert them explicitly"
+        };
+        hinted("K007", format!("{what} does not take ({described})"), hint)
+    }
+
+    /// Calls a builtin; `ty` is the compound type through which it was named.
+    pub(super) fn call_builtin(
+        &mut self,
+        index: u16,
+        positional: &[Value],
+        named: &[(Name, Value)],
+        ty: Option<TypeId>,
+        expects: Option<usize>,
+    ) -> Res<Value> {
+        let builtin = &BUILTINS[usize::from(index)];
+        if builtin.python || builtin.rows.is_empty() {
+            return fail("K021", format!("`wp.{}` is not supported", builtin.name));
+        }
+        let mut types = [TypeId::BOOL; 64];
+        if positional.len() > types.len() {
+            return fail("K022", "a call has too many arguments");
+        }
+        for (slot, value) in types.iter_mut().zip(positional) {
+            *slot = self.argument_type(*value)?;
+        }
+        let mut named_types = Vec::with_capacity(named.len());
+        for (name, value) in named {
+            named_types.push((self.shared.names.get(*name), self.argument_type(*value)?));
+        }
+        let selected = select(
+            builtin.rows,
+            self.shared.types,
+            &types[..positional.len()],
+            &named_types,
+            expects,
+        );
+        let Some(selected) = selected else {
+            return Err(self.no_overload(&format!("`{}`", builtin.name), positional, named));
+        };
+        let row = &builtin.rows[selected.row];
+        let mut items = Vec::with_capacity(positional.len() + named.len());
+        let mut variadic = Vec::new();
+        for (at, param) in row.params.iter().enumerate() {
+            match selected.bound[at] {
+                Bound::Arg(arg) => {
+                    let arg = usize::from(arg);
+                    let value = match positional.get(arg) {
+                        Some(value) => *value,
+                        None => named[arg - positional.len()].1,
+                    };
+                    items.push((at, self.item(value)?));
+                }
+                Bound::Missing if row.variadic && param.name == "args" => {
+                    for value in &positional[selected.variadic_start..] {
+                        variadic.push(self.item(*value)?);
+                    }
+                }
+                Bound::Missing => {
+                    if let Some((ty, constant)) = default_constant(param.default) {
+                        items.push((at, Item::Constant(ty, constant)));
+                    }
+                }
+            }
+        }
+        if let Some(var) = self.wide_literal(builtin.name, row, &items)? {
+            return Ok(Value::Var(var));
+        }
+        self.check_atomic(builtin.name, row, &items)?;
+        let Dispatched {
+            outcome,
+            args,
+            template,
+        } = self.dispatch(row, items, variadic, ty).map_err(|error| {
+            let CallError(code, message) = error;
+            problem(code, format!("`{}`: {message}", builtin.name))
+        })?;
+        if let Outcome::Constant(value) = outcome {
+            return Ok(Value::Var(self.add_int(value)));
+        }
+        let outs = self.results(outcome);
+        let mut originals = Vec::with_capacity(args.len());
+        for arg in &args {
+            originals.push(match *arg {
+                Item::Var(var) => var,
+                Item::Constant(ty, constant) => self.add_typed_constant(ty, constant),
+                Item::Type(..) => return fail("K016", "a type stands where a value is needed"),
+            });
+        }
+        let mut loaded = Vec::with_capacity(args.len());
+        for (at, var) in originals.iter().enumerate() {
+            let keeps_reference =
+                at == 0 && row.dispatch == crate::builtin::Dispatch::ReferenceFirst;
+            loaded.push(if keeps_reference {
+                *var
+            } else {
+                self.load(*var)
+            });
+        }
+        let braces = self.braces(row, &args, outcome);
+        let operands = self.operands(&loaded, &originals, &outs);
+        let template = (!template.is_empty()).then(|| {
+            self.templates.push(template);
+            self.templates.len() as u32 - 1
+        });
+        self.push_call(Call {
+            callee: Body::builtin_row(index, selected.row),
+            operands,
+            template,
+            braces,
+            has_adjoint: row.differentiable && !args.is_empty(),
+        });
+        let value = self.result_value(&outs);
+        if let (Rule::Slice, Value::Var(var)) = (row.rule, value) {
+            let mut bounds = [None; 3];
+            for (slot, var) in bounds.iter_mut().zip(&originals) {
+                *slot = self
+                    .constant(*var)
+                    .and_then(Constant::as_int)
+                    .and_then(|value| i64::try_from(value).ok());
+            }
+            self.slice_of.push((var, bounds));
+        }
+        Ok(value)
+    }
+
+    /// Makes the variables of a call's results.
+    pub(super) fn results(&mut self, outcome: Outcome) -> Vec<VarId> {
+        match outcome {
+            Outcome::Void | Outcome::Constant(_) => Vec::new(),
+            Outcome::One(ty) => vec![self.add_var(ty)],
+            Outcome::Many(types, count) => {
+                types[..count].iter().map(|ty| self.add_var(*ty)).collect()
+            }
+        }
+    }
+
+    /// The value of a call that has these results.
+    pub(super) fn result_value(&mut self, outs: &[VarId]) -> Value {
+        if let [one] = outs {
+            return Value::Var(*one);
+        }
+        let start = self.many.len() as u32;
+        self.many.extend_from_slice(outs);
+        Value::Many {
+            start,
+            len: outs.len() as u32,
+        }
+    }
+
+    fn item(&self, value: Value) -> Res<Item> {
+        match value {
+            Value::Type(ty) => Ok(Item::Type(ty, false)),
+            Value::PythonType(ty) => Ok(Item::Type(ty, true)),
+            Value::Int(value) => Ok(Item::Constant(
+                TypeId::I32,
+                Constant::Number(Number::Int(i128::from(value))),
+            )),
+            other => self.single(other).map(Item::Var),
+        }
+    }
+
+    /// A 64-bit constructor of a constant: no call, the constant's own variable changes its type and is
+    /// set to the literal.
+    fn wide_literal(
+        &mut self,
+        name: &str,
+        row: &Row,
+        items: &[(usize, Item)],
+    ) -> Res<Option<VarId>> {
+        let scalar = match name {
+            "float64" => Scalar::F64,
+            "int64" => Scalar::I64,
+            "uint64" => Scalar::U64,
+            _ => return Ok(None),
+        };
+        let [(_, Item::Var(var))] = *items else {
+            return Ok(None);
+        };
+        if row.params.len() != 1 {
+            return Ok(None);
+        }
+        let number = match self.constant(var) {
+            Some(Constant::Number(number) | Constant::Typed(_, number)) => number,
+            Some(Constant::Bool(_)) => {
+                return fail("K005", "a 64-bit conversion of a boolean constant");
+            }
+            _ => return Ok(None),
+        };
+        if matches!(number, Number::Float(value) if value.is_nan()) {
+            return Ok(None);
+        }
+        let variable = &mut self.vars[var.index()];
+        variable.ty = TypeId::scalar(scalar);
+        variable.constant = None;
+        let literal = self.literals.len() as u32;
+        self.literals.push(Constant::Typed(scalar, number));
+        self.ops.push(Op::Literal { dst: var, literal });
+        Ok(Some(var))
+    }
+
+    /// Atomic operations exist for some scalar types only.
+    fn check_atomic(&self, name: &str, row: &Row, items: &[(usize, Item)]) -> Res<()> {
+        if !matches!(row.rule, Rule::Atomic | Rule::AtomicCompare) {
+            return Ok(());
+        }
+        let Some((_, Item::Var(array))) = items.first() else {
+            return Ok(());
+        };
+        let Some((element, _)) = self.shared.types.array_parts(self.value_ty(*array)) else {
+            return Ok(());
+        };
+        let scalar = self.shared.types.scalar_of(element);
+        let fits = scalar.is_some_and(|scalar| match name {
+            "atomic_add" | "atomic_sub" => scalar.adds_atomically(),
+            "atomic_min" | "atomic_max" => scalar.adds_atomically() && scalar != Scalar::F16,
+            "atomic_cas" | "atomic_exch" => {
+                scalar.adds_atomically() && !matches!(scalar, Scalar::F16 | Scalar::BF16)
+            }
+            _ => scalar.has_bitwise_atomics(),
+        });
+        if fits {
+            Ok(())
+        } else {
+            fail(
+                "K007",
+                format!(
+                    "`{name}` does not work on arrays of {}",
+                    self.describe(*array)
+                ),
+            )
+        }
+    }
+
+    /// The overload of a function that takes the arguments; generic ones are instantiated.
+    pub(super) fn find_overload(
+        &mut self,
+        set: u32,
+        positional: &[Value],
+        named: &[(Name, Value)],
+    ) -> Res<Option<u32>> {
+        let mut types = Vec::with_capacity(positional.len());
+        for value in positional {
+            types.push(self.argument_type(*value)?);
+        }
+        let mut named_types = Vec::with_capacity(named.len());
+        for (name, value) in named {
+            named_types.push((*name, self.argument_type(*value)?));
+        }
+        for at in 0..self.shared.scope.sets[set as usize].overloads.len() {
+            let index = self.shared.scope.sets[set as usize].overloads[at];
+            if self.signature_fits(index, &types, &named_types)? {
+                return Ok(Some(index));
+            }
+        }
+        for at in 0..self.shared.scope.sets[set as usize].templates.len() {
+            let index = self.shared.scope.sets[set as usize].templates[at];
+            if self.signature_fits(index, &types, &named_types)?
+                && let Some(instance) = self.instantiate(set, index, &types, &named_types)?
+            {
+                return Ok(Some(instance));
+            }
+        }
+        Ok(None)
+    }
+
+    fn params_of(&self, index: u32) -> Res<&[ParamDef]> {
+        match &self.shared.scope.functions[index as usize].params {
+            Ok(params) => Ok(params),
+            Err(problem) => Err(Box::new(crate::diagnostic::Problem {
+                code: problem.code,
+                message: problem.message.clone(),
+                hint: problem.hint.clone(),
+                start: problem.start,
+                end: problem.end,
+            })),
+        }
+    }
+
+    /// Whether a function's parameters take the arguments, defaults filling in.
+    fn signature_fits(
+        &self,
+        index: u32,
+        positional: &[TypeId],
+        named: &[(Name, TypeId)],
+    ) -> Res<bool> {
+        let params = self.params_of(index)?;
+        if positional.len() > params.len()
+            || named
+                .iter()
+                .any(|(name, _)| !params.iter().any(|param| param.name == *name))
+        {
+            return Ok(false);
+        }
+        for (at, param) in params.iter().enumerate() {
+            let keyword = named.iter().find(|(name, _)| *name == param.name);
+            let have = match (positional.get(at), keyword, param.default) {
+                (Some(_), Some(_), _) => return Ok(false),
+                (Some(ty), None, _) | (None, Some((_, ty)), _) => *ty,
+                (None, None, Some(Global::Value(constant))) => {
+                    let ty = constant_type(constant);
+                    if !self.generic_equal(param.ty, ty) {
+                        return Ok(false);
+                    }
+                    continue;
+                }
+                (None, None, Some(_)) => {
+                    return fail("K023", "a default value is not understood");
+                }
+                (None, None, None) => return Ok(false),
+            };
+            if !self.generic_equal(param.ty, have) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Type equality in which a placeholder equals what it stands for, blind to the rank of arrays.
+    fn generic_equal(&self, wanted: TypeId, have: TypeId) -> bool {
+        let types = &self.shared.types;
+        if types.equal(wanted, have) {
+            return true;
+        }
+        match (types.get(wanted), types.get(have)) {
+            (Type::Scalar(Scalar::Any), _) => true,
+            (Type::Scalar(want), Type::Scalar(have))
+            | (Type::Quat(want), Type::Quat(have))
+            | (Type::Transform(want), Type::Transform(have)) => want.accepts(have),
+            (
+                Type::Vector {
+                    length: n,
+                    scalar: want,
+                },
+                Type::Vector { length, scalar },
+            ) => (n == 0 || n == length) && want.accepts(scalar),
+            (
+                Type::Matrix {
+                    rows: r,
+                    cols: c,
+                    scalar: want,
+                },
+                Type::Matrix { rows, cols, scalar },
+            ) => (r == 0 || r == rows) && (c == 0 || c == cols) && want.accepts(scalar),
+            (
+                Type::Array { element: want, .. },
+                Type::Array { element: have, .. } | Type::FixedArray { element: have, .. },
+            ) => self.generic_equal(want, have),
+            _ => false,
+        }
+    }
+
+    /// Makes the instance of a generic function for these arguments, if its template takes them.
+    fn instantiate(
+        &mut self,
+        set: u32,
+        index: u32,
+        positional: &[TypeId],
+        named: &[(Name, TypeId)],
+    ) -> Res<Option<u32>> {
+        if !named.is_empty() {
+            return fail(
+                "K021",
+                "keyword arguments of a generic function are not supported",
+            );
+        }
+        let mut params = self.params_of(index)?.to_vec();
+        for (at, param) in params.iter_mut().enumerate() {
+            match positional.get(at) {
+                Some(ty) => {
+                    if let (Type::Array { rank, .. }, Some((_, have))) = (
+                        self.shared.types.get(param.ty),
+                        self.shared.types.array_parts(*ty),
+                    ) && rank != have
+                    {
+                        return Ok(None);
+                    }
+                    param.ty = *ty;
+                }
+                None => {
+                    if let Some(Global::Value(constant)) = param.default {
+                        param.ty = constant_type(constant);
+                    }
+                }
+            }
+        }
+        let template = &self.shared.scope.functions[index as usize];
+        let instance = crate::globals::FunctionDef {
+            key: template.key,
+            native: template.native,
+            params: Ok(params),
+            returns: Ok(Returns::Inferred),
+            body: template.body,
+            decorator_line: template.decorator_line,
+            def_line: template.def_line,
+            span: template.span,
+            inline_hint: template.inline_hint,
+            numbered: false,
+            instance: true,
+            built: None,
+            building: false,
+        };
+        self.shared.scope.functions.push(instance);
+        let index = self.shared.scope.functions.len() as u32 - 1;
+        self.shared.scope.sets[set as usize].overloads.push(index);
+        Ok(Some(index))
+    }
+
+    /// Calls a function of the module.
+    pub(super) fn call_function(
+        &mut self,
+        index: u32,
+        positional: &[Value],
+        named: &[(Name, Value)],
+    ) -> Res<Value> {
+        let params = self.params_of(index)?.to_vec();
+        let mut items = Vec::with_capacity(params.len());
+        for (at, param) in params.iter().enumerate() {
+            let given = positional.get(at).copied().or_else(|| {
+                named
+                    .iter()
+                    .find(|(name, _)| *name == param.name)
+                    .map(|(_, v)| *v)
+            });
+            items.push(match (given, param.default) {
+                (Some(value), _) => self.item(value)?,
+                (None, Some(Global::Value(constant))) => {
+                    Item::Constant(constant_type(constant), constant)
+                }
+                _ => return fail("K023", "a default value is not understood"),
+            });
+        }
+        let built = self.shared.build_function(index)?;
+        let returns = self.shared.functions[built as usize].returns.clone();
+        let outs: Vec<VarId> = returns.iter().map(|ty| self.add_var(*ty)).collect();
+        self.emit_call(Callee::Function(built), &items, &outs)?;
+        Ok(self.result_value(&outs))
+    }
+
+    /// Constructs a struct from nothing or from its fields.
+    fn call_struct(
+        &mut self,
+        id: StructId,
+        positional: &[Value],
+        named: &[(Name, Value)],
+    ) -> Res<Value> {
+        let def = self.shared.types.struct_def(id).clone();
+        let mut items = Vec::with_capacity(def.fields.len());
+        if !(positional.is_empty() && named.is_empty()) {
+            let key = format!("`{}`", self.shared.names.get(def.key));
+            let unknown = named
+                .iter()
+                .any(|(name, _)| !def.fields.iter().any(|field| field.name == *name));
+            if positional.len() > def.fields.len() || unknown {
+                return Err(self.no_overload(&key, positional, named));
+            }
+            for (at, field) in def.fields.iter().enumerate() {
+                let keyword = named
+                    .iter()
+                    .find(|(name, _)| *name == field.name)
+                    .map(|(_, value)| *value);
+                let value = match (positional.get(at).copied(), keyword) {
+                    (Some(value), None) | (None, Some(value)) => value,
+                    _ => return Err(self.no_overload(&key, positional, named)),
+                };
+                let ty = self.argument_type(value)?;
+                if !self.generic_equal(field.ty, ty) {
+                    return Err(self.no_overload(&key, positional, named));
+                }
+                items.push(self.item(value)?);
+            }
+        }
+        let ty = self.shared.types.intern(Type::Struct(id));
+        let out = self.add_var(ty);
+        self.emit_call(Callee::Struct(id), &items, &[out])?;
+        Ok(Value::Var(out))
+    }
+
+    /// Numbers defaults, loads references, and emits a call that has its results.
+    fn emit_call(&mut self, callee: Callee, items: &[Item], outs: &[VarId]) -> Res<()> {
+        let mut originals = Vec::with_capacity(items.len());
+        for item in items {
+            originals.push(match *item {
+                Item::Var(var) => var,
+                Item::Constant(ty, constant) => self.add_typed_constant(ty, constant),
+                Item::Type(..) => return fail("K016", "a type stands where a value is needed"),
+            });
+        }
+        let mut loaded = Vec::with_capacity(items.len());
+        for var in &originals {
+            loaded.push(self.load(*var));
+        }
+        let operands = self.operands(&loaded, &originals, outs);
+        self.push_call(Call {
+            callee,
+            operands,
+            template: None,
+            braces: false,
+            has_adjoint: !items.is_empty(),
+        });
+        Ok(())
+    }
+
+    /// The type of a builtin call that needs nothing but its arguments' types.
+    pub(super) fn plain_outcome(&mut self, row: &Row, args: &[Item]) -> Result<Outcome, CallError> {
+        let types: Vec<TypeId> = args.iter().map(|item| self.item_type(*item)).collect();
+        result_type(row.rule, self.shared.types, &types)
+    }
+
+    pub(super) fn item_type(&self, item: Item) -> TypeId {
+        match item {
+            Item::Var(var) => self.value_ty(var),
+            Item::Type(ty, _) | Item::Constant(ty, _) => ty,
+        }
+    }
+}
+
+/// The type that a constant has in the language.
+pub(super) fn constant_type(constant: Constant) -> TypeId {
+    match constant {
+        Constant::Bool(_) => TypeId::BOOL,
+        Constant::Number(Number::Int(_)) => TypeId::I32,
+        Constant::Number(Number::Float(_)) => TypeId::F32,
+        Constant::Typed(scalar, _) => TypeId::scalar(scalar),
+        Constant::Str(_) => TypeId::STR,
+        Constant::Compound { ty, .. } => ty,
+    }
+}
+
+/// A builtin parameter's default as a constant.
+fn default_constant(default: Default) -> Option<(TypeId, Constant)> {
+    Some(match default {
+        Default::Required | Default::Absent => return None,
+        Default::Bool(value) => (TypeId::BOOL, Constant::Bool(value)),
+        Default::Int(value) => (
+            TypeId::I32,
+            Constant::Number(Number::Int(i128::from(value))),
+        ),
+        Default::Float(value) => (TypeId::F32, Constant::Number(Number::Float(value))),
+        Default::U32(value) => (
+            TypeId::U32,
+            Constant::Typed(Scalar::U32, Number::Int(i128::from(value))),
+        ),
+    })
+}

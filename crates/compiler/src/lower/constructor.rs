@@ -1,0 +1,846 @@
+//! Constructors and the other builtins whose result or C++ arguments depend on constants: what type
+//! results, which arguments are passed on, and with which template arguments.
+
+use super::body::Body;
+use super::call::Item;
+use crate::builtin::{Braces, CallError, Dispatch, Outcome, Row, Rule, common_scalar};
+use crate::ir::{Constant, Number, Template, VarId};
+use crate::types::{Scalar, Type, TypeId};
+
+/// How a call goes on to C++.
+pub(super) struct Dispatched {
+    pub(super) outcome: Outcome,
+    pub(super) args: Vec<Item>,
+    pub(super) template: Vec<Template>,
+}
+
+type Out<T> = Result<T, CallError>;
+
+/// Quaternions and transforms keep Python's `float` apart from `float32` in their C++ spelling.
+const PYTHON_SCALAR: &str = "write the scalar type as `wp.float32`";
+
+fn fail<T>(code: &'static str, message: impl Into<String>) -> Out<T> {
+    Err(CallError(code, message.into()))
+}
+
+impl Body<'_, '_> {
+    /// Works a call out: `items` are bound to parameters of `row` by position, `variadic` to its
+    /// variadic one; `ty` is the compound type through which a constructor was named.
+    pub(super) fn dispatch(
+        &mut self,
+        row: &Row,
+        items: Vec<(usize, Item)>,
+        variadic: Vec<Item>,
+        ty: Option<TypeId>,
+    ) -> Out<Dispatched> {
+        match row.dispatch {
+            Dispatch::Plain | Dispatch::ReferenceFirst => {
+                let mut args: Vec<Item> = items.into_iter().map(|(_, item)| item).collect();
+                args.extend(variadic);
+                let outcome = self.plain_outcome(row, &args)?;
+                Ok(Dispatched {
+                    outcome,
+                    args,
+                    template: Vec::new(),
+                })
+            }
+            Dispatch::Vector => self.vector(row, &items, variadic, ty),
+            Dispatch::Matrix => self.matrix(row, &items, variadic, ty),
+            Dispatch::Quaternion => self.quaternion(row, &items, ty),
+            Dispatch::Transformation => self.transformation(row, &items, variadic, ty),
+            Dispatch::SpatialVector => self.spatial_vector(row, &items, ty),
+            Dispatch::ScalarOnly => self.scalar_only(row, &items),
+            Dispatch::Identity => self.identity(row, &items),
+            Dispatch::FromVectors => {
+                let types: Vec<TypeId> =
+                    variadic.iter().map(|item| self.item_type(*item)).collect();
+                let outcome = crate::builtin::result_type(row.rule, self.shared.types, &types)?;
+                let Outcome::One(result) = outcome else {
+                    return fail("K016", "a matrix is expected");
+                };
+                let mut template = self.shape_template(result);
+                if let Type::Matrix { rows, cols, .. } = self.shared.types.get(result)
+                    && rows == cols
+                    && (2..=4).contains(&rows)
+                {
+                    template.drain(..2);
+                }
+                Ok(Dispatched {
+                    outcome,
+                    args: variadic,
+                    template,
+                })
+            }
+            Dispatch::Zeros => self.zeros(row, &items),
+            Dispatch::ArrayFromPointer => {
+                fail("K021", "arrays over raw pointers are not supported")
+            }
+            Dispatch::Extract => self.extract(row, items),
+            Dispatch::VectorAssign => self.vector_assign(items),
+            Dispatch::MatrixAssign => self.matrix_assign(items),
+            Dispatch::Cast => {
+                let [(_, value), (_, Item::Type(result, python))] = *items else {
+                    return fail("K016", "a value and a type are expected");
+                };
+                if python {
+                    return fail("K021", "a bit cast to one of Python's own types");
+                }
+                Ok(Dispatched {
+                    outcome: Outcome::One(result),
+                    args: vec![value],
+                    template: vec![Template::Type(result)],
+                })
+            }
+            Dispatch::TupleExtract => {
+                let [(_, Item::Var(tuple)), (_, Item::Var(index))] = *items else {
+                    return fail("K016", "a tuple and an index are expected");
+                };
+                let Type::Tuple(parts) = self.kind(tuple) else {
+                    return fail("K016", "a tuple is expected");
+                };
+                let Some(at) = self.constant_int(index) else {
+                    return fail("K020", "the index of a tuple must be a constant");
+                };
+                let parts = self.shared.types.tuple_parts(parts);
+                let Some(part) = usize::try_from(at).ok().and_then(|at| parts.get(at)) else {
+                    return fail("K011", "the index is out of the tuple's bounds");
+                };
+                Ok(Dispatched {
+                    outcome: Outcome::One(*part),
+                    args: vec![Item::Var(tuple)],
+                    template: vec![Template::Int(at)],
+                })
+            }
+        }
+    }
+
+    /// Whether the arguments stand in braces.
+    pub(super) fn braces(&self, row: &Row, args: &[Item], outcome: Outcome) -> bool {
+        let shape = match outcome {
+            Outcome::One(ty) => match self.shared.types.get(ty) {
+                Type::Matrix { rows, cols, .. } => (rows, cols),
+                _ => (0, 0),
+            },
+            _ => (0, 0),
+        };
+        match row.braces {
+            Braces::Never => false,
+            Braces::Always => true,
+            Braces::MoreThanOne => args.len() > 1,
+            Braces::MoreThanFour => args.len() > 4,
+            Braces::Matrix => !(args.len() <= 1 || (shape.0 == shape.1 && shape.1 < 5)),
+            Braces::FromVectors => shape.0 != shape.1 || shape.0 > 4,
+        }
+    }
+
+    pub(super) fn constant_int(&self, var: VarId) -> Option<i64> {
+        match self.constant(var) {
+            Some(Constant::Number(Number::Int(value)) | Constant::Typed(_, Number::Int(value))) => {
+                i64::try_from(value).ok()
+            }
+            _ => None,
+        }
+    }
+
+    /// The item bound to a parameter by name.
+    fn bound(row: &Row, items: &[(usize, Item)], name: &str) -> Option<Item> {
+        items
+            .iter()
+            .find(|(at, _)| row.params[*at].name == name)
+            .map(|(_, item)| *item)
+    }
+
+    /// The scalar type asked for: by `dtype`, or by the type that names the constructor.
+    fn wanted_scalar(
+        &self,
+        row: &Row,
+        items: &[(usize, Item)],
+        ty: Option<TypeId>,
+    ) -> Out<Option<Scalar>> {
+        let of_type = ty.and_then(|ty| self.shared.types.scalar_of(ty));
+        match Self::bound(row, items, "dtype") {
+            None => Ok(of_type),
+            Some(Item::Type(dtype, _)) => match self.shared.types.get(dtype) {
+                Type::Scalar(scalar) if of_type.is_none_or(|other| other == scalar) => {
+                    Ok(Some(scalar))
+                }
+                Type::Scalar(_) => fail("K008", "`dtype` contradicts the type"),
+                _ => fail("K016", "`dtype` must be a scalar type"),
+            },
+            Some(_) => fail("K016", "`dtype` must be a type"),
+        }
+    }
+
+    /// Variables must have the scalar type; constants are converted.
+    fn check_scalars(&self, args: &[Item], scalar: Scalar) -> Out<()> {
+        for arg in args {
+            if let Item::Var(var) = *arg
+                && self.constant(var).is_none()
+                && self.shared.types.scalar_of(self.value_ty(var)) != Some(scalar)
+            {
+                return fail(
+                    "K008",
+                    format!(
+                        "a value of type {} where {} is needed",
+                        self.describe(var),
+                        scalar.name()
+                    ),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// A scalar constant of another type is declared anew with the type that is needed.
+    fn cast_constants(&self, args: Vec<Item>, scalar: Scalar) -> Out<Vec<Item>> {
+        let wanted = TypeId::scalar(scalar);
+        args.into_iter()
+            .map(|arg| {
+                let Item::Var(var) = arg else { return Ok(arg) };
+                let Some(constant) = self.constant(var) else {
+                    return Ok(arg);
+                };
+                if self.ty(var) == wanted
+                    || !matches!(self.shared.types.get(self.ty(var)), Type::Scalar(_))
+                {
+                    return Ok(arg);
+                }
+                match constant {
+                    Constant::Number(number) | Constant::Typed(_, number)
+                        if scalar != Scalar::Bool =>
+                    {
+                        Ok(Item::Constant(wanted, Constant::Typed(scalar, number)))
+                    }
+                    _ => fail("K005", "a boolean constant among numbers"),
+                }
+            })
+            .collect()
+    }
+
+    /// The scalar type that all the values share.
+    fn shared_scalar(&self, args: &[Item]) -> Out<Scalar> {
+        let types: Vec<TypeId> = args.iter().map(|item| self.item_type(*item)).collect();
+        common_scalar(self.shared.types, &types)
+    }
+
+    fn shape_template(&self, ty: TypeId) -> Vec<Template> {
+        let scalar = |scalar| Template::Type(TypeId::scalar(scalar));
+        match self.shared.types.get(ty) {
+            Type::Vector { length, scalar: s } => {
+                vec![Template::Int(i64::from(length)), scalar(s)]
+            }
+            Type::Matrix {
+                rows,
+                cols,
+                scalar: s,
+            } => {
+                vec![
+                    Template::Int(i64::from(rows)),
+                    Template::Int(i64::from(cols)),
+                    scalar(s),
+                ]
+            }
+            Type::Quat(s) | Type::Transform(s) => vec![scalar(s)],
+            _ => Vec::new(),
+        }
+    }
+
+    fn vector(
+        &mut self,
+        row: &Row,
+        items: &[(usize, Item)],
+        args: Vec<Item>,
+        ty: Option<TypeId>,
+    ) -> Out<Dispatched> {
+        let mut scalar = self.wanted_scalar(row, items, ty)?;
+        let of_type = match ty.map(|ty| self.shared.types.get(ty)) {
+            Some(Type::Vector { length, .. }) => Some(i64::from(length)),
+            _ => None,
+        };
+        let mut length = match Self::bound(row, items, "length") {
+            None => of_type,
+            Some(Item::Var(var)) => match self.constant_int(var) {
+                Some(value) if of_type.is_none_or(|other| other == value) => Some(value),
+                Some(_) => return fail("K008", "`length` contradicts the type"),
+                None => return fail("K020", "`length` must be a constant"),
+            },
+            Some(_) => return fail("K020", "`length` must be a constant"),
+        };
+        match args.len() {
+            0 => scalar = Some(scalar.unwrap_or(Scalar::F32)),
+            1 => {
+                if let Type::Vector {
+                    length: n,
+                    scalar: s,
+                } = self.shared.types.get(self.item_type(args[0]))
+                {
+                    if length.is_some_and(|length| length != i64::from(n)) {
+                        return fail("K008", "the vector that is copied has another length");
+                    }
+                    length = Some(i64::from(n));
+                    scalar = Some(scalar.unwrap_or(s));
+                } else {
+                    scalar = Some(self.fill_scalar(&args, scalar)?);
+                }
+            }
+            count => {
+                if length.is_some_and(|length| length != count as i64) {
+                    return fail(
+                        "K008",
+                        format!(
+                            "{count} values for a vector of length {}",
+                            length.unwrap_or(0)
+                        ),
+                    );
+                }
+                length = Some(count as i64);
+                scalar = Some(self.value_scalar(&args, scalar)?);
+            }
+        }
+        let (Some(length), Some(scalar)) = (length, scalar) else {
+            return fail("K020", "the length must be given");
+        };
+        let length = u32::try_from(length)
+            .ok()
+            .filter(|n| (1..=1 << 16).contains(n));
+        let Some(length) = length else {
+            return fail("K020", "the length is out of range");
+        };
+        let result = self.shared.types.intern(Type::Vector { length, scalar });
+        self.constructed(result, args, scalar)
+    }
+
+    /// The scalar of a value that fills a compound.
+    fn fill_scalar(&self, args: &[Item], scalar: Option<Scalar>) -> Out<Scalar> {
+        let Type::Scalar(have) = self.shared.types.get(self.item_type(args[0])) else {
+            return fail("K007", "a scalar is expected");
+        };
+        match scalar {
+            None => Ok(have),
+            Some(scalar) => {
+                if have != scalar {
+                    self.check_scalars(args, scalar)?;
+                }
+                Ok(scalar)
+            }
+        }
+    }
+
+    /// The scalar of values that make up a compound.
+    fn value_scalar(&self, args: &[Item], scalar: Option<Scalar>) -> Out<Scalar> {
+        if args
+            .iter()
+            .any(|arg| !matches!(self.shared.types.get(self.item_type(*arg)), Type::Scalar(_)))
+        {
+            return fail("K007", "scalars are expected");
+        }
+        match scalar {
+            None => self.shared_scalar(args),
+            Some(scalar) => {
+                self.check_scalars(args, scalar)?;
+                Ok(scalar)
+            }
+        }
+    }
+
+    fn constructed(&mut self, result: TypeId, args: Vec<Item>, scalar: Scalar) -> Out<Dispatched> {
+        let template = self.shape_template(result);
+        let args = self.cast_constants(args, scalar)?;
+        Ok(Dispatched {
+            outcome: Outcome::One(result),
+            args,
+            template,
+        })
+    }
+
+    fn matrix(
+        &mut self,
+        row: &Row,
+        items: &[(usize, Item)],
+        args: Vec<Item>,
+        ty: Option<TypeId>,
+    ) -> Out<Dispatched> {
+        let mut scalar = self.wanted_scalar(row, items, ty)?;
+        let of_type = match ty.map(|ty| self.shared.types.get(ty)) {
+            Some(Type::Matrix { rows, cols, .. }) => Some((i64::from(rows), i64::from(cols))),
+            _ => None,
+        };
+        let mut shape = match Self::bound(row, items, "shape") {
+            None => of_type,
+            Some(Item::Var(var)) => {
+                let dims = self.constant_tuple(var)?;
+                let [rows, cols] = *dims else {
+                    return fail("K020", "`shape` must be two constants");
+                };
+                if of_type.is_some_and(|other| other != (rows, cols)) {
+                    return fail("K008", "`shape` contradicts the type");
+                }
+                Some((rows, cols))
+            }
+            Some(_) => return fail("K020", "`shape` must be two constants"),
+        };
+        match args.len() {
+            0 => scalar = Some(scalar.unwrap_or(Scalar::F32)),
+            1 => {
+                if let Type::Matrix {
+                    rows,
+                    cols,
+                    scalar: s,
+                } = self.shared.types.get(self.item_type(args[0]))
+                {
+                    let copied = (i64::from(rows), i64::from(cols));
+                    if shape.is_some_and(|shape| shape != copied) {
+                        return fail("K008", "the matrix that is copied has another shape");
+                    }
+                    shape = Some(copied);
+                    scalar = Some(scalar.unwrap_or(s));
+                } else {
+                    scalar = Some(self.fill_scalar(&args, scalar)?);
+                }
+            }
+            count => {
+                let Some((rows, cols)) = shape else {
+                    return fail("K020", "`shape` must be given");
+                };
+                if rows * cols != count as i64 {
+                    return fail("K008", format!("{count} values for a {rows}x{cols} matrix"));
+                }
+                scalar = Some(self.value_scalar(&args, scalar)?);
+            }
+        }
+        let (Some((rows, cols)), Some(scalar)) = (shape, scalar) else {
+            return fail("K020", "`shape` must be given");
+        };
+        let dimension = |n: i64| u32::try_from(n).ok().filter(|n| (1..=1 << 12).contains(n));
+        let (Some(rows), Some(cols)) = (dimension(rows), dimension(cols)) else {
+            return fail("K020", "the shape is out of range");
+        };
+        let result = self
+            .shared
+            .types
+            .intern(Type::Matrix { rows, cols, scalar });
+        self.constructed(result, args, scalar)
+    }
+
+    /// The constant values of a tuple, or of a single number.
+    fn constant_tuple(&self, var: VarId) -> Out<Vec<i64>> {
+        let values = match self.tuple_of.iter().find(|(tuple, _)| *tuple == var) {
+            Some((_, values)) => values.clone(),
+            None => vec![var],
+        };
+        values
+            .into_iter()
+            .map(|value| {
+                self.constant_int(value)
+                    .map_or_else(|| fail("K020", "every dimension must be a constant"), Ok)
+            })
+            .collect()
+    }
+
+    fn quaternion(
+        &mut self,
+        row: &Row,
+        items: &[(usize, Item)],
+        ty: Option<TypeId>,
+    ) -> Out<Dispatched> {
+        let scalar = self.wanted_scalar(row, items, ty)?;
+        if let Some(Item::Type(_, true)) = Self::bound(row, items, "dtype") {
+            return fail("K021", PYTHON_SCALAR);
+        }
+        let args: Vec<Item> = items
+            .iter()
+            .filter(|(at, _)| row.params[*at].name != "dtype")
+            .map(|(_, item)| *item)
+            .collect();
+        let scalar = match (args.len(), scalar) {
+            (0, scalar) => scalar.unwrap_or(Scalar::F32),
+            (1, Some(scalar)) => scalar,
+            (1, None) => self.shared_scalar(&args)?,
+            (_, Some(scalar)) => {
+                self.check_scalars(&args, scalar)?;
+                scalar
+            }
+            (_, None) => self.shared_scalar(&args)?,
+        };
+        if !scalar.is_float() {
+            return fail("K008", "a quaternion is made of floats");
+        }
+        let result = self.shared.types.intern(Type::Quat(scalar));
+        self.constructed(result, args, scalar)
+    }
+
+    fn transformation(
+        &mut self,
+        row: &Row,
+        items: &[(usize, Item)],
+        variadic: Vec<Item>,
+        ty: Option<TypeId>,
+    ) -> Out<Dispatched> {
+        let wanted = self.wanted_scalar(row, items, ty)?;
+        if let Some(Item::Type(_, true)) = Self::bound(row, items, "dtype") {
+            return fail("K021", PYTHON_SCALAR);
+        }
+        if row.rule == Rule::TransformPq {
+            let mut args: Vec<Item> = items
+                .iter()
+                .filter(|(at, _)| row.params[*at].name != "dtype")
+                .map(|(_, item)| *item)
+                .collect();
+            let scalar = self.shared_scalar(&args)?;
+            if wanted.is_some_and(|wanted| wanted != scalar) {
+                return fail("K008", "the parts have another scalar type");
+            }
+            if args.len() == 1 {
+                let quat = self.shared.types.intern(Type::Quat(scalar));
+                let start = self.shared.scope.elements.len() as u32;
+                for value in [0.0, 0.0, 0.0, 1.0] {
+                    self.shared.scope.elements.push(Number::Float(value));
+                }
+                let constant = Constant::Compound {
+                    ty: quat,
+                    start,
+                    len: 4,
+                };
+                args.push(Item::Constant(quat, constant));
+            }
+            let result = self.shared.types.intern(Type::Transform(scalar));
+            let template = self.shape_template(result);
+            return Ok(Dispatched {
+                outcome: Outcome::One(result),
+                args,
+                template,
+            });
+        }
+        let scalar = match variadic.len() {
+            0 => wanted.unwrap_or(Scalar::F32),
+            1 => match self.shared.types.get(self.item_type(variadic[0])) {
+                Type::Transform(scalar) => {
+                    if wanted.is_some_and(|wanted| wanted != scalar) {
+                        return fail(
+                            "K008",
+                            "the transform that is copied has another scalar type",
+                        );
+                    }
+                    scalar
+                }
+                _ => self.fill_scalar(&variadic, wanted)?,
+            },
+            7 => self.value_scalar(&variadic, wanted)?,
+            count => return fail("K007", format!("{count} values for a transform")),
+        };
+        let result = self.shared.types.intern(Type::Transform(scalar));
+        self.constructed(result, variadic, scalar)
+    }
+
+    fn spatial_vector(
+        &mut self,
+        row: &Row,
+        items: &[(usize, Item)],
+        ty: Option<TypeId>,
+    ) -> Out<Dispatched> {
+        let wanted = self.wanted_scalar(row, items, ty)?;
+        let args: Vec<Item> = items
+            .iter()
+            .filter(|(at, _)| row.params[*at].name != "dtype")
+            .map(|(_, item)| *item)
+            .collect();
+        let scalar = if args.is_empty() {
+            wanted.unwrap_or(Scalar::F32)
+        } else {
+            let scalar = self.shared_scalar(&args)?;
+            if wanted.is_some_and(|wanted| wanted != scalar) {
+                return fail("K008", "the parts have another scalar type");
+            }
+            scalar
+        };
+        let result = self.shared.types.intern(Type::Vector { length: 6, scalar });
+        let template = self.shape_template(result);
+        Ok(Dispatched {
+            outcome: Outcome::One(result),
+            args,
+            template,
+        })
+    }
+
+    fn scalar_only(&mut self, row: &Row, items: &[(usize, Item)]) -> Out<Dispatched> {
+        let scalar = match Self::bound(row, items, "dtype") {
+            None => Scalar::F32,
+            Some(Item::Type(_, true)) => return fail("K021", PYTHON_SCALAR),
+            Some(Item::Type(ty, _)) => match self.shared.types.get(ty) {
+                Type::Scalar(scalar) => scalar,
+                _ => return fail("K016", "`dtype` must be a scalar type"),
+            },
+            Some(_) => return fail("K016", "`dtype` must be a type"),
+        };
+        let result = self.shared.types.intern(if row.rule == Rule::QuatIdentity {
+            Type::Quat(scalar)
+        } else {
+            Type::Transform(scalar)
+        });
+        let template = self.shape_template(result);
+        Ok(Dispatched {
+            outcome: Outcome::One(result),
+            args: Vec::new(),
+            template,
+        })
+    }
+
+    fn identity(&mut self, row: &Row, items: &[(usize, Item)]) -> Out<Dispatched> {
+        let n = match Self::bound(row, items, "n") {
+            Some(Item::Var(var)) => self.constant_int(var),
+            Some(Item::Constant(_, constant)) => constant
+                .as_int()
+                .and_then(|value| i64::try_from(value).ok()),
+            _ => None,
+        };
+        let Some(n) = n
+            .and_then(|n| u32::try_from(n).ok())
+            .filter(|n| (1..=1 << 12).contains(n))
+        else {
+            return fail("K020", "`n` must be a constant");
+        };
+        let Some(Item::Type(dtype, _)) = Self::bound(row, items, "dtype") else {
+            return fail("K016", "`dtype` must be a type");
+        };
+        let Type::Scalar(scalar) = self.shared.types.get(dtype) else {
+            return fail("K016", "`dtype` must be a scalar type");
+        };
+        let result = self.shared.types.intern(Type::Matrix {
+            rows: n,
+            cols: n,
+            scalar,
+        });
+        let template = vec![
+            Template::Int(i64::from(n)),
+            Template::Type(TypeId::scalar(scalar)),
+        ];
+        Ok(Dispatched {
+            outcome: Outcome::One(result),
+            args: Vec::new(),
+            template,
+        })
+    }
+
+    fn zeros(&mut self, row: &Row, items: &[(usize, Item)]) -> Out<Dispatched> {
+        let Some(Item::Var(shape)) = Self::bound(row, items, "shape") else {
+            return fail("K020", "`shape` must be a constant");
+        };
+        let Some(Item::Type(element, _)) = Self::bound(row, items, "dtype") else {
+            return fail("K016", "`dtype` must be a type");
+        };
+        let shape = self.constant_tuple(shape)?;
+        if shape.is_empty() || shape.len() > 4 {
+            return fail("K020", "an array has one to four dimensions");
+        }
+        let mut dims = [0_u32; 4];
+        let mut size = 1_i64;
+        for (slot, dim) in dims.iter_mut().zip(&shape) {
+            *slot = match u32::try_from(*dim) {
+                Ok(dim) if dim < 1 << 31 => dim,
+                _ => return fail("K020", "a dimension is out of range"),
+            };
+            size = size.saturating_mul(*dim);
+        }
+        let rank = shape.len() as u8;
+        let result = self.shared.types.intern(Type::FixedArray {
+            element,
+            rank,
+            dims,
+        });
+        let args = shape
+            .iter()
+            .map(|dim| Item::Constant(TypeId::I32, Constant::Number(Number::Int(i128::from(*dim)))))
+            .collect();
+        let template = vec![Template::Int(size), Template::Type(element)];
+        Ok(Dispatched {
+            outcome: Outcome::One(result),
+            args,
+            template,
+        })
+    }
+
+    /// The length of a slice of something `length` long.
+    fn slice_length(&self, index: VarId, length: u32) -> Out<i64> {
+        let bounds = self
+            .slice_of
+            .iter()
+            .find(|(var, _)| *var == index)
+            .map(|(_, bounds)| *bounds);
+        let Some([Some(start), Some(stop), Some(step)]) = bounds else {
+            return fail("K020", "the bounds of this slice must be constants");
+        };
+        let length = i64::from(length);
+        let clamp = |value: i64| value.clamp(-length, length);
+        let (start, stop) = (clamp(start), clamp(stop));
+        Ok(if step > 0 && start < stop {
+            1 + (stop - start - 1) / step
+        } else if step < 0 && start > stop {
+            1 + (start - stop - 1) / -step
+        } else {
+            0
+        })
+    }
+
+    /// The shape of what indices select from a compound: -1 for a plain index.
+    fn selected_shape(&self, dims: &[u32], indices: &[VarId]) -> Out<(Vec<i64>, bool)> {
+        if indices.len() > dims.len() {
+            return fail(
+                "K011",
+                format!("{} indices for {} dimensions", indices.len(), dims.len()),
+            );
+        }
+        let mut shape = Vec::with_capacity(dims.len());
+        let mut sliced = false;
+        for (at, dim) in dims.iter().enumerate() {
+            match indices.get(at) {
+                None => shape.push(i64::from(*dim)),
+                Some(index) => {
+                    if self.value_ty(*index) == TypeId::SLICE {
+                        sliced = true;
+                        shape.push(self.slice_length(*index, *dim)?);
+                    } else if self.shared.types.is_int(self.value_ty(*index)) {
+                        shape.push(-1);
+                    } else {
+                        return fail(
+                            "K027",
+                            format!("an index of type {}", self.describe(*index)),
+                        );
+                    }
+                }
+            }
+        }
+        Ok((shape, sliced))
+    }
+
+    fn item_vars(items: &[(usize, Item)]) -> Out<Vec<VarId>> {
+        items
+            .iter()
+            .map(|(_, item)| match item {
+                Item::Var(var) => Ok(*var),
+                _ => fail("K016", "a value is expected"),
+            })
+            .collect()
+    }
+
+    fn extract(&mut self, row: &Row, items: Vec<(usize, Item)>) -> Out<Dispatched> {
+        let vars = Self::item_vars(&items)?;
+        let (dims, scalar): (Vec<u32>, Scalar) = match self.kind(vars[0]) {
+            Type::Vector { length, scalar } => (vec![length], scalar),
+            Type::Quat(scalar) => (vec![4], scalar),
+            Type::Transform(scalar) => (vec![7], scalar),
+            Type::Matrix { rows, cols, scalar } => (vec![rows, cols], scalar),
+            _ => return fail("K016", "a vector or matrix is expected"),
+        };
+        let (shape, sliced) = self.selected_shape(&dims, &vars[1..])?;
+        let mut kept: Vec<i64> = shape.iter().copied().filter(|dim| *dim >= 0).collect();
+        if kept.len() == 2 && kept.contains(&0) {
+            kept = vec![0, 0];
+        }
+        let result = match *kept {
+            [] => TypeId::scalar(scalar),
+            [length] => self.shared.types.intern(Type::Vector {
+                length: length as u32,
+                scalar,
+            }),
+            [rows, cols, ..] => self.shared.types.intern(Type::Matrix {
+                rows: rows as u32,
+                cols: cols as u32,
+                scalar,
+            }),
+        };
+        let is_vector = row.rule == Rule::VectorExtract;
+        let template = if sliced || (is_vector && !kept.is_empty()) {
+            kept.into_iter().map(Template::Int).collect()
+        } else {
+            Vec::new()
+        };
+        let args = vars.into_iter().map(Item::Var).collect();
+        Ok(Dispatched {
+            outcome: Outcome::One(result),
+            args,
+            template,
+        })
+    }
+
+    fn vector_assign(&mut self, items: Vec<(usize, Item)>) -> Out<Dispatched> {
+        let vars = Self::item_vars(&items)?;
+        let [target, index, value] = *vars else {
+            return fail("K011", "a vector takes one index");
+        };
+        let (length, scalar) = match self.kind(target) {
+            Type::Vector { length, scalar } => (length, scalar),
+            Type::Quat(scalar) => (4, scalar),
+            Type::Transform(scalar) => (7, scalar),
+            _ => return fail("K016", "a vector is expected"),
+        };
+        let (shape, sliced) = self.selected_shape(&[length], &[index])?;
+        let fits = if sliced {
+            let wanted = Type::Vector {
+                length: shape[0] as u32,
+                scalar,
+            };
+            self.kind(value) == wanted
+        } else {
+            self.value_ty(value) == TypeId::scalar(scalar)
+        };
+        if !fits {
+            return fail(
+                "K019",
+                format!("a value of type {} does not fit", self.describe(value)),
+            );
+        }
+        let template = if sliced {
+            vec![Template::Int(shape[0])]
+        } else {
+            Vec::new()
+        };
+        let args = vars.into_iter().map(Item::Var).collect();
+        Ok(Dispatched {
+            outcome: Outcome::Void,
+            args,
+            template,
+        })
+    }
+
+    fn matrix_assign(&mut self, items: Vec<(usize, Item)>) -> Out<Dispatched> {
+        let vars = Self::item_vars(&items)?;
+        let (target, value) = (vars[0], vars[vars.len() - 1]);
+        let Type::Matrix { rows, cols, scalar } = self.kind(target) else {
+            return fail("K016", "a matrix is expected");
+        };
+        let (shape, sliced) = self.selected_shape(&[rows, cols], &vars[1..vars.len() - 1])?;
+        let mut kept: Vec<i64> = shape.into_iter().filter(|dim| *dim >= 0).collect();
+        if kept.len() == 2 && kept.contains(&0) {
+            kept = vec![0, 0];
+        }
+        let wanted = match *kept {
+            [] => Type::Scalar(scalar),
+            [length] => Type::Vector {
+                length: length as u32,
+                scalar,
+            },
+            [rows, cols, ..] => Type::Matrix {
+                rows: rows as u32,
+                cols: cols as u32,
+                scalar,
+            },
+        };
+        if self.kind(value) != wanted {
+            return fail(
+                "K019",
+                format!("a value of type {} does not fit", self.describe(value)),
+            );
+        }
+        let template = if sliced {
+            kept.into_iter().map(Template::Int).collect()
+        } else {
+            Vec::new()
+        };
+        let args = vars.into_iter().map(Item::Var).collect();
+        Ok(Dispatched {
+            outcome: Outcome::Void,
+            args,
+            template,
+        })
+    }
+}

@@ -1,0 +1,372 @@
+//! Building functions and the kernel.
+
+use super::body::Body;
+use super::value::{Binding, Res, fail, placed, problem};
+use crate::diagnostic::Problem;
+use crate::globals::{FunctionDef, KernelDef, ParamDef, Returns, Scope};
+use crate::ir::{Function, FunctionKind, Line, VarId, Variable};
+use crate::names::{Name, Names};
+use crate::syntax::{ExprId, ExprKind, List, SourceText, StmtKind, Tree};
+use crate::types::{StructId, Type, TypeId, TypeTable};
+
+/// What all functions of a module share while they are built.
+pub(crate) struct Shared<'s> {
+    pub(crate) scope: &'s mut Scope,
+    pub(crate) names: &'s mut Names,
+    pub(crate) types: &'s mut TypeTable,
+    pub(crate) tree: &'s mut Tree,
+    pub(crate) source: &'s SourceText,
+    pub(crate) text: &'s str,
+    pub(crate) functions: Vec<Function>,
+    pub(crate) structs: Vec<StructId>,
+    pub(crate) lines: Vec<Line>,
+    pub(crate) max_unroll: i64,
+    pub(crate) backward: bool,
+    pub(crate) depth: u32,
+    pub(crate) operators: Operators,
+}
+
+/// Positions of builtins that the compiler itself calls.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Operators {
+    pub(crate) copy: u16,
+    pub(crate) assign: u16,
+    pub(crate) select: u16,
+    pub(crate) address: u16,
+    pub(crate) view: u16,
+    pub(crate) extract: u16,
+    pub(crate) array_store: u16,
+}
+
+impl Operators {
+    /// Looks the names up once.
+    pub(crate) fn new(names: &Names) -> Self {
+        let find = |name: &str| names.find(name).map_or(0, |name| name.index() as u16);
+        Self {
+            copy: find("copy"),
+            assign: find("assign"),
+            select: find("where"),
+            address: find("address"),
+            view: find("view"),
+            extract: find("extract"),
+            array_store: find("array_store"),
+        }
+    }
+}
+
+impl Shared<'_> {
+    /// Notes that a struct is used, after the structs it is made of.
+    pub(crate) fn use_struct(&mut self, id: StructId) {
+        let mut found = Vec::new();
+        let mut stack = vec![id];
+        while let Some(id) = stack.pop() {
+            found.push(id);
+            for field in &self.types.struct_def(id).fields {
+                let ty = match self.types.get(field.ty) {
+                    Type::Array { element, .. } | Type::FixedArray { element, .. } => element,
+                    _ => field.ty,
+                };
+                if let Type::Struct(inner) = self.types.get(ty) {
+                    stack.push(inner);
+                }
+            }
+        }
+        for id in found.into_iter().rev() {
+            if !self.structs.contains(&id) {
+                self.structs.push(id);
+            }
+        }
+    }
+}
+
+/// The deepest chain of functions that call each other.
+const MAX_CALL_DEPTH: u32 = 40;
+
+/// Builds the kernel and everything it reaches.
+pub(crate) fn build_kernel(
+    shared: &mut Shared<'_>,
+    kernel: &KernelDef,
+    params: Vec<ParamDef>,
+    instance: bool,
+) -> Res<Function> {
+    let index = kernel.function;
+    let def = &shared.scope.functions[index as usize];
+    let (body, native, span) = (def.body, def.native, def.span);
+    if let Ok(Returns::Types(_)) = def.returns {
+        return Err(Problem::at("K013", span.0, span.1, "a kernel has a return annotation").into());
+    }
+    let line_base = if instance { def.decorator_line } else { 0 };
+    let (first_line, def_line) = if instance {
+        (0, def.def_line)
+    } else {
+        (def.decorator_line, def.def_line)
+    };
+    let launch_rank = launch_rank(shared, body);
+    let mut options = kernel.options.clone();
+    options.backward = shared.backward;
+    let mut state = Body::new(shared, true, line_base);
+    state
+        .function(&params, body, def_line)
+        .map_err(|p| placed(p, span.0, span.1))?;
+    let kind = FunctionKind::Kernel {
+        launch_rank,
+        scalar_tid: state.scalar_tid,
+        long_constant_loop: state.long_constant_loop,
+        options,
+    };
+    let built = state.finish(native, first_line, kind);
+    shared.use_parameter_structs(&params);
+    Ok(built)
+}
+
+impl Shared<'_> {
+    fn use_parameter_structs(&mut self, params: &[ParamDef]) {
+        for param in params {
+            let ty = match self.types.get(param.ty) {
+                Type::Array { element, .. } => element,
+                _ => param.ty,
+            };
+            if let Type::Struct(id) = self.types.get(ty) {
+                self.use_struct(id);
+            }
+        }
+    }
+
+    /// Builds a function if it is new, and says where it stands.
+    pub(super) fn build_function(&mut self, index: u32) -> Res<u32> {
+        let def = &mut self.scope.functions[index as usize];
+        if let Some(built) = def.built {
+            return Ok(built);
+        }
+        if def.building {
+            return fail(
+                "K026",
+                format!("`{}` calls itself", self.names.get(def.key)),
+            );
+        }
+        if self.depth >= MAX_CALL_DEPTH {
+            return fail("K022", "functions call each other too deeply");
+        }
+        let params = match &mut def.params {
+            Ok(params) => params.clone(),
+            Err(problem) => return Err(Box::new(clone_problem(problem))),
+        };
+        let returns = match &mut def.returns {
+            Ok(returns) => returns.clone(),
+            Err(problem) => return Err(Box::new(clone_problem(problem))),
+        };
+        def.building = true;
+        let FunctionDef {
+            native,
+            body,
+            decorator_line,
+            def_line,
+            span,
+            instance,
+            inline_hint,
+            ..
+        } = *def;
+        let (first_line, line_base) = if instance {
+            (0, decorator_line)
+        } else {
+            (decorator_line, 0)
+        };
+        self.depth += 1;
+        let adjoint = self.backward;
+        let function = {
+            let mut state = Body::new(self, false, line_base);
+            state
+                .function(&params, body, def_line)
+                .map_err(|p| placed(p, span.0, span.1))?;
+            state
+                .check_returns(&returns)
+                .map_err(|p| placed(p, span.0, span.1))?;
+            state.finish(
+                native,
+                first_line,
+                FunctionKind::Device {
+                    inline_hint,
+                    adjoint,
+                },
+            )
+        };
+        self.depth -= 1;
+        self.use_parameter_structs(&params);
+        self.functions.push(function);
+        let built = self.functions.len() as u32 - 1;
+        let def = &mut self.scope.functions[index as usize];
+        def.building = false;
+        def.built = Some(built);
+        Ok(built)
+    }
+}
+
+/// A problem of a definition is reported at each use.
+fn clone_problem(problem: &Problem) -> Problem {
+    Problem {
+        code: problem.code,
+        message: problem.message.clone(),
+        hint: problem.hint.clone(),
+        start: problem.start,
+        end: problem.end,
+    }
+}
+
+impl Body<'_, '_> {
+    /// Lowers a whole function.
+    fn function(&mut self, params: &[ParamDef], body: List, def_line: u32) -> Res<()> {
+        for param in params {
+            if self.shared.types.is_generic(param.ty) {
+                return fail("K004", "a generic parameter has no concrete type here");
+            }
+            let id = VarId(self.vars.len() as u32);
+            self.vars.push(Variable {
+                ty: param.ty,
+                constant: None,
+                name: Some(param.name),
+            });
+            self.symbols.set(param.name, Binding::Var(id));
+            if let Type::Array { .. } = self.shared.types.get(param.ty) {
+                self.trace(
+                    id,
+                    crate::ir::Place {
+                        root: id,
+                        steps: Vec::new(),
+                    },
+                );
+            }
+        }
+        self.params = self.vars.len() as u32;
+        self.enter_line(def_line);
+        let ids = self.shared.tree.stmts_in(body).to_vec();
+        for id in &ids {
+            if let StmtKind::Expr(value) = self.shared.tree.stmt(*id).kind
+                && self.is_bare_constant(value)
+            {
+                continue;
+            }
+            self.statement(*id)?;
+        }
+        let ends_in_return = ids
+            .last()
+            .is_some_and(|last| matches!(self.shared.tree.stmt(*last).kind, StmtKind::Return(_)));
+        if self
+            .returned
+            .as_ref()
+            .is_some_and(|values| values.len() == 1)
+            && !ends_in_return
+        {
+            self.ops.push(crate::ir::Op::ReturnDefault);
+        }
+        if self.shared.backward
+            && let Some((start, end)) = self.unsupported_adjoint
+        {
+            return Err(Problem::at(
+                "K021",
+                start,
+                end,
+                "this update of a component has no adjoint",
+            )
+            .hint("write to another array, or compile with `enable_backward=False`")
+            .into());
+        }
+        Ok(())
+    }
+
+    fn is_bare_constant(&self, expr: ExprId) -> bool {
+        matches!(
+            self.shared.tree.expr(expr).kind,
+            ExprKind::Int(_)
+                | ExprKind::Float(_)
+                | ExprKind::Bool(_)
+                | ExprKind::Str(_)
+                | ExprKind::None
+                | ExprKind::Unsupported("`...`" | "a bytes literal")
+        )
+    }
+
+    /// Holds what is returned against the annotation.
+    fn check_returns(&self, annotation: &Returns) -> Res<()> {
+        let Returns::Types(wanted) = annotation else {
+            return Ok(());
+        };
+        let Some(values) = &self.returned else {
+            return fail("K015", "a return type is annotated and nothing is returned");
+        };
+        if wanted.len() != values.len()
+            || wanted.iter().zip(values).any(|(ty, value)| {
+                let have = self.ty(*value);
+                !self.shared.types.equal(*ty, have)
+                    || self.shared.types.get(*ty) != self.shared.types.get(have)
+            })
+        {
+            return Err(problem(
+                "K015",
+                "the values returned do not fit the return annotation",
+            ));
+        }
+        Ok(())
+    }
+
+    fn finish(self, native: Name, first_line: u32, kind: FunctionKind) -> Function {
+        let returns: Vec<TypeId> = match &self.returned {
+            Some(values) => values.iter().map(|value| self.ty(*value)).collect(),
+            None => Vec::new(),
+        };
+        Function {
+            native,
+            first_line,
+            kind,
+            params: self.params,
+            vars: self.vars,
+            ops: self.ops,
+            pool: self.pool,
+            comparisons: self.comparisons,
+            places: self.places,
+            slots: self.slots,
+            loops: self.loops,
+            templates: self.templates,
+            literals: self.literals,
+            returns,
+        }
+    }
+}
+
+/// The rank of the launch: the most names that any assignment binds to a call of `tid()`.
+fn launch_rank(shared: &Shared<'_>, body: List) -> u32 {
+    let mut rank = 0;
+    let mut pending = shared.tree.stmts_in(body).to_vec();
+    while let Some(id) = pending.pop() {
+        match shared.tree.stmt(id).kind {
+            StmtKind::Assign { targets, value } => {
+                if is_tid_call(shared, value)
+                    && let Some(target) = shared.tree.exprs_in(targets).first()
+                {
+                    rank = rank.max(match shared.tree.expr(*target).kind {
+                        ExprKind::Tuple(list) => list.len,
+                        _ => 1,
+                    });
+                }
+            }
+            StmtKind::If { body, orelse, .. } => {
+                pending.extend_from_slice(shared.tree.stmts_in(body));
+                pending.extend_from_slice(shared.tree.stmts_in(orelse));
+            }
+            StmtKind::For { body, .. } | StmtKind::While { body, .. } => {
+                pending.extend_from_slice(shared.tree.stmts_in(body));
+            }
+            _ => {}
+        }
+    }
+    rank.max(1)
+}
+
+fn is_tid_call(shared: &Shared<'_>, expr: ExprId) -> bool {
+    let ExprKind::Call { func, .. } = shared.tree.expr(expr).kind else {
+        return false;
+    };
+    match shared.tree.expr(func).kind {
+        ExprKind::Attribute(_, name) | ExprKind::Name(name) => shared.names.get(name) == "tid",
+        _ => false,
+    }
+}

@@ -1,0 +1,22 @@
+//! From syntax to IR: each function body is walked once, statement by statement, in the order in which
+//! Python would evaluate it, and every variable and operation is made at that moment. The order of
+//! creation is part of the result, since variables are numbered by it.
+
+mod arguments;
+mod assign;
+mod attribute;
+mod augmented;
+mod body;
+mod branch;
+mod call;
+mod constructor;
+mod expression;
+mod function;
+mod loops;
+mod slot;
+mod subscript;
+mod symbols;
+mod unroll;
+mod value;
+
+pub(crate) use function::{Operators, Shared, build_kernel};

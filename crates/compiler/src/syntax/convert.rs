@@ -1,0 +1,329 @@
+//! From the parser's tree to ours.
+
+use ruff_python_ast as ast;
+use ruff_text_size::Ranged;
+
+use super::{
+    BinaryOp, CompareOp, Expr, ExprId, ExprKind, Keyword, List, SourceText, Stmt, StmtId, StmtKind,
+    Tree, UnaryOp,
+};
+use crate::ir::Comparison;
+use crate::names::Names;
+
+/// Copies nodes into a [`Tree`].
+pub(crate) struct Converter<'a> {
+    pub(crate) tree: &'a mut Tree,
+    pub(crate) names: &'a mut Names,
+    pub(crate) source: &'a SourceText,
+    pub(crate) text: &'a str,
+    /// How deep the node at hand is nested.
+    pub(crate) depth: u32,
+}
+
+/// Deeper nodes are refused; whoever walks the tree may recurse.
+const MAX_DEPTH: u32 = 120;
+
+impl Converter<'_> {
+    /// Converts a suite.
+    pub(crate) fn suite(&mut self, body: &[ast::Stmt]) -> List {
+        self.depth += 1;
+        let list = self.suite_here(body);
+        self.depth -= 1;
+        list
+    }
+
+    fn suite_here(&mut self, body: &[ast::Stmt]) -> List {
+        let ids: Vec<StmtId> = body.iter().map(|stmt| self.stmt(stmt)).collect();
+        self.tree.push_stmts(&ids)
+    }
+
+    fn stmt(&mut self, stmt: &ast::Stmt) -> StmtId {
+        let kind = match stmt {
+            _ if self.depth > MAX_DEPTH => StmtKind::Unsupported("a statement nested this deeply"),
+            ast::Stmt::Expr(node) => StmtKind::Expr(self.expr(&node.value)),
+            ast::Stmt::Assign(node) => {
+                let targets = self.exprs(node.targets.iter());
+                StmtKind::Assign {
+                    targets,
+                    value: self.expr(&node.value),
+                }
+            }
+            ast::Stmt::AugAssign(node) => StmtKind::AugAssign {
+                target: self.expr(&node.target),
+                op: binary(node.op),
+                value: self.expr(&node.value),
+            },
+            ast::Stmt::If(node) => {
+                let test = self.expr(&node.test);
+                let body = self.suite(&node.body);
+                let orelse = self.clauses(&node.elif_else_clauses);
+                StmtKind::If { test, body, orelse }
+            }
+            ast::Stmt::For(node) if !node.is_async => StmtKind::For {
+                target: self.expr(&node.target),
+                iter: self.expr(&node.iter),
+                body: self.suite(&node.body),
+            },
+            ast::Stmt::While(node) => StmtKind::While {
+                test: self.expr(&node.test),
+                body: self.suite(&node.body),
+            },
+            ast::Stmt::Return(node) => {
+                StmtKind::Return(node.value.as_ref().map(|value| self.expr(value)))
+            }
+            ast::Stmt::Assert(node) => StmtKind::Assert(self.expr(&node.test)),
+            ast::Stmt::Break(_) => StmtKind::Break,
+            ast::Stmt::Continue(_) => StmtKind::Continue,
+            ast::Stmt::Pass(_) => StmtKind::Pass,
+            ast::Stmt::AnnAssign(_) => StmtKind::Unsupported("an annotated assignment"),
+            ast::Stmt::With(_) => StmtKind::Unsupported("`with`"),
+            ast::Stmt::Try(_) => StmtKind::Unsupported("`try`"),
+            ast::Stmt::Raise(_) => StmtKind::Unsupported("`raise`"),
+            ast::Stmt::Delete(_) => StmtKind::Unsupported("`del`"),
+            ast::Stmt::Match(_) => StmtKind::Unsupported("`match`"),
+            ast::Stmt::FunctionDef(_) => StmtKind::Unsupported("a nested function"),
+            ast::Stmt::ClassDef(_) => StmtKind::Unsupported("a nested class"),
+            ast::Stmt::Import(_) | ast::Stmt::ImportFrom(_) => StmtKind::Unsupported("`import`"),
+            ast::Stmt::Global(_) => StmtKind::Unsupported("`global`"),
+            ast::Stmt::Nonlocal(_) => StmtKind::Unsupported("`nonlocal`"),
+            _ => StmtKind::Unsupported("this statement"),
+        };
+        let range = stmt.range();
+        let (start, end) = (range.start().to_u32(), range.end().to_u32());
+        self.tree.push_stmt(Stmt {
+            kind,
+            line: self.source.line_of(start),
+            start,
+            end,
+        })
+    }
+
+    /// `elif` chains nest, as Python's own tree has them.
+    fn clauses(&mut self, clauses: &[ast::ElifElseClause]) -> List {
+        let Some((first, rest)) = clauses.split_first() else {
+            return List { start: 0, len: 0 };
+        };
+        let Some(test) = &first.test else {
+            return self.suite(&first.body);
+        };
+        if self.depth > MAX_DEPTH {
+            let (start, end) = (first.range.start().to_u32(), first.range.end().to_u32());
+            let kind = StmtKind::Unsupported("an `elif` chain this long");
+            let line = self.source.line_of(start);
+            let id = self.tree.push_stmt(Stmt {
+                kind,
+                line,
+                start,
+                end,
+            });
+            return self.tree.push_stmts(&[id]);
+        }
+        let test = self.expr(test);
+        let body = self.suite(&first.body);
+        self.depth += 1;
+        let orelse = self.clauses(rest);
+        self.depth -= 1;
+        let (start, end) = (first.range.start().to_u32(), first.range.end().to_u32());
+        let id = self.tree.push_stmt(Stmt {
+            kind: StmtKind::If { test, body, orelse },
+            line: self.source.line_of(start),
+            start,
+            end,
+        });
+        self.tree.push_stmts(&[id])
+    }
+
+    fn exprs<'e>(&mut self, nodes: impl Iterator<Item = &'e ast::Expr>) -> List {
+        let ids: Vec<ExprId> = nodes.map(|node| self.expr(node)).collect();
+        self.tree.push_exprs(&ids)
+    }
+
+    /// Converts an expression.
+    pub(crate) fn expr(&mut self, expr: &ast::Expr) -> ExprId {
+        self.depth += 1;
+        let id = self.expr_here(expr);
+        self.depth -= 1;
+        id
+    }
+
+    fn expr_here(&mut self, expr: &ast::Expr) -> ExprId {
+        let kind = match expr {
+            _ if self.depth > MAX_DEPTH => {
+                ExprKind::Unsupported("an expression nested this deeply")
+            }
+            ast::Expr::Name(node) => ExprKind::Name(self.names.intern(node.id.as_str())),
+            ast::Expr::Attribute(node) => {
+                let value = self.expr(&node.value);
+                ExprKind::Attribute(value, self.names.intern(node.attr.as_str()))
+            }
+            ast::Expr::NumberLiteral(node) => match &node.value {
+                ast::Number::Int(value) => match self.int(value, expr) {
+                    Some(value) => ExprKind::Int(value),
+                    None => ExprKind::Unsupported("an integer of more than 128 bits"),
+                },
+                ast::Number::Float(value) => ExprKind::Float(*value),
+                ast::Number::Complex { .. } => ExprKind::Unsupported("a complex number"),
+            },
+            ast::Expr::BooleanLiteral(node) => ExprKind::Bool(node.value),
+            ast::Expr::NoneLiteral(_) => ExprKind::None,
+            ast::Expr::StringLiteral(node) => ExprKind::Str(self.names.intern(node.value.to_str())),
+            ast::Expr::UnaryOp(node) => {
+                let operand = self.expr(&node.operand);
+                ExprKind::Unary(
+                    match node.op {
+                        ast::UnaryOp::USub => UnaryOp::Minus,
+                        ast::UnaryOp::UAdd => UnaryOp::Plus,
+                        ast::UnaryOp::Not => UnaryOp::Not,
+                        ast::UnaryOp::Invert => UnaryOp::Invert,
+                    },
+                    operand,
+                )
+            }
+            ast::Expr::BinOp(node) => {
+                let left = self.expr(&node.left);
+                let right = self.expr(&node.right);
+                ExprKind::Binary(binary(node.op), left, right)
+            }
+            ast::Expr::Compare(node) => {
+                let operands =
+                    self.exprs(std::iter::once(&*node.left).chain(node.comparators.iter()));
+                let first = self.tree.compares.len() as u32;
+                self.tree
+                    .compares
+                    .extend(node.ops.iter().copied().map(compare));
+                ExprKind::Compare(operands, first)
+            }
+            ast::Expr::BoolOp(node) => {
+                let values = self.exprs(node.values.iter());
+                ExprKind::BoolOp {
+                    and: node.op == ast::BoolOp::And,
+                    values,
+                }
+            }
+            ast::Expr::If(node) => ExprKind::IfElse {
+                test: self.expr(&node.test),
+                body: self.expr(&node.body),
+                orelse: self.expr(&node.orelse),
+            },
+            ast::Expr::Call(node) => {
+                let func = self.expr(&node.func);
+                let args = self.exprs(node.arguments.args.iter());
+                let keywords: Vec<Keyword> = node
+                    .arguments
+                    .keywords
+                    .iter()
+                    .map(|keyword| Keyword {
+                        name: keyword
+                            .arg
+                            .as_ref()
+                            .map(|name| self.names.intern(name.as_str())),
+                        value: self.expr(&keyword.value),
+                    })
+                    .collect();
+                let start = self.tree.keywords.len() as u32;
+                let len = keywords.len() as u32;
+                self.tree.keywords.extend(keywords);
+                ExprKind::Call {
+                    func,
+                    args,
+                    keywords: List { start, len },
+                }
+            }
+            ast::Expr::Subscript(node) => {
+                let value = self.expr(&node.value);
+                ExprKind::Subscript(value, self.expr(&node.slice))
+            }
+            ast::Expr::Slice(node) => ExprKind::Slice(
+                [&node.lower, &node.upper, &node.step]
+                    .map(|part| part.as_ref().map(|part| self.expr(part))),
+            ),
+            ast::Expr::Tuple(node) => ExprKind::Tuple(self.exprs(node.elts.iter())),
+            ast::Expr::List(node) => ExprKind::ListDisplay(self.exprs(node.elts.iter())),
+            ast::Expr::Dict(node) => self.dict(node),
+            ast::Expr::Starred(node) => ExprKind::Starred(self.expr(&node.value)),
+            ast::Expr::Lambda(_) => ExprKind::Unsupported("a lambda"),
+            ast::Expr::Named(_) => ExprKind::Unsupported("`:=`"),
+            ast::Expr::Set(_) => ExprKind::Unsupported("a set"),
+            ast::Expr::ListComp(_)
+            | ast::Expr::SetComp(_)
+            | ast::Expr::DictComp(_)
+            | ast::Expr::Generator(_) => ExprKind::Unsupported("a comprehension"),
+            ast::Expr::FString(_) | ast::Expr::TString(_) => ExprKind::Unsupported("an f-string"),
+            ast::Expr::BytesLiteral(_) => ExprKind::Unsupported("a bytes literal"),
+            ast::Expr::EllipsisLiteral(_) => ExprKind::Unsupported("`...`"),
+            _ => ExprKind::Unsupported("this expression"),
+        };
+        let range = expr.range();
+        let (start, end) = (range.start().to_u32(), range.end().to_u32());
+        self.tree.push_expr(Expr {
+            kind,
+            line: self.source.line_of(start),
+            start,
+            end,
+        })
+    }
+
+    fn dict(&mut self, node: &ast::ExprDict) -> ExprKind {
+        let mut parts = Vec::with_capacity(node.items.len() * 2);
+        for item in &node.items {
+            let Some(key) = &item.key else {
+                return ExprKind::Unsupported("`**` in a dictionary");
+            };
+            parts.push(self.expr(key));
+            parts.push(self.expr(&item.value));
+        }
+        ExprKind::Dict(self.tree.push_exprs(&parts))
+    }
+
+    /// The parser keeps integers above 64 bits as text; those up to 128 bits are read here.
+    fn int(&self, value: &ast::Int, expr: &ast::Expr) -> Option<i128> {
+        if let Some(value) = value.as_u64() {
+            return Some(i128::from(value));
+        }
+        let range = expr.range();
+        let digits: String = self.text[range.start().to_usize()..range.end().to_usize()]
+            .chars()
+            .filter(|c| *c != '_')
+            .collect();
+        let digits = digits.to_ascii_lowercase();
+        for (prefix, radix) in [("0x", 16), ("0o", 8), ("0b", 2)] {
+            if let Some(rest) = digits.strip_prefix(prefix) {
+                return i128::from_str_radix(rest, radix).ok();
+            }
+        }
+        digits.parse().ok()
+    }
+}
+
+fn binary(op: ast::Operator) -> BinaryOp {
+    match op {
+        ast::Operator::Add => BinaryOp::Add,
+        ast::Operator::Sub => BinaryOp::Sub,
+        ast::Operator::Mult => BinaryOp::Mul,
+        ast::Operator::MatMult => BinaryOp::MatMul,
+        ast::Operator::Div => BinaryOp::Div,
+        ast::Operator::FloorDiv => BinaryOp::FloorDiv,
+        ast::Operator::Mod => BinaryOp::Mod,
+        ast::Operator::Pow => BinaryOp::Pow,
+        ast::Operator::BitAnd => BinaryOp::BitAnd,
+        ast::Operator::BitOr => BinaryOp::BitOr,
+        ast::Operator::BitXor => BinaryOp::BitXor,
+        ast::Operator::LShift => BinaryOp::ShiftLeft,
+        ast::Operator::RShift => BinaryOp::ShiftRight,
+    }
+}
+
+fn compare(op: ast::CmpOp) -> CompareOp {
+    match op {
+        ast::CmpOp::Eq => CompareOp::Known(Comparison::Equal),
+        ast::CmpOp::NotEq => CompareOp::Known(Comparison::NotEqual),
+        ast::CmpOp::Lt => CompareOp::Known(Comparison::Less),
+        ast::CmpOp::LtE => CompareOp::Known(Comparison::LessEqual),
+        ast::CmpOp::Gt => CompareOp::Known(Comparison::Greater),
+        ast::CmpOp::GtE => CompareOp::Known(Comparison::GreaterEqual),
+        ast::CmpOp::Is => CompareOp::Unsupported("`is`"),
+        ast::CmpOp::IsNot => CompareOp::Unsupported("`is not`"),
+        ast::CmpOp::In => CompareOp::Unsupported("`in`"),
+        ast::CmpOp::NotIn => CompareOp::Unsupported("`not in`"),
+    }
+}

@@ -1,0 +1,18 @@
+//! The subset of Python's syntax that kernels are written in, as a tree of small nodes in two arenas.
+//!
+//! Everything the parser accepts has a node: what is outside the subset becomes
+//! [`ExprKind::Unsupported`] or [`StmtKind::Unsupported`] with its name, and is refused only if the
+//! kernel reaches it.
+
+mod convert;
+mod limits;
+mod source;
+mod tree;
+
+pub(crate) use convert::Converter;
+pub(crate) use limits::check_limits;
+pub(crate) use source::SourceText;
+pub(crate) use tree::{
+    BinaryOp, CompareOp, Expr, ExprId, ExprKind, Keyword, List, Stmt, StmtId, StmtKind, Tree,
+    UnaryOp,
+};

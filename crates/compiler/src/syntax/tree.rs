@@ -1,0 +1,235 @@
+//! The nodes.
+
+use crate::names::Name;
+
+/// An expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ExprId(pub(crate) u32);
+
+/// A statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StmtId(pub(crate) u32);
+
+/// A run of ids in one of the tree's lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct List {
+    pub(crate) start: u32,
+    pub(crate) len: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum UnaryOp {
+    Minus,
+    Plus,
+    Not,
+    Invert,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BinaryOp {
+    Add,
+    Sub,
+    Mul,
+    MatMul,
+    Div,
+    FloorDiv,
+    Mod,
+    Pow,
+    BitAnd,
+    BitOr,
+    BitXor,
+    ShiftLeft,
+    ShiftRight,
+}
+
+impl BinaryOp {
+    /// The builtin that the operator calls.
+    pub(crate) fn builtin(self) -> &'static str {
+        match self {
+            Self::Add => "add",
+            Self::Sub => "sub",
+            Self::Mul | Self::MatMul => "mul",
+            Self::Div => "div",
+            Self::FloorDiv => "floordiv",
+            Self::Mod => "mod",
+            Self::Pow => "pow",
+            Self::BitAnd => "bit_and",
+            Self::BitOr => "bit_or",
+            Self::BitXor => "bit_xor",
+            Self::ShiftLeft => "lshift",
+            Self::ShiftRight => "rshift",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CompareOp {
+    Known(crate::ir::Comparison),
+    /// `is`, `in` and their negations.
+    Unsupported(&'static str),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum ExprKind {
+    Name(Name),
+    Attribute(ExprId, Name),
+    Int(i128),
+    Float(f64),
+    Bool(bool),
+    Str(Name),
+    None,
+    Unary(UnaryOp, ExprId),
+    Binary(BinaryOp, ExprId, ExprId),
+    /// Operands (one more than comparisons) and the first comparison in `Tree::compares`.
+    Compare(List, u32),
+    BoolOp {
+        and: bool,
+        values: List,
+    },
+    IfElse {
+        test: ExprId,
+        body: ExprId,
+        orelse: ExprId,
+    },
+    Call {
+        func: ExprId,
+        args: List,
+        keywords: List,
+    },
+    Subscript(ExprId, ExprId),
+    Slice([Option<ExprId>; 3]),
+    Tuple(List),
+    ListDisplay(List),
+    /// Keys and values in turn.
+    Dict(List),
+    Starred(ExprId),
+    Unsupported(&'static str),
+}
+
+/// An expression with its place; `line` 0 means that it stands for no source.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Expr {
+    pub(crate) kind: ExprKind,
+    pub(crate) line: u32,
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Keyword {
+    /// `None` for `**mapping`.
+    pub(crate) name: Option<Name>,
+    pub(crate) value: ExprId,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum StmtKind {
+    Expr(ExprId),
+    Assign {
+        targets: List,
+        value: ExprId,
+    },
+    AugAssign {
+        target: ExprId,
+        op: BinaryOp,
+        value: ExprId,
+    },
+    If {
+        test: ExprId,
+        body: List,
+        orelse: List,
+    },
+    For {
+        target: ExprId,
+        iter: ExprId,
+        body: List,
+    },
+    While {
+        test: ExprId,
+        body: List,
+    },
+    Return(Option<ExprId>),
+    Assert(ExprId),
+    Break,
+    Continue,
+    Pass,
+    Unsupported(&'static str),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stmt {
+    pub(crate) kind: StmtKind,
+    pub(crate) line: u32,
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+}
+
+/// The arenas.
+#[derive(Debug, Default)]
+pub(crate) struct Tree {
+    pub(crate) exprs: Vec<Expr>,
+    pub(crate) stmts: Vec<Stmt>,
+    pub(crate) expr_lists: Vec<ExprId>,
+    pub(crate) stmt_lists: Vec<StmtId>,
+    pub(crate) keywords: Vec<Keyword>,
+    pub(crate) compares: Vec<CompareOp>,
+}
+
+impl Tree {
+    pub(crate) fn clear(&mut self) {
+        self.exprs.clear();
+        self.stmts.clear();
+        self.expr_lists.clear();
+        self.stmt_lists.clear();
+        self.keywords.clear();
+        self.compares.clear();
+    }
+
+    pub(crate) fn expr(&self, id: ExprId) -> Expr {
+        self.exprs[id.0 as usize]
+    }
+
+    pub(crate) fn stmt(&self, id: StmtId) -> Stmt {
+        self.stmts[id.0 as usize]
+    }
+
+    pub(crate) fn exprs_in(&self, list: List) -> &[ExprId] {
+        &self.expr_lists[list.start as usize..][..list.len as usize]
+    }
+
+    pub(crate) fn stmts_in(&self, list: List) -> &[StmtId] {
+        &self.stmt_lists[list.start as usize..][..list.len as usize]
+    }
+
+    pub(crate) fn keywords_in(&self, list: List) -> &[Keyword] {
+        &self.keywords[list.start as usize..][..list.len as usize]
+    }
+
+    pub(crate) fn push_expr(&mut self, expr: Expr) -> ExprId {
+        self.exprs.push(expr);
+        ExprId(self.exprs.len() as u32 - 1)
+    }
+
+    pub(crate) fn push_stmt(&mut self, stmt: Stmt) -> StmtId {
+        self.stmts.push(stmt);
+        StmtId(self.stmts.len() as u32 - 1)
+    }
+
+    pub(crate) fn push_stmts(&mut self, ids: &[StmtId]) -> List {
+        let start = self.stmt_lists.len() as u32;
+        self.stmt_lists.extend_from_slice(ids);
+        List {
+            start,
+            len: ids.len() as u32,
+        }
+    }
+
+    pub(crate) fn push_exprs(&mut self, ids: &[ExprId]) -> List {
+        let start = self.expr_lists.len() as u32;
+        self.expr_lists.extend_from_slice(ids);
+        List {
+            start,
+            len: ids.len() as u32,
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! Types of values: scalars, compounds, arrays, structs, and how each is spelled in C++.
+
+mod scalar;
+mod table;
+
+pub use scalar::Scalar;
+pub use table::{FieldDef, StructDef, StructId, Type, TypeId, TypeTable};

@@ -1,0 +1,492 @@
+//! The table of types: each distinct type once, with its C++ spelling worked out when it is entered.
+//!
+//! Invariant: two ids are equal exactly when the types are; [`TypeTable::equal`] is the language's
+//! own, slightly wider notion (the rank of an array is not part of its type).
+
+use std::collections::HashMap;
+
+use super::Scalar;
+use crate::names::{Name, Names};
+
+/// A type in a [`TypeTable`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TypeId(u32);
+
+impl TypeId {
+    /// The concrete scalar's id: scalars are entered first, in their order.
+    pub const fn scalar(scalar: Scalar) -> Self {
+        Self(scalar as u32)
+    }
+
+    /// `bool`.
+    pub const BOOL: Self = Self::scalar(Scalar::Bool);
+    /// `int32`, the type of Python's `int`.
+    pub const I32: Self = Self::scalar(Scalar::I32);
+    /// `float32`, the type of Python's `float`.
+    pub const F32: Self = Self::scalar(Scalar::F32);
+    /// `uint32`.
+    pub const U32: Self = Self::scalar(Scalar::U32);
+    /// `uint64`.
+    pub const U64: Self = Self::scalar(Scalar::U64);
+    /// What `range()` makes.
+    pub const RANGE: Self = Self(SCALARS);
+    /// A slice of an array, a vector or a matrix.
+    pub const SLICE: Self = Self(SCALARS + 1);
+    /// The `shape` of an array.
+    pub const SHAPE: Self = Self(SCALARS + 2);
+    /// A string constant.
+    pub const STR: Self = Self(SCALARS + 3);
+
+    /// Position in the table.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+const SCALARS: u32 = 17;
+
+/// A struct in a [`TypeTable`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct StructId(pub(crate) u32);
+
+impl StructId {
+    /// Position among the structs of the table.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What a type is made of. A length of 0 stands for any length, in generic signatures only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Type {
+    Scalar(Scalar),
+    Range,
+    Slice,
+    Shape,
+    Str,
+    Vector {
+        length: u32,
+        scalar: Scalar,
+    },
+    Matrix {
+        rows: u32,
+        cols: u32,
+        scalar: Scalar,
+    },
+    Quat(Scalar),
+    Transform(Scalar),
+    Array {
+        element: TypeId,
+        rank: u8,
+    },
+    FixedArray {
+        element: TypeId,
+        rank: u8,
+        dims: [u32; 4],
+    },
+    Struct(StructId),
+    Tuple(u32),
+    Reference(TypeId),
+}
+
+/// A field of a struct.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FieldDef {
+    /// The name in Python and in C++.
+    pub name: Name,
+    /// The type.
+    pub ty: TypeId,
+}
+
+/// A struct: its name in Python, its name in C++, its fields in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StructDef {
+    /// The Python class.
+    pub key: Name,
+    /// The C++ type.
+    pub native: Name,
+    /// The fields.
+    pub fields: Vec<FieldDef>,
+}
+
+impl StructDef {
+    /// The type of a field.
+    pub fn field(&self, name: Name) -> Option<TypeId> {
+        self.fields
+            .iter()
+            .find(|field| field.name == name)
+            .map(|field| field.ty)
+    }
+}
+
+/// Every type of one module.
+#[derive(Clone, Debug)]
+pub struct TypeTable {
+    types: Vec<Type>,
+    spellings: Vec<Box<str>>,
+    ids: HashMap<Type, TypeId, Mixing>,
+    structs: Vec<StructDef>,
+    tuples: Vec<Box<[TypeId]>>,
+}
+
+impl Default for TypeTable {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl TypeTable {
+    /// A table with the scalars and the types that have no parts.
+    pub fn new() -> Self {
+        let mut table = Self {
+            types: Vec::with_capacity(64),
+            spellings: Vec::with_capacity(64),
+            ids: HashMap::default(),
+            structs: Vec::new(),
+            tuples: Vec::new(),
+        };
+        let placeholders = [
+            Scalar::Any,
+            Scalar::AnyScalar,
+            Scalar::AnyFloat,
+            Scalar::AnyInt,
+        ];
+        for scalar in Scalar::CONCRETE.into_iter().chain(placeholders) {
+            table.enter(Type::Scalar(scalar), scalar.spelling().into());
+        }
+        table.enter(Type::Range, "wp::range_t".into());
+        table.enter(Type::Slice, "wp::slice_t".into());
+        table.enter(Type::Shape, "wp::shape_t".into());
+        table.enter(Type::Str, "wp::str".into());
+        table
+    }
+
+    /// A table with nothing in it, not even memory; [`TypeTable::reset`] fills it.
+    pub(crate) fn empty() -> Self {
+        Self {
+            types: Vec::new(),
+            spellings: Vec::new(),
+            ids: HashMap::default(),
+            structs: Vec::new(),
+            tuples: Vec::new(),
+        }
+    }
+
+    /// Forgets structs, tuples and what is made of them, keeping the rest for the next module.
+    pub(crate) fn reset(&mut self) {
+        if !self.types.is_empty()
+            && self.structs.is_empty()
+            && self.tuples.is_empty()
+            && self.types.len() < 512
+        {
+            return;
+        }
+        *self = Self::new();
+    }
+
+    fn enter(&mut self, ty: Type, spelling: Box<str>) -> TypeId {
+        let id = TypeId(self.types.len() as u32);
+        self.types.push(ty);
+        self.spellings.push(spelling);
+        self.ids.insert(ty, id);
+        id
+    }
+
+    /// The id of a type, entered if it is new.
+    pub fn intern(&mut self, ty: Type) -> TypeId {
+        if let Some(id) = self.ids.get(&ty) {
+            return *id;
+        }
+        let spelling = match ty {
+            Type::Vector { length, scalar } => {
+                format!("wp::vec_t<{length}, {}>", scalar.spelling())
+            }
+            Type::Matrix { rows, cols, scalar } => {
+                format!("wp::mat_t<{rows}, {cols}, {}>", scalar.spelling())
+            }
+            Type::Quat(scalar) => format!("wp::quat_t<{}>", scalar.spelling()),
+            Type::Transform(scalar) => format!("wp::transform_t<{}>", scalar.spelling()),
+            Type::Array { element, .. } => format!("wp::array_t<{}>", self.spelling(element)),
+            Type::FixedArray {
+                element,
+                rank,
+                dims,
+            } => {
+                let size: u64 = dims[..usize::from(rank)]
+                    .iter()
+                    .map(|dim| u64::from(*dim))
+                    .product();
+                format!("wp::fixedarray_t<{size}, {}>", self.spelling(element))
+            }
+            Type::Reference(value) => format!("{}*", self.spelling(value)),
+            Type::Tuple(index) => {
+                let parts: Vec<&str> = self.tuples[index as usize]
+                    .iter()
+                    .map(|part| self.spelling(*part))
+                    .collect();
+                format!("wp::tuple_t<{}>", parts.join(", "))
+            }
+            Type::Scalar(_)
+            | Type::Range
+            | Type::Slice
+            | Type::Shape
+            | Type::Str
+            | Type::Struct(_) => String::new(),
+        };
+        self.enter(ty, spelling.into())
+    }
+
+    /// Enters a struct; its type is [`Type::Struct`] of the id.
+    pub fn define_struct(&mut self, def: StructDef, names: &Names) -> TypeId {
+        let id = StructId(self.structs.len() as u32);
+        let spelling = names.get(def.native).into();
+        self.structs.push(def);
+        self.enter(Type::Struct(id), spelling)
+    }
+
+    /// The type of a tuple of `parts`.
+    pub fn tuple(&mut self, parts: &[TypeId]) -> TypeId {
+        let known = self.tuples.iter().position(|tuple| **tuple == *parts);
+        let index = known.unwrap_or_else(|| {
+            self.tuples.push(parts.into());
+            self.tuples.len() - 1
+        });
+        self.intern(Type::Tuple(index as u32))
+    }
+
+    /// What an id stands for.
+    pub fn get(&self, id: TypeId) -> Type {
+        self.types[id.index()]
+    }
+
+    /// How many types there are.
+    pub fn len(&self) -> usize {
+        self.types.len()
+    }
+
+    /// Whether there are none; never so.
+    pub fn is_empty(&self) -> bool {
+        self.types.is_empty()
+    }
+
+    /// The C++ spelling; a reference is a pointer.
+    pub fn spelling(&self, id: TypeId) -> &str {
+        &self.spellings[id.index()]
+    }
+
+    /// The structs in the order they were defined.
+    pub fn structs(&self) -> &[StructDef] {
+        &self.structs
+    }
+
+    /// One struct.
+    pub fn struct_def(&self, id: StructId) -> &StructDef {
+        &self.structs[id.index()]
+    }
+
+    /// The parts of a tuple.
+    pub fn tuple_parts(&self, index: u32) -> &[TypeId] {
+        &self.tuples[index as usize]
+    }
+
+    /// A reference's value type; any other type is itself.
+    pub fn value_of(&self, id: TypeId) -> TypeId {
+        match self.get(id) {
+            Type::Reference(value) => value,
+            _ => id,
+        }
+    }
+
+    /// Whether `id` is a reference.
+    pub fn is_reference(&self, id: TypeId) -> bool {
+        matches!(self.get(id), Type::Reference(_))
+    }
+
+    /// A reference to `value`.
+    pub fn reference(&mut self, value: TypeId) -> TypeId {
+        self.intern(Type::Reference(value))
+    }
+
+    /// The scalar that a value type is made of; `None` for arrays, structs and the like.
+    pub fn scalar_of(&self, id: TypeId) -> Option<Scalar> {
+        match self.get(id) {
+            Type::Scalar(scalar)
+            | Type::Quat(scalar)
+            | Type::Transform(scalar)
+            | Type::Vector { scalar, .. }
+            | Type::Matrix { scalar, .. } => Some(scalar),
+            _ => None,
+        }
+    }
+
+    /// The language's type equality: as ids, but blind to the rank of arrays.
+    pub fn equal(&self, a: TypeId, b: TypeId) -> bool {
+        if a == b {
+            return true;
+        }
+        match (self.get(a), self.get(b)) {
+            (Type::Array { element: x, .. }, Type::Array { element: y, .. })
+            | (Type::FixedArray { element: x, .. }, Type::FixedArray { element: y, .. }) => {
+                self.equal(x, y)
+            }
+            (Type::Tuple(x), Type::Tuple(y)) => {
+                let (x, y) = (self.tuple_parts(x), self.tuple_parts(y));
+                x.len() == y.len() && x.iter().zip(y).all(|(x, y)| self.equal(*x, *y))
+            }
+            _ => false,
+        }
+    }
+
+    /// Element type and rank of an array of either kind.
+    pub fn array_parts(&self, id: TypeId) -> Option<(TypeId, u8)> {
+        match self.get(id) {
+            Type::Array { element, rank } | Type::FixedArray { element, rank, .. } => {
+                Some((element, rank))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the type is a vector, matrix, quaternion or transform.
+    pub fn is_compound(&self, id: TypeId) -> bool {
+        matches!(
+            self.get(id),
+            Type::Vector { .. } | Type::Matrix { .. } | Type::Quat(_) | Type::Transform(_)
+        )
+    }
+
+    /// Whether the type is a scalar integer; `bool` is not.
+    pub fn is_int(&self, id: TypeId) -> bool {
+        matches!(self.get(id), Type::Scalar(scalar) if scalar.is_int())
+    }
+
+    /// Whether values of this type may carry gradients.
+    pub fn is_differentiable_value(&self, id: TypeId) -> bool {
+        matches!(self.get(id), Type::Struct(_)) || self.scalar_of(id).is_some_and(Scalar::is_float)
+    }
+
+    /// Whether the type stands for a family of types.
+    pub fn is_generic(&self, id: TypeId) -> bool {
+        match self.get(id) {
+            Type::Scalar(scalar) | Type::Quat(scalar) | Type::Transform(scalar) => {
+                scalar.is_placeholder()
+            }
+            Type::Vector { length, scalar } => length == 0 || scalar.is_placeholder(),
+            Type::Matrix { rows, cols, scalar } => {
+                rows == 0 || cols == 0 || scalar.is_placeholder()
+            }
+            Type::Array { element, .. } | Type::FixedArray { element, .. } => {
+                self.is_generic(element)
+            }
+            _ => false,
+        }
+    }
+
+    /// The short code that signatures and hashes are made of.
+    pub fn code(&self, id: TypeId, names: &Names) -> String {
+        let any = |n: u32| {
+            if n == 0 {
+                "?".to_owned()
+            } else {
+                n.to_string()
+            }
+        };
+        match self.get(id) {
+            Type::Scalar(scalar) => scalar.code().to_owned(),
+            Type::Vector { length, scalar } => format!("v{}{}", any(length), scalar.code()),
+            Type::Matrix { rows, cols, scalar } => {
+                format!("m{}{}{}", any(rows), any(cols), scalar.code())
+            }
+            Type::Quat(scalar) => format!("q{}", scalar.code()),
+            Type::Transform(scalar) => format!("t{}", scalar.code()),
+            Type::Array { element, rank } | Type::FixedArray { element, rank, .. } => {
+                format!("a{rank}{}", self.code(element, names))
+            }
+            Type::Struct(id) => names.get(self.struct_def(id).native).to_owned(),
+            Type::Tuple(index) => {
+                let parts = self.tuple_parts(index);
+                let codes: String = parts.iter().map(|part| self.code(*part, names)).collect();
+                format!("tplt{}{codes}", parts.len())
+            }
+            Type::Reference(value) => format!("ref{}", self.code(value, names)),
+            Type::Range => "rg".to_owned(),
+            Type::Slice => "slice".to_owned(),
+            Type::Shape => "sh".to_owned(),
+            Type::Str => "str".to_owned(),
+        }
+    }
+
+    /// The type as a message shows it: `vec3f`-like names in Python's words.
+    pub fn describe(&self, id: TypeId, names: &Names) -> String {
+        match self.get(id) {
+            Type::Scalar(scalar) => scalar.name().to_owned(),
+            Type::Vector { length, scalar } => format!("vector({length}, {})", scalar.name()),
+            Type::Matrix { rows, cols, scalar } => {
+                format!("matrix({rows}x{cols}, {})", scalar.name())
+            }
+            Type::Quat(scalar) => format!("quaternion({})", scalar.name()),
+            Type::Transform(scalar) => format!("transformation({})", scalar.name()),
+            Type::Array { element, rank } => {
+                format!("array{rank}d[{}]", self.describe(element, names))
+            }
+            Type::FixedArray { element, .. } => {
+                format!("fixedarray[{}]", self.describe(element, names))
+            }
+            Type::Struct(id) => names.get(self.struct_def(id).key).to_owned(),
+            Type::Tuple(index) => {
+                let parts: Vec<String> = self
+                    .tuple_parts(index)
+                    .iter()
+                    .map(|part| self.describe(*part, names))
+                    .collect();
+                format!("tuple[{}]", parts.join(", "))
+            }
+            Type::Reference(value) => self.describe(value, names),
+            Type::Range => "range".to_owned(),
+            Type::Slice => "slice".to_owned(),
+            Type::Shape => "shape".to_owned(),
+            Type::Str => "str".to_owned(),
+        }
+    }
+}
+
+/// A hasher for small fixed-size keys, several times as fast as the default one.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mixing(u64);
+
+impl std::hash::BuildHasher for Mixing {
+    type Hasher = Self;
+
+    fn build_hasher(&self) -> Self {
+        Self(0)
+    }
+}
+
+impl std::hash::Hasher for Mixing {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(u64::from(*byte));
+        }
+    }
+
+    fn write_u32(&mut self, value: u32) {
+        self.write_u64(u64::from(value));
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        self.0 = (self.0.rotate_left(5) ^ value).wrapping_mul(0x517c_c1b7_2722_0a95);
+    }
+
+    fn write_isize(&mut self, value: isize) {
+        self.write_u64(value as u64);
+    }
+
+    fn write_usize(&mut self, value: usize) {
+        self.write_u64(value as u64);
+    }
+}

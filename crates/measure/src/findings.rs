@@ -1,0 +1,317 @@
+//! What measurements lead to conclude: the `M…` findings and their stories.
+
+use warpsmith_core::{CodeDoc, Finding, Severity};
+
+use crate::comparison::evaluation::{Evaluation, Verdict};
+use crate::leak::detector::{LeakReport, LeakVerdict};
+use crate::measurement::{Basis, Figures, Measurement};
+use crate::scaling::Scaling;
+use crate::statistics::stop_rule::StopReason;
+
+macro_rules! docs {
+    ($($code:literal $title:literal $explanation:literal $fix:literal)*) => {
+        /// Every finding about a measurement.
+        pub const CODES: &[CodeDoc] = &[$(CodeDoc {
+            code: $code,
+            title: $title,
+            explanation: $explanation,
+            fix: $fix,
+        }),*];
+    };
+}
+
+docs! {
+    "M001" "most samples were disturbed"
+    "The scheduler took the core away during more than 70 % of the samples (counted as involuntary context switches of the thread). The figures rest on CPU time instead, or, where there is none, on disturbed samples."
+    "stop other work on the machine, or measure on more rounds and read the interval, not the point"
+    "M002" "the interval is wider than asked"
+    "Sampling ran out of time or samples before the interval of the median was as narrow as the target. The interval that was reached is reported and holds; it is only wider."
+    "raise `--timeout`, or accept the interval"
+    "M003" "the times drifted while they were taken"
+    "A Mann–Kendall test on block medians, with correlation taken into account, finds a trend (p < 0.001) of more than 1 % over the run: clocks settle, memory fills, the machine warms up. The median is of a moving target."
+    "measure longer, in more rounds, or find what moves; `compare` cancels drift by pairing"
+    "M004" "the times have several modes"
+    "The distribution has more than one hump that holds at least 2 % of the samples: a step that sometimes does more, two clock levels, two code paths. One median does not describe it."
+    "look at the plot; measure the modes apart where you can"
+    "M005" "the hypervisor gave the cores to others"
+    "More than 2 % of the machine's time went to other guests while sampling (`steal` in /proc/stat). Wall-clock samples contain it."
+    "measure on a machine of your own, or trust comparisons only"
+    "M006" "neighbouring samples repeat each other"
+    "The integrated autocorrelation time is above 10 samples: a thousand samples count as fewer than a hundred independent ones. Intervals take it into account."
+    "spread the measurement over rounds"
+    "M007" "launch latency is inside the samples"
+    "The work could not be queued while the stream was held: it waits for the device in the middle. The times contain launch latency."
+    "remove the wait from the measured code, or read the end-to-end figure"
+    "M010" "slower than the base"
+    "The interval of the ratio lies beyond the margin. A and B alternated inside rounds, so that drift and neighbours hit both alike."
+    "profile both; `warpsmith profile`"
+    "M011" "not enough data to decide"
+    "The interval of the ratio reaches over the edge of the margin: neither a difference nor sameness is shown."
+    "give it more rounds, or a quieter machine"
+    "M012" "the two runs were not interleaved"
+    "The samples come from separate runs. What changed between the runs (clocks, neighbours, temperature) is inside the ratio and cannot be told from the code's own difference."
+    "let Warpsmith run both sides: `warpsmith compare --command A --command B`"
+    "M020" "memory leaks"
+    "The floor of the memory in use rises with the steps: significantly (p < 0.005), into the second half of the run, by more than the allocator's grain, and not as a one-time shift or a warm-up."
+    "the rate per step names the allocation to look for; `warpsmith leak` prints where memory ends"
+    "M021" "too few steps to rule a leak out"
+    "Growth is not shown, and its upper bound is above the budget: the run is too short for the noise, the period or the grain of this memory."
+    "run the number of steps that the finding names"
+    "M030" "these sizes cannot tell the laws apart"
+    "Another scaling law fits within 2 AICc of the chosen one, or the sizes are fewer than 8 or span less than a factor of 100."
+    "add sizes, larger ones first"
+    "M040" "a commit is suspected to be slower"
+    "Two detectors watch the history: three new points against the fifty before, and a split of the series into levels. A suspect is no verdict: it is measured again, both commits paired, before anybody is told."
+    "run `warpsmith compare` on the two commits"
+    "M050" "results disagree with the reference"
+    "The output of the measured run is outside the workload's tolerance. A time for a wrong result is no time."
+    "run `warpsmith verify` on the workload"
+}
+
+/// What a measurement's conditions and figures lead to conclude.
+pub fn of_measurement(measurement: &Measurement, figures: &Figures) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let summary = &figures.summary;
+    let name = &measurement.name;
+    if matches!(figures.basis, Basis::CpuTime | Basis::Disturbed) {
+        let instead = match figures.basis {
+            Basis::CpuTime => "the figures are CPU time",
+            _ => "the figures contain them",
+        };
+        let seen = format!(
+            "{} of {} samples",
+            measurement.preempted.len(),
+            measurement.seconds.len()
+        );
+        findings.push(
+            Finding::new(
+                "M001",
+                Severity::Warning,
+                format!("`{name}`: most samples were disturbed, {instead}"),
+            )
+            .because("involuntary context switches", seen)
+            .hint("stop other work on the machine, or trust comparisons only"),
+        );
+    }
+    if measurement.conditions.stop == StopReason::TimedOut {
+        let half = 50.0 * (figures.interval.high - figures.interval.low) / figures.interval.median;
+        findings.push(
+            Finding::new(
+                "M002",
+                Severity::Info,
+                format!("`{name}`: time ran out at ±{half:.2} %"),
+            )
+            .because("samples", summary.count.to_string())
+            .hint("raise `--timeout`, or accept the interval"),
+        );
+    }
+    if let Some(drift) = summary.drift
+        && drift.p_value < 1e-3
+        && drift.relative_change.abs() > 0.01
+    {
+        findings.push(
+            Finding::new(
+                "M003",
+                Severity::Warning,
+                format!(
+                    "`{name}`: times drifted by {:+.1} % over the run",
+                    100.0 * drift.relative_change
+                ),
+            )
+            .because("Mann–Kendall", format!("p = {:.1e}", drift.p_value)),
+        );
+    }
+    if summary.modes.len() > 1 {
+        let shares: Vec<String> = summary
+            .modes
+            .iter()
+            .map(|mode| {
+                format!(
+                    "{:.0} % at {}",
+                    100.0 * mode.share,
+                    warpsmith_core::Seconds(mode.at)
+                )
+            })
+            .collect();
+        findings.push(
+            Finding::new(
+                "M004",
+                Severity::Info,
+                format!("`{name}`: {} modes", summary.modes.len()),
+            )
+            .because("distribution", shares.join(", ")),
+        );
+    }
+    if let Some(share) = measurement.conditions.steal_share
+        && share > 0.02
+    {
+        findings.push(
+            Finding::new(
+                "M005",
+                Severity::Warning,
+                format!("`{name}`: the hypervisor took the cores away"),
+            )
+            .because(
+                "steal in /proc/stat",
+                format!("{:.1} % of the time", 100.0 * share),
+            ),
+        );
+    }
+    if summary.correlation_time > 10.0 {
+        findings.push(
+            Finding::new(
+                "M006",
+                Severity::Info,
+                format!("`{name}`: neighbouring samples repeat each other"),
+            )
+            .because(
+                "autocorrelation time",
+                format!(
+                    "{:.0} samples, {:.0} effective",
+                    summary.correlation_time, summary.effective_count
+                ),
+            ),
+        );
+    }
+    findings
+}
+
+/// What a comparison leads to conclude.
+pub fn of_evaluation(name: &str, evaluation: &Evaluation) -> Option<Finding> {
+    let seen = format!(
+        "{:.4} ({:.4} to {:.4}), margin {:.1} %, {} rounds",
+        evaluation.ratio,
+        evaluation.low,
+        evaluation.high,
+        100.0 * evaluation.margin,
+        evaluation.rounds
+    );
+    match evaluation.verdict {
+        Verdict::Slower => Some(
+            Finding::new(
+                "M010",
+                Severity::Error,
+                format!(
+                    "`{name}` is slower by {:.1} %",
+                    100.0 * (evaluation.ratio - 1.0)
+                ),
+            )
+            .because("ratio", seen),
+        ),
+        Verdict::Undecided => Some(
+            Finding::new(
+                "M011",
+                Severity::Warning,
+                format!("`{name}`: not enough data to decide"),
+            )
+            .because("ratio", seen)
+            .hint("give it more rounds, or a quieter machine"),
+        ),
+        Verdict::Faster | Verdict::Same => None,
+    }
+}
+
+/// What a memory trace leads to conclude.
+pub fn of_leak(kind: &str, report: &LeakReport) -> Option<Finding> {
+    let seen = format!(
+        "{:.0} bytes per step ({:.0} to {:.0}), p = {:.1e}, {} steps",
+        report.bytes_per_step, report.low, report.high, report.p_value, report.steps
+    );
+    match report.verdict {
+        LeakVerdict::Leak => {
+            let finding = Finding::new(
+                "M020",
+                Severity::Error,
+                format!(
+                    "{kind} memory leaks {:.0} bytes per step",
+                    report.bytes_per_step
+                ),
+            )
+            .because("low-water marks", seen);
+            Some(match report.memory_ends_at {
+                Some(step) => finding.because("free memory ends", format!("about step {step}")),
+                None => finding,
+            })
+        }
+        LeakVerdict::Inconclusive => {
+            let needed = report.steps_needed.unwrap_or(0);
+            Some(
+                Finding::new(
+                    "M021",
+                    Severity::Warning,
+                    format!("{kind} memory: too few steps to say"),
+                )
+                .because("low-water marks", seen)
+                .hint(format!("run about {needed} steps")),
+            )
+        }
+        LeakVerdict::Ok => None,
+    }
+}
+
+/// What a scaling study leads to conclude.
+pub fn of_scaling(name: &str, scaling: &Scaling) -> Option<Finding> {
+    if scaling.is_certain() {
+        return None;
+    }
+    let rivals: Vec<&str> = scaling.rivals.iter().map(|law| law.name()).collect();
+    let finding = Finding::new(
+        "M030",
+        Severity::Warning,
+        format!("`{name}`: cannot tell the law"),
+    )
+    .because("sizes", scaling.points.len().to_string())
+    .hint("use at least 8 sizes that span a factor of 100");
+    Some(match rivals.is_empty() {
+        true => finding,
+        false => finding.because("fit as well", rivals.join(", ")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_unique_and_told() {
+        let mut codes: Vec<_> = CODES.iter().map(|doc| doc.code).collect();
+        codes.sort_unstable();
+        codes.dedup();
+        assert_eq!(codes.len(), CODES.len());
+        assert!(
+            CODES
+                .iter()
+                .all(|doc| !doc.explanation.is_empty() && !doc.fix.is_empty())
+        );
+    }
+
+    #[test]
+    fn a_quiet_measurement_has_nothing_to_report() {
+        let mut random = crate::random::Random::seeded(1);
+        let samples = (0..500)
+            .map(|_| 1e-3 * (1.0 + 0.01 * random.normal()))
+            .collect();
+        let measurement = Measurement::imported("quiet", samples);
+        let figures = measurement.figures().unwrap();
+        assert_eq!(of_measurement(&measurement, &figures), []);
+    }
+
+    #[test]
+    fn two_modes_and_drift_are_found() {
+        let samples = (0..2000)
+            .map(|i| {
+                if i % 20 == 0 {
+                    3e-3
+                } else {
+                    1e-3 + 1e-7 * f64::from(i % 7)
+                }
+            })
+            .collect();
+        let measurement = Measurement::imported("steps", samples);
+        let codes: Vec<String> = of_measurement(&measurement, &measurement.figures().unwrap())
+            .into_iter()
+            .map(|finding| finding.code)
+            .collect();
+        assert!(codes.contains(&"M004".to_owned()), "{codes:?}");
+    }
+}
