@@ -99,8 +99,7 @@ fn free_port() -> std::io::Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
 
-fn exporter(scenario: &Path) -> Result<(Running, u16), Failed> {
-    let port = free_port()?;
+fn exporter(scenario: &Path, port: u16) -> Result<Running, Failed> {
     let library = std::env::current_exe()?
         .parent()
         .map(|folder| folder.join("libwarpsmith_fake_nvml.so"))
@@ -123,7 +122,7 @@ fn exporter(scenario: &Path) -> Result<(Running, u16), Failed> {
     if !said.contains("serving") {
         return Err(said.into());
     }
-    Ok((Running(child), port))
+    Ok(Running(child))
 }
 
 /// A page over HTTP/1.0, which ends with the connection.
@@ -202,12 +201,6 @@ fn prometheus_scrapes_and_an_alert_fires_and_clears() -> Result<(), Failed> {
             "throttle": {"power_cap": 0.5}, "memory_used_mb": 9000,
             "processes": [{"pid": 1, "memory_mb": 9000}]}]}"#,
     )?;
-    let (_exporter, port) = exporter(&scenario)?;
-    check(Command::new("promtool").args(["check", "metrics"]).stdin({
-        let page = folder.path().join("metrics");
-        fs::write(&page, get(port, "/metrics")?)?;
-        fs::File::open(page)?
-    }))?;
     // The rules of the product, with their waiting times shortened.
     let rules = fs::read_to_string(deploy().join("prometheus/alerts.yml"))?;
     let rules: String = rules
@@ -221,7 +214,7 @@ fn prometheus_scrapes_and_an_alert_fires_and_clears() -> Result<(), Failed> {
         })
         .collect();
     fs::write(folder.path().join("alerts.yml"), rules)?;
-    let (web, alerts) = (free_port()?, free_port()?);
+    let (port, web, alerts) = (free_port()?, free_port()?, free_port()?);
     let manager = folder.path().join("alertmanager.yml");
     fs::write(
         &manager,
@@ -261,6 +254,20 @@ fn prometheus_scrapes_and_an_alert_fires_and_clears() -> Result<(), Failed> {
         .stderr(Stdio::null())
         .spawn()?;
     let _prometheus = Running(prometheus);
+    // The scenario's clock starts with the exporter: everybody who should see it is there by then.
+    wait_for(
+        "Prometheus being ready",
+        || Ok(get(web, "/-/ready").is_ok()),
+    )?;
+    wait_for("Alertmanager being ready", || {
+        Ok(get(alerts, "/-/ready").is_ok())
+    })?;
+    let _exporter = exporter(&scenario, port)?;
+    check(Command::new("promtool").args(["check", "metrics"]).stdin({
+        let page = folder.path().join("metrics");
+        fs::write(&page, get(port, "/metrics")?)?;
+        fs::File::open(page)?
+    }))?;
     let firing = |wanted: bool| {
         move || {
             let answer: Value = serde_json::from_str(&get(web, "/api/v1/alerts")?)?;

@@ -168,7 +168,7 @@ fn bad_input_is_exit_code_2_with_a_word_on_what_to_do() {
     let cases: Vec<(Vec<String>, &str)> = vec![
         (
             vec!["compare".into(), path(&text), path(&text)],
-            "is not JSON",
+            "cannot compare `",
         ),
         (
             vec!["compare".into(), "/nonexistent/a".into(), path(&text)],
@@ -176,7 +176,7 @@ fn bad_input_is_exit_code_2_with_a_word_on_what_to_do() {
         ),
         (
             vec!["compare".into(), path(&other), path(&other)],
-            "cannot be compared",
+            "cannot compare `",
         ),
         (
             vec!["compare".into(), path(&newer), path(&newer)],
