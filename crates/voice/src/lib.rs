@@ -26,6 +26,7 @@ mod stream;
 mod tile;
 mod vad;
 mod window;
+mod workload;
 
 pub use audio_file::{Audio, ChannelChoice, check_finite};
 pub use delta::{Derivative, delta};
@@ -46,3 +47,4 @@ pub use statistics::{SpectralShape, SpectralStatistics};
 pub use stream::{MelStream, YinStream};
 pub use vad::{Bridging, EnergyVad, Segment, StatisticalSettings, StatisticalVad, segments};
 pub use window::{Symmetry, Window};
+pub use workload::workloads;

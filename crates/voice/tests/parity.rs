@@ -132,8 +132,7 @@ fn close(ours: &[f32], peer: &[f32], bound: f32, scale: Scale) -> Result<(), Fai
     };
     for (index, (a, b)) in ours.iter().zip(peer).enumerate() {
         let error = (a - b).abs() / unit;
-        // Written so that a NaN fails.
-        if !(error <= bound) {
+        if error.is_nan() || error > bound {
             return Err(format!("at {index}: {a}, the peer says {b}; error {error:e}").into());
         }
     }
@@ -216,6 +215,12 @@ fn cents(a: f32, b: f32) -> f32 {
     (1200.0 * (a / b).log2()).abs()
 }
 
+/// Whether two frequencies differ by more than `bound` cents; a NaN always does.
+fn apart(a: f32, b: f32, bound: f32) -> bool {
+    let distance = cents(a, b);
+    distance.is_nan() || distance > bound
+}
+
 fn yin(case: &Case, peer: &[f32]) -> Result<(), Failed> {
     let mut yin = Yin::new(case.rate, case.pitch_framing(), PitchRange::VOICE, 0.1)?;
     let ours = yin.track(&case.signal)?;
@@ -227,7 +232,7 @@ fn yin(case: &Case, peer: &[f32]) -> Result<(), Failed> {
     let off = ours
         .iter()
         .zip(peer)
-        .filter(|(a, b)| !(cents(**a, **b) <= 0.5))
+        .filter(|(a, b)| apart(**a, **b, 0.5))
         .count();
     if off > 1.max(peer.len() / 1000) {
         return Err(format!(
@@ -266,7 +271,7 @@ fn pyin(case: &Case, voiced: &[f32]) -> Result<(), Failed> {
     for frame in both {
         let distance = cents(ours.frequency[frame], frequency[frame]);
         // The grid is 10 cents.
-        if !(distance <= 10.01) {
+        if apart(ours.frequency[frame], frequency[frame], 10.01) {
             return Err(format!("frame {frame}: {distance} cents from the peer").into());
         }
     }

@@ -92,21 +92,20 @@ impl<V: Lanes> RealBlock<V> {
         }
     }
 
-    /// The real frames whose bins are given, times `length`, into `samples`. Imaginary parts of bin
-    /// 0 and of the middle bin are ignored.
+    /// The real frames whose bins are given, times `length`, into `samples`: all, or the
+    /// first few, an even number. Imaginary parts of bin 0 and of the middle bin are ignored.
     #[inline(always)]
     pub(crate) fn inverse(&mut self, bins: &[[V; 2]], samples: &mut [V]) {
         let zero = V::splat(0.0);
         // A forward transform with real and imaginary parts exchanged is an inverse one.
         if self.halves.is_empty() {
             self.work[0] = [zero, bins[0][0]];
-            for k in 1..=self.length / 2 {
-                let [re, im] = bins[k];
+            for (k, [re, im]) in bins.iter().copied().enumerate().skip(1) {
                 self.work[k] = [im, re];
                 self.work[self.length - k] = [zero.sub(im), re];
             }
             self.plan.run(&mut self.work);
-            for (n, sample) in samples[..self.length].iter_mut().enumerate() {
+            for (n, sample) in samples.iter_mut().enumerate() {
                 *sample = self.work[self.plan.place(n)][1];
             }
             return;
@@ -131,12 +130,7 @@ impl<V: Lanes> RealBlock<V> {
             self.work[k] = [even[1].add(odd[0]), even[0].sub(odd[1])];
         }
         self.plan.run(&mut self.work);
-        for (n, pair) in samples[..self.length]
-            .as_chunks_mut::<2>()
-            .0
-            .iter_mut()
-            .enumerate()
-        {
+        for (n, pair) in samples.as_chunks_mut::<2>().0.iter_mut().enumerate() {
             let [im, re] = self.work[self.plan.place(n)];
             *pair = [re, im];
         }

@@ -18,8 +18,8 @@ pub(super) struct Difference<V> {
     frame_length: usize,
     periods: (usize, usize),
     bins: Vec<[V; 2]>,
-    /// Frame, then its autocorrelation.
-    samples: Vec<V>,
+    /// The autocorrelation at the lags that matter.
+    correlation: Vec<V>,
     /// Running energy of the frame's first samples.
     energy: Vec<V>,
     normalised: Vec<V>,
@@ -38,7 +38,7 @@ impl<V: Lanes> Difference<V> {
             frame_length: framing.length,
             periods,
             bins: vec![[zero; 2]; transform_length / 2 + 1],
-            samples: vec![zero; transform_length],
+            correlation: vec![zero; (periods.1 + 1).next_multiple_of(2)],
             energy: vec![zero; periods.1 + 1],
             normalised: vec![zero; periods.1 - periods.0 + 1],
         }
@@ -66,15 +66,15 @@ impl<V: Lanes> Difference<V> {
             let [re, im] = *bin;
             *bin = [im.mul_add(im, re.mul(re)), zero];
         }
-        self.transform.inverse(&self.bins, &mut self.samples);
+        self.transform.inverse(&self.bins, &mut self.correlation);
         self.energy[0] = zero;
         let scale = V::splat(1.0 / self.transform_length as f32);
         let tiny = V::splat(f32::MIN_POSITIVE);
-        let at_zero = self.samples[0].mul(scale);
+        let at_zero = self.correlation[0].mul(scale);
         let two = V::splat(2.0);
         let mut sum = zero;
         for k in 1..=self.periods.1 {
-            let correlation = self.samples[k].mul(scale);
+            let correlation = self.correlation[k].mul(scale);
             let difference = two.mul(at_zero.sub(correlation)).sub(self.energy[k - 1]);
             sum = sum.add(difference);
             if k >= self.periods.0 {

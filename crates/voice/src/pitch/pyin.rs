@@ -105,7 +105,7 @@ impl Pyin {
     /// The track of `signal`.
     pub fn track(&mut self, signal: &[f32]) -> PyinTrack {
         let frames = self.framing.count(signal.len());
-        let mut lattice = Lattice::new(self.bins, self.reach, self.settings.switch);
+        let mut lattice = Lattice::new(self.bins, self.reach, self.settings.switch, frames);
         let mut probability = Vec::with_capacity(frames);
         self.engine
             .observe(signal, frames, &mut lattice, &mut probability);

@@ -32,12 +32,16 @@ pub(super) struct Lattice {
     origin: [Vec<u16>; 2],
     /// For every step after the first, where each state came from.
     origins: Vec<u16>,
+    /// The voiced states that the last frame allowed, and whether it allowed unvoiced ones.
+    alive: Vec<usize>,
+    unvoiced_alive: bool,
     started: bool,
 }
 
 impl Lattice {
     /// Paths over `bins` bins that move by at most `reach` of them in a step.
-    pub(super) fn new(bins: usize, reach: usize, switch_probability: f64) -> Self {
+    /// Has room for `frames` steps.
+    pub(super) fn new(bins: usize, reach: usize, switch_probability: f64, frames: usize) -> Self {
         let width = 2 * reach + 1;
         let triangle = |offset: usize| 1.0 - offset.abs_diff(reach) as f64 / (reach + 1) as f64;
         let normaliser = (0..bins)
@@ -63,7 +67,9 @@ impl Lattice {
             ],
             best: [row(), row()],
             origin: [vec![0; padded], vec![0; padded]],
-            origins: Vec::new(),
+            origins: Vec::with_capacity(frames * 2 * bins),
+            alive: Vec::with_capacity(bins),
+            unvoiced_alive: false,
             started: false,
         }
     }
@@ -78,6 +84,7 @@ impl Lattice {
                 self.scores[1][k] = start + unvoiced;
             }
             self.started = true;
+            self.remember_alive(voiced, unvoiced);
             return;
         }
         V::vectorize(StepTask {
@@ -106,12 +113,16 @@ impl Lattice {
             {
                 *slot = score + normaliser;
             }
-            best_origins(
-                &self.bordered[voicing],
-                &self.kernel,
-                &mut self.best[voicing],
-                &mut self.origin[voicing],
-            );
+            let bordered = &self.bordered[voicing];
+            let (best, origin) = (&mut self.best[voicing], &mut self.origin[voicing]);
+            // Voiced and unvoiced state of a bin were reached from the same places, at costs that
+            // differ by the switch. Where the last frame called one impossible and not the other,
+            // the other is ahead by hundreds: the impossible one is nobody's best origin.
+            if voicing == 0 && self.unvoiced_alive {
+                origins_of_alive(bordered, &self.kernel, &self.alive, best, origin);
+            } else {
+                best_origins(bordered, &self.kernel, best, origin);
+            }
         }
         let jump = top.0 + impossible();
         let at = self.origins.len();
@@ -143,6 +154,19 @@ impl Lattice {
                 *slot = origin as u16;
             }
         }
+        self.remember_alive(voiced, unvoiced);
+    }
+
+    #[inline(always)]
+    fn remember_alive(&mut self, voiced: &[f64], unvoiced: f64) {
+        let alive = impossible() / 2.0;
+        self.unvoiced_alive = unvoiced > alive;
+        self.alive.clear();
+        for (k, likelihood) in voiced.iter().enumerate() {
+            if *likelihood > alive {
+                self.alive.push(k);
+            }
+        }
     }
 
     /// The most likely path, one state to a frame; empty where no frame was taken.
@@ -166,6 +190,32 @@ impl Lattice {
         }
         path.reverse();
         path
+    }
+}
+
+/// As [`best_origins`], from the `alive` states alone: few voiced states are candidates of a frame.
+#[inline(always)]
+fn origins_of_alive(
+    bordered: &[f64],
+    kernel: &[f64],
+    alive: &[usize],
+    best: &mut [f64],
+    origin: &mut [u16],
+) {
+    best.fill(f64::NEG_INFINITY);
+    let reach = kernel.len() / 2;
+    for &k in alive {
+        let score = bordered[reach + k];
+        let low = k.saturating_sub(reach);
+        let high = (k + reach + 1).min(best.len());
+        for j in low..high {
+            let offset = k + reach - j;
+            let candidate = score + kernel[offset];
+            if candidate > best[j] {
+                best[j] = candidate;
+                origin[j] = offset as u16;
+            }
+        }
     }
 }
 
@@ -276,7 +326,7 @@ mod tests {
                     (voiced, (random() / bins as f64).ln())
                 })
                 .collect();
-            let mut lattice = Lattice::new(bins, reach, 0.01);
+            let mut lattice = Lattice::new(bins, reach, 0.01, frames.len());
             for (voiced, unvoiced) in &frames {
                 lattice.step::<One>(voiced, *unvoiced);
             }

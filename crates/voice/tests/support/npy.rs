@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// The values as f32 and the shape.
-pub fn read(path: &Path) -> (Vec<f32>, Vec<usize>) {
+pub(crate) fn read(path: &Path) -> (Vec<f32>, Vec<usize>) {
     let bytes = std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     assert_eq!(&bytes[..6], b"\x93NUMPY", "{}", path.display());
     let header_length = usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));

@@ -11,6 +11,7 @@ mod activity;
 mod analyze;
 mod feature;
 mod input;
+mod loudness;
 mod pitch;
 mod sheet;
 
@@ -35,6 +36,7 @@ enum Verb {
     Mel(feature::Mel),
     Mfcc(feature::Mfcc),
     Spectrogram(feature::Spectrogram),
+    Loudness(loudness::Loudness),
 }
 
 impl Voice {
@@ -54,6 +56,7 @@ impl Voice {
             Verb::Mel(verb) => verb.run(global),
             Verb::Mfcc(verb) => verb.run(global),
             Verb::Spectrogram(verb) => verb.run(global),
+            Verb::Loudness(verb) => verb.run(global),
         }
     }
 }

@@ -1,0 +1,146 @@
+//! `warpsmith voice …` on files and pipes that were made a moment ago.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use warpsmith_voice::Audio;
+
+/// Two seconds of a 220 Hz tone with harmonics between a second of silence on each side.
+fn tone(folder: &Path) -> PathBuf {
+    let rate = 16_000;
+    let mut seed = 1u64;
+    let signal = (0..4 * rate)
+        .map(|n| {
+            let phase = n as f32 / rate as f32 * 220.0 * std::f32::consts::TAU;
+            let on = (rate..3 * rate).contains(&n);
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let hiss = (seed >> 40) as f32 / 16_777_216.0 - 0.5;
+            let voice = (1..6)
+                .map(|k| (k as f32 * phase).sin() / k as f32)
+                .sum::<f32>();
+            0.0005 * hiss + if on { 0.2 * voice } else { 0.0 }
+        })
+        .collect();
+    let audio = Audio {
+        sample_rate: rate as u32,
+        channels: vec![signal],
+    };
+    let path = folder.join("tone.wav");
+    let mut bytes = Vec::new();
+    audio.write_wav(&mut bytes).unwrap();
+    std::fs::write(&path, bytes).unwrap();
+    path
+}
+
+fn warpsmith(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_warpsmith"));
+    command
+        .arg("voice")
+        .args(arguments)
+        .args(["--device", "cpu"]);
+    command
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+#[test]
+fn the_pitch_of_a_tone_is_printed_where_it_sounds() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = tone(folder.path());
+    let output = warpsmith(&["pitch", path.to_str().unwrap()])
+        .output()
+        .unwrap();
+    let text = text(&output);
+    let line = |frame: usize| {
+        text.lines()
+            .nth(frame + 1)
+            .unwrap()
+            .split(',')
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        text.lines().next(),
+        Some("seconds,hertz,voiced,probability")
+    );
+    let middle = line(200);
+    assert_eq!((middle[0], middle[2]), ("2", "1"));
+    let hertz: f64 = middle[1].parse().unwrap();
+    assert!((1200.0 * (hertz / 220.0).log2()).abs() < 10.0, "{hertz}");
+    // Hiss has chance periods; most of it is unvoiced, and an unvoiced frame has no frequency.
+    let unvoiced: Vec<_> = (0..80).map(line).filter(|cells| cells[2] == "0").collect();
+    assert!(unvoiced.len() > 40, "{}", unvoiced.len());
+    assert!(unvoiced.iter().all(|cells| cells[1].is_empty()));
+}
+
+#[test]
+fn a_pipe_is_cut_into_segments() {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = std::fs::read(tone(folder.path())).unwrap();
+    let mut child = warpsmith(&["segments", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(&bytes).unwrap();
+    let text = text(&child.wait_with_output().unwrap());
+    let segment: Vec<f64> = text
+        .lines()
+        .nth(1)
+        .unwrap()
+        .split(',')
+        .map(|cell| cell.parse().unwrap())
+        .collect();
+    assert_eq!(text.lines().count(), 2, "{text}");
+    assert!(
+        (segment[0] - 1.0).abs() < 0.2 && (segment[1] - 3.0).abs() < 0.2,
+        "{text}"
+    );
+}
+
+#[test]
+fn several_files_go_to_a_folder_and_one_result_to_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = tone(folder.path());
+    let other = folder.path().join("other.wav");
+    std::fs::copy(&path, &other).unwrap();
+    let (path, other) = (path.to_str().unwrap(), other.to_str().unwrap());
+    let refused = warpsmith(&["mel", path, other]).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    let results = folder.path().join("results");
+    let output = warpsmith(&[
+        "mel",
+        path,
+        other,
+        "--as",
+        "npy",
+        "-o",
+        results.to_str().unwrap(),
+    ])
+    .output()
+    .unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let a = std::fs::read(results.join("tone.wav.npy")).unwrap();
+    assert_eq!(a, std::fs::read(results.join("other.wav.npy")).unwrap());
+    assert!(String::from_utf8_lossy(&a[..128]).contains("(401, 80, )"));
+}
+
+#[test]
+fn a_bad_file_is_named_and_the_good_ones_are_analysed() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = tone(folder.path());
+    let bad = folder.path().join("bad.wav");
+    std::fs::write(&bad, "RIFF and no more").unwrap();
+    let (good, bad) = (good.to_str().unwrap(), bad.to_str().unwrap());
+    let output = warpsmith(&["analyze", good, bad, "--format", "json"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let files = report["body"]["files"].as_array().unwrap();
+    let median = files[0]["pitch_median_hz"].as_f64().unwrap();
+    assert!((median - 220.0).abs() < 2.0, "{median}");
+    assert!(files[1]["error"].as_str().unwrap().contains("bad.wav"));
+}

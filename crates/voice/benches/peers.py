@@ -1,0 +1,69 @@
+"""Times the peers on one core: prints `operation<TAB>peer<TAB>rate<TAB>times real time`.
+
+usage: peers.py SIGNAL.npy RATE
+Each case runs once to warm up and then at least five times; the shortest wall time counts. Outputs
+are allocated by the peers, with recycled memory where the environment says so.
+"""
+import os, sys, time, warnings
+
+for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
+    os.environ[name] = "1"
+warnings.simplefilter("ignore")
+import numpy as np
+
+signal, rate = np.load(sys.argv[1]), int(sys.argv[2])
+seconds = len(signal) / rate
+n_fft, mels, frame = (512, 80, 1024) if rate <= 16000 else (2048, 128, 2048)
+hop = rate // 100
+
+
+def case(operation, peer, work, repeats=5):
+    work()
+    best = 1e9
+    for _ in range(repeats):
+        start = time.perf_counter()
+        work()
+        best = min(best, time.perf_counter() - start)
+    print(f"{operation}\t{peer}\t{rate}\t{seconds / best:.1f}", flush=True)
+
+
+import librosa
+
+kw = dict(n_fft=n_fft, hop_length=hop)
+pitch = dict(fmin=65, fmax=800, sr=rate, frame_length=frame, hop_length=hop)
+mel = lambda: librosa.feature.melspectrogram(y=signal, sr=rate, n_mels=mels, **kw)
+spectrum = librosa.stft(signal, **kw)
+case("stft", "librosa", lambda: librosa.stft(signal, **kw))
+case("mel", "librosa", mel)
+case("log-mel", "librosa", lambda: librosa.power_to_db(mel()))
+case("mfcc 20", "librosa", lambda: librosa.feature.mfcc(y=signal, sr=rate, n_mfcc=20, n_mels=mels, **kw))
+case("istft", "librosa", lambda: librosa.istft(spectrum, length=len(signal), **kw))
+case("levels", "librosa rms", lambda: librosa.feature.rms(y=signal, frame_length=frame, hop_length=hop))
+case("yin", "librosa", lambda: librosa.yin(signal, **pitch), 3)
+short = signal[: 6 * rate]
+start = time.perf_counter()
+librosa.pyin(short[:rate], **pitch)
+start = time.perf_counter()
+librosa.pyin(short, **pitch)
+print(f"pyin\tlibrosa\t{rate}\t{6 / (time.perf_counter() - start):.1f}", flush=True)
+
+try:
+    import torch, torchaudio
+    import torchaudio.compliance.kaldi as kaldi
+except ImportError:
+    sys.exit(0)
+torch.set_num_threads(1)
+torch.set_grad_enabled(False)
+t = torch.from_numpy(signal)
+T = torchaudio.transforms
+plain = T.Spectrogram(n_fft=n_fft, hop_length=hop, power=None)
+power = T.Spectrogram(n_fft=n_fft, hop_length=hop)
+mel = T.MelSpectrogram(rate, n_fft=n_fft, hop_length=hop, n_mels=mels)
+mfcc = T.MFCC(rate, n_mfcc=20, melkwargs=dict(n_fft=n_fft, hop_length=hop, n_mels=mels))
+decibel = T.AmplitudeToDB(top_db=80)
+case("stft", "torchaudio", lambda: plain(t))
+case("power spectrogram", "torchaudio", lambda: power(t))
+case("mel", "torchaudio", lambda: mel(t))
+case("log-mel", "torchaudio", lambda: decibel(mel(t)))
+case("mfcc 20", "torchaudio", lambda: mfcc(t))
+case("kaldi fbank", "torchaudio", lambda: kaldi.fbank(t[None], num_mel_bins=80, sample_frequency=rate))

@@ -1,0 +1,121 @@
+//! A ragged batch of signals: one flat buffer and running totals, no padding to the longest.
+
+use warpsmith_device::{CudaDevice, DeviceBuffer, DeviceError};
+use warpsmith_measure::random::Random;
+use warpsmith_measure::{ParameterKind, ParameterSpec, Parameters};
+
+use crate::framing::Framing;
+
+/// How many files of which length and rate.
+pub(super) const PARAMETERS: &[ParameterSpec] = &[
+    ParameterSpec {
+        name: "files",
+        meaning: "signals in the batch",
+        kind: ParameterKind::Integer {
+            default: 1,
+            min: 1,
+            max: 100_000,
+        },
+    },
+    ParameterSpec {
+        name: "seconds",
+        meaning: "length of each signal; every third is a third shorter",
+        kind: ParameterKind::Integer {
+            default: 60,
+            min: 1,
+            max: 36_000,
+        },
+    },
+    ParameterSpec {
+        name: "rate",
+        meaning: "samples per second",
+        kind: ParameterKind::Choice(&["16000", "44100"]),
+    },
+];
+
+/// The sample rate that the parameters name.
+pub(super) fn sample_rate(parameters: &Parameters) -> u32 {
+    if parameters.choice("rate") == "44100" {
+        44_100
+    } else {
+        16_000
+    }
+}
+
+/// Lengths of the batch's signals, samples.
+pub(super) fn lengths(parameters: &Parameters) -> Vec<usize> {
+    let full = parameters.size("seconds") * sample_rate(parameters) as usize;
+    (0..parameters.size("files"))
+        .map(|file| if file % 3 == 2 { full - full / 3 } else { full })
+        .collect()
+}
+
+/// Signals with their places.
+pub(super) struct Batch {
+    pub(super) samples: Vec<f32>,
+    /// Running totals of samples and frames, one more than there are files.
+    pub(super) file_samples: Vec<u64>,
+    pub(super) file_frames: Vec<u64>,
+}
+
+impl Batch {
+    /// Voices over noise: every frame has a pitch, and no band is so empty that rounding decides it.
+    pub(super) fn voices(parameters: &Parameters, framing: Framing, seed: u64) -> Self {
+        let rate = f64::from(sample_rate(parameters));
+        let mut random = Random::seeded(seed);
+        let mut batch = Self {
+            samples: Vec::new(),
+            file_samples: vec![0],
+            file_frames: vec![0],
+        };
+        for length in lengths(parameters) {
+            let base = 90.0 + 200.0 * random.unit();
+            let mut phase = 0.0f64;
+            for n in 0..length {
+                let t = n as f64 / rate;
+                phase += base * (1.0 + 0.15 * (2.1 * t).sin()) / rate;
+                phase -= phase.floor();
+                let angle = std::f64::consts::TAU * phase;
+                let tone: f64 = (1..7)
+                    .map(|k| (f64::from(k) * angle).sin() / f64::from(k))
+                    .sum();
+                let noise = random.unit() - 0.5;
+                batch.samples.push((0.2 * tone + 0.02 * noise) as f32);
+            }
+            let frames = batch.file_frames[batch.file_frames.len() - 1] as usize;
+            batch.file_samples.push(batch.samples.len() as u64);
+            batch
+                .file_frames
+                .push((frames + framing.count(length)) as u64);
+        }
+        batch
+    }
+
+    /// Frames of all files.
+    pub(super) fn frames(&self) -> usize {
+        self.file_frames[self.file_frames.len() - 1] as usize
+    }
+
+    /// Each signal with its first frame.
+    pub(super) fn signals(&self) -> impl Iterator<Item = &[f32]> {
+        self.file_samples
+            .windows(2)
+            .map(|ends| &self.samples[ends[0] as usize..ends[1] as usize])
+    }
+
+    /// The batch on the device.
+    pub(super) fn upload(&self, gpu: &CudaDevice) -> Result<DeviceBatch, DeviceError> {
+        Ok(DeviceBatch {
+            samples: gpu.upload(&self.samples)?,
+            file_samples: gpu.upload(&self.file_samples)?,
+            file_frames: gpu.upload(&self.file_frames)?,
+        })
+    }
+}
+
+/// A batch in device memory.
+pub(super) struct DeviceBatch {
+    pub(super) samples: DeviceBuffer<f32>,
+    pub(super) file_samples: DeviceBuffer<u64>,
+    pub(super) file_frames: DeviceBuffer<u64>,
+}

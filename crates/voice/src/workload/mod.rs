@@ -1,0 +1,12 @@
+//! The operations as workloads: measured, and held against each other on CPU and GPU.
+
+mod batch;
+mod mel;
+mod yin;
+
+use warpsmith_measure::Workload;
+
+/// The workloads of this crate.
+pub fn workloads() -> Vec<Box<dyn Workload>> {
+    vec![Box::new(mel::Mel), Box::new(yin::YinPitch)]
+}

@@ -1,0 +1,235 @@
+//! `voice/yin`: the pitch of a ragged batch, one warp to a frame.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use warpsmith_core::{Bytes, Element, Flops, KernelImage, Parameter, Tolerance};
+use warpsmith_device::{CpuDevice, CudaDevice, Device, DeviceBuffer, Kernel, LaunchShape, Stream};
+use warpsmith_measure::{
+    ArguedTolerance, Cost, Output, ParameterSpec, Parameters, Prepared, Workload, WorkloadError,
+};
+
+use super::batch::{Batch, DeviceBatch, PARAMETERS, lengths, sample_rate};
+use crate::error::VoiceError;
+use crate::framing::{Framing, Padding};
+use crate::pitch::{PitchRange, Yin};
+
+pub(super) struct YinPitch;
+
+// SAFETY: `yin` in `cuda/analysis.cu` takes these in this order. Samples are read between two totals
+// that are checked against their length; its shared arrays are as long as the checks at its start
+// allow; its one store is behind `frame < out_length`.
+static KERNEL: KernelImage = unsafe {
+    KernelImage::trusted(
+        "voice/analysis",
+        "yin",
+        &[
+            Parameter::In(Element::F32),
+            Parameter::In(Element::U64),
+            Parameter::In(Element::U64),
+            Parameter::Out(Element::F32),
+            Parameter::Value(Element::U32),
+            Parameter::Value(Element::U32),
+            Parameter::Value(Element::U32),
+            Parameter::Value(Element::U32),
+            Parameter::Value(Element::U32),
+            Parameter::Value(Element::F32),
+            Parameter::Value(Element::F32),
+        ],
+        include_str!("../../cuda/analysis.ptx"),
+    )
+};
+
+const THRESHOLD: f32 = 0.1;
+/// Threads of a block, as the kernel insists: four warps, four frames.
+const THREADS: u32 = 128;
+
+fn framing(parameters: &Parameters) -> Framing {
+    let rate = sample_rate(parameters);
+    Framing {
+        length: if rate > 16_000 { 2048 } else { 1024 },
+        hop: rate as usize / 100,
+        padding: Padding::CentredZero,
+    }
+}
+
+fn failed(error: &VoiceError) -> WorkloadError {
+    WorkloadError::Failed {
+        workload: "voice/yin",
+        reason: error.to_string(),
+    }
+}
+
+impl Workload for YinPitch {
+    fn id(&self) -> &'static str {
+        "voice/yin"
+    }
+
+    fn summary(&self) -> &'static str {
+        "fundamental frequency of a ragged batch of signals by YIN"
+    }
+
+    fn parameters(&self) -> &'static [ParameterSpec] {
+        PARAMETERS
+    }
+
+    fn cost(&self, parameters: &Parameters) -> Cost {
+        let framing = framing(parameters);
+        let samples: usize = lengths(parameters).iter().sum();
+        let frames: usize = lengths(parameters)
+            .iter()
+            .map(|length| framing.count(*length))
+            .sum();
+        let lags = f64::from(sample_rate(parameters)) / PitchRange::VOICE.low_hz;
+        Cost {
+            bytes: Bytes(4 * (samples + frames) as u64),
+            // A product and a sum to each lag of each new sample: what a correlation by blocks needs.
+            flops: Flops(2 * samples as u64 * lags as u64),
+            units: frames as u64,
+            unit: "frame",
+        }
+    }
+
+    fn tolerance(&self, _: &Parameters) -> ArguedTolerance {
+        ArguedTolerance {
+            tolerance: Tolerance {
+                abs: 0.0,
+                rel: 2.9e-4,
+                ulp: 0,
+            },
+            because: "half a cent: the correlations differ by rounding, which moves a parabola's \
+                      vertex by far less, and every frame of the input has one clear period",
+        }
+    }
+
+    fn prepare(
+        &self,
+        device: &Device,
+        parameters: &Parameters,
+        seed: u64,
+    ) -> Result<Box<dyn Prepared>, WorkloadError> {
+        let framing = framing(parameters);
+        let rate = sample_rate(parameters);
+        let batch = Batch::voices(parameters, framing, seed);
+        Ok(match device {
+            Device::Cpu(cpu) => {
+                let trackers: Result<_, VoiceError> = batch
+                    .signals()
+                    .map(|_| Yin::new(rate, framing, PitchRange::VOICE, THRESHOLD))
+                    .collect();
+                Box::new(CpuYin {
+                    cpu: cpu.clone(),
+                    trackers: trackers.map_err(|error| failed(&error))?,
+                    out: vec![0.0; batch.frames()],
+                    batch,
+                })
+            }
+            Device::Cuda(gpu) => Box::new(CudaYin::new(gpu, rate, framing, &batch)?),
+        })
+    }
+}
+
+struct CpuYin {
+    cpu: CpuDevice,
+    batch: Batch,
+    /// One plan to a file, so that files run side by side.
+    trackers: Vec<Yin>,
+    out: Vec<f32>,
+}
+
+impl Prepared for CpuYin {
+    fn run_once(&mut self) -> Result<(), WorkloadError> {
+        let mut rest = &mut self.out[..];
+        let mut tasks = Vec::with_capacity(self.trackers.len());
+        for (signal, tracker) in self.batch.signals().zip(&mut self.trackers) {
+            let (out, after) = rest.split_at_mut(tracker.frames(signal.len()));
+            tasks.push((signal, tracker, out));
+            rest = after;
+        }
+        self.cpu
+            .run(|| {
+                tasks
+                    .into_par_iter()
+                    .try_for_each(|(signal, tracker, out)| tracker.track_into(signal, out))
+            })
+            .map_err(|error| failed(&error))
+    }
+
+    fn stream(&self) -> Option<&Stream> {
+        None
+    }
+
+    fn poison(&mut self) -> Result<(), WorkloadError> {
+        self.out.fill(f32::NAN);
+        Ok(())
+    }
+
+    fn output(&mut self) -> Result<Output, WorkloadError> {
+        Ok(Output::F32(self.out.clone()))
+    }
+}
+
+struct CudaYin {
+    kernel: Arc<Kernel>,
+    shape: LaunchShape,
+    batch: DeviceBatch,
+    out: DeviceBuffer<f32>,
+    framing: Framing,
+    periods: (usize, usize),
+    rate: u32,
+    stream: Stream,
+}
+
+impl CudaYin {
+    fn new(
+        gpu: &CudaDevice,
+        rate: u32,
+        framing: Framing,
+        batch: &Batch,
+    ) -> Result<Self, WorkloadError> {
+        let periods = PitchRange::VOICE
+            .periods(rate, framing)
+            .map_err(|error| failed(&error))?;
+        Ok(Self {
+            kernel: gpu.kernel(&KERNEL)?,
+            shape: LaunchShape::linear(batch.frames() * 32, THREADS),
+            batch: batch.upload(gpu)?,
+            out: gpu.alloc(batch.frames())?,
+            framing,
+            periods,
+            rate,
+            stream: gpu.stream().clone(),
+        })
+    }
+}
+
+impl Prepared for CudaYin {
+    fn run_once(&mut self) -> Result<(), WorkloadError> {
+        let arguments = [
+            self.batch.samples.read(),
+            self.batch.file_samples.read(),
+            self.batch.file_frames.read(),
+            self.out.write(),
+            (self.framing.length as u32).into(),
+            (self.framing.hop as u32).into(),
+            (self.framing.left() as u32).into(),
+            (self.periods.0 as u32).into(),
+            (self.periods.1 as u32).into(),
+            THRESHOLD.into(),
+            (self.rate as f32).into(),
+        ];
+        Ok(self.stream.launch(&self.kernel, self.shape, &arguments)?)
+    }
+
+    fn stream(&self) -> Option<&Stream> {
+        Some(&self.stream)
+    }
+
+    fn poison(&mut self) -> Result<(), WorkloadError> {
+        Ok(self.out.fill_bytes(&self.stream, 0xFF)?)
+    }
+
+    fn output(&mut self) -> Result<Output, WorkloadError> {
+        Ok(Output::F32(self.out.download(&self.stream)?))
+    }
+}
