@@ -12,8 +12,11 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::process::Command;
 
-use suite::{conformance, nvrtc::Nvrtc};
-use warpsmith_compiler::{launch_abi::NVRTC_OPTIONS, runtime_header};
+use suite::{
+    conformance,
+    nvrtc::{self, Nvrtc},
+};
+use warpsmith_compiler::runtime_header;
 
 const VERSION: &str = "12.9.86";
 const LAST_TIER: u32 = 5;
@@ -28,10 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("skipped: needs the conformance suite and NVRTC {VERSION} in target/oracle");
         return Ok(());
     };
-    let mut options: Vec<String> = NVRTC_OPTIONS
-        .iter()
-        .map(|&option| option.to_owned())
-        .collect();
+    let mut options = nvrtc::options(VERSION);
     options.push("--gpu-architecture=compute_90".to_owned());
     let all: Vec<_> = conformance::kernels(&path, LAST_TIER)
         .into_iter()

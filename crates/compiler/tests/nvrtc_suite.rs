@@ -8,8 +8,11 @@
 mod suite;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use suite::{conformance, nvrtc::Nvrtc};
-use warpsmith_compiler::{launch_abi::NVRTC_OPTIONS, runtime_header};
+use suite::{
+    conformance,
+    nvrtc::{self, Nvrtc},
+};
+use warpsmith_compiler::runtime_header;
 
 /// The newest and the oldest that we support, each with an old and a new architecture.
 const COMPILERS: &[(&str, &str)] = &[
@@ -40,10 +43,7 @@ fn main() {
 fn compile_suite(version: &str, architecture: &str) -> Result<(), Failed> {
     let nvrtc = Nvrtc::open(&conformance::oracle(&format!("nvrtc-{version}")), version)
         .ok_or("NVRTC does not load")?;
-    let mut options: Vec<String> = NVRTC_OPTIONS
-        .iter()
-        .map(|&option| option.to_owned())
-        .collect();
+    let mut options = nvrtc::options(version);
     options.push(format!("--gpu-architecture={architecture}"));
     options.push("-w".to_owned());
     let (mut compiled, mut refused, mut failures) = (0, Vec::new(), Vec::new());

@@ -4,8 +4,24 @@ use std::ffi::{CString, c_char, c_int, c_void};
 use std::path::Path;
 
 use libloading::Library;
+use warpsmith_compiler::launch_abi::nvrtc_options;
 
 type Program = *mut c_void;
+
+/// The options that a version (`12.9.86`) needs besides the architecture.
+pub fn options(version: &str) -> Vec<String> {
+    let mut numbers = version
+        .split('.')
+        .map(|number| number.parse().expect("a version is numbers"));
+    let version = (
+        numbers.next().unwrap_or_default(),
+        numbers.next().unwrap_or_default(),
+    );
+    nvrtc_options(version)
+        .into_iter()
+        .map(str::to_owned)
+        .collect()
+}
 
 /// A loaded NVRTC.
 pub struct Nvrtc {
