@@ -25,7 +25,7 @@ pub(crate) struct Files {
     /// Also write one HTML page with plots; it needs no network.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// Also write the report as JSON, which `compare` and `history` read.
+    /// Also write the report as JSON, every sample in it, which `compare` and `history` read.
     #[arg(long, value_name = "FILE")]
     pub(crate) save: Option<PathBuf>,
 }
@@ -63,7 +63,11 @@ pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
         _ => Path::new("."),
     };
     let attempt = || -> Result<()> {
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        // Temporary files are private by default; results are as readable as the user's others.
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o666);
+        let mut file = tempfile::Builder::new()
+            .permissions(mode)
+            .tempfile_in(folder)?;
         file.write_all(bytes)?;
         file.persist(path)?;
         Ok(())

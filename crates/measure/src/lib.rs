@@ -16,6 +16,7 @@ pub mod measurement;
 mod output;
 mod parameters;
 mod parity;
+pub mod profile;
 pub mod random;
 pub mod report;
 pub mod run_sampler;
@@ -23,6 +24,7 @@ pub mod scaling;
 pub mod selftest;
 pub mod statistics;
 mod timing;
+pub mod trace;
 pub mod trajectory;
 mod workload;
 

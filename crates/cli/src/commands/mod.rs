@@ -13,6 +13,7 @@ mod devices;
 mod explain;
 mod history;
 mod leak;
+mod profile;
 mod run;
 mod scale;
 mod selftest;
@@ -28,6 +29,7 @@ pub(crate) enum Command {
     Explain(explain::Explain),
     History(history::HistoryCommand),
     Leak(leak::Leak),
+    Profile(profile::Profile),
     Run(run::Run),
     Scale(scale::Scale),
     Selftest(selftest::Selftest),
@@ -45,6 +47,7 @@ impl Command {
             Self::Explain(command) => command.run(global),
             Self::History(command) => command.run(global),
             Self::Leak(command) => command.run(global),
+            Self::Profile(command) => command.run(global),
             Self::Run(command) => command.run(global),
             Self::Scale(command) => command.run(global),
             Self::Selftest(command) => command.run(global),
