@@ -1,6 +1,8 @@
 //! The device timer against kernels of known length, and what flushing does. Needs a GPU; without
 //! one the trials are ignored, not passed.
 
+#![allow(clippy::print_stdout)] // What was read is part of the trial's answer.
+
 use libtest_mimic::{Arguments, Failed, Trial};
 use warpsmith_device::{Device, DeviceBuffer, DeviceChoice, DeviceError};
 use warpsmith_measure::gpu::device_timer::{CacheState, DeviceTimer};
