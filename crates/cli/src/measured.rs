@@ -24,7 +24,7 @@ pub(crate) struct Files {
     /// Also write one HTML page with plots; it needs no network.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// Also write the report as JSON, which `compare` and `history` read.
+    /// Also write the report as JSON, every sample in it, which `compare` and `history` read.
     #[arg(long, value_name = "FILE")]
     pub(crate) save: Option<PathBuf>,
 }

@@ -16,12 +16,14 @@ pub mod measurement;
 mod output;
 mod parameters;
 mod parity;
+pub mod profile;
 pub mod random;
 pub mod report;
 pub mod run_sampler;
 pub mod scaling;
 pub mod selftest;
 pub mod statistics;
+pub mod trace;
 pub mod trajectory;
 mod workload;
 

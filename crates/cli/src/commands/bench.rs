@@ -1,5 +1,6 @@
 //! `warpsmith bench`: the workloads, and how long they take.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
@@ -12,6 +13,7 @@ use warpsmith_measure::measurement::{Figures, Measurement};
 use warpsmith_measure::report::plot;
 use warpsmith_measure::run_sampler::{RunMode, RunSampler};
 use warpsmith_measure::statistics::stop_rule::StopPlan;
+use warpsmith_measure::trace;
 use warpsmith_measure::trajectory::{self, MemorySeries};
 use warpsmith_measure::{ParameterKind, Parameters, Workload};
 
@@ -57,6 +59,9 @@ pub(crate) struct Bench {
     /// Run this many steps in a row, timing each, and judge memory for leaks.
     #[arg(long)]
     steps: Option<usize>,
+    /// With `--steps`: also write a trace for Perfetto, one span per step, memory beside it.
+    #[arg(long, value_name = "FILE", requires = "steps")]
+    trace: Option<PathBuf>,
     #[command(flatten)]
     files: Files,
 }
@@ -248,6 +253,10 @@ impl Bench {
                     );
                 },
             )?;
+            if let Some(path) = &self.trace {
+                output::write_file(path, &trace::trajectory(Vec::new(), &done)?)?;
+                output::note(global, &format!("wrote {}", path.display()));
+            }
             rows.push(row(
                 workload.as_ref(),
                 device,

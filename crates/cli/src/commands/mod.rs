@@ -20,6 +20,7 @@ mod export;
 mod health;
 mod history;
 mod leak;
+mod profile;
 mod record;
 mod replay;
 mod report;
@@ -45,6 +46,7 @@ pub(crate) enum Command {
     Health(health::Health),
     History(history::HistoryCommand),
     Leak(leak::Leak),
+    Profile(profile::Profile),
     Record(record::Record),
     Replay(replay::Replay),
     Report(report::Report),
@@ -71,6 +73,7 @@ impl Command {
             Self::Health(command) => command.run(global),
             Self::History(command) => command.run(global),
             Self::Leak(command) => command.run(global),
+            Self::Profile(command) => command.run(global),
             Self::Record(command) => command.run(global),
             Self::Replay(command) => command.run(global),
             Self::Report(command) => command.run(global),

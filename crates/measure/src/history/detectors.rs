@@ -68,7 +68,11 @@ fn fast(logs: &[f64]) -> Option<Suspect> {
     let error = 1.05 * spread * (1.0 / NEWEST as f64 + 1.0 / reference.len() as f64).sqrt();
     let freedom = reference.len() as f64 - 1.0;
     let p_value = student_cdf(-change / error.max(1e-12), freedom);
-    (p_value < FAST_SIGNIFICANCE && change > MAGNITUDE).then(|| Suspect {
+    // Two outliers among four would pass for a level: all but one of the newest must be up.
+    let mut rising = logs[split..].to_vec();
+    rising.sort_unstable_by(f64::total_cmp);
+    let all_up = rising[1] - level > 1.2 * spread;
+    (p_value < FAST_SIGNIFICANCE && change > MAGNITUDE && all_up).then(|| Suspect {
         index: split,
         change: change.exp_m1(),
         p_value,

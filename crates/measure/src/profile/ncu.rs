@@ -1,0 +1,163 @@
+//! Nsight Compute's CSV (`--csv --page=details`): one line per metric of each launch.
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// Why a CSV could not be read.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum NcuError {
+    /// No line names the columns.
+    #[error(
+        "no heading with `Kernel Name` and `Metric Value`; was it made with `--csv --page=details`?"
+    )]
+    NoHeading,
+    /// A line is shorter than the heading.
+    #[error("line {line} has {found} fields, the heading {expected}")]
+    ShortLine {
+        /// From 1.
+        line: usize,
+        /// Fields there.
+        found: usize,
+        /// Fields in the heading.
+        expected: usize,
+    },
+}
+
+/// One metric of one launch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Metric {
+    /// Number of the launch.
+    pub launch: String,
+    /// The kernel.
+    pub kernel: String,
+    /// Section of the report.
+    pub section: String,
+    /// The metric.
+    pub name: String,
+    /// Its unit, as ncu names it.
+    pub unit: String,
+    /// Its value; absent where it is no number.
+    pub value: Option<f64>,
+}
+
+/// Reads every metric. Lines before the heading (`==PROF==` and the program's own output) and empty
+/// lines are skipped.
+pub fn read(text: &str) -> Result<Vec<Metric>, NcuError> {
+    let mut heading: Option<Vec<String>> = None;
+    let mut metrics = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let fields = split(line);
+        let Some(heading) = &heading else {
+            let named = |name: &str| fields.iter().any(|field| field == name);
+            if named("Kernel Name") && named("Metric Value") {
+                heading = Some(fields);
+            }
+            continue;
+        };
+        if line.trim().is_empty() || line.starts_with("==") {
+            continue;
+        }
+        if fields.len() < heading.len() {
+            return Err(NcuError::ShortLine {
+                line: index + 1,
+                found: fields.len(),
+                expected: heading.len(),
+            });
+        }
+        let get = |name: &str| {
+            let place = heading.iter().position(|column| column == name);
+            place.map_or(String::new(), |place| fields[place].clone())
+        };
+        // Lines that hold a rule's advice instead of a metric have no metric name.
+        if get("Metric Name").is_empty() {
+            continue;
+        }
+        metrics.push(Metric {
+            launch: get("ID"),
+            kernel: get("Kernel Name"),
+            section: get("Section Name"),
+            name: get("Metric Name"),
+            unit: get("Metric Unit"),
+            // Thousands are separated by commas.
+            value: get("Metric Value").replace(',', "").parse().ok(),
+        });
+    }
+    match heading {
+        Some(_) => Ok(metrics),
+        None => Err(NcuError::NoHeading),
+    }
+}
+
+/// Times of launches in seconds, by kernel, in the order of the launches.
+pub fn durations(metrics: &[Metric]) -> Vec<(String, f64)> {
+    let factor = |unit: &str| match unit {
+        "s" | "second" => Some(1.0),
+        "ms" | "msecond" => Some(1e-3),
+        "us" | "usecond" => Some(1e-6),
+        "ns" | "nsecond" => Some(1e-9),
+        _ => None,
+    };
+    metrics
+        .iter()
+        .filter(|metric| metric.name == "Duration")
+        .filter_map(|metric| Some((metric.kernel.clone(), metric.value? * factor(&metric.unit)?)))
+        .collect()
+}
+
+/// Fields of a CSV line with RFC 4180 quotes; ncu never breaks a line inside one.
+fn split(line: &str) -> Vec<String> {
+    let mut fields = vec![String::new()];
+    let mut quoted = false;
+    let mut characters = line.chars().peekable();
+    while let Some(c) = characters.next() {
+        let last = fields.len() - 1;
+        match c {
+            '"' if quoted && characters.peek() == Some(&'"') => {
+                characters.next();
+                fields[last].push('"');
+            }
+            '"' => quoted = !quoted,
+            ',' if !quoted => fields.push(String::new()),
+            c => fields[last].push(c),
+        }
+    }
+    fields
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CSV: &str = r#"==PROF== Connected to process 12
+hello from the program
+"ID","Process ID","Kernel Name","Stream","Section Name","Metric Name","Metric Unit","Metric Value"
+"0","12","void f<int>(T1 *, int)","7","GPU Speed Of Light Throughput","Duration","usecond","1,234.50"
+"0","12","void f<int>(T1 *, int)","7","GPU Speed Of Light Throughput","Memory Throughput","%","81.20"
+"0","12","void f<int>(T1 *, int)","7","Launch Statistics","Function Cache Configuration","","CachePreferNone"
+"#;
+
+    #[test]
+    fn metrics_are_read_to_exact_fields() {
+        let metrics = read(CSV).unwrap();
+        assert_eq!(metrics.len(), 3);
+        assert_eq!(metrics[0].kernel, "void f<int>(T1 *, int)");
+        assert_eq!(metrics[1].value, Some(81.2));
+        assert_eq!(metrics[2].value, None);
+        let durations = durations(&metrics);
+        assert!(durations.len() == 1 && (durations[0].1 - 1234.5e-6).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_is_no_details_page_is_refused() {
+        assert_eq!(read("a,b\n1,2\n"), Err(NcuError::NoHeading));
+        let short = format!("{CSV}\"1\",\"12\"\n");
+        assert!(matches!(
+            read(&short),
+            Err(NcuError::ShortLine {
+                line: 7,
+                found: 2,
+                expected: 8
+            })
+        ));
+    }
+}
