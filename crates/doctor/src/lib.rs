@@ -1,0 +1,19 @@
+//! Facts about a machine (`check`) and about a project (`audit`), and rules over facts.
+//!
+//! Both commands are one pipeline: collectors read, and write typed facts that carry where they
+//! were read; rules are pure functions over facts; findings are ordered into causes and
+//! consequences; reports are views. A rule whose inputs are missing is unknown, never passed.
+
+mod architecture;
+mod binary;
+mod catalog;
+mod compat;
+mod host;
+mod version;
+
+pub use architecture::{Capability, Coverage, Runs, Target};
+pub use binary::{ByteSource, WheelError, coverage_of_elf, coverage_of_wheel};
+pub use catalog::{Area, CODE_DOCS, MACHINE_RULES, Mend, PROJECT_RULES, RuleInfo, rule_info};
+pub use compat::{Database, database};
+pub use host::{CommandOutput, DirectoryHost, Host, RealHost, RecordingHost, Session, Stat};
+pub use version::{Version, VersionRange};
