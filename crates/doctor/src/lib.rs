@@ -9,6 +9,8 @@ mod binary;
 mod catalog;
 mod compat;
 mod host;
+mod machine;
+mod outcome;
 mod version;
 
 pub use architecture::{Capability, Coverage, Runs, Target};
@@ -16,4 +18,9 @@ pub use binary::{ByteSource, WheelError, coverage_of_elf, coverage_of_wheel};
 pub use catalog::{Area, CODE_DOCS, MACHINE_RULES, Mend, PROJECT_RULES, RuleInfo, rule_info};
 pub use compat::{Database, database};
 pub use host::{CommandOutput, DirectoryHost, Host, RealHost, RecordingHost, Session, Stat};
+pub use machine::{
+    Cause, CheckBody, CheckOutcome, FileAnswer, FileQuestionError, GpuSpecification, MachineFacts,
+    MatrixRow, check_machine, collect_machine, machine_identity, will_it_run,
+};
+pub use outcome::Outcome;
 pub use version::{Version, VersionRange};
