@@ -1,3 +1,32 @@
-//! Developer's commands: `cargo xtask test` and what it is made of.
+//! Developer's commands: everything that tests, CI and releases do, by hand.
 
-fn main() {}
+mod kernels;
+mod test;
+mod wheels;
+mod workspace;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+/// Developer's commands for Warpsmith.
+#[derive(Parser)]
+#[command(name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Set up and run every test: formatting, lints, kernels, unit, integration and CLI tests.
+    Test(test::Test),
+    /// Compile the CUDA kernels to the PTX that is committed, and keep `kernels.lock`.
+    Kernels(kernels::Kernels),
+}
+
+fn main() -> Result<()> {
+    match Arguments::parse().command {
+        Command::Test(command) => command.run(),
+        Command::Kernels(command) => command.run(),
+    }
+}

@@ -8,10 +8,13 @@ mod architecture;
 mod binary;
 mod catalog;
 mod compat;
+mod conclude;
 mod host;
 mod machine;
 mod outcome;
+mod project;
 mod version;
+mod view;
 
 pub use architecture::{Capability, Coverage, Runs, Target};
 pub use binary::{ByteSource, WheelError, coverage_of_elf, coverage_of_wheel};
@@ -23,4 +26,12 @@ pub use machine::{
     MatrixRow, check_machine, collect_machine, machine_identity, will_it_run,
 };
 pub use outcome::Outcome;
+pub use project::{
+    AreaScore, AuditBody, AuditError, AuditOptions, AuditOutcome, Baseline, Evaluation, FactorRow,
+    Label, Measured, NotAssessed, Patch, Score, Suppressed, apply_patches, audit_project, evaluate,
+    plan_fixes,
+};
 pub use version::{Version, VersionRange};
+pub use view::{
+    Detail, audit_html, audit_junit, audit_markdown, audit_sarif, audit_text, check_text, unified_diff,
+};

@@ -10,7 +10,11 @@ use crate::arguments::{Format, Global};
 use crate::exit::Outcome;
 
 /// Tables of every crate that makes findings.
-const TABLES: &[&[CodeDoc]] = &[];
+const TABLES: &[&[CodeDoc]] = &[
+    super::devices::CODES,
+    super::verify::CODES,
+    warpsmith_doctor::CODE_DOCS,
+];
 
 /// Explain a finding's code: what it means, how it is established, what mends it.
 #[derive(Args)]

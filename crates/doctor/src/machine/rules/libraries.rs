@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use warpsmith_core::Verdict;
 
 use super::Check;
-use super::conclude::{finding, not_applicable, one, unknown, verdict, without_gpu};
+use super::presence::without_gpu;
+use crate::conclude::{finding, not_applicable, one, unknown, verdict};
 use crate::machine::facts::{MachineFacts, PythonEnvironment};
 use crate::version::{Version, VersionRange};
 

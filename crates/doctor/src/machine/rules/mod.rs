@@ -1,11 +1,11 @@
 //! The rules of `check`: pure functions from machine facts to a verdict, one per code.
 
-mod conclude;
 mod containers;
 mod driver;
 mod environment;
 mod gpu;
 mod libraries;
+mod presence;
 mod profilers;
 mod python;
 mod toolkit;

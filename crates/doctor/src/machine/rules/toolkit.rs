@@ -3,7 +3,8 @@
 use warpsmith_core::Verdict;
 
 use super::Check;
-use super::conclude::{finding, not_applicable, one, unknown, verdict, without_gpu};
+use super::presence::without_gpu;
+use crate::conclude::{finding, not_applicable, one, unknown, verdict};
 use crate::architecture::Target;
 use crate::compat::database;
 use crate::machine::facts::{MachineFacts, ToolkitInstall, ToolkitLayout};

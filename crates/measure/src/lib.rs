@@ -1,0 +1,19 @@
+//! Numbers that can be trusted: sampling, stop rules, statistics, comparison, leaks, scaling,
+//! history and trace of anything that runs.
+//!
+//! Knows no particular workload. Figures are always derived from raw samples that are kept with
+//! the conditions under which they were taken.
+
+mod output;
+mod parameters;
+mod parity;
+pub mod random;
+pub mod statistics;
+mod timing;
+mod workload;
+
+pub use output::Output;
+pub use parameters::{BadParameter, ParameterKind, ParameterSpec, ParameterValue, Parameters};
+pub use parity::{Parity, check_parity};
+pub use timing::{RunTimes, time_runs};
+pub use workload::{ArguedTolerance, Cost, Prepared, Technique, Workload, WorkloadError};
