@@ -80,7 +80,9 @@ impl Target {
             Capability::parse(number)?
         } else {
             let number: u32 = number.parse().ok()?;
-            (20..1000).contains(&number).then(|| Capability::from_sm(number))?
+            (20..1000)
+                .contains(&number)
+                .then(|| Capability::from_sm(number))?
         };
         Some(Self { capability, suffix })
     }
@@ -201,7 +203,7 @@ const FAMILIES: [(&str, &str); 13] = [
 
 /// A TORCH_CUDA_ARCH_LIST, read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TorchArchList {
+pub(crate) struct TorchArchList {
     /// What the well-formed entries ask for.
     pub coverage: Coverage,
     /// Entries without a dot, such as `86`, which torch rejects.
@@ -212,7 +214,7 @@ pub struct TorchArchList {
 
 impl TorchArchList {
     /// Reads a list separated by `;`, `,` or spaces.
-    pub fn parse(text: &str) -> Self {
+    pub(crate) fn parse(text: &str) -> Self {
         let mut list = Self::default();
         for entry in text
             .split([';', ' ', ','])
@@ -249,7 +251,7 @@ impl TorchArchList {
     }
 
     /// The list in the form that torch accepts.
-    pub fn dotted(text: &str) -> String {
+    pub(crate) fn dotted(text: &str) -> String {
         text.split(';')
             .map(|entry| {
                 let (number, tail) = match entry.trim().strip_suffix("+PTX") {
@@ -272,7 +274,7 @@ impl TorchArchList {
 
 /// Reads CMAKE_CUDA_ARCHITECTURES: `80-real;90`, where an entry without `-real` or `-virtual` is
 /// both machine code and PTX. `native`, `all` and `all-major` give an empty coverage.
-pub fn cmake_architectures(text: &str) -> Coverage {
+pub(crate) fn cmake_architectures(text: &str) -> Coverage {
     let mut coverage = Coverage::default();
     for entry in text.split([';', ' ', '"']).filter(|e| !e.is_empty()) {
         let (number, real, virtual_) = match entry.split_once('-') {
@@ -293,7 +295,7 @@ pub fn cmake_architectures(text: &str) -> Coverage {
 }
 
 /// Reads `-gencode arch=compute_80,code=[sm_80,compute_80]` and `-arch=sm_80` in compiler flags.
-pub fn gencode_flags(text: &str) -> Coverage {
+pub(crate) fn gencode_flags(text: &str) -> Coverage {
     let mut coverage = Coverage::default();
     let mut add = |word: &str| {
         if let Some(target) = Target::parse(word) {
@@ -391,7 +393,9 @@ mod tests {
             coverage(&["75", "90"], &["80", "90"])
         );
         assert_eq!(
-            gencode_flags("-gencode arch=compute_80,code=[sm_80,compute_80] -gencode=arch=compute_90,code=sm_90"),
+            gencode_flags(
+                "-gencode arch=compute_80,code=[sm_80,compute_80] -gencode=arch=compute_90,code=sm_90"
+            ),
             coverage(&["80", "90"], &["80"])
         );
     }

@@ -28,10 +28,11 @@ pub use machine::{
 pub use outcome::Outcome;
 pub use project::{
     AreaScore, AuditBody, AuditError, AuditOptions, AuditOutcome, Baseline, Evaluation, FactorRow,
-    Label, Measured, NotAssessed, Patch, Score, Suppressed, apply_patches, audit_project, evaluate,
-    plan_fixes,
+    Label, Measured, NotAssessed, Patch, PatchError, Score, Suppressed, apply_patches,
+    audit_project, evaluate, mendable, plan_fixes,
 };
 pub use version::{Version, VersionRange};
 pub use view::{
-    Detail, audit_html, audit_junit, audit_markdown, audit_sarif, audit_text, check_text, unified_diff,
+    Detail, audit_html, audit_junit, audit_markdown, audit_sarif, audit_text, check_text,
+    unified_diff,
 };

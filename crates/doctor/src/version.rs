@@ -91,7 +91,9 @@ impl Version {
 }
 
 fn stage(tail: &str) -> (i8, u64) {
-    let tail = tail.trim_start_matches(['.', '-', '_']).to_ascii_lowercase();
+    let tail = tail
+        .trim_start_matches(['.', '-', '_'])
+        .to_ascii_lowercase();
     let number = |s: &str| {
         s.chars()
             .filter(char::is_ascii_digit)
@@ -273,7 +275,14 @@ mod tests {
 
     #[test]
     fn versions_sort_as_their_makers_mean_them() {
-        let mut rising = ["2.1.0.dev5", "2.1.0a1", "2.1.0rc1", "2.1.0", "2.1.0.post1", "2.10"];
+        let mut rising = [
+            "2.1.0.dev5",
+            "2.1.0a1",
+            "2.1.0rc1",
+            "2.1.0",
+            "2.1.0.post1",
+            "2.10",
+        ];
         rising.reverse();
         let mut sorted: Vec<_> = rising.iter().map(|t| v(t)).collect();
         sorted.sort();

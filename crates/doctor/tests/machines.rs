@@ -8,7 +8,8 @@ use std::path::Path;
 use support::MachineDescription;
 use warpsmith_core::{Report, Severity};
 use warpsmith_doctor::{
-    Capability, CheckBody, DirectoryHost, Outcome, RecordingHost, Version, check_machine, collect_machine, database,
+    Capability, CheckBody, DirectoryHost, Outcome, RecordingHost, Version, check_machine,
+    collect_machine, database,
 };
 
 fn check(directory: &Path) -> Report<CheckBody> {
@@ -39,11 +40,20 @@ fn every_machine_gets_every_outcome_it_states() {
     assert!(machines.len() >= 23);
     for (name, machine) in &machines {
         let report = check(written(machine).path());
-        let outcomes: BTreeMap<_, _> = report.body.outcomes.iter().map(|o| (o.code.as_str(), o)).collect();
+        let outcomes: BTreeMap<_, _> = report
+            .body
+            .outcomes
+            .iter()
+            .map(|o| (o.code.as_str(), o))
+            .collect();
         for (code, expected) in &machine.expect {
             let seen = outcomes[code.as_str()];
             if word(seen.outcome) != expected {
-                wrong.push(format!("{name}: {code} is {} ({:?}), expected {expected}", word(seen.outcome), seen.why));
+                wrong.push(format!(
+                    "{name}: {code} is {} ({:?}), expected {expected}",
+                    word(seen.outcome),
+                    seen.why
+                ));
             }
         }
     }
@@ -54,9 +64,17 @@ fn every_machine_gets_every_outcome_it_states() {
 fn every_failure_has_evidence_and_a_fix() {
     for (name, machine) in MachineDescription::all() {
         for finding in check(written(&machine).path()).findings {
-            assert!(!finding.evidence.is_empty(), "{name}: {} has no evidence", finding.code);
+            assert!(
+                !finding.evidence.is_empty(),
+                "{name}: {} has no evidence",
+                finding.code
+            );
             if finding.severity > Severity::Info {
-                assert!(finding.hint.is_some(), "{name}: {} has no fix", finding.code);
+                assert!(
+                    finding.hint.is_some(),
+                    "{name}: {} has no fix",
+                    finding.code
+                );
             }
         }
     }
@@ -79,10 +97,15 @@ fn advice_agrees_with_the_database() {
             let hint = finding.hint.clone().unwrap_or_default();
             for word in hint.split([' ', '"']) {
                 if let Some(version) = word.strip_prefix("torch==").and_then(Version::parse) {
-                    let row = database().torch(&version).unwrap_or_else(|| panic!("{name}: {hint}"));
+                    let row = database()
+                        .torch(&version)
+                        .unwrap_or_else(|| panic!("{name}: {hint}"));
                     let cuda = Version::parse(row.pypi_cuda.as_deref().unwrap()).unwrap();
                     if let Some(driver) = &driver {
-                        assert!(driver >= database().driver_floor(cuda.major()).unwrap(), "{name}: {hint}");
+                        assert!(
+                            driver >= database().driver_floor(cuda.major()).unwrap(),
+                            "{name}: {hint}"
+                        );
                     }
                     if let Some(device) = device {
                         let covers = row
@@ -99,11 +122,19 @@ fn advice_agrees_with_the_database() {
                     .find_map(|stem| word.strip_prefix(stem))
                     .and_then(|rest| rest.get(..2)?.parse::<u64>().ok());
                 // What is to be removed may be anything.
-                if let (Some(major), Some(driver), false) = (cuda_major, &driver, hint.contains("uninstall")) {
-                    assert!(driver >= database().driver_floor(major).unwrap(), "{name}: {hint}");
+                if let (Some(major), Some(driver), false) =
+                    (cuda_major, &driver, hint.contains("uninstall"))
+                {
+                    assert!(
+                        driver >= database().driver_floor(major).unwrap(),
+                        "{name}: {hint}"
+                    );
                     checked += 1;
                 }
-                if let Some(most) = word.strip_prefix("g++-").and_then(|n| n.parse::<u64>().ok()) {
+                if let Some(most) = word
+                    .strip_prefix("g++-")
+                    .and_then(|n| n.parse::<u64>().ok())
+                {
                     assert!(most <= 16, "{name}: {hint}");
                     checked += 1;
                 }
@@ -112,18 +143,31 @@ fn advice_agrees_with_the_database() {
                 let device = device.unwrap();
                 for bound in range.split(" to ") {
                     let row = database().toolkit(&Version::parse(bound).unwrap()).unwrap();
-                    let has = row.sm_targets.as_ref().unwrap().contains(&format!("sm_{}", device.sm()));
+                    let has = row
+                        .sm_targets
+                        .as_ref()
+                        .unwrap()
+                        .contains(&format!("sm_{}", device.sm()));
                     assert!(has, "{name}: {hint}");
                     checked += 1;
                 }
             }
-            if let Some(floor) = hint.strip_prefix("upgrade the driver to ").and_then(|h| Version::parse(h.split(' ').next()?)) {
-                assert!((11..=13).any(|major| database().driver_floor(major) == Some(&floor)), "{name}: {hint}");
+            if let Some(floor) = hint
+                .strip_prefix("upgrade the driver to ")
+                .and_then(|h| Version::parse(h.split(' ').next()?))
+            {
+                assert!(
+                    (11..=13).any(|major| database().driver_floor(major) == Some(&floor)),
+                    "{name}: {hint}"
+                );
                 checked += 1;
             }
         }
     }
-    assert!(checked >= 10, "only {checked} pieces of advice were checked");
+    assert!(
+        checked >= 10,
+        "only {checked} pieces of advice were checked"
+    );
 }
 
 #[test]
@@ -160,7 +204,11 @@ fn facts_survive_json_and_give_the_same_answer() {
         let json = serde_json::to_string(&facts).unwrap();
         let back = serde_json::from_str(&json).unwrap();
         assert_eq!(facts, back, "{name}");
-        assert_eq!(check_machine(&facts).findings, check_machine(&back).findings, "{name}");
+        assert_eq!(
+            check_machine(&facts).findings,
+            check_machine(&back).findings,
+            "{name}"
+        );
     }
 }
 
@@ -181,11 +229,24 @@ fn raising_the_driver_never_adds_a_floor_failure() {
     let machines: BTreeMap<_, _> = MachineDescription::all().into_iter().collect();
     let directory = written(&machines["gtx1080_cuda13"]);
     let version = directory.path().join("root/proc/driver/nvidia/version");
-    let text = std::fs::read_to_string(&version).unwrap().replace("566.36", "580.159.03");
+    let text = std::fs::read_to_string(&version)
+        .unwrap()
+        .replace("566.36", "580.159.03");
     std::fs::write(version, text).unwrap();
     let report = check(directory.path());
-    let outcome = |code: &str| report.body.outcomes.iter().find(|o| o.code == code).unwrap().outcome;
-    assert_eq!((outcome("DRV005"), outcome("TKT005")), (Outcome::Pass, Outcome::Pass));
+    let outcome = |code: &str| {
+        report
+            .body
+            .outcomes
+            .iter()
+            .find(|o| o.code == code)
+            .unwrap()
+            .outcome
+    };
+    assert_eq!(
+        (outcome("DRV005"), outcome("TKT005")),
+        (Outcome::Pass, Outcome::Pass)
+    );
     assert_eq!(outcome("TKT006"), Outcome::Fail);
 }
 
@@ -193,8 +254,17 @@ fn raising_the_driver_never_adds_a_floor_failure() {
 fn removing_the_gpu_makes_gpu_rules_inapplicable() {
     let machines: BTreeMap<_, _> = MachineDescription::all().into_iter().collect();
     let report = check(written(&machines["no_gpu"]).path());
-    assert!(report.findings.iter().all(|f| f.severity == Severity::Info), "{:?}", report.findings);
-    for outcome in report.body.outcomes.iter().filter(|o| o.code.starts_with("PYE0")) {
+    assert!(
+        report.findings.iter().all(|f| f.severity == Severity::Info),
+        "{:?}",
+        report.findings
+    );
+    for outcome in report
+        .body
+        .outcomes
+        .iter()
+        .filter(|o| o.code.starts_with("PYE0"))
+    {
         assert_ne!(outcome.outcome, Outcome::Pass, "{}", outcome.code);
     }
 }

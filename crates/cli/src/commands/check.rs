@@ -149,8 +149,7 @@ fn deep(report: &mut Report<CheckBody>) -> Result<()> {
         )
         .because(source, "exit 0"),
         Some(output) if output.rc == 3 => {
-            Finding::new("D001", Severity::Info, "CUDA reports no device")
-                .because(source, "exit 3")
+            Finding::new("D001", Severity::Info, "CUDA reports no device").because(source, "exit 3")
         }
         Some(output) => Finding::new(
             "D002",
@@ -187,7 +186,9 @@ fn answer(global: &Global, file: &Path, gpu: &str) -> Result<Outcome> {
                 Runs::Native(target) => ("✓", format!("runs: machine code for {target}")),
                 Runs::Jit(target) => (
                     "✓",
-                    format!("runs: compiled at load from PTX for {target}; the first start is slow"),
+                    format!(
+                        "runs: compiled at load from PTX for {target}; the first start is slow"
+                    ),
                 ),
                 Runs::No(why) => ("✗", format!("does not run: {why}")),
             };

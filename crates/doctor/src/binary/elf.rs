@@ -80,7 +80,12 @@ impl<'a> ElfFile<'a> {
             .chunks_exact(16)
             .take_while(|row| le::<8>(row, 0) != 0)
             .filter(|row| le::<8>(row, 0) == DT_NEEDED)
-            .map(|row| text_at(&strings, usize::try_from(le::<8>(row, 8)).unwrap_or(usize::MAX)))
+            .map(|row| {
+                text_at(
+                    &strings,
+                    usize::try_from(le::<8>(row, 8)).unwrap_or(usize::MAX),
+                )
+            })
             .filter(|name| !name.is_empty())
             .collect()
     }
@@ -97,9 +102,13 @@ impl<'a> ElfFile<'a> {
         let mut file_at = 0usize;
         // Both lists are chains of relative offsets; the bound stops one that points at itself.
         for _ in 0..256 {
-            let mut name_at = file_at.saturating_add(le::<4>(&table, file_at.saturating_add(8)) as usize);
+            let mut name_at =
+                file_at.saturating_add(le::<4>(&table, file_at.saturating_add(8)) as usize);
             for _ in 0..256 {
-                let name = text_at(&strings, le::<4>(&table, name_at.saturating_add(8)) as usize);
+                let name = text_at(
+                    &strings,
+                    le::<4>(&table, name_at.saturating_add(8)) as usize,
+                );
                 if !name.is_empty() {
                     needs.push(name);
                 }

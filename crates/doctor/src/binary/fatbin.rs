@@ -142,7 +142,11 @@ impl FatbinStream {
                 return Hop::Skip(16);
             }
             // Containers are padded to eight bytes with zeros.
-            return if header[..8] == [0; 8] { Hop::Skip(8) } else { Hop::Lost };
+            return if header[..8] == [0; 8] {
+                Hop::Skip(8)
+            } else {
+                Hop::Lost
+            };
         }
         let (kind, header_size) = (le::<2>(header, 0), le::<4>(header, 4));
         let payload = le::<8>(header, 8);

@@ -22,9 +22,11 @@ impl ByteSource for std::fs::File {
     }
 }
 
-impl ByteSource for [u8] {
+impl ByteSource for Vec<u8> {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let start = usize::try_from(offset).unwrap_or(usize::MAX).min(self.len());
+        let start = usize::try_from(offset)
+            .unwrap_or(usize::MAX)
+            .min(self.len());
         let n = buffer.len().min(self.len() - start);
         buffer[..n].copy_from_slice(&self[start..start + n]);
         Ok(n)

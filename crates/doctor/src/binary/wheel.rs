@@ -126,8 +126,10 @@ impl Member {
             }
         }
         Self {
-            name: String::from_utf8_lossy(directory.get(name_at..name_at + name).unwrap_or_default())
-                .into_owned(),
+            name: String::from_utf8_lossy(
+                directory.get(name_at..name_at + name).unwrap_or_default(),
+            )
+            .into_owned(),
             method: le::<2>(directory, at + 10),
             packed,
             offset,
@@ -144,7 +146,9 @@ struct Slice<'a> {
 
 impl Read for Slice<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let take = buffer.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        let take = buffer
+            .len()
+            .min(usize::try_from(self.left).unwrap_or(usize::MAX));
         let n = ByteSource::read_at(self.file, self.at, &mut buffer[..take])?;
         self.at += n as u64;
         self.left -= n as u64;
@@ -154,7 +158,12 @@ impl Read for Slice<'_> {
 
 fn exact(file: &std::fs::File, at: u64, size: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    Slice { file, at, left: size }.read_to_end(&mut bytes)?;
+    Slice {
+        file,
+        at,
+        left: size,
+    }
+    .read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -187,7 +196,8 @@ fn scan(mut stream: impl Read) -> io::Result<Option<Coverage>> {
                 None => {
                     let from = &held[at..];
                     let magic = 0xBA55_ED50u32.to_le_bytes();
-                    let skip = memchr::memmem::find(from, &magic).unwrap_or(from.len().saturating_sub(3));
+                    let skip =
+                        memchr::memmem::find(from, &magic).unwrap_or(from.len().saturating_sub(3));
                     next += (skip as u64).max(8) & !7;
                 }
                 Some(state) => match state.step(next, header, &mut coverage) {

@@ -16,7 +16,7 @@ pub const RULES: &[RuleInfo] = &[
     row("BLD005", Area::Build, Warning, "documented compute capability not built", "README 'compute capability 7.0+' vs arch list", "align", Mend::None),
     row("BLD006", Area::Build, Error, "setup.py needs torch but build-system.requires does not name it", "a top-level `import torch` in setup.py, and no pyproject.toml or no torch in build-system.requires: pip builds in isolation, where torch is missing", "pyproject snippet / --no-build-isolation in docs; say whether it fails or silently builds without CUDA ops", Mend::Patch),
     row("BLD007", Area::Build, Error, "build fails without a visible GPU", "torch.cuda.is_available()/get_device_capability at import of setup.py deciding to exit or skip, no FORCE_CUDA escape", "env escape hatch", Mend::Patch),
-    row("BLD008", Area::Build, Error, "c++ standard too old for the allowed torch", "-std=c++14 with torch>=2.1, -std=c++17 with torch>=2.14", "remove flag or raise", Mend::Patch),
+    row("BLD008", Area::Build, Error, "C++ standard too old for the allowed torch", "-std=c++14 with torch>=2.1, -std=c++17 with torch>=2.14", "remove flag or raise", Mend::Patch),
     row("BLD009", Area::Build, Error, "includes headers removed from torch", "THC/THC.h, TH/TH.h (gone since 1.11), not THCAtomics.cuh", "ATen replacement table", Mend::None),
     row("BLD010", Area::Build, Warning, "removed or deprecated torch C++ API", "AT_CHECK, .type() in AT_DISPATCH, .data<T>(), AT_ASSERTM", "replacement", Mend::Patch),
     row("BLD011", Area::Build, Warning, "hard-coded CUDA path", "'/usr/local/cuda' literals in setup.py/CMake", "use CUDA_HOME / FindCUDAToolkit", Mend::None),

@@ -144,7 +144,11 @@ mod tests {
         assert_eq!(codes.len(), CODE_DOCS.len());
         assert!(MACHINE_RULES.len() >= 90 && PROJECT_RULES.len() >= 95);
         for doc in CODE_DOCS {
-            assert!(doc.title.len() > 8 && doc.explanation.len() > 2, "{}", doc.code);
+            assert!(
+                doc.title.len() > 8 && doc.explanation.len() > 2,
+                "{}",
+                doc.code
+            );
             assert!(doc.fix.len() > 2, "{} has no fix", doc.code);
             assert!(!doc.title.ends_with('.'), "{}", doc.code);
         }

@@ -130,12 +130,14 @@ impl Database {
                     crate::architecture::Target::parse(sm).is_some_and(|t| t.runs_on(device))
                 })
             })
-            .filter(|row| match (driver, row.pypi_cuda.as_deref().and_then(Version::parse)) {
-                (Some(driver), Some(cuda)) => {
-                    self.driver_floor(cuda.major()).is_some_and(|floor| driver >= floor)
-                }
-                _ => true,
-            })
+            .filter(
+                |row| match (driver, row.pypi_cuda.as_deref().and_then(Version::parse)) {
+                    (Some(driver), Some(cuda)) => self
+                        .driver_floor(cuda.major())
+                        .is_some_and(|floor| driver >= floor),
+                    _ => true,
+                },
+            )
             .filter(|row| {
                 python.is_none_or(|tag| {
                     row.python_tags_linux_x86_64.is_empty()
@@ -151,7 +153,12 @@ impl Database {
             text.replace(['-', '(', ')', ','], " ")
                 .split_whitespace()
                 .map(str::to_ascii_lowercase)
-                .filter(|w| !matches!(w.as_str(), "nvidia" | "geforce" | "tesla" | "gpu" | "graphics" | "device"))
+                .filter(|w| {
+                    !matches!(
+                        w.as_str(),
+                        "nvidia" | "geforce" | "tesla" | "gpu" | "graphics" | "device"
+                    )
+                })
                 .flat_map(|w| match w.strip_suffix("gb") {
                     Some(number) if number.parse::<u32>().is_ok() => vec![number.to_owned()],
                     _ => vec![w],
@@ -170,10 +177,17 @@ impl Database {
                 let shared = asked.iter().filter(|w| known.contains(w)).count();
                 // The model word decides ("5090", "a100"): it has a digit and must be shared, and
                 // a qualifier of one ("ti", "super") must not be missing from the other.
-                let model = |set: &[String]| set.iter().find(|w| w.chars().any(|c| c.is_ascii_digit())).cloned();
+                let model = |set: &[String]| {
+                    set.iter()
+                        .find(|w| w.chars().any(|c| c.is_ascii_digit()))
+                        .cloned()
+                };
                 let agree = model(&asked)? == model(&known)?;
-                let qualifier = |w: &str| asked.iter().any(|x| x == w) == known.iter().any(|x| x == w);
-                let same = ["ti", "super", "ada", "pro", "max", "laptop", "d"].iter().all(|w| qualifier(w));
+                let qualifier =
+                    |w: &str| asked.iter().any(|x| x == w) == known.iter().any(|x| x == w);
+                let same = ["ti", "super", "ada", "pro", "max", "laptop", "d"]
+                    .iter()
+                    .all(|w| qualifier(w));
                 (agree && same).then_some((shared * 100 / known.len().max(1), gpu))
             })
             .max_by_key(|(shared, _)| *shared)
@@ -186,7 +200,10 @@ impl Database {
             .rows
             .iter()
             .filter_map(|cve| {
-                let product = cve.products.iter().find(|p| p.product.contains("Container Toolkit"))?;
+                let product = cve
+                    .products
+                    .iter()
+                    .find(|p| p.product.contains("Container Toolkit"))?;
                 let fixed = Version::parse(&product.fixed)?;
                 (version < &fixed).then(|| (cve.cve.clone(), fixed))
             })
@@ -215,7 +232,7 @@ impl Database {
     }
 
     /// The releases of a package by its normalised name.
-    pub fn releases(&self, name: &str) -> Vec<&Package> {
+    pub(crate) fn releases(&self, name: &str) -> Vec<&Package> {
         [
             &self.cupy,
             &self.numba,
@@ -283,7 +300,9 @@ mod tests {
                 assert!(provenance.is_some(), "{path}[{n}] has no provenance");
                 let text = provenance.unwrap().to_string();
                 assert!(
-                    ["V:", "S:doc", "\"M"].iter().any(|code| text.contains(code)),
+                    ["V:", "S:doc", "\"M"]
+                        .iter()
+                        .any(|code| text.contains(code)),
                     "{path}[{n}]: {text}"
                 );
             }
@@ -294,7 +313,11 @@ mod tests {
         }
         let db = Database::from_json(DATA).unwrap();
         assert!(db.cuda_toolkits.len() >= 24 && db.torch.len() >= 30 && db.gpus.len() >= 105);
-        assert!(db.gpus.iter().all(|g| Capability::parse(&g.compute_capability).is_some()));
+        assert!(
+            db.gpus
+                .iter()
+                .all(|g| Capability::parse(&g.compute_capability).is_some())
+        );
         assert!(db.cupy.len() >= 92 && db.jax_cuda_plugin.len() >= 58);
     }
 
@@ -304,29 +327,49 @@ mod tests {
         assert_eq!(db.newest_cuda_of(&v("566.36")), Some(v("12.7")));
         assert_eq!(db.newest_cuda_of(&v("580.159.03")), Some(v("13.0")));
         assert_eq!(db.driver_floor(13), Some(&v("580.65.06")));
-        assert_eq!(db.patched(&v("535.183.01")).unwrap().min_patched, v("535.309.01"));
+        assert_eq!(
+            db.patched(&v("535.183.01")).unwrap().min_patched,
+            v("535.309.01")
+        );
         assert!(db.patched(&v("999.1")).is_none());
     }
 
     #[test]
     fn gpu_names_are_found_as_drivers_and_people_write_them() {
-        let cc = |name: &str| database().gpu(name).map(|g| (g.name.as_str(), g.compute_capability.as_str()));
-        assert_eq!(cc("NVIDIA GeForce RTX 3080 Ti"), Some(("GeForce RTX 3080 Ti", "8.6")));
+        let cc = |name: &str| {
+            database()
+                .gpu(name)
+                .map(|g| (g.name.as_str(), g.compute_capability.as_str()))
+        };
+        assert_eq!(
+            cc("NVIDIA GeForce RTX 3080 Ti"),
+            Some(("GeForce RTX 3080 Ti", "8.6"))
+        );
         assert_eq!(cc("NVIDIA GeForce RTX 3080").unwrap().0, "GeForce RTX 3080");
         assert_eq!(cc("RTX 5090").unwrap().1, "12.0");
         assert_eq!(cc("NVIDIA A100-SXM4-80GB").unwrap().0, "A100 SXM4 80 GB");
         assert_eq!(cc("Tesla V100-SXM2-16GB").unwrap().1, "7.0");
         assert_eq!(cc("NVIDIA H200").unwrap().1, "9.0");
         assert_eq!(cc("NVIDIA H100 80GB HBM3").unwrap().1, "9.0");
-        assert_eq!(cc("NVIDIA GeForce GTX 1080 Ti").unwrap().0, "GeForce GTX 1080 Ti");
+        assert_eq!(
+            cc("NVIDIA GeForce GTX 1080 Ti").unwrap().0,
+            "GeForce GTX 1080 Ti"
+        );
         assert_eq!(cc("Radeon"), None);
     }
 
     #[test]
     fn ranges_are_resolved_to_what_pip_takes() {
-        let row = database().resolve_torch(&VersionRange::parse(">=2.0.0,<2.2.0")).unwrap();
-        assert_eq!((row.torch.to_string().as_str(), row.pypi_cuda.as_deref()), ("2.1.2", Some("12.1")));
-        let pascal = database().torch_for(Capability::from_sm(61), None, None).unwrap();
+        let row = database()
+            .resolve_torch(&VersionRange::parse(">=2.0.0,<2.2.0"))
+            .unwrap();
+        assert_eq!(
+            (row.torch.to_string().as_str(), row.pypi_cuda.as_deref()),
+            ("2.1.2", Some("12.1"))
+        );
+        let pascal = database()
+            .torch_for(Capability::from_sm(61), None, None)
+            .unwrap();
         assert_eq!(pascal.torch, v("2.7.1"));
         assert_eq!(database().safe_container_toolkit(), Some(v("1.19.1")));
     }

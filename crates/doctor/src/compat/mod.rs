@@ -5,7 +5,7 @@ mod lookup;
 mod rows;
 
 pub use lookup::Database;
-pub use rows::{Gpu, Package, Toolkit, TorchRelease};
+pub(crate) use rows::TorchRelease;
 
 /// The database that this program was built with.
 pub fn database() -> &'static Database {

@@ -56,7 +56,7 @@ pub struct TorchRelease {
 
 /// A release of some other package.
 #[derive(Clone, Debug, Deserialize)]
-pub struct Package {
+pub(crate) struct Package {
     /// Its name on PyPI.
     pub package: String,
     /// The version.
@@ -67,15 +67,9 @@ pub struct Package {
     /// `Requires-Dist` lines that matter here.
     #[serde(default)]
     pub requires: Vec<String>,
-    /// `cp312` and so on.
-    #[serde(default)]
-    pub python_tags: Vec<String>,
     /// Libraries by CUDA version (bitsandbytes).
     #[serde(default)]
     pub cuda_libs: Vec<String>,
-    /// Architectures (TensorFlow).
-    #[serde(default)]
-    pub compute_capabilities: Vec<String>,
 }
 
 /// A GPU model.
@@ -128,8 +122,6 @@ pub(crate) struct Cve {
     pub(crate) os: Option<String>,
     #[serde(default)]
     pub(crate) products: Vec<CveProduct>,
-    #[serde(default)]
-    pub(crate) cvss: Option<f64>,
 }
 
 #[derive(Clone, Debug, Deserialize)]

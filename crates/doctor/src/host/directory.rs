@@ -112,7 +112,8 @@ impl Host for DirectoryHost {
     }
 
     fn link(&self, path: &str) -> Option<String> {
-        self.files.link(self.root.join(path.trim_start_matches('/')).to_str()?)
+        self.files
+            .link(self.root.join(path.trim_start_matches('/')).to_str()?)
     }
 
     fn open(&self, path: &str) -> Option<Box<dyn ByteSource + '_>> {

@@ -92,16 +92,30 @@ pub trait Host: Sync {
 }
 
 /// Configuration files are small; a larger file is not one.
-pub const READ_LIMIT: u64 = 16 << 20;
+pub(crate) const READ_LIMIT: u64 = 16 << 20;
 
 /// Names of environment variables that facts keep; everything else may be a secret.
 pub(crate) fn keeps(name: &str) -> bool {
     const PREFIXES: [&str; 14] = [
-        "CUDA", "NV", "TORCH", "TRITON", "XLA", "CONDA", "VIRTUAL_ENV", "PYTHON", "NCCL", "LD_",
-        "PATH", "CUPY", "NUMBA", "JAX",
+        "CUDA",
+        "NV",
+        "TORCH",
+        "TRITON",
+        "XLA",
+        "CONDA",
+        "VIRTUAL_ENV",
+        "PYTHON",
+        "NCCL",
+        "LD_",
+        "PATH",
+        "CUPY",
+        "NUMBA",
+        "JAX",
     ];
     let secret = ["TOKEN", "KEY", "SECRET", "PASSW"]
         .iter()
         .any(|word| name.to_ascii_uppercase().contains(word));
-    !secret && (PREFIXES.iter().any(|p| name.starts_with(p)) || matches!(name, "HOME" | "TMPDIR" | "WSL_DISTRO_NAME" | "CC" | "CXX"))
+    !secret
+        && (PREFIXES.iter().any(|p| name.starts_with(p))
+            || matches!(name, "HOME" | "TMPDIR" | "WSL_DISTRO_NAME" | "CC" | "CXX"))
 }

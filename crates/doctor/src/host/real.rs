@@ -97,7 +97,10 @@ impl Host for RealHost {
 
     fn open(&self, path: &str) -> Option<Box<dyn ByteSource + '_>> {
         let file = fs::File::open(path).ok()?;
-        file.metadata().ok()?.is_file().then(|| Box::new(file) as Box<dyn ByteSource>)
+        file.metadata()
+            .ok()?
+            .is_file()
+            .then(|| Box::new(file) as Box<dyn ByteSource>)
     }
 
     fn run(&self, argv: &[&str], limit: Duration) -> Option<CommandOutput> {

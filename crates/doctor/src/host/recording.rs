@@ -43,7 +43,10 @@ impl<'a> RecordingHost<'a> {
             fs::rename(temporary, self.directory.join(name))
         };
         let text = |value: serde_json::Result<String>| value.map_err(io::Error::other);
-        write("env.json", text(serde_json::to_string_pretty(self.inner.session()))?)?;
+        write(
+            "env.json",
+            text(serde_json::to_string_pretty(self.inner.session()))?,
+        )?;
         let commands = self.commands.lock().map_err(|_| io::ErrorKind::Other)?;
         write("cmd.json", text(serde_json::to_string_pretty(&*commands))?)?;
         let stats = self.stats.lock().map_err(|_| io::ErrorKind::Other)?;
@@ -51,7 +54,9 @@ impl<'a> RecordingHost<'a> {
     }
 
     fn place(&self, path: &str) -> PathBuf {
-        self.directory.join("root").join(path.trim_start_matches('/'))
+        self.directory
+            .join("root")
+            .join(path.trim_start_matches('/'))
     }
 
     fn keep(&self, path: &str, bytes: &[u8]) {

@@ -42,7 +42,11 @@ pub struct Cause {
 
 /// Orders findings into causes, the gravest first.
 pub(crate) fn arrange(findings: &[Finding]) -> Vec<Cause> {
-    let fired = |code: &str| findings.iter().any(|f| f.code == code && f.severity > Severity::Info);
+    let fired = |code: &str| {
+        findings
+            .iter()
+            .any(|f| f.code == code && f.severity > Severity::Info)
+    };
     let parent = |code: &str| -> Option<&'static str> {
         let (_, causes) = CAUSED_BY.iter().find(|(rule, _)| *rule == code)?;
         causes.iter().copied().find(|cause| fired(cause))
@@ -73,7 +77,8 @@ pub(crate) fn arrange(findings: &[Finding]) -> Vec<Cause> {
             cause.consequences.push(finding.clone());
         }
     }
-    causes.sort_by_key(|cause| std::cmp::Reverse((cause.finding.severity, cause.consequences.len())));
+    causes
+        .sort_by_key(|cause| std::cmp::Reverse((cause.finding.severity, cause.consequences.len())));
     causes
 }
 
@@ -92,7 +97,12 @@ mod tests {
                 for _ in 0..CAUSED_BY.len() {
                     at = at
                         .iter()
-                        .flat_map(|c| CAUSED_BY.iter().find(|(r, _)| r == c).map_or(&[][..], |(_, c)| *c))
+                        .flat_map(|c| {
+                            CAUSED_BY
+                                .iter()
+                                .find(|(r, _)| r == c)
+                                .map_or(&[][..], |(_, c)| *c)
+                        })
                         .copied()
                         .collect();
                     assert!(!at.contains(code), "{code} is its own cause");
@@ -104,7 +114,12 @@ mod tests {
     #[test]
     fn consequences_stand_below_their_cause() {
         let finding = |code: &str| Finding::new(code, Severity::Error, "x");
-        let causes = arrange(&[finding("DRV005"), finding("TKT005"), finding("TKT006"), finding("GPU003")]);
+        let causes = arrange(&[
+            finding("DRV005"),
+            finding("TKT005"),
+            finding("TKT006"),
+            finding("GPU003"),
+        ]);
         assert_eq!(causes.len(), 2);
         assert_eq!(causes[0].finding.code, "TKT006");
         assert_eq!(causes[0].consequences.len(), 2);

@@ -12,7 +12,7 @@ use crate::version::Version;
 
 /// A value and the file, command or variable that it was read from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sourced<T> {
+pub(crate) struct Sourced<T> {
     /// What was read.
     pub value: T,
     /// Where.

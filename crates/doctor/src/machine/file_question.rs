@@ -24,7 +24,9 @@ pub struct FileAnswer {
 #[derive(Debug, Error)]
 pub enum FileQuestionError {
     /// The GPU is not in the database.
-    #[error("`{0}` is not a GPU that the database knows; name a model such as `RTX 5090`, or a compute capability such as `12.0`")]
+    #[error(
+        "`{0}` is not a GPU that the database knows; name a model such as `RTX 5090`, or a compute capability such as `12.0`"
+    )]
     UnknownGpu(String),
     /// The file cannot be read.
     #[error("cannot read `{path}`")]
@@ -35,7 +37,9 @@ pub enum FileQuestionError {
         source: std::io::Error,
     },
     /// The file holds no GPU code.
-    #[error("`{0}` holds no GPU code: it is not a 64-bit ELF library or a wheel with a fat-binary section")]
+    #[error(
+        "`{0}` holds no GPU code: it is not a 64-bit ELF library or a wheel with a fat-binary section"
+    )]
     NoGpuCode(String),
     /// The wheel cannot be read.
     #[error(transparent)]
@@ -60,7 +64,10 @@ pub fn will_it_run(file: &Path, gpu: &str) -> Result<Vec<FileAnswer>, FileQuesti
             path: name.clone(),
             source,
         })?;
-        coverage_of_elf(&source).map(|c| (name.clone(), c)).into_iter().collect()
+        coverage_of_elf(&source)
+            .map(|c| (name.clone(), c))
+            .into_iter()
+            .collect()
     };
     if libraries.is_empty() {
         return Err(FileQuestionError::NoGpuCode(name));

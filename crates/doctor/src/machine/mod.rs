@@ -10,7 +10,7 @@ mod specification;
 
 pub use causes::Cause;
 pub use collect::collect_machine;
-pub use facts::{MachineFacts, Sourced};
+pub use facts::MachineFacts;
 pub use file_question::{FileAnswer, FileQuestionError, will_it_run};
 pub use report::{CheckBody, CheckOutcome, check_machine, machine_identity};
 pub use specification::{GpuSpecification, MatrixRow};

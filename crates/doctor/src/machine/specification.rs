@@ -59,7 +59,11 @@ pub(super) fn specifications(facts: &MachineFacts) -> Vec<GpuSpecification> {
                 bandwidth_gb_s: row.map(|r| r.bandwidth_gb_s),
                 tdp_w: row.map(|r| r.tdp_w),
                 provenance: row.map(|r| {
-                    format!("{} ({})", r.provenance, r.confidence.as_deref().unwrap_or("no confidence stated"))
+                    format!(
+                        "{} ({})",
+                        r.provenance,
+                        r.confidence.as_deref().unwrap_or("no confidence stated")
+                    )
                 }),
             }
         })
@@ -81,15 +85,24 @@ pub(super) fn matrix(facts: &MachineFacts) -> Vec<MatrixRow> {
                     .tensorflow_cuda
                     .as_ref()
                     .and_then(|c| crate::version::Version::parse(&c.value)),
-                name if name.starts_with("cupy-cuda") || name.starts_with("onnxruntime-gpu") || name.starts_with("jax-cuda") => {
+                name if name.starts_with("cupy-cuda")
+                    || name.starts_with("onnxruntime-gpu")
+                    || name.starts_with("jax-cuda") =>
+                {
                     database()
                         .releases(name)
                         .into_iter()
-                        .find(|row| package.version.as_ref().is_some_and(|v| row.version.cmp(v).is_eq()))
+                        .find(|row| {
+                            package
+                                .version
+                                .as_ref()
+                                .is_some_and(|v| row.version.cmp(v).is_eq())
+                        })
                         .and_then(|row| row.cuda.as_deref())
                         .and_then(|c| crate::version::Version::parse(c.trim_end_matches(".x")))
                 }
-                "numba" | "numba-cuda" | "triton" | "bitsandbytes" | "flash-attn" | "xformers" | "jaxlib" => None,
+                "numba" | "numba-cuda" | "triton" | "bitsandbytes" | "flash-attn" | "xformers"
+                | "jaxlib" => None,
                 _ => continue,
             };
             let coverage = match package.name.as_str() {
@@ -103,13 +116,18 @@ pub(super) fn matrix(facts: &MachineFacts) -> Vec<MatrixRow> {
             rows.push(MatrixRow {
                 environment: environment.site_packages.clone(),
                 library: package.name.clone(),
-                version: package.version.as_ref().map_or_else(String::new, ToString::to_string),
+                version: package
+                    .version
+                    .as_ref()
+                    .map_or_else(String::new, ToString::to_string),
                 driver_runs_it: cuda.as_ref().and_then(runs),
                 cuda: cuda.map(|c| c.to_string()),
-                gpu_code: device.zip(coverage).map(|(device, coverage)| match coverage.runs_on(device) {
-                    Runs::Native(target) => format!("machine code ({target})"),
-                    Runs::Jit(target) => format!("compiled at load from PTX ({target})"),
-                    Runs::No(why) => why,
+                gpu_code: device.zip(coverage).map(|(device, coverage)| {
+                    match coverage.runs_on(device) {
+                        Runs::Native(target) => format!("machine code ({target})"),
+                        Runs::Jit(target) => format!("compiled at load from PTX ({target})"),
+                        Runs::No(why) => why,
+                    }
                 }),
             });
         }

@@ -55,7 +55,9 @@ mod tests {
 
     #[test]
     fn a_moved_finding_is_known_and_a_second_one_is_new() {
-        let finding = |line| Finding::new("DKR001", Severity::Warning, "m").at(Span::line("Dockerfile", line));
+        let finding = |line| {
+            Finding::new("DKR001", Severity::Warning, "m").at(Span::line("Dockerfile", line))
+        };
         let baseline = Baseline::of(&[finding(3)]);
         assert!(baseline.new_ones(vec![finding(9)]).is_empty());
         assert_eq!(baseline.new_ones(vec![finding(3), finding(4)]).len(), 1);

@@ -74,7 +74,10 @@ pub fn evaluate(labels: &[Label], checkouts: &Path) -> Evaluation {
     let mut evaluation = Evaluation::default();
     let mut projects: BTreeMap<(String, String), Vec<&Label>> = BTreeMap::new();
     for label in labels {
-        projects.entry((label.repo.clone(), label.commit.clone())).or_default().push(label);
+        projects
+            .entry((label.repo.clone(), label.commit.clone()))
+            .or_default()
+            .push(label);
     }
     let options = AuditOptions {
         every_place: true,
@@ -83,21 +86,35 @@ pub fn evaluate(labels: &[Label], checkouts: &Path) -> Evaluation {
     for ((repo, commit), labels) in projects {
         let name = format!("{repo}@{}", commit.get(..8).unwrap_or(&commit));
         let folder = checkouts.join(format!("{}@{commit}", repo.replace('/', "+")));
-        let (Ok(report), Ok(quiet)) = (audit_project(&folder, &options), audit_project(&folder, &AuditOptions::default())) else {
+        let (Ok(report), Ok(quiet)) = (
+            audit_project(&folder, &options),
+            audit_project(&folder, &AuditOptions::default()),
+        ) else {
             evaluation.skipped.push(name);
             continue;
         };
-        let loud = quiet.findings.iter().filter(|f| f.severity > warpsmith_core::Severity::Info).count();
+        let loud = quiet
+            .findings
+            .iter()
+            .filter(|f| f.severity > warpsmith_core::Severity::Info)
+            .count();
         evaluation.projects.insert(name.clone(), loud);
         compare(&name, &labels, &report.findings, &mut evaluation.rules);
     }
     evaluation
 }
 
-fn compare(project: &str, labels: &[&Label], findings: &[Finding], rules: &mut BTreeMap<String, Measured>) {
+fn compare(
+    project: &str,
+    labels: &[&Label],
+    findings: &[Finding],
+    rules: &mut BTreeMap<String, Measured>,
+) {
     let mut judged = vec![false; findings.len()];
     for label in labels {
-        let hits: Vec<usize> = (0..findings.len()).filter(|n| matches(label, &findings[*n])).collect();
+        let hits: Vec<usize> = (0..findings.len())
+            .filter(|n| matches(label, &findings[*n]))
+            .collect();
         for n in &hits {
             judged[*n] = true;
         }
@@ -131,9 +148,15 @@ fn matches(label: &Label, finding: &Finding) -> bool {
     // A label on a file that is absent, or on a whole project, matches wherever the rule speaks.
     let whole = label.line == 0;
     match &finding.span {
-        None => whole || label.file.starts_with("README") || label.file.starts_with(".github/workflows"),
+        None => {
+            whole || label.file.starts_with("README") || label.file.starts_with(".github/workflows")
+        }
         Some(span) => {
-            let same = span.file == label.file || (whole && (label.file == "README" || label.file == "LICENSE" || label.file == ".github/workflows"));
+            let same = span.file == label.file
+                || (whole
+                    && (label.file == "README"
+                        || label.file == "LICENSE"
+                        || label.file == ".github/workflows"));
             same && (label.line <= 1 || span.line.abs_diff(label.line) <= 3)
         }
     }
@@ -156,13 +179,22 @@ mod tests {
     #[test]
     fn the_interval_is_wilsons() {
         let (p, low, high) = wilson(9, 10).unwrap();
-        assert!((p - 0.9).abs() < 1e-12 && (low - 0.5958).abs() < 1e-3 && (high - 0.9821).abs() < 1e-3);
+        assert!(
+            (p - 0.9).abs() < 1e-12 && (low - 0.5958).abs() < 1e-3 && (high - 0.9821).abs() < 1e-3
+        );
         assert_eq!(wilson(0, 0), None);
     }
 
     #[test]
     fn projects_without_a_checkout_are_skipped_by_name() {
-        let label = Label { repo: "a/b".into(), commit: "0123456789".into(), rule: "DKR001".into(), file: "Dockerfile".into(), line: 1, verdict: Some(true) };
+        let label = Label {
+            repo: "a/b".into(),
+            commit: "0123456789".into(),
+            rule: "DKR001".into(),
+            file: "Dockerfile".into(),
+            line: 1,
+            verdict: Some(true),
+        };
         let evaluation = evaluate(&[label], Path::new("/nonexistent"));
         assert_eq!(evaluation.skipped, ["a/b@01234567"]);
         assert!(evaluation.rules.is_empty());

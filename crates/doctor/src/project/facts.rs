@@ -47,7 +47,7 @@ pub(crate) struct SecretPlace {
 
 /// Everything that `audit` rules see.
 #[derive(Debug, Default)]
-pub struct ProjectFacts {
+pub(crate) struct ProjectFacts {
     pub(crate) root: PathBuf,
     pub(crate) files: Vec<String>,
     pub(crate) dockerfiles: Vec<Dockerfile>,
@@ -182,7 +182,9 @@ impl ProjectFacts {
     }
 
     pub(crate) fn has_file(&self, path: &str) -> bool {
-        self.files.binary_search_by(|f| f.as_str().cmp(path)).is_ok()
+        self.files
+            .binary_search_by(|f| f.as_str().cmp(path))
+            .is_ok()
     }
 
     pub(crate) fn has_word(&self, scopes: &[String], words: &[String]) -> bool {
@@ -211,7 +213,8 @@ impl ProjectFacts {
 }
 
 pub(crate) fn exposes(file: &Dockerfile) -> bool {
-    file.last().is_some_and(|stage| file.lineage(stage).iter().any(|i| i.keyword == "EXPOSE"))
+    file.last()
+        .is_some_and(|stage| file.lineage(stage).iter().any(|i| i.keyword == "EXPOSE"))
 }
 
 impl Words {
@@ -236,7 +239,12 @@ fn parse(path: &str, kind: Kind, text: String) -> Option<Parsed> {
     };
     Some(match kind {
         Kind::Cuda => Parsed::Cuda(CudaFile::parse(path, &text)),
-        Kind::Cxx if ["torch/", "ATen/", "cuda_runtime", "<<<"].iter().any(|w| text.contains(w)) || text.contains("#define") && text.contains("cudaSuccess") => {
+        Kind::Cxx
+            if ["torch/", "ATen/", "cuda_runtime", "<<<"]
+                .iter()
+                .any(|w| text.contains(w))
+                || text.contains("#define") && text.contains("cudaSuccess") =>
+        {
             Parsed::Cxx(CudaFile::parse(path, &text))
         }
         Kind::Python => Parsed::Python(python(path, &text)),
@@ -258,7 +266,12 @@ fn parse(path: &str, kind: Kind, text: String) -> Option<Parsed> {
 pub(crate) fn is_test(path: &str) -> bool {
     let lower = path.to_ascii_lowercase();
     lower.split('/').any(|part| {
-        part.starts_with("test") || part.ends_with("tests") || part.starts_with("bench") || part.starts_with("example") || part.contains("_test.") || part.contains("unittest")
+        part.starts_with("test")
+            || part.ends_with("tests")
+            || part.starts_with("bench")
+            || part.starts_with("example")
+            || part.contains("_test.")
+            || part.contains("unittest")
     })
 }
 
@@ -268,7 +281,9 @@ fn python(path: &str, text: &str) -> PythonFile {
         is_test: is_test(path),
         ..PythonFile::default()
     };
-    let interesting = ["torch", "flask", "fastapi", "import ", "pickle"].iter().any(|w| text.contains(w));
+    let interesting = ["torch", "flask", "fastapi", "import ", "pickle"]
+        .iter()
+        .any(|w| text.contains(w));
     if !interesting {
         return file;
     }
@@ -277,29 +292,57 @@ fn python(path: &str, text: &str) -> PythonFile {
         if body.starts_with('#') {
             continue;
         }
-        if let Some(rest) = body.strip_prefix("import ").or_else(|| body.strip_prefix("from ")) {
+        if let Some(rest) = body
+            .strip_prefix("import ")
+            .or_else(|| body.strip_prefix("from "))
+        {
             let module = rest.split([' ', '.', ',']).next().unwrap_or("");
-            if ["flask", "fastapi", "aiohttp", "tornado", "sanic", "starlette", "uvicorn", "gradio", "django"].contains(&module) {
+            if [
+                "flask",
+                "fastapi",
+                "aiohttp",
+                "tornado",
+                "sanic",
+                "starlette",
+                "uvicorn",
+                "gradio",
+                "django",
+            ]
+            .contains(&module)
+            {
                 file.web = true;
             }
             if file.imports.len() < 200 {
-                file.imports.insert(rest.split([' ', ',']).next().unwrap_or("").to_owned());
+                file.imports
+                    .insert(rest.split([' ', ',']).next().unwrap_or("").to_owned());
             }
         }
         if let Some(at) = body.find("torch.load(")
             && !body[..at].contains('#')
         {
             // The call may go on over the next lines.
-            let window: String = text.lines().skip(number as usize - 1).take(4).collect::<Vec<_>>().join(" ");
+            let window: String = text
+                .lines()
+                .skip(number as usize - 1)
+                .take(4)
+                .collect::<Vec<_>>()
+                .join(" ");
             let call = window.split("torch.load(").nth(1).unwrap_or("");
-            if !call.split(')').take(3).collect::<String>().contains("weights_only") {
+            if !call
+                .split(')')
+                .take(3)
+                .collect::<String>()
+                .contains("weights_only")
+            {
                 file.unsafe_loads.push(number);
             }
         }
         if body.contains(".run(") && body.contains("debug=True") {
             file.debug_server.get_or_insert(number);
         }
-        if body.contains("skipif") && body.contains("cuda") || body.contains("skipUnless") && body.contains("cuda") {
+        if body.contains("skipif") && body.contains("cuda")
+            || body.contains("skipUnless") && body.contains("cuda")
+        {
             file.skips_without_cuda.get_or_insert(number);
         }
         if file.is_test && body.contains("cpu") {
@@ -333,9 +376,18 @@ fn secrets(path: &str, kind: Kind, text: &str) -> Vec<SecretPlace> {
                 .take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
                 .collect();
             let varied = tail.chars().collect::<BTreeSet<_>>().len() >= length.min(10);
-            let upper_only = prefix != "AKIA" || tail.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit());
-            let example = tail.to_ascii_lowercase().contains("example") || tail.to_ascii_lowercase().contains("xxxx");
-            if tail.len() >= length && varied && upper_only && !example && !before.is_some_and(|c| c.is_ascii_alphanumeric()) {
+            let upper_only = prefix != "AKIA"
+                || tail
+                    .chars()
+                    .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit());
+            let example = tail.to_ascii_lowercase().contains("example")
+                || tail.to_ascii_lowercase().contains("xxxx");
+            if tail.len() >= length
+                && varied
+                && upper_only
+                && !example
+                && !before.is_some_and(|c| c.is_ascii_alphanumeric())
+            {
                 found.push(SecretPlace {
                     file: path.to_owned(),
                     line: u32::try_from(text[..at].matches('\n').count() + 1).unwrap_or(1),

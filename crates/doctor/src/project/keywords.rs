@@ -34,14 +34,21 @@ pub(super) static RULES: LazyLock<Vec<KeywordRule>> = LazyLock::new(|| {
 });
 
 static WORDS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
-    let mut words: Vec<&'static str> = RULES.iter().flat_map(|r| r.words.iter().map(String::as_str)).collect();
+    let mut words: Vec<&'static str> = RULES
+        .iter()
+        .flat_map(|r| r.words.iter().map(String::as_str))
+        .collect();
     words.sort_unstable();
     words.dedup();
     words
 });
 
-static FINDER: LazyLock<Option<AhoCorasick>> =
-    LazyLock::new(|| AhoCorasick::builder().ascii_case_insensitive(true).build(WORDS.iter()).ok());
+static FINDER: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    AhoCorasick::builder()
+        .ascii_case_insensitive(true)
+        .build(WORDS.iter())
+        .ok()
+});
 
 /// The set of words that occur in some files.
 #[derive(Clone, Debug, Default)]
@@ -77,11 +84,17 @@ impl WordSet {
 
 /// Iteration that does not stop at the first of two words where one begins inside the other.
 trait Overlapping {
-    fn find_overlapping_iter_or_empty<'t>(&'t self, text: &'t str) -> Box<dyn Iterator<Item = usize> + 't>;
+    fn find_overlapping_iter_or_empty<'t>(
+        &'t self,
+        text: &'t str,
+    ) -> Box<dyn Iterator<Item = usize> + 't>;
 }
 
 impl Overlapping for AhoCorasick {
-    fn find_overlapping_iter_or_empty<'t>(&'t self, text: &'t str) -> Box<dyn Iterator<Item = usize> + 't> {
+    fn find_overlapping_iter_or_empty<'t>(
+        &'t self,
+        text: &'t str,
+    ) -> Box<dyn Iterator<Item = usize> + 't> {
         match self.try_find_overlapping_iter(text) {
             Ok(found) => Box::new(found.map(|m| m.pattern().as_usize())),
             Err(_) => Box::new(std::iter::empty()),
@@ -99,7 +112,11 @@ mod tests {
         assert!(RULES.len() >= 10);
         for rule in RULES.iter() {
             assert!(rule_info(&rule.code).is_some(), "{}", rule.code);
-            assert!(!rule.words.is_empty() && rule.words.iter().all(|w| *w == w.to_lowercase()), "{}", rule.code);
+            assert!(
+                !rule.words.is_empty() && rule.words.iter().all(|w| *w == w.to_lowercase()),
+                "{}",
+                rule.code
+            );
         }
         assert!(WordSet::of("uses: aquasecurity/Trivy-action").has("trivy"));
     }

@@ -15,8 +15,7 @@ mod walk;
 
 pub use baseline::Baseline;
 pub use evaluate::{Evaluation, Label, Measured, evaluate};
-pub use facts::ProjectFacts;
-pub use fix::{Patch, apply_patches, plan_fixes};
+pub use fix::{Patch, PatchError, apply_patches, mendable, plan_fixes};
 pub use report::{AuditBody, AuditError, AuditOptions, AuditOutcome, NotAssessed, audit_project};
 pub use score::{AreaScore, Score};
 pub use suppression::Suppressed;

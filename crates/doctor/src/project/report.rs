@@ -144,9 +144,18 @@ pub fn audit_project(root: &Path, options: &AuditOptions) -> Result<Report<Audit
         (std::cmp::Reverse(f.severity), place, f.code.clone())
     });
     outcomes.sort_by(|a, b| a.code.cmp(&b.code));
-    let yaml = facts.workflows.iter().chain(&facts.yaml).chain(&facts.other_ci);
+    let yaml = facts
+        .workflows
+        .iter()
+        .chain(&facts.yaml)
+        .chain(&facts.other_ci);
     let mut faults: Vec<(String, String)> = yaml
-        .flat_map(|y| y.outline.faults.iter().map(move |(line, why)| (format!("{}:{line}", y.path), (*why).to_owned())))
+        .flat_map(|y| {
+            y.outline
+                .faults
+                .iter()
+                .map(move |(line, why)| (format!("{}:{line}", y.path), (*why).to_owned()))
+        })
         .collect();
     faults.extend(facts.pyprojects.iter().filter_map(|p| {
         let (line, why) = p.fault.as_ref()?;
@@ -170,12 +179,29 @@ pub fn audit_project(root: &Path, options: &AuditOptions) -> Result<Report<Audit
     Ok(report)
 }
 
-/// A warning speaks once per rule; its other places stay in the list as information, so that one
+/// A warning speaks once per rule, an error once per message; the other places stay in the list as information, so that one
 /// habit of a project does not bury the rest.
 fn speak_once(findings: &mut [Finding]) {
-    let loud = findings.iter().filter(|f| f.severity == Severity::Warning).count();
+    let loud = findings
+        .iter()
+        .filter(|f| f.severity == Severity::Warning)
+        .count();
+    let mut said: Vec<String> = Vec::new();
+    for finding in findings
+        .iter_mut()
+        .filter(|f| f.severity == Severity::Error)
+    {
+        if said.contains(&finding.message) {
+            finding.severity = Severity::Info;
+        } else {
+            said.push(finding.message.clone());
+        }
+    }
     let mut spoken = false;
-    for finding in findings.iter_mut().filter(|f| f.severity == Severity::Warning) {
+    for finding in findings
+        .iter_mut()
+        .filter(|f| f.severity == Severity::Warning)
+    {
         if spoken {
             finding.severity = Severity::Info;
         } else if loud > 1 {
@@ -187,16 +213,40 @@ fn speak_once(findings: &mut [Finding]) {
 
 fn not_assessed() -> Vec<NotAssessed> {
     [
-        ("kernel naming and comments", "can a new engineer say what each kernel does from its name and comment?"),
-        ("error handling", "does the program degrade in a way its users understand?"),
-        ("edge cases in tests", "are empty, odd-sized and very large inputs tested?"),
+        (
+            "kernel naming and comments",
+            "can a new engineer say what each kernel does from its name and comment?",
+        ),
+        (
+            "error handling",
+            "does the program degrade in a way its users understand?",
+        ),
+        (
+            "edge cases in tests",
+            "are empty, odd-sized and very large inputs tested?",
+        ),
         ("several GPUs", "has it been run on more than one GPU?"),
-        ("architecture document", "does the description match the code?"),
-        ("resource limits", "what happens when the GPU's memory is full?"),
-        ("input validation", "which inputs come from people who are not trusted?"),
+        (
+            "architecture document",
+            "does the description match the code?",
+        ),
+        (
+            "resource limits",
+            "what happens when the GPU's memory is full?",
+        ),
+        (
+            "input validation",
+            "which inputs come from people who are not trusted?",
+        ),
         ("privacy", "what data is kept, and for how long?"),
-        ("licences of models", "may the models be used for this purpose?"),
-        ("measured baselines", "were latency and throughput measured on named hardware?"),
+        (
+            "licences of models",
+            "may the models be used for this purpose?",
+        ),
+        (
+            "measured baselines",
+            "were latency and throughput measured on named hardware?",
+        ),
     ]
     .into_iter()
     .map(|(item, question)| NotAssessed {

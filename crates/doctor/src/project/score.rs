@@ -13,7 +13,12 @@ use crate::catalog::{Area, RuleInfo, rule_info};
 use crate::outcome::Outcome;
 
 /// Weights, printed with every score: error, error about security, warning, anything else.
-pub const WEIGHTS: [(&str, f64); 4] = [("error", 8.0), ("security error", 10.0), ("warning", 3.0), ("info", 1.0)];
+pub(crate) const WEIGHTS: [(&str, f64); 4] = [
+    ("error", 8.0),
+    ("security error", 10.0),
+    ("warning", 3.0),
+    ("info", 1.0),
+];
 
 /// The score of an area.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,6 +52,11 @@ pub struct Score {
     pub weights: Vec<(String, f64)>,
     /// By area.
     pub areas: Vec<AreaScore>,
+}
+
+/// One decimal: more would claim what the weights do not carry.
+fn tenth(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0
 }
 
 fn weight(info: &RuleInfo) -> f64 {
@@ -89,30 +99,49 @@ pub(super) fn score(outcomes: &[AuditOutcome]) -> Score {
     for area in &mut areas {
         let decided = area.passed + area.failed;
         let all = decided + area.unknown;
-        area.coverage = if all > 0.0 { decided / all } else { 0.0 };
+        area.coverage = if all > 0.0 {
+            tenth(1000.0 * decided / all) / 1000.0
+        } else {
+            0.0
+        };
         let rules = outcomes
             .iter()
             .filter(|o| rule_info(&o.code).is_some_and(|i| i.area == area.area))
             .filter(|o| matches!(o.outcome, Outcome::Pass | Outcome::Fail | Outcome::Warn))
             .count();
         if area.coverage >= 0.5 && rules >= 3 {
-            area.score = Some(100.0 * area.passed / decided);
+            area.score = Some(tenth(100.0 * area.passed / decided));
         }
     }
     areas.sort_by_key(|a| a.area);
     let sum = |f: fn(&AreaScore) -> f64| areas.iter().map(f).sum::<f64>();
     let (passed, failed, unknown) = (sum(|a| a.passed), sum(|a| a.failed), sum(|a| a.unknown));
     let all = passed + failed + unknown;
-    let coverage = if all > 0.0 { (passed + failed) / all } else { 0.0 };
+    let coverage = if all > 0.0 {
+        (passed + failed) / all
+    } else {
+        0.0
+    };
     let scored: Vec<&AreaScore> = areas.iter().filter(|a| a.score.is_some()).collect();
     let mass: f64 = scored.iter().map(|a| a.passed + a.failed).sum();
-    let total = (coverage >= 0.5 && mass > 0.0)
-        .then(|| scored.iter().map(|a| a.score.unwrap_or(0.0) * (a.passed + a.failed)).sum::<f64>() / mass);
-    let part = |weight: f64| if all > 0.0 { 100.0 * weight / all } else { 0.0 };
+    let total = (coverage >= 0.5 && mass > 0.0).then(|| {
+        scored
+            .iter()
+            .map(|a| a.score.unwrap_or(0.0) * (a.passed + a.failed))
+            .sum::<f64>()
+            / mass
+    });
+    let part = |weight: f64| {
+        if all > 0.0 {
+            tenth(100.0 * weight / all)
+        } else {
+            0.0
+        }
+    };
     Score {
-        total,
+        total: total.map(tenth),
         interval: (part(passed), part(passed + unknown)),
-        coverage,
+        coverage: tenth(1000.0 * coverage) / 1000.0,
         formula: "passed / (passed + failed), weighted; information, suppressed and inapplicable rules are left out".to_owned(),
         weights: WEIGHTS.iter().map(|(name, w)| ((*name).to_owned(), *w)).collect(),
         areas,
@@ -141,8 +170,13 @@ mod tests {
         assert_eq!(score(&all(Outcome::Unknown)).total, None);
         assert_eq!(score(&all(Outcome::Pass)).total, Some(100.0));
         assert_eq!(score(&all(Outcome::NotApplicable)).total, None);
-        let mixed = score(&[outcome("BLD001", Outcome::Pass), outcome("BLD002", Outcome::Warn), outcome("BLD003", Outcome::Fail), outcome("BLD004", Outcome::Unknown)]);
-        assert!((mixed.total.unwrap() - 100.0 * 3.0 / 14.0).abs() < 1e-9);
+        let mixed = score(&[
+            outcome("BLD001", Outcome::Pass),
+            outcome("BLD002", Outcome::Warn),
+            outcome("BLD003", Outcome::Fail),
+            outcome("BLD004", Outcome::Unknown),
+        ]);
+        assert_eq!(mixed.total, Some(21.4));
         assert!(mixed.interval.0 < mixed.total.unwrap() && mixed.total.unwrap() < mixed.interval.1);
     }
 }

@@ -46,7 +46,12 @@ pub(super) fn split(root: &Path, findings: Vec<Finding>) -> (Vec<Finding>, Vec<S
             [line, line.saturating_sub(1)]
                 .into_iter()
                 .filter(|n| *n > 0)
-                .find_map(|n| Some((comment(lines.get(n - 1)?, &finding.code)?, format!("{}:{n}", span.file))))
+                .find_map(|n| {
+                    Some((
+                        comment(lines.get(n - 1)?, &finding.code)?,
+                        format!("{}:{n}", span.file),
+                    ))
+                })
         });
         match by_comment {
             Some((reason, source)) => suppressed.push(Suppressed {
@@ -62,7 +67,11 @@ pub(super) fn split(root: &Path, findings: Vec<Finding>) -> (Vec<Finding>, Vec<S
 
 fn comment(line: &str, code: &str) -> Option<String> {
     let rest = line.split("warpsmith: allow ").nth(1)?;
-    let reason = rest.strip_prefix(code)?.trim().trim_end_matches("*/").trim();
+    let reason = rest
+        .strip_prefix(code)?
+        .trim()
+        .trim_end_matches("*/")
+        .trim();
     (!reason.is_empty()).then(|| reason.to_owned())
 }
 

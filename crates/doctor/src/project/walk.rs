@@ -11,10 +11,28 @@ pub(super) const SIZE_LIMIT: u64 = 2 << 20;
 const FILE_LIMIT: usize = 200_000;
 
 /// Folders that hold other people's or generated code.
-const FOREIGN: [&str; 22] = [
-    "third_party", "3rdparty", "third-party", "thirdparty", "external", "externals", "vendor", "vendored", "cutlass",
-    "dependencies", "node_modules", "submodules", "extern", "deps", "site-packages", "build", "dist", ".git", ".venv", "venv",
-    "__pycache__", ".mypy_cache",
+const FOREIGN: [&str; 21] = [
+    "third_party",
+    "3rdparty",
+    "third-party",
+    "thirdparty",
+    "external",
+    "externals",
+    "vendor",
+    "vendored",
+    "dependencies",
+    "node_modules",
+    "submodules",
+    "extern",
+    "deps",
+    "site-packages",
+    "build",
+    "dist",
+    ".git",
+    ".venv",
+    "venv",
+    "__pycache__",
+    ".mypy_cache",
 ];
 
 /// Every file below `root`, relative, sorted, and the paths of submodules left out.
@@ -22,7 +40,11 @@ pub(super) fn list(root: &Path) -> Vec<String> {
     let submodules: Vec<String> = std::fs::read_to_string(root.join(".gitmodules"))
         .unwrap_or_default()
         .lines()
-        .filter_map(|line| line.trim().strip_prefix("path = ").map(|p| p.trim().to_owned()))
+        .filter_map(|line| {
+            line.trim()
+                .strip_prefix("path = ")
+                .map(|p| p.trim().to_owned())
+        })
         .collect();
     let mut files: Vec<String> = ignore::WalkBuilder::new(root)
         .standard_filters(false)
@@ -38,7 +60,9 @@ pub(super) fn list(root: &Path) -> Vec<String> {
         .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()))
         .filter_map(|entry| {
             let path = entry.path().strip_prefix(root).ok()?.to_str()?.to_owned();
-            let foreign = submodules.iter().any(|s| path.starts_with(&format!("{s}/")));
+            let foreign = submodules
+                .iter()
+                .any(|s| path.starts_with(&format!("{s}/")));
             (!foreign).then_some(path)
         })
         .take(FILE_LIMIT)
@@ -109,15 +133,31 @@ pub(super) fn kind(path: &str) -> Kind {
     if extension == "txt" && (lower.contains("requirements") || path.contains("requirements/")) {
         return Kind::Requirements;
     }
-    if lower == "dockerfile" || lower.starts_with("dockerfile.") || extension == "dockerfile" || lower == "containerfile" {
+    if (lower.starts_with("dockerfile") && !lower.ends_with(".dockerignore"))
+        || extension == "dockerfile"
+        || lower == "containerfile"
+    {
         return Kind::Dockerfile;
     }
     if extension == "yml" || extension == "yaml" {
         if path.starts_with(".github/workflows/") {
             return Kind::Workflow;
         }
-        let ci = [".circleci/", ".buildkite/", ".gitlab", "azure-pipelines", ".azure", ".ci/", "ci/", "conda"];
-        return if ci.iter().any(|c| path.contains(c)) { Kind::OtherCi } else { Kind::Yaml };
+        let ci = [
+            ".circleci/",
+            ".buildkite/",
+            ".gitlab",
+            "azure-pipelines",
+            ".azure",
+            ".ci/",
+            "ci/",
+            "conda",
+        ];
+        return if ci.iter().any(|c| path.contains(c)) {
+            Kind::OtherCi
+        } else {
+            Kind::Yaml
+        };
     }
     if name == "Jenkinsfile" || name == "Makefile" {
         return Kind::Script;

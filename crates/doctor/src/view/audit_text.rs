@@ -30,7 +30,12 @@ pub fn audit_text(report: &Report<AuditBody>, everything: bool) -> String {
         let _ = writeln!(out, "\n? {place}: {why}");
     }
     if !body.unread.is_empty() {
-        let _ = writeln!(out, "\n? {} files were not read (too large, binary or unreadable), the first is {}", body.unread.len(), body.unread[0]);
+        let _ = writeln!(
+            out,
+            "\n? {} files were not read (too large, binary or unreadable), the first is {}",
+            body.unread.len(),
+            body.unread[0]
+        );
     }
     let count = |wanted: Outcome| body.outcomes.iter().filter(|o| o.outcome == wanted).count();
     let _ = writeln!(
@@ -46,12 +51,26 @@ pub fn audit_text(report: &Report<AuditBody>, everything: bool) -> String {
     let _ = writeln!(out, "{}", score_line(report));
     if everything {
         for area in &body.score.areas {
-            let score = area.score.map_or("not enough evidence".into(), |s| format!("{s:.0}"));
-            let _ = writeln!(out, "  {:<26} {score:>4}  ({} passed, {} failed, {} unknown; coverage {:.0} %)", area.area.title(), area.passed, area.failed, area.unknown, 100.0 * area.coverage);
+            let score = area
+                .score
+                .map_or("not enough evidence".into(), |s| format!("{s:.0}"));
+            let _ = writeln!(
+                out,
+                "  {:<26} {score:>4}  ({} passed, {} failed, {} unknown; coverage {:.0} %)",
+                area.area.title(),
+                area.passed,
+                area.failed,
+                area.unknown,
+                100.0 * area.coverage
+            );
         }
         let _ = writeln!(out, "\ntwelve factors");
         for row in &body.twelve_factor {
-            let _ = writeln!(out, "  {:<5} {:<22} {:<13} {}", row.number, row.name, row.state, row.evidence);
+            let _ = writeln!(
+                out,
+                "  {:<5} {:<22} {:<13} {}",
+                row.number, row.name, row.state, row.evidence
+            );
         }
         let _ = writeln!(out, "\nnot assessed: questions for a human");
         for item in &body.not_assessed {
@@ -59,7 +78,11 @@ pub fn audit_text(report: &Report<AuditBody>, everything: bool) -> String {
         }
     }
     if !body.suppressed.is_empty() {
-        let _ = writeln!(out, "{} findings are accepted by the project", body.suppressed.len());
+        let _ = writeln!(
+            out,
+            "{} findings are accepted by the project",
+            body.suppressed.len()
+        );
     }
     if body.known > 0 {
         let _ = writeln!(out, "{} findings are in the baseline", body.known);
@@ -73,9 +96,16 @@ pub fn audit_text(report: &Report<AuditBody>, everything: bool) -> String {
 /// The score with its formula, interval and coverage in a line.
 pub(super) fn score_line(report: &Report<AuditBody>) -> String {
     let score = &report.body.score;
-    let weights: Vec<String> = score.weights.iter().map(|(name, w)| format!("{name} {w}")).collect();
+    let weights: Vec<String> = score
+        .weights
+        .iter()
+        .map(|(name, w)| format!("{name} {w}"))
+        .collect();
     match score.total {
-        None => format!("score: not enough evidence (coverage {:.0} %)", 100.0 * score.coverage),
+        None => format!(
+            "score: not enough evidence (coverage {:.0} %)",
+            100.0 * score.coverage
+        ),
         Some(total) => format!(
             "score: {total:.0} of 100, between {:.0} and {:.0} for what is unknown, coverage {:.0} % ({}; weights: {})",
             score.interval.0,

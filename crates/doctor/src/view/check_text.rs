@@ -26,7 +26,10 @@ pub fn check_text(report: &Report<CheckBody>, detail: Detail) -> String {
         [] => "no NVIDIA GPU".to_owned(),
         names => names.join(", "),
     };
-    let driver = machine.driver.as_deref().map_or(String::new(), |d| format!(", driver {d}"));
+    let driver = machine
+        .driver
+        .as_deref()
+        .map_or(String::new(), |d| format!(", driver {d}"));
     // Writing to a String cannot fail.
     let _ = writeln!(out, "{gpus}{driver} · {}", machine.system.trim());
     let mut areas: BTreeMap<Area, Vec<_>> = BTreeMap::new();
@@ -35,7 +38,11 @@ pub fn check_text(report: &Report<CheckBody>, detail: Detail) -> String {
     }
     for (area, outcomes) in &areas {
         let count = |wanted: Outcome| outcomes.iter().filter(|o| o.outcome == wanted).count();
-        let (failed, warned, unknown) = (count(Outcome::Fail), count(Outcome::Warn), count(Outcome::Unknown));
+        let (failed, warned, unknown) = (
+            count(Outcome::Fail),
+            count(Outcome::Warn),
+            count(Outcome::Unknown),
+        );
         let mark = match () {
             () if failed > 0 => Outcome::Fail,
             () if warned > 0 => Outcome::Warn,
@@ -43,7 +50,13 @@ pub fn check_text(report: &Report<CheckBody>, detail: Detail) -> String {
             () => Outcome::Pass,
         };
         let mut parts = Vec::new();
-        for (n, word) in [(failed, "failed"), (warned, "to look at"), (count(Outcome::Pass), "fine"), (count(Outcome::Info), "noted"), (unknown, "unknown")] {
+        for (n, word) in [
+            (failed, "failed"),
+            (warned, "to look at"),
+            (count(Outcome::Pass), "fine"),
+            (count(Outcome::Info), "noted"),
+            (unknown, "unknown"),
+        ] {
             if n > 0 {
                 parts.push(format!("{n} {word}"));
             }
@@ -51,11 +64,26 @@ pub fn check_text(report: &Report<CheckBody>, detail: Detail) -> String {
         if parts.is_empty() {
             parts.push("nothing to check here".to_owned());
         }
-        let _ = writeln!(out, "[{}] {:<27} {}", mark.mark(), area.title(), parts.join(", "));
+        let _ = writeln!(
+            out,
+            "[{}] {:<27} {}",
+            mark.mark(),
+            area.title(),
+            parts.join(", ")
+        );
         if detail == Detail::Everything {
             for outcome in outcomes {
-                let why = outcome.why.as_deref().map_or(String::new(), |w| format!(" ({w})"));
-                let _ = writeln!(out, "      {} {} {}{why}", outcome.outcome.mark(), outcome.code, outcome.title);
+                let why = outcome
+                    .why
+                    .as_deref()
+                    .map_or(String::new(), |w| format!(" ({w})"));
+                let _ = writeln!(
+                    out,
+                    "      {} {} {}{why}",
+                    outcome.outcome.mark(),
+                    outcome.code,
+                    outcome.title
+                );
             }
         }
     }
@@ -63,7 +91,9 @@ pub fn check_text(report: &Report<CheckBody>, detail: Detail) -> String {
         .body
         .causes
         .iter()
-        .filter(|c| detail == Detail::Everything || c.finding.severity > warpsmith_core::Severity::Info)
+        .filter(|c| {
+            detail == Detail::Everything || c.finding.severity > warpsmith_core::Severity::Info
+        })
         .collect();
     if loud.is_empty() {
         let _ = writeln!(out, "\nNothing to mend.");
@@ -89,9 +119,15 @@ pub fn check_text(report: &Report<CheckBody>, detail: Detail) -> String {
             );
         }
         if !report.body.matrix.is_empty() {
-            let _ = writeln!(out, "\n{:<22} {:<18} {:<7} {:<7} code for this GPU", "library", "version", "CUDA", "driver");
+            let _ = writeln!(
+                out,
+                "\n{:<22} {:<18} {:<7} {:<7} code for this GPU",
+                "library", "version", "CUDA", "driver"
+            );
             for row in &report.body.matrix {
-                let runs = row.driver_runs_it.map_or("?", |r| if r { "ok" } else { "too old" });
+                let runs = row
+                    .driver_runs_it
+                    .map_or("?", |r| if r { "ok" } else { "too old" });
                 let _ = writeln!(
                     out,
                     "{:<22} {:<18} {:<7} {:<7} {}",
@@ -104,7 +140,11 @@ pub fn check_text(report: &Report<CheckBody>, detail: Detail) -> String {
             }
         }
     } else {
-        let _ = writeln!(out, "\n`warpsmith check -v` shows every rule, `warpsmith explain CODE` one of them; database of {}", report.body.database);
+        let _ = writeln!(
+            out,
+            "\n`warpsmith check -v` shows every rule, `warpsmith explain CODE` one of them; database of {}",
+            report.body.database
+        );
     }
     out
 }

@@ -10,7 +10,12 @@ use crate::project::AuditBody;
 /// The report as JUnit XML.
 pub fn audit_junit(report: &Report<AuditBody>) -> String {
     let outcomes = &report.body.outcomes;
-    let count = |wanted: &[Outcome]| outcomes.iter().filter(|o| wanted.contains(&o.outcome)).count();
+    let count = |wanted: &[Outcome]| {
+        outcomes
+            .iter()
+            .filter(|o| wanted.contains(&o.outcome))
+            .count()
+    };
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let _ = writeln!(
         out,
@@ -20,7 +25,13 @@ pub fn audit_junit(report: &Report<AuditBody>) -> String {
         count(&[Outcome::NotApplicable, Outcome::Unknown])
     );
     for outcome in outcomes {
-        let _ = write!(out, "<testcase classname=\"{}\" name=\"{} {}\">", escape(outcome.area.title()), outcome.code, escape(&outcome.title));
+        let _ = write!(
+            out,
+            "<testcase classname=\"{}\" name=\"{} {}\">",
+            escape(outcome.area.title()),
+            outcome.code,
+            escape(&outcome.title)
+        );
         match outcome.outcome {
             Outcome::Fail | Outcome::Warn => {
                 let text: Vec<String> = report
@@ -29,11 +40,29 @@ pub fn audit_junit(report: &Report<AuditBody>) -> String {
                     .filter(|f| f.code == outcome.code)
                     .map(|f| f.to_string())
                     .collect();
-                let first = report.findings.iter().find(|f| f.code == outcome.code).map_or("", |f| f.message.as_str());
-                let _ = write!(out, "<failure type=\"{}\" message=\"{}\">{}</failure>", if outcome.outcome == Outcome::Fail { "error" } else { "warning" }, escape(first), escape(&text.join("\n\n")));
+                let first = report
+                    .findings
+                    .iter()
+                    .find(|f| f.code == outcome.code)
+                    .map_or("", |f| f.message.as_str());
+                let _ = write!(
+                    out,
+                    "<failure type=\"{}\" message=\"{}\">{}</failure>",
+                    if outcome.outcome == Outcome::Fail {
+                        "error"
+                    } else {
+                        "warning"
+                    },
+                    escape(first),
+                    escape(&text.join("\n\n"))
+                );
             }
             Outcome::Unknown | Outcome::NotApplicable => {
-                let _ = write!(out, "<skipped message=\"{}\"/>", escape(outcome.why.as_deref().unwrap_or("")));
+                let _ = write!(
+                    out,
+                    "<skipped message=\"{}\"/>",
+                    escape(outcome.why.as_deref().unwrap_or(""))
+                );
             }
             Outcome::Pass | Outcome::Info => {}
         }

@@ -31,7 +31,11 @@ pub fn audit_sarif(report: &Report<AuditBody>) -> Value {
         })
         .collect();
     let index = |code: &str| codes.iter().position(|c| *c == code).unwrap_or(0);
-    let mut results: Vec<Value> = report.findings.iter().map(|f| result(f, index(&f.code))).collect();
+    let mut results: Vec<Value> = report
+        .findings
+        .iter()
+        .map(|f| result(f, index(&f.code)))
+        .collect();
     for accepted in &report.body.suppressed {
         let mut value = result(&accepted.finding, index(&accepted.finding.code));
         value["suppressions"] = json!([{ "kind": "inSource", "justification": accepted.reason }]);
@@ -67,7 +71,10 @@ fn result(finding: &Finding, index: usize) -> Value {
         None => finding.message.clone(),
     };
     // A finding about the project as a whole stands at its first line: viewers need a place.
-    let (file, line) = finding.span.as_ref().map_or(("README.md", 1), |s| (s.file.as_str(), s.line.max(1)));
+    let (file, line) = finding
+        .span
+        .as_ref()
+        .map_or(("README.md", 1), |s| (s.file.as_str(), s.line.max(1)));
     let mut hash = 0xcbf2_9ce4_8422_2325u64;
     for byte in format!("{} {file} {}", finding.code, finding.message).bytes() {
         hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);

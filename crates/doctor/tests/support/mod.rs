@@ -10,26 +10,26 @@ use serde::Deserialize;
 
 /// A machine as a file somebody can read.
 #[derive(Deserialize)]
-pub struct MachineDescription {
-    pub description: String,
+pub(crate) struct MachineDescription {
+    pub(crate) description: String,
     session: serde_json::Value,
     commands: serde_json::Value,
     stats: serde_json::Value,
     files: BTreeMap<String, String>,
     libraries: BTreeMap<String, GpuLibrary>,
-    pub expect: BTreeMap<String, String>,
+    pub(crate) expect: BTreeMap<String, String>,
 }
 
 /// A library that holds GPU code for these architectures.
 #[derive(Deserialize)]
-pub struct GpuLibrary {
-    pub cubins: Vec<u32>,
-    pub ptx: Vec<u32>,
+pub(crate) struct GpuLibrary {
+    pub(crate) cubins: Vec<u32>,
+    pub(crate) ptx: Vec<u32>,
 }
 
 impl MachineDescription {
     /// The machines under `tests/machines`, by name.
-    pub fn all() -> Vec<(String, Self)> {
+    pub(crate) fn all() -> Vec<(String, Self)> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/machines");
         let mut machines: Vec<_> = fs::read_dir(folder)
             .unwrap()
@@ -37,7 +37,10 @@ impl MachineDescription {
             .map(|path| {
                 let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
                 let text = fs::read_to_string(&path).unwrap();
-                (name, serde_json::from_str(&text).unwrap_or_else(|e| panic!("{path:?}: {e}")))
+                (
+                    name,
+                    serde_json::from_str(&text).unwrap_or_else(|e| panic!("{path:?}: {e}")),
+                )
             })
             .collect();
         machines.sort_by(|a: &(String, Self), b| a.0.cmp(&b.0));
@@ -45,7 +48,7 @@ impl MachineDescription {
     }
 
     /// Writes the machine in the form that `DirectoryHost` opens.
-    pub fn write(&self, directory: &Path) {
+    pub(crate) fn write(&self, directory: &Path) {
         let put = |path: &str, bytes: &[u8]| {
             let place = directory.join("root").join(path.trim_start_matches('/'));
             fs::create_dir_all(place.parent().unwrap()).unwrap();
@@ -58,14 +61,18 @@ impl MachineDescription {
         for (path, library) in &self.libraries {
             put(path, &gpu_library(&library.cubins, &library.ptx));
         }
-        for (name, value) in [("env.json", &self.session), ("cmd.json", &self.commands), ("stat.json", &self.stats)] {
+        for (name, value) in [
+            ("env.json", &self.session),
+            ("cmd.json", &self.commands),
+            ("stat.json", &self.stats),
+        ] {
             fs::write(directory.join(name), value.to_string()).unwrap();
         }
     }
 }
 
 /// The smallest ELF library with a fat-binary section: one entry per architecture.
-pub fn gpu_library(cubins: &[u32], ptx: &[u32]) -> Vec<u8> {
+pub(crate) fn gpu_library(cubins: &[u32], ptx: &[u32]) -> Vec<u8> {
     fn entry(kind: u16, sm: u32) -> Vec<u8> {
         let payload = [0u8; 64];
         let mut bytes = Vec::new();
@@ -93,7 +100,7 @@ pub fn gpu_library(cubins: &[u32], ptx: &[u32]) -> Vec<u8> {
 }
 
 /// An ELF64 library with these sections: name, type, bytes.
-pub fn elf(sections: &[(&str, u32, &[u8])]) -> Vec<u8> {
+pub(crate) fn elf(sections: &[(&str, u32, &[u8])]) -> Vec<u8> {
     let mut names = b"\0.shstrtab\0".to_vec();
     let mut file = vec![0u8; 64];
     let mut rows: Vec<[u64; 4]> = vec![[0; 4]];
@@ -101,7 +108,12 @@ pub fn elf(sections: &[(&str, u32, &[u8])]) -> Vec<u8> {
         let name_at = names.len() as u64;
         names.extend_from_slice(name.as_bytes());
         names.push(0);
-        rows.push([name_at, u64::from(*kind), file.len() as u64, bytes.len() as u64]);
+        rows.push([
+            name_at,
+            u64::from(*kind),
+            file.len() as u64,
+            bytes.len() as u64,
+        ]);
         file.extend_from_slice(bytes);
     }
     rows.push([1, 3, file.len() as u64, names.len() as u64]);

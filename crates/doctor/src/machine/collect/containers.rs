@@ -38,7 +38,11 @@ pub(super) fn collect(host: &dyn Host) -> Containers {
                 .map(str::trim)
                 .any(|l| l.replace(' ', "").starts_with("no-cgroups=true"))
         }),
-        rootless: host.session().env.get("DOCKER_HOST").is_some_and(|h| h.contains("/run/user/")),
+        rootless: host
+            .session()
+            .env
+            .get("DOCKER_HOST")
+            .is_some_and(|h| h.contains("/run/user/")),
         engine,
     }
 }
@@ -48,8 +52,16 @@ fn installed(host: &dyn Host, status: &str) -> Option<Sourced<Version>> {
         return Some(Sourced::new(version, "/var/lib/dpkg/status"));
     }
     let output = host.run(&["nvidia-ctk", "--version"], Duration::from_secs(2))?;
-    let version = output.stdout.split("version ").nth(1)?.split_whitespace().next()?;
-    Some(Sourced::new(Version::parse(version)?, "nvidia-ctk --version"))
+    let version = output
+        .stdout
+        .split("version ")
+        .nth(1)?
+        .split_whitespace()
+        .next()?;
+    Some(Sourced::new(
+        Version::parse(version)?,
+        "nvidia-ctk --version",
+    ))
 }
 
 fn package_version(status: &str, package: &str) -> Option<Version> {
@@ -64,14 +76,20 @@ fn package_version(status: &str, package: &str) -> Option<Version> {
 fn legacy(host: &dyn Host, status: &str) -> Vec<Sourced<String>> {
     let mut found = Vec::new();
     if package_version(status, "nvidia-docker2").is_some() {
-        found.push(Sourced::new("package nvidia-docker2".to_owned(), "/var/lib/dpkg/status"));
+        found.push(Sourced::new(
+            "package nvidia-docker2".to_owned(),
+            "/var/lib/dpkg/status",
+        ));
     }
     const SOURCES: &str = "/etc/apt/sources.list.d";
     for name in host.list(SOURCES).unwrap_or_default() {
         let path = format!("{SOURCES}/{name}");
         let text = host.text(&path).unwrap_or_default();
         if text.contains("nvidia.github.io/nvidia-docker") {
-            found.push(Sourced::new("the retired nvidia-docker repository".to_owned(), path));
+            found.push(Sourced::new(
+                "the retired nvidia-docker repository".to_owned(),
+                path,
+            ));
         }
     }
     found
@@ -80,7 +98,11 @@ fn legacy(host: &dyn Host, status: &str) -> Vec<Sourced<String>> {
 /// Host paths in a CDI specification that are gone.
 fn missing_paths(host: &dyn Host, spec: &str) -> Vec<String> {
     spec.lines()
-        .filter_map(|line| line.trim().trim_start_matches("- ").strip_prefix("hostPath:"))
+        .filter_map(|line| {
+            line.trim()
+                .trim_start_matches("- ")
+                .strip_prefix("hostPath:")
+        })
         .map(|path| path.trim().trim_matches(['"', '\'']).to_owned())
         .filter(|path| path.starts_with('/') && path.contains(".so.") && !host.exists(path))
         .take(8)

@@ -129,9 +129,9 @@ pub(super) fn nodes(host: &dyn Host) -> BTreeMap<String, NodeAccess> {
         .into_iter()
         .filter(|name| {
             matches!(name.as_str(), "nvidiactl" | "nvidia-uvm" | "dxg")
-                || name
-                    .strip_prefix("nvidia")
-                    .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
+                || name.strip_prefix("nvidia").is_some_and(|rest| {
+                    !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit())
+                })
         })
         .filter_map(|name| {
             let path = format!("/dev/{name}");
@@ -168,13 +168,21 @@ mod tests {
     #[test]
     fn a_comma_in_a_name_does_not_move_the_fields() {
         let gpu = smi_row("0, NVIDIA Foo, Edition 2, GPU-1, 580.1, 8192, 8.6").unwrap();
-        assert_eq!((gpu.name.as_str(), gpu.memory_mib), ("NVIDIA Foo, Edition 2", Some(8192)));
+        assert_eq!(
+            (gpu.name.as_str(), gpu.memory_mib),
+            ("NVIDIA Foo, Edition 2", Some(8192))
+        );
         assert!(smi_row("garbage").is_none());
     }
 
     #[test]
     fn mode_bits_are_read_for_the_right_class_of_user() {
-        let stat = Stat { mode: "crw-rw----".into(), uid: 0, gid: 44, size: 0 };
+        let stat = Stat {
+            mode: "crw-rw----".into(),
+            uid: 0,
+            gid: 44,
+            size: 0,
+        };
         assert!(may_open(&stat, 0, &[]) && may_open(&stat, 1000, &[44]));
         assert!(!may_open(&stat, 1000, &[1000]));
     }

@@ -35,21 +35,32 @@ pub(super) fn collect(host: &dyn Host) -> Driver {
         .or_else(|| Some(Sourced::new(Version::parse(&host.text(SYS)?)?, SYS)));
     let params = host.text("/proc/driver/nvidia/params");
     Driver {
-        open_module: banner.as_deref().map(|text| text.contains("Open Kernel Module")),
+        open_module: banner
+            .as_deref()
+            .map(|text| text.contains("Open Kernel Module")),
         user_libraries: user_libraries(host),
         nvidia_smi: host.which("nvidia-smi").or_else(|| {
-            ["/usr/lib/wsl/lib/nvidia-smi", "/usr/local/nvidia/bin/nvidia-smi"]
-                .into_iter()
-                .find(|path| host.exists(path))
-                .map(str::to_owned)
+            [
+                "/usr/lib/wsl/lib/nvidia-smi",
+                "/usr/local/nvidia/bin/nvidia-smi",
+            ]
+            .into_iter()
+            .find(|path| host.exists(path))
+            .map(str::to_owned)
         }),
         smi_failure: None,
         profiling_admin_only: params.as_deref().and_then(|text| {
-            let value = text.lines().find_map(|l| l.strip_prefix("RmProfilingAdminOnly:"))?;
+            let value = text
+                .lines()
+                .find_map(|l| l.strip_prefix("RmProfilingAdminOnly:"))?;
             Some(value.trim() != "0")
         }),
         module_files: module_files(host),
-        xid_lines: if module.is_some() { xid_lines(host) } else { None },
+        xid_lines: if module.is_some() {
+            xid_lines(host)
+        } else {
+            None
+        },
         module,
     }
 }
@@ -76,7 +87,14 @@ fn module_files(host: &dyn Host) -> Option<Vec<String>> {
     let base = format!("/lib/modules/{}", host.session().kernel);
     host.list(&base)?;
     let mut found = Vec::new();
-    for folder in ["updates/dkms", "updates", "extra", "kernel/drivers/video", "kernel/nvidia", "extramodules"] {
+    for folder in [
+        "updates/dkms",
+        "updates",
+        "extra",
+        "kernel/drivers/video",
+        "kernel/nvidia",
+        "extramodules",
+    ] {
         for name in host.list(&format!("{base}/{folder}")).unwrap_or_default() {
             if name.starts_with("nvidia.ko") {
                 found.push(format!("{base}/{folder}/{name}"));
@@ -88,7 +106,10 @@ fn module_files(host: &dyn Host) -> Option<Vec<String>> {
 
 /// Lines of the kernel log that report an Xid; `None` where the log cannot be read.
 fn xid_lines(host: &dyn Host) -> Option<Vec<String>> {
-    let output = host.run(&["dmesg", "--level=err,warn,notice,info"], Duration::from_millis(500))?;
+    let output = host.run(
+        &["dmesg", "--level=err,warn,notice,info"],
+        Duration::from_millis(500),
+    )?;
     (output.rc == 0).then(|| {
         output
             .stdout

@@ -12,9 +12,28 @@ use crate::version::Version;
 
 /// Folders of packages that ship GPU code or need its libraries.
 const PACKAGES: [&str; 22] = [
-    "torch", "torchvision", "torchaudio", "cupy", "cupy_backends", "jaxlib", "jax_plugins", "jax_cuda12_plugin",
-    "jax_cuda13_plugin", "tensorflow", "bitsandbytes", "flash_attn", "flash_attn_2_cuda", "xformers",
-    "onnxruntime", "vllm", "nvidia", "triton", "spconv", "deepspeed", "apex", "flashinfer",
+    "torch",
+    "torchvision",
+    "torchaudio",
+    "cupy",
+    "cupy_backends",
+    "jaxlib",
+    "jax_plugins",
+    "jax_cuda12_plugin",
+    "jax_cuda13_plugin",
+    "tensorflow",
+    "bitsandbytes",
+    "flash_attn",
+    "flash_attn_2_cuda",
+    "xformers",
+    "onnxruntime",
+    "vllm",
+    "nvidia",
+    "triton",
+    "spconv",
+    "deepspeed",
+    "apex",
+    "flashinfer",
 ];
 const FILE_LIMIT: usize = 4000;
 
@@ -35,10 +54,26 @@ pub(super) fn scan_environment(host: &dyn Host, site: &str, names: &[String]) ->
         .collect()
 }
 
-fn gather(host: &dyn Host, package: &str, directory: &str, depth: usize, files: &mut Vec<(String, String)>) {
+fn gather(
+    host: &dyn Host,
+    package: &str,
+    directory: &str,
+    depth: usize,
+    files: &mut Vec<(String, String)>,
+) {
     const BARREN: [&str; 12] = [
-        "__pycache__", "include", "share", "testing", "_inductor", "distributed", "nn", "utils", "optim", "test",
-        "fx", "_dynamo",
+        "__pycache__",
+        "include",
+        "share",
+        "testing",
+        "_inductor",
+        "distributed",
+        "nn",
+        "utils",
+        "optim",
+        "test",
+        "fx",
+        "_dynamo",
     ];
     if depth > 4 || files.len() > FILE_LIMIT {
         return;
@@ -60,7 +95,9 @@ fn inspect(host: &dyn Host, package: &str, path: &str) -> Option<GpuBinary> {
     let needed: Vec<String> = elf
         .needed()
         .into_iter()
-        .filter(|name| name.starts_with("libcu") || name.starts_with("libnv") || name.starts_with("libtorch"))
+        .filter(|name| {
+            name.starts_with("libcu") || name.starts_with("libnv") || name.starts_with("libtorch")
+        })
         .collect();
     if coverage.is_none() && needed.is_empty() {
         return None;

@@ -9,7 +9,10 @@ use crate::binary::le;
 const MAGIC: &[u8] = b"glibc-ld.so.cache1.1";
 
 /// (name, path) of each entry whose name passes `keep`; `None` where the file is not a cache.
-pub(crate) fn parse_ld_cache(bytes: &[u8], keep: impl Fn(&str) -> bool) -> Option<Vec<(String, String)>> {
+pub(crate) fn parse_ld_cache(
+    bytes: &[u8],
+    keep: impl Fn(&str) -> bool,
+) -> Option<Vec<(String, String)>> {
     let start = memchr::memmem::find(bytes, MAGIC)?;
     let table = &bytes[start..];
     // A cache of a large system has some thousand entries.
@@ -25,7 +28,8 @@ pub(crate) fn parse_ld_cache(bytes: &[u8], keep: impl Fn(&str) -> bool) -> Optio
         if at + 24 > table.len() {
             break;
         }
-        let (Some(name), Some(path)) = (text(le::<4>(table, at + 4)), text(le::<4>(table, at + 8))) else {
+        let (Some(name), Some(path)) = (text(le::<4>(table, at + 4)), text(le::<4>(table, at + 8)))
+        else {
             continue;
         };
         if keep(name) {
@@ -68,9 +72,18 @@ mod tests {
 
     #[test]
     fn entries_are_found_by_name() {
-        let bytes = cache(&[("libc.so.6", "/lib/libc.so.6"), ("libcuda.so.1", "/usr/lib/libcuda.so.1")]);
+        let bytes = cache(&[
+            ("libc.so.6", "/lib/libc.so.6"),
+            ("libcuda.so.1", "/usr/lib/libcuda.so.1"),
+        ]);
         let found = parse_ld_cache(&bytes, |name| name.starts_with("libcuda")).unwrap();
-        assert_eq!(found, [("libcuda.so.1".to_owned(), "/usr/lib/libcuda.so.1".to_owned())]);
+        assert_eq!(
+            found,
+            [(
+                "libcuda.so.1".to_owned(),
+                "/usr/lib/libcuda.so.1".to_owned()
+            )]
+        );
         assert!(parse_ld_cache(b"nothing", |_| true).is_none());
     }
 

@@ -6,8 +6,18 @@ use crate::host::Host;
 use crate::machine::facts::{CudnnDirectory, Loader, MachineFacts, NvrtcDirectory, PathEntry};
 
 const STEMS: [&str; 12] = [
-    "libcuda.so", "libcudart", "libcublas", "libcudnn", "libnvJitLink", "libcusparse", "libcufft",
-    "libnvrtc", "libnccl", "libcupti", "libcusolver", "libcurand",
+    "libcuda.so",
+    "libcudart",
+    "libcublas",
+    "libcudnn",
+    "libnvJitLink",
+    "libcusparse",
+    "libcufft",
+    "libnvrtc",
+    "libnccl",
+    "libcupti",
+    "libcusolver",
+    "libcurand",
 ];
 
 pub(super) fn is_cuda_library(name: &str) -> bool {
@@ -15,7 +25,12 @@ pub(super) fn is_cuda_library(name: &str) -> bool {
 }
 
 pub(super) fn collect(host: &dyn Host) -> Loader {
-    let path = host.session().env.get("LD_LIBRARY_PATH").cloned().unwrap_or_default();
+    let path = host
+        .session()
+        .env
+        .get("LD_LIBRARY_PATH")
+        .cloned()
+        .unwrap_or_default();
     let path_entries = path
         .split(':')
         .filter(|directory| directory.starts_with('/'))
@@ -54,7 +69,11 @@ pub(super) fn collect(host: &dyn Host) -> Loader {
         ..Loader::default()
     };
     let system = LIBRARY_DIRECTORIES.iter().map(|d| (*d).to_owned());
-    let from_path: Vec<_> = loader.path_entries.iter().map(|e| e.directory.clone()).collect();
+    let from_path: Vec<_> = loader
+        .path_entries
+        .iter()
+        .map(|e| e.directory.clone())
+        .collect();
     for directory in system.chain(from_path) {
         add_directory(host, &mut loader, &directory);
     }
@@ -67,7 +86,10 @@ pub(super) fn add_environment_libraries(host: &dyn Host, facts: &mut MachineFact
         .environments
         .iter()
         .flat_map(|environment| &environment.nvidia_libraries)
-        .filter_map(|path| path.rsplit_once('/').map(|(directory, _)| directory.to_owned()))
+        .filter_map(|path| {
+            path.rsplit_once('/')
+                .map(|(directory, _)| directory.to_owned())
+        })
         .collect();
     for directory in directories {
         add_directory(host, &mut facts.loader, &directory);
@@ -75,8 +97,14 @@ pub(super) fn add_environment_libraries(host: &dyn Host, facts: &mut MachineFact
 }
 
 fn add_directory(host: &dyn Host, loader: &mut Loader, directory: &str) {
-    if loader.cudnn_directories.iter().any(|d| d.directory == directory)
-        || loader.nvrtc_directories.iter().any(|d| d.directory == directory)
+    if loader
+        .cudnn_directories
+        .iter()
+        .any(|d| d.directory == directory)
+        || loader
+            .nvrtc_directories
+            .iter()
+            .any(|d| d.directory == directory)
     {
         return;
     }

@@ -17,7 +17,12 @@ pub(super) fn collect(host: &dyn Host) -> Vec<PythonEnvironment> {
         .filter_map(|name| env.get(*name).cloned())
         .collect();
     // Every `bin` on PATH that holds a Python may be an environment.
-    for directory in env.get("PATH").map(String::as_str).unwrap_or_default().split(':') {
+    for directory in env
+        .get("PATH")
+        .map(String::as_str)
+        .unwrap_or_default()
+        .split(':')
+    {
         if let Some(prefix) = directory.trim_end_matches('/').strip_suffix("/bin")
             && host.exists(&format!("{prefix}/bin/python3"))
         {
@@ -84,14 +89,22 @@ fn environment(host: &dyn Host, site: &str) -> Option<PythonEnvironment> {
             .list(&format!("{prefix}/conda-meta"))
             .unwrap_or_default()
             .into_iter()
-            .filter(|name| ["cuda", "cudnn", "nccl"].iter().any(|stem| name.starts_with(stem)))
+            .filter(|name| {
+                ["cuda", "cudnn", "nccl"]
+                    .iter()
+                    .any(|stem| name.starts_with(stem))
+            })
             .collect(),
         user_site_packages: user_site
             .as_deref()
             .and_then(|path| host.list(path))
             .unwrap_or_default()
             .iter()
-            .filter_map(|name| Some(normalise(name.strip_suffix(".dist-info")?.split('-').next()?)))
+            .filter_map(|name| {
+                Some(normalise(
+                    name.strip_suffix(".dist-info")?.split('-').next()?,
+                ))
+            })
             .collect(),
         user_site,
         site_packages: site.to_owned(),
@@ -107,7 +120,11 @@ fn environment(host: &dyn Host, site: &str) -> Option<PythonEnvironment> {
 pub(crate) fn normalise(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     for c in name.chars() {
-        let c = if matches!(c, '_' | '.' | '-') { '-' } else { c.to_ascii_lowercase() };
+        let c = if matches!(c, '_' | '.' | '-') {
+            '-'
+        } else {
+            c.to_ascii_lowercase()
+        };
         if !(c == '-' && out.ends_with('-')) {
             out.push(c);
         }
@@ -116,9 +133,21 @@ pub(crate) fn normalise(name: &str) -> String {
 }
 
 fn is_gpu_package(name: &str) -> bool {
-    ["torch", "cupy", "jax", "tensorflow", "bitsandbytes", "flash-attn", "xformers", "nvidia-", "onnxruntime", "numba", "triton"]
-        .iter()
-        .any(|stem| name.starts_with(stem))
+    [
+        "torch",
+        "cupy",
+        "jax",
+        "tensorflow",
+        "bitsandbytes",
+        "flash-attn",
+        "xformers",
+        "nvidia-",
+        "onnxruntime",
+        "numba",
+        "triton",
+    ]
+    .iter()
+    .any(|stem| name.starts_with(stem))
 }
 
 fn package(host: &dyn Host, site: &str, directory: &str) -> Option<PythonPackage> {
@@ -147,7 +176,11 @@ fn package(host: &dyn Host, site: &str, directory: &str) -> Option<PythonPackage
     })
 }
 
-fn torch(host: &dyn Host, site: &str, binaries: &[crate::machine::facts::GpuBinary]) -> Option<TorchInstall> {
+fn torch(
+    host: &dyn Host,
+    site: &str,
+    binaries: &[crate::machine::facts::GpuBinary],
+) -> Option<TorchInstall> {
     let source = format!("{site}/torch/version.py");
     let text = host.text(&source)?;
     let assigned = |name: &str| -> Option<String> {
@@ -208,6 +241,9 @@ fn user_site(host: &dyn Host, python: Option<&Version>) -> Option<String> {
     if env.contains_key("VIRTUAL_ENV") {
         return None;
     }
-    let path = format!("{home}/.local/lib/python{}/site-packages", python?.minor_name());
+    let path = format!(
+        "{home}/.local/lib/python{}/site-packages",
+        python?.minor_name()
+    );
     host.list(&path).map(|_| path)
 }

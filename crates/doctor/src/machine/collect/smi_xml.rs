@@ -9,8 +9,15 @@ pub(crate) fn parse_smi_xml(text: &str) -> Vec<GpuHealth> {
         .take(64)
         .map(|block| {
             let block = block.split("</gpu>").next().unwrap_or(block);
-            let number = |name| element(block, name)?.split_whitespace().next()?.parse().ok();
-            let yes = |name| element(block, name).is_some_and(|value| value.eq_ignore_ascii_case("yes"));
+            let number = |name| {
+                element(block, name)?
+                    .split_whitespace()
+                    .next()?
+                    .parse()
+                    .ok()
+            };
+            let yes =
+                |name| element(block, name).is_some_and(|value| value.eq_ignore_ascii_case("yes"));
             let mut pending_repair = Vec::new();
             if yes("remapped_row_pending") {
                 pending_repair.push("a row remapping is pending: the GPU needs a reset".to_owned());
@@ -23,21 +30,30 @@ pub(crate) fn parse_smi_xml(text: &str) -> Vec<GpuHealth> {
             }
             if let Some(volatile) = section(block, "volatile") {
                 for name in ["dram_uncorrectable", "sram_uncorrectable"] {
-                    let count: u64 = element(volatile, name).and_then(|v| v.parse().ok()).unwrap_or(0);
+                    let count: u64 = element(volatile, name)
+                        .and_then(|v| v.parse().ok())
+                        .unwrap_or(0);
                     if count > 0 {
                         pending_repair.push(format!("{count} uncorrected memory errors ({name})"));
                     }
                 }
             }
-            let throttle = ["hw_thermal_slowdown", "sw_thermal_slowdown", "hw_power_brake_slowdown", "hw_slowdown"]
-                .into_iter()
-                .filter(|reason| {
-                    ["clocks_event_reason_", "clocks_throttle_reason_"].iter().any(|prefix| {
+            let throttle = [
+                "hw_thermal_slowdown",
+                "sw_thermal_slowdown",
+                "hw_power_brake_slowdown",
+                "hw_slowdown",
+            ]
+            .into_iter()
+            .filter(|reason| {
+                ["clocks_event_reason_", "clocks_throttle_reason_"]
+                    .iter()
+                    .any(|prefix| {
                         element(block, &format!("{prefix}{reason}")).is_some_and(|v| v == "Active")
                     })
-                })
-                .map(str::to_owned)
-                .collect();
+            })
+            .map(str::to_owned)
+            .collect();
             GpuHealth {
                 compute_mode: element(block, "compute_mode").map(str::to_owned),
                 mig_enabled: element(block, "current_mig")

@@ -86,24 +86,38 @@ fn container(host: &dyn Host) -> Option<Sourced<String>> {
 
 fn glibc(host: &dyn Host) -> Option<Sourced<Version>> {
     // The library carries its banner; the file name carried the version until 2.34.
-    ["/lib/x86_64-linux-gnu", "/usr/lib64", "/lib64", "/usr/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu"]
-        .iter()
-        .find_map(|directory| {
-            let path = format!("{directory}/libc.so.6");
-            let bytes = host.read(&path)?;
-            let at = memchr::memmem::find(&bytes, b"GNU C Library")?;
-            let banner = String::from_utf8_lossy(&bytes[at..(at + 120).min(bytes.len())]).into_owned();
-            let version = banner.split("version ").nth(1)?;
-            let end = version.find(|c: char| !(c.is_ascii_digit() || c == '.'))?;
-            Some(Sourced::new(Version::parse(version[..end].trim_end_matches('.'))?, path))
-        })
+    [
+        "/lib/x86_64-linux-gnu",
+        "/usr/lib64",
+        "/lib64",
+        "/usr/lib/x86_64-linux-gnu",
+        "/lib/aarch64-linux-gnu",
+    ]
+    .iter()
+    .find_map(|directory| {
+        let path = format!("{directory}/libc.so.6");
+        let bytes = host.read(&path)?;
+        let at = memchr::memmem::find(&bytes, b"GNU C Library")?;
+        let banner = String::from_utf8_lossy(&bytes[at..(at + 120).min(bytes.len())]).into_owned();
+        let version = banner.split("version ").nth(1)?;
+        let end = version.find(|c: char| !(c.is_ascii_digit() || c == '.'))?;
+        Some(Sourced::new(
+            Version::parse(version[..end].trim_end_matches('.'))?,
+            path,
+        ))
+    })
 }
 
 fn shm_size(mounts: &str) -> Option<u64> {
-    let line = mounts.lines().find(|l| l.split(' ').nth(1) == Some("/dev/shm"))?;
+    let line = mounts
+        .lines()
+        .find(|l| l.split(' ').nth(1) == Some("/dev/shm"))?;
     let options = line.split(' ').nth(3)?;
     let size = options.split(',').find_map(|o| o.strip_prefix("size="))?;
-    let (number, unit) = size.split_at(size.find(|c: char| !c.is_ascii_digit()).unwrap_or(size.len()));
+    let (number, unit) = size.split_at(
+        size.find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(size.len()),
+    );
     let number: u64 = number.parse().ok()?;
     match unit {
         "k" => number.checked_mul(1 << 10),

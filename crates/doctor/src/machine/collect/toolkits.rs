@@ -21,7 +21,12 @@ pub(super) fn collect(host: &dyn Host) -> Vec<ToolkitInstall> {
     for name in ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"] {
         env.get(name).cloned().into_iter().for_each(&mut add);
     }
-    for directory in env.get("PATH").map(String::as_str).unwrap_or_default().split(':') {
+    for directory in env
+        .get("PATH")
+        .map(String::as_str)
+        .unwrap_or_default()
+        .split(':')
+    {
         if let Some(root) = directory.trim_end_matches('/').strip_suffix("/bin")
             && host.exists(&format!("{root}/bin/nvcc"))
             && root != "/usr"
@@ -49,7 +54,10 @@ pub(super) fn collect(host: &dyn Host) -> Vec<ToolkitInstall> {
             .link(&root)
             .map(|target| match target.starts_with('/') {
                 true => target,
-                false => format!("{}/{target}", root.rsplit_once('/').map_or("", |(dir, _)| dir)),
+                false => format!(
+                    "{}/{target}",
+                    root.rsplit_once('/').map_or("", |(dir, _)| dir)
+                ),
             })
             .unwrap_or_else(|| root.clone());
         if found.iter().any(|t| t.root == real || t.root == root) {
@@ -79,7 +87,13 @@ fn inspect(host: &dyn Host, root: &str) -> Option<ToolkitInstall> {
     };
     let layout = if root == DEBIAN {
         ToolkitLayout::Debian
-    } else if host.session().env.get("CONDA_PREFIX").is_some_and(|p| p == root) || root.contains("conda") {
+    } else if host
+        .session()
+        .env
+        .get("CONDA_PREFIX")
+        .is_some_and(|p| p == root)
+        || root.contains("conda")
+    {
         ToolkitLayout::Conda
     } else {
         ToolkitLayout::Nvidia
@@ -100,21 +114,27 @@ fn inspect(host: &dyn Host, root: &str) -> Option<ToolkitInstall> {
         versions_seen.push(Sourced::new(version, path));
     }
     let nvcc = first("bin/nvcc");
-    let cudart = ["lib64", "lib", "lib/x86_64-linux-gnu"].iter().find_map(|folder| {
-        places.iter().find_map(|place| {
-            let directory = format!("{place}/{folder}");
-            host.list(&directory)?
-                .into_iter()
-                .filter(|name| name.starts_with("libcudart.so."))
-                .max_by_key(|name| name.len())
-                .map(|name| format!("{directory}/{name}"))
-        })
-    });
+    let cudart = ["lib64", "lib", "lib/x86_64-linux-gnu"]
+        .iter()
+        .find_map(|folder| {
+            places.iter().find_map(|place| {
+                let directory = format!("{place}/{folder}");
+                host.list(&directory)?
+                    .into_iter()
+                    .filter(|name| name.starts_with("libcudart.so."))
+                    .max_by_key(|name| name.len())
+                    .map(|name| format!("{directory}/{name}"))
+            })
+        });
     // Asking nvcc costs a process: only where no file answers.
     if versions_seen.is_empty()
         && let Some(nvcc) = &nvcc
         && let Some(output) = host.run(&[nvcc, "--version"], Duration::from_secs(3))
-        && let Some(version) = output.stdout.split(", V").nth(1).and_then(|t| Version::parse(t.split_whitespace().next()?))
+        && let Some(version) = output
+            .stdout
+            .split(", V")
+            .nth(1)
+            .and_then(|t| Version::parse(t.split_whitespace().next()?))
     {
         versions_seen.push(Sourced::new(version, format!("{nvcc} --version")));
     }
@@ -130,7 +150,11 @@ fn inspect(host: &dyn Host, root: &str) -> Option<ToolkitInstall> {
         .map(|place| format!("{place}/include"))
         .chain(debian_headers)
         .collect();
-    let has = |header: &str| includes.iter().any(|dir| host.exists(&format!("{dir}/{header}")));
+    let has = |header: &str| {
+        includes
+            .iter()
+            .any(|dir| host.exists(&format!("{dir}/{header}")))
+    };
     let missing_headers: Vec<String> = HEADERS
         .iter()
         .filter(|header| !has(header))
@@ -158,7 +182,9 @@ pub(super) fn compilers(host: &dyn Host, toolkits: &[ToolkitInstall]) -> Compile
         return Compilers::default();
     }
     let env = &host.session().env;
-    let chosen = ["NVCC_CCBIN", "CUDAHOSTCXX"].iter().find_map(|name| env.get(*name).cloned());
+    let chosen = ["NVCC_CCBIN", "CUDAHOSTCXX"]
+        .iter()
+        .find_map(|name| env.get(*name).cloned());
     let command = chosen.unwrap_or_else(|| "gcc".to_owned());
     let argv = [command.as_str(), "-dumpfullversion", "-dumpversion"];
     Compilers {
@@ -181,7 +207,10 @@ pub(super) fn profilers(host: &dyn Host, toolkits: &[ToolkitInstall]) -> Profile
             })
             .or_else(|| {
                 let names = host.list("/opt/nvidia")?;
-                let name = names.iter().rev().find(|n| !folders.is_empty() && n.starts_with(folders))?;
+                let name = names
+                    .iter()
+                    .rev()
+                    .find(|n| !folders.is_empty() && n.starts_with(folders))?;
                 Some(format!("/opt/nvidia/{name}"))
             })
     };

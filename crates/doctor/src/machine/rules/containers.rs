@@ -4,8 +4,8 @@ use warpsmith_core::Verdict;
 
 use super::Check;
 use super::presence::without_gpu;
-use crate::conclude::{finding, not_applicable, one, unknown, verdict};
 use crate::compat::database;
+use crate::conclude::{finding, not_applicable, one, unknown, verdict};
 use crate::machine::facts::MachineFacts;
 use crate::version::Version;
 
@@ -41,15 +41,24 @@ fn no_runtime(facts: &MachineFacts) -> Verdict {
         return Verdict::Pass;
     }
     let hint = match (engine.ends_with("podman"), &facts.containers.toolkit) {
-        (true, _) => "install nvidia-container-toolkit, then: nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml",
-        (false, None) => "install nvidia-container-toolkit, then: nvidia-ctk runtime configure --runtime=docker && systemctl restart docker",
-        (false, Some(_)) => "nvidia-ctk runtime configure --runtime=docker && systemctl restart docker",
+        (true, _) => {
+            "install nvidia-container-toolkit, then: nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"
+        }
+        (false, None) => {
+            "install nvidia-container-toolkit, then: nvidia-ctk runtime configure --runtime=docker && systemctl restart docker"
+        }
+        (false, Some(_)) => {
+            "nvidia-ctk runtime configure --runtime=docker && systemctl restart docker"
+        }
     };
-    one(finding("CTR001", "containers cannot get the GPU: no NVIDIA runtime and no CDI specification")
-        .because(engine, "installed")
-        .because("/etc/docker/daemon.json", "no runtimes.nvidia")
-        .because("/etc/cdi, /var/run/cdi", "no specification")
-        .hint(hint))
+    one(finding(
+        "CTR001",
+        "containers cannot get the GPU: no NVIDIA runtime and no CDI specification",
+    )
+    .because(engine, "installed")
+    .because("/etc/docker/daemon.json", "no runtimes.nvidia")
+    .because("/etc/cdi, /var/run/cdi", "no specification")
+    .hint(hint))
 }
 
 fn vulnerable(facts: &MachineFacts) -> Verdict {
@@ -57,7 +66,10 @@ fn vulnerable(facts: &MachineFacts) -> Verdict {
         return not_applicable("the NVIDIA container toolkit is not installed");
     };
     let cves = database().container_toolkit_cves(&toolkit.value);
-    let Some(safe) = database().safe_container_toolkit().filter(|_| !cves.is_empty()) else {
+    let Some(safe) = database()
+        .safe_container_toolkit()
+        .filter(|_| !cves.is_empty())
+    else {
         return Verdict::Pass;
     };
     let names: Vec<_> = cves.iter().map(|(cve, _)| cve.as_str()).collect();
@@ -93,25 +105,44 @@ fn cgroups(facts: &MachineFacts) -> Verdict {
         return Verdict::Pass;
     }
     let (message, hint) = if no_cgroups {
-        ("no-cgroups is set for an engine that runs as root: containers lose the GPU", "set no-cgroups = false")
+        (
+            "no-cgroups is set for an engine that runs as root: containers lose the GPU",
+            "set no-cgroups = false",
+        )
     } else {
-        ("a rootless engine needs no-cgroups", "set no-cgroups = true")
+        (
+            "a rootless engine needs no-cgroups",
+            "set no-cgroups = true",
+        )
     };
     one(finding("CTR004", message)
-        .because("/etc/nvidia-container-runtime/config.toml", format!("no-cgroups = {no_cgroups}"))
-        .hint(format!("{hint} in /etc/nvidia-container-runtime/config.toml and restart the engine")))
+        .because(
+            "/etc/nvidia-container-runtime/config.toml",
+            format!("no-cgroups = {no_cgroups}"),
+        )
+        .hint(format!(
+            "{hint} in /etc/nvidia-container-runtime/config.toml and restart the engine"
+        )))
 }
 
 fn no_driver_inside(facts: &MachineFacts) -> Verdict {
     let Some(container) = &facts.system.container else {
         return not_applicable("not inside a container");
     };
-    let wants = facts.env("NVIDIA_VISIBLE_DEVICES").filter(|v| !matches!(*v, "" | "void" | "none"));
-    let wants_cuda = facts.environments.iter().any(|e| e.torch.as_ref().is_some_and(|t| t.cuda.is_some()));
+    let wants = facts
+        .env("NVIDIA_VISIBLE_DEVICES")
+        .filter(|v| !matches!(*v, "" | "void" | "none"));
+    let wants_cuda = facts
+        .environments
+        .iter()
+        .any(|e| e.torch.as_ref().is_some_and(|t| t.cuda.is_some()));
     if facts.loader.libcuda.is_some() {
         return Verdict::Pass;
     }
-    let Some(evidence) = wants.map(|v| format!("NVIDIA_VISIBLE_DEVICES={v}")).or(wants_cuda.then(|| "torch with CUDA".into())) else {
+    let Some(evidence) = wants
+        .map(|v| format!("NVIDIA_VISIBLE_DEVICES={v}"))
+        .or(wants_cuda.then(|| "torch with CUDA".into()))
+    else {
         return not_applicable("the container does not ask for a GPU");
     };
     one(finding("CTR005", "the image expects a GPU and the container has no driver libraries")
@@ -138,13 +169,21 @@ fn image_requires(facts: &MachineFacts) -> Verdict {
         None => unknown("NVIDIA_REQUIRE_CUDA has no `cuda>=`"),
         Some(wanted) if wanted <= newest => Verdict::Pass,
         // Branches that the image names as sufficient are accepted by the runtime too.
-        Some(wanted) if wanted.major() == newest.major() && text.contains("driver>=") => Verdict::Pass,
-        Some(wanted) => one(
-            finding("CTR006", format!("the image requires CUDA {wanted} and driver {} has {newest} at most", driver.value))
-                .because("NVIDIA_REQUIRE_CUDA", text)
-                .because(driver.source.clone(), driver.value.to_string())
-                .hint(format!("use an image for CUDA {newest} or older, or upgrade the driver")),
-        ),
+        Some(wanted) if wanted.major() == newest.major() && text.contains("driver>=") => {
+            Verdict::Pass
+        }
+        Some(wanted) => one(finding(
+            "CTR006",
+            format!(
+                "the image requires CUDA {wanted} and driver {} has {newest} at most",
+                driver.value
+            ),
+        )
+        .because("NVIDIA_REQUIRE_CUDA", text)
+        .because(driver.source.clone(), driver.value.to_string())
+        .hint(format!(
+            "use an image for CUDA {newest} or older, or upgrade the driver"
+        ))),
     }
 }
 
@@ -153,16 +192,19 @@ fn daemon_reload(facts: &MachineFacts) -> Verdict {
         return verdict;
     }
     if !facts.system.systemd_cgroup || !facts.containers.docker_runtime {
-        return not_applicable("the engine does not use the systemd cgroup driver with the NVIDIA runtime");
+        return not_applicable(
+            "the engine does not use the systemd cgroup driver with the NVIDIA runtime",
+        );
     }
     match facts.system.dev_char_links {
         None => unknown("/dev/char cannot be listed"),
         Some(true) => Verdict::Pass,
-        Some(false) => one(
-            finding("CTR007", "running containers lose the GPU when systemd is reloaded")
-                .because("/dev/char", "no links to the NVIDIA nodes (195:*)")
-                .hint("nvidia-ctk system create-dev-char-symlinks --create-all, or use CDI"),
-        ),
+        Some(false) => one(finding(
+            "CTR007",
+            "running containers lose the GPU when systemd is reloaded",
+        )
+        .because("/dev/char", "no links to the NVIDIA nodes (195:*)")
+        .hint("nvidia-ctk system create-dev-char-symlinks --create-all, or use CDI")),
     }
 }
 
@@ -173,11 +215,15 @@ fn shared_memory(facts: &MachineFacts) -> Verdict {
     match facts.system.shm_bytes {
         None => unknown("the size of /dev/shm is not known"),
         Some(size) if size >= 1 << 30 => Verdict::Pass,
-        Some(size) => one(
-            finding("CTR008", format!("/dev/shm has {} MiB: data loaders with workers and NCCL fail with `Bus error`", size >> 20))
-                .because("/proc/mounts", format!("/dev/shm size {size}"))
-                .hint("start the container with `--shm-size=8g` or `--ipc=host`"),
-        ),
+        Some(size) => one(finding(
+            "CTR008",
+            format!(
+                "/dev/shm has {} MiB: data loaders with workers and NCCL fail with `Bus error`",
+                size >> 20
+            ),
+        )
+        .because("/proc/mounts", format!("/dev/shm size {size}"))
+        .hint("start the container with `--shm-size=8g` or `--ipc=host`")),
     }
 }
 
@@ -187,10 +233,14 @@ fn stale_cdi(facts: &MachineFacts) -> Verdict {
     }
     match facts.containers.cdi_missing_paths.first() {
         None => Verdict::Pass,
-        Some(path) => one(
-            finding("CTR009", "the CDI specification names driver files that are gone: containers will not start")
-                .because(facts.containers.cdi_specs[0].clone(), format!("{path} does not exist"))
-                .hint("nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"),
-        ),
+        Some(path) => one(finding(
+            "CTR009",
+            "the CDI specification names driver files that are gone: containers will not start",
+        )
+        .because(
+            facts.containers.cdi_specs[0].clone(),
+            format!("{path} does not exist"),
+        )
+        .hint("nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml")),
     }
 }

@@ -4,8 +4,8 @@ use warpsmith_core::Verdict;
 
 use super::Check;
 use super::presence::without_gpu;
-use crate::conclude::{finding, not_applicable, one, unknown, verdict};
 use crate::compat::database;
+use crate::conclude::{finding, not_applicable, one, unknown, verdict};
 use crate::machine::facts::{MachineFacts, Sourced};
 use crate::version::Version;
 
@@ -77,7 +77,10 @@ fn mismatch(facts: &MachineFacts) -> Verdict {
     }
     let mut found = finding(
         "DRV003",
-        format!("kernel module {} and user-space driver {} differ: nothing that uses CUDA will start", module.value, other[0].value),
+        format!(
+            "kernel module {} and user-space driver {} differ: nothing that uses CUDA will start",
+            module.value, other[0].value
+        ),
     )
     .because(module.source.clone(), module.value.to_string());
     for library in other {
@@ -102,8 +105,11 @@ fn no_smi(facts: &MachineFacts) -> Verdict {
 
 /// CUDA versions that something on this machine was built for.
 fn cuda_in_use(facts: &MachineFacts) -> Vec<Sourced<Version>> {
-    let mut used: Vec<Sourced<Version>> =
-        facts.toolkits.iter().filter_map(|t| t.version.clone()).collect();
+    let mut used: Vec<Sourced<Version>> = facts
+        .toolkits
+        .iter()
+        .filter_map(|t| t.version.clone())
+        .collect();
     for environment in &facts.environments {
         if let Some(torch) = &environment.torch
             && let Some(cuda) = &torch.cuda
@@ -137,10 +143,19 @@ fn below_floor(facts: &MachineFacts) -> Verdict {
         }
         majors.push(major);
         findings.push(
-            finding("DRV005", format!("driver {} is below {floor}, the lowest that runs anything of CUDA {major}", driver.value))
-                .because(driver.source.clone(), driver.value.to_string())
-                .because(cuda.source.clone(), format!("CUDA {}", cuda.value))
-                .hint(format!("upgrade the driver to {floor} or newer, or use builds for CUDA {}", major - 1)),
+            finding(
+                "DRV005",
+                format!(
+                    "driver {} is below {floor}, the lowest that runs anything of CUDA {major}",
+                    driver.value
+                ),
+            )
+            .because(driver.source.clone(), driver.value.to_string())
+            .because(cuda.source.clone(), format!("CUDA {}", cuda.value))
+            .hint(format!(
+                "upgrade the driver to {floor} or newer, or use builds for CUDA {}",
+                major - 1
+            )),
         );
     }
     verdict(findings)
@@ -160,9 +175,9 @@ fn minor_compatibility(facts: &MachineFacts) -> Verdict {
     if used.is_empty() {
         return not_applicable("nothing built for CUDA is installed");
     }
-    let newer = used.into_iter().find(|cuda| {
-        cuda.value.major() == newest.major() && cuda.value.part(1) > newest.part(1)
-    });
+    let newer = used
+        .into_iter()
+        .find(|cuda| cuda.value.major() == newest.major() && cuda.value.part(1) > newest.part(1));
     match newer {
         None => Verdict::Pass,
         Some(cuda) => one(
@@ -191,7 +206,10 @@ fn unpatched(facts: &MachineFacts) -> Verdict {
             .hint("upgrade to the newest driver of a branch that still gets fixes (R535, R570, R580, R595)"))
     };
     if driver.value < row.min_patched {
-        return found(format!("driver {} has known vulnerabilities; {} is the first fixed one of its branch", driver.value, row.min_patched));
+        return found(format!(
+            "driver {} has known vulnerabilities; {} is the first fixed one of its branch",
+            driver.value, row.min_patched
+        ));
     }
     // A branch without a bulletin for a year while others had some no longer gets fixes.
     let year = |date: &str| date.get(..4).and_then(|y| y.parse::<i32>().ok());
@@ -222,10 +240,18 @@ fn dropped_architecture(facts: &MachineFacts) -> Verdict {
                 let last = database().last_branch_for(capability)?;
                 // R580 is the last branch; its numbers end where the next branch (590) begins.
                 (driver.value.major() >= last + 10).then(|| {
-                    finding("DRV008", format!("driver {} no longer drives {} (compute capability {capability})", driver.value, gpu.name))
-                        .because(driver.source.clone(), driver.value.to_string())
-                        .because(gpu.source.clone(), format!("{}, {capability}", gpu.name))
-                        .hint(format!("stay on the R{last} branch: it is the last that supports this GPU"))
+                    finding(
+                        "DRV008",
+                        format!(
+                            "driver {} no longer drives {} (compute capability {capability})",
+                            driver.value, gpu.name
+                        ),
+                    )
+                    .because(driver.source.clone(), driver.value.to_string())
+                    .because(gpu.source.clone(), format!("{}, {capability}", gpu.name))
+                    .hint(format!(
+                        "stay on the R{last} branch: it is the last that supports this GPU"
+                    ))
                 })
             })
             .collect(),
@@ -249,12 +275,27 @@ fn module_flavour(facts: &MachineFacts) -> Verdict {
                     true => capability.sm() < 75,
                     false => capability.major >= 10,
                 };
-                let (has, needs) = if open { ("open", "proprietary") } else { ("proprietary", "open") };
+                let (has, needs) = if open {
+                    ("open", "proprietary")
+                } else {
+                    ("proprietary", "open")
+                };
                 wrong.then(|| {
-                    finding("DRV009", format!("the {has} kernel module does not drive {}", gpu.name))
-                        .because(module.source.clone(), format!("{has} kernel module {}", module.value))
-                        .because(gpu.source.clone(), format!("compute capability {capability}"))
-                        .hint(format!("install the {needs} flavour of the same driver version"))
+                    finding(
+                        "DRV009",
+                        format!("the {has} kernel module does not drive {}", gpu.name),
+                    )
+                    .because(
+                        module.source.clone(),
+                        format!("{has} kernel module {}", module.value),
+                    )
+                    .because(
+                        gpu.source.clone(),
+                        format!("compute capability {capability}"),
+                    )
+                    .hint(format!(
+                        "install the {needs} flavour of the same driver version"
+                    ))
                 })
             })
             .collect(),
@@ -275,7 +316,10 @@ fn module_for_kernel(facts: &MachineFacts) -> Verdict {
         return not_applicable("no NVIDIA driver is installed");
     }
     let kernel = &facts.session.kernel;
-    let found = finding("DRV010", format!("the driver is installed and not loaded on kernel {kernel}"));
+    let found = finding(
+        "DRV010",
+        format!("the driver is installed and not loaded on kernel {kernel}"),
+    );
     one(match files.first() {
         None => found
             .because(format!("/lib/modules/{kernel}"), "no nvidia.ko")
@@ -296,27 +340,45 @@ fn xid(facts: &MachineFacts) -> Verdict {
     let Some(last) = lines.last() else {
         return Verdict::Pass;
     };
-    let code = last.split("): ").nth(1).and_then(|t| t.split(',').next()).unwrap_or("").trim();
+    let code = last
+        .split("): ")
+        .nth(1)
+        .and_then(|t| t.split(',').next())
+        .unwrap_or("")
+        .trim();
     let meaning = match code {
         "13" | "31" => "a program read or wrote outside its memory: run it under compute-sanitizer",
         "43" | "45" => "a program was stopped; look at the Xid before it",
-        "48" | "63" | "64" | "94" | "95" => "a memory error: see the row-remapping state, reset the GPU, replace it if it returns",
-        "61" | "62" => "an internal microcontroller halted: power cycle, then update the firmware and driver",
+        "48" | "63" | "64" | "94" | "95" => {
+            "a memory error: see the row-remapping state, reset the GPU, replace it if it returns"
+        }
+        "61" | "62" => {
+            "an internal microcontroller halted: power cycle, then update the firmware and driver"
+        }
         "74" => "an NVLink error: reseat or check the bridge and fabric manager",
         "79" => "the GPU fell off the bus: power, seating, or heat",
         "119" | "120" => "the GPU's system processor did not answer: update the driver",
         _ => "look the number up in NVIDIA's Xid catalogue",
     };
-    one(finding("DRV011", format!("{} Xid errors in the kernel log, the last one is Xid {code}", lines.len()))
-        .because("dmesg", last.clone())
-        .hint(meaning))
+    one(finding(
+        "DRV011",
+        format!(
+            "{} Xid errors in the kernel log, the last one is Xid {code}",
+            lines.len()
+        ),
+    )
+    .because("dmesg", last.clone())
+    .hint(meaning))
 }
 
 fn persistence(facts: &MachineFacts) -> Verdict {
     if facts.driver.module.is_none() || facts.system.wsl || facts.system.container.is_some() {
         return not_applicable("not a machine that loads the driver itself");
     }
-    let on = facts.health.as_ref().and_then(|gpus| gpus.first()?.persistence);
+    let on = facts
+        .health
+        .as_ref()
+        .and_then(|gpus| gpus.first()?.persistence);
     let daemon = facts
         .system
         .processes
@@ -365,8 +427,16 @@ fn stub(facts: &MachineFacts) -> Verdict {
         .loader
         .path_entries
         .iter()
-        .filter(|entry| entry.directory.contains("/stubs") && entry.libraries.iter().any(|l| l.starts_with("libcuda.so")))
-        .map(|entry| (format!("LD_LIBRARY_PATH: {}", entry.directory), entry.directory.clone()));
+        .filter(|entry| {
+            entry.directory.contains("/stubs")
+                && entry.libraries.iter().any(|l| l.starts_with("libcuda.so"))
+        })
+        .map(|entry| {
+            (
+                format!("LD_LIBRARY_PATH: {}", entry.directory),
+                entry.directory.clone(),
+            )
+        });
     let from_cache = facts
         .loader
         .cache

@@ -4,8 +4,8 @@ use warpsmith_core::Verdict;
 
 use super::Check;
 use super::presence::without_gpu;
-use crate::conclude::{finding, not_applicable, one, unknown, verdict};
 use crate::architecture::TorchArchList;
+use crate::conclude::{finding, not_applicable, one, unknown, verdict};
 use crate::machine::facts::MachineFacts;
 
 pub(super) const RULES: &[Check] = &[
@@ -21,10 +21,26 @@ pub(super) const RULES: &[Check] = &[
 
 /// Variables that help for an hour and hurt for a year: name, value that hurts, what it does.
 const LEFTOVERS: [(&str, &str, &str); 4] = [
-    ("CUDA_LAUNCH_BLOCKING", "1", "every launch waits for the kernel to end"),
-    ("NVIDIA_TF32_OVERRIDE", "0", "matrix products do not use TF32 even where asked to"),
-    ("CUDA_MODULE_LOADING", "EAGER", "every kernel of every library is loaded at start"),
-    ("CUDA_FORCE_PTX_JIT", "1", "machine code in binaries is ignored"),
+    (
+        "CUDA_LAUNCH_BLOCKING",
+        "1",
+        "every launch waits for the kernel to end",
+    ),
+    (
+        "NVIDIA_TF32_OVERRIDE",
+        "0",
+        "matrix products do not use TF32 even where asked to",
+    ),
+    (
+        "CUDA_MODULE_LOADING",
+        "EAGER",
+        "every kernel of every library is loaded at start",
+    ),
+    (
+        "CUDA_FORCE_PTX_JIT",
+        "1",
+        "machine code in binaries is ignored",
+    ),
 ];
 
 fn leftovers(facts: &MachineFacts) -> Verdict {
@@ -51,22 +67,29 @@ fn arch_list(facts: &MachineFacts) -> Verdict {
     }
     let bad = [list.undotted.clone(), list.unknown.clone()].concat();
     let hint = if list.unknown.is_empty() {
-        format!("export TORCH_CUDA_ARCH_LIST=\"{}\"", TorchArchList::dotted(text))
+        format!(
+            "export TORCH_CUDA_ARCH_LIST=\"{}\"",
+            TorchArchList::dotted(text)
+        )
     } else {
         format!("remove {}", list.unknown.join(", "))
     };
-    one(finding("ENV002", format!("torch cannot read TORCH_CUDA_ARCH_LIST: {}", bad.join(", ")))
-        .because("TORCH_CUDA_ARCH_LIST", text)
-        .hint(hint))
+    one(finding(
+        "ENV002",
+        format!("torch cannot read TORCH_CUDA_ARCH_LIST: {}", bad.join(", ")),
+    )
+    .because("TORCH_CUDA_ARCH_LIST", text)
+    .hint(hint))
 }
 
 fn cache(facts: &MachineFacts) -> Verdict {
     match facts.env("CUDA_CACHE_DISABLE") {
-        Some("1") => one(
-            finding("ENV003", "the driver's cache of compiled PTX is off: every start compiles again")
-                .because("CUDA_CACHE_DISABLE", "1")
-                .hint("unset CUDA_CACHE_DISABLE"),
-        ),
+        Some("1") => one(finding(
+            "ENV003",
+            "the driver's cache of compiled PTX is off: every start compiles again",
+        )
+        .because("CUDA_CACHE_DISABLE", "1")
+        .hint("unset CUDA_CACHE_DISABLE")),
         _ => Verdict::Pass,
     }
 }
@@ -75,7 +98,11 @@ fn noexec(facts: &MachineFacts) -> Verdict {
     let Some(mounts) = &facts.system.noexec_mounts else {
         return unknown("/proc/mounts cannot be read");
     };
-    let temporary = facts.env("TMPDIR").unwrap_or("/tmp").trim_end_matches('/').to_owned();
+    let temporary = facts
+        .env("TMPDIR")
+        .unwrap_or("/tmp")
+        .trim_end_matches('/')
+        .to_owned();
     let compiles = facts
         .environments
         .iter()
@@ -110,7 +137,11 @@ fn wsl_shadow(facts: &MachineFacts) -> Verdict {
     if !facts.system.wsl {
         return not_applicable("not WSL");
     }
-    let shadow = facts.driver.user_libraries.iter().find(|l| !l.source.starts_with("/usr/lib/wsl/"));
+    let shadow = facts
+        .driver
+        .user_libraries
+        .iter()
+        .find(|l| !l.source.starts_with("/usr/lib/wsl/"));
     match shadow {
         None => Verdict::Pass,
         Some(library) => one(
@@ -129,7 +160,10 @@ fn two_on_path(facts: &MachineFacts) -> Verdict {
     let mut found: Vec<&str> = Vec::new();
     for directory in path.split(':') {
         let nvcc = format!("{}/nvcc", directory.trim_end_matches('/'));
-        if let Some(toolkit) = facts.toolkits.iter().find(|t| t.nvcc.as_ref() == Some(&nvcc))
+        if let Some(toolkit) = facts
+            .toolkits
+            .iter()
+            .find(|t| t.nvcc.as_ref() == Some(&nvcc))
             && !found.contains(&toolkit.root.as_str())
         {
             found.push(&toolkit.root);
@@ -138,19 +172,35 @@ fn two_on_path(facts: &MachineFacts) -> Verdict {
     if found.len() < 2 {
         return Verdict::Pass;
     }
-    one(finding("ENV007", format!("PATH has {} different nvcc; the one in {} runs", found.len(), found[0]))
-        .because("PATH", found.join(", "))
-        .hint(format!("keep one of them: export PATH={}/bin:$PATH", found[0])))
+    one(finding(
+        "ENV007",
+        format!(
+            "PATH has {} different nvcc; the one in {} runs",
+            found.len(),
+            found[0]
+        ),
+    )
+    .because("PATH", found.join(", "))
+    .hint(format!(
+        "keep one of them: export PATH={}/bin:$PATH",
+        found[0]
+    )))
 }
 
 fn mps(facts: &MachineFacts) -> Verdict {
-    let set: Vec<_> = facts.session.env.iter().filter(|(name, _)| name.starts_with("CUDA_MPS_")).collect();
+    let set: Vec<_> = facts
+        .session
+        .env
+        .iter()
+        .filter(|(name, _)| name.starts_with("CUDA_MPS_"))
+        .collect();
     match set.first() {
         None => Verdict::Pass,
-        Some((name, value)) => one(
-            finding("ENV008", "MPS variables are set: processes share the GPU through the MPS server")
-                .because((*name).clone(), (*value).clone())
-                .hint("a failing client takes the others with it; unset them to measure"),
-        ),
+        Some((name, value)) => one(finding(
+            "ENV008",
+            "MPS variables are set: processes share the GPU through the MPS server",
+        )
+        .because((*name).clone(), (*value).clone())
+        .hint("a failing client takes the others with it; unset them to measure")),
     }
 }

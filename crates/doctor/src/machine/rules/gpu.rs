@@ -4,8 +4,8 @@ use warpsmith_core::{Finding, Verdict};
 
 use super::Check;
 use super::presence::without_gpu;
-use crate::conclude::{finding, not_applicable, one, unknown, verdict};
 use crate::compat::database;
+use crate::conclude::{finding, not_applicable, one, unknown, verdict};
 use crate::machine::facts::{GpuHealth, MachineFacts};
 
 pub(super) const RULES: &[Check] = &[
@@ -28,9 +28,12 @@ fn none(facts: &MachineFacts) -> Verdict {
     if facts.has_gpu() {
         return Verdict::Pass;
     }
-    one(finding("GPU001", "no NVIDIA GPU in this machine; rules about GPUs do not apply")
-        .because("/sys/bus/pci/devices", "no NVIDIA display or 3D controller")
-        .because("/dev", "no nvidia nodes, no dxg"))
+    one(finding(
+        "GPU001",
+        "no NVIDIA GPU in this machine; rules about GPUs do not apply",
+    )
+    .because("/sys/bus/pci/devices", "no NVIDIA display or 3D controller")
+    .because("/dev", "no nvidia nodes, no dxg"))
 }
 
 fn nodes(facts: &MachineFacts) -> Verdict {
@@ -38,9 +41,14 @@ fn nodes(facts: &MachineFacts) -> Verdict {
         return not_applicable("no kernel module is loaded");
     }
     if facts.device_nodes.is_empty() {
-        return one(finding("GPU002", "the driver is loaded and there are no /dev/nvidia nodes")
-            .because("/dev", "no nvidia*")
-            .hint("run `nvidia-modprobe -c 0 -u` as root; in a container, start it with `--gpus all`"));
+        return one(finding(
+            "GPU002",
+            "the driver is loaded and there are no /dev/nvidia nodes",
+        )
+        .because("/dev", "no nvidia*")
+        .hint(
+            "run `nvidia-modprobe -c 0 -u` as root; in a container, start it with `--gpus all`",
+        ));
     }
     let mut findings: Vec<Finding> = facts
         .device_nodes
@@ -73,42 +81,70 @@ fn visible_devices(facts: &MachineFacts) -> Verdict {
     }
     let known = |entry: &str| {
         entry.parse::<usize>().is_ok_and(|n| n < facts.gpus.len())
-            || facts
-                .gpus
-                .iter()
-                .any(|gpu| entry.len() > 4 && gpu.uuid.as_deref().is_some_and(|uuid| uuid.starts_with(entry)))
+            || facts.gpus.iter().any(|gpu| {
+                entry.len() > 4
+                    && gpu
+                        .uuid
+                        .as_deref()
+                        .is_some_and(|uuid| uuid.starts_with(entry))
+            })
             || entry.starts_with("MIG-")
     };
     let entries: Vec<_> = value.split(',').map(str::trim).collect();
     let message = match entries.iter().position(|entry| !known(entry)) {
         None => return Verdict::Pass,
-        Some(0) if value.trim().is_empty() || value.trim() == "-1" => "CUDA_VISIBLE_DEVICES hides every GPU".to_owned(),
-        Some(0) => format!("CUDA_VISIBLE_DEVICES names `{}`, which does not exist: every GPU is hidden", entries[0]),
-        Some(n) => format!("CUDA_VISIBLE_DEVICES names `{}`, which does not exist: it and everything after it is hidden", entries[n]),
+        Some(0) if value.trim().is_empty() || value.trim() == "-1" => {
+            "CUDA_VISIBLE_DEVICES hides every GPU".to_owned()
+        }
+        Some(0) => format!(
+            "CUDA_VISIBLE_DEVICES names `{}`, which does not exist: every GPU is hidden",
+            entries[0]
+        ),
+        Some(n) => format!(
+            "CUDA_VISIBLE_DEVICES names `{}`, which does not exist: it and everything after it is hidden",
+            entries[n]
+        ),
     };
     one(finding("GPU003", message)
         .because("CUDA_VISIBLE_DEVICES", value)
-        .because("devices", format!("{} (0 to {})", facts.gpus.len(), facts.gpus.len() - 1))
+        .because(
+            "devices",
+            format!("{} (0 to {})", facts.gpus.len(), facts.gpus.len() - 1),
+        )
         .hint("run `unset CUDA_VISIBLE_DEVICES`, or name existing devices"))
 }
 
-fn health_rule(facts: &MachineFacts, each: impl Fn(usize, &GpuHealth) -> Option<Finding>) -> Verdict {
+fn health_rule(
+    facts: &MachineFacts,
+    each: impl Fn(usize, &GpuHealth) -> Option<Finding>,
+) -> Verdict {
     if let Some(verdict) = without_gpu(facts) {
         return verdict;
     }
     match &facts.health {
         None => unknown("nvidia-smi -q -x did not answer"),
-        Some(gpus) => verdict(gpus.iter().enumerate().filter_map(|(n, gpu)| each(n, gpu)).collect()),
+        Some(gpus) => verdict(
+            gpus.iter()
+                .enumerate()
+                .filter_map(|(n, gpu)| each(n, gpu))
+                .collect(),
+        ),
     }
 }
 
 fn compute_mode(facts: &MachineFacts) -> Verdict {
     health_rule(facts, |n, gpu| {
-        let mode = gpu.compute_mode.as_deref().filter(|mode| *mode != "Default")?;
+        let mode = gpu
+            .compute_mode
+            .as_deref()
+            .filter(|mode| *mode != "Default")?;
         Some(
-            finding("GPU004", format!("GPU {n} is in compute mode {mode}: a second process cannot use it"))
-                .because("nvidia-smi -q -x", format!("compute_mode {mode}"))
-                .hint(format!("run `nvidia-smi -i {n} -c 0` as root")),
+            finding(
+                "GPU004",
+                format!("GPU {n} is in compute mode {mode}: a second process cannot use it"),
+            )
+            .because("nvidia-smi -q -x", format!("compute_mode {mode}"))
+            .hint(format!("run `nvidia-smi -i {n} -c 0` as root")),
         )
     })
 }
@@ -138,7 +174,12 @@ fn link(facts: &MachineFacts) -> Verdict {
     if let Some(verdict) = without_gpu(facts) {
         return verdict;
     }
-    let known: Vec<_> = facts.pci.iter().filter(|gpu| !gpu.bridge).filter_map(|gpu| Some((gpu, gpu.width?))).collect();
+    let known: Vec<_> = facts
+        .pci
+        .iter()
+        .filter(|gpu| !gpu.bridge)
+        .filter_map(|gpu| Some((gpu, gpu.width?)))
+        .collect();
     if known.is_empty() {
         return unknown("the PCIe link width cannot be read");
     }
@@ -148,9 +189,15 @@ fn link(facts: &MachineFacts) -> Verdict {
             .into_iter()
             .filter(|(_, (now, most))| now < most)
             .map(|(gpu, (now, most))| {
-                finding("GPU007", format!("GPU {} runs on {now} of {most} PCIe lanes", gpu.address))
-                    .because(format!("/sys/bus/pci/devices/{}/current_link_width", gpu.address), format!("x{now} of x{most}"))
-                    .hint("reseat the card, check the slot's wiring and the BIOS's bifurcation setting")
+                finding(
+                    "GPU007",
+                    format!("GPU {} runs on {now} of {most} PCIe lanes", gpu.address),
+                )
+                .because(
+                    format!("/sys/bus/pci/devices/{}/current_link_width", gpu.address),
+                    format!("x{now} of x{most}"),
+                )
+                .hint("reseat the card, check the slot's wiring and the BIOS's bifurcation setting")
             })
             .collect(),
     )
@@ -188,7 +235,11 @@ fn mixed(facts: &MachineFacts) -> Verdict {
     if let Some(verdict) = without_gpu(facts) {
         return verdict;
     }
-    let mut kinds: Vec<_> = facts.capabilities().into_iter().map(|(_, capability)| capability).collect();
+    let mut kinds: Vec<_> = facts
+        .capabilities()
+        .into_iter()
+        .map(|(_, capability)| capability)
+        .collect();
     if kinds.is_empty() {
         return unknown("the GPU's compute capability is not known");
     }
@@ -198,9 +249,20 @@ fn mixed(facts: &MachineFacts) -> Verdict {
         return Verdict::Pass;
     }
     let names: Vec<_> = kinds.iter().map(ToString::to_string).collect();
-    one(finding("GPU010", format!("GPUs of different compute capability: {}", names.join(", ")))
-        .because("devices", facts.gpus.iter().map(|g| g.name.as_str()).collect::<Vec<_>>().join(", "))
-        .hint("build for all of them, or choose with CUDA_VISIBLE_DEVICES"))
+    one(finding(
+        "GPU010",
+        format!("GPUs of different compute capability: {}", names.join(", ")),
+    )
+    .because(
+        "devices",
+        facts
+            .gpus
+            .iter()
+            .map(|g| g.name.as_str())
+            .collect::<Vec<_>>()
+            .join(", "),
+    )
+    .hint("build for all of them, or choose with CUDA_VISIBLE_DEVICES"))
 }
 
 fn memory_in_use(facts: &MachineFacts) -> Verdict {
@@ -209,9 +271,15 @@ fn memory_in_use(facts: &MachineFacts) -> Verdict {
         let total = facts.gpus.get(n)?.memory_mib.filter(|m| *m > 0)?;
         // The driver itself holds some hundred MiB.
         (used * 10 > total && used > 1024).then(|| {
-            finding("GPU011", format!("GPU {n}: {used} of {total} MiB are in use"))
-                .because("nvidia-smi -q -x", format!("fb_memory_usage used {used} MiB"))
-                .hint("see `nvidia-smi` for the programs that hold it")
+            finding(
+                "GPU011",
+                format!("GPU {n}: {used} of {total} MiB are in use"),
+            )
+            .because(
+                "nvidia-smi -q -x",
+                format!("fb_memory_usage used {used} MiB"),
+            )
+            .hint("see `nvidia-smi` for the programs that hold it")
         })
     })
 }
@@ -246,14 +314,22 @@ fn card(facts: &MachineFacts) -> Verdict {
             .gpus
             .iter()
             .map(|gpu| {
-                let capability = gpu.capability.map_or("unknown".to_owned(), |c| c.to_string());
-                let found = finding("GPU013", format!("{}: compute capability {capability}", gpu.name))
-                    .because(gpu.source.clone(), gpu.name.clone());
+                let capability = gpu
+                    .capability
+                    .map_or("unknown".to_owned(), |c| c.to_string());
+                let found = finding(
+                    "GPU013",
+                    format!("{}: compute capability {capability}", gpu.name),
+                )
+                .because(gpu.source.clone(), gpu.name.clone());
                 match database().gpu(&gpu.name) {
                     None => found,
                     Some(row) => found.because(
                         format!("database ({})", row.provenance),
-                        format!("{}, {} GB {}, {} GB/s, {} W", row.arch, row.memory_gb, row.memory_type, row.bandwidth_gb_s, row.tdp_w),
+                        format!(
+                            "{}, {} GB {}, {} GB/s, {} W",
+                            row.arch, row.memory_gb, row.memory_type, row.bandwidth_gb_s, row.tdp_w
+                        ),
                     ),
                 }
             })

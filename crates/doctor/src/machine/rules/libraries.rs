@@ -44,10 +44,18 @@ fn shadows<'f>(
                 continue;
             };
             let own = environment.nvidia_libraries.iter().find(|path| {
-                path.rsplit('/').next().and_then(library).is_some_and(|(s, v)| s == stem && v.major() == version.major())
+                path.rsplit('/')
+                    .next()
+                    .and_then(library)
+                    .is_some_and(|(s, v)| s == stem && v.major() == version.major())
             });
             if let Some(own) = own {
-                found.push((entry.directory.as_str(), name.as_str(), version, own.as_str()));
+                found.push((
+                    entry.directory.as_str(),
+                    name.as_str(),
+                    version,
+                    own.as_str(),
+                ));
             }
         }
     }
@@ -62,8 +70,13 @@ fn wheel_version(environment: &PythonEnvironment, stem: &str) -> Option<Version>
         .iter()
         .find(|p| {
             p.name.strip_prefix("nvidia-").is_some_and(|rest| {
-                let rest = rest.trim_end_matches("-cu11").trim_end_matches("-cu12").trim_end_matches("-cu13");
-                rest == key || (rest == "cuda-runtime" && key == "cudart") || (rest == "cuda-nvrtc" && key == "nvrtc")
+                let rest = rest
+                    .trim_end_matches("-cu11")
+                    .trim_end_matches("-cu12")
+                    .trim_end_matches("-cu13");
+                rest == key
+                    || (rest == "cuda-runtime" && key == "cudart")
+                    || (rest == "cuda-nvrtc" && key == "nvrtc")
             })
         })?
         .version
@@ -71,7 +84,10 @@ fn wheel_version(environment: &PythonEnvironment, stem: &str) -> Option<Version>
 }
 
 fn no_environment(facts: &MachineFacts) -> Option<Verdict> {
-    facts.environments.is_empty().then(|| not_applicable("no Python environment was found"))
+    facts
+        .environments
+        .is_empty()
+        .then(|| not_applicable("no Python environment was found"))
 }
 
 fn shadowed_wheels(facts: &MachineFacts) -> Verdict {
@@ -87,7 +103,10 @@ fn shadowed_wheels(facts: &MachineFacts) -> Verdict {
             let stem = file.split(".so").next().unwrap_or(file);
             let wheel = wheel_version(environment, stem);
             // The same version twice does no harm.
-            if wheel.as_ref().is_some_and(|w| w.minor_name() == version.minor_name()) {
+            if wheel
+                .as_ref()
+                .is_some_and(|w| w.minor_name() == version.minor_name())
+            {
                 continue;
             }
             findings.push(
@@ -148,9 +167,15 @@ fn mixed_cudnn(facts: &MachineFacts) -> Verdict {
                     .collect();
                 (full.len() > 1).then(|| {
                     let versions: Vec<_> = full.into_iter().collect();
-                    finding("LIB003", format!("cuDNN libraries of different versions lie together: {}", versions.join(", ")))
-                        .because(directory.directory.clone(), directory.files.join(", "))
-                        .hint("reinstall one version of cuDNN in this directory")
+                    finding(
+                        "LIB003",
+                        format!(
+                            "cuDNN libraries of different versions lie together: {}",
+                            versions.join(", ")
+                        ),
+                    )
+                    .because(directory.directory.clone(), directory.files.join(", "))
+                    .hint("reinstall one version of cuDNN in this directory")
                 })
             })
             .collect(),
@@ -230,14 +255,20 @@ fn wheel_pins(facts: &MachineFacts) -> Verdict {
     let mut looked = false;
     let mut findings = Vec::new();
     for environment in &facts.environments {
-        for framework in environment.packages.iter().filter(|p| !p.requires.is_empty()) {
+        for framework in environment
+            .packages
+            .iter()
+            .filter(|p| !p.requires.is_empty())
+        {
             let mut wrong = Vec::new();
             for line in &framework.requires {
                 // An extra's requirement holds only where the extra was asked for.
                 if line.contains("extra ==") {
                     continue;
                 }
-                let Some((name, range)) = requirement(line).filter(|(name, _)| name.starts_with("nvidia-")) else {
+                let Some((name, range)) =
+                    requirement(line).filter(|(name, _)| name.starts_with("nvidia-"))
+                else {
                     continue;
                 };
                 let Some(version) = environment.version(&name) else {
@@ -251,12 +282,28 @@ fn wheel_pins(facts: &MachineFacts) -> Verdict {
             if wrong.is_empty() {
                 continue;
             }
-            let pins: Vec<_> = wrong.iter().map(|(name, range, _)| format!("\"{name}{range}\"")).collect();
-            let mut found = finding("LIB006", format!("{} NVIDIA wheels are not the ones that {} pins", wrong.len(), framework.name));
+            let pins: Vec<_> = wrong
+                .iter()
+                .map(|(name, range, _)| format!("\"{name}{range}\""))
+                .collect();
+            let mut found = finding(
+                "LIB006",
+                format!(
+                    "{} NVIDIA wheels are not the ones that {} pins",
+                    wrong.len(),
+                    framework.name
+                ),
+            );
             for (name, range, version) in &wrong {
-                found = found.because(format!("{}/METADATA", framework.directory), format!("{name}{range}, installed {version}"));
+                found = found.because(
+                    format!("{}/METADATA", framework.directory),
+                    format!("{name}{range}, installed {version}"),
+                );
             }
-            findings.push(found.hint(format!("pip install --force-reinstall --no-deps {}", pins.join(" "))));
+            findings.push(found.hint(format!(
+                "pip install --force-reinstall --no-deps {}",
+                pins.join(" ")
+            )));
         }
     }
     if !looked && findings.is_empty() {
@@ -266,15 +313,20 @@ fn wheel_pins(facts: &MachineFacts) -> Verdict {
 }
 
 /// `nvidia-cudnn-cu12==9.10.2.21; platform_system == "Linux"` → name and range.
-pub(super) fn requirement(line: &str) -> Option<(String, VersionRange)> {
+fn requirement(line: &str) -> Option<(String, VersionRange)> {
     let body = line.split(';').next()?.trim();
-    let end = body.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))).unwrap_or(body.len());
+    let end = body
+        .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')))
+        .unwrap_or(body.len());
     let rest = body[end..].trim();
     let rest = match rest.strip_prefix('[') {
         Some(extras) => extras.split_once(']')?.1.trim(),
         None => rest,
     };
-    Some((crate::machine::collect::normalise(&body[..end]), VersionRange::parse(rest)))
+    Some((
+        crate::machine::collect::normalise(&body[..end]),
+        VersionRange::parse(rest),
+    ))
 }
 
 fn no_libcuda(facts: &MachineFacts) -> Verdict {
@@ -284,9 +336,15 @@ fn no_libcuda(facts: &MachineFacts) -> Verdict {
     if facts.loader.libcuda.is_some() {
         return Verdict::Pass;
     }
-    one(finding("LIB007", "the loader finds no libcuda.so.1: every CUDA program says that there is no driver")
-        .because("/etc/ld.so.cache and the system's library directories", "no libcuda.so")
-        .hint("install the driver's user-space libraries (Debian: libcuda1) and run `ldconfig`"))
+    one(finding(
+        "LIB007",
+        "the loader finds no libcuda.so.1: every CUDA program says that there is no driver",
+    )
+    .because(
+        "/etc/ld.so.cache and the system's library directories",
+        "no libcuda.so",
+    )
+    .hint("install the driver's user-space libraries (Debian: libcuda1) and run `ldconfig`"))
 }
 
 fn two_runtimes(facts: &MachineFacts) -> Verdict {
@@ -308,11 +366,18 @@ fn two_runtimes(facts: &MachineFacts) -> Verdict {
             }
         }
         if majors.len() > 1 {
-            let mut found = finding("LIB008", "libraries of this environment need different CUDA runtime majors");
+            let mut found = finding(
+                "LIB008",
+                "libraries of this environment need different CUDA runtime majors",
+            );
             for (major, path) in majors {
                 found = found.because(path, format!("needs libcudart.so.{major}"));
             }
-            findings.push(found.hint("install builds of one CUDA major, or keep them in separate environments"));
+            findings.push(
+                found.hint(
+                    "install builds of one CUDA major, or keep them in separate environments",
+                ),
+            );
         }
     }
     if !looked {
@@ -334,14 +399,21 @@ fn old_glibc(facts: &MachineFacts) -> Verdict {
     if needs.is_empty() {
         return not_applicable("no library with GPU code was found");
     }
-    let worst = needs.into_iter().filter(|(_, need)| **need > system.value).max_by(|a, b| a.1.cmp(b.1));
+    let worst = needs
+        .into_iter()
+        .filter(|(_, need)| **need > system.value)
+        .max_by(|a, b| a.1.cmp(b.1));
     match worst {
         None => Verdict::Pass,
-        Some((binary, need)) => one(
-            finding("LIB009", format!("{} needs glibc {need}, this system has {}", binary.package, system.value))
-                .because(binary.path.clone(), format!("GLIBC_{need}"))
-                .because(system.source.clone(), system.value.to_string())
-                .hint("use a newer distribution or container image, or an older build of the package"),
-        ),
+        Some((binary, need)) => one(finding(
+            "LIB009",
+            format!(
+                "{} needs glibc {need}, this system has {}",
+                binary.package, system.value
+            ),
+        )
+        .because(binary.path.clone(), format!("GLIBC_{need}"))
+        .because(system.source.clone(), system.value.to_string())
+        .hint("use a newer distribution or container image, or an older build of the package")),
     }
 }

@@ -18,7 +18,13 @@ pub(super) const RULES: &[Check] = &[
     ("PRF007", old_profiler),
 ];
 
-fn absent(facts: &MachineFacts, code: &str, found: Option<&String>, name: &str, hint: &str) -> Verdict {
+fn absent(
+    facts: &MachineFacts,
+    code: &str,
+    found: Option<&String>,
+    name: &str,
+    hint: &str,
+) -> Verdict {
     if let Some(verdict) = without_gpu(facts) {
         return verdict;
     }
@@ -31,18 +37,34 @@ fn absent(facts: &MachineFacts, code: &str, found: Option<&String>, name: &str, 
 }
 
 fn nsys(facts: &MachineFacts) -> Verdict {
-    absent(facts, "PRF001", facts.profilers.nsys.as_ref(), "Nsight Systems (nsys)", "install nsight-systems from NVIDIA's repository")
+    absent(
+        facts,
+        "PRF001",
+        facts.profilers.nsys.as_ref(),
+        "Nsight Systems (nsys)",
+        "install nsight-systems from NVIDIA's repository",
+    )
 }
 
 fn ncu(facts: &MachineFacts) -> Verdict {
-    absent(facts, "PRF002", facts.profilers.ncu.as_ref(), "Nsight Compute (ncu)", "install nsight-compute from NVIDIA's repository")
+    absent(
+        facts,
+        "PRF002",
+        facts.profilers.ncu.as_ref(),
+        "Nsight Compute (ncu)",
+        "install nsight-compute from NVIDIA's repository",
+    )
 }
 
 fn debuggers(facts: &MachineFacts) -> Verdict {
     absent(
         facts,
         "PRF006",
-        facts.profilers.sanitizer.as_ref().or(facts.profilers.gdb.as_ref()),
+        facts
+            .profilers
+            .sanitizer
+            .as_ref()
+            .or(facts.profilers.gdb.as_ref()),
         "compute-sanitizer or cuda-gdb",
         "install cuda-sanitizer and cuda-gdb of your toolkit's version",
     )
@@ -92,13 +114,25 @@ fn cupti(facts: &MachineFacts) -> Verdict {
             let majors: Vec<u64> = environment
                 .nvidia_libraries
                 .iter()
-                .filter_map(|path| Version::parse(path.rsplit('/').next()?.strip_prefix("libcupti.so.")?))
+                .filter_map(|path| {
+                    Version::parse(path.rsplit('/').next()?.strip_prefix("libcupti.so.")?)
+                })
                 .map(|v| v.major())
                 .collect();
             (!majors.is_empty() && !majors.contains(&cuda.major())).then(|| {
-                finding("PRF005", format!("CUPTI is of CUDA {} and torch of CUDA {}: torch.profiler sees no kernels", majors[0], cuda.major()))
-                    .because(environment.site_packages.clone(), format!("libcupti.so.{}", majors[0]))
-                    .hint(format!("install the CUPTI wheel of CUDA {}", cuda.major()))
+                finding(
+                    "PRF005",
+                    format!(
+                        "CUPTI is of CUDA {} and torch of CUDA {}: torch.profiler sees no kernels",
+                        majors[0],
+                        cuda.major()
+                    ),
+                )
+                .because(
+                    environment.site_packages.clone(),
+                    format!("libcupti.so.{}", majors[0]),
+                )
+                .hint(format!("install the CUPTI wheel of CUDA {}", cuda.major()))
             })
         })
         .collect();
@@ -131,9 +165,12 @@ fn old_profiler(facts: &MachineFacts) -> Verdict {
                     _ => return None,
                 };
                 (*version < Version::parse(first)?).then(|| {
-                    finding("PRF007", format!("Nsight Compute {version} does not know {}", gpu.name))
-                        .because("/opt/nvidia/nsight-compute", version.to_string())
-                        .hint(format!("install {first} or newer"))
+                    finding(
+                        "PRF007",
+                        format!("Nsight Compute {version} does not know {}", gpu.name),
+                    )
+                    .because("/opt/nvidia/nsight-compute", version.to_string())
+                    .hint(format!("install {first} or newer"))
                 })
             })
             .collect(),

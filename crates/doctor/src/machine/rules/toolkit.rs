@@ -4,9 +4,9 @@ use warpsmith_core::Verdict;
 
 use super::Check;
 use super::presence::without_gpu;
-use crate::conclude::{finding, not_applicable, one, unknown, verdict};
 use crate::architecture::Target;
 use crate::compat::database;
+use crate::conclude::{finding, not_applicable, one, unknown, verdict};
 use crate::machine::facts::{MachineFacts, ToolkitInstall, ToolkitLayout};
 use crate::version::Version;
 
@@ -27,7 +27,10 @@ pub(super) const RULES: &[Check] = &[
 const NO_TOOLKIT: &str = "no CUDA toolkit is installed";
 
 fn home(facts: &MachineFacts) -> Option<&str> {
-    facts.env("CUDA_HOME").or_else(|| facts.env("CUDA_PATH")).map(|home| home.trim_end_matches('/'))
+    facts
+        .env("CUDA_HOME")
+        .or_else(|| facts.env("CUDA_PATH"))
+        .map(|home| home.trim_end_matches('/'))
 }
 
 /// The toolkit that builds use: CUDA_HOME's, then PATH's, then /usr/local/cuda, then the newest.
@@ -36,14 +39,21 @@ pub(crate) fn winner(facts: &MachineFacts) -> Option<&ToolkitInstall> {
     let by_path = || {
         facts.env("PATH")?.split(':').find_map(|directory| {
             facts.toolkits.iter().find(|t| {
-                t.nvcc.as_deref().is_some_and(|nvcc| nvcc == format!("{}/nvcc", directory.trim_end_matches('/')))
+                t.nvcc
+                    .as_deref()
+                    .is_some_and(|nvcc| nvcc == format!("{}/nvcc", directory.trim_end_matches('/')))
             })
         })
     };
     by_home
         .or_else(by_path)
         .or_else(|| facts.toolkits.iter().find(|t| t.root == "/usr/local/cuda"))
-        .or_else(|| facts.toolkits.iter().max_by(|a, b| version_of(a).cmp(&version_of(b))))
+        .or_else(|| {
+            facts
+                .toolkits
+                .iter()
+                .max_by(|a, b| version_of(a).cmp(&version_of(b)))
+        })
 }
 
 fn version_of(toolkit: &ToolkitInstall) -> Option<&Version> {
@@ -54,15 +64,26 @@ fn none(facts: &MachineFacts) -> Verdict {
     if !facts.toolkits.is_empty() {
         return Verdict::Pass;
     }
-    one(finding("TKT001", "no CUDA toolkit; one is needed to compile, not to run")
-        .because("PATH, CUDA_HOME, /usr/local/cuda*, /opt/cuda*, conda", "no nvcc"))
+    one(finding(
+        "TKT001",
+        "no CUDA toolkit; one is needed to compile, not to run",
+    )
+    .because(
+        "PATH, CUDA_HOME, /usr/local/cuda*, /opt/cuda*, conda",
+        "no nvcc",
+    ))
 }
 
 fn several(facts: &MachineFacts) -> Verdict {
     if facts.toolkits.is_empty() {
         return not_applicable(NO_TOOLKIT);
     }
-    let mut versions: Vec<_> = facts.toolkits.iter().filter_map(version_of).map(Version::minor_name).collect();
+    let mut versions: Vec<_> = facts
+        .toolkits
+        .iter()
+        .filter_map(version_of)
+        .map(Version::minor_name)
+        .collect();
     versions.sort();
     versions.dedup();
     let Some(winner) = winner(facts) else {
@@ -71,11 +92,25 @@ fn several(facts: &MachineFacts) -> Verdict {
     if versions.len() < 2 {
         return Verdict::Pass;
     }
-    let mut found = finding("TKT002", format!("{} CUDA toolkits ({}); `{}` wins", facts.toolkits.len(), versions.join(", "), winner.root));
+    let mut found = finding(
+        "TKT002",
+        format!(
+            "{} CUDA toolkits ({}); `{}` wins",
+            facts.toolkits.len(),
+            versions.join(", "),
+            winner.root
+        ),
+    );
     for toolkit in &facts.toolkits {
-        found = found.because(toolkit.root.clone(), version_of(toolkit).map_or("version unknown".into(), |v| v.to_string()));
+        found = found.because(
+            toolkit.root.clone(),
+            version_of(toolkit).map_or("version unknown".into(), |v| v.to_string()),
+        );
     }
-    one(found.hint(format!("say which one you mean: export CUDA_HOME={} PATH={}/bin:$PATH", winner.root, winner.root)))
+    one(found.hint(format!(
+        "say which one you mean: export CUDA_HOME={} PATH={}/bin:$PATH",
+        winner.root, winner.root
+    )))
 }
 
 fn home_incomplete(facts: &MachineFacts) -> Verdict {
@@ -97,13 +132,19 @@ fn home_incomplete(facts: &MachineFacts) -> Verdict {
     if missing.is_empty() {
         return Verdict::Pass;
     }
-    let better = facts.toolkits.iter().find(|t| t.root != home && t.nvcc.is_some());
-    one(finding("TKT003", format!("CUDA_HOME is `{home}` and lacks {}", missing.join(", ")))
-        .because("CUDA_HOME", home)
-        .hint(match better {
-            Some(t) => format!("export CUDA_HOME={}", t.root),
-            None => "install the toolkit there, or unset CUDA_HOME".to_owned(),
-        }))
+    let better = facts
+        .toolkits
+        .iter()
+        .find(|t| t.root != home && t.nvcc.is_some());
+    one(finding(
+        "TKT003",
+        format!("CUDA_HOME is `{home}` and lacks {}", missing.join(", ")),
+    )
+    .because("CUDA_HOME", home)
+    .hint(match better {
+        Some(t) => format!("export CUDA_HOME={}", t.root),
+        None => "install the toolkit there, or unset CUDA_HOME".to_owned(),
+    }))
 }
 
 fn path_against_home(facts: &MachineFacts) -> Verdict {
@@ -112,17 +153,21 @@ fn path_against_home(facts: &MachineFacts) -> Verdict {
     };
     let first = path.split(':').find_map(|directory| {
         let nvcc = format!("{}/nvcc", directory.trim_end_matches('/'));
-        facts.toolkits.iter().find(|t| t.nvcc.as_ref() == Some(&nvcc))
+        facts
+            .toolkits
+            .iter()
+            .find(|t| t.nvcc.as_ref() == Some(&nvcc))
     });
     match first {
         None => not_applicable("no nvcc on PATH"),
         Some(t) if t.root == home => Verdict::Pass,
-        Some(t) => one(
-            finding("TKT004", format!("`nvcc` on PATH is from {} and CUDA_HOME is {home}", t.root))
-                .because("PATH", t.nvcc.clone().unwrap_or_default())
-                .because("CUDA_HOME", home)
-                .hint(format!("export PATH={home}/bin:$PATH")),
-        ),
+        Some(t) => one(finding(
+            "TKT004",
+            format!("`nvcc` on PATH is from {} and CUDA_HOME is {home}", t.root),
+        )
+        .because("PATH", t.nvcc.clone().unwrap_or_default())
+        .because("CUDA_HOME", home)
+        .hint(format!("export PATH={home}/bin:$PATH"))),
     }
 }
 
@@ -147,13 +192,24 @@ fn newer_than_driver(facts: &MachineFacts) -> Verdict {
             .filter(|version| version.value.major() > newest.major())
             .map(|version| {
                 let floor = database().driver_floor(version.value.major());
-                finding("TKT005", format!("toolkit {} is for CUDA {}, and driver {} runs CUDA {newest} at most", version.value, version.value.major(), driver.value))
-                    .because(version.source.clone(), version.value.to_string())
-                    .because(driver.source.clone(), driver.value.to_string())
-                    .hint(match floor {
-                        Some(floor) => format!("upgrade the driver to {floor} or newer, or use a CUDA {} toolkit", newest.major()),
-                        None => format!("use a CUDA {} toolkit", newest.major()),
-                    })
+                finding(
+                    "TKT005",
+                    format!(
+                        "toolkit {} is for CUDA {}, and driver {} runs CUDA {newest} at most",
+                        version.value,
+                        version.value.major(),
+                        driver.value
+                    ),
+                )
+                .because(version.source.clone(), version.value.to_string())
+                .because(driver.source.clone(), driver.value.to_string())
+                .hint(match floor {
+                    Some(floor) => format!(
+                        "upgrade the driver to {floor} or newer, or use a CUDA {} toolkit",
+                        newest.major()
+                    ),
+                    None => format!("use a CUDA {} toolkit", newest.major()),
+                })
             })
             .collect(),
     )
@@ -169,7 +225,10 @@ fn cannot_target(facts: &MachineFacts) -> Verdict {
     let Some(version) = &toolkit.version else {
         return unknown("the toolkit's version is not known");
     };
-    let Some(targets) = database().toolkit(&version.value).and_then(|row| row.sm_targets.as_ref()) else {
+    let Some(targets) = database()
+        .toolkit(&version.value)
+        .and_then(|row| row.sm_targets.as_ref())
+    else {
         return unknown("the toolkit's targets are not in the database");
     };
     let capabilities = facts.capabilities();
@@ -177,7 +236,10 @@ fn cannot_target(facts: &MachineFacts) -> Verdict {
         return unknown("the GPU's compute capability is not known");
     }
     let can = |toolkit_targets: &[String], sm: u32| {
-        toolkit_targets.iter().filter_map(|t| Target::parse(t)).any(|t| t.capability.sm() == sm)
+        toolkit_targets
+            .iter()
+            .filter_map(|t| Target::parse(t))
+            .any(|t| t.capability.sm() == sm)
     };
     verdict(
         capabilities
@@ -187,16 +249,30 @@ fn cannot_target(facts: &MachineFacts) -> Verdict {
                 let usable: Vec<&str> = database()
                     .cuda_toolkits
                     .iter()
-                    .filter(|row| row.sm_targets.as_deref().is_some_and(|t| can(t, capability.sm())))
+                    .filter(|row| {
+                        row.sm_targets
+                            .as_deref()
+                            .is_some_and(|t| can(t, capability.sm()))
+                    })
                     .map(|row| row.toolkit.as_str())
                     .collect();
-                finding("TKT006", format!("toolkit {} cannot compile for {} (sm_{})", version.value, gpu.name, capability.sm()))
-                    .because(version.source.clone(), version.value.to_string())
-                    .because(gpu.source.clone(), format!("{}, {capability}", gpu.name))
-                    .hint(match (usable.first(), usable.last()) {
-                        (Some(first), Some(last)) => format!("use a toolkit from CUDA {first} to {last}"),
-                        _ => "no toolkit in the database has this target".to_owned(),
-                    })
+                finding(
+                    "TKT006",
+                    format!(
+                        "toolkit {} cannot compile for {} (sm_{})",
+                        version.value,
+                        gpu.name,
+                        capability.sm()
+                    ),
+                )
+                .because(version.source.clone(), version.value.to_string())
+                .because(gpu.source.clone(), format!("{}, {capability}", gpu.name))
+                .hint(match (usable.first(), usable.last()) {
+                    (Some(first), Some(last)) => {
+                        format!("use a toolkit from CUDA {first} to {last}")
+                    }
+                    _ => "no toolkit in the database has this target".to_owned(),
+                })
             })
             .collect(),
     )
@@ -219,10 +295,19 @@ fn host_compiler(facts: &MachineFacts) -> Verdict {
     if gcc.value.major() <= most {
         return Verdict::Pass;
     }
-    one(finding("TKT007", format!("gcc {} is newer than gcc {most}, the newest that nvcc {} accepts", gcc.value, version.value.minor_name()))
-        .because(gcc.source.clone(), gcc.value.to_string())
-        .because(version.source.clone(), version.value.to_string())
-        .hint(format!("install g++-{most} and export NVCC_CCBIN=g++-{most}")))
+    one(finding(
+        "TKT007",
+        format!(
+            "gcc {} is newer than gcc {most}, the newest that nvcc {} accepts",
+            gcc.value,
+            version.value.minor_name()
+        ),
+    )
+    .because(gcc.source.clone(), gcc.value.to_string())
+    .because(version.source.clone(), version.value.to_string())
+    .hint(format!(
+        "install g++-{most} and export NVCC_CCBIN=g++-{most}"
+    )))
 }
 
 fn headers(facts: &MachineFacts) -> Verdict {
@@ -237,15 +322,27 @@ fn headers(facts: &MachineFacts) -> Verdict {
             // Debian splits headers into packages of their own; what it lacks shows when compiling.
             .filter(|t| t.layout != ToolkitLayout::Debian && !t.missing_headers.is_empty())
             .map(|t| {
-                finding("TKT008", format!("the toolkit in `{}` lacks headers: {}", t.root, t.missing_headers.join(", ")))
-                    .because(format!("{}/include", t.root), format!("no {}", t.missing_headers.join(", ")))
-                    .hint(match t.layout {
-                        ToolkitLayout::Conda => "conda install -c nvidia cuda-cudart-dev cuda-cccl".to_owned(),
-                        _ => format!(
-                            "install the development package, cuda-toolkit-{}",
-                            version_of(t).map_or("X-Y".into(), |v| v.minor_name().replace('.', "-"))
-                        ),
-                    })
+                finding(
+                    "TKT008",
+                    format!(
+                        "the toolkit in `{}` lacks headers: {}",
+                        t.root,
+                        t.missing_headers.join(", ")
+                    ),
+                )
+                .because(
+                    format!("{}/include", t.root),
+                    format!("no {}", t.missing_headers.join(", ")),
+                )
+                .hint(match t.layout {
+                    ToolkitLayout::Conda => {
+                        "conda install -c nvidia cuda-cudart-dev cuda-cccl".to_owned()
+                    }
+                    _ => format!(
+                        "install the development package, cuda-toolkit-{}",
+                        version_of(t).map_or("X-Y".into(), |v| v.minor_name().replace('.', "-"))
+                    ),
+                })
             })
             .collect(),
     )
@@ -266,7 +363,11 @@ fn vulnerable(facts: &MachineFacts) -> Verdict {
     if facts.toolkits.is_empty() {
         return not_applicable(NO_TOOLKIT);
     }
-    let known: Vec<_> = facts.toolkits.iter().filter_map(|t| t.version.as_ref()).collect();
+    let known: Vec<_> = facts
+        .toolkits
+        .iter()
+        .filter_map(|t| t.version.as_ref())
+        .collect();
     if known.is_empty() {
         return unknown("the toolkit's version is not known");
     }
@@ -301,10 +402,18 @@ fn disagreeing_versions(facts: &MachineFacts) -> Verdict {
             compared = true;
             if other.value.minor_name() != first.value.minor_name() {
                 findings.push(
-                    finding("TKT011", format!("the toolkit in `{}` says both {} and {}", toolkit.root, first.value, other.value))
-                        .because(first.source.clone(), first.value.to_string())
-                        .because(other.source.clone(), other.value.to_string())
-                        .hint("two installations are mixed in one directory: remove it and install one"),
+                    finding(
+                        "TKT011",
+                        format!(
+                            "the toolkit in `{}` says both {} and {}",
+                            toolkit.root, first.value, other.value
+                        ),
+                    )
+                    .because(first.source.clone(), first.value.to_string())
+                    .because(other.source.clone(), other.value.to_string())
+                    .hint(
+                        "two installations are mixed in one directory: remove it and install one",
+                    ),
                 );
             }
         }

@@ -94,7 +94,11 @@ fn arguments(text: &str, mut at: usize, line: &mut u32) -> (Vec<String>, usize) 
                     }
                     at += if bytes[at] == b'\\' { 2 } else { 1 };
                 }
-                found.push(text.get(start..at.min(bytes.len())).unwrap_or("").to_owned());
+                found.push(
+                    text.get(start..at.min(bytes.len()))
+                        .unwrap_or("")
+                        .to_owned(),
+                );
                 at += 1;
                 continue;
             }
@@ -138,8 +142,26 @@ mod tests {
             "# set(NO)\ncmake_minimum_required(VERSION 3.10)\nproject(x LANGUAGES CXX CUDA)\nset(CMAKE_CUDA_ARCHITECTURES \"75;80\" # c\n  CACHE STRING \"(x)\")\nif(NOT (A AND B))\nendif()\n",
         );
         let names: Vec<_> = found.iter().map(|c| (c.line, c.name.as_str())).collect();
-        assert_eq!(names, [(2, "cmake_minimum_required"), (3, "project"), (4, "set"), (6, "if"), (7, "endif")]);
-        assert_eq!(found[2].arguments, ["CMAKE_CUDA_ARCHITECTURES", "75;80", "CACHE", "STRING", "(x)"]);
+        assert_eq!(
+            names,
+            [
+                (2, "cmake_minimum_required"),
+                (3, "project"),
+                (4, "set"),
+                (6, "if"),
+                (7, "endif")
+            ]
+        );
+        assert_eq!(
+            found[2].arguments,
+            [
+                "CMAKE_CUDA_ARCHITECTURES",
+                "75;80",
+                "CACHE",
+                "STRING",
+                "(x)"
+            ]
+        );
     }
 
     proptest! {

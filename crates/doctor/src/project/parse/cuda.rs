@@ -79,33 +79,77 @@ const NOT_A_STATUS: [&str; 10] = [
 
 /// Whether a name is a host function that returns a status.
 pub(crate) fn returns_status(name: &str) -> bool {
-    let after = |prefix: &str| name.strip_prefix(prefix).is_some_and(|r| r.starts_with(|c: char| c.is_ascii_uppercase()));
+    let after = |prefix: &str| {
+        name.strip_prefix(prefix)
+            .is_some_and(|r| r.starts_with(|c: char| c.is_ascii_uppercase()))
+    };
     if NOT_A_STATUS.contains(&name) || name.ends_with("_t") || name.ends_with("GetErrorString") {
         return false;
     }
-    ["cuda", "cublas", "cudnn", "cufft", "curand", "cusparse", "cusolver", "nccl", "nvrtc"].iter().any(|p| after(p))
-        || ["cuMem", "cuModule", "cuCtx", "cuLaunch", "cuStream", "cuEvent", "cuDevice", "cuFunc", "cuGraph", "cuInit", "cuLink", "cuTensorMap"]
-            .iter()
-            .any(|p| name.starts_with(p))
+    [
+        "cuda", "cublas", "cudnn", "cufft", "curand", "cusparse", "cusolver", "nccl", "nvrtc",
+    ]
+    .iter()
+    .any(|p| after(p))
+        || [
+            "cuMem",
+            "cuModule",
+            "cuCtx",
+            "cuLaunch",
+            "cuStream",
+            "cuEvent",
+            "cuDevice",
+            "cuFunc",
+            "cuGraph",
+            "cuInit",
+            "cuLink",
+            "cuTensorMap",
+        ]
+        .iter()
+        .any(|p| name.starts_with(p))
 }
 
 /// Calls that end something: their status is often lost on purpose.
 pub(crate) fn is_cleanup(name: &str) -> bool {
-    ["Destroy", "Free", "Unload", "Unregister", "Unmap", "Deregister", "Finalize", "Abort", "Reset"].iter().any(|w| name.contains(w))
+    [
+        "Destroy",
+        "Free",
+        "Unload",
+        "Unregister",
+        "Unmap",
+        "Deregister",
+        "Finalize",
+        "Abort",
+        "Reset",
+    ]
+    .iter()
+    .any(|w| name.contains(w))
 }
 
 /// Calls that only ask or hint: a lost failure shows at once, or costs speed, not correctness.
 pub(crate) fn is_query(name: &str) -> bool {
-    name.contains("Get") || name.contains("FuncSetAttribute") || name.contains("FuncSetCache") || name.contains("Occupancy") || name.contains("Query") || name.contains("Version")
+    name.contains("Get")
+        || name.contains("FuncSetAttribute")
+        || name.contains("FuncSetCache")
+        || name.contains("Occupancy")
+        || name.contains("Query")
+        || name.contains("Version")
 }
 
 /// Words that mean that an error is asked for.
 pub(crate) fn is_check(word: &str) -> bool {
-    if matches!(word, "cudaGetLastError" | "cudaPeekAtLastError" | "hipGetLastError") {
+    if matches!(
+        word,
+        "cudaGetLastError" | "cudaPeekAtLastError" | "hipGetLastError"
+    ) {
         return true;
     }
     let upper = word.to_ascii_uppercase();
-    let asks = upper.contains("CHECK") || upper.contains("ASSERT") || upper.contains("TRY") || upper.contains("SAFE") || upper.contains("CALL");
+    let asks = upper.contains("CHECK")
+        || upper.contains("ASSERT")
+        || upper.contains("TRY")
+        || upper.contains("SAFE")
+        || upper.contains("CALL");
     asks && ["CUDA", "LAUNCH", "KERNEL", "ERROR", "LAST", "GPU", "CU_"].iter().any(|w| upper.contains(w))
         // `CHECK_CUDA(tensor)` asks where a tensor lies, not whether something failed; it is learnt
         // from its definition.
@@ -125,7 +169,9 @@ impl CudaFile {
             })
             .collect();
         let uses_torch = includes.iter().any(|i| {
-            i.name.starts_with("torch/") || i.name.starts_with("ATen/") || i.name.starts_with("c10/")
+            i.name.starts_with("torch/")
+                || i.name.starts_with("ATen/")
+                || i.name.starts_with("c10/")
         });
         let mut file = Self {
             path: path.to_owned(),
@@ -194,7 +240,8 @@ impl CudaFile {
                         name: token.text.to_owned(),
                     });
                 }
-                if token.text == "cudaSetDevice" && tokens.get(n + 2).is_some_and(|t| t.text == "0") {
+                if token.text == "cudaSetDevice" && tokens.get(n + 2).is_some_and(|t| t.text == "0")
+                {
                     self.mentions.push(Mention {
                         line: token.line,
                         name: "cudaSetDevice(0)".to_owned(),
@@ -202,7 +249,11 @@ impl CudaFile {
                 }
                 if token.text == "int"
                     && tokens.get(n + 2).is_some_and(|t| t.text == "=")
-                    && tokens[n..].iter().take(8).take_while(|t| t.text != ";").any(|t| t.text == "numel")
+                    && tokens[n..]
+                        .iter()
+                        .take(8)
+                        .take_while(|t| t.text != ";")
+                        .any(|t| t.text == "numel")
                 {
                     self.mentions.push(Mention {
                         line: token.line,
@@ -210,7 +261,14 @@ impl CudaFile {
                     });
                 }
             } else if token.kind == TokenKind::Text {
-                for ptx in ["wgmma.", "cp.async.bulk", "cp.async", "ldmatrix", "mma.sync", "tcgen05."] {
+                for ptx in [
+                    "wgmma.",
+                    "cp.async.bulk",
+                    "cp.async",
+                    "ldmatrix",
+                    "mma.sync",
+                    "tcgen05.",
+                ] {
                     if token.text.contains(ptx) {
                         self.mentions.push(Mention {
                             line: token.line,
@@ -226,12 +284,44 @@ impl CudaFile {
 
 /// Names that rules ask about.
 const WATCHED: [&str; 38] = [
-    "__shfl", "__shfl_up", "__shfl_down", "__shfl_xor", "__ballot", "__any", "__all",
-    "cudaThreadSynchronize", "cudaThreadExit", "cudaBindTexture", "cudaUnbindTexture", "cudaBindTextureToArray",
-    "cudaMemcpyToArray", "cudaMemcpyFromArray", "cudaMemcpyArrayToArray", "cudaLaunch", "cudaSetupArgument", "cudaConfigureCall",
-    "cudaDeviceSynchronize", "cudaMalloc", "cudaMallocHost", "cudaHostAlloc", "cublasCreate", "cublasCreate_v2", "cudnnCreate", "cusparseCreate",
-    "AT_CHECK", "AT_ASSERTM", "AT_ERROR", "AT_DISPATCH_FLOATING_TYPES", "AT_DISPATCH_ALL_TYPES", "PYBIND11_MODULE",
-    "TORCH_LIBRARY", "__trap", "cudaFuncSetCacheConfig", "tex1Dfetch", "tex2D", "THCState",
+    "__shfl",
+    "__shfl_up",
+    "__shfl_down",
+    "__shfl_xor",
+    "__ballot",
+    "__any",
+    "__all",
+    "cudaThreadSynchronize",
+    "cudaThreadExit",
+    "cudaBindTexture",
+    "cudaUnbindTexture",
+    "cudaBindTextureToArray",
+    "cudaMemcpyToArray",
+    "cudaMemcpyFromArray",
+    "cudaMemcpyArrayToArray",
+    "cudaLaunch",
+    "cudaSetupArgument",
+    "cudaConfigureCall",
+    "cudaDeviceSynchronize",
+    "cudaMalloc",
+    "cudaMallocHost",
+    "cudaHostAlloc",
+    "cublasCreate",
+    "cublasCreate_v2",
+    "cudnnCreate",
+    "cusparseCreate",
+    "AT_CHECK",
+    "AT_ASSERTM",
+    "AT_ERROR",
+    "AT_DISPATCH_FLOATING_TYPES",
+    "AT_DISPATCH_ALL_TYPES",
+    "PYBIND11_MODULE",
+    "TORCH_LIBRARY",
+    "__trap",
+    "cudaFuncSetCacheConfig",
+    "tex1Dfetch",
+    "tex2D",
+    "THCState",
 ];
 
 /// `name(…);` as a whole statement.
@@ -241,11 +331,17 @@ fn dropped_status(tokens: &[Token<'_>], n: usize) -> Option<DroppedStatus> {
         return None;
     }
     // `::cudaFree(…)` starts one token earlier.
-    let first = if n > 0 && tokens[n - 1].text == "::" { n - 1 } else { n };
+    let first = if n > 0 && tokens[n - 1].text == "::" {
+        n - 1
+    } else {
+        n
+    };
     let starts = first == 0
         || matches!(tokens[first - 1].text, ";" | "{" | "}" | "else" | "do")
         || (tokens[first - 1].text == ")" && follows_condition(tokens, first - 1))
-        || (tokens[first - 1].text == ":" && first >= 2 && matches!(tokens[first - 2].text, "default" | "public" | "private"))
+        || (tokens[first - 1].text == ":"
+            && first >= 2
+            && matches!(tokens[first - 2].text, "default" | "public" | "private"))
         || (first >= 3 && tokens[first - 1].text == ":" && tokens[first - 3].text == "case");
     if !starts {
         return None;
@@ -286,7 +382,10 @@ fn follows_condition(tokens: &[Token<'_>], n: usize) -> bool {
                 depth -= 1;
                 if depth == 0 {
                     let before = at.checked_sub(1).map(|b| tokens[b].text);
-                    return matches!(before, Some("if" | "for" | "while" | "constexpr" | "switch"));
+                    return matches!(
+                        before,
+                        Some("if" | "for" | "while" | "constexpr" | "switch")
+                    );
                 }
             }
             _ => {}
@@ -340,7 +439,10 @@ fn function_header(header: &[Token<'_>]) -> Option<Function> {
         }
         if header[at].text == "(" {
             let name = header.get(at.checked_sub(1)?)?;
-            let attribute = matches!(name.text, "__launch_bounds__" | "__attribute__" | "alignas" | "__align__" | "decltype");
+            let attribute = matches!(
+                name.text,
+                "__launch_bounds__" | "__attribute__" | "alignas" | "__align__" | "decltype"
+            );
             if attribute || name.kind != TokenKind::Word {
                 let mut depth = 0i32;
                 while at < header.len() {
@@ -365,7 +467,9 @@ fn function_header(header: &[Token<'_>]) -> Option<Function> {
                 line: name.line,
                 is_kernel: has("__global__"),
                 is_device: has("__device__"),
-                takes_tensor: parameters.iter().any(|t| matches!(t.text, "Tensor" | "TensorView" | "IntArrayRef")),
+                takes_tensor: parameters
+                    .iter()
+                    .any(|t| matches!(t.text, "Tensor" | "TensorView" | "IntArrayRef")),
                 calls: BTreeSet::new(),
                 launches: Vec::new(),
                 data_pointers: Vec::new(),
@@ -382,9 +486,12 @@ fn function_header(header: &[Token<'_>]) -> Option<Function> {
 fn read_body(function: &mut Function, body: &[Token<'_>]) {
     let mut last_check = None;
     let mut early_return: Option<u32> = None;
+    let by_thread = thread_variables(body);
     for (n, token) in body.iter().enumerate() {
         if token.kind == TokenKind::Word {
-            let called = body.get(n + 1).is_some_and(|t| t.text == "(" || t.text == "<");
+            let called = body
+                .get(n + 1)
+                .is_some_and(|t| t.text == "(" || t.text == "<");
             if called {
                 function.calls.insert(token.text.to_owned());
             }
@@ -392,19 +499,44 @@ fn read_body(function: &mut Function, body: &[Token<'_>]) {
                 last_check = Some(n);
             }
             match token.text {
-                "data_ptr" | "mutable_data_ptr" | "const_data_ptr" => function.data_pointers.push(token.line),
-                "is_contiguous" | "contiguous" | "expect_contiguous" | "PackedTensorAccessor32" | "packed_accessor32" | "packed_accessor64" => function.checks_layout = true,
-                "CUDAGuard" | "OptionalCUDAGuard" | "DeviceGuard" | "OptionalDeviceGuard" | "MaybeSetDevice" | "cudaSetDevice" | "device_guard" | "CUDADeviceGuard" => {
+                "data_ptr" | "mutable_data_ptr" | "const_data_ptr" => {
+                    function.data_pointers.push(token.line)
+                }
+                "is_contiguous"
+                | "contiguous"
+                | "expect_contiguous"
+                | "PackedTensorAccessor32"
+                | "packed_accessor32"
+                | "packed_accessor64" => function.checks_layout = true,
+                "CUDAGuard"
+                | "OptionalCUDAGuard"
+                | "DeviceGuard"
+                | "OptionalDeviceGuard"
+                | "MaybeSetDevice"
+                | "cudaSetDevice"
+                | "device_guard"
+                | "CUDADeviceGuard" => {
                     function.guards_device = true;
                 }
-                word if word.starts_with("CHECK_") || word.contains("CHECK_INPUT") || word.contains("CONTIGUOUS") => function.checks_layout = true,
+                word if word.starts_with("CHECK_")
+                    || word.contains("CHECK_INPUT")
+                    || word.contains("CONTIGUOUS") =>
+                {
+                    function.checks_layout = true
+                }
                 "return" if function.is_kernel && early_return.is_none() => {
                     // `if (thread is out of range) return;`: some threads leave, others go on.
                     let from = n.saturating_sub(40);
-                    let thread = body[from..n].iter().rev().take_while(|t| t.text != ";" && t.text != "}").any(|t| {
-                        matches!(t.text, "idx" | "tid" | "threadIdx" | "index" | "i" | "thread_id" | "global_id")
-                    });
-                    let conditional = body[from..n].iter().rev().take_while(|t| t.text != ";" && t.text != "}").any(|t| t.text == "if");
+                    let thread = body[from..n]
+                        .iter()
+                        .rev()
+                        .take_while(|t| t.text != ";" && t.text != "}")
+                        .any(|t| by_thread.contains(t.text));
+                    let conditional = body[from..n]
+                        .iter()
+                        .rev()
+                        .take_while(|t| t.text != ";" && t.text != "}")
+                        .any(|t| t.text == "if");
                     if thread && conditional {
                         early_return = Some(token.line);
                     }
@@ -429,11 +561,28 @@ fn read_body(function: &mut Function, body: &[Token<'_>]) {
     // A check anywhere behind the launch asks for its error too.
     let mut launches_seen = 0usize;
     for (n, token) in body.iter().enumerate() {
-        if matches!(token.text, "<<<" | "<< <") && launches_seen < function.launches.len() && function.launches[launches_seen].line == token.line {
+        if matches!(token.text, "<<<" | "<< <")
+            && launches_seen < function.launches.len()
+            && function.launches[launches_seen].line == token.line
+        {
             function.launches[launches_seen].checked = last_check.is_some_and(|check| check > n);
             launches_seen += 1;
         }
     }
+}
+
+/// `threadIdx` and the variables that are made from it.
+fn thread_variables<'t>(body: &[Token<'t>]) -> BTreeSet<&'t str> {
+    let mut names = BTreeSet::from(["threadIdx"]);
+    for (n, token) in body.iter().enumerate().skip(1) {
+        if token.text == "=" && body[n - 1].kind == TokenKind::Word {
+            let value = body[n + 1..].iter().take(24).take_while(|t| t.text != ";");
+            if value.clone().any(|t| names.contains(t.text)) {
+                names.insert(body[n - 1].text);
+            }
+        }
+    }
+    names
 }
 
 fn launch(body: &[Token<'_>], n: usize) -> Option<Launch> {
@@ -495,8 +644,20 @@ mod tests {
             "void f(float* p) {\n  cudaMemcpy(p, p, 4, k);\n  CHECK(cudaFree(p));\n  auto e = cudaMalloc(&p, 4);\n  if (p) cudaFree(p);\n  \
              cudaGridDependencySynchronize();\n  return cudaFree(p);\n  (void)cudaFree(p);\n  ::cudaDeviceSynchronize();\n  cudaMalloc<float>(&p, 4);\n}\n",
         );
-        let found: Vec<_> = file.dropped.iter().map(|d| (d.line, d.call.as_str())).collect();
-        assert_eq!(found, [(2, "cudaMemcpy"), (5, "cudaFree"), (9, "cudaDeviceSynchronize"), (10, "cudaMalloc")]);
+        let found: Vec<_> = file
+            .dropped
+            .iter()
+            .map(|d| (d.line, d.call.as_str()))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                (2, "cudaMemcpy"),
+                (5, "cudaFree"),
+                (9, "cudaDeviceSynchronize"),
+                (10, "cudaMalloc")
+            ]
+        );
     }
 
     #[test]
@@ -506,10 +667,16 @@ mod tests {
             "template <typename T, int N = (3 > 2)>\n__global__ void __launch_bounds__(256) k(T* x) { if (threadIdx.x > 3) return; __syncthreads(); }\n\
              namespace n {\nvoid host(at::Tensor x) {\n  const at::cuda::OptionalCUDAGuard guard(x.device());\n  k<float, 2><<<dim3(1, 2), 256, 0, stream>>>(x.data_ptr<float>());\n  AT_CUDA_CHECK(cudaGetLastError());\n  k<float><<<1, 2>>>(p);\n}\n}\n",
         );
-        let [kernel, host] = file.functions.as_slice() else { panic!("{:?}", file.functions) };
+        let [kernel, host] = file.functions.as_slice() else {
+            panic!("{:?}", file.functions)
+        };
         assert!(kernel.is_kernel && kernel.name == "k" && kernel.barrier_after_return.is_some());
         assert!(host.takes_tensor && host.guards_device && host.name == "host");
-        let found: Vec<_> = host.launches.iter().map(|l| (l.kernel.as_str(), l.stream.as_deref(), l.checked)).collect();
+        let found: Vec<_> = host
+            .launches
+            .iter()
+            .map(|l| (l.kernel.as_str(), l.stream.as_deref(), l.checked))
+            .collect();
         assert_eq!(found, [("k", Some("stream"), true), ("k", None, false)]);
     }
 

@@ -60,7 +60,9 @@ pub(crate) fn lex(text: &str) -> Lexed<'_> {
     let (mut at, mut line, mut depth) = (0usize, 1u32, 0i64);
     let mut line_start = true;
     while at < bytes.len() {
-        let live = branches.last().is_none_or(|b| b.outer_live && b.side != Truth::No);
+        let live = branches
+            .last()
+            .is_none_or(|b| b.outer_live && b.side != Truth::No);
         let c = bytes[at];
         if c == b'\n' {
             line += 1;
@@ -71,13 +73,23 @@ pub(crate) fn lex(text: &str) -> Lexed<'_> {
         } else if bytes[at..].starts_with(b"//") {
             at = line_end(bytes, at, &mut line);
         } else if bytes[at..].starts_with(b"/*") {
-            let end = memchr::memmem::find(&bytes[at + 2..], b"*/").map_or(bytes.len(), |n| at + n + 4);
+            let end =
+                memchr::memmem::find(&bytes[at + 2..], b"*/").map_or(bytes.len(), |n| at + n + 4);
             line += count_lines(&bytes[at..end]);
             at = end;
         } else if c == b'#' && line_start {
             let start_line = line;
             let end = line_end(bytes, at, &mut line);
-            directive(text, at + 1, end, start_line, live, depth, &mut branches, &mut out);
+            directive(
+                text,
+                at + 1,
+                end,
+                start_line,
+                live,
+                depth,
+                &mut branches,
+                &mut out,
+            );
             at = end;
         } else {
             line_start = false;
@@ -88,7 +100,11 @@ pub(crate) fn lex(text: &str) -> Lexed<'_> {
                     "}" => depth -= 1,
                     _ => {}
                 }
-                out.tokens.push(Token { text: word, line, kind });
+                out.tokens.push(Token {
+                    text: word,
+                    line,
+                    kind,
+                });
             }
             line += count_lines(&bytes[at..end]);
             at = end.max(at + 1);
@@ -109,7 +125,10 @@ fn line_end(bytes: &[u8], at: usize, line: &mut u32) -> usize {
             return bytes.len();
         };
         let end = from + n;
-        let before = bytes[at..end].iter().rev().find(|b| **b != b'\r' && **b != b' ');
+        let before = bytes[at..end]
+            .iter()
+            .rev()
+            .find(|b| **b != b'\r' && **b != b' ');
         if before != Some(&b'\\') {
             return end;
         }
@@ -122,7 +141,9 @@ fn token_end(bytes: &[u8], at: usize) -> (usize, TokenKind) {
     let c = bytes[at];
     if c.is_ascii_alphabetic() || c == b'_' || c >= 0x80 {
         let mut end = at;
-        while end < bytes.len() && (bytes[end].is_ascii_alphanumeric() || bytes[end] == b'_' || bytes[end] >= 0x80) {
+        while end < bytes.len()
+            && (bytes[end].is_ascii_alphanumeric() || bytes[end] == b'_' || bytes[end] >= 0x80)
+        {
             end += 1;
         }
         // R"tag( … )tag"
@@ -133,7 +154,9 @@ fn token_end(bytes: &[u8], at: usize) -> (usize, TokenKind) {
     }
     if c.is_ascii_digit() {
         let mut end = at;
-        while end < bytes.len() && (bytes[end].is_ascii_alphanumeric() || matches!(bytes[end], b'.' | b'_' | b'\'')) {
+        while end < bytes.len()
+            && (bytes[end].is_ascii_alphanumeric() || matches!(bytes[end], b'.' | b'_' | b'\''))
+        {
             end += 1;
         }
         return (end, TokenKind::Number);
@@ -178,7 +201,9 @@ fn directive<'t>(
         return;
     };
     let body = body.trim_start();
-    let end = body.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(body.len());
+    let end = body
+        .find(|c: char| !c.is_ascii_alphabetic())
+        .unwrap_or(body.len());
     let (keyword, rest) = body.split_at(end);
     let rest = rest.trim();
     match keyword {
@@ -216,7 +241,9 @@ fn directive<'t>(
             branches.pop();
         }
         "define" if live => {
-            let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
+            let end = rest
+                .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+                .unwrap_or(rest.len());
             out.directives.push(Directive {
                 line,
                 name: &rest[..end],
@@ -226,7 +253,11 @@ fn directive<'t>(
         "include" if live => out.directives.push(Directive {
             line,
             name: "include",
-            body: rest.trim_matches(['"', '<', '>']).chars().take(300).collect(),
+            body: rest
+                .trim_matches(['"', '<', '>'])
+                .chars()
+                .take(300)
+                .collect(),
         }),
         _ => {}
     }
@@ -247,22 +278,44 @@ fn truth(condition: &str) -> Truth {
     if condition.trim() == "0" {
         return Truth::No;
     }
-    let hip = ["ROCM", "HIP", "__AMD", "MUSA", "SYCL"].iter().any(|word| upper.contains(word));
+    let hip = ["ROCM", "HIP", "__AMD", "MUSA", "SYCL"]
+        .iter()
+        .any(|word| upper.contains(word));
     if hip && !upper.contains("||") {
         return if negated { Truth::Yes } else { Truth::No };
     }
     if hip {
         // `defined(USE_ROCM) || defined(HIP)`: every part is HIP's.
-        let all = upper
-            .split("||")
-            .all(|part| ["ROCM", "HIP", "__AMD", "MUSA", "SYCL"].iter().any(|w| part.contains(w)) && !part.contains('!'));
+        let all = upper.split("||").all(|part| {
+            ["ROCM", "HIP", "__AMD", "MUSA", "SYCL"]
+                .iter()
+                .any(|w| part.contains(w))
+                && !part.contains('!')
+        });
         return if all { Truth::No } else { Truth::Either };
     }
-    let version = ["CUDA_VERSION", "CUDART_VERSION", "__CUDACC_VER_MAJOR__", "CUDNN_VERSION"].iter().any(|w| upper.contains(w));
+    // The host side of a file sees no __CUDA_ARCH__, and the old device side is a stub.
+    if upper.contains("__CUDA_ARCH__") && upper.contains('<') && !upper.contains('>') && !negated {
+        return Truth::No;
+    }
+    let version = [
+        "CUDA_VERSION",
+        "CUDART_VERSION",
+        "__CUDACC_VER_MAJOR__",
+        "CUDNN_VERSION",
+    ]
+    .iter()
+    .any(|w| upper.contains(w));
     if version && !negated {
-        let digits: String = upper.chars().skip_while(|c| !"<>".contains(*c)).filter(char::is_ascii_digit).collect();
+        let digits: String = upper
+            .chars()
+            .skip_while(|c| !"<>".contains(*c))
+            .filter(char::is_ascii_digit)
+            .collect();
         // Tests against CUDA 11 and older are decided; newer ones are not known here.
-        let old = digits.parse::<u64>().is_ok_and(|n| (1000..=11080).contains(&n) || n <= 11);
+        let old = digits
+            .parse::<u64>()
+            .is_ok_and(|n| (1000..=11080).contains(&n) || n <= 11);
         if old && upper.contains(">=") {
             return Truth::Yes;
         }
@@ -293,7 +346,10 @@ mod tests {
         assert_eq!(words("#ifdef USE_ROCM\na\n#else\nb\n#endif\nc"), ["b", "c"]);
         assert_eq!(words("#ifndef USE_ROCM\na\n#else\nb\n#endif"), ["a"]);
         assert_eq!(words("#if BNB_HIP\na\n#else\nb\n#endif"), ["b"]);
-        assert_eq!(words("#if defined(__CUDACC_RTC__) || CUDA_VERSION >= 9000\na\n#else\nb\n#endif"), ["a"]);
+        assert_eq!(
+            words("#if defined(__CUDACC_RTC__) || CUDA_VERSION >= 9000\na\n#else\nb\n#endif"),
+            ["a"]
+        );
         assert_eq!(words("#if 0\na\n#endif\nb"), ["b"]);
         assert_eq!(words("#if X\nf {\n#else\ng {\n#endif\n}"), ["f"]);
         assert_eq!(words("#if X\na\n#else\nb\n#endif"), ["a", "b"]);
@@ -301,7 +357,8 @@ mod tests {
 
     #[test]
     fn comments_and_strings_hold_no_code_and_lines_are_counted() {
-        let lexed = lex("/* a\n*/ b // c\n\"d\\\"e\" R\"x(f)x\" g\n#define M(x) \\\n  h(x)\ni<<<1, 2>>>()");
+        let lexed =
+            lex("/* a\n*/ b // c\n\"d\\\"e\" R\"x(f)x\" g\n#define M(x) \\\n  h(x)\ni<<<1, 2>>>()");
         let found: Vec<_> = lexed
             .tokens
             .iter()
@@ -309,7 +366,10 @@ mod tests {
             .map(|t| (t.text, t.line))
             .collect();
         assert_eq!(found, [("b", 2), ("g", 3), ("i", 6)]);
-        assert_eq!((lexed.directives[0].name, lexed.directives[0].line), ("M", 4));
+        assert_eq!(
+            (lexed.directives[0].name, lexed.directives[0].line),
+            ("M", 4)
+        );
         assert!(lexed.tokens.iter().any(|t| t.text == "<<<"));
     }
 

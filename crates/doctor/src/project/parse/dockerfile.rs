@@ -111,7 +111,11 @@ impl Dockerfile {
     pub(crate) fn root_of<'a>(&'a self, stage: &'a Stage) -> &'a Stage {
         let mut at = stage;
         for _ in 0..self.stages.len() {
-            match self.stages.iter().find(|s| s.name.as_deref() == Some(at.base.as_str())) {
+            match self
+                .stages
+                .iter()
+                .find(|s| s.name.as_deref() == Some(at.base.as_str()))
+            {
                 Some(parent) if !std::ptr::eq(parent, at) => at = parent,
                 _ => break,
             }
@@ -124,12 +128,22 @@ impl Dockerfile {
         let mut chain = vec![stage];
         for _ in 0..self.stages.len() {
             let base = &chain[chain.len() - 1].base;
-            match self.stages.iter().find(|s| s.name.as_deref() == Some(base.as_str())) {
-                Some(parent) if !chain.iter().any(|c| std::ptr::eq(*c, parent)) => chain.push(parent),
+            match self
+                .stages
+                .iter()
+                .find(|s| s.name.as_deref() == Some(base.as_str()))
+            {
+                Some(parent) if !chain.iter().any(|c| std::ptr::eq(*c, parent)) => {
+                    chain.push(parent)
+                }
                 _ => break,
             }
         }
-        chain.into_iter().rev().flat_map(|s| &s.instructions).collect()
+        chain
+            .into_iter()
+            .rev()
+            .flat_map(|s| &s.instructions)
+            .collect()
     }
 }
 
@@ -146,7 +160,9 @@ fn instructions(text: &str) -> Vec<Instruction> {
         if trimmed.is_empty() || trimmed.starts_with('#') {
             continue;
         }
-        let (keyword, rest) = trimmed.split_once(char::is_whitespace).unwrap_or((trimmed, ""));
+        let (keyword, rest) = trimmed
+            .split_once(char::is_whitespace)
+            .unwrap_or((trimmed, ""));
         let keyword = keyword.to_ascii_uppercase();
         if !keyword.bytes().all(|b| b.is_ascii_uppercase()) {
             continue;
@@ -176,7 +192,9 @@ fn instructions(text: &str) -> Vec<Instruction> {
             let Some((next_number, next_line)) = next else {
                 break;
             };
-            instruction.lines.push((instruction.arguments.len(), next_number));
+            instruction
+                .lines
+                .push((instruction.arguments.len(), next_number));
             part = next_line.trim().to_owned();
         }
         // `RUN <<EOF`: the body is the script.
@@ -185,7 +203,9 @@ fn instructions(text: &str) -> Vec<Instruction> {
                 if next_line.trim() == tag {
                     break;
                 }
-                instruction.lines.push((instruction.arguments.len(), next_number));
+                instruction
+                    .lines
+                    .push((instruction.arguments.len(), next_number));
                 instruction.arguments.push_str(next_line);
                 instruction.arguments.push('\n');
             }
@@ -198,13 +218,19 @@ fn instructions(text: &str) -> Vec<Instruction> {
 fn heredoc(arguments: &str) -> Option<String> {
     let rest = &arguments[arguments.find("<<")? + 2..];
     let rest = rest.trim_start_matches('-').trim_start_matches(['"', '\'']);
-    let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
+    let end = rest
+        .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+        .unwrap_or(rest.len());
     (end > 0 && rest.as_bytes()[0].is_ascii_alphabetic()).then(|| rest[..end].to_owned())
 }
 
 /// `A=1 B="two words"` or the old form `A 1`.
 fn assign(arguments: &str, variables: &mut BTreeMap<String, String>) {
-    for words in super::shell::commands(&arguments.replace([';', '|', '&'], "\u{1}").replace('\n', " ")) {
+    for words in super::shell::commands(
+        &arguments
+            .replace([';', '|', '&'], "\u{1}")
+            .replace('\n', " "),
+    ) {
         if let Some((first, rest)) = words.split_first()
             && !first.contains('=')
         {
@@ -236,7 +262,9 @@ pub(crate) fn expand(text: &str, variables: &BTreeMap<String, String>) -> String
             let (name, default) = body.split_once(":-").unwrap_or((body, ""));
             (name, default, inner.get(end + 1..).unwrap_or(""))
         } else {
-            let end = tail.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(tail.len());
+            let end = tail
+                .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+                .unwrap_or(tail.len());
             (&tail[..end], "", &tail[end..])
         };
         match variables.get(name) {
@@ -273,8 +301,14 @@ mod tests {
         assert_eq!(file.stages[0].variables["B"], "2");
         assert_eq!(file.stages[1].variables["LIST"], "80;86");
         let run = &file.stages[0].instructions[1];
-        assert_eq!((run.line, run.line_at(run.arguments.find('b').unwrap())), (6, 7));
-        assert_eq!(file.root_of(file.last().unwrap()).base, "nvidia/cuda:12.4.1-devel");
+        assert_eq!(
+            (run.line, run.line_at(run.arguments.find('b').unwrap())),
+            (6, 7)
+        );
+        assert_eq!(
+            file.root_of(file.last().unwrap()).base,
+            "nvidia/cuda:12.4.1-devel"
+        );
         assert_eq!(file.stages[1].instructions.last().unwrap().keyword, "CMD");
     }
 

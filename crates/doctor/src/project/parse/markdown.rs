@@ -49,7 +49,10 @@ fn links(line: &str) -> impl Iterator<Item = String> + '_ {
         let target = rest[..rest.find(')')?].split_whitespace().next()?;
         let target = target.trim_matches(['<', '>']);
         let target = target.split(['#', '?']).next()?;
-        let outside = target.is_empty() || target.contains("://") || target.starts_with("mailto:") || target.starts_with('/');
+        let outside = target.is_empty()
+            || target.contains("://")
+            || target.starts_with("mailto:")
+            || target.starts_with('/');
         (!outside).then(|| target.to_owned())
     })
 }
@@ -62,7 +65,10 @@ mod tests {
 
     #[test]
     fn relative_links_outside_fences_are_found() {
-        let document = Document::parse("README.md", "[a](docs/a.md#x) [b](https://x) ![c](c.png)\n```\n[d](e)\n```\n");
+        let document = Document::parse(
+            "README.md",
+            "[a](docs/a.md#x) [b](https://x) ![c](c.png)\n```\n[d](e)\n```\n",
+        );
         let targets: Vec<_> = document.links.iter().map(|l| l.target.as_str()).collect();
         assert_eq!(targets, ["docs/a.md", "c.png"]);
     }

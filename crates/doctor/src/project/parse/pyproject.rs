@@ -10,10 +10,8 @@ pub(crate) struct Pyproject {
     pub(crate) path: String,
     /// Absent where there is no `[build-system]`.
     pub(crate) build_requires: Option<Vec<String>>,
-    pub(crate) build_line: u32,
     pub(crate) dependencies: Vec<Requirement>,
     pub(crate) requires_python: Option<(String, u32)>,
-    pub(crate) license: bool,
     /// Why it could not be read.
     pub(crate) fault: Option<(u32, String)>,
 }
@@ -21,14 +19,17 @@ pub(crate) struct Pyproject {
 impl Pyproject {
     pub(crate) fn parse(path: &str, text: &str) -> Self {
         let line_of = |needle: &str| -> u32 {
-            text.find(needle)
-                .map_or(1, |at| u32::try_from(text[..at].matches('\n').count() + 1).unwrap_or(1))
+            text.find(needle).map_or(1, |at| {
+                u32::try_from(text[..at].matches('\n').count() + 1).unwrap_or(1)
+            })
         };
         let table: toml::Table = match toml::from_str(text) {
             Ok(table) => table,
             Err(error) => {
                 let at = error.span().map_or(0, |span| span.start.min(text.len()));
-                let line = text.get(..at).map_or(1, |before| before.matches('\n').count() + 1);
+                let line = text
+                    .get(..at)
+                    .map_or(1, |before| before.matches('\n').count() + 1);
                 return Self {
                     path: path.to_owned(),
                     fault: Some((u32::try_from(line).unwrap_or(1), error.message().to_owned())),
@@ -37,28 +38,40 @@ impl Pyproject {
             }
         };
         let strings = |value: Option<&Value>| -> Option<Vec<String>> {
-            Some(value?.as_array()?.iter().filter_map(|v| v.as_str().map(str::to_owned)).collect())
+            Some(
+                value?
+                    .as_array()?
+                    .iter()
+                    .filter_map(|v| v.as_str().map(str::to_owned))
+                    .collect(),
+            )
         };
         let project = table.get("project");
         let poetry = table.get("tool").and_then(|t| t.get("poetry"));
-        let mut dependencies: Vec<Requirement> = strings(project.and_then(|p| p.get("dependencies")))
-            .unwrap_or_default()
-            .iter()
-            .filter_map(|line| {
-                let mut requirement = parse_requirement(line)?;
-                requirement.line = line_of(line);
-                Some(requirement)
-            })
-            .collect();
+        let mut dependencies: Vec<Requirement> =
+            strings(project.and_then(|p| p.get("dependencies")))
+                .unwrap_or_default()
+                .iter()
+                .filter_map(|line| {
+                    let mut requirement = parse_requirement(line)?;
+                    requirement.line = line_of(line);
+                    Some(requirement)
+                })
+                .collect();
         if let Some(Value::Table(table)) = poetry.and_then(|p| p.get("dependencies")) {
             for (name, value) in table {
-                let version = value.as_str().or_else(|| value.get("version")?.as_str()).unwrap_or("");
+                let version = value
+                    .as_str()
+                    .or_else(|| value.get("version")?.as_str())
+                    .unwrap_or("");
                 let version = if version.starts_with(|c: char| c.is_ascii_digit()) {
                     format!("=={version}")
                 } else {
                     version.to_owned()
                 };
-                if let Some(mut requirement) = parse_requirement(&format!("{name}{}", version.replace('*', ""))) {
+                if let Some(mut requirement) =
+                    parse_requirement(&format!("{name}{}", version.replace('*', "")))
+                {
                     requirement.line = line_of(&format!("\n{name}")) + 1;
                     dependencies.push(requirement);
                 }
@@ -72,12 +85,10 @@ impl Pyproject {
             build_requires: table
                 .get("build-system")
                 .map(|b| strings(b.get("requires")).unwrap_or_default()),
-            build_line: line_of("[build-system]"),
             requires_python: project
                 .and_then(|p| p.get("requires-python"))
                 .and_then(Value::as_str)
                 .map(|range| (range.to_owned(), line_of("requires-python"))),
-            license: project.is_some_and(|p| p.get("license").is_some()),
             dependencies,
             fault: None,
         }
@@ -97,7 +108,10 @@ mod tests {
             "[build-system]\nrequires = [\"setuptools\", \"torch\"]\n[project]\nrequires-python = \">=3.9\"\ndependencies = [\n  \"torch>=2.0,<2.2\",\n]\n",
         );
         assert_eq!(p.build_requires.unwrap(), ["setuptools", "torch"]);
-        assert_eq!((p.dependencies[0].name.as_str(), p.dependencies[0].line), ("torch", 6));
+        assert_eq!(
+            (p.dependencies[0].name.as_str(), p.dependencies[0].line),
+            ("torch", 6)
+        );
         assert!(Pyproject::parse("p", "a = \n").fault.is_some());
     }
 

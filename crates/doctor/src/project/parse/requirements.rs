@@ -63,7 +63,10 @@ pub(crate) fn cuda_of_index(url: &str) -> Option<String> {
     url.trim_end_matches('/')
         .rsplit('/')
         .next()
-        .filter(|leaf| leaf.strip_prefix("cu").is_some_and(|n| n.len() == 3 && n.bytes().all(|b| b.is_ascii_digit())))
+        .filter(|leaf| {
+            leaf.strip_prefix("cu")
+                .is_some_and(|n| n.len() == 3 && n.bytes().all(|b| b.is_ascii_digit()))
+        })
         .map(str::to_owned)
 }
 
@@ -82,21 +85,34 @@ pub(crate) fn parse_requirement(text: &str) -> Option<Requirement> {
         rest = extras.split_once(']')?.1.trim_start();
     }
     // `name @ url`, a path, or prose.
-    if rest.starts_with(['/', ':', '@', '(']) && !rest.starts_with("(=") && !rest.starts_with("(>") && !rest.starts_with("(<") {
+    if rest.starts_with(['/', ':', '@', '('])
+        && !rest.starts_with("(=")
+        && !rest.starts_with("(>")
+        && !rest.starts_with("(<")
+    {
         return None;
     }
     let conditional = rest.contains(';');
     let has_hash = rest.contains("--hash");
     let body = rest.split([';', ' ']).next().unwrap_or("");
     let body = if rest.starts_with(['<', '>', '=', '~', '!', '^', '(']) {
-        rest.split(';').next().unwrap_or("").split("--").next().unwrap_or("")
+        rest.split(';')
+            .next()
+            .unwrap_or("")
+            .split("--")
+            .next()
+            .unwrap_or("")
     } else if body.is_empty() {
         ""
     } else {
         return None;
     };
     let range = VersionRange::parse(body);
-    let cuda_index = range.pinned().and_then(|v| v.local()).filter(|l| l.starts_with("cu")).map(str::to_owned);
+    let cuda_index = range
+        .pinned()
+        .and_then(|v| v.local())
+        .filter(|l| l.starts_with("cu"))
+        .map(str::to_owned);
     Some(Requirement {
         file: String::new(),
         line: 0,
@@ -122,7 +138,10 @@ mod tests {
         );
         let names: Vec<_> = found.iter().map(|r| r.name.as_str()).collect();
         assert_eq!(names, ["torch", "numpy", "uvicorn"]);
-        assert_eq!((found[0].line, found[0].cuda_index.as_deref()), (3, Some("cu121")));
+        assert_eq!(
+            (found[0].line, found[0].cuda_index.as_deref()),
+            (3, Some("cu121"))
+        );
         assert!(found[2].conditional && options.len() == 1);
     }
 

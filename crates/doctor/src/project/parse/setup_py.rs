@@ -38,28 +38,44 @@ struct Line<'t> {
 impl SetupPy {
     pub(crate) fn parse(path: &str, text: &str) -> Self {
         let lines = code_lines(text);
-        let first = |needle: &str| lines.iter().find(|l| l.code.contains(needle)).map(|l| l.number);
+        let first = |needle: &str| {
+            lines
+                .iter()
+                .find(|l| l.code.contains(needle))
+                .map(|l| l.number)
+        };
         let mut setup = Self {
             path: path.to_owned(),
             text: text.to_owned(),
             imports_torch: imports_torch(&lines),
             cuda_extension: lines
                 .iter()
-                .find(|l| l.code.contains("CUDAExtension") && !l.code.starts_with("from ") && !l.code.starts_with("import "))
+                .find(|l| {
+                    l.code.contains("CUDAExtension")
+                        && !l.code.starts_with("from ")
+                        && !l.code.starts_with("import ")
+                })
                 .or_else(|| lines.iter().find(|l| l.code.contains("CUDAExtension")))
                 .map(|l| l.number),
             arch_list_line: first("TORCH_CUDA_ARCH_LIST"),
             needs_gpu: needs_gpu(&lines),
             cuda_path_line: lines
                 .iter()
-                .find(|l| l.code.contains("/usr/local/cuda") && !l.code.contains("environ") && !l.code.contains("getenv"))
+                .find(|l| {
+                    l.code.contains("/usr/local/cuda")
+                        && !l.code.contains("environ")
+                        && !l.code.contains("getenv")
+                })
                 .map(|l| l.number),
             fast_math_line: first("use_fast_math"),
             ..Self::default()
         };
         for line in &lines {
             for (at, _) in line.code.match_indices("-std=c++") {
-                let digits: String = line.code[at + 8..].chars().take_while(char::is_ascii_digit).collect();
+                let digits: String = line.code[at + 8..]
+                    .chars()
+                    .take_while(char::is_ascii_digit)
+                    .collect();
                 if let Ok(standard) = digits.parse() {
                     setup.standards.push((line.number, standard));
                 }
@@ -69,7 +85,11 @@ impl SetupPy {
                 setup.gencode_line.get_or_insert(line.number);
                 setup.gencode.merge(&coverage);
             }
-            if line.code.contains("code=sm_{") || line.code.contains("arch=compute_{") || line.code.contains("code=sm_%") || line.code.contains("code=sm_\" +") {
+            if line.code.contains("code=sm_{")
+                || line.code.contains("arch=compute_{")
+                || line.code.contains("code=sm_%")
+                || line.code.contains("code=sm_\" +")
+            {
                 setup.computed_gencode = true;
                 setup.gencode_line.get_or_insert(line.number);
             }
@@ -77,7 +97,10 @@ impl SetupPy {
                 setup.emits_ptx = true;
             }
             if line.code.contains("TORCH_CUDA_ARCH_LIST")
-                && let Some(value) = string_literals(line.code).into_iter().rev().find(|s| s.starts_with(|c: char| c.is_ascii_digit()))
+                && let Some(value) = string_literals(line.code)
+                    .into_iter()
+                    .rev()
+                    .find(|s| s.starts_with(|c: char| c.is_ascii_digit()))
             {
                 setup.arch_list_values.push((line.number, value));
             }
@@ -105,7 +128,8 @@ impl SetupPy {
                         self.requirements.push(requirement);
                     }
                 }
-                depth += line.code.matches('[').count() as i64 - line.code.matches(']').count() as i64;
+                depth +=
+                    line.code.matches('[').count() as i64 - line.code.matches(']').count() as i64;
                 if depth <= 0 {
                     inside = false;
                 }
@@ -129,7 +153,11 @@ fn code_lines(text: &str) -> Vec<Line<'_>> {
             if docstring.is_none_or(|d| d == mark) {
                 let n = raw.matches(mark).count();
                 if n % 2 == 1 {
-                    docstring = if docstring.is_some() { None } else { Some(mark) };
+                    docstring = if docstring.is_some() {
+                        None
+                    } else {
+                        Some(mark)
+                    };
                     quotes += 1;
                 }
             }
@@ -192,7 +220,14 @@ fn imports_torch(lines: &[Line<'_>]) -> Option<u32> {
             function_indent.get_or_insert(line.indent);
         }
         let import = body == "import torch"
-            || ["import torch ", "import torch.", "from torch ", "from torch."].iter().any(|p| body.starts_with(p));
+            || [
+                "import torch ",
+                "import torch.",
+                "from torch ",
+                "from torch.",
+            ]
+            .iter()
+            .any(|p| body.starts_with(p));
         if import && function_indent.is_none() {
             return Some(line.number);
         }
@@ -217,10 +252,14 @@ fn needs_gpu(lines: &[Line<'_>]) -> Option<u32> {
             }
             let asks = words.iter().any(|w| body.contains(w.as_str())) && !body.contains("xpu.");
             match (&current, body.split_once('=')) {
-                (Some((at, name)), _) if asks && line.indent > *at && !words.contains(name) => words.push(name.clone()),
+                (Some((at, name)), _) if asks && line.indent > *at && !words.contains(name) => {
+                    words.push(name.clone())
+                }
                 (None, Some((name, value))) if asks && !value.starts_with('=') => {
                     let name = name.trim();
-                    if name.chars().all(|c| c.is_alphanumeric() || c == '_') && !words.iter().any(|w| w == name) {
+                    if name.chars().all(|c| c.is_alphanumeric() || c == '_')
+                        && !words.iter().any(|w| w == name)
+                    {
                         words.push(name.to_owned());
                     }
                 }
@@ -230,21 +269,41 @@ fn needs_gpu(lines: &[Line<'_>]) -> Option<u32> {
     }
     for (n, line) in lines.iter().enumerate() {
         let body = line.code.trim_start();
-        let Some(condition) = body.strip_prefix("if ").or_else(|| body.strip_prefix("elif ")) else {
+        let Some(condition) = body
+            .strip_prefix("if ")
+            .or_else(|| body.strip_prefix("elif "))
+        else {
             continue;
         };
         let asks = words.iter().any(|w| contains_word(condition, w));
-        let escape = ["environ", "FORCE", "getenv", "argv", "SKIP"].iter().any(|w| condition.contains(w));
-        if !asks || escape || inside_rocm(lines, n) || inside_function_that_is_not_called(lines, n) {
+        let escape = ["environ", "FORCE", "getenv", "argv", "SKIP"]
+            .iter()
+            .any(|w| condition.contains(w));
+        if !asks || escape || inside_rocm(lines, n) || inside_function_that_is_not_called(lines, n)
+        {
             continue;
         }
-        let negative = condition.contains("not ") || condition.contains("== False") || condition.contains("is False");
+        let negated = |word: &str| {
+            condition.match_indices(word).any(|(at, _)| {
+                let before = condition[..at]
+                    .trim_end_matches(|c: char| c.is_alphanumeric() || matches!(c, '_' | '.'));
+                before.trim_end().ends_with("not")
+            })
+        };
+        let negative = words.iter().any(|w| negated(w))
+            || condition.contains("== False")
+            || condition.contains("is False");
         let block = |from: usize| {
-            lines[from + 1..].iter().take_while(move |l| l.indent > line.indent)
+            lines[from + 1..]
+                .iter()
+                .take_while(move |l| l.indent > line.indent)
         };
         let ends = |l: &Line<'_>| {
             let b = l.code.trim_start();
-            b.starts_with("sys.exit") || b.starts_with("exit(") || b.starts_with("raise ") || b.starts_with("quit(")
+            b.starts_with("sys.exit")
+                || b.starts_with("exit(")
+                || b.starts_with("raise ")
+                || b.starts_with("quit(")
         };
         if negative {
             if let Some(end) = block(n).find(|l| ends(l)) {
@@ -253,10 +312,13 @@ fn needs_gpu(lines: &[Line<'_>]) -> Option<u32> {
         } else {
             // The `else:` of the same `if`.
             let after = n + 1 + block(n).count();
-            if let Some(other) = lines.get(after).filter(|l| l.indent == line.indent && l.code.trim() == "else:") {
+            if let Some(other) = lines
+                .get(after)
+                .filter(|l| l.indent == line.indent && l.code.trim() == "else:")
+            {
                 let at = lines.iter().position(|l| l.number == other.number)?;
-                if let Some(end) = block(at).find(|l| ends(l)) {
-                    return Some(end.number);
+                if block(at).any(ends) {
+                    return Some(line.number);
                 }
             }
         }
@@ -284,7 +346,9 @@ fn inside_rocm(lines: &[Line<'_>], at: usize) -> bool {
             }
         }
     }
-    ["ROCM", "HIP"].iter().any(|w| lines[at].code.to_ascii_uppercase().contains(w))
+    ["ROCM", "HIP"]
+        .iter()
+        .any(|w| lines[at].code.to_ascii_uppercase().contains(w))
 }
 
 /// A function that answers the question for others is looked at where it is called.
@@ -293,9 +357,16 @@ fn inside_function_that_is_not_called(lines: &[Line<'_>], at: usize) -> bool {
     for line in lines[..at].iter().rev() {
         if line.indent < indent {
             indent = line.indent;
-            if let Some(name) = line.code.trim_start().strip_prefix("def ").and_then(|r| r.split('(').next()) {
+            if let Some(name) = line
+                .code
+                .trim_start()
+                .strip_prefix("def ")
+                .and_then(|r| r.split('(').next())
+            {
                 let call = format!("{name}(");
-                return !lines.iter().any(|l| l.number != line.number && l.code.contains(&call));
+                return !lines
+                    .iter()
+                    .any(|l| l.number != line.number && l.code.contains(&call));
             }
         }
     }
@@ -313,10 +384,11 @@ mod tests {
         let text = "import sys\nimport torch\ndef have_gpu():\n    if not torch.cuda.is_available():\n        return False\n    return True\nok = have_gpu()\nif not ok:\n    sys.exit(1)\n";
         assert_eq!(SetupPy::parse("setup.py", text).needs_gpu, Some(9));
         let other = "import torch\nif torch.cuda.is_available() and X:\n    a()\nelse:\n    raise RuntimeError('no')\n";
-        assert_eq!(SetupPy::parse("setup.py", other).needs_gpu, Some(5));
+        assert_eq!(SetupPy::parse("setup.py", other).needs_gpu, Some(2));
         let escape = "import torch\nif not torch.cuda.is_available() and not os.environ.get('FORCE_CUDA'):\n    raise RuntimeError('no')\n";
         assert_eq!(SetupPy::parse("setup.py", escape).needs_gpu, None);
-        let rocm = "if IS_ROCM:\n    if not torch.cuda.is_available():\n        raise RuntimeError()\n";
+        let rocm =
+            "if IS_ROCM:\n    if not torch.cuda.is_available():\n        raise RuntimeError()\n";
         assert_eq!(SetupPy::parse("setup.py", rocm).needs_gpu, None);
     }
 

@@ -61,7 +61,8 @@ mod tests {
 
     #[test]
     fn commands_are_split_and_quotes_removed() {
-        let found = commands("apt-get update && apt-get install -y \\\n  'a b' c; curl x | sh # no");
+        let found =
+            commands("apt-get update && apt-get install -y \\\n  'a b' c; curl x | sh # no");
         assert_eq!(found[1], ["apt-get", "install", "-y", "a b", "c"]);
         assert_eq!(found[3], ["|", "sh"]);
     }

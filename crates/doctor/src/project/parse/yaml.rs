@@ -44,8 +44,14 @@ impl Outline {
             let mut indent = line.len() - body.len();
             let mut rest = body;
             // `- ` opens items, possibly nested on one line.
-            while let Some(item) = rest.strip_prefix("- ").or_else(|| (rest == "-").then_some("")) {
-                while open.last().is_some_and(|(at, key)| *at > indent || (*at == indent && key == "[]")) {
+            while let Some(item) = rest
+                .strip_prefix("- ")
+                .or_else(|| (rest == "-").then_some(""))
+            {
+                while open
+                    .last()
+                    .is_some_and(|(at, key)| *at > indent || (*at == indent && key == "[]"))
+                {
                     open.pop();
                 }
                 open.push((indent, "[]".to_owned()));
@@ -58,11 +64,8 @@ impl Outline {
                 None => (None, rest),
             };
             if let Some(key) = key {
-                while open.last().is_some_and(|(at, k)| *at > indent || (*at == indent && k != "[]")) {
-                    open.pop();
-                }
-                // An item of a list at the same indent as its key's parent closes with it.
-                if open.last().is_some_and(|(at, k)| *at == indent && k == "[]") {
+                // A list may stand at the indent of its own key: both close together.
+                while open.last().is_some_and(|(at, _)| *at >= indent) {
                     open.pop();
                 }
                 if open.len() < 64 {
@@ -96,7 +99,11 @@ impl Outline {
                     outline.faults.push((number, "a bracket is never closed"));
                 }
             }
-            let path = open.iter().map(|(_, key)| key.as_str()).collect::<Vec<_>>().join("/");
+            let path = open
+                .iter()
+                .map(|(_, key)| key.as_str())
+                .collect::<Vec<_>>()
+                .join("/");
             outline.entries.push(Entry {
                 line: number,
                 path,
@@ -108,13 +115,17 @@ impl Outline {
 
     /// Entries whose last key is `key`.
     pub(crate) fn keyed<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a Entry> {
-        self.entries.iter().filter(move |e| e.path == key || e.path.rsplit('/').next() == Some(key))
+        self.entries
+            .iter()
+            .filter(move |e| e.path == key || e.path.rsplit('/').next() == Some(key))
     }
 
     /// Entries at or below a path.
     pub(crate) fn below<'a>(&'a self, path: &'a str) -> impl Iterator<Item = &'a Entry> {
         self.entries.iter().filter(move |e| {
-            e.path.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            e.path
+                .strip_prefix(path)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         })
     }
 }
@@ -127,7 +138,9 @@ fn split_key(text: &str) -> Option<(String, &str)> {
     } else {
         // A colon ends a key only before a space or the end of the line.
         let bytes = text.as_bytes();
-        (0..bytes.len()).find(|n| bytes[*n] == b':' && bytes.get(n + 1).is_none_or(|b| b.is_ascii_whitespace()))?
+        (0..bytes.len()).find(|n| {
+            bytes[*n] == b':' && bytes.get(n + 1).is_none_or(|b| b.is_ascii_whitespace())
+        })?
     };
     let key = text[..end].trim();
     if key.is_empty() || key.contains(['{', '[', '"']) && !quoted {
@@ -143,7 +156,11 @@ fn strip_comment(line: &str) -> &str {
         match quote {
             Some(open) if c == open => quote = None,
             Some(_) => {}
-            None if (c == '"' || c == '\'') && (before.is_whitespace() || "[{,:-".contains(before)) => quote = Some(c),
+            None if (c == '"' || c == '\'')
+                && (before.is_whitespace() || "[{,:-".contains(before)) =>
+            {
+                quote = Some(c)
+            }
             None if c == '#' && before.is_whitespace() => return line[..at].trim_end(),
             None => {}
         }
@@ -205,7 +222,10 @@ mod tests {
         assert_eq!(get("jobs/build/steps/[]/with/x").value, "y # z");
         assert_eq!(get("jobs/build/steps/[]/run").value, "make\ntest\n");
         let python = get("jobs/build/strategy/matrix/python");
-        assert_eq!((items(&python.value), python.line), (vec!["3.8".to_owned(), "3.9".to_owned()], 16));
+        assert_eq!(
+            (items(&python.value), python.line),
+            (vec!["3.8".to_owned(), "3.9".to_owned()], 16)
+        );
         assert!(outline.faults.is_empty());
     }
 
@@ -213,7 +233,16 @@ mod tests {
     fn lists_at_the_indent_of_their_key_are_read() {
         let outline = Outline::parse("steps:\n- uses: x\n  name: n\n- run: y\nother: 1\n");
         let paths: Vec<_> = outline.entries.iter().map(|e| e.path.as_str()).collect();
-        assert_eq!(paths, ["steps", "steps/[]/uses", "steps/[]/name", "steps/[]/run", "other"]);
+        assert_eq!(
+            paths,
+            [
+                "steps",
+                "steps/[]/uses",
+                "steps/[]/name",
+                "steps/[]/run",
+                "other"
+            ]
+        );
     }
 
     #[test]

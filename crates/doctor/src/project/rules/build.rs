@@ -57,12 +57,20 @@ pub(super) fn arch_lists(facts: &ProjectFacts) -> Vec<ArchList> {
     };
     for file in &facts.dockerfiles {
         for stage in &file.stages {
-            for instruction in stage.instructions.iter().filter(|i| matches!(i.keyword.as_str(), "ENV" | "ARG")) {
+            for instruction in stage
+                .instructions
+                .iter()
+                .filter(|i| matches!(i.keyword.as_str(), "ENV" | "ARG"))
+            {
                 let Some(offset) = instruction.arguments.find("TORCH_CUDA_ARCH_LIST") else {
                     continue;
                 };
                 let rest = &instruction.arguments[offset + "TORCH_CUDA_ARCH_LIST".len()..];
-                let value = rest.trim_start_matches(['=', ' ']).lines().next().unwrap_or("");
+                let value = rest
+                    .trim_start_matches(['=', ' '])
+                    .lines()
+                    .next()
+                    .unwrap_or("");
                 let value = match value.chars().next() {
                     Some(q @ ('"' | '\'')) => value[1..].split(q).next().unwrap_or(""),
                     _ => value.split_whitespace().next().unwrap_or(""),
@@ -94,15 +102,33 @@ pub(super) fn arch_lists(facts: &ProjectFacts) -> Vec<ArchList> {
     for (path, commands) in &facts.cmake {
         for command in commands {
             let value = match command.name.as_str() {
-                "set" if command.arguments.first().is_some_and(|n| n == "CMAKE_CUDA_ARCHITECTURES") => {
-                    let values: Vec<_> = command.arguments[1..].iter().take_while(|a| *a != "CACHE").cloned().collect();
+                "set"
+                    if command
+                        .arguments
+                        .first()
+                        .is_some_and(|n| n == "CMAKE_CUDA_ARCHITECTURES") =>
+                {
+                    let values: Vec<_> = command.arguments[1..]
+                        .iter()
+                        .take_while(|a| *a != "CACHE")
+                        .cloned()
+                        .collect();
                     values.join(";")
                 }
                 "set_property" | "set_target_properties" => {
-                    let Some(n) = command.arguments.iter().position(|a| a == "CUDA_ARCHITECTURES") else {
+                    let Some(n) = command
+                        .arguments
+                        .iter()
+                        .position(|a| a == "CUDA_ARCHITECTURES")
+                    else {
                         continue;
                     };
-                    command.arguments[n + 1..].iter().take_while(|a| a.starts_with(|c: char| c.is_ascii_digit())).cloned().collect::<Vec<_>>().join(";")
+                    command.arguments[n + 1..]
+                        .iter()
+                        .take_while(|a| a.starts_with(|c: char| c.is_ascii_digit()))
+                        .cloned()
+                        .collect::<Vec<_>>()
+                        .join(";")
                 }
                 _ => continue,
             };
@@ -126,7 +152,11 @@ fn no_arch_list(facts: &ProjectFacts) -> Verdict {
     let Some(setup) = facts.extension() else {
         return not_applicable(NO_EXTENSION);
     };
-    if setup.gencode_line.is_some() || setup.arch_list_line.is_some() || setup.computed_gencode || !arch_lists(facts).is_empty() {
+    if setup.gencode_line.is_some()
+        || setup.arch_list_line.is_some()
+        || setup.computed_gencode
+        || !arch_lists(facts).is_empty()
+    {
         return Verdict::Pass;
     }
     let line = setup.cuda_extension.unwrap_or(1);
@@ -140,27 +170,43 @@ fn no_ptx(facts: &ProjectFacts) -> Verdict {
     if facts.extension().is_none() {
         return not_applicable(NO_EXTENSION);
     }
-    let lists: Vec<_> = arch_lists(facts).into_iter().filter(|l| !is_test(&l.file)).collect();
+    let lists: Vec<_> = arch_lists(facts)
+        .into_iter()
+        .filter(|l| !is_test(&l.file))
+        .collect();
     if lists.is_empty() {
         return not_applicable("no architecture list");
     }
     // One list with PTX, or flags that add it, keeps the project open to newer GPUs.
-    if facts.setups.iter().any(|s| s.emits_ptx) || lists.iter().any(|l| !l.coverage.ptx.is_empty()) {
+    if facts.setups.iter().any(|s| s.emits_ptx) || lists.iter().any(|l| !l.coverage.ptx.is_empty())
+    {
         return Verdict::Pass;
     }
     let list = &lists[0];
     verdict(vec![
-        at("BLD002", &list.file, list.line, "no PTX for the newest architecture: GPUs that come later cannot run this build", list.text.clone())
-            .hint("add `+PTX` to the last entry"),
+        at(
+            "BLD002",
+            &list.file,
+            list.line,
+            "no PTX for the newest architecture: GPUs that come later cannot run this build",
+            list.text.clone(),
+        )
+        .hint("add `+PTX` to the last entry"),
     ])
 }
 
 fn undotted(facts: &ProjectFacts) -> Verdict {
-    let lists: Vec<_> = arch_lists(facts).into_iter().filter(|l| l.is_torch).collect();
+    let lists: Vec<_> = arch_lists(facts)
+        .into_iter()
+        .filter(|l| l.is_torch)
+        .collect();
     if lists.is_empty() {
         return not_applicable("TORCH_CUDA_ARCH_LIST is never set");
     }
-    let own_flags = facts.setups.iter().any(|s| s.computed_gencode || s.gencode_line.is_some());
+    let own_flags = facts
+        .setups
+        .iter()
+        .any(|s| s.computed_gencode || s.gencode_line.is_some());
     verdict(
         lists
             .iter()
@@ -182,7 +228,11 @@ pub(super) fn pinned_cuda(facts: &ProjectFacts) -> Vec<(String, u32, Version)> {
     facts
         .dockerfiles
         .iter()
-        .flat_map(|file| file.stages.iter().filter_map(|s| Some((file.path.clone(), s.line, cuda_of_image(&s.base)?))))
+        .flat_map(|file| {
+            file.stages
+                .iter()
+                .filter_map(|s| Some((file.path.clone(), s.line, cuda_of_image(&s.base)?)))
+        })
         .collect()
 }
 
@@ -207,7 +257,10 @@ fn unsupported_arch(facts: &ProjectFacts) -> Verdict {
     for list in &lists {
         // The image that the list stands in decides; a list elsewhere is held against every CUDA
         // from 12 on, because nobody pins less than that today without saying so.
-        let own = pinned.iter().rev().find(|(file, line, _)| *file == list.file && *line <= list.line);
+        let own = pinned
+            .iter()
+            .rev()
+            .find(|(file, line, _)| *file == list.file && *line <= list.line);
         let gone: Vec<String> = list
             .coverage
             .cubins
@@ -216,18 +269,35 @@ fn unsupported_arch(facts: &ProjectFacts) -> Verdict {
                 Some((_, _, cuda)) => database()
                     .toolkit(cuda)
                     .and_then(|row| row.sm_targets.as_ref())
-                    .is_some_and(|known| !known.iter().filter_map(|k| Target::parse(k)).any(|k| k.capability == target.capability)),
-                None => list.is_torch && target.capability.major < 5 && pinned.iter().all(|(_, _, v)| v.major() >= 12),
+                    .is_some_and(|known| {
+                        !known
+                            .iter()
+                            .filter_map(|k| Target::parse(k))
+                            .any(|k| k.capability == target.capability)
+                    }),
+                None => {
+                    list.is_torch
+                        && target.capability.major < 5
+                        && pinned.iter().all(|(_, _, v)| v.major() >= 12)
+                }
             })
             .map(ToString::to_string)
             .collect();
         if gone.is_empty() {
             continue;
         }
-        let against = own.map_or("CUDA 12 or newer".to_owned(), |(_, _, cuda)| format!("CUDA {cuda}"));
+        let against = own.map_or("CUDA 12 or newer".to_owned(), |(_, _, cuda)| {
+            format!("CUDA {cuda}")
+        });
         findings.push(
-            at("BLD004", &list.file, list.line, format!("{} cannot be compiled by {against}", gone.join(", ")), list.text.clone())
-                .hint("drop it, or add it only for the CUDA versions that have it"),
+            at(
+                "BLD004",
+                &list.file,
+                list.line,
+                format!("{} cannot be compiled by {against}", gone.join(", ")),
+                list.text.clone(),
+            )
+            .hint("drop it, or add it only for the CUDA versions that have it"),
         );
     }
     verdict(findings)
@@ -247,10 +317,19 @@ pub(super) fn promised_capability(facts: &ProjectFacts) -> Option<(String, u32, 
             if start > 40 {
                 continue;
             }
-            let number: String = tail[start..].chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
+            let number: String = tail[start..]
+                .chars()
+                .take_while(|c| c.is_ascii_digit() || *c == '.')
+                .collect();
             let after = &tail[start + number.len()..];
-            let open = after.starts_with('+') || after.trim_start().starts_with("or ") || tail[..start].contains(">=") || tail[..start].contains('≥') || tail[..start].contains("minimum");
-            if let Some(capability) = Capability::parse(number.trim_end_matches('.')).filter(|_| open) {
+            let open = after.starts_with('+')
+                || after.trim_start().starts_with("or ")
+                || tail[..start].contains(">=")
+                || tail[..start].contains('≥')
+                || tail[..start].contains("minimum");
+            if let Some(capability) =
+                Capability::parse(number.trim_end_matches('.')).filter(|_| open)
+            {
                 return Some((document.path.clone(), line, capability));
             }
         }
@@ -282,7 +361,11 @@ fn documented_not_built(facts: &ProjectFacts) -> Verdict {
 }
 
 fn build_isolation(facts: &ProjectFacts) -> Verdict {
-    let with_torch: Vec<_> = facts.setups.iter().filter(|s| s.imports_torch.is_some() && !is_test(&s.path)).collect();
+    let with_torch: Vec<_> = facts
+        .setups
+        .iter()
+        .filter(|s| s.imports_torch.is_some() && !is_test(&s.path))
+        .collect();
     if with_torch.is_empty() {
         return not_applicable("no setup.py imports torch");
     }
@@ -337,7 +420,9 @@ fn needs_gpu(facts: &ProjectFacts) -> Verdict {
 }
 
 /// The newest torch that the project allows.
-pub(super) fn newest_allowed_torch(facts: &ProjectFacts) -> Option<&'static crate::compat::TorchRelease> {
+pub(super) fn newest_allowed_torch(
+    facts: &ProjectFacts,
+) -> Option<&'static crate::compat::TorchRelease> {
     let ranges: Vec<VersionRange> = facts
         .demands()
         .filter(|r| r.name == "torch" && !r.range.is_unbounded())
@@ -355,10 +440,19 @@ fn old_standard(facts: &ProjectFacts) -> Verdict {
     let mut findings: Vec<Finding> = Vec::new();
     let mut looked = false;
     let required = newest_allowed_torch(facts).and_then(|row| {
-        let standard: u32 = row.cxx_standard_required.as_deref()?.trim_start_matches("c++").parse().ok()?;
+        let standard: u32 = row
+            .cxx_standard_required
+            .as_deref()?
+            .trim_start_matches("c++")
+            .parse()
+            .ok()?;
         Some((standard, row.torch.clone()))
     });
-    for setup in facts.setups.iter().filter(|s| uses_torch(&s.text) || s.path.contains("binding")) {
+    for setup in facts
+        .setups
+        .iter()
+        .filter(|s| uses_torch(&s.text) || s.path.contains("binding"))
+    {
         for (line, standard) in &setup.standards {
             looked = true;
             if let Some((needed, torch)) = &required
@@ -375,12 +469,19 @@ fn old_standard(facts: &ProjectFacts) -> Verdict {
     for (path, commands) in &facts.cmake {
         for command in commands {
             let flag = command.arguments.iter().find_map(|a| {
-                let digits: String = a.split("-std=c++").nth(1)?.chars().take_while(char::is_ascii_digit).collect();
+                let digits: String = a
+                    .split("-std=c++")
+                    .nth(1)?
+                    .chars()
+                    .take_while(char::is_ascii_digit)
+                    .collect();
                 digits.parse::<u32>().ok()
             });
             if let (Some(standard), Some((needed, torch))) = (flag, &required)
                 && standard < 17
-                && (path.contains("torch") || path.contains("binding") || facts.extension().is_some())
+                && (path.contains("torch")
+                    || path.contains("binding")
+                    || facts.extension().is_some())
             {
                 looked = true;
                 findings.push(
@@ -402,7 +503,14 @@ fn removed_headers(facts: &ProjectFacts) -> Verdict {
     for file in facts.cuda.iter().chain(&facts.cxx) {
         torch |= file.uses_torch;
         for include in &file.includes {
-            if matches!(include.name.as_str(), "THC/THC.h" | "TH/TH.h" | "THC/THCGeneral.h" | "THC/THCTensor.h" | "THC/THCNumerics.cuh") {
+            if matches!(
+                include.name.as_str(),
+                "THC/THC.h"
+                    | "TH/TH.h"
+                    | "THC/THCGeneral.h"
+                    | "THC/THCTensor.h"
+                    | "THC/THCNumerics.cuh"
+            ) {
                 findings.push(
                     at("BLD009", &file.path, include.line, format!("`{}` is gone from torch since 1.11", include.name), include.name.clone())
                         .hint("use ATen: at::cuda::getCurrentCUDAStream, c10::cuda::CUDACachingAllocator; THC/THCAtomics.cuh still exists"),
@@ -417,7 +525,11 @@ fn removed_headers(facts: &ProjectFacts) -> Verdict {
 }
 
 fn removed_api(facts: &ProjectFacts) -> Verdict {
-    const OLD: [(&str, &str); 3] = [("AT_CHECK", "TORCH_CHECK"), ("AT_ASSERTM", "TORCH_CHECK"), ("THCState", "at::cuda")];
+    const OLD: [(&str, &str); 3] = [
+        ("AT_CHECK", "TORCH_CHECK"),
+        ("AT_ASSERTM", "TORCH_CHECK"),
+        ("THCState", "at::cuda"),
+    ];
     let mut torch = false;
     let mut findings = Vec::new();
     for file in facts.cuda.iter().chain(&facts.cxx) {
@@ -427,7 +539,16 @@ fn removed_api(facts: &ProjectFacts) -> Verdict {
             if let Some((old, new)) = OLD.iter().find(|(old, _)| mention.name == *old)
                 && !file.macros.iter().any(|(name, _)| name == old)
             {
-                findings.push(at("BLD010", &file.path, mention.line, format!("{old} is gone from torch's C++ API"), *old).hint(format!("write {new}")));
+                findings.push(
+                    at(
+                        "BLD010",
+                        &file.path,
+                        mention.line,
+                        format!("{old} is gone from torch's C++ API"),
+                        *old,
+                    )
+                    .hint(format!("write {new}")),
+                );
             }
         }
     }
@@ -441,11 +562,22 @@ fn hard_coded_path(facts: &ProjectFacts) -> Verdict {
     if facts.setups.is_empty() && facts.cmake.is_empty() {
         return not_applicable("neither setup.py nor CMake");
     }
-    let from_setup = facts.setups.iter().filter_map(|s| Some((s.path.as_str(), s.cuda_path_line?)));
+    let from_setup = facts
+        .setups
+        .iter()
+        .filter_map(|s| Some((s.path.as_str(), s.cuda_path_line?)));
     let from_cmake = facts.cmake.iter().flat_map(|(path, commands)| {
         commands
             .iter()
-            .filter(|c| matches!(c.name.as_str(), "include_directories" | "link_directories" | "target_include_directories" | "set"))
+            .filter(|c| {
+                matches!(
+                    c.name.as_str(),
+                    "include_directories"
+                        | "link_directories"
+                        | "target_include_directories"
+                        | "set"
+                )
+            })
             .filter(|c| c.arguments.iter().any(|a| a.starts_with("/usr/local/cuda")))
             .map(|c| (path.as_str(), c.line))
     });
@@ -453,7 +585,14 @@ fn hard_coded_path(facts: &ProjectFacts) -> Verdict {
         from_setup
             .chain(from_cmake)
             .map(|(path, line)| {
-                at("BLD011", path, line, "a CUDA path is written down: builds fail where CUDA lies elsewhere", "/usr/local/cuda").hint("use CUDA_HOME from torch.utils.cpp_extension, or find_package(CUDAToolkit)")
+                at(
+                    "BLD011",
+                    path,
+                    line,
+                    "a CUDA path is written down: builds fail where CUDA lies elsewhere",
+                    "/usr/local/cuda",
+                )
+                .hint("use CUDA_HOME from torch.utils.cpp_extension, or find_package(CUDAToolkit)")
             })
             .collect(),
     )
@@ -481,13 +620,49 @@ fn find_cuda(facts: &ProjectFacts) -> Verdict {
     }
     let mut findings = Vec::new();
     for (path, commands) in &facts.cmake {
+        let mut conditions: Vec<bool> = Vec::new();
         for command in commands {
+            match command.name.as_str() {
+                // A choice that the user makes is not a default.
+                "if" => conditions.push(
+                    command
+                        .arguments
+                        .iter()
+                        .any(|a| a.contains("CMAKE_CUDA_ARCHITECTURES")),
+                ),
+                "endif" => {
+                    conditions.pop();
+                }
+                _ => {}
+            }
             let first = command.arguments.first().map(String::as_str);
             if command.name == "find_package" && first == Some("CUDA") {
-                findings.push(at("BLD013", path, command.line, "FindCUDA was removed in CMake 3.27", "find_package(CUDA)").hint("enable_language(CUDA) and find_package(CUDAToolkit)"));
+                findings.push(
+                    at(
+                        "BLD013",
+                        path,
+                        command.line,
+                        "FindCUDA was removed in CMake 3.27",
+                        "find_package(CUDA)",
+                    )
+                    .hint("enable_language(CUDA) and find_package(CUDAToolkit)"),
+                );
             }
-            if command.name == "set" && first == Some("CMAKE_CUDA_ARCHITECTURES") && command.arguments.get(1).is_some_and(|a| a == "native") {
-                findings.push(at("BLD013", path, command.line, "`native` builds for the builder's GPU only, and fails without one", "CMAKE_CUDA_ARCHITECTURES native").hint("name the architectures, or `all-major`"));
+            if command.name == "set"
+                && conditions.iter().all(|c| *c)
+                && first == Some("CMAKE_CUDA_ARCHITECTURES")
+                && command.arguments.get(1).is_some_and(|a| a == "native")
+            {
+                findings.push(
+                    at(
+                        "BLD013",
+                        path,
+                        command.line,
+                        "`native` builds for the builder's GPU only, and fails without one",
+                        "CMAKE_CUDA_ARCHITECTURES native",
+                    )
+                    .hint("name the architectures, or `all-major`"),
+                );
             }
         }
     }
@@ -501,9 +676,13 @@ fn cmake_minimum(facts: &ProjectFacts) -> Verdict {
     let mut findings = Vec::new();
     for (path, commands) in facts.cmake.iter().filter(|(p, _)| !is_test(p)) {
         let cuda = commands.iter().any(|c| {
-            (matches!(c.name.as_str(), "project" | "enable_language")) && c.arguments.iter().any(|a| a == "CUDA")
+            (matches!(c.name.as_str(), "project" | "enable_language"))
+                && c.arguments.iter().any(|a| a == "CUDA")
         });
-        for command in commands.iter().filter(|c| c.name == "cmake_minimum_required") {
+        for command in commands
+            .iter()
+            .filter(|c| c.name == "cmake_minimum_required")
+        {
             let Some(text) = command.arguments.get(1) else {
                 continue;
             };
@@ -515,8 +694,21 @@ fn cmake_minimum(facts: &ProjectFacts) -> Verdict {
             let floor = if cuda { "3.18" } else { "3.5" };
             if Version::parse(floor).is_some_and(|f| version < f) {
                 findings.push(
-                    at("BLD014", path, command.line, format!("cmake_minimum_required({version}) is below {floor}{}", if cuda { ", the first with CMAKE_CUDA_ARCHITECTURES" } else { ", which CMake 4 no longer accepts" }), text.clone())
-                        .hint(format!("raise it to {floor}")),
+                    at(
+                        "BLD014",
+                        path,
+                        command.line,
+                        format!(
+                            "cmake_minimum_required({version}) is below {floor}{}",
+                            if cuda {
+                                ", the first with CMAKE_CUDA_ARCHITECTURES"
+                            } else {
+                                ", which CMake 4 no longer accepts"
+                            }
+                        ),
+                        text.clone(),
+                    )
+                    .hint(format!("raise it to {floor}")),
                 );
             }
         }
@@ -529,13 +721,21 @@ fn python_range(facts: &ProjectFacts) -> Verdict {
         .setups
         .iter()
         .filter(|s| s.requirements.iter().any(|r| r.name == "torch"))
-        .find_map(|s| s.python_requires.clone().map(|(r, l)| (s.path.clone(), r, l)))
+        .find_map(|s| {
+            s.python_requires
+                .clone()
+                .map(|(r, l)| (s.path.clone(), r, l))
+        })
         .or_else(|| {
             facts
                 .pyprojects
                 .iter()
                 .filter(|p| p.dependencies.iter().any(|r| r.name == "torch"))
-                .find_map(|p| p.requires_python.clone().map(|(r, l)| (p.path.clone(), r, l)))
+                .find_map(|p| {
+                    p.requires_python
+                        .clone()
+                        .map(|(r, l)| (p.path.clone(), r, l))
+                })
         });
     let Some((file, text, line)) = range else {
         return not_applicable("no Python range beside a torch requirement");
@@ -552,7 +752,12 @@ fn python_range(facts: &ProjectFacts) -> Verdict {
             let any = database()
                 .torch
                 .iter()
-                .filter(|row| facts.demands().filter(|r| r.name == "torch").all(|r| r.range.contains(&row.torch)))
+                .filter(|row| {
+                    facts
+                        .demands()
+                        .filter(|r| r.name == "torch")
+                        .all(|r| r.range.contains(&row.torch))
+                })
                 .any(|row| row.python_tags_linux_x86_64.contains(&tag));
             !any
         })
@@ -563,9 +768,25 @@ fn python_range(facts: &ProjectFacts) -> Verdict {
         return Verdict::Pass;
     }
     verdict(vec![
-        at("BLD016", &file, line, format!("Python {} has no wheel of any torch that the range allows", missing.join(", ")), text)
-            .because("newest torch in the range", format!("{} ({})", torch.torch, torch.python_tags_linux_x86_64.join(", ")))
-            .hint("narrow python_requires, or widen the torch range"),
+        at(
+            "BLD016",
+            &file,
+            line,
+            format!(
+                "Python {} has no wheel of any torch that the range allows",
+                missing.join(", ")
+            ),
+            text,
+        )
+        .because(
+            "newest torch in the range",
+            format!(
+                "{} ({})",
+                torch.torch,
+                torch.python_tags_linux_x86_64.join(", ")
+            ),
+        )
+        .hint("narrow python_requires, or widen the torch range"),
     ])
 }
 
@@ -573,14 +794,28 @@ fn stable_abi(facts: &ProjectFacts) -> Verdict {
     let Some(setup) = facts.extension() else {
         return not_applicable(NO_EXTENSION);
     };
-    let pybind = facts.cuda.iter().chain(&facts.cxx).any(|f| f.mentions.iter().any(|m| m.name == "PYBIND11_MODULE"));
-    let library = facts.cuda.iter().chain(&facts.cxx).any(|f| f.mentions.iter().any(|m| m.name == "TORCH_LIBRARY"));
+    let pybind = facts
+        .cuda
+        .iter()
+        .chain(&facts.cxx)
+        .any(|f| f.mentions.iter().any(|m| m.name == "PYBIND11_MODULE"));
+    let library = facts
+        .cuda
+        .iter()
+        .chain(&facts.cxx)
+        .any(|f| f.mentions.iter().any(|m| m.name == "TORCH_LIBRARY"));
     if pybind || !library {
         return not_applicable("the extension binds with pybind11");
     }
     let line = setup.cuda_extension.unwrap_or(1);
     verdict(vec![as_info(
-        at("BLD017", &setup.path, line, "one wheel could serve several Python and torch versions", "TORCH_LIBRARY without pybind11")
-            .hint("see TORCH_TARGET_VERSION and py_limited_api in torch 2.10 and newer"),
+        at(
+            "BLD017",
+            &setup.path,
+            line,
+            "one wheel could serve several Python and torch versions",
+            "TORCH_LIBRARY without pybind11",
+        )
+        .hint("see TORCH_TARGET_VERSION and py_limited_api in torch 2.10 and newer"),
     )])
 }

@@ -28,13 +28,39 @@ const NO_WORKFLOWS: &str = "no GitHub workflows";
 /// Whether a text names a machine that has a GPU, or may hide one behind its own name.
 fn gpu_runner(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
-    ["gpu", "cuda", "nvidia", "self-hosted", "a100", "h100", "h200", "b200", "t4", "l4", "v100", "a10", "rtx", "jetson", "gb300", "gb200", "${{", "modal", "runs-on/"].iter().any(|w| lower.contains(w))
+    [
+        "gpu",
+        "cuda",
+        "nvidia",
+        "self-hosted",
+        "a100",
+        "h100",
+        "h200",
+        "b200",
+        "t4",
+        "l4",
+        "v100",
+        "a10",
+        "rtx",
+        "jetson",
+        "gb300",
+        "gb200",
+        "${{",
+        "modal",
+        "runs-on/",
+    ]
+    .iter()
+    .any(|w| lower.contains(w))
 }
 
 pub(super) fn has_gpu_job(facts: &ProjectFacts) -> bool {
-    facts.workflows.iter().any(|w| w.outline.keyed("runs-on").any(|e| {
-        gpu_runner(&e.value) || e.value.is_empty() && w.outline.below(&e.path).any(|item| gpu_runner(&item.value))
-    })) || facts.other_ci.iter().any(|w| gpu_runner(&w.text))
+    facts.workflows.iter().any(|w| {
+        w.outline.keyed("runs-on").any(|e| {
+            gpu_runner(&e.value)
+                || e.value.is_empty()
+                    && w.outline.below(&e.path).any(|item| gpu_runner(&item.value))
+        })
+    }) || facts.other_ci.iter().any(|w| gpu_runner(&w.text))
 }
 
 fn no_gpu_job(facts: &ProjectFacts) -> Verdict {
@@ -49,8 +75,20 @@ fn no_gpu_job(facts: &ProjectFacts) -> Verdict {
         Some((w.path.clone(), entry.line, entry.value.clone()))
     });
     match place {
-        None => one(finding("CIA001", "no job runs on a GPU: kernels are never executed in CI").because("CI", "no GPU runner").hint("add a job on a self-hosted or hosted GPU runner")),
-        Some((file, line, seen)) => one(at("CIA001", &file, line, "no job runs on a GPU: kernels are never executed in CI", format!("runs-on: {seen}")).hint("add a job on a self-hosted or hosted GPU runner")),
+        None => one(finding(
+            "CIA001",
+            "no job runs on a GPU: kernels are never executed in CI",
+        )
+        .because("CI", "no GPU runner")
+        .hint("add a job on a self-hosted or hosted GPU runner")),
+        Some((file, line, seen)) => one(at(
+            "CIA001",
+            &file,
+            line,
+            "no job runs on a GPU: kernels are never executed in CI",
+            format!("runs-on: {seen}"),
+        )
+        .hint("add a job on a self-hosted or hosted GPU runner")),
     }
 }
 
@@ -62,7 +100,8 @@ fn actions(facts: &ProjectFacts) -> Vec<(&YamlFile, u32, String, String)> {
         .flat_map(|w| {
             w.outline.keyed("uses").filter_map(move |e| {
                 let (action, reference) = e.value.split_once('@')?;
-                (!action.starts_with('.') && !action.starts_with("docker:")).then(|| (w, e.line, action.to_owned(), reference.to_owned()))
+                (!action.starts_with('.') && !action.starts_with("docker:"))
+                    .then(|| (w, e.line, action.to_owned(), reference.to_owned()))
             })
         })
         .collect()
@@ -81,8 +120,18 @@ fn unpinned_actions(facts: &ProjectFacts) -> Verdict {
     let Some((workflow, line, action, reference)) = loose.first() else {
         return Verdict::Pass;
     };
-    one(at("CIA003", &workflow.path, *line, format!("{} of {} actions are not pinned by commit: their owner can change what runs", loose.len(), all.len()), format!("{action}@{reference}"))
-        .hint("pin them (`pinact run`, or Dependabot with commit hashes)"))
+    one(at(
+        "CIA003",
+        &workflow.path,
+        *line,
+        format!(
+            "{} of {} actions are not pinned by commit: their owner can change what runs",
+            loose.len(),
+            all.len()
+        ),
+        format!("{action}@{reference}"),
+    )
+    .hint("pin them (`pinact run`, or Dependabot with commit hashes)"))
 }
 
 fn branch_actions(facts: &ProjectFacts) -> Verdict {
@@ -92,7 +141,7 @@ fn branch_actions(facts: &ProjectFacts) -> Verdict {
     }
     verdict(
         all.into_iter()
-            .filter(|(_, _, _, r)| matches!(r.as_str(), "master" | "main" | "develop" | "dev" | "HEAD"))
+            .filter(|(_, _, _, r)| matches!(r.as_str(), "master" | "main" | "develop" | "dev" | "HEAD") || r.starts_with("release/"))
             .map(|(w, line, action, reference)| {
                 at("CIA004", &w.path, line, format!("{action} is taken from its branch `{reference}`: every push of theirs runs here"), format!("uses: {action}@{reference}")).hint("name a release tag or, better, a commit")
             })
@@ -108,13 +157,33 @@ fn no_permissions(facts: &ProjectFacts) -> Verdict {
         facts
             .workflows
             .iter()
-            .filter(|w| !w.outline.entries.is_empty() && w.outline.below("permissions").next().is_none())
+            .filter(|w| {
+                !w.outline.entries.is_empty() && w.outline.below("permissions").next().is_none()
+            })
             // A workflow in which every job states its own is as good.
             .filter(|w| {
-                let jobs: std::collections::BTreeSet<_> = w.outline.below("jobs").filter_map(|e| e.path.split('/').nth(1).map(str::to_owned)).collect();
-                jobs.iter().any(|job| w.outline.below(&format!("jobs/{job}/permissions")).next().is_none())
+                let jobs: std::collections::BTreeSet<_> = w
+                    .outline
+                    .below("jobs")
+                    .filter_map(|e| e.path.split('/').nth(1).map(str::to_owned))
+                    .collect();
+                jobs.iter().any(|job| {
+                    w.outline
+                        .below(&format!("jobs/{job}/permissions"))
+                        .next()
+                        .is_none()
+                })
             })
-            .map(|w| at("CIA005", &w.path, 1, "the workflow's token has the repository's default rights", "no `permissions:`").hint("permissions:\n  contents: read"))
+            .map(|w| {
+                at(
+                    "CIA005",
+                    &w.path,
+                    1,
+                    "the workflow's token has the repository's default rights",
+                    "no `permissions:`",
+                )
+                .hint("permissions:\n  contents: read")
+            })
             .collect(),
     )
 }
@@ -139,7 +208,10 @@ fn dangerous_trigger(facts: &ProjectFacts) -> Verdict {
 }
 
 fn sarif_permission(facts: &ProjectFacts) -> Verdict {
-    let uploads: Vec<_> = actions(facts).into_iter().filter(|(_, _, action, _)| action.ends_with("upload-sarif")).collect();
+    let uploads: Vec<_> = actions(facts)
+        .into_iter()
+        .filter(|(_, _, action, _)| action.ends_with("upload-sarif"))
+        .collect();
     if uploads.is_empty() {
         return not_applicable("no workflow uploads SARIF");
     }
@@ -157,7 +229,17 @@ fn sarif_permission(facts: &ProjectFacts) -> Verdict {
 
 fn no_updates(facts: &ProjectFacts) -> Verdict {
     let has = facts.files.iter().any(|f| {
-        matches!(f.as_str(), ".github/dependabot.yml" | ".github/dependabot.yaml" | "renovate.json" | ".github/renovate.json" | ".renovaterc" | ".renovaterc.json" | ".github/renovate.json5" | "renovate.json5")
+        matches!(
+            f.as_str(),
+            ".github/dependabot.yml"
+                | ".github/dependabot.yaml"
+                | "renovate.json"
+                | ".github/renovate.json"
+                | ".renovaterc"
+                | ".renovaterc.json"
+                | ".github/renovate.json5"
+                | "renovate.json5"
+        )
     });
     if !facts.files.iter().any(|f| f.starts_with(".github/")) {
         return not_applicable("not hosted with GitHub configuration");
@@ -165,7 +247,15 @@ fn no_updates(facts: &ProjectFacts) -> Verdict {
     if has {
         return Verdict::Pass;
     }
-    one(finding("CIA009", "nothing proposes updates of dependencies and actions").because(".github/dependabot.yml", "absent, and no Renovate configuration").hint("add .github/dependabot.yml for pip, docker and github-actions"))
+    one(finding(
+        "CIA009",
+        "nothing proposes updates of dependencies and actions",
+    )
+    .because(
+        ".github/dependabot.yml",
+        "absent, and no Renovate configuration",
+    )
+    .hint("add .github/dependabot.yml for pip, docker and github-actions"))
 }
 
 fn cuda_tested_and_documented(facts: &ProjectFacts) -> Verdict {
@@ -175,7 +265,11 @@ fn cuda_tested_and_documented(facts: &ProjectFacts) -> Verdict {
         .flat_map(|w| w.outline.entries.iter())
         .filter(|e| e.path.contains("matrix") && e.path.to_ascii_lowercase().contains("cuda"))
         .flat_map(|e| items(&e.value))
-        .filter_map(|v| Version::parse(&v).filter(|v| (10..20).contains(&v.major())).map(|v| v.minor_name()))
+        .filter_map(|v| {
+            Version::parse(&v)
+                .filter(|v| (10..20).contains(&v.major()))
+                .map(|v| v.minor_name())
+        })
         .collect();
     if tested.is_empty() {
         return not_applicable("no CUDA versions in a CI matrix");
@@ -184,25 +278,51 @@ fn cuda_tested_and_documented(facts: &ProjectFacts) -> Verdict {
     let Some((file, line, version)) = documented.first() else {
         return not_applicable("no CUDA version is documented");
     };
-    let untested = documented.iter().all(|(_, _, v)| !tested.iter().any(|t| Version::parse(t).is_some_and(|t| t.major() == v.major())));
+    let untested = documented.iter().all(|(_, _, v)| {
+        !tested
+            .iter()
+            .any(|t| Version::parse(t).is_some_and(|t| t.major() == v.major()))
+    });
     if !untested {
         return Verdict::Pass;
     }
-    one(as_info(at("CIA010", file, *line, format!("CUDA {version} is documented, CI tests {}", tested.into_iter().collect::<Vec<_>>().join(", ")), version.to_string()).hint("document what is tested")))
+    one(as_info(
+        at(
+            "CIA010",
+            file,
+            *line,
+            format!(
+                "CUDA {version} is documented, CI tests {}",
+                tested.into_iter().collect::<Vec<_>>().join(", ")
+            ),
+            version.to_string(),
+        )
+        .hint("document what is tested"),
+    ))
 }
 
 fn skipped_tests(facts: &ProjectFacts) -> Verdict {
     if !facts.has_ci() {
         return not_applicable(NO_CI);
     }
-    let skipping = facts.python.iter().find_map(|p| Some((&p.path, p.skips_without_cuda?)));
+    let skipping = facts
+        .python
+        .iter()
+        .find_map(|p| Some((&p.path, p.skips_without_cuda?)));
     let Some((path, line)) = skipping else {
         return not_applicable("no test is skipped for want of CUDA");
     };
     if has_gpu_job(facts) {
         return Verdict::Pass;
     }
-    one(at("CIA011", path, line, "tests are skipped without CUDA, no job has a GPU, and nobody counts them", "skipif … cuda").hint("add a GPU job, and print the number of skipped tests (`pytest -rs`)"))
+    one(at(
+        "CIA011",
+        path,
+        line,
+        "tests are skipped without CUDA, no job has a GPU, and nobody counts them",
+        "skipif … cuda",
+    )
+    .hint("add a GPU job, and print the number of skipped tests (`pytest -rs`)"))
 }
 
 fn end_of_life(facts: &ProjectFacts) -> Verdict {
@@ -213,15 +333,49 @@ fn end_of_life(facts: &ProjectFacts) -> Verdict {
     for workflow in &facts.workflows {
         for entry in &workflow.outline.entries {
             let key = entry.path.to_ascii_lowercase();
-            let runner = key.ends_with("runs-on") || key.contains("matrix/os") || key.contains("matrix/include");
-            if runner && let Some(word) = ["ubuntu-18.04", "ubuntu-20.04", "macos-12", "windows-2019"].iter().find(|w| entry.value.contains(**w)) {
-                findings.push(at("CIA012", &workflow.path, entry.line, format!("{word} is no longer offered: the job waits for ever"), entry.value.clone()).hint("ubuntu-24.04"));
+            let runner = key.ends_with("runs-on")
+                || key.contains("matrix/os")
+                || key.contains("matrix/include");
+            if runner
+                && let Some(word) = ["ubuntu-18.04", "ubuntu-20.04", "macos-12", "windows-2019"]
+                    .iter()
+                    .find(|w| entry.value.contains(**w))
+            {
+                findings.push(
+                    at(
+                        "CIA012",
+                        &workflow.path,
+                        entry.line,
+                        format!("{word} is no longer offered: the job waits for ever"),
+                        entry.value.clone(),
+                    )
+                    .hint("ubuntu-24.04"),
+                );
             }
-            let python = key.rsplit('/').next().is_some_and(|k| k.starts_with("python")) || key.contains("matrix/python");
+            let python = key
+                .rsplit('/')
+                .next()
+                .is_some_and(|k| k.starts_with("python"))
+                || key.contains("matrix/python");
             if python {
-                let old: Vec<String> = items(&entry.value).into_iter().filter(|v| matches!(v.as_str(), "2.7" | "3.6" | "3.7" | "3.8")).collect();
+                let old: Vec<String> = items(&entry.value)
+                    .into_iter()
+                    .filter(|v| matches!(v.as_str(), "2.7" | "3.6" | "3.7" | "3.8"))
+                    .collect();
                 if !old.is_empty() {
-                    findings.push(at("CIA012", &workflow.path, entry.line, format!("Python {} has had no security fixes since its end of life", old.join(", ")), entry.value.clone()).hint("test 3.10 and newer"));
+                    findings.push(
+                        at(
+                            "CIA012",
+                            &workflow.path,
+                            entry.line,
+                            format!(
+                                "Python {} has had no security fixes since its end of life",
+                                old.join(", ")
+                            ),
+                            entry.value.clone(),
+                        )
+                        .hint("test 3.10 and newer"),
+                    );
                 }
             }
         }

@@ -38,7 +38,10 @@ fn each(facts: &ProjectFacts, check: impl Fn(&Dockerfile) -> Vec<Finding>) -> Ve
 }
 
 fn runs(file: &Dockerfile) -> impl Iterator<Item = &Instruction> {
-    file.stages.iter().flat_map(|s| &s.instructions).filter(|i| i.keyword == "RUN")
+    file.stages
+        .iter()
+        .flat_map(|s| &s.instructions)
+        .filter(|i| i.keyword == "RUN")
 }
 
 fn root_user(facts: &ProjectFacts) -> Verdict {
@@ -46,16 +49,33 @@ fn root_user(facts: &ProjectFacts) -> Verdict {
         let Some(stage) = file.last() else {
             return Vec::new();
         };
-        let user = file.lineage(stage).into_iter().rev().find(|i| i.keyword == "USER");
-        let root = user.is_none_or(|i| matches!(i.arguments.trim().split(':').next(), Some("root" | "0")));
+        let user = file
+            .lineage(stage)
+            .into_iter()
+            .rev()
+            .find(|i| i.keyword == "USER");
+        let root =
+            user.is_none_or(|i| matches!(i.arguments.trim().split(':').next(), Some("root" | "0")));
         // Images that are made to run as somebody else.
-        let known = ["nonroot", "distroless", "rootless", "jovyan"].iter().any(|w| file.root_of(stage).base.contains(w));
+        let known = ["nonroot", "distroless", "rootless", "jovyan"]
+            .iter()
+            .any(|w| file.root_of(stage).base.contains(w));
         if !root || known {
             return Vec::new();
         }
         let line = user.map_or(stage.line, |i| i.line);
-        vec![at("DKR001", &file.path, line, "the image runs as root", user.map_or("no USER in the last stage".into(), |i| format!("USER {}", i.arguments.trim())))
-            .hint("create a user and switch to it: RUN useradd --create-home app / USER app")]
+        vec![
+            at(
+                "DKR001",
+                &file.path,
+                line,
+                "the image runs as root",
+                user.map_or("no USER in the last stage".into(), |i| {
+                    format!("USER {}", i.arguments.trim())
+                }),
+            )
+            .hint("create a user and switch to it: RUN useradd --create-home app / USER app"),
+        ]
     })
 }
 
@@ -64,18 +84,37 @@ fn no_healthcheck(facts: &ProjectFacts) -> Verdict {
     if services.is_empty() {
         return not_applicable("no image exposes a port");
     }
-    let elsewhere = facts.yaml.iter().any(|y| y.outline.keyed("healthcheck").next().is_some() || y.outline.keyed("livenessProbe").next().is_some());
+    let elsewhere = facts.yaml.iter().any(|y| {
+        y.outline.keyed("healthcheck").next().is_some()
+            || y.outline.keyed("livenessProbe").next().is_some()
+    });
     verdict(
         services
             .into_iter()
             .filter(|_| !elsewhere)
             .filter_map(|file| {
                 let stage = file.last()?;
-                if file.lineage(stage).iter().any(|i| i.keyword == "HEALTHCHECK") {
+                if file
+                    .lineage(stage)
+                    .iter()
+                    .any(|i| i.keyword == "HEALTHCHECK")
+                {
                     return None;
                 }
-                let expose = file.lineage(stage).into_iter().find(|i| i.keyword == "EXPOSE")?;
-                Some(at("DKR002", &file.path, expose.line, "the image exposes a port and has no HEALTHCHECK", format!("EXPOSE {}", expose.arguments.trim())).hint("add HEALTHCHECK, or a probe in the orchestrator"))
+                let expose = file
+                    .lineage(stage)
+                    .into_iter()
+                    .find(|i| i.keyword == "EXPOSE")?;
+                Some(
+                    at(
+                        "DKR002",
+                        &file.path,
+                        expose.line,
+                        "the image exposes a port and has no HEALTHCHECK",
+                        format!("EXPOSE {}", expose.arguments.trim()),
+                    )
+                    .hint("add HEALTHCHECK, or a probe in the orchestrator"),
+                )
             })
             .collect(),
     )
@@ -86,16 +125,26 @@ fn unpinned_base(facts: &ProjectFacts) -> Verdict {
         let mut findings = Vec::new();
         for stage in &file.stages {
             let base = &stage.base;
-            let internal = file.stages.iter().any(|s| s.name.as_deref() == Some(base.as_str()));
+            let internal = file
+                .stages
+                .iter()
+                .any(|s| s.name.as_deref() == Some(base.as_str()));
             if internal || base == "scratch" || base.contains("@sha256:") || base.is_empty() {
                 continue;
             }
             if base.starts_with('$') {
                 continue;
             }
-            let tag = base.rsplit('/').next().unwrap_or(base).split_once(':').map(|(_, t)| t);
+            let tag = base
+                .rsplit('/')
+                .next()
+                .unwrap_or(base)
+                .split_once(':')
+                .map(|(_, t)| t);
             let message = match tag {
-                None | Some("latest") => "the base image is whatever is newest on the day of the build",
+                None | Some("latest") => {
+                    "the base image is whatever is newest on the day of the build"
+                }
                 Some(_) => "the base image is not pinned by digest: the tag can be moved",
             };
             findings.push(at("DKR003", &file.path, stage.line, message, base.clone()).hint("pin it: image:tag@sha256:… (`docker buildx imagetools inspect` prints the digest)"));
@@ -113,7 +162,16 @@ fn devel_final(facts: &ProjectFacts) -> Verdict {
         if !root.base.contains("-devel") {
             return Vec::new();
         }
-        vec![at("DKR004", &file.path, root.line, "the final image carries compilers and headers", root.base.clone()).hint("compile in a devel stage and copy into a runtime stage")]
+        vec![
+            at(
+                "DKR004",
+                &file.path,
+                root.line,
+                "the final image carries compilers and headers",
+                root.base.clone(),
+            )
+            .hint("compile in a devel stage and copy into a runtime stage"),
+        ]
     })
 }
 
@@ -122,8 +180,14 @@ fn end_of_life(facts: &ProjectFacts) -> Verdict {
         ("ubuntu18.04", "Ubuntu 18.04 has had no fixes since 2023-05"),
         ("ubuntu16.04", "Ubuntu 16.04 has had no fixes since 2021-04"),
         ("ubuntu20.04", "Ubuntu 20.04 has had no fixes since 2025-05"),
-        ("ubuntu:18.04", "Ubuntu 18.04 has had no fixes since 2023-05"),
-        ("ubuntu:20.04", "Ubuntu 20.04 has had no fixes since 2025-05"),
+        (
+            "ubuntu:18.04",
+            "Ubuntu 18.04 has had no fixes since 2023-05",
+        ),
+        (
+            "ubuntu:20.04",
+            "Ubuntu 20.04 has had no fixes since 2025-05",
+        ),
         ("centos7", "CentOS 7 has had no fixes since 2024-06"),
         ("centos:7", "CentOS 7 has had no fixes since 2024-06"),
         ("centos8", "CentOS 8 has had no fixes since 2021-12"),
@@ -143,7 +207,16 @@ fn end_of_life(facts: &ProjectFacts) -> Verdict {
                     Some(_) => "use the same CUDA on ubuntu22.04 or ubuntu24.04",
                     None => "use a release that still gets fixes",
                 };
-                Some(at("DKR005", &file.path, stage.line, format!("the base system is at its end of life: {why}"), stage.base.clone()).hint(hint))
+                Some(
+                    at(
+                        "DKR005",
+                        &file.path,
+                        stage.line,
+                        format!("the base system is at its end of life: {why}"),
+                        stage.base.clone(),
+                    )
+                    .hint(hint),
+                )
             })
             .collect()
     })
@@ -152,8 +225,15 @@ fn end_of_life(facts: &ProjectFacts) -> Verdict {
 /// `RUN` commands that compile the project itself.
 fn compiles(words: &[String]) -> bool {
     let text = words.join(" ");
-    (text.contains("setup.py") && ["build", "install", "bdist", "develop"].iter().any(|w| text.contains(w)))
-        || (words.iter().any(|w| w == "pip" || w == "pip3" || w == "uv") && words.iter().any(|w| w == "install" || w == "wheel") && words.iter().any(|w| w == "." || w == "-e" || w == "./" || w.starts_with(".[")))
+    (text.contains("setup.py")
+        && ["build", "install", "bdist", "develop"]
+            .iter()
+            .any(|w| text.contains(w)))
+        || (words.iter().any(|w| w == "pip" || w == "pip3" || w == "uv")
+            && words.iter().any(|w| w == "install" || w == "wheel")
+            && words
+                .iter()
+                .any(|w| w == "." || w == "-e" || w == "./" || w.starts_with(".[")))
 }
 
 fn compiled_without_gpu(facts: &ProjectFacts) -> Verdict {
@@ -165,10 +245,14 @@ fn compiled_without_gpu(facts: &ProjectFacts) -> Verdict {
         for stage in &file.stages {
             // `WORKDIR` may lead elsewhere; only a build of the root's setup.py is the extension's.
             for run in stage.instructions.iter().filter(|i| i.keyword == "RUN") {
-                if !shell::commands(&run.arguments).iter().any(|words| compiles(words)) {
+                if !shell::commands(&run.arguments)
+                    .iter()
+                    .any(|words| compiles(words))
+                {
                     continue;
                 }
-                let has_list = stage.variables.contains_key("TORCH_CUDA_ARCH_LIST") || run.arguments.contains("TORCH_CUDA_ARCH_LIST");
+                let has_list = stage.variables.contains_key("TORCH_CUDA_ARCH_LIST")
+                    || run.arguments.contains("TORCH_CUDA_ARCH_LIST");
                 let root = !setup.path.contains('/');
                 if setup.needs_gpu.is_some() && root {
                     findings.push(
@@ -176,7 +260,12 @@ fn compiled_without_gpu(facts: &ProjectFacts) -> Verdict {
                             .because(format!("{}:{}", setup.path, setup.needs_gpu.unwrap_or(1)), "ends when torch.cuda.is_available() is false")
                             .hint("let setup.py build without a GPU (FORCE_CUDA), and set ENV TORCH_CUDA_ARCH_LIST"),
                     );
-                } else if !has_list && root && setup.gencode_line.is_none() && setup.arch_list_values.is_empty() && !setup.computed_gencode {
+                } else if !has_list
+                    && root
+                    && setup.gencode_line.is_none()
+                    && setup.arch_list_values.is_empty()
+                    && !setup.computed_gencode
+                {
                     findings.push(
                         at("DKR006", &file.path, run.line, "the extension is compiled with no architecture list: torch fails with IndexError where no GPU is visible", run.arguments.lines().next().unwrap_or("").to_owned())
                             .hint("ENV TORCH_CUDA_ARCH_LIST=\"7.5;8.0;8.6;8.9;9.0+PTX\""),
@@ -195,7 +284,10 @@ fn documented_not_in_image(facts: &ProjectFacts) -> Verdict {
     let Some((document, line, capability)) = promised_capability(facts) else {
         return not_applicable("no lowest compute capability is documented");
     };
-    let lists: Vec<_> = arch_lists(facts).into_iter().filter(|l| facts.dockerfiles.iter().any(|f| f.path == l.file)).collect();
+    let lists: Vec<_> = arch_lists(facts)
+        .into_iter()
+        .filter(|l| facts.dockerfiles.iter().any(|f| f.path == l.file))
+        .collect();
     if lists.is_empty() {
         return not_applicable("no architecture list in an image");
     }
@@ -219,7 +311,11 @@ fn apt_leftovers(facts: &ProjectFacts) -> Verdict {
         let Some(last) = file.last() else {
             return findings;
         };
-        for run in file.lineage(last).into_iter().filter(|i| i.keyword == "RUN") {
+        for run in file
+            .lineage(last)
+            .into_iter()
+            .filter(|i| i.keyword == "RUN")
+        {
             let commands = shell::commands(&run.arguments);
             let install = commands.iter().find(|w| {
                 w.iter().any(|x| x == "apt-get" || x == "apt") && w.iter().any(|x| x == "install")
@@ -227,8 +323,11 @@ fn apt_leftovers(facts: &ProjectFacts) -> Verdict {
             let Some(install) = install else {
                 continue;
             };
-            let recommends = !install.iter().any(|w| w == "--no-install-recommends" || w.contains("Install-Recommends"));
-            let lists = !run.arguments.contains("/var/lib/apt/lists") && !run.arguments.contains("--mount=type=cache");
+            let recommends = !install
+                .iter()
+                .any(|w| w == "--no-install-recommends" || w.contains("Install-Recommends"));
+            let lists = !run.arguments.contains("/var/lib/apt/lists")
+                && !run.arguments.contains("--mount=type=cache");
             if recommends && lists {
                 findings.push(at("DKR008", &file.path, run.line, "apt installs recommended packages and leaves its lists in the image", install.join(" ").chars().take(80).collect::<String>()).hint("apt-get install -y --no-install-recommends … && rm -rf /var/lib/apt/lists/*"));
             }
@@ -243,17 +342,42 @@ fn copy_everything(facts: &ProjectFacts) -> Verdict {
         file.stages
             .iter()
             .flat_map(|s| &s.instructions)
-            .filter(|i| matches!(i.keyword.as_str(), "COPY" | "ADD") && !i.arguments.contains("--from"))
-            .filter(|i| matches!(i.arguments.split_whitespace().find(|w| !w.starts_with("--")), Some("." | "./")))
+            .filter(|i| {
+                matches!(i.keyword.as_str(), "COPY" | "ADD") && !i.arguments.contains("--from")
+            })
+            .filter(|i| {
+                matches!(
+                    i.arguments
+                        .split_whitespace()
+                        .find(|w| !w.starts_with("--")),
+                    Some("." | "./")
+                )
+            })
             .filter(|_| !ignore)
             .take(1)
-            .map(|i| at("DKR009", &file.path, i.line, "the whole folder goes into the image, .git and local files included", format!("COPY {}", i.arguments.trim())).hint("add a .dockerignore"))
+            .map(|i| {
+                at(
+                    "DKR009",
+                    &file.path,
+                    i.line,
+                    "the whole folder goes into the image, .git and local files included",
+                    format!("COPY {}", i.arguments.trim()),
+                )
+                .hint("add a .dockerignore")
+            })
             .collect()
     })
 }
 
 fn secret_or_sudo(facts: &ProjectFacts) -> Verdict {
-    const NAMES: [&str; 6] = ["PASSWORD", "SECRET", "API_KEY", "ACCESS_KEY", "PRIVATE_KEY", "AUTH_TOKEN"];
+    const NAMES: [&str; 6] = [
+        "PASSWORD",
+        "SECRET",
+        "API_KEY",
+        "ACCESS_KEY",
+        "PRIVATE_KEY",
+        "AUTH_TOKEN",
+    ];
     each(facts, |file| {
         let mut findings = Vec::new();
         for stage in &file.stages {
@@ -261,7 +385,16 @@ fn secret_or_sudo(facts: &ProjectFacts) -> Verdict {
                 if i.keyword == "RUN"
                     && let Some(offset) = i.arguments.find("NOPASSWD")
                 {
-                    findings.push(at("DKR010", &file.path, i.line_at(offset), "passwordless sudo makes the non-root user root", "NOPASSWD").hint("install at build time as root, and drop sudo from the image"));
+                    findings.push(
+                        at(
+                            "DKR010",
+                            &file.path,
+                            i.line_at(offset),
+                            "passwordless sudo makes the non-root user root",
+                            "NOPASSWD",
+                        )
+                        .hint("install at build time as root, and drop sudo from the image"),
+                    );
                 }
                 if matches!(i.keyword.as_str(), "ENV" | "ARG")
                     && let Some((name, value)) = i.arguments.trim().split_once('=')
@@ -312,11 +445,28 @@ fn no_nvidia_variables(facts: &ProjectFacts) -> Verdict {
             return Vec::new();
         };
         let base = &file.root_of(stage).base;
-        let has = ["nvidia", "cuda", "pytorch", "nvcr"].iter().any(|w| base.contains(w));
-        if has || base.starts_with('$') || stage.variables.contains_key("NVIDIA_VISIBLE_DEVICES") || ["rocm", "intel", "ascend", "musa", "alpine", "node", "nginx"].iter().any(|w| base.contains(w)) {
+        let has = ["nvidia", "cuda", "pytorch", "nvcr"]
+            .iter()
+            .any(|w| base.contains(w));
+        if has
+            || base.starts_with('$')
+            || stage.variables.contains_key("NVIDIA_VISIBLE_DEVICES")
+            || ["rocm", "intel", "ascend", "musa", "alpine", "node", "nginx"]
+                .iter()
+                .any(|w| base.contains(w))
+        {
             return Vec::new();
         }
-        vec![as_info(at("DKR012", &file.path, stage.line, "the base image does not ask the runtime for GPUs", base.clone()).hint("ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility"))]
+        vec![as_info(
+            at(
+                "DKR012",
+                &file.path,
+                stage.line,
+                "the base image does not ask the runtime for GPUs",
+                base.clone(),
+            )
+            .hint("ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility"),
+        )]
     })
 }
 
@@ -324,7 +474,9 @@ fn no_nvidia_variables(facts: &ProjectFacts) -> Verdict {
 fn manifests(facts: &ProjectFacts) -> impl Iterator<Item = &crate::project::facts::YamlFile> {
     facts.yaml.iter().filter(|y| {
         let name = y.path.rsplit('/').next().unwrap_or("").to_ascii_lowercase();
-        name.contains("compose") || y.text.contains("\nkind: Deployment") || y.text.starts_with("apiVersion: apps/")
+        name.contains("compose")
+            || y.text.contains("\nkind: Deployment")
+            || y.text.starts_with("apiVersion: apps/")
     })
 }
 
@@ -336,11 +488,32 @@ fn no_gpu_asked(facts: &ProjectFacts) -> Verdict {
     if files.is_empty() {
         return not_applicable("no compose file or manifest");
     }
-    if files.iter().any(|y| ["nvidia.com/gpu", "runtime: nvidia", "driver: nvidia", "capabilities: [gpu]", "capabilities: [\"gpu\"]", "- gpu", "gpus: all"].iter().any(|w| y.text.contains(w))) {
+    if files.iter().any(|y| {
+        [
+            "nvidia.com/gpu",
+            "runtime: nvidia",
+            "driver: nvidia",
+            "capabilities: [gpu]",
+            "capabilities: [\"gpu\"]",
+            "- gpu",
+            "gpus: all",
+        ]
+        .iter()
+        .any(|w| y.text.contains(w))
+    }) {
         return Verdict::Pass;
     }
     let first = files[0];
-    verdict(vec![at("DKR013", &first.path, 1, "no service asks for a GPU", "no device reservation, no nvidia.com/gpu").hint("deploy.resources.reservations.devices: driver nvidia, count 1, capabilities [gpu]")])
+    verdict(vec![
+        at(
+            "DKR013",
+            &first.path,
+            1,
+            "no service asks for a GPU",
+            "no device reservation, no nvidia.com/gpu",
+        )
+        .hint("deploy.resources.reservations.devices: driver nvidia, count 1, capabilities [gpu]"),
+    ])
 }
 
 fn privileged(facts: &ProjectFacts) -> Verdict {
@@ -352,9 +525,21 @@ fn privileged(facts: &ProjectFacts) -> Verdict {
     for file in files {
         for entry in &file.outline.entries {
             let key = entry.path.rsplit('/').next().unwrap_or("");
-            let bad = (key == "privileged" && entry.value == "true") || (key == "network_mode" && entry.value == "host") || (key == "hostNetwork" && entry.value == "true") || entry.value.contains("docker.sock");
+            let bad = (key == "privileged" && entry.value == "true")
+                || (key == "network_mode" && entry.value == "host")
+                || (key == "hostNetwork" && entry.value == "true")
+                || entry.value.contains("docker.sock");
             if bad {
-                findings.push(at("DKR014", &file.path, entry.line, "the container gets the host's rights", format!("{key}: {}", entry.value)).hint("remove it, and grant the one right that is needed"));
+                findings.push(
+                    at(
+                        "DKR014",
+                        &file.path,
+                        entry.line,
+                        "the container gets the host's rights",
+                        format!("{key}: {}", entry.value),
+                    )
+                    .hint("remove it, and grant the one right that is needed"),
+                );
             }
         }
     }
@@ -375,8 +560,22 @@ fn default_password(facts: &ProjectFacts) -> Verdict {
                 _ => (key, entry.value.as_str()),
             };
             let upper = name.to_ascii_uppercase();
-            if upper.contains("PASSWORD") && matches!(value.trim_matches(['"', '\'']), "admin" | "password" | "root" | "changeme" | "postgres" | "secret" | "123456") {
-                findings.push(at("DKR015", &file.path, entry.line, format!("{name} has its default value"), format!("{name}=…")).hint("take it from a secret"));
+            if upper.contains("PASSWORD")
+                && matches!(
+                    value.trim_matches(['"', '\'']),
+                    "admin" | "password" | "root" | "changeme" | "postgres" | "secret" | "123456"
+                )
+            {
+                findings.push(
+                    at(
+                        "DKR015",
+                        &file.path,
+                        entry.line,
+                        format!("{name} has its default value"),
+                        format!("{name}=…"),
+                    )
+                    .hint("take it from a secret"),
+                );
             }
         }
     }

@@ -14,13 +14,22 @@ pub(super) fn run(facts: &ProjectFacts) -> Vec<RuleResult> {
                 "service" => (facts.is_service(), "not a web service with an image"),
                 "cuda" => (facts.has_cuda(), "no CUDA code"),
                 "ci" => (facts.has_ci(), "no CI configuration"),
-                "cuda-ci" => (facts.has_cuda() && facts.has_ci(), "no CUDA code, or no CI configuration"),
+                "cuda-ci" => (
+                    facts.has_cuda() && facts.has_ci(),
+                    "no CUDA code, or no CI configuration",
+                ),
                 "tests" => (
                     facts.has_cuda() && facts.files.iter().any(|f| is_test(f)),
                     "no CUDA code, or no tests",
                 ),
-                "extension" => (facts.extension().is_some() && facts.has_ci(), "not a library with CI"),
-                _ => (!facts.dockerfiles.is_empty() && facts.has_ci(), "no image is built in CI"),
+                "extension" => (
+                    facts.extension().is_some() && facts.has_ci(),
+                    "not a library with CI",
+                ),
+                _ => (
+                    !facts.dockerfiles.is_empty() && facts.has_ci(),
+                    "no image is built in CI",
+                ),
             };
             let verdict = if !applies {
                 not_applicable(why)
@@ -28,7 +37,10 @@ pub(super) fn run(facts: &ProjectFacts) -> Vec<RuleResult> {
                 Verdict::Pass
             } else {
                 one(finding(&rule.code, rule.message.clone())
-                    .because(rule.scope.join(", "), format!("none of: {}", rule.words.join(", ")))
+                    .because(
+                        rule.scope.join(", "),
+                        format!("none of: {}", rule.words.join(", ")),
+                    )
                     .hint(rule.hint.clone()))
             };
             RuleResult {

@@ -32,14 +32,23 @@ const NO_CUDA: &str = "no CUDA code";
 /// Folders of other platforms, whose API only looks like CUDA.
 fn foreign(path: &str) -> bool {
     let lower = path.to_ascii_lowercase();
-    ["rocm", "/hip", "hip/", "musa", "sycl", "_hip."].iter().any(|w| lower.contains(w))
+    ["rocm", "/hip", "hip/", "musa", "sycl", "_hip."]
+        .iter()
+        .any(|w| lower.contains(w))
 }
 
 fn each(facts: &ProjectFacts, check: impl Fn(&CudaFile) -> Vec<Finding>) -> Verdict {
     if !facts.has_cuda() {
         return not_applicable(NO_CUDA);
     }
-    verdict(facts.cuda.iter().filter(|f| !foreign(&f.path)).flat_map(check).collect())
+    verdict(
+        facts
+            .cuda
+            .iter()
+            .filter(|f| !foreign(&f.path))
+            .flat_map(check)
+            .collect(),
+    )
 }
 
 fn dropped_status(facts: &ProjectFacts) -> Verdict {
@@ -47,8 +56,17 @@ fn dropped_status(facts: &ProjectFacts) -> Verdict {
         file.dropped
             .iter()
             .map(|d| {
-                let found = at("SRC001", &file.path, d.line, format!("the status of {} is thrown away: a failure shows up later, elsewhere", d.call), d.call.clone())
-                    .hint("wrap the call in the project's check macro");
+                let found = at(
+                    "SRC001",
+                    &file.path,
+                    d.line,
+                    format!(
+                        "the status of {} is thrown away: a failure shows up later, elsewhere",
+                        d.call
+                    ),
+                    d.call.clone(),
+                )
+                .hint("wrap the call in the project's check macro");
                 if is_cleanup(&d.call) || is_query(&d.call) || is_test(&file.path) {
                     as_info(found)
                 } else {
@@ -61,15 +79,30 @@ fn dropped_status(facts: &ProjectFacts) -> Verdict {
 
 /// Macros of the project that ask for the last error, followed through macros that use macros.
 fn checking_macros(facts: &ProjectFacts) -> BTreeSet<String> {
-    let all: Vec<&(String, String)> = facts.cuda.iter().chain(&facts.cxx).flat_map(|f| &f.macros).collect();
+    let all: Vec<&(String, String)> = facts
+        .cuda
+        .iter()
+        .chain(&facts.cxx)
+        .flat_map(|f| &f.macros)
+        .collect();
     let words = |body: &str| -> Vec<String> {
-        body.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(|w| w.len() > 4).map(str::to_owned).collect()
+        body.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+            .filter(|w| w.len() > 4)
+            .map(str::to_owned)
+            .collect()
     };
     let mut checking: BTreeSet<String> = BTreeSet::new();
     for _ in 0..3 {
         for (name, body) in &all {
             let asks = words(body).iter().any(|w| {
-                matches!(w.as_str(), "cudaGetLastError" | "cudaPeekAtLastError" | "cudaSuccess" | "CUDA_SUCCESS" | "cudaGetErrorString") || checking.contains(w)
+                matches!(
+                    w.as_str(),
+                    "cudaGetLastError"
+                        | "cudaPeekAtLastError"
+                        | "cudaSuccess"
+                        | "CUDA_SUCCESS"
+                        | "cudaGetErrorString"
+                ) || checking.contains(w)
             });
             if asks {
                 checking.insert(name.clone());
@@ -111,13 +144,30 @@ fn unchecked_launch(facts: &ProjectFacts) -> Verdict {
     let mut findings = Vec::new();
     for file in facts.cuda.iter().filter(|f| !foreign(&f.path)) {
         for function in &file.functions {
-            if function.is_device && !function.is_kernel || function.calls.iter().any(|c| asks(c)) || checked_callees.contains_key(function.name.as_str()) {
+            if function.is_device && !function.is_kernel
+                || function.calls.iter().any(|c| asks(c))
+                || checked_callees.contains_key(function.name.as_str())
+            {
                 continue;
             }
             for launch in function.launches.iter().filter(|l| !l.checked) {
-                let found = at("SRC002", &file.path, launch.line, format!("the launch of {} is never checked", launch.kernel), format!("{}<<<…>>> in {}", launch.kernel, function.name))
-                    .hint(if file.uses_torch { "add C10_CUDA_KERNEL_LAUNCH_CHECK(); behind it" } else { "ask for cudaGetLastError() behind it" });
-                findings.push(if is_test(&file.path) { as_info(found) } else { found });
+                let found = at(
+                    "SRC002",
+                    &file.path,
+                    launch.line,
+                    format!("the launch of {} is never checked", launch.kernel),
+                    format!("{}<<<…>>> in {}", launch.kernel, function.name),
+                )
+                .hint(if file.uses_torch {
+                    "add C10_CUDA_KERNEL_LAUNCH_CHECK(); behind it"
+                } else {
+                    "ask for cudaGetLastError() behind it"
+                });
+                findings.push(if is_test(&file.path) {
+                    as_info(found)
+                } else {
+                    found
+                });
             }
         }
     }
@@ -125,7 +175,10 @@ fn unchecked_launch(facts: &ProjectFacts) -> Verdict {
 }
 
 fn torch_launches(facts: &ProjectFacts) -> bool {
-    facts.cuda.iter().any(|f| f.uses_torch && f.functions.iter().any(|x| !x.launches.is_empty()))
+    facts
+        .cuda
+        .iter()
+        .any(|f| f.uses_torch && f.functions.iter().any(|x| !x.launches.is_empty()))
 }
 
 fn default_stream(facts: &ProjectFacts) -> Verdict {
@@ -139,10 +192,23 @@ fn default_stream(facts: &ProjectFacts) -> Verdict {
         file.functions
             .iter()
             .flat_map(|f| &f.launches)
-            .filter(|l| l.stream.as_deref().is_none_or(|s| s == "0" || s == "nullptr" || s == "NULL"))
+            .filter(|l| {
+                l.stream
+                    .as_deref()
+                    .is_none_or(|s| s == "0" || s == "nullptr" || s == "NULL")
+            })
             .map(|l| {
-                at("SRC003", &file.path, l.line, format!("{} runs on the legacy default stream, not on torch's current one", l.kernel), format!("{}<<<…>>>", l.kernel))
-                    .hint("pass at::cuda::getCurrentCUDAStream() as the fourth launch argument")
+                at(
+                    "SRC003",
+                    &file.path,
+                    l.line,
+                    format!(
+                        "{} runs on the legacy default stream, not on torch's current one",
+                        l.kernel
+                    ),
+                    format!("{}<<<…>>>", l.kernel),
+                )
+                .hint("pass at::cuda::getCurrentCUDAStream() as the fourth launch argument")
             })
             .collect()
     })
@@ -167,10 +233,24 @@ fn no_guard(facts: &ProjectFacts) -> Verdict {
         }
         file.functions
             .iter()
-            .filter(|f| f.takes_tensor && !f.launches.is_empty() && !f.guards_device && !guarded.contains(f.name.as_str()))
+            .filter(|f| {
+                f.takes_tensor
+                    && !f.launches.is_empty()
+                    && !f.guards_device
+                    && !guarded.contains(f.name.as_str())
+            })
             .map(|f| {
-                at("SRC004", &file.path, f.line, format!("{} launches on the current device, wherever its tensors lie", f.name), "no device guard here or in a caller")
-                    .hint("const at::cuda::OptionalCUDAGuard guard(at::device_of(tensor));")
+                at(
+                    "SRC004",
+                    &file.path,
+                    f.line,
+                    format!(
+                        "{} launches on the current device, wherever its tensors lie",
+                        f.name
+                    ),
+                    "no device guard here or in a caller",
+                )
+                .hint("const at::cuda::OptionalCUDAGuard guard(at::device_of(tensor));")
             })
             .collect()
     })
@@ -194,16 +274,38 @@ fn no_layout_check(facts: &ProjectFacts) -> Verdict {
         }
         file.functions
             .iter()
-            .filter(|f| f.takes_tensor && !f.data_pointers.is_empty() && !f.checks_layout && !checked.contains(f.name.as_str()))
+            .filter(|f| {
+                f.takes_tensor
+                    && !f.data_pointers.is_empty()
+                    && !f.checks_layout
+                    && !checked.contains(f.name.as_str())
+            })
             .map(|f| {
-                at("SRC005", &file.path, f.line, format!("{} reads a tensor's memory without asking whether it is contiguous", f.name), "data_ptr without is_contiguous or contiguous()")
-                    .hint("TORCH_CHECK(x.is_contiguous()) and check the dtype, or call .contiguous()")
+                at(
+                    "SRC005",
+                    &file.path,
+                    f.line,
+                    format!(
+                        "{} reads a tensor's memory without asking whether it is contiguous",
+                        f.name
+                    ),
+                    "data_ptr without is_contiguous or contiguous()",
+                )
+                .hint("TORCH_CHECK(x.is_contiguous()) and check the dtype, or call .contiguous()")
             })
             .collect()
     })
 }
 
-fn mentions(facts: &ProjectFacts, code: &str, torch_only: bool, names: &[&str], message: impl Fn(&str) -> String, hint: &str, info: bool) -> Verdict {
+fn mentions(
+    facts: &ProjectFacts,
+    code: &str,
+    torch_only: bool,
+    names: &[&str],
+    message: impl Fn(&str) -> String,
+    hint: &str,
+    info: bool,
+) -> Verdict {
     each(facts, |file| {
         if is_test(&file.path) || torch_only && !file.uses_torch {
             return Vec::new();
@@ -212,7 +314,8 @@ fn mentions(facts: &ProjectFacts, code: &str, torch_only: bool, names: &[&str], 
             .iter()
             .filter(|m| names.contains(&m.name.as_str()))
             .map(|m| {
-                let found = at(code, &file.path, m.line, message(&m.name), m.name.clone()).hint(hint);
+                let found =
+                    at(code, &file.path, m.line, message(&m.name), m.name.clone()).hint(hint);
                 if info { as_info(found) } else { found }
             })
             .collect()
@@ -220,7 +323,15 @@ fn mentions(facts: &ProjectFacts, code: &str, torch_only: bool, names: &[&str], 
 }
 
 fn own_allocation(facts: &ProjectFacts) -> Verdict {
-    mentions(facts, "SRC006", true, &["cudaMalloc"], |_| "cudaMalloc bypasses torch's caching allocator".into(), "allocate with torch::empty", true)
+    mentions(
+        facts,
+        "SRC006",
+        true,
+        &["cudaMalloc"],
+        |_| "cudaMalloc bypasses torch's caching allocator".into(),
+        "allocate with torch::empty",
+        true,
+    )
 }
 
 fn legacy_warp(facts: &ProjectFacts) -> Verdict {
@@ -228,7 +339,15 @@ fn legacy_warp(facts: &ProjectFacts) -> Verdict {
         facts,
         "SRC007",
         false,
-        &["__shfl", "__shfl_up", "__shfl_down", "__shfl_xor", "__ballot", "__any", "__all"],
+        &[
+            "__shfl",
+            "__shfl_up",
+            "__shfl_down",
+            "__shfl_xor",
+            "__ballot",
+            "__any",
+            "__all",
+        ],
         |name| format!("{name} does not exist for sm_70 and newer"),
         "use the _sync form with the mask of the participating lanes",
         false,
@@ -240,7 +359,17 @@ fn removed_api(facts: &ProjectFacts) -> Verdict {
         facts,
         "SRC008",
         false,
-        &["cudaThreadSynchronize", "cudaThreadExit", "cudaBindTexture", "cudaUnbindTexture", "cudaBindTextureToArray", "cudaMemcpyToArray", "cudaMemcpyFromArray", "cudaSetupArgument", "cudaConfigureCall"],
+        &[
+            "cudaThreadSynchronize",
+            "cudaThreadExit",
+            "cudaBindTexture",
+            "cudaUnbindTexture",
+            "cudaBindTextureToArray",
+            "cudaMemcpyToArray",
+            "cudaMemcpyFromArray",
+            "cudaSetupArgument",
+            "cudaConfigureCall",
+        ],
         |name| format!("{name} is removed from current CUDA"),
         "cudaDeviceSynchronize, texture objects, cudaMemcpy2DToArray, cudaLaunchKernel",
         false,
@@ -248,21 +377,45 @@ fn removed_api(facts: &ProjectFacts) -> Verdict {
 }
 
 fn device_sync(facts: &ProjectFacts) -> Verdict {
-    mentions(facts, "SRC009", true, &["cudaDeviceSynchronize"], |_| "the whole device is waited for in library code".into(), "wait for the stream, or for nothing", true)
+    mentions(
+        facts,
+        "SRC009",
+        true,
+        &["cudaDeviceSynchronize"],
+        |_| "the whole device is waited for in library code".into(),
+        "wait for the stream, or for nothing",
+        true,
+    )
 }
 
 fn device_zero(facts: &ProjectFacts) -> Verdict {
-    mentions(facts, "SRC010", false, &["cudaSetDevice(0)"], |_| "device 0 is written down".into(), "use the tensor's device, or a parameter", false)
+    mentions(
+        facts,
+        "SRC010",
+        false,
+        &["cudaSetDevice(0)"],
+        |_| "device 0 is written down".into(),
+        "use the tensor's device, or a parameter",
+        false,
+    )
 }
 
 fn needs_higher_sm(facts: &ProjectFacts) -> Verdict {
     let lists = super::build::arch_lists(facts);
-    let Some(lowest) = lists.iter().flat_map(|l| &l.coverage.cubins).map(|t| t.capability.sm()).min() else {
+    // Of several lists the least demanding one: a list for something else must not accuse this code.
+    let lowest = lists
+        .iter()
+        .filter(|l| !is_test(&l.file))
+        .filter_map(|l| l.coverage.cubins.iter().map(|t| t.capability.sm()).min())
+        .max();
+    let Some(lowest) = lowest else {
         return not_applicable("no architecture list");
     };
     each(facts, |file| {
         // A file that asks for __CUDA_ARCH__ anywhere has thought about it.
-        let named = ["sm", "hopper", "blackwell"].iter().any(|w| file.path.contains(w));
+        let named = ["sm", "hopper", "blackwell"]
+            .iter()
+            .any(|w| file.path.contains(w));
         if is_test(&file.path) || file.asks_architecture || named {
             return Vec::new();
         }
@@ -277,7 +430,16 @@ fn needs_higher_sm(facts: &ProjectFacts) -> Verdict {
                     "ldmatrix" | "mma.sync" => 75,
                     _ => return None,
                 };
-                (lowest < needs).then(|| at("SRC011", &file.path, m.line, format!("{} needs sm_{needs}, and sm_{lowest} is built too", m.name), m.name.clone()).hint("guard it with #if __CUDA_ARCH__ >= …"))
+                (lowest < needs).then(|| {
+                    at(
+                        "SRC011",
+                        &file.path,
+                        m.line,
+                        format!("{} needs sm_{needs}, and sm_{lowest} is built too", m.name),
+                        m.name.clone(),
+                    )
+                    .hint("guard it with #if __CUDA_ARCH__ >= …")
+                })
             })
             .take(1)
             .collect()
@@ -285,7 +447,15 @@ fn needs_higher_sm(facts: &ProjectFacts) -> Verdict {
 }
 
 fn narrow_index(facts: &ProjectFacts) -> Verdict {
-    mentions(facts, "SRC012", true, &["int numel"], |_| "a size from numel() is kept in 32 bits".into(), "use int64_t", true)
+    mentions(
+        facts,
+        "SRC012",
+        true,
+        &["int numel"],
+        |_| "a size from numel() is kept in 32 bits".into(),
+        "use int64_t",
+        true,
+    )
 }
 
 fn barrier_after_return(facts: &ProjectFacts) -> Verdict {
@@ -297,7 +467,8 @@ fn barrier_after_return(facts: &ProjectFacts) -> Verdict {
             .iter()
             .filter_map(|f| {
                 let line = f.barrier_after_return?;
-                Some(at("SRC013", &file.path, line, format!("threads of {} leave before a __syncthreads: the others wait for threads that are gone", f.name), "conditional return before a barrier").hint("keep every thread until the last barrier, and guard the work instead"))
+                // Whether the condition differs inside a block is a guess without values: information.
+                Some(as_info(at("SRC013", &file.path, line, format!("threads of {} leave before a __syncthreads: the others wait for threads that are gone", f.name), "conditional return before a barrier").hint("keep every thread until the last barrier, and guard the work instead")))
             })
             .collect()
     })
@@ -308,6 +479,15 @@ fn long_file(facts: &ProjectFacts) -> Verdict {
         if file.lines <= 3000 || is_test(&file.path) {
             return Vec::new();
         }
-        vec![as_info(at("SRC014", &file.path, 1, format!("{} lines in one file", file.lines), format!("{} lines", file.lines)).hint("split it by kernel"))]
+        vec![as_info(
+            at(
+                "SRC014",
+                &file.path,
+                1,
+                format!("{} lines in one file", file.lines),
+                format!("{} lines", file.lines),
+            )
+            .hint("split it by kernel"),
+        )]
     })
 }
