@@ -30,6 +30,13 @@ pub(crate) const CODES: &[CodeDoc] = &[
         fix: "`nvidia-smi` shows whether the driver works at all. After a driver update the kernel \
               module and the library differ until the next reboot.",
     },
+    CodeDoc {
+        code: "D003",
+        title: "CUDA starts and computes",
+        explanation: "A child process initialised CUDA, launched a kernel and compared its result \
+                      with the CPU's.",
+        fix: "Nothing to mend.",
+    },
 ];
 
 /// List the CPU and every GPU with their facts.

@@ -7,8 +7,10 @@ use crate::arguments::Global;
 use crate::exit::Outcome;
 
 mod ablate;
+mod audit;
 mod baseline;
 pub(crate) mod bench;
+pub(crate) mod check;
 mod compare;
 mod compare_baselines;
 mod compile;
@@ -36,8 +38,10 @@ mod watch;
 #[derive(Subcommand)]
 pub(crate) enum Command {
     Ablate(ablate::Ablate),
+    Audit(audit::Audit),
     Baseline(baseline::Baseline),
     Bench(bench::Bench),
+    Check(check::Check),
     Compare(compare::Compare),
     Compile(compile::Compile),
     Devices(devices::Devices),
@@ -63,8 +67,10 @@ impl Command {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         match self {
             Self::Ablate(command) => command.run(global),
+            Self::Audit(command) => command.run(global),
             Self::Baseline(command) => command.run(global),
             Self::Bench(command) => command.run(global),
+            Self::Check(command) => command.run(global),
             Self::Compare(command) => command.run(global),
             Self::Compile(command) => command.run(global),
             Self::Devices(command) => command.run(global),

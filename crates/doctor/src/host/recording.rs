@@ -1,0 +1,147 @@
+//! A machine that is looked at and written down at the same time, so that somebody else can replay
+//! exactly what the rules saw.
+//!
+//! Only what was read is recorded. Of a library that is read at offsets, only those bytes are
+//! written, at the same offsets in a sparse file.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use super::{CommandOutput, Host, Session, Stat};
+use crate::binary::ByteSource;
+
+/// Wraps a host and records into a directory that [`super::DirectoryHost`] opens.
+pub struct RecordingHost<'a> {
+    inner: &'a dyn Host,
+    directory: PathBuf,
+    commands: Mutex<BTreeMap<String, CommandOutput>>,
+    stats: Mutex<BTreeMap<String, Stat>>,
+}
+
+impl<'a> RecordingHost<'a> {
+    /// Records what is read from `inner` below `directory`.
+    pub fn new(inner: &'a dyn Host, directory: &Path) -> io::Result<Self> {
+        fs::create_dir_all(directory.join("root"))?;
+        Ok(Self {
+            inner,
+            directory: directory.to_owned(),
+            commands: Mutex::default(),
+            stats: Mutex::default(),
+        })
+    }
+
+    /// Writes the parts that are not files.
+    pub fn finish(self) -> io::Result<()> {
+        let write = |name: &str, json: String| -> io::Result<()> {
+            let temporary = self.directory.join(format!(".{name}"));
+            fs::File::create(&temporary)?.write_all(json.as_bytes())?;
+            fs::rename(temporary, self.directory.join(name))
+        };
+        let text = |value: serde_json::Result<String>| value.map_err(io::Error::other);
+        write(
+            "env.json",
+            text(serde_json::to_string_pretty(self.inner.session()))?,
+        )?;
+        let commands = self.commands.lock().map_err(|_| io::ErrorKind::Other)?;
+        write("cmd.json", text(serde_json::to_string_pretty(&*commands))?)?;
+        let stats = self.stats.lock().map_err(|_| io::ErrorKind::Other)?;
+        write("stat.json", text(serde_json::to_string_pretty(&*stats))?)
+    }
+
+    fn place(&self, path: &str) -> PathBuf {
+        self.directory
+            .join("root")
+            .join(path.trim_start_matches('/'))
+    }
+
+    fn keep(&self, path: &str, bytes: &[u8]) {
+        let place = self.place(path);
+        // A capture that cannot be written shows when it is replayed; the check itself goes on.
+        if let Some(parent) = place.parent() {
+            let _ = fs::create_dir_all(parent);
+        }
+        let _ = fs::write(place, bytes);
+    }
+}
+
+struct RecordedBytes<'a> {
+    inner: Box<dyn ByteSource + 'a>,
+    copy: Option<fs::File>,
+}
+
+impl ByteSource for RecordedBytes<'_> {
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.inner.read_at(offset, buffer)?;
+        if let Some(copy) = &self.copy {
+            copy.write_all_at(&buffer[..n], offset)?;
+        }
+        Ok(n)
+    }
+}
+
+impl Host for RecordingHost<'_> {
+    fn read(&self, path: &str) -> Option<Vec<u8>> {
+        let bytes = self.inner.read(path)?;
+        self.keep(path, &bytes);
+        Some(bytes)
+    }
+
+    fn list(&self, path: &str) -> Option<Vec<String>> {
+        let names = self.inner.list(path)?;
+        let _ = fs::create_dir_all(self.place(path));
+        if let Ok(mut stats) = self.stats.lock() {
+            for name in &names {
+                let child = format!("{}/{name}", path.trim_end_matches('/'));
+                if let Some(stat) = self.inner.stat(&child) {
+                    stats.insert(child, stat);
+                }
+            }
+        }
+        Some(names)
+    }
+
+    fn stat(&self, path: &str) -> Option<Stat> {
+        let stat = self.inner.stat(path)?;
+        if let Ok(mut stats) = self.stats.lock() {
+            stats.insert(path.to_owned(), stat.clone());
+        }
+        Some(stat)
+    }
+
+    fn link(&self, path: &str) -> Option<String> {
+        let target = self.inner.link(path)?;
+        let place = self.place(path);
+        if let Some(parent) = place.parent() {
+            let _ = fs::create_dir_all(parent);
+        }
+        let _ = std::os::unix::fs::symlink(&target, place);
+        Some(target)
+    }
+
+    fn open(&self, path: &str) -> Option<Box<dyn ByteSource + '_>> {
+        let inner = self.inner.open(path)?;
+        let place = self.place(path);
+        let copy = place
+            .parent()
+            .and_then(|parent| fs::create_dir_all(parent).ok())
+            .and_then(|()| fs::File::create(place).ok());
+        Some(Box::new(RecordedBytes { inner, copy }))
+    }
+
+    fn run(&self, argv: &[&str], limit: Duration) -> Option<CommandOutput> {
+        let output = self.inner.run(argv, limit)?;
+        if let Ok(mut commands) = self.commands.lock() {
+            commands.insert(argv.join(" "), output.clone());
+        }
+        Some(output)
+    }
+
+    fn session(&self) -> &Session {
+        self.inner.session()
+    }
+}

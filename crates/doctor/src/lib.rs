@@ -1,0 +1,38 @@
+//! Facts about a machine (`check`) and about a project (`audit`), and rules over facts.
+//!
+//! Both commands are one pipeline: collectors read, and write typed facts that carry where they
+//! were read; rules are pure functions over facts; findings are ordered into causes and
+//! consequences; reports are views. A rule whose inputs are missing is unknown, never passed.
+
+mod architecture;
+mod binary;
+mod catalog;
+mod compat;
+mod conclude;
+mod host;
+mod machine;
+mod outcome;
+mod project;
+mod version;
+mod view;
+
+pub use architecture::{Capability, Coverage, Runs, Target};
+pub use binary::{ByteSource, WheelError, coverage_of_elf, coverage_of_wheel};
+pub use catalog::{Area, CODE_DOCS, MACHINE_RULES, Mend, PROJECT_RULES, RuleInfo, rule_info};
+pub use compat::{Database, database};
+pub use host::{CommandOutput, DirectoryHost, Host, RealHost, RecordingHost, Session, Stat};
+pub use machine::{
+    Cause, CheckBody, CheckOutcome, FileAnswer, FileQuestionError, GpuSpecification, MachineFacts,
+    MatrixRow, check_machine, collect_machine, machine_identity, will_it_run,
+};
+pub use outcome::Outcome;
+pub use project::{
+    AreaScore, AuditBody, AuditError, AuditOptions, AuditOutcome, Baseline, Evaluation, FactorRow,
+    Label, Measured, NotAssessed, Patch, PatchError, Score, Suppressed, apply_patches,
+    audit_project, evaluate, mendable, plan_fixes,
+};
+pub use version::{Version, VersionRange};
+pub use view::{
+    Detail, audit_html, audit_junit, audit_markdown, audit_sarif, audit_text, check_text,
+    unified_diff,
+};

@@ -1,0 +1,178 @@
+//! Rules about profilers, debuggers and what they may do.
+
+use warpsmith_core::{Finding, Verdict};
+
+use super::Check;
+use super::presence::without_gpu;
+use crate::conclude::{finding, not_applicable, one, unknown, verdict};
+use crate::machine::facts::MachineFacts;
+use crate::version::Version;
+
+pub(super) const RULES: &[Check] = &[
+    ("PRF001", nsys),
+    ("PRF002", ncu),
+    ("PRF003", counters),
+    ("PRF004", cpu_sampling),
+    ("PRF005", cupti),
+    ("PRF006", debuggers),
+    ("PRF007", old_profiler),
+];
+
+fn absent(
+    facts: &MachineFacts,
+    code: &str,
+    found: Option<&String>,
+    name: &str,
+    hint: &str,
+) -> Verdict {
+    if let Some(verdict) = without_gpu(facts) {
+        return verdict;
+    }
+    match found {
+        Some(_) => Verdict::Pass,
+        None => one(finding(code, format!("{name} was not found"))
+            .because("PATH, toolkits, /opt/nvidia", "absent")
+            .hint(hint)),
+    }
+}
+
+fn nsys(facts: &MachineFacts) -> Verdict {
+    absent(
+        facts,
+        "PRF001",
+        facts.profilers.nsys.as_ref(),
+        "Nsight Systems (nsys)",
+        "install nsight-systems from NVIDIA's repository",
+    )
+}
+
+fn ncu(facts: &MachineFacts) -> Verdict {
+    absent(
+        facts,
+        "PRF002",
+        facts.profilers.ncu.as_ref(),
+        "Nsight Compute (ncu)",
+        "install nsight-compute from NVIDIA's repository",
+    )
+}
+
+fn debuggers(facts: &MachineFacts) -> Verdict {
+    absent(
+        facts,
+        "PRF006",
+        facts
+            .profilers
+            .sanitizer
+            .as_ref()
+            .or(facts.profilers.gdb.as_ref()),
+        "compute-sanitizer or cuda-gdb",
+        "install cuda-sanitizer and cuda-gdb of your toolkit's version",
+    )
+}
+
+fn counters(facts: &MachineFacts) -> Verdict {
+    if facts.driver.module.is_none() {
+        return not_applicable("no kernel module is loaded");
+    }
+    let Some(admin_only) = facts.driver.profiling_admin_only else {
+        return unknown("/proc/driver/nvidia/params cannot be read");
+    };
+    if !admin_only || facts.session.euid == 0 || facts.system.sys_admin == Some(true) {
+        return Verdict::Pass;
+    }
+    one(finding("PRF003", "GPU performance counters are for administrators only: `ncu` ends with ERR_NVGPUCTRPERM")
+        .because("/proc/driver/nvidia/params", "RmProfilingAdminOnly: 1")
+        .because("effective user", facts.session.euid.to_string())
+        .hint("put `options nvidia NVreg_RestrictProfilingToAdminUsers=0` into /etc/modprobe.d/nvidia-profiling.conf and reload the module"))
+}
+
+fn cpu_sampling(facts: &MachineFacts) -> Verdict {
+    if let Some(verdict) = without_gpu(facts) {
+        return verdict;
+    }
+    match facts.system.perf_event_paranoid {
+        None => unknown("perf_event_paranoid cannot be read"),
+        Some(level) if level <= 2 || facts.session.euid == 0 => Verdict::Pass,
+        Some(level) => one(finding("PRF004", "nsys cannot sample CPU activity")
+            .because("/proc/sys/kernel/perf_event_paranoid", level.to_string())
+            .hint("run `sysctl kernel.perf_event_paranoid=2` as root")),
+    }
+}
+
+fn cupti(facts: &MachineFacts) -> Verdict {
+    let with_torch: Vec<_> = facts
+        .environments
+        .iter()
+        .filter_map(|e| Some((e, e.torch.as_ref()?.cuda.as_ref()?)))
+        .collect();
+    if with_torch.is_empty() {
+        return not_applicable("no torch with CUDA was found");
+    }
+    let findings: Vec<Finding> = with_torch
+        .into_iter()
+        .filter_map(|(environment, cuda)| {
+            let majors: Vec<u64> = environment
+                .nvidia_libraries
+                .iter()
+                .filter_map(|path| {
+                    Version::parse(path.rsplit('/').next()?.strip_prefix("libcupti.so.")?)
+                })
+                .map(|v| v.major())
+                .collect();
+            (!majors.is_empty() && !majors.contains(&cuda.major())).then(|| {
+                finding(
+                    "PRF005",
+                    format!(
+                        "CUPTI is of CUDA {} and torch of CUDA {}: torch.profiler sees no kernels",
+                        majors[0],
+                        cuda.major()
+                    ),
+                )
+                .because(
+                    environment.site_packages.clone(),
+                    format!("libcupti.so.{}", majors[0]),
+                )
+                .hint(format!("install the CUPTI wheel of CUDA {}", cuda.major()))
+            })
+        })
+        .collect();
+    verdict(findings)
+}
+
+fn old_profiler(facts: &MachineFacts) -> Verdict {
+    let Some(version) = &facts.profilers.ncu_version else {
+        return if facts.profilers.ncu.is_none() {
+            not_applicable("Nsight Compute is not installed")
+        } else {
+            unknown("the version of Nsight Compute is not known")
+        };
+    };
+    let capabilities = facts.capabilities();
+    if capabilities.is_empty() {
+        return unknown("the GPU's compute capability is not known");
+    }
+    verdict(
+        capabilities
+            .into_iter()
+            .filter_map(|(gpu, capability)| {
+                // The first release that lists the generation (release notes, from memory).
+                let first = match capability.sm() {
+                    120.. => "2025.1",
+                    100.. => "2025.1",
+                    90.. => "2022.3",
+                    89 => "2022.3",
+                    80.. => "2020.1",
+                    _ => return None,
+                };
+                (*version < Version::parse(first)?).then(|| {
+                    finding(
+                        "PRF007",
+                        format!("Nsight Compute {version} does not know {}", gpu.name),
+                    )
+                    .because("/opt/nvidia/nsight-compute", version.to_string())
+                    .hint(format!("install {first} or newer"))
+                })
+            })
+            .collect(),
+    )
+}

@@ -1,0 +1,182 @@
+//! Texts under edit.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::Patch;
+use crate::project::walk;
+
+/// Files that are being changed.
+pub(super) struct Edits<'a> {
+    root: &'a Path,
+    files: BTreeMap<String, OpenFile>,
+    code: &'static str,
+    /// Insertions at the top, made last: they would move every line that is still to be mended.
+    later: Vec<TopInsertion>,
+}
+
+/// A file's text before, its lines now, and the rules that changed it.
+struct OpenFile {
+    before: Option<String>,
+    lines: Vec<String>,
+    codes: Vec<String>,
+}
+
+/// Lines for the place before the first line that satisfies `wanted`.
+struct TopInsertion {
+    file: String,
+    text: String,
+    wanted: fn(&str) -> bool,
+}
+
+impl<'a> Edits<'a> {
+    pub(super) fn new(root: &'a Path) -> Self {
+        Self {
+            root,
+            files: BTreeMap::new(),
+            code: "",
+            later: Vec::new(),
+        }
+    }
+
+    /// Edits from here on are for this rule.
+    pub(super) fn begin(&mut self, code: &'static str) {
+        self.code = code;
+    }
+
+    fn open(&mut self, file: &str) -> Option<&mut Vec<String>> {
+        if !self.files.contains_key(file) {
+            let text = walk::read(self.root, file)?;
+            let lines = text.lines().map(str::to_owned).collect();
+            self.files.insert(
+                file.to_owned(),
+                OpenFile {
+                    before: Some(text),
+                    lines,
+                    codes: Vec::new(),
+                },
+            );
+        }
+        let OpenFile { lines, codes, .. } = self.files.get_mut(file)?;
+        if !codes.iter().any(|c| c == self.code) {
+            codes.push(self.code.to_owned());
+        }
+        Some(lines)
+    }
+
+    /// The text of a line.
+    pub(super) fn line(&mut self, file: &str, line: u32) -> Option<String> {
+        self.open(file)?.get(line.checked_sub(1)? as usize).cloned()
+    }
+
+    /// Whether a file has this text.
+    pub(super) fn contains(&mut self, file: &str, text: &str) -> bool {
+        self.open(file)
+            .is_some_and(|lines| lines.iter().any(|l| l.contains(text)))
+    }
+
+    /// The first line that satisfies `wanted`, at or after `from`.
+    pub(super) fn find(
+        &mut self,
+        file: &str,
+        from: u32,
+        wanted: impl Fn(&str) -> bool,
+    ) -> Option<u32> {
+        let lines = self.open(file)?;
+        let start = from.saturating_sub(1) as usize;
+        let at = lines.iter().skip(start).position(|l| wanted(l))? + start;
+        u32::try_from(at + 1).ok()
+    }
+
+    /// Changes a line.
+    pub(super) fn change(&mut self, file: &str, line: u32, change: impl Fn(&str) -> String) {
+        if let Some(lines) = self.open(file)
+            && let Some(text) = line.checked_sub(1).and_then(|n| lines.get_mut(n as usize))
+        {
+            *text = change(text);
+        }
+    }
+
+    /// Inserts lines before a line.
+    pub(super) fn insert_before(&mut self, file: &str, line: u32, text: &str) {
+        if let Some(lines) = self.open(file) {
+            let at = (line.saturating_sub(1) as usize).min(lines.len());
+            for (n, new) in text.lines().enumerate() {
+                lines.insert(at + n, new.to_owned());
+            }
+        }
+    }
+
+    /// Adds lines at the end.
+    pub(super) fn append(&mut self, file: &str, text: &str) {
+        if let Some(lines) = self.open(file) {
+            lines.extend(text.lines().map(str::to_owned));
+        }
+    }
+
+    /// Inserts lines before the first line that satisfies `wanted`, once, when all else is done.
+    pub(super) fn insert_later(&mut self, file: &str, text: &str, wanted: fn(&str) -> bool) {
+        let planned = self.later.iter().any(|l| l.file == file && l.text == text);
+        if !planned && !self.contains(file, text) {
+            self.later.push(TopInsertion {
+                file: file.to_owned(),
+                text: text.to_owned(),
+                wanted,
+            });
+        }
+    }
+
+    /// Adds an `#include` before the first one, once.
+    pub(super) fn include(&mut self, file: &str, header: &str) {
+        self.insert_later(file, &format!("#include <{header}>"), |l| {
+            l.trim_start().starts_with("#include")
+        });
+    }
+
+    /// Creates a file where there is none.
+    pub(super) fn create(&mut self, file: &str, text: &str) {
+        if self.files.contains_key(file) || self.root.join(file).exists() {
+            return;
+        }
+        let lines = text.lines().map(str::to_owned).collect();
+        self.files.insert(
+            file.to_owned(),
+            OpenFile {
+                before: None,
+                lines,
+                codes: vec![self.code.to_owned()],
+            },
+        );
+    }
+
+    /// What changed.
+    pub(super) fn finish(mut self) -> Vec<Patch> {
+        for TopInsertion { file, text, wanted } in std::mem::take(&mut self.later) {
+            let line = self.find(&file, 1, wanted).unwrap_or(1);
+            self.insert_before(&file, line, &text);
+        }
+        self.files
+            .into_iter()
+            .filter_map(
+                |(
+                    file,
+                    OpenFile {
+                        before,
+                        lines,
+                        codes,
+                    },
+                )| {
+                    let after = lines.join("\n") + "\n";
+                    (before.as_deref() != Some(after.as_str())
+                        && before.as_deref().map(str::trim_end) != Some(after.trim_end()))
+                    .then_some(Patch {
+                        file,
+                        before,
+                        after,
+                        codes,
+                    })
+                },
+            )
+            .collect()
+    }
+}

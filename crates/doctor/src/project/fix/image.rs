@@ -1,0 +1,156 @@
+//! Mending Dockerfiles.
+
+use warpsmith_core::Finding;
+
+use super::Fixer;
+use super::edits::Edits;
+use crate::architecture::TorchArchList;
+use crate::project::facts::ProjectFacts;
+
+pub(super) const FIXERS: &[(&str, Fixer)] = &[
+    ("BLD003", dotted),
+    ("BLD005", add_documented),
+    ("DKR001", user),
+    ("DKR002", healthcheck),
+    ("DKR006", arch_list),
+    ("DKR007", add_documented),
+    ("DKR008", apt),
+    ("DKR012", nvidia_variables),
+];
+
+fn place(finding: &Finding) -> Option<(&str, u32)> {
+    finding.span.as_ref().map(|s| (s.file.as_str(), s.line))
+}
+
+/// The list as it stands in the file is the first evidence.
+fn list_text(finding: &Finding) -> Option<&str> {
+    finding.evidence.first().map(|e| e.seen.as_str())
+}
+
+fn dotted(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) {
+    if let (Some((file, line)), Some(list)) = (place(finding), list_text(finding)) {
+        edits.change(file, line, |text| {
+            text.replace(list, &TorchArchList::dotted(list))
+        });
+    }
+}
+
+fn add_documented(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) {
+    let Some(promised) = finding
+        .evidence
+        .get(1)
+        .and_then(|e| e.seen.rsplit(' ').next())
+    else {
+        return;
+    };
+    if let (Some((file, line)), Some(list)) = (place(finding), list_text(finding)) {
+        let dotted = TorchArchList::dotted(list);
+        if dotted.split(';').any(|entry| entry == promised) || list.contains("sm_") {
+            return;
+        }
+        // The list may have been mended on this line already.
+        edits.change(file, line, |text| {
+            let found = if text.contains(list) {
+                list
+            } else {
+                dotted.as_str()
+            };
+            text.replace(found, &format!("{promised};{dotted}"))
+        });
+    }
+}
+
+/// The line of the last CMD or ENTRYPOINT, or one behind the end.
+fn before_start(file: &str, edits: &mut Edits<'_>) -> u32 {
+    let mut at = None;
+    let mut from = 1;
+    while let Some(line) = edits.find(file, from, |l| {
+        l.starts_with("CMD") || l.starts_with("ENTRYPOINT") || l.starts_with("FROM ")
+    }) {
+        let is_from = edits
+            .line(file, line)
+            .is_some_and(|l| l.starts_with("FROM "));
+        at = if is_from { None } else { at.or(Some(line)) };
+        from = line + 1;
+    }
+    at.unwrap_or(u32::MAX)
+}
+
+fn user(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) {
+    let Some((file, line)) = place(finding) else {
+        return;
+    };
+    if edits
+        .line(file, line)
+        .is_some_and(|l| l.trim_start().starts_with("USER"))
+    {
+        edits.change(file, line, |_| {
+            "RUN useradd --create-home app\nUSER app".to_owned()
+        });
+        return;
+    }
+    let at = before_start(file, edits);
+    edits.insert_before(file, at, "RUN useradd --create-home app\nUSER app");
+}
+
+fn healthcheck(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) {
+    let Some((file, _)) = place(finding) else {
+        return;
+    };
+    let port = finding
+        .evidence
+        .first()
+        .and_then(|e| e.seen.split_whitespace().nth(1))
+        .map_or("8080", |p| p.split('/').next().unwrap_or(p))
+        .to_owned();
+    let at = before_start(file, edits);
+    // Any image with Python can ask itself; curl may not be there.
+    let text = format!(
+        "HEALTHCHECK --interval=30s --timeout=10s CMD python3 -c \"import urllib.request; urllib.request.urlopen('http://localhost:{port}/health')\" || exit 1"
+    );
+    edits.insert_before(file, at, &text);
+}
+
+fn arch_list(finding: &Finding, facts: &ProjectFacts, edits: &mut Edits<'_>) {
+    // A setup.py that ends without a GPU is mended in setup.py.
+    if facts.extension().is_some_and(|s| s.needs_gpu.is_some()) {
+        return;
+    }
+    if let Some((file, line)) = place(finding) {
+        edits.insert_before(
+            file,
+            line,
+            "ENV TORCH_CUDA_ARCH_LIST=\"7.5;8.0;8.6;8.9;9.0+PTX\"",
+        );
+    }
+}
+
+fn apt(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) {
+    let Some((file, line)) = place(finding) else {
+        return;
+    };
+    let installs =
+        |l: &str| (l.contains("apt-get ") || l.contains("apt ")) && l.contains(" install");
+    let Some(install) = edits.find(file, line, installs) else {
+        return;
+    };
+    edits.change(file, install, |l| {
+        l.replacen(" install", " install --no-install-recommends", 1)
+    });
+    // The end of the instruction: the first line that is not continued.
+    if let Some(end) = edits.find(file, install, |l| !l.trim_end().ends_with('\\')) {
+        edits.change(file, end, |l| {
+            format!("{} && rm -rf /var/lib/apt/lists/*", l.trim_end())
+        });
+    }
+}
+
+fn nvidia_variables(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) {
+    if let Some((file, line)) = place(finding) {
+        edits.insert_before(
+            file,
+            line + 1,
+            "ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility",
+        );
+    }
+}

@@ -1,0 +1,113 @@
+//! Mending by patch: local edits made from findings.
+//!
+//! Invariants: an edit touches the line of its finding, or adds a file or a block; planning reads
+//! and never writes; a second plan on the result is empty (tested rule by rule).
+
+mod edits;
+mod image;
+mod new_files;
+mod python;
+mod source;
+mod workflow;
+
+use std::io::Write;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+use warpsmith_core::Finding;
+
+use self::edits::Edits;
+use super::facts::ProjectFacts;
+use super::report::AuditError;
+use super::rules;
+
+/// A file's new text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Patch {
+    /// The file.
+    pub file: String,
+    /// Its text before; absent where it is new.
+    pub before: Option<String>,
+    /// Its text after.
+    pub after: String,
+    /// The rules that asked for it.
+    pub codes: Vec<String>,
+}
+
+/// Why a patch could not be written.
+#[derive(Debug, Error)]
+#[error("cannot write `{file}`")]
+pub struct PatchError {
+    file: String,
+    source: std::io::Error,
+}
+
+/// Mends one finding.
+type Fixer = fn(&Finding, &ProjectFacts, &mut Edits<'_>);
+
+/// Rules that `--fix` mends.
+fn fixers() -> Vec<(&'static str, Fixer)> {
+    [
+        image::FIXERS,
+        new_files::FIXERS,
+        python::FIXERS,
+        source::FIXERS,
+        workflow::FIXERS,
+    ]
+    .concat()
+}
+
+/// The codes that `--fix` mends.
+pub fn mendable() -> Vec<&'static str> {
+    fixers().into_iter().map(|(code, _)| code).collect()
+}
+
+/// What would mend the findings that have a local mending. Accepted findings are left alone.
+pub fn plan_fixes(root: &Path) -> Result<Vec<Patch>, AuditError> {
+    if !root.is_dir() {
+        return Err(AuditError::NotADirectory(root.to_owned()));
+    }
+    let facts = ProjectFacts::collect(root);
+    let found: Vec<Finding> = rules::run(&facts)
+        .into_iter()
+        .filter_map(|result| match result.verdict {
+            warpsmith_core::Verdict::Found(found) => Some(found),
+            _ => None,
+        })
+        .flatten()
+        .collect();
+    let (mut found, _) = super::suppression::split(root, found);
+    // From the end of each file to its start: an inserted line moves only what is done already.
+    found.sort_by_key(|f| std::cmp::Reverse(f.span.as_ref().map_or(0, |s| s.line)));
+    let mut edits = Edits::new(root);
+    for finding in &found {
+        for (code, fix) in fixers() {
+            if code == finding.code {
+                edits.begin(code);
+                fix(finding, &facts, &mut edits);
+            }
+        }
+    }
+    Ok(edits.finish())
+}
+
+/// Writes patches, each under a temporary name that is renamed.
+pub fn apply_patches(root: &Path, patches: &[Patch]) -> Result<(), PatchError> {
+    for patch in patches {
+        let path = root.join(&patch.file);
+        let write = || -> std::io::Result<()> {
+            if let Some(folder) = path.parent() {
+                std::fs::create_dir_all(folder)?;
+            }
+            let temporary = path.with_extension("warpsmith-new");
+            std::fs::File::create(&temporary)?.write_all(patch.after.as_bytes())?;
+            std::fs::rename(temporary, &path)
+        };
+        write().map_err(|source| PatchError {
+            file: patch.file.clone(),
+            source,
+        })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,93 @@
+//! Mending workflows.
+
+use warpsmith_core::Finding;
+
+use super::Fixer;
+use super::edits::Edits;
+use crate::project::facts::ProjectFacts;
+
+pub(super) const FIXERS: &[(&str, Fixer)] = &[
+    ("CIA005", permissions),
+    ("CIA007", security_events),
+    ("CIA012", current_versions),
+];
+
+fn place(finding: &Finding) -> Option<(&str, u32)> {
+    finding.span.as_ref().map(|s| (s.file.as_str(), s.line))
+}
+
+fn permissions(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) {
+    if let Some((file, _)) = place(finding)
+        && let Some(jobs) = edits.find(file, 1, |l| l.starts_with("jobs:"))
+        && edits
+            .find(file, 1, |l| l.starts_with("permissions:"))
+            .is_none()
+    {
+        edits.insert_before(file, jobs, "permissions:\n  contents: read");
+    }
+}
+
+fn security_events(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) {
+    let Some((file, _)) = place(finding) else {
+        return;
+    };
+    if edits.contains(file, "security-events: write") {
+        return;
+    }
+    // Inside the block that is there, at its indent; otherwise a block of its own.
+    match edits.find(file, 1, |l| l.trim() == "permissions:") {
+        Some(line) => {
+            let indent = edits
+                .line(file, line)
+                .map_or(0, |l| l.len() - l.trim_start().len())
+                + 2;
+            edits.insert_before(
+                file,
+                line + 1,
+                &format!("{}security-events: write", " ".repeat(indent)),
+            );
+        }
+        None => {
+            if let Some(jobs) = edits.find(file, 1, |l| l.starts_with("jobs:")) {
+                edits.insert_before(
+                    file,
+                    jobs,
+                    "permissions:\n  contents: read\n  security-events: write",
+                );
+            }
+        }
+    }
+}
+
+fn current_versions(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) {
+    let Some((file, line)) = place(finding) else {
+        return;
+    };
+    edits.change(file, line, |l| {
+        let mut text = l.to_owned();
+        for (old, new) in [
+            ("ubuntu-18.04", "ubuntu-24.04"),
+            ("ubuntu-20.04", "ubuntu-24.04"),
+            ("macos-12", "macos-15"),
+            ("windows-2019", "windows-2022"),
+        ] {
+            text = text.replace(old, new);
+        }
+        for old in ["2.7", "3.6", "3.7", "3.8"] {
+            for quote in ["'", "\"", ""] {
+                let entry = format!("{quote}{old}{quote}");
+                text = text
+                    .replace(&format!("[{entry}, "), "[")
+                    .replace(&format!(", {entry},"), ",")
+                    .replace(&format!(", {entry}]"), "]");
+                if text.contains(&entry)
+                    && !text.contains(&format!("{old}."))
+                    && text.trim_end().ends_with(&entry)
+                {
+                    text = text.replace(&entry, &format!("{quote}3.10{quote}"));
+                }
+            }
+        }
+        text
+    });
+}

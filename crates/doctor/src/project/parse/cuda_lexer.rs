@@ -1,0 +1,390 @@
+//! CUDA C++ as tokens: comments and strings gone, preprocessor branches chosen, lines kept.
+//!
+//! Branches that only HIP or ROCm compiles are dropped, as are `#if 0` and the old side of a version
+//! test. Of any other `#if … #else …` both sides are kept where the first one leaves the braces
+//! balanced; otherwise the second would open them twice.
+
+/// A token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Token<'t> {
+    pub(crate) text: &'t str,
+    pub(crate) line: u32,
+    pub(crate) kind: TokenKind,
+}
+
+/// What a token is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TokenKind {
+    Word,
+    Number,
+    Text,
+    Sign,
+}
+
+/// `#define NAME body` and `#include "path"`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Directive<'t> {
+    pub(crate) line: u32,
+    pub(crate) name: &'t str,
+    pub(crate) body: String,
+}
+
+/// A file's tokens and directives.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lexed<'t> {
+    pub(crate) tokens: Vec<Token<'t>>,
+    pub(crate) directives: Vec<Directive<'t>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Truth {
+    Yes,
+    No,
+    Either,
+}
+
+struct Branch {
+    /// Truth of the side being read.
+    side: Truth,
+    /// Whether some earlier side was certainly the one.
+    decided: bool,
+    depth: i64,
+    outer_live: bool,
+}
+
+/// Reads a file. The work is linear in its length.
+pub(crate) fn lex(text: &str) -> Lexed<'_> {
+    let bytes = text.as_bytes();
+    let mut out = Lexed::default();
+    let mut branches: Vec<Branch> = Vec::new();
+    let (mut at, mut line, mut depth) = (0usize, 1u32, 0i64);
+    let mut line_start = true;
+    while at < bytes.len() {
+        let live = branches
+            .last()
+            .is_none_or(|b| b.outer_live && b.side != Truth::No);
+        let c = bytes[at];
+        if c == b'\n' {
+            line += 1;
+            line_start = true;
+            at += 1;
+        } else if c.is_ascii_whitespace() {
+            at += 1;
+        } else if bytes[at..].starts_with(b"//") {
+            at = line_end(bytes, at, &mut line);
+        } else if bytes[at..].starts_with(b"/*") {
+            let end =
+                memchr::memmem::find(&bytes[at + 2..], b"*/").map_or(bytes.len(), |n| at + n + 4);
+            line += count_lines(&bytes[at..end]);
+            at = end;
+        } else if c == b'#' && line_start {
+            let start_line = line;
+            let end = line_end(bytes, at, &mut line);
+            directive(
+                text,
+                at + 1,
+                end,
+                start_line,
+                live,
+                depth,
+                &mut branches,
+                &mut out,
+            );
+            at = end;
+        } else {
+            line_start = false;
+            let (end, kind) = token_end(bytes, at);
+            if live && let Some(word) = text.get(at..end) {
+                match word {
+                    "{" => depth += 1,
+                    "}" => depth -= 1,
+                    _ => {}
+                }
+                out.tokens.push(Token {
+                    text: word,
+                    line,
+                    kind,
+                });
+            }
+            line += count_lines(&bytes[at..end]);
+            at = end.max(at + 1);
+        }
+    }
+    out
+}
+
+fn count_lines(bytes: &[u8]) -> u32 {
+    u32::try_from(memchr::memchr_iter(b'\n', bytes).count()).unwrap_or(u32::MAX)
+}
+
+/// The end of a logical line: a backslash before the newline continues it.
+fn line_end(bytes: &[u8], at: usize, line: &mut u32) -> usize {
+    let mut from = at;
+    loop {
+        let Some(n) = memchr::memchr(b'\n', &bytes[from..]) else {
+            return bytes.len();
+        };
+        let end = from + n;
+        let before = bytes[at..end]
+            .iter()
+            .rev()
+            .find(|b| **b != b'\r' && **b != b' ');
+        if before != Some(&b'\\') {
+            return end;
+        }
+        *line += 1;
+        from = end + 1;
+    }
+}
+
+fn token_end(bytes: &[u8], at: usize) -> (usize, TokenKind) {
+    let c = bytes[at];
+    if c.is_ascii_alphabetic() || c == b'_' || c >= 0x80 {
+        let mut end = at;
+        while end < bytes.len()
+            && (bytes[end].is_ascii_alphanumeric() || bytes[end] == b'_' || bytes[end] >= 0x80)
+        {
+            end += 1;
+        }
+        // R"tag( … )tag"
+        if bytes.get(end) == Some(&b'"') && bytes[end - 1] == b'R' && end - at <= 3 {
+            return (raw_string_end(bytes, end), TokenKind::Text);
+        }
+        return (end, TokenKind::Word);
+    }
+    if c.is_ascii_digit() {
+        let mut end = at;
+        while end < bytes.len()
+            && (bytes[end].is_ascii_alphanumeric() || matches!(bytes[end], b'.' | b'_' | b'\''))
+        {
+            end += 1;
+        }
+        return (end, TokenKind::Number);
+    }
+    if c == b'"' || c == b'\'' {
+        let mut end = at + 1;
+        while end < bytes.len() && bytes[end] != c && bytes[end] != b'\n' {
+            end += if bytes[end] == b'\\' { 2 } else { 1 };
+        }
+        return ((end + 1).min(bytes.len()), TokenKind::Text);
+    }
+    for sign in [&b"<<<"[..], b"<< <", b">>>", b"->", b"::", b"=="] {
+        if bytes[at..].starts_with(sign) {
+            return (at + sign.len(), TokenKind::Sign);
+        }
+    }
+    (at + 1, TokenKind::Sign)
+}
+
+fn raw_string_end(bytes: &[u8], quote: usize) -> usize {
+    let Some(open) = bytes[quote..].iter().take(20).position(|b| *b == b'(') else {
+        return quote + 1;
+    };
+    let mut close = vec![b')'];
+    close.extend_from_slice(&bytes[quote + 1..quote + open]);
+    close.push(b'"');
+    memchr::memmem::find(&bytes[quote..], &close).map_or(bytes.len(), |n| quote + n + close.len())
+}
+
+#[allow(clippy::too_many_arguments)] // The state of one pass over the file, named.
+fn directive<'t>(
+    text: &'t str,
+    from: usize,
+    to: usize,
+    line: u32,
+    live: bool,
+    depth: i64,
+    branches: &mut Vec<Branch>,
+    out: &mut Lexed<'t>,
+) {
+    let Some(body) = text.get(from..to) else {
+        return;
+    };
+    let body = body.trim_start();
+    let end = body
+        .find(|c: char| !c.is_ascii_alphabetic())
+        .unwrap_or(body.len());
+    let (keyword, rest) = body.split_at(end);
+    let rest = rest.trim();
+    match keyword {
+        "if" | "ifdef" | "ifndef" => {
+            let side = match keyword {
+                "ifndef" => opposite(truth(rest)),
+                _ => truth(rest),
+            };
+            if branches.len() < 200 {
+                branches.push(Branch {
+                    side,
+                    decided: side == Truth::Yes,
+                    depth,
+                    outer_live: live,
+                });
+            }
+        }
+        "elif" | "else" => {
+            if let Some(branch) = branches.last_mut() {
+                let unbalanced = branch.side == Truth::Either && depth != branch.depth;
+                let previous = branch.side;
+                branch.side = if branch.decided || unbalanced {
+                    Truth::No
+                } else if keyword == "elif" {
+                    truth(rest)
+                } else if previous == Truth::No {
+                    Truth::Yes
+                } else {
+                    Truth::Either
+                };
+                branch.decided |= branch.side == Truth::Yes || unbalanced;
+            }
+        }
+        "endif" => {
+            branches.pop();
+        }
+        "define" if live => {
+            let end = rest
+                .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+                .unwrap_or(rest.len());
+            out.directives.push(Directive {
+                line,
+                name: &rest[..end],
+                body: rest[end..].chars().take(4000).collect(),
+            });
+        }
+        "include" if live => out.directives.push(Directive {
+            line,
+            name: "include",
+            body: rest
+                .trim_matches(['"', '<', '>'])
+                .chars()
+                .take(300)
+                .collect(),
+        }),
+        _ => {}
+    }
+}
+
+fn opposite(truth: Truth) -> Truth {
+    match truth {
+        Truth::Yes => Truth::No,
+        Truth::No => Truth::Yes,
+        Truth::Either => Truth::Either,
+    }
+}
+
+/// Whether a condition holds for a CUDA build of today.
+fn truth(condition: &str) -> Truth {
+    let upper = condition.to_ascii_uppercase();
+    let negated = condition.trim_start().starts_with('!') || condition.starts_with("not ");
+    if condition.trim() == "0" {
+        return Truth::No;
+    }
+    let hip = ["ROCM", "HIP", "__AMD", "MUSA", "SYCL"]
+        .iter()
+        .any(|word| upper.contains(word));
+    if hip && !upper.contains("||") {
+        return if negated { Truth::Yes } else { Truth::No };
+    }
+    if hip {
+        // `defined(USE_ROCM) || defined(HIP)`: every part is HIP's.
+        let all = upper.split("||").all(|part| {
+            ["ROCM", "HIP", "__AMD", "MUSA", "SYCL"]
+                .iter()
+                .any(|w| part.contains(w))
+                && !part.contains('!')
+        });
+        return if all { Truth::No } else { Truth::Either };
+    }
+    // The host side of a file sees no __CUDA_ARCH__, and the old device side is a stub.
+    if upper.contains("__CUDA_ARCH__") && upper.contains('<') && !upper.contains('>') && !negated {
+        return Truth::No;
+    }
+    let version = [
+        "CUDA_VERSION",
+        "CUDART_VERSION",
+        "__CUDACC_VER_MAJOR__",
+        "CUDNN_VERSION",
+    ]
+    .iter()
+    .any(|w| upper.contains(w));
+    if version && !negated {
+        let digits: String = upper
+            .chars()
+            .skip_while(|c| !"<>".contains(*c))
+            .filter(char::is_ascii_digit)
+            .collect();
+        // Tests against CUDA 11 and older are decided; newer ones are not known here.
+        let old = digits
+            .parse::<u64>()
+            .is_ok_and(|n| (1000..=11080).contains(&n) || n <= 11);
+        if old && upper.contains(">=") {
+            return Truth::Yes;
+        }
+        if old && upper.contains('<') {
+            return Truth::No;
+        }
+    }
+    Truth::Either
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        lex(text)
+            .tokens
+            .iter()
+            .filter(|t| t.kind == TokenKind::Word)
+            .map(|t| t.text.to_owned())
+            .collect()
+    }
+
+    #[test]
+    fn branches_of_other_platforms_and_the_past_are_dropped() {
+        assert_eq!(words("#ifdef USE_ROCM\na\n#else\nb\n#endif\nc"), ["b", "c"]);
+        assert_eq!(words("#ifndef USE_ROCM\na\n#else\nb\n#endif"), ["a"]);
+        assert_eq!(words("#if BNB_HIP\na\n#else\nb\n#endif"), ["b"]);
+        assert_eq!(
+            words("#if defined(__CUDACC_RTC__) || CUDA_VERSION >= 9000\na\n#else\nb\n#endif"),
+            ["a"]
+        );
+        assert_eq!(words("#if 0\na\n#endif\nb"), ["b"]);
+        assert_eq!(words("#if X\nf {\n#else\ng {\n#endif\n}"), ["f"]);
+        assert_eq!(words("#if X\na\n#else\nb\n#endif"), ["a", "b"]);
+    }
+
+    #[test]
+    fn comments_and_strings_hold_no_code_and_lines_are_counted() {
+        let lexed =
+            lex("/* a\n*/ b // c\n\"d\\\"e\" R\"x(f)x\" g\n#define M(x) \\\n  h(x)\ni<<<1, 2>>>()");
+        let found: Vec<_> = lexed
+            .tokens
+            .iter()
+            .filter(|t| t.kind == TokenKind::Word)
+            .map(|t| (t.text, t.line))
+            .collect();
+        assert_eq!(found, [("b", 2), ("g", 3), ("i", 6)]);
+        assert_eq!(
+            (lexed.directives[0].name, lexed.directives[0].line),
+            ("M", 4)
+        );
+        assert!(lexed.tokens.iter().any(|t| t.text == "<<<"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_lexed_without_a_panic(
+            text in "(#if |#else\n|#endif\n|#define |/\\*|\\*/|//|\"|'|R\"x\\(|\\\\\n|<<<|>>>|\\{|\\}|\n|[a-z]|é|\\PC){0,80}"
+        ) {
+            let lexed = lex(&text);
+            prop_assert!(lexed.tokens.iter().all(|t| !t.text.is_empty()));
+        }
+
+        #[test]
+        fn any_bytes_that_are_text_are_lexed(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = lex(&String::from_utf8_lossy(&bytes)).tokens.len();
+        }
+    }
+}

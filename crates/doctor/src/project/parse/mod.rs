@@ -1,0 +1,13 @@
+//! Parsers for what a project is made of. Each takes text and gives structure with line numbers;
+//! none fails on input: what cannot be read is left out.
+
+pub(crate) mod cmake;
+pub(crate) mod cuda;
+pub(crate) mod cuda_lexer;
+pub(crate) mod dockerfile;
+pub(crate) mod markdown;
+pub(crate) mod pyproject;
+pub(crate) mod requirements;
+pub(crate) mod setup_py;
+pub(crate) mod shell;
+pub(crate) mod yaml;

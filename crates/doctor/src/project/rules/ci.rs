@@ -1,0 +1,384 @@
+//! Rules about continuous integration.
+
+use warpsmith_core::Verdict;
+
+use super::Check;
+use super::place::{as_info, at};
+use crate::conclude::{finding, not_applicable, one, verdict};
+use crate::project::facts::{ProjectFacts, YamlFile};
+use crate::project::parse::yaml::items;
+use crate::version::Version;
+
+pub(super) const RULES: &[Check] = &[
+    ("CIA001", no_gpu_job),
+    ("CIA003", unpinned_actions),
+    ("CIA004", branch_actions),
+    ("CIA005", no_permissions),
+    ("CIA006", dangerous_trigger),
+    ("CIA007", sarif_permission),
+    ("CIA009", no_updates),
+    ("CIA010", cuda_tested_and_documented),
+    ("CIA011", skipped_tests),
+    ("CIA012", end_of_life),
+];
+
+const NO_CI: &str = "no CI configuration";
+const NO_WORKFLOWS: &str = "no GitHub workflows";
+
+/// Whether a text names a machine that has a GPU, or may hide one behind its own name.
+fn gpu_runner(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    [
+        "gpu",
+        "cuda",
+        "nvidia",
+        "self-hosted",
+        "a100",
+        "h100",
+        "h200",
+        "b200",
+        "t4",
+        "l4",
+        "v100",
+        "a10",
+        "rtx",
+        "jetson",
+        "gb300",
+        "gb200",
+        "${{",
+        "modal",
+        "runs-on/",
+    ]
+    .iter()
+    .any(|w| lower.contains(w))
+}
+
+pub(super) fn has_gpu_job(facts: &ProjectFacts) -> bool {
+    facts.workflows.iter().any(|w| {
+        w.outline.keyed("runs-on").any(|e| {
+            gpu_runner(&e.value)
+                || e.value.is_empty()
+                    && w.outline.below(&e.path).any(|item| gpu_runner(&item.value))
+        })
+    }) || facts.other_ci.iter().any(|w| gpu_runner(&w.text))
+}
+
+fn no_gpu_job(facts: &ProjectFacts) -> Verdict {
+    if !facts.has_ci() || !facts.has_cuda() {
+        return not_applicable("no CI configuration, or no CUDA code");
+    }
+    if has_gpu_job(facts) {
+        return Verdict::Pass;
+    }
+    let place = facts.workflows.iter().find_map(|w| {
+        let entry = w.outline.keyed("runs-on").next()?;
+        Some((w.path.clone(), entry.line, entry.value.clone()))
+    });
+    match place {
+        None => one(finding(
+            "CIA001",
+            "no job runs on a GPU: kernels are never executed in CI",
+        )
+        .because("CI", "no GPU runner")
+        .hint("add a job on a self-hosted or hosted GPU runner")),
+        Some((file, line, seen)) => one(at(
+            "CIA001",
+            &file,
+            line,
+            "no job runs on a GPU: kernels are never executed in CI",
+            format!("runs-on: {seen}"),
+        )
+        .hint("add a job on a self-hosted or hosted GPU runner")),
+    }
+}
+
+/// `uses:` entries that name another repository: (workflow, line, action, reference).
+fn actions(facts: &ProjectFacts) -> Vec<(&YamlFile, u32, String, String)> {
+    facts
+        .workflows
+        .iter()
+        .flat_map(|w| {
+            w.outline.keyed("uses").filter_map(move |e| {
+                let (action, reference) = e.value.split_once('@')?;
+                (!action.starts_with('.') && !action.starts_with("docker:"))
+                    .then(|| (w, e.line, action.to_owned(), reference.to_owned()))
+            })
+        })
+        .collect()
+}
+
+fn is_commit(reference: &str) -> bool {
+    reference.len() == 40 && reference.bytes().all(|b| b.is_ascii_hexdigit())
+}
+
+fn unpinned_actions(facts: &ProjectFacts) -> Verdict {
+    let all = actions(facts);
+    if all.is_empty() {
+        return not_applicable("no workflow uses actions");
+    }
+    let loose: Vec<_> = all.iter().filter(|(_, _, _, r)| !is_commit(r)).collect();
+    let Some((workflow, line, action, reference)) = loose.first() else {
+        return Verdict::Pass;
+    };
+    one(at(
+        "CIA003",
+        &workflow.path,
+        *line,
+        format!(
+            "{} of {} actions are not pinned by commit: their owner can change what runs",
+            loose.len(),
+            all.len()
+        ),
+        format!("{action}@{reference}"),
+    )
+    .hint("pin them (`pinact run`, or Dependabot with commit hashes)"))
+}
+
+fn branch_actions(facts: &ProjectFacts) -> Verdict {
+    let all = actions(facts);
+    if all.is_empty() {
+        return not_applicable("no workflow uses actions");
+    }
+    verdict(
+        all.into_iter()
+            .filter(|(_, _, _, r)| matches!(r.as_str(), "master" | "main" | "develop" | "dev" | "HEAD") || r.starts_with("release/"))
+            .map(|(w, line, action, reference)| {
+                at("CIA004", &w.path, line, format!("{action} is taken from its branch `{reference}`: every push of theirs runs here"), format!("uses: {action}@{reference}")).hint("name a release tag or, better, a commit")
+            })
+            .collect(),
+    )
+}
+
+fn no_permissions(facts: &ProjectFacts) -> Verdict {
+    if facts.workflows.is_empty() {
+        return not_applicable(NO_WORKFLOWS);
+    }
+    verdict(
+        facts
+            .workflows
+            .iter()
+            .filter(|w| {
+                !w.outline.entries.is_empty() && w.outline.below("permissions").next().is_none()
+            })
+            // A workflow in which every job states its own is as good.
+            .filter(|w| {
+                let jobs: std::collections::BTreeSet<_> = w
+                    .outline
+                    .below("jobs")
+                    .filter_map(|e| e.path.split('/').nth(1).map(str::to_owned))
+                    .collect();
+                jobs.iter().any(|job| {
+                    w.outline
+                        .below(&format!("jobs/{job}/permissions"))
+                        .next()
+                        .is_none()
+                })
+            })
+            .map(|w| {
+                at(
+                    "CIA005",
+                    &w.path,
+                    1,
+                    "the workflow's token has the repository's default rights",
+                    "no `permissions:`",
+                )
+                .hint("permissions:\n  contents: read")
+            })
+            .collect(),
+    )
+}
+
+fn dangerous_trigger(facts: &ProjectFacts) -> Verdict {
+    if facts.workflows.is_empty() {
+        return not_applicable(NO_WORKFLOWS);
+    }
+    verdict(
+        facts
+            .workflows
+            .iter()
+            .filter(|w| {
+                w.outline.entries.iter().any(|e| (e.path == "on" || e.path.starts_with("on/")) && (e.path.contains("pull_request_target") || e.value.contains("pull_request_target")))
+            })
+            .filter_map(|w| {
+                let head = w.outline.keyed("ref").find(|e| e.value.contains("github.event.pull_request.head") || e.value.contains("github.head_ref"))?;
+                Some(at("CIA006", &w.path, head.line, "a pull request's own code runs with the repository's secrets", format!("pull_request_target and ref: {}", head.value)).hint("use pull_request, or split into a job without secrets and one without checkout"))
+            })
+            .collect(),
+    )
+}
+
+fn sarif_permission(facts: &ProjectFacts) -> Verdict {
+    let uploads: Vec<_> = actions(facts)
+        .into_iter()
+        .filter(|(_, _, action, _)| action.ends_with("upload-sarif"))
+        .collect();
+    if uploads.is_empty() {
+        return not_applicable("no workflow uploads SARIF");
+    }
+    verdict(
+        uploads
+            .into_iter()
+            .filter(|(w, ..)| !w.outline.keyed("security-events").any(|e| e.value == "write") && !w.outline.keyed("permissions").any(|e| e.value == "write-all"))
+            .map(|(w, line, action, _)| {
+                let place = w.outline.below("permissions").next().or_else(|| w.outline.keyed("permissions").next()).map_or(line, |e| e.line);
+                at("CIA007", &w.path, place, "results are uploaded without the right to do so: the step fails on a private token", action).hint("permissions:\n  security-events: write")
+            })
+            .collect(),
+    )
+}
+
+fn no_updates(facts: &ProjectFacts) -> Verdict {
+    let has = facts.files.iter().any(|f| {
+        matches!(
+            f.as_str(),
+            ".github/dependabot.yml"
+                | ".github/dependabot.yaml"
+                | "renovate.json"
+                | ".github/renovate.json"
+                | ".renovaterc"
+                | ".renovaterc.json"
+                | ".github/renovate.json5"
+                | "renovate.json5"
+        )
+    });
+    if !facts.files.iter().any(|f| f.starts_with(".github/")) {
+        return not_applicable("not hosted with GitHub configuration");
+    }
+    if has {
+        return Verdict::Pass;
+    }
+    one(finding(
+        "CIA009",
+        "nothing proposes updates of dependencies and actions",
+    )
+    .because(
+        ".github/dependabot.yml",
+        "absent, and no Renovate configuration",
+    )
+    .hint("add .github/dependabot.yml for pip, docker and github-actions"))
+}
+
+fn cuda_tested_and_documented(facts: &ProjectFacts) -> Verdict {
+    let tested: std::collections::BTreeSet<String> = facts
+        .workflows
+        .iter()
+        .flat_map(|w| w.outline.entries.iter())
+        .filter(|e| e.path.contains("matrix") && e.path.to_ascii_lowercase().contains("cuda"))
+        .flat_map(|e| items(&e.value))
+        .filter_map(|v| {
+            Version::parse(&v)
+                .filter(|v| (10..20).contains(&v.major()))
+                .map(|v| v.minor_name())
+        })
+        .collect();
+    if tested.is_empty() {
+        return not_applicable("no CUDA versions in a CI matrix");
+    }
+    let documented = super::docs::documented_cuda(facts);
+    let Some((file, line, version)) = documented.first() else {
+        return not_applicable("no CUDA version is documented");
+    };
+    let untested = documented.iter().all(|(_, _, v)| {
+        !tested
+            .iter()
+            .any(|t| Version::parse(t).is_some_and(|t| t.major() == v.major()))
+    });
+    if !untested {
+        return Verdict::Pass;
+    }
+    one(as_info(
+        at(
+            "CIA010",
+            file,
+            *line,
+            format!(
+                "CUDA {version} is documented, CI tests {}",
+                tested.into_iter().collect::<Vec<_>>().join(", ")
+            ),
+            version.to_string(),
+        )
+        .hint("document what is tested"),
+    ))
+}
+
+fn skipped_tests(facts: &ProjectFacts) -> Verdict {
+    if !facts.has_ci() {
+        return not_applicable(NO_CI);
+    }
+    let skipping = facts
+        .python
+        .iter()
+        .find_map(|p| Some((&p.path, p.skips_without_cuda?)));
+    let Some((path, line)) = skipping else {
+        return not_applicable("no test is skipped for want of CUDA");
+    };
+    if has_gpu_job(facts) {
+        return Verdict::Pass;
+    }
+    one(at(
+        "CIA011",
+        path,
+        line,
+        "tests are skipped without CUDA, no job has a GPU, and nobody counts them",
+        "skipif … cuda",
+    )
+    .hint("add a GPU job, and print the number of skipped tests (`pytest -rs`)"))
+}
+
+fn end_of_life(facts: &ProjectFacts) -> Verdict {
+    if facts.workflows.is_empty() {
+        return not_applicable(NO_WORKFLOWS);
+    }
+    let mut findings = Vec::new();
+    for workflow in &facts.workflows {
+        for entry in &workflow.outline.entries {
+            let key = entry.path.to_ascii_lowercase();
+            let runner = key.ends_with("runs-on")
+                || key.contains("matrix/os")
+                || key.contains("matrix/include");
+            if runner
+                && let Some(word) = ["ubuntu-18.04", "ubuntu-20.04", "macos-12", "windows-2019"]
+                    .iter()
+                    .find(|w| entry.value.contains(**w))
+            {
+                findings.push(
+                    at(
+                        "CIA012",
+                        &workflow.path,
+                        entry.line,
+                        format!("{word} is no longer offered: the job waits for ever"),
+                        entry.value.clone(),
+                    )
+                    .hint("ubuntu-24.04"),
+                );
+            }
+            let python = key
+                .rsplit('/')
+                .next()
+                .is_some_and(|k| k.starts_with("python"))
+                || key.contains("matrix/python");
+            if python {
+                let old: Vec<String> = items(&entry.value)
+                    .into_iter()
+                    .filter(|v| matches!(v.as_str(), "2.7" | "3.6" | "3.7" | "3.8"))
+                    .collect();
+                if !old.is_empty() {
+                    findings.push(
+                        at(
+                            "CIA012",
+                            &workflow.path,
+                            entry.line,
+                            format!(
+                                "Python {} has had no security fixes since its end of life",
+                                old.join(", ")
+                            ),
+                            entry.value.clone(),
+                        )
+                        .hint("test 3.10 and newer"),
+                    );
+                }
+            }
+        }
+    }
+    verdict(findings)
+}

@@ -1,0 +1,583 @@
+//! Rules about images, compose files and manifests.
+
+use warpsmith_core::{Finding, Verdict};
+
+use super::Check;
+use super::build::{arch_lists, cuda_of_image, promised_capability};
+use super::place::{as_info, at};
+use crate::conclude::{not_applicable, verdict};
+use crate::project::facts::{ProjectFacts, exposes};
+use crate::project::parse::dockerfile::{Dockerfile, Instruction};
+use crate::project::parse::shell;
+
+pub(super) const RULES: &[Check] = &[
+    ("DKR001", root_user),
+    ("DKR002", no_healthcheck),
+    ("DKR003", unpinned_base),
+    ("DKR004", devel_final),
+    ("DKR005", end_of_life),
+    ("DKR006", compiled_without_gpu),
+    ("DKR007", documented_not_in_image),
+    ("DKR008", apt_leftovers),
+    ("DKR009", copy_everything),
+    ("DKR010", secret_or_sudo),
+    ("DKR011", pipe_to_shell),
+    ("DKR012", no_nvidia_variables),
+    ("DKR013", no_gpu_asked),
+    ("DKR014", privileged),
+    ("DKR015", default_password),
+];
+
+const NO_IMAGE: &str = "no Dockerfile";
+
+fn each(facts: &ProjectFacts, check: impl Fn(&Dockerfile) -> Vec<Finding>) -> Verdict {
+    if facts.dockerfiles.is_empty() {
+        return not_applicable(NO_IMAGE);
+    }
+    verdict(facts.dockerfiles.iter().flat_map(check).collect())
+}
+
+fn runs(file: &Dockerfile) -> impl Iterator<Item = &Instruction> {
+    file.stages
+        .iter()
+        .flat_map(|s| &s.instructions)
+        .filter(|i| i.keyword == "RUN")
+}
+
+fn root_user(facts: &ProjectFacts) -> Verdict {
+    each(facts, |file| {
+        let Some(stage) = file.last() else {
+            return Vec::new();
+        };
+        let user = file
+            .lineage(stage)
+            .into_iter()
+            .rev()
+            .find(|i| i.keyword == "USER");
+        let root =
+            user.is_none_or(|i| matches!(i.arguments.trim().split(':').next(), Some("root" | "0")));
+        // Images that are made to run as somebody else.
+        let known = ["nonroot", "distroless", "rootless", "jovyan"]
+            .iter()
+            .any(|w| file.root_of(stage).base.contains(w));
+        if !root || known {
+            return Vec::new();
+        }
+        let line = user.map_or(stage.line, |i| i.line);
+        vec![
+            at(
+                "DKR001",
+                &file.path,
+                line,
+                "the image runs as root",
+                user.map_or("no USER in the last stage".into(), |i| {
+                    format!("USER {}", i.arguments.trim())
+                }),
+            )
+            .hint("create a user and switch to it: RUN useradd --create-home app / USER app"),
+        ]
+    })
+}
+
+fn no_healthcheck(facts: &ProjectFacts) -> Verdict {
+    let services: Vec<_> = facts.dockerfiles.iter().filter(|f| exposes(f)).collect();
+    if services.is_empty() {
+        return not_applicable("no image exposes a port");
+    }
+    let elsewhere = facts.yaml.iter().any(|y| {
+        y.outline.keyed("healthcheck").next().is_some()
+            || y.outline.keyed("livenessProbe").next().is_some()
+    });
+    verdict(
+        services
+            .into_iter()
+            .filter(|_| !elsewhere)
+            .filter_map(|file| {
+                let stage = file.last()?;
+                if file
+                    .lineage(stage)
+                    .iter()
+                    .any(|i| i.keyword == "HEALTHCHECK")
+                {
+                    return None;
+                }
+                let expose = file
+                    .lineage(stage)
+                    .into_iter()
+                    .find(|i| i.keyword == "EXPOSE")?;
+                Some(
+                    at(
+                        "DKR002",
+                        &file.path,
+                        expose.line,
+                        "the image exposes a port and has no HEALTHCHECK",
+                        format!("EXPOSE {}", expose.arguments.trim()),
+                    )
+                    .hint("add HEALTHCHECK, or a probe in the orchestrator"),
+                )
+            })
+            .collect(),
+    )
+}
+
+fn unpinned_base(facts: &ProjectFacts) -> Verdict {
+    each(facts, |file| {
+        let mut findings = Vec::new();
+        for stage in &file.stages {
+            let base = &stage.base;
+            let internal = file
+                .stages
+                .iter()
+                .any(|s| s.name.as_deref() == Some(base.as_str()));
+            if internal || base == "scratch" || base.contains("@sha256:") || base.is_empty() {
+                continue;
+            }
+            if base.starts_with('$') {
+                continue;
+            }
+            let tag = base
+                .rsplit('/')
+                .next()
+                .unwrap_or(base)
+                .split_once(':')
+                .map(|(_, t)| t);
+            let message = match tag {
+                None | Some("latest") => {
+                    "the base image is whatever is newest on the day of the build"
+                }
+                Some(_) => "the base image is not pinned by digest: the tag can be moved",
+            };
+            findings.push(at("DKR003", &file.path, stage.line, message, base.clone()).hint("pin it: image:tag@sha256:… (`docker buildx imagetools inspect` prints the digest)"));
+        }
+        findings
+    })
+}
+
+fn devel_final(facts: &ProjectFacts) -> Verdict {
+    each(facts, |file| {
+        let Some(stage) = file.last() else {
+            return Vec::new();
+        };
+        let root = file.root_of(stage);
+        if !root.base.contains("-devel") {
+            return Vec::new();
+        }
+        vec![
+            at(
+                "DKR004",
+                &file.path,
+                root.line,
+                "the final image carries compilers and headers",
+                root.base.clone(),
+            )
+            .hint("compile in a devel stage and copy into a runtime stage"),
+        ]
+    })
+}
+
+fn end_of_life(facts: &ProjectFacts) -> Verdict {
+    const OLD: [(&str, &str); 9] = [
+        ("ubuntu18.04", "Ubuntu 18.04 has had no fixes since 2023-05"),
+        ("ubuntu16.04", "Ubuntu 16.04 has had no fixes since 2021-04"),
+        ("ubuntu20.04", "Ubuntu 20.04 has had no fixes since 2025-05"),
+        (
+            "ubuntu:18.04",
+            "Ubuntu 18.04 has had no fixes since 2023-05",
+        ),
+        (
+            "ubuntu:20.04",
+            "Ubuntu 20.04 has had no fixes since 2025-05",
+        ),
+        ("centos7", "CentOS 7 has had no fixes since 2024-06"),
+        ("centos:7", "CentOS 7 has had no fixes since 2024-06"),
+        ("centos8", "CentOS 8 has had no fixes since 2021-12"),
+        ("centos:8", "CentOS 8 has had no fixes since 2021-12"),
+    ];
+    each(facts, |file| {
+        let mut seen = Vec::new();
+        file.stages
+            .iter()
+            .filter_map(|stage| {
+                let (word, why) = OLD.iter().find(|(word, _)| stage.base.contains(word))?;
+                if seen.contains(word) {
+                    return None;
+                }
+                seen.push(word);
+                let hint = match cuda_of_image(&stage.base) {
+                    Some(_) => "use the same CUDA on ubuntu22.04 or ubuntu24.04",
+                    None => "use a release that still gets fixes",
+                };
+                Some(
+                    at(
+                        "DKR005",
+                        &file.path,
+                        stage.line,
+                        format!("the base system is at its end of life: {why}"),
+                        stage.base.clone(),
+                    )
+                    .hint(hint),
+                )
+            })
+            .collect()
+    })
+}
+
+/// `RUN` commands that compile the project itself.
+fn compiles(words: &[String]) -> bool {
+    let text = words.join(" ");
+    (text.contains("setup.py")
+        && ["build", "install", "bdist", "develop"]
+            .iter()
+            .any(|w| text.contains(w)))
+        || (words.iter().any(|w| w == "pip" || w == "pip3" || w == "uv")
+            && words.iter().any(|w| w == "install" || w == "wheel")
+            && words
+                .iter()
+                .any(|w| w == "." || w == "-e" || w == "./" || w.starts_with(".[")))
+}
+
+fn compiled_without_gpu(facts: &ProjectFacts) -> Verdict {
+    let Some(setup) = facts.extension() else {
+        return not_applicable("no setup.py that builds CUDA code");
+    };
+    each(facts, |file| {
+        let mut findings = Vec::new();
+        for stage in &file.stages {
+            // `WORKDIR` may lead elsewhere; only a build of the root's setup.py is the extension's.
+            for run in stage.instructions.iter().filter(|i| i.keyword == "RUN") {
+                if !shell::commands(&run.arguments)
+                    .iter()
+                    .any(|words| compiles(words))
+                {
+                    continue;
+                }
+                let has_list = stage.variables.contains_key("TORCH_CUDA_ARCH_LIST")
+                    || run.arguments.contains("TORCH_CUDA_ARCH_LIST");
+                let root = !setup.path.contains('/');
+                if setup.needs_gpu.is_some() && root {
+                    findings.push(
+                        at("DKR006", &file.path, run.line, "the image cannot be built: setup.py ends without a GPU, and `docker build` has none", run.arguments.lines().next().unwrap_or("").to_owned())
+                            .because(format!("{}:{}", setup.path, setup.needs_gpu.unwrap_or(1)), "ends when torch.cuda.is_available() is false")
+                            .hint("let setup.py build without a GPU (FORCE_CUDA), and set ENV TORCH_CUDA_ARCH_LIST"),
+                    );
+                } else if !has_list
+                    && root
+                    && setup.gencode_line.is_none()
+                    && setup.arch_list_values.is_empty()
+                    && !setup.computed_gencode
+                {
+                    findings.push(
+                        at("DKR006", &file.path, run.line, "the extension is compiled with no architecture list: torch fails with IndexError where no GPU is visible", run.arguments.lines().next().unwrap_or("").to_owned())
+                            .hint("ENV TORCH_CUDA_ARCH_LIST=\"7.5;8.0;8.6;8.9;9.0+PTX\""),
+                    );
+                }
+            }
+        }
+        findings
+    })
+}
+
+fn documented_not_in_image(facts: &ProjectFacts) -> Verdict {
+    if facts.dockerfiles.is_empty() {
+        return not_applicable(NO_IMAGE);
+    }
+    let Some((document, line, capability)) = promised_capability(facts) else {
+        return not_applicable("no lowest compute capability is documented");
+    };
+    let lists: Vec<_> = arch_lists(facts)
+        .into_iter()
+        .filter(|l| facts.dockerfiles.iter().any(|f| f.path == l.file))
+        .collect();
+    if lists.is_empty() {
+        return not_applicable("no architecture list in an image");
+    }
+    verdict(
+        lists
+            .into_iter()
+            .filter(|l| l.coverage.cubins.iter().map(|t| t.capability).min().is_some_and(|lowest| lowest > capability))
+            .map(|l| {
+                at("DKR007", &l.file, l.line, format!("the image has no code for compute capability {capability}, which the documentation promises"), l.text.clone())
+                    .because(format!("{document}:{line}"), format!("compute capability {capability}"))
+                    .hint("add the architectures to the image's list")
+            })
+            .collect(),
+    )
+}
+
+fn apt_leftovers(facts: &ProjectFacts) -> Verdict {
+    each(facts, |file| {
+        let mut findings = Vec::new();
+        // Stages that are not shipped may be as large as they like.
+        let Some(last) = file.last() else {
+            return findings;
+        };
+        for run in file
+            .lineage(last)
+            .into_iter()
+            .filter(|i| i.keyword == "RUN")
+        {
+            let commands = shell::commands(&run.arguments);
+            let install = commands.iter().find(|w| {
+                w.iter().any(|x| x == "apt-get" || x == "apt") && w.iter().any(|x| x == "install")
+            });
+            let Some(install) = install else {
+                continue;
+            };
+            let recommends = !install
+                .iter()
+                .any(|w| w == "--no-install-recommends" || w.contains("Install-Recommends"));
+            let lists = !run.arguments.contains("/var/lib/apt/lists")
+                && !run.arguments.contains("--mount=type=cache");
+            if recommends && lists {
+                findings.push(at("DKR008", &file.path, run.line, "apt installs recommended packages and leaves its lists in the image", install.join(" ").chars().take(80).collect::<String>()).hint("apt-get install -y --no-install-recommends … && rm -rf /var/lib/apt/lists/*"));
+            }
+        }
+        findings
+    })
+}
+
+fn copy_everything(facts: &ProjectFacts) -> Verdict {
+    let ignore = facts.files.iter().any(|f| f.ends_with(".dockerignore"));
+    each(facts, |file| {
+        file.stages
+            .iter()
+            .flat_map(|s| &s.instructions)
+            .filter(|i| {
+                matches!(i.keyword.as_str(), "COPY" | "ADD") && !i.arguments.contains("--from")
+            })
+            .filter(|i| {
+                matches!(
+                    i.arguments
+                        .split_whitespace()
+                        .find(|w| !w.starts_with("--")),
+                    Some("." | "./")
+                )
+            })
+            .filter(|_| !ignore)
+            .take(1)
+            .map(|i| {
+                at(
+                    "DKR009",
+                    &file.path,
+                    i.line,
+                    "the whole folder goes into the image, .git and local files included",
+                    format!("COPY {}", i.arguments.trim()),
+                )
+                .hint("add a .dockerignore")
+            })
+            .collect()
+    })
+}
+
+fn secret_or_sudo(facts: &ProjectFacts) -> Verdict {
+    const NAMES: [&str; 6] = [
+        "PASSWORD",
+        "SECRET",
+        "API_KEY",
+        "ACCESS_KEY",
+        "PRIVATE_KEY",
+        "AUTH_TOKEN",
+    ];
+    each(facts, |file| {
+        let mut findings = Vec::new();
+        for stage in &file.stages {
+            for i in &stage.instructions {
+                if i.keyword == "RUN"
+                    && let Some(offset) = i.arguments.find("NOPASSWD")
+                {
+                    findings.push(
+                        at(
+                            "DKR010",
+                            &file.path,
+                            i.line_at(offset),
+                            "passwordless sudo makes the non-root user root",
+                            "NOPASSWD",
+                        )
+                        .hint("install at build time as root, and drop sudo from the image"),
+                    );
+                }
+                if matches!(i.keyword.as_str(), "ENV" | "ARG")
+                    && let Some((name, value)) = i.arguments.trim().split_once('=')
+                    && NAMES.iter().any(|n| name.to_ascii_uppercase().ends_with(n))
+                    && value.trim_matches(['"', '\'', ' ']).len() >= 8
+                    && !value.contains('$')
+                    && !value.contains(' ')
+                {
+                    findings.push(at("DKR010", &file.path, i.line, format!("{name} is written into the image"), format!("{} {name}=…", i.keyword)).hint("pass it at run time, or with RUN --mount=type=secret; rotate the value"));
+                }
+            }
+        }
+        findings
+    })
+}
+
+fn pipe_to_shell(facts: &ProjectFacts) -> Verdict {
+    each(facts, |file| {
+        runs(file)
+            .filter_map(|run| {
+                let commands = shell::commands(&run.arguments);
+                let piped = commands.windows(2).any(|pair| {
+                    pair[0].iter().any(|w| w == "curl" || w == "wget") && pair[1].first().is_some_and(|w| w == "|") && pair[1].get(1).is_some_and(|w| matches!(w.as_str(), "sh" | "bash" | "/bin/sh" | "/bin/bash"))
+                });
+                let plain = commands.iter().any(|w| w.iter().any(|x| x == "wget" || x == "curl") && w.iter().any(|x| x.starts_with("http://")));
+                let key = run.arguments.contains("apt-key ");
+                let message = if piped {
+                    "a script from the network is run unseen"
+                } else if plain {
+                    "a file is fetched over plain HTTP"
+                } else if key {
+                    "apt-key is removed from current distributions, and trusts the key for every repository"
+                } else {
+                    return None;
+                };
+                Some(at("DKR011", &file.path, run.line, message, run.arguments.lines().next().unwrap_or("").chars().take(80).collect::<String>()).hint("fetch over HTTPS, pin a version, check its sha256; put keys into /etc/apt/keyrings"))
+            })
+            .collect()
+    })
+}
+
+fn no_nvidia_variables(facts: &ProjectFacts) -> Verdict {
+    if !facts.has_cuda() {
+        return not_applicable("no CUDA code");
+    }
+    each(facts, |file| {
+        let Some(stage) = file.last() else {
+            return Vec::new();
+        };
+        let base = &file.root_of(stage).base;
+        let has = ["nvidia", "cuda", "pytorch", "nvcr"]
+            .iter()
+            .any(|w| base.contains(w));
+        if has
+            || base.starts_with('$')
+            || stage.variables.contains_key("NVIDIA_VISIBLE_DEVICES")
+            || ["rocm", "intel", "ascend", "musa", "alpine", "node", "nginx"]
+                .iter()
+                .any(|w| base.contains(w))
+        {
+            return Vec::new();
+        }
+        vec![as_info(
+            at(
+                "DKR012",
+                &file.path,
+                stage.line,
+                "the base image does not ask the runtime for GPUs",
+                base.clone(),
+            )
+            .hint("ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility"),
+        )]
+    })
+}
+
+/// Compose files and Kubernetes manifests.
+fn manifests(facts: &ProjectFacts) -> impl Iterator<Item = &crate::project::facts::YamlFile> {
+    facts.yaml.iter().filter(|y| {
+        let name = y.path.rsplit('/').next().unwrap_or("").to_ascii_lowercase();
+        name.contains("compose")
+            || y.text.contains("\nkind: Deployment")
+            || y.text.starts_with("apiVersion: apps/")
+    })
+}
+
+fn no_gpu_asked(facts: &ProjectFacts) -> Verdict {
+    if !facts.has_cuda() {
+        return not_applicable("no CUDA code");
+    }
+    let files: Vec<_> = manifests(facts).collect();
+    if files.is_empty() {
+        return not_applicable("no compose file or manifest");
+    }
+    if files.iter().any(|y| {
+        [
+            "nvidia.com/gpu",
+            "runtime: nvidia",
+            "driver: nvidia",
+            "capabilities: [gpu]",
+            "capabilities: [\"gpu\"]",
+            "- gpu",
+            "gpus: all",
+        ]
+        .iter()
+        .any(|w| y.text.contains(w))
+    }) {
+        return Verdict::Pass;
+    }
+    let first = files[0];
+    verdict(vec![
+        at(
+            "DKR013",
+            &first.path,
+            1,
+            "no service asks for a GPU",
+            "no device reservation, no nvidia.com/gpu",
+        )
+        .hint("deploy.resources.reservations.devices: driver nvidia, count 1, capabilities [gpu]"),
+    ])
+}
+
+fn privileged(facts: &ProjectFacts) -> Verdict {
+    let files: Vec<_> = manifests(facts).collect();
+    if files.is_empty() {
+        return not_applicable("no compose file or manifest");
+    }
+    let mut findings = Vec::new();
+    for file in files {
+        for entry in &file.outline.entries {
+            let key = entry.path.rsplit('/').next().unwrap_or("");
+            let bad = (key == "privileged" && entry.value == "true")
+                || (key == "network_mode" && entry.value == "host")
+                || (key == "hostNetwork" && entry.value == "true")
+                || entry.value.contains("docker.sock");
+            if bad {
+                findings.push(
+                    at(
+                        "DKR014",
+                        &file.path,
+                        entry.line,
+                        "the container gets the host's rights",
+                        format!("{key}: {}", entry.value),
+                    )
+                    .hint("remove it, and grant the one right that is needed"),
+                );
+            }
+        }
+    }
+    verdict(findings)
+}
+
+fn default_password(facts: &ProjectFacts) -> Verdict {
+    let files: Vec<_> = manifests(facts).collect();
+    if files.is_empty() {
+        return not_applicable("no compose file or manifest");
+    }
+    let mut findings = Vec::new();
+    for file in files {
+        for entry in &file.outline.entries {
+            let key = entry.path.rsplit('/').next().unwrap_or("");
+            let (name, value) = match entry.value.split_once('=') {
+                Some((name, value)) if key == "[]" || key == "environment" => (name, value),
+                _ => (key, entry.value.as_str()),
+            };
+            let upper = name.to_ascii_uppercase();
+            if upper.contains("PASSWORD")
+                && matches!(
+                    value.trim_matches(['"', '\'']),
+                    "admin" | "password" | "root" | "changeme" | "postgres" | "secret" | "123456"
+                )
+            {
+                findings.push(
+                    at(
+                        "DKR015",
+                        &file.path,
+                        entry.line,
+                        format!("{name} has its default value"),
+                        format!("{name}=…"),
+                    )
+                    .hint("take it from a secret"),
+                );
+            }
+        }
+    }
+    verdict(findings)
+}

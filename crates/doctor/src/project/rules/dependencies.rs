@@ -1,0 +1,408 @@
+//! Rules about requirements: ranges resolved to what pip would take.
+
+use warpsmith_core::Verdict;
+
+use super::Check;
+use super::build::cuda_of_image;
+use super::place::{as_info, at};
+use crate::compat::database;
+use crate::conclude::{finding, not_applicable, one, verdict};
+use crate::project::facts::{ProjectFacts, is_test};
+use crate::project::parse::dockerfile::Dockerfile;
+use crate::project::parse::requirements::{Requirement, cuda_of_index, parse_requirement};
+use crate::project::parse::shell;
+use crate::version::Version;
+
+pub(super) const RULES: &[Check] = &[
+    ("DEP001", different_major),
+    ("DEP002", different_minor),
+    ("DEP003", unbounded),
+    ("DEP004", conflict),
+    ("DEP005", no_lock),
+    ("DEP006", renamed),
+    ("DEP007", companions),
+    ("DEP008", no_wheel),
+    ("DEP009", extra_index),
+];
+
+/// The torch that an image installs, and its CUDA: where it is demanded, version, CUDA.
+fn torch_in_image(facts: &ProjectFacts, file: &Dockerfile) -> Option<(String, Version, Version)> {
+    let installs: Vec<Vec<String>> = file
+        .stages
+        .iter()
+        .flat_map(|s| &s.instructions)
+        .filter(|i| i.keyword == "RUN")
+        .flat_map(|i| shell::commands(&i.arguments))
+        .filter(|words| {
+            words
+                .iter()
+                .any(|w| w == "install" || w.contains("setup.py"))
+        })
+        .collect();
+    let words = || installs.iter().flatten();
+    let index = words().find_map(|word| cuda_of_index(word));
+    // What the image names itself counts before what a requirements file says.
+    let named = words().find_map(|w| parse_requirement(w).filter(|r| r.name == "torch"));
+    let own_project = words().any(|w| w == "." || w.contains("setup.py") || w == "-e");
+    let demand = facts
+        .demands()
+        .filter(|r| r.name == "torch" && !is_test(&r.file))
+        .filter(|r| {
+            let leaf = r.file.rsplit('/').next().unwrap_or(&r.file);
+            let project = matches!(leaf, "setup.py" | "pyproject.toml")
+                && own_project
+                && !r.file.contains('/');
+            project || words().any(|w| w.ends_with(leaf) && leaf.ends_with(".txt"))
+        })
+        .min_by_key(|r| r.range.is_unbounded());
+    let (place, range, index) = match (&named, demand) {
+        (Some(named), _) => (
+            file.path.clone(),
+            named.range.clone(),
+            index.or(named.cuda_index.clone()),
+        ),
+        (None, Some(demand)) => (
+            format!("{}:{}", demand.file, demand.line),
+            demand.range.clone(),
+            index.or(demand.cuda_index.clone()),
+        ),
+        (None, None) => return None,
+    };
+    let row = database().resolve_torch(&range)?;
+    // An index such as …/whl/cu118 chooses another build than PyPI's.
+    let cuda = match index {
+        Some(index) => Version::parse(&format!("{}.{}", index.get(2..4)?, index.get(4..5)?))?,
+        None => Version::parse(row.pypi_cuda.as_deref()?)?,
+    };
+    Some((place, row.torch.clone(), cuda))
+}
+
+fn compare_majors(
+    facts: &ProjectFacts,
+    code: &str,
+    wanted: impl Fn(&Version, &Version) -> bool,
+    message: &str,
+    hint: &str,
+) -> Verdict {
+    if facts.extension().is_none() {
+        return not_applicable("no compiled torch extension");
+    }
+    let mut looked = false;
+    let mut findings = Vec::new();
+    for file in &facts.dockerfiles {
+        let Some((line, image)) = file
+            .stages
+            .iter()
+            .find_map(|s| Some((s.line, cuda_of_image(&s.base)?)))
+        else {
+            continue;
+        };
+        let Some((place, torch, cuda)) = torch_in_image(facts, file) else {
+            continue;
+        };
+        looked = true;
+        if wanted(&image, &cuda) {
+            findings.push(
+                at(
+                    code,
+                    &file.path,
+                    line,
+                    format!(
+                        "the image has CUDA {}, torch {torch} is built for CUDA {cuda}: {message}",
+                        image.minor_name()
+                    ),
+                    format!("CUDA {image}"),
+                )
+                .because(place, format!("resolves to torch {torch}, CUDA {cuda}"))
+                .hint(hint),
+            );
+        }
+    }
+    if !looked {
+        return not_applicable("no image with a CUDA version installs torch");
+    }
+    verdict(findings)
+}
+
+fn different_major(facts: &ProjectFacts) -> Verdict {
+    compare_majors(
+        facts,
+        "DEP001",
+        |image, torch| image.major() != torch.major(),
+        "extensions cannot be built against another major",
+        "use a base image of torch's CUDA major, or the index of the image's CUDA",
+    )
+}
+
+fn different_minor(facts: &ProjectFacts) -> Verdict {
+    let verdict = compare_majors(
+        facts,
+        "DEP002",
+        |image, torch| image.major() == torch.major() && image.part(1) != torch.part(1),
+        "the same major, so builds work; torch prints a warning",
+        "align them if you compile extensions; nothing has to be done otherwise",
+    );
+    match verdict {
+        Verdict::Found(findings) => Verdict::Found(findings.into_iter().map(as_info).collect()),
+        other => other,
+    }
+}
+
+fn unbounded(facts: &ProjectFacts) -> Verdict {
+    if facts.extension().is_none() {
+        return not_applicable("no compiled torch extension");
+    }
+    let demands: Vec<&Requirement> = facts
+        .demands()
+        .filter(|r| r.name == "torch" && !is_test(&r.file))
+        .collect();
+    let Some(first) = demands.first() else {
+        return not_applicable("torch is not required anywhere");
+    };
+    if demands.iter().any(|r| r.range.has_upper_bound()) {
+        return Verdict::Pass;
+    }
+    one(at(
+        "DEP003",
+        &first.file,
+        first.line,
+        "a compiled extension accepts every future torch, whose ABI and C++ standard change",
+        format!("torch{}", first.range),
+    )
+    .hint("add the upper bound that you test, for example `torch>=2.8,<2.16`"))
+}
+
+fn conflict(facts: &ProjectFacts) -> Verdict {
+    let names = [
+        "torch",
+        "torchvision",
+        "torchaudio",
+        "numpy",
+        "triton",
+        "cupy-cuda12x",
+        "onnxruntime-gpu",
+    ];
+    let mut findings = Vec::new();
+    for name in names {
+        let demands: Vec<&Requirement> = facts
+            .demands()
+            .filter(|r| {
+                r.name == name
+                    && !r.range.is_unbounded()
+                    && !r.conditional
+                    && !is_test(&r.file)
+                    && !r.file.contains("docs/")
+            })
+            .collect();
+        for (n, a) in demands.iter().enumerate() {
+            for b in &demands[n + 1..] {
+                // Files for different platforms or purposes are not installed together.
+                let stem = |r: &Requirement| {
+                    r.file
+                        .rsplit_once('/')
+                        .map_or(String::new(), |(d, _)| d.to_owned())
+                };
+                let main = |r: &Requirement| {
+                    matches!(
+                        r.file.rsplit('/').next(),
+                        Some("requirements.txt" | "setup.py" | "pyproject.toml")
+                    )
+                };
+                if a.file == b.file || stem(a) != stem(b) || !main(a) || !main(b) {
+                    continue;
+                }
+                let apart =
+                    match (a.range.pinned(), b.range.pinned()) {
+                        (Some(x), _) => !b.range.contains(x),
+                        (_, Some(y)) => !a.range.contains(y),
+                        _ if name == "torch" => {
+                            !database().torch.iter().any(|row| {
+                                a.range.contains(&row.torch) && b.range.contains(&row.torch)
+                            }) && database().resolve_torch(&a.range).is_some()
+                                && database().resolve_torch(&b.range).is_some()
+                        }
+                        _ => false,
+                    };
+                if apart {
+                    findings.push(
+                        at(
+                            "DEP004",
+                            &b.file,
+                            b.line,
+                            format!(
+                                "{name}{} here and {name}{} in {} cannot both hold",
+                                b.range, a.range, a.file
+                            ),
+                            format!("{name}{}", b.range),
+                        )
+                        .because(
+                            format!("{}:{}", a.file, a.line),
+                            format!("{name}{}", a.range),
+                        )
+                        .hint("state the range once"),
+                    );
+                }
+            }
+        }
+    }
+    if facts.demands().next().is_none() {
+        return not_applicable("no requirements");
+    }
+    verdict(findings)
+}
+
+fn no_lock(facts: &ProjectFacts) -> Verdict {
+    if !facts.is_service() {
+        return not_applicable("not a deployed service");
+    }
+    let locked = facts.files.iter().any(|f| {
+        let name = f.rsplit('/').next().unwrap_or(f);
+        matches!(
+            name,
+            "poetry.lock"
+                | "uv.lock"
+                | "Pipfile.lock"
+                | "pdm.lock"
+                | "conda-lock.yml"
+                | "pylock.toml"
+        ) || name.ends_with(".lock.txt")
+    });
+    if locked || facts.requirements.iter().any(|r| r.has_hash) {
+        return Verdict::Pass;
+    }
+    one(finding(
+        "DEP005",
+        "the image installs ranges: the same commit gives another image tomorrow",
+    )
+    .because("files", "no lock file, no hashes")
+    .hint("lock with `uv pip compile --generate-hashes` and install from the lock"))
+}
+
+fn renamed(facts: &ProjectFacts) -> Verdict {
+    const RENAMED: [(&str, &str); 6] = [
+        ("pynvml", "nvidia-ml-py"),
+        ("py3nvml", "nvidia-ml-py"),
+        ("nvidia-pyindex", "nothing: the packages are on PyPI"),
+        ("sklearn", "scikit-learn"),
+        ("tensorflow-gpu", "tensorflow[and-cuda]"),
+        ("pytorch", "torch"),
+    ];
+    if facts.demands().next().is_none() {
+        return not_applicable("no requirements");
+    }
+    verdict(
+        facts
+            .demands()
+            .filter_map(|r| {
+                let (old, new) = RENAMED.iter().find(|(old, _)| r.name == *old)?;
+                Some(
+                    at(
+                        "DEP006",
+                        &r.file,
+                        r.line,
+                        format!("{old} is deprecated or a placeholder"),
+                        r.name.clone(),
+                    )
+                    .hint(format!("require {new}")),
+                )
+            })
+            .collect(),
+    )
+}
+
+fn companions(facts: &ProjectFacts) -> Verdict {
+    let mut findings = Vec::new();
+    let mut looked = false;
+    for torch in facts.demands().filter(|r| r.name == "torch") {
+        let Some(pin) = torch.range.pinned() else {
+            continue;
+        };
+        for other in facts.demands().filter(|r| {
+            r.file == torch.file && matches!(r.name.as_str(), "torchvision" | "torchaudio")
+        }) {
+            let Some(range) = other
+                .range
+                .pinned()
+                .and_then(|v| database().torch_pin(&other.name, v))
+            else {
+                continue;
+            };
+            looked = true;
+            if !range.is_unbounded() && !range.contains(pin) {
+                findings.push(
+                    at(
+                        "DEP007",
+                        &other.file,
+                        other.line,
+                        format!(
+                            "{}{} belongs to torch{range}, the file pins torch {pin}",
+                            other.name, other.range
+                        ),
+                        format!("{}{}", other.name, other.range),
+                    )
+                    .hint("pin the pair that was released together"),
+                );
+            }
+        }
+    }
+    if !looked {
+        return not_applicable("no pinned pair of torch and its companions");
+    }
+    verdict(findings)
+}
+
+fn no_wheel(facts: &ProjectFacts) -> Verdict {
+    let mut looked = false;
+    let mut findings = Vec::new();
+    for demand in facts.demands().filter(|r| !r.conditional) {
+        let releases = database().releases(&demand.name);
+        let Some(pin) = demand.range.pinned().filter(|_| !releases.is_empty()) else {
+            continue;
+        };
+        looked = true;
+        let newest = releases.iter().map(|r| &r.version).max();
+        // Releases younger than the database are not held against the project.
+        if newest.is_some_and(|n| pin <= n)
+            && demand.name.starts_with("cupy-cuda")
+            && !releases.iter().any(|r| r.version.part(0) == pin.part(0))
+        {
+            findings.push(
+                at(
+                    "DEP008",
+                    &demand.file,
+                    demand.line,
+                    format!("{} has no release {}", demand.name, pin.part(0)),
+                    format!("{}=={pin}", demand.name),
+                )
+                .hint("choose a release that PyPI has for this CUDA"),
+            );
+        }
+    }
+    if !looked {
+        return not_applicable("no pinned package that the database knows");
+    }
+    verdict(findings)
+}
+
+fn extra_index(facts: &ProjectFacts) -> Verdict {
+    let mut findings = Vec::new();
+    for option in &facts.index_options {
+        let http = option.url.starts_with("http://");
+        // PyTorch's own index is the documented way and mirrors no private names.
+        let extra = option.option == "--extra-index-url"
+            && !option.url.contains("download.pytorch.org")
+            && !option.url.contains("pypi.nvidia.com");
+        if http || extra {
+            let message = if http {
+                "packages come over plain HTTP"
+            } else {
+                "--extra-index-url lets a public package of the same name win"
+            };
+            findings.push(at("DEP009", &option.file, option.line, message, format!("{} {}", option.option, option.url)).hint("use one index over HTTPS, or pin the index per package (uv: [tool.uv.sources])"));
+        }
+    }
+    if facts.requirements.is_empty() && facts.index_options.is_empty() {
+        return not_applicable("no requirements file");
+    }
+    verdict(findings)
+}

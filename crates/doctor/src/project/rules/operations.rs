@@ -1,0 +1,180 @@
+//! Rules about operation, tests and security that are more than a word in a file.
+
+use warpsmith_core::Verdict;
+
+use super::Check;
+use super::place::{as_info, at};
+use crate::conclude::{finding, not_applicable, one, verdict};
+use crate::project::facts::{ProjectFacts, is_test};
+
+pub(super) const RULES: &[Check] = &[
+    ("OPS009", debug_server),
+    ("TST001", extension_untested),
+    ("TST002", cpu_untested),
+    ("SEC001", secrets),
+    ("SEC002", unsafe_load),
+];
+
+fn debug_server(facts: &ProjectFacts) -> Verdict {
+    if !facts.is_service() {
+        return not_applicable("not a web service with an image");
+    }
+    let mut findings = Vec::new();
+    for file in &facts.dockerfiles {
+        let Some(stage) = file.last() else {
+            continue;
+        };
+        for instruction in stage
+            .instructions
+            .iter()
+            .filter(|i| matches!(i.keyword.as_str(), "CMD" | "ENTRYPOINT"))
+        {
+            let text = instruction.arguments.replace(['[', ']', '"', ','], " ");
+            let words: Vec<&str> = text.split_whitespace().collect();
+            let server = [
+                "gunicorn",
+                "uvicorn",
+                "hypercorn",
+                "waitress",
+                "uwsgi",
+                "nginx",
+                "tini",
+                "daphne",
+            ]
+            .iter()
+            .any(|w| text.contains(w));
+            let direct = words.first().is_some_and(|w| w.starts_with("python"))
+                && words.get(1).is_some_and(|w| w.ends_with(".py"))
+                || text.contains("flask run");
+            if direct && !server {
+                findings.push(
+                    at(
+                        "OPS009",
+                        &file.path,
+                        instruction.line,
+                        "the image starts the framework's development server",
+                        instruction.arguments.trim().to_owned(),
+                    )
+                    .hint("start gunicorn or uvicorn instead"),
+                );
+            }
+        }
+    }
+    for python in facts.python.iter().filter(|p| !p.is_test) {
+        if let Some(line) = python.debug_server {
+            findings.push(
+                at(
+                    "OPS009",
+                    &python.path,
+                    line,
+                    "a debug server runs code that a visitor sends",
+                    "debug=True",
+                )
+                .hint("take debug from the environment, off by default"),
+            );
+        }
+    }
+    verdict(findings)
+}
+
+fn extension_untested(facts: &ProjectFacts) -> Verdict {
+    let Some(setup) = facts.extension() else {
+        return not_applicable("no setup.py that builds CUDA code");
+    };
+    let tests: Vec<_> = facts.python.iter().filter(|p| p.is_test).collect();
+    if tests.is_empty() {
+        return one(at(
+            "TST001",
+            &setup.path,
+            setup.cuda_extension.unwrap_or(1),
+            "no test imports the compiled extension: there are no Python tests",
+            "no tests",
+        )
+        .hint("add one that imports the module and runs each kernel once"));
+    }
+    let package: Vec<String> = facts
+        .files
+        .iter()
+        .filter(|f| f.ends_with("/__init__.py"))
+        .filter_map(|f| f.split('/').rev().nth(1).map(str::to_owned))
+        .collect();
+    let imports = tests.iter().any(|t| {
+        t.imports
+            .iter()
+            .any(|i| package.iter().any(|p| i.split('.').any(|part| part == p)))
+    });
+    if imports {
+        return Verdict::Pass;
+    }
+    one(at(
+        "TST001",
+        &setup.path,
+        setup.cuda_extension.unwrap_or(1),
+        "no test imports the compiled extension",
+        format!("{} test files", tests.len()),
+    )
+    .hint("add one that imports the module and runs each kernel once"))
+}
+
+fn cpu_untested(facts: &ProjectFacts) -> Verdict {
+    let claims = facts.readme().is_some_and(|d| {
+        d.lower()
+            .any(|(_, l)| l.contains("cpu") && l.contains("fallback"))
+    });
+    if !claims || !facts.has_cuda() {
+        return not_applicable("no CPU fallback is documented");
+    }
+    if facts.python.iter().any(|p| p.cpu_test) {
+        return Verdict::Pass;
+    }
+    one(as_info(
+        finding("TST002", "the documented CPU fallback is not tested")
+            .because("tests", "no mention of cpu")
+            .hint("run a test with device=\"cpu\""),
+    ))
+}
+
+fn secrets(facts: &ProjectFacts) -> Verdict {
+    verdict(
+        facts
+            .secrets
+            .iter()
+            .map(|s| {
+                at(
+                    "SEC001",
+                    &s.file,
+                    s.line,
+                    format!("{} stands in the repository", s.what),
+                    s.what,
+                )
+                .hint("revoke it now, then remove it; the history keeps it")
+            })
+            .collect(),
+    )
+}
+
+fn unsafe_load(facts: &ProjectFacts) -> Verdict {
+    if facts.python.is_empty() {
+        return not_applicable("no Python code");
+    }
+    // From torch 2.6 on the safe loader is the default.
+    let safe = super::build::newest_allowed_torch(facts).is_some()
+        && facts.demands().filter(|r| r.name == "torch").any(|r| {
+            !["2.5.1", "2.4.1", "2.0.1", "1.13.1"]
+                .iter()
+                .filter_map(|v| crate::version::Version::parse(v))
+                .any(|v| r.range.contains(&v))
+        });
+    verdict(
+        facts
+            .python
+            .iter()
+            .filter(|p| !is_test(&p.path))
+            .flat_map(|p| p.unsafe_loads.iter().map(move |line| (p, *line)))
+            .map(|(p, line)| {
+                let found = at("SEC002", &p.path, line, "torch.load runs code from the file where weights_only is not set and torch is below 2.6", "torch.load(…)").hint("pass weights_only=True");
+                if safe { as_info(found) } else { found }
+            })
+            .collect(),
+    )
+}

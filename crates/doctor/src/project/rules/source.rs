@@ -1,0 +1,493 @@
+//! Rules about CUDA sources, at function scope.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use warpsmith_core::{Finding, Verdict};
+
+use super::Check;
+use super::place::{as_info, at};
+use crate::conclude::{not_applicable, verdict};
+use crate::project::facts::{ProjectFacts, is_test};
+use crate::project::parse::cuda::{CudaFile, is_check, is_cleanup, is_query};
+
+pub(super) const RULES: &[Check] = &[
+    ("SRC001", dropped_status),
+    ("SRC002", unchecked_launch),
+    ("SRC003", default_stream),
+    ("SRC004", no_guard),
+    ("SRC005", no_layout_check),
+    ("SRC006", own_allocation),
+    ("SRC007", legacy_warp),
+    ("SRC008", removed_api),
+    ("SRC009", device_sync),
+    ("SRC010", device_zero),
+    ("SRC011", needs_higher_sm),
+    ("SRC012", narrow_index),
+    ("SRC013", barrier_after_return),
+    ("SRC014", long_file),
+];
+
+const NO_CUDA: &str = "no CUDA code";
+
+/// Folders of other platforms, whose API only looks like CUDA.
+fn foreign(path: &str) -> bool {
+    let lower = path.to_ascii_lowercase();
+    ["rocm", "/hip", "hip/", "musa", "sycl", "_hip."]
+        .iter()
+        .any(|w| lower.contains(w))
+}
+
+fn each(facts: &ProjectFacts, check: impl Fn(&CudaFile) -> Vec<Finding>) -> Verdict {
+    if !facts.has_cuda() {
+        return not_applicable(NO_CUDA);
+    }
+    verdict(
+        facts
+            .cuda
+            .iter()
+            .filter(|f| !foreign(&f.path))
+            .flat_map(check)
+            .collect(),
+    )
+}
+
+fn dropped_status(facts: &ProjectFacts) -> Verdict {
+    each(facts, |file| {
+        file.dropped
+            .iter()
+            .map(|d| {
+                let found = at(
+                    "SRC001",
+                    &file.path,
+                    d.line,
+                    format!(
+                        "the status of {} is thrown away: a failure shows up later, elsewhere",
+                        d.call
+                    ),
+                    d.call.clone(),
+                )
+                .hint("wrap the call in the project's check macro");
+                if is_cleanup(&d.call) || is_query(&d.call) || is_test(&file.path) {
+                    as_info(found)
+                } else {
+                    found
+                }
+            })
+            .collect()
+    })
+}
+
+/// Macros of the project that ask for the last error, followed through macros that use macros.
+fn checking_macros(facts: &ProjectFacts) -> BTreeSet<String> {
+    let all: Vec<&(String, String)> = facts
+        .cuda
+        .iter()
+        .chain(&facts.cxx)
+        .flat_map(|f| &f.macros)
+        .collect();
+    let words = |body: &str| -> Vec<String> {
+        body.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+            .filter(|w| w.len() > 4)
+            .map(str::to_owned)
+            .collect()
+    };
+    let mut checking: BTreeSet<String> = BTreeSet::new();
+    for _ in 0..3 {
+        for (name, body) in &all {
+            let asks = words(body).iter().any(|w| {
+                matches!(
+                    w.as_str(),
+                    "cudaGetLastError"
+                        | "cudaPeekAtLastError"
+                        | "cudaSuccess"
+                        | "CUDA_SUCCESS"
+                        | "cudaGetErrorString"
+                ) || checking.contains(w)
+            });
+            if asks {
+                checking.insert(name.clone());
+            }
+        }
+    }
+    checking
+}
+
+fn unchecked_launch(facts: &ProjectFacts) -> Verdict {
+    if !facts.has_cuda() {
+        return not_applicable(NO_CUDA);
+    }
+    let macros = checking_macros(facts);
+    let asks = |name: &str| is_check(name) || macros.contains(name);
+    // Functions that ask for an error themselves, then those that call one of them.
+    let mut checked_callees: BTreeMap<&str, bool> = BTreeMap::new();
+    let files: Vec<&CudaFile> = facts.cuda.iter().chain(&facts.cxx).collect();
+    for file in &files {
+        for function in &file.functions {
+            if function.calls.iter().any(|c| asks(c)) {
+                for callee in &function.calls {
+                    checked_callees.insert(callee, true);
+                }
+            }
+        }
+    }
+    for _ in 0..2 {
+        let more: Vec<&str> = files
+            .iter()
+            .flat_map(|f| &f.functions)
+            .filter(|f| checked_callees.contains_key(f.name.as_str()))
+            .flat_map(|f| f.calls.iter().map(String::as_str))
+            .collect();
+        for callee in more {
+            checked_callees.insert(callee, true);
+        }
+    }
+    let mut findings = Vec::new();
+    for file in facts.cuda.iter().filter(|f| !foreign(&f.path)) {
+        for function in &file.functions {
+            if function.is_device && !function.is_kernel
+                || function.calls.iter().any(|c| asks(c))
+                || checked_callees.contains_key(function.name.as_str())
+            {
+                continue;
+            }
+            for launch in function.launches.iter().filter(|l| !l.checked) {
+                let found = at(
+                    "SRC002",
+                    &file.path,
+                    launch.line,
+                    format!("the launch of {} is never checked", launch.kernel),
+                    format!("{}<<<…>>> in {}", launch.kernel, function.name),
+                )
+                .hint(if file.uses_torch {
+                    "add C10_CUDA_KERNEL_LAUNCH_CHECK(); behind it"
+                } else {
+                    "ask for cudaGetLastError() behind it"
+                });
+                findings.push(if is_test(&file.path) {
+                    as_info(found)
+                } else {
+                    found
+                });
+            }
+        }
+    }
+    verdict(findings)
+}
+
+fn torch_launches(facts: &ProjectFacts) -> bool {
+    facts
+        .cuda
+        .iter()
+        .any(|f| f.uses_torch && f.functions.iter().any(|x| !x.launches.is_empty()))
+}
+
+fn default_stream(facts: &ProjectFacts) -> Verdict {
+    if !torch_launches(facts) {
+        return not_applicable("no torch extension that launches kernels");
+    }
+    each(facts, |file| {
+        if !file.uses_torch {
+            return Vec::new();
+        }
+        file.functions
+            .iter()
+            .flat_map(|f| &f.launches)
+            .filter(|l| {
+                l.stream
+                    .as_deref()
+                    .is_none_or(|s| s == "0" || s == "nullptr" || s == "NULL")
+            })
+            .map(|l| {
+                at(
+                    "SRC003",
+                    &file.path,
+                    l.line,
+                    format!(
+                        "{} runs on the legacy default stream, not on torch's current one",
+                        l.kernel
+                    ),
+                    format!("{}<<<…>>>", l.kernel),
+                )
+                .hint("pass at::cuda::getCurrentCUDAStream() as the fourth launch argument")
+            })
+            .collect()
+    })
+}
+
+fn no_guard(facts: &ProjectFacts) -> Verdict {
+    if !torch_launches(facts) {
+        return not_applicable("no torch extension that launches kernels");
+    }
+    // A guard in a caller of the function protects it too.
+    let guarded: BTreeSet<&str> = facts
+        .cuda
+        .iter()
+        .chain(&facts.cxx)
+        .flat_map(|f| &f.functions)
+        .filter(|f| f.guards_device)
+        .flat_map(|f| f.calls.iter().map(String::as_str))
+        .collect();
+    each(facts, |file| {
+        if !file.uses_torch || is_test(&file.path) {
+            return Vec::new();
+        }
+        file.functions
+            .iter()
+            .filter(|f| {
+                f.takes_tensor
+                    && !f.launches.is_empty()
+                    && !f.guards_device
+                    && !guarded.contains(f.name.as_str())
+            })
+            .map(|f| {
+                at(
+                    "SRC004",
+                    &file.path,
+                    f.line,
+                    format!(
+                        "{} launches on the current device, wherever its tensors lie",
+                        f.name
+                    ),
+                    "no device guard here or in a caller",
+                )
+                .hint("const at::cuda::OptionalCUDAGuard guard(at::device_of(tensor));")
+            })
+            .collect()
+    })
+}
+
+fn no_layout_check(facts: &ProjectFacts) -> Verdict {
+    if !facts.cuda.iter().any(|f| f.uses_torch) {
+        return not_applicable("no torch extension");
+    }
+    let checked: BTreeSet<&str> = facts
+        .cuda
+        .iter()
+        .chain(&facts.cxx)
+        .flat_map(|f| &f.functions)
+        .filter(|f| f.checks_layout)
+        .flat_map(|f| f.calls.iter().map(String::as_str))
+        .collect();
+    each(facts, |file| {
+        if !file.uses_torch || is_test(&file.path) {
+            return Vec::new();
+        }
+        file.functions
+            .iter()
+            .filter(|f| {
+                f.takes_tensor
+                    && !f.data_pointers.is_empty()
+                    && !f.checks_layout
+                    && !checked.contains(f.name.as_str())
+            })
+            .map(|f| {
+                at(
+                    "SRC005",
+                    &file.path,
+                    f.line,
+                    format!(
+                        "{} reads a tensor's memory without asking whether it is contiguous",
+                        f.name
+                    ),
+                    "data_ptr without is_contiguous or contiguous()",
+                )
+                .hint("TORCH_CHECK(x.is_contiguous()) and check the dtype, or call .contiguous()")
+            })
+            .collect()
+    })
+}
+
+fn mentions(
+    facts: &ProjectFacts,
+    code: &str,
+    torch_only: bool,
+    names: &[&str],
+    message: impl Fn(&str) -> String,
+    hint: &str,
+    info: bool,
+) -> Verdict {
+    each(facts, |file| {
+        if is_test(&file.path) || torch_only && !file.uses_torch {
+            return Vec::new();
+        }
+        file.mentions
+            .iter()
+            .filter(|m| names.contains(&m.name.as_str()))
+            .map(|m| {
+                let found =
+                    at(code, &file.path, m.line, message(&m.name), m.name.clone()).hint(hint);
+                if info { as_info(found) } else { found }
+            })
+            .collect()
+    })
+}
+
+fn own_allocation(facts: &ProjectFacts) -> Verdict {
+    mentions(
+        facts,
+        "SRC006",
+        true,
+        &["cudaMalloc"],
+        |_| "cudaMalloc bypasses torch's caching allocator".into(),
+        "allocate with torch::empty",
+        true,
+    )
+}
+
+fn legacy_warp(facts: &ProjectFacts) -> Verdict {
+    mentions(
+        facts,
+        "SRC007",
+        false,
+        &[
+            "__shfl",
+            "__shfl_up",
+            "__shfl_down",
+            "__shfl_xor",
+            "__ballot",
+            "__any",
+            "__all",
+        ],
+        |name| format!("{name} does not exist for sm_70 and newer"),
+        "use the _sync form with the mask of the participating lanes",
+        false,
+    )
+}
+
+fn removed_api(facts: &ProjectFacts) -> Verdict {
+    mentions(
+        facts,
+        "SRC008",
+        false,
+        &[
+            "cudaThreadSynchronize",
+            "cudaThreadExit",
+            "cudaBindTexture",
+            "cudaUnbindTexture",
+            "cudaBindTextureToArray",
+            "cudaMemcpyToArray",
+            "cudaMemcpyFromArray",
+            "cudaSetupArgument",
+            "cudaConfigureCall",
+        ],
+        |name| format!("{name} is removed from current CUDA"),
+        "cudaDeviceSynchronize, texture objects, cudaMemcpy2DToArray, cudaLaunchKernel",
+        false,
+    )
+}
+
+fn device_sync(facts: &ProjectFacts) -> Verdict {
+    mentions(
+        facts,
+        "SRC009",
+        true,
+        &["cudaDeviceSynchronize"],
+        |_| "the whole device is waited for in library code".into(),
+        "wait for the stream, or for nothing",
+        true,
+    )
+}
+
+fn device_zero(facts: &ProjectFacts) -> Verdict {
+    mentions(
+        facts,
+        "SRC010",
+        false,
+        &["cudaSetDevice(0)"],
+        |_| "device 0 is written down".into(),
+        "use the tensor's device, or a parameter",
+        false,
+    )
+}
+
+fn needs_higher_sm(facts: &ProjectFacts) -> Verdict {
+    let lists = super::build::arch_lists(facts);
+    // Of several lists the least demanding one: a list for something else must not accuse this code.
+    let lowest = lists
+        .iter()
+        .filter(|l| !is_test(&l.file))
+        .filter_map(|l| l.coverage.cubins.iter().map(|t| t.capability.sm()).min())
+        .max();
+    let Some(lowest) = lowest else {
+        return not_applicable("no architecture list");
+    };
+    each(facts, |file| {
+        // A file that asks for __CUDA_ARCH__ anywhere has thought about it.
+        let named = ["sm", "hopper", "blackwell"]
+            .iter()
+            .any(|w| file.path.contains(w));
+        if is_test(&file.path) || file.asks_architecture || named {
+            return Vec::new();
+        }
+        file.mentions
+            .iter()
+            .filter_map(|m| {
+                let needs = match m.name.strip_prefix("ptx ")? {
+                    "wgmma." => 90,
+                    "tcgen05." => 100,
+                    "cp.async.bulk" => 90,
+                    "cp.async" => 80,
+                    "ldmatrix" | "mma.sync" => 75,
+                    _ => return None,
+                };
+                (lowest < needs).then(|| {
+                    at(
+                        "SRC011",
+                        &file.path,
+                        m.line,
+                        format!("{} needs sm_{needs}, and sm_{lowest} is built too", m.name),
+                        m.name.clone(),
+                    )
+                    .hint("guard it with #if __CUDA_ARCH__ >= …")
+                })
+            })
+            .take(1)
+            .collect()
+    })
+}
+
+fn narrow_index(facts: &ProjectFacts) -> Verdict {
+    mentions(
+        facts,
+        "SRC012",
+        true,
+        &["int numel"],
+        |_| "a size from numel() is kept in 32 bits".into(),
+        "use int64_t",
+        true,
+    )
+}
+
+fn barrier_after_return(facts: &ProjectFacts) -> Verdict {
+    each(facts, |file| {
+        if is_test(&file.path) {
+            return Vec::new();
+        }
+        file.functions
+            .iter()
+            .filter_map(|f| {
+                let line = f.barrier_after_return?;
+                // Whether the condition differs inside a block is a guess without values: information.
+                Some(as_info(at("SRC013", &file.path, line, format!("threads of {} leave before a __syncthreads: the others wait for threads that are gone", f.name), "conditional return before a barrier").hint("keep every thread until the last barrier, and guard the work instead")))
+            })
+            .collect()
+    })
+}
+
+fn long_file(facts: &ProjectFacts) -> Verdict {
+    each(facts, |file| {
+        if file.lines <= 3000 || is_test(&file.path) {
+            return Vec::new();
+        }
+        vec![as_info(
+            at(
+                "SRC014",
+                &file.path,
+                1,
+                format!("{} lines in one file", file.lines),
+                format!("{} lines", file.lines),
+            )
+            .hint("split it by kernel"),
+        )]
+    })
+}

@@ -1,0 +1,166 @@
+//! Which files of a project are read, and as what.
+//!
+//! Invariants: links are not followed, so loops do not matter; a file larger than [`SIZE_LIMIT`] or
+//! with a zero byte is listed and not read; vendored and generated folders are left out; the number
+//! of files is bounded.
+
+use std::path::Path;
+
+/// Sources are smaller; what is larger is data or generated.
+pub(super) const SIZE_LIMIT: u64 = 2 << 20;
+const FILE_LIMIT: usize = 200_000;
+
+/// Folders that hold other people's or generated code.
+const FOREIGN: [&str; 21] = [
+    "third_party",
+    "3rdparty",
+    "third-party",
+    "thirdparty",
+    "external",
+    "externals",
+    "vendor",
+    "vendored",
+    "dependencies",
+    "node_modules",
+    "submodules",
+    "extern",
+    "deps",
+    "site-packages",
+    "build",
+    "dist",
+    ".git",
+    ".venv",
+    "venv",
+    "__pycache__",
+    ".mypy_cache",
+];
+
+/// Every file below `root`, relative, sorted, and the paths of submodules left out.
+pub(super) fn list(root: &Path) -> Vec<String> {
+    let submodules: Vec<String> = std::fs::read_to_string(root.join(".gitmodules"))
+        .unwrap_or_default()
+        .lines()
+        .filter_map(|line| {
+            line.trim()
+                .strip_prefix("path = ")
+                .map(|p| p.trim().to_owned())
+        })
+        .collect();
+    let mut files: Vec<String> = ignore::WalkBuilder::new(root)
+        .standard_filters(false)
+        .follow_links(false)
+        .filter_entry(|entry| {
+            let name = entry.file_name().to_string_lossy();
+            entry.depth() == 0
+                || entry.file_type().is_none_or(|kind| !kind.is_dir())
+                || !FOREIGN.contains(&name.as_ref())
+        })
+        .build()
+        .filter_map(Result::ok)
+        .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()))
+        .filter_map(|entry| {
+            let path = entry.path().strip_prefix(root).ok()?.to_str()?.to_owned();
+            let foreign = submodules
+                .iter()
+                .any(|s| path.starts_with(&format!("{s}/")));
+            (!foreign).then_some(path)
+        })
+        .take(FILE_LIMIT)
+        .collect();
+    files.sort();
+    files
+}
+
+/// A file as text; `None` where it is too large, not readable, or binary.
+pub(super) fn read(root: &Path, path: &str) -> Option<String> {
+    let full = root.join(path);
+    if std::fs::metadata(&full).ok()?.len() > SIZE_LIMIT {
+        return None;
+    }
+    let bytes = std::fs::read(full).ok()?;
+    if memchr::memchr(0, &bytes[..bytes.len().min(8192)]).is_some() {
+        return None;
+    }
+    Some(match String::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+    })
+}
+
+/// What a path is read as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Cuda,
+    Cxx,
+    Python,
+    SetupPy,
+    Pyproject,
+    Requirements,
+    Dockerfile,
+    Workflow,
+    OtherCi,
+    Yaml,
+    Cmake,
+    Document,
+    Script,
+    Other,
+}
+
+pub(super) fn kind(path: &str) -> Kind {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let lower = name.to_ascii_lowercase();
+    let extension = lower.rsplit_once('.').map_or("", |(_, e)| e);
+    match extension {
+        "cu" | "cuh" => return Kind::Cuda,
+        "cpp" | "cc" | "cxx" | "h" | "hpp" | "hh" => return Kind::Cxx,
+        "cmake" => return Kind::Cmake,
+        "md" | "rst" => return Kind::Document,
+        "sh" => return Kind::Script,
+        _ => {}
+    }
+    if name == "setup.py" {
+        return Kind::SetupPy;
+    }
+    if extension == "py" {
+        return Kind::Python;
+    }
+    if name == "pyproject.toml" {
+        return Kind::Pyproject;
+    }
+    if name == "CMakeLists.txt" {
+        return Kind::Cmake;
+    }
+    if extension == "txt" && (lower.contains("requirements") || path.contains("requirements/")) {
+        return Kind::Requirements;
+    }
+    if (lower.starts_with("dockerfile") && !lower.ends_with(".dockerignore"))
+        || extension == "dockerfile"
+        || lower == "containerfile"
+    {
+        return Kind::Dockerfile;
+    }
+    if extension == "yml" || extension == "yaml" {
+        if path.starts_with(".github/workflows/") {
+            return Kind::Workflow;
+        }
+        let ci = [
+            ".circleci/",
+            ".buildkite/",
+            ".gitlab",
+            "azure-pipelines",
+            ".azure",
+            ".ci/",
+            "ci/",
+            "conda",
+        ];
+        return if ci.iter().any(|c| path.contains(c)) {
+            Kind::OtherCi
+        } else {
+            Kind::Yaml
+        };
+    }
+    if name == "Jenkinsfile" || name == "Makefile" {
+        return Kind::Script;
+    }
+    Kind::Other
+}

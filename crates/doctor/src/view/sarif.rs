@@ -1,0 +1,106 @@
+//! `audit` as SARIF 2.1.0, for code scanning. Accepted findings are carried with their reason.
+
+use serde_json::{Value, json};
+use warpsmith_core::{Finding, Report, Severity};
+
+use crate::catalog::rule_info;
+use crate::project::AuditBody;
+
+/// The report as a SARIF log.
+pub fn audit_sarif(report: &Report<AuditBody>) -> Value {
+    let mut codes: Vec<&str> = report
+        .findings
+        .iter()
+        .chain(report.body.suppressed.iter().map(|s| &s.finding))
+        .map(|f| f.code.as_str())
+        .collect();
+    codes.sort_unstable();
+    codes.dedup();
+    let rules: Vec<Value> = codes
+        .iter()
+        .filter_map(|code| rule_info(code))
+        .map(|info| {
+            json!({
+                "id": info.doc.code,
+                "shortDescription": { "text": info.doc.title },
+                "fullDescription": { "text": info.doc.explanation },
+                "help": { "text": info.doc.fix },
+                "defaultConfiguration": { "level": level(info.severity) },
+                "properties": { "tags": [info.area.title()] },
+            })
+        })
+        .collect();
+    let index = |code: &str| codes.iter().position(|c| *c == code).unwrap_or(0);
+    let mut results: Vec<Value> = report
+        .findings
+        .iter()
+        .map(|f| result(f, index(&f.code)))
+        .collect();
+    for accepted in &report.body.suppressed {
+        let mut value = result(&accepted.finding, index(&accepted.finding.code));
+        value["suppressions"] = json!([{ "kind": "inSource", "justification": accepted.reason }]);
+        results.push(value);
+    }
+    json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": {
+                "name": "warpsmith",
+                "version": report.version,
+                "informationUri": "https://github.com/warpsmith/warpsmith",
+                "rules": rules,
+            }},
+            "columnKind": "unicodeCodePoints",
+            "results": results,
+        }],
+    })
+}
+
+fn level(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Info => "note",
+    }
+}
+
+fn result(finding: &Finding, index: usize) -> Value {
+    let text = match &finding.hint {
+        Some(hint) => format!("{}\n{hint}", finding.message),
+        None => finding.message.clone(),
+    };
+    // A finding about the project as a whole stands at its first line: viewers need a place.
+    let (file, line) = finding
+        .span
+        .as_ref()
+        .map_or(("README.md", 1), |s| (s.file.as_str(), s.line.max(1)));
+    let mut hash = 0xcbf2_9ce4_8422_2325u64;
+    for byte in format!("{} {file} {}", finding.code, finding.message).bytes() {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+    json!({
+        "ruleId": finding.code,
+        "ruleIndex": index,
+        "level": level(finding.severity),
+        "message": { "text": text },
+        "locations": [{ "physicalLocation": {
+            "artifactLocation": { "uri": uri(file), "uriBaseId": "%SRCROOT%" },
+            "region": { "startLine": line },
+        }}],
+        "partialFingerprints": { "primaryLocationLineHash": format!("{hash:016x}") },
+    })
+}
+
+/// A relative path as a URI: what is not allowed in one is written in hexadecimal.
+fn uri(path: &str) -> String {
+    let mut out = String::new();
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}
