@@ -38,9 +38,8 @@ pub(super) fn number(out: &mut String, value: u32) {
         digits[at] = b'0' + (rest % 10) as u8;
         rest /= 10;
     }
-    for digit in &digits[at..] {
-        out.push(*digit as char);
-    }
+    // Digits are ASCII, so this never falls back.
+    out.push_str(std::str::from_utf8(&digits[at..]).unwrap_or(""));
 }
 
 impl Writer<'_> {

@@ -4,7 +4,8 @@ use super::body::Body;
 use super::constructor::Dispatched;
 use super::value::{Res, Value, fail, hinted, placed, problem};
 use crate::builtin::{
-    BUILTINS, Bound, CallError, Default, Outcome, Row, Rule, describe_types, result_type, select,
+    BUILTINS, Bound, CallError, Default, Dispatch, Outcome, Row, Rule, describe_types, result_type,
+    select,
 };
 use crate::globals::{Global, ParamDef, Returns};
 use crate::ir::{Call, Callee, Constant, Number, Op, VarId};
@@ -167,8 +168,71 @@ impl Body<'_, '_> {
 
     /// Calls a builtin on plain variables.
     pub(super) fn call_builtin_vars(&mut self, index: u16, args: &[VarId]) -> Res<Value> {
+        if let Some(value) = self.call_plain(index, args, None)? {
+            return Ok(value);
+        }
         let values: Vec<Value> = args.iter().map(|arg| Value::Var(*arg)).collect();
         self.call_builtin(index, &values, &[], None, None)
+    }
+
+    /// The common case, without any list on the way: every argument is a variable, bound to the
+    /// parameters in order, and passed on as it is. `None` if the call is of another kind.
+    fn call_plain(
+        &mut self,
+        index: u16,
+        args: &[VarId],
+        expects: Option<usize>,
+    ) -> Res<Option<Value>> {
+        let builtin = &BUILTINS[usize::from(index)];
+        let mut types = [TypeId::BOOL; 8];
+        if args.is_empty() || args.len() > types.len() || is_wide(builtin.name) {
+            return Ok(None);
+        }
+        for (slot, arg) in types.iter_mut().zip(args) {
+            *slot = self.value_ty(*arg);
+        }
+        let types = &types[..args.len()];
+        let Some(selected) = select(builtin.rows, self.shared.types, types, &[], expects) else {
+            return Ok(None);
+        };
+        let row = &builtin.rows[selected.row];
+        let plain = row.dispatch == Dispatch::Plain
+            && !row.variadic
+            && !matches!(row.rule, Rule::Atomic | Rule::AtomicCompare | Rule::Slice)
+            && row.params[args.len()..]
+                .iter()
+                .all(|param| param.default == Default::Absent);
+        if !plain {
+            return Ok(None);
+        }
+        let outcome = result_type(row.rule, self.shared.types, types).map_err(|error| {
+            let CallError(code, message) = error;
+            problem(code, format!("`{}`: {message}", builtin.name))
+        })?;
+        let (results, count) = match outcome {
+            Outcome::Constant(value) => return Ok(Some(Value::Var(self.add_int(value)))),
+            Outcome::Void => ([TypeId::BOOL; 4], 0),
+            Outcome::One(ty) => ([ty; 4], 1),
+            Outcome::Many(types, count) => (types, count),
+        };
+        let mut outs = [VarId(0); 4];
+        for (out, ty) in outs.iter_mut().zip(results).take(count) {
+            *out = self.add_var(ty);
+        }
+        let outs = &outs[..count];
+        let mut loaded = [VarId(0); 8];
+        for (slot, arg) in loaded.iter_mut().zip(args) {
+            *slot = self.load(*arg);
+        }
+        let operands = self.operands(&loaded[..args.len()], args, outs);
+        self.push_call(Call {
+            callee: Body::builtin_row(index, selected.row),
+            operands,
+            template: None,
+            braces: false,
+            has_adjoint: row.differentiable,
+        });
+        Ok(Some(self.result_value(outs)))
     }
 
     /// The type by which an argument is matched.
@@ -219,6 +283,21 @@ impl Body<'_, '_> {
         expects: Option<usize>,
     ) -> Res<Value> {
         let builtin = &BUILTINS[usize::from(index)];
+        if named.is_empty() && ty.is_none() && positional.len() <= 8 {
+            let mut vars = [VarId(0); 8];
+            let mut all = true;
+            for (slot, value) in vars.iter_mut().zip(positional) {
+                match value {
+                    Value::Var(var) => *slot = *var,
+                    _ => all = false,
+                }
+            }
+            if all
+                && let Some(value) = self.call_plain(index, &vars[..positional.len()], expects)?
+            {
+                return Ok(value);
+            }
+        }
         if builtin.python || builtin.rows.is_empty() {
             return fail("K021", format!("`wp.{}` is not supported", builtin.name));
         }
@@ -718,6 +797,11 @@ impl Body<'_, '_> {
             Item::Type(ty, _) | Item::Constant(ty, _) => ty,
         }
     }
+}
+
+/// Whether a builtin converts to a 64-bit scalar, which treats constants in its own way.
+fn is_wide(name: &str) -> bool {
+    matches!(name, "float64" | "int64" | "uint64")
 }
 
 /// The type that a constant has in the language.

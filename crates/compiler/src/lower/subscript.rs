@@ -25,6 +25,32 @@ impl Body<'_, '_> {
         expr: ExprId,
         as_target: bool,
     ) -> Res<(VarId, Vec<ExprId>)> {
+        // `x[i]` and `x[i, j]` of a plain name, by far the most common.
+        if let ExprKind::Subscript(value, slice) = self.shared.tree.expr(expr).kind
+            && let ExprKind::Name(_) = self.shared.tree.expr(value).kind
+        {
+            let target = self.eval_var(value)?;
+            let indices = match self.shared.tree.expr(slice).kind {
+                ExprKind::Tuple(list) => self.shared.tree.exprs_in(list).to_vec(),
+                _ => vec![slice],
+            };
+            let rank = self
+                .shared
+                .types
+                .array_parts(self.value_ty(target))
+                .map(|(_, rank)| rank);
+            if rank.is_some_and(|rank| indices.len() > usize::from(rank)) {
+                return fail(
+                    "K011",
+                    format!(
+                        "{} indices for {} dimensions",
+                        indices.len(),
+                        rank.unwrap_or(0)
+                    ),
+                );
+            }
+            return Ok((target, indices));
+        }
         let mut groups = Vec::new();
         let mut at = expr;
         while let ExprKind::Subscript(value, slice) = self.shared.tree.expr(at).kind {
