@@ -74,7 +74,9 @@ impl Conformance {
                                 text("id"),
                                 warpsmith_compiler::render(&finding, text("source"))
                             );
-                            *reasons.entry(format!("{} {}", finding.code, finding.message)).or_default() += 1;
+                            *reasons
+                                .entry(format!("{} {}", finding.code, finding.message))
+                                .or_default() += 1;
                         }
                     }
                     continue;
@@ -101,7 +103,11 @@ impl Conformance {
                     tally.wrong += 1;
                     if shown < self.show {
                         shown += 1;
-                        println!("wrong: {tier} {} {}\n{difference}", text("id"), text("kernel"));
+                        println!(
+                            "wrong: {tier} {} {}\n{difference}",
+                            text("id"),
+                            text("kernel")
+                        );
                     }
                 }
             }

@@ -1,12 +1,18 @@
-//! Developer's commands: `cargo xtask test` and what it is made of.
+//! Developer's commands: everything that tests, CI and releases do, by hand.
+
+mod conformance;
+mod gpu;
+mod kernels;
+mod test;
+mod wheels;
+mod workspace;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-mod conformance;
-
+/// Developer's commands for Warpsmith.
 #[derive(Parser)]
-#[command(name = "xtask", about = "Developer's commands for Warpsmith")]
+#[command(name = "cargo xtask")]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -14,11 +20,21 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Set up and run every test: formatting, lints, kernels, unit, integration and CLI tests.
+    Test(test::Test),
+    /// Compare the compiler with a suite of kernels and the text that Warp writes for them.
     Conformance(conformance::Conformance),
+    /// Run every GPU test and parity check, or bundle them for a machine without a toolchain.
+    Gpu(gpu::Gpu),
+    /// Compile the CUDA kernels to the PTX that is committed, and keep `kernels.lock`.
+    Kernels(kernels::Kernels),
 }
 
 fn main() -> Result<()> {
     match Arguments::parse().command {
+        Command::Test(command) => command.run(),
         Command::Conformance(command) => command.run(),
+        Command::Gpu(command) => command.run(),
+        Command::Kernels(command) => command.run(),
     }
 }

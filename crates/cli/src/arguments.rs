@@ -1,6 +1,7 @@
 //! What the user typed: the global options and one command.
 
 use clap::{Args, Parser, ValueEnum};
+use warpsmith_device::DeviceChoice;
 
 use crate::commands::Command;
 
@@ -26,6 +27,14 @@ pub(crate) struct Arguments {
 /// Options that every command takes.
 #[derive(Args, Clone)]
 pub(crate) struct Global {
+    /// Where to run: `auto`, `cpu`, `cuda` or `cuda:N`.
+    #[arg(
+        long,
+        global = true,
+        default_value = "auto",
+        help_heading = "Global options"
+    )]
+    pub(crate) device: DeviceChoice,
     /// How to print results.
     #[arg(long, global = true, value_enum, default_value_t = Format::Human, help_heading = "Global options")]
     pub(crate) format: Format,

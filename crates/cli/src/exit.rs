@@ -3,6 +3,9 @@
 use std::io::{ErrorKind, Write, stderr};
 use std::process::ExitCode;
 
+use warpsmith_device::DeviceError;
+use warpsmith_measure::WorkloadError;
+
 use crate::arguments::Arguments;
 
 /// How a command that did its work ended; failures travel as errors.
@@ -26,7 +29,8 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
         Err(error) => {
             // Nothing can be done about a standard error that is closed.
             let _ = write!(stderr(), "{}", describe(&error));
-            ExitCode::from(2)
+            let cannot_here = device_error(&error).is_some_and(DeviceError::is_missing_hardware);
+            ExitCode::from(if cannot_here { 3 } else { 2 })
         }
     }
 }
@@ -34,17 +38,53 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
 /// `warpsmith … | head` closes our standard output: that is the reader's right, not an error.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
-        cause
+        let file = cause
             .downcast_ref::<std::io::Error>()
-            .is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
+            .map(std::io::Error::kind);
+        // serde_json leaves the I/O error out of its chain.
+        let json = cause
+            .downcast_ref::<serde_json::Error>()
+            .and_then(serde_json::Error::io_error_kind);
+        file.or(json) == Some(ErrorKind::BrokenPipe)
     })
 }
 
-/// The error, its causes, one to a line.
+/// The device layer's error inside, wherever in the chain it is.
+fn device_error(error: &anyhow::Error) -> Option<&DeviceError> {
+    error
+        .chain()
+        .find_map(|cause| match cause.downcast_ref::<WorkloadError>() {
+            Some(WorkloadError::Device(error)) => Some(error),
+            _ => cause.downcast_ref::<DeviceError>(),
+        })
+}
+
+/// The error, its causes one to a line, and what to do about it.
 fn describe(error: &anyhow::Error) -> String {
     let mut text = format!("error: {error}\n");
     for cause in error.chain().skip(1) {
         text.push_str(&format!("  caused by: {cause}\n"));
     }
+    if let Some(hint) = device_error(error).and_then(DeviceError::hint) {
+        text.push_str(&format!("\nhint: {hint}\n"));
+    }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context;
+
+    use super::*;
+
+    #[test]
+    fn causes_and_the_hint_stand_below_the_error() {
+        let missing = WorkloadError::Device(DeviceError::NoSuchDevice { asked: 7, count: 1 });
+        let error = Err::<(), _>(missing).context("cannot measure").unwrap_err();
+        assert_eq!(
+            describe(&error),
+            "error: cannot measure\n  caused by: there is no device `cuda:7`: this machine has \
+             one, `cuda:0`\n\nhint: `warpsmith devices` lists what is here\n"
+        );
+    }
 }

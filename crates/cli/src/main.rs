@@ -3,9 +3,19 @@
 use std::process::ExitCode;
 
 mod arguments;
+mod catalogue;
 mod commands;
 mod exit;
+mod kernel_argument;
+mod npy_file;
+mod output;
+mod report;
+mod table;
+
+/// Machine code that this build carries; empty unless `cargo xtask kernels --cubins` ran before it.
+const CUBINS: &[warpsmith_device::EmbeddedCubin] = include!(concat!(env!("OUT_DIR"), "/cubins.rs"));
 
 fn main() -> ExitCode {
+    warpsmith_device::embed_cubins(CUBINS);
     exit::run(arguments::parse())
 }

@@ -26,7 +26,11 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { kernel: None, file: "kernels.py".into(), suffix: "_HASH".into() }
+        Self {
+            kernel: None,
+            file: "kernels.py".into(),
+            suffix: "_HASH".into(),
+        }
     }
 }
 
@@ -54,7 +58,11 @@ pub fn kernels(source: &str, options: &Options) -> Result<Vec<String>, Vec<Findi
                 compiler.names.get(def.key).to_owned()
             })
             .collect()),
-        Err(problem) => Err(vec![problem.into_finding(&options.file, source, &compiler.source)]),
+        Err(problem) => Err(vec![problem.into_finding(
+            &options.file,
+            source,
+            &compiler.source,
+        )]),
     }
 }
 
@@ -122,7 +130,12 @@ impl Compiler {
             if let Some(first) = message.get_mut(..1) {
                 first.make_ascii_lowercase();
             }
-            Problem::at("K001", range.start().to_u32(), range.end().to_u32(), message)
+            Problem::at(
+                "K001",
+                range.start().to_u32(),
+                range.end().to_u32(),
+                message,
+            )
         })?;
         let mut tables = Tables {
             names: &mut self.names,
@@ -131,7 +144,8 @@ impl Compiler {
             source: &self.source,
             text,
         };
-        self.scope.collect(&mut tables, parsed.suite(), &options.suffix)
+        self.scope
+            .collect(&mut tables, parsed.suite(), &options.suffix)
     }
 
     /// Builds the kernel that is asked for.
@@ -143,10 +157,7 @@ impl Compiler {
         }
         let def = &mut self.scope.functions[kernel.function as usize];
         let span = def.span;
-        let mut params = match std::mem::replace(&mut def.params, Ok(Vec::new())) {
-            Ok(params) => params,
-            Err(problem) => return Err(problem.into()),
-        };
+        let mut params = std::mem::replace(&mut def.params, Ok(Vec::new()))?;
         let generic = params.iter().any(|param| self.types.is_generic(param.ty));
         if generic {
             let [overload] = kernel.overloads.as_slice() else {
@@ -154,7 +165,10 @@ impl Compiler {
                     "K003",
                     span.0,
                     span.1,
-                    format!("a generic kernel needs one overload, not {}", kernel.overloads.len()),
+                    format!(
+                        "a generic kernel needs one overload, not {}",
+                        kernel.overloads.len()
+                    ),
                 )
                 .hint("add `wp.overload(kernel, [types])` once")
                 .into());
@@ -182,13 +196,18 @@ impl Compiler {
             operators,
         };
         let built = build_kernel(&mut shared, &kernel, params, generic)?;
-        let Shared { functions, structs, lines, .. } = shared;
+        let Shared {
+            functions,
+            structs,
+            lines,
+            ..
+        } = shared;
         let file = self.names.intern(&options.file);
         let suffix = self.names.intern(&options.suffix);
         let elements: Vec<Number> = std::mem::take(&mut self.scope.elements);
         Ok(Module {
-            names: std::mem::take(&mut self.names),
-            types: std::mem::take(&mut self.types),
+            names: std::mem::replace(&mut self.names, Names::empty()),
+            types: std::mem::replace(&mut self.types, TypeTable::empty()),
             structs,
             functions,
             kernel: built,
@@ -202,7 +221,8 @@ impl Compiler {
     fn choose_kernel(&self, options: &Options) -> Result<usize, Problem> {
         let kernels = &self.scope.kernels;
         let name_of = |index: usize| {
-            self.names.get(self.scope.functions[kernels[index].function as usize].key)
+            self.names
+                .get(self.scope.functions[kernels[index].function as usize].key)
         };
         let found = match &options.kernel {
             Some(name) => (0..kernels.len()).find(|index| name_of(*index) == name),
@@ -210,8 +230,9 @@ impl Compiler {
             None => None,
         };
         found.ok_or_else(|| {
-            let known: Vec<String> =
-                (0..kernels.len()).map(|index| format!("`{}`", name_of(index))).collect();
+            let known: Vec<String> = (0..kernels.len())
+                .map(|index| format!("`{}`", name_of(index)))
+                .collect();
             match (&options.kernel, known.is_empty()) {
                 (_, true) => Problem::at("K003", 0, 0, "the source defines no kernel")
                     .hint("decorate a function with `@wp.kernel`"),

@@ -16,13 +16,14 @@ pub(crate) struct Problem {
 
 impl Problem {
     /// A problem over a range of bytes.
-    pub(crate) fn at(
-        code: &'static str,
-        start: u32,
-        end: u32,
-        message: impl Into<String>,
-    ) -> Self {
-        Self { code, message: message.into(), hint: None, start, end }
+    pub(crate) fn at(code: &'static str, start: u32, end: u32, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            hint: None,
+            start,
+            end,
+        }
     }
 
     /// Says what to do about it.
@@ -38,7 +39,9 @@ impl Problem {
         let column = source.column_of(text, self.start);
         let width = text
             .get(self.start as usize..self.end as usize)
-            .map_or(0, |part| part.lines().next().unwrap_or("").chars().count() as u32);
+            .map_or(0, |part| {
+                part.lines().next().unwrap_or("").chars().count() as u32
+            });
         let mut finding = Finding::new(self.code, Severity::Error, self.message).at(Span {
             file: file.to_owned(),
             line,
@@ -63,12 +66,18 @@ impl Problem {
 /// );
 /// ```
 pub fn render(finding: &Finding, source: &str) -> String {
-    let mut text = format!("{} {}: {}\n", finding.severity, finding.code, finding.message);
+    let mut text = format!(
+        "{} {}: {}\n",
+        finding.severity, finding.code, finding.message
+    );
     if let Some(span) = &finding.span {
         let number = span.line.to_string();
         let gutter = " ".repeat(number.len());
         text.push_str(&format!("{gutter} --> {span}\n"));
-        let line = source.lines().nth(span.line.saturating_sub(1) as usize).unwrap_or("");
+        let line = source
+            .lines()
+            .nth(span.line.saturating_sub(1) as usize)
+            .unwrap_or("");
         let before: String = line
             .chars()
             .take(span.column.saturating_sub(1) as usize)
@@ -96,7 +105,12 @@ const fn doc(
     explanation: &'static str,
     fix: &'static str,
 ) -> CodeDoc {
-    CodeDoc { code, title, explanation, fix }
+    CodeDoc {
+        code,
+        title,
+        explanation,
+        fix,
+    }
 }
 
 /// What each code means.
@@ -274,6 +288,46 @@ pub const CODES: &[CodeDoc] = &[
         "the index or condition has the wrong type",
         "Indices are integers (or slices), conditions booleans or integers.",
         "convert the value, e.g. `int(x)` or `x != 0.0`",
+    ),
+    doc(
+        "K101",
+        "an index is out of range",
+        "A thread reached outside an array, or outside the components of a value, while the kernel was \
+         interpreted. The thread stopped there; on a GPU it would have read or changed other memory.",
+        "guard the access with `if i < x.shape[0]:`, or launch as many threads as there are elements",
+    ),
+    doc(
+        "K102",
+        "a variable is read before it has a value",
+        "The variable is assigned in a branch or loop that did not run in this thread. Compiled code \
+         reads whatever the register held.",
+        "assign the variable before the branch",
+    ),
+    doc(
+        "K103",
+        "the interpreter does not know an operation",
+        "The kernel compiles, and the reference interpreter has no definition for one of its \
+         operations; it refuses rather than guess.",
+        "run the kernel on a GPU, or write the operation out",
+    ),
+    doc(
+        "K104",
+        "an expectation of the kernel does not hold",
+        "`assert`, `expect_eq`, `expect_neq` or `expect_near` failed in a thread.",
+        "print the operands in the thread that the finding names",
+    ),
+    doc(
+        "K106",
+        "an integer is divided by zero",
+        "The thread stopped there; compiled code stops the program on a CPU and gives an arbitrary \
+         number on a GPU.",
+        "guard the division",
+    ),
+    doc(
+        "K107",
+        "a loop did not end",
+        "The loop made more iterations than the interpreter allows a block of threads.",
+        "see that the condition of the loop becomes false",
     ),
 ];
 

@@ -27,8 +27,10 @@ mod emit;
 mod globals;
 mod interpret;
 pub mod ir;
+pub mod launch_abi;
 mod lower;
 mod names;
+pub mod runtime_header;
 mod syntax;
 mod types;
 

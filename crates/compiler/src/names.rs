@@ -23,6 +23,8 @@ pub struct Names {
     text: String,
     spans: Vec<(u32, u32)>,
     slots: Vec<u32>,
+    /// Slots that user names took, to be cleared on a reset.
+    taken: Vec<u32>,
     builtin_text: usize,
 }
 
@@ -41,27 +43,40 @@ impl Names {
             text: String::with_capacity(16 << 10),
             spans: Vec::with_capacity(2048),
             slots: vec![EMPTY; 4096],
+            taken: Vec::new(),
             builtin_text: 0,
         };
         for builtin in &BUILTINS {
             names.intern(builtin.name);
         }
         names.builtin_text = names.text.len();
+        names.taken.clear();
         names
+    }
+
+    /// A table with nothing in it, not even memory; [`Names::reset`] fills it.
+    pub(crate) fn empty() -> Self {
+        Self {
+            text: String::new(),
+            spans: Vec::new(),
+            slots: Vec::new(),
+            taken: Vec::new(),
+            builtin_text: 0,
+        }
     }
 
     /// Forgets everything but the builtins, keeping the memory.
     pub(crate) fn reset(&mut self) {
-        if self.spans.len() > BUILTINS.len() {
-            self.text.truncate(self.builtin_text);
-            self.spans.truncate(BUILTINS.len());
-            // Entries that came later never displaced one of the first, so clearing them leaves
-            // every probe chain of the builtins whole.
-            for slot in &mut self.slots {
-                if *slot != EMPTY && *slot as usize >= BUILTINS.len() {
-                    *slot = EMPTY;
-                }
-            }
+        if self.slots.is_empty() {
+            *self = Self::new();
+            return;
+        }
+        self.text.truncate(self.builtin_text);
+        self.spans.truncate(BUILTINS.len());
+        // Entries that came later never displaced one of the first, so clearing them leaves
+        // every probe chain of the builtins whole.
+        for slot in self.taken.drain(..) {
+            self.slots[slot as usize] = EMPTY;
         }
     }
 
@@ -77,6 +92,7 @@ impl Names {
                 EMPTY => {
                     let name = self.push(text);
                     self.slots[at] = name.0;
+                    self.taken.push(at as u32);
                     return name;
                 }
                 found if self.get(Name(found)) == text => return Name(found),
@@ -87,7 +103,7 @@ impl Names {
 
     /// Looks `text` up without entering it.
     pub fn find(&self, text: &str) -> Option<Name> {
-        let mask = self.slots.len() - 1;
+        let mask = self.slots.len().checked_sub(1)?;
         let mut at = hash(text) & mask;
         loop {
             match self.slots[at] {
@@ -113,10 +129,16 @@ impl Names {
     }
 
     fn grow(&mut self) {
-        let mask = self.slots.len() * 2 - 1;
+        let mask = (self.slots.len() * 2).max(64) - 1;
+        self.taken.clear();
         let mut slots = vec![EMPTY; mask + 1];
         // In order of entry, which keeps the builtins first in their probe chains.
-        let mut entered: Vec<u32> = self.slots.iter().copied().filter(|slot| *slot != EMPTY).collect();
+        let mut entered: Vec<u32> = self
+            .slots
+            .iter()
+            .copied()
+            .filter(|slot| *slot != EMPTY)
+            .collect();
         entered.sort_unstable();
         for index in entered {
             let mut at = hash(self.get(Name(index))) & mask;
@@ -124,6 +146,9 @@ impl Names {
                 at = (at + 1) & mask;
             }
             slots[at] = index;
+            if index as usize >= BUILTINS.len() {
+                self.taken.push(at as u32);
+            }
         }
         self.slots = slots;
     }

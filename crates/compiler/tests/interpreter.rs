@@ -5,7 +5,7 @@ use warpsmith_compiler::{Argument, ArrayArgument, Interpreter, Outcome, compile}
 fn run(source: &str, dim: &[usize], arguments: &mut [Argument]) -> Outcome {
     let module = compile(source, &Default::default()).expect("the kernel compiles");
     let interpreter = Interpreter::forward(&module).expect("the kernel is planned");
-    interpreter.run(dim, arguments).expect("the arguments fit")
+    interpreter.with_iteration_limit(10_000).run(dim, arguments).expect("the arguments fit")
 }
 
 fn back(source: &str, dim: &[usize], arguments: &mut [Argument]) -> Outcome {

@@ -116,6 +116,8 @@ def row(name, r):
         if name not in LAMBDAS:
             return None
         ret = f"Rule::{LAMBDAS[name]}"
+    elif name == "atomic_cas":
+        ret = "Rule::AtomicCompare"
     elif rule == "matrix_from_vecs_create_value_func.fn":
         ret = "Rule::FromColumns" if name == "matrix_from_cols" else "Rule::FromRows"
     elif rule in RULES:

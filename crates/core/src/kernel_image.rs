@@ -6,6 +6,8 @@
 //! guarded by that length. The launcher passes buffers in that form and checks each argument
 //! against `parameters`, so a launch needs no `unsafe` of its own.
 
+use std::borrow::Cow;
+
 /// What a buffer holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // The names are Rust's own.
@@ -34,12 +36,12 @@ pub enum Parameter {
 }
 
 /// A kernel that can be loaded on any GPU from Volta on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct KernelImage {
-    module: &'static str,
-    entry: &'static str,
-    parameters: &'static [Parameter],
-    ptx: &'static str,
+    module: Cow<'static, str>,
+    entry: Cow<'static, str>,
+    parameters: Cow<'static, [Parameter]>,
+    ptx: Cow<'static, str>,
 }
 
 impl KernelImage {
@@ -59,30 +61,48 @@ impl KernelImage {
         ptx: &'static str,
     ) -> Self {
         Self {
-            module,
-            entry,
-            parameters,
-            ptx,
+            module: Cow::Borrowed(module),
+            entry: Cow::Borrowed(entry),
+            parameters: Cow::Borrowed(parameters),
+            ptx: Cow::Borrowed(ptx),
+        }
+    }
+
+    /// Describes a function in PTX that was compiled at run time.
+    ///
+    /// # Safety
+    /// As for [`KernelImage::trusted`].
+    pub unsafe fn compiled(
+        module: String,
+        entry: String,
+        parameters: Vec<Parameter>,
+        ptx: String,
+    ) -> Self {
+        Self {
+            module: Cow::Owned(module),
+            entry: Cow::Owned(entry),
+            parameters: Cow::Owned(parameters),
+            ptx: Cow::Owned(ptx),
         }
     }
 
     /// `owner/stem` of the source file.
-    pub const fn module(&self) -> &'static str {
-        self.module
+    pub fn module(&self) -> &str {
+        &self.module
     }
 
     /// The function's name in the PTX.
-    pub const fn entry(&self) -> &'static str {
-        self.entry
+    pub fn entry(&self) -> &str {
+        &self.entry
     }
 
     /// The parameters, each buffer counted once.
-    pub const fn parameters(&self) -> &'static [Parameter] {
-        self.parameters
+    pub fn parameters(&self) -> &[Parameter] {
+        &self.parameters
     }
 
     /// The portable form, from which a driver makes machine code.
-    pub const fn ptx(&self) -> &'static str {
-        self.ptx
+    pub fn ptx(&self) -> &str {
+        &self.ptx
     }
 }

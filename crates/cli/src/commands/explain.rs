@@ -10,7 +10,14 @@ use crate::arguments::{Format, Global};
 use crate::exit::Outcome;
 
 /// Tables of every crate that makes findings.
-const TABLES: &[&[CodeDoc]] = &[];
+#[rustfmt::skip] // one to a line
+const TABLES: &[&[CodeDoc]] = &[
+    warpsmith_compiler::CODES,
+    super::devices::CODES,
+    super::verify::CODES,
+    warpsmith_telemetry::baseline::CODES,
+    warpsmith_telemetry::baseline::COMPARISON_CODES,
+];
 
 /// Explain a finding's code: what it means, how it is established, what mends it.
 #[derive(Args)]

@@ -68,20 +68,24 @@ fn output_count(rule: Rule) -> Option<usize> {
 }
 
 /// Python's own binding of arguments to parameters.
-fn bind(row: &Row, index: usize, positional: usize, keywords: &[(&str, TypeId)]) -> Option<Selected> {
+fn bind(
+    row: &Row,
+    index: usize,
+    positional: usize,
+    keywords: &[(&str, TypeId)],
+) -> Option<Selected> {
     let mut bound = [Bound::Missing; MAX_PARAMS];
-    let variadic = row.variadic.then(|| row.params.iter().position(is_variadic)).flatten();
+    let variadic = row
+        .variadic
+        .then(|| row.params.iter().position(is_variadic))
+        .flatten();
     let limit = variadic.unwrap_or(row.params.len());
-    let mut variadic_start = positional;
-    for at in 0..positional {
-        if at < limit {
-            bound[at] = Bound::Arg(at as u8);
-        } else if variadic.is_some() {
-            variadic_start = limit;
-            break;
-        } else {
-            return None;
-        }
+    if positional > limit && variadic.is_none() {
+        return None;
+    }
+    let variadic_start = positional.min(limit);
+    for (at, slot) in bound.iter_mut().enumerate().take(variadic_start) {
+        *slot = Bound::Arg(at as u8);
     }
     for (at, (name, _)) in keywords.iter().enumerate() {
         let param = row.params.iter().position(|param| param.name == *name)?;
@@ -91,14 +95,16 @@ fn bind(row: &Row, index: usize, positional: usize, keywords: &[(&str, TypeId)])
         bound[param] = Bound::Arg((positional + at) as u8);
     }
     for (at, param) in row.params.iter().enumerate() {
-        if bound[at] == Bound::Missing
-            && param.default == Default::Required
-            && Some(at) != variadic
+        if bound[at] == Bound::Missing && param.default == Default::Required && Some(at) != variadic
         {
             return None;
         }
     }
-    Some(Selected { row: index, bound, variadic_start })
+    Some(Selected {
+        row: index,
+        bound,
+        variadic_start,
+    })
 }
 
 fn is_variadic(param: &Param) -> bool {
@@ -118,21 +124,21 @@ pub(crate) fn matches(types: &TypeTable, pattern: Pattern, ty: TypeId) -> bool {
         (Pattern::Matrix(r, c, want), Type::Matrix { rows, cols, scalar }) => {
             (r == 0 || r == rows) && (c == 0 || c == cols) && want.accepts(scalar)
         }
-        (
-            Pattern::Array(want),
-            Type::Array { element, .. } | Type::FixedArray { element, .. },
-        ) => match (want, types.get(element)) {
-            (Scalar::Any, _) => true,
-            (want, Type::Scalar(have)) => want.accepts(have),
-            _ => false,
-        },
+        (Pattern::Array(want), Type::Array { element, .. } | Type::FixedArray { element, .. }) => {
+            match (want, types.get(element)) {
+                (Scalar::Any, _) => true,
+                (want, Type::Scalar(have)) => want.accepts(have),
+                _ => false,
+            }
+        }
         (Pattern::Str, Type::Str)
         | (Pattern::Range, Type::Range)
         | (Pattern::Shape, Type::Shape)
         | (Pattern::AnyTuple, Type::Tuple(_)) => true,
-        (Pattern::IntTuple, Type::Tuple(index)) => {
-            types.tuple_parts(index).iter().all(|part| *part == TypeId::I32)
-        }
+        (Pattern::IntTuple, Type::Tuple(index)) => types
+            .tuple_parts(index)
+            .iter()
+            .all(|part| *part == TypeId::I32),
         (Pattern::IntPair, Type::Tuple(index)) => {
             types.tuple_parts(index) == [TypeId::I32, TypeId::I32]
         }

@@ -158,7 +158,10 @@ pub(crate) fn result_type(
                 return fail("K008", "all arguments are expected to be vectors");
             };
             if args.iter().any(|arg| *arg != args[0]) {
-                return fail("K008", "all vectors must have the same length and scalar type");
+                return fail(
+                    "K008",
+                    "all vectors must have the same length and scalar type",
+                );
             }
             let count = args.len() as u32;
             one(if rule == Rule::FromColumns {
@@ -195,7 +198,10 @@ pub(crate) fn result_type(
             if args.len() - 1 != usize::from(rank) {
                 return fail(
                     "K011",
-                    format!("{} indices for an array of {rank} dimensions", args.len() - 1),
+                    format!(
+                        "{} indices for an array of {rank} dimensions",
+                        args.len() - 1
+                    ),
                 );
             }
             one(types.reference(element))
@@ -208,27 +214,47 @@ pub(crate) fn result_type(
             if indices.len() > usize::from(rank) {
                 return fail(
                     "K011",
-                    format!("{} indices for an array of {rank} dimensions", indices.len()),
+                    format!(
+                        "{} indices for an array of {rank} dimensions",
+                        indices.len()
+                    ),
                 );
             }
-            if indices.iter().any(|index| !types.is_int(*index) && *index != TypeId::SLICE) {
+            if indices
+                .iter()
+                .any(|index| !types.is_int(*index) && *index != TypeId::SLICE)
+            {
                 return fail("K027", "an index must be an integer or a slice");
             }
             let ints = indices.iter().filter(|index| types.is_int(**index)).count() as u8;
-            one(types.intern(Type::Array { element, rank: rank - ints }))
+            one(types.intern(Type::Array {
+                element,
+                rank: rank - ints,
+            }))
         }
-        Rule::ArrayStore | Rule::Atomic => {
+        Rule::ArrayStore | Rule::Atomic | Rule::AtomicCompare => {
             let Some((element, rank)) = types.array_parts(args[0]) else {
                 return fail("K016", "an array is expected");
             };
-            let indices = args.len() - 2;
+            let values = if rule == Rule::AtomicCompare { 2 } else { 1 };
+            let indices = args.len() - 1 - values;
             if indices != usize::from(rank) {
-                return fail("K011", format!("{indices} indices for an array of {rank} dimensions"));
+                return fail(
+                    "K011",
+                    format!("{indices} indices for an array of {rank} dimensions"),
+                );
             }
-            if !types.equal(element, args[args.len() - 1]) {
+            if args[args.len() - values..]
+                .iter()
+                .any(|value| !types.equal(element, *value))
+            {
                 return fail("K019", "the value must have the array's element type");
             }
-            if rule == Rule::ArrayStore { Ok(Outcome::Void) } else { one(element) }
+            if rule == Rule::ArrayStore {
+                Ok(Outcome::Void)
+            } else {
+                one(element)
+            }
         }
         Rule::Store => {
             if !types.equal(args[0], args[1]) {
@@ -259,37 +285,60 @@ pub(crate) fn result_type(
                 _ => None,
             };
             if !types.equal(args[0], args[1]) || types.scalar_of(args[0]) != t {
-                return fail("K008", "both ends and the parameter must have the same scalar type");
+                return fail(
+                    "K008",
+                    "both ends and the parameter must have the same scalar type",
+                );
             }
             one(args[0])
         }
         Rule::ScalarTimesCompound => {
             let is_scalar = |ty: TypeId| matches!(types.get(ty), Type::Scalar(_));
-            let (scalar, compound) =
-                if is_scalar(args[0]) { (args[0], args[1]) } else { (args[1], args[0]) };
+            let (scalar, compound) = if is_scalar(args[0]) {
+                (args[0], args[1])
+            } else {
+                (args[1], args[0])
+            };
             if types.scalar_of(scalar) != types.scalar_of(compound) {
-                return fail("K008", "the factor must have the scalar type of the other operand");
+                return fail(
+                    "K008",
+                    "the factor must have the scalar type of the other operand",
+                );
             }
             one(compound)
         }
         Rule::MatrixTimesVector => match (types.get(args[0]), types.get(args[1])) {
             (
                 Type::Matrix { rows, cols, scalar },
-                Type::Vector { length, scalar: other },
+                Type::Vector {
+                    length,
+                    scalar: other,
+                },
             ) if cols == length && scalar == other => one(vector(types, rows, scalar)),
             _ => fail("K008", "the sizes or scalar types do not fit"),
         },
         Rule::VectorTimesMatrix => match (types.get(args[0]), types.get(args[1])) {
             (
-                Type::Vector { length, scalar: other },
+                Type::Vector {
+                    length,
+                    scalar: other,
+                },
                 Type::Matrix { rows, cols, scalar },
             ) if rows == length && scalar == other => one(vector(types, cols, scalar)),
             _ => fail("K008", "the sizes or scalar types do not fit"),
         },
         Rule::MatrixTimesMatrix => match (types.get(args[0]), types.get(args[1])) {
             (
-                Type::Matrix { rows, cols: inner, scalar },
-                Type::Matrix { rows: other_inner, cols, scalar: other },
+                Type::Matrix {
+                    rows,
+                    cols: inner,
+                    scalar,
+                },
+                Type::Matrix {
+                    rows: other_inner,
+                    cols,
+                    scalar: other,
+                },
             ) if inner == other_inner && scalar == other => one(matrix(types, rows, cols, scalar)),
             _ => fail("K008", "the sizes or scalar types do not fit"),
         },

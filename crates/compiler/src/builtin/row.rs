@@ -185,6 +185,8 @@ pub enum Rule {
     ArrayStore,
     Store,
     Atomic,
+    /// Compare and swap: two values after the indices.
+    AtomicCompare,
     VectorExtract,
     MatrixExtract,
     TupleExtract,

@@ -40,7 +40,13 @@ fn writer<'a>(
     frame: Frame,
     out: &'a mut String,
 ) -> Writer<'a> {
-    Writer { out, module, function, base: frame.base(function), level: 0 }
+    Writer {
+        out,
+        module,
+        function,
+        base: frame.base(function),
+        level: 0,
+    }
 }
 
 /// Appends the body of the forward function.
@@ -71,7 +77,11 @@ pub(super) fn backward(module: &Module, function: &Function, frame: Frame, out: 
     writer.section("reverse");
     writer.walk_back(0, function.ops.len());
     writer.start();
-    writer.text(if frame.strided { "continue;\n" } else { "return;\n" });
+    writer.text(if frame.strided {
+        "continue;\n"
+    } else {
+        "return;\n"
+    });
 }
 
 impl Writer<'_> {
@@ -192,7 +202,12 @@ impl Writer<'_> {
                     literal::constant(self.module, constant, self.out);
                     self.text(";\n");
                 }
-                Op::Compare { dst, operands, comparisons, count } => {
+                Op::Compare {
+                    dst,
+                    operands,
+                    comparisons,
+                    count,
+                } => {
                     self.compare(dst, operands, comparisons, count);
                 }
                 Op::If { cond, negated, .. } => {
@@ -247,7 +262,11 @@ impl Writer<'_> {
                     self.loop_label(index);
                     self.text(";\n");
                 }
-                Op::Return { values, count, label } => {
+                Op::Return {
+                    values,
+                    count,
+                    label,
+                } => {
                     self.give_back(values, count, label, pass, strided);
                 }
                 Op::ReturnDefault => {
@@ -256,7 +275,13 @@ impl Writer<'_> {
                         self.text("return {};\n");
                     }
                 }
-                Op::FieldAddress { dst, aggregate, field, place, .. } => {
+                Op::FieldAddress {
+                    dst,
+                    aggregate,
+                    field,
+                    place,
+                    ..
+                } => {
                     self.start();
                     self.var(dst);
                     self.text(" = &(");
@@ -275,7 +300,9 @@ impl Writer<'_> {
                     }
                     self.text(");\n");
                 }
-                Op::FieldStore { root, path, value, .. } => {
+                Op::FieldStore {
+                    root, path, value, ..
+                } => {
                     self.start();
                     self.var(root);
                     self.text(".");
@@ -304,7 +331,11 @@ impl Writer<'_> {
                     self.var(value);
                     self.text(");\n");
                 }
-                Op::SlotAtomic { slot, value, update } => {
+                Op::SlotAtomic {
+                    slot,
+                    value,
+                    update,
+                } => {
                     let function = self.function;
                     let slot = &function.slots[slot as usize];
                     self.start();
@@ -355,7 +386,11 @@ impl Writer<'_> {
                     self.loop_back(index, begin as usize, at);
                     at = begin as usize;
                 }
-                Op::Return { values, count, label } => {
+                Op::Return {
+                    values,
+                    count,
+                    label,
+                } => {
                     self.start();
                     self.text("label");
                     self.number(label);
@@ -372,7 +407,13 @@ impl Writer<'_> {
                         self.text(";\n");
                     }
                 }
-                Op::FieldAddress { dst, aggregate, field, accumulates, .. } => {
+                Op::FieldAddress {
+                    dst,
+                    aggregate,
+                    field,
+                    accumulates,
+                    ..
+                } => {
                     self.start();
                     self.adj(aggregate);
                     self.text(".");
@@ -381,7 +422,12 @@ impl Writer<'_> {
                     self.adj(dst);
                     self.text(";\n");
                 }
-                Op::FieldStore { root, path, value, accumulates } => {
+                Op::FieldStore {
+                    root,
+                    path,
+                    value,
+                    accumulates,
+                } => {
                     if accumulates {
                         self.start();
                         self.adj(value);
@@ -398,7 +444,11 @@ impl Writer<'_> {
                     self.text(" = {};\n");
                 }
                 Op::SlotStore { slot, value } => self.slot_adjoint("store", slot, value),
-                Op::SlotAtomic { slot, value, update } => {
+                Op::SlotAtomic {
+                    slot,
+                    value,
+                    update,
+                } => {
                     self.slot_adjoint(
                         match update.word() {
                             "add" => "atomic_add",
@@ -652,7 +702,13 @@ impl Writer<'_> {
                 self.var(iter);
                 self.text(");\n");
             }
-            LoopKind::Counted { counter, value, stop, step, .. } => {
+            LoopKind::Counted {
+                counter,
+                value,
+                stop,
+                step,
+                ..
+            } => {
                 self.start();
                 self.text("start_");
                 self.loop_label(index);
@@ -719,11 +775,17 @@ impl Writer<'_> {
                 self.loop_head(index);
                 self.level -= 1;
             }
-            LoopKind::Counted { counter, value, start, stop, step } => {
+            LoopKind::Counted {
+                counter,
+                value,
+                start,
+                stop,
+                step,
+            } => {
                 let count = (i128::from(stop) - i128::from(start)).unsigned_abs();
                 let steps = count.div_ceil(u128::from(step.unsigned_abs()));
-                let last = i128::from(start)
-                    + i128::from(step) * (i128::try_from(steps).unwrap_or(1) - 1);
+                let last =
+                    i128::from(start) + i128::from(step) * (i128::try_from(steps).unwrap_or(1) - 1);
                 self.start();
                 self.var(counter);
                 self.text(" = ");
@@ -828,7 +890,11 @@ impl Writer<'_> {
     }
 
     fn slot_array(&mut self, slot: &Slot) {
-        if self.module.types.is_reference(self.function.var(slot.array).ty) {
+        if self
+            .module
+            .types
+            .is_reference(self.function.var(slot.array).ty)
+        {
             self.text("*(");
             self.var(slot.array);
             self.text(")");

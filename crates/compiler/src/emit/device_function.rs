@@ -67,7 +67,15 @@ pub(super) fn emit_forward(module: &Module, function: &Function, target: Target,
     out.push_str("(\n    ");
     primal_params(module, function, &mut Items { out, any: false });
     out.push_str(")\n{\n");
-    body::forward(module, function, Frame { target, strided: false }, out);
+    body::forward(
+        module,
+        function,
+        Frame {
+            target,
+            strided: false,
+        },
+        out,
+    );
     out.push_str("}\n\n");
 }
 
@@ -95,7 +103,15 @@ pub(super) fn emit_adjoint(module: &Module, function: &Function, target: Target,
     }
     out.push_str(")\n{\n");
     if let FunctionKind::Device { adjoint: true, .. } = function.kind {
-        body::backward(module, function, Frame { target, strided: false }, out);
+        body::backward(
+            module,
+            function,
+            Frame {
+                target,
+                strided: false,
+            },
+            out,
+        );
     } else {
         out.push_str(
             "\t// reverse mode disabled (no backward-enabled kernel depends on this function)\n",

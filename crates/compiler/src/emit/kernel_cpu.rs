@@ -10,12 +10,20 @@ use crate::ir::{Function, FunctionKind, Module, Variable};
 /// Appends the kernel with its frame.
 pub(super) fn emit(module: &Module, out: &mut String) {
     let kernel = &module.kernel;
-    let FunctionKind::Kernel { launch_rank, scalar_tid, long_constant_loop, options } =
-        &kernel.kind
+    let FunctionKind::Kernel {
+        launch_rank,
+        scalar_tid,
+        long_constant_loop,
+        options,
+    } = &kernel.kind
     else {
         return;
     };
-    let name = format!("{}{}", module.names.get(kernel.native), module.names.get(module.suffix));
+    let name = format!(
+        "{}{}",
+        module.names.get(kernel.native),
+        module.names.get(module.suffix)
+    );
     let _ = writeln!(out, "struct wp_args_{name} {{");
     for (_, variable) in kernel.parameters() {
         let _ = writeln!(
@@ -28,7 +36,13 @@ pub(super) fn emit(module: &Module, out: &mut String) {
     out.push_str("};\n");
     let contiguous =
         *launch_rank == 1 && *scalar_tid && fixes_strides(module, kernel, *long_constant_loop);
-    let frame = Text { module, kernel, name: &name, rank: *launch_rank, contiguous };
+    let frame = Text {
+        module,
+        kernel,
+        name: &name,
+        rank: *launch_rank,
+        contiguous,
+    };
     frame.kernel(false, out);
     if options.backward {
         frame.kernel(true, out);
@@ -68,12 +82,13 @@ impl Text<'_> {
     /// The one-dimensional arrays: label and element type.
     fn arrays(&self) -> impl Iterator<Item = (&str, &str)> {
         let types = &self.module.types;
-        self.kernel.parameters().filter(|(_, v)| is_vector_array(self.module, v.ty)).filter_map(
-            |(_, v)| {
+        self.kernel
+            .parameters()
+            .filter(|(_, v)| is_vector_array(self.module, v.ty))
+            .filter_map(|(_, v)| {
                 let (element, _) = types.array_parts(v.ty)?;
                 Some((label(self.module, v), types.spelling(element)))
-            },
-        )
+            })
     }
 
     fn kernel(&self, backward: bool, out: &mut String) {
@@ -91,7 +106,10 @@ impl Text<'_> {
             self.contiguous_arguments(backward, out);
         }
         out.push('\n');
-        let frame = Frame { target: Target::Cpu, strided: false };
+        let frame = Frame {
+            target: Target::Cpu,
+            strided: false,
+        };
         if backward {
             body::backward(self.module, self.kernel, frame, out);
         } else {
@@ -132,21 +150,24 @@ impl Text<'_> {
     fn tasks(&self, backward: bool, out: &mut String) {
         let Self { name, rank, .. } = self;
         let pass = if backward { "backward" } else { "forward" };
-        let mut params = format!(
-            "    wp::launch_bounds_t<{rank}> *dim,\n    wp_args_{name} *_wp_args"
-        );
+        let mut params =
+            format!("    wp::launch_bounds_t<{rank}> *dim,\n    wp_args_{name} *_wp_args");
         if backward {
             let _ = write!(params, ",\n    wp_args_{name} *_wp_adj_args");
         }
-        let args = if backward { "_wp_args, _wp_adj_args" } else { "_wp_args" };
+        let args = if backward {
+            "_wp_args, _wp_adj_args"
+        } else {
+            "_wp_args"
+        };
         let _ = write!(
             out,
             "\n\ntemplate <bool wp_linear_contiguous>\nstatic WP_FORCEINLINE void {name}_cpu_{pass}_tasks(\n{params})\n{{\n    for (size_t task_index = 0; task_index < dim->size; ++task_index)\n    {{\n        {name}_cpu_kernel_{pass}<wp_linear_contiguous>("
         );
         let _ = if backward {
-            write!(out, "\n            *dim, task_index, {args});\n")
+            writeln!(out, "\n            *dim, task_index, {args});")
         } else {
-            write!(out, "*dim, task_index, {args});\n")
+            writeln!(out, "*dim, task_index, {args});")
         };
         let _ = write!(
             out,
@@ -157,7 +178,11 @@ impl Text<'_> {
         } else {
             let _ = writeln!(out, "    {name}_cpu_{pass}_tasks<false>(dim, {args});");
         }
-        let note = if backward { "" } else { "// Python CPU entry points\n" };
+        let note = if backward {
+            ""
+        } else {
+            "// Python CPU entry points\n"
+        };
         let _ = write!(
             out,
             "}}\n\nextern \"C\" {{\n\n{note}WP_API void {name}_cpu_{pass}(\n{params})\n{{\n    {name}_cpu_{pass}_dispatch(dim, {args});\n}}\n\n}} // extern C\n\n"
@@ -177,8 +202,10 @@ impl Text<'_> {
                     out.push_str(" & ");
                 }
                 first = false;
-                let _ =
-                    write!(out, "({holder}->{array}.strides[0] == (int)sizeof({element}))");
+                let _ = write!(
+                    out,
+                    "({holder}->{array}.strides[0] == (int)sizeof({element}))"
+                );
             }
         }
         let _ = write!(

@@ -9,7 +9,14 @@ use crate::ir::{Function, FunctionKind, KernelOptions, Module};
 /// Appends the forward kernel and, if wanted, the backward one.
 pub(super) fn emit(module: &Module, out: &mut String) {
     let kernel = &module.kernel;
-    let FunctionKind::Kernel { launch_rank, options, .. } = &kernel.kind else { return };
+    let FunctionKind::Kernel {
+        launch_rank,
+        options,
+        ..
+    } = &kernel.kind
+    else {
+        return;
+    };
     for backward in [false, true] {
         if backward && !options.backward {
             break;
@@ -45,7 +52,11 @@ fn emit_pass(
     }
     out.push_str(module.names.get(kernel.native));
     out.push_str(module.names.get(module.suffix));
-    out.push_str(if backward { "_cuda_kernel_backward(" } else { "_cuda_kernel_forward(" });
+    out.push_str(if backward {
+        "_cuda_kernel_backward("
+    } else {
+        "_cuda_kernel_forward("
+    });
     let _ = write!(out, "\n    wp::launch_bounds_t<{launch_rank}> dim");
     for prefix in ["var_", "adj_"] {
         if prefix == "adj_" && !backward {
@@ -73,11 +84,18 @@ fn emit_pass(
             "    const size_t _idx = static_cast<size_t>(blockIdx.z * gridDim.y + blockIdx.y) * static_cast<size_t>(gridDim.x * blockDim.x) + static_cast<size_t>(blockIdx.x * blockDim.x + threadIdx.x);\n    if (_idx >= dim.size) return;\n            // reset shared memory allocator\n    wp::tile_shared_storage_t::init();\n\n",
         );
     }
-    let frame = Frame { target: Target::Cuda, strided: options.grid_stride };
+    let frame = Frame {
+        target: Target::Cuda,
+        strided: options.grid_stride,
+    };
     if backward {
         body::backward(module, kernel, frame, out);
     } else {
         body::forward(module, kernel, frame, out);
     }
-    out.push_str(if options.grid_stride { "    }\n}\n\n" } else { "}\n\n" });
+    out.push_str(if options.grid_stride {
+        "    }\n}\n\n"
+    } else {
+        "}\n\n"
+    });
 }

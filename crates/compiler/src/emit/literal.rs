@@ -99,7 +99,12 @@ pub(crate) fn python_float(value: f64, out: &mut String) {
             out.push('.');
             out.push_str(&digits[1..]);
         }
-        let _ = write!(out, "e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs());
+        let _ = write!(
+            out,
+            "e{}{:02}",
+            if exponent < 0 { '-' } else { '+' },
+            exponent.abs()
+        );
     } else if exponent < 0 {
         out.push_str("0.");
         for _ in 1..-exponent {
@@ -170,7 +175,7 @@ mod tests {
             (0.000_1, "0.0001"),
             (1.25, "1.25"),
             (-0.0, "-0.0"),
-            (3.141_592_653_589_793, "3.141592653589793"),
+            (std::f64::consts::PI, "3.141592653589793"),
             (123_456_789.125, "123456789.125"),
             (2.5e-7, "2.5e-07"),
             (1e100, "1e+100"),

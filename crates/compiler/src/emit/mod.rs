@@ -31,7 +31,9 @@ pub fn emit(module: &Module, target: Target, out: &mut String) {
     for function in &module.functions {
         device_function::emit_adjoint(module, function, target, out);
     }
-    let FunctionKind::Kernel { .. } = module.kernel.kind else { return };
+    let FunctionKind::Kernel { .. } = module.kernel.kind else {
+        return;
+    };
     match target {
         Target::Cuda => kernel_cuda::emit(module, out),
         Target::Cpu => kernel_cpu::emit(module, out),

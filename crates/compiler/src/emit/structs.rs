@@ -17,7 +17,10 @@ fn accumulates(module: &Module, ty: TypeId) -> bool {
     match module.types.get(ty) {
         Type::Struct(_) => true,
         Type::Array { .. } | Type::FixedArray { .. } => false,
-        _ => module.types.scalar_of(ty).is_some_and(crate::types::Scalar::adds_atomically),
+        _ => module
+            .types
+            .scalar_of(ty)
+            .is_some_and(crate::types::Scalar::adds_atomically),
     }
 }
 
@@ -26,7 +29,13 @@ fn emit_one(module: &Module, def: &crate::types::StructDef, out: &mut String) {
     let fields: Vec<(&str, &str, TypeId)> = def
         .fields
         .iter()
-        .map(|field| (module.names.get(field.name), module.types.spelling(field.ty), field.ty))
+        .map(|field| {
+            (
+                module.names.get(field.name),
+                module.types.spelling(field.ty),
+                field.ty,
+            )
+        })
         .collect();
     let _ = write!(out, "\nstruct {name}\n{{\n");
     if fields.is_empty() {
@@ -41,7 +50,11 @@ fn emit_one(module: &Module, def: &crate::types::StructDef, out: &mut String) {
     }
     let _ = write!(out, "\n    CUDA_CALLABLE {name}(");
     for (at, (label, ty, _)) in fields.iter().enumerate() {
-        let (separator, default) = if at > 0 { (",\n    ", " = {}") } else { ("", "") };
+        let (separator, default) = if at > 0 {
+            (",\n    ", " = {}")
+        } else {
+            ("", "")
+        };
         let _ = write!(out, "{separator}{ty} const& {label}{default}");
     }
     out.push_str(")\n    ");
@@ -70,7 +83,11 @@ fn emit_one(module: &Module, def: &crate::types::StructDef, out: &mut String) {
     }
     let _ = write!(out, "{name} & adj_ret)\n{{\n");
     for (label, _, ty) in &fields {
-        let operator = if module.types.array_parts(*ty).is_some() { "=" } else { "+=" };
+        let operator = if module.types.array_parts(*ty).is_some() {
+            "="
+        } else {
+            "+="
+        };
         let _ = writeln!(out, "    adj_{label} {operator} adj_ret.{label};");
     }
     let _ = write!(
@@ -78,8 +95,15 @@ fn emit_one(module: &Module, def: &crate::types::StructDef, out: &mut String) {
         "}}\n\n// Required when compiling adjoints.\nCUDA_CALLABLE {name} add(const {name}& a, const {name}& b)\n{{\n    return {name}();\n}}\n\nCUDA_CALLABLE void adj_atomic_add({name}* p, {name} t)\n{{\n"
     );
     for (label, ty, _) in &fields {
-        let namespace = if ty.starts_with("wp::") || *ty == "bool" { "wp::" } else { "" };
-        let _ = writeln!(out, "    {namespace}adj_atomic_add(&p->{label}, t.{label});");
+        let namespace = if ty.starts_with("wp::") || *ty == "bool" {
+            "wp::"
+        } else {
+            ""
+        };
+        let _ = writeln!(
+            out,
+            "    {namespace}adj_atomic_add(&p->{label}, t.{label});"
+        );
     }
     out.push_str("}\n\n\n\n");
 }

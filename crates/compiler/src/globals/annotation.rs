@@ -20,14 +20,19 @@ pub(crate) fn type_of(
         Global::Type(ty) | Global::PythonType(ty) => Ok(ty),
         _ => {
             let node = tables.tree.expr(expr);
-            let text = tables.text.get(node.start as usize..node.end as usize).unwrap_or("");
+            let text = tables
+                .text
+                .get(node.start as usize..node.end as usize)
+                .unwrap_or("");
             Err(Problem::at(
                 "K004",
                 node.start,
                 node.end,
                 format!("`{text}` is not a type that is supported here"),
             )
-            .hint("scalars, vectors, matrices, quaternions, transforms, structs, and arrays of these"))
+            .hint(
+                "scalars, vectors, matrices, quaternions, transforms, structs, and arrays of these",
+            ))
         }
     }
 }
@@ -45,8 +50,10 @@ pub(crate) fn returns(
                 ExprKind::Tuple(list) => tables.tree.exprs_in(list).to_vec(),
                 _ => vec![slice],
             };
-            let types: Result<Vec<TypeId>, Problem> =
-                parts.into_iter().map(|part| type_of(scope, tables, part)).collect();
+            let types: Result<Vec<TypeId>, Problem> = parts
+                .into_iter()
+                .map(|part| type_of(scope, tables, part))
+                .collect();
             Ok(Returns::Types(types?))
         }
         _ => Ok(Returns::Types(vec![type_of(scope, tables, expr)?])),
@@ -79,8 +86,12 @@ pub(crate) fn array_subscript(
     tables: &mut Tables<'_>,
     expr: ExprId,
 ) -> Option<TypeId> {
-    let ExprKind::Subscript(base, slice) = tables.tree.expr(expr).kind else { return None };
-    let Global::WarpCallable(class) = path(scope, tables, base) else { return None };
+    let ExprKind::Subscript(base, slice) = tables.tree.expr(expr).kind else {
+        return None;
+    };
+    let Global::WarpCallable(class) = path(scope, tables, base) else {
+        return None;
+    };
     let rank = array_rank(tables.names.get(class))?;
     let element = element_type(scope, tables, slice)?;
     Some(tables.types.intern(Type::Array { element, rank }))
@@ -107,13 +118,23 @@ pub(crate) fn type_call(
     args: List,
     keywords: List,
 ) -> Option<TypeId> {
-    if args.len != 0 {
-        return None;
-    }
     let class = tables.names.get(class).to_owned();
     let mut dtype = None;
     let mut number = None;
     let mut shape = None;
+    let positional = tables.tree.exprs_in(args).to_vec();
+    match (class.as_str(), positional.as_slice()) {
+        (_, []) => {}
+        ("vector", [length, scalar]) => {
+            number = Some(dimension(scope, tables, *length)?);
+            dtype = Some(*scalar);
+        }
+        ("matrix", [size, scalar]) => {
+            shape = Some(*size);
+            dtype = Some(*scalar);
+        }
+        _ => return None,
+    }
     for keyword in tables.tree.keywords_in(keywords).to_vec() {
         match tables.names.get(keyword.name?) {
             "dtype" => dtype = Some(keyword.value),
@@ -134,13 +155,29 @@ pub(crate) fn type_call(
         let element = element_type(scope, tables, dtype?)?;
         return Some(tables.types.intern(Type::Array { element, rank }));
     }
-    let dtype = type_of(scope, tables, dtype?).ok()?;
-    let Type::Scalar(scalar) = tables.types.get(dtype) else { return None };
+    let dtype = dtype?;
+    // Python's own `float` is spelled differently in these two.
+    if matches!(class.as_str(), "quaternion" | "transformation")
+        && matches!(evaluate(scope, tables, dtype), Global::PythonType(_))
+    {
+        return None;
+    }
+    let dtype = type_of(scope, tables, dtype).ok()?;
+    let Type::Scalar(scalar) = tables.types.get(dtype) else {
+        return None;
+    };
     let ty = match class.as_str() {
-        "vector" if shape.is_none() => Type::Vector { length: number?, scalar },
+        "vector" if shape.is_none() => Type::Vector {
+            length: number?,
+            scalar,
+        },
         "matrix" if number.is_none() => {
-            let ExprKind::Tuple(list) = tables.tree.expr(shape?).kind else { return None };
-            let [rows, cols] = *tables.tree.exprs_in(list) else { return None };
+            let ExprKind::Tuple(list) = tables.tree.expr(shape?).kind else {
+                return None;
+            };
+            let [rows, cols] = *tables.tree.exprs_in(list) else {
+                return None;
+            };
             let rows = dimension(scope, tables, rows)?;
             let cols = dimension(scope, tables, cols)?;
             Type::Matrix { rows, cols, scalar }

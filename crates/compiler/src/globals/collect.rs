@@ -146,7 +146,11 @@ impl Scope {
         if self.overload(tables, expr)?.is_some() {
             return Ok(());
         }
-        if let ExprKind::Call { func, args, keywords } = tables.tree.expr(expr).kind
+        if let ExprKind::Call {
+            func,
+            args,
+            keywords,
+        } = tables.tree.expr(expr).kind
             && let Global::WarpCallable(name) = path(self, tables, func)
         {
             match tables.names.get(name) {
@@ -195,9 +199,16 @@ impl Scope {
                     options.grid_stride = value;
                 }
                 (
-                    "fast_math" | "fuse_fp" | "optimization_level" | "cuda_output"
-                    | "cpu_compiler_flags" | "deterministic_max_records" | "compile_time_trace"
-                    | "enable_mathdx_gemm" | "enable_mathdx_solver" | "enable_mathdx_fft"
+                    "fast_math"
+                    | "fuse_fp"
+                    | "optimization_level"
+                    | "cuda_output"
+                    | "cpu_compiler_flags"
+                    | "deterministic_max_records"
+                    | "compile_time_trace"
+                    | "enable_mathdx_gemm"
+                    | "enable_mathdx_solver"
+                    | "enable_mathdx_fft"
                     | "verify_fp",
                     _,
                 ) => {}
@@ -212,14 +223,19 @@ impl Scope {
     }
 
     /// `wp.overload(kernel, [types…])`: enters the overload and says which kernel.
-    fn overload(
-        &mut self,
-        tables: &mut Tables<'_>,
-        expr: ExprId,
-    ) -> Result<Option<u32>, Problem> {
+    fn overload(&mut self, tables: &mut Tables<'_>, expr: ExprId) -> Result<Option<u32>, Problem> {
         let node = tables.tree.expr(expr);
-        let ExprKind::Call { func, args, keywords } = node.kind else { return Ok(None) };
-        let Global::WarpCallable(name) = path(self, tables, func) else { return Ok(None) };
+        let ExprKind::Call {
+            func,
+            args,
+            keywords,
+        } = node.kind
+        else {
+            return Ok(None);
+        };
+        let Global::WarpCallable(name) = path(self, tables, func) else {
+            return Ok(None);
+        };
         if tables.names.get(name) != "overload" {
             return Ok(None);
         }
@@ -286,7 +302,10 @@ impl Scope {
             matches!(path(self, tables, decorator), Global::WarpCallable(name)
                 if tables.names.get(name) == "struct")
         };
-        let plain = node.arguments.as_ref().is_none_or(|arguments| arguments.is_empty());
+        let plain = node
+            .arguments
+            .as_ref()
+            .is_none_or(|arguments| arguments.is_empty());
         if !is_struct || !plain {
             self.set(key, Global::Opaque("a class that is not a `@wp.struct`"));
             return Ok(());
@@ -300,7 +319,10 @@ impl Scope {
                     };
                     let annotation = convert(tables, &field.annotation);
                     let Ok(ty) = type_of(self, tables, annotation) else {
-                        self.set(key, Global::Opaque("a struct with a field that is not supported"));
+                        self.set(
+                            key,
+                            Global::Opaque("a struct with a field that is not supported"),
+                        );
                         return Ok(());
                     };
                     let name = tables.names.intern(name.id.as_str());
@@ -318,11 +340,15 @@ impl Scope {
                 }
             }
         }
-        let mut def = StructDef { key, native: key, fields };
+        let mut def = StructDef {
+            key,
+            native: key,
+            fields,
+        };
         let native = format!("{}{struct_suffix}", tables.names.get(key));
         def.native = tables.names.intern(&native);
         // An equal struct under the same name is the same C++ type.
-        let known = tables.types.structs().iter().any(|other| *other == def);
+        let known = tables.types.structs().contains(&def);
         let ty = tables.types.define_struct(def, tables.names);
         self.set(
             key,
@@ -347,7 +373,25 @@ impl Scope {
         };
         let expression = convert(tables, &decorator.expression);
         let (callee, keywords) = match tables.tree.expr(expression).kind {
-            ExprKind::Call { func, args, keywords } if args.len == 0 => {
+            ExprKind::Call {
+                func,
+                args,
+                keywords,
+            } => {
+                let Global::WarpCallable(role) = path(self, tables, func) else {
+                    self.set(key, Global::Opaque("a function with another decorator"));
+                    return Ok(());
+                };
+                if args.len != 0 {
+                    let range = decorator.range();
+                    let role = tables.names.get(role);
+                    return Err(Problem::at(
+                        "K021",
+                        range.start().to_u32(),
+                        range.end().to_u32(),
+                        format!("`@wp.{role}` with arguments is not supported"),
+                    ));
+                }
                 (func, tables.tree.keywords_in(keywords).to_vec())
             }
             _ => (expression, Vec::new()),
@@ -420,10 +464,16 @@ impl Scope {
     ) -> Result<(), Problem> {
         for keyword in keywords {
             let name = keyword.name.map_or("", |name| tables.names.get(name));
-            match (name.to_owned().as_str(), evaluate(self, tables, keyword.value)) {
+            match (
+                name.to_owned().as_str(),
+                evaluate(self, tables, keyword.value),
+            ) {
                 ("inline", Global::Value(Constant::Bool(inline))) => {
-                    self.functions[index as usize].inline_hint =
-                        if inline { "WP_FORCEINLINE " } else { "WP_NOINLINE " };
+                    self.functions[index as usize].inline_hint = if inline {
+                        "WP_FORCEINLINE "
+                    } else {
+                        "WP_NOINLINE "
+                    };
                 }
                 (name, _) => {
                     return Err(Problem::at(
@@ -437,7 +487,9 @@ impl Scope {
         }
         // Native names are numbered per key; functions that the library itself defines in Python own
         // the first number of theirs.
-        let taken = BUILTINS.get(key.index()).is_some_and(|builtin| builtin.python);
+        let taken = BUILTINS
+            .get(key.index())
+            .is_some_and(|builtin| builtin.python);
         let earlier = self.functions[..index as usize]
             .iter()
             .filter(|def| def.key == key && def.numbered)
@@ -459,11 +511,15 @@ impl Scope {
             .is_some_and(|types| types.iter().any(|ty| tables.types.is_generic(*ty)));
         let functions = &self.functions;
         let set = &mut self.sets[set as usize];
-        let list = if generic { &mut set.templates } else { &mut set.overloads };
+        let list = if generic {
+            &mut set.templates
+        } else {
+            &mut set.overloads
+        };
         // A second definition with the same signature takes the place of the first.
-        let same = list
-            .iter()
-            .position(|other| signature.is_some() && self::signature(&functions[*other as usize]) == signature);
+        let same = list.iter().position(|other| {
+            signature.is_some() && self::signature(&functions[*other as usize]) == signature
+        });
         match same {
             Some(at) => list[at] = index,
             None => list.push(index),
@@ -489,7 +545,9 @@ impl Scope {
         };
         let mut module_options = None;
         for keyword in keywords {
-            let name = keyword.name.map_or(String::new(), |name| tables.names.get(name).to_owned());
+            let name = keyword
+                .name
+                .map_or(String::new(), |name| tables.names.get(name).to_owned());
             if name == "module_options" {
                 module_options = Some(keyword.value);
                 continue;
@@ -501,8 +559,10 @@ impl Scope {
                 _ => None,
             };
             if let ("launch_bounds", Some(items)) = (name.as_str(), &tuple) {
-                let numbers: Vec<Option<i64>> =
-                    items.iter().map(|item| int(evaluate(self, tables, *item))).collect();
+                let numbers: Vec<Option<i64>> = items
+                    .iter()
+                    .map(|item| int(evaluate(self, tables, *item)))
+                    .collect();
                 match *numbers {
                     [Some(a)] => kernel.options.launch_bounds = Some((a, None)),
                     [Some(a), Some(b)] => kernel.options.launch_bounds = Some((a, Some(b))),
@@ -596,7 +656,10 @@ impl Scope {
 }
 
 fn signature(def: &FunctionDef) -> Option<Vec<TypeId>> {
-    def.params.as_ref().ok().map(|params| params.iter().map(|param| param.ty).collect())
+    def.params
+        .as_ref()
+        .ok()
+        .map(|params| params.iter().map(|param| param.ty).collect())
 }
 
 fn int(value: Global) -> Option<i64> {
@@ -608,7 +671,12 @@ fn int(value: Global) -> Option<i64> {
 
 fn option_problem(tables: &Tables<'_>, expr: ExprId, name: &str) -> Problem {
     let node = tables.tree.expr(expr);
-    Problem::at("K025", node.start, node.end, format!("option `{name}` is not supported"))
+    Problem::at(
+        "K025",
+        node.start,
+        node.end,
+        format!("option `{name}` is not supported"),
+    )
 }
 
 fn convert(tables: &mut Tables<'_>, expr: &ast::Expr) -> ExprId {

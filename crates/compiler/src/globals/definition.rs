@@ -83,6 +83,10 @@ pub(crate) struct ModuleOptions {
 
 impl Default for ModuleOptions {
     fn default() -> Self {
-        Self { backward: true, max_unroll: 16, grid_stride: true }
+        Self {
+            backward: true,
+            max_unroll: 16,
+            grid_stride: true,
+        }
     }
 }

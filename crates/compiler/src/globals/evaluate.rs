@@ -29,15 +29,18 @@ pub(crate) fn evaluate(scope: &mut Scope, tables: &mut Tables<'_>, expr: ExprId)
             let left = evaluate(scope, tables, left);
             let right = evaluate(scope, tables, right);
             match (left, right) {
-                (
-                    Global::Value(Constant::Number(left)),
-                    Global::Value(Constant::Number(right)),
-                ) => arithmetic(op, left, right)
-                    .map_or(OPAQUE, |value| Global::Value(Constant::Number(value))),
+                (Global::Value(Constant::Number(left)), Global::Value(Constant::Number(right))) => {
+                    arithmetic(op, left, right)
+                        .map_or(OPAQUE, |value| Global::Value(Constant::Number(value)))
+                }
                 _ => OPAQUE,
             }
         }
-        ExprKind::Call { func, args, keywords } => call(scope, tables, func, args, keywords),
+        ExprKind::Call {
+            func,
+            args,
+            keywords,
+        } => call(scope, tables, func, args, keywords),
         ExprKind::Subscript(..) => match super::annotation::array_subscript(scope, tables, expr) {
             Some(ty) => Global::Type(ty),
             None => OPAQUE,
@@ -49,9 +52,12 @@ pub(crate) fn evaluate(scope: &mut Scope, tables: &mut Tables<'_>, expr: ExprId)
 /// A name or dotted path at module level.
 pub(crate) fn path(scope: &Scope, tables: &mut Tables<'_>, expr: ExprId) -> Global {
     let mut attributes = Vec::new();
-    let Some(root) = dotted_path(tables.tree, expr, &mut attributes) else { return OPAQUE };
-    let Some(mut value) =
-        scope.get(root).or_else(|| fallback(root, tables.names, tables.types))
+    let Some(root) = dotted_path(tables.tree, expr, &mut attributes) else {
+        return OPAQUE;
+    };
+    let Some(mut value) = scope
+        .get(root)
+        .or_else(|| fallback(root, tables.names, tables.types))
     else {
         return Global::Opaque("a name that is not defined");
     };
@@ -71,7 +77,10 @@ fn call(
     args: List,
     keywords: List,
 ) -> Global {
-    let callee = path(scope, tables, func);
+    let callee = match tables.tree.expr(func).kind {
+        ExprKind::Call { .. } => evaluate(scope, tables, func),
+        _ => path(scope, tables, func),
+    };
     let values: Vec<Global> = tables
         .tree
         .exprs_in(args)
@@ -126,7 +135,9 @@ fn construct(scope: &mut Scope, tables: &mut Tables<'_>, ty: TypeId, values: &[G
     for value in values {
         numbers.push(match value {
             Global::Value(Constant::Number(number) | Constant::Typed(_, number)) => *number,
-            Global::Value(Constant::Bool(value)) if tables.types.scalar_of(ty) == Some(Scalar::Bool) => {
+            Global::Value(Constant::Bool(value))
+                if tables.types.scalar_of(ty) == Some(Scalar::Bool) =>
+            {
                 Number::Int(i128::from(*value))
             }
             _ => return OPAQUE,
@@ -157,7 +168,11 @@ fn construct(scope: &mut Scope, tables: &mut Tables<'_>, ty: TypeId, values: &[G
             }
         }
     }
-    Global::Value(Constant::Compound { ty, start, len: count as u32 })
+    Global::Value(Constant::Compound {
+        ty,
+        start,
+        len: count as u32,
+    })
 }
 
 /// Python's arithmetic on numbers.

@@ -18,7 +18,9 @@ pub(crate) fn round_to(scalar: Scalar, value: Number) -> Option<Number> {
             _ => f64::from(round_half(value as f32)),
         }));
     }
-    let Number::Int(value) = value else { return None };
+    let Number::Int(value) = value else {
+        return None;
+    };
     Some(Number::Int(match scalar {
         Scalar::Bool => i128::from(value != 0),
         Scalar::I8 => i128::from(value as i8),
@@ -54,7 +56,11 @@ fn round_half(value: f32) -> f32 {
     }
     // The spacing of half-precision numbers at this magnitude: 10 bits below the leading one, and never
     // less than the subnormal spacing. Adding and taking away a number that much larger rounds.
-    let exponent = if magnitude < 6.103_515_6e-5 { -14 } else { exponent_of(magnitude) };
+    let exponent = if magnitude < 6.103_515_6e-5 {
+        -14
+    } else {
+        exponent_of(magnitude)
+    };
     let spacing = f64::from(exponent - 10).exp2();
     let steps = f64::from(magnitude) / spacing;
     let floor = steps.floor();
@@ -93,8 +99,14 @@ mod tests {
 
     #[test]
     fn integers_wrap_and_floats_do_not_become_integers() {
-        assert_eq!(round_to(Scalar::U8, Number::Int(300)), Some(Number::Int(44)));
-        assert_eq!(round_to(Scalar::I8, Number::Int(200)), Some(Number::Int(-56)));
+        assert_eq!(
+            round_to(Scalar::U8, Number::Int(300)),
+            Some(Number::Int(44))
+        );
+        assert_eq!(
+            round_to(Scalar::I8, Number::Int(200)),
+            Some(Number::Int(-56))
+        );
         assert_eq!(round_to(Scalar::I32, Number::Float(1.0)), None);
     }
 }

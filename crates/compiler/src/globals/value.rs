@@ -124,6 +124,10 @@ pub(crate) fn attribute(
 
 /// A bare name that is not defined in the source: the `warp` module's own names, then Python's.
 pub(crate) fn fallback(name: Name, names: &Names, types: &mut TypeTable) -> Option<Global> {
-    warp_names::warp_attribute(name, names, types)
-        .or_else(|| warp_names::python_builtin(names.get(name)))
+    // `float` and `int` name builtins too, which the module does not export.
+    match names.get(name) {
+        text @ ("float" | "int") => warp_names::python_builtin(text),
+        text => warp_names::warp_attribute(name, names, types)
+            .or_else(|| warp_names::python_builtin(text)),
+    }
 }

@@ -72,15 +72,26 @@ fn type_of_name(text: &str, types: &mut TypeTable) -> Option<TypeId> {
     } else if let Some(suffix) = text.strip_prefix("transform") {
         Type::Transform(float_suffix(suffix)?)
     } else if let Some(suffix) = text.strip_prefix("spatial_vector") {
-        Type::Vector { length: 6, scalar: float_suffix(suffix)? }
+        Type::Vector {
+            length: 6,
+            scalar: float_suffix(suffix)?,
+        }
     } else if let Some(suffix) = text.strip_prefix("spatial_matrix") {
-        Type::Matrix { rows: 6, cols: 6, scalar: float_suffix(suffix)? }
+        Type::Matrix {
+            rows: 6,
+            cols: 6,
+            scalar: float_suffix(suffix)?,
+        }
     } else if let Some(rest) = text.strip_prefix("mat") {
         let (n, suffix) = match rest.as_bytes() {
             [a @ b'2'..=b'4', b, ..] if a == b => (u32::from(a - b'0'), &rest[2..]),
             _ => return None,
         };
-        Type::Matrix { rows: n, cols: n, scalar: float_suffix(suffix)? }
+        Type::Matrix {
+            rows: n,
+            cols: n,
+            scalar: float_suffix(suffix)?,
+        }
     } else if let Some(rest) = text.strip_prefix("vec") {
         let length = match rest.as_bytes() {
             [digit @ b'2'..=b'4', ..] => u32::from(digit - b'0'),
@@ -214,13 +225,12 @@ pub(crate) fn python_builtin(text: &str) -> Option<Global> {
         "float" => Global::PythonType(TypeId::F32),
         "int" => Global::PythonType(TypeId::I32),
         "bool" => Global::PythonType(TypeId::BOOL),
-        "abs" | "len" | "max" | "min" | "pow" | "print" | "range" | "reversed" | "round" | "sum"
-        | "tuple" | "type" | "list" | "dict" | "set" | "str" | "zip" | "enumerate" | "map"
-        | "any" | "all" | "divmod" | "isinstance" | "slice" | "sorted" | "filter" | "iter"
-        | "next" | "getattr" | "hasattr" | "hash" | "id" | "input" | "object" | "open" | "ord"
-        | "repr" | "super" | "vars" | "bin" | "hex" | "oct" | "chr" | "complex" | "bytes" => {
-            Global::Callable
-        }
+        "abs" | "len" | "max" | "min" | "pow" | "print" | "range" | "reversed" | "round"
+        | "sum" | "tuple" | "type" | "list" | "dict" | "set" | "str" | "zip" | "enumerate"
+        | "map" | "any" | "all" | "divmod" | "isinstance" | "slice" | "sorted" | "filter"
+        | "iter" | "next" | "getattr" | "hasattr" | "hash" | "id" | "input" | "object" | "open"
+        | "ord" | "repr" | "super" | "vars" | "bin" | "hex" | "oct" | "chr" | "complex"
+        | "bytes" => Global::Callable,
         _ => return None,
     })
 }

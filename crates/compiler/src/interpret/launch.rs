@@ -16,6 +16,9 @@ use crate::types::{Scalar, Type, TypeId};
 /// Blocks of lanes that a worker takes at a time.
 const BLOCKS_AT_A_TIME: usize = 16;
 
+/// Iterations of all loops together that a block of lanes may make; minutes of work.
+const MOST_ITERATIONS: u64 = 1 << 27;
+
 /// An array as the lanes see it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BoundArray {
@@ -32,6 +35,8 @@ pub(super) struct Bindings {
     pub(super) arrays: Vec<Option<BoundArray>>,
     pub(super) buffers: Vec<Buffer>,
     pub(super) gradients: Vec<Option<Buffer>>,
+    /// Iterations that one block of lanes may make before a loop is taken to be endless.
+    pub(super) most_iterations: u64,
     /// Values of the parameters.
     pub(super) parameters: Vec<(Cell, Scalar, u64)>,
 }
@@ -53,6 +58,7 @@ pub struct Interpreter<'m> {
     module: &'m Module,
     program: Program,
     rank: usize,
+    most_iterations: u64,
 }
 
 impl<'m> Interpreter<'m> {
@@ -79,7 +85,7 @@ impl<'m> Interpreter<'m> {
             FunctionKind::Device { .. } => 1,
         };
         match plan(module, backward) {
-            Ok(program) => Ok(Self { module, program, rank }),
+            Ok(program) => Ok(Self { module, program, rank, most_iterations: MOST_ITERATIONS }),
             Err(unknown) => {
                 let direction = if backward { "the adjoint of " } else { "" };
                 let finding = Finding::new(
@@ -91,6 +97,13 @@ impl<'m> Interpreter<'m> {
                 Err(vec![at_line(finding, module, unknown.line)])
             }
         }
+    }
+
+    /// Sets how many iterations a block of threads may make before its loops are taken to be endless.
+    #[must_use]
+    pub fn with_iteration_limit(mut self, most_iterations: u64) -> Self {
+        self.most_iterations = most_iterations;
+        self
     }
 
     /// Instructions in the program, a measure of the work per thread.
@@ -173,7 +186,11 @@ impl<'m> Interpreter<'m> {
         if arguments.len() != expected {
             return Err(ArgumentError::Count { expected, found: arguments.len() });
         }
-        let mut bindings = Bindings { dim: dim.to_vec(), ..Bindings::default() };
+        let mut bindings = Bindings {
+            dim: dim.to_vec(),
+            most_iterations: self.most_iterations,
+            ..Bindings::default()
+        };
         for (parameter, argument) in self.program.parameters.iter().zip(arguments) {
             let buffer = bindings.buffers.len();
             self.bind_value(&mut bindings, &parameter.name, parameter.ty, parameter.first, argument)?;

@@ -21,7 +21,11 @@
 
 mod constant;
 mod function;
+mod lexer;
 mod op;
+mod parse;
+mod print;
+mod verify;
 
 pub use constant::{Constant, Number};
 pub use function::{
@@ -29,3 +33,6 @@ pub use function::{
     Step, Template, VarId, Variable,
 };
 pub use op::{Call, Callee, Comparison, Op, Operands, SlotUpdate};
+pub use parse::{ParseError, parse};
+pub use print::print;
+pub use verify::{Violation, verify};

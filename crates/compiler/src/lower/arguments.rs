@@ -1,7 +1,7 @@
 //! Static paths and the arguments of calls.
 
 use super::body::Body;
-use super::value::{Binding, Res, Value, fail};
+use super::value::{Res, Value, fail};
 use crate::builtin::BUILTINS;
 use crate::globals::{Global, attribute, dotted_path, fallback};
 use crate::ir::VarId;
@@ -46,9 +46,15 @@ impl Body<'_, '_> {
             attributes.push(attr);
             at = value;
         }
-        let ExprKind::Call { func, args, .. } = tree.expr(at).kind else { return None };
-        let ExprKind::Name(name) = tree.expr(func).kind else { return None };
-        let [operand] = *tree.exprs_in(args) else { return None };
+        let ExprKind::Call { func, args, .. } = tree.expr(at).kind else {
+            return None;
+        };
+        let ExprKind::Name(name) = tree.expr(func).kind else {
+            return None;
+        };
+        let [operand] = *tree.exprs_in(args) else {
+            return None;
+        };
         (self.shared.names.get(name) == "type").then(|| {
             attributes.reverse();
             (operand, attributes)
@@ -57,7 +63,9 @@ impl Body<'_, '_> {
 
     /// The type that `type(x)` and its attributes give, if the expression is one.
     pub(super) fn type_expression(&mut self, expr: ExprId) -> Res<Option<TypeId>> {
-        let Some((operand, attributes)) = self.type_operator(expr) else { return Ok(None) };
+        let Some((operand, attributes)) = self.type_operator(expr) else {
+            return Ok(None);
+        };
         let var = self.eval_var(operand)?;
         let mut ty = self.value_ty(var);
         for attr in attributes {
@@ -80,6 +88,25 @@ impl Body<'_, '_> {
         match self.shared.types.get(ty) {
             Type::Array { element, .. } | Type::FixedArray { element, .. } => Some(element),
             _ => self.shared.types.scalar_of(ty).map(TypeId::scalar),
+        }
+    }
+
+    /// An attribute of a value that belongs to its type: `dtype`, `length`, `ndim`.
+    pub(super) fn type_number(&self, ty: TypeId, attr: Name) -> Option<Value> {
+        if let Some(ty) = self.type_attribute(ty, attr) {
+            return Some(Value::Type(ty));
+        }
+        match (self.shared.names.get(attr), self.shared.types.get(ty)) {
+            ("length", Type::Vector { length, .. }) => Some(Value::Int(i64::from(length))),
+            ("length", Type::Quat(_)) => Some(Value::Int(4)),
+            ("length", Type::Transform(_)) => Some(Value::Int(7)),
+            ("length", Type::Matrix { rows, cols, .. }) => {
+                Some(Value::Int(i64::from(rows) * i64::from(cols)))
+            }
+            ("ndim", Type::Array { rank, .. } | Type::FixedArray { rank, .. }) => {
+                Some(Value::Int(i64::from(rank)))
+            }
+            _ => None,
         }
     }
 
@@ -110,9 +137,7 @@ impl Body<'_, '_> {
                 }
                 match self.static_path(expr) {
                     None => Ok(value),
-                    Some(Global::Value(constant)) => {
-                        Ok(Value::Var(self.add_constant(constant)))
-                    }
+                    Some(Global::Value(constant)) => Ok(Value::Var(self.add_constant(constant))),
                     Some(_) => Ok(value),
                 }
             }
@@ -149,9 +174,15 @@ impl Body<'_, '_> {
                 }
             }
         };
-        let is_array = matches!(self.kind(target), Type::Array { .. } | Type::FixedArray { .. });
-        let builtin =
-            if is_array { self.shared.operators.address } else { self.shared.operators.extract };
+        let is_array = matches!(
+            self.kind(target),
+            Type::Array { .. } | Type::FixedArray { .. }
+        );
+        let builtin = if is_array {
+            self.shared.operators.address
+        } else {
+            self.shared.operators.extract
+        };
         let (mut at, stop, step) = bounds;
         let mut any = false;
         while (step > 0 && at < stop) || (step < 0 && at > stop) {
@@ -161,7 +192,11 @@ impl Body<'_, '_> {
             any = true;
             at += step;
         }
-        if any { Ok(()) } else { fail("K005", "nothing is left of the value that is spread") }
+        if any {
+            Ok(())
+        } else {
+            fail("K005", "nothing is left of the value that is spread")
+        }
     }
 
     /// Constant bounds of a slice of an array that is spread: both must be given.
@@ -179,7 +214,10 @@ impl Body<'_, '_> {
         };
         let stop = self.constant_index(stop)?;
         if start < 0 || stop < 0 || step <= 0 {
-            return fail("K020", "the bounds of an array that is spread are not negative");
+            return fail(
+                "K020",
+                "the bounds of an array that is spread are not negative",
+            );
         }
         Ok((start, stop, step))
     }
@@ -197,18 +235,14 @@ impl Body<'_, '_> {
 
     /// The builtin of a name, if there is one.
     pub(super) fn builtin_named(&self, name: &str) -> Res<u16> {
-        match self.shared.names.find(name).filter(|name| name.index() < BUILTINS.len()) {
+        match self
+            .shared
+            .names
+            .find(name)
+            .filter(|name| name.index() < BUILTINS.len())
+        {
             Some(name) => Ok(name.index() as u16),
             None => fail("K006", format!("there is no builtin `{name}`")),
-        }
-    }
-
-    /// What a binding is as a value.
-    pub(super) fn bound_value(binding: Binding) -> Value {
-        match binding {
-            Binding::Var(var) => Value::Var(var),
-            Binding::Function(set) => Value::Function(set),
-            Binding::Builtin(index) => Value::Builtin(index),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Assignments.
 
 use super::body::Body;
-use super::value::{Binding, Hinted, Res, Value, fail, problem};
+use super::value::{Binding, Res, Value, fail, hinted};
 use crate::ir::{Op, VarId};
 use crate::names::Name;
 use crate::syntax::{ExprId, ExprKind, List};
@@ -21,15 +21,22 @@ impl Body<'_, '_> {
             return fail("K017", "an assignment has several targets");
         };
         if let ExprKind::ListDisplay(_) = self.shared.tree.expr(value).kind {
-            return Err(problem("K005", "a list has no place in a kernel")
-                .hinted("use a vector, or `wp.zeros(shape=N, dtype=…)`"));
+            return Err(hinted(
+                "K005",
+                "a list has no place in a kernel",
+                "use a vector, or `wp.zeros(shape=N, dtype=…)`",
+            ));
         }
         match self.shared.tree.expr(target).kind {
             ExprKind::Tuple(list) => self.assign_tuple(list, value),
             ExprKind::Name(name) => self.assign_name(name, value),
             ExprKind::Subscript(..) => {
                 let value = self.eval_var(value)?;
-                let value = if self.is_reference(value) { self.copy(value)? } else { value };
+                let value = if self.is_reference(value) {
+                    self.copy(value)?
+                } else {
+                    value
+                };
                 let (target, indices) = self.subscript_parts(target, true)?;
                 let indices = self.eval_indices(target, &indices)?;
                 if let Some(slot) = self.select_slot(target, &indices)? {
@@ -39,7 +46,11 @@ impl Body<'_, '_> {
             }
             ExprKind::Attribute(base, attr) => {
                 let value = self.eval_var(value)?;
-                let value = if self.is_reference(value) { self.copy(value)? } else { value };
+                let value = if self.is_reference(value) {
+                    self.copy(value)?
+                } else {
+                    value
+                };
                 let aggregate = self.store_aggregate(base)?;
                 if let Aggregate::Var(var) = aggregate
                     && let Some(slot) = self.select_field_slot(var, attr)?
@@ -63,7 +74,11 @@ impl Body<'_, '_> {
                 }
                 values
             }
-            ExprKind::Call { func, args, keywords } => {
+            ExprKind::Call {
+                func,
+                args,
+                keywords,
+            } => {
                 self.enter_line(self.shared.tree.expr(value).line);
                 let result = self.call_expression(func, args, keywords, Some(targets.len()))?;
                 self.unpack(result, targets.len())?
@@ -90,7 +105,10 @@ impl Body<'_, '_> {
             let var = self.single(value)?;
             if let Some(binding) = self.symbols.get(name) {
                 let Binding::Var(old) = binding else {
-                    return fail("K009", "a name bound to a function cannot be bound to a value");
+                    return fail(
+                        "K009",
+                        "a name bound to a function cannot be bound to a value",
+                    );
                 };
                 if !self.shared.types.equal(self.ty(var), self.ty(old)) {
                     return Err(self.changed_type(name, old, var));
@@ -127,7 +145,7 @@ impl Body<'_, '_> {
     }
 
     fn changed_type(&self, name: Name, old: VarId, new: VarId) -> Box<crate::diagnostic::Problem> {
-        problem(
+        hinted(
             "K009",
             format!(
                 "`{}` is of type {} and is assigned a value of type {}",
@@ -135,8 +153,8 @@ impl Body<'_, '_> {
                 self.describe(old),
                 self.describe(new)
             ),
+            "use another name, or convert the value",
         )
-        .hinted("use another name, or convert the value")
     }
 
     fn assign_name(&mut self, name: Name, value: ExprId) -> Res<()> {
@@ -168,21 +186,36 @@ impl Body<'_, '_> {
         };
         if let Some(old) = self.symbols.get(name) {
             let Binding::Var(old) = old else {
-                return fail("K009", "a name bound to a function cannot be bound to a value");
+                return fail(
+                    "K009",
+                    "a name bound to a function cannot be bound to a value",
+                );
             };
             if !self.shared.types.equal(self.value_ty(var), self.ty(old)) {
                 return Err(self.changed_type(name, old, var));
             }
         }
-        let out = if is_name || self.is_reference(var) { self.copy(var)? } else { var };
+        let out = if is_name || self.is_reference(var) {
+            self.copy(var)?
+        } else {
+            var
+        };
         if out != var && self.shared.types.array_parts(self.ty(out)).is_some() {
-            let place =
-                self.traced.iter().rev().find(|entry| entry.0 == var).map(|entry| entry.1.clone());
+            let place = self
+                .traced
+                .iter()
+                .rev()
+                .find(|entry| entry.0 == var)
+                .map(|entry| entry.1.clone());
             if let Some(place) = place {
                 self.trace(out, place);
             }
         }
-        if let Some(values) = self.tuple_of.iter().find(|entry| entry.0 == var).map(|e| e.1.clone())
+        if let Some(values) = self
+            .tuple_of
+            .iter()
+            .find(|entry| entry.0 == var)
+            .map(|e| e.1.clone())
             && out != var
         {
             self.tuple_of.push((out, values));
@@ -201,18 +234,29 @@ impl Body<'_, '_> {
         let mut args = vec![target];
         args.extend_from_slice(indices);
         args.push(value);
-        if self.shared.types.array_parts(self.value_ty(target)).is_some() {
+        if self
+            .shared
+            .types
+            .array_parts(self.value_ty(target))
+            .is_some()
+        {
             let store = self.shared.operators.array_store;
-            self.call_builtin_vars(store, &args).map_err(|mut problem| {
-                if problem.code == "K007" {
-                    problem.hint = Some("an index is an integer; an array takes values of its own type".into());
-                }
-                problem
-            })?;
+            self.call_builtin_vars(store, &args)
+                .map_err(|mut problem| {
+                    if problem.code == "K007" {
+                        problem.hint = Some(
+                            "an index is an integer; an array takes values of its own type".into(),
+                        );
+                    }
+                    problem
+                })?;
             return Ok(());
         }
         if !self.shared.types.is_compound(self.value_ty(target)) {
-            return fail("K005", format!("{} cannot be indexed", self.describe(target)));
+            return fail(
+                "K005",
+                format!("{} cannot be indexed", self.describe(target)),
+            );
         }
         if self.is_reference(target) {
             args.pop();
@@ -253,8 +297,12 @@ impl Body<'_, '_> {
             Some(Aggregate::Member(root, path, ty)) => (root, Some(path), ty),
             None => return Ok(None),
         };
-        let Type::Struct(id) = self.shared.types.get(ty) else { return Ok(None) };
-        let Some(field) = self.shared.types.struct_def(id).field(attr) else { return Ok(None) };
+        let Type::Struct(id) = self.shared.types.get(ty) else {
+            return Ok(None);
+        };
+        let Some(field) = self.shared.types.struct_def(id).field(attr) else {
+            return Ok(None);
+        };
         let path = self.dotted(prefix, attr);
         Ok(Some(Aggregate::Member(root, path, field)))
     }
@@ -264,8 +312,11 @@ impl Body<'_, '_> {
         match prefix {
             None => attr,
             Some(prefix) => {
-                let text =
-                    format!("{}.{}", self.shared.names.get(prefix), self.shared.names.get(attr));
+                let text = format!(
+                    "{}.{}",
+                    self.shared.names.get(prefix),
+                    self.shared.names.get(attr)
+                );
                 self.shared.names.intern(&text)
             }
         }
@@ -304,7 +355,10 @@ impl Body<'_, '_> {
                     "p" => "transform_set_translation",
                     "q" => "transform_set_rotation",
                     other => {
-                        return fail("K012", format!("a transform has `p` and `q`, not `{other}`"));
+                        return fail(
+                            "K012",
+                            format!("a transform has `p` and `q`, not `{other}`"),
+                        );
                     }
                 };
                 self.call_named(name, &[root, value])?;
@@ -315,7 +369,11 @@ impl Body<'_, '_> {
                     let text = self.shared.names.get(attr);
                     return fail("K012", format!("the struct has no field `{text}`"));
                 };
-                let value = if self.is_reference(value) { self.copy(value)? } else { value };
+                let value = if self.is_reference(value) {
+                    self.copy(value)?
+                } else {
+                    value
+                };
                 if !self.shared.types.equal(self.value_ty(value), field) {
                     return fail(
                         "K019",
@@ -329,7 +387,12 @@ impl Body<'_, '_> {
                 }
                 let path = self.dotted(prefix, attr);
                 let accumulates = self.shared.types.is_differentiable_value(field);
-                self.ops.push(Op::FieldStore { root, path, value, accumulates });
+                self.ops.push(Op::FieldStore {
+                    root,
+                    path,
+                    value,
+                    accumulates,
+                });
                 Ok(())
             }
             Type::Struct(_) => {

@@ -13,14 +13,24 @@ impl Body<'_, '_> {
         let var = match aggregate {
             Value::Var(var) => var,
             Value::Module(module) => {
-                let global =
-                    attribute(Global::Module(module), attr, self.shared.names, self.shared.types);
+                let global = attribute(
+                    Global::Module(module),
+                    attr,
+                    self.shared.names,
+                    self.shared.types,
+                );
                 return match global {
                     Some(global) => self.global(global, attr),
                     None => fail(
                         "K012",
                         format!("the module has no `{}`", self.shared.names.get(attr)),
                     ),
+                };
+            }
+            Value::Type(ty) => {
+                return match self.type_number(ty, attr) {
+                    Some(value) => Ok(value),
+                    None => fail("K012", "a type has no such attribute here"),
                 };
             }
             other => return self.single(other).map(Value::Var),
@@ -33,22 +43,25 @@ impl Body<'_, '_> {
         let value_ty = self.value_ty(var);
         match self.shared.types.get(value_ty) {
             Type::Vector { .. } | Type::Quat(_) => {
-                if let Some(ty) = self.type_attribute(value_ty, attr) {
-                    return Ok(Value::Type(ty));
+                if let Some(value) = self.type_number(value_ty, attr) {
+                    return Ok(value);
                 }
                 let index = self.component_index(value_ty, attr)?;
                 let extract = self.shared.operators.extract;
                 self.index_call(extract, var, &[index]).map(Value::Var)
             }
             Type::Transform(_) => {
-                if let Some(ty) = self.type_attribute(value_ty, attr) {
-                    return Ok(Value::Type(ty));
+                if let Some(value) = self.type_number(value_ty, attr) {
+                    return Ok(value);
                 }
                 let name = match self.shared.names.get(attr) {
                     "p" => "transform_get_translation",
                     "q" => "transform_get_rotation",
                     other => {
-                        return fail("K012", format!("a transform has `p` and `q`, not `{other}`"));
+                        return fail(
+                            "K012",
+                            format!("a transform has `p` and `q`, not `{other}`"),
+                        );
                     }
                 };
                 self.call_named(name, &[var])
@@ -66,11 +79,17 @@ impl Body<'_, '_> {
         let text = self.shared.names.get(attr);
         let letters = &"xyzw"[..length.min(4)];
         if text.len() != 1 {
-            return fail("K012", format!("components are read one letter at a time, not `{text}`"));
+            return fail(
+                "K012",
+                format!("components are read one letter at a time, not `{text}`"),
+            );
         }
         match letters.find(text) {
             Some(index) => Ok(self.add_int(index as i64)),
-            None => fail("K012", format!("this vector has the components `{letters}`, not `{text}`")),
+            None => fail(
+                "K012",
+                format!("this vector has the components `{letters}`, not `{text}`"),
+            ),
         }
     }
 
@@ -87,15 +106,22 @@ impl Body<'_, '_> {
             _ => None,
         };
         let Some(ty) = ty else {
-            if let Some(ty) = self.type_attribute(value_ty, attr) {
-                return Ok(Value::Type(ty));
+            if let Some(value) = self.type_number(value_ty, attr) {
+                return Ok(value);
             }
             let text = self.shared.names.get(attr);
-            return fail("K012", format!("{} has no `{text}`", self.describe(aggregate)));
+            return fail(
+                "K012",
+                format!("{} has no `{text}`", self.describe(aggregate)),
+            );
         };
         let reference = self.shared.types.reference(ty);
         let dst = self.add_var(reference);
-        let place = if is_array { None } else { self.place_of(aggregate) };
+        let place = if is_array {
+            None
+        } else {
+            self.place_of(aggregate)
+        };
         let place = place.map(|mut place| {
             place.steps.push(Step::Field(attr));
             if self.needs_place(ty) {
@@ -105,7 +131,13 @@ impl Body<'_, '_> {
             self.places.len() as u32 - 1
         });
         let accumulates = self.shared.types.is_differentiable_value(ty);
-        self.ops.push(Op::FieldAddress { dst, aggregate, field: attr, place, accumulates });
+        self.ops.push(Op::FieldAddress {
+            dst,
+            aggregate,
+            field: attr,
+            place,
+            accumulates,
+        });
         Ok(Value::Var(dst))
     }
 }

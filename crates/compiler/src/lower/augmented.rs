@@ -33,7 +33,10 @@ impl Body<'_, '_> {
     fn no_user_operator(&self, op: BinaryOp) -> Res<()> {
         match self.user_operator(op) {
             None => Ok(()),
-            Some(_) => fail("K021", "an operator of the module in an update of a component"),
+            Some(_) => fail(
+                "K021",
+                "an operator of the module in an update of a component",
+            ),
         }
     }
 
@@ -91,17 +94,21 @@ impl Body<'_, '_> {
             BinaryOp::BitXor => Some(("atomic_xor", "bit_xor_inplace")),
             _ => None,
         };
-        let name = if let Some((element, _)) =
-            self.shared.types.array_parts(self.value_ty(target))
+        let name = if let Some((element, _)) = self.shared.types.array_parts(self.value_ty(target))
         {
             let narrow = self.shared.types.scalar_of(element).is_some_and(|scalar| {
                 matches!(scalar, Scalar::I8 | Scalar::U8 | Scalar::I16 | Scalar::U16)
             });
             suffix.filter(|_| !narrow).map(|names| names.0)
         } else if self.shared.types.is_compound(self.value_ty(target)) {
-            suffix.filter(|_| !self.is_reference(target)).map(|names| names.1)
+            suffix
+                .filter(|_| !self.is_reference(target))
+                .map(|names| names.1)
         } else {
-            return fail("K005", format!("{} cannot be indexed", self.describe(target)));
+            return fail(
+                "K005",
+                format!("{} cannot be indexed", self.describe(target)),
+            );
         };
         let Some(name) = name else {
             return self.load_apply_store(target, indices, op, value, span);
@@ -135,7 +142,11 @@ impl Body<'_, '_> {
             let value = self.eval_var(value)?;
             return self.write_slot(slot, value, Some(update));
         }
-        let is_array = self.shared.types.array_parts(self.value_ty(target)).is_some();
+        let is_array = self
+            .shared
+            .types
+            .array_parts(self.value_ty(target))
+            .is_some();
         let builtin = if is_array && !self.is_reference(target) {
             self.shared.operators.address
         } else {
@@ -155,7 +166,10 @@ impl Body<'_, '_> {
     /// Overwriting a float in a slot by anything but an atomic has no adjoint.
     fn note_unsupported_adjoint(&mut self, target: VarId, result: VarId, span: (u32, u32)) {
         if self.has_slot(target)
-            && self.shared.types.is_differentiable_value(self.value_ty(result))
+            && self
+                .shared
+                .types
+                .is_differentiable_value(self.value_ty(result))
             && self.unsupported_adjoint.is_none()
         {
             self.unsupported_adjoint = Some(span);

@@ -108,17 +108,29 @@ impl<'a, 's> Body<'a, 's> {
         let slot = &mut self.line_slots[line as usize];
         if *slot == u32::MAX {
             let text = self.shared.source.line(self.shared.text, line).trim();
-            let width = if text.is_ascii() { text.len() } else { text.chars().count() } as u32;
+            let width = if text.is_ascii() {
+                text.len()
+            } else {
+                text.chars().count()
+            } as u32;
             let text = self.shared.names.push(text);
             *slot = self.shared.lines.len() as u32;
-            self.shared.lines.push(Line { number: line - self.line_base, text, width });
+            self.shared.lines.push(Line {
+                number: line - self.line_base,
+                text,
+                width,
+            });
         }
         let index = *slot;
         self.ops.push(Op::Line(index));
     }
 
     pub(super) fn add_var(&mut self, ty: TypeId) -> VarId {
-        self.push_var(Variable { ty, constant: None, name: None })
+        self.push_var(Variable {
+            ty,
+            constant: None,
+            name: None,
+        })
     }
 
     fn push_var(&mut self, var: Variable) -> VarId {
@@ -143,7 +155,11 @@ impl<'a, 's> Body<'a, 's> {
     }
 
     pub(super) fn add_typed_constant(&mut self, ty: TypeId, constant: Constant) -> VarId {
-        self.push_var(Variable { ty, constant: Some(constant), name: None })
+        self.push_var(Variable {
+            ty,
+            constant: Some(constant),
+            name: None,
+        })
     }
 
     pub(super) fn add_int(&mut self, value: i64) -> VarId {
@@ -173,12 +189,16 @@ impl<'a, 's> Body<'a, 's> {
     }
 
     pub(super) fn describe(&self, var: VarId) -> String {
-        self.shared.types.describe(self.value_ty(var), self.shared.names)
+        self.shared
+            .types
+            .describe(self.value_ty(var), self.shared.names)
     }
 
     /// The value behind a reference; any other variable is itself.
     pub(super) fn load(&mut self, var: VarId) -> VarId {
-        let Type::Reference(value) = self.shared.types.get(self.ty(var)) else { return var };
+        let Type::Reference(value) = self.shared.types.get(self.ty(var)) else {
+            return var;
+        };
         let dst = self.add_var(value);
         self.ops.push(Op::Load { dst, src: var });
         dst
@@ -195,7 +215,11 @@ impl<'a, 's> Body<'a, 's> {
         self.pool.extend_from_slice(args);
         self.pool.extend_from_slice(adjoints);
         self.pool.extend_from_slice(outs);
-        Operands { start, args: args.len() as u16, outs: outs.len() as u16 }
+        Operands {
+            start,
+            args: args.len() as u16,
+            outs: outs.len() as u16,
+        }
     }
 
     pub(super) fn push_call(&mut self, call: Call) {
@@ -213,6 +237,10 @@ impl<'a, 's> Body<'a, 's> {
             Value::Function(_) | Value::Builtin(_) | Value::Callable => {
                 fail("K016", "a function stands where a value is needed")
             }
+            Value::Int(_) => fail(
+                "K016",
+                "an attribute of a type is only understood as an argument",
+            ),
             Value::Module(_) => fail("K016", "a module stands where a value is needed"),
         }
     }
@@ -220,7 +248,11 @@ impl<'a, 's> Body<'a, 's> {
     /// The place that a variable stands for, if it can be traced to a variable.
     pub(super) fn place_of(&self, var: VarId) -> Option<Place> {
         let traced = || {
-            self.traced.iter().rev().find(|entry| entry.0 == var).map(|entry| entry.1.clone())
+            self.traced
+                .iter()
+                .rev()
+                .find(|entry| entry.0 == var)
+                .map(|entry| entry.1.clone())
         };
         match self.shared.types.get(self.ty(var)) {
             Type::Reference(_) => return traced(),
@@ -232,7 +264,10 @@ impl<'a, 's> Body<'a, 's> {
             _ => {}
         }
         if self.symbols.is_bound(super::value::Binding::Var(var)) {
-            return Some(Place { root: var, steps: Vec::new() });
+            return Some(Place {
+                root: var,
+                steps: Vec::new(),
+            });
         }
         traced()
     }

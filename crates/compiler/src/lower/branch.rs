@@ -5,6 +5,7 @@ use super::value::{Binding, Res, Value, fail, placed};
 use crate::ir::{Op, VarId};
 use crate::names::Name;
 use crate::syntax::{ExprId, ExprKind, List, StmtId, StmtKind};
+use crate::types::Type;
 
 impl Body<'_, '_> {
     /// Lowers a statement.
@@ -26,7 +27,12 @@ impl Body<'_, '_> {
     fn statement_kind(&mut self, kind: StmtKind, span: (u32, u32)) -> Res<()> {
         match kind {
             StmtKind::Expr(value) => {
-                if let ExprKind::Call { func, args, keywords } = self.shared.tree.expr(value).kind {
+                if let ExprKind::Call {
+                    func,
+                    args,
+                    keywords,
+                } = self.shared.tree.expr(value).kind
+                {
                     self.call_expression(func, args, keywords, None)?;
                 } else {
                     self.eval(value)?;
@@ -47,9 +53,24 @@ impl Body<'_, '_> {
         }
     }
 
+    /// Refuses a condition that C++ would refuse.
+    pub(super) fn check_condition(&self, cond: VarId) -> Res<()> {
+        match self.kind(cond) {
+            Type::Scalar(_) | Type::Array { .. } | Type::FixedArray { .. } => Ok(()),
+            _ => fail(
+                "K027",
+                format!("{} is not a condition", self.describe(cond)),
+            ),
+        }
+    }
+
     /// Opens a branch on a loaded condition.
     pub(super) fn begin_branch(&mut self, cond: VarId, negated: bool) -> u32 {
-        self.ops.push(Op::If { cond, negated, end: 0 });
+        self.ops.push(Op::If {
+            cond,
+            negated,
+            end: 0,
+        });
         self.ops.len() as u32 - 1
     }
 
@@ -59,7 +80,11 @@ impl Body<'_, '_> {
         if let Op::If { end, .. } = &mut self.ops[begin as usize] {
             *end = here;
         }
-        self.ops.push(Op::EndIf { cond, negated, begin });
+        self.ops.push(Op::EndIf {
+            cond,
+            negated,
+            begin,
+        });
     }
 
     /// Opens a branch, loading the condition if it is a reference.
@@ -86,6 +111,7 @@ impl Body<'_, '_> {
             };
             return self.statements(if truth { body } else { orelse });
         }
+        self.check_condition(cond)?;
         let before = self.symbols.clone();
         let begin = self.begin_if(cond, false);
         self.statements(body)?;
@@ -100,7 +126,12 @@ impl Body<'_, '_> {
         let entries: Vec<Name> = after_if
             .entries()
             .iter()
-            .chain(after_else.entries().iter().filter(|entry| !after_if.contains(entry.0)))
+            .chain(
+                after_else
+                    .entries()
+                    .iter()
+                    .filter(|entry| !after_if.contains(entry.0)),
+            )
             .map(|entry| entry.0)
             .collect();
         // The joins are made while the table still shows the state before the branches.
@@ -134,6 +165,7 @@ impl Body<'_, '_> {
 
     fn assert_statement(&mut self, test: ExprId, span: (u32, u32)) -> Res<()> {
         let cond = self.eval_var(test)?;
+        self.check_condition(cond)?;
         let cond = self.load(cond);
         let text = self
             .shared
@@ -182,13 +214,20 @@ impl Body<'_, '_> {
                     })
             });
             if !same {
-                return fail("K015", "this `return` gives other types than the ones before it");
+                return fail(
+                    "K015",
+                    "this `return` gives other types than the ones before it",
+                );
             }
         }
         let mut returned = Vec::new();
         if let Some(values) = values {
             for value in values {
-                returned.push(if self.is_reference(value) { self.copy(value)? } else { value });
+                returned.push(if self.is_reference(value) {
+                    self.copy(value)?
+                } else {
+                    value
+                });
             }
             self.returned = Some(returned.clone());
         }
@@ -196,7 +235,11 @@ impl Body<'_, '_> {
         self.labels += 1;
         let at = self.pool.len() as u32;
         self.pool.extend_from_slice(&returned);
-        self.ops.push(Op::Return { values: at, count: returned.len() as u32, label });
+        self.ops.push(Op::Return {
+            values: at,
+            count: returned.len() as u32,
+            label,
+        });
         Ok(())
     }
 }

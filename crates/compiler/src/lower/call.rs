@@ -2,7 +2,7 @@
 
 use super::body::Body;
 use super::constructor::Dispatched;
-use super::value::{Hinted, Res, Value, fail, placed, problem};
+use super::value::{Res, Value, fail, hinted, placed, problem};
 use crate::builtin::{
     BUILTINS, Bound, CallError, Default, Outcome, Row, Rule, describe_types, result_type, select,
 };
@@ -39,14 +39,18 @@ impl Body<'_, '_> {
         expects: Option<usize>,
     ) -> Res<Value> {
         let node = self.shared.tree.expr(func);
-        let target =
-            self.callee(func).map_err(|problem| placed(problem, node.start, node.end))?;
+        let target = self
+            .callee(func)
+            .map_err(|problem| placed(problem, node.start, node.end))?;
         if let Target::Builtin(index, _) = target
             && BUILTINS[usize::from(index)].name == "tid"
         {
             if !self.is_kernel {
-                return Err(problem("K014", "`tid()` may only be called in a kernel")
-                    .hinted("pass the index as an argument"));
+                return Err(hinted(
+                    "K014",
+                    "`tid()` may only be called in a kernel",
+                    "pass the index as an argument",
+                ));
             }
             if expects.is_none_or(|count| count <= 1) {
                 self.scalar_tid = true;
@@ -99,7 +103,9 @@ impl Body<'_, '_> {
                 }
                 Some(Global::Callable) => Value::Callable,
                 Some(Global::Opaque(what)) => {
-                    let called = self.last_name(func).map_or("", |name| self.shared.names.get(name));
+                    let called = self
+                        .last_name(func)
+                        .map_or("", |name| self.shared.names.get(name));
                     return fail("K023", format!("`{called}` is {what}"));
                 }
                 Some(Global::Kernel(_) | Global::Module(_) | Global::Value(_)) => {
@@ -144,7 +150,10 @@ impl Body<'_, '_> {
             Value::PythonType(_) => ("bool", None),
             _ => {
                 let called = last.map_or("this", |name| self.shared.names.get(name));
-                return fail("K006", format!("`{called}` is not a function of the kernel language"));
+                return fail(
+                    "K006",
+                    format!("`{called}` is not a function of the kernel language"),
+                );
             }
         };
         Ok(Target::Builtin(self.builtin_named(name)?, ty))
@@ -167,6 +176,7 @@ impl Body<'_, '_> {
         match value {
             Value::Var(var) => Ok(self.value_ty(var)),
             Value::Type(ty) | Value::PythonType(ty) => Ok(ty),
+            Value::Int(_) => Ok(TypeId::I32),
             Value::Function(_) | Value::Builtin(_) => {
                 fail("K021", "functions as arguments are not supported")
             }
@@ -186,15 +196,17 @@ impl Body<'_, '_> {
             .filter_map(|value| self.argument_type(*value).ok())
             .collect();
         let scalar = |wanted: fn(Scalar) -> bool| {
-            types.iter().any(|ty| self.shared.types.scalar_of(*ty).is_some_and(wanted))
+            types
+                .iter()
+                .any(|ty| self.shared.types.scalar_of(*ty).is_some_and(wanted))
         };
         let described = describe_types(self.shared.types, self.shared.names, &types);
-        let problem = problem("K007", format!("{what} does not take ({described})"));
-        if scalar(Scalar::is_int) && scalar(Scalar::is_float) {
-            problem.hinted("integers and floats are never converted implicitly: write `float(i)`")
+        let hint = if scalar(Scalar::is_int) && scalar(Scalar::is_float) {
+            "integers and floats are never converted implicitly: write `float(i)`"
         } else {
-            problem.hinted("arguments are matched exactly; convert them explicitly")
-        }
+            "arguments are matched exactly; convert them explicitly"
+        };
+        hinted("K007", format!("{what} does not take ({described})"), hint)
     }
 
     /// Calls a builtin; `ty` is the compound type through which it was named.
@@ -260,11 +272,14 @@ impl Body<'_, '_> {
             return Ok(Value::Var(var));
         }
         self.check_atomic(builtin.name, row, &items)?;
-        let Dispatched { outcome, args, template } =
-            self.dispatch(row, items, variadic, ty).map_err(|error| {
-                let CallError(code, message) = error;
-                problem(code, format!("`{}`: {message}", builtin.name))
-            })?;
+        let Dispatched {
+            outcome,
+            args,
+            template,
+        } = self.dispatch(row, items, variadic, ty).map_err(|error| {
+            let CallError(code, message) = error;
+            problem(code, format!("`{}`: {message}", builtin.name))
+        })?;
         if let Outcome::Constant(value) = outcome {
             return Ok(Value::Var(self.add_int(value)));
         }
@@ -281,7 +296,11 @@ impl Body<'_, '_> {
         for (at, var) in originals.iter().enumerate() {
             let keeps_reference =
                 at == 0 && row.dispatch == crate::builtin::Dispatch::ReferenceFirst;
-            loaded.push(if keeps_reference { *var } else { self.load(*var) });
+            loaded.push(if keeps_reference {
+                *var
+            } else {
+                self.load(*var)
+            });
         }
         let braces = self.braces(row, &args, outcome);
         let operands = self.operands(&loaded, &originals, &outs);
@@ -328,13 +347,20 @@ impl Body<'_, '_> {
         }
         let start = self.many.len() as u32;
         self.many.extend_from_slice(outs);
-        Value::Many { start, len: outs.len() as u32 }
+        Value::Many {
+            start,
+            len: outs.len() as u32,
+        }
     }
 
     fn item(&self, value: Value) -> Res<Item> {
         match value {
             Value::Type(ty) => Ok(Item::Type(ty, false)),
             Value::PythonType(ty) => Ok(Item::Type(ty, true)),
+            Value::Int(value) => Ok(Item::Constant(
+                TypeId::I32,
+                Constant::Number(Number::Int(i128::from(value))),
+            )),
             other => self.single(other).map(Item::Var),
         }
     }
@@ -353,7 +379,9 @@ impl Body<'_, '_> {
             "uint64" => Scalar::U64,
             _ => return Ok(None),
         };
-        let [(_, Item::Var(var))] = *items else { return Ok(None) };
+        let [(_, Item::Var(var))] = *items else {
+            return Ok(None);
+        };
         if row.params.len() != 1 {
             return Ok(None);
         }
@@ -378,10 +406,12 @@ impl Body<'_, '_> {
 
     /// Atomic operations exist for some scalar types only.
     fn check_atomic(&self, name: &str, row: &Row, items: &[(usize, Item)]) -> Res<()> {
-        if row.rule != Rule::Atomic {
+        if !matches!(row.rule, Rule::Atomic | Rule::AtomicCompare) {
             return Ok(());
         }
-        let Some((_, Item::Var(array))) = items.first() else { return Ok(()) };
+        let Some((_, Item::Var(array))) = items.first() else {
+            return Ok(());
+        };
         let Some((element, _)) = self.shared.types.array_parts(self.value_ty(*array)) else {
             return Ok(());
         };
@@ -397,7 +427,13 @@ impl Body<'_, '_> {
         if fits {
             Ok(())
         } else {
-            fail("K007", format!("`{name}` does not work on arrays of {}", self.describe(*array)))
+            fail(
+                "K007",
+                format!(
+                    "`{name}` does not work on arrays of {}",
+                    self.describe(*array)
+                ),
+            )
         }
     }
 
@@ -455,7 +491,9 @@ impl Body<'_, '_> {
     ) -> Res<bool> {
         let params = self.params_of(index)?;
         if positional.len() > params.len()
-            || named.iter().any(|(name, _)| !params.iter().any(|param| param.name == *name))
+            || named
+                .iter()
+                .any(|(name, _)| !params.iter().any(|param| param.name == *name))
         {
             return Ok(false);
         }
@@ -494,11 +532,19 @@ impl Body<'_, '_> {
             (Type::Scalar(want), Type::Scalar(have))
             | (Type::Quat(want), Type::Quat(have))
             | (Type::Transform(want), Type::Transform(have)) => want.accepts(have),
-            (Type::Vector { length: n, scalar: want }, Type::Vector { length, scalar }) => {
-                (n == 0 || n == length) && want.accepts(scalar)
-            }
             (
-                Type::Matrix { rows: r, cols: c, scalar: want },
+                Type::Vector {
+                    length: n,
+                    scalar: want,
+                },
+                Type::Vector { length, scalar },
+            ) => (n == 0 || n == length) && want.accepts(scalar),
+            (
+                Type::Matrix {
+                    rows: r,
+                    cols: c,
+                    scalar: want,
+                },
                 Type::Matrix { rows, cols, scalar },
             ) => (r == 0 || r == rows) && (c == 0 || c == cols) && want.accepts(scalar),
             (
@@ -518,15 +564,19 @@ impl Body<'_, '_> {
         named: &[(Name, TypeId)],
     ) -> Res<Option<u32>> {
         if !named.is_empty() {
-            return fail("K021", "keyword arguments of a generic function are not supported");
+            return fail(
+                "K021",
+                "keyword arguments of a generic function are not supported",
+            );
         }
         let mut params = self.params_of(index)?.to_vec();
         for (at, param) in params.iter_mut().enumerate() {
             match positional.get(at) {
                 Some(ty) => {
-                    if let (Type::Array { rank, .. }, Some((_, have))) =
-                        (self.shared.types.get(param.ty), self.shared.types.array_parts(*ty))
-                        && rank != have
+                    if let (Type::Array { rank, .. }, Some((_, have))) = (
+                        self.shared.types.get(param.ty),
+                        self.shared.types.array_parts(*ty),
+                    ) && rank != have
                     {
                         return Ok(None);
                     }
@@ -571,10 +621,12 @@ impl Body<'_, '_> {
         let params = self.params_of(index)?.to_vec();
         let mut items = Vec::with_capacity(params.len());
         for (at, param) in params.iter().enumerate() {
-            let given = positional
-                .get(at)
-                .copied()
-                .or_else(|| named.iter().find(|(name, _)| *name == param.name).map(|(_, v)| *v));
+            let given = positional.get(at).copied().or_else(|| {
+                named
+                    .iter()
+                    .find(|(name, _)| *name == param.name)
+                    .map(|(_, v)| *v)
+            });
             items.push(match (given, param.default) {
                 (Some(value), _) => self.item(value)?,
                 (None, Some(Global::Value(constant))) => {
@@ -601,14 +653,17 @@ impl Body<'_, '_> {
         let mut items = Vec::with_capacity(def.fields.len());
         if !(positional.is_empty() && named.is_empty()) {
             let key = format!("`{}`", self.shared.names.get(def.key));
-            let unknown =
-                named.iter().any(|(name, _)| !def.fields.iter().any(|field| field.name == *name));
+            let unknown = named
+                .iter()
+                .any(|(name, _)| !def.fields.iter().any(|field| field.name == *name));
             if positional.len() > def.fields.len() || unknown {
                 return Err(self.no_overload(&key, positional, named));
             }
             for (at, field) in def.fields.iter().enumerate() {
-                let keyword =
-                    named.iter().find(|(name, _)| *name == field.name).map(|(_, value)| *value);
+                let keyword = named
+                    .iter()
+                    .find(|(name, _)| *name == field.name)
+                    .map(|(_, value)| *value);
                 let value = match (positional.get(at).copied(), keyword) {
                     (Some(value), None) | (None, Some(value)) => value,
                     _ => return Err(self.no_overload(&key, positional, named)),
@@ -652,11 +707,7 @@ impl Body<'_, '_> {
     }
 
     /// The type of a builtin call that needs nothing but its arguments' types.
-    pub(super) fn plain_outcome(
-        &mut self,
-        row: &Row,
-        args: &[Item],
-    ) -> Result<Outcome, CallError> {
+    pub(super) fn plain_outcome(&mut self, row: &Row, args: &[Item]) -> Result<Outcome, CallError> {
         let types: Vec<TypeId> = args.iter().map(|item| self.item_type(*item)).collect();
         result_type(row.rule, self.shared.types, &types)
     }
@@ -686,12 +737,14 @@ fn default_constant(default: Default) -> Option<(TypeId, Constant)> {
     Some(match default {
         Default::Required | Default::Absent => return None,
         Default::Bool(value) => (TypeId::BOOL, Constant::Bool(value)),
-        Default::Int(value) => {
-            (TypeId::I32, Constant::Number(Number::Int(i128::from(value))))
-        }
+        Default::Int(value) => (
+            TypeId::I32,
+            Constant::Number(Number::Int(i128::from(value))),
+        ),
         Default::Float(value) => (TypeId::F32, Constant::Number(Number::Float(value))),
-        Default::U32(value) => {
-            (TypeId::U32, Constant::Typed(Scalar::U32, Number::Int(i128::from(value))))
-        }
+        Default::U32(value) => (
+            TypeId::U32,
+            Constant::Typed(Scalar::U32, Number::Int(i128::from(value))),
+        ),
     })
 }

@@ -16,6 +16,9 @@ pub(super) struct Dispatched {
 
 type Out<T> = Result<T, CallError>;
 
+/// Quaternions and transforms keep Python's `float` apart from `float32` in their C++ spelling.
+const PYTHON_SCALAR: &str = "write the scalar type as `wp.float32`";
+
 fn fail<T>(code: &'static str, message: impl Into<String>) -> Out<T> {
     Err(CallError(code, message.into()))
 }
@@ -35,7 +38,11 @@ impl Body<'_, '_> {
                 let mut args: Vec<Item> = items.into_iter().map(|(_, item)| item).collect();
                 args.extend(variadic);
                 let outcome = self.plain_outcome(row, &args)?;
-                Ok(Dispatched { outcome, args, template: Vec::new() })
+                Ok(Dispatched {
+                    outcome,
+                    args,
+                    template: Vec::new(),
+                })
             }
             Dispatch::Vector => self.vector(row, &items, variadic, ty),
             Dispatch::Matrix => self.matrix(row, &items, variadic, ty),
@@ -45,7 +52,8 @@ impl Body<'_, '_> {
             Dispatch::ScalarOnly => self.scalar_only(row, &items),
             Dispatch::Identity => self.identity(row, &items),
             Dispatch::FromVectors => {
-                let types: Vec<TypeId> = variadic.iter().map(|item| self.item_type(*item)).collect();
+                let types: Vec<TypeId> =
+                    variadic.iter().map(|item| self.item_type(*item)).collect();
                 let outcome = crate::builtin::result_type(row.rule, self.shared.types, &types)?;
                 let Outcome::One(result) = outcome else {
                     return fail("K016", "a matrix is expected");
@@ -57,10 +65,16 @@ impl Body<'_, '_> {
                 {
                     template.drain(..2);
                 }
-                Ok(Dispatched { outcome, args: variadic, template })
+                Ok(Dispatched {
+                    outcome,
+                    args: variadic,
+                    template,
+                })
             }
             Dispatch::Zeros => self.zeros(row, &items),
-            Dispatch::ArrayFromPointer => fail("K021", "arrays over raw pointers are not supported"),
+            Dispatch::ArrayFromPointer => {
+                fail("K021", "arrays over raw pointers are not supported")
+            }
             Dispatch::Extract => self.extract(row, items),
             Dispatch::VectorAssign => self.vector_assign(items),
             Dispatch::MatrixAssign => self.matrix_assign(items),
@@ -130,7 +144,10 @@ impl Body<'_, '_> {
 
     /// The item bound to a parameter by name.
     fn bound(row: &Row, items: &[(usize, Item)], name: &str) -> Option<Item> {
-        items.iter().find(|(at, _)| row.params[*at].name == name).map(|(_, item)| *item)
+        items
+            .iter()
+            .find(|(at, _)| row.params[*at].name == name)
+            .map(|(_, item)| *item)
     }
 
     /// The scalar type asked for: by `dtype`, or by the type that names the constructor.
@@ -163,7 +180,11 @@ impl Body<'_, '_> {
             {
                 return fail(
                     "K008",
-                    format!("a value of type {} where {} is needed", self.describe(var), scalar.name()),
+                    format!(
+                        "a value of type {} where {} is needed",
+                        self.describe(var),
+                        scalar.name()
+                    ),
                 );
             }
         }
@@ -176,7 +197,9 @@ impl Body<'_, '_> {
         args.into_iter()
             .map(|arg| {
                 let Item::Var(var) = arg else { return Ok(arg) };
-                let Some(constant) = self.constant(var) else { return Ok(arg) };
+                let Some(constant) = self.constant(var) else {
+                    return Ok(arg);
+                };
                 if self.ty(var) == wanted
                     || !matches!(self.shared.types.get(self.ty(var)), Type::Scalar(_))
                 {
@@ -206,8 +229,16 @@ impl Body<'_, '_> {
             Type::Vector { length, scalar: s } => {
                 vec![Template::Int(i64::from(length)), scalar(s)]
             }
-            Type::Matrix { rows, cols, scalar: s } => {
-                vec![Template::Int(i64::from(rows)), Template::Int(i64::from(cols)), scalar(s)]
+            Type::Matrix {
+                rows,
+                cols,
+                scalar: s,
+            } => {
+                vec![
+                    Template::Int(i64::from(rows)),
+                    Template::Int(i64::from(cols)),
+                    scalar(s),
+                ]
             }
             Type::Quat(s) | Type::Transform(s) => vec![scalar(s)],
             _ => Vec::new(),
@@ -238,8 +269,10 @@ impl Body<'_, '_> {
         match args.len() {
             0 => scalar = Some(scalar.unwrap_or(Scalar::F32)),
             1 => {
-                if let Type::Vector { length: n, scalar: s } =
-                    self.shared.types.get(self.item_type(args[0]))
+                if let Type::Vector {
+                    length: n,
+                    scalar: s,
+                } = self.shared.types.get(self.item_type(args[0]))
                 {
                     if length.is_some_and(|length| length != i64::from(n)) {
                         return fail("K008", "the vector that is copied has another length");
@@ -254,7 +287,10 @@ impl Body<'_, '_> {
                 if length.is_some_and(|length| length != count as i64) {
                     return fail(
                         "K008",
-                        format!("{count} values for a vector of length {}", length.unwrap_or(0)),
+                        format!(
+                            "{count} values for a vector of length {}",
+                            length.unwrap_or(0)
+                        ),
                     );
                 }
                 length = Some(count as i64);
@@ -264,8 +300,12 @@ impl Body<'_, '_> {
         let (Some(length), Some(scalar)) = (length, scalar) else {
             return fail("K020", "the length must be given");
         };
-        let length = u32::try_from(length).ok().filter(|n| (1..=1 << 16).contains(n));
-        let Some(length) = length else { return fail("K020", "the length is out of range") };
+        let length = u32::try_from(length)
+            .ok()
+            .filter(|n| (1..=1 << 16).contains(n));
+        let Some(length) = length else {
+            return fail("K020", "the length is out of range");
+        };
         let result = self.shared.types.intern(Type::Vector { length, scalar });
         self.constructed(result, args, scalar)
     }
@@ -288,9 +328,10 @@ impl Body<'_, '_> {
 
     /// The scalar of values that make up a compound.
     fn value_scalar(&self, args: &[Item], scalar: Option<Scalar>) -> Out<Scalar> {
-        if args.iter().any(|arg| {
-            !matches!(self.shared.types.get(self.item_type(*arg)), Type::Scalar(_))
-        }) {
+        if args
+            .iter()
+            .any(|arg| !matches!(self.shared.types.get(self.item_type(*arg)), Type::Scalar(_)))
+        {
             return fail("K007", "scalars are expected");
         }
         match scalar {
@@ -305,7 +346,11 @@ impl Body<'_, '_> {
     fn constructed(&mut self, result: TypeId, args: Vec<Item>, scalar: Scalar) -> Out<Dispatched> {
         let template = self.shape_template(result);
         let args = self.cast_constants(args, scalar)?;
-        Ok(Dispatched { outcome: Outcome::One(result), args, template })
+        Ok(Dispatched {
+            outcome: Outcome::One(result),
+            args,
+            template,
+        })
     }
 
     fn matrix(
@@ -337,8 +382,11 @@ impl Body<'_, '_> {
         match args.len() {
             0 => scalar = Some(scalar.unwrap_or(Scalar::F32)),
             1 => {
-                if let Type::Matrix { rows, cols, scalar: s } =
-                    self.shared.types.get(self.item_type(args[0]))
+                if let Type::Matrix {
+                    rows,
+                    cols,
+                    scalar: s,
+                } = self.shared.types.get(self.item_type(args[0]))
                 {
                     let copied = (i64::from(rows), i64::from(cols));
                     if shape.is_some_and(|shape| shape != copied) {
@@ -367,7 +415,10 @@ impl Body<'_, '_> {
         let (Some(rows), Some(cols)) = (dimension(rows), dimension(cols)) else {
             return fail("K020", "the shape is out of range");
         };
-        let result = self.shared.types.intern(Type::Matrix { rows, cols, scalar });
+        let result = self
+            .shared
+            .types
+            .intern(Type::Matrix { rows, cols, scalar });
         self.constructed(result, args, scalar)
     }
 
@@ -393,6 +444,9 @@ impl Body<'_, '_> {
         ty: Option<TypeId>,
     ) -> Out<Dispatched> {
         let scalar = self.wanted_scalar(row, items, ty)?;
+        if let Some(Item::Type(_, true)) = Self::bound(row, items, "dtype") {
+            return fail("K021", PYTHON_SCALAR);
+        }
         let args: Vec<Item> = items
             .iter()
             .filter(|(at, _)| row.params[*at].name != "dtype")
@@ -423,6 +477,9 @@ impl Body<'_, '_> {
         ty: Option<TypeId>,
     ) -> Out<Dispatched> {
         let wanted = self.wanted_scalar(row, items, ty)?;
+        if let Some(Item::Type(_, true)) = Self::bound(row, items, "dtype") {
+            return fail("K021", PYTHON_SCALAR);
+        }
         if row.rule == Rule::TransformPq {
             let mut args: Vec<Item> = items
                 .iter()
@@ -439,19 +496,30 @@ impl Body<'_, '_> {
                 for value in [0.0, 0.0, 0.0, 1.0] {
                     self.shared.scope.elements.push(Number::Float(value));
                 }
-                let constant = Constant::Compound { ty: quat, start, len: 4 };
+                let constant = Constant::Compound {
+                    ty: quat,
+                    start,
+                    len: 4,
+                };
                 args.push(Item::Constant(quat, constant));
             }
             let result = self.shared.types.intern(Type::Transform(scalar));
             let template = self.shape_template(result);
-            return Ok(Dispatched { outcome: Outcome::One(result), args, template });
+            return Ok(Dispatched {
+                outcome: Outcome::One(result),
+                args,
+                template,
+            });
         }
         let scalar = match variadic.len() {
             0 => wanted.unwrap_or(Scalar::F32),
             1 => match self.shared.types.get(self.item_type(variadic[0])) {
                 Type::Transform(scalar) => {
                     if wanted.is_some_and(|wanted| wanted != scalar) {
-                        return fail("K008", "the transform that is copied has another scalar type");
+                        return fail(
+                            "K008",
+                            "the transform that is copied has another scalar type",
+                        );
                     }
                     scalar
                 }
@@ -487,12 +555,17 @@ impl Body<'_, '_> {
         };
         let result = self.shared.types.intern(Type::Vector { length: 6, scalar });
         let template = self.shape_template(result);
-        Ok(Dispatched { outcome: Outcome::One(result), args, template })
+        Ok(Dispatched {
+            outcome: Outcome::One(result),
+            args,
+            template,
+        })
     }
 
     fn scalar_only(&mut self, row: &Row, items: &[(usize, Item)]) -> Out<Dispatched> {
         let scalar = match Self::bound(row, items, "dtype") {
             None => Scalar::F32,
+            Some(Item::Type(_, true)) => return fail("K021", PYTHON_SCALAR),
             Some(Item::Type(ty, _)) => match self.shared.types.get(ty) {
                 Type::Scalar(scalar) => scalar,
                 _ => return fail("K016", "`dtype` must be a scalar type"),
@@ -505,15 +578,24 @@ impl Body<'_, '_> {
             Type::Transform(scalar)
         });
         let template = self.shape_template(result);
-        Ok(Dispatched { outcome: Outcome::One(result), args: Vec::new(), template })
+        Ok(Dispatched {
+            outcome: Outcome::One(result),
+            args: Vec::new(),
+            template,
+        })
     }
 
     fn identity(&mut self, row: &Row, items: &[(usize, Item)]) -> Out<Dispatched> {
         let n = match Self::bound(row, items, "n") {
             Some(Item::Var(var)) => self.constant_int(var),
+            Some(Item::Constant(_, constant)) => constant
+                .as_int()
+                .and_then(|value| i64::try_from(value).ok()),
             _ => None,
         };
-        let Some(n) = n.and_then(|n| u32::try_from(n).ok()).filter(|n| (1..=1 << 12).contains(n))
+        let Some(n) = n
+            .and_then(|n| u32::try_from(n).ok())
+            .filter(|n| (1..=1 << 12).contains(n))
         else {
             return fail("K020", "`n` must be a constant");
         };
@@ -523,10 +605,20 @@ impl Body<'_, '_> {
         let Type::Scalar(scalar) = self.shared.types.get(dtype) else {
             return fail("K016", "`dtype` must be a scalar type");
         };
-        let result = self.shared.types.intern(Type::Matrix { rows: n, cols: n, scalar });
-        let template =
-            vec![Template::Int(i64::from(n)), Template::Type(TypeId::scalar(scalar))];
-        Ok(Dispatched { outcome: Outcome::One(result), args: Vec::new(), template })
+        let result = self.shared.types.intern(Type::Matrix {
+            rows: n,
+            cols: n,
+            scalar,
+        });
+        let template = vec![
+            Template::Int(i64::from(n)),
+            Template::Type(TypeId::scalar(scalar)),
+        ];
+        Ok(Dispatched {
+            outcome: Outcome::One(result),
+            args: Vec::new(),
+            template,
+        })
     }
 
     fn zeros(&mut self, row: &Row, items: &[(usize, Item)]) -> Out<Dispatched> {
@@ -550,20 +642,30 @@ impl Body<'_, '_> {
             size = size.saturating_mul(*dim);
         }
         let rank = shape.len() as u8;
-        let result = self.shared.types.intern(Type::FixedArray { element, rank, dims });
+        let result = self.shared.types.intern(Type::FixedArray {
+            element,
+            rank,
+            dims,
+        });
         let args = shape
             .iter()
-            .map(|dim| {
-                Item::Constant(TypeId::I32, Constant::Number(Number::Int(i128::from(*dim))))
-            })
+            .map(|dim| Item::Constant(TypeId::I32, Constant::Number(Number::Int(i128::from(*dim)))))
             .collect();
         let template = vec![Template::Int(size), Template::Type(element)];
-        Ok(Dispatched { outcome: Outcome::One(result), args, template })
+        Ok(Dispatched {
+            outcome: Outcome::One(result),
+            args,
+            template,
+        })
     }
 
     /// The length of a slice of something `length` long.
     fn slice_length(&self, index: VarId, length: u32) -> Out<i64> {
-        let bounds = self.slice_of.iter().find(|(var, _)| *var == index).map(|(_, bounds)| *bounds);
+        let bounds = self
+            .slice_of
+            .iter()
+            .find(|(var, _)| *var == index)
+            .map(|(_, bounds)| *bounds);
         let Some([Some(start), Some(stop), Some(step)]) = bounds else {
             return fail("K020", "the bounds of this slice must be constants");
         };
@@ -636,9 +738,10 @@ impl Body<'_, '_> {
         }
         let result = match *kept {
             [] => TypeId::scalar(scalar),
-            [length] => {
-                self.shared.types.intern(Type::Vector { length: length as u32, scalar })
-            }
+            [length] => self.shared.types.intern(Type::Vector {
+                length: length as u32,
+                scalar,
+            }),
             [rows, cols, ..] => self.shared.types.intern(Type::Matrix {
                 rows: rows as u32,
                 cols: cols as u32,
@@ -652,7 +755,11 @@ impl Body<'_, '_> {
             Vec::new()
         };
         let args = vars.into_iter().map(Item::Var).collect();
-        Ok(Dispatched { outcome: Outcome::One(result), args, template })
+        Ok(Dispatched {
+            outcome: Outcome::One(result),
+            args,
+            template,
+        })
     }
 
     fn vector_assign(&mut self, items: Vec<(usize, Item)>) -> Out<Dispatched> {
@@ -668,17 +775,31 @@ impl Body<'_, '_> {
         };
         let (shape, sliced) = self.selected_shape(&[length], &[index])?;
         let fits = if sliced {
-            let wanted = Type::Vector { length: shape[0] as u32, scalar };
+            let wanted = Type::Vector {
+                length: shape[0] as u32,
+                scalar,
+            };
             self.kind(value) == wanted
         } else {
             self.value_ty(value) == TypeId::scalar(scalar)
         };
         if !fits {
-            return fail("K019", format!("a value of type {} does not fit", self.describe(value)));
+            return fail(
+                "K019",
+                format!("a value of type {} does not fit", self.describe(value)),
+            );
         }
-        let template = if sliced { vec![Template::Int(shape[0])] } else { Vec::new() };
+        let template = if sliced {
+            vec![Template::Int(shape[0])]
+        } else {
+            Vec::new()
+        };
         let args = vars.into_iter().map(Item::Var).collect();
-        Ok(Dispatched { outcome: Outcome::Void, args, template })
+        Ok(Dispatched {
+            outcome: Outcome::Void,
+            args,
+            template,
+        })
     }
 
     fn matrix_assign(&mut self, items: Vec<(usize, Item)>) -> Out<Dispatched> {
@@ -694,17 +815,32 @@ impl Body<'_, '_> {
         }
         let wanted = match *kept {
             [] => Type::Scalar(scalar),
-            [length] => Type::Vector { length: length as u32, scalar },
-            [rows, cols, ..] => {
-                Type::Matrix { rows: rows as u32, cols: cols as u32, scalar }
-            }
+            [length] => Type::Vector {
+                length: length as u32,
+                scalar,
+            },
+            [rows, cols, ..] => Type::Matrix {
+                rows: rows as u32,
+                cols: cols as u32,
+                scalar,
+            },
         };
         if self.kind(value) != wanted {
-            return fail("K019", format!("a value of type {} does not fit", self.describe(value)));
+            return fail(
+                "K019",
+                format!("a value of type {} does not fit", self.describe(value)),
+            );
         }
-        let template =
-            if sliced { kept.into_iter().map(Template::Int).collect() } else { Vec::new() };
+        let template = if sliced {
+            kept.into_iter().map(Template::Int).collect()
+        } else {
+            Vec::new()
+        };
         let args = vars.into_iter().map(Item::Var).collect();
-        Ok(Dispatched { outcome: Outcome::Void, args, template })
+        Ok(Dispatched {
+            outcome: Outcome::Void,
+            args,
+            template,
+        })
     }
 }

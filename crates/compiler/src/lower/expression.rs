@@ -14,7 +14,11 @@ impl Body<'_, '_> {
         let node = self.shared.tree.expr(expr);
         self.enter_line(node.line);
         self.eval_kind(expr, node.kind).map_err(|problem| {
-            if node.line == 0 { problem } else { placed(problem, node.start, node.end) }
+            if node.line == 0 {
+                problem
+            } else {
+                placed(problem, node.start, node.end)
+            }
         })
     }
 
@@ -22,18 +26,19 @@ impl Body<'_, '_> {
     pub(super) fn eval_var(&mut self, expr: ExprId) -> Res<VarId> {
         let value = self.eval(expr)?;
         let node = self.shared.tree.expr(expr);
-        self.single(value).map_err(|problem| placed(problem, node.start, node.end))
+        self.single(value)
+            .map_err(|problem| placed(problem, node.start, node.end))
     }
 
     fn eval_kind(&mut self, expr: ExprId, kind: ExprKind) -> Res<Value> {
         match kind {
             ExprKind::Name(name) => self.name(name),
-            ExprKind::Int(value) => {
-                Ok(Value::Var(self.add_constant(Constant::Number(Number::Int(value)))))
-            }
-            ExprKind::Float(value) => {
-                Ok(Value::Var(self.add_constant(Constant::Number(Number::Float(value)))))
-            }
+            ExprKind::Int(value) => Ok(Value::Var(
+                self.add_constant(Constant::Number(Number::Int(value))),
+            )),
+            ExprKind::Float(value) => Ok(Value::Var(
+                self.add_constant(Constant::Number(Number::Float(value))),
+            )),
             ExprKind::Bool(value) => Ok(Value::Var(self.add_constant(Constant::Bool(value)))),
             ExprKind::Str(text) => Ok(Value::Var(self.add_constant(Constant::Str(text)))),
             ExprKind::None => fail("K005", "`None` has no place in a kernel"),
@@ -46,9 +51,11 @@ impl Body<'_, '_> {
             ExprKind::Compare(operands, first) => self.compare(operands, first),
             ExprKind::BoolOp { and, values } => self.bool_op(and, values),
             ExprKind::IfElse { test, body, orelse } => self.if_else(test, body, orelse),
-            ExprKind::Call { func, args, keywords } => {
-                self.call_expression(func, args, keywords, None)
-            }
+            ExprKind::Call {
+                func,
+                args,
+                keywords,
+            } => self.call_expression(func, args, keywords, None),
             ExprKind::Subscript(..) => self.subscript(expr).map(Value::Var),
             ExprKind::Slice(parts) => self.array_slice(parts).map(Value::Var),
             ExprKind::Tuple(list) => self.tuple(list).map(Value::Var),
@@ -70,7 +77,10 @@ impl Body<'_, '_> {
         match self.shared.scope.get(name) {
             Some(Global::Value(Constant::Str(_))) => fail(
                 "K023",
-                format!("`{}` is a string, which has no place here", self.shared.names.get(name)),
+                format!(
+                    "`{}` is a string, which has no place here",
+                    self.shared.names.get(name)
+                ),
             ),
             Some(Global::Value(constant)) => {
                 let var = self.add_constant(constant);
@@ -78,9 +88,10 @@ impl Body<'_, '_> {
                 Ok(Value::Var(var))
             }
             Some(global) => self.global(global, name),
-            None => {
-                fail("K006", format!("`{}` is not defined", self.shared.names.get(name)))
-            }
+            None => fail(
+                "K006",
+                format!("`{}` is not defined", self.shared.names.get(name)),
+            ),
         }
     }
 
@@ -101,7 +112,10 @@ impl Body<'_, '_> {
             Global::WarpCallable(_) | Global::Callable => Value::Callable,
             Global::Kernel(_) => return fail("K016", "a kernel cannot be used in a kernel"),
             Global::Opaque(what) => {
-                return fail("K023", format!("`{}` is {what}", self.shared.names.get(name)));
+                return fail(
+                    "K023",
+                    format!("`{}` is {what}", self.shared.names.get(name)),
+                );
             }
         })
     }
@@ -197,7 +211,12 @@ impl Body<'_, '_> {
         }
         let operands = self.pool.len() as u32;
         self.pool.extend_from_slice(&loaded);
-        self.ops.push(Op::Compare { dst, operands, comparisons, count: count as u32 });
+        self.ops.push(Op::Compare {
+            dst,
+            operands,
+            comparisons,
+            count: count as u32,
+        });
         Ok(Value::Var(dst))
     }
 
@@ -205,11 +224,13 @@ impl Body<'_, '_> {
         let values = self.shared.tree.exprs_in(values).to_vec();
         let dst = self.add_var(TypeId::BOOL);
         let first = self.eval_var(values[0])?;
+        self.check_condition(first)?;
         let first = self.load(first);
         self.ops.push(Op::Set { dst, src: first });
         for value in &values[1..] {
             let begin = self.begin_branch(dst, !and);
             let value = self.eval_var(*value)?;
+            self.check_condition(value)?;
             let src = self.load(value);
             self.ops.push(Op::Accumulate { dst, src, or: !and });
             self.end_branch(begin, dst, !and);
@@ -225,6 +246,7 @@ impl Body<'_, '_> {
             };
             return self.eval(if truth { body } else { orelse });
         }
+        self.check_condition(cond)?;
         let begin = self.begin_if(cond, false);
         let body = self.branch_value(body)?;
         self.end_if(begin, cond, false);
@@ -236,7 +258,11 @@ impl Body<'_, '_> {
 
     fn branch_value(&mut self, expr: ExprId) -> Res<VarId> {
         let var = self.eval_var(expr)?;
-        if self.is_reference(var) { self.copy(var) } else { Ok(var) }
+        if self.is_reference(var) {
+            self.copy(var)
+        } else {
+            Ok(var)
+        }
     }
 
     /// `copy(var)`.

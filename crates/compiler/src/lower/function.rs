@@ -96,25 +96,25 @@ pub(crate) fn build_kernel(
         return Err(Problem::at("K013", span.0, span.1, "a kernel has a return annotation").into());
     }
     let line_base = if instance { def.decorator_line } else { 0 };
-    let (first_line, def_line) = if instance { (0, def.def_line) } else { (def.decorator_line, def.def_line) };
+    let (first_line, def_line) = if instance {
+        (0, def.def_line)
+    } else {
+        (def.decorator_line, def.def_line)
+    };
     let launch_rank = launch_rank(shared, body);
     let mut options = kernel.options.clone();
     options.backward = shared.backward;
-    let (built, scalar_tid, long_constant_loop) = {
-        let mut state = Body::new(shared, true, line_base);
-        state.function(&params, body, def_line).map_err(|p| placed(p, span.0, span.1))?;
-        if state.returned.is_some() {
-            return Err(Problem::at("K013", span.0, span.1, "a kernel returns a value").into());
-        }
-        let flags = (state.scalar_tid, state.long_constant_loop);
-        (state.finish(native, first_line, FunctionKind::Kernel {
-            launch_rank,
-            scalar_tid: flags.0,
-            long_constant_loop: flags.1,
-            options,
-        })?, flags.0, flags.1)
+    let mut state = Body::new(shared, true, line_base);
+    state
+        .function(&params, body, def_line)
+        .map_err(|p| placed(p, span.0, span.1))?;
+    let kind = FunctionKind::Kernel {
+        launch_rank,
+        scalar_tid: state.scalar_tid,
+        long_constant_loop: state.long_constant_loop,
+        options,
     };
-    let _ = (scalar_tid, long_constant_loop);
+    let built = state.finish(native, first_line, kind);
     shared.use_parameter_structs(&params);
     Ok(built)
 }
@@ -139,7 +139,10 @@ impl Shared<'_> {
             return Ok(built);
         }
         if def.building {
-            return fail("K026", format!("`{}` calls itself", self.names.get(def.key)));
+            return fail(
+                "K026",
+                format!("`{}` calls itself", self.names.get(def.key)),
+            );
         }
         if self.depth >= MAX_CALL_DEPTH {
             return fail("K022", "functions call each other too deeply");
@@ -153,17 +156,39 @@ impl Shared<'_> {
             Err(problem) => return Err(Box::new(clone_problem(problem))),
         };
         def.building = true;
-        let FunctionDef { native, body, decorator_line, def_line, span, instance, inline_hint, .. } =
-            *def;
-        let (first_line, line_base) =
-            if instance { (0, decorator_line) } else { (decorator_line, 0) };
+        let FunctionDef {
+            native,
+            body,
+            decorator_line,
+            def_line,
+            span,
+            instance,
+            inline_hint,
+            ..
+        } = *def;
+        let (first_line, line_base) = if instance {
+            (0, decorator_line)
+        } else {
+            (decorator_line, 0)
+        };
         self.depth += 1;
         let adjoint = self.backward;
         let function = {
             let mut state = Body::new(self, false, line_base);
-            state.function(&params, body, def_line).map_err(|p| placed(p, span.0, span.1))?;
-            state.check_returns(&returns).map_err(|p| placed(p, span.0, span.1))?;
-            state.finish(native, first_line, FunctionKind::Device { inline_hint, adjoint })?
+            state
+                .function(&params, body, def_line)
+                .map_err(|p| placed(p, span.0, span.1))?;
+            state
+                .check_returns(&returns)
+                .map_err(|p| placed(p, span.0, span.1))?;
+            state.finish(
+                native,
+                first_line,
+                FunctionKind::Device {
+                    inline_hint,
+                    adjoint,
+                },
+            )
         };
         self.depth -= 1;
         self.use_parameter_structs(&params);
@@ -195,10 +220,20 @@ impl Body<'_, '_> {
                 return fail("K004", "a generic parameter has no concrete type here");
             }
             let id = VarId(self.vars.len() as u32);
-            self.vars.push(Variable { ty: param.ty, constant: None, name: Some(param.name) });
+            self.vars.push(Variable {
+                ty: param.ty,
+                constant: None,
+                name: Some(param.name),
+            });
             self.symbols.set(param.name, Binding::Var(id));
             if let Type::Array { .. } = self.shared.types.get(param.ty) {
-                self.trace(id, crate::ir::Place { root: id, steps: Vec::new() });
+                self.trace(
+                    id,
+                    crate::ir::Place {
+                        root: id,
+                        steps: Vec::new(),
+                    },
+                );
             }
         }
         self.params = self.vars.len() as u32;
@@ -215,7 +250,12 @@ impl Body<'_, '_> {
         let ends_in_return = ids
             .last()
             .is_some_and(|last| matches!(self.shared.tree.stmt(*last).kind, StmtKind::Return(_)));
-        if self.returned.as_ref().is_some_and(|values| values.len() == 1) && !ends_in_return {
+        if self
+            .returned
+            .as_ref()
+            .is_some_and(|values| values.len() == 1)
+            && !ends_in_return
+        {
             self.ops.push(crate::ir::Op::ReturnDefault);
         }
         if self.shared.backward
@@ -247,7 +287,9 @@ impl Body<'_, '_> {
 
     /// Holds what is returned against the annotation.
     fn check_returns(&self, annotation: &Returns) -> Res<()> {
-        let Returns::Types(wanted) = annotation else { return Ok(()) };
+        let Returns::Types(wanted) = annotation else {
+            return Ok(());
+        };
         let Some(values) = &self.returned else {
             return fail("K015", "a return type is annotated and nothing is returned");
         };
@@ -258,17 +300,20 @@ impl Body<'_, '_> {
                     || self.shared.types.get(*ty) != self.shared.types.get(have)
             })
         {
-            return Err(problem("K015", "the values returned do not fit the return annotation"));
+            return Err(problem(
+                "K015",
+                "the values returned do not fit the return annotation",
+            ));
         }
         Ok(())
     }
 
-    fn finish(self, native: Name, first_line: u32, kind: FunctionKind) -> Res<Function> {
+    fn finish(self, native: Name, first_line: u32, kind: FunctionKind) -> Function {
         let returns: Vec<TypeId> = match &self.returned {
             Some(values) => values.iter().map(|value| self.ty(*value)).collect(),
             None => Vec::new(),
         };
-        Ok(Function {
+        Function {
             native,
             first_line,
             kind,
@@ -283,7 +328,7 @@ impl Body<'_, '_> {
             templates: self.templates,
             literals: self.literals,
             returns,
-        })
+        }
     }
 }
 
@@ -317,7 +362,9 @@ fn launch_rank(shared: &Shared<'_>, body: List) -> u32 {
 }
 
 fn is_tid_call(shared: &Shared<'_>, expr: ExprId) -> bool {
-    let ExprKind::Call { func, .. } = shared.tree.expr(expr).kind else { return false };
+    let ExprKind::Call { func, .. } = shared.tree.expr(expr).kind else {
+        return false;
+    };
     match shared.tree.expr(func).kind {
         ExprKind::Attribute(_, name) | ExprKind::Name(name) => shared.names.get(name) == "tid",
         _ => false,

@@ -2,7 +2,7 @@
 
 use super::body::{Body, OpenLoop};
 use super::unroll::Plan;
-use super::value::{Binding, Hinted, Res, fail};
+use super::value::{Binding, Res, fail, hinted};
 use crate::ir::{Loop, LoopKind, Op, VarId};
 use crate::syntax::{ExprId, ExprKind, List, StmtKind};
 use crate::types::TypeId;
@@ -20,8 +20,17 @@ impl Body<'_, '_> {
             Plan::Counted { start, stop, step } => {
                 let counter = self.add_var(TypeId::I32);
                 self.promote_unrolled(body)?;
-                self.ops.push(Op::SetInt { dst: counter, value: start });
-                LoopKind::Counted { counter, value: counter, start, stop, step }
+                self.ops.push(Op::SetInt {
+                    dst: counter,
+                    value: start,
+                });
+                LoopKind::Counted {
+                    counter,
+                    value: counter,
+                    start,
+                    stop,
+                    step,
+                }
             }
             Plan::Iterate(iter) => {
                 self.promote_unrolled(body)?;
@@ -65,6 +74,7 @@ impl Body<'_, '_> {
         self.promote_unrolled(body)?;
         let index = self.begin_loop(LoopKind::While);
         let cond = self.eval_var(test)?;
+        self.check_condition(cond)?;
         let cond = self.load(cond);
         self.ops.push(Op::Test { index, cond });
         self.blocks.push(Vec::new());
@@ -80,7 +90,11 @@ impl Body<'_, '_> {
 
     fn begin_loop(&mut self, kind: LoopKind) -> u32 {
         let index = self.loops.len() as u32;
-        self.loops.push(Loop { kind, label: self.labels, zeroed: Vec::new() });
+        self.loops.push(Loop {
+            kind,
+            label: self.labels,
+            zeroed: Vec::new(),
+        });
         self.labels += 1;
         self.blocks.push(Vec::new());
         self.ops.push(Op::Loop { index, end: 0 });
@@ -92,7 +106,10 @@ impl Body<'_, '_> {
         let body = self.blocks.pop().unwrap_or_default();
         let mut all = self.blocks.pop().unwrap_or_default();
         let here = self.ops.len() as u32;
-        let begin = self.ops.iter().rposition(|op| matches!(op, Op::Loop { index: i, .. } if *i == index));
+        let begin = self
+            .ops
+            .iter()
+            .rposition(|op| matches!(op, Op::Loop { index: i, .. } if *i == index));
         let begin = begin.unwrap_or(0) as u32;
         if let Op::Loop { end, .. } = &mut self.ops[begin as usize] {
             *end = here;
@@ -110,7 +127,9 @@ impl Body<'_, '_> {
         };
         let entry = open.entry.clone();
         for (name, old) in entry.entries() {
-            let Some(new) = self.symbols.get(*name) else { continue };
+            let Some(new) = self.symbols.get(*name) else {
+                continue;
+            };
             if new == *old {
                 continue;
             }
@@ -122,14 +141,14 @@ impl Body<'_, '_> {
                     continue;
                 }
                 let text = self.shared.names.get(*name);
-                return Err(super::value::problem(
+                return Err(hinted(
                     "K010",
                     format!("`{text}` is a constant and changes in a loop"),
-                )
-                .hinted(format!(
-                    "declare it as a variable before the loop: `{text} = {}(…)`",
-                    self.describe(old)
-                )));
+                    format!(
+                        "declare it as a variable before the loop: `{text} = {}(…)`",
+                        self.describe(old)
+                    ),
+                ));
             }
             let assign = self.shared.operators.assign;
             self.call_builtin_vars(assign, &[old, new])?;
@@ -143,7 +162,11 @@ impl Body<'_, '_> {
             return fail("K005", "`break` and `continue` need a loop around them");
         };
         self.carry()?;
-        self.ops.push(if breaks { Op::Break { index } } else { Op::Continue { index } });
+        self.ops.push(if breaks {
+            Op::Break { index }
+        } else {
+            Op::Continue { index }
+        });
         Ok(())
     }
 
@@ -204,7 +227,9 @@ impl Body<'_, '_> {
                     pending.extend_from_slice(tree.stmts_in(body));
                     pending.extend_from_slice(tree.stmts_in(orelse));
                 }
-                StmtKind::For { target: expr, body, .. } => {
+                StmtKind::For {
+                    target: expr, body, ..
+                } => {
                     target(expr);
                     pending.extend_from_slice(tree.stmts_in(body));
                 }

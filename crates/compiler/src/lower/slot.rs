@@ -28,13 +28,19 @@ impl Body<'_, '_> {
     }
 
     fn slot_behind(&self, var: VarId) -> Option<Slot> {
-        let (_, slot) = self.slot_of.iter().rev().find(|(reference, _)| *reference == var)?;
+        let (_, slot) = self
+            .slot_of
+            .iter()
+            .rev()
+            .find(|(reference, _)| *reference == var)?;
         Some(self.slots[*slot as usize].clone())
     }
 
     /// The slot that indices select within the slot behind `target`.
     pub(super) fn select_slot(&mut self, target: VarId, indices: &[VarId]) -> Res<Option<Slot>> {
-        let Some(mut slot) = self.slot_behind(target) else { return Ok(None) };
+        let Some(mut slot) = self.slot_behind(target) else {
+            return Ok(None);
+        };
         let (rank, scalar) = match self.shared.types.get(slot.ty) {
             Type::Vector { scalar, .. } | Type::Quat(scalar) | Type::Transform(scalar) => {
                 (1, scalar)
@@ -49,12 +55,18 @@ impl Body<'_, '_> {
         for index in indices {
             loaded.push(self.load(*index));
         }
-        if loaded.iter().any(|index| !self.shared.types.is_int(self.value_ty(*index))) {
+        if loaded
+            .iter()
+            .any(|index| !self.shared.types.is_int(self.value_ty(*index)))
+        {
             return Ok(None);
         }
         let (step, ty) = match (loaded.as_slice(), self.shared.types.get(slot.ty)) {
             ([row], Type::Matrix { cols, scalar, .. }) => {
-                let ty = self.shared.types.intern(Type::Vector { length: cols, scalar });
+                let ty = self.shared.types.intern(Type::Vector {
+                    length: cols,
+                    scalar,
+                });
                 (SlotStep::Row(*row), ty)
             }
             ([row, col], _) => (SlotStep::Element(*row, *col), TypeId::scalar(scalar)),
@@ -68,7 +80,9 @@ impl Body<'_, '_> {
 
     /// The slot that an attribute selects within the slot behind `target`.
     pub(super) fn select_field_slot(&mut self, target: VarId, attr: Name) -> Res<Option<Slot>> {
-        let Some(mut slot) = self.slot_behind(target) else { return Ok(None) };
+        let Some(mut slot) = self.slot_behind(target) else {
+            return Ok(None);
+        };
         let (step, ty) = match self.shared.types.get(slot.ty) {
             Type::Vector { scalar, .. } | Type::Quat(scalar) => {
                 let index = self.component_index(slot.ty, attr)?;
@@ -79,7 +93,10 @@ impl Body<'_, '_> {
                     "p" => Type::Vector { length: 3, scalar },
                     "q" => Type::Quat(scalar),
                     other => {
-                        return fail("K012", format!("a transform has `p` and `q`, not `{other}`"));
+                        return fail(
+                            "K012",
+                            format!("a transform has `p` and `q`, not `{other}`"),
+                        );
                     }
                 };
                 (SlotStep::Field(attr), self.shared.types.intern(ty))
@@ -133,7 +150,11 @@ impl Body<'_, '_> {
         value: VarId,
         update: Option<SlotUpdate>,
     ) -> Res<()> {
-        let value = if self.is_reference(value) { self.copy(value)? } else { value };
+        let value = if self.is_reference(value) {
+            self.copy(value)?
+        } else {
+            value
+        };
         if !self.shared.types.equal(self.value_ty(value), slot.ty) {
             return fail(
                 "K019",
@@ -147,7 +168,11 @@ impl Body<'_, '_> {
         let slot = self.add_slot(slot);
         self.ops.push(match update {
             None => Op::SlotStore { slot, value },
-            Some(update) => Op::SlotAtomic { slot, value, update },
+            Some(update) => Op::SlotAtomic {
+                slot,
+                value,
+                update,
+            },
         });
         Ok(())
     }
@@ -168,6 +193,8 @@ impl Body<'_, '_> {
 
     /// Whether the slot behind a target exists.
     pub(super) fn has_slot(&self, target: VarId) -> bool {
-        self.slot_of.iter().any(|(reference, _)| *reference == target)
+        self.slot_of
+            .iter()
+            .any(|(reference, _)| *reference == target)
     }
 }

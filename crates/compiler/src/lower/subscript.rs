@@ -62,7 +62,10 @@ impl Body<'_, '_> {
                 if group.len() > left {
                     return fail(
                         "K011",
-                        format!("{} indices in one bracket for {left} dimensions", group.len()),
+                        format!(
+                            "{} indices in one bracket for {left} dimensions",
+                            group.len()
+                        ),
                     );
                 }
                 left -= group.len();
@@ -95,12 +98,7 @@ impl Body<'_, '_> {
     }
 
     /// Applies indices to a value.
-    pub(super) fn index(
-        &mut self,
-        target: VarId,
-        exprs: &[ExprId],
-        as_target: bool,
-    ) -> Res<VarId> {
+    pub(super) fn index(&mut self, target: VarId, exprs: &[ExprId], as_target: bool) -> Res<VarId> {
         let indices = self.eval_indices(target, exprs)?;
         let target_ty = self.value_ty(target);
         let Some((element, rank)) = self.shared.types.array_parts(target_ty) else {
@@ -109,7 +107,9 @@ impl Body<'_, '_> {
             }
             return self.index_call(self.shared.operators.extract, target, &indices);
         };
-        let all_ints = indices.iter().all(|index| self.shared.types.is_int(self.value_ty(*index)));
+        let all_ints = indices
+            .iter()
+            .all(|index| self.shared.types.is_int(self.value_ty(*index)));
         let mut loaded = Vec::with_capacity(indices.len());
         for index in &indices {
             loaded.push(self.load(*index));
@@ -117,8 +117,7 @@ impl Body<'_, '_> {
         if indices.len() == usize::from(rank) && all_ints {
             let has_slots = self.shared.types.is_compound(element)
                 || matches!(self.shared.types.get(element), Type::Struct(_));
-            if as_target && has_slots && matches!(self.shared.types.get(target_ty), Type::Array { .. })
-            {
+            if as_target && has_slots {
                 let slot = Slot {
                     array: target,
                     indices: loaded,
@@ -230,12 +229,24 @@ impl Body<'_, '_> {
         if step == 0 {
             return fail("K005", "the step of a slice is 0");
         }
-        let (lower, upper) = if step > 0 { (0, length) } else { (-1, length - 1) };
-        let (first, last) = if step > 0 { (lower, upper) } else { (upper, lower) };
+        let (lower, upper) = if step > 0 {
+            (0, length)
+        } else {
+            (-1, length - 1)
+        };
+        let (first, last) = if step > 0 {
+            (lower, upper)
+        } else {
+            (upper, lower)
+        };
         let mut bound = |part: Option<ExprId>, default: i64| -> Res<i64> {
             let Some(expr) = part else { return Ok(default) };
             let value = self.constant_index(expr)?;
-            Ok(if value < 0 { (value + length).max(lower) } else { value.min(upper) })
+            Ok(if value < 0 {
+                (value + length).max(lower)
+            } else {
+                value.min(upper)
+            })
         };
         let start = bound(parts[0], first)?;
         let stop = bound(parts[1], last)?;

@@ -11,7 +11,10 @@ pub(super) struct Symbols {
 
 impl Symbols {
     pub(super) fn get(&self, name: Name) -> Option<Binding> {
-        self.entries.iter().find(|entry| entry.0 == name).map(|entry| entry.1)
+        self.entries
+            .iter()
+            .find(|entry| entry.0 == name)
+            .map(|entry| entry.1)
     }
 
     pub(super) fn contains(&self, name: Name) -> bool {

@@ -66,8 +66,7 @@ impl Body<'_, '_> {
             } else if !self.contains(body, &|kind| matches!(kind, StmtKind::Break)) {
                 return Ok(Plan::Unroll { start, step, count });
             }
-            let leaves =
-                |kind: &StmtKind| matches!(kind, StmtKind::Break | StmtKind::Continue);
+            let leaves = |kind: &StmtKind| matches!(kind, StmtKind::Break | StmtKind::Continue);
             if !self.contains(body, &leaves) {
                 return Ok(Plan::Counted { start, stop, step });
             }
@@ -142,9 +141,15 @@ impl Body<'_, '_> {
         let mut active = None;
         let mut body = body;
         if count > 0 && self.contains(body, &|kind| matches!(kind, StmtKind::Continue)) {
-            let flag = format!("_wp_continue_{}", self.labels);
-            if self.shared.names.find(&flag).is_some_and(|name| self.symbols.contains(name)) {
-                return fail("K005", format!("the name `{flag}` is reserved"));
+            let mut flag = format!("_wp_continue_{}", self.labels);
+            while self
+                .shared
+                .names
+                .find(&flag)
+                .is_some_and(|name| self.is_used(name))
+            {
+                self.labels += 1;
+                flag = format!("_wp_continue_{}", self.labels);
             }
             self.labels += 1;
             let flag = self.shared.names.intern(&flag);
@@ -173,6 +178,17 @@ impl Body<'_, '_> {
         Ok(())
     }
 
+    /// Whether a name is bound, or written anywhere in the source.
+    fn is_used(&self, name: Name) -> bool {
+        self.symbols.contains(name)
+            || self
+                .shared
+                .tree
+                .exprs
+                .iter()
+                .any(|expr| expr.line != 0 && expr.kind == ExprKind::Name(name))
+    }
+
     /// Rewrites `continue` into a flag, and guards by it whatever follows an `if` that may continue.
     fn guard_continues(&mut self, body: &[StmtId], flag: Name) -> (Vec<StmtId>, bool) {
         let mut result = Vec::with_capacity(body.len());
@@ -187,14 +203,22 @@ impl Body<'_, '_> {
                     result.push(self.shared.tree.push_stmt(Stmt { kind, ..stmt }));
                     return (result, true);
                 }
-                StmtKind::If { test, body: inner, orelse } => {
+                StmtKind::If {
+                    test,
+                    body: inner,
+                    orelse,
+                } => {
                     let inner = self.shared.tree.stmts_in(inner).to_vec();
                     let other = self.shared.tree.stmts_in(orelse).to_vec();
                     let (inner, a) = self.guard_continues(&inner, flag);
                     let (other, b) = self.guard_continues(&other, flag);
                     let inner = self.shared.tree.push_stmts(&inner);
                     let orelse = self.shared.tree.push_stmts(&other);
-                    let kind = StmtKind::If { test, body: inner, orelse };
+                    let kind = StmtKind::If {
+                        test,
+                        body: inner,
+                        orelse,
+                    };
                     result.push(self.shared.tree.push_stmt(Stmt { kind, ..stmt }));
                     if !(a || b) {
                         continue;
@@ -218,7 +242,12 @@ impl Body<'_, '_> {
 
     /// An expression that stands for no source.
     fn synthetic(&mut self, kind: ExprKind) -> ExprId {
-        self.shared.tree.push_expr(Expr { kind, line: 0, start: 0, end: 0 })
+        self.shared.tree.push_expr(Expr {
+            kind,
+            line: 0,
+            start: 0,
+            end: 0,
+        })
     }
 }
 

@@ -10,7 +10,12 @@ use crate::types::TypeId;
 pub(super) enum Value {
     Var(VarId),
     /// Several results: a run in `Body::many`.
-    Many { start: u32, len: u32 },
+    Many {
+        start: u32,
+        len: u32,
+    },
+    /// A number that becomes a constant where it is passed on.
+    Int(i64),
     Type(TypeId),
     /// One of Python's `float`, `int`, `bool`.
     PythonType(TypeId),
@@ -51,14 +56,11 @@ pub(super) fn placed(mut problem: Box<Problem>, start: u32, end: u32) -> Box<Pro
     problem
 }
 
-/// Adds a hint to a problem in its box.
-pub(super) trait Hinted {
-    fn hinted(self, hint: impl Into<String>) -> Self;
-}
-
-impl Hinted for Box<Problem> {
-    fn hinted(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
-        self
-    }
+/// A problem that says what to do about it.
+pub(super) fn hinted(
+    code: &'static str,
+    message: impl Into<String>,
+    hint: impl Into<String>,
+) -> Box<Problem> {
+    Box::new(Problem::at(code, u32::MAX, u32::MAX, message).hint(hint))
 }

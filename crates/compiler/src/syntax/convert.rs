@@ -43,7 +43,10 @@ impl Converter<'_> {
             ast::Stmt::Expr(node) => StmtKind::Expr(self.expr(&node.value)),
             ast::Stmt::Assign(node) => {
                 let targets = self.exprs(node.targets.iter());
-                StmtKind::Assign { targets, value: self.expr(&node.value) }
+                StmtKind::Assign {
+                    targets,
+                    value: self.expr(&node.value),
+                }
             }
             ast::Stmt::AugAssign(node) => StmtKind::AugAssign {
                 target: self.expr(&node.target),
@@ -61,9 +64,10 @@ impl Converter<'_> {
                 iter: self.expr(&node.iter),
                 body: self.suite(&node.body),
             },
-            ast::Stmt::While(node) => {
-                StmtKind::While { test: self.expr(&node.test), body: self.suite(&node.body) }
-            }
+            ast::Stmt::While(node) => StmtKind::While {
+                test: self.expr(&node.test),
+                body: self.suite(&node.body),
+            },
             ast::Stmt::Return(node) => {
                 StmtKind::Return(node.value.as_ref().map(|value| self.expr(value)))
             }
@@ -86,7 +90,12 @@ impl Converter<'_> {
         };
         let range = stmt.range();
         let (start, end) = (range.start().to_u32(), range.end().to_u32());
-        self.tree.push_stmt(Stmt { kind, line: self.source.line_of(start), start, end })
+        self.tree.push_stmt(Stmt {
+            kind,
+            line: self.source.line_of(start),
+            start,
+            end,
+        })
     }
 
     /// `elif` chains nest, as Python's own tree has them.
@@ -101,7 +110,12 @@ impl Converter<'_> {
             let (start, end) = (first.range.start().to_u32(), first.range.end().to_u32());
             let kind = StmtKind::Unsupported("an `elif` chain this long");
             let line = self.source.line_of(start);
-            let id = self.tree.push_stmt(Stmt { kind, line, start, end });
+            let id = self.tree.push_stmt(Stmt {
+                kind,
+                line,
+                start,
+                end,
+            });
             return self.tree.push_stmts(&[id]);
         }
         let test = self.expr(test);
@@ -152,9 +166,7 @@ impl Converter<'_> {
             },
             ast::Expr::BooleanLiteral(node) => ExprKind::Bool(node.value),
             ast::Expr::NoneLiteral(_) => ExprKind::None,
-            ast::Expr::StringLiteral(node) => {
-                ExprKind::Str(self.names.intern(node.value.to_str()))
-            }
+            ast::Expr::StringLiteral(node) => ExprKind::Str(self.names.intern(node.value.to_str())),
             ast::Expr::UnaryOp(node) => {
                 let operand = self.expr(&node.operand);
                 ExprKind::Unary(
@@ -176,12 +188,17 @@ impl Converter<'_> {
                 let operands =
                     self.exprs(std::iter::once(&*node.left).chain(node.comparators.iter()));
                 let first = self.tree.compares.len() as u32;
-                self.tree.compares.extend(node.ops.iter().copied().map(compare));
+                self.tree
+                    .compares
+                    .extend(node.ops.iter().copied().map(compare));
                 ExprKind::Compare(operands, first)
             }
             ast::Expr::BoolOp(node) => {
                 let values = self.exprs(node.values.iter());
-                ExprKind::BoolOp { and: node.op == ast::BoolOp::And, values }
+                ExprKind::BoolOp {
+                    and: node.op == ast::BoolOp::And,
+                    values,
+                }
             }
             ast::Expr::If(node) => ExprKind::IfElse {
                 test: self.expr(&node.test),
@@ -196,14 +213,21 @@ impl Converter<'_> {
                     .keywords
                     .iter()
                     .map(|keyword| Keyword {
-                        name: keyword.arg.as_ref().map(|name| self.names.intern(name.as_str())),
+                        name: keyword
+                            .arg
+                            .as_ref()
+                            .map(|name| self.names.intern(name.as_str())),
                         value: self.expr(&keyword.value),
                     })
                     .collect();
                 let start = self.tree.keywords.len() as u32;
                 let len = keywords.len() as u32;
                 self.tree.keywords.extend(keywords);
-                ExprKind::Call { func, args, keywords: List { start, len } }
+                ExprKind::Call {
+                    func,
+                    args,
+                    keywords: List { start, len },
+                }
             }
             ast::Expr::Subscript(node) => {
                 let value = self.expr(&node.value);
@@ -224,16 +248,19 @@ impl Converter<'_> {
             | ast::Expr::SetComp(_)
             | ast::Expr::DictComp(_)
             | ast::Expr::Generator(_) => ExprKind::Unsupported("a comprehension"),
-            ast::Expr::FString(_) | ast::Expr::TString(_) => {
-                ExprKind::Unsupported("an f-string")
-            }
+            ast::Expr::FString(_) | ast::Expr::TString(_) => ExprKind::Unsupported("an f-string"),
             ast::Expr::BytesLiteral(_) => ExprKind::Unsupported("a bytes literal"),
             ast::Expr::EllipsisLiteral(_) => ExprKind::Unsupported("`...`"),
             _ => ExprKind::Unsupported("this expression"),
         };
         let range = expr.range();
         let (start, end) = (range.start().to_u32(), range.end().to_u32());
-        self.tree.push_expr(Expr { kind, line: self.source.line_of(start), start, end })
+        self.tree.push_expr(Expr {
+            kind,
+            line: self.source.line_of(start),
+            start,
+            end,
+        })
     }
 
     fn dict(&mut self, node: &ast::ExprDict) -> ExprKind {

@@ -14,8 +14,13 @@ const MAX_BYTES: usize = 4 << 20;
 /// splitting would see and the parser would not.
 pub(crate) fn check_limits(text: &str) -> Result<(), Problem> {
     if text.len() > MAX_BYTES {
-        return Err(Problem::at("K022", 0, 0, format!("the source is {} bytes long", text.len()))
-            .hint(format!("split it: the limit is {MAX_BYTES} bytes")));
+        return Err(Problem::at(
+            "K022",
+            0,
+            0,
+            format!("the source is {} bytes long", text.len()),
+        )
+        .hint(format!("split it: the limit is {MAX_BYTES} bytes")));
     }
     let bytes = text.as_bytes();
     let mut depth = 0_u32;
@@ -25,7 +30,10 @@ pub(crate) fn check_limits(text: &str) -> Result<(), Problem> {
     while at < bytes.len() {
         let byte = bytes[at];
         if line_start {
-            let indent = bytes[at..].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+            let indent = bytes[at..]
+                .iter()
+                .take_while(|byte| matches!(byte, b' ' | b'\t'))
+                .count();
             if depth == 0 && indent as u32 > MAX_NESTING * 8 {
                 return Err(too_deep(at));
             }
@@ -39,7 +47,10 @@ pub(crate) fn check_limits(text: &str) -> Result<(), Problem> {
                 line_start = true;
             }
             b'#' => {
-                at += bytes[at..].iter().take_while(|byte| **byte != b'\n').count();
+                at += bytes[at..]
+                    .iter()
+                    .take_while(|byte| **byte != b'\n')
+                    .count();
                 continue;
             }
             b'"' | b'\'' => {
@@ -101,13 +112,23 @@ fn skip_string(bytes: &[u8], at: usize) -> usize {
 }
 
 fn too_deep(at: usize) -> Problem {
-    Problem::at("K022", at as u32, at as u32, "the source is nested too deeply")
-        .hint("give parts of the expression names of their own")
+    Problem::at(
+        "K022",
+        at as u32,
+        at as u32,
+        "the source is nested too deeply",
+    )
+    .hint("give parts of the expression names of their own")
 }
 
 fn odd_line_end(at: usize) -> Problem {
-    Problem::at("K022", at as u32, at as u32, "the source holds a control character that ends a line")
-        .hint("use line feeds only")
+    Problem::at(
+        "K022",
+        at as u32,
+        at as u32,
+        "the source holds a control character that ends a line",
+    )
+    .hint("use line feeds only")
 }
 
 #[cfg(test)]

@@ -13,5 +13,6 @@ pub(crate) use convert::Converter;
 pub(crate) use limits::check_limits;
 pub(crate) use source::SourceText;
 pub(crate) use tree::{
-    BinaryOp, CompareOp, Expr, ExprId, ExprKind, Keyword, List, Stmt, StmtId, StmtKind, Tree, UnaryOp,
+    BinaryOp, CompareOp, Expr, ExprId, ExprKind, Keyword, List, Stmt, StmtId, StmtKind, Tree,
+    UnaryOp,
 };

@@ -30,10 +30,16 @@ impl SourceText {
 
     /// The text of a line, without its end.
     pub(crate) fn line<'t>(&self, text: &'t str, line: u32) -> &'t str {
-        let Some(start) = line.checked_sub(1).and_then(|line| self.starts.get(line as usize)) else {
+        let Some(start) = line
+            .checked_sub(1)
+            .and_then(|line| self.starts.get(line as usize))
+        else {
             return "";
         };
-        let end = self.starts.get(line as usize).map_or(text.len(), |next| *next as usize - 1);
+        let end = self
+            .starts
+            .get(line as usize)
+            .map_or(text.len(), |next| *next as usize - 1);
         text[*start as usize..end].trim_end_matches('\r')
     }
 
@@ -41,6 +47,7 @@ impl SourceText {
     pub(crate) fn column_of(&self, text: &str, offset: u32) -> u32 {
         let line = self.line_of(offset);
         let start = self.starts[line as usize - 1] as usize;
-        text.get(start..offset as usize).map_or(1, |before| before.chars().count() as u32 + 1)
+        text.get(start..offset as usize)
+            .map_or(1, |before| before.chars().count() as u32 + 1)
     }
 }

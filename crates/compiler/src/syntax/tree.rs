@@ -82,9 +82,20 @@ pub(crate) enum ExprKind {
     Binary(BinaryOp, ExprId, ExprId),
     /// Operands (one more than comparisons) and the first comparison in `Tree::compares`.
     Compare(List, u32),
-    BoolOp { and: bool, values: List },
-    IfElse { test: ExprId, body: ExprId, orelse: ExprId },
-    Call { func: ExprId, args: List, keywords: List },
+    BoolOp {
+        and: bool,
+        values: List,
+    },
+    IfElse {
+        test: ExprId,
+        body: ExprId,
+        orelse: ExprId,
+    },
+    Call {
+        func: ExprId,
+        args: List,
+        keywords: List,
+    },
     Subscript(ExprId, ExprId),
     Slice([Option<ExprId>; 3]),
     Tuple(List),
@@ -114,11 +125,29 @@ pub(crate) struct Keyword {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum StmtKind {
     Expr(ExprId),
-    Assign { targets: List, value: ExprId },
-    AugAssign { target: ExprId, op: BinaryOp, value: ExprId },
-    If { test: ExprId, body: List, orelse: List },
-    For { target: ExprId, iter: ExprId, body: List },
-    While { test: ExprId, body: List },
+    Assign {
+        targets: List,
+        value: ExprId,
+    },
+    AugAssign {
+        target: ExprId,
+        op: BinaryOp,
+        value: ExprId,
+    },
+    If {
+        test: ExprId,
+        body: List,
+        orelse: List,
+    },
+    For {
+        target: ExprId,
+        iter: ExprId,
+        body: List,
+    },
+    While {
+        test: ExprId,
+        body: List,
+    },
     Return(Option<ExprId>),
     Assert(ExprId),
     Break,
@@ -189,12 +218,18 @@ impl Tree {
     pub(crate) fn push_stmts(&mut self, ids: &[StmtId]) -> List {
         let start = self.stmt_lists.len() as u32;
         self.stmt_lists.extend_from_slice(ids);
-        List { start, len: ids.len() as u32 }
+        List {
+            start,
+            len: ids.len() as u32,
+        }
     }
 
     pub(crate) fn push_exprs(&mut self, ids: &[ExprId]) -> List {
         let start = self.expr_lists.len() as u32;
         self.expr_lists.extend_from_slice(ids);
-        List { start, len: ids.len() as u32 }
+        List {
+            start,
+            len: ids.len() as u32,
+        }
     }
 }

@@ -70,7 +70,9 @@ impl Scalar {
 
     /// The scalar of that Python name.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::CONCRETE.into_iter().find(|scalar| scalar.name() == name)
+        Self::CONCRETE
+            .into_iter()
+            .find(|scalar| scalar.name() == name)
     }
 
     /// The spelling in C++: `wp::float32`; `bool` stands bare.
@@ -138,7 +140,10 @@ impl Scalar {
 
     /// Whether this stands for a family of scalars.
     pub fn is_placeholder(self) -> bool {
-        matches!(self, Self::Any | Self::AnyScalar | Self::AnyFloat | Self::AnyInt)
+        matches!(
+            self,
+            Self::Any | Self::AnyScalar | Self::AnyFloat | Self::AnyInt
+        )
     }
 
     /// Whether a concrete scalar belongs to what `self` stands for.
@@ -154,8 +159,10 @@ impl Scalar {
 
     /// Whether hardware updates of one memory cell exist for the additive operations.
     pub fn adds_atomically(self) -> bool {
-        !matches!(self, Self::Bool | Self::I8 | Self::I16 | Self::U8 | Self::U16)
-            && !self.is_placeholder()
+        !matches!(
+            self,
+            Self::Bool | Self::I8 | Self::I16 | Self::U8 | Self::U16
+        ) && !self.is_placeholder()
     }
 
     /// Whether hardware updates of one memory cell exist for the bitwise operations.

@@ -65,12 +65,26 @@ pub enum Type {
     Slice,
     Shape,
     Str,
-    Vector { length: u32, scalar: Scalar },
-    Matrix { rows: u32, cols: u32, scalar: Scalar },
+    Vector {
+        length: u32,
+        scalar: Scalar,
+    },
+    Matrix {
+        rows: u32,
+        cols: u32,
+        scalar: Scalar,
+    },
     Quat(Scalar),
     Transform(Scalar),
-    Array { element: TypeId, rank: u8 },
-    FixedArray { element: TypeId, rank: u8, dims: [u32; 4] },
+    Array {
+        element: TypeId,
+        rank: u8,
+    },
+    FixedArray {
+        element: TypeId,
+        rank: u8,
+        dims: [u32; 4],
+    },
     Struct(StructId),
     Tuple(u32),
     Reference(TypeId),
@@ -99,7 +113,10 @@ pub struct StructDef {
 impl StructDef {
     /// The type of a field.
     pub fn field(&self, name: Name) -> Option<TypeId> {
-        self.fields.iter().find(|field| field.name == name).map(|field| field.ty)
+        self.fields
+            .iter()
+            .find(|field| field.name == name)
+            .map(|field| field.ty)
     }
 }
 
@@ -129,7 +146,12 @@ impl TypeTable {
             structs: Vec::new(),
             tuples: Vec::new(),
         };
-        let placeholders = [Scalar::Any, Scalar::AnyScalar, Scalar::AnyFloat, Scalar::AnyInt];
+        let placeholders = [
+            Scalar::Any,
+            Scalar::AnyScalar,
+            Scalar::AnyFloat,
+            Scalar::AnyInt,
+        ];
         for scalar in Scalar::CONCRETE.into_iter().chain(placeholders) {
             table.enter(Type::Scalar(scalar), scalar.spelling().into());
         }
@@ -140,9 +162,24 @@ impl TypeTable {
         table
     }
 
+    /// A table with nothing in it, not even memory; [`TypeTable::reset`] fills it.
+    pub(crate) fn empty() -> Self {
+        Self {
+            types: Vec::new(),
+            spellings: Vec::new(),
+            ids: HashMap::default(),
+            structs: Vec::new(),
+            tuples: Vec::new(),
+        }
+    }
+
     /// Forgets structs, tuples and what is made of them, keeping the rest for the next module.
     pub(crate) fn reset(&mut self) {
-        if self.structs.is_empty() && self.tuples.is_empty() && self.types.len() < 512 {
+        if !self.types.is_empty()
+            && self.structs.is_empty()
+            && self.tuples.is_empty()
+            && self.types.len() < 512
+        {
             return;
         }
         *self = Self::new();
@@ -171,14 +208,23 @@ impl TypeTable {
             Type::Quat(scalar) => format!("wp::quat_t<{}>", scalar.spelling()),
             Type::Transform(scalar) => format!("wp::transform_t<{}>", scalar.spelling()),
             Type::Array { element, .. } => format!("wp::array_t<{}>", self.spelling(element)),
-            Type::FixedArray { element, rank, dims } => {
-                let size: u64 = dims[..usize::from(rank)].iter().map(|dim| u64::from(*dim)).product();
+            Type::FixedArray {
+                element,
+                rank,
+                dims,
+            } => {
+                let size: u64 = dims[..usize::from(rank)]
+                    .iter()
+                    .map(|dim| u64::from(*dim))
+                    .product();
                 format!("wp::fixedarray_t<{size}, {}>", self.spelling(element))
             }
             Type::Reference(value) => format!("{}*", self.spelling(value)),
             Type::Tuple(index) => {
-                let parts: Vec<&str> =
-                    self.tuples[index as usize].iter().map(|part| self.spelling(*part)).collect();
+                let parts: Vec<&str> = self.tuples[index as usize]
+                    .iter()
+                    .map(|part| self.spelling(*part))
+                    .collect();
                 format!("wp::tuple_t<{}>", parts.join(", "))
             }
             Type::Scalar(_)
@@ -317,8 +363,7 @@ impl TypeTable {
 
     /// Whether values of this type may carry gradients.
     pub fn is_differentiable_value(&self, id: TypeId) -> bool {
-        matches!(self.get(id), Type::Struct(_))
-            || self.scalar_of(id).is_some_and(Scalar::is_float)
+        matches!(self.get(id), Type::Struct(_)) || self.scalar_of(id).is_some_and(Scalar::is_float)
     }
 
     /// Whether the type stands for a family of types.
@@ -340,7 +385,13 @@ impl TypeTable {
 
     /// The short code that signatures and hashes are made of.
     pub fn code(&self, id: TypeId, names: &Names) -> String {
-        let any = |n: u32| if n == 0 { "?".to_owned() } else { n.to_string() };
+        let any = |n: u32| {
+            if n == 0 {
+                "?".to_owned()
+            } else {
+                n.to_string()
+            }
+        };
         match self.get(id) {
             Type::Scalar(scalar) => scalar.code().to_owned(),
             Type::Vector { length, scalar } => format!("v{}{}", any(length), scalar.code()),
@@ -384,8 +435,11 @@ impl TypeTable {
             }
             Type::Struct(id) => names.get(self.struct_def(id).key).to_owned(),
             Type::Tuple(index) => {
-                let parts: Vec<String> =
-                    self.tuple_parts(index).iter().map(|part| self.describe(*part, names)).collect();
+                let parts: Vec<String> = self
+                    .tuple_parts(index)
+                    .iter()
+                    .map(|part| self.describe(*part, names))
+                    .collect();
                 format!("tuple[{}]", parts.join(", "))
             }
             Type::Reference(value) => self.describe(value, names),

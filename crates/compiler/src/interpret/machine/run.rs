@@ -8,9 +8,6 @@ use crate::interpret::lanes::{ALL, Cell, LANES, Mask, is_wide};
 use crate::interpret::memory::write_bytes;
 use crate::types::Scalar;
 
-/// Iterations that one block of lanes may make before a loop is taken to be endless.
-const MOST_ITERATIONS: u64 = 1 << 27;
-
 impl Machine<'_> {
     /// Runs the threads `first_thread..end`, at most [`LANES`] of them.
     pub(in crate::interpret) fn run_block(&mut self, first_thread: usize, end: usize) {
@@ -121,9 +118,10 @@ impl Machine<'_> {
                 }
                 Instruction::LoopNext { head } => {
                     if self.next_iteration() {
-                        if self.iterations > MOST_ITERATIONS {
+                        let most = self.bindings.most_iterations;
+                        if self.iterations > most {
                             let lanes = self.active();
-                            let detail = |_: &Self, _: usize| format!("{MOST_ITERATIONS} iterations made");
+                            let detail = |_: &Self, _: usize| format!("{most} iterations made");
                             self.stop(lanes, at, Fault::Endless, detail);
                         } else {
                             at = head as usize;

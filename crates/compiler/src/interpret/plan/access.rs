@@ -28,13 +28,4 @@ impl Access {
             self.gradient_writes || (self.own_gradient && self.gradient_reads);
         values || gradients
     }
-
-    /// Whether anything is written.
-    pub(in crate::interpret) fn changes(self) -> bool {
-        self.writes
-            || self.own_writes
-            || self.commutes
-            || self.gradient_writes
-            || self.own_gradient
-    }
 }

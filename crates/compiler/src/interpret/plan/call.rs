@@ -20,8 +20,6 @@ pub(super) struct Operand {
     pub(super) scalar: Scalar,
     pub(super) first: Cell,
     pub(super) len: usize,
-    /// Its value, if it is a constant integer.
-    pub(super) known: Option<i64>,
 }
 
 impl Operand {
@@ -71,7 +69,6 @@ impl<'m> Builder<'m> {
             scalar: self.module.types.scalar_of(id).unwrap_or(Scalar::Any),
             first: frame.cell(var),
             len: layout.leaves.len(),
-            known: frame.constant_int(var),
         }
     }
 

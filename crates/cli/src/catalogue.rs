@@ -1,0 +1,57 @@
+//! Every workload of the product: its table of contents.
+
+use anyhow::{Result, bail};
+use warpsmith_measure::Workload;
+
+/// All workloads, sorted by id.
+pub(crate) fn workloads() -> Vec<Box<dyn Workload>> {
+    let mut all = warpsmith_probes::workloads();
+    all.sort_by_key(|workload| workload.id());
+    all
+}
+
+/// The workloads that `names` ask for: an id, or an area that stands for all of it; all of them
+/// where `names` is empty.
+pub(crate) fn choose(names: &[String]) -> Result<Vec<Box<dyn Workload>>> {
+    let mut all = workloads();
+    if names.is_empty() {
+        return Ok(all);
+    }
+    let asked_for = |id: &str, name: &str| {
+        id == name
+            || id
+                .strip_prefix(name)
+                .is_some_and(|rest| rest.starts_with('/'))
+    };
+    for name in names {
+        if !all.iter().any(|workload| asked_for(workload.id(), name)) {
+            bail!("there is no workload `{name}`; `warpsmith bench --list` names them all");
+        }
+    }
+    all.retain(|workload| names.iter().any(|name| asked_for(workload.id(), name)));
+    Ok(all)
+}
+
+/// Reads `--set name=value` for a workload.
+pub(crate) fn parse_setting(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err(format!("`{text}` is not `name=value`")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_unique_and_an_area_stands_for_all_of_it() {
+        let ids: Vec<_> = workloads().iter().map(|workload| workload.id()).collect();
+        let mut unique = ids.clone();
+        unique.dedup();
+        assert_eq!(ids, unique);
+        assert_eq!(choose(&["device".into()]).unwrap().len(), 3);
+        assert_eq!(choose(&["device/copy".into()]).unwrap().len(), 1);
+        assert!(choose(&["dev".into()]).is_err());
+    }
+}

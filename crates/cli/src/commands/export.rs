@@ -1,0 +1,96 @@
+//! `warpsmith export`: metrics for Prometheus.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+use clap::Args;
+use warpsmith_telemetry::exporter::{Exporter, ProcessSeries, WebConfig};
+use warpsmith_telemetry::recording::Recording;
+use warpsmith_telemetry::{LiveBoard, Player, Sampler};
+
+use super::sampling::{self, Selection};
+use crate::arguments::Global;
+use crate::exit::Outcome;
+use crate::output;
+
+/// Serve what is sampled as Prometheus metrics on `/metrics`, with `/healthz` and `/readyz`.
+///
+/// A scrape is answered from memory and never waits for the driver. It listens on loopback unless
+/// told otherwise; a web-config file adds users with bcrypt passwords. There is no TLS: put a proxy
+/// in front of it where the network is not trusted.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  warpsmith export\n  \
+                        warpsmith export --listen 0.0.0.0:9877 --web-config web.yml\n  \
+                        warpsmith export --processes\n  \
+                        warpsmith export --from run.wsrec --speed 10\n  \
+                        curl -s http://127.0.0.1:9877/metrics")]
+pub(crate) struct Export {
+    /// Address and port to listen on.
+    #[arg(long, default_value = "127.0.0.1:9877")]
+    listen: SocketAddr,
+    #[command(flatten)]
+    selection: Selection,
+    /// A series for each process (pid, program, user, container), at most 32 per GPU.
+    #[arg(long)]
+    processes: bool,
+    /// Who may read: a file with `basic_auth_users`, as Prometheus' exporters take it.
+    #[arg(long, value_name = "FILE")]
+    web_config: Option<PathBuf>,
+    /// Serve a recording instead of this machine.
+    #[arg(long, value_name = "RECORDING", conflicts_with = "gpus")]
+    from: Option<PathBuf>,
+    /// How many times as fast as it was recorded.
+    #[arg(long, default_value_t = 1.0, requires = "from")]
+    speed: f64,
+}
+
+impl Export {
+    pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        let config = match &self.web_config {
+            Some(path) => WebConfig::read(path)?,
+            None => WebConfig::default(),
+        };
+        let processes = if self.processes {
+            ProcessSeries::On
+        } else {
+            ProcessSeries::Off
+        };
+        let interrupted = sampling::interruption()?;
+        let (board, sampler) = match &self.from {
+            Some(path) => {
+                let recording = Recording::open(path)?;
+                let events = Player::start(&recording, Duration::ZERO, self.speed)?;
+                (LiveBoard::new(recording.inventory().clone(), events), None)
+            }
+            None => {
+                let settings = self.selection.settings();
+                let Some(machine) = sampling::open(global, &settings)? else {
+                    return Ok(Outcome::CannotHere);
+                };
+                let inventory = machine.inventory().clone();
+                let (sampler, events) = Sampler::start(machine, &settings);
+                (LiveBoard::new(inventory, events), Some(sampler))
+            }
+        };
+        if let Some(reason) = &board.now().inventory.nvml_absent {
+            output::note(global, reason);
+        }
+        let exporter = Exporter::start(self.listen, Arc::new(board), processes, config)?;
+        output::note(
+            global,
+            &format!("serving http://{}/metrics", exporter.address()),
+        );
+        while !sampling::is_interrupted(&interrupted) {
+            // A signal ends the sleep early.
+            std::thread::sleep(Duration::from_millis(250));
+        }
+        drop(exporter);
+        if let Some(sampler) = sampler {
+            sampler.stop();
+        }
+        Ok(Outcome::Fine)
+    }
+}

@@ -1,0 +1,121 @@
+//! `warpsmith report`: the main job.
+
+use std::io::{Write, stdout};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use warpsmith_core::Severity;
+use warpsmith_device::Device;
+
+use crate::arguments::{Format, Global};
+use crate::exit::Outcome;
+use crate::output;
+use crate::report::{self, Document, FinishedSection, Job, PARTS, Section, Status};
+
+/// Measure this machine and write one page about it: HTML, Markdown, and the JSON behind both.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  warpsmith report\n  warpsmith report --full --out my-report\n  \
+                        warpsmith report --device cpu --format json"
+)]
+pub(crate) struct Report {
+    /// Short runs, within a minute (the default).
+    #[arg(long, conflicts_with = "full")]
+    quick: bool,
+    /// Long runs with narrower spreads.
+    #[arg(long)]
+    full: bool,
+    /// Folder to write to; made where it is missing.
+    #[arg(long, value_name = "DIR", default_value = "report")]
+    out: PathBuf,
+}
+
+impl Report {
+    pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        // Before the work, so that a folder that cannot be written costs no minute.
+        std::fs::create_dir_all(&self.out)
+            .with_context(|| format!("cannot make the folder `{}`", self.out.display()))?;
+        let job = Job {
+            device: Device::open(global.device)?,
+            quick: !self.full,
+        };
+        let mut sections = Vec::new();
+        for (index, part) in PARTS.iter().enumerate() {
+            output::progress(
+                global,
+                &format!("[{}/{}] {}", index + 1, PARTS.len(), part.title),
+            );
+            let start = Instant::now();
+            let (status, content) = match (part.make)(&job) {
+                Ok(section) => match &section.skipped {
+                    Some(why) => (Status::Skipped(why.clone()), section),
+                    None => (Status::Done, section),
+                },
+                Err(error) => (Status::Failed(format!("{error:#}")), Section::default()),
+            };
+            sections.push(FinishedSection {
+                id: part.id,
+                title: part.title,
+                status,
+                seconds: start.elapsed().as_secs_f64(),
+                content,
+            });
+        }
+        output::progress(global, "");
+        let mut report = output::report("report", Document { sections });
+        report.findings = report
+            .body
+            .sections
+            .iter()
+            .flat_map(|section| section.content.findings.iter().cloned())
+            .collect();
+        report
+            .findings
+            .sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+        self.write(&report)?;
+        let failed = report
+            .body
+            .sections
+            .iter()
+            .any(|s| matches!(s.status, Status::Failed(_)));
+        if global.format == Format::Json {
+            output::print(global, &report, |_| String::new())?;
+        } else {
+            summarise(&self.out, &report.body)?;
+        }
+        let bad = failed || report.worst() == Some(Severity::Error);
+        Ok(if bad { Outcome::NotFine } else { Outcome::Fine })
+    }
+
+    fn write(&self, report: &warpsmith_core::Report<Document>) -> Result<()> {
+        let json = serde_json::to_string_pretty(report)?;
+        for (name, text) in [
+            ("report.json", json),
+            ("report.md", report::text(report)),
+            ("report.html", report::page(report, "report.json")),
+        ] {
+            output::write_file(&self.out.join(name), text.as_bytes())?;
+        }
+        Ok(())
+    }
+}
+
+fn summarise(folder: &Path, document: &Document) -> Result<()> {
+    let mut out = stdout().lock();
+    for section in &document.sections {
+        let status = match &section.status {
+            Status::Done => "done".to_owned(),
+            Status::Skipped(why) => format!("skipped: {why}"),
+            Status::Failed(why) => format!("FAILED: {why}"),
+        };
+        writeln!(
+            out,
+            "{:<32} {:>6.1} s  {status}",
+            section.title, section.seconds
+        )?;
+    }
+    writeln!(out, "\n{}", folder.join("report.html").display())?;
+    Ok(())
+}

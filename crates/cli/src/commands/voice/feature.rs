@@ -1,0 +1,180 @@
+//! `warpsmith voice mel|mfcc|spectrogram`: features with the numbers of a named peer.
+
+use anyhow::Result;
+use clap::Args;
+use warpsmith_voice::{Density, Layout, MelFeature, Preset, Sizes, Stage, Stft};
+
+use super::input::Input;
+use super::sheet::{Destination, Sheet};
+use crate::arguments::Global;
+use crate::exit::Outcome;
+use crate::output::note;
+
+/// Whose numbers, in which sizes.
+#[derive(Args)]
+pub(super) struct Shape {
+    /// Whose numbers to agree with: librosa, torchaudio, kaldi, whisper or htk.
+    #[arg(long, default_value_t = Preset::Librosa)]
+    preset: Preset,
+    /// Points of the transform; the preset's where absent.
+    #[arg(long)]
+    transform: Option<usize>,
+    /// Samples between frames; the preset's where absent.
+    #[arg(long)]
+    hop: Option<usize>,
+    /// Mel filters; the preset's where absent.
+    #[arg(long)]
+    filters: Option<usize>,
+}
+
+impl Shape {
+    fn sizes(&self, sample_rate: u32) -> Sizes {
+        let preset = self.preset.sizes(sample_rate);
+        Sizes {
+            transform: self.transform.unwrap_or(preset.transform),
+            hop: self.hop.unwrap_or(preset.hop),
+            filters: self.filters.unwrap_or(preset.filters),
+        }
+    }
+
+    fn sheet(
+        &self,
+        global: &Global,
+        input: &Input,
+        path: &std::path::Path,
+        stage: Stage,
+    ) -> Result<Sheet> {
+        let (signal, rate) = input.signal(path)?;
+        let mut settings = self.preset.feature(rate, self.sizes(rate), stage);
+        settings.layout = Layout::FramesFirst;
+        let mut feature = MelFeature::new(settings)?;
+        let empty = feature.bank().empty_filters();
+        if empty > 0 {
+            note(
+                global,
+                &format!(
+                    "note: {empty} of {} mel filters hold no bin and are always zero; \
+                     use fewer filters or a longer transform",
+                    settings.mel.filters
+                ),
+            );
+        }
+        let values = feature.compute(&signal)?;
+        let name = match stage {
+            Stage::Cepstrum { .. } => "c",
+            Stage::Mel | Stage::LogMel => "mel",
+        };
+        Ok(Sheet {
+            columns: (0..settings.rows())
+                .map(|row| format!("{name}{row}"))
+                .collect(),
+            values: values.into_iter().map(f64::from).collect(),
+        })
+    }
+}
+
+/// Compute mel powers or their logarithms.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  warpsmith voice mel speech.wav --preset whisper --as npy --output mel.npy
+  warpsmith voice mel speech.wav --power")]
+pub(crate) struct Mel {
+    #[command(flatten)]
+    input: Input,
+    #[command(flatten)]
+    destination: Destination,
+    #[command(flatten)]
+    shape: Shape,
+    /// Powers instead of logarithms.
+    #[arg(long)]
+    power: bool,
+}
+
+impl Mel {
+    pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        let stage = if self.power {
+            Stage::Mel
+        } else {
+            Stage::LogMel
+        };
+        self.destination.each(global, &self.input, |path| {
+            self.shape.sheet(global, &self.input, path, stage)
+        })?;
+        Ok(Outcome::Fine)
+    }
+}
+
+/// Compute cepstral coefficients.
+#[derive(Args)]
+#[command(after_help = "Example:\n  warpsmith voice mfcc speech.wav --coefficients 13")]
+pub(crate) struct Mfcc {
+    #[command(flatten)]
+    input: Input,
+    #[command(flatten)]
+    destination: Destination,
+    #[command(flatten)]
+    shape: Shape,
+    /// Coefficients to a frame.
+    #[arg(long, default_value_t = 20)]
+    coefficients: usize,
+}
+
+impl Mfcc {
+    pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        let stage = Stage::Cepstrum {
+            coefficients: self.coefficients,
+        };
+        self.destination.each(global, &self.input, |path| {
+            self.shape.sheet(global, &self.input, path, stage)
+        })?;
+        Ok(Outcome::Fine)
+    }
+}
+
+/// Compute the magnitude of short-time spectra.
+#[derive(Args)]
+#[command(
+    after_help = "Example:\n  warpsmith voice spectrogram speech.wav --as npy -o spectrum.npy"
+)]
+pub(crate) struct Spectrogram {
+    #[command(flatten)]
+    input: Input,
+    #[command(flatten)]
+    destination: Destination,
+    #[command(flatten)]
+    shape: Shape,
+    /// Powers instead of magnitudes.
+    #[arg(long)]
+    power: bool,
+}
+
+impl Spectrogram {
+    pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        let density = if self.power {
+            Density::Power
+        } else {
+            Density::Magnitude
+        };
+        self.destination.each(global, &self.input, |path| {
+            let (signal, rate) = self.input.signal(path)?;
+            let sizes = self.shape.sizes(rate);
+            let settings = self.shape.preset.feature(rate, sizes, Stage::Mel).spectrum;
+            let mut stft = Stft::new(settings)?;
+            let (bins, frames) = stft.shape(signal.len());
+            let mut matrix = vec![0.0; bins * frames];
+            stft.density(&signal, density, &mut matrix)?;
+            let hertz = f64::from(rate) / settings.transform as f64;
+            let values = (0..frames)
+                .flat_map(|frame| (0..bins).map(move |bin| (bin, frame)))
+                .map(|(bin, frame)| f64::from(matrix[bin * frames + frame]))
+                .collect();
+            Ok(Sheet {
+                columns: (0..bins)
+                    .map(|bin| format!("{}", bin as f64 * hertz))
+                    .collect(),
+                values,
+            })
+        })?;
+        Ok(Outcome::Fine)
+    }
+}

@@ -1,0 +1,59 @@
+//! `warpsmith voice …`: audio analysis from files and pipes.
+
+use anyhow::{Result, bail};
+use clap::{Args, Subcommand};
+use warpsmith_device::DeviceChoice;
+
+use crate::arguments::Global;
+use crate::exit::Outcome;
+
+mod activity;
+mod analyze;
+mod feature;
+mod input;
+mod pitch;
+mod sheet;
+
+/// Analyse voices: pitch, speech, mel features, loudness, from WAV, FLAC, MP3, OGG, AIFF and M4A.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  warpsmith voice analyze *.wav
+  warpsmith voice pitch song.flac --method pyin --output pitch.csv
+  warpsmith voice mel speech.mp3 --preset whisper --as npy --output mel.npy
+  ffmpeg -i film.mkv -f wav - | warpsmith voice segments -")]
+pub(crate) struct Voice {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    Analyze(analyze::Analyze),
+    Pitch(pitch::Pitch),
+    Vad(activity::Vad),
+    Segments(activity::Segments),
+    Mel(feature::Mel),
+    Mfcc(feature::Mfcc),
+    Spectrogram(feature::Spectrogram),
+}
+
+impl Voice {
+    pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        // A run that asked for the GPU and used the CPU would be a wrong answer.
+        if let DeviceChoice::Cuda(_) = global.device {
+            bail!(
+                "`warpsmith voice` analyses files on the CPU; leave `--device` out, or measure the \
+                 kernels with `warpsmith bench voice --device cuda`"
+            );
+        }
+        match &self.verb {
+            Verb::Analyze(verb) => verb.run(global),
+            Verb::Pitch(verb) => verb.run(global),
+            Verb::Vad(verb) => verb.run(global),
+            Verb::Segments(verb) => verb.run(global),
+            Verb::Mel(verb) => verb.run(global),
+            Verb::Mfcc(verb) => verb.run(global),
+            Verb::Spectrogram(verb) => verb.run(global),
+        }
+    }
+}

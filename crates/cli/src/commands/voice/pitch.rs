@@ -1,0 +1,98 @@
+//! `warpsmith voice pitch`: the fundamental frequency of every frame.
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use warpsmith_voice::{Framing, Padding, PitchRange, Pyin, PyinSettings, Yin};
+
+use super::input::Input;
+use super::sheet::{Destination, Sheet};
+use crate::arguments::Global;
+use crate::exit::Outcome;
+
+/// Track the fundamental frequency.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  warpsmith voice pitch song.wav
+  warpsmith voice pitch song.wav --method yin --low 80 --high 400 --as npy --output f0.npy")]
+pub(crate) struct Pitch {
+    #[command(flatten)]
+    input: Input,
+    #[command(flatten)]
+    destination: Destination,
+    /// `pyin` decides voicing; `yin` gives a frequency for every frame. Both agree with librosa's.
+    #[arg(long, value_enum, default_value_t = Method::Pyin)]
+    method: Method,
+    /// Lowest frequency looked for, Hz.
+    #[arg(long, default_value_t = PitchRange::VOICE.low_hz)]
+    low: f64,
+    /// Highest frequency looked for, Hz.
+    #[arg(long, default_value_t = PitchRange::VOICE.high_hz)]
+    high: f64,
+    /// Samples in a frame; long enough for two of the longest periods where absent.
+    #[arg(long)]
+    frame: Option<usize>,
+    /// Samples between frames; 10 ms where absent.
+    #[arg(long)]
+    hop: Option<usize>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Method {
+    Pyin,
+    Yin,
+}
+
+/// Frames that hold two periods of the lowest frequency, a power of two, 10 ms apart.
+pub(super) fn default_framing(sample_rate: u32, range: PitchRange) -> Framing {
+    let two_periods = (2.0 * f64::from(sample_rate) / range.low_hz.max(1.0)).ceil() as usize + 2;
+    Framing {
+        length: two_periods.next_power_of_two().max(1024),
+        hop: (sample_rate as usize / 100).max(1),
+        padding: Padding::CentredZero,
+    }
+}
+
+impl Pitch {
+    pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        let range = PitchRange {
+            low_hz: self.low,
+            high_hz: self.high,
+        };
+        self.destination.each(global, &self.input, |path| {
+            let (signal, rate) = self.input.signal(path)?;
+            let mut framing = default_framing(rate, range);
+            framing.length = self.frame.unwrap_or(framing.length);
+            framing.hop = self.hop.unwrap_or(framing.hop);
+            let time = |frame: usize| (frame * framing.hop) as f64 / f64::from(rate);
+            let mut values = Vec::new();
+            let columns: &[&str] = match self.method {
+                Method::Yin => {
+                    let track = Yin::new(rate, framing, range, 0.1)?.track(&signal)?;
+                    for (frame, hz) in track.iter().enumerate() {
+                        values.extend([time(frame), f64::from(*hz)]);
+                    }
+                    &["seconds", "hertz"]
+                }
+                Method::Pyin => {
+                    let settings = PyinSettings::default();
+                    let track = Pyin::new(rate, framing, range, settings)?.track(&signal);
+                    for (frame, voiced) in track.voiced.iter().enumerate() {
+                        let hz = f64::from(track.frequency[frame]);
+                        values.extend([
+                            time(frame),
+                            if *voiced { hz } else { f64::NAN },
+                            f64::from(u8::from(*voiced)),
+                            f64::from(track.probability[frame]),
+                        ]);
+                    }
+                    &["seconds", "hertz", "voiced", "probability"]
+                }
+            };
+            Ok(Sheet {
+                columns: columns.iter().map(|name| (*name).to_owned()).collect(),
+                values,
+            })
+        })?;
+        Ok(Outcome::Fine)
+    }
+}

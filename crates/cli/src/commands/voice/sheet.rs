@@ -1,0 +1,159 @@
+//! Numbers with named columns, one row to a frame, and the ways they leave the program.
+
+use std::io::{Write, stdout};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, ValueEnum};
+use serde_json::{Map, Value, json};
+use warpsmith_voice::write_npy;
+
+use super::input::Input;
+use crate::arguments::{Format, Global};
+use crate::output::progress;
+
+/// Where numbers go and how they look.
+#[derive(Args)]
+pub(super) struct Destination {
+    /// How to write the numbers; `--format json` means `json` here too.
+    #[arg(long = "as", value_enum, default_value_t = Encoding::Csv)]
+    encoding: Encoding,
+    /// A file for one input, a directory for several; standard output where absent.
+    #[arg(short, long, value_name = "PATH")]
+    output: Option<PathBuf>,
+}
+
+/// How numbers are written.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Encoding {
+    /// Text with a heading, one line to a frame.
+    Csv,
+    /// Columns by name.
+    Json,
+    /// NumPy's binary matrix, `[frame, column]`, f32.
+    Npy,
+}
+
+/// Rows of numbers.
+pub(super) struct Sheet {
+    pub(super) columns: Vec<String>,
+    /// `[row, column]`; NaN is an absent value.
+    pub(super) values: Vec<f64>,
+}
+
+impl Sheet {
+    fn rows(&self) -> impl Iterator<Item = &[f64]> {
+        self.values.chunks_exact(self.columns.len())
+    }
+
+    fn write(&self, encoding: Encoding, out: &mut impl Write) -> Result<()> {
+        match encoding {
+            Encoding::Csv => {
+                writeln!(out, "{}", self.columns.join(","))?;
+                for row in self.rows() {
+                    let cells: Vec<String> = row
+                        .iter()
+                        .map(|value| {
+                            if value.is_nan() {
+                                String::new()
+                            } else {
+                                cell(*value)
+                            }
+                        })
+                        .collect();
+                    writeln!(out, "{}", cells.join(","))?;
+                }
+            }
+            Encoding::Json => {
+                serde_json::to_writer(&mut *out, &self.json())?;
+                writeln!(out)?;
+            }
+            Encoding::Npy => {
+                let values: Vec<f32> = self.values.iter().map(|value| *value as f32).collect();
+                let columns = self.columns.len();
+                write_npy(out, &[values.len() / columns, columns], &values)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A column of numbers to a name; an absent value is `null`.
+    pub(super) fn json(&self) -> Value {
+        let mut object = Map::new();
+        for (index, name) in self.columns.iter().enumerate() {
+            let column: Vec<Value> = self.rows().map(|row| json!(row[index])).collect();
+            object.insert(name.clone(), Value::Array(column));
+        }
+        Value::Object(object)
+    }
+}
+
+/// Seven digits: what an f32 holds.
+fn cell(value: f64) -> String {
+    (value as f32).to_string()
+}
+
+impl Destination {
+    /// Analyses each input and writes its sheet.
+    pub(super) fn each(
+        &self,
+        global: &Global,
+        input: &Input,
+        mut analyse: impl FnMut(&Path) -> Result<Sheet>,
+    ) -> Result<()> {
+        let encoding = match global.format {
+            Format::Json => Encoding::Json,
+            Format::Human => self.encoding,
+        };
+        let several = input.files.len() > 1;
+        if several && self.output.is_none() {
+            bail!("several files need `--output DIRECTORY`, one result to a file");
+        }
+        for (index, path) in input.files.iter().enumerate() {
+            if several {
+                let count = input.files.len();
+                progress(global, &format!("{}/{count} {}", index + 1, path.display()));
+            }
+            let sheet = analyse(path)?;
+            match &self.output {
+                None => sheet.write(encoding, &mut stdout().lock())?,
+                Some(output) if several => {
+                    std::fs::create_dir_all(output)
+                        .with_context(|| format!("cannot create `{}`", output.display()))?;
+                    let stem = path.file_name().unwrap_or_default();
+                    let mut name = stem.to_os_string();
+                    name.push(match encoding {
+                        Encoding::Csv => ".csv",
+                        Encoding::Json => ".json",
+                        Encoding::Npy => ".npy",
+                    });
+                    sheet.save(encoding, &output.join(name))?;
+                }
+                Some(output) => sheet.save(encoding, output)?,
+            }
+        }
+        if several {
+            progress(global, "");
+        }
+        Ok(())
+    }
+}
+
+impl Sheet {
+    /// Writes to a temporary name and renames, so that a reader never sees half a file.
+    fn save(&self, encoding: Encoding, path: &Path) -> Result<()> {
+        let folder = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        let write = || -> Result<()> {
+            let mut file = std::io::BufWriter::new(tempfile::NamedTempFile::new_in(folder)?);
+            self.write(encoding, &mut file)?;
+            file.into_inner()
+                .map_err(std::io::IntoInnerError::into_error)?
+                .persist(path)?;
+            Ok(())
+        };
+        write().with_context(|| format!("cannot write `{}`", path.display()))
+    }
+}

@@ -1,0 +1,55 @@
+//! Whether the GPU computes what the CPU says.
+
+use anyhow::Result;
+use warpsmith_device::{Device, DeviceChoice};
+use warpsmith_measure::{Parameters, Parity, check_parity};
+
+use super::{Block, Job, Section};
+use crate::catalogue;
+
+pub(super) fn section(job: &Job) -> Result<Section> {
+    if job.device.cuda().is_none() {
+        let skipped = Some("there is no GPU to compare with the CPU".to_owned());
+        return Ok(Section {
+            skipped,
+            ..Section::default()
+        });
+    }
+    let reference = Device::open(DeviceChoice::Cpu)?;
+    let mut rows = Vec::new();
+    let mut raw = Vec::new();
+    for workload in catalogue::workloads() {
+        let parameters = Parameters::resolve(workload.parameters(), &[])?;
+        let parity = check_parity(
+            workload.as_ref(),
+            &job.device,
+            &reference,
+            &parameters,
+            &[1, 2],
+        )?;
+        let seen = match &parity {
+            Parity::Agrees { worst, .. } => worst.to_string(),
+            Parity::Disagrees { agreement, .. } => agreement.to_string(),
+            Parity::Incomparable { reason } => reason.clone(),
+        };
+        rows.push(vec![
+            workload.id().to_owned(),
+            if parity.holds() {
+                "agrees"
+            } else {
+                "DISAGREES"
+            }
+            .to_owned(),
+            seen,
+            workload.tolerance(&parameters).because.to_owned(),
+        ]);
+        raw.push(serde_json::json!({ "workload": workload.id(), "parity": parity }));
+    }
+    let headings = ["workload", "parity", "seen", "tolerance because"];
+    let blocks = vec![Block::table(&headings, rows)];
+    Ok(Section {
+        blocks,
+        raw: raw.into(),
+        ..Section::default()
+    })
+}

@@ -1,0 +1,155 @@
+//! Which device to use, and opening it.
+//!
+//! Invariant: `Auto` falls back to the CPU only where there is no GPU. A GPU that is there and
+//! fails is an error: a run that asked for the GPU and got the CPU is a wrong number.
+
+use std::fmt;
+use std::str::FromStr;
+
+use thiserror::Error;
+
+use crate::cpu::CpuDevice;
+use crate::cuda::CudaDevice;
+use crate::error::DeviceError;
+
+/// What the caller asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum DeviceChoice {
+    /// The newest GPU with the most memory where there is one, else the CPU.
+    #[default]
+    Auto,
+    /// The CPU, whatever else there is.
+    Cpu,
+    /// The GPU of this index, and nothing else.
+    Cuda(usize),
+}
+
+/// A device name that is none.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("`{0}` is not a device; use `auto`, `cpu`, `cuda` or `cuda:N`")]
+pub struct ParseChoiceError(String);
+
+impl FromStr for DeviceChoice {
+    type Err = ParseChoiceError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "cpu" => Ok(Self::Cpu),
+            "cuda" => Ok(Self::Cuda(0)),
+            _ => text
+                .strip_prefix("cuda:")
+                .and_then(|index| index.parse().ok())
+                .map(Self::Cuda)
+                .ok_or_else(|| ParseChoiceError(text.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for DeviceChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.pad("auto"),
+            Self::Cpu => f.pad("cpu"),
+            Self::Cuda(index) => f.pad(&format!("cuda:{index}")),
+        }
+    }
+}
+
+/// An open device.
+#[derive(Clone, Debug)]
+pub enum Device {
+    /// The CPU, with a thread pool as wide as this process may use.
+    Cpu(CpuDevice),
+    /// A GPU, with its context.
+    Cuda(CudaDevice),
+}
+
+impl Device {
+    /// Opens what was asked for. Opening the same device again is cheap: pools and contexts are
+    /// made once.
+    pub fn open(choice: DeviceChoice) -> Result<Self, DeviceError> {
+        match choice {
+            DeviceChoice::Cpu => CpuDevice::open().map(Self::Cpu),
+            DeviceChoice::Cuda(index) => CudaDevice::open(index).map(Self::Cuda),
+            DeviceChoice::Auto => match CudaDevice::open_best() {
+                Ok(device) => Ok(Self::Cuda(device)),
+                Err(error) if error.is_missing_hardware() => CpuDevice::open().map(Self::Cpu),
+                Err(error) => Err(error),
+            },
+        }
+    }
+
+    /// The marketing name of the CPU or GPU.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Cpu(cpu) => &cpu.facts().model,
+            Self::Cuda(gpu) => &gpu.facts().name,
+        }
+    }
+
+    /// The choice that opens exactly this device again.
+    pub fn choice(&self) -> DeviceChoice {
+        match self {
+            Self::Cpu(_) => DeviceChoice::Cpu,
+            Self::Cuda(gpu) => DeviceChoice::Cuda(gpu.facts().index),
+        }
+    }
+
+    /// The GPU, where this is one.
+    pub fn cuda(&self) -> Option<&CudaDevice> {
+        match self {
+            Self::Cpu(_) => None,
+            Self::Cuda(gpu) => Some(gpu),
+        }
+    }
+
+    /// Waits for everything that was queued on the device. The CPU queues nothing.
+    pub fn synchronize(&self) -> Result<(), DeviceError> {
+        match self {
+            Self::Cpu(_) => Ok(()),
+            Self::Cuda(gpu) => gpu.synchronize(),
+        }
+    }
+
+    /// Makes the first measured run an ordinary one: spins up the clocks, opens lazy parts.
+    pub fn warm_up(&self) -> Result<(), DeviceError> {
+        match self {
+            Self::Cpu(cpu) => {
+                cpu.warm_up();
+                Ok(())
+            }
+            Self::Cuda(gpu) => gpu.warm_up(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_devices_round_trip() {
+        for choice in [DeviceChoice::Auto, DeviceChoice::Cpu, DeviceChoice::Cuda(3)] {
+            assert_eq!(choice.to_string().parse(), Ok(choice));
+        }
+        assert_eq!("cuda".parse(), Ok(DeviceChoice::Cuda(0)));
+    }
+
+    #[test]
+    fn other_names_are_refused_with_the_list_of_good_ones() {
+        for text in ["gpu", "cuda:", "cuda:-1", "CUDA:0", "cuda:0x", ""] {
+            let error = text.parse::<DeviceChoice>().unwrap_err();
+            assert!(error.to_string().contains("`cuda:N`"), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_cpu_is_always_there() {
+        let device = Device::open(DeviceChoice::Cpu).unwrap();
+        assert_eq!(device.choice(), DeviceChoice::Cpu);
+        assert!(device.cuda().is_none());
+        device.warm_up().unwrap();
+        device.synchronize().unwrap();
+    }
+}

@@ -1,0 +1,27 @@
+//! CUDA: the driver binding and everything built on it. Nothing outside this folder sees a raw
+//! pointer of the driver's.
+
+mod argument;
+mod buffer;
+mod context;
+mod cubin;
+mod event;
+mod facts;
+mod graph;
+mod kernel;
+mod pinned;
+mod pool;
+pub mod raw;
+mod stream;
+
+pub use argument::{Argument, DeviceElement, LaunchShape};
+pub use buffer::DeviceBuffer;
+pub use context::{CudaDevice, MemoryInfo};
+pub use cubin::{EmbeddedCubin, embed_cubins};
+pub use event::Event;
+pub use facts::{GpuFacts, cuda_devices};
+pub use graph::Graph;
+pub use kernel::{Kernel, LoadedFrom};
+pub use pinned::PinnedBuffer;
+pub use pool::{BufferPool, PoolStats};
+pub use stream::Stream;

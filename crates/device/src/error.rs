@@ -1,0 +1,259 @@
+//! What can go wrong between us and a device: what was attempted, what was seen, and a hint.
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+use warpsmith_core::Bytes;
+
+/// An error of the device layer. `Display` says what was attempted and seen; [`DeviceError::hint`]
+/// says what to do about it.
+#[derive(Debug, Error)]
+pub enum DeviceError {
+    /// The driver library is not on this machine, or cannot be loaded.
+    #[error("cannot load the CUDA driver: {seen}")]
+    NoDriver {
+        /// What the loader said.
+        seen: String,
+    },
+    /// The driver is there and does not start.
+    #[error("cannot initialise the CUDA driver: {name} ({description})")]
+    BrokenDriver {
+        /// CUDA's name of the error.
+        name: String,
+        /// CUDA's sentence about it.
+        description: String,
+    },
+    /// The driver starts and reports no device.
+    #[error("the CUDA driver reports no device")]
+    NoGpu,
+    /// A device index that is not there.
+    #[error("there is no device `cuda:{asked}`: this machine has {}", present(.count))]
+    NoSuchDevice {
+        /// The index asked for.
+        asked: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// Device memory is used up.
+    #[error("cannot allocate {asked} of device memory: {free} of {total} are free")]
+    OutOfMemory {
+        /// Size of the request.
+        asked: Bytes,
+        /// Free device memory at the time.
+        free: Bytes,
+        /// Total device memory.
+        total: Bytes,
+    },
+    /// Host memory would not do.
+    #[error("cannot take {asked} of host memory: {available} are available")]
+    OutOfHostMemory {
+        /// Size of the request.
+        asked: Bytes,
+        /// What could be had without swapping, under the container's limit.
+        available: Bytes,
+    },
+    /// A kernel image that this driver or GPU cannot load.
+    #[error("cannot load kernel image `{module}` on {gpu}: {name}{}", detail(.log))]
+    BadImage {
+        /// `owner/stem` of the image.
+        module: String,
+        /// The GPU.
+        gpu: String,
+        /// CUDA's name of the error.
+        name: String,
+        /// What the driver's assembler wrote, if anything.
+        log: String,
+    },
+    /// A function that is not in its image.
+    #[error("kernel image `{module}` has no function `{entry}`")]
+    NoSuchFunction {
+        /// `owner/stem` of the image.
+        module: String,
+        /// The function asked for.
+        entry: String,
+    },
+    /// Arguments that do not fit a kernel's parameters.
+    #[error("cannot launch `{kernel}`: {problem}")]
+    BadLaunch {
+        /// The kernel's entry name.
+        kernel: String,
+        /// What does not fit.
+        problem: String,
+    },
+    /// A size that does not fit an operation.
+    #[error("cannot {attempted}: {problem}")]
+    BadSize {
+        /// What was attempted.
+        attempted: &'static str,
+        /// What does not fit.
+        problem: String,
+    },
+    /// Any other failing driver call.
+    #[error("cannot {attempted}: {name} ({description})")]
+    Driver {
+        /// What was attempted.
+        attempted: String,
+        /// CUDA's number of the error.
+        code: i32,
+        /// CUDA's name of the error.
+        name: String,
+        /// CUDA's sentence about it.
+        description: String,
+    },
+    /// NVRTC is nowhere to be found, or cannot be loaded.
+    #[error("cannot find the CUDA run-time compiler (NVRTC): {seen}")]
+    NoCompiler {
+        /// Where it was looked for, or what the loader said.
+        seen: String,
+    },
+    /// A source that does not compile.
+    #[error("cannot compile `{file}` for {target}:\n{log}")]
+    Compile {
+        /// The source's name.
+        file: String,
+        /// The architecture.
+        target: String,
+        /// NVRTC's log: file, line and message.
+        log: String,
+    },
+    /// A file that cannot be read or written.
+    #[error("cannot {attempted} `{}`", .path.display())]
+    File {
+        /// What was attempted.
+        attempted: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The thread pool cannot be made.
+    #[error("cannot start {threads} worker threads: {seen}")]
+    NoThreads {
+        /// How many were asked for.
+        threads: usize,
+        /// What the system said.
+        seen: String,
+    },
+}
+
+impl DeviceError {
+    /// What to do about it, where there is something to do.
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::NoDriver { .. } => {
+                "install an NVIDIA driver, or use `--device cpu`; in a container, start it with \
+                 the NVIDIA container toolkit (`--gpus all`)"
+            }
+            Self::BrokenDriver { name, .. } => match name.as_str() {
+                "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH"
+                | "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE" => {
+                    "the kernel module and the driver library are of different versions: reboot, \
+                     or remove the compatibility libraries from the loader's path"
+                }
+                "CUDA_ERROR_SYSTEM_NOT_READY" => {
+                    "a system with NVSwitch needs `nvidia-fabricmanager` running"
+                }
+                _ => {
+                    "`nvidia-smi` shows whether the driver works at all; `--device cpu` works without it"
+                }
+            },
+            Self::NoGpu => {
+                "`CUDA_VISIBLE_DEVICES` may hide it, or the container was started without a GPU; \
+                 `--device cpu` works without one"
+            }
+            Self::NoSuchDevice { .. } => "`warpsmith devices` lists what is here",
+            Self::OutOfMemory { .. } => {
+                "choose a smaller size, or free memory that other processes hold (`nvidia-smi`)"
+            }
+            Self::OutOfHostMemory { .. } => "choose a smaller size",
+            Self::BadImage { name, .. } => match name.as_str() {
+                "CUDA_ERROR_UNSUPPORTED_PTX_VERSION" => {
+                    "the driver is older than the compiler that wrote this PTX: update the driver, \
+                     or compile with an older NVRTC"
+                }
+                "CUDA_ERROR_NO_BINARY_FOR_GPU" => {
+                    "the image holds no code for this GPU: build it for its architecture, or add PTX"
+                }
+                _ => "the image is corrupt or not meant for this GPU: build it again",
+            },
+            Self::NoCompiler { .. } => {
+                "`pip install nvidia-cuda-nvrtc-cu12`, install the CUDA toolkit, or name the \
+                 library with `--nvrtc PATH`"
+            }
+            Self::File {
+                attempted: "write to the kernel cache",
+                ..
+            } => "name a folder that can be written with `WARPSMITH_CACHE_DIR`",
+            Self::Driver { name, .. } if name == "CUDA_ERROR_ILLEGAL_ADDRESS" => {
+                "a kernel went out of bounds; run again under `compute-sanitizer`"
+            }
+            _ => return None,
+        })
+    }
+
+    /// Whether the machine lacks what was asked for, as opposed to something having gone wrong.
+    pub fn is_missing_hardware(&self) -> bool {
+        matches!(self, Self::NoDriver { .. } | Self::NoGpu)
+    }
+}
+
+fn present(count: &usize) -> String {
+    match count {
+        0 => "none".to_owned(),
+        1 => "one, `cuda:0`".to_owned(),
+        n => format!("{n}, `cuda:0` to `cuda:{}`", n - 1),
+    }
+}
+
+fn detail(log: &str) -> String {
+    if log.is_empty() {
+        String::new()
+    } else {
+        format!("\n{}", log.trim_end())
+    }
+}
+
+/// What the system's loader said, without the name of the function that said it.
+pub(crate) fn loader_words(error: &libloading::Error) -> String {
+    std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_device_says_what_there_is() {
+        let message = |count| DeviceError::NoSuchDevice { asked: 9, count }.to_string();
+        assert_eq!(
+            message(0),
+            "there is no device `cuda:9`: this machine has none"
+        );
+        assert_eq!(
+            message(1),
+            "there is no device `cuda:9`: this machine has one, `cuda:0`"
+        );
+        assert_eq!(
+            message(8),
+            "there is no device `cuda:9`: this machine has 8, `cuda:0` to `cuda:7`"
+        );
+    }
+
+    #[test]
+    fn only_an_absent_gpu_counts_as_missing_hardware() {
+        assert!(
+            DeviceError::NoDriver {
+                seen: String::new()
+            }
+            .is_missing_hardware()
+        );
+        assert!(DeviceError::NoGpu.is_missing_hardware());
+        assert!(!DeviceError::NoSuchDevice { asked: 1, count: 1 }.is_missing_hardware());
+        let broken = DeviceError::BrokenDriver {
+            name: "X".into(),
+            description: "broken".into(),
+        };
+        assert!(!broken.is_missing_hardware());
+    }
+}

@@ -1,0 +1,41 @@
+//! Devices and everything that runs on them: discovery, buffers, streams, events, graphs, pools,
+//! memory accounting, kernel images, and compilation by NVRTC.
+//!
+//! This is the only crate that meets CUDA. It does not know what kernels are for.
+//!
+//! | on a CPU | here |
+//! |---|---|
+//! | a machine | [`Device`] |
+//! | `Vec<T>` | [`DeviceBuffer<T>`], or [`PinnedBuffer<T>`] on the host side of a copy |
+//! | a thread with a queue of work | [`Stream`] |
+//! | a stop-watch reading | [`Event`] |
+//! | a function | [`Kernel`], loaded from a [`warpsmith_core::KernelImage`] |
+//! | a recorded macro | [`Graph`] |
+//! | a free list | [`BufferPool`] |
+//!
+//! ```
+//! use warpsmith_device::{Device, DeviceChoice};
+//! let device = Device::open(DeviceChoice::Cpu)?;
+//! assert!(device.name().len() > 0);
+//! # Ok::<(), warpsmith_device::DeviceError>(())
+//! ```
+
+mod choice;
+mod cpu;
+mod cuda;
+mod error;
+mod ledger;
+mod machine;
+mod nvrtc;
+
+pub use choice::{Device, DeviceChoice, ParseChoiceError};
+pub use cpu::{CpuCache, CpuDevice, CpuFacts, ensure_host_room};
+pub use cuda::{
+    Argument, BufferPool, CudaDevice, DeviceBuffer, DeviceElement, EmbeddedCubin, Event, GpuFacts,
+    Graph, Kernel, LaunchShape, LoadedFrom, MemoryInfo, PinnedBuffer, PoolStats, Stream,
+    cuda_devices, embed_cubins, raw,
+};
+pub use error::DeviceError;
+pub use ledger::{AllocationSite, Ledger, LedgerStats, MemoryScope, ScopeStats};
+pub use machine::machine_identity;
+pub use nvrtc::{CompileCache, CompileOptions, Compiled, Nvrtc, Target};

@@ -1,0 +1,152 @@
+//! Ablation: each technique of a workload off against the full set and on against the bare base,
+//! in paired rounds, with memory.
+//!
+//! Two rows per technique, because techniques interact: what one adds to nothing and what it adds
+//! to everything else are different numbers.
+
+use serde::{Deserialize, Serialize};
+use warpsmith_device::Device;
+
+use crate::comparison::candidates::correct_for_several;
+use crate::comparison::evaluation::Evaluation;
+use crate::comparison::paired_rounds::{self, Comparison, ComparisonPlan, Side};
+use crate::parameters::Parameters;
+use crate::run_sampler::{RunMode, RunSampler};
+use crate::workload::{Workload, WorkloadError};
+
+/// What a technique was added to, or taken from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Setting {
+    /// On, with every other one off, against all off.
+    AloneOnBase,
+    /// Off, with every other one on, against all on.
+    MissingFromFull,
+    /// All on against all off.
+    FullOnBase,
+}
+
+/// One line of the matrix.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AblationRow {
+    /// The technique; `all` for the full set.
+    pub technique: String,
+    /// What it was compared with.
+    pub setting: Setting,
+    /// Time with the change over time without it.
+    pub evaluation: Evaluation,
+    /// Device memory held with the change less without it, where the device keeps count.
+    pub memory_bytes: Option<i64>,
+    /// Largest absolute difference of the outputs; the quality that the change costs.
+    pub output_difference: Option<f64>,
+    /// The outputs agree within the workload's tolerance.
+    pub output_agrees: Option<bool>,
+    /// The samples.
+    pub comparison: Comparison,
+}
+
+/// Measures the matrix of `workload`; `watch` is told each row's name before it runs.
+pub fn ablate(
+    workload: &dyn Workload,
+    device: &Device,
+    given: &[(String, String)],
+    mode: RunMode,
+    plan: &ComparisonPlan,
+    watch: &mut dyn FnMut(&str),
+) -> Result<Vec<AblationRow>, WorkloadError> {
+    let techniques = workload.techniques();
+    let with = |on: &dyn Fn(usize) -> bool| -> Result<Parameters, WorkloadError> {
+        let mut settings = given.to_vec();
+        for (index, technique) in techniques.iter().enumerate() {
+            let value = if on(index) {
+                technique.on
+            } else {
+                technique.off
+            };
+            settings.push((technique.parameter.to_owned(), value.to_owned()));
+        }
+        Ok(Parameters::resolve(workload.parameters(), &settings)?)
+    };
+    let (base, full) = (with(&|_| false)?, with(&|_| true)?);
+    let mut rows = Vec::new();
+    let mut add = |name: &str, setting, without: &Parameters, changed: &Parameters| {
+        watch(name);
+        rows.push(compare_settings(
+            workload, device, name, setting, without, changed, mode, plan,
+        )?);
+        Ok::<(), WorkloadError>(())
+    };
+    for (index, technique) in techniques.iter().enumerate() {
+        add(
+            technique.name,
+            Setting::AloneOnBase,
+            &base,
+            &with(&|i| i == index)?,
+        )?;
+        if techniques.len() > 1 {
+            let without = with(&|i| i != index)?;
+            add(technique.name, Setting::MissingFromFull, &full, &without)?;
+        }
+    }
+    if techniques.len() > 1 {
+        add("all", Setting::FullOnBase, &base, &full)?;
+    }
+    let mut evaluations: Vec<Evaluation> = rows.iter().map(|row| row.evaluation).collect();
+    correct_for_several(&mut evaluations);
+    for (row, evaluation) in rows.iter_mut().zip(evaluations) {
+        row.evaluation = evaluation;
+    }
+    Ok(rows)
+}
+
+/// Compares two settings of one workload in paired rounds.
+#[allow(clippy::too_many_arguments)] // One row's description; a struct would be read once.
+pub fn compare_settings(
+    workload: &dyn Workload,
+    device: &Device,
+    name: &str,
+    setting: Setting,
+    without: &Parameters,
+    changed: &Parameters,
+    mode: RunMode,
+    plan: &ComparisonPlan,
+) -> Result<AblationRow, WorkloadError> {
+    let held = || device.cuda().map(|gpu| gpu.ledger().stats().live);
+    let mut sampler = RunSampler::new(device, mode)?;
+    let start = held();
+    let mut a = sampler.target(workload.prepare(device, without, 1)?)?;
+    let after_a = held();
+    let mut b = sampler.target(workload.prepare(device, changed, 1)?)?;
+    let after_b = held();
+    let memory = |from: Option<u64>, to: Option<u64>| {
+        from.zip(to)
+            .map(|(from, to)| to.cast_signed().wrapping_sub(from.cast_signed()))
+    };
+    let (expected, actual) = (a.prepared().output()?, b.prepared().output()?);
+    let agreement = actual
+        .compare(&expected, workload.tolerance(changed).tolerance)
+        .filter(|agreement| agreement.compared > 0);
+    let begin = |target| sampler.begin(name, target);
+    let (empty_a, empty_b) = (begin(&a), begin(&b));
+    let comparison = paired_rounds::run(
+        plan,
+        empty_a,
+        empty_b,
+        &mut |side| match side {
+            Side::A => sampler.sample(&mut a),
+            Side::B => sampler.sample(&mut b),
+        },
+        &mut |_| {},
+    )?;
+    Ok(AblationRow {
+        technique: name.to_owned(),
+        setting,
+        evaluation: comparison.evaluation,
+        memory_bytes: memory(after_a, after_b)
+            .zip(memory(start, after_a))
+            .map(|(with, without)| with - without),
+        output_difference: agreement.as_ref().map(|agreement| agreement.max_abs),
+        output_agrees: agreement.as_ref().map(|agreement| agreement.holds()),
+        comparison,
+    })
+}

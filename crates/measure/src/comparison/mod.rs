@@ -1,0 +1,7 @@
+//! Whether B is slower, faster or the same as A: paired rounds, verdicts, several candidates.
+
+pub mod candidates;
+pub mod evaluation;
+pub mod mann_whitney;
+pub mod paired_rounds;
+pub mod unpaired;

@@ -1,0 +1,259 @@
+//! One way to sample any prepared workload, on any device: for measuring, comparing, ablating and
+//! scaling alike.
+
+use std::time::{Duration, Instant};
+
+use warpsmith_device::{Device, DeviceError, Graph};
+
+use crate::cpu::closure::{ClosureSampler, Progress};
+use crate::cpu::steal::CpuTicks;
+use crate::gpu::device_timer::{CacheState, DeviceTimer};
+use crate::measurement::{Conditions, Measurement, Sample, SampleMode};
+use crate::statistics::order::median_of;
+use crate::statistics::stop_rule::{MedianStop, StopPlan, StopReason};
+use crate::workload::{Prepared, WorkloadError};
+
+/// What is timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunMode {
+    /// The work alone, L2 flushed before each run; on the CPU the same as warm.
+    Cold,
+    /// The work alone, caches as the last run left them.
+    Warm,
+    /// Many runs between two stamps; each sample is their mean.
+    Batch,
+    /// Replays of the run captured as a graph.
+    Graph,
+    /// From the call to the end of the wait, on the host's clock.
+    EndToEnd,
+}
+
+/// Samples prepared workloads on one device.
+pub struct RunSampler {
+    mode: RunMode,
+    closure: ClosureSampler,
+    timer: Option<DeviceTimer>,
+    device: String,
+}
+
+/// A prepared workload with what sampling it needs.
+pub struct RunTarget {
+    prepared: Box<dyn Prepared>,
+    inner: u64,
+    graph: Option<Graph>,
+}
+
+impl RunTarget {
+    /// The workload.
+    pub fn prepared(&mut self) -> &mut dyn Prepared {
+        self.prepared.as_mut()
+    }
+
+    /// Runs once and waits for the end.
+    pub fn run_and_wait(&mut self) -> Result<(), WorkloadError> {
+        self.prepared.run_once()?;
+        match self.prepared.stream() {
+            Some(stream) => Ok(stream.synchronize()?),
+            None => Ok(()),
+        }
+    }
+}
+
+impl RunSampler {
+    /// Launches between two events in batch mode: the event's resolution of 32 ns is a thousandth
+    /// of 64 launches of half a microsecond each.
+    const BATCH: u64 = 64;
+
+    /// Calibrates the timers for `device`.
+    pub fn new(device: &Device, mode: RunMode) -> Result<Self, DeviceError> {
+        let timer = match (device.cuda(), mode) {
+            (None, _) | (_, RunMode::EndToEnd) => None,
+            (Some(gpu), RunMode::Cold) => Some(DeviceTimer::new(gpu, CacheState::Cold)?),
+            (Some(gpu), _) => Some(DeviceTimer::new(gpu, CacheState::Warm)?),
+        };
+        Ok(Self {
+            mode,
+            closure: ClosureSampler::calibrate(),
+            timer,
+            device: device.name().to_owned(),
+        })
+    }
+
+    /// Warms `prepared` up and finds how many runs make a sample.
+    pub fn target(&self, prepared: Box<dyn Prepared>) -> Result<RunTarget, WorkloadError> {
+        let mut target = RunTarget {
+            prepared,
+            inner: 1,
+            graph: None,
+        };
+        // Modules load and caches fill on the first run; a failure shows here, untimed.
+        target.run_and_wait()?;
+        let begun = Instant::now();
+        let mut medians: Vec<f64> = Vec::new();
+        // Until three medians of 16 in a row are within 1 %, or a second has passed.
+        while begun.elapsed() < Duration::from_secs(1) {
+            let mut times = Vec::new();
+            for _ in 0..16 {
+                let start = Instant::now();
+                target.run_and_wait()?;
+                times.push(start.elapsed().as_secs_f64());
+                if begun.elapsed() >= Duration::from_secs(1) {
+                    break;
+                }
+            }
+            medians.push(median_of(&times));
+            if let [.., a, b, c] = medians[..]
+                && (a / b - 1.0).abs() < 0.01
+                && (b / c - 1.0).abs() < 0.01
+            {
+                break;
+            }
+        }
+        if self.timer.is_none() && target.prepared.stream().is_none() {
+            let mut failed = None;
+            target.inner = self.closure.inner_count(&mut || {
+                failed = failed.take().or(target.prepared.run_once().err());
+            });
+            if let Some(error) = failed {
+                return Err(error);
+            }
+        } else if self.mode == RunMode::Batch {
+            target.inner = Self::BATCH;
+        } else if self.mode == RunMode::Graph
+            && let Some(stream) = target.prepared.stream().cloned()
+        {
+            let mut failed = None;
+            let graph = stream.capture(|_| {
+                failed = target.prepared.run_once().err();
+                Ok(())
+            });
+            if let Some(error) = failed {
+                return Err(error);
+            }
+            target.graph = Some(graph?);
+        }
+        Ok(target)
+    }
+
+    /// Takes one sample.
+    pub fn sample(&mut self, target: &mut RunTarget) -> Result<Sample, WorkloadError> {
+        let RunTarget {
+            prepared,
+            inner,
+            graph,
+        } = target;
+        if let (Some(timer), Some(stream)) = (&mut self.timer, prepared.stream().cloned()) {
+            let elapsed = timer.time::<WorkloadError>(&stream, &mut || {
+                for _ in 0..*inner {
+                    match graph {
+                        Some(graph) => graph.launch(&stream)?,
+                        None => prepared.run_once()?,
+                    }
+                }
+                Ok(())
+            })?;
+            return Ok(Sample {
+                seconds: elapsed.0 / *inner as f64,
+                cpu_seconds: None,
+                preempted: false,
+            });
+        }
+        let mut failed = None;
+        let mut sample = self.closure.sample(
+            &mut || {
+                let ran = prepared.run_once().and_then(|()| match prepared.stream() {
+                    Some(stream) => Ok(stream.synchronize()?),
+                    None => Ok(()),
+                });
+                failed = failed.take().or(ran.err());
+            },
+            *inner,
+        );
+        if prepared.stream().is_some() {
+            // The host waits for the device: its CPU time says nothing about the work.
+            sample.cpu_seconds = None;
+        }
+        match failed {
+            Some(error) => Err(error),
+            None => Ok(sample),
+        }
+    }
+
+    /// An empty measurement with this sampler's conditions.
+    pub fn begin(&self, name: &str, target: &RunTarget) -> Measurement {
+        let on_device = self.timer.is_some();
+        Measurement::empty(
+            name,
+            Conditions {
+                mode: match (on_device, self.mode) {
+                    (true, RunMode::Cold) => SampleMode::GpuCold,
+                    (true, RunMode::Batch) => SampleMode::GpuBatch,
+                    (true, RunMode::Graph) => SampleMode::GpuGraph,
+                    (true, _) => SampleMode::GpuHot,
+                    (false, _) if target.prepared.stream().is_some() => SampleMode::EndToEnd,
+                    (false, _) => SampleMode::CpuClosure,
+                },
+                inner_count: target.inner,
+                overhead_seconds: match &self.timer {
+                    Some(timer) => timer.overhead().0,
+                    None => self.closure.cost().of(target.inner) / target.inner as f64,
+                },
+                stop: StopReason::CountReached,
+                steal_share: None,
+                device: self.device.clone(),
+            },
+        )
+    }
+
+    /// Samples whose times contain launch latency because the work could not be queued ahead.
+    pub fn unheld(&self) -> usize {
+        self.timer.as_ref().map_or(0, DeviceTimer::unheld)
+    }
+
+    /// Samples until the plan is met, appending a round to `measurement`.
+    pub fn measure_round(
+        &mut self,
+        measurement: &mut Measurement,
+        target: &mut RunTarget,
+        plan: &StopPlan,
+        watch: &mut dyn FnMut(&Progress<'_>),
+    ) -> Result<(), WorkloadError> {
+        measurement.begin_round();
+        let first = measurement.seconds.len();
+        let ticks = CpuTicks::read();
+        let mut stop = MedianStop::new(*plan);
+        let begun = Instant::now();
+        loop {
+            let sample = self.sample(target)?;
+            measurement.push(sample);
+            let (count, elapsed) = (measurement.seconds.len() - first, begun.elapsed());
+            if stop.is_due(count, elapsed) {
+                // What was disturbed does not decide when to stop, unless there is nothing else.
+                let undisturbed: Vec<f64> = (first..measurement.seconds.len())
+                    .filter(|index| measurement.preempted.binary_search(index).is_err())
+                    .map(|index| measurement.seconds[index])
+                    .collect();
+                let enough = undisturbed.len() * 10 >= count * 3;
+                let samples = if enough {
+                    &undisturbed
+                } else {
+                    &measurement.seconds[first..]
+                };
+                let reason = stop.look(samples, elapsed);
+                watch(&Progress {
+                    count,
+                    elapsed,
+                    interval: stop.interval(),
+                });
+                if let Some(reason) = reason {
+                    measurement.conditions.stop = reason;
+                    break;
+                }
+            }
+        }
+        measurement.conditions.steal_share = ticks
+            .zip(CpuTicks::read())
+            .and_then(|(early, late)| late.stolen_share_since(&early));
+        Ok(())
+    }
+}

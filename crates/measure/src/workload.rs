@@ -1,0 +1,123 @@
+//! What can be measured: a workload describes itself, prepares itself on a device, and runs.
+//!
+//! Implementing [`Workload`] gives listing, measuring, CPU/GPU parity, scaling and ablation.
+//! The CPU form of a workload is its specification.
+
+use thiserror::Error;
+use warpsmith_core::{Bytes, Flops, Tolerance};
+use warpsmith_device::{Device, DeviceError, Stream};
+
+use crate::output::Output;
+use crate::parameters::{BadParameter, ParameterSpec, Parameters};
+
+/// Something that runs on a device.
+pub trait Workload: Send + Sync {
+    /// Identity, `area/name`.
+    fn id(&self) -> &'static str;
+
+    /// What it does, in a line.
+    fn summary(&self) -> &'static str;
+
+    /// What can be set.
+    fn parameters(&self) -> &'static [ParameterSpec];
+
+    /// Switches that `ablate` turns on and off.
+    fn techniques(&self) -> &'static [Technique] {
+        &[]
+    }
+
+    /// What one run must at least move and compute.
+    fn cost(&self, parameters: &Parameters) -> Cost;
+
+    /// How far GPU and CPU may be apart, and why.
+    fn tolerance(&self, parameters: &Parameters) -> ArguedTolerance;
+
+    /// Allocates and uploads everything that a run needs; inputs follow from `seed` alone, so that
+    /// two devices get the same.
+    fn prepare(
+        &self,
+        device: &Device,
+        parameters: &Parameters,
+        seed: u64,
+    ) -> Result<Box<dyn Prepared>, WorkloadError>;
+}
+
+/// A workload that is ready to run on one device.
+pub trait Prepared {
+    /// Runs once. On a GPU it queues the work on [`Prepared::stream`] and need not wait for it.
+    /// Allocates nothing.
+    fn run_once(&mut self) -> Result<(), WorkloadError>;
+
+    /// The stream that `run_once` queues on; `None` where the work is done when it returns.
+    fn stream(&self) -> Option<&Stream>;
+
+    /// Fills the output with values that no run leaves there.
+    fn poison(&mut self) -> Result<(), WorkloadError>;
+
+    /// What the last run computed.
+    fn output(&mut self) -> Result<Output, WorkloadError>;
+}
+
+/// A named switch of a workload: pre-allocation, batching, fusion, graphs, half precision…
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Technique {
+    /// What it is called in the matrix.
+    pub name: &'static str,
+    /// The parameter that switches it.
+    pub parameter: &'static str,
+    /// Value of the parameter when it is off.
+    pub off: &'static str,
+    /// Value of the parameter when it is on.
+    pub on: &'static str,
+    /// What it changes, in a line.
+    pub meaning: &'static str,
+}
+
+/// The least that one run must do, from which floors and rates follow.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Cost {
+    /// Bytes read and written, each once.
+    pub bytes: Bytes,
+    /// Floating-point operations.
+    pub flops: Flops,
+    /// Things processed, for "µs per …".
+    pub units: u64,
+    /// What one of them is called.
+    pub unit: &'static str,
+}
+
+/// A tolerance with its reason.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ArguedTolerance {
+    /// The bounds.
+    pub tolerance: Tolerance,
+    /// Why these and no others.
+    pub because: &'static str,
+}
+
+/// Why a workload could not be prepared or run.
+#[derive(Debug, Error)]
+pub enum WorkloadError {
+    /// The device failed or is missing.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// A parameter that does not fit.
+    #[error(transparent)]
+    Parameter(#[from] BadParameter),
+    /// The workload has no form for this device or these parameters.
+    #[error("`{workload}` cannot run here: {reason}")]
+    Unsupported {
+        /// The workload's id.
+        workload: &'static str,
+        /// What is missing.
+        reason: String,
+    },
+    /// The workload's own failure.
+    #[error("`{workload}` failed: {reason}")]
+    Failed {
+        /// The workload's id.
+        workload: &'static str,
+        /// What was seen.
+        reason: String,
+    },
+}

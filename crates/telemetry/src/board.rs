@@ -1,0 +1,179 @@
+//! What is known right now: the latest of every reading, and a few minutes of history for plots.
+//! Fed by events, read by the screen and by the exporter.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::mpsc::Receiver;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde::Serialize;
+
+use crate::Micros;
+use crate::event::{
+    Event, Happening, HostState, Inventory, MigInstance, Presence, ProcessIdentity, ProcessUse,
+    Slow, State, Steady,
+};
+
+/// Points of history kept: five minutes at two a second.
+const HISTORY: usize = 600;
+/// Distance between two points of history.
+const HISTORY_STEP_MICROS: u64 = 500_000;
+
+/// A point of a GPU's history.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct HistoryPoint {
+    /// When.
+    pub at: Micros,
+    /// Share of time with a kernel running.
+    pub busy_percent: Option<i64>,
+    /// Power.
+    pub power_mw: Option<i64>,
+    /// Memory in use.
+    pub memory_used_bytes: Option<i64>,
+    /// Core temperature.
+    pub temperature_c: Option<i64>,
+}
+
+/// One GPU now.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct GpuBoard {
+    /// When the state was read; `None` before the first.
+    pub state_at: Option<Micros>,
+    /// Fast tier.
+    pub state: State,
+    /// Tier of a second.
+    pub steady: Steady,
+    /// Slow tier.
+    pub slow: Slow,
+    /// Energy counter.
+    pub energy_mj: Option<i64>,
+    /// Whether it answers.
+    pub presence: Presence,
+    /// Who is on it; `None` where the driver does not list processes.
+    pub processes: Option<Vec<ProcessUse>>,
+    /// MIG instances.
+    pub mig: Vec<MigInstance>,
+    /// States read so far.
+    pub samples: u64,
+    /// The past, oldest first.
+    #[serde(skip)]
+    pub history: VecDeque<HistoryPoint>,
+}
+
+/// The machine now.
+#[derive(Clone, Debug, Serialize)]
+pub struct Board {
+    /// What there is.
+    pub inventory: Inventory,
+    /// The GPUs, in the inventory's order.
+    pub gpus: Vec<GpuBoard>,
+    /// The host.
+    pub host: HostState,
+    /// Processes by pid.
+    pub identities: BTreeMap<u32, ProcessIdentity>,
+}
+
+impl Board {
+    /// A board on which nothing has happened yet.
+    pub fn new(inventory: Inventory) -> Self {
+        Self {
+            gpus: vec![GpuBoard::default(); inventory.gpus.len()],
+            inventory,
+            host: HostState::default(),
+            identities: BTreeMap::new(),
+        }
+    }
+
+    /// Takes an event in.
+    pub fn apply(&mut self, event: Event) {
+        if let Happening::Host(host) = event.what {
+            self.host = host;
+            return;
+        }
+        if let Happening::Process(identity) = event.what {
+            self.identities.insert(identity.pid, identity);
+            return;
+        }
+        let Some(gpu) = self.gpus.get_mut(usize::from(event.gpu)) else {
+            return;
+        };
+        match event.what {
+            Happening::State(state) => gpu.take_state(state, event.at),
+            Happening::Steady(steady) => gpu.steady = steady,
+            Happening::Slow(slow) => gpu.slow = slow,
+            Happening::Energy(energy) => gpu.energy_mj = energy.energy_mj.or(gpu.energy_mj),
+            Happening::Processes(list) => gpu.processes = Some(list),
+            Happening::Mig(instances) => gpu.mig = instances,
+            Happening::Presence(presence) => gpu.presence = presence,
+            // Plots are drawn from polled states: the rings arrive seconds late.
+            Happening::PowerRing(_) | Happening::BusyRing(_) | Happening::MemoryBusyRing(_) => {}
+            Happening::Process(_) | Happening::Host(_) => {}
+        }
+    }
+
+    /// Forgets processes that are on no GPU any more, so that a long run does not pile them up.
+    fn forget_ended(&mut self) {
+        let gpus = &self.gpus;
+        self.identities.retain(|pid, _| {
+            gpus.iter()
+                .filter_map(|gpu| gpu.processes.as_ref())
+                .flatten()
+                .any(|process| process.pid == *pid)
+        });
+    }
+}
+
+impl GpuBoard {
+    fn take_state(&mut self, state: State, at: Micros) {
+        self.state = state;
+        self.state_at = Some(at);
+        self.samples += 1;
+        let due = self
+            .history
+            .back()
+            .is_none_or(|last| at.0 >= last.at.0 + HISTORY_STEP_MICROS);
+        if due {
+            if self.history.len() == HISTORY {
+                self.history.pop_front();
+            }
+            self.history.push_back(HistoryPoint {
+                at,
+                busy_percent: state.busy_percent,
+                power_mw: state.power_mw,
+                memory_used_bytes: state.memory_used_bytes,
+                temperature_c: state.temperature_c,
+            });
+        }
+    }
+}
+
+/// A board with the events that wait for it. Whoever reads it brings it up to date first, so that
+/// no thread has to wake for every sample.
+pub struct LiveBoard {
+    board: Mutex<Board>,
+    events: Mutex<Receiver<Event>>,
+}
+
+impl LiveBoard {
+    /// A board for these events.
+    pub fn new(inventory: Inventory, events: Receiver<Event>) -> Self {
+        Self {
+            board: Mutex::new(Board::new(inventory)),
+            events: Mutex::new(events),
+        }
+    }
+
+    /// The board with everything that has happened until now; never waits for the driver.
+    pub fn now(&self) -> MutexGuard<'_, Board> {
+        let events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lists = false;
+        for event in events.try_iter() {
+            lists |= matches!(event.what, Happening::Processes(_));
+            board.apply(event);
+        }
+        if lists {
+            board.forget_ended();
+        }
+        board
+    }
+}

@@ -1,0 +1,326 @@
+//! What a sampler says: readings with absent values, in the order in which they were taken.
+//!
+//! Invariants: a value that the driver does not give is `None`, never a sentinel; units stand in
+//! the field's name; a string (a name, a user) travels once, not with every sample.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Micros;
+
+/// A fixed set of optional numbers, addressable by name: what recordings store as columns.
+pub trait Readings: Default {
+    /// The names, in the order of [`Readings::values`].
+    const NAMES: &'static [&'static str];
+    /// The values.
+    fn values(&self) -> Vec<Option<i64>>;
+    /// Sets the value at a position of `NAMES`; positions beyond the end are ignored.
+    fn set(&mut self, position: usize, value: Option<i64>);
+}
+
+macro_rules! readings {
+    ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        pub struct $name {
+            $($(#[$field_doc])*
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub $field: Option<i64>,)*
+        }
+
+        impl Readings for $name {
+            const NAMES: &'static [&'static str] = &[$(stringify!($field)),*];
+
+            fn values(&self) -> Vec<Option<i64>> {
+                vec![$(self.$field),*]
+            }
+
+            fn set(&mut self, position: usize, value: Option<i64>) {
+                if let Some(slot) = [$(&mut self.$field),*].into_iter().nth(position) {
+                    *slot = value;
+                }
+            }
+        }
+    };
+}
+
+readings!(/// The fast tier: what changes ten times a second.
+    State {
+    /// Share of the driver's last sample period with a kernel running.
+    busy_percent,
+    /// Share of that period in which device memory was read or written.
+    memory_busy_percent,
+    /// Board power, averaged by the driver (over one second from Ampere on).
+    power_mw,
+    /// Board power now, where the driver tells it apart.
+    power_instant_mw,
+    /// Core temperature.
+    temperature_c,
+    /// Memory temperature.
+    memory_temperature_c,
+    /// Streaming multiprocessor clock.
+    sm_clock_mhz,
+    /// Memory clock.
+    memory_clock_mhz,
+    /// Clocks event ("throttle") reasons now, as NVML's bits.
+    event_reasons,
+    /// Device memory in use, without what the driver reserves for itself.
+    memory_used_bytes,
+    /// Device memory that the driver keeps.
+    memory_reserved_bytes,
+    /// Time under the software power cap since the driver was loaded.
+    power_cap_ns,
+    /// Time under a thermal policy.
+    thermal_policy_ns,
+    /// Time held back for another GPU of a sync-boost group.
+    sync_boost_ns,
+    /// Time under a board limit.
+    board_limit_ns,
+    /// Time below the highest clocks because there was little to do.
+    low_utilization_ns,
+    /// Time under a reliability policy.
+    reliability_ns,
+    /// Time under software thermal slowdown.
+    software_thermal_ns,
+    /// Time under hardware thermal slowdown.
+    hardware_thermal_ns,
+    /// Time under the hardware power brake.
+    power_brake_ns,
+});
+
+readings!(/// The tier of a second: cheap values that need no ten a second.
+    Steady {
+    /// Degrees left before the GPU slows itself down (T.Limit).
+    margin_c,
+    /// Performance state: 0 is fastest.
+    performance_state,
+    /// Fan speed.
+    fan_percent,
+    /// Encoder busy.
+    encoder_percent,
+    /// Decoder busy.
+    decoder_percent,
+});
+
+readings!(/// The slow tier: counters and limits.
+    Slow {
+    /// Memory errors corrected since the last driver load.
+    ecc_corrected,
+    /// Memory errors that could not be corrected since the last driver load.
+    ecc_uncorrected,
+    /// Uncorrectable memory errors over the GPU's life.
+    ecc_uncorrected_lifetime,
+    /// Rows replaced after correctable errors.
+    remapped_corrected_rows,
+    /// Rows replaced after uncorrectable errors.
+    remapped_uncorrected_rows,
+    /// 1 when a row waits for a reset to be replaced.
+    remap_pending,
+    /// 1 when a row could not be replaced.
+    remap_failed,
+    /// Bytes sent over PCIe (counts on from the driver's start).
+    pcie_sent_bytes,
+    /// Bytes received over PCIe.
+    pcie_received_bytes,
+    /// PCIe packets sent again.
+    pcie_replays,
+    /// PCIe generation now.
+    pcie_generation,
+    /// PCIe lanes now.
+    pcie_width,
+    /// Power limit in force.
+    power_limit_mw,
+});
+
+readings!(/// The energy counter.
+    Energy {
+    /// Energy since the driver was loaded.
+    energy_mj,
+});
+
+readings!(/// The host beside the GPUs.
+    HostState {
+    /// Share of all cores busy since the sample before, in thousandths.
+    cpu_busy_permille,
+    /// Share of time in which some core waited for a disk, in thousandths.
+    cpu_io_wait_permille,
+    /// Runnable processes per core over a minute, in thousandths.
+    load_per_core_permille,
+    /// Memory that can still be had without swapping.
+    memory_available_bytes,
+    /// All memory.
+    memory_total_bytes,
+    /// Swap in use.
+    swap_used_bytes,
+});
+
+/// One value from a ring that the driver keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RingSample {
+    /// The driver's time stamp.
+    pub at: Micros,
+    /// Milliwatts or percent, by the ring.
+    pub value: i64,
+}
+
+/// A process on a GPU at a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessUse {
+    /// Process id in the driver's pid namespace.
+    pub pid: u32,
+    /// Device memory that it holds; absent where the driver does not say.
+    pub memory_bytes: Option<i64>,
+    /// Whether it is there to compute; a display server is not.
+    pub compute: bool,
+}
+
+/// Who a process is; looked up once per process.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessIdentity {
+    /// Process id.
+    pub pid: u32,
+    /// Program name; absent where this process may not look (another pid namespace).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Owner.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// Container, by the end of its control group's path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub container: Option<String>,
+    /// Command line; only kept where it was asked for, since it can hold secrets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command_line: Option<String>,
+    /// Seconds since 1970 when it started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_unix: Option<u64>,
+}
+
+/// A slice of a GPU in MIG mode.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MigInstance {
+    /// Position under its GPU.
+    pub index: u32,
+    /// Stable name.
+    pub uuid: String,
+    /// What the driver calls it.
+    pub name: String,
+    /// Memory in use.
+    pub memory_used_bytes: Option<i64>,
+    /// Memory in all.
+    pub memory_total_bytes: Option<i64>,
+}
+
+/// Whether a GPU answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Presence {
+    /// It answers.
+    #[default]
+    Live,
+    /// A call has not come back for longer than the watchdog allows.
+    Stale,
+    /// The driver says that it fell off the bus.
+    Lost,
+}
+
+/// What stays the same about a GPU.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GpuIdentity {
+    /// NVML's index; not stable across reboots.
+    pub index: u32,
+    /// Stable name.
+    pub uuid: String,
+    /// Product name.
+    pub name: String,
+    /// PCI address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pci_bus_id: Option<String>,
+    /// Memory in all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_total_bytes: Option<i64>,
+    /// Highest streaming multiprocessor clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sm_clock_max_mhz: Option<i64>,
+    /// Highest PCIe generation of this GPU in this machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pcie_generation_max: Option<i64>,
+    /// Most PCIe lanes of this GPU in this machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pcie_width_max: Option<i64>,
+    /// Factory power limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power_limit_default_mw: Option<i64>,
+    /// Temperature at which it slows itself down; absent where only a margin is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slowdown_temperature_c: Option<i64>,
+    /// Whether it is cut into MIG instances.
+    #[serde(default)]
+    pub mig: bool,
+}
+
+/// What there is to sample.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Inventory {
+    /// Driver version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driver: Option<String>,
+    /// NVML version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nvml: Option<String>,
+    /// Why there is no NVML, where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nvml_absent: Option<String>,
+    /// The GPUs that are sampled.
+    pub gpus: Vec<GpuIdentity>,
+    /// GPUs that the driver counts but does not open, with what it said.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unreachable: Vec<String>,
+    /// CPU model.
+    pub cpu: String,
+    /// Cores.
+    pub cores: usize,
+    /// Whether this process sees the host's processes; `None` where that cannot be known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_pids: Option<bool>,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Happening {
+    /// Fast tier.
+    State(State),
+    /// Tier of a second.
+    Steady(Steady),
+    /// Slow tier.
+    Slow(Slow),
+    /// Energy counter.
+    Energy(Energy),
+    /// New samples of the driver's power ring, in milliwatts.
+    PowerRing(Vec<RingSample>),
+    /// New samples of the driver's utilisation ring, in percent.
+    BusyRing(Vec<RingSample>),
+    /// New samples of the driver's memory utilisation ring, in percent.
+    MemoryBusyRing(Vec<RingSample>),
+    /// The processes on a GPU.
+    Processes(Vec<ProcessUse>),
+    /// A process seen for the first time.
+    Process(ProcessIdentity),
+    /// The MIG instances of a GPU.
+    Mig(Vec<MigInstance>),
+    /// A GPU stopped or began to answer.
+    Presence(Presence),
+    /// The host.
+    Host(HostState),
+}
+
+/// Something that happened on a GPU or on the host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Event {
+    /// When.
+    pub at: Micros,
+    /// Which GPU, by its position in [`Inventory::gpus`]; the host's events carry 0.
+    pub gpu: u16,
+    /// What.
+    pub what: Happening,
+}

@@ -1,0 +1,363 @@
+//! The board in Prometheus' text format.
+//!
+//! Invariants: base units (bytes, seconds, ratios, joules, hertz); a value that is not known has no
+//! line; GPU series are labelled by index and uuid only, names stand in the info series; process
+//! series are off unless asked for, bounded, and never hold a command line.
+
+use std::fmt::Write;
+
+use crate::baseline::ThrottleReason;
+use crate::board::{Board, GpuBoard};
+use crate::event::Presence;
+use crate::{GpuIdentity, Micros};
+
+/// Whether each process has its own series.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ProcessSeries {
+    /// Only their number per GPU.
+    #[default]
+    Off,
+    /// The largest of each GPU, with pid, program and user.
+    On,
+}
+
+/// Most process series per GPU.
+const PROCESSES_PER_GPU: usize = 32;
+
+/// A metric of a GPU: name, kind, help, value.
+struct Family {
+    name: &'static str,
+    kind: &'static str,
+    help: &'static str,
+    value: fn(&GpuIdentity, &GpuBoard, Micros) -> Option<f64>,
+}
+
+macro_rules! families {
+    ($($name:literal $kind:literal $help:literal $value:expr;)*) => {
+        &[$(Family { name: $name, kind: $kind, help: $help, value: $value }),*]
+    };
+}
+
+fn ratio(percent: Option<i64>) -> Option<f64> {
+    percent.map(|percent| percent as f64 / 100.0)
+}
+
+fn scaled(value: Option<i64>, scale: f64) -> Option<f64> {
+    value.map(|value| value as f64 * scale)
+}
+
+const FAMILIES: &[Family] = families![
+    "warpsmith_gpu_up" "gauge" "1 while the GPU answers, 0 while a call hangs or after it was lost."
+        |_, gpu, _| Some(f64::from(u8::from(gpu.presence == Presence::Live)));
+    "warpsmith_gpu_lost" "gauge" "1 after the driver said that the GPU fell off the bus."
+        |_, gpu, _| Some(f64::from(u8::from(gpu.presence == Presence::Lost)));
+    "warpsmith_gpu_sample_age_seconds" "gauge" "Time since the state was last read."
+        |_, gpu, now| gpu.state_at.map(|at| now.since(at).as_secs_f64());
+    "warpsmith_gpu_samples_total" "counter" "States read."
+        |_, gpu, _| Some(gpu.samples as f64);
+    "warpsmith_gpu_busy_ratio" "gauge" "Share of time with a kernel running (not how much of the GPU it used)."
+        |_, gpu, _| ratio(gpu.state.busy_percent);
+    "warpsmith_gpu_memory_busy_ratio" "gauge" "Share of time in which device memory was read or written."
+        |_, gpu, _| ratio(gpu.state.memory_busy_percent);
+    "warpsmith_gpu_power_watts" "gauge" "Board power, as averaged by the driver."
+        |_, gpu, _| scaled(gpu.state.power_mw, 1e-3);
+    "warpsmith_gpu_power_limit_watts" "gauge" "Power limit in force."
+        |_, gpu, _| scaled(gpu.slow.power_limit_mw, 1e-3);
+    "warpsmith_gpu_energy_joules_total" "counter" "Energy since the driver was loaded."
+        |_, gpu, _| scaled(gpu.energy_mj, 1e-3);
+    "warpsmith_gpu_temperature_celsius" "gauge" "Core temperature."
+        |_, gpu, _| scaled(gpu.state.temperature_c, 1.0);
+    "warpsmith_gpu_memory_temperature_celsius" "gauge" "Memory temperature."
+        |_, gpu, _| scaled(gpu.state.memory_temperature_c, 1.0);
+    "warpsmith_gpu_thermal_margin_celsius" "gauge" "Degrees left before the GPU slows itself down (T.Limit)."
+        |_, gpu, _| scaled(gpu.steady.margin_c, 1.0);
+    "warpsmith_gpu_sm_clock_hertz" "gauge" "Streaming multiprocessor clock."
+        |_, gpu, _| scaled(gpu.state.sm_clock_mhz, 1e6);
+    "warpsmith_gpu_memory_clock_hertz" "gauge" "Memory clock."
+        |_, gpu, _| scaled(gpu.state.memory_clock_mhz, 1e6);
+    "warpsmith_gpu_clocks_locked" "gauge" "1 while clocks are set by an application or an administrator."
+        |_, gpu, _| gpu.state.event_reasons.map(|bits| f64::from(u8::from(bits & 0x2 != 0)));
+    "warpsmith_gpu_hardware_slowdown" "gauge" "1 while the hardware slows the GPU down."
+        |_, gpu, _| gpu.state.event_reasons.map(|bits| f64::from(u8::from(bits & 0x8 != 0)));
+    "warpsmith_gpu_memory_used_bytes" "gauge" "Device memory in use by programs."
+        |_, gpu, _| scaled(gpu.state.memory_used_bytes, 1.0);
+    "warpsmith_gpu_memory_reserved_bytes" "gauge" "Device memory that the driver keeps."
+        |_, gpu, _| scaled(gpu.state.memory_reserved_bytes, 1.0);
+    "warpsmith_gpu_memory_total_bytes" "gauge" "Device memory."
+        |identity, _, _| scaled(identity.memory_total_bytes, 1.0);
+    "warpsmith_gpu_ecc_corrected_errors_total" "counter" "Memory errors corrected since the driver was loaded."
+        |_, gpu, _| scaled(gpu.slow.ecc_corrected, 1.0);
+    "warpsmith_gpu_ecc_uncorrected_errors_total" "counter" "Memory errors that could not be corrected since the driver was loaded."
+        |_, gpu, _| scaled(gpu.slow.ecc_uncorrected, 1.0);
+    "warpsmith_gpu_row_remap_pending" "gauge" "1 while a memory row waits for a reset to be replaced."
+        |_, gpu, _| scaled(gpu.slow.remap_pending, 1.0);
+    "warpsmith_gpu_row_remap_failed" "gauge" "1 when a memory row could not be replaced."
+        |_, gpu, _| scaled(gpu.slow.remap_failed, 1.0);
+    "warpsmith_gpu_pcie_generation" "gauge" "PCIe generation now."
+        |_, gpu, _| scaled(gpu.slow.pcie_generation, 1.0);
+    "warpsmith_gpu_pcie_generation_max" "gauge" "Highest PCIe generation of GPU and slot."
+        |identity, _, _| scaled(identity.pcie_generation_max, 1.0);
+    "warpsmith_gpu_pcie_width" "gauge" "PCIe lanes now."
+        |_, gpu, _| scaled(gpu.slow.pcie_width, 1.0);
+    "warpsmith_gpu_pcie_width_max" "gauge" "Most PCIe lanes of GPU and slot."
+        |identity, _, _| scaled(identity.pcie_width_max, 1.0);
+    "warpsmith_gpu_pcie_sent_bytes_total" "counter" "Bytes sent over PCIe."
+        |_, gpu, _| scaled(gpu.slow.pcie_sent_bytes, 1.0);
+    "warpsmith_gpu_pcie_received_bytes_total" "counter" "Bytes received over PCIe."
+        |_, gpu, _| scaled(gpu.slow.pcie_received_bytes, 1.0);
+    "warpsmith_gpu_pcie_replays_total" "counter" "PCIe packets sent again."
+        |_, gpu, _| scaled(gpu.slow.pcie_replays, 1.0);
+    "warpsmith_gpu_fan_ratio" "gauge" "Fan speed as a share of its nominal highest."
+        |_, gpu, _| ratio(gpu.steady.fan_percent);
+    "warpsmith_gpu_encoder_busy_ratio" "gauge" "Share of time with the encoder busy."
+        |_, gpu, _| ratio(gpu.steady.encoder_percent);
+    "warpsmith_gpu_decoder_busy_ratio" "gauge" "Share of time with the decoder busy."
+        |_, gpu, _| ratio(gpu.steady.decoder_percent);
+    "warpsmith_gpu_performance_state" "gauge" "Performance state; 0 is fastest."
+        |_, gpu, _| scaled(gpu.steady.performance_state, 1.0);
+    "warpsmith_gpu_processes" "gauge" "Processes on the GPU."
+        |_, gpu, _| gpu.processes.as_ref().map(|list| list.len() as f64);
+];
+
+/// Appends a label's value with the escapes that the format asks for.
+fn push_escaped(out: &mut String, value: &str) {
+    for c in value.chars() {
+        match c {
+            '\\' => out.push_str("\\\\"),
+            '"' => out.push_str("\\\""),
+            '\n' => out.push_str("\\n"),
+            c => out.push(c),
+        }
+    }
+}
+
+fn head(out: &mut String, name: &str, kind: &str, help: &str) {
+    // Writing to a string cannot fail, here and below.
+    let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
+}
+
+/// A line with labels; `labels` come as `(name, value)`.
+fn line(out: &mut String, name: &str, labels: &[(&str, &str)], value: f64) {
+    out.push_str(name);
+    for (nth, (label, text)) in labels.iter().enumerate() {
+        out.push(if nth == 0 { '{' } else { ',' });
+        out.push_str(label);
+        out.push_str("=\"");
+        push_escaped(out, text);
+        out.push('"');
+    }
+    if !labels.is_empty() {
+        out.push('}');
+    }
+    let _ = writeln!(out, " {value}");
+}
+
+/// The whole page, appended to `out`.
+pub fn metrics_text(board: &Board, now: Micros, processes: ProcessSeries, out: &mut String) {
+    let inventory = &board.inventory;
+    head(
+        out,
+        "warpsmith_build_info",
+        "gauge",
+        "The exporter's version.",
+    );
+    line(
+        out,
+        "warpsmith_build_info",
+        &[("version", env!("CARGO_PKG_VERSION"))],
+        1.0,
+    );
+    if let Some(driver) = &inventory.driver {
+        head(
+            out,
+            "warpsmith_driver_info",
+            "gauge",
+            "Versions of the driver and of NVML.",
+        );
+        let nvml = inventory.nvml.as_deref().unwrap_or("");
+        line(
+            out,
+            "warpsmith_driver_info",
+            &[("driver", driver), ("nvml", nvml)],
+            1.0,
+        );
+    }
+    head(out, "warpsmith_gpus", "gauge", "GPUs that are sampled.");
+    line(out, "warpsmith_gpus", &[], inventory.gpus.len() as f64);
+    head(
+        out,
+        "warpsmith_gpus_unreachable",
+        "gauge",
+        "GPUs that the driver counts and does not open.",
+    );
+    line(
+        out,
+        "warpsmith_gpus_unreachable",
+        &[],
+        inventory.unreachable.len() as f64,
+    );
+    let gpus: Vec<(String, &GpuIdentity, &GpuBoard)> = inventory
+        .gpus
+        .iter()
+        .zip(&board.gpus)
+        .map(|(identity, gpu)| (identity.index.to_string(), identity, gpu))
+        .collect();
+    if !gpus.is_empty() {
+        head(out, "warpsmith_gpu_info", "gauge", "What the GPU is.");
+        for (index, identity, _) in &gpus {
+            let labels = [
+                ("gpu", index.as_str()),
+                ("uuid", &identity.uuid),
+                ("name", &identity.name),
+                ("pci_bus_id", identity.pci_bus_id.as_deref().unwrap_or("")),
+                ("mig", if identity.mig { "1" } else { "0" }),
+            ];
+            line(out, "warpsmith_gpu_info", &labels, 1.0);
+        }
+    }
+    for family in FAMILIES {
+        let mut said = false;
+        for (index, identity, gpu) in &gpus {
+            if let Some(value) = (family.value)(identity, gpu, now) {
+                if !said {
+                    head(out, family.name, family.kind, family.help);
+                    said = true;
+                }
+                line(
+                    out,
+                    family.name,
+                    &[("gpu", index), ("uuid", &identity.uuid)],
+                    value,
+                );
+            }
+        }
+    }
+    throttle(out, &gpus);
+    mig(out, &gpus);
+    if processes == ProcessSeries::On {
+        process_series(out, board, &gpus);
+    }
+    host(out, board);
+}
+
+fn throttle(out: &mut String, gpus: &[(String, &GpuIdentity, &GpuBoard)]) {
+    const NAME: &str = "warpsmith_gpu_throttle_seconds_total";
+    let mut said = false;
+    for (index, identity, gpu) in gpus {
+        for reason in ThrottleReason::ALL {
+            if let Some(value) = scaled(reason.counter_ns(&gpu.state), 1e-9) {
+                if !said {
+                    head(out, NAME, "counter", "Time held back, by reason.");
+                    said = true;
+                }
+                let labels = [
+                    ("gpu", index.as_str()),
+                    ("uuid", &identity.uuid),
+                    ("reason", reason.label()),
+                ];
+                line(out, NAME, &labels, value);
+            }
+        }
+    }
+}
+
+fn mig(out: &mut String, gpus: &[(String, &GpuIdentity, &GpuBoard)]) {
+    type Pick = fn(&crate::MigInstance) -> Option<i64>;
+    let families: [(&str, &str, Pick); 2] = [
+        (
+            "warpsmith_mig_memory_used_bytes",
+            "Memory in use of a MIG instance.",
+            |instance| instance.memory_used_bytes,
+        ),
+        (
+            "warpsmith_mig_memory_total_bytes",
+            "Memory of a MIG instance.",
+            |instance| instance.memory_total_bytes,
+        ),
+    ];
+    for (name, help, pick) in families {
+        let mut said = false;
+        for (index, _, gpu) in gpus {
+            for instance in &gpu.mig {
+                if let Some(value) = scaled(pick(instance), 1.0) {
+                    if !said {
+                        head(out, name, "gauge", help);
+                        said = true;
+                    }
+                    let labels = [
+                        ("gpu", index.as_str()),
+                        ("uuid", &instance.uuid),
+                        ("profile", &instance.name),
+                    ];
+                    line(out, name, &labels, value);
+                }
+            }
+        }
+    }
+}
+
+fn process_series(out: &mut String, board: &Board, gpus: &[(String, &GpuIdentity, &GpuBoard)]) {
+    const NAME: &str = "warpsmith_gpu_process_memory_bytes";
+    let mut said = false;
+    for (index, identity, gpu) in gpus {
+        let mut list: Vec<_> = gpu.processes.iter().flatten().collect();
+        list.sort_by_key(|process| (std::cmp::Reverse(process.memory_bytes), process.pid));
+        for process in list.into_iter().take(PROCESSES_PER_GPU) {
+            let Some(value) = scaled(process.memory_bytes, 1.0) else {
+                continue;
+            };
+            if !said {
+                head(out, NAME, "gauge", "Device memory held by a process.");
+                said = true;
+            }
+            let known = board.identities.get(&process.pid);
+            let name = known.and_then(|known| known.name.as_deref()).unwrap_or("");
+            let user = known.and_then(|known| known.user.as_deref()).unwrap_or("");
+            let container = known
+                .and_then(|known| known.container.as_deref())
+                .unwrap_or("");
+            let pid = process.pid.to_string();
+            let labels = [
+                ("gpu", index.as_str()),
+                ("uuid", &identity.uuid),
+                ("pid", &pid),
+                ("program", name),
+                ("user", user),
+                ("container", container),
+            ];
+            line(out, NAME, &labels, value);
+        }
+    }
+}
+
+fn host(out: &mut String, board: &Board) {
+    let host = &board.host;
+    let values = [
+        (
+            "warpsmith_host_cpu_busy_ratio",
+            "Share of the host's cores that are busy.",
+            scaled(host.cpu_busy_permille, 1e-3),
+        ),
+        (
+            "warpsmith_host_memory_available_bytes",
+            "Host memory that can be had without swapping.",
+            scaled(host.memory_available_bytes, 1.0),
+        ),
+        (
+            "warpsmith_host_memory_total_bytes",
+            "Host memory.",
+            scaled(host.memory_total_bytes, 1.0),
+        ),
+        (
+            "warpsmith_host_swap_used_bytes",
+            "Host swap in use.",
+            scaled(host.swap_used_bytes, 1.0),
+        ),
+    ];
+    for (name, help, value) in values {
+        if let Some(value) = value {
+            head(out, name, "gauge", help);
+            line(out, name, &[], value);
+        }
+    }
+}

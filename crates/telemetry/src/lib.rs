@@ -1,0 +1,34 @@
+//! What the GPUs of this machine do: sampled through NVML on a tiered schedule, judged as a
+//! baseline, compared, recorded and replayed, shown on a terminal, exported as metrics text.
+//!
+//! Everything flows as [`Event`]s: the live sampler makes them, a recording keeps them, and the
+//! board, the exporter, the screen and the statistics are fed by them without knowing which of the
+//! two they came from.
+
+pub mod baseline;
+mod board;
+mod clock;
+mod event;
+pub mod exporter;
+mod host;
+mod machine;
+pub mod nvml;
+mod player;
+mod probe;
+mod process_identity;
+pub mod recording;
+mod sampler;
+mod schedule;
+pub mod screen;
+
+pub use board::{Board, GpuBoard, HistoryPoint, LiveBoard};
+pub use clock::{Clock, Micros};
+pub use event::{
+    Energy, Event, GpuIdentity, Happening, HostState, Inventory, MigInstance, Presence,
+    ProcessIdentity, ProcessUse, Readings, RingSample, Slow, State, Steady,
+};
+pub use host::machine_identity;
+pub use machine::{Machine, OpenError, Settings};
+pub use player::Player;
+pub use sampler::{Sampler, SteppedSampler};
+pub use schedule::{Schedule, Tier};

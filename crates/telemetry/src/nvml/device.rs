@@ -1,0 +1,345 @@
+//! One GPU: its identity and its tiers of readings, asked for only what it can answer.
+//!
+//! Invariants: a call that was once "not supported" is not made again (an unsupported fan costs
+//! 136 us each time on an H200); any call that says "lost" ends the tier at once.
+
+use nvml_wrapper::FieldIdScheme;
+use nvml_wrapper_sys::bindings::{NvmlLib, nvmlDevice_t, nvmlProcessInfo_t, nvmlSample_t};
+
+use super::calls::{self, ProcessKind};
+use super::library::Library;
+use super::refusal::{Reading, Refusal};
+use crate::Micros;
+use crate::event::{Energy, GpuIdentity, MigInstance, ProcessUse, RingSample, Slow, State, Steady};
+
+/// NVML's field numbers, as in nvml.h.
+mod field {
+    pub(super) const POWER_POLICY_FIRST: u32 = 74;
+    pub(super) const MEMORY_TEMPERATURE: u32 = 82;
+    pub(super) const POWER_AVERAGE: u32 = 185;
+    pub(super) const POWER_INSTANT: u32 = 186;
+    pub(super) const PCIE_SENT_BYTES: u32 = 197;
+    pub(super) const PCIE_RECEIVED_BYTES: u32 = 198;
+    /// Until driver 580.82; from there on the numbers are 269 to 271.
+    pub(super) const SOFTWARE_THERMAL: u32 = 251;
+    pub(super) const SOFTWARE_THERMAL_FROM_580_82: u32 = 269;
+}
+
+/// Which ring of the driver's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ring {
+    /// Board power, milliwatts.
+    Power = 0,
+    /// Utilisation, percent.
+    Busy = 1,
+    /// Memory utilisation, percent.
+    MemoryBusy = 2,
+}
+
+/// What can be found unsupported, each remembered by a bit.
+#[derive(Clone, Copy)]
+enum Ask {
+    Utilization,
+    Fields,
+    Power,
+    Temperature,
+    SmClock,
+    MemoryClock,
+    Reasons,
+    Memory,
+    Margin,
+    PerformanceState,
+    Fan,
+    Encoder,
+    Decoder,
+    EccCorrected,
+    EccUncorrected,
+    EccLifetime,
+    RemappedRows,
+    PcieBytes,
+    PcieReplays,
+    PcieGeneration,
+    PcieWidth,
+    PowerLimit,
+    Energy,
+    PowerRing,
+    BusyRing,
+    MemoryBusyRing,
+    ComputeProcesses,
+    GraphicsProcesses,
+}
+
+/// An open GPU.
+pub struct GpuHandle {
+    library: Library,
+    device: nvmlDevice_t,
+    index: u32,
+    unsupported: u32,
+    /// The GPU was lost during the tier that is being read.
+    lost: bool,
+    samples: Vec<nvmlSample_t>,
+    processes: Vec<nvmlProcessInfo_t>,
+}
+
+// SAFETY: NVML documents its calls as thread safe, and the device handle is an opaque number to
+// the library, which outlives this value because `library` keeps it loaded.
+unsafe impl Send for GpuHandle {}
+
+impl GpuHandle {
+    pub(super) fn open(library: Library, index: u32) -> Reading<Self> {
+        let device = calls::device_by_index(library.nvml().lib(), index)?;
+        Ok(Self {
+            library,
+            device,
+            index,
+            unsupported: 0,
+            lost: false,
+            samples: Vec::new(),
+            processes: Vec::new(),
+        })
+    }
+
+    /// Opens the same GPU again: after it was lost, the old handle stays dead.
+    pub(crate) fn reopen(&mut self) -> Reading<()> {
+        self.device = calls::device_by_index(self.library.nvml().lib(), self.index)?;
+        calls::uuid(self.library.nvml().lib(), self.device)?;
+        self.lost = false;
+        Ok(())
+    }
+
+    fn ask<T>(
+        &mut self,
+        what: Ask,
+        call: impl FnOnce(&NvmlLib, nvmlDevice_t) -> Reading<T>,
+    ) -> Option<T> {
+        let bit = 1u32 << what as u32;
+        if self.lost || self.unsupported & bit != 0 {
+            return None;
+        }
+        match call(self.library.nvml().lib(), self.device) {
+            Ok(value) => Some(value),
+            Err(Refusal::Lost) => {
+                self.lost = true;
+                None
+            }
+            Err(refusal) => {
+                if refusal.is_final() {
+                    self.unsupported |= bit;
+                }
+                None
+            }
+        }
+    }
+
+    /// The tier's result, unless the GPU was lost on the way.
+    fn unless_lost<T>(&self, value: T) -> Reading<T> {
+        if self.lost {
+            Err(Refusal::Lost)
+        } else {
+            Ok(value)
+        }
+    }
+
+    /// What stays the same about this GPU.
+    pub fn identity(&self) -> Reading<GpuIdentity> {
+        let (library, device) = (self.library.nvml().lib(), self.device);
+        Ok(GpuIdentity {
+            index: self.index,
+            uuid: calls::uuid(library, device)?,
+            name: calls::name(library, device)?,
+            pci_bus_id: calls::pci_bus_id(library, device).ok(),
+            memory_total_bytes: calls::memory(library, device)
+                .ok()
+                .map(|memory| memory.total),
+            sm_clock_max_mhz: calls::max_sm_clock(library, device).ok(),
+            pcie_generation_max: calls::pcie_generation_max(library, device).ok(),
+            pcie_width_max: calls::pcie_width_max(library, device).ok(),
+            power_limit_default_mw: calls::power_limit_default(library, device).ok(),
+            slowdown_temperature_c: calls::slowdown_temperature(library, device).ok(),
+            mig: calls::mig_enabled(library, device).unwrap_or(false),
+        })
+    }
+
+    /// The fast tier.
+    pub(crate) fn state(&mut self) -> Reading<State> {
+        let mut state = State::default();
+        if let Some((busy, memory_busy)) = self.ask(Ask::Utilization, calls::utilization) {
+            state.busy_percent = Some(busy);
+            state.memory_busy_percent = Some(memory_busy);
+        }
+        let thermal = match self.library.nvml().field_id_scheme() {
+            FieldIdScheme::V13Update1 => field::SOFTWARE_THERMAL_FROM_580_82,
+            FieldIdScheme::V12 => field::SOFTWARE_THERMAL,
+        };
+        let policy = field::POWER_POLICY_FIRST;
+        let ids = [
+            field::POWER_AVERAGE,
+            field::POWER_INSTANT,
+            field::MEMORY_TEMPERATURE,
+            policy,
+            policy + 1,
+            policy + 2,
+            policy + 3,
+            policy + 4,
+            policy + 5,
+            thermal,
+            thermal + 1,
+            thermal + 2,
+        ];
+        if let Some(values) = self.ask(Ask::Fields, |library, device| {
+            calls::fields(library, device, ids)
+        }) {
+            let [average, instant, memory_temperature, counters @ ..] =
+                values.map(|value| value.ok().filter(|value| *value >= 0));
+            state.power_mw = average;
+            state.power_instant_mw = instant;
+            // Zero is how a GPU without the sensor answers.
+            state.memory_temperature_c = memory_temperature.filter(|degrees| *degrees > 0);
+            [
+                state.power_cap_ns,
+                state.thermal_policy_ns,
+                state.sync_boost_ns,
+                state.board_limit_ns,
+                state.low_utilization_ns,
+                state.reliability_ns,
+                state.software_thermal_ns,
+                state.hardware_thermal_ns,
+                state.power_brake_ns,
+            ] = counters;
+        }
+        if state.power_mw.is_none() {
+            state.power_mw = self.ask(Ask::Power, calls::power_usage);
+        }
+        state.temperature_c = self
+            .ask(Ask::Temperature, calls::temperature)
+            .filter(|degrees| (0..200).contains(degrees));
+        state.sm_clock_mhz = self.ask(Ask::SmClock, calls::sm_clock);
+        state.memory_clock_mhz = self.ask(Ask::MemoryClock, calls::memory_clock);
+        state.event_reasons = self.ask(Ask::Reasons, calls::event_reasons);
+        if let Some(memory) = self.ask(Ask::Memory, calls::memory) {
+            state.memory_used_bytes = Some(memory.used);
+            state.memory_reserved_bytes = memory.reserved;
+        }
+        self.unless_lost(state)
+    }
+
+    /// The tier of a second.
+    pub(crate) fn steady(&mut self) -> Reading<Steady> {
+        let percent = |value: &i64| (0..=100).contains(value);
+        let steady = Steady {
+            margin_c: self.ask(Ask::Margin, calls::margin),
+            performance_state: self.ask(Ask::PerformanceState, calls::performance_state),
+            // Fans can be driven above what is nominal.
+            fan_percent: self
+                .ask(Ask::Fan, calls::fan_speed)
+                .filter(|value| (0..=200).contains(value)),
+            encoder_percent: self.ask(Ask::Encoder, calls::encoder).filter(percent),
+            decoder_percent: self.ask(Ask::Decoder, calls::decoder).filter(percent),
+        };
+        self.unless_lost(steady)
+    }
+
+    /// The slow tier.
+    pub(crate) fn slow(&mut self) -> Reading<Slow> {
+        let mut slow = Slow {
+            ecc_corrected: self.ask(Ask::EccCorrected, |library, device| {
+                calls::ecc_errors(library, device, 0, 0)
+            }),
+            ecc_uncorrected: self.ask(Ask::EccUncorrected, |library, device| {
+                calls::ecc_errors(library, device, 1, 0)
+            }),
+            ecc_uncorrected_lifetime: self.ask(Ask::EccLifetime, |library, device| {
+                calls::ecc_errors(library, device, 1, 1)
+            }),
+            pcie_replays: self.ask(Ask::PcieReplays, calls::pcie_replays),
+            pcie_generation: self.ask(Ask::PcieGeneration, calls::pcie_generation),
+            pcie_width: self.ask(Ask::PcieWidth, calls::pcie_width),
+            power_limit_mw: self.ask(Ask::PowerLimit, calls::power_limit),
+            ..Slow::default()
+        };
+        if let Some((corrected, uncorrected, pending, failed)) =
+            self.ask(Ask::RemappedRows, calls::remapped_rows)
+        {
+            slow.remapped_corrected_rows = Some(corrected);
+            slow.remapped_uncorrected_rows = Some(uncorrected);
+            slow.remap_pending = Some(pending);
+            slow.remap_failed = Some(failed);
+        }
+        let ids = [field::PCIE_SENT_BYTES, field::PCIE_RECEIVED_BYTES];
+        if let Some([sent, received]) = self.ask(Ask::PcieBytes, |library, device| {
+            calls::fields(library, device, ids)
+        }) {
+            slow.pcie_sent_bytes = sent.ok();
+            slow.pcie_received_bytes = received.ok();
+        }
+        self.unless_lost(slow)
+    }
+
+    /// The energy counter.
+    pub(crate) fn energy(&mut self) -> Reading<Energy> {
+        let energy_mj = self.ask(Ask::Energy, calls::energy);
+        self.unless_lost(Energy { energy_mj })
+    }
+
+    /// What a ring holds after `after`; empty where there is nothing new or no such ring.
+    pub(crate) fn ring(&mut self, ring: Ring, after: Micros) -> Reading<Vec<RingSample>> {
+        let mut samples = std::mem::take(&mut self.samples);
+        let what = match ring {
+            Ring::Power => Ask::PowerRing,
+            Ring::Busy => Ask::BusyRing,
+            Ring::MemoryBusy => Ask::MemoryBusyRing,
+        };
+        let values = self.ask(what, |library, device| {
+            calls::ring(library, device, ring as u32, after, &mut samples)
+        });
+        self.samples = samples;
+        self.unless_lost(values.unwrap_or_default())
+    }
+
+    /// The processes on the GPU, by pid; a process with both contexts counts as compute. `None`
+    /// where the driver does not list them.
+    pub(crate) fn processes(&mut self) -> Reading<Option<Vec<ProcessUse>>> {
+        let mut buffer = std::mem::take(&mut self.processes);
+        let compute = self.ask(Ask::ComputeProcesses, |library, device| {
+            calls::processes(library, device, ProcessKind::Compute, &mut buffer)
+        });
+        let graphics = self.ask(Ask::GraphicsProcesses, |library, device| {
+            calls::processes(library, device, ProcessKind::Graphics, &mut buffer)
+        });
+        self.processes = buffer;
+        let listed = compute.is_some() || graphics.is_some();
+        let mut uses: Vec<ProcessUse> = Vec::new();
+        for (list, compute) in [(compute, true), (graphics, false)] {
+            for (pid, memory_bytes) in list.unwrap_or_default() {
+                if !uses.iter().any(|seen| seen.pid == pid) {
+                    uses.push(ProcessUse {
+                        pid,
+                        memory_bytes,
+                        compute,
+                    });
+                }
+            }
+        }
+        uses.sort_by_key(|process| process.pid);
+        self.unless_lost(listed.then_some(uses))
+    }
+
+    /// The MIG instances; empty outside of MIG mode.
+    pub(crate) fn mig_instances(&self) -> Vec<MigInstance> {
+        let library = self.library.nvml().lib();
+        let most = calls::mig_instances_max(library, self.device).unwrap_or(0);
+        (0..u32::try_from(most).unwrap_or(0))
+            .filter_map(|index| {
+                let device = calls::mig_device(library, self.device, index).ok()?;
+                let memory = calls::memory(library, device).ok();
+                Some(MigInstance {
+                    index,
+                    uuid: calls::uuid(library, device).ok()?,
+                    name: calls::name(library, device).unwrap_or_default(),
+                    memory_used_bytes: memory.as_ref().map(|memory| memory.used),
+                    memory_total_bytes: memory.as_ref().map(|memory| memory.total),
+                })
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,11 @@
+//! NVML: the library, its devices, and the calls that the schedule makes.
+
+mod calls;
+mod device;
+mod library;
+mod refusal;
+
+pub use device::GpuHandle;
+pub(crate) use device::Ring;
+pub use library::{Library, LibraryError};
+pub use refusal::{Reading, Refusal};

@@ -1,0 +1,71 @@
+//! Replaying a recording as if it were happening: the same events, at the speed that is asked for,
+//! moved to the present.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::event::{Event, Happening};
+use crate::recording::{Recording, RecordingError};
+use crate::{Clock, Micros};
+
+/// Plays a recording into a queue from a thread of its own.
+pub struct Player;
+
+impl Player {
+    /// Begins `skip` after the recording's start, `speed` times as fast as it was recorded. What
+    /// was known at that point (processes, the slow tiers) is brought up by playing the last
+    /// half minute before it at once. The queue closes at the end or at damage.
+    pub fn start(
+        recording: &Recording,
+        skip: Duration,
+        speed: f64,
+    ) -> Result<Receiver<Event>, RecordingError> {
+        let (events, received) = channel();
+        let (first, _) = recording.span().unwrap_or_default();
+        let begin = first.plus(skip);
+        let lead_in = Micros(begin.0.saturating_sub(30_000_000));
+        let mut playing = recording.events_from(lead_in);
+        // The first block is read here, so that a damaged file is an error and not an empty show.
+        let head = playing.next().transpose()?;
+        let speed = speed.clamp(1e-3, 1e6);
+        thread::spawn(move || {
+            let rest = head.into_iter().map(Ok).chain(playing);
+            play(rest, begin, speed, &events);
+        });
+        Ok(received)
+    }
+}
+
+fn play(
+    playing: impl Iterator<Item = Result<Event, RecordingError>>,
+    begin: Micros,
+    speed: f64,
+    events: &Sender<Event>,
+) {
+    let started = Instant::now();
+    let present = Clock::System.now();
+    let moved = |at: Micros| {
+        let offset = (at.0 as f64 - begin.0 as f64) / speed;
+        Micros((present.0 as f64 + offset) as u64)
+    };
+    for event in playing.map_while(Result::ok) {
+        let due = event.at.since(begin).div_f64(speed);
+        if let Some(wait) = due.checked_sub(started.elapsed()) {
+            thread::sleep(wait);
+        }
+        let mut event = event;
+        event.at = moved(event.at);
+        if let Happening::PowerRing(samples)
+        | Happening::BusyRing(samples)
+        | Happening::MemoryBusyRing(samples) = &mut event.what
+        {
+            samples
+                .iter_mut()
+                .for_each(|sample| sample.at = moved(sample.at));
+        }
+        if events.send(event).is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! One GPU on its schedule: each step takes the tiers that are due and says what they read.
+//!
+//! Invariants: a step never sleeps; a lost GPU is said to be lost once, and is looked for again on
+//! the slow tier's beat; the power and utilisation rings are read without gaps or repeats.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use crate::event::{Event, Happening, Presence, ProcessUse, RingSample};
+use crate::nvml::{GpuHandle, Reading, Refusal, Ring};
+
+use crate::process_identity::ProcessLookup;
+use crate::schedule::{Agenda, Schedule, Tier};
+use crate::{Clock, Micros};
+
+/// How often a lost GPU is looked for.
+const LOST_RETRY: Duration = Duration::from_secs(5);
+
+/// Samples one GPU.
+pub(crate) struct GpuProbe {
+    handle: GpuHandle,
+    position: u16,
+    mig: bool,
+    agenda: Agenda,
+    clock: Clock,
+    lookup: ProcessLookup,
+    known_pids: HashSet<u32>,
+    ring_seen: [Micros; 3],
+    lost_since: Option<Micros>,
+    next_retry: Micros,
+}
+
+impl GpuProbe {
+    pub(crate) fn new(
+        handle: GpuHandle,
+        position: u16,
+        mig: bool,
+        schedule: Schedule,
+        clock: Clock,
+        lookup: ProcessLookup,
+    ) -> Self {
+        let start = clock.now();
+        Self {
+            handle,
+            position,
+            mig,
+            agenda: Agenda::new(schedule, start),
+            clock,
+            lookup,
+            known_pids: HashSet::new(),
+            // Rings hold seconds from before the start: those are not part of this run.
+            ring_seen: [start; 3],
+            lost_since: None,
+            next_retry: start,
+        }
+    }
+
+    /// Takes what is due and returns when to come back.
+    pub(crate) fn step(&mut self, say: &mut dyn FnMut(Event)) -> Micros {
+        let now = self.clock.now();
+        if self.lost_since.is_some() {
+            return self.look_for_lost(now, say);
+        }
+        for tier in Tier::ALL {
+            if self.agenda.take(tier, now) && self.read(tier, say) == Err(Refusal::Lost) {
+                self.lost_since = Some(now);
+                self.next_retry = now.plus(LOST_RETRY);
+                self.say(now, Happening::Presence(Presence::Lost), say);
+                return self.next_retry;
+            }
+        }
+        self.agenda.next()
+    }
+
+    /// Reads the marks of a measurement now: the energy counter and what the rings still hold.
+    pub(crate) fn mark(&mut self) {
+        let now = self.clock.now();
+        for tier in [Tier::PowerRing, Tier::BusyRing, Tier::Slow, Tier::Energy] {
+            self.agenda.mark(tier, now);
+        }
+    }
+
+    fn look_for_lost(&mut self, now: Micros, say: &mut dyn FnMut(Event)) -> Micros {
+        if now >= self.next_retry {
+            self.next_retry = now.plus(LOST_RETRY);
+            if self.handle.reopen().is_ok() {
+                self.lost_since = None;
+                self.say(now, Happening::Presence(Presence::Live), say);
+                return now;
+            }
+        }
+        self.next_retry
+    }
+
+    fn say(&self, at: Micros, what: Happening, say: &mut dyn FnMut(Event)) {
+        say(Event {
+            at,
+            gpu: self.position,
+            what,
+        });
+    }
+
+    fn read(&mut self, tier: Tier, say: &mut dyn FnMut(Event)) -> Reading<()> {
+        let at = self.clock.now();
+        match tier {
+            Tier::State => {
+                let state = self.handle.state()?;
+                self.say(at, Happening::State(state), say);
+            }
+            Tier::Steady => {
+                let steady = self.handle.steady()?;
+                self.say(at, Happening::Steady(steady), say);
+            }
+            Tier::Slow => {
+                let slow = self.handle.slow()?;
+                self.say(at, Happening::Slow(slow), say);
+                if self.mig {
+                    let instances = self.handle.mig_instances();
+                    self.say(at, Happening::Mig(instances), say);
+                }
+            }
+            Tier::Energy => {
+                let energy = self.handle.energy()?;
+                // The counter takes milliseconds: the reading belongs to the end of the call.
+                if energy.energy_mj.is_some() {
+                    self.say(self.clock.now(), Happening::Energy(energy), say);
+                }
+            }
+            Tier::PowerRing => {
+                let samples = self.ring(Ring::Power)?;
+                if !samples.is_empty() {
+                    self.say(at, Happening::PowerRing(samples), say);
+                }
+            }
+            Tier::BusyRing => {
+                let busy = self.ring(Ring::Busy)?;
+                if !busy.is_empty() {
+                    self.say(at, Happening::BusyRing(busy), say);
+                }
+                let memory_busy = self.ring(Ring::MemoryBusy)?;
+                if !memory_busy.is_empty() {
+                    self.say(at, Happening::MemoryBusyRing(memory_busy), say);
+                }
+            }
+            Tier::Processes => {
+                if let Some(uses) = self.handle.processes()? {
+                    self.introduce(at, &uses, say);
+                    self.say(at, Happening::Processes(uses), say);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn ring(&mut self, ring: Ring) -> Reading<Vec<RingSample>> {
+        let seen = self.ring_seen[ring as usize];
+        let mut samples = self.handle.ring(ring, seen)?;
+        samples.sort_by_key(|sample| sample.at);
+        samples.dedup_by_key(|sample| sample.at);
+        samples.retain(|sample| match ring {
+            Ring::Power => sample.value >= 0,
+            Ring::Busy | Ring::MemoryBusy => (0..=100).contains(&sample.value),
+        });
+        if let Some(last) = samples.last() {
+            self.ring_seen[ring as usize] = last.at;
+        }
+        Ok(samples)
+    }
+
+    /// Says who the processes are that were not there before; a pid that went away is forgotten,
+    /// since it may come back as somebody else.
+    fn introduce(&mut self, at: Micros, uses: &[ProcessUse], say: &mut dyn FnMut(Event)) {
+        self.known_pids
+            .retain(|pid| uses.iter().any(|process| process.pid == *pid));
+        for process in uses {
+            if self.known_pids.insert(process.pid) {
+                let identity = self.lookup.identify(process.pid);
+                self.say(at, Happening::Process(identity), say);
+            }
+        }
+    }
+}

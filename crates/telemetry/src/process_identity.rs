@@ -1,0 +1,139 @@
+//! Who a process is, from `/proc`: name, owner, container, age. Looked up once per process.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::event::ProcessIdentity;
+
+/// Kernel ticks per second in `/proc/PID/stat`: fixed at 100 in the user-space interface.
+const TICKS_PER_SECOND: u64 = 100;
+
+/// Where processes are looked up.
+#[derive(Clone, Debug)]
+pub(crate) struct ProcessLookup {
+    proc_root: PathBuf,
+    passwd: PathBuf,
+    command_lines: bool,
+}
+
+impl ProcessLookup {
+    /// Looks under `proc_root`; command lines are read only where they were asked for.
+    pub(crate) fn new(proc_root: &Path, command_lines: bool) -> Self {
+        Self {
+            proc_root: proc_root.to_owned(),
+            passwd: PathBuf::from("/etc/passwd"),
+            command_lines,
+        }
+    }
+
+    /// What can be learned about `pid`; everything but the pid is absent where it is not visible.
+    pub(crate) fn identify(&self, pid: u32) -> ProcessIdentity {
+        let folder = self.proc_root.join(pid.to_string());
+        let read = |file: &str| fs::read(folder.join(file)).ok();
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        ProcessIdentity {
+            pid,
+            name: read("comm")
+                .map(text)
+                .map(|name| name.trim_end().to_owned())
+                .filter(|name| !name.is_empty()),
+            user: fs::metadata(&folder)
+                .ok()
+                .map(|folder| self.user(folder.uid())),
+            container: read("cgroup").map(text).and_then(|text| container(&text)),
+            command_line: read("cmdline")
+                .filter(|_| self.command_lines)
+                .map(|bytes| text(bytes).replace('\0', " ").trim_end().to_owned())
+                .filter(|line| !line.is_empty()),
+            started_unix: read("stat").map(text).and_then(|stat| {
+                let boot = fs::read_to_string(self.proc_root.join("stat")).ok()?;
+                started(&stat, &boot)
+            }),
+        }
+    }
+
+    fn user(&self, uid: u32) -> String {
+        let passwd = fs::read_to_string(&self.passwd).unwrap_or_default();
+        passwd
+            .lines()
+            .find_map(|line| {
+                let mut parts = line.split(':');
+                let name = parts.next()?;
+                (parts.nth(1)? == uid.to_string()).then(|| name.to_owned())
+            })
+            .unwrap_or_else(|| uid.to_string())
+    }
+}
+
+/// Seconds since 1970 when the process started: field 22 of its stat, in ticks since boot. The
+/// name in parentheses may hold spaces and parentheses, so the fields count from the last one.
+fn started(stat: &str, system_stat: &str) -> Option<u64> {
+    let after_name = &stat[stat.rfind(')')? + 1..];
+    let ticks: u64 = after_name.split_whitespace().nth(19)?.parse().ok()?;
+    let boot: u64 = system_stat
+        .lines()
+        .find_map(|line| line.strip_prefix("btime "))?
+        .trim()
+        .parse()
+        .ok()?;
+    Some(boot + ticks / TICKS_PER_SECOND)
+}
+
+/// The container in a control group listing: the first path part that holds a long hexadecimal
+/// id (Docker, containerd, CRI-O, Podman), shortened to the twelve characters that their tools show.
+fn container(cgroup: &str) -> Option<String> {
+    cgroup.lines().find_map(|line| {
+        let path = line.splitn(3, ':').nth(2)?;
+        path.split(['/', '-', ':', '.'])
+            .find(|part| part.len() >= 32 && part.bytes().all(|byte| byte.is_ascii_hexdigit()))
+            .map(|id| id[..12].to_owned())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn containers_are_found_in_the_paths_of_the_common_engines() {
+        let id = "8d7ac2a3b1c94f0e8d7ac2a3b1c94f0e8d7ac2a3b1c94f0e8d7ac2a3b1c94f0e";
+        for path in [
+            format!("0::/system.slice/docker-{id}.scope"),
+            format!("12:devices:/docker/{id}"),
+            format!("0::/kubepods.slice/pod1/cri-containerd-{id}.scope"),
+            format!("0::/machine.slice/libpod-{id}.scope/container"),
+        ] {
+            assert_eq!(container(&path).as_deref(), Some("8d7ac2a3b1c9"), "{path}");
+        }
+        assert_eq!(
+            container("0::/user.slice/user-1000.slice/session-2.scope"),
+            None
+        );
+        assert_eq!(container(""), None);
+    }
+
+    #[test]
+    fn a_name_with_parentheses_does_not_shift_the_start_time() {
+        let stat = "7 (a) (b c)) S 1 7 7 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 1 0 12300 0 0";
+        assert_eq!(started(stat, "cpu 1 2\nbtime 1000\n"), Some(1123));
+        assert_eq!(started("7 (a", "btime 1000"), None);
+    }
+
+    #[test]
+    fn this_process_is_visible_and_its_command_line_only_on_request() {
+        let pid = std::process::id();
+        let quiet = ProcessLookup::new(Path::new("/proc"), false).identify(pid);
+        assert!(quiet.name.is_some() && quiet.user.is_some() && quiet.started_unix.is_some());
+        assert_eq!(quiet.command_line, None);
+        let open = ProcessLookup::new(Path::new("/proc"), true).identify(pid);
+        assert!(open.command_line.is_some());
+        assert_eq!(
+            ProcessLookup::new(Path::new("/nonexistent"), true).identify(pid),
+            ProcessIdentity {
+                pid,
+                ..Default::default()
+            }
+        );
+    }
+}

@@ -1,0 +1,71 @@
+//! The board as plain text, for `--once` and for readers of screens.
+
+use std::fmt::Write;
+
+use super::figures;
+use crate::board::Board;
+
+/// A few lines per GPU, one fact beside the other, no drawing.
+pub fn snapshot_text(board: &Board) -> String {
+    let mut out = String::new();
+    let inventory = &board.inventory;
+    match (&inventory.nvml_absent, &inventory.driver) {
+        (Some(reason), _) => {
+            let _ = writeln!(out, "no GPU: {reason}");
+        }
+        (None, Some(driver)) => {
+            let _ = writeln!(out, "driver {driver}, {} GPUs", inventory.gpus.len());
+        }
+        (None, None) => {}
+    }
+    for (identity, gpu) in inventory.gpus.iter().zip(&board.gpus) {
+        let state = &gpu.state;
+        let _ = writeln!(
+            out,
+            "GPU {}  {}  {}",
+            identity.index, identity.name, identity.uuid
+        );
+        let _ = writeln!(
+            out,
+            "  busy {}, memory busy {}, power {} of {}, {}",
+            figures::number(state.busy_percent, " %"),
+            figures::number(state.memory_busy_percent, " %"),
+            figures::watts(state.power_mw),
+            figures::watts(gpu.slow.power_limit_mw),
+            figures::temperature(gpu),
+        );
+        let _ = writeln!(
+            out,
+            "  memory {} of {}, SM {}, clocks: {}",
+            figures::bytes(state.memory_used_bytes),
+            figures::bytes(identity.memory_total_bytes),
+            figures::number(state.sm_clock_mhz, " MHz"),
+            figures::condition(gpu),
+        );
+        for instance in &gpu.mig {
+            let _ = writeln!(
+                out,
+                "  MIG {}  {}  memory {} of {}",
+                instance.index,
+                instance.name,
+                figures::bytes(instance.memory_used_bytes),
+                figures::bytes(instance.memory_total_bytes),
+            );
+        }
+        match &gpu.processes {
+            None => out.push_str("  processes: not listed by the driver\n"),
+            Some(list) if list.is_empty() => out.push_str("  processes: none\n"),
+            Some(list) => {
+                for process in list {
+                    let [pid, user, memory, name] = figures::process(board, process);
+                    let _ = writeln!(out, "  process {pid}  {user}  {memory}  {name}");
+                }
+            }
+        }
+    }
+    for gpu in &inventory.unreachable {
+        let _ = writeln!(out, "{gpu}");
+    }
+    let _ = writeln!(out, "{}", figures::host(board));
+    out
+}

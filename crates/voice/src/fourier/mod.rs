@@ -1,0 +1,8 @@
+//! Discrete Fourier transforms of blocks of frames, any length.
+
+mod butterfly;
+mod plan;
+mod real;
+
+pub(crate) use plan::smooth_length_at_least;
+pub(crate) use real::RealBlock;

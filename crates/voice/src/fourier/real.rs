@@ -1,0 +1,186 @@
+//! Transforms of real frames: an even length costs half a complex transform, an odd length a whole
+//! one with zero imaginary parts.
+//!
+//! Invariant: `forward` yields bins `0..=length/2`, unscaled; `inverse` divides by
+//! nothing, so that `inverse(forward(x)) = length · x`.
+
+use std::sync::Arc;
+
+use super::plan::{Plan, root};
+use crate::lanes::Lanes;
+
+/// The scratch memory and tables for transforms of one length.
+#[derive(Clone)]
+pub(crate) struct RealBlock<V> {
+    length: usize,
+    plan: Arc<Plan>,
+    /// `exp(−2πi·k/length)` for `k ≤ length/4`; empty for odd lengths.
+    halves: Arc<Vec<[f32; 2]>>,
+    work: Vec<[V; 2]>,
+}
+
+impl<V: Lanes> RealBlock<V> {
+    /// Tables for real frames of `length ≥ 1` samples.
+    pub(crate) fn new(length: usize) -> Self {
+        let packed = length.is_multiple_of(2);
+        let plan = Plan::new(if packed { length / 2 } else { length });
+        let halves = if packed {
+            (0..=length / 4).map(|k| root(k, length)).collect()
+        } else {
+            Vec::new()
+        };
+        let work = vec![[V::splat(0.0); 2]; plan.length()];
+        Self {
+            length,
+            plan: Arc::new(plan),
+            halves: Arc::new(halves),
+            work,
+        }
+    }
+
+    /// Where the caller puts the frames' samples before [`RealBlock::forward`].
+    #[inline(always)]
+    pub(crate) fn samples_mut(&mut self) -> &mut [V] {
+        // An even frame's neighbours are the real and imaginary part of a point, so that packing
+        // costs nothing; an odd frame's samples go to the front half and are spread out later.
+        &mut self.work.as_flattened_mut()[..self.length]
+    }
+
+    /// Transforms the samples into `bins`, lowest first.
+    #[inline(always)]
+    pub(crate) fn forward(&mut self, bins: &mut [[V; 2]]) {
+        let zero = V::splat(0.0);
+        if self.halves.is_empty() {
+            for n in (0..self.length).rev() {
+                let sample = self.work.as_flattened()[n];
+                self.work[n] = [sample, zero];
+            }
+            self.plan.run(&mut self.work);
+            for (k, bin) in bins.iter_mut().enumerate() {
+                *bin = self.work[self.plan.place(k)];
+            }
+            return;
+        }
+        self.plan.run(&mut self.work);
+        let half = self.length / 2;
+        let bins = &mut bins[..=half];
+        let [re, im] = self.work[0];
+        bins[0] = [re.add(im), zero];
+        bins[half] = [re.sub(im), zero];
+        let point_five = V::splat(0.5);
+        for k in 1..=half / 2 {
+            let a = self.work[self.plan.place(k)];
+            let b = self.work[self.plan.place(half - k)];
+            // Even samples transform to E, odd ones to O; X[k] = E + W·O, X[half−k] = conj(E − W·O).
+            let even = [
+                a[0].add(b[0]).mul(point_five),
+                a[1].sub(b[1]).mul(point_five),
+            ];
+            let odd = [
+                a[1].add(b[1]).mul(point_five),
+                b[0].sub(a[0]).mul(point_five),
+            ];
+            let [cos, sin] = self.halves[k];
+            let (cos, sin) = (V::splat(cos), V::splat(sin));
+            let turned = [
+                odd[1].neg_mul_add(sin, odd[0].mul(cos)),
+                odd[1].mul_add(cos, odd[0].mul(sin)),
+            ];
+            // Where k is its own partner both assignments say the same.
+            bins[half - k] = [even[0].sub(turned[0]), turned[1].sub(even[1])];
+            bins[k] = [even[0].add(turned[0]), even[1].add(turned[1])];
+        }
+    }
+
+    /// The real frames whose bins are given, times `length`, into `samples`. Imaginary parts of bin
+    /// 0 and of the middle bin are ignored.
+    #[inline(always)]
+    pub(crate) fn inverse(&mut self, bins: &[[V; 2]], samples: &mut [V]) {
+        let zero = V::splat(0.0);
+        // A forward transform with real and imaginary parts exchanged is an inverse one.
+        if self.halves.is_empty() {
+            self.work[0] = [zero, bins[0][0]];
+            for k in 1..=self.length / 2 {
+                let [re, im] = bins[k];
+                self.work[k] = [im, re];
+                self.work[self.length - k] = [zero.sub(im), re];
+            }
+            self.plan.run(&mut self.work);
+            for (n, sample) in samples[..self.length].iter_mut().enumerate() {
+                *sample = self.work[self.plan.place(n)][1];
+            }
+            return;
+        }
+        let half = self.length / 2;
+        let bins = &bins[..=half];
+        let (first, last) = (bins[0][0], bins[half][0]);
+        self.work[0] = [first.sub(last), first.add(last)];
+        for k in 1..=half / 2 {
+            let (a, b) = (bins[k], bins[half - k]);
+            let even = [a[0].add(b[0]), a[1].sub(b[1])];
+            let difference = [a[0].sub(b[0]), a[1].add(b[1])];
+            // O = conj(W)·difference.
+            let [cos, sin] = self.halves[k];
+            let (cos, sin) = (V::splat(cos), V::splat(sin));
+            let odd = [
+                difference[1].mul_add(sin, difference[0].mul(cos)),
+                difference[0].neg_mul_add(sin, difference[1].mul(cos)),
+            ];
+            // Z[k] = E + i·O and Z[half−k] = conj(E) + i·conj(O), stored exchanged.
+            self.work[half - k] = [odd[0].sub(even[1]), even[0].add(odd[1])];
+            self.work[k] = [even[1].add(odd[0]), even[0].sub(odd[1])];
+        }
+        self.plan.run(&mut self.work);
+        for (n, pair) in samples[..self.length]
+            .as_chunks_mut::<2>()
+            .0
+            .iter_mut()
+            .enumerate()
+        {
+            let [im, re] = self.work[self.plan.place(n)];
+            *pair = [re, im];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lanes::One;
+
+    fn value(v: One) -> f32 {
+        let mut out = [0.0];
+        v.store(&mut out);
+        out[0]
+    }
+
+    #[test]
+    fn a_real_transform_agrees_with_the_definition_and_its_inverse_returns() {
+        for length in [1, 2, 3, 4, 5, 6, 8, 10, 14, 15, 49, 100, 400, 512] {
+            let signal: Vec<f32> = (0..length).map(|n| ((n * n + 3) as f32).sin()).collect();
+            let mut block = RealBlock::<One>::new(length);
+            for (slot, x) in block.samples_mut().iter_mut().zip(&signal) {
+                *slot = One::splat(*x);
+            }
+            let mut transformed = vec![[One::splat(f32::NAN); 2]; length / 2 + 1];
+            block.forward(&mut transformed);
+            let bins: Vec<_> = transformed.iter().map(|bin| bin.map(value)).collect();
+            for (k, bin) in bins.iter().enumerate() {
+                let (mut re, mut im) = (0.0, 0.0);
+                for (n, x) in signal.iter().enumerate() {
+                    let angle = std::f64::consts::TAU * ((n * k) % length) as f64 / length as f64;
+                    re += f64::from(*x) * angle.cos();
+                    im -= f64::from(*x) * angle.sin();
+                }
+                let error = (re - f64::from(bin[0])).hypot(im - f64::from(bin[1]));
+                assert!(error < 5e-6, "length {length}, bin {k}: {error}");
+            }
+            let mut back = vec![One::splat(f32::NAN); length];
+            block.inverse(&transformed, &mut back);
+            for (n, (a, b)) in signal.iter().zip(&back).enumerate() {
+                let b = value(*b) / length as f32;
+                assert!((a - b).abs() < 1e-6, "length {length}, sample {n}");
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! From samples to the spectra of a block of frames: framing, conditioning, window, transform.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Result, VoiceError};
+use crate::fourier::RealBlock;
+use crate::framing::Framing;
+use crate::lanes::Lanes;
+use crate::tile::Tile;
+use crate::window::{Symmetry, Window};
+
+/// What is done to a frame before its window, as Kaldi does it: per frame, so that a frame's result
+/// does not depend on its predecessors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Conditioning {
+    /// Subtract the frame's mean.
+    pub remove_dc: bool,
+    /// `x[n] − c·x[n−1]`, the first sample standing in for its own predecessor; 0 for none.
+    pub preemphasis: f32,
+}
+
+/// How the spectra of frames are made.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SpectrumSettings {
+    /// Where the frames lie.
+    pub framing: Framing,
+    /// Points of the transform, at least the frame's length; the rest is zeros.
+    pub transform: usize,
+    /// The window's shape.
+    pub window: Window,
+    /// Samples under the window, centred in the frame.
+    pub window_length: usize,
+    /// Periodic or symmetric.
+    pub symmetry: Symmetry,
+    /// What is done before the window.
+    pub conditioning: Conditioning,
+}
+
+impl SpectrumSettings {
+    /// Number of bins from zero to half the sample rate.
+    pub fn bins(&self) -> usize {
+        self.transform / 2 + 1
+    }
+
+    /// Checks the sizes against each other.
+    pub fn checked(self) -> Result<Self> {
+        self.framing.checked()?;
+        if self.transform < self.framing.length {
+            return Err(VoiceError::parameter(
+                "transform length",
+                self.transform,
+                format!("the frame has {} samples", self.framing.length),
+            ));
+        }
+        if self.window_length == 0 || self.window_length > self.framing.length {
+            return Err(VoiceError::parameter(
+                "window length",
+                self.window_length,
+                format!(
+                    "it must be between 1 and the frame's {}",
+                    self.framing.length
+                ),
+            ));
+        }
+        Ok(self)
+    }
+}
+
+/// Tables and scratch memory for the spectra of `V::WIDTH` frames at a time.
+#[derive(Clone)]
+pub(crate) struct FrameSpectrum<V> {
+    settings: SpectrumSettings,
+    window: Vec<f32>,
+    tile: Tile,
+    transform: RealBlock<V>,
+    bins: Vec<[V; 2]>,
+}
+
+impl<V: Lanes> FrameSpectrum<V> {
+    /// Tables for checked settings.
+    pub(crate) fn new(settings: SpectrumSettings) -> Self {
+        let length = settings.framing.length;
+        Self {
+            settings,
+            window: settings
+                .window
+                .centred(settings.window_length, length, settings.symmetry),
+            tile: Tile::new(settings.framing, V::WIDTH),
+            transform: RealBlock::new(settings.transform),
+            bins: vec![[V::splat(0.0); 2]; settings.bins()],
+        }
+    }
+
+    /// The spectra of the frames from `first` on, bins lowest first.
+    #[inline(always)]
+    pub(crate) fn block(&mut self, signal: &[f32], first: usize) -> &[[V; 2]] {
+        self.tile.fill(signal, first);
+        let conditioning = self.settings.conditioning;
+        let samples = self.transform.samples_mut();
+        let (inside, beyond) = samples.split_at_mut(self.window.len());
+        if conditioning == Conditioning::default() {
+            for (n, (slot, weight)) in inside.iter_mut().zip(&self.window).enumerate() {
+                *slot = self.tile.sample::<V>(n).mul(V::splat(*weight));
+            }
+        } else {
+            condition(conditioning, &self.tile, inside);
+            for (slot, weight) in inside.iter_mut().zip(&self.window) {
+                *slot = slot.mul(V::splat(*weight));
+            }
+        }
+        for slot in beyond {
+            *slot = V::splat(0.0);
+        }
+        self.transform.forward(&mut self.bins);
+        &self.bins
+    }
+}
+
+/// Removes the mean and emphasises high frequencies, frame by frame.
+#[inline(always)]
+fn condition<V: Lanes>(conditioning: Conditioning, tile: &Tile, out: &mut [V]) {
+    let mut sum = V::splat(0.0);
+    for (n, slot) in out.iter_mut().enumerate() {
+        *slot = tile.sample(n);
+        sum = sum.add(*slot);
+    }
+    if conditioning.remove_dc {
+        let mean = sum.mul(V::splat(1.0 / out.len() as f32));
+        for slot in out.iter_mut() {
+            *slot = slot.sub(mean);
+        }
+    }
+    let coefficient = V::splat(conditioning.preemphasis);
+    let mut previous = out[0];
+    for slot in out.iter_mut() {
+        let current = *slot;
+        *slot = previous.neg_mul_add(coefficient, current);
+        previous = current;
+    }
+}

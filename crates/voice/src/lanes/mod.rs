@@ -1,0 +1,133 @@
+//! Vectors whose lanes are *frames*: lane `f` of every vector belongs to frame `f` of a block.
+//!
+//! With frames in the lanes an FFT needs no shuffles, a mel filter is one multiply per weight, and
+//! the `[bin, frame]` layout that users expect is a plain store. Nothing ever crosses lanes, so a
+//! frame's bits do not depend on its neighbours, on its place in a block, or on how a file was cut.
+//!
+//! Invariant: all types compute a given sequence of operations to the same bits on one machine,
+//! because a fused multiply-add is fused in every type or in none (see [`Level::detect`]).
+
+mod logarithm;
+mod portable;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+pub(crate) use logarithm::ln;
+#[cfg(target_arch = "aarch64")]
+pub(crate) use portable::EightFused;
+pub(crate) use portable::{Eight, One, OneFused};
+#[cfg(target_arch = "x86_64")]
+pub(crate) use x86::{Avx2, Avx512};
+
+/// A vector of `f32`, one lane to a frame.
+pub(crate) trait Lanes: Copy + Send + Sync + 'static {
+    /// Number of lanes.
+    const WIDTH: usize;
+
+    /// The same value in each lane.
+    fn splat(value: f32) -> Self;
+    /// The first [`Lanes::WIDTH`] values of `from`; panics where there are fewer.
+    fn load(from: &[f32]) -> Self;
+    /// Writes all lanes to the start of `to`; panics where there is no room.
+    fn store(self, to: &mut [f32]);
+    fn add(self, other: Self) -> Self;
+    fn sub(self, other: Self) -> Self;
+    fn mul(self, other: Self) -> Self;
+    fn div(self, other: Self) -> Self;
+    fn sqrt(self) -> Self;
+    /// `self · factor + addend`, rounded once where the machine can.
+    fn mul_add(self, factor: Self, addend: Self) -> Self;
+    /// `addend − self · factor`, rounded once where the machine can.
+    fn neg_mul_add(self, factor: Self, addend: Self) -> Self;
+    /// The larger; `other` where `self` is NaN, which is what the x86 instruction does.
+    fn max(self, other: Self) -> Self;
+    /// The smaller; `other` where `self` is NaN.
+    fn min(self, other: Self) -> Self;
+    /// One bit to a lane, set where `self < other`.
+    fn less(self, other: Self) -> u32;
+    /// One bit to a lane, set where `self ≤ other`.
+    fn less_or_equal(self, other: Self) -> u32;
+    /// Splits positive normal numbers into `mantissa · 2^exponent` with the mantissa in
+    /// `[√½, √2)`.
+    fn split_exponent(self) -> (Self, Self);
+    /// Runs `task` where the compiler may use this type's instructions.
+    fn vectorize(task: impl Task);
+}
+
+/// Work for [`Lanes::vectorize`]. Not a closure: `run` must be `#[inline(always)]`, and so must
+/// everything with lanes that it calls, or the vector instructions become function calls.
+pub(crate) trait Task {
+    fn run(self);
+}
+
+/// The instructions that this machine has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Level {
+    /// Whatever the target guarantees, without fused multiply-add.
+    Portable,
+    /// Eight lanes with fused multiply-add.
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    /// Sixteen lanes with fused multiply-add.
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+    /// Eight lanes, fused multiply-add guaranteed by the target.
+    #[cfg(target_arch = "aarch64")]
+    Neon,
+}
+
+impl Level {
+    /// The best that this machine has.
+    pub(crate) fn detect() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        {
+            if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq") {
+                return Self::Avx512;
+            }
+            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+                return Self::Avx2;
+            }
+            Self::Portable
+        }
+        #[cfg(target_arch = "aarch64")]
+        {
+            Self::Neon
+        }
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+        {
+            Self::Portable
+        }
+    }
+}
+
+/// Builds `Box<dyn Trait>` around `Engine<Lanes>` for the machine's widest lanes, or, with `single`,
+/// for one lane: the same bits at the latency of one frame.
+macro_rules! engine_for_this_machine {
+    ($blocks:expr, $engine:ident :: $new:ident ( $($argument:expr),* )) => {{
+        use $crate::lanes::Level;
+        match (Level::detect(), $blocks) {
+            #[cfg(target_arch = "x86_64")]
+            (Level::Avx512, Blocks::Wide) => Box::new($engine::<$crate::lanes::Avx512>::$new($($argument),*)) as Box<_>,
+            #[cfg(target_arch = "x86_64")]
+            (Level::Avx2, Blocks::Wide) => Box::new($engine::<$crate::lanes::Avx2>::$new($($argument),*)) as Box<_>,
+            #[cfg(target_arch = "x86_64")]
+            (Level::Avx512 | Level::Avx2, Blocks::Single) => Box::new($engine::<$crate::lanes::OneFused>::$new($($argument),*)) as Box<_>,
+            #[cfg(target_arch = "aarch64")]
+            (Level::Neon, Blocks::Wide) => Box::new($engine::<$crate::lanes::EightFused>::$new($($argument),*)) as Box<_>,
+            #[cfg(target_arch = "aarch64")]
+            (Level::Neon, Blocks::Single) => Box::new($engine::<$crate::lanes::OneFused>::$new($($argument),*)) as Box<_>,
+            (Level::Portable, Blocks::Wide) => Box::new($engine::<$crate::lanes::Eight>::$new($($argument),*)) as Box<_>,
+            (Level::Portable, Blocks::Single) => Box::new($engine::<$crate::lanes::One>::$new($($argument),*)) as Box<_>,
+        }
+    }};
+}
+pub(crate) use engine_for_this_machine;
+
+/// How many frames an engine takes at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Blocks {
+    /// As many as the machine has lanes: throughput.
+    Wide,
+    /// One: latency, for streams.
+    Single,
+}

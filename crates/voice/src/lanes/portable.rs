@@ -1,0 +1,239 @@
+//! Lanes as plain arrays: correct everywhere, and what the compiler vectorises on targets whose
+//! vector unit is part of the baseline.
+
+use super::{Lanes, Task};
+
+/// `N` lanes in an array; `FUSED` says whether multiply-adds round once.
+#[derive(Clone, Copy)]
+#[repr(align(32))]
+pub(crate) struct Array<const N: usize, const FUSED: bool>([f32; N]);
+
+/// One lane in a register.
+#[derive(Clone, Copy)]
+pub(crate) struct Scalar<const FUSED: bool>(f32);
+
+/// Eight lanes, multiply-adds in two roundings.
+pub(crate) type Eight = Array<8, false>;
+/// Eight lanes, multiply-adds in one rounding.
+#[allow(
+    dead_code,
+    reason = "used on targets that guarantee fused multiply-add"
+)]
+pub(crate) type EightFused = Array<8, true>;
+/// One lane, multiply-adds in two roundings.
+pub(crate) type One = Scalar<false>;
+/// One lane, multiply-adds in one rounding.
+pub(crate) type OneFused = Scalar<true>;
+
+#[inline(always)]
+fn fused<const FUSED: bool>(a: f32, b: f32, c: f32) -> f32 {
+    if FUSED { a.mul_add(b, c) } else { a * b + c }
+}
+
+#[inline(always)]
+fn larger(a: f32, b: f32) -> f32 {
+    if a > b { a } else { b }
+}
+
+#[inline(always)]
+fn smaller(a: f32, b: f32) -> f32 {
+    if a < b { a } else { b }
+}
+
+/// See [`Lanes::split_exponent`].
+#[inline(always)]
+fn split(value: f32) -> (f32, f32) {
+    // Adding the distance from √½ to 1 before cutting the exponent off moves the fold from 1 to √½.
+    const SQRT_HALF: u32 = 0x3f35_04f3;
+    let shifted = value.to_bits().wrapping_sub(SQRT_HALF);
+    let exponent = (shifted as i32) >> 23;
+    let mantissa = f32::from_bits((shifted & 0x007f_ffff).wrapping_add(SQRT_HALF));
+    (mantissa, exponent as f32)
+}
+
+macro_rules! elementwise {
+    ($a:ident, $b:ident => $value:expr) => {{
+        let mut out = $a.0;
+        for (slot, other) in out.iter_mut().zip($b.0) {
+            let ($a, $b) = (*slot, other);
+            *slot = $value;
+        }
+        Self(out)
+    }};
+}
+
+impl<const N: usize, const FUSED: bool> Lanes for Array<N, FUSED> {
+    const WIDTH: usize = N;
+
+    #[inline(always)]
+    fn splat(value: f32) -> Self {
+        Self([value; N])
+    }
+    #[inline(always)]
+    fn load(from: &[f32]) -> Self {
+        let mut lanes = [0.0; N];
+        lanes.copy_from_slice(&from[..N]);
+        Self(lanes)
+    }
+    #[inline(always)]
+    fn store(self, to: &mut [f32]) {
+        to[..N].copy_from_slice(&self.0);
+    }
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        let a = self;
+        elementwise!(a, other => a + other)
+    }
+    #[inline(always)]
+    fn sub(self, other: Self) -> Self {
+        let a = self;
+        elementwise!(a, other => a - other)
+    }
+    #[inline(always)]
+    fn mul(self, other: Self) -> Self {
+        let a = self;
+        elementwise!(a, other => a * other)
+    }
+    #[inline(always)]
+    fn div(self, other: Self) -> Self {
+        let a = self;
+        elementwise!(a, other => a / other)
+    }
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        let mut out = self.0;
+        for slot in &mut out {
+            *slot = slot.sqrt();
+        }
+        Self(out)
+    }
+    #[inline(always)]
+    fn mul_add(self, factor: Self, addend: Self) -> Self {
+        let mut out = self.0;
+        for (lane, slot) in out.iter_mut().enumerate() {
+            *slot = fused::<FUSED>(*slot, factor.0[lane], addend.0[lane]);
+        }
+        Self(out)
+    }
+    #[inline(always)]
+    fn neg_mul_add(self, factor: Self, addend: Self) -> Self {
+        let mut out = self.0;
+        for (lane, slot) in out.iter_mut().enumerate() {
+            *slot = fused::<FUSED>(-*slot, factor.0[lane], addend.0[lane]);
+        }
+        Self(out)
+    }
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        let a = self;
+        elementwise!(a, other => larger(a, other))
+    }
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        let a = self;
+        elementwise!(a, other => smaller(a, other))
+    }
+    #[inline(always)]
+    fn less(self, other: Self) -> u32 {
+        let mut mask = 0;
+        for lane in 0..N {
+            mask |= u32::from(self.0[lane] < other.0[lane]) << lane;
+        }
+        mask
+    }
+    #[inline(always)]
+    fn less_or_equal(self, other: Self) -> u32 {
+        let mut mask = 0;
+        for lane in 0..N {
+            mask |= u32::from(self.0[lane] <= other.0[lane]) << lane;
+        }
+        mask
+    }
+    #[inline(always)]
+    fn split_exponent(self) -> (Self, Self) {
+        let (mut mantissas, mut exponents) = ([0.0; N], [0.0; N]);
+        for lane in 0..N {
+            (mantissas[lane], exponents[lane]) = split(self.0[lane]);
+        }
+        (Self(mantissas), Self(exponents))
+    }
+    #[inline(always)]
+    fn vectorize(task: impl Task) {
+        task.run();
+    }
+}
+
+impl<const FUSED: bool> Lanes for Scalar<FUSED> {
+    const WIDTH: usize = 1;
+
+    #[inline(always)]
+    fn splat(value: f32) -> Self {
+        Self(value)
+    }
+    #[inline(always)]
+    fn load(from: &[f32]) -> Self {
+        Self(from[0])
+    }
+    #[inline(always)]
+    fn store(self, to: &mut [f32]) {
+        to[0] = self.0;
+    }
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+    #[inline(always)]
+    fn sub(self, other: Self) -> Self {
+        Self(self.0 - other.0)
+    }
+    #[inline(always)]
+    fn mul(self, other: Self) -> Self {
+        Self(self.0 * other.0)
+    }
+    #[inline(always)]
+    fn div(self, other: Self) -> Self {
+        Self(self.0 / other.0)
+    }
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        Self(self.0.sqrt())
+    }
+    #[inline(always)]
+    fn mul_add(self, factor: Self, addend: Self) -> Self {
+        Self(fused::<FUSED>(self.0, factor.0, addend.0))
+    }
+    #[inline(always)]
+    fn neg_mul_add(self, factor: Self, addend: Self) -> Self {
+        Self(fused::<FUSED>(-self.0, factor.0, addend.0))
+    }
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        Self(larger(self.0, other.0))
+    }
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        Self(smaller(self.0, other.0))
+    }
+    #[inline(always)]
+    fn less(self, other: Self) -> u32 {
+        u32::from(self.0 < other.0)
+    }
+    #[inline(always)]
+    fn less_or_equal(self, other: Self) -> u32 {
+        u32::from(self.0 <= other.0)
+    }
+    #[inline(always)]
+    fn split_exponent(self) -> (Self, Self) {
+        let (mantissa, exponent) = split(self.0);
+        (Self(mantissa), Self(exponent))
+    }
+    #[inline(always)]
+    fn vectorize(task: impl Task) {
+        #[cfg(target_arch = "x86_64")]
+        if FUSED {
+            super::x86::with_fma(task);
+            return;
+        }
+        task.run();
+    }
+}

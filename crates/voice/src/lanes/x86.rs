@@ -1,0 +1,196 @@
+//! Lanes in AVX2 and AVX-512 registers.
+//!
+//! The types are built only after [`super::Level::detect`] has seen the instructions; that is the
+//! obligation behind every `unsafe` block here.
+
+use std::arch::x86_64::*;
+
+use super::{Lanes, Task};
+
+/// Eight lanes.
+#[derive(Clone, Copy)]
+pub(crate) struct Avx2(__m256);
+
+/// Sixteen lanes.
+#[derive(Clone, Copy)]
+pub(crate) struct Avx512(__m512);
+
+#[target_feature(enable = "avx2,fma")]
+fn in_avx2(task: impl Task) {
+    task.run();
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx2,fma")]
+fn in_avx512(task: impl Task) {
+    task.run();
+}
+
+/// Runs `task` where scalar multiply-adds are one instruction.
+#[inline(always)]
+pub(super) fn with_fma(task: impl Task) {
+    // SAFETY: `OneFused` is chosen only on machines with AVX2 and FMA.
+    unsafe { in_avx2(task) }
+}
+
+macro_rules! lanes_in_registers {
+    (
+        $type:ident, $width:literal, $vectorize:ident, splat $splat:ident, load $load:ident,
+        store $store:ident, add $add:ident, sub $sub:ident, mul $mul:ident, div $div:ident, sqrt $sqrt:ident,
+        fmadd $fmadd:ident, fnmadd $fnmadd:ident, max $max:ident, min $min:ident, less $less:ident,
+        less_or_equal $less_or_equal:ident, split $split:ident
+    ) => {
+        impl Lanes for $type {
+            const WIDTH: usize = $width;
+
+            #[inline(always)]
+            fn splat(value: f32) -> Self {
+                // SAFETY: the type exists only where its instructions do.
+                Self(unsafe { $splat(value) })
+            }
+            #[inline(always)]
+            fn load(from: &[f32]) -> Self {
+                let from = &from[..$width];
+                // SAFETY: the slice holds a whole vector; the load takes any alignment.
+                Self(unsafe { $load(from.as_ptr()) })
+            }
+            #[inline(always)]
+            fn store(self, to: &mut [f32]) {
+                let to = &mut to[..$width];
+                // SAFETY: the slice has room for a whole vector; the store takes any alignment.
+                unsafe { $store(to.as_mut_ptr(), self.0) }
+            }
+            #[inline(always)]
+            fn add(self, other: Self) -> Self {
+                // SAFETY: the type exists only where its instructions do.
+                Self(unsafe { $add(self.0, other.0) })
+            }
+            #[inline(always)]
+            fn sub(self, other: Self) -> Self {
+                // SAFETY: the type exists only where its instructions do.
+                Self(unsafe { $sub(self.0, other.0) })
+            }
+            #[inline(always)]
+            fn mul(self, other: Self) -> Self {
+                // SAFETY: the type exists only where its instructions do.
+                Self(unsafe { $mul(self.0, other.0) })
+            }
+            #[inline(always)]
+            fn div(self, other: Self) -> Self {
+                // SAFETY: the type exists only where its instructions do.
+                Self(unsafe { $div(self.0, other.0) })
+            }
+            #[inline(always)]
+            fn sqrt(self) -> Self {
+                // SAFETY: the type exists only where its instructions do.
+                Self(unsafe { $sqrt(self.0) })
+            }
+            #[inline(always)]
+            fn mul_add(self, factor: Self, addend: Self) -> Self {
+                // SAFETY: the type exists only where its instructions do.
+                Self(unsafe { $fmadd(self.0, factor.0, addend.0) })
+            }
+            #[inline(always)]
+            fn neg_mul_add(self, factor: Self, addend: Self) -> Self {
+                // SAFETY: the type exists only where its instructions do.
+                Self(unsafe { $fnmadd(self.0, factor.0, addend.0) })
+            }
+            #[inline(always)]
+            fn max(self, other: Self) -> Self {
+                // SAFETY: the type exists only where its instructions do.
+                Self(unsafe { $max(self.0, other.0) })
+            }
+            #[inline(always)]
+            fn min(self, other: Self) -> Self {
+                // SAFETY: the type exists only where its instructions do.
+                Self(unsafe { $min(self.0, other.0) })
+            }
+            #[inline(always)]
+            fn less(self, other: Self) -> u32 {
+                // SAFETY: the type exists only where its instructions do.
+                unsafe { $less(self.0, other.0) }
+            }
+            #[inline(always)]
+            fn less_or_equal(self, other: Self) -> u32 {
+                // SAFETY: the type exists only where its instructions do.
+                unsafe { $less_or_equal(self.0, other.0) }
+            }
+            #[inline(always)]
+            fn split_exponent(self) -> (Self, Self) {
+                // SAFETY: the type exists only where its instructions do.
+                let (mantissa, exponent) = unsafe { $split(self.0) };
+                (Self(mantissa), Self(exponent))
+            }
+            #[inline(always)]
+            fn vectorize(task: impl Task) {
+                // SAFETY: the type exists only where its instructions do.
+                unsafe { $vectorize(task) }
+            }
+        }
+    };
+}
+
+/// Bits of the largest f32 below √½, where the exponent's fold is moved to.
+const SQRT_HALF: i32 = 0x3f35_04f3;
+
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn split_avx2(value: __m256) -> (__m256, __m256) {
+    let fold = _mm256_set1_epi32(SQRT_HALF);
+    let shifted = _mm256_sub_epi32(_mm256_castps_si256(value), fold);
+    let exponent = _mm256_cvtepi32_ps(_mm256_srai_epi32::<23>(shifted));
+    let mantissa = _mm256_add_epi32(
+        _mm256_and_si256(shifted, _mm256_set1_epi32(0x007f_ffff)),
+        fold,
+    );
+    (_mm256_castsi256_ps(mantissa), exponent)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx2,fma")]
+fn split_avx512(value: __m512) -> (__m512, __m512) {
+    let fold = _mm512_set1_epi32(SQRT_HALF);
+    let shifted = _mm512_sub_epi32(_mm512_castps_si512(value), fold);
+    let exponent = _mm512_cvtepi32_ps(_mm512_srai_epi32::<23>(shifted));
+    let mantissa = _mm512_add_epi32(
+        _mm512_and_si512(shifted, _mm512_set1_epi32(0x007f_ffff)),
+        fold,
+    );
+    (_mm512_castsi512_ps(mantissa), exponent)
+}
+
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn less_avx2(a: __m256, b: __m256) -> u32 {
+    _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_LT_OQ>(a, b)) as u32
+}
+
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn less_or_equal_avx2(a: __m256, b: __m256) -> u32 {
+    _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_LE_OQ>(a, b)) as u32
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx2,fma")]
+fn less_avx512(a: __m512, b: __m512) -> u32 {
+    u32::from(_mm512_cmp_ps_mask::<_CMP_LT_OQ>(a, b))
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx2,fma")]
+fn less_or_equal_avx512(a: __m512, b: __m512) -> u32 {
+    u32::from(_mm512_cmp_ps_mask::<_CMP_LE_OQ>(a, b))
+}
+
+lanes_in_registers!(
+    Avx2, 8, in_avx2, splat _mm256_set1_ps, load _mm256_loadu_ps, store _mm256_storeu_ps,
+    add _mm256_add_ps, sub _mm256_sub_ps, mul _mm256_mul_ps, div _mm256_div_ps, sqrt _mm256_sqrt_ps,
+    fmadd _mm256_fmadd_ps, fnmadd _mm256_fnmadd_ps, max _mm256_max_ps, min _mm256_min_ps, less less_avx2,
+    less_or_equal less_or_equal_avx2, split split_avx2
+);
+lanes_in_registers!(
+    Avx512, 16, in_avx512, splat _mm512_set1_ps, load _mm512_loadu_ps, store _mm512_storeu_ps,
+    add _mm512_add_ps, sub _mm512_sub_ps, mul _mm512_mul_ps, div _mm512_div_ps, sqrt _mm512_sqrt_ps,
+    fmadd _mm512_fmadd_ps, fnmadd _mm512_fnmadd_ps, max _mm512_max_ps, min _mm512_min_ps, less less_avx512,
+    less_or_equal less_or_equal_avx512, split split_avx512
+);

@@ -1,0 +1,48 @@
+//! Audio analysis: every operation once for the CPU, which is the specification, and once for the
+//! GPU.
+//!
+//! Plans own tables and scratch memory, callers own results: plan once, process often. A frame's
+//! bits depend on its samples alone, never on block size, chunking, batch or thread.
+
+mod audio_file;
+mod delta;
+mod error;
+mod feature;
+mod fourier;
+mod frame_spectrum;
+mod framing;
+mod lanes;
+mod level;
+mod loudness;
+mod mel;
+mod mel_bank;
+mod npy;
+mod overlap_add;
+mod pitch;
+mod preset;
+mod spectrum;
+mod statistics;
+mod stream;
+mod tile;
+mod vad;
+mod window;
+
+pub use audio_file::{Audio, ChannelChoice, check_finite};
+pub use delta::{Derivative, delta};
+pub use error::{Result, VoiceError};
+pub use feature::{CepstrumSettings, Compression, FeatureSettings, Layout, Lifter};
+pub use frame_spectrum::{Conditioning, SpectrumSettings};
+pub use framing::{Framing, Padding};
+pub use level::Levels;
+pub use loudness::{SILENCE_LUFS, integrated_loudness};
+pub use mel::MelFeature;
+pub use mel_bank::{MelBank, MelFilter, MelNorm, MelScale, MelSettings, MelSlope};
+pub use npy::write_npy;
+pub use overlap_add::Istft;
+pub use pitch::{PitchRange, Pyin, PyinSettings, PyinTrack, Yin};
+pub use preset::{Preset, Sizes, Stage};
+pub use spectrum::{Density, Stft};
+pub use statistics::{SpectralShape, SpectralStatistics};
+pub use stream::{MelStream, YinStream};
+pub use vad::{Bridging, EnergyVad, Segment, StatisticalSettings, StatisticalVad, segments};
+pub use window::{Symmetry, Window};

@@ -1,0 +1,313 @@
+//! Mel spectrograms, log-mel and cepstra, fused: a block of frames goes from samples to features
+//! without its spectrum ever leaving the cache.
+
+use std::f64::consts::PI;
+
+use crate::error::{Result, VoiceError};
+use crate::feature::{FeatureSettings, Layout, Lifter};
+use crate::frame_spectrum::FrameSpectrum;
+use crate::lanes::{Blocks, Lanes, Task, engine_for_this_machine, ln};
+use crate::mel_bank::MelBank;
+
+/// A planned feature with its tables and scratch memory.
+pub struct MelFeature {
+    settings: FeatureSettings,
+    bank: MelBank,
+    engine: Box<dyn MelEngine>,
+}
+
+impl MelFeature {
+    /// Tables for `settings`.
+    pub fn new(settings: FeatureSettings) -> Result<Self> {
+        Self::with_blocks(settings, Blocks::Wide)
+    }
+
+    /// Tables for one frame at a time: the same bits, at the latency of a stream.
+    pub(crate) fn with_blocks(settings: FeatureSettings, blocks: Blocks) -> Result<Self> {
+        let settings = settings.checked()?;
+        let bank = MelBank::new(
+            &settings.mel,
+            settings.sample_rate,
+            settings.spectrum.transform,
+        )?;
+        let engine = engine_for_this_machine!(blocks, Engine::new(&settings, &bank));
+        Ok(Self {
+            settings,
+            bank,
+            engine,
+        })
+    }
+
+    /// What was planned.
+    pub fn settings(&self) -> &FeatureSettings {
+        &self.settings
+    }
+
+    /// The filters.
+    pub fn bank(&self) -> &MelBank {
+        &self.bank
+    }
+
+    /// Rows and frames of a signal of `samples` samples, whatever the layout.
+    pub fn shape(&self, samples: usize) -> (usize, usize) {
+        (self.settings.rows(), self.settings.frames(samples))
+    }
+
+    /// The features of `signal` into the caller's buffer of `rows × frames` values.
+    pub fn compute_into(&mut self, signal: &[f32], out: &mut [f32]) -> Result<()> {
+        let (rows, frames) = self.shape(signal.len());
+        VoiceError::expect_size("the feature matrix", out.len(), rows * frames)?;
+        self.engine.compute(signal, frames, out);
+        Ok(())
+    }
+
+    /// The features of `signal` in a fresh buffer.
+    pub fn compute(&mut self, signal: &[f32]) -> Result<Vec<f32>> {
+        let (rows, frames) = self.shape(signal.len());
+        let mut out = vec![0.0; rows * frames];
+        self.compute_into(signal, &mut out)?;
+        Ok(out)
+    }
+}
+
+trait MelEngine: Send {
+    fn compute(&mut self, signal: &[f32], frames: usize, out: &mut [f32]);
+}
+
+/// A filter's place in the flat weight table.
+#[derive(Clone, Copy)]
+struct Span {
+    first_bin: usize,
+    first_weight: usize,
+    weights: usize,
+}
+
+struct Engine<V> {
+    spectrum: FrameSpectrum<V>,
+    spans: Vec<Span>,
+    weights: Vec<f32>,
+    /// Factor and floor of the logarithm.
+    logarithm: Option<(f32, f32)>,
+    dynamic_range: Option<f32>,
+    scale: (f32, f32),
+    /// `[coefficient, filter]`, empty without a cepstrum.
+    cosines: Vec<f32>,
+    rows: usize,
+    layout: Layout,
+    power: Vec<V>,
+    /// Compressed mel powers: of one block, or of all where the dynamic range needs a second look.
+    mel: Vec<V>,
+    cepstrum: Vec<V>,
+}
+
+impl<V: Lanes> Engine<V> {
+    fn new(settings: &FeatureSettings, bank: &MelBank) -> Self {
+        let zero = V::splat(0.0);
+        let (mut spans, mut weights) = (Vec::new(), Vec::new());
+        let power_gain = settings.gain * settings.gain;
+        for filter in bank.filters() {
+            spans.push(Span {
+                first_bin: filter.first,
+                first_weight: weights.len(),
+                weights: filter.weights.len(),
+            });
+            // A power of two scales without rounding, so the gain may sit in the weights.
+            weights.extend(filter.weights.iter().map(|weight| weight * power_gain));
+        }
+        let rows = settings.rows();
+        Self {
+            spectrum: FrameSpectrum::new(settings.spectrum),
+            spans,
+            weights,
+            logarithm: settings.compression.logarithm(),
+            dynamic_range: settings.dynamic_range,
+            scale: settings.scale,
+            cosines: cosines(settings),
+            rows,
+            layout: settings.layout,
+            power: vec![zero; settings.spectrum.bins()],
+            mel: Vec::new(),
+            cepstrum: vec![zero; if settings.cepstrum.is_some() { rows } else { 0 }],
+        }
+    }
+
+    #[inline(always)]
+    fn compute_blocks(&mut self, signal: &[f32], frames: usize, out: &mut [f32]) {
+        let filters = self.spans.len();
+        let blocks = frames.div_ceil(V::WIDTH);
+        let held = if self.dynamic_range.is_some() {
+            blocks
+        } else {
+            1
+        };
+        self.mel.resize(held * filters, V::splat(0.0));
+        let mut largest = f32::NEG_INFINITY;
+        for block in 0..blocks {
+            let first = block * V::WIDTH;
+            let at = if held == 1 { 0 } else { block * filters };
+            self.compressed_mel(signal, first, at);
+            let here = V::WIDTH.min(frames - first);
+            if self.dynamic_range.is_some() {
+                largest = largest.max(largest_lane(&self.mel[at..at + filters], here));
+            } else {
+                self.finish(at, None, first, here, frames, out);
+            }
+        }
+        if let Some(range) = self.dynamic_range {
+            for block in 0..blocks {
+                let first = block * V::WIDTH;
+                let here = V::WIDTH.min(frames - first);
+                let at = if held == 1 { 0 } else { block * filters };
+                self.finish(at, Some(largest - range), first, here, frames, out);
+            }
+        }
+    }
+
+    /// The compressed mel powers of the block at frame `first`, into `self.mel[at..]`.
+    #[inline(always)]
+    fn compressed_mel(&mut self, signal: &[f32], first: usize, at: usize) {
+        let bins = self.spectrum.block(signal, first);
+        for (power, [re, im]) in self.power.iter_mut().zip(bins) {
+            *power = im.mul_add(*im, re.mul(*re));
+        }
+        for (span, slot) in self.spans.iter().zip(&mut self.mel[at..]) {
+            let weights = &self.weights[span.first_weight..][..span.weights];
+            let power = &self.power[span.first_bin..][..span.weights];
+            let mut sum = V::splat(0.0);
+            for (weight, power) in weights.iter().zip(power) {
+                sum = power.mul_add(V::splat(*weight), sum);
+            }
+            *slot = match self.logarithm {
+                None => sum,
+                Some((factor, floor)) => {
+                    // In this order a NaN survives `max`; `sum − sum` carries it past the logarithm.
+                    let bounded = V::splat(floor).max(sum);
+                    ln(bounded).mul(V::splat(factor)).add(sum.sub(sum))
+                }
+            };
+        }
+    }
+
+    /// Lower bound, cepstrum and scale of one block, and its way out.
+    #[inline(always)]
+    fn finish(
+        &mut self,
+        at: usize,
+        lowest: Option<f32>,
+        first: usize,
+        here: usize,
+        frames: usize,
+        out: &mut [f32],
+    ) {
+        let filters = self.spans.len();
+        let mel = &mut self.mel[at..at + filters];
+        if let Some(lowest) = lowest {
+            let lowest = V::splat(lowest);
+            for value in mel.iter_mut() {
+                *value = lowest.max(*value);
+            }
+        }
+        let values: &[V] = if self.cosines.is_empty() {
+            mel
+        } else {
+            for (slot, cosines) in self
+                .cepstrum
+                .iter_mut()
+                .zip(self.cosines.chunks_exact(filters))
+            {
+                let mut sums = [V::splat(0.0); 2];
+                for (mel, cosines) in mel.chunks(2).zip(cosines.chunks(2)) {
+                    for ((sum, mel), cosine) in sums.iter_mut().zip(mel).zip(cosines) {
+                        *sum = mel.mul_add(V::splat(*cosine), *sum);
+                    }
+                }
+                *slot = sums[0].add(sums[1]);
+            }
+            &self.cepstrum
+        };
+        let (factor, offset) = self.scale;
+        let mut lanes = [0.0f32; 16];
+        for (row, value) in values.iter().enumerate() {
+            let value = if self.scale == (1.0, 0.0) {
+                *value
+            } else {
+                value.mul_add(V::splat(factor), V::splat(offset))
+            };
+            if self.layout == Layout::RowsFirst && here == V::WIDTH {
+                value.store(&mut out[row * frames + first..][..V::WIDTH]);
+                continue;
+            }
+            value.store(&mut lanes);
+            for (lane, value) in lanes[..here].iter().enumerate() {
+                let place = match self.layout {
+                    Layout::RowsFirst => row * frames + first + lane,
+                    Layout::FramesFirst => (first + lane) * self.rows + row,
+                };
+                out[place] = *value;
+            }
+        }
+    }
+}
+
+impl<V: Lanes> MelEngine for Engine<V> {
+    fn compute(&mut self, signal: &[f32], frames: usize, out: &mut [f32]) {
+        V::vectorize(ComputeTask {
+            engine: self,
+            signal,
+            frames,
+            out,
+        });
+    }
+}
+
+struct ComputeTask<'a, V> {
+    engine: &'a mut Engine<V>,
+    signal: &'a [f32],
+    frames: usize,
+    out: &'a mut [f32],
+}
+
+impl<V: Lanes> Task for ComputeTask<'_, V> {
+    #[inline(always)]
+    fn run(self) {
+        self.engine
+            .compute_blocks(self.signal, self.frames, self.out);
+    }
+}
+
+/// The largest value among the first `here` lanes.
+#[inline(always)]
+fn largest_lane<V: Lanes>(values: &[V], here: usize) -> f32 {
+    let mut largest = V::splat(f32::NEG_INFINITY);
+    for value in values {
+        largest = value.max(largest);
+    }
+    let mut lanes = [0.0f32; 16];
+    largest.store(&mut lanes);
+    lanes[..here]
+        .iter()
+        .copied()
+        .fold(f32::NEG_INFINITY, f32::max)
+}
+
+/// The orthonormal DCT-II with the lifter's weights, `[coefficient, filter]`.
+fn cosines(settings: &FeatureSettings) -> Vec<f32> {
+    let Some(cepstrum) = settings.cepstrum else {
+        return Vec::new();
+    };
+    let filters = settings.mel.filters;
+    let mut cosines = Vec::with_capacity(cepstrum.coefficients * filters);
+    for k in 0..cepstrum.coefficients {
+        let norm = if k == 0 { 1.0 } else { 2.0 } / filters as f64;
+        let lift = match cepstrum.lifter {
+            Lifter::None => 1.0,
+            Lifter::FromOne { length } => 1.0 + length / 2.0 * (PI * (k + 1) as f64 / length).sin(),
+            Lifter::FromZero { length } => 1.0 + length / 2.0 * (PI * k as f64 / length).sin(),
+        };
+        for m in 0..filters {
+            let angle = PI * k as f64 * (m as f64 + 0.5) / filters as f64;
+            cosines.push((norm.sqrt() * lift * angle.cos()) as f32);
+        }
+    }
+    cosines
+}

@@ -1,0 +1,359 @@
+//! Probabilistic YIN as `librosa.pyin` 0.11 computes it.
+//!
+//! Every trough of the normalised difference gets the probability that a threshold, drawn from a
+//! beta distribution, would choose it; a Viterbi search over pitch bins and voicing finds the track.
+
+use super::difference::{Difference, parabolic_shift, trough_lanes};
+use super::range::PitchRange;
+use super::viterbi::{Lattice, impossible};
+use crate::error::Result;
+use crate::framing::Framing;
+use crate::lanes::{Blocks, Lanes, Task, engine_for_this_machine};
+
+/// Number of thresholds between 0 and 1.
+const THRESHOLDS: usize = 100;
+
+/// The choices of pYIN; the default is librosa's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PyinSettings {
+    /// Parameters of the beta distribution of thresholds.
+    pub beta: (u32, u32),
+    /// How much earlier troughs are preferred.
+    pub boltzmann: f64,
+    /// Probability that goes to the deepest trough where none is below the threshold.
+    pub no_trough: f64,
+    /// Pitch bins to a semitone.
+    pub bins_per_semitone: usize,
+    /// Fastest movement, octaves in a second.
+    pub octaves_per_second: f64,
+    /// Probability that voicing changes between frames.
+    pub switch: f64,
+}
+
+impl Default for PyinSettings {
+    fn default() -> Self {
+        Self {
+            beta: (2, 18),
+            boltzmann: 2.0,
+            no_trough: 0.01,
+            bins_per_semitone: 10,
+            octaves_per_second: 35.92,
+            switch: 0.01,
+        }
+    }
+}
+
+/// A pitch track with voicing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PyinTrack {
+    /// Frequency of each frame, Hz: the path's bin, in unvoiced frames too.
+    pub frequency: Vec<f32>,
+    /// Whether the frame is voiced.
+    pub voiced: Vec<bool>,
+    /// Probability that it is.
+    pub probability: Vec<f32>,
+}
+
+/// A planned pYIN tracker.
+pub struct Pyin {
+    framing: Framing,
+    range: PitchRange,
+    settings: PyinSettings,
+    /// Pitch bins and how many of them a step may cross.
+    bins: usize,
+    reach: usize,
+    engine: Box<dyn PyinEngine>,
+}
+
+impl Pyin {
+    /// A tracker.
+    pub fn new(
+        sample_rate: u32,
+        framing: Framing,
+        range: PitchRange,
+        settings: PyinSettings,
+    ) -> Result<Self> {
+        let framing = framing.checked()?;
+        let periods = range.periods(sample_rate, framing)?;
+        let per_octave = 12.0 * settings.bins_per_semitone as f64;
+        let bins = (per_octave * (range.high_hz / range.low_hz).log2()).floor() as usize + 1;
+        let rate = f64::from(sample_rate);
+        let semitones = settings.octaves_per_second * 12.0 * framing.hop as f64 / rate;
+        let reach = semitones.round_ties_even() as usize * settings.bins_per_semitone / 2;
+        let observation = Observation {
+            sample_rate: rate,
+            shortest: periods.0,
+            low_hz: range.low_hz,
+            per_octave,
+            bins,
+            no_trough: settings.no_trough,
+            cumulated: beta_distribution(settings.beta),
+            boltzmann: settings.boltzmann,
+        };
+        let engine =
+            engine_for_this_machine!(Blocks::Wide, Engine::new(framing, periods, observation));
+        Ok(Self {
+            framing,
+            range,
+            settings,
+            bins,
+            reach,
+            engine,
+        })
+    }
+
+    /// The track of `signal`.
+    pub fn track(&mut self, signal: &[f32]) -> PyinTrack {
+        let frames = self.framing.count(signal.len());
+        let mut lattice = Lattice::new(self.bins, self.reach, self.settings.switch);
+        let mut probability = Vec::with_capacity(frames);
+        self.engine
+            .observe(signal, frames, &mut lattice, &mut probability);
+        let per_octave = 12.0 * self.settings.bins_per_semitone as f64;
+        let path = lattice.path();
+        PyinTrack {
+            frequency: path
+                .iter()
+                .map(|state| {
+                    let octaves = (state % self.bins) as f64 / per_octave;
+                    (self.range.low_hz * octaves.exp2()) as f32
+                })
+                .collect(),
+            voiced: path.iter().map(|state| *state < self.bins).collect(),
+            probability,
+        }
+    }
+}
+
+trait PyinEngine: Send {
+    fn observe(
+        &mut self,
+        signal: &[f32],
+        frames: usize,
+        lattice: &mut Lattice,
+        probability: &mut Vec<f32>,
+    );
+}
+
+/// From troughs to likelihoods of pitch bins.
+struct Observation {
+    sample_rate: f64,
+    shortest: usize,
+    low_hz: f64,
+    per_octave: f64,
+    bins: usize,
+    no_trough: f64,
+    /// Probability of the thresholds `1..=i`, for `i` from 0 on.
+    cumulated: Vec<f64>,
+    boltzmann: f64,
+}
+
+/// A local minimum of a frame's normalised difference.
+#[derive(Clone, Copy)]
+struct Trough {
+    period: f32,
+    depth: f32,
+}
+
+struct Engine<V> {
+    difference: Difference<V>,
+    observation: Observation,
+    troughs: Vec<Vec<Trough>>,
+    likelihoods: Vec<f64>,
+    probabilities: Vec<f64>,
+    order: Vec<usize>,
+}
+
+impl<V: Lanes> Engine<V> {
+    fn new(framing: Framing, periods: (usize, usize), observation: Observation) -> Self {
+        Self {
+            difference: Difference::new(framing, periods),
+            troughs: vec![Vec::new(); V::WIDTH],
+            likelihoods: vec![impossible(); observation.bins],
+            probabilities: Vec::new(),
+            order: Vec::new(),
+            observation,
+        }
+    }
+
+    #[inline(always)]
+    fn find_troughs(&mut self, signal: &[f32], first: usize) {
+        for troughs in &mut self.troughs {
+            troughs.clear();
+        }
+        let normalised = self.difference.block(signal, first);
+        let all = u32::MAX >> (32 - V::WIDTH);
+        let mut lanes = [[0.0f32; 16]; 3];
+        for k in 0..normalised.len() {
+            let mut here = trough_lanes(normalised, k) & all;
+            if here == 0 {
+                continue;
+            }
+            let interior = k > 0 && k + 1 < normalised.len();
+            normalised[k].store(&mut lanes[1]);
+            if interior {
+                normalised[k - 1].store(&mut lanes[0]);
+                normalised[k + 1].store(&mut lanes[2]);
+            }
+            while here != 0 {
+                let lane = here.trailing_zeros() as usize;
+                here &= here - 1;
+                let depth = lanes[1][lane];
+                let shift = if interior {
+                    parabolic_shift(lanes[0][lane], depth, lanes[2][lane])
+                } else {
+                    0.0
+                };
+                let period = (self.observation.shortest + k) as f32 + shift;
+                self.troughs[lane].push(Trough { period, depth });
+            }
+        }
+    }
+
+    /// Likelihoods of the frame in `lane`; returns the probability that it is voiced.
+    fn likelihoods(&mut self, lane: usize) -> f64 {
+        let troughs = &self.troughs[lane];
+        self.likelihoods.fill(impossible());
+        if troughs.is_empty() {
+            return 0.0;
+        }
+        self.observation
+            .trough_probabilities(troughs, &mut self.order, &mut self.probabilities);
+        let mut voiced = 0.0;
+        for (trough, probability) in troughs.iter().zip(&self.probabilities) {
+            if *probability <= 0.0 {
+                continue;
+            }
+            let frequency = self.observation.sample_rate / f64::from(trough.period);
+            let octaves = (frequency / self.observation.low_hz).log2();
+            let bin = (self.observation.per_octave * octaves)
+                .round_ties_even()
+                .max(0.0);
+            // A candidate above the highest bin is dropped, and of two candidates in one bin the
+            // longer period stays: both as in librosa.
+            if let Some(slot) = self.likelihoods.get_mut(bin as usize) {
+                if *slot > impossible() {
+                    voiced -= slot.exp();
+                }
+                *slot = (probability + f64::MIN_POSITIVE).ln();
+                voiced += probability;
+            }
+        }
+        voiced.clamp(0.0, 1.0)
+    }
+}
+
+impl Observation {
+    /// The probability that each trough is the one that a random threshold chooses.
+    fn trough_probabilities(
+        &self,
+        troughs: &[Trough],
+        order: &mut Vec<usize>,
+        probabilities: &mut Vec<f64>,
+    ) {
+        probabilities.clear();
+        probabilities.resize(troughs.len(), 0.0);
+        // With thresholds at i/100, a trough counts from the first one above its depth on. Between
+        // two such points the set of troughs below the threshold stays the same, so thresholds are
+        // taken in runs.
+        let from = |trough: &Trough| {
+            let depth = f64::from(trough.depth);
+            let mut i = (depth * THRESHOLDS as f64)
+                .floor()
+                .clamp(0.0, THRESHOLDS as f64) as usize;
+            while i <= THRESHOLDS && depth >= i as f64 / THRESHOLDS as f64 {
+                i += 1;
+            }
+            i.max(1)
+        };
+        order.clear();
+        order.extend((0..troughs.len()).filter(|&t| from(&troughs[t]) <= THRESHOLDS));
+        order.sort_by_key(|&t| from(&troughs[t]));
+        let decay = (-self.boltzmann).exp();
+        for rank in 0..order.len() {
+            let begin = from(&troughs[order[rank]]);
+            let end = order
+                .get(rank + 1)
+                .map_or(THRESHOLDS + 1, |&next| from(&troughs[next]));
+            let weight = self.cumulated[end - 1] - self.cumulated[begin - 1];
+            if weight == 0.0 {
+                continue;
+            }
+            let count = (rank + 1) as f64;
+            let mut share = weight * (1.0 - decay) / (1.0 - (-self.boltzmann * count).exp());
+            for (trough, probability) in troughs.iter().zip(probabilities.iter_mut()) {
+                if from(trough) <= begin {
+                    *probability += share;
+                    share *= decay;
+                }
+            }
+        }
+        let mut deepest = 0;
+        for (t, trough) in troughs.iter().enumerate() {
+            if trough.depth < troughs[deepest].depth {
+                deepest = t;
+            }
+        }
+        let below = from(&troughs[deepest]) - 1;
+        probabilities[deepest] += self.no_trough * self.cumulated[below];
+    }
+}
+
+impl<V: Lanes> PyinEngine for Engine<V> {
+    fn observe(
+        &mut self,
+        signal: &[f32],
+        frames: usize,
+        lattice: &mut Lattice,
+        probability: &mut Vec<f32>,
+    ) {
+        let mut first = 0;
+        while first < frames {
+            V::vectorize(TroughTask {
+                engine: self,
+                signal,
+                first,
+            });
+            for lane in 0..V::WIDTH.min(frames - first) {
+                let voiced = self.likelihoods(lane);
+                let unvoiced = (1.0 - voiced) / self.observation.bins as f64;
+                lattice.step::<V>(&self.likelihoods, (unvoiced + f64::MIN_POSITIVE).ln());
+                probability.push(voiced as f32);
+            }
+            first += V::WIDTH;
+        }
+    }
+}
+
+struct TroughTask<'a, V> {
+    engine: &'a mut Engine<V>,
+    signal: &'a [f32],
+    first: usize,
+}
+
+impl<V: Lanes> Task for TroughTask<'_, V> {
+    #[inline(always)]
+    fn run(self) {
+        self.engine.find_troughs(self.signal, self.first);
+    }
+}
+
+/// Probability that a beta-distributed value is at most `i/100`, for `i = 0..=100`.
+fn beta_distribution((a, b): (u32, u32)) -> Vec<f64> {
+    // For whole a and b: the chance of at least a successes in a + b − 1 trials.
+    let trials = (a + b).saturating_sub(1);
+    (0..=THRESHOLDS)
+        .map(|i| {
+            let x = i as f64 / THRESHOLDS as f64;
+            let mut choose = 1.0;
+            let mut sum = 0.0;
+            for j in 0..=trials {
+                if j >= a {
+                    sum += choose * x.powi(j as i32) * (1.0 - x).powi((trials - j) as i32);
+                }
+                choose *= f64::from(trials - j) / f64::from(j + 1);
+            }
+            sum
+        })
+        .collect()
+}

@@ -1,0 +1,76 @@
+//! The frequencies that a tracker looks for, and the periods they mean.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Result, VoiceError};
+use crate::framing::Framing;
+
+/// Lowest and highest frequency, Hz.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PitchRange {
+    /// The lowest frequency looked for.
+    pub low_hz: f64,
+    /// The highest.
+    pub high_hz: f64,
+}
+
+impl PitchRange {
+    /// Speech and most singing.
+    pub const VOICE: Self = Self {
+        low_hz: 65.0,
+        high_hz: 800.0,
+    };
+
+    /// Shortest and longest period in samples, as librosa rounds them, after checking that the
+    /// range and the frame can hold them.
+    pub(crate) fn periods(&self, sample_rate: u32, framing: Framing) -> Result<(usize, usize)> {
+        let rate = f64::from(sample_rate);
+        let given = format!("{} to {} Hz", self.low_hz, self.high_hz);
+        if !(self.low_hz > 0.0 && self.low_hz < self.high_hz && self.high_hz <= rate / 2.0) {
+            return Err(VoiceError::parameter(
+                "pitch range",
+                given,
+                format!(
+                    "0 < low < high ≤ {} Hz, half the sample rate, must hold",
+                    rate / 2.0
+                ),
+            ));
+        }
+        let longest = (rate / self.low_hz).ceil() as usize;
+        if longest + 1 >= framing.length {
+            return Err(VoiceError::parameter(
+                "pitch range",
+                given,
+                format!(
+                    "a period of {longest} samples does not fit into a frame of {}; use frames of at least {} samples",
+                    framing.length,
+                    2 * longest + 1
+                ),
+            ));
+        }
+        let shortest = (rate / self.high_hz).floor() as usize;
+        Ok((shortest.max(1), longest))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::framing::Padding;
+
+    #[test]
+    fn a_range_that_cannot_be_searched_says_which_frame_would_do() {
+        let framing = Framing {
+            length: 200,
+            hop: 160,
+            padding: Padding::CentredZero,
+        };
+        let error = PitchRange::VOICE.periods(16_000, framing).unwrap_err();
+        assert!(error.to_string().contains("at least 495"), "{error}");
+        let upside_down = PitchRange {
+            low_hz: 500.0,
+            high_hz: 100.0,
+        };
+        assert!(upside_down.periods(16_000, framing).is_err());
+    }
+}

@@ -1,0 +1,216 @@
+//! The shape of a spectrum in a few numbers: where it lies, how wide it is, how noisy, how it moves.
+//!
+//! Magnitudes are the weights (librosa's convention), except for flatness, which compares powers.
+//! A silent frame has centroid, bandwidth, roll-off and entropy 0 and flatness 1.
+
+use serde::Serialize;
+
+use crate::error::Result;
+use crate::frame_spectrum::{FrameSpectrum, SpectrumSettings};
+use crate::lanes::{Blocks, Lanes, Task, engine_for_this_machine, ln};
+
+/// The share of the magnitudes that lies below the roll-off frequency.
+const ROLLOFF: f32 = 0.85;
+/// Powers below count as this in the flatness.
+const FLATNESS_FLOOR: f32 = 1e-10;
+
+/// Per-frame statistics.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct SpectralStatistics {
+    /// Mean frequency, Hz.
+    pub centroid: Vec<f32>,
+    /// Root mean square distance from the centroid, Hz.
+    pub bandwidth: Vec<f32>,
+    /// Frequency below which 85 % of the magnitudes lie, Hz.
+    pub rolloff: Vec<f32>,
+    /// Geometric over arithmetic mean of the powers: 1 for white noise, towards 0 for tones.
+    pub flatness: Vec<f32>,
+    /// Entropy of the magnitudes' shares over its maximum: 1 for white noise.
+    pub entropy: Vec<f32>,
+    /// Root of the summed squares of rises in magnitude since the frame before; 0 in the first.
+    pub flux: Vec<f32>,
+}
+
+/// A planned analysis.
+pub struct SpectralShape {
+    settings: SpectrumSettings,
+    engine: Box<dyn ShapeEngine>,
+}
+
+impl SpectralShape {
+    /// Tables for spectra of a signal at `sample_rate`.
+    pub fn new(settings: SpectrumSettings, sample_rate: u32) -> Result<Self> {
+        let settings = settings.checked()?;
+        let bin_hz = sample_rate as f32 / settings.transform as f32;
+        Ok(Self {
+            settings,
+            engine: engine_for_this_machine!(Blocks::Wide, Engine::new(settings, bin_hz)),
+        })
+    }
+
+    /// The statistics of every frame of `signal`.
+    pub fn measure(&mut self, signal: &[f32]) -> SpectralStatistics {
+        let frames = self.settings.framing.count(signal.len());
+        let mut statistics = SpectralStatistics::default();
+        for row in statistics.rows() {
+            row.resize(frames, 0.0);
+        }
+        self.engine.measure(signal, &mut statistics);
+        statistics
+    }
+}
+
+impl SpectralStatistics {
+    fn rows(&mut self) -> [&mut Vec<f32>; 6] {
+        [
+            &mut self.centroid,
+            &mut self.bandwidth,
+            &mut self.rolloff,
+            &mut self.flatness,
+            &mut self.entropy,
+            &mut self.flux,
+        ]
+    }
+}
+
+trait ShapeEngine: Send {
+    fn measure(&mut self, signal: &[f32], statistics: &mut SpectralStatistics);
+}
+
+struct Engine<V> {
+    spectrum: FrameSpectrum<V>,
+    bin_hz: f32,
+    magnitudes: Vec<V>,
+    /// The last frame's magnitudes of the block before, for the flux.
+    last: Vec<f32>,
+}
+
+impl<V: Lanes> Engine<V> {
+    fn new(settings: SpectrumSettings, bin_hz: f32) -> Self {
+        Self {
+            spectrum: FrameSpectrum::new(settings),
+            bin_hz,
+            magnitudes: vec![V::splat(0.0); settings.bins()],
+            last: vec![0.0; settings.bins()],
+        }
+    }
+
+    #[inline(always)]
+    fn measure_blocks(&mut self, signal: &[f32], statistics: &mut SpectralStatistics) {
+        let frames = statistics.centroid.len();
+        let mut lanes = [[0.0f32; 16]; 6];
+        let mut first = 0;
+        while first < frames {
+            let here = V::WIDTH.min(frames - first);
+            self.block(signal, first, &mut lanes);
+            for (row, lanes) in statistics.rows().into_iter().zip(&lanes) {
+                row[first..first + here].copy_from_slice(&lanes[..here]);
+            }
+            first += V::WIDTH;
+        }
+    }
+
+    #[inline(always)]
+    fn block(&mut self, signal: &[f32], first: usize, out: &mut [[f32; 16]; 6]) {
+        let zero = V::splat(0.0);
+        let tiny = V::splat(f32::MIN_POSITIVE);
+        let floor = V::splat(FLATNESS_FLOOR);
+        let (mut sum, mut moment, mut power_sum, mut log_sum) = (zero, zero, zero, zero);
+        let bins = self.spectrum.block(signal, first);
+        let count = V::splat(bins.len() as f32);
+        for (k, ([re, im], slot)) in bins.iter().zip(&mut self.magnitudes).enumerate() {
+            let power = im.mul_add(*im, re.mul(*re));
+            let magnitude = power.sqrt();
+            *slot = magnitude;
+            sum = sum.add(magnitude);
+            moment = magnitude.mul_add(V::splat(k as f32 * self.bin_hz), moment);
+            let bounded = power.max(floor);
+            power_sum = power_sum.add(bounded);
+            log_sum = log_sum.add(ln(bounded));
+        }
+        let divisor = sum.max(tiny);
+        let centroid = moment.div(divisor);
+        let threshold = sum.mul(V::splat(ROLLOFF));
+        let (mut spread, mut below, mut surprise) = (zero, zero, zero);
+        let all = u32::MAX >> (32 - V::WIDTH);
+        let mut reached = 0u32;
+        let mut rolloff = [0.0f32; 16];
+        for (k, magnitude) in self.magnitudes.iter().enumerate() {
+            let distance = V::splat(k as f32 * self.bin_hz).sub(centroid);
+            spread = distance.mul(distance).mul_add(*magnitude, spread);
+            below = below.add(*magnitude);
+            let share = magnitude.div(divisor).max(tiny);
+            surprise = share.neg_mul_add(ln(share), surprise);
+            let mut fresh = threshold.less_or_equal(below) & !reached & all;
+            reached |= fresh;
+            while fresh != 0 {
+                rolloff[fresh.trailing_zeros() as usize] = k as f32 * self.bin_hz;
+                fresh &= fresh - 1;
+            }
+        }
+        centroid.store(&mut out[0]);
+        spread.div(divisor).sqrt().store(&mut out[1]);
+        out[2] = rolloff;
+        log_sum.div(count).store(&mut out[3]);
+        let mut means = [0.0f32; 16];
+        power_sum.div(count).store(&mut means);
+        for (flatness, mean) in out[3][..V::WIDTH].iter_mut().zip(means) {
+            *flatness = flatness.exp() / mean;
+        }
+        surprise.div(ln(count)).store(&mut out[4]);
+        let mut silent = [0.0f32; 16];
+        sum.store(&mut silent);
+        for lane in 0..V::WIDTH {
+            if silent[lane] == 0.0 {
+                out[4][lane] = 0.0;
+            }
+        }
+        out[5] = self.flux(first);
+    }
+
+    /// Rises since the frame before; the block's first lane looks back to the block before.
+    #[inline(always)]
+    fn flux(&mut self, first: usize) -> [f32; 16] {
+        let mut flux = [0.0f32; 16];
+        let mut lanes = [0.0f32; 17];
+        for (magnitude, last) in self.magnitudes.iter().zip(&mut self.last) {
+            lanes[0] = *last;
+            magnitude.store(&mut lanes[1..]);
+            for lane in 0..V::WIDTH {
+                let rise = (lanes[lane + 1] - lanes[lane]).max(0.0);
+                flux[lane] += rise * rise;
+            }
+            *last = lanes[V::WIDTH];
+        }
+        for value in &mut flux {
+            *value = value.sqrt();
+        }
+        if first == 0 {
+            flux[0] = 0.0;
+        }
+        flux
+    }
+}
+
+impl<V: Lanes> ShapeEngine for Engine<V> {
+    fn measure(&mut self, signal: &[f32], statistics: &mut SpectralStatistics) {
+        V::vectorize(MeasureTask {
+            engine: self,
+            signal,
+            statistics,
+        });
+    }
+}
+
+struct MeasureTask<'a, V> {
+    engine: &'a mut Engine<V>,
+    signal: &'a [f32],
+    statistics: &'a mut SpectralStatistics,
+}
+
+impl<V: Lanes> Task for MeasureTask<'_, V> {
+    #[inline(always)]
+    fn run(self) {
+        self.engine.measure_blocks(self.signal, self.statistics);
+    }
+}

@@ -1,0 +1,75 @@
+//! A block of overlapping frames, transposed so that a sample of all frames is one vector load.
+//!
+//! With a hop of `h` samples, sample `i = q·h + j` of frame `f` is sample `j` of hop `f + q`. A tile
+//! stores hop `m`'s samples down column `m`; the lanes of sample `i` are then the neighbours
+//! `[j][q], [j][q+1], …`. Each sample is moved once, however much the frames overlap.
+
+use crate::framing::Framing;
+use crate::lanes::Lanes;
+
+/// The transposed samples of one block of frames.
+#[derive(Clone)]
+pub(crate) struct Tile {
+    framing: Framing,
+    width: usize,
+    /// Rows in use: samples of a hop that some frame sees.
+    rows: usize,
+    columns: usize,
+    samples: Vec<f32>,
+    /// Where the lanes of a frame's sample start.
+    offsets: Vec<u32>,
+}
+
+impl Tile {
+    /// Room for blocks of `width` frames.
+    pub(crate) fn new(framing: Framing, width: usize) -> Self {
+        let rows = framing.hop.min(framing.length);
+        let columns = width + framing.length.div_ceil(framing.hop);
+        let offsets = (0..framing.length)
+            .map(|i| ((i % framing.hop) * columns + i / framing.hop) as u32)
+            .collect();
+        Self {
+            framing,
+            width,
+            rows,
+            columns,
+            samples: vec![0.0; rows * columns],
+            offsets,
+        }
+    }
+
+    /// Takes the frames `first .. first + width` of `signal`; frames past the last are whatever the
+    /// padding makes of them.
+    #[inline(always)]
+    pub(crate) fn fill(&mut self, signal: &[f32], first: usize) {
+        let hop = self.framing.hop;
+        let start = (first * hop) as i64 - self.framing.left() as i64;
+        let columns = self.columns;
+        let reach = start + (columns * hop) as i64;
+        if start >= 0 && reach <= signal.len() as i64 {
+            let from = &signal[start as usize..reach as usize];
+            for (row, out) in self.samples.chunks_exact_mut(columns).enumerate() {
+                let mut at = row;
+                for slot in out {
+                    *slot = from[at];
+                    at += hop;
+                }
+            }
+            return;
+        }
+        for column in 0..columns {
+            let base = start + (column * hop) as i64;
+            for row in 0..self.rows {
+                let source = self.framing.source(base + row as i64, signal.len());
+                self.samples[row * columns + column] = source.map_or(0.0, |at| signal[at]);
+            }
+        }
+    }
+
+    /// Sample `index` of all frames.
+    #[inline(always)]
+    pub(crate) fn sample<V: Lanes>(&self, index: usize) -> V {
+        debug_assert_eq!(V::WIDTH, self.width);
+        V::load(&self.samples[self.offsets[index] as usize..])
+    }
+}

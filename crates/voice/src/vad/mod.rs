@@ -1,0 +1,9 @@
+//! Voice activity: which frames hold speech, and where it starts and ends.
+
+mod energy;
+mod segments;
+mod statistical;
+
+pub use energy::EnergyVad;
+pub use segments::{Bridging, Segment, segments};
+pub use statistical::{StatisticalSettings, StatisticalVad};

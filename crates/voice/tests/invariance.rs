@@ -1,0 +1,123 @@
+//! A frame's bits depend on its samples alone: not on chunks, not on its place, not on neighbours.
+
+use proptest::prelude::*;
+use warpsmith_voice::{
+    FeatureSettings, Framing, Layout, MelFeature, MelStream, Padding, PitchRange, Preset, Sizes,
+    Stage, Yin, YinStream,
+};
+
+fn signal(samples: usize, seed: u32) -> Vec<f32> {
+    (0..samples)
+        .map(|n| {
+            let noise = (n as u32 ^ seed).wrapping_mul(2_654_435_761) >> 8;
+            (n as f32 * 0.06).sin() * 0.4 + noise as f32 / 16_777_216.0 * 0.1
+        })
+        .collect()
+}
+
+fn streamable(preset: Preset, stage: Stage) -> FeatureSettings {
+    let sizes = Sizes {
+        transform: 512,
+        hop: 160,
+        filters: 40,
+    };
+    FeatureSettings {
+        dynamic_range: None,
+        layout: Layout::FramesFirst,
+        ..preset.feature(16_000, sizes, stage)
+    }
+}
+
+const FRAMING: Framing = Framing {
+    length: 1024,
+    hop: 160,
+    padding: Padding::CentredZero,
+};
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn any_chunking_gives_the_bits_of_the_whole(
+        samples in 0usize..9000,
+        seed in any::<u32>(),
+        chunks in proptest::collection::vec(1usize..2000, 1..20),
+        stage in 0usize..3,
+        kaldi in any::<bool>(),
+    ) {
+        let signal = signal(samples, seed);
+        let stage = [Stage::Mel, Stage::LogMel, Stage::Cepstrum { coefficients: 13 }][stage];
+        let preset = if kaldi { Preset::Kaldi } else { Preset::Librosa };
+        let settings = streamable(preset, stage);
+        let whole = MelFeature::new(settings).unwrap().compute(&signal).unwrap();
+        let mut stream = MelStream::new(settings).unwrap();
+        let mut yin = YinStream::new(16_000, FRAMING, PitchRange::VOICE, 0.1).unwrap();
+        let (mut streamed, mut pitches) = (Vec::new(), Vec::new());
+        let mut rest = &signal[..];
+        for length in chunks.iter().cycle() {
+            let (chunk, after) = rest.split_at((*length).min(rest.len()));
+            stream.process(chunk, &mut streamed).unwrap();
+            yin.process(chunk, &mut pitches).unwrap();
+            rest = after;
+            if rest.is_empty() {
+                break;
+            }
+        }
+        stream.finish(&mut streamed).unwrap();
+        yin.finish(&mut pitches).unwrap();
+        prop_assert_eq!(bits(&streamed), bits(&whole));
+        let mut tracker = Yin::new(16_000, FRAMING, PitchRange::VOICE, 0.1).unwrap();
+        prop_assert_eq!(bits(&pitches), bits(&tracker.track(&signal).unwrap()));
+    }
+}
+
+fn bits(values: &[f32]) -> Vec<u32> {
+    values.iter().map(|value| value.to_bits()).collect()
+}
+
+#[test]
+fn a_bad_sample_touches_only_the_frames_that_hold_it() {
+    let clean = signal(8000, 1);
+    let mut dirty = clean.clone();
+    dirty[4000] = f32::NAN;
+    let settings = streamable(Preset::Librosa, Stage::LogMel);
+    let mut feature = MelFeature::new(settings).unwrap();
+    let (clean, dirty) = (
+        feature.compute(&clean).unwrap(),
+        feature.compute(&dirty).unwrap(),
+    );
+    for (frame, (a, b)) in clean.chunks(40).zip(dirty.chunks(40)).enumerate() {
+        let reach = (frame * 160) as i64 - 256..(frame * 160) as i64 + 256;
+        if reach.contains(&4000) {
+            assert!(b.iter().all(|value| value.is_nan()), "frame {frame}");
+        } else {
+            assert_eq!(a, b, "frame {frame}");
+        }
+    }
+}
+
+#[test]
+fn silence_impulse_and_emptiness_are_finite_and_defined() {
+    let settings = streamable(Preset::Librosa, Stage::LogMel);
+    let mut feature = MelFeature::new(settings).unwrap();
+    let silence = feature.compute(&[0.0; 4000]).unwrap();
+    assert!(silence.iter().all(|value| (*value + 100.0).abs() < 1e-4));
+    assert!(feature.compute(&[]).unwrap().is_empty());
+    assert_eq!(feature.compute(&[1.0]).unwrap().len(), 40);
+    let mut impulse = vec![0.0; 4000];
+    impulse[2000] = 1.0;
+    assert!(
+        feature
+            .compute(&impulse)
+            .unwrap()
+            .iter()
+            .all(|value| value.is_finite())
+    );
+}
+
+#[test]
+fn a_stream_refuses_what_needs_the_whole_signal() {
+    let sizes = Sizes::for_speech(16_000);
+    assert!(MelStream::new(Preset::Librosa.feature(16_000, sizes, Stage::LogMel)).is_err());
+    assert!(MelStream::new(Preset::Torchaudio.feature(16_000, sizes, Stage::Mel)).is_err());
+}

@@ -1,0 +1,104 @@
+//! The CUDA sources: `crates/<owner>/cuda/<stem>.cu`. A stem that ends in `.smNN` is a variant for
+//! that architecture and newer ones. A first line `// nvrtc: FLAGS` adds compiler flags. A source
+//! can include `.cuh` files that lie beside it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use crate::workspace;
+
+/// Portable to every GPU from Volta on.
+const OLDEST_ARCHITECTURE: u32 = 70;
+
+/// One CUDA source.
+pub(super) struct Source {
+    /// `owner/stem`.
+    pub(super) module: String,
+    pub(super) path: PathBuf,
+    pub(super) text: String,
+    /// Name and text of every `.cuh` beside it.
+    pub(super) headers: Vec<(String, String)>,
+}
+
+impl Source {
+    /// Every source, sorted by module.
+    pub(super) fn all() -> Result<Vec<Self>> {
+        let mut sources = Vec::new();
+        for entry in fs::read_dir(workspace::root().join("crates"))? {
+            let owner = entry?.path();
+            let folder = owner.join("cuda");
+            if !folder.is_dir() {
+                continue;
+            }
+            let headers = files(&folder, "cuh")?
+                .into_iter()
+                .map(|path| Ok((file_name(&path), read(&path)?)))
+                .collect::<Result<Vec<_>>>()?;
+            for path in files(&folder, "cu")? {
+                let stem = file_name(&path.with_extension(""));
+                sources.push(Self {
+                    module: format!("{}/{stem}", file_name(&owner)),
+                    text: read(&path)?,
+                    headers: headers.clone(),
+                    path,
+                });
+            }
+        }
+        sources.sort_by(|a, b| a.module.cmp(&b.module));
+        Ok(sources)
+    }
+
+    /// Everything that decides the PTX but compiler and options.
+    pub(super) fn all_text(&self) -> String {
+        self.headers
+            .iter()
+            .map(|(_, text)| text.as_str())
+            .chain([self.text.as_str()])
+            .collect()
+    }
+
+    /// Where the PTX is committed.
+    pub(super) fn ptx_path(&self) -> PathBuf {
+        self.path.with_extension("ptx")
+    }
+
+    /// The oldest architecture that it runs on.
+    pub(super) fn architecture(&self) -> u32 {
+        self.module
+            .rsplit_once(".sm")
+            .and_then(|(_, number)| number.parse().ok())
+            .unwrap_or(OLDEST_ARCHITECTURE)
+    }
+
+    /// Compiler flags beside the architecture.
+    pub(super) fn options(&self) -> Vec<String> {
+        let mut options = vec!["--std=c++17".to_owned()];
+        let first = self.text.lines().next().unwrap_or_default();
+        if let Some(flags) = first.strip_prefix("// nvrtc:") {
+            options.extend(flags.split_whitespace().map(str::to_owned));
+        }
+        options
+    }
+}
+
+fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>> {
+    let mut paths = fs::read_dir(folder)?
+        .map(|entry| Ok(entry?.path()))
+        .collect::<Result<Vec<_>>>()?;
+    paths.retain(|path| path.extension().is_some_and(|found| found == extension));
+    paths.sort();
+    Ok(paths)
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
+}
+
+fn read(path: &Path) -> Result<String> {
+    fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))
+}

@@ -1,0 +1,54 @@
+//! `cargo xtask test`: all set-up and all tests. CI runs this and nothing else.
+
+use std::process::{Command, Stdio};
+
+use anyhow::Result;
+use clap::Args;
+
+use crate::kernels;
+use crate::workspace::run;
+
+#[derive(Args)]
+pub(crate) struct Test {}
+
+impl Test {
+    pub(crate) fn run(&self) -> Result<()> {
+        if installed("fmt") {
+            run("cargo", &["fmt", "--all", "--check"])?;
+        }
+        if installed("clippy") {
+            run(
+                "cargo",
+                &[
+                    "clippy",
+                    "--workspace",
+                    "--all-targets",
+                    "--quiet",
+                    "--",
+                    "-D",
+                    "warnings",
+                ],
+            )?;
+        }
+        kernels::check()?;
+        // Tests of the program run the program itself.
+        run("cargo", &["build", "--workspace", "--bins"])?;
+        run("cargo", &["test", "--workspace", "--no-fail-fast"])
+    }
+}
+
+/// Whether a component of the toolchain is there; a minimal toolchain lacks some.
+fn installed(component: &str) -> bool {
+    let there = Command::new("cargo")
+        .args([component, "--version"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success());
+    if !there {
+        eprintln!(
+            "skipped: `cargo {component}` is not installed (`rustup component add {component}`)"
+        );
+    }
+    there
+}

@@ -1,0 +1,120 @@
+//! Holds the table of crates in ARCHITECTURE.md against the manifests: dependencies point down,
+//! never sideways, and each heavy dependency has one home.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Crates that only one of ours may depend on.
+const HOMES: &[(&str, &[&str])] = &[
+    ("libloading", &["warpsmith-device"]),
+    ("nvml-wrapper", &["warpsmith-telemetry"]),
+    ("ruff_python_parser", &["warpsmith-compiler"]),
+    ("tokio", &["warpsmith-server"]),
+    ("axum", &["warpsmith-server"]),
+    ("clap", &["warpsmith", "xtask"]),
+    ("anyhow", &["warpsmith", "xtask"]),
+    ("pyo3", &["warpsmith-python"]),
+    ("arrow", &["warpsmith-corpus"]),
+    ("parquet", &["warpsmith-corpus"]),
+];
+
+/// `| layer | `crate` | …` rows of ARCHITECTURE.md.
+fn layers() -> BTreeMap<String, u32> {
+    let text = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    text.lines()
+        .filter_map(|line| {
+            let mut cells = line.strip_prefix('|')?.split('|').map(str::trim);
+            let layer = cells.next()?.parse().ok()?;
+            let name = cells.next()?.trim_matches('`');
+            let package = if name == "cli" {
+                "warpsmith".to_owned()
+            } else {
+                format!("warpsmith-{name}")
+            };
+            Some((package, layer))
+        })
+        .collect()
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+}
+
+/// Package → names of its ordinary and build dependencies.
+fn dependencies() -> BTreeMap<String, Vec<String>> {
+    let output = Command::new(env!("CARGO"))
+        .args([
+            "metadata",
+            "--format-version",
+            "1",
+            "--no-deps",
+            "--offline",
+        ])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let packages = metadata["packages"].as_array().unwrap();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    packages
+        .iter()
+        .map(|package| {
+            let dependencies = package["dependencies"].as_array().unwrap();
+            let names = dependencies
+                .iter()
+                .filter(|dependency| dependency["kind"] != "dev")
+                .map(|dependency| text(&dependency["name"]))
+                .collect();
+            (text(&package["name"]), names)
+        })
+        .collect()
+}
+
+#[test]
+fn every_crate_stands_in_the_table() {
+    let layers = layers();
+    for package in dependencies()
+        .keys()
+        .filter(|name| name.starts_with("warpsmith"))
+    {
+        let known = layers.contains_key(package) || package.ends_with("-fake-nvml");
+        assert!(
+            known,
+            "`{package}` is missing from the table in ARCHITECTURE.md"
+        );
+    }
+}
+
+#[test]
+fn dependencies_point_down_and_never_sideways() {
+    let layers = layers();
+    for (package, names) in dependencies() {
+        let Some(layer) = layers.get(&package) else {
+            continue;
+        };
+        for name in names {
+            if let Some(below) = layers.get(&name) {
+                assert!(
+                    below < layer,
+                    "`{package}` (layer {layer}) uses `{name}` (layer {below})"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn heavy_dependencies_have_one_home() {
+    for (package, names) in dependencies() {
+        for (heavy, homes) in HOMES {
+            let uses = names.iter().any(|name| name == heavy);
+            assert!(
+                !uses || homes.contains(&package.as_str()),
+                "`{package}` uses `{heavy}`"
+            );
+        }
+    }
+}
