@@ -7,6 +7,8 @@ mod catalogue;
 mod commands;
 mod exit;
 mod measured;
+mod kernel_argument;
+mod npy_file;
 mod output;
 mod report;
 mod table;

@@ -289,6 +289,46 @@ pub const CODES: &[CodeDoc] = &[
         "Indices are integers (or slices), conditions booleans or integers.",
         "convert the value, e.g. `int(x)` or `x != 0.0`",
     ),
+    doc(
+        "K101",
+        "an index is out of range",
+        "A thread reached outside an array, or outside the components of a value, while the kernel was \
+         interpreted. The thread stopped there; on a GPU it would have read or changed other memory.",
+        "guard the access with `if i < x.shape[0]:`, or launch as many threads as there are elements",
+    ),
+    doc(
+        "K102",
+        "a variable is read before it has a value",
+        "The variable is assigned in a branch or loop that did not run in this thread. Compiled code \
+         reads whatever the register held.",
+        "assign the variable before the branch",
+    ),
+    doc(
+        "K103",
+        "the interpreter does not know an operation",
+        "The kernel compiles, and the reference interpreter has no definition for one of its \
+         operations; it refuses rather than guess.",
+        "run the kernel on a GPU, or write the operation out",
+    ),
+    doc(
+        "K104",
+        "an expectation of the kernel does not hold",
+        "`assert`, `expect_eq`, `expect_neq` or `expect_near` failed in a thread.",
+        "print the operands in the thread that the finding names",
+    ),
+    doc(
+        "K106",
+        "an integer is divided by zero",
+        "The thread stopped there; compiled code stops the program on a CPU and gives an arbitrary \
+         number on a GPU.",
+        "guard the division",
+    ),
+    doc(
+        "K107",
+        "a loop did not end",
+        "The loop made more iterations than the interpreter allows a block of threads.",
+        "see that the condition of the loop becomes false",
+    ),
 ];
 
 #[cfg(test)]

@@ -25,6 +25,7 @@ mod compile;
 mod diagnostic;
 mod emit;
 mod globals;
+mod interpret;
 pub mod ir;
 pub mod launch_abi;
 mod lower;
@@ -37,5 +38,6 @@ pub use builtin::{Braces, Builtin, Default, Dispatch, Param, Pattern, Row, Rule,
 pub use compile::{Compiler, Options, compile, emit_cpu, emit_cuda, kernels};
 pub use diagnostic::{CODES, render};
 pub use emit::{Target, emit};
+pub use interpret::{Argument, ArgumentError, ArrayArgument, Interpreter, Outcome};
 pub use names::{Name, Names};
 pub use types::{FieldDef, Scalar, StructDef, StructId, Type, TypeId, TypeTable};

@@ -294,4 +294,5 @@ def main():
         print(json.dumps({"id": case["id"], **result}), flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -17,6 +17,7 @@ mod compile;
 mod compile_cuda;
 mod compile_python;
 pub(crate) mod devices;
+mod exec;
 mod explain;
 mod export;
 mod health;
@@ -45,6 +46,7 @@ pub(crate) enum Command {
     Compare(compare::Compare),
     Compile(compile::Compile),
     Devices(devices::Devices),
+    Exec(exec::Exec),
     Explain(explain::Explain),
     Export(export::Export),
     Health(health::Health),
@@ -74,6 +76,7 @@ impl Command {
             Self::Compare(command) => command.run(global),
             Self::Compile(command) => command.run(global),
             Self::Devices(command) => command.run(global),
+            Self::Exec(command) => command.run(global),
             Self::Explain(command) => command.run(global),
             Self::Export(command) => command.run(global),
             Self::Health(command) => command.run(global),

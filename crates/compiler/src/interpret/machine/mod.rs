@@ -1,0 +1,7 @@
+//! Runs a program, one block of lanes at a time.
+
+mod control;
+mod memory_access;
+mod run;
+
+pub(super) use control::Machine;

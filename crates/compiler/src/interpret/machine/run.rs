@@ -1,0 +1,219 @@
+//! The instruction loop.
+
+use super::control::{Machine, each};
+use crate::interpret::arithmetic;
+use crate::interpret::findings::Fault;
+use crate::interpret::instruction::{Binary, Instruction};
+use crate::interpret::lanes::{ALL, Cell, LANES, Mask, is_wide};
+use crate::interpret::memory::write_bytes;
+use crate::types::Scalar;
+
+impl Machine<'_> {
+    /// Runs the threads `first_thread..end`, at most [`LANES`] of them.
+    pub(in crate::interpret) fn run_block(&mut self, first_thread: usize, end: usize) {
+        let count = (end - first_thread).min(LANES);
+        let lanes = if count == LANES { ALL } else { (1 << count) - 1 };
+        self.begin(first_thread, lanes);
+        let program = self.program;
+        let mut at = 0;
+        while let Some(instruction) = program.code.get(at) {
+            let mask = self.active();
+            match *instruction {
+                Instruction::Binary { op, ty, dst, a, b } => {
+                    if matches!(op, Binary::Div | Binary::Mod | Binary::FloorDiv) && !ty.is_float() {
+                        let zero = arithmetic::zero_divisors(&self.registers, mask, ty, b);
+                        if zero != 0 {
+                            self.stop(zero, at, Fault::ZeroDivisor, |_, _| "the divisor is 0".to_owned());
+                        }
+                    }
+                    let mask = self.active();
+                    arithmetic::binary(&mut self.registers, mask, op, ty, (dst, a, b));
+                }
+                Instruction::Unary { op, ty, dst, a } => {
+                    arithmetic::unary(&mut self.registers, mask, op, ty, dst, a);
+                }
+                Instruction::Classify { class, ty, dst, a } => {
+                    arithmetic::classify(&mut self.registers, mask, class, ty, dst, a);
+                }
+                Instruction::Compare { op, ty, dst, a, b } => {
+                    arithmetic::compare(&mut self.registers, mask, op, ty, (dst, a, b));
+                }
+                Instruction::Select { ty, dst, cond, a, b } => {
+                    arithmetic::select(&mut self.registers, mask, is_wide(ty), dst, cond, (a, b));
+                }
+                Instruction::Move { ty, dst, src } => {
+                    arithmetic::copy(&mut self.registers, mask, is_wide(ty), dst, src);
+                }
+                Instruction::Cast { from, to, dst, src } => {
+                    arithmetic::cast(&mut self.registers, mask, from, to, dst, src);
+                }
+                Instruction::Zero { first, count } => self.registers.zero(first, count),
+                Instruction::Tid { dst, axis, rank } => self.coordinate(dst, axis, rank),
+                Instruction::Gather { ty, dst, first, len, index } => {
+                    self.gather(mask, ty, dst, first, len, index);
+                }
+                Instruction::Scatter { ty, first, len, index, src } => {
+                    self.scatter(mask, ty, first, len, index, src);
+                }
+                Instruction::Component { dst, index, len } => self.component(mask, at, dst, index, len),
+                Instruction::AddressParam { param, rank, indices, dst } => {
+                    self.address_param(mask, at, param, rank, indices, dst);
+                }
+                Instruction::Address { array, rank, indices, dst, buffer } => {
+                    self.address(mask, at, array, rank, indices, dst, buffer);
+                }
+                Instruction::ViewIndex { array, axis, index } => {
+                    self.view_index(mask, at, array, axis, index);
+                }
+                Instruction::ViewSlice { array, axis, slice } => {
+                    self.view_slice(mask, array, axis, slice);
+                }
+                Instruction::Load { ty, dst, from } => self.load(mask, ty, dst, from),
+                Instruction::Store { ty, src, to } => self.store(mask, ty, src, to),
+                Instruction::Atomic { update, ty, dst, src, at: place } => {
+                    self.atomic(mask, update, ty, dst, src, place);
+                }
+                Instruction::CompareExchange { ty, dst, expected, src, at: place } => {
+                    self.compare_exchange(mask, ty, dst, expected, src, place);
+                }
+                Instruction::ReverseRange { range } => self.reverse_range(mask, range),
+                Instruction::RangeTest { dst, range } => self.range_test(mask, dst, range),
+                Instruction::Mark { variable } => self.marks[variable as usize] |= mask,
+                Instruction::CheckMarked { variable } => {
+                    self.check(mask & !self.marks[variable as usize], at, variable);
+                }
+                Instruction::CheckChosen { variable, cond, negated } => {
+                    let truth = self.registers.truth(cond);
+                    let chosen = if negated { !truth } else { truth };
+                    self.check(mask & chosen & !self.marks[variable as usize], at, variable);
+                }
+                Instruction::Expect { cond, message, stops } => {
+                    let failed = mask & !self.registers.truth(cond);
+                    let fault = Fault::Expectation(message);
+                    let detail = |_: &Self, _: usize| "the condition is false".to_owned();
+                    if failed != 0 && stops {
+                        self.stop(failed, at, fault, detail);
+                    } else if failed != 0 {
+                        self.report(failed, at, fault, detail);
+                    }
+                }
+                Instruction::Print { first, types } => self.print(mask, first, types),
+                Instruction::If { cond, negated, end, skips } => {
+                    let truth = self.registers.truth(cond);
+                    self.open_branch(if negated { !truth } else { truth });
+                    if skips && self.active() == 0 {
+                        at = end as usize;
+                        continue;
+                    }
+                }
+                Instruction::EndIf => self.close_branch(),
+                Instruction::Loop => self.open_loop(),
+                Instruction::LoopTest { cond, exit } => {
+                    let done = mask & !self.registers.truth(cond);
+                    self.leave_loop(0, done);
+                    if self.active() == 0 {
+                        at = exit as usize;
+                        continue;
+                    }
+                }
+                Instruction::LoopNext { head } => {
+                    if self.next_iteration() {
+                        let most = self.bindings.most_iterations;
+                        if self.iterations > most {
+                            let lanes = self.active();
+                            let detail = |_: &Self, _: usize| format!("{most} iterations made");
+                            self.stop(lanes, at, Fault::Endless, detail);
+                        } else {
+                            at = head as usize;
+                            continue;
+                        }
+                    }
+                }
+                Instruction::LoopExit => self.close_loop(),
+                Instruction::Break { depth } => self.leave_loop(depth as usize, mask),
+                Instruction::Continue { depth } => self.continue_loop(depth as usize, mask),
+                Instruction::Enter => self.open_function(),
+                Instruction::Leave => self.close_function(),
+                Instruction::Return => self.give_back(),
+                Instruction::ReturnTo { label } => self.wait_for(label as usize),
+                Instruction::Label { label } => self.arrive(label as usize),
+            }
+            at += 1;
+        }
+    }
+
+    fn check(&mut self, lanes: Mask, at: usize, variable: u32) {
+        if lanes != 0 {
+            let detail = |_: &Self, _: usize| "no assignment ran before".to_owned();
+            self.stop(lanes, at, Fault::Unassigned(variable), detail);
+        }
+    }
+
+    fn coordinate(&mut self, dst: Cell, axis: u8, rank: u8) {
+        let first = self.first_thread;
+        let dim = &self.bindings.dim;
+        let row = self.registers.row_mut::<i32>(dst);
+        if rank == 1 {
+            for (lane, value) in row.iter_mut().enumerate() {
+                *value = (first + lane) as i32;
+            }
+            return;
+        }
+        let size = |axis: usize| dim.get(axis).copied().unwrap_or(1).max(1);
+        let inner: usize = (usize::from(axis) + 1..usize::from(rank)).map(size).product();
+        for (lane, value) in row.iter_mut().enumerate() {
+            let outer = (first + lane) / inner;
+            *value = if axis == 0 { outer as i32 } else { (outer % size(usize::from(axis))) as i32 };
+        }
+    }
+
+    fn reverse_range(&mut self, mask: Mask, range: Cell) {
+        for lane in each(mask) {
+            let [next, end, step] = [0, 1, 2].map(|n| self.registers.row::<i32>(range.at(n))[lane]);
+            let (next, end, step) = (i64::from(next), i64::from(end), i64::from(step));
+            let span = if step > 0 { end - next } else { next - end };
+            let count = if span > 0 { (span + step.abs() - 1) / step.abs().max(1) } else { 0 };
+            let turned = [next + (count - 1) * step, next - step, -step];
+            for (n, value) in turned.into_iter().enumerate() {
+                self.registers.row_mut::<i32>(range.at(n))[lane] = value as i32;
+            }
+        }
+    }
+
+    fn range_test(&mut self, mask: Mask, dst: Cell, range: Cell) {
+        let [next, end, step] = [0, 1, 2].map(|n| *self.registers.row::<i32>(range.at(n)));
+        let out = self.registers.row_mut::<i32>(dst);
+        for lane in each(mask) {
+            let more = if step[lane] > 0 { next[lane] < end[lane] } else { next[lane] > end[lane] };
+            out[lane] = i32::from(more);
+        }
+    }
+
+    fn print(&mut self, mask: Mask, first: Cell, types: u32) {
+        let program = self.program;
+        for lane in each(mask) {
+            let words: Vec<String> = program.printed[types as usize]
+                .iter()
+                .enumerate()
+                .map(|(n, ty)| spell(*ty, self.registers.bits(first.at(n), *ty, lane)))
+                .collect();
+            self.printed.push((self.first_thread + lane, words.join(" ")));
+        }
+    }
+}
+
+/// A scalar as text.
+pub(super) fn spell(ty: Scalar, bits: u64) -> String {
+    let mut bytes = [0; 8];
+    match ty {
+        Scalar::F32 | Scalar::F16 | Scalar::BF16 => f32::from_bits(bits as u32).to_string(),
+        Scalar::F64 => f64::from_bits(bits).to_string(),
+        Scalar::Bool => if bits != 0 { "True" } else { "False" }.to_owned(),
+        Scalar::I64 => (bits as i64).to_string(),
+        Scalar::I8 | Scalar::I16 | Scalar::I32 => (bits as i32).to_string(),
+        _ => {
+            write_bytes(ty, bits, &mut bytes);
+            u64::from_le_bytes(bytes).to_string()
+        }
+    }
+}

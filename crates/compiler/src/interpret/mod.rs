@@ -1,0 +1,29 @@
+//! Executes a module on the CPU, forward and adjoint: the reference that a GPU is compared with.
+//!
+//! [`Interpreter::new`] plans a module once: every builtin becomes a sequence of scalar operations on
+//! registers, every function is laid into its callers, and the adjoint is derived operation by operation
+//! along the backward walk that [`crate::ir`] describes. [`Interpreter::forward`] and
+//! [`Interpreter::backward`] then run it over a launch grid, many threads (lanes) per instruction.
+//!
+//! Invariants:
+//! * the same arguments give the same bytes, whatever the number of cores: kernels in which threads
+//!   could see each other's writes run in thread order on one core;
+//! * an index out of range, a variable without a value, a zero divisor and a failed expectation are
+//!   findings, and never touch memory;
+//! * an operation that is not known is a finding that names it.
+
+mod argument;
+mod arithmetic;
+mod findings;
+mod half;
+mod instruction;
+mod lanes;
+mod launch;
+mod layout;
+mod machine;
+mod memory;
+mod plan;
+mod special;
+
+pub use argument::{Argument, ArgumentError, ArrayArgument};
+pub use launch::{Interpreter, Outcome};

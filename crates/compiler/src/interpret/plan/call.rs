@@ -1,0 +1,208 @@
+//! Lays out calls: functions of the module, constructors of structs, builtins.
+
+use super::builder::{Builder, Planned};
+use super::frame::{Frame, Pass};
+use super::{matrix, quaternion, scalar, transform, vector};
+use crate::builtin::BUILTINS;
+use crate::interpret::instruction::Instruction;
+use crate::interpret::lanes::Cell;
+use crate::ir::{Call, Callee, Op, VarId};
+use crate::types::{Scalar, Type};
+
+/// Functions may call functions this deep.
+const DEEPEST_CALL: u32 = 64;
+
+/// An argument of a builtin without side effects.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Operand {
+    pub(super) ty: Type,
+    /// The scalar that it is made of; `Any` for what is not made of one.
+    pub(super) scalar: Scalar,
+    pub(super) first: Cell,
+    pub(super) len: usize,
+}
+
+impl Operand {
+    pub(super) fn cells(&self) -> Vec<Cell> {
+        (0..self.len).map(|n| self.first.at(n)).collect()
+    }
+}
+
+impl<'m> Builder<'m> {
+    pub(super) fn call(&mut self, frame: &mut Frame<'m>, call: &Call) -> Planned<()> {
+        match call.callee {
+            Callee::Function(index) => self.inline(frame, call, index),
+            Callee::Struct(_) => self.construct(frame, call),
+            Callee::Builtin(index, _) => {
+                let name = BUILTINS[usize::from(index)].name;
+                if self.array_call(frame, call, name)?
+                    || self.inplace(frame, call, name)?
+                    || self.effect(frame, call, name)?
+                {
+                    return Ok(());
+                }
+                let results = self.expand(frame, call, name)?;
+                self.deliver(frame, call, &results);
+                Ok(())
+            }
+        }
+    }
+
+    /// Copies results into the variables that receive them.
+    fn deliver(&mut self, frame: &Frame<'m>, call: &Call, results: &[Cell]) {
+        let mut results = results.iter();
+        for out in call.operands.outs(&frame.function.pool) {
+            let ty = frame.value_type(self, *out);
+            for (n, leaf) in self.layout(ty).leaves.iter().enumerate() {
+                if let Some(result) = results.next() {
+                    self.copy(leaf.scalar, frame.cell(*out).at(n), *result);
+                }
+            }
+        }
+    }
+
+    pub(super) fn operand(&mut self, frame: &Frame<'m>, var: VarId) -> Operand {
+        let id = frame.value_type(self, var);
+        let layout = self.layout(id);
+        Operand {
+            ty: self.module.types.get(id),
+            scalar: self.module.types.scalar_of(id).unwrap_or(Scalar::Any),
+            first: frame.cell(var),
+            len: layout.leaves.len(),
+        }
+    }
+
+    /// The scalar operations of a builtin without side effects; gives the cells of its results.
+    pub(super) fn expand(
+        &mut self,
+        frame: &Frame<'m>,
+        call: &Call,
+        name: &str,
+    ) -> Planned<Vec<Cell>> {
+        if name == "extract" {
+            return self.extract(frame, call);
+        }
+        let args: Vec<Operand> = call
+            .operands
+            .args(&frame.function.pool)
+            .iter()
+            .map(|var| self.operand(frame, *var))
+            .collect();
+        let outs = call.operands.outs(&frame.function.pool);
+        let mut expected = 0;
+        for out in outs {
+            let ty = frame.value_type(self, *out);
+            expected += self.layout(ty).leaves.len();
+        }
+        let out = outs.first().map_or(Type::Str, |out| frame.kind(self, *out));
+        for subject in [scalar::expand, vector::expand, matrix::expand, quaternion::expand, transform::expand]
+        {
+            if let Some(results) = subject(self, name, &args, out)? {
+                if results.len() != expected {
+                    return self.unknown(format!("`{name}` with these arguments"));
+                }
+                return Ok(results);
+            }
+        }
+        self.unknown(format!("`{name}`"))
+    }
+
+    fn construct(&mut self, frame: &Frame<'m>, call: &Call) -> Planned<()> {
+        let pool = &frame.function.pool;
+        let [out] = *call.operands.outs(pool) else {
+            return self.unknown("a struct constructor without a result");
+        };
+        let ty = frame.value_type(self, out);
+        let layout = self.layout(ty);
+        let mut sources = Vec::new();
+        for arg in call.operands.args(pool) {
+            sources.extend(self.operand(frame, *arg).cells());
+        }
+        for (n, leaf) in layout.leaves.iter().enumerate() {
+            let source = match sources.get(n) {
+                Some(source) => *source,
+                None => self.bits(leaf.scalar, 0),
+            };
+            self.copy(leaf.scalar, frame.cell(out).at(n), source);
+        }
+        Ok(())
+    }
+
+    /// Whether a function changes one of its own parameters, which are copies in C++.
+    fn changes_parameter(function: &crate::ir::Function, var: VarId) -> bool {
+        function.ops.iter().any(|op| match *op {
+            Op::Call(call) => {
+                let Callee::Builtin(index, _) = call.callee else { return false };
+                let name = BUILTINS[usize::from(index)].name;
+                let changes = name == "assign"
+                    || name.contains("inplace")
+                    || name.starts_with("rand")
+                    || name.starts_with("sample")
+                    || name.starts_with("transform_set");
+                changes && call.operands.args(&function.pool).first() == Some(&var)
+            }
+            Op::FieldStore { root, .. } => root == var,
+            Op::FieldAddress { aggregate, .. } => aggregate == var,
+            _ => false,
+        })
+    }
+
+    /// The frame of a callee: parameters shared with the caller where the callee leaves them alone.
+    pub(super) fn callee_frame(
+        &mut self,
+        frame: &Frame<'m>,
+        call: &Call,
+        index: u32,
+        backward: bool,
+    ) -> Planned<Frame<'m>> {
+        let module = self.module;
+        let function = &module.functions[index as usize];
+        if self.depth >= DEEPEST_CALL {
+            return self.unknown("functions that call each other more than 64 deep");
+        }
+        let args = call.operands.args(&frame.function.pool);
+        let mut firsts = Vec::new();
+        let mut copies = Vec::new();
+        for ((param, variable), arg) in function.parameters().zip(args) {
+            if module.types.is_reference(variable.ty) {
+                return self.unknown("a parameter that is passed by reference");
+            }
+            if Self::changes_parameter(function, param) {
+                let layout = self.layout(variable.ty);
+                let first = self.cells_for(layout.leaves.len());
+                copies.push((layout, first, frame.cell(*arg)));
+                firsts.push(first);
+            } else {
+                firsts.push(frame.cell(*arg));
+            }
+        }
+        for (layout, first, source) in copies {
+            for (n, leaf) in layout.leaves.iter().enumerate() {
+                self.copy(leaf.scalar, first.at(n), source.at(n));
+            }
+        }
+        let mut callee = Frame::new(self, function, &firsts, backward);
+        for ((param, _), arg) in function.parameters().zip(args) {
+            if let Some(bound) = frame.arrays.get(arg) {
+                callee.arrays.insert(param, *bound);
+            }
+        }
+        Ok(callee)
+    }
+
+    fn inline(&mut self, frame: &mut Frame<'m>, call: &Call, index: u32) -> Planned<()> {
+        let mut callee = self.callee_frame(frame, call, index, false)?;
+        let outs = call.operands.outs(&frame.function.pool);
+        callee.results = outs.iter().map(|out| frame.cell(*out)).collect();
+        callee.find_unassigned(self);
+        let line = self.line;
+        self.depth += 1;
+        self.emit(Instruction::Enter);
+        let end = callee.function.ops.len();
+        self.walk(&mut callee, 0, end, Pass::Forward)?;
+        self.emit(Instruction::Leave);
+        self.depth -= 1;
+        self.line = line;
+        Ok(())
+    }
+}

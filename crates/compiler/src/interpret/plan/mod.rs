@@ -1,0 +1,28 @@
+//! Turns a module into a program for the lanes.
+//!
+//! Builtins are written out as scalar operations (`scalar`, `vector`, `matrix`, `quaternion`,
+//! `transform`), so their adjoints need not be written at all: `derivative` walks the same operations
+//! backwards. Only what touches memory, changes a variable in place or draws random numbers has an
+//! adjoint of its own.
+
+mod access;
+mod array_call;
+mod backward;
+mod builder;
+mod call;
+mod derivative;
+mod effect;
+mod frame;
+mod initialised;
+mod inplace;
+mod matrix;
+mod program;
+mod quaternion;
+mod reference;
+mod scalar;
+mod transform;
+mod vector;
+mod walk;
+
+pub(super) use builder::number_bits;
+pub(super) use program::{Program, plan};

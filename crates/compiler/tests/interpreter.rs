@@ -1,0 +1,287 @@
+//! The interpreter on kernels whose results are worked out by hand.
+
+use warpsmith_compiler::{Argument, ArrayArgument, Interpreter, Outcome, compile};
+
+fn run(source: &str, dim: &[usize], arguments: &mut [Argument]) -> Outcome {
+    let module = compile(source, &Default::default()).expect("the kernel compiles");
+    let interpreter = Interpreter::forward(&module).expect("the kernel is planned");
+    interpreter.with_iteration_limit(10_000).run(dim, arguments).expect("the arguments fit")
+}
+
+fn back(source: &str, dim: &[usize], arguments: &mut [Argument]) -> Outcome {
+    let module = compile(source, &Default::default()).expect("the kernel compiles");
+    let interpreter = Interpreter::adjoint(&module).expect("the adjoint is planned");
+    interpreter.run(dim, arguments).expect("the arguments fit")
+}
+
+fn floats(values: &[f32]) -> Argument {
+    Argument::Array(ArrayArgument::from_f32(values))
+}
+
+fn with_gradient(values: &[f32], gradient: &[f32]) -> Argument {
+    Argument::Array(ArrayArgument::from_f32(values).with_gradient_f32(gradient))
+}
+
+fn values(argument: &Argument) -> Vec<f32> {
+    match argument {
+        Argument::Array(array) => array.to_f32(),
+        _ => panic!("not an array"),
+    }
+}
+
+fn gradient(argument: &Argument) -> Vec<f32> {
+    match argument {
+        Argument::Array(array) => array.gradient_to_f32(),
+        _ => panic!("not an array"),
+    }
+}
+
+const SAXPY: &str = "
+import warp as wp
+
+@wp.kernel
+def saxpy(x: wp.array(dtype=float), y: wp.array(dtype=float), a: float):
+    i = wp.tid()
+    y[i] = a * x[i] + y[i]
+";
+
+#[test]
+fn saxpy_over_more_threads_than_lanes_runs_on_all_cores() {
+    let n = 5000;
+    let x: Vec<f32> = (0..n).map(|i| i as f32).collect();
+    let mut arguments = [floats(&x), floats(&vec![1.0; n]), Argument::float(2.0)];
+    let outcome = run(SAXPY, &[n], &mut arguments);
+    assert!(outcome.findings.is_empty() && outcome.parallel);
+    let expected: Vec<f32> = x.iter().map(|x| 2.0 * x + 1.0).collect();
+    assert_eq!(values(&arguments[1]), expected);
+}
+
+#[test]
+fn an_index_out_of_range_is_a_finding_at_its_line() {
+    let mut arguments = [floats(&[1.0; 4]), floats(&[1.0; 3]), Argument::float(2.0)];
+    let outcome = run(SAXPY, &[4], &mut arguments);
+    assert_eq!(outcome.findings.len(), 1);
+    let finding = &outcome.findings[0];
+    assert_eq!(finding.code, "K101");
+    assert_eq!(finding.span.as_ref().map(|span| span.line), Some(7));
+    assert!(finding.evidence[0].seen.contains("thread 3: index [3] of an array of shape [3]"));
+    assert_eq!(values(&arguments[1]), [3.0; 3]);
+}
+
+#[test]
+fn the_adjoint_of_saxpy() {
+    let mut arguments = [
+        with_gradient(&[1.0, 2.0], &[0.0, 0.0]),
+        with_gradient(&[5.0, 6.0], &[1.0, 10.0]),
+        Argument::float(3.0),
+    ];
+    let outcome = back(SAXPY, &[2], &mut arguments);
+    assert!(outcome.findings.is_empty());
+    assert_eq!(gradient(&arguments[0]), [3.0, 30.0]);
+    // `y` is read before it is overwritten: the gradient of the old value is that of the new one.
+    assert_eq!(gradient(&arguments[1]), [1.0, 10.0]);
+    assert_eq!(values(&arguments[1]), [5.0, 6.0]);
+}
+
+#[test]
+fn loops_branches_breaks_and_returns() {
+    let source = "
+import warp as wp
+
+@wp.func
+def clipped(x: float):
+    if x > 10.0:
+        return 10.0
+    return x
+
+@wp.kernel
+def k(n: wp.array(dtype=int), o: wp.array(dtype=float)):
+    i = wp.tid()
+    if n[i] < 0:
+        o[i] = -1.0
+        return
+    s = float(0.0)
+    for j in range(n[i]):
+        if j == 3:
+            continue
+        if j > 6:
+            break
+        s = s + float(j)
+    k = int(0)
+    while k < i:
+        s += 100.0
+        k += 1
+    o[i] = clipped(s) + s
+";
+    let n: Vec<i32> = (0..80).map(|i| if i % 7 == 6 { -1 } else { i % 11 }).collect();
+    let data = n.iter().flat_map(|n| n.to_le_bytes()).collect();
+    let n_array = ArrayArgument { shape: vec![80], data, gradient: None };
+    let mut arguments = [Argument::Array(n_array), floats(&[0.0; 80])];
+    let outcome = run(source, &[80], &mut arguments);
+    assert!(outcome.findings.is_empty(), "{:?}", outcome.findings);
+    for (i, (n, o)) in n.iter().zip(values(&arguments[1])).enumerate() {
+        let s: i32 = (0..*n).filter(|j| *j != 3 && *j <= 6).sum::<i32>() + 100 * i as i32;
+        let expected = if *n < 0 { -1.0 } else { (s as f32).min(10.0) + s as f32 };
+        assert_eq!(o, expected, "thread {i}");
+    }
+}
+
+#[test]
+fn a_variable_of_one_branch_is_reported_where_the_other_ran() {
+    let source = "
+import warp as wp
+
+@wp.kernel
+def k(x: wp.array(dtype=float)):
+    i = wp.tid()
+    if x[i] > 0.0:
+        y = x[i] * 2.0
+    x[i] = y
+";
+    let mut arguments = [floats(&[1.0, -1.0, 3.0])];
+    let outcome = run(source, &[3], &mut arguments);
+    assert_eq!(outcome.findings.len(), 1);
+    assert_eq!(outcome.findings[0].code, "K102");
+    assert_eq!(values(&arguments[0]), [2.0, -1.0, 6.0]);
+}
+
+#[test]
+fn an_endless_loop_ends_with_a_finding() {
+    let source = "
+import warp as wp
+
+@wp.kernel
+def k(x: wp.array(dtype=int)):
+    n = int(1)
+    while n > 0:
+        n = 1 - 0 * n
+    x[0] = n
+";
+    let array = ArrayArgument { shape: vec![1], data: vec![0; 4], gradient: None };
+    let outcome = run(source, &[1], &mut [Argument::Array(array)]);
+    assert_eq!(outcome.findings[0].code, "K107");
+}
+
+#[test]
+fn atomics_give_old_values_in_thread_order() {
+    let source = "
+import warp as wp
+
+@wp.kernel
+def k(count: wp.array(dtype=int), o: wp.array(dtype=float), total: wp.array(dtype=float)):
+    i = wp.tid()
+    at = wp.atomic_add(count, 0, 1)
+    o[at] = float(i)
+    wp.atomic_add(total, 0, float(i))
+";
+    let count = ArrayArgument { shape: vec![1], data: vec![0; 4], gradient: None };
+    let mut arguments = [Argument::Array(count), floats(&[0.0; 200]), floats(&[0.0])];
+    let outcome = run(source, &[200], &mut arguments);
+    assert!(outcome.findings.is_empty() && !outcome.parallel);
+    let expected: Vec<f32> = (0..200).map(|i| i as f32).collect();
+    assert_eq!(values(&arguments[1]), expected);
+    assert_eq!(values(&arguments[2]), [19900.0]);
+}
+
+/// Compares the adjoint with differences of the forward pass: one float array in, one out.
+fn check_gradient(body: &str, inputs: &[f32]) {
+    let source = format!("import warp as wp\n\n{body}");
+    let n = inputs.len();
+    // Weights that differ, so that no two gradients cancel.
+    let weights: Vec<f32> = (0..n).map(|i| 1.0 + 0.5 * i as f32).collect();
+    let loss = |inputs: &[f32]| -> f64 {
+        let mut arguments = [floats(inputs), floats(&vec![0.0; n])];
+        let outcome = run(&source, &[1], &mut arguments);
+        assert!(outcome.findings.is_empty(), "{:?}", outcome.findings);
+        let out = values(&arguments[1]);
+        out.iter().zip(&weights).map(|(o, w)| f64::from(*o) * f64::from(*w)).sum()
+    };
+    let mut arguments = [with_gradient(inputs, &vec![0.0; n]), with_gradient(&vec![0.0; n], &weights)];
+    back(&source, &[1], &mut arguments);
+    for (i, found) in gradient(&arguments[0]).into_iter().enumerate() {
+        // Central differences in float32: the truncation error of step h is O(h^2), the rounding error
+        // eps/h, both near 1e-3 for h = 1e-2 and values near 1.
+        let h = 1e-2_f32;
+        let shifted = |by: f32| {
+            let mut moved = inputs.to_vec();
+            moved[i] += by;
+            loss(&moved)
+        };
+        let expected = (shifted(h) - shifted(-h)) / (2.0 * f64::from(h));
+        let error = (f64::from(found) - expected).abs();
+        assert!(error <= 5e-3 * (1.0 + expected.abs()), "input {i}: {found} against {expected}\n{body}");
+    }
+}
+
+#[test]
+fn gradients_of_scalar_functions_match_differences() {
+    for expression in [
+        "wp.sin(a) * wp.cos(b)", "wp.exp(a) / (b + 2.0)", "wp.sqrt(a) + wp.log(b)", "a ** b",
+        "wp.atan2(a, b)", "wp.min(a, b) * wp.max(a, 2.0 * b)", "wp.tanh(a) - wp.asin(0.5 * b)",
+        "wp.abs(a - b) + wp.cbrt(a)", "wp.clamp(a, 0.1, 5.0) * b", "wp.smoothstep(0.0, 2.0, a) * b",
+        "wp.lerp(a, b, a * b)", "wp.erf(a) + wp.erfc(b)", "wp.tan(a) + wp.acos(0.3 * b) + wp.atan(a)",
+        "wp.sinh(a) + wp.cosh(b) + wp.log2(a) + wp.log10(b)",
+    ] {
+        check_gradient(
+            &format!("@wp.kernel\ndef k(x: wp.array(dtype=float), o: wp.array(dtype=float)):\n    a = x[0]\n    b = x[1]\n    o[0] = {expression}\n    o[1] = a * b\n"),
+            &[0.7, 0.9],
+        );
+    }
+}
+
+#[test]
+fn gradients_of_vector_functions_match_differences() {
+    for expression in [
+        "wp.dot(v, w)", "wp.length(v)", "wp.normalize(v)[1] * w[0]", "wp.cross(v, w)[2]",
+        "wp.length(wp.quat_rotate(wp.quat_from_axis_angle(v, w[0]), w) + v)",
+        "wp.determinant(wp.outer(v, w) + wp.diag(v))", "wp.trace(wp.inverse(wp.skew(v) + wp.diag(w)))",
+        "wp.quat_to_matrix(wp.normalize(wp.quat(v[0], v[1], v[2], w[0])))[0, 1]",
+        "wp.quat_from_matrix(wp.quat_to_matrix(wp.normalize(wp.quat(v[0], v[1], v[2], w[0]))))[0]",
+        "wp.quat_slerp(wp.normalize(wp.quat(v[0], v[1], v[2], w[0])), wp.quat_rpy(w[0], w[1], w[2]), 0.3)[1]",
+        "wp.transform_point(wp.transform(v, wp.quat_rpy(w[0], w[1], w[2])), w)[0]",
+        "wp.length(wp.transform_get_translation(wp.transform_inverse(wp.transform(v, wp.quat_rpy(w[0], w[1], w[2])))))",
+    ] {
+        check_gradient(
+            &format!("@wp.kernel\ndef k(x: wp.array(dtype=float), o: wp.array(dtype=float)):\n    v = wp.vec3(x[0], x[1], x[2])\n    w = wp.vec3(x[3], x[4], x[5])\n    o[0] = {expression}\n"),
+            &[0.7, 0.9, -0.4, 0.3, 0.8, 0.5],
+        );
+    }
+}
+
+#[test]
+fn gradients_flow_through_functions_loops_and_early_returns() {
+    check_gradient(
+        "@wp.func
+def f(a: float, b: float):
+    if a > 0.8:
+        return a * a * b
+    return wp.sin(a) + b
+
+@wp.func
+def two(a: float, b: float):
+    return a * b, a + b
+
+@wp.struct
+class Pair:
+    p: wp.vec3
+    q: float
+
+@wp.kernel
+def k(x: wp.array(dtype=float), o: wp.array(dtype=float)):
+    s = float(0.0)
+    for j in range(4):
+        s = s + f(x[j], x[0])
+    o[0] = s
+    u, v = two(x[1], x[2])
+    o[1] = u * 2.0 + v
+    t = Pair()
+    t.p = wp.vec3(x[0], x[1], x[2])
+    t.q = x[3]
+    o[2] = wp.length(t.p) * t.q
+    if x[0] > 100.0:
+        return
+    o[3] = x[3] * x[3]
+",
+        &[0.7, 0.9, -0.4, 0.3],
+    );
+}
