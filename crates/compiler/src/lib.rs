@@ -38,6 +38,9 @@ pub use builtin::{Braces, Builtin, Default, Dispatch, Param, Pattern, Row, Rule,
 pub use compile::{Compiler, Options, compile, emit_cpu, emit_cuda, kernels};
 pub use diagnostic::{CODES, render};
 pub use emit::{Target, emit};
-pub use interpret::{Argument, ArgumentError, ArrayArgument, Interpreter, Outcome};
+pub use interpret::{
+    Argument, ArgumentError, ArrayArgument, Interpreter, Outcome, bfloat16_to_f32, f32_to_bfloat16,
+    f32_to_half, half_to_f32,
+};
 pub use names::{Name, Names};
 pub use types::{FieldDef, Scalar, StructDef, StructId, Type, TypeId, TypeTable};

@@ -13,7 +13,6 @@ use crate::exit::Outcome;
 #[rustfmt::skip] // one to a line
 const TABLES: &[&[CodeDoc]] = &[
     super::devices::CODES,
-    super::verify::CODES,
     warpsmith_compiler::CODES,
     warpsmith_doctor::CODE_DOCS,
     warpsmith_measure::findings::CODES,

@@ -32,6 +32,7 @@ mod sampling;
 mod scale;
 mod selftest;
 mod verify;
+mod verify_python;
 mod voice;
 mod watch;
 

@@ -16,7 +16,8 @@ use warpsmith_measure::trace;
 
 use crate::arguments::Global;
 use crate::exit::Outcome;
-use crate::measured::{self, write_file};
+use crate::measured;
+use crate::output::write_file;
 use crate::output;
 use crate::table::Table;
 

@@ -10,13 +10,14 @@ use warpsmith_device::{Device, DeviceChoice};
 use warpsmith_measure::random::Random;
 use warpsmith_measure::{ParameterKind, Parameters, Parity, Workload, check_parity};
 
+use super::verify_python;
 use crate::arguments::Global;
 use crate::catalogue;
 use crate::exit::Outcome;
 use crate::output;
 use crate::table::Table;
 
-/// Check workloads on the GPU against the CPU, on fresh random inputs with poisoned outputs.
+/// Check workloads or Python kernels on the GPU against the CPU, on fresh random inputs with poisoned outputs.
 ///
 /// Without a GPU everything is skipped and the exit code is 3, unless WARPSMITH_REQUIRE_GPU=1 is
 /// set: then it is an error.
@@ -25,7 +26,8 @@ use crate::table::Table;
                         warpsmith verify device/saxpy --set n=1000003\n  \
                         warpsmith verify --all --format json > verified.json")]
 pub(crate) struct Verify {
-    /// Workloads, by id or by area.
+    /// Workloads, by id or by area; or a file of Python kernels (`.py`, or `.jsonl[.gz]` with `id` and
+    /// `source`), which are checked against the interpreter.
     #[arg(required_unless_present = "all")]
     workloads: Vec<String>,
     /// Verify every workload.
@@ -80,6 +82,13 @@ struct KernelRow {
 
 impl Verify {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        if let [file] = &self.workloads[..]
+            && verify_python::is_kernel_file(file)
+        {
+            let device = Device::open(gpu_choice(global.device))?;
+            let Some(gpu) = device.cuda() else { return Ok(Outcome::CannotHere) };
+            return verify_python::run(global, file, gpu, self.seed.unwrap_or_else(clock_seed));
+        }
         let workloads = catalogue::choose(&self.workloads)?;
         if !self.settings.is_empty() && workloads.len() != 1 {
             bail!(

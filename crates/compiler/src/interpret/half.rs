@@ -1,7 +1,7 @@
 //! 16-bit floating point: held in `f32`, rounded to nearest even after each operation.
 
 /// A half-precision number.
-pub(super) fn half_to_f32(bits: u16) -> f32 {
+pub fn half_to_f32(bits: u16) -> f32 {
     let sign = u32::from(bits & 0x8000) << 16;
     let exponent = u32::from(bits >> 10) & 31;
     let mantissa = u32::from(bits & 0x3ff);
@@ -15,7 +15,7 @@ pub(super) fn half_to_f32(bits: u16) -> f32 {
 }
 
 /// The nearest half-precision number's bits.
-pub(super) fn f32_to_half(value: f32) -> u16 {
+pub fn f32_to_half(value: f32) -> u16 {
     let bits = value.to_bits();
     let sign = (bits >> 16) as u16 & 0x8000;
     let magnitude = bits & 0x7fff_ffff;
@@ -35,7 +35,7 @@ pub(super) fn f32_to_half(value: f32) -> u16 {
 }
 
 /// The nearest bfloat16's bits: the upper half of a float.
-pub(super) fn f32_to_bfloat16(value: f32) -> u16 {
+pub fn f32_to_bfloat16(value: f32) -> u16 {
     if value.is_nan() {
         return 0x7fff;
     }
@@ -44,7 +44,7 @@ pub(super) fn f32_to_bfloat16(value: f32) -> u16 {
 }
 
 /// A bfloat16.
-pub(super) fn bfloat16_to_f32(bits: u16) -> f32 {
+pub fn bfloat16_to_f32(bits: u16) -> f32 {
     f32::from_bits(u32::from(bits) << 16)
 }
 

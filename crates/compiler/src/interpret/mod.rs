@@ -26,4 +26,5 @@ mod plan;
 mod special;
 
 pub use argument::{Argument, ArgumentError, ArrayArgument};
+pub use half::{bfloat16_to_f32, f32_to_bfloat16, f32_to_half, half_to_f32};
 pub use launch::{Interpreter, Outcome};

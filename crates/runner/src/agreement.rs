@@ -1,0 +1,129 @@
+//! Whether two runs left the same numbers in their arguments.
+
+use serde::Serialize;
+use warpsmith_compiler::Argument;
+use warpsmith_compiler::ir::Module;
+use warpsmith_compiler::launch_abi::ScalarType;
+use warpsmith_compiler::{Type, TypeId, bfloat16_to_f32, half_to_f32};
+
+use crate::parameter::{parameter_type, scalars};
+
+/// The first number that is not the same.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Difference {
+    /// The parameter, and whether it is its gradient.
+    pub place: String,
+    /// Which scalar of it.
+    pub index: usize,
+    /// On the device.
+    pub actual: f64,
+    /// In the interpreter.
+    pub expected: f64,
+}
+
+/// Relative and absolute bound for a type: GPU and CPU round functions like `sin` and `pow`
+/// differently by a few units, and chains of operations add up. Integers are equal or wrong.
+fn bound(scalar: ScalarType) -> f64 {
+    match scalar {
+        ScalarType::Float16 => 1e-2,
+        ScalarType::Bfloat16 => 8e-2,
+        ScalarType::Float32 => 2e-4,
+        ScalarType::Float64 => 1e-9,
+        _ => 0.0,
+    }
+}
+
+/// The first difference between the arguments of two runs of the same kernel; `None` where they
+/// agree. Numbers that are NaN or infinite on both sides agree here: random inputs leave the domain
+/// of many functions, and what both sides then say is the same.
+pub fn compare_arguments(
+    module: &Module,
+    actual: &[Argument],
+    expected: &[Argument],
+) -> Option<Difference> {
+    let kernel = &module.kernel;
+    let vars = &kernel.vars[..kernel.params as usize];
+    vars.iter().zip(actual.iter().zip(expected)).find_map(|(var, (actual, expected))| {
+        let name = var.name.map_or("", |name| module.names.get(name));
+        compare(module, var.ty, name, actual, expected)
+    })
+}
+
+fn compare(
+    module: &Module,
+    ty: TypeId,
+    name: &str,
+    actual: &Argument,
+    expected: &Argument,
+) -> Option<Difference> {
+    match (actual, expected, module.types.get(ty)) {
+        (Argument::Array(actual), Argument::Array(expected), Type::Array { element, .. }) => {
+            let ty = parameter_type(module, element).ok()?;
+            let mut places = Vec::new();
+            scalars(&ty, 0, &mut places);
+            let width = ty.bytes();
+            let data = first_difference(&places, width, &actual.data, &expected.data);
+            let found = data.map(|difference| (name.to_owned(), difference)).or_else(|| {
+                let (actual, expected) = (actual.gradient.as_ref()?, expected.gradient.as_ref()?);
+                let difference = first_difference(&places, width, actual, expected)?;
+                Some((format!("gradient of {name}"), difference))
+            });
+            found.map(|(place, (index, actual, expected))| Difference {
+                place,
+                index,
+                actual,
+                expected,
+            })
+        }
+        (Argument::Struct(actual), Argument::Struct(expected), Type::Struct(id)) => {
+            let fields = &module.types.struct_def(id).fields;
+            fields.iter().zip(actual.iter().zip(expected)).find_map(|(field, (actual, expected))| {
+                let name = format!("{name}.{}", module.names.get(field.name));
+                compare(module, field.ty, &name, actual, expected)
+            })
+        }
+        _ => None,
+    }
+}
+
+fn first_difference(
+    places: &[(usize, ScalarType)],
+    width: usize,
+    actual: &[u8],
+    expected: &[u8],
+) -> Option<(usize, f64, f64)> {
+    let elements = actual.chunks_exact(width).zip(expected.chunks_exact(width));
+    // Gradients add up over threads in another order on a GPU, so their error grows with their
+    // largest term rather than with themselves.
+    for (position, (actual, expected)) in elements.enumerate() {
+        for (place, &(offset, scalar)) in places.iter().enumerate() {
+            let (a, e) = (read(&actual[offset..], scalar), read(&expected[offset..], scalar));
+            let bound = bound(scalar);
+            let same = a == e
+                || (!a.is_finite() && !e.is_finite())
+                || (a - e).abs() <= bound * e.abs().max(1.0);
+            if !same {
+                return Some((position * places.len() + place, a, e));
+            }
+        }
+    }
+    None
+}
+
+fn read(bytes: &[u8], scalar: ScalarType) -> f64 {
+    let mut word = [0; 8];
+    word[..scalar.bytes()].copy_from_slice(&bytes[..scalar.bytes()]);
+    let bits = u64::from_le_bytes(word);
+    match scalar {
+        ScalarType::Bool | ScalarType::Uint8 | ScalarType::Uint16 | ScalarType::Uint32 => bits as f64,
+        ScalarType::Uint64 => bits as f64,
+        ScalarType::Int8 => f64::from(bits as u8 as i8),
+        ScalarType::Int16 => f64::from(bits as u16 as i16),
+        ScalarType::Int32 => f64::from(bits as u32 as i32),
+        ScalarType::Int64 => bits as i64 as f64,
+        ScalarType::Float16 => f64::from(half_to_f32(bits as u16)),
+        ScalarType::Bfloat16 => f64::from(bfloat16_to_f32(bits as u16)),
+        ScalarType::Float32 => f64::from(f32::from_bits(bits as u32)),
+        ScalarType::Float64 => f64::from_bits(bits),
+    }
+}

@@ -1,0 +1,148 @@
+//! A compiled Python kernel that is loaded on a GPU.
+
+use std::sync::Arc;
+
+use thiserror::Error;
+use warpsmith_compiler::Argument;
+use warpsmith_compiler::ir::Module;
+use warpsmith_compiler::launch_abi::{
+    AbiError, ArgumentBuffer, BLOCK_DIM, Direction, LaunchBounds, ParameterType, cuda_symbol,
+    nvrtc_options,
+};
+use warpsmith_compiler::{emit_cuda, runtime_header};
+use warpsmith_core::KernelImage;
+use warpsmith_device::{
+    CompileCache, CompileOptions, CudaDevice, DeviceError, Kernel, LaunchShape, Nvrtc, Target,
+};
+
+use crate::device_arguments::DeviceArguments;
+use crate::parameter::parameter_types;
+
+/// Why a kernel could not run on the GPU.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// The device or its compiler failed.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// Arguments that cannot be passed.
+    #[error(transparent)]
+    Abi(#[from] AbiError),
+    /// A kernel that cannot be launched from here.
+    #[error("cannot launch a kernel with {0}")]
+    Unsupported(String),
+    /// The compiler's text calls something that the runtime header lacks.
+    #[error("the runtime header lacks {0}")]
+    Header(String),
+}
+
+/// A kernel on a GPU, forward and backward.
+#[derive(Debug)]
+pub struct GpuKernel {
+    forward: Arc<Kernel>,
+    backward: Option<Arc<Kernel>>,
+    parameters: Vec<ParameterType>,
+}
+
+impl GpuKernel {
+    /// Compiles the module's CUDA text with our runtime header and loads it.
+    pub fn build(
+        gpu: &CudaDevice,
+        nvrtc: &Nvrtc,
+        cache: &CompileCache,
+        module: &Module,
+    ) -> Result<Self, RunError> {
+        let parameters = parameter_types(module).map_err(RunError::Unsupported)?;
+        let text = emit_cuda(module);
+        let missing = runtime_header::missing(&text);
+        if !missing.is_empty() {
+            return Err(RunError::Header(missing.join(", ")));
+        }
+        let source = runtime_header::prologue(&text) + &text;
+        let (major, minor) = nvrtc.version();
+        let version = (major.cast_unsigned(), minor.cast_unsigned());
+        let options = CompileOptions {
+            target: Target::Ptx(gpu.facts().sm()),
+            flags: nvrtc_options(version).into_iter().map(str::to_owned).collect(),
+            headers: Vec::new(),
+        };
+        let compiled = cache.compile(nvrtc, "kernels.py.cu", &source, &options)?;
+        let ptx = compiled.ptx().unwrap_or_default().to_owned();
+        let native = native_name(&text).ok_or_else(|| RunError::Header("an entry point".into()))?;
+        let load = |direction| {
+            let entry = cuda_symbol(&native, direction);
+            let module = format!("python/{native}");
+            // SAFETY: no parameters are declared, so the checked launch refuses every argument; the
+            // packed launch below makes the promise for each call.
+            let image = unsafe { KernelImage::compiled(module, entry, Vec::new(), ptx.clone()) };
+            gpu.kernel(&image)
+        };
+        let forward = load(Direction::Forward)?;
+        let backward = match load(Direction::Backward) {
+            Ok(kernel) => Some(kernel),
+            Err(DeviceError::NoSuchFunction { .. }) => None,
+            Err(error) => return Err(error.into()),
+        };
+        Ok(Self { forward, backward, parameters })
+    }
+
+    /// Whether the kernel has an adjoint.
+    pub fn is_differentiable(&self) -> bool {
+        self.backward.is_some()
+    }
+
+    /// Runs over the grid `dim` and leaves results and gradients in `arguments`.
+    ///
+    /// # Safety
+    /// The kernel stays inside the arrays that it is given: the emitted text checks no index. A run
+    /// of the interpreter with the same arguments and no findings shows that.
+    pub unsafe fn run(
+        &self,
+        gpu: &CudaDevice,
+        module: &Module,
+        direction: Direction,
+        dim: &[usize],
+        arguments: &mut [Argument],
+    ) -> Result<(), RunError> {
+        let kernel = match (direction, &self.backward) {
+            (Direction::Forward, _) => &self.forward,
+            (Direction::Backward, Some(backward)) => backward,
+            (Direction::Backward, None) => {
+                return Err(RunError::Unsupported("no adjoint, run backwards".into()));
+            }
+        };
+        let bounds = LaunchBounds::new(dim)?;
+        let on_device = DeviceArguments::upload(gpu, module, arguments)?;
+        let adjoints = (direction == Direction::Backward).then_some(&on_device.adjoints[..]);
+        let packed = ArgumentBuffer::pack(&bounds, &self.parameters, &on_device.packed, adjoints)?;
+        let shape = LaunchShape {
+            grid: [bounds.blocks(BLOCK_DIM), 1, 1],
+            block: [BLOCK_DIM, 1, 1],
+            shared_bytes: 0,
+        };
+        let mut bytes = packed.bytes().to_vec();
+        // SAFETY: the bytes are packed for exactly this kernel's parameters; the buffers live until
+        // the downloads below have waited for the launch; bounds are the caller's promise.
+        unsafe { gpu.stream().launch_packed(kernel, shape, &mut bytes)? };
+        gpu.stream().synchronize()?;
+        on_device.download(gpu, arguments)
+    }
+}
+
+/// The kernel's name in the text, from its entry point.
+fn native_name(text: &str) -> Option<String> {
+    let (before, _) = text.split_once("_cuda_kernel_forward(")?;
+    let start = before.rfind(|c: char| !c.is_alphanumeric() && c != '_').map_or(0, |at| at + 1);
+    Some(before[start..].to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_native_name_is_read_from_the_entry_point() {
+        let text = "extern \"C\" __global__ void saxpy_HASH_cuda_kernel_forward(\n    int x)";
+        assert_eq!(native_name(text).as_deref(), Some("saxpy_HASH"));
+        assert_eq!(native_name("nothing"), None);
+    }
+}

@@ -1,0 +1,16 @@
+//! Python kernels on a GPU: the compiler's text through NVRTC to a launch, and whether the GPU does
+//! what the interpreter says.
+//!
+//! The compiler knows no devices and the device layer knows no languages; they meet here.
+
+mod agreement;
+mod device_arguments;
+mod gpu_kernel;
+mod parameter;
+mod random_arguments;
+mod verify;
+
+pub use agreement::{Difference, compare_arguments};
+pub use gpu_kernel::{GpuKernel, RunError};
+pub use random_arguments::random_arguments;
+pub use verify::{KernelParity, verify_kernel};
