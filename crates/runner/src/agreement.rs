@@ -43,10 +43,12 @@ pub fn compare_arguments(
 ) -> Option<Difference> {
     let kernel = &module.kernel;
     let vars = &kernel.vars[..kernel.params as usize];
-    vars.iter().zip(actual.iter().zip(expected)).find_map(|(var, (actual, expected))| {
-        let name = var.name.map_or("", |name| module.names.get(name));
-        compare(module, var.ty, name, actual, expected)
-    })
+    vars.iter()
+        .zip(actual.iter().zip(expected))
+        .find_map(|(var, (actual, expected))| {
+            let name = var.name.map_or("", |name| module.names.get(name));
+            compare(module, var.ty, name, actual, expected)
+        })
 }
 
 fn compare(
@@ -63,11 +65,14 @@ fn compare(
             scalars(&ty, 0, &mut places);
             let width = ty.bytes();
             let data = first_difference(&places, width, &actual.data, &expected.data);
-            let found = data.map(|difference| (name.to_owned(), difference)).or_else(|| {
-                let (actual, expected) = (actual.gradient.as_ref()?, expected.gradient.as_ref()?);
-                let difference = first_difference(&places, width, actual, expected)?;
-                Some((format!("gradient of {name}"), difference))
-            });
+            let found = data
+                .map(|difference| (name.to_owned(), difference))
+                .or_else(|| {
+                    let (actual, expected) =
+                        (actual.gradient.as_ref()?, expected.gradient.as_ref()?);
+                    let difference = first_difference(&places, width, actual, expected)?;
+                    Some((format!("gradient of {name}"), difference))
+                });
             found.map(|(place, (index, actual, expected))| Difference {
                 place,
                 index,
@@ -77,10 +82,12 @@ fn compare(
         }
         (Argument::Struct(actual), Argument::Struct(expected), Type::Struct(id)) => {
             let fields = &module.types.struct_def(id).fields;
-            fields.iter().zip(actual.iter().zip(expected)).find_map(|(field, (actual, expected))| {
-                let name = format!("{name}.{}", module.names.get(field.name));
-                compare(module, field.ty, &name, actual, expected)
-            })
+            fields.iter().zip(actual.iter().zip(expected)).find_map(
+                |(field, (actual, expected))| {
+                    let name = format!("{name}.{}", module.names.get(field.name));
+                    compare(module, field.ty, &name, actual, expected)
+                },
+            )
         }
         _ => None,
     }
@@ -97,7 +104,10 @@ fn first_difference(
     // largest term rather than with themselves.
     for (position, (actual, expected)) in elements.enumerate() {
         for (place, &(offset, scalar)) in places.iter().enumerate() {
-            let (a, e) = (read(&actual[offset..], scalar), read(&expected[offset..], scalar));
+            let (a, e) = (
+                read(&actual[offset..], scalar),
+                read(&expected[offset..], scalar),
+            );
             let bound = bound(scalar);
             let same = a == e
                 || (!a.is_finite() && !e.is_finite())
@@ -115,7 +125,9 @@ fn read(bytes: &[u8], scalar: ScalarType) -> f64 {
     word[..scalar.bytes()].copy_from_slice(&bytes[..scalar.bytes()]);
     let bits = u64::from_le_bytes(word);
     match scalar {
-        ScalarType::Bool | ScalarType::Uint8 | ScalarType::Uint16 | ScalarType::Uint32 => bits as f64,
+        ScalarType::Bool | ScalarType::Uint8 | ScalarType::Uint16 | ScalarType::Uint32 => {
+            bits as f64
+        }
         ScalarType::Uint64 => bits as f64,
         ScalarType::Int8 => f64::from(bits as u8 as i8),
         ScalarType::Int16 => f64::from(bits as u16 as i16),

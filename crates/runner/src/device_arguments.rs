@@ -30,8 +30,14 @@ impl DeviceArguments {
         arguments: &[Argument],
     ) -> Result<Self, RunError> {
         let kernel = &module.kernel;
-        let types = kernel.vars[..kernel.params as usize].iter().map(|var| var.ty);
-        let mut on_device = Self { packed: Vec::new(), adjoints: Vec::new(), arrays: Vec::new() };
+        let types = kernel.vars[..kernel.params as usize]
+            .iter()
+            .map(|var| var.ty);
+        let mut on_device = Self {
+            packed: Vec::new(),
+            adjoints: Vec::new(),
+            arrays: Vec::new(),
+        };
         for (ty, argument) in types.zip(arguments) {
             let packed = on_device.place(gpu, module, ty, argument)?;
             on_device.adjoints.push(adjoint(&packed));
@@ -51,8 +57,11 @@ impl DeviceArguments {
             (Argument::Array(array), Type::Array { element, .. }) => {
                 let element = parameter_type(module, element).map_err(RunError::Unsupported)?;
                 let data = gpu.upload(&array.data)?;
-                let gradient =
-                    array.gradient.as_ref().map(|bytes| gpu.upload(bytes)).transpose()?;
+                let gradient = array
+                    .gradient
+                    .as_ref()
+                    .map(|bytes| gpu.upload(bytes))
+                    .transpose()?;
                 let packed = launch_abi::ArrayArgument::contiguous(
                     data.pointer(),
                     gradient.as_ref().map_or(0, DeviceBuffer::pointer),
@@ -63,11 +72,17 @@ impl DeviceArguments {
                 launch_abi::Argument::Array(packed)
             }
             (Argument::Struct(fields), Type::Struct(id)) => {
-                let types: Vec<TypeId> =
-                    module.types.struct_def(id).fields.iter().map(|field| field.ty).collect();
+                let types: Vec<TypeId> = module
+                    .types
+                    .struct_def(id)
+                    .fields
+                    .iter()
+                    .map(|field| field.ty)
+                    .collect();
                 let fields = fields.iter().zip(types);
-                let placed: Result<Vec<_>, RunError> =
-                    fields.map(|(field, ty)| self.place(gpu, module, ty, field)).collect();
+                let placed: Result<Vec<_>, RunError> = fields
+                    .map(|(field, ty)| self.place(gpu, module, ty, field))
+                    .collect();
                 launch_abi::Argument::Struct(placed?)
             }
             (Argument::Value(numbers), _) => {
@@ -76,7 +91,9 @@ impl DeviceArguments {
             }
             (Argument::Absent, _) => launch_abi::Argument::Zero,
             (Argument::Array(_) | Argument::Struct(_), _) => {
-                return Err(RunError::Unsupported("an argument that is not of its type".into()));
+                return Err(RunError::Unsupported(
+                    "an argument that is not of its type".into(),
+                ));
             }
         })
     }
@@ -104,7 +121,9 @@ fn bring_back<'a>(
         Argument::Array(array) => {
             // `place` pushed one device array per array argument, in the same order.
             if let Some(on_device) = arrays.next() {
-                on_device.data.download_into(gpu.stream(), &mut array.data)?;
+                on_device
+                    .data
+                    .download_into(gpu.stream(), &mut array.data)?;
                 if let (Some(from), Some(to)) = (&on_device.gradient, &mut array.gradient) {
                     from.download_into(gpu.stream(), to)?;
                 }
@@ -168,10 +187,19 @@ mod tests {
     #[test]
     fn numbers_become_the_bytes_of_their_type() {
         assert_eq!(number_bytes(ScalarType::Int8, Number::Int(-1))[0], 0xFF);
-        assert_eq!(number_bytes(ScalarType::Float32, Number::Int(1))[..4], 1f32.to_le_bytes());
-        assert_eq!(number_bytes(ScalarType::Int32, Number::Float(2.9))[..4], 2i32.to_le_bytes());
+        assert_eq!(
+            number_bytes(ScalarType::Float32, Number::Int(1))[..4],
+            1f32.to_le_bytes()
+        );
+        assert_eq!(
+            number_bytes(ScalarType::Int32, Number::Float(2.9))[..4],
+            2i32.to_le_bytes()
+        );
         assert_eq!(number_bytes(ScalarType::Bool, Number::Float(0.5))[0], 1);
-        let vector = ParameterType::Vector { length: 3, scalar: ScalarType::Int16 };
+        let vector = ParameterType::Vector {
+            length: 3,
+            scalar: ScalarType::Int16,
+        };
         let bytes = value_bytes(&vector, &[Number::Int(1), Number::Int(-2), Number::Int(3)]);
         assert_eq!(bytes, [1, 0, 0xFE, 0xFF, 3, 0]);
     }

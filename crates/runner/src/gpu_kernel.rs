@@ -62,7 +62,10 @@ impl GpuKernel {
         let version = (major.cast_unsigned(), minor.cast_unsigned());
         let options = CompileOptions {
             target: Target::Ptx(gpu.facts().sm()),
-            flags: nvrtc_options(version).into_iter().map(str::to_owned).collect(),
+            flags: nvrtc_options(version)
+                .into_iter()
+                .map(str::to_owned)
+                .collect(),
             headers: Vec::new(),
         };
         let compiled = cache.compile(nvrtc, "kernels.py.cu", &source, &options)?;
@@ -82,7 +85,11 @@ impl GpuKernel {
             Err(DeviceError::NoSuchFunction { .. }) => None,
             Err(error) => return Err(error.into()),
         };
-        Ok(Self { forward, backward, parameters })
+        Ok(Self {
+            forward,
+            backward,
+            parameters,
+        })
     }
 
     /// Whether the kernel has an adjoint.
@@ -131,7 +138,9 @@ impl GpuKernel {
 /// The kernel's name in the text, from its entry point.
 fn native_name(text: &str) -> Option<String> {
     let (before, _) = text.split_once("_cuda_kernel_forward(")?;
-    let start = before.rfind(|c: char| !c.is_alphanumeric() && c != '_').map_or(0, |at| at + 1);
+    let start = before
+        .rfind(|c: char| !c.is_alphanumeric() && c != '_')
+        .map_or(0, |at| at + 1);
     Some(before[start..].to_owned())
 }
 

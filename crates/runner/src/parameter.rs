@@ -7,18 +7,27 @@ use warpsmith_compiler::{Scalar, Type, TypeId};
 /// The kernel's parameter types, in order; `Err` names one that cannot be passed to a launch.
 pub(crate) fn parameter_types(module: &Module) -> Result<Vec<ParameterType>, String> {
     let kernel = &module.kernel;
-    kernel.vars[..kernel.params as usize].iter().map(|var| parameter_type(module, var.ty)).collect()
+    kernel.vars[..kernel.params as usize]
+        .iter()
+        .map(|var| parameter_type(module, var.ty))
+        .collect()
 }
 
 /// One type; also used for the elements of arrays.
 pub(crate) fn parameter_type(module: &Module, ty: TypeId) -> Result<ParameterType, String> {
-    let refuse = || format!("a parameter of type {}", module.types.describe(ty, &module.names));
+    let refuse = || {
+        format!(
+            "a parameter of type {}",
+            module.types.describe(ty, &module.names)
+        )
+    };
     let scalar_of = |scalar| scalar_type(scalar).ok_or_else(refuse);
     Ok(match module.types.get(ty) {
         Type::Scalar(scalar) => ParameterType::Scalar(scalar_of(scalar)?),
-        Type::Vector { length, scalar } => {
-            ParameterType::Vector { length: length as usize, scalar: scalar_of(scalar)? }
-        }
+        Type::Vector { length, scalar } => ParameterType::Vector {
+            length: length as usize,
+            scalar: scalar_of(scalar)?,
+        },
         Type::Matrix { rows, cols, scalar } => ParameterType::Matrix {
             rows: rows as usize,
             columns: cols as usize,
@@ -29,8 +38,10 @@ pub(crate) fn parameter_type(module: &Module, ty: TypeId) -> Result<ParameterTyp
         Type::Array { .. } => ParameterType::Array,
         Type::Struct(id) => {
             let fields = &module.types.struct_def(id).fields;
-            let fields: Result<_, _> =
-                fields.iter().map(|field| parameter_type(module, field.ty)).collect();
+            let fields: Result<_, _> = fields
+                .iter()
+                .map(|field| parameter_type(module, field.ty))
+                .collect();
             ParameterType::Struct(fields?)
         }
         _ => return Err(refuse()),
@@ -64,7 +75,11 @@ pub(crate) fn scalars(ty: &ParameterType, offset: usize, out: &mut Vec<(usize, S
     match ty {
         ParameterType::Scalar(scalar) => run(1, *scalar),
         ParameterType::Vector { length, scalar } => run(*length, *scalar),
-        ParameterType::Matrix { rows, columns, scalar } => run(rows * columns, *scalar),
+        ParameterType::Matrix {
+            rows,
+            columns,
+            scalar,
+        } => run(rows * columns, *scalar),
         ParameterType::Quaternion(scalar) => run(4, *scalar),
         ParameterType::Transform(scalar) => run(7, *scalar),
         ParameterType::Array => {}

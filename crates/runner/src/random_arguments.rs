@@ -1,9 +1,9 @@
 //! Random arguments for a kernel: every array as long as the grid in each dimension, small values of
 //! both signs, so that most kernels stay inside their arrays and most functions inside their domain.
 
-use warpsmith_compiler::{Argument, ArrayArgument};
 use warpsmith_compiler::ir::{Module, Number};
 use warpsmith_compiler::launch_abi::{ParameterType, ScalarType};
+use warpsmith_compiler::{Argument, ArrayArgument};
 use warpsmith_compiler::{Type, TypeId, f32_to_bfloat16, f32_to_half};
 
 use crate::parameter::{parameter_type, scalars};
@@ -32,25 +32,27 @@ fn argument(
         }
         Type::Struct(id) => {
             let fields = &module.types.struct_def(id).fields;
-            let fields: Result<_, _> =
-                fields.iter().map(|field| argument(module, field.ty, size, random)).collect();
+            let fields: Result<_, _> = fields
+                .iter()
+                .map(|field| argument(module, field.ty, size, random))
+                .collect();
             Argument::Struct(fields?)
         }
         _ => {
             let ty = parameter_type(module, ty)?;
             let mut places = Vec::new();
             scalars(&ty, 0, &mut places);
-            Argument::Value(places.iter().map(|&(_, scalar)| random.number(scalar, size)).collect())
+            Argument::Value(
+                places
+                    .iter()
+                    .map(|&(_, scalar)| random.number(scalar, size))
+                    .collect(),
+            )
         }
     })
 }
 
-fn array(
-    element: &ParameterType,
-    rank: u8,
-    size: usize,
-    random: &mut SplitMix,
-) -> ArrayArgument {
+fn array(element: &ParameterType, rank: u8, size: usize, random: &mut SplitMix) -> ArrayArgument {
     let shape = vec![size; usize::from(rank)];
     let count: usize = shape.iter().product();
     let mut places = Vec::new();
@@ -70,7 +72,11 @@ fn array(
     };
     let data = fill(false);
     let floating = places.iter().all(|(_, scalar)| is_floating(*scalar)) && !places.is_empty();
-    ArrayArgument { shape, data, gradient: floating.then(|| fill(true)) }
+    ArrayArgument {
+        shape,
+        data,
+        gradient: floating.then(|| fill(true)),
+    }
 }
 
 fn is_floating(scalar: ScalarType) -> bool {

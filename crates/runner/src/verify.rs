@@ -51,7 +51,9 @@ pub fn verify_kernel(
 ) -> KernelParity {
     match check(gpu, nvrtc, cache, module, size, seed) {
         Ok(parity) => parity,
-        Err(error) => KernelParity::Failed { reason: error.to_string() },
+        Err(error) => KernelParity::Failed {
+            reason: error.to_string(),
+        },
     }
 }
 
@@ -71,7 +73,10 @@ fn check(
     let dim = vec![size; rank(module)];
     let kernel = GpuKernel::build(gpu, nvrtc, cache, module)?;
     let mut backward = false;
-    for (direction, name) in [(Direction::Forward, "forward"), (Direction::Backward, "backward")] {
+    for (direction, name) in [
+        (Direction::Forward, "forward"),
+        (Direction::Backward, "backward"),
+    ] {
         if direction == Direction::Backward && !kernel.is_differentiable() {
             break;
         }
@@ -93,7 +98,10 @@ fn check(
         // SAFETY: the interpreter ran with these arguments and found no index out of range.
         unsafe { kernel.run(gpu, module, direction, &dim, &mut actual)? };
         if let Some(difference) = compare_arguments(module, &actual, &expected) {
-            return Ok(KernelParity::Disagrees { direction: name, difference });
+            return Ok(KernelParity::Disagrees {
+                direction: name,
+                difference,
+            });
         }
         backward = direction == Direction::Backward;
     }
@@ -101,7 +109,9 @@ fn check(
 }
 
 fn first_message(findings: &[Finding]) -> String {
-    findings.first().map_or_else(|| "no finding".into(), |finding| finding.message.clone())
+    findings
+        .first()
+        .map_or_else(|| "no finding".into(), |finding| finding.message.clone())
 }
 
 /// How many coordinates the kernel asks for, at least one.

@@ -26,8 +26,16 @@ pub(super) fn read_both(first: &Path, second: &Path) -> Result<Option<Baselines>
             first: parse(first, first_value)?,
             second: parse(second, second_value)?,
         })),
-        (true, false) => bail!("`{}` is a baseline, `{}` is not", first.display(), second.display()),
-        (false, true) => bail!("`{}` is a baseline, `{}` is not", second.display(), first.display()),
+        (true, false) => bail!(
+            "`{}` is a baseline, `{}` is not",
+            first.display(),
+            second.display()
+        ),
+        (false, true) => bail!(
+            "`{}` is a baseline, `{}` is not",
+            second.display(),
+            first.display()
+        ),
     }
 }
 

@@ -71,7 +71,12 @@ mod tests {
 
     #[test]
     fn a_code_names_one_conclusion() {
-        let mut codes: Vec<_> = TABLES.iter().copied().flatten().map(|doc| doc.code).collect();
+        let mut codes: Vec<_> = TABLES
+            .iter()
+            .copied()
+            .flatten()
+            .map(|doc| doc.code)
+            .collect();
         codes.sort_unstable();
         let twice: Vec<_> = codes.windows(2).filter(|pair| pair[0] == pair[1]).collect();
         assert!(twice.is_empty(), "{twice:?}");

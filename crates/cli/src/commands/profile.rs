@@ -17,8 +17,7 @@ use warpsmith_measure::trace;
 use crate::arguments::Global;
 use crate::exit::Outcome;
 use crate::measured;
-use crate::output::write_file;
-use crate::output;
+use crate::output::{self, write_file};
 use crate::table::Table;
 
 /// Profile a command with nsys or ncu, or read what they wrote.

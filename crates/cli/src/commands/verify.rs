@@ -86,7 +86,9 @@ impl Verify {
             && verify_python::is_kernel_file(file)
         {
             let device = Device::open(gpu_choice(global.device))?;
-            let Some(gpu) = device.cuda() else { return Ok(Outcome::CannotHere) };
+            let Some(gpu) = device.cuda() else {
+                return Ok(Outcome::CannotHere);
+            };
             return verify_python::run(global, file, gpu, self.seed.unwrap_or_else(clock_seed));
         }
         let workloads = catalogue::choose(&self.workloads)?;

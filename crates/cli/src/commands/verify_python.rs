@@ -52,7 +52,9 @@ struct Job {
 
 /// Whether `name` is a file of Python kernels rather than a workload.
 pub(super) fn is_kernel_file(name: &str) -> bool {
-    [".py", ".jsonl", ".jsonl.gz"].iter().any(|ending| name.ends_with(ending))
+    [".py", ".jsonl", ".jsonl.gz"]
+        .iter()
+        .any(|ending| name.ends_with(ending))
 }
 
 /// Verifies every kernel of the file on the GPU.
@@ -72,13 +74,27 @@ pub(super) fn run(global: &Global, file: &str, gpu: &CudaDevice, seed: u64) -> R
     }
     let driver = facts.driver_version.as_deref().unwrap_or("unknown");
     let verified_on = format!("{} (sm_{}), driver {driver}", facts.name, facts.sm());
-    let mut report = output::report("verify kernels", Body { verified_on, counts, rows });
+    let mut report = output::report(
+        "verify kernels",
+        Body {
+            verified_on,
+            counts,
+            rows,
+        },
+    );
     report.findings = report.body.rows.iter().filter_map(finding).collect();
     output::print(global, &report, describe)?;
     let wrong = report.body.rows.iter().any(|row| {
-        matches!(row.parity, KernelParity::Disagrees { .. } | KernelParity::Failed { .. })
+        matches!(
+            row.parity,
+            KernelParity::Disagrees { .. } | KernelParity::Failed { .. }
+        )
     });
-    Ok(if wrong { Outcome::NotFine } else { Outcome::Fine })
+    Ok(if wrong {
+        Outcome::NotFine
+    } else {
+        Outcome::Fine
+    })
 }
 
 /// `None` for a kernel outside the language: `compile` says why.
@@ -89,7 +105,10 @@ fn verify(
     cache: &CompileCache,
     seed: u64,
 ) -> Option<Row> {
-    let options = Options { kernel: job.kernel.clone(), ..Options::default() };
+    let options = Options {
+        kernel: job.kernel.clone(),
+        ..Options::default()
+    };
     let module = compile(&job.source, &options).ok()?;
     Some(Row {
         id: job.id.clone(),
@@ -108,8 +127,13 @@ fn read_jobs(path: &Path) -> Result<Vec<Job>> {
     }
     if path.extension().is_some_and(|extension| extension == "py") {
         let mut source = String::new();
-        reader.read_to_string(&mut source).with_context(|| format!("cannot read `{name}`"))?;
-        let options = Options { file: name.to_string(), ..Options::default() };
+        reader
+            .read_to_string(&mut source)
+            .with_context(|| format!("cannot read `{name}`"))?;
+        let options = Options {
+            file: name.to_string(),
+            ..Options::default()
+        };
         let found = kernels(&source, &options)
             .map_err(|findings| anyhow::anyhow!("{}", first(&findings)))?;
         if found.is_empty() {
@@ -134,7 +158,9 @@ fn read_jobs(path: &Path) -> Result<Vec<Job>> {
 }
 
 fn first(findings: &[Finding]) -> String {
-    findings.first().map_or_else(String::new, ToString::to_string)
+    findings
+        .first()
+        .map_or_else(String::new, ToString::to_string)
 }
 
 fn word(parity: &KernelParity) -> &'static str {
@@ -150,7 +176,10 @@ fn word(parity: &KernelParity) -> &'static str {
 fn detail(parity: &KernelParity) -> String {
     match parity {
         KernelParity::Agrees { .. } => String::new(),
-        KernelParity::Disagrees { direction, difference } => format!(
+        KernelParity::Disagrees {
+            direction,
+            difference,
+        } => format!(
             "{direction}: {} at {} is {:?}, expected {:?}",
             difference.place, difference.index, difference.actual, difference.expected
         ),
@@ -161,11 +190,15 @@ fn detail(parity: &KernelParity) -> String {
 }
 
 fn finding(row: &Row) -> Option<Finding> {
-    let KernelParity::Disagrees { .. } = &row.parity else { return None };
-    let message = format!("kernel `{}` on the GPU is not what the interpreter says", row.kernel);
+    let KernelParity::Disagrees { .. } = &row.parity else {
+        return None;
+    };
+    let message = format!(
+        "kernel `{}` on the GPU is not what the interpreter says",
+        row.kernel
+    );
     Some(
-        Finding::new("M050", Severity::Error, message)
-            .because(row.id.clone(), detail(&row.parity)),
+        Finding::new("M050", Severity::Error, message).because(row.id.clone(), detail(&row.parity)),
     )
 }
 
@@ -173,10 +206,18 @@ fn describe(body: &Body) -> String {
     let mut table = Table::new(&["id", "kernel", "parity", "detail"]);
     for row in body.rows.iter().filter(|row| {
         body.rows.len() <= 20
-            || matches!(row.parity, KernelParity::Disagrees { .. } | KernelParity::Failed { .. })
+            || matches!(
+                row.parity,
+                KernelParity::Disagrees { .. } | KernelParity::Failed { .. }
+            )
     }) {
         let word = word(&row.parity).to_owned();
-        table.row([row.id.clone(), row.kernel.clone(), word, detail(&row.parity)]);
+        table.row([
+            row.id.clone(),
+            row.kernel.clone(),
+            word,
+            detail(&row.parity),
+        ]);
     }
     let mut text = format!("{table}\n");
     for (word, count) in &body.counts {

@@ -21,7 +21,11 @@ pub(super) fn section(job: &Job) -> Result<Section> {
         // All of them together within some fifteen seconds.
         let share = 15.0 / workloads.len() as f64;
         let timeout = Duration::from_secs_f64(share.min(3.0));
-        StopPlan { target: 0.01, timeout, ..StopPlan::default() }
+        StopPlan {
+            target: 0.01,
+            timeout,
+            ..StopPlan::default()
+        }
     } else {
         StopPlan::default()
     };
@@ -35,8 +39,12 @@ pub(super) fn section(job: &Job) -> Result<Section> {
         let mut target = sampler.target(workload.prepare(&job.device, &parameters, 1)?)?;
         let mut measurement = sampler.begin(workload.id(), &target);
         sampler.measure_round(&mut measurement, &mut target, &plan, &mut |_| {})?;
-        let Some(figures) = measurement.figures() else { continue };
-        section.findings.extend(findings::of_measurement(&measurement, &figures));
+        let Some(figures) = measurement.figures() else {
+            continue;
+        };
+        section
+            .findings
+            .extend(findings::of_measurement(&measurement, &figures));
         let (summary, interval) = (&figures.summary, &figures.interval);
         let time = |seconds: f64| Seconds(seconds).to_string();
         let quantile = |p: f64| summary.quantile(p).map_or("–".into(), quantile_text);
@@ -52,19 +60,35 @@ pub(super) fn section(job: &Job) -> Result<Section> {
             time(summary.standard_deviation),
             quantile(0.95),
             quantile(0.99),
-            if cost.bytes.0 == 0 { "–".into() } else { rate },
+            if cost.bytes.0 == 0 {
+                "–".into()
+            } else {
+                rate
+            },
             match cost.units {
                 0 => "–".into(),
                 units => format!("{} / {}", time(interval.median / units as f64), cost.unit),
             },
             summary.count.to_string(),
         ]);
-        plots.push(Block::Plot(plot::histogram(workload.id(), &measurement.seconds)));
+        plots.push(Block::Plot(plot::histogram(
+            workload.id(),
+            &measurement.seconds,
+        )));
         raw.push(serde_json::json!({ "parameters": parameters, "measurement": measurement }));
     }
     let headings = [
-        "workload", "parameters", ">median", ">95 %", ">mean", ">std", ">P95", ">P99", ">rate",
-        ">each", ">samples",
+        "workload",
+        "parameters",
+        ">median",
+        ">95 %",
+        ">mean",
+        ">std",
+        ">P95",
+        ">P99",
+        ">rate",
+        ">each",
+        ">samples",
     ];
     section.blocks.push(Block::table(&headings, rows));
     section.blocks.push(Block::Paragraph(format!(

@@ -95,8 +95,13 @@ impl<'m> Builder<'m> {
             expected += self.layout(ty).leaves.len();
         }
         let out = outs.first().map_or(Type::Str, |out| frame.kind(self, *out));
-        for subject in [scalar::expand, vector::expand, matrix::expand, quaternion::expand, transform::expand]
-        {
+        for subject in [
+            scalar::expand,
+            vector::expand,
+            matrix::expand,
+            quaternion::expand,
+            transform::expand,
+        ] {
             if let Some(results) = subject(self, name, &args, out)? {
                 if results.len() != expected {
                     return self.unknown(format!("`{name}` with these arguments"));
@@ -132,7 +137,9 @@ impl<'m> Builder<'m> {
     fn changes_parameter(function: &crate::ir::Function, var: VarId) -> bool {
         function.ops.iter().any(|op| match *op {
             Op::Call(call) => {
-                let Callee::Builtin(index, _) = call.callee else { return false };
+                let Callee::Builtin(index, _) = call.callee else {
+                    return false;
+                };
                 let name = BUILTINS[usize::from(index)].name;
                 let changes = name == "assign"
                     || name.contains("inplace")
