@@ -42,12 +42,20 @@ impl Parameter {
                 let Some((scalar, components)) = value_shape(module, element) else {
                     bail!("cannot take `{name}` from the command line: it is {described}");
                 };
-                Some(ArrayKind { scalar, components, rank: usize::from(rank) })
+                Some(ArrayKind {
+                    scalar,
+                    components,
+                    rank: usize::from(rank),
+                })
             }
             _ if value_shape(module, ty).is_some() => None,
             _ => bail!("cannot take `{name}` from the command line: it is {described}"),
         };
-        Ok(Self { name: name.to_owned(), described, array })
+        Ok(Self {
+            name: name.to_owned(),
+            described,
+            array,
+        })
     }
 }
 
@@ -63,8 +71,14 @@ pub(crate) fn parse_assignment(text: &str) -> Result<(String, String), String> {
 pub(crate) fn bind(parameters: &[Parameter], given: &[(String, String)]) -> Result<Vec<Argument>> {
     for (name, _) in given {
         if !parameters.iter().any(|parameter| parameter.name == *name) {
-            let known: Vec<&str> = parameters.iter().map(|parameter| parameter.name.as_str()).collect();
-            bail!("the kernel has no parameter `{name}`; it has {}", known.join(", "));
+            let known: Vec<&str> = parameters
+                .iter()
+                .map(|parameter| parameter.name.as_str())
+                .collect();
+            bail!(
+                "the kernel has no parameter `{name}`; it has {}",
+                known.join(", ")
+            );
         }
     }
     parameters
@@ -93,7 +107,9 @@ pub(crate) fn bind_gradients(
     given: &[(String, String)],
 ) -> Result<()> {
     for (parameter, argument) in parameters.iter().zip(arguments) {
-        let (Some(kind), Argument::Array(values)) = (&parameter.array, argument) else { continue };
+        let (Some(kind), Argument::Array(values)) = (&parameter.array, argument) else {
+            continue;
+        };
         let named = given.iter().rev().find(|(name, _)| *name == parameter.name);
         let shape: Vec<String> = values.shape.iter().map(usize::to_string).collect();
         let text = match named.map(|(_, value)| value.as_str()) {
@@ -103,7 +119,12 @@ pub(crate) fn bind_gradients(
         };
         let gradient = array(&parameter.name, kind, &text)?;
         if gradient.shape != values.shape {
-            bail!("the gradient of `{}` has shape {:?}, the array {:?}", parameter.name, gradient.shape, values.shape);
+            bail!(
+                "the gradient of `{}` has shape {:?}, the array {:?}",
+                parameter.name,
+                gradient.shape,
+                values.shape
+            );
         }
         values.gradient = Some(gradient.data);
     }
@@ -120,7 +141,11 @@ fn numbers(name: &str, text: &str) -> Result<Argument> {
             _ => bail!("`{part}` is not a number, and `{name}` takes one"),
         }
     };
-    Ok(Argument::Value(text.split(',').map(|part| number(part.trim())).collect::<Result<_>>()?))
+    Ok(Argument::Value(
+        text.split(',')
+            .map(|part| number(part.trim()))
+            .collect::<Result<_>>()?,
+    ))
 }
 
 /// A scalar type by its short name or Python's.
@@ -136,26 +161,43 @@ fn scalar_named(text: &str) -> Option<Scalar> {
 
 fn array(name: &str, kind: &ArrayKind, text: &str) -> Result<ArrayArgument> {
     let Some((descr, width)) = dtype(kind.scalar) else {
-        bail!("cannot take `{name}` from the command line: NumPy has no type `{}`", kind.scalar.name());
+        bail!(
+            "cannot take `{name}` from the command line: NumPy has no type `{}`",
+            kind.scalar.name()
+        );
     };
     if let Some(path) = text.strip_prefix('@') {
         let file = NpyArray::read(path.as_ref())?;
-        let fits = file.shape.len() == kind.rank + kind.components.len() && file.shape.ends_with(&kind.components);
+        let fits = file.shape.len() == kind.rank + kind.components.len()
+            && file.shape.ends_with(&kind.components);
         if file.descr != descr || !fits {
             bail!(
                 "`{name}` is an array of {} dimensions of `{descr}` elements of shape {:?}; `{path}` holds `{}` of shape {:?}",
-                kind.rank, kind.components, file.descr, file.shape
+                kind.rank,
+                kind.components,
+                file.descr,
+                file.shape
             );
         }
-        return Ok(ArrayArgument { shape: file.shape[..kind.rank].to_vec(), data: file.data, gradient: None });
+        return Ok(ArrayArgument {
+            shape: file.shape[..kind.rank].to_vec(),
+            data: file.data,
+            gradient: None,
+        });
     }
     let parts: Vec<&str> = text.split(':').collect();
     let [word @ ("zeros" | "ones" | "random"), shape, rest @ ..] = parts.as_slice() else {
-        bail!("`{name}` is an array: give `@FILE.npy`, `zeros:SHAPE:TYPE`, `ones:SHAPE:TYPE` or `random:SHAPE:TYPE:SEED`, not `{text}`");
+        bail!(
+            "`{name}` is an array: give `@FILE.npy`, `zeros:SHAPE:TYPE`, `ones:SHAPE:TYPE` or `random:SHAPE:TYPE:SEED`, not `{text}`"
+        );
     };
     let shape: Option<Vec<usize>> = shape.split('x').map(|size| size.parse().ok()).collect();
     let Some(shape) = shape.filter(|shape| shape.len() == kind.rank) else {
-        bail!("`{name}` has {} dimensions: write them as `100` or `100x3`, not `{}`", kind.rank, parts[1]);
+        bail!(
+            "`{name}` has {} dimensions: write them as `100` or `100x3`, not `{}`",
+            kind.rank,
+            parts[1]
+        );
     };
     if let Some(ty) = rest.first()
         && scalar_named(ty) != Some(kind.scalar)
@@ -163,10 +205,15 @@ fn array(name: &str, kind: &ArrayKind, text: &str) -> Result<ArrayArgument> {
         bail!("`{name}` holds `{}`, not `{ty}`", kind.scalar.name());
     }
     let seed = match rest.get(1) {
-        Some(seed) => seed.parse().map_err(|_| anyhow::anyhow!("`{seed}` is not a seed"))?,
+        Some(seed) => seed
+            .parse()
+            .map_err(|_| anyhow::anyhow!("`{seed}` is not a seed"))?,
         None => 0,
     };
-    let count = shape.iter().chain(&kind.components).try_fold(1_usize, |size, n| size.checked_mul(*n));
+    let count = shape
+        .iter()
+        .chain(&kind.components)
+        .try_fold(1_usize, |size, n| size.checked_mul(*n));
     let Some(count) = count.filter(|count| *count <= 1 << 31) else {
         bail!("`{name}` would have more than 2^31 numbers");
     };
@@ -180,7 +227,11 @@ fn array(name: &str, kind: &ArrayKind, text: &str) -> Result<ArrayArgument> {
         };
         write_number(kind.scalar, value, &mut data);
     }
-    Ok(ArrayArgument { shape, data, gradient: None })
+    Ok(ArrayArgument {
+        shape,
+        data,
+        gradient: None,
+    })
 }
 
 /// Steele, Lea and Flood's SplitMix64; 53 bits, uniform in [0, 1).
@@ -194,7 +245,11 @@ fn uniform(state: &mut u64) -> f64 {
 
 /// Floats keep the number, integers take ten times it, so that random ones are 0 to 9.
 fn write_number(scalar: Scalar, value: f64, data: &mut Vec<u8>) {
-    let integer = if value < 1.0 { (value * 10.0) as u64 } else { value as u64 };
+    let integer = if value < 1.0 {
+        (value * 10.0) as u64
+    } else {
+        value as u64
+    };
     match scalar {
         Scalar::F32 => data.extend((value as f32).to_le_bytes()),
         Scalar::F64 => data.extend(value.to_le_bytes()),
@@ -211,13 +266,19 @@ fn write_number(scalar: Scalar, value: f64, data: &mut Vec<u8>) {
 fn half_bits(value: f64) -> u16 {
     let bits = (value as f32).to_bits();
     let exponent = (bits >> 23) as i32 - 112;
-    if exponent <= 0 { 0 } else { (exponent as u16) << 10 | (bits >> 13 & 0x3ff) as u16 }
+    if exponent <= 0 {
+        0
+    } else {
+        (exponent as u16) << 10 | (bits >> 13 & 0x3ff) as u16
+    }
 }
 
 /// The first numbers of an array, as text.
 pub(crate) fn first_numbers(scalar: Scalar, data: &[u8]) -> Vec<String> {
     const SHOWN: usize = 8;
-    let Some((_, width)) = dtype(scalar) else { return Vec::new() };
+    let Some((_, width)) = dtype(scalar) else {
+        return Vec::new();
+    };
     let spell = |bytes: &[u8]| {
         let mut word = [0; 8];
         word[..width].copy_from_slice(bytes);

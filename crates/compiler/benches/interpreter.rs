@@ -14,7 +14,10 @@ const RUNS: usize = 7;
 
 const KERNELS: [(&str, &str); 2] = [
     ("saxpy", "    y[i] = a * x[i] + y[i]\n"),
-    ("polynomial", "    s = float(0.0)\n    for j in range(32):\n        s = s * x[i] + a\n    y[i] = wp.sqrt(wp.abs(s))\n"),
+    (
+        "polynomial",
+        "    s = float(0.0)\n    for j in range(32):\n        s = s * x[i] + a\n    y[i] = wp.sqrt(wp.abs(s))\n",
+    ),
 ];
 
 /// The fastest of several runs.
@@ -37,12 +40,16 @@ fn main() {
         let forward = Interpreter::forward(&module).expect("the kernel is planned");
         let backward = Interpreter::adjoint(&module).expect("the adjoint is planned");
         let array = |values: &[f32]| {
-            Argument::Array(ArrayArgument::from_f32(values).with_gradient_f32(&vec![1.0; values.len()]))
+            Argument::Array(
+                ArrayArgument::from_f32(values).with_gradient_f32(&vec![1.0; values.len()]),
+            )
         };
         let mut arguments = [array(&x), array(&x), Argument::float(0.5)];
         for (direction, interpreter) in [("forward", &forward), ("backward", &backward)] {
             let elapsed = seconds(|| {
-                interpreter.run(&[THREADS], &mut arguments).expect("the arguments fit");
+                interpreter
+                    .run(&[THREADS], &mut arguments)
+                    .expect("the arguments fit");
             });
             println!(
                 "{name} {direction}: {:.1} million threads/s ({} instructions, {THREADS} threads, best of {RUNS}, {} cores)",
@@ -58,5 +65,8 @@ fn main() {
             *y += 0.5 * x;
         }
     });
-    println!("saxpy as a Rust loop: {:.1} million threads/s on one core", THREADS as f64 / elapsed / 1e6);
+    println!(
+        "saxpy as a Rust loop: {:.1} million threads/s on one core",
+        THREADS as f64 / elapsed / 1e6
+    );
 }

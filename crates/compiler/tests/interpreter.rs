@@ -5,7 +5,10 @@ use warpsmith_compiler::{Argument, ArrayArgument, Interpreter, Outcome, compile}
 fn run(source: &str, dim: &[usize], arguments: &mut [Argument]) -> Outcome {
     let module = compile(source, &Default::default()).expect("the kernel compiles");
     let interpreter = Interpreter::forward(&module).expect("the kernel is planned");
-    interpreter.with_iteration_limit(10_000).run(dim, arguments).expect("the arguments fit")
+    interpreter
+        .with_iteration_limit(10_000)
+        .run(dim, arguments)
+        .expect("the arguments fit")
 }
 
 fn back(source: &str, dim: &[usize], arguments: &mut [Argument]) -> Outcome {
@@ -64,7 +67,11 @@ fn an_index_out_of_range_is_a_finding_at_its_line() {
     let finding = &outcome.findings[0];
     assert_eq!(finding.code, "K101");
     assert_eq!(finding.span.as_ref().map(|span| span.line), Some(7));
-    assert!(finding.evidence[0].seen.contains("thread 3: index [3] of an array of shape [3]"));
+    assert!(
+        finding.evidence[0]
+            .seen
+            .contains("thread 3: index [3] of an array of shape [3]")
+    );
     assert_eq!(values(&arguments[1]), [3.0; 3]);
 }
 
@@ -113,15 +120,25 @@ def k(n: wp.array(dtype=int), o: wp.array(dtype=float)):
         k += 1
     o[i] = clipped(s) + s
 ";
-    let n: Vec<i32> = (0..80).map(|i| if i % 7 == 6 { -1 } else { i % 11 }).collect();
+    let n: Vec<i32> = (0..80)
+        .map(|i| if i % 7 == 6 { -1 } else { i % 11 })
+        .collect();
     let data = n.iter().flat_map(|n| n.to_le_bytes()).collect();
-    let n_array = ArrayArgument { shape: vec![80], data, gradient: None };
+    let n_array = ArrayArgument {
+        shape: vec![80],
+        data,
+        gradient: None,
+    };
     let mut arguments = [Argument::Array(n_array), floats(&[0.0; 80])];
     let outcome = run(source, &[80], &mut arguments);
     assert!(outcome.findings.is_empty(), "{:?}", outcome.findings);
     for (i, (n, o)) in n.iter().zip(values(&arguments[1])).enumerate() {
         let s: i32 = (0..*n).filter(|j| *j != 3 && *j <= 6).sum::<i32>() + 100 * i as i32;
-        let expected = if *n < 0 { -1.0 } else { (s as f32).min(10.0) + s as f32 };
+        let expected = if *n < 0 {
+            -1.0
+        } else {
+            (s as f32).min(10.0) + s as f32
+        };
         assert_eq!(o, expected, "thread {i}");
     }
 }
@@ -157,7 +174,11 @@ def k(x: wp.array(dtype=int)):
         n = 1 - 0 * n
     x[0] = n
 ";
-    let array = ArrayArgument { shape: vec![1], data: vec![0; 4], gradient: None };
+    let array = ArrayArgument {
+        shape: vec![1],
+        data: vec![0; 4],
+        gradient: None,
+    };
     let outcome = run(source, &[1], &mut [Argument::Array(array)]);
     assert_eq!(outcome.findings[0].code, "K107");
 }
@@ -174,7 +195,11 @@ def k(count: wp.array(dtype=int), o: wp.array(dtype=float), total: wp.array(dtyp
     o[at] = float(i)
     wp.atomic_add(total, 0, float(i))
 ";
-    let count = ArrayArgument { shape: vec![1], data: vec![0; 4], gradient: None };
+    let count = ArrayArgument {
+        shape: vec![1],
+        data: vec![0; 4],
+        gradient: None,
+    };
     let mut arguments = [Argument::Array(count), floats(&[0.0; 200]), floats(&[0.0])];
     let outcome = run(source, &[200], &mut arguments);
     assert!(outcome.findings.is_empty() && !outcome.parallel);
@@ -194,9 +219,15 @@ fn check_gradient(body: &str, inputs: &[f32]) {
         let outcome = run(&source, &[1], &mut arguments);
         assert!(outcome.findings.is_empty(), "{:?}", outcome.findings);
         let out = values(&arguments[1]);
-        out.iter().zip(&weights).map(|(o, w)| f64::from(*o) * f64::from(*w)).sum()
+        out.iter()
+            .zip(&weights)
+            .map(|(o, w)| f64::from(*o) * f64::from(*w))
+            .sum()
     };
-    let mut arguments = [with_gradient(inputs, &vec![0.0; n]), with_gradient(&vec![0.0; n], &weights)];
+    let mut arguments = [
+        with_gradient(inputs, &vec![0.0; n]),
+        with_gradient(&vec![0.0; n], &weights),
+    ];
     back(&source, &[1], &mut arguments);
     for (i, found) in gradient(&arguments[0]).into_iter().enumerate() {
         // Central differences in float32: the truncation error of step h is O(h^2), the rounding error
@@ -209,21 +240,35 @@ fn check_gradient(body: &str, inputs: &[f32]) {
         };
         let expected = (shifted(h) - shifted(-h)) / (2.0 * f64::from(h));
         let error = (f64::from(found) - expected).abs();
-        assert!(error <= 5e-3 * (1.0 + expected.abs()), "input {i}: {found} against {expected}\n{body}");
+        assert!(
+            error <= 5e-3 * (1.0 + expected.abs()),
+            "input {i}: {found} against {expected}\n{body}"
+        );
     }
 }
 
 #[test]
 fn gradients_of_scalar_functions_match_differences() {
     for expression in [
-        "wp.sin(a) * wp.cos(b)", "wp.exp(a) / (b + 2.0)", "wp.sqrt(a) + wp.log(b)", "a ** b",
-        "wp.atan2(a, b)", "wp.min(a, b) * wp.max(a, 2.0 * b)", "wp.tanh(a) - wp.asin(0.5 * b)",
-        "wp.abs(a - b) + wp.cbrt(a)", "wp.clamp(a, 0.1, 5.0) * b", "wp.smoothstep(0.0, 2.0, a) * b",
-        "wp.lerp(a, b, a * b)", "wp.erf(a) + wp.erfc(b)", "wp.tan(a) + wp.acos(0.3 * b) + wp.atan(a)",
+        "wp.sin(a) * wp.cos(b)",
+        "wp.exp(a) / (b + 2.0)",
+        "wp.sqrt(a) + wp.log(b)",
+        "a ** b",
+        "wp.atan2(a, b)",
+        "wp.min(a, b) * wp.max(a, 2.0 * b)",
+        "wp.tanh(a) - wp.asin(0.5 * b)",
+        "wp.abs(a - b) + wp.cbrt(a)",
+        "wp.clamp(a, 0.1, 5.0) * b",
+        "wp.smoothstep(0.0, 2.0, a) * b",
+        "wp.lerp(a, b, a * b)",
+        "wp.erf(a) + wp.erfc(b)",
+        "wp.tan(a) + wp.acos(0.3 * b) + wp.atan(a)",
         "wp.sinh(a) + wp.cosh(b) + wp.log2(a) + wp.log10(b)",
     ] {
         check_gradient(
-            &format!("@wp.kernel\ndef k(x: wp.array(dtype=float), o: wp.array(dtype=float)):\n    a = x[0]\n    b = x[1]\n    o[0] = {expression}\n    o[1] = a * b\n"),
+            &format!(
+                "@wp.kernel\ndef k(x: wp.array(dtype=float), o: wp.array(dtype=float)):\n    a = x[0]\n    b = x[1]\n    o[0] = {expression}\n    o[1] = a * b\n"
+            ),
             &[0.7, 0.9],
         );
     }
@@ -232,9 +277,13 @@ fn gradients_of_scalar_functions_match_differences() {
 #[test]
 fn gradients_of_vector_functions_match_differences() {
     for expression in [
-        "wp.dot(v, w)", "wp.length(v)", "wp.normalize(v)[1] * w[0]", "wp.cross(v, w)[2]",
+        "wp.dot(v, w)",
+        "wp.length(v)",
+        "wp.normalize(v)[1] * w[0]",
+        "wp.cross(v, w)[2]",
         "wp.length(wp.quat_rotate(wp.quat_from_axis_angle(v, w[0]), w) + v)",
-        "wp.determinant(wp.outer(v, w) + wp.diag(v))", "wp.trace(wp.inverse(wp.skew(v) + wp.diag(w)))",
+        "wp.determinant(wp.outer(v, w) + wp.diag(v))",
+        "wp.trace(wp.inverse(wp.skew(v) + wp.diag(w)))",
         "wp.quat_to_matrix(wp.normalize(wp.quat(v[0], v[1], v[2], w[0])))[0, 1]",
         "wp.quat_from_matrix(wp.quat_to_matrix(wp.normalize(wp.quat(v[0], v[1], v[2], w[0]))))[0]",
         "wp.quat_slerp(wp.normalize(wp.quat(v[0], v[1], v[2], w[0])), wp.quat_rpy(w[0], w[1], w[2]), 0.3)[1]",
@@ -242,7 +291,9 @@ fn gradients_of_vector_functions_match_differences() {
         "wp.length(wp.transform_get_translation(wp.transform_inverse(wp.transform(v, wp.quat_rpy(w[0], w[1], w[2])))))",
     ] {
         check_gradient(
-            &format!("@wp.kernel\ndef k(x: wp.array(dtype=float), o: wp.array(dtype=float)):\n    v = wp.vec3(x[0], x[1], x[2])\n    w = wp.vec3(x[3], x[4], x[5])\n    o[0] = {expression}\n"),
+            &format!(
+                "@wp.kernel\ndef k(x: wp.array(dtype=float), o: wp.array(dtype=float)):\n    v = wp.vec3(x[0], x[1], x[2])\n    w = wp.vec3(x[3], x[4], x[5])\n    o[0] = {expression}\n"
+            ),
             &[0.7, 0.9, -0.4, 0.3, 0.8, 0.5],
         );
     }

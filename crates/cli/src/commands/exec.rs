@@ -82,14 +82,20 @@ impl Exec {
         }
         let source = std::fs::read_to_string(&self.file)
             .with_context(|| format!("cannot read `{}`", self.file.display()))?;
-        let options =
-            Options { kernel: self.kernel.clone(), file: self.file.display().to_string(), ..Options::default() };
+        let options = Options {
+            kernel: self.kernel.clone(),
+            file: self.file.display().to_string(),
+            ..Options::default()
+        };
         let module = match compile(&source, &options) {
             Ok(module) => module,
             Err(findings) => return self.refuse(global, &source, findings),
         };
-        let planned =
-            if self.adjoint { Interpreter::adjoint(&module) } else { Interpreter::forward(&module) };
+        let planned = if self.adjoint {
+            Interpreter::adjoint(&module)
+        } else {
+            Interpreter::forward(&module)
+        };
         let interpreter = match planned {
             Ok(interpreter) => interpreter,
             Err(findings) => return self.refuse(global, &source, findings),
@@ -115,7 +121,11 @@ impl Exec {
             dim: self.dim.clone(),
             parallel: outcome.parallel,
             printed: outcome.printed,
-            arrays: parameters.iter().zip(&arguments).filter_map(|(p, a)| view(p, a)).collect(),
+            arrays: parameters
+                .iter()
+                .zip(&arguments)
+                .filter_map(|(p, a)| view(p, a))
+                .collect(),
         };
         let fine = outcome.findings.is_empty();
         let mut report = output::report("exec", body);
@@ -128,7 +138,11 @@ impl Exec {
             }
             output::print(global, &report, human)?;
         }
-        Ok(if fine { Outcome::Fine } else { Outcome::NotFine })
+        Ok(if fine {
+            Outcome::Fine
+        } else {
+            Outcome::NotFine
+        })
     }
 
     /// The kernel does not compile, or the interpreter does not know something in it.
@@ -147,39 +161,85 @@ impl Exec {
 }
 
 fn human(body: &Body) -> String {
-    let mut text: String = body.printed.iter().map(|line| format!("{line}\n")).collect();
+    let mut text: String = body
+        .printed
+        .iter()
+        .map(|line| format!("{line}\n"))
+        .collect();
     for array in &body.arrays {
-        text.push_str(&format!("{} {} {:?}: {}\n", array.name, array.ty, array.shape, array.first.join(" ")));
+        text.push_str(&format!(
+            "{} {} {:?}: {}\n",
+            array.name,
+            array.ty,
+            array.shape,
+            array.first.join(" ")
+        ));
         if let Some(gradients) = &array.first_gradients {
-            text.push_str(&format!("{} gradient: {}\n", array.name, gradients.join(" ")));
+            text.push_str(&format!(
+                "{} gradient: {}\n",
+                array.name,
+                gradients.join(" ")
+            ));
         }
     }
     text
 }
 
 fn view(parameter: &Parameter, argument: &Argument) -> Option<ArrayView> {
-    let (Argument::Array(array), Some(kind)) = (argument, &parameter.array) else { return None };
+    let (Argument::Array(array), Some(kind)) = (argument, &parameter.array) else {
+        return None;
+    };
     Some(ArrayView {
         name: parameter.name.clone(),
         ty: parameter.described.clone(),
         shape: array.shape.clone(),
         first: kernel_argument::first_numbers(kind.scalar, &array.data),
-        first_gradients: array.gradient.as_ref().map(|data| kernel_argument::first_numbers(kind.scalar, data)),
+        first_gradients: array
+            .gradient
+            .as_ref()
+            .map(|data| kernel_argument::first_numbers(kind.scalar, data)),
     })
 }
 
-fn save(parameters: &[Parameter], arguments: &[Argument], name: &str, file: &str, gradient: bool) -> Result<()> {
+fn save(
+    parameters: &[Parameter],
+    arguments: &[Argument],
+    name: &str,
+    file: &str,
+    gradient: bool,
+) -> Result<()> {
     let Some(path) = file.strip_prefix('@') else {
         bail!("cannot write `{name}` to `{file}`: give a file as `{name}=@FILE.npy`");
     };
-    let at = parameters.iter().position(|parameter| parameter.name == name);
-    let Some((Argument::Array(array), Some(kind))) = at.map(|at| (&arguments[at], &parameters[at].array)) else {
+    let at = parameters
+        .iter()
+        .position(|parameter| parameter.name == name);
+    let Some((Argument::Array(array), Some(kind))) =
+        at.map(|at| (&arguments[at], &parameters[at].array))
+    else {
         bail!("cannot write `{name}`: the kernel has no array of that name");
     };
-    let data = if gradient { array.gradient.clone().unwrap_or_default() } else { array.data.clone() };
-    let Some((descr, _)) = crate::npy_file::dtype(kind.scalar) else {
-        bail!("cannot write `{name}`: NumPy has no type `{}`", kind.scalar.name());
+    let data = if gradient {
+        array.gradient.clone().unwrap_or_default()
+    } else {
+        array.data.clone()
     };
-    let shape = array.shape.iter().chain(&kind.components).copied().collect();
-    NpyArray { descr: descr.to_owned(), shape, data }.write(path.as_ref())
+    let Some((descr, _)) = crate::npy_file::dtype(kind.scalar) else {
+        bail!(
+            "cannot write `{name}`: NumPy has no type `{}`",
+            kind.scalar.name()
+        );
+    };
+    let shape = array
+        .shape
+        .iter()
+        .chain(&kind.components)
+        .copied()
+        .collect();
+    NpyArray {
+        descr: descr.to_owned(),
+        shape,
+        data,
+    }
+    .write(path.as_ref())
 }

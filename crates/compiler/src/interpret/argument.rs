@@ -44,7 +44,10 @@ impl ArrayArgument {
     pub fn from_f32(values: &[f32]) -> Self {
         Self {
             shape: vec![values.len()],
-            data: values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+            data: values
+                .iter()
+                .flat_map(|value| value.to_le_bytes())
+                .collect(),
             gradient: None,
         }
     }
@@ -62,7 +65,12 @@ impl ArrayArgument {
     /// Gives the array gradients of these values.
     #[must_use]
     pub fn with_gradient_f32(mut self, values: &[f32]) -> Self {
-        self.gradient = Some(values.iter().flat_map(|value| value.to_le_bytes()).collect());
+        self.gradient = Some(
+            values
+                .iter()
+                .flat_map(|value| value.to_le_bytes())
+                .collect(),
+        );
         self
     }
 }

@@ -61,7 +61,14 @@ pub(super) fn copy(r: &mut Registers, m: Mask, wide: bool, dst: Cell, src: Cell)
 
 /// `dst` is `a` where `cond` holds, else `b`.
 #[inline]
-pub(super) fn select(r: &mut Registers, m: Mask, wide: bool, dst: Cell, cond: Cell, ab: (Cell, Cell)) {
+pub(super) fn select(
+    r: &mut Registers,
+    m: Mask,
+    wide: bool,
+    dst: Cell,
+    cond: Cell,
+    ab: (Cell, Cell),
+) {
     let truth = r.truth(cond);
     if wide {
         let (a, b) = (*r.row::<u64>(ab.0), *r.row::<u64>(ab.1));
@@ -85,7 +92,13 @@ pub(super) fn select(r: &mut Registers, m: Mask, wide: bool, dst: Cell, cond: Ce
 macro_rules! float_operations {
     ($binary:ident, $unary:ident, $classify:ident, $t:ty, $special:ident) => {
         #[inline(always)]
-        fn $binary(r: &mut Registers, m: Mask, op: Binary, c: (Cell, Cell, Cell), round: impl Fn($t) -> $t) {
+        fn $binary(
+            r: &mut Registers,
+            m: Mask,
+            op: Binary,
+            c: (Cell, Cell, Cell),
+            round: impl Fn($t) -> $t,
+        ) {
             match op {
                 Binary::Add => map2::<$t, $t>(r, m, c, |a, b| round(a + b)),
                 Binary::Sub => map2::<$t, $t>(r, m, c, |a, b| round(a - b)),
@@ -104,13 +117,22 @@ macro_rules! float_operations {
         }
 
         #[inline(always)]
-        fn $unary(r: &mut Registers, m: Mask, op: Unary, dst: Cell, a: Cell, round: impl Fn($t) -> $t) {
+        fn $unary(
+            r: &mut Registers,
+            m: Mask,
+            op: Unary,
+            dst: Cell,
+            a: Cell,
+            round: impl Fn($t) -> $t,
+        ) {
             match op {
                 Unary::Neg => map1::<$t, $t>(r, m, dst, a, |x| -x),
                 Unary::Abs => map1::<$t, $t>(r, m, dst, a, <$t>::abs),
                 Unary::Sign => map1::<$t, $t>(r, m, dst, a, |x| if x < 0.0 { -1.0 } else { 1.0 }),
                 Unary::Step => map1::<$t, $t>(r, m, dst, a, |x| if x < 0.0 { 1.0 } else { 0.0 }),
-                Unary::NonZero => map1::<$t, $t>(r, m, dst, a, |x| if x == 0.0 { 0.0 } else { 1.0 }),
+                Unary::NonZero => {
+                    map1::<$t, $t>(r, m, dst, a, |x| if x == 0.0 { 0.0 } else { 1.0 })
+                }
                 Unary::Sqrt | Unary::Length => map1::<$t, $t>(r, m, dst, a, |x| round(x.sqrt())),
                 Unary::Cbrt => map1::<$t, $t>(r, m, dst, a, |x| round(x.cbrt())),
                 Unary::Sin => map1::<$t, $t>(r, m, dst, a, |x| round(x.sin())),
@@ -127,10 +149,24 @@ macro_rules! float_operations {
                 Unary::Log => map1::<$t, $t>(r, m, dst, a, |x| round(x.ln())),
                 Unary::Log2 => map1::<$t, $t>(r, m, dst, a, |x| round(x.log2())),
                 Unary::Log10 => map1::<$t, $t>(r, m, dst, a, |x| round(x.log10())),
-                Unary::Erf => map1::<$t, $t>(r, m, dst, a, |x| round(libm::erf(f64::from(x)) as $t)),
-                Unary::Erfc => map1::<$t, $t>(r, m, dst, a, |x| round(libm::erfc(f64::from(x)) as $t)),
-                Unary::ErfInv => map1::<$t, $t>(r, m, dst, a, |x| round(special::erfinv(f64::from(x)) as $t)),
-                Unary::ErfcInv => map1::<$t, $t>(r, m, dst, a, |x| round(special::erfcinv(f64::from(x)) as $t)),
+                Unary::Erf => {
+                    map1::<$t, $t>(r, m, dst, a, |x| round(libm::erf(f64::from(x)) as $t))
+                }
+                Unary::Erfc => {
+                    map1::<$t, $t>(r, m, dst, a, |x| round(libm::erfc(f64::from(x)) as $t))
+                }
+                Unary::ErfInv => {
+                    map1::<$t, $t>(r, m, dst, a, |x| round(special::erfinv(f64::from(x)) as $t))
+                }
+                Unary::ErfcInv => {
+                    map1::<$t, $t>(
+                        r,
+                        m,
+                        dst,
+                        a,
+                        |x| round(special::erfcinv(f64::from(x)) as $t),
+                    )
+                }
                 Unary::Floor => map1::<$t, $t>(r, m, dst, a, <$t>::floor),
                 Unary::Ceil => map1::<$t, $t>(r, m, dst, a, <$t>::ceil),
                 Unary::Round => map1::<$t, $t>(r, m, dst, a, |x| round(x.round())),
@@ -158,12 +194,22 @@ float_operations!(binary_f64, unary_f64, classify_f64, f64, f64);
 macro_rules! integer_operations {
     ($binary:ident, $unary:ident, $t:ty, $bits:expr) => {
         #[inline(always)]
-        fn $binary(r: &mut Registers, m: Mask, op: Binary, c: (Cell, Cell, Cell), wrap: impl Fn($t) -> $t) {
+        fn $binary(
+            r: &mut Registers,
+            m: Mask,
+            op: Binary,
+            c: (Cell, Cell, Cell),
+            wrap: impl Fn($t) -> $t,
+        ) {
             #[allow(unused_comparisons)]
             let floored = |a: $t, b: $t| {
                 let quotient = a.checked_rem(b).map_or(0, |_| a.wrapping_div(b));
                 let inexact = b != 0 && a.wrapping_rem(b) != 0;
-                if inexact && ((a < 0) != (b < 0)) { quotient.wrapping_sub(1) } else { quotient }
+                if inexact && ((a < 0) != (b < 0)) {
+                    quotient.wrapping_sub(1)
+                } else {
+                    quotient
+                }
             };
             let div = |a: $t, b: $t| if b == 0 { 0 } else { a.wrapping_div(b) };
             let rem = |a: $t, b: $t| if b == 0 { 0 } else { a.wrapping_rem(b) };
@@ -188,11 +234,22 @@ macro_rules! integer_operations {
 
         #[inline(always)]
         #[allow(unused_comparisons)]
-        fn $unary(r: &mut Registers, m: Mask, op: Unary, dst: Cell, a: Cell, wrap: impl Fn($t) -> $t) {
+        fn $unary(
+            r: &mut Registers,
+            m: Mask,
+            op: Unary,
+            dst: Cell,
+            a: Cell,
+            wrap: impl Fn($t) -> $t,
+        ) {
             match op {
                 Unary::Neg => map1::<$t, $t>(r, m, dst, a, |x| wrap(x.wrapping_neg())),
-                Unary::Abs => map1::<$t, $t>(r, m, dst, a, |x| wrap(if x < 0 { x.wrapping_neg() } else { x })),
-                Unary::Sign => map1::<$t, $t>(r, m, dst, a, |x| if x < 0 { (0 as $t).wrapping_sub(1) } else { 1 }),
+                Unary::Abs => map1::<$t, $t>(r, m, dst, a, |x| {
+                    wrap(if x < 0 { x.wrapping_neg() } else { x })
+                }),
+                Unary::Sign => map1::<$t, $t>(r, m, dst, a, |x| {
+                    if x < 0 { (0 as $t).wrapping_sub(1) } else { 1 }
+                }),
                 Unary::Step => map1::<$t, $t>(r, m, dst, a, |x| <$t>::from(x < 0)),
                 Unary::NonZero => map1::<$t, $t>(r, m, dst, a, |x| <$t>::from(x != 0)),
                 Unary::Invert => map1::<$t, $t>(r, m, dst, a, |x| wrap(!x)),
@@ -266,7 +323,13 @@ pub(super) fn classify(r: &mut Registers, m: Mask, class: Class, ty: Scalar, dst
 }
 
 /// `dst = a < b` and the like.
-pub(super) fn compare(r: &mut Registers, m: Mask, op: Comparison, ty: Scalar, c: (Cell, Cell, Cell)) {
+pub(super) fn compare(
+    r: &mut Registers,
+    m: Mask,
+    op: Comparison,
+    ty: Scalar,
+    c: (Cell, Cell, Cell),
+) {
     match ty {
         Scalar::F32 | Scalar::F16 | Scalar::BF16 => compare_as::<f32>(r, m, op, c),
         Scalar::F64 => compare_as::<f64>(r, m, op, c),
@@ -291,7 +354,9 @@ fn compare_as<T: Word>(r: &mut Registers, m: Mask, op: Comparison, c: (Cell, Cel
 /// The active lanes in which an integer divisor is zero.
 pub(super) fn zero_divisors(r: &Registers, m: Mask, ty: Scalar, b: Cell) -> Mask {
     let zero = |lane: usize| r.bits(b, ty, lane) == 0;
-    (0..LANES).filter(|lane| m >> lane & 1 == 1 && zero(*lane)).fold(0, |mask, lane| mask | 1 << lane)
+    (0..LANES)
+        .filter(|lane| m >> lane & 1 == 1 && zero(*lane))
+        .fold(0, |mask, lane| mask | 1 << lane)
 }
 
 macro_rules! cast_from {

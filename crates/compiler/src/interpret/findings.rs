@@ -32,7 +32,13 @@ pub(super) struct Faults {
 
 impl Faults {
     /// Adds a fault of one thread; `detail` is asked for only if it is the first.
-    pub(super) fn add(&mut self, line: u32, fault: Fault, thread: usize, detail: impl FnOnce() -> String) {
+    pub(super) fn add(
+        &mut self,
+        line: u32,
+        fault: Fault,
+        thread: usize,
+        detail: impl FnOnce() -> String,
+    ) {
         match self.by_place.get_mut(&(line, fault)) {
             Some(struck) => {
                 struck.count += 1;
@@ -42,7 +48,11 @@ impl Faults {
                 }
             }
             None => {
-                let struck = Struck { thread, detail: detail(), count: 1 };
+                let struck = Struck {
+                    thread,
+                    detail: detail(),
+                    count: 1,
+                };
                 self.by_place.insert((line, fault), struck);
             }
         }
@@ -67,29 +77,42 @@ impl Faults {
     }
 
     /// The findings, in the order of the source.
-    pub(super) fn into_findings(self, module: &Module, marks: &[String], messages: &[String]) -> Vec<Finding> {
+    pub(super) fn into_findings(
+        self,
+        module: &Module,
+        marks: &[String],
+        messages: &[String],
+    ) -> Vec<Finding> {
         let name = |names: &[String], n: u32| names.get(n as usize).cloned().unwrap_or_default();
         self.by_place
             .into_iter()
             .map(|((line, fault), struck)| {
                 let (code, message, hint) = match fault {
-                    Fault::OutOfBounds => {
-                        ("K101", "an index is out of range".to_owned(), "guard the access, or launch fewer threads")
-                    }
+                    Fault::OutOfBounds => (
+                        "K101",
+                        "an index is out of range".to_owned(),
+                        "guard the access, or launch fewer threads",
+                    ),
                     Fault::Unassigned(n) => (
                         "K102",
                         format!("{} is read before it has a value", name(marks, n)),
                         "give it a value on every path that leads here",
                     ),
-                    Fault::Expectation(n) => {
-                        ("K104", name(messages, n), "look at the values that the thread below computed")
-                    }
-                    Fault::ZeroDivisor => {
-                        ("K106", "an integer is divided by zero".to_owned(), "guard the division")
-                    }
-                    Fault::Endless => {
-                        ("K107", "a loop did not end".to_owned(), "see that its condition becomes false")
-                    }
+                    Fault::Expectation(n) => (
+                        "K104",
+                        name(messages, n),
+                        "look at the values that the thread below computed",
+                    ),
+                    Fault::ZeroDivisor => (
+                        "K106",
+                        "an integer is divided by zero".to_owned(),
+                        "guard the division",
+                    ),
+                    Fault::Endless => (
+                        "K107",
+                        "a loop did not end".to_owned(),
+                        "see that its condition becomes false",
+                    ),
                 };
                 let mut finding = Finding::new(code, Severity::Error, message).hint(hint);
                 let threads = match struck.count {

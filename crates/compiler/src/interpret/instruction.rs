@@ -116,65 +116,202 @@ pub(super) struct Location {
 /// One instruction.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Instruction {
-    Binary { op: Binary, ty: Scalar, dst: Cell, a: Cell, b: Cell },
-    Unary { op: Unary, ty: Scalar, dst: Cell, a: Cell },
-    Classify { class: Class, ty: Scalar, dst: Cell, a: Cell },
-    Compare { op: Comparison, ty: Scalar, dst: Cell, a: Cell, b: Cell },
-    Select { ty: Scalar, dst: Cell, cond: Cell, a: Cell, b: Cell },
-    Move { ty: Scalar, dst: Cell, src: Cell },
+    Binary {
+        op: Binary,
+        ty: Scalar,
+        dst: Cell,
+        a: Cell,
+        b: Cell,
+    },
+    Unary {
+        op: Unary,
+        ty: Scalar,
+        dst: Cell,
+        a: Cell,
+    },
+    Classify {
+        class: Class,
+        ty: Scalar,
+        dst: Cell,
+        a: Cell,
+    },
+    Compare {
+        op: Comparison,
+        ty: Scalar,
+        dst: Cell,
+        a: Cell,
+        b: Cell,
+    },
+    Select {
+        ty: Scalar,
+        dst: Cell,
+        cond: Cell,
+        a: Cell,
+        b: Cell,
+    },
+    Move {
+        ty: Scalar,
+        dst: Cell,
+        src: Cell,
+    },
     /// The value as another type.
-    Cast { from: Scalar, to: Scalar, dst: Cell, src: Cell },
+    Cast {
+        from: Scalar,
+        to: Scalar,
+        dst: Cell,
+        src: Cell,
+    },
     /// Zeroes cells in every lane.
-    Zero { first: Cell, count: u32 },
+    Zero {
+        first: Cell,
+        count: u32,
+    },
     /// A thread coordinate.
-    Tid { dst: Cell, axis: u8, rank: u8 },
+    Tid {
+        dst: Cell,
+        axis: u8,
+        rank: u8,
+    },
     /// `dst` is `first[index]` of `len` cells.
-    Gather { ty: Scalar, dst: Cell, first: Cell, len: u32, index: Cell },
+    Gather {
+        ty: Scalar,
+        dst: Cell,
+        first: Cell,
+        len: u32,
+        index: Cell,
+    },
     /// `first[index]` of `len` cells is `src`.
-    Scatter { ty: Scalar, first: Cell, len: u32, index: Cell, src: Cell },
+    Scatter {
+        ty: Scalar,
+        first: Cell,
+        len: u32,
+        index: Cell,
+        src: Cell,
+    },
     /// An index into `len` components, counted from the end if negative; out of range is a fault.
-    Component { dst: Cell, index: Cell, len: u32 },
+    Component {
+        dst: Cell,
+        index: Cell,
+        len: u32,
+    },
     /// The element that indices of an array parameter name; out of range is a fault.
-    AddressParam { param: u16, rank: u8, indices: [Cell; 4], dst: Cell },
+    AddressParam {
+        param: u16,
+        rank: u8,
+        indices: [Cell; 4],
+        dst: Cell,
+    },
     /// The element and buffer that indices of an array value name.
-    Address { array: Cell, rank: u8, indices: [Cell; 4], dst: Cell, buffer: Cell },
+    Address {
+        array: Cell,
+        rank: u8,
+        indices: [Cell; 4],
+        dst: Cell,
+        buffer: Cell,
+    },
     /// One step of a view: `index` fixes the first dimension that is left.
-    ViewIndex { array: Cell, axis: u8, index: Cell },
+    ViewIndex {
+        array: Cell,
+        axis: u8,
+        index: Cell,
+    },
     /// One step of a view: a slice (three cells) of a dimension.
-    ViewSlice { array: Cell, axis: u8, slice: Cell },
-    Load { ty: Scalar, dst: Cell, from: Location },
-    Store { ty: Scalar, src: Cell, to: Location },
-    Atomic { update: Update, ty: Scalar, dst: Cell, src: Cell, at: Location },
-    CompareExchange { ty: Scalar, dst: Cell, expected: Cell, src: Cell, at: Location },
+    ViewSlice {
+        array: Cell,
+        axis: u8,
+        slice: Cell,
+    },
+    Load {
+        ty: Scalar,
+        dst: Cell,
+        from: Location,
+    },
+    Store {
+        ty: Scalar,
+        src: Cell,
+        to: Location,
+    },
+    Atomic {
+        update: Update,
+        ty: Scalar,
+        dst: Cell,
+        src: Cell,
+        at: Location,
+    },
+    CompareExchange {
+        ty: Scalar,
+        dst: Cell,
+        expected: Cell,
+        src: Cell,
+        at: Location,
+    },
     /// Turns a range (three cells: next, end, step) round.
-    ReverseRange { range: Cell },
+    ReverseRange {
+        range: Cell,
+    },
     /// Whether a range has a further number.
-    RangeTest { dst: Cell, range: Cell },
+    RangeTest {
+        dst: Cell,
+        range: Cell,
+    },
     /// Notes that a variable has a value.
-    Mark { variable: u32 },
+    Mark {
+        variable: u32,
+    },
     /// A fault where a variable has no value.
-    CheckMarked { variable: u32 },
+    CheckMarked {
+        variable: u32,
+    },
     /// A fault where a variable was chosen by `cond` (or not, if `negated`) and has no value.
-    CheckChosen { variable: u32, cond: Cell, negated: bool },
+    CheckChosen {
+        variable: u32,
+        cond: Cell,
+        negated: bool,
+    },
     /// Reports the lanes in which `cond` is false; `stops` ends them.
-    Expect { cond: Cell, message: u32, stops: bool },
+    Expect {
+        cond: Cell,
+        message: u32,
+        stops: bool,
+    },
     /// Prints a value whose scalars are entry `types` of the program's list.
-    Print { first: Cell, types: u32 },
+    Print {
+        first: Cell,
+        types: u32,
+    },
     /// Runs up to the matching `EndIf` in the lanes where `cond` holds.
-    If { cond: Cell, negated: bool, end: u32, skips: bool },
+    If {
+        cond: Cell,
+        negated: bool,
+        end: u32,
+        skips: bool,
+    },
     EndIf,
     Loop,
-    LoopTest { cond: Cell, exit: u32 },
-    LoopNext { head: u32 },
+    LoopTest {
+        cond: Cell,
+        exit: u32,
+    },
+    LoopNext {
+        head: u32,
+    },
     LoopExit,
     /// `depth` counts the loops outwards from the innermost.
-    Break { depth: u32 },
-    Continue { depth: u32 },
+    Break {
+        depth: u32,
+    },
+    Continue {
+        depth: u32,
+    },
     Enter,
     Leave,
     Return,
     /// Waits for the label in the backward walk.
-    ReturnTo { label: u32 },
+    ReturnTo {
+        label: u32,
+    },
     /// Lanes that wait for the label go on here.
-    Label { label: u32 },
+    Label {
+        label: u32,
+    },
 }

@@ -51,7 +51,9 @@ pub(super) struct Registers {
 impl Registers {
     /// `cells` registers, all zero.
     pub(super) fn new(cells: u32) -> Self {
-        Self { words: vec![0; cells as usize * LANES] }
+        Self {
+            words: vec![0; cells as usize * LANES],
+        }
     }
 
     /// The lanes of a cell.
@@ -67,7 +69,8 @@ impl Registers {
     pub(super) fn row_mut<T: Word>(&mut self, cell: Cell) -> &mut [T; LANES] {
         let start = cell.0 as usize * LANES;
         let row: &mut [T] = bytemuck::cast_slice_mut(&mut self.words[start..start + LANES]);
-        row.first_chunk_mut().expect("a row has room for 64-bit lanes")
+        row.first_chunk_mut()
+            .expect("a row has room for 64-bit lanes")
     }
 
     /// Zeroes a run of cells in every lane: the cells of a function that is about to begin, whose

@@ -85,7 +85,12 @@ impl<'m> Interpreter<'m> {
             FunctionKind::Device { .. } => 1,
         };
         match plan(module, backward) {
-            Ok(program) => Ok(Self { module, program, rank, most_iterations: MOST_ITERATIONS }),
+            Ok(program) => Ok(Self {
+                module,
+                program,
+                rank,
+                most_iterations: MOST_ITERATIONS,
+            }),
             Err(unknown) => {
                 let direction = if backward { "the adjoint of " } else { "" };
                 let finding = Finding::new(
@@ -113,7 +118,10 @@ impl<'m> Interpreter<'m> {
 
     /// The names and types of the kernel's parameters.
     pub fn parameters(&self) -> impl Iterator<Item = (&str, TypeId)> {
-        self.program.parameters.iter().map(|parameter| (parameter.name.as_str(), parameter.ty))
+        self.program
+            .parameters
+            .iter()
+            .map(|parameter| (parameter.name.as_str(), parameter.ty))
     }
 
     /// Runs the kernel over the grid `dim`; results are left in the arguments.
@@ -140,7 +148,8 @@ impl<'m> Interpreter<'m> {
                 .fold(
                     || None,
                     |machine: Option<Machine<'_>>, chunk| {
-                        let mut machine = machine.unwrap_or_else(|| Machine::new(program, &bindings));
+                        let mut machine =
+                            machine.unwrap_or_else(|| Machine::new(program, &bindings));
                         run(&mut machine, chunk);
                         Some(machine)
                     },
@@ -168,7 +177,12 @@ impl<'m> Interpreter<'m> {
     }
 
     fn threads(&self, dim: &[usize]) -> Result<usize, ArgumentError> {
-        let refuse = |reason: String| Err(ArgumentError::Grid { dim: dim.to_vec(), reason });
+        let refuse = |reason: String| {
+            Err(ArgumentError::Grid {
+                dim: dim.to_vec(),
+                reason,
+            })
+        };
         if dim.is_empty() || dim.len() > 4 {
             return refuse("it must have 1 to 4 dimensions".to_owned());
         }
@@ -184,7 +198,10 @@ impl<'m> Interpreter<'m> {
     fn bind(&self, dim: &[usize], arguments: &[Argument]) -> Result<Bindings, ArgumentError> {
         let expected = self.program.parameters.len();
         if arguments.len() != expected {
-            return Err(ArgumentError::Count { expected, found: arguments.len() });
+            return Err(ArgumentError::Count {
+                expected,
+                found: arguments.len(),
+            });
         }
         let mut bindings = Bindings {
             dim: dim.to_vec(),
@@ -193,7 +210,13 @@ impl<'m> Interpreter<'m> {
         };
         for (parameter, argument) in self.program.parameters.iter().zip(arguments) {
             let buffer = bindings.buffers.len();
-            self.bind_value(&mut bindings, &parameter.name, parameter.ty, parameter.first, argument)?;
+            self.bind_value(
+                &mut bindings,
+                &parameter.name,
+                parameter.ty,
+                parameter.first,
+                argument,
+            )?;
             let array = match argument {
                 Argument::Array(array) => Some(bound_array(array, buffer)),
                 _ => None,
@@ -214,7 +237,11 @@ impl<'m> Interpreter<'m> {
         let module = self.module;
         let mismatch = |found: String| {
             let expected = module.types.describe(ty, &module.names);
-            Err(ArgumentError::Mismatch { parameter: name.to_owned(), expected, found })
+            Err(ArgumentError::Mismatch {
+                parameter: name.to_owned(),
+                expected,
+                found,
+            })
         };
         match (module.types.get(ty), argument) {
             (Type::Array { element, rank }, Argument::Array(array)) => {
@@ -223,12 +250,20 @@ impl<'m> Interpreter<'m> {
                 }
                 let layout = Layout::of(module, element);
                 if layout.holds_array {
-                    return mismatch("an array of structs that hold arrays, which is not supported".to_owned());
+                    return mismatch(
+                        "an array of structs that hold arrays, which is not supported".to_owned(),
+                    );
                 }
-                let count = array.shape.iter().try_fold(1_usize, |size, n| size.checked_mul(*n));
+                let count = array
+                    .shape
+                    .iter()
+                    .try_fold(1_usize, |size, n| size.checked_mul(*n));
                 let bytes = count.and_then(|count| count.checked_mul(layout.bytes));
                 let fits = count.is_some_and(|count| count <= i32::MAX as usize);
-                let gradient_fits = array.gradient.as_ref().is_none_or(|gradient| Some(gradient.len()) == bytes);
+                let gradient_fits = array
+                    .gradient
+                    .as_ref()
+                    .is_none_or(|gradient| Some(gradient.len()) == bytes);
                 if bytes != Some(array.data.len()) || !fits || !gradient_fits {
                     return mismatch(format!(
                         "{} bytes for shape {:?} with elements of {} bytes",
@@ -238,19 +273,28 @@ impl<'m> Interpreter<'m> {
                     ));
                 }
                 let bound = bound_array(array, bindings.buffers.len());
-                bindings.buffers.push(Buffer::from_bytes(&layout, &array.data));
-                let gradient = array.gradient.as_ref().map(|bytes| Buffer::from_bytes(&layout, bytes));
+                bindings
+                    .buffers
+                    .push(Buffer::from_bytes(&layout, &array.data));
+                let gradient = array
+                    .gradient
+                    .as_ref()
+                    .map(|bytes| Buffer::from_bytes(&layout, bytes));
                 bindings.gradients.push(gradient);
                 let mut leaves = [0_i32; ARRAY_LEAVES];
                 leaves[0] = bound.buffer as i32;
                 leaves[ARRAY_SHAPE..ARRAY_SHAPE + 4].copy_from_slice(&bound.shape);
                 leaves[ARRAY_STRIDES..ARRAY_STRIDES + 4].copy_from_slice(&bound.strides);
                 for (n, leaf) in leaves.into_iter().enumerate() {
-                    bindings.parameters.push((first.at(n), Scalar::I32, u64::from(leaf as u32)));
+                    bindings
+                        .parameters
+                        .push((first.at(n), Scalar::I32, u64::from(leaf as u32)));
                 }
             }
             (Type::Array { .. }, Argument::Absent) => {
-                bindings.parameters.push((first, Scalar::I32, u64::from(u32::MAX)));
+                bindings
+                    .parameters
+                    .push((first, Scalar::I32, u64::from(u32::MAX)));
             }
             (Type::Struct(id), Argument::Struct(values)) => {
                 let fields = &module.types.struct_def(id).fields;
@@ -300,7 +344,9 @@ impl<'m> Interpreter<'m> {
     ) {
         match (self.module.types.get(ty), argument) {
             (Type::Array { element, .. }, Argument::Array(array)) => {
-                let Some((values, gradients)) = buffers.next() else { return };
+                let Some((values, gradients)) = buffers.next() else {
+                    return;
+                };
                 let layout = Layout::of(self.module, element);
                 values.write_to(&layout, &mut array.data);
                 if let (Some(gradients), Some(bytes)) = (gradients, &mut array.gradient) {
@@ -326,5 +372,9 @@ fn bound_array(array: &ArrayArgument, buffer: usize) -> BoundArray {
         strides[axis] = stride as i32;
         stride *= *size;
     }
-    BoundArray { buffer, shape, strides }
+    BoundArray {
+        buffer,
+        shape,
+        strides,
+    }
 }

@@ -45,13 +45,26 @@ pub(super) fn scalar_bytes(scalar: Scalar) -> usize {
 impl Layout {
     fn run(scalar: Scalar, count: usize) -> Self {
         let width = scalar_bytes(scalar);
-        let leaves = (0..count).map(|n| Leaf { scalar, byte: n * width }).collect();
-        Self { leaves, bytes: count * width, alignment: width, holds_array: false }
+        let leaves = (0..count)
+            .map(|n| Leaf {
+                scalar,
+                byte: n * width,
+            })
+            .collect();
+        Self {
+            leaves,
+            bytes: count * width,
+            alignment: width,
+            holds_array: false,
+        }
     }
 
     fn append(&mut self, part: &Self) {
         let start = self.bytes.next_multiple_of(part.alignment.max(1));
-        self.leaves.extend(part.leaves.iter().map(|leaf| Leaf { byte: start + leaf.byte, ..*leaf }));
+        self.leaves.extend(part.leaves.iter().map(|leaf| Leaf {
+            byte: start + leaf.byte,
+            ..*leaf
+        }));
         self.bytes = start + part.bytes;
         self.alignment = self.alignment.max(part.alignment);
         self.holds_array |= part.holds_array;
@@ -79,7 +92,10 @@ impl Layout {
                 for field in &module.types.struct_def(id).fields {
                     layout.append(&Self::of(module, field.ty));
                 }
-                layout.bytes = layout.bytes.max(1).next_multiple_of(layout.alignment.max(1));
+                layout.bytes = layout
+                    .bytes
+                    .max(1)
+                    .next_multiple_of(layout.alignment.max(1));
                 layout
             }
             Type::Tuple(index) => {

@@ -50,10 +50,14 @@ impl Column {
         match self {
             Self::Narrow(words) => words.get(element).map_or(0, |word| {
                 let next = |old: u32| Some(f(u64::from(old)) as u32);
-                u64::from(word.fetch_update(Relaxed, Relaxed, next).unwrap_or_default())
+                u64::from(
+                    word.fetch_update(Relaxed, Relaxed, next)
+                        .unwrap_or_default(),
+                )
             }),
             Self::Wide(words) => words.get(element).map_or(0, |word| {
-                word.fetch_update(Relaxed, Relaxed, |old| Some(f(old))).unwrap_or_default()
+                word.fetch_update(Relaxed, Relaxed, |old| Some(f(old)))
+                    .unwrap_or_default()
             }),
         }
     }
@@ -105,7 +109,9 @@ impl Buffer {
                 Column::Narrow(values.map(|bits| AtomicU32::new(bits as u32)).collect())
             }
         };
-        Self { columns: layout.leaves.iter().map(column).collect() }
+        Self {
+            columns: layout.leaves.iter().map(column).collect(),
+        }
     }
 
     /// Writes the columns back into an array's bytes; padding stays as it was.

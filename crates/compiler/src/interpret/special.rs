@@ -52,7 +52,10 @@ mod tests {
     fn inverse_error_functions_undo_error_functions() {
         for step in -30..=30 {
             let x = f64::from(step) * 0.1;
-            assert!((erfinv(libm::erf(x)) - x).abs() < 1e-9 * (1.0 + (x * x).exp() * 1e-6), "{x}");
+            assert!(
+                (erfinv(libm::erf(x)) - x).abs() < 1e-9 * (1.0 + (x * x).exp() * 1e-6),
+                "{x}"
+            );
             assert!((erfcinv(libm::erfc(x)) - x).abs() < 1e-9, "{x}");
         }
     }

@@ -96,14 +96,26 @@ impl<'p> Machine<'p> {
     }
 
     /// Stops lanes for good and says why.
-    pub(super) fn stop(&mut self, lanes: Mask, at: usize, fault: Fault, detail: impl Fn(&Self, usize) -> String) {
+    pub(super) fn stop(
+        &mut self,
+        lanes: Mask,
+        at: usize,
+        fault: Fault,
+        detail: impl Fn(&Self, usize) -> String,
+    ) {
         self.report(lanes, at, fault, detail);
         self.faulted |= lanes;
         self.gone |= lanes;
     }
 
     /// Reports something about lanes that go on.
-    pub(super) fn report(&mut self, lanes: Mask, at: usize, fault: Fault, detail: impl Fn(&Self, usize) -> String) {
+    pub(super) fn report(
+        &mut self,
+        lanes: Mask,
+        at: usize,
+        fault: Fault,
+        detail: impl Fn(&Self, usize) -> String,
+    ) {
         let line = self.program.lines.get(at).copied().unwrap_or(u32::MAX);
         let mut faults = std::mem::take(&mut self.faults);
         for lane in each(lanes) {
@@ -124,13 +136,19 @@ impl<'p> Machine<'p> {
     }
 
     pub(super) fn open_loop(&mut self) {
-        self.loops.push(OpenLoop { structural: self.structural, ..OpenLoop::default() });
+        self.loops.push(OpenLoop {
+            structural: self.structural,
+            ..OpenLoop::default()
+        });
     }
 
     /// Lanes leave the loop `depth` loops out for good.
     pub(super) fn leave_loop(&mut self, depth: usize, lanes: Mask) {
         let innermost = self.loops.len();
-        if let Some(open) = innermost.checked_sub(depth + 1).and_then(|n| self.loops.get_mut(n)) {
+        if let Some(open) = innermost
+            .checked_sub(depth + 1)
+            .and_then(|n| self.loops.get_mut(n))
+        {
             open.left |= lanes;
             self.gone |= lanes;
         }
@@ -139,7 +157,10 @@ impl<'p> Machine<'p> {
     /// Lanes wait for the next iteration of the loop `depth` loops out.
     pub(super) fn continue_loop(&mut self, depth: usize, lanes: Mask) {
         let innermost = self.loops.len();
-        if let Some(open) = innermost.checked_sub(depth + 1).and_then(|n| self.loops.get_mut(n)) {
+        if let Some(open) = innermost
+            .checked_sub(depth + 1)
+            .and_then(|n| self.loops.get_mut(n))
+        {
             open.continued |= lanes;
             self.gone |= lanes;
         }
@@ -147,7 +168,9 @@ impl<'p> Machine<'p> {
 
     /// An iteration is over; gives whether any lane wants another.
     pub(super) fn next_iteration(&mut self) -> bool {
-        let Some(open) = self.loops.last_mut() else { return false };
+        let Some(open) = self.loops.last_mut() else {
+            return false;
+        };
         let continued = std::mem::take(&mut open.continued);
         self.structural = open.structural;
         self.rejoin(continued);
@@ -163,7 +186,10 @@ impl<'p> Machine<'p> {
     }
 
     pub(super) fn open_function(&mut self) {
-        self.functions.push(OpenFunction { returned: 0, branches: self.branches.len() });
+        self.functions.push(OpenFunction {
+            returned: 0,
+            branches: self.branches.len(),
+        });
     }
 
     pub(super) fn close_function(&mut self) {

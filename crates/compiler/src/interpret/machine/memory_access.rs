@@ -13,12 +13,26 @@ use crate::types::Scalar;
 /// An index counted from the end if it is negative; `None` out of range.
 #[inline]
 fn wrapped(index: i32, size: i32) -> Option<i32> {
-    let index = if index < 0 { i64::from(index) + i64::from(size) } else { i64::from(index) };
-    (0..i64::from(size)).contains(&index).then_some(index as i32)
+    let index = if index < 0 {
+        i64::from(index) + i64::from(size)
+    } else {
+        i64::from(index)
+    };
+    (0..i64::from(size))
+        .contains(&index)
+        .then_some(index as i32)
 }
 
 impl Machine<'_> {
-    pub(super) fn gather(&mut self, mask: Mask, ty: Scalar, dst: Cell, first: Cell, len: u32, index: Cell) {
+    pub(super) fn gather(
+        &mut self,
+        mask: Mask,
+        ty: Scalar,
+        dst: Cell,
+        first: Cell,
+        len: u32,
+        index: Cell,
+    ) {
         let indices = *self.registers.row::<u32>(index);
         for lane in each(mask) {
             let from = first.at(indices[lane].min(len.saturating_sub(1)) as usize);
@@ -27,7 +41,15 @@ impl Machine<'_> {
         }
     }
 
-    pub(super) fn scatter(&mut self, mask: Mask, ty: Scalar, first: Cell, len: u32, index: Cell, src: Cell) {
+    pub(super) fn scatter(
+        &mut self,
+        mask: Mask,
+        ty: Scalar,
+        first: Cell,
+        len: u32,
+        index: Cell,
+        src: Cell,
+    ) {
         let indices = *self.registers.row::<u32>(index);
         for lane in each(mask) {
             let to = first.at(indices[lane].min(len.saturating_sub(1)) as usize);
@@ -77,9 +99,9 @@ impl Machine<'_> {
         };
         let mut elements = [0_i32; LANES];
         let mut bad = 0;
-        for axis in 0..usize::from(rank) {
+        for (axis, index) in indices[..usize::from(rank)].iter().enumerate() {
             let (size, stride) = (array.shape[axis], array.strides[axis]);
-            let index = self.registers.row::<i32>(indices[axis]);
+            let index = self.registers.row::<i32>(*index);
             for lane in 0..LANES {
                 let i = index[lane];
                 let i = if i < 0 { i.wrapping_add(size) } else { i };
@@ -102,12 +124,23 @@ impl Machine<'_> {
         }
     }
 
-    fn out_of_bounds(&mut self, lanes: Mask, at: usize, indices: [Cell; 4], shape: impl Fn(usize) -> Vec<i32>) {
+    fn out_of_bounds(
+        &mut self,
+        lanes: Mask,
+        at: usize,
+        indices: [Cell; 4],
+        shape: impl Fn(usize) -> Vec<i32>,
+    ) {
         self.stop(lanes, at, Fault::OutOfBounds, |machine, lane| {
             let shape = shape(lane);
             let seen: Vec<String> = indices[..shape.len()]
                 .iter()
-                .map(|cell| spell(Scalar::I32, machine.registers.bits(*cell, Scalar::I32, lane)))
+                .map(|cell| {
+                    spell(
+                        Scalar::I32,
+                        machine.registers.bits(*cell, Scalar::I32, lane),
+                    )
+                })
                 .collect();
             format!("index [{}] of an array of shape {shape:?}", seen.join(", "))
         });
@@ -131,7 +164,10 @@ impl Machine<'_> {
             let mut element = field(1);
             let mut inside = field(0) >= 0;
             for (axis, index) in indices[..rank].iter().enumerate() {
-                match wrapped(self.registers.row::<i32>(*index)[lane], field(ARRAY_SHAPE + axis)) {
+                match wrapped(
+                    self.registers.row::<i32>(*index)[lane],
+                    field(ARRAY_SHAPE + axis),
+                ) {
                     Some(i) => {
                         element = element.wrapping_add(i.wrapping_mul(field(ARRAY_STRIDES + axis)));
                     }
@@ -147,8 +183,9 @@ impl Machine<'_> {
             }
         }
         if bad != 0 {
-            let sizes: Vec<[i32; LANES]> =
-                (0..rank).map(|axis| *self.registers.row::<i32>(array.at(ARRAY_SHAPE + axis))).collect();
+            let sizes: Vec<[i32; LANES]> = (0..rank)
+                .map(|axis| *self.registers.row::<i32>(array.at(ARRAY_SHAPE + axis)))
+                .collect();
             let shape = move |lane: usize| sizes.iter().map(|size| size[lane]).collect();
             self.out_of_bounds(bad, at, indices, shape);
         }
@@ -158,7 +195,11 @@ impl Machine<'_> {
     fn drop_axis(&mut self, lane: usize, array: Cell, axis: usize) {
         for start in [ARRAY_SHAPE, ARRAY_STRIDES] {
             for n in axis..4 {
-                let next = if n < 3 { self.registers.row::<i32>(array.at(start + n + 1))[lane] } else { 0 };
+                let next = if n < 3 {
+                    self.registers.row::<i32>(array.at(start + n + 1))[lane]
+                } else {
+                    0
+                };
                 self.registers.row_mut::<i32>(array.at(start + n))[lane] = next;
             }
         }
@@ -192,17 +233,28 @@ impl Machine<'_> {
             let size = i64::from(self.registers.row::<i32>(array.at(ARRAY_SHAPE + axis))[lane]);
             let (low, high) = if step < 0 { (-1, size - 1) } else { (0, size) };
             let bound = |bound: i64| {
-                let bound = if bound < -size { low } else if bound < 0 { bound + size } else { bound };
+                let bound = if bound < -size {
+                    low
+                } else if bound < 0 {
+                    bound + size
+                } else {
+                    bound
+                };
                 bound.clamp(low.min(high), high)
             };
             let (first, end) = (bound(start), bound(stop));
             let span = if step < 0 { first - end } else { end - first };
-            let len = if span > 0 && step != 0 { (span + step.abs() - 1) / step.abs() } else { 0 };
+            let len = if span > 0 && step != 0 {
+                (span + step.abs() - 1) / step.abs()
+            } else {
+                0
+            };
             let stride = i64::from(self.registers.row::<i32>(array.at(ARRAY_STRIDES + axis))[lane]);
             let base = &mut self.registers.row_mut::<i32>(array.at(1))[lane];
             *base = (i64::from(*base) + first * stride) as i32;
             self.registers.row_mut::<i32>(array.at(ARRAY_SHAPE + axis))[lane] = len as i32;
-            self.registers.row_mut::<i32>(array.at(ARRAY_STRIDES + axis))[lane] = (stride * step) as i32;
+            self.registers
+                .row_mut::<i32>(array.at(ARRAY_STRIDES + axis))[lane] = (stride * step) as i32;
         }
     }
 
@@ -218,7 +270,9 @@ impl Machine<'_> {
             Space::Value => bindings.buffers.get(buffer)?,
             Space::Gradient => bindings.gradients.get(buffer)?.as_ref()?,
         };
-        let offset = at.offset.map_or(0, |cell| self.registers.row::<u32>(cell)[lane]);
+        let offset = at
+            .offset
+            .map_or(0, |cell| self.registers.row::<u32>(cell)[lane]);
         let column = memory.columns.get((at.column + offset) as usize)?;
         let element = self.registers.row::<i32>(at.element)[lane];
         Some((column, usize::try_from(element).ok()?))
@@ -227,7 +281,9 @@ impl Machine<'_> {
     /// The one column that every lane's location lies in, if the program knows it.
     #[inline]
     fn shared_column(&self, at: Location) -> Option<&Column> {
-        let BufferAt::Param(param) = at.buffer else { return None };
+        let BufferAt::Param(param) = at.buffer else {
+            return None;
+        };
         if at.offset.is_some() {
             return None;
         }
@@ -241,9 +297,7 @@ impl Machine<'_> {
 
     pub(super) fn load(&mut self, mask: Mask, ty: Scalar, dst: Cell, from: Location) {
         use std::sync::atomic::Ordering::Relaxed;
-        let bindings = self.bindings;
         if let Some(Column::Narrow(words)) = self.shared_column(from) {
-            let _ = bindings;
             let elements = self.registers.row::<i32>(from.element);
             let mut values = [0_u32; LANES];
             for lane in each(mask) {
@@ -262,7 +316,9 @@ impl Machine<'_> {
             return;
         }
         for lane in each(mask) {
-            let bits = self.column(from, lane).and_then(|(column, element)| column.get(element));
+            let bits = self
+                .column(from, lane)
+                .and_then(|(column, element)| column.get(element));
             self.put(dst, ty, lane, bits.unwrap_or(0));
         }
     }
@@ -283,7 +339,15 @@ impl Machine<'_> {
     }
 
     /// Lanes update memory in thread order; each gets the value before.
-    pub(super) fn atomic(&mut self, mask: Mask, update: Update, ty: Scalar, dst: Cell, src: Cell, at: Location) {
+    pub(super) fn atomic(
+        &mut self,
+        mask: Mask,
+        update: Update,
+        ty: Scalar,
+        dst: Cell,
+        src: Cell,
+        at: Location,
+    ) {
         for lane in each(mask) {
             let value = self.registers.bits(src, ty, lane);
             let old = self.column(at, lane).map_or(0, |(column, element)| {
@@ -320,7 +384,9 @@ impl Machine<'_> {
 
 /// The value after an update.
 fn updated(update: Update, ty: Scalar, old: u64, value: u64) -> u64 {
-    let Update::Binary(op) = update else { return value };
+    let Update::Binary(op) = update else {
+        return value;
+    };
     let float = |x: f32, y: f32| match op {
         Binary::Add => x + y,
         Binary::Sub => x - y,
@@ -355,8 +421,20 @@ fn updated(update: Update, ty: Scalar, old: u64, value: u64) -> u64 {
                 Binary::And => old & value,
                 Binary::Or => old | value,
                 Binary::Xor => old ^ value,
-                Binary::Min => if less { value } else { old },
-                _ => if less { old } else { value },
+                Binary::Min => {
+                    if less {
+                        value
+                    } else {
+                        old
+                    }
+                }
+                _ => {
+                    if less {
+                        old
+                    } else {
+                        value
+                    }
+                }
             };
             match ty {
                 Scalar::I8 => u64::from(i32::from(bits as i8) as u32),

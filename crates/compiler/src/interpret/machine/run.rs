@@ -12,7 +12,11 @@ impl Machine<'_> {
     /// Runs the threads `first_thread..end`, at most [`LANES`] of them.
     pub(in crate::interpret) fn run_block(&mut self, first_thread: usize, end: usize) {
         let count = (end - first_thread).min(LANES);
-        let lanes = if count == LANES { ALL } else { (1 << count) - 1 };
+        let lanes = if count == LANES {
+            ALL
+        } else {
+            (1 << count) - 1
+        };
         self.begin(first_thread, lanes);
         let program = self.program;
         let mut at = 0;
@@ -20,10 +24,13 @@ impl Machine<'_> {
             let mask = self.active();
             match *instruction {
                 Instruction::Binary { op, ty, dst, a, b } => {
-                    if matches!(op, Binary::Div | Binary::Mod | Binary::FloorDiv) && !ty.is_float() {
+                    if matches!(op, Binary::Div | Binary::Mod | Binary::FloorDiv) && !ty.is_float()
+                    {
                         let zero = arithmetic::zero_divisors(&self.registers, mask, ty, b);
                         if zero != 0 {
-                            self.stop(zero, at, Fault::ZeroDivisor, |_, _| "the divisor is 0".to_owned());
+                            self.stop(zero, at, Fault::ZeroDivisor, |_, _| {
+                                "the divisor is 0".to_owned()
+                            });
                         }
                     }
                     let mask = self.active();
@@ -38,7 +45,13 @@ impl Machine<'_> {
                 Instruction::Compare { op, ty, dst, a, b } => {
                     arithmetic::compare(&mut self.registers, mask, op, ty, (dst, a, b));
                 }
-                Instruction::Select { ty, dst, cond, a, b } => {
+                Instruction::Select {
+                    ty,
+                    dst,
+                    cond,
+                    a,
+                    b,
+                } => {
                     arithmetic::select(&mut self.registers, mask, is_wide(ty), dst, cond, (a, b));
                 }
                 Instruction::Move { ty, dst, src } => {
@@ -49,17 +62,42 @@ impl Machine<'_> {
                 }
                 Instruction::Zero { first, count } => self.registers.zero(first, count),
                 Instruction::Tid { dst, axis, rank } => self.coordinate(dst, axis, rank),
-                Instruction::Gather { ty, dst, first, len, index } => {
+                Instruction::Gather {
+                    ty,
+                    dst,
+                    first,
+                    len,
+                    index,
+                } => {
                     self.gather(mask, ty, dst, first, len, index);
                 }
-                Instruction::Scatter { ty, first, len, index, src } => {
+                Instruction::Scatter {
+                    ty,
+                    first,
+                    len,
+                    index,
+                    src,
+                } => {
                     self.scatter(mask, ty, first, len, index, src);
                 }
-                Instruction::Component { dst, index, len } => self.component(mask, at, dst, index, len),
-                Instruction::AddressParam { param, rank, indices, dst } => {
+                Instruction::Component { dst, index, len } => {
+                    self.component(mask, at, dst, index, len)
+                }
+                Instruction::AddressParam {
+                    param,
+                    rank,
+                    indices,
+                    dst,
+                } => {
                     self.address_param(mask, at, param, rank, indices, dst);
                 }
-                Instruction::Address { array, rank, indices, dst, buffer } => {
+                Instruction::Address {
+                    array,
+                    rank,
+                    indices,
+                    dst,
+                    buffer,
+                } => {
                     self.address(mask, at, array, rank, indices, dst, buffer);
                 }
                 Instruction::ViewIndex { array, axis, index } => {
@@ -70,10 +108,22 @@ impl Machine<'_> {
                 }
                 Instruction::Load { ty, dst, from } => self.load(mask, ty, dst, from),
                 Instruction::Store { ty, src, to } => self.store(mask, ty, src, to),
-                Instruction::Atomic { update, ty, dst, src, at: place } => {
+                Instruction::Atomic {
+                    update,
+                    ty,
+                    dst,
+                    src,
+                    at: place,
+                } => {
                     self.atomic(mask, update, ty, dst, src, place);
                 }
-                Instruction::CompareExchange { ty, dst, expected, src, at: place } => {
+                Instruction::CompareExchange {
+                    ty,
+                    dst,
+                    expected,
+                    src,
+                    at: place,
+                } => {
                     self.compare_exchange(mask, ty, dst, expected, src, place);
                 }
                 Instruction::ReverseRange { range } => self.reverse_range(mask, range),
@@ -82,12 +132,20 @@ impl Machine<'_> {
                 Instruction::CheckMarked { variable } => {
                     self.check(mask & !self.marks[variable as usize], at, variable);
                 }
-                Instruction::CheckChosen { variable, cond, negated } => {
+                Instruction::CheckChosen {
+                    variable,
+                    cond,
+                    negated,
+                } => {
                     let truth = self.registers.truth(cond);
                     let chosen = if negated { !truth } else { truth };
                     self.check(mask & chosen & !self.marks[variable as usize], at, variable);
                 }
-                Instruction::Expect { cond, message, stops } => {
+                Instruction::Expect {
+                    cond,
+                    message,
+                    stops,
+                } => {
                     let failed = mask & !self.registers.truth(cond);
                     let fault = Fault::Expectation(message);
                     let detail = |_: &Self, _: usize| "the condition is false".to_owned();
@@ -98,7 +156,12 @@ impl Machine<'_> {
                     }
                 }
                 Instruction::Print { first, types } => self.print(mask, first, types),
-                Instruction::If { cond, negated, end, skips } => {
+                Instruction::If {
+                    cond,
+                    negated,
+                    end,
+                    skips,
+                } => {
                     let truth = self.registers.truth(cond);
                     self.open_branch(if negated { !truth } else { truth });
                     if skips && self.active() == 0 {
@@ -160,10 +223,16 @@ impl Machine<'_> {
             return;
         }
         let size = |axis: usize| dim.get(axis).copied().unwrap_or(1).max(1);
-        let inner: usize = (usize::from(axis) + 1..usize::from(rank)).map(size).product();
+        let inner: usize = (usize::from(axis) + 1..usize::from(rank))
+            .map(size)
+            .product();
         for (lane, value) in row.iter_mut().enumerate() {
             let outer = (first + lane) / inner;
-            *value = if axis == 0 { outer as i32 } else { (outer % size(usize::from(axis))) as i32 };
+            *value = if axis == 0 {
+                outer as i32
+            } else {
+                (outer % size(usize::from(axis))) as i32
+            };
         }
     }
 
@@ -172,7 +241,11 @@ impl Machine<'_> {
             let [next, end, step] = [0, 1, 2].map(|n| self.registers.row::<i32>(range.at(n))[lane]);
             let (next, end, step) = (i64::from(next), i64::from(end), i64::from(step));
             let span = if step > 0 { end - next } else { next - end };
-            let count = if span > 0 { (span + step.abs() - 1) / step.abs().max(1) } else { 0 };
+            let count = if span > 0 {
+                (span + step.abs() - 1) / step.abs().max(1)
+            } else {
+                0
+            };
             let turned = [next + (count - 1) * step, next - step, -step];
             for (n, value) in turned.into_iter().enumerate() {
                 self.registers.row_mut::<i32>(range.at(n))[lane] = value as i32;
@@ -184,7 +257,11 @@ impl Machine<'_> {
         let [next, end, step] = [0, 1, 2].map(|n| *self.registers.row::<i32>(range.at(n)));
         let out = self.registers.row_mut::<i32>(dst);
         for lane in each(mask) {
-            let more = if step[lane] > 0 { next[lane] < end[lane] } else { next[lane] > end[lane] };
+            let more = if step[lane] > 0 {
+                next[lane] < end[lane]
+            } else {
+                next[lane] > end[lane]
+            };
             out[lane] = i32::from(more);
         }
     }
@@ -197,7 +274,8 @@ impl Machine<'_> {
                 .enumerate()
                 .map(|(n, ty)| spell(*ty, self.registers.bits(first.at(n), *ty, lane)))
                 .collect();
-            self.printed.push((self.first_thread + lane, words.join(" ")));
+            self.printed
+                .push((self.first_thread + lane, words.join(" ")));
         }
     }
 }

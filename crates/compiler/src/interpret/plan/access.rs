@@ -24,8 +24,7 @@ impl Access {
         let values = self.writes
             || (self.own_writes && (self.reads || self.commutes))
             || (self.commutes && (self.reads || self.own_reads));
-        let gradients =
-            self.gradient_writes || (self.own_gradient && self.gradient_reads);
+        let gradients = self.gradient_writes || (self.own_gradient && self.gradient_reads);
         values || gradients
     }
 }

@@ -48,7 +48,9 @@ impl<'m> Builder<'m> {
         let outs = call.operands.outs(&function.pool);
         match name {
             "address" | "index" => {
-                let [array, ref indices @ ..] = *args else { return Ok(false) };
+                let [array, ref indices @ ..] = *args else {
+                    return Ok(false);
+                };
                 let mut own = false;
                 let at = self.element(frame, array, indices, &mut own)?;
                 self.note_read(at, own);
@@ -57,7 +59,9 @@ impl<'m> Builder<'m> {
                 }
             }
             "array_store" => {
-                let [array, ref indices @ .., value] = *args else { return Ok(false) };
+                let [array, ref indices @ .., value] = *args else {
+                    return Ok(false);
+                };
                 let mut own = false;
                 let at = self.element(frame, array, indices, &mut own)?;
                 self.store_value(frame, at, value, own)?;
@@ -74,7 +78,9 @@ impl<'m> Builder<'m> {
                 }
             }
             "atomic_cas" => {
-                let [array, ref indices @ .., expected, value] = *args else { return Ok(false) };
+                let [array, ref indices @ .., expected, value] = *args else {
+                    return Ok(false);
+                };
                 let at = self.element(frame, array, indices, &mut false)?;
                 self.note_write(at, false);
                 let ty = self.scalar_type(frame, value)?;
@@ -83,11 +89,21 @@ impl<'m> Builder<'m> {
                     _ => self.temporary(),
                 };
                 let (expected, src) = (frame.cell(expected), frame.cell(value));
-                self.emit(Instruction::CompareExchange { ty, dst, expected, src, at });
+                self.emit(Instruction::CompareExchange {
+                    ty,
+                    dst,
+                    expected,
+                    src,
+                    at,
+                });
             }
             _ => {
-                let Some(update) = update_of(name) else { return Ok(false) };
-                let [array, ref indices @ .., value] = *args else { return Ok(false) };
+                let Some(update) = update_of(name) else {
+                    return Ok(false);
+                };
+                let [array, ref indices @ .., value] = *args else {
+                    return Ok(false);
+                };
                 let mut own = false;
                 let at = self.element(frame, array, indices, &mut own)?;
                 self.atomic_value(frame, at, update, value, outs.first().copied(), own)?;
@@ -116,11 +132,19 @@ impl<'m> Builder<'m> {
         for index in indices {
             if matches!(frame.kind(self, *index), Type::Slice) {
                 let slice = frame.cell(*index);
-                self.emit(Instruction::ViewSlice { array: view, axis, slice });
+                self.emit(Instruction::ViewSlice {
+                    array: view,
+                    axis,
+                    slice,
+                });
                 axis += 1;
             } else {
                 let index = self.index_of(frame, *index)?;
-                self.emit(Instruction::ViewIndex { array: view, axis, index });
+                self.emit(Instruction::ViewIndex {
+                    array: view,
+                    axis,
+                    index,
+                });
             }
         }
         Ok(())
@@ -177,8 +201,15 @@ impl<'m> Builder<'m> {
             return self.unknown("an array stored in the memory of another array");
         }
         for (n, leaf) in layout.leaves.iter().enumerate() {
-            let to = Location { column: at.column + n as u32, ..at };
-            self.emit(Instruction::Store { ty: leaf.scalar, src: frame.cell(value).at(n), to });
+            let to = Location {
+                column: at.column + n as u32,
+                ..at
+            };
+            self.emit(Instruction::Store {
+                ty: leaf.scalar,
+                src: frame.cell(value).at(n),
+                to,
+            });
         }
         Ok(())
     }
@@ -216,8 +247,17 @@ impl<'m> Builder<'m> {
                 None => self.temporary(),
             };
             let src = frame.cell(value).at(n);
-            let at = Location { column: at.column + n as u32, ..at };
-            self.emit(Instruction::Atomic { update, ty: leaf.scalar, dst, src, at });
+            let at = Location {
+                column: at.column + n as u32,
+                ..at
+            };
+            self.emit(Instruction::Atomic {
+                update,
+                ty: leaf.scalar,
+                dst,
+                src,
+                at,
+            });
         }
         Ok(())
     }
@@ -232,36 +272,73 @@ impl<'m> Builder<'m> {
         zeroes: bool,
         own: bool,
     ) {
-        let at = Location { space: Space::Gradient, ..at };
+        let at = Location {
+            space: Space::Gradient,
+            ..at
+        };
         self.note_read(at, own);
         if zeroes {
             self.note_write(at, own);
         }
         for (n, ty) in leaves.iter().enumerate().filter(|(_, ty)| ty.is_float()) {
-            let from = Location { column: at.column + n as u32, ..at };
+            let from = Location {
+                column: at.column + n as u32,
+                ..at
+            };
             let gradient = self.temporary();
-            self.emit(Instruction::Load { ty: *ty, dst: gradient, from });
+            if zeroes {
+                // Taken and zeroed in one step: of threads that stored to one element, one receives
+                // its gradient, as in thread order.
+                let (update, src) = (Update::Exchange, self.bits(*ty, 0));
+                self.emit(Instruction::Atomic {
+                    update,
+                    ty: *ty,
+                    dst: gradient,
+                    src,
+                    at: from,
+                });
+            } else {
+                self.emit(Instruction::Load {
+                    ty: *ty,
+                    dst: gradient,
+                    from,
+                });
+            }
             let op = if negative { Binary::Sub } else { Binary::Add };
             let dual = dual.at(n);
-            self.emit(Instruction::Binary { op, ty: *ty, dst: dual, a: dual, b: gradient });
-            if zeroes {
-                let zero = self.bits(*ty, 0);
-                self.emit(Instruction::Store { ty: *ty, src: zero, to: from });
-            }
+            self.emit(Instruction::Binary {
+                op,
+                ty: *ty,
+                dst: dual,
+                a: dual,
+                b: gradient,
+            });
         }
     }
 
     /// `gradient += dual`, in memory.
     pub(super) fn add_gradient(&mut self, at: Location, leaves: &[Scalar], dual: Cell, own: bool) {
-        let at = Location { space: Space::Gradient, ..at };
+        let at = Location {
+            space: Space::Gradient,
+            ..at
+        };
         self.note_write(at, own);
         if !own {
             self.note_read(at, own);
         }
         for (n, ty) in leaves.iter().enumerate().filter(|(_, ty)| ty.is_float()) {
-            let at = Location { column: at.column + n as u32, ..at };
+            let at = Location {
+                column: at.column + n as u32,
+                ..at
+            };
             let (update, dst) = (Update::Binary(Binary::Add), self.temporary());
-            self.emit(Instruction::Atomic { update, ty: *ty, dst, src: dual.at(n), at });
+            self.emit(Instruction::Atomic {
+                update,
+                ty: *ty,
+                dst,
+                src: dual.at(n),
+                at,
+            });
         }
     }
 }
@@ -281,5 +358,8 @@ fn is_used(function: &crate::ir::Function, var: VarId) -> bool {
             | Op::SlotAtomic { value, .. } => value == var,
             _ => false,
         })
-        || function.slots.iter().any(|slot| slot.indices.contains(&var) || slot.array == var)
+        || function
+            .slots
+            .iter()
+            .any(|slot| slot.indices.contains(&var) || slot.array == var)
 }

@@ -11,7 +11,12 @@ use crate::types::Scalar;
 
 impl<'m> Builder<'m> {
     /// Lays out the adjoints of the operations `from..to`.
-    pub(super) fn walk_back(&mut self, frame: &mut Frame<'m>, from: usize, to: usize) -> Planned<()> {
+    pub(super) fn walk_back(
+        &mut self,
+        frame: &mut Frame<'m>,
+        from: usize,
+        to: usize,
+    ) -> Planned<()> {
         let function = frame.function;
         let mut branches = Vec::new();
         let mut at = to;
@@ -25,20 +30,33 @@ impl<'m> Builder<'m> {
                         self.adjoint(frame, &call)?;
                     }
                 }
-                Op::EndIf { cond, negated, begin } => {
+                Op::EndIf {
+                    cond,
+                    negated,
+                    begin,
+                } => {
                     let cond = self.condition(frame, cond)?;
                     branches.push(self.code.len());
                     // Lanes that returned inside the branch wait for a label in it.
                     let body = &function.ops[begin as usize..at];
                     let skips = !body.iter().any(|op| matches!(op, Op::Return { .. }));
-                    self.emit(Instruction::If { cond, negated, end: 0, skips });
+                    self.emit(Instruction::If {
+                        cond,
+                        negated,
+                        end: 0,
+                        skips,
+                    });
                 }
                 Op::If { .. } => self.close_branch(branches.pop()),
                 Op::EndLoop { index, begin } => {
                     self.loop_back(frame, index, begin as usize, at)?;
                     at = begin as usize;
                 }
-                Op::Return { values, count, label } => {
+                Op::Return {
+                    values,
+                    count,
+                    label,
+                } => {
                     let label = self.label(frame, label);
                     self.emit(Instruction::Label { label });
                     let values = &function.pool[values as usize..][..count as usize];
@@ -46,12 +64,25 @@ impl<'m> Builder<'m> {
                         self.add_dual(frame, *value, result);
                     }
                 }
-                Op::FieldAddress { dst, aggregate, field, accumulates, .. } => {
+                Op::FieldAddress {
+                    dst,
+                    aggregate,
+                    field,
+                    accumulates,
+                    ..
+                } => {
                     self.field_adjoint(frame, dst, aggregate, field, accumulates);
                 }
-                Op::FieldStore { root, path, value, accumulates } => {
+                Op::FieldStore {
+                    root,
+                    path,
+                    value,
+                    accumulates,
+                } => {
                     let (start, ty) = self.field_path(frame, root, path)?;
-                    let Some(dual) = frame.dual(root) else { continue };
+                    let Some(dual) = frame.dual(root) else {
+                        continue;
+                    };
                     if accumulates {
                         self.add_dual(frame, value, Some(dual.at(start)));
                     }
@@ -65,7 +96,11 @@ impl<'m> Builder<'m> {
                     let at = self.slot(frame, &function.slots[slot as usize], &mut own)?;
                     self.gradient_of(frame, at, value, false, true, own);
                 }
-                Op::SlotAtomic { slot, value, update } => {
+                Op::SlotAtomic {
+                    slot,
+                    value,
+                    update,
+                } => {
                     let mut own = false;
                     let at = self.slot(frame, &function.slots[slot as usize], &mut own)?;
                     let op = slot_update(update);
@@ -94,13 +129,21 @@ impl<'m> Builder<'m> {
 
     /// The dual of `var` receives what lies at `source`.
     fn add_dual(&mut self, frame: &Frame<'m>, var: VarId, source: Option<Cell>) {
-        let (Some(dual), Some(source)) = (frame.dual(var), source) else { return };
+        let (Some(dual), Some(source)) = (frame.dual(var), source) else {
+            return;
+        };
         let ty = frame.value_type(self, var);
         for (n, leaf) in self.layout(ty).leaves.iter().enumerate() {
             if leaf.scalar.is_float() {
                 let dst = dual.at(n);
                 let (op, ty) = (Binary::Add, leaf.scalar);
-                self.emit(Instruction::Binary { op, ty, dst, a: dst, b: source.at(n) });
+                self.emit(Instruction::Binary {
+                    op,
+                    ty,
+                    dst,
+                    a: dst,
+                    b: source.at(n),
+                });
             }
         }
     }
@@ -114,14 +157,20 @@ impl<'m> Builder<'m> {
         zeroes: bool,
         own: bool,
     ) {
-        let Some(dual) = frame.dual(value) else { return };
+        let Some(dual) = frame.dual(value) else {
+            return;
+        };
         let leaves = self.scalars(frame, value);
         self.take_gradient(at, &leaves, dual, negative, zeroes, own);
     }
 
     fn scalars(&mut self, frame: &Frame<'m>, var: VarId) -> Vec<Scalar> {
         let ty = frame.value_type(self, var);
-        self.layout(ty).leaves.iter().map(|leaf| leaf.scalar).collect()
+        self.layout(ty)
+            .leaves
+            .iter()
+            .map(|leaf| leaf.scalar)
+            .collect()
     }
 
     fn field_adjoint(
@@ -142,14 +191,26 @@ impl<'m> Builder<'m> {
         for (n, leaf) in self.layout(field_ty).leaves.iter().enumerate() {
             let (ty, to, from) = (leaf.scalar, dual.at(start + n), source.at(n));
             if accumulates && ty.is_float() {
-                self.emit(Instruction::Binary { op: Binary::Add, ty, dst: to, a: to, b: from });
+                self.emit(Instruction::Binary {
+                    op: Binary::Add,
+                    ty,
+                    dst: to,
+                    a: to,
+                    b: from,
+                });
             } else if !accumulates {
                 self.copy(ty, to, from);
             }
         }
     }
 
-    fn loop_back(&mut self, frame: &mut Frame<'m>, index: u32, begin: usize, end: usize) -> Planned<()> {
+    fn loop_back(
+        &mut self,
+        frame: &mut Frame<'m>,
+        index: u32,
+        begin: usize,
+        end: usize,
+    ) -> Planned<()> {
         let function = frame.function;
         let this = &function.loops[index as usize];
         let mut body = begin + 1;
@@ -172,13 +233,21 @@ impl<'m> Builder<'m> {
                 body += 1;
             }
             LoopKind::Range { iter, .. } => {
-                self.emit(Instruction::ReverseRange { range: frame.cell(iter) });
+                self.emit(Instruction::ReverseRange {
+                    range: frame.cell(iter),
+                });
                 self.emit(Instruction::Loop);
                 frame.loops.push(index);
                 head = self.code.len() as u32;
                 tests = self.loop_head(frame, index);
             }
-            LoopKind::Counted { counter, value, start, stop, step } => {
+            LoopKind::Counted {
+                counter,
+                value,
+                start,
+                stop,
+                step,
+            } => {
                 let count = stop.abs_diff(start).div_ceil(step.unsigned_abs());
                 let last = i128::from(start) + i128::from(step) * (i128::from(count) - 1);
                 let last = self.integer(last as i64);
@@ -186,8 +255,11 @@ impl<'m> Builder<'m> {
                 self.emit(Instruction::Loop);
                 frame.loops.push(index);
                 head = self.code.len() as u32;
-                let op =
-                    if step > 0 { Comparison::GreaterEqual } else { Comparison::LessEqual };
+                let op = if step > 0 {
+                    Comparison::GreaterEqual
+                } else {
+                    Comparison::LessEqual
+                };
                 tests.push(self.counted_test(frame.cell(counter), op, start));
                 self.copy(Scalar::I32, frame.cell(value), frame.cell(counter));
                 let back = self.integer(-step);
@@ -195,7 +267,9 @@ impl<'m> Builder<'m> {
             }
         }
         for var in &this.zeroed {
-            let Some(dual) = frame.dual(*var) else { continue };
+            let Some(dual) = frame.dual(*var) else {
+                continue;
+            };
             for (n, ty) in self.scalars(frame, *var).into_iter().enumerate() {
                 let zero = self.bits(ty, 0);
                 self.copy(ty, dual.at(n), zero);
@@ -214,7 +288,9 @@ impl<'m> Builder<'m> {
             Callee::Function(index) => return self.inline_adjoint(frame, call, index),
             Callee::Struct(_) => {
                 let function = frame.function;
-                let [out] = *call.operands.outs(&function.pool) else { return Ok(()) };
+                let [out] = *call.operands.outs(&function.pool) else {
+                    return Ok(());
+                };
                 let mut start = 0;
                 let args = call.operands.args(&function.pool);
                 for (arg, adjoint) in args.iter().zip(call.operands.adjoints(&function.pool)) {
@@ -233,7 +309,9 @@ impl<'m> Builder<'m> {
                 let [target, value] = *call.operands.adjoints(&frame.function.pool) else {
                     return Ok(());
                 };
-                let Some(dual) = frame.dual(target) else { return Ok(()) };
+                let Some(dual) = frame.dual(target) else {
+                    return Ok(());
+                };
                 self.add_dual(frame, value, Some(dual));
                 for (n, ty) in self.scalars(frame, target).into_iter().enumerate() {
                     let zero = self.bits(ty, 0);
@@ -270,7 +348,9 @@ impl<'m> Builder<'m> {
         let ([array, indices @ .., value], Some(target)) = (args, adjoints.last()) else {
             return Ok(true);
         };
-        let Some(dual) = frame.dual(*target) else { return Ok(true) };
+        let Some(dual) = frame.dual(*target) else {
+            return Ok(true);
+        };
         let at = self.element(frame, *array, indices, &mut own)?;
         match update {
             None => self.gradient_of(frame, at, *target, false, true, own),
@@ -289,22 +369,48 @@ impl<'m> Builder<'m> {
     }
 
     /// The gradient of an extreme goes to every value that equals it.
-    fn chosen_gradient(&mut self, frame: &Frame<'m>, at: Location, value: VarId, dual: Cell, own: bool) {
-        let gradient_space =
-            Location { space: crate::interpret::instruction::Space::Gradient, ..at };
+    fn chosen_gradient(
+        &mut self,
+        frame: &Frame<'m>,
+        at: Location,
+        value: VarId,
+        dual: Cell,
+        own: bool,
+    ) {
+        let gradient_space = Location {
+            space: crate::interpret::instruction::Space::Gradient,
+            ..at
+        };
         self.note_read(at, own);
         self.note_read(gradient_space, own);
         for (n, ty) in self.scalars(frame, value).into_iter().enumerate() {
             let (stored, gradient) = (self.temporary(), self.temporary());
             let column = at.column + n as u32;
-            self.emit(Instruction::Load { ty, dst: stored, from: Location { column, ..at } });
-            let from = Location { column, ..gradient_space };
-            self.emit(Instruction::Load { ty, dst: gradient, from });
+            self.emit(Instruction::Load {
+                ty,
+                dst: stored,
+                from: Location { column, ..at },
+            });
+            let from = Location {
+                column,
+                ..gradient_space
+            };
+            self.emit(Instruction::Load {
+                ty,
+                dst: gradient,
+                from,
+            });
             let equal = self.compare(Comparison::Equal, ty, stored, frame.cell(value).at(n));
             let zero = self.bits(ty, 0);
             let share = self.select(ty, equal, gradient, zero);
             let dst = dual.at(n);
-            self.emit(Instruction::Binary { op: Binary::Add, ty, dst, a: dst, b: share });
+            self.emit(Instruction::Binary {
+                op: Binary::Add,
+                ty,
+                dst,
+                a: dst,
+                b: share,
+            });
         }
     }
 

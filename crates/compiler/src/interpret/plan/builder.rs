@@ -103,7 +103,10 @@ impl<'m> Builder<'m> {
     }
 
     pub(super) fn finish(self, parameters: Vec<Parameter>) -> Program {
-        let constants = self.constants.into_iter().map(|((ty, bits), cell)| (cell, ty, bits));
+        let constants = self
+            .constants
+            .into_iter()
+            .map(|((ty, bits), cell)| (cell, ty, bits));
         Program {
             code: self.code,
             lines: self.lines,
@@ -120,7 +123,10 @@ impl<'m> Builder<'m> {
     }
 
     pub(super) fn unknown<T>(&self, what: impl Into<String>) -> Planned<T> {
-        Err(Unknown { what: what.into(), line: self.line })
+        Err(Unknown {
+            what: what.into(),
+            line: self.line,
+        })
     }
 
     /// Refuses a program that has grown out of bounds.
@@ -145,7 +151,11 @@ impl<'m> Builder<'m> {
     /// The type's layout.
     pub(super) fn layout(&mut self, ty: TypeId) -> Rc<Layout> {
         let module = self.module;
-        Rc::clone(self.layouts.entry(ty).or_insert_with(|| Rc::new(Layout::of(module, ty))))
+        Rc::clone(
+            self.layouts
+                .entry(ty)
+                .or_insert_with(|| Rc::new(Layout::of(module, ty))),
+        )
     }
 
     pub(super) fn has_floats(layout: &Layout) -> bool {
@@ -190,7 +200,10 @@ impl<'m> Builder<'m> {
     /// Cells that hold the leaves of a compound constant.
     pub(super) fn constant_run(&mut self, leaves: &[(Scalar, u64)]) -> Cell {
         let first = self.cells_for(leaves.len());
-        let cells = leaves.iter().enumerate().map(|(n, (ty, bits))| (first.at(n), *ty, *bits));
+        let cells = leaves
+            .iter()
+            .enumerate()
+            .map(|(n, (ty, bits))| (first.at(n), *ty, *bits));
         self.runs.extend(cells);
         first
     }
@@ -200,7 +213,10 @@ impl<'m> Builder<'m> {
     }
 
     pub(super) fn integer(&mut self, value: i64) -> Cell {
-        self.bits(Scalar::I32, number_bits(Scalar::I32, Number::Int(i128::from(value))))
+        self.bits(
+            Scalar::I32,
+            number_bits(Scalar::I32, Number::Int(i128::from(value))),
+        )
     }
 
     pub(super) fn binary(&mut self, op: Binary, ty: Scalar, a: Cell, b: Cell) -> Cell {
@@ -223,7 +239,13 @@ impl<'m> Builder<'m> {
 
     pub(super) fn select(&mut self, ty: Scalar, cond: Cell, a: Cell, b: Cell) -> Cell {
         let dst = self.temporary();
-        self.emit(Instruction::Select { ty, dst, cond, a, b });
+        self.emit(Instruction::Select {
+            ty,
+            dst,
+            cond,
+            a,
+            b,
+        });
         dst
     }
 

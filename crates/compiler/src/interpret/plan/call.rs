@@ -95,8 +95,13 @@ impl<'m> Builder<'m> {
             expected += self.layout(ty).leaves.len();
         }
         let out = outs.first().map_or(Type::Str, |out| frame.kind(self, *out));
-        for subject in [scalar::expand, vector::expand, matrix::expand, quaternion::expand, transform::expand]
-        {
+        for subject in [
+            scalar::expand,
+            vector::expand,
+            matrix::expand,
+            quaternion::expand,
+            transform::expand,
+        ] {
             if let Some(results) = subject(self, name, &args, out)? {
                 if results.len() != expected {
                     return self.unknown(format!("`{name}` with these arguments"));
@@ -128,11 +133,13 @@ impl<'m> Builder<'m> {
         Ok(())
     }
 
-    /// Whether a function changes one of its own parameters, which are copies in C++.
-    fn changes_parameter(function: &crate::ir::Function, var: VarId) -> bool {
+    /// Whether a function changes a variable in place.
+    pub(super) fn changes(function: &crate::ir::Function, var: VarId) -> bool {
         function.ops.iter().any(|op| match *op {
             Op::Call(call) => {
-                let Callee::Builtin(index, _) = call.callee else { return false };
+                let Callee::Builtin(index, _) = call.callee else {
+                    return false;
+                };
                 let name = BUILTINS[usize::from(index)].name;
                 let changes = name == "assign"
                     || name.contains("inplace")
@@ -167,7 +174,7 @@ impl<'m> Builder<'m> {
             if module.types.is_reference(variable.ty) {
                 return self.unknown("a parameter that is passed by reference");
             }
-            if Self::changes_parameter(function, param) {
+            if Self::changes(function, param) {
                 let layout = self.layout(variable.ty);
                 let first = self.cells_for(layout.leaves.len());
                 copies.push((layout, first, frame.cell(*arg)));

@@ -30,8 +30,15 @@ impl<'m> Builder<'m> {
     pub(super) fn derive(&mut self, frame: &Frame<'m>, call: &Call, name: &str) -> Planned<()> {
         let pool = &frame.function.pool;
         let mut duals = Duals::default();
-        for (arg, adjoint) in call.operands.args(pool).iter().zip(call.operands.adjoints(pool)) {
-            let Some(dual) = frame.dual(*adjoint) else { continue };
+        for (arg, adjoint) in call
+            .operands
+            .args(pool)
+            .iter()
+            .zip(call.operands.adjoints(pool))
+        {
+            let Some(dual) = frame.dual(*adjoint) else {
+                continue;
+            };
             let ty = frame.value_type(self, *arg);
             for (n, leaf) in self.layout(ty).leaves.iter().enumerate() {
                 if leaf.scalar.is_float() {
@@ -56,7 +63,9 @@ impl<'m> Builder<'m> {
         let results = self.expand(frame, call, name)?;
         let operations = self.code[start..].to_vec();
         for operation in &operations {
-            let Some((dst, sources)) = flow(operation) else { continue };
+            let Some((dst, sources)) = flow(operation) else {
+                continue;
+            };
             if sources.iter().any(|source| duals.active.contains(source)) {
                 duals.active.insert(dst);
             }
@@ -77,7 +86,13 @@ impl<'m> Builder<'m> {
     fn accumulate(&mut self, duals: &mut Duals, ty: Scalar, cell: Cell, value: Cell) {
         if let Some(dual) = duals.variables.get(&cell).copied() {
             let op = Binary::Add;
-            self.emit(Instruction::Binary { op, ty, dst: dual, a: dual, b: value });
+            self.emit(Instruction::Binary {
+                op,
+                ty,
+                dst: dual,
+                a: dual,
+                b: value,
+            });
         } else if duals.active.contains(&cell) {
             let sum = match duals.temporaries.get(&cell).copied() {
                 Some(before) => self.binary(Binary::Add, ty, before, value),
@@ -88,8 +103,12 @@ impl<'m> Builder<'m> {
     }
 
     fn chain(&mut self, duals: &mut Duals, operation: &Instruction) -> Planned<()> {
-        let Some((dst, _)) = flow(operation) else { return Ok(()) };
-        let Some(g) = duals.temporaries.get(&dst).copied() else { return Ok(()) };
+        let Some((dst, _)) = flow(operation) else {
+            return Ok(());
+        };
+        let Some(g) = duals.temporaries.get(&dst).copied() else {
+            return Ok(());
+        };
         match *operation {
             Instruction::Binary { op, ty, dst, a, b } if ty.is_float() => {
                 let wanted = (duals.active.contains(&a), duals.active.contains(&b));
@@ -121,12 +140,32 @@ impl<'m> Builder<'m> {
                 let share = self.cast(to, from, g);
                 self.accumulate(duals, from, src, share);
             }
-            Instruction::Gather { ty, first, len, index, .. } if ty.is_float() => {
-                let Some(run) = duals.variables.get(&first).copied() else { return Ok(()) };
+            Instruction::Gather {
+                ty,
+                first,
+                len,
+                index,
+                ..
+            } if ty.is_float() => {
+                let Some(run) = duals.variables.get(&first).copied() else {
+                    return Ok(());
+                };
                 let before = self.temporary();
-                self.emit(Instruction::Gather { ty, dst: before, first: run, len, index });
+                self.emit(Instruction::Gather {
+                    ty,
+                    dst: before,
+                    first: run,
+                    len,
+                    index,
+                });
                 let src = self.binary(Binary::Add, ty, before, g);
-                self.emit(Instruction::Scatter { ty, first: run, len, index, src });
+                self.emit(Instruction::Scatter {
+                    ty,
+                    first: run,
+                    len,
+                    index,
+                    src,
+                });
             }
             _ => {}
         }
@@ -163,7 +202,11 @@ impl<'m> Builder<'m> {
                 });
             }
             Binary::Min | Binary::Max => {
-                let op = if op == Binary::Min { Comparison::Less } else { Comparison::Greater };
+                let op = if op == Binary::Min {
+                    Comparison::Less
+                } else {
+                    Comparison::Greater
+                };
                 let first = self.compare(op, ty, a, b);
                 shares.0 = want_a.then(|| self.select(ty, first, g, zero));
                 shares.1 = want_b.then(|| self.select(ty, first, zero, g));
@@ -183,7 +226,10 @@ impl<'m> Builder<'m> {
                 }
             }
             Binary::Atan2 => {
-                let (yy, xx) = (self.binary(Binary::Mul, ty, a, a), self.binary(Binary::Mul, ty, b, b));
+                let (yy, xx) = (
+                    self.binary(Binary::Mul, ty, a, a),
+                    self.binary(Binary::Mul, ty, b, b),
+                );
                 let square = self.binary(Binary::Add, ty, xx, yy);
                 let defined = self.compare(Comparison::Greater, ty, square, zero);
                 let share = self.guarded_quotient(ty, defined, g, square);
@@ -267,7 +313,11 @@ impl<'m> Builder<'m> {
                 let root = self.unary(Unary::Sqrt, ty, rest);
                 let defined = self.compare(Comparison::Greater, ty, root, zero);
                 let share = self.guarded_quotient(ty, defined, g, root);
-                Some(if op == Unary::Asin { share } else { self.unary(Unary::Neg, ty, share) })
+                Some(if op == Unary::Asin {
+                    share
+                } else {
+                    self.unary(Unary::Neg, ty, share)
+                })
             }
             Unary::Atan => {
                 let one = self.number(ty, 1.0);
@@ -295,7 +345,14 @@ impl<'m> Builder<'m> {
             Unary::Log10 => over(self, std::f64::consts::LOG10_E, a),
             Unary::Erf | Unary::Erfc => {
                 let square = self.binary(Binary::Mul, ty, a, a);
-                self.bell(ty, op == Unary::Erfc, std::f64::consts::FRAC_2_SQRT_PI, square, true, g)
+                self.bell(
+                    ty,
+                    op == Unary::Erfc,
+                    std::f64::consts::FRAC_2_SQRT_PI,
+                    square,
+                    true,
+                    g,
+                )
             }
             Unary::ErfInv | Unary::ErfcInv => {
                 let square = self.binary(Binary::Mul, ty, dst, dst);
@@ -307,8 +364,20 @@ impl<'m> Builder<'m> {
     }
 
     /// `g * scale * exp(-square)`, or `exp(square)`; the sign turned if `minus`.
-    fn bell(&mut self, ty: Scalar, minus: bool, scale: f64, square: Cell, falls: bool, g: Cell) -> Option<Cell> {
-        let exponent = if falls { self.unary(Unary::Neg, ty, square) } else { square };
+    fn bell(
+        &mut self,
+        ty: Scalar,
+        minus: bool,
+        scale: f64,
+        square: Cell,
+        falls: bool,
+        g: Cell,
+    ) -> Option<Cell> {
+        let exponent = if falls {
+            self.unary(Unary::Neg, ty, square)
+        } else {
+            square
+        };
         let exp = self.unary(Unary::Exp, ty, exponent);
         let scale = self.number(ty, if minus { -scale } else { scale });
         let slope = self.binary(Binary::Mul, ty, scale, exp);
@@ -329,7 +398,11 @@ impl<'m> Builder<'m> {
                 }
                 live.extend(sources);
             } else {
-                live.extend(flow(&operation).map(|(_, sources)| sources).unwrap_or_default());
+                live.extend(
+                    flow(&operation)
+                        .map(|(_, sources)| sources)
+                        .unwrap_or_default(),
+                );
                 if let Instruction::Scatter { index, src, .. } = operation {
                     live.extend([index, src]);
                 } else if let Instruction::Component { index, .. } = operation {
@@ -351,9 +424,17 @@ fn flow(operation: &Instruction) -> Option<(Cell, Vec<Cell>)> {
             (dst, vec![a, b])
         }
         Instruction::Unary { dst, a, .. } | Instruction::Classify { dst, a, .. } => (dst, vec![a]),
-        Instruction::Select { dst, cond, a, b, .. } => (dst, vec![cond, a, b]),
+        Instruction::Select {
+            dst, cond, a, b, ..
+        } => (dst, vec![cond, a, b]),
         Instruction::Move { dst, src, .. } | Instruction::Cast { dst, src, .. } => (dst, vec![src]),
-        Instruction::Gather { dst, first, len, index, .. } => {
+        Instruction::Gather {
+            dst,
+            first,
+            len,
+            index,
+            ..
+        } => {
             let run = (0..len as usize).map(|n| first.at(n));
             (dst, run.chain([index]).collect())
         }

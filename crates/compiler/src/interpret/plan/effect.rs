@@ -23,9 +23,15 @@ impl<'m> Builder<'m> {
                 for (axis, out) in outs.iter().enumerate() {
                     let rank = if outs.len() == 1 { 1 } else { self.rank };
                     let dst = frame.cell(*out);
-                    self.emit(Instruction::Tid { dst, axis: axis as u8, rank });
+                    self.emit(Instruction::Tid {
+                        dst,
+                        axis: axis as u8,
+                        rank,
+                    });
                 }
-                if outs.len() == usize::from(self.rank) && self.depth == 0 {
+                // A coordinate that the kernel changes no longer names the thread's own element.
+                let kept = outs.iter().all(|out| !Self::changes(function, *out));
+                if outs.len() == usize::from(self.rank) && self.depth == 0 && kept {
                     frame.coordinates = outs.to_vec();
                 }
             }
@@ -38,7 +44,10 @@ impl<'m> Builder<'m> {
             "range" => self.range(frame, args, outs),
             "slice" => {
                 let [out] = *outs else { return Ok(false) };
-                let known: Vec<i64> = args.iter().filter_map(|arg| frame.constant_int(*arg)).collect();
+                let known: Vec<i64> = args
+                    .iter()
+                    .filter_map(|arg| frame.constant_int(*arg))
+                    .collect();
                 if let [start, stop, step] = *known {
                     frame.slices.insert(out, [start, stop, step]);
                 }
@@ -55,19 +64,29 @@ impl<'m> Builder<'m> {
                         return self.unknown("`print` of a value of this type");
                     }
                     let types = self.printed.len() as u32;
-                    self.printed.push(layout.leaves.iter().map(|leaf| leaf.scalar).collect());
-                    self.emit(Instruction::Print { first: frame.cell(*arg), types });
+                    self.printed
+                        .push(layout.leaves.iter().map(|leaf| leaf.scalar).collect());
+                    self.emit(Instruction::Print {
+                        first: frame.cell(*arg),
+                        types,
+                    });
                 }
             }
             "expect_eq" | "expect_neq" => {
                 let [a, b] = *args else { return Ok(false) };
                 let equal = name == "expect_eq";
-                let op = if equal { Comparison::Equal } else { Comparison::NotEqual };
+                let op = if equal {
+                    Comparison::Equal
+                } else {
+                    Comparison::NotEqual
+                };
                 let cond = self.compare_values(frame, a, b, op)?;
                 self.expect(cond, format!("`{name}` does not hold"), false);
             }
             "expect_near" => {
-                let [a, b, tolerance] = *args else { return Ok(false) };
+                let [a, b, tolerance] = *args else {
+                    return Ok(false);
+                };
                 self.expect_near(frame, a, b, tolerance);
             }
             _ => return self.random(frame, name, args, outs),
@@ -79,7 +98,11 @@ impl<'m> Builder<'m> {
     pub(super) fn expect(&mut self, cond: Cell, message: String, stops: bool) {
         let number = self.messages.len() as u32;
         self.messages.push(message);
-        self.emit(Instruction::Expect { cond, message: number, stops });
+        self.emit(Instruction::Expect {
+            cond,
+            message: number,
+            stops,
+        });
     }
 
     fn expect_near(&mut self, frame: &Frame<'m>, a: VarId, b: VarId, tolerance: VarId) {
@@ -114,7 +137,12 @@ impl<'m> Builder<'m> {
     /// The next word of the generator whose state lies in `state`.
     fn next_word(&mut self, state: Cell) -> Cell {
         let (op, ty) = (Unary::Pcg, Scalar::U32);
-        self.emit(Instruction::Unary { op, ty, dst: state, a: state });
+        self.emit(Instruction::Unary {
+            op,
+            ty,
+            dst: state,
+            a: state,
+        });
         let word = self.temporary();
         self.copy(ty, word, state);
         word
@@ -138,7 +166,10 @@ impl<'m> Builder<'m> {
     }
 
     fn next_angle(&mut self, state: Cell) -> Cell {
-        let (zero, turn) = (self.number(Scalar::F32, 0.0), self.number(Scalar::F32, std::f64::consts::TAU));
+        let (zero, turn) = (
+            self.number(Scalar::F32, 0.0),
+            self.number(Scalar::F32, std::f64::consts::TAU),
+        );
         self.next_between(state, zero, turn)
     }
 
@@ -149,7 +180,9 @@ impl<'m> Builder<'m> {
         args: &[VarId],
         outs: &[VarId],
     ) -> Planned<bool> {
-        let ([state, rest @ ..], [out]) = (args, outs) else { return Ok(false) };
+        let ([state, rest @ ..], [out]) = (args, outs) else {
+            return Ok(false);
+        };
         let state = frame.cell(*state);
         let rest: Vec<Cell> = rest.iter().map(|arg| frame.cell(*arg)).collect();
         let f32 = Scalar::F32;
@@ -178,13 +211,19 @@ impl<'m> Builder<'m> {
             }
             ("sample_unit_ring", []) => {
                 let angle = self.next_angle(state);
-                vec![self.unary(Unary::Cos, f32, angle), self.unary(Unary::Sin, f32, angle)]
+                vec![
+                    self.unary(Unary::Cos, f32, angle),
+                    self.unary(Unary::Sin, f32, angle),
+                ]
             }
             ("sample_unit_disk", []) => {
                 let unit = self.next_unit(state);
                 let radius = self.unary(Unary::Sqrt, f32, unit);
                 let angle = self.next_angle(state);
-                let (cos, sin) = (self.unary(Unary::Cos, f32, angle), self.unary(Unary::Sin, f32, angle));
+                let (cos, sin) = (
+                    self.unary(Unary::Cos, f32, angle),
+                    self.unary(Unary::Sin, f32, angle),
+                );
                 vec![
                     self.binary(Binary::Mul, f32, radius, cos),
                     self.binary(Binary::Mul, f32, radius, sin),
@@ -200,7 +239,11 @@ impl<'m> Builder<'m> {
         };
         let ty = frame.value_type(self, *out);
         for (n, leaf) in self.layout(ty).leaves.iter().enumerate() {
-            self.copy(leaf.scalar, frame.cell(*out).at(n), results[n.min(results.len() - 1)]);
+            self.copy(
+                leaf.scalar,
+                frame.cell(*out).at(n),
+                results[n.min(results.len() - 1)],
+            );
         }
         Ok(true)
     }
@@ -232,7 +275,10 @@ impl<'m> Builder<'m> {
         let phi = self.unary(Unary::Acos, f32, height);
         let theta = self.next_angle(state);
         let radius = self.unary(Unary::Sin, f32, phi);
-        let (cos, sin) = (self.unary(Unary::Cos, f32, theta), self.unary(Unary::Sin, f32, theta));
+        let (cos, sin) = (
+            self.unary(Unary::Cos, f32, theta),
+            self.unary(Unary::Sin, f32, theta),
+        );
         vec![
             self.binary(Binary::Mul, f32, cos, radius),
             self.binary(Binary::Mul, f32, sin, radius),

@@ -48,7 +48,10 @@ pub(super) fn constant_bits(
     constant: Constant,
 ) -> Vec<(Scalar, u64)> {
     let layout = builder.layout(ty);
-    let leaf = layout.leaves.first().map_or(Scalar::I32, |leaf| leaf.scalar);
+    let leaf = layout
+        .leaves
+        .first()
+        .map_or(Scalar::I32, |leaf| leaf.scalar);
     match constant {
         Constant::Bool(value) => {
             vec![(leaf, number_bits(leaf, Number::Int(i128::from(value))))]
@@ -59,7 +62,10 @@ pub(super) fn constant_bits(
         Constant::Str(name) => vec![(Scalar::I32, name.index() as u64)],
         Constant::Compound { start, len, .. } => {
             let elements = &builder.module.elements[start as usize..][..len as usize];
-            elements.iter().map(|element| (leaf, number_bits(leaf, *element))).collect()
+            elements
+                .iter()
+                .map(|element| (leaf, number_bits(leaf, *element)))
+                .collect()
         }
     }
 }
@@ -88,7 +94,7 @@ impl<'m> Frame<'m> {
         if backward {
             for (var, variable) in function.locals() {
                 let layout = builder.layout(variable.ty);
-                if Builder::has_floats(&layout) && !layout.holds_array {
+                if Builder::has_floats(&layout) {
                     dual[var.index()] = Some(builder.cells_for(layout.leaves.len()));
                 }
             }
@@ -97,7 +103,9 @@ impl<'m> Frame<'m> {
         // Constants lie outside the range that is zeroed, one run of cells for each.
         for var in constants {
             let variable = function.var(var);
-            let Some(constant) = variable.constant else { continue };
+            let Some(constant) = variable.constant else {
+                continue;
+            };
             let bits = constant_bits(builder, variable.ty, constant);
             primal[var.index()] = match *bits {
                 [(ty, bits)] => builder.bits(ty, bits),

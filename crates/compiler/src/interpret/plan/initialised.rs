@@ -14,7 +14,9 @@ use crate::ir::{Call, Callee, Function, LoopKind, Op, VarId};
 
 /// Which of a call's operands hold the condition and the values of a `where` or `select`.
 fn choice(call: &Call) -> Option<bool> {
-    let Callee::Builtin(index, _) = call.callee else { return None };
+    let Callee::Builtin(index, _) = call.callee else {
+        return None;
+    };
     match BUILTINS[usize::from(index)].name {
         "where" => Some(true),
         "select" => Some(false),
@@ -27,7 +29,11 @@ fn reads(function: &Function, op: &Op, mut visit: impl FnMut(VarId)) {
     match *op {
         Op::Call(call) => {
             let args = call.operands.args(&function.pool);
-            let args = if choice(&call).is_some() { &args[..1] } else { args };
+            let args = if choice(&call).is_some() {
+                &args[..1]
+            } else {
+                args
+            };
             // The target of `assign` is written, not read.
             let skip = usize::from(is_assign(&call));
             args[skip..].iter().for_each(|var| visit(*var));
@@ -37,7 +43,9 @@ fn reads(function: &Function, op: &Op, mut visit: impl FnMut(VarId)) {
             visit(dst);
             visit(src);
         }
-        Op::Compare { operands, count, .. } => {
+        Op::Compare {
+            operands, count, ..
+        } => {
             let vars = &function.pool[operands as usize..][..count as usize + 1];
             vars.iter().for_each(|var| visit(*var));
         }
@@ -68,7 +76,10 @@ fn is_assign(call: &Call) -> bool {
 fn writes(function: &Function, op: &Op, mut visit: impl FnMut(VarId)) {
     match *op {
         Op::Call(call) => {
-            call.operands.outs(&function.pool).iter().for_each(|var| visit(*var));
+            call.operands
+                .outs(&function.pool)
+                .iter()
+                .for_each(|var| visit(*var));
             if is_assign(&call) {
                 visit(call.operands.args(&function.pool)[0]);
             }
@@ -108,7 +119,9 @@ pub(super) fn unassigned(function: &Function) -> BTreeSet<VarId> {
         if let Op::Call(call) = op
             && choice(call).is_some()
         {
-            call.operands.args(&function.pool)[1..].iter().for_each(|var| read(*var));
+            call.operands.args(&function.pool)[1..]
+                .iter()
+                .for_each(|var| read(*var));
         }
         match op {
             Op::If { .. } | Op::Loop { .. } => before.push(assigned.clone()),
@@ -135,12 +148,20 @@ impl<'m> Builder<'m> {
             self.emit(check);
         }
         let Op::Call(call) = op else { return };
-        let Some(first_when) = choice(call) else { return };
+        let Some(first_when) = choice(call) else {
+            return;
+        };
         if let [cond, a, b] = *call.operands.args(&frame.function.pool) {
             for (var, negated) in [(a, !first_when), (b, first_when)] {
-                let Some(mark) = frame.marks.get(&var).copied() else { continue };
+                let Some(mark) = frame.marks.get(&var).copied() else {
+                    continue;
+                };
                 if let Ok(cond) = self.condition(frame, cond) {
-                    self.emit(Instruction::CheckChosen { variable: mark, cond, negated });
+                    self.emit(Instruction::CheckChosen {
+                        variable: mark,
+                        cond,
+                        negated,
+                    });
                 }
             }
         }
@@ -150,7 +171,12 @@ impl<'m> Builder<'m> {
     pub(super) fn mark_writes(&mut self, frame: &Frame<'m>, op: &Op) {
         let mut marks = Vec::new();
         writes(frame.function, op, |var| {
-            marks.extend(frame.marks.get(&var).map(|mark| Instruction::Mark { variable: *mark }));
+            marks.extend(
+                frame
+                    .marks
+                    .get(&var)
+                    .map(|mark| Instruction::Mark { variable: *mark }),
+            );
         });
         for mark in marks {
             self.emit(mark);

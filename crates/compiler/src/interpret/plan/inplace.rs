@@ -62,7 +62,10 @@ impl<'m> Builder<'m> {
             let Some(slice) = frame.slices.get(&index) else {
                 return self.unknown("a slice of a value whose bounds are not constants");
             };
-            return Ok(slice_positions(*slice, len).into_iter().map(Component::Known).collect());
+            return Ok(slice_positions(*slice, len)
+                .into_iter()
+                .map(Component::Known)
+                .collect());
         }
         Ok(vec![self.component(frame, index, len)?])
     }
@@ -117,7 +120,13 @@ impl<'m> Builder<'m> {
                 Component::Known(n) => first.at(n as usize),
                 Component::Lane(index) => {
                     let dst = self.temporary();
-                    self.emit(Instruction::Gather { ty, dst, first, len: len as u32, index });
+                    self.emit(Instruction::Gather {
+                        ty,
+                        dst,
+                        first,
+                        len: len as u32,
+                        index,
+                    });
                     dst
                 }
             });
@@ -129,7 +138,13 @@ impl<'m> Builder<'m> {
         match part {
             Component::Known(n) => self.copy(ty, first.at(n as usize), src),
             Component::Lane(index) => {
-                self.emit(Instruction::Scatter { ty, first, len: len as u32, index, src });
+                self.emit(Instruction::Scatter {
+                    ty,
+                    first,
+                    len: len as u32,
+                    index,
+                    src,
+                });
             }
         }
     }
@@ -141,7 +156,9 @@ impl<'m> Builder<'m> {
             return self.unknown("`extract` of nothing");
         };
         if let Type::Tuple(tuple) = frame.kind(self, value) {
-            let template = call.template.map(|at| function.templates[at as usize].as_slice());
+            let template = call
+                .template
+                .map(|at| function.templates[at as usize].as_slice());
             let Some([Template::Int(index), ..]) = template else {
                 return self.unknown("a tuple whose index is not a constant");
             };
@@ -151,11 +168,19 @@ impl<'m> Builder<'m> {
             for part in &parts[..index.min(parts.len())] {
                 start += self.layout(*part).leaves.len();
             }
-            let len = parts.get(index).map_or(0, |part| self.layout(*part).leaves.len());
-            return Ok((start..start + len).map(|n| frame.cell(value).at(n)).collect());
+            let len = parts
+                .get(index)
+                .map_or(0, |part| self.layout(*part).leaves.len());
+            return Ok((start..start + len)
+                .map(|n| frame.cell(value).at(n))
+                .collect());
         }
         let operand = self.operand(frame, value);
-        let ty = if operand.scalar == Scalar::Any { Scalar::I32 } else { operand.scalar };
+        let ty = if operand.scalar == Scalar::Any {
+            Scalar::I32
+        } else {
+            operand.scalar
+        };
         let parts = self.parts(frame, value, indices)?;
         Ok(self.read_parts(ty, operand.first, operand.len, &parts))
     }
@@ -170,7 +195,9 @@ impl<'m> Builder<'m> {
         let function = frame.function;
         let args = call.operands.args(&function.pool);
         if let Some(op) = inplace_op(name) {
-            let [target, ref indices @ .., value] = *args else { return Ok(false) };
+            let [target, ref indices @ .., value] = *args else {
+                return Ok(false);
+            };
             let run = self.operand(frame, target);
             let parts = self.parts(frame, target, indices)?;
             let values = self.operand(frame, value).cells();
@@ -190,30 +217,46 @@ impl<'m> Builder<'m> {
             return Ok(true);
         }
         if let Some((leaves, op)) = transform_half(name) {
-            let [target, value] = *args else { return Ok(false) };
+            let [target, value] = *args else {
+                return Ok(false);
+            };
             let (run, value) = (self.operand(frame, target), self.operand(frame, value));
             for (part, value) in leaves.zip(value.cells()) {
                 let (ty, dst) = (run.scalar, run.first.at(part));
                 match op {
                     None => self.copy(ty, dst, value),
-                    Some(op) => self.emit(Instruction::Binary { op, ty, dst, a: dst, b: value }),
+                    Some(op) => self.emit(Instruction::Binary {
+                        op,
+                        ty,
+                        dst,
+                        a: dst,
+                        b: value,
+                    }),
                 }
             }
             return Ok(true);
         }
         match name {
             "assign" => {
-                let [target, value] = *args else { return Ok(false) };
+                let [target, value] = *args else {
+                    return Ok(false);
+                };
                 let ty = frame.value_type(self, target);
                 for (n, leaf) in self.layout(ty).leaves.iter().enumerate() {
-                    self.copy(leaf.scalar, frame.cell(target).at(n), frame.cell(value).at(n));
+                    self.copy(
+                        leaf.scalar,
+                        frame.cell(target).at(n),
+                        frame.cell(value).at(n),
+                    );
                 }
                 // The target may now lie elsewhere than where it began.
                 frame.arrays.remove(&target);
             }
             "indexref" => self.index_reference(frame, call)?,
             "store" => {
-                let [target, value] = *args else { return Ok(false) };
+                let [target, value] = *args else {
+                    return Ok(false);
+                };
                 self.store_through(frame, target, value)?;
             }
             _ => return Ok(false),
@@ -223,9 +266,10 @@ impl<'m> Builder<'m> {
 
     fn index_reference(&mut self, frame: &mut Frame<'m>, call: &Call) -> Planned<()> {
         let function = frame.function;
-        let ([base, indices @ ..], [out]) =
-            (call.operands.args(&function.pool), call.operands.outs(&function.pool))
-        else {
+        let ([base, indices @ ..], [out]) = (
+            call.operands.args(&function.pool),
+            call.operands.outs(&function.pool),
+        ) else {
             return self.unknown("a reference to no part");
         };
         let Some(Reference::Local(first)) = frame.references.get(base).copied() else {
@@ -261,7 +305,13 @@ impl<'m> Builder<'m> {
                 for (n, leaf) in layout.leaves.iter().enumerate() {
                     let index = self.shifted(offset, n);
                     let (ty, src) = (leaf.scalar, frame.cell(value).at(n));
-                    self.emit(Instruction::Scatter { ty, first, len, index, src });
+                    self.emit(Instruction::Scatter {
+                        ty,
+                        first,
+                        len,
+                        index,
+                        src,
+                    });
                 }
             }
             None => return self.unknown("a store through a reference that nothing made"),
@@ -280,7 +330,9 @@ impl<'m> Builder<'m> {
         let args = call.operands.args(&function.pool);
         let adjoints = call.operands.adjoints(&function.pool);
         let (parts, op) = if let Some(op) = inplace_op(name) {
-            let [target, ref indices @ .., _] = *args else { return Ok(false) };
+            let [target, ref indices @ .., _] = *args else {
+                return Ok(false);
+            };
             (self.parts(frame, target, indices)?, op)
         } else if let Some((leaves, op)) = transform_half(name) {
             (leaves.map(|n| Component::Known(n as u32)).collect(), op)
@@ -290,15 +342,26 @@ impl<'m> Builder<'m> {
         let (Some(target), Some(value)) = (adjoints.first(), adjoints.last()) else {
             return Ok(false);
         };
-        let (Some(target_dual), Some(value_dual)) = (frame.dual(*target), frame.dual(*value)) else {
+        let (Some(target_dual), Some(value_dual)) = (frame.dual(*target), frame.dual(*value))
+        else {
             return Ok(true);
         };
         let run = self.operand(frame, args[0]);
         let gradients = self.read_parts(run.scalar, target_dual, run.len, &parts);
-        let op = if op == Some(Binary::Sub) { Binary::Sub } else { Binary::Add };
+        let op = if op == Some(Binary::Sub) {
+            Binary::Sub
+        } else {
+            Binary::Add
+        };
         for (n, gradient) in gradients.into_iter().enumerate() {
             let dual = value_dual.at(n);
-            self.emit(Instruction::Binary { op, ty: run.scalar, dst: dual, a: dual, b: gradient });
+            self.emit(Instruction::Binary {
+                op,
+                ty: run.scalar,
+                dst: dual,
+                a: dual,
+                b: gradient,
+            });
         }
         Ok(true)
     }

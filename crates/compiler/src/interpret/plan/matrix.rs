@@ -17,8 +17,14 @@ struct Matrix {
 
 impl Matrix {
     fn of(operand: &Operand) -> Option<Self> {
-        let Type::Matrix { rows, cols, .. } = operand.ty else { return None };
-        Some(Self { rows: rows as usize, cols: cols as usize, cells: operand.cells() })
+        let Type::Matrix { rows, cols, .. } = operand.ty else {
+            return None;
+        };
+        Some(Self {
+            rows: rows as usize,
+            cols: cols as usize,
+            cells: operand.cells(),
+        })
     }
     fn at(&self, row: usize, col: usize) -> Cell {
         self.cells[row * self.cols + col]
@@ -36,7 +42,11 @@ impl Matrix {
     fn minor(&self, row: usize, col: usize) -> Self {
         let kept = (0..self.cells.len()).filter(|n| n / self.cols != row && n % self.cols != col);
         let cells = kept.map(|n| self.cells[n]).collect();
-        Self { rows: self.rows - 1, cols: self.cols - 1, cells }
+        Self {
+            rows: self.rows - 1,
+            cols: self.cols - 1,
+            cells,
+        }
     }
 }
 
@@ -57,7 +67,11 @@ fn determinant(m: &mut Math<'_, '_>, a: &Matrix) -> Cell {
 
 fn cofactor(m: &mut Math<'_, '_>, a: &Matrix, row: usize, col: usize) -> Cell {
     let minor = determinant(m, &a.minor(row, col));
-    if (row + col) % 2 == 1 { m.neg(minor) } else { minor }
+    if (row + col) % 2 == 1 {
+        m.neg(minor)
+    } else {
+        minor
+    }
 }
 
 /// The inverse; of a singular matrix, zero.
@@ -72,9 +86,16 @@ fn inverse(m: &mut Math<'_, '_>, a: &Matrix) -> Vec<Cell> {
     let (zero, one) = (m.number(0.0), m.number(1.0));
     let regular = m.b.compare(Comparison::NotEqual, m.ty, determinant, zero);
     let divisor = m.select(regular, determinant, one);
-    let adjugate = Matrix { cells: cofactors, ..a.clone() }.transposed();
+    let adjugate = Matrix {
+        cells: cofactors,
+        ..a.clone()
+    }
+    .transposed();
     let quotients: Vec<Cell> = adjugate.into_iter().map(|x| m.div(x, divisor)).collect();
-    quotients.into_iter().map(|x| m.select(regular, x, zero)).collect()
+    quotients
+        .into_iter()
+        .map(|x| m.select(regular, x, zero))
+        .collect()
 }
 
 /// The operations of a builtin on matrices; `None` if it is none.
@@ -85,13 +106,24 @@ pub(super) fn expand(
     out: Type,
 ) -> Planned<Option<Vec<Cell>>> {
     if name == "identity" {
-        let Type::Matrix { rows, scalar, .. } = out else { return Ok(None) };
+        let Type::Matrix { rows, scalar, .. } = out else {
+            return Ok(None);
+        };
         let (zero, one) = (b.number(scalar, 0.0), b.number(scalar, 1.0));
         let n = rows as usize;
-        return Ok(Some((0..n * n).map(|at| if at % (n + 1) == 0 { one } else { zero }).collect()));
+        return Ok(Some(
+            (0..n * n)
+                .map(|at| if at % (n + 1) == 0 { one } else { zero })
+                .collect(),
+        ));
     }
-    let Some(first) = args.first() else { return Ok(None) };
-    let mut m = Math { b, ty: first.scalar };
+    let Some(first) = args.first() else {
+        return Ok(None);
+    };
+    let mut m = Math {
+        b,
+        ty: first.scalar,
+    };
     let matrices: Vec<Option<Matrix>> = args.iter().map(Matrix::of).collect();
     let cells: Vec<Vec<Cell>> = args.iter().map(Operand::cells).collect();
     let result = match (name, matrices.as_slice(), cells.as_slice()) {
@@ -118,7 +150,15 @@ pub(super) fn expand(
         ("diag", [None], [v]) => {
             let zero = m.number(0.0);
             let n = v.len();
-            (0..n * n).map(|at| if at % (n + 1) == 0 { v[at / (n + 1)] } else { zero }).collect()
+            (0..n * n)
+                .map(|at| {
+                    if at % (n + 1) == 0 {
+                        v[at / (n + 1)]
+                    } else {
+                        zero
+                    }
+                })
+                .collect()
         }
         ("outer", _, [v, w]) => {
             let mut product = Vec::new();
@@ -130,12 +170,14 @@ pub(super) fn expand(
         ("skew", _, [v]) => {
             let zero = m.number(0.0);
             let minus = m.neg_all(v);
-            vec![zero, minus[2], v[1], v[2], zero, minus[0], minus[1], v[0], zero]
+            vec![
+                zero, minus[2], v[1], v[2], zero, minus[0], minus[1], v[0], zero,
+            ]
         }
         ("matrix_from_rows", _, rows) => rows.concat(),
-        ("matrix_from_cols", _, cols) => {
-            (0..cols[0].len()).flat_map(|row| cols.iter().map(move |col| col[row])).collect()
-        }
+        ("matrix_from_cols", _, cols) => (0..cols[0].len())
+            .flat_map(|row| cols.iter().map(move |col| col[row]))
+            .collect(),
         ("determinant", [Some(x)], _) if x.rows == x.cols && x.rows <= 4 => {
             vec![determinant(&mut m, x)]
         }
@@ -158,7 +200,11 @@ pub(super) fn expand(
             let mut moved = Vec::new();
             for row in 0..3 {
                 let sum = m.dot(&x.row(row)[..3], v);
-                moved.push(if name == "transform_point" { m.add(sum, x.at(row, 3)) } else { sum });
+                moved.push(if name == "transform_point" {
+                    m.add(sum, x.at(row, 3))
+                } else {
+                    sum
+                });
             }
             moved
         }

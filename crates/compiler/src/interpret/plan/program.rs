@@ -55,8 +55,15 @@ pub(in crate::interpret) fn plan(module: &Module, backward: bool) -> Planned<Pro
         let leaves = builder.layout(variable.ty).leaves.len();
         let first = builder.cells_for(leaves);
         firsts.push(first);
-        let name = variable.name.map_or("", |name| module.names.get(name)).to_owned();
-        parameters.push(Parameter { name, ty: variable.ty, first });
+        let name = variable
+            .name
+            .map_or("", |name| module.names.get(name))
+            .to_owned();
+        parameters.push(Parameter {
+            name,
+            ty: variable.ty,
+            first,
+        });
     }
     builder.access = vec![Access::default(); parameters.len()];
     let mut frame = Frame::new(&mut builder, kernel, &firsts, backward);
@@ -69,7 +76,10 @@ pub(in crate::interpret) fn plan(module: &Module, backward: bool) -> Planned<Pro
             if Builder::has_floats(&leaves) {
                 let dual = builder.cells_for(leaves.leaves.len());
                 frame.set_dual(var, dual);
-                builder.emit(Instruction::Zero { first: dual, count: leaves.leaves.len() as u32 });
+                builder.emit(Instruction::Zero {
+                    first: dual,
+                    count: leaves.leaves.len() as u32,
+                });
             }
         }
     }

@@ -49,7 +49,10 @@ pub(super) fn rotate(m: &mut Math<'_, '_>, q: &[Cell], x: &[Cell]) -> Vec<Cell> 
 fn from_axis_angle(m: &mut Math<'_, '_>, axis: &[Cell], angle: Cell) -> Vec<Cell> {
     let half = m.number(0.5);
     let half = m.mul(angle, half);
-    let (sin, cos) = (m.b.unary(Unary::Sin, m.ty, half), m.b.unary(Unary::Cos, m.ty, half));
+    let (sin, cos) = (
+        m.b.unary(Unary::Sin, m.ty, half),
+        m.b.unary(Unary::Cos, m.ty, half),
+    );
     let unit = m.normalize(axis, &[0.0; 3]);
     let mut cells = m.scale(&unit, sin);
     cells.push(cos);
@@ -84,7 +87,9 @@ fn to_matrix(m: &mut Math<'_, '_>, q: &[Cell]) -> Vec<Cell> {
             rotate(m, q, &axis)
         })
         .collect();
-    (0..3).flat_map(|row| cols.iter().map(move |col| col[row])).collect()
+    (0..3)
+        .flat_map(|row| cols.iter().map(move |col| col[row]))
+        .collect()
 }
 
 /// The branch of the largest component: `i` is that component, 3 the real one.
@@ -106,10 +111,10 @@ fn from_matrix_branch(m: &mut Math<'_, '_>, a: &[Cell], i: usize, taken: Cell) -
     let mut cells = vec![half; 4];
     cells[i] = m.mul(half, root);
     if i == 3 {
-        for n in 0..3 {
+        for (n, cell) in cells.iter_mut().enumerate().take(3) {
             let (j, k) = ((n + 1) % 3, (n + 2) % 3);
             let difference = m.sub(at(k, j), at(j, k));
-            cells[n] = m.mul(difference, scale);
+            *cell = m.mul(difference, scale);
         }
     } else {
         let (j, k) = ((i + 1) % 3, (i + 2) % 3);
@@ -139,11 +144,18 @@ fn from_matrix(m: &mut Math<'_, '_>, a: &[Cell]) -> Vec<Cell> {
     let planar = and(m, other, below);
     let (not_y, is_z) = (not(m, y_over_x), and(m, other, z_over));
     let taken = [and(m, planar, not_y), and(m, planar, y_over_x), is_z, real];
-    let branches: Vec<Vec<Cell>> =
-        taken.iter().enumerate().map(|(i, taken)| from_matrix_branch(m, a, i, *taken)).collect();
+    let branches: Vec<Vec<Cell>> = taken
+        .iter()
+        .enumerate()
+        .map(|(i, taken)| from_matrix_branch(m, a, i, *taken))
+        .collect();
     let mut cells = branches[0].clone();
     for (branch, taken) in branches.iter().zip(taken).skip(1) {
-        cells = branch.iter().zip(&cells).map(|(x, y)| m.select(taken, *x, *y)).collect();
+        cells = branch
+            .iter()
+            .zip(&cells)
+            .map(|(x, y)| m.select(taken, *x, *y))
+            .collect();
     }
     m.normalize(&cells, &[0.0, 0.0, 0.0, 1.0])
 }
@@ -152,7 +164,10 @@ fn from_angles(m: &mut Math<'_, '_>, angles: [Cell; 3]) -> Vec<Cell> {
     let half = m.number(0.5);
     let [(cr, sr), (cp, sp), (cy, sy)] = angles.map(|angle| {
         let half = m.mul(angle, half);
-        (m.b.unary(Unary::Cos, m.ty, half), m.b.unary(Unary::Sin, m.ty, half))
+        (
+            m.b.unary(Unary::Cos, m.ty, half),
+            m.b.unary(Unary::Sin, m.ty, half),
+        )
     });
     let mut term = |a: [Cell; 3], b: [Cell; 3], plus: bool| {
         let (x, y) = (m.mul(a[0], a[1]), m.mul(b[0], b[1]));
@@ -175,12 +190,19 @@ pub(super) fn expand(
     out: Type,
 ) -> Planned<Option<Vec<Cell>>> {
     if name == "quat_identity" {
-        let Type::Quat(scalar) = out else { return Ok(None) };
+        let Type::Quat(scalar) = out else {
+            return Ok(None);
+        };
         let (zero, one) = (b.number(scalar, 0.0), b.number(scalar, 1.0));
         return Ok(Some(vec![zero, zero, zero, one]));
     }
-    let Some(first) = args.first() else { return Ok(None) };
-    let mut m = Math { b, ty: first.scalar };
+    let Some(first) = args.first() else {
+        return Ok(None);
+    };
+    let mut m = Math {
+        b,
+        ty: first.scalar,
+    };
     let m = &mut m;
     let cells: Vec<Vec<Cell>> = args.iter().map(Operand::cells).collect();
     let both = args.iter().all(|arg| matches!(arg.ty, Type::Quat(_)));

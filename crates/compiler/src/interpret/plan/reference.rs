@@ -48,15 +48,32 @@ impl<'m> Builder<'m> {
         let rank = indices.len() as u8;
         let dst = self.cells_for(1);
         let buffer = if let Some(param) = frame.arrays.get(&array) {
-            self.emit(Instruction::AddressParam { param: *param, rank, indices: cells, dst });
+            self.emit(Instruction::AddressParam {
+                param: *param,
+                rank,
+                indices: cells,
+                dst,
+            });
             BufferAt::Param(*param)
         } else {
             let array = self.array_cells(frame, array)?;
             let buffer = self.cells_for(1);
-            self.emit(Instruction::Address { array, rank, indices: cells, dst, buffer });
+            self.emit(Instruction::Address {
+                array,
+                rank,
+                indices: cells,
+                dst,
+                buffer,
+            });
             BufferAt::Cell(buffer)
         };
-        Ok(Location { buffer, element: dst, column: 0, offset: None, space: Space::Value })
+        Ok(Location {
+            buffer,
+            element: dst,
+            column: 0,
+            offset: None,
+            space: Space::Value,
+        })
     }
 
     /// The cells of an array value, behind a reference or not.
@@ -78,7 +95,11 @@ impl<'m> Builder<'m> {
         len: u32,
     ) -> Planned<Component> {
         if let Some(value) = frame.constant_int(var) {
-            let wrapped = if value < 0 { value + i64::from(len) } else { value };
+            let wrapped = if value < 0 {
+                value + i64::from(len)
+            } else {
+                value
+            };
             return match u32::try_from(wrapped) {
                 Ok(index) if index < len => Ok(Component::Known(index)),
                 _ => self.unknown(format!("component {value} of {len}")),
@@ -175,12 +196,18 @@ impl<'m> Builder<'m> {
                 let start = self.combine(row, cols, Component::Known(0));
                 Ok((start, ty))
             }
-            (SlotStep::Field(name), Type::Struct(_)) => match Layout::field(self.module, ty, name) {
-                Some((start, next)) => Ok((Component::Known(start as u32), next)),
-                None => self.unknown("a field that the struct does not have"),
-            },
+            (SlotStep::Field(name), Type::Struct(_)) => {
+                match Layout::field(self.module, ty, name) {
+                    Some((start, next)) => Ok((Component::Known(start as u32), next)),
+                    None => self.unknown("a field that the struct does not have"),
+                }
+            }
             (SlotStep::Field(name), Type::Transform(_)) => {
-                let start = if self.module.names.get(name) == "q" { 3 } else { 0 };
+                let start = if self.module.names.get(name) == "q" {
+                    3
+                } else {
+                    0
+                };
                 Ok((Component::Known(start), ty))
             }
             _ => self.unknown("this way into an array's element"),
@@ -195,9 +222,14 @@ impl<'m> Builder<'m> {
         field: crate::Name,
     ) -> Planned<Reference> {
         let ty = frame.value_type(self, aggregate);
-        let is_reference = self.module.types.is_reference(frame.function.var(aggregate).ty);
+        let is_reference = self
+            .module
+            .types
+            .is_reference(frame.function.var(aggregate).ty);
         if self.module.types.array_parts(ty).is_some() {
-            return Ok(Reference::Local(self.array_cells(frame, aggregate)?.at(ARRAY_SHAPE)));
+            return Ok(Reference::Local(
+                self.array_cells(frame, aggregate)?.at(ARRAY_SHAPE),
+            ));
         }
         let Some((start, _)) = Layout::field(self.module, ty, field) else {
             return self.unknown(format!("the attribute `{}`", self.module.names.get(field)));
@@ -207,9 +239,10 @@ impl<'m> Builder<'m> {
         }
         match frame.references.get(&aggregate) {
             Some(Reference::Local(first)) => Ok(Reference::Local(first.at(start))),
-            Some(Reference::Memory(at)) => {
-                Ok(Reference::Memory(Location { column: at.column + start as u32, ..*at }))
-            }
+            Some(Reference::Memory(at)) => Ok(Reference::Memory(Location {
+                column: at.column + start as u32,
+                ..*at
+            })),
             _ => self.unknown("a field behind this reference"),
         }
     }
@@ -251,12 +284,21 @@ impl<'m> Builder<'m> {
             match reference {
                 Reference::Local(first) => self.copy(ty, dst, first.at(n)),
                 Reference::Memory(at) => {
-                    let from = Location { column: at.column + n as u32, ..at };
+                    let from = Location {
+                        column: at.column + n as u32,
+                        ..at
+                    };
                     self.emit(Instruction::Load { ty, dst, from });
                 }
                 Reference::Part { first, len, offset } => {
                     let index = self.shifted(offset, n);
-                    self.emit(Instruction::Gather { ty, dst, first, len, index });
+                    self.emit(Instruction::Gather {
+                        ty,
+                        dst,
+                        first,
+                        len,
+                        index,
+                    });
                 }
             }
         }

@@ -80,11 +80,18 @@ pub(super) fn expand(
     if matches!(name, "where" | "select") {
         return Ok(choose(b, name == "where", args));
     }
-    let Some(first) = args.first() else { return Ok(None) };
+    let Some(first) = args.first() else {
+        return Ok(None);
+    };
     let ty = first.scalar;
     if let ([operand], Some(op)) = (args, unary_of(name)) {
         let cells = operand.cells();
-        return Ok(Some(cells.into_iter().map(|cell| b.unary(op, ty, cell)).collect()));
+        return Ok(Some(
+            cells
+                .into_iter()
+                .map(|cell| b.unary(op, ty, cell))
+                .collect(),
+        ));
     }
     if let ([x, y], Some(op)) = (args, binary_of(name))
         && x.len == y.len
@@ -116,7 +123,11 @@ pub(super) fn expand(
             b.binary(Binary::Min, ty, raised, high.first)
         }
         ("degrees" | "radians", [x]) => {
-            let factor = if name == "degrees" { 180.0 / std::f64::consts::PI } else { std::f64::consts::PI / 180.0 };
+            let factor = if name == "degrees" {
+                180.0 / std::f64::consts::PI
+            } else {
+                std::f64::consts::PI / 180.0
+            };
             let factor = b.number(ty, factor);
             b.binary(Binary::Mul, ty, x.first, factor)
         }
@@ -140,7 +151,9 @@ fn pcg(b: &mut Builder<'_>, cell: Cell) -> Cell {
 fn choose(b: &mut Builder<'_>, first_when: bool, args: &[Operand]) -> Option<Vec<Cell>> {
     let [cond, x, y] = args else { return None };
     let (x, y) = if first_when { (x, y) } else { (y, x) };
-    let Type::Scalar(cond_ty) = cond.ty else { return None };
+    let Type::Scalar(cond_ty) = cond.ty else {
+        return None;
+    };
     let truth = b.truth(cond_ty, cond.first);
     let ty = match x.scalar {
         // Arrays, ranges and shapes are made of 32-bit integers; structs are handled leaf by leaf
@@ -162,7 +175,12 @@ fn classify(b: &mut Builder<'_>, name: &str, x: &Operand) -> Cell {
     let mut result = b.bits(Scalar::Bool, u64::from(all));
     for a in x.cells() {
         let dst = b.temporary();
-        b.emit(Instruction::Classify { class, ty: x.scalar, dst, a });
+        b.emit(Instruction::Classify {
+            class,
+            ty: x.scalar,
+            dst,
+            a,
+        });
         let op = if all { Binary::And } else { Binary::Or };
         result = b.binary(op, Scalar::Bool, result, dst);
     }
@@ -172,11 +190,17 @@ fn classify(b: &mut Builder<'_>, name: &str, x: &Operand) -> Cell {
 fn smoothstep(b: &mut Builder<'_>, ty: Scalar, low: Cell, high: Cell, x: Cell) -> Cell {
     let (zero, one) = (b.number(ty, 0.0), b.number(ty, 1.0));
     let (two, three) = (b.number(ty, 2.0), b.number(ty, 3.0));
-    let (part, width) = (b.binary(Binary::Sub, ty, x, low), b.binary(Binary::Sub, ty, high, low));
+    let (part, width) = (
+        b.binary(Binary::Sub, ty, x, low),
+        b.binary(Binary::Sub, ty, high, low),
+    );
     let t = b.binary(Binary::Div, ty, part, width);
     let t = b.binary(Binary::Max, ty, t, zero);
     let t = b.binary(Binary::Min, ty, t, one);
-    let (square, double) = (b.binary(Binary::Mul, ty, t, t), b.binary(Binary::Mul, ty, two, t));
+    let (square, double) = (
+        b.binary(Binary::Mul, ty, t, t),
+        b.binary(Binary::Mul, ty, two, t),
+    );
     let rest = b.binary(Binary::Sub, ty, three, double);
     b.binary(Binary::Mul, ty, square, rest)
 }
@@ -188,7 +212,10 @@ fn lerp(b: &mut Builder<'_>, from: &Operand, to: &Operand, t: Cell) -> Vec<Cell>
     let pairs = from.cells().into_iter().zip(to.cells());
     pairs
         .map(|(from, to)| {
-            let (from, to) = (b.binary(Binary::Mul, ty, from, rest), b.binary(Binary::Mul, ty, to, t));
+            let (from, to) = (
+                b.binary(Binary::Mul, ty, from, rest),
+                b.binary(Binary::Mul, ty, to, t),
+            );
             b.binary(Binary::Add, ty, from, to)
         })
         .collect()

@@ -21,15 +21,22 @@ pub(super) fn expand(
     out: Type,
 ) -> Planned<Option<Vec<Cell>>> {
     if name == "transform_identity" {
-        let Type::Transform(scalar) = out else { return Ok(None) };
+        let Type::Transform(scalar) = out else {
+            return Ok(None);
+        };
         let (zero, one) = (b.number(scalar, 0.0), b.number(scalar, 1.0));
         return Ok(Some(vec![zero, zero, zero, zero, zero, zero, one]));
     }
-    let Some(first) = args.first() else { return Ok(None) };
+    let Some(first) = args.first() else {
+        return Ok(None);
+    };
     if !matches!(first.ty, Type::Transform(_)) {
         return Ok(None);
     }
-    let mut m = Math { b, ty: first.scalar };
+    let mut m = Math {
+        b,
+        ty: first.scalar,
+    };
     let m = &mut m;
     let cells: Vec<Vec<Cell>> = args.iter().map(Operand::cells).collect();
     let result = match (name, cells.as_slice()) {

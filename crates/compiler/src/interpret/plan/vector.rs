@@ -95,7 +95,10 @@ pub(super) fn expand(
     out: Type,
 ) -> Planned<Option<Vec<Cell>>> {
     let ty = match out {
-        Type::Vector { scalar, .. } | Type::Matrix { scalar, .. } | Type::Quat(scalar) | Type::Transform(scalar) => scalar,
+        Type::Vector { scalar, .. }
+        | Type::Matrix { scalar, .. }
+        | Type::Quat(scalar)
+        | Type::Transform(scalar) => scalar,
         _ => args.first().map_or(Scalar::Any, |arg| arg.scalar),
     };
     let wide = match out {
@@ -129,7 +132,11 @@ pub(super) fn expand(
         ("normalize", [v]) => {
             let identity = [0.0, 0.0, 0.0, 1.0];
             let zero = vec![0.0; v.len()];
-            let otherwise = if matches!(out, Type::Quat(_)) { &identity[..] } else { &zero };
+            let otherwise = if matches!(out, Type::Quat(_)) {
+                &identity[..]
+            } else {
+                &zero
+            };
             m.normalize(v, otherwise)
         }
         ("cross", [v, w]) => m.cross(v, w),
@@ -157,11 +164,18 @@ pub(super) fn expand(
 
 /// `vec3f` and the like, which construct by their own names.
 fn is_type_name(name: &str) -> bool {
-    name.starts_with("vec") || name.starts_with("mat") && !name.starts_with("matrix") || name == "quat"
+    name.starts_with("vec")
+        || name.starts_with("mat") && !name.starts_with("matrix")
+        || name == "quat"
 }
 
 /// A value from nothing, one number for all, one for each, parts, or a value of another scalar type.
-fn construct(b: &mut Builder<'_>, ty: Scalar, wide: usize, args: &[Operand]) -> Planned<Option<Vec<Cell>>> {
+fn construct(
+    b: &mut Builder<'_>,
+    ty: Scalar,
+    wide: usize,
+    args: &[Operand],
+) -> Planned<Option<Vec<Cell>>> {
     let given: usize = args.iter().map(|arg| arg.len).sum();
     if given == 0 {
         return Ok(Some(vec![b.bits(ty, 0); wide]));
@@ -180,7 +194,11 @@ fn construct(b: &mut Builder<'_>, ty: Scalar, wide: usize, args: &[Operand]) -> 
 
 /// The smallest or largest component and its position; the first of equals.
 fn extreme(b: &mut Builder<'_>, ty: Scalar, v: &[Cell], smallest: bool) -> (Cell, Cell) {
-    let op = if smallest { Comparison::Less } else { Comparison::Greater };
+    let op = if smallest {
+        Comparison::Less
+    } else {
+        Comparison::Greater
+    };
     let (mut best, mut at) = (v[0], b.integer(0));
     for (n, x) in v.iter().enumerate().skip(1) {
         let better = b.compare(op, ty, *x, best);

@@ -43,7 +43,13 @@ impl<'m> Builder<'m> {
                     let truth = self.condition(frame, src)?;
                     let op = if or { Binary::Or } else { Binary::And };
                     let dst = frame.cell(dst);
-                    self.emit(Instruction::Binary { op, ty: Scalar::Bool, dst, a: dst, b: truth });
+                    self.emit(Instruction::Binary {
+                        op,
+                        ty: Scalar::Bool,
+                        dst,
+                        a: dst,
+                        b: truth,
+                    });
                 }
                 Op::SetInt { dst, value } => {
                     let value = self.integer(value);
@@ -52,18 +58,29 @@ impl<'m> Builder<'m> {
                 Op::Literal { dst, literal } => {
                     let constant = function.literals[literal as usize];
                     let ty = function.var(dst).ty;
-                    for (n, (ty, bits)) in constant_bits(self, ty, constant).into_iter().enumerate() {
+                    for (n, (ty, bits)) in constant_bits(self, ty, constant).into_iter().enumerate()
+                    {
                         let value = self.bits(ty, bits);
                         self.copy(ty, frame.cell(dst).at(n), value);
                     }
                 }
-                Op::Compare { dst, operands, comparisons, count } => {
+                Op::Compare {
+                    dst,
+                    operands,
+                    comparisons,
+                    count,
+                } => {
                     self.comparison(frame, dst, operands, comparisons, count)?;
                 }
                 Op::If { cond, negated, .. } => {
                     let cond = self.condition(frame, cond)?;
                     branches.push(self.code.len());
-                    self.emit(Instruction::If { cond, negated, end: 0, skips: true });
+                    self.emit(Instruction::If {
+                        cond,
+                        negated,
+                        end: 0,
+                        skips: true,
+                    });
                 }
                 Op::EndIf { .. } => self.close_branch(branches.pop()),
                 Op::Loop { index, end } => {
@@ -96,7 +113,11 @@ impl<'m> Builder<'m> {
                     let depth = self.loop_depth(frame, index)?;
                     self.emit(Instruction::Continue { depth });
                 }
-                Op::Return { values, count, label } => {
+                Op::Return {
+                    values,
+                    count,
+                    label,
+                } => {
                     self.give_back(frame, values, count, label, pass);
                 }
                 Op::ReturnDefault => {
@@ -104,11 +125,18 @@ impl<'m> Builder<'m> {
                         self.give_back_zero(frame);
                     }
                 }
-                Op::FieldAddress { dst, aggregate, field, .. } => {
+                Op::FieldAddress {
+                    dst,
+                    aggregate,
+                    field,
+                    ..
+                } => {
                     let reference = self.field_reference(frame, aggregate, field)?;
                     frame.references.insert(dst, reference);
                 }
-                Op::FieldStore { root, path, value, .. } => {
+                Op::FieldStore {
+                    root, path, value, ..
+                } => {
                     let (first, _) = self.field_path(frame, root, path)?;
                     let ty = frame.value_type(self, value);
                     for (n, leaf) in self.layout(ty).leaves.iter().enumerate() {
@@ -129,7 +157,11 @@ impl<'m> Builder<'m> {
                         self.store_value(frame, at, value, own)?;
                     }
                 }
-                Op::SlotAtomic { slot, value, update } => {
+                Op::SlotAtomic {
+                    slot,
+                    value,
+                    update,
+                } => {
                     if pass == Pass::Forward {
                         let mut own = false;
                         let at = self.slot(frame, &function.slots[slot as usize], &mut own)?;
@@ -139,8 +171,10 @@ impl<'m> Builder<'m> {
                 }
                 Op::Assert { cond, text } => {
                     let cond = self.condition(frame, cond)?;
-                    let message =
-                        format!("the assertion `{}` does not hold", self.module.names.get(text));
+                    let message = format!(
+                        "the assertion `{}` does not hold",
+                        self.module.names.get(text)
+                    );
                     self.expect(cond, message, true);
                 }
             }
@@ -244,8 +278,18 @@ impl<'m> Builder<'m> {
                 self.step(range, range.at(2));
                 vec![test]
             }
-            LoopKind::Counted { counter, value, stop, step, .. } => {
-                let op = if step > 0 { Comparison::Less } else { Comparison::Greater };
+            LoopKind::Counted {
+                counter,
+                value,
+                stop,
+                step,
+                ..
+            } => {
+                let op = if step > 0 {
+                    Comparison::Less
+                } else {
+                    Comparison::Greater
+                };
                 let test = self.counted_test(frame.cell(counter), op, stop);
                 self.copy(Scalar::I32, frame.cell(value), frame.cell(counter));
                 let step = self.integer(step);
@@ -264,7 +308,13 @@ impl<'m> Builder<'m> {
 
     pub(super) fn step(&mut self, counter: Cell, by: Cell) {
         let (op, ty) = (Binary::Add, Scalar::I32);
-        self.emit(Instruction::Binary { op, ty, dst: counter, a: counter, b: by });
+        self.emit(Instruction::Binary {
+            op,
+            ty,
+            dst: counter,
+            a: counter,
+            b: by,
+        });
     }
 
     /// The end of a loop's body: back to the head, or out.
@@ -287,7 +337,14 @@ impl<'m> Builder<'m> {
         }
     }
 
-    fn give_back(&mut self, frame: &mut Frame<'m>, values: u32, count: u32, label: u32, pass: Pass) {
+    fn give_back(
+        &mut self,
+        frame: &mut Frame<'m>,
+        values: u32,
+        count: u32,
+        label: u32,
+        pass: Pass,
+    ) {
         if pass == Pass::Replay {
             let label = self.label(frame, label);
             self.emit(Instruction::ReturnTo { label });
