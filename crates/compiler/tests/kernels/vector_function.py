@@ -1,5 +1,6 @@
 # Vectors, a function with two results, a struct, and a component of an array's element.
 #
+# emit: wp::array_store(var_o, var_0, var_7);
 # run: dim=2 v=[3,4,0, 0,0,2] o=[0,0] -> o=[5,2] v=[7,4,0, 7,0,2]
 # adjoint: dim=1 v=[3,4,0] o=[0] grad.o=[1] -> grad.v=[0.6,0.8,0]
 import warp as wp
