@@ -1,7 +1,8 @@
 //! Warp-style Python kernels to typed IR, and from there to CUDA and CPU C++ text.
 //!
 //! Text in, text out: no device, no files. [`Compiler::compile`] gives a [`ir::Module`] or findings;
-//! [`emit_cuda`] and [`emit_cpu`] write a module's text; [`ir`] documents the representation between.
+//! [`emit_cuda`] and [`emit_cpu`] write a module's text; [`Interpreter`] executes it; [`ir`] documents the
+//! representation between.
 //!
 //! ```
 //! let source = "

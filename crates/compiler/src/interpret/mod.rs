@@ -1,9 +1,9 @@
 //! Executes a module on the CPU, forward and adjoint: the reference that a GPU is compared with.
 //!
-//! [`Interpreter::new`] plans a module once: every builtin becomes a sequence of scalar operations on
-//! registers, every function is laid into its callers, and the adjoint is derived operation by operation
-//! along the backward walk that [`crate::ir`] describes. [`Interpreter::forward`] and
-//! [`Interpreter::backward`] then run it over a launch grid, many threads (lanes) per instruction.
+//! [`Interpreter::forward`] and [`Interpreter::adjoint`] plan a module once: every builtin becomes a
+//! sequence of scalar operations on registers, every function is laid into its callers, and the adjoint is
+//! derived operation by operation along the backward walk that [`crate::ir`] describes.
+//! [`Interpreter::run`] then runs it over a launch grid, many threads (lanes) per instruction.
 //!
 //! Invariants:
 //! * the same arguments give the same bytes, whatever the number of cores: kernels in which threads

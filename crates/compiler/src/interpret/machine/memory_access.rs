@@ -99,9 +99,9 @@ impl Machine<'_> {
         };
         let mut elements = [0_i32; LANES];
         let mut bad = 0;
-        for axis in 0..usize::from(rank) {
+        for (axis, index) in indices[..usize::from(rank)].iter().enumerate() {
             let (size, stride) = (array.shape[axis], array.strides[axis]);
-            let index = self.registers.row::<i32>(indices[axis]);
+            let index = self.registers.row::<i32>(*index);
             for lane in 0..LANES {
                 let i = index[lane];
                 let i = if i < 0 { i.wrapping_add(size) } else { i };
@@ -297,9 +297,7 @@ impl Machine<'_> {
 
     pub(super) fn load(&mut self, mask: Mask, ty: Scalar, dst: Cell, from: Location) {
         use std::sync::atomic::Ordering::Relaxed;
-        let bindings = self.bindings;
         if let Some(Column::Narrow(words)) = self.shared_column(from) {
-            let _ = bindings;
             let elements = self.registers.row::<i32>(from.element);
             let mut values = [0_u32; LANES];
             for lane in each(mask) {

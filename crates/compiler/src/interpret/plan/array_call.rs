@@ -286,11 +286,24 @@ impl<'m> Builder<'m> {
                 ..at
             };
             let gradient = self.temporary();
-            self.emit(Instruction::Load {
-                ty: *ty,
-                dst: gradient,
-                from,
-            });
+            if zeroes {
+                // Taken and zeroed in one step: of threads that stored to one element, one receives
+                // its gradient, as in thread order.
+                let (update, src) = (Update::Exchange, self.bits(*ty, 0));
+                self.emit(Instruction::Atomic {
+                    update,
+                    ty: *ty,
+                    dst: gradient,
+                    src,
+                    at: from,
+                });
+            } else {
+                self.emit(Instruction::Load {
+                    ty: *ty,
+                    dst: gradient,
+                    from,
+                });
+            }
             let op = if negative { Binary::Sub } else { Binary::Add };
             let dual = dual.at(n);
             self.emit(Instruction::Binary {
@@ -300,14 +313,6 @@ impl<'m> Builder<'m> {
                 a: dual,
                 b: gradient,
             });
-            if zeroes {
-                let zero = self.bits(*ty, 0);
-                self.emit(Instruction::Store {
-                    ty: *ty,
-                    src: zero,
-                    to: from,
-                });
-            }
         }
     }
 

@@ -133,8 +133,8 @@ impl<'m> Builder<'m> {
         Ok(())
     }
 
-    /// Whether a function changes one of its own parameters, which are copies in C++.
-    fn changes_parameter(function: &crate::ir::Function, var: VarId) -> bool {
+    /// Whether a function changes a variable in place.
+    pub(super) fn changes(function: &crate::ir::Function, var: VarId) -> bool {
         function.ops.iter().any(|op| match *op {
             Op::Call(call) => {
                 let Callee::Builtin(index, _) = call.callee else {
@@ -174,7 +174,7 @@ impl<'m> Builder<'m> {
             if module.types.is_reference(variable.ty) {
                 return self.unknown("a parameter that is passed by reference");
             }
-            if Self::changes_parameter(function, param) {
+            if Self::changes(function, param) {
                 let layout = self.layout(variable.ty);
                 let first = self.cells_for(layout.leaves.len());
                 copies.push((layout, first, frame.cell(*arg)));

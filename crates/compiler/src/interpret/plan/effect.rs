@@ -29,7 +29,9 @@ impl<'m> Builder<'m> {
                         rank,
                     });
                 }
-                if outs.len() == usize::from(self.rank) && self.depth == 0 {
+                // A coordinate that the kernel changes no longer names the thread's own element.
+                let kept = outs.iter().all(|out| !Self::changes(function, *out));
+                if outs.len() == usize::from(self.rank) && self.depth == 0 && kept {
                     frame.coordinates = outs.to_vec();
                 }
             }

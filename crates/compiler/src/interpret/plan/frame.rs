@@ -94,7 +94,7 @@ impl<'m> Frame<'m> {
         if backward {
             for (var, variable) in function.locals() {
                 let layout = builder.layout(variable.ty);
-                if Builder::has_floats(&layout) && !layout.holds_array {
+                if Builder::has_floats(&layout) {
                     dual[var.index()] = Some(builder.cells_for(layout.leaves.len()));
                 }
             }

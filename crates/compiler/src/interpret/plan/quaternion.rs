@@ -111,10 +111,10 @@ fn from_matrix_branch(m: &mut Math<'_, '_>, a: &[Cell], i: usize, taken: Cell) -
     let mut cells = vec![half; 4];
     cells[i] = m.mul(half, root);
     if i == 3 {
-        for n in 0..3 {
+        for (n, cell) in cells.iter_mut().enumerate().take(3) {
             let (j, k) = ((n + 1) % 3, (n + 2) % 3);
             let difference = m.sub(at(k, j), at(j, k));
-            cells[n] = m.mul(difference, scale);
+            *cell = m.mul(difference, scale);
         }
     } else {
         let (j, k) = ((i + 1) % 3, (i + 2) % 3);
