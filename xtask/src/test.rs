@@ -5,8 +5,8 @@ use std::process::{Command, Stdio};
 use anyhow::Result;
 use clap::Args;
 
-use crate::kernels;
 use crate::workspace::run;
+use crate::{kernels, wheels};
 
 #[derive(Args)]
 pub(crate) struct Test {}
@@ -31,6 +31,8 @@ impl Test {
             )?;
         }
         kernels::check()?;
+        // The tests of the compiler's text use the newest of the old NVRTCs beside the oldest.
+        wheels::wheel("nvidia-cuda-nvrtc-cu12", "12.9.86")?;
         // Tests of the program run the program itself.
         run("cargo", &["build", "--workspace", "--bins"])?;
         run("cargo", &["test", "--workspace", "--no-fail-fast"])

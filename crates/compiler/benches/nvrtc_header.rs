@@ -2,7 +2,7 @@
 //! its precompiled header, on the same kernels in the same run.
 //!
 //! `cargo bench -p warpsmith-compiler --bench nvrtc_header` needs the suite, an NVRTC wheel in
-//! `target/oracle/nvrtc-VERSION` and Warp in `target/oracle/warp` (whose own NVRTC the peer uses).
+//! `target/wheels` (`cargo xtask test` unpacks it) and Warp in `target/oracle/warp` (whose own NVRTC the peer uses).
 #![allow(clippy::print_stdout, reason = "a bench prints its figures")]
 
 #[path = "../tests/suite/mod.rs"]
@@ -26,9 +26,9 @@ const REPEATS: usize = 3;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (Some(path), Some(nvrtc)) = (
         conformance::file(),
-        Nvrtc::open(&conformance::oracle(&format!("nvrtc-{VERSION}")), VERSION),
+        Nvrtc::open(&conformance::nvrtc_wheel(VERSION), VERSION),
     ) else {
-        println!("skipped: needs the conformance suite and NVRTC {VERSION} in target/oracle");
+        println!("skipped: needs the conformance suite and NVRTC {VERSION} in target/wheels");
         return Ok(());
     };
     let mut options = nvrtc::options(VERSION);

@@ -1,6 +1,6 @@
 //! NVRTC compiles the suite's emitted CUDA text as is, with our prologue above it.
 //!
-//! Needs the suite and a wheel of NVRTC in `target/oracle/nvrtc-VERSION`; no GPU. Tries a sample of
+//! Needs the suite and a wheel of NVRTC in `target/wheels` (`cargo xtask test` unpacks it); no GPU. Tries a sample of
 //! the suite, or all of it with `WARPSMITH_SUITE_STRIDE=1`.
 
 #![allow(clippy::print_stderr, reason = "a test reports what it counted")]
@@ -29,7 +29,7 @@ fn main() {
     let trials = COMPILERS
         .iter()
         .map(|&(version, architecture)| {
-            let folder = conformance::oracle(&format!("nvrtc-{version}"));
+            let folder = conformance::nvrtc_wheel(version);
             let missing = conformance::file().is_none() || !folder.is_dir();
             Trial::test(format!("nvrtc {version} {architecture}"), move || {
                 compile_suite(version, architecture)
@@ -41,8 +41,8 @@ fn main() {
 }
 
 fn compile_suite(version: &str, architecture: &str) -> Result<(), Failed> {
-    let nvrtc = Nvrtc::open(&conformance::oracle(&format!("nvrtc-{version}")), version)
-        .ok_or("NVRTC does not load")?;
+    let nvrtc =
+        Nvrtc::open(&conformance::nvrtc_wheel(version), version).ok_or("NVRTC does not load")?;
     let mut options = nvrtc::options(version);
     options.push(format!("--gpu-architecture={architecture}"));
     options.push("-w".to_owned());

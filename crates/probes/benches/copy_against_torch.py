@@ -18,7 +18,7 @@ def warpsmith_seconds(program):
     command = [program, "bench", "device/copy", "--device", "cuda", "--set", f"bytes={BYTES}",
                "--samples", "50", "--format", "json"]
     report = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
-    return report["body"][0]["samples"]["device"]
+    return report["body"][0]["measurement"]["seconds"]
 
 
 def torch_seconds():

@@ -48,6 +48,8 @@ pub(crate) struct Section {
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Block {
     Paragraph(String),
+    /// Lines as they would stand on a terminal.
+    Text(String),
     /// A picture, as SVG.
     Plot(String),
     /// Headings and rows; a heading that starts with `>` makes a column of numbers.

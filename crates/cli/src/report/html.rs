@@ -72,6 +72,9 @@ fn write_section(out: &mut String, section: &FinishedSection) {
             Block::Paragraph(text) => {
                 let _ = writeln!(out, "<p class=\"how\">{}</p>", escape(text));
             }
+            Block::Text(text) => {
+                let _ = writeln!(out, "<pre>{}</pre>", escape(text.trim_end()));
+            }
             Block::Plot(svg) => {
                 let _ = writeln!(out, "<figure>{svg}</figure>");
             }

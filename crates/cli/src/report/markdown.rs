@@ -34,6 +34,9 @@ pub(crate) fn text(report: &Report<Document>) -> String {
                 Block::Paragraph(text) => {
                     let _ = writeln!(out, "\n{text}");
                 }
+                Block::Text(text) => {
+                    let _ = writeln!(out, "\n```\n{}\n```", text.trim_end());
+                }
                 // Markdown has no pictures of its own; the page beside it shows them.
                 Block::Plot(_) => {}
                 Block::Table { headings, rows } => table(&mut out, headings, rows),

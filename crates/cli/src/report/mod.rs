@@ -3,6 +3,7 @@
 //! A section is data (blocks of text, tables and raw numbers); the HTML page, the Markdown text and
 //! the JSON file are views of the same blocks. A section that fails says why, and the rest goes on.
 
+mod check;
 mod document;
 mod html;
 mod latency;
@@ -38,6 +39,11 @@ pub(crate) const PARTS: &[Part] = &[
         id: "machine",
         title: "Machine",
         make: machine::section,
+    },
+    Part {
+        id: "check",
+        title: "Environment",
+        make: check::section,
     },
     Part {
         id: "latency",

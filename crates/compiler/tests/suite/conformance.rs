@@ -27,6 +27,11 @@ pub fn root() -> PathBuf {
         .expect("the workspace exists")
 }
 
+/// Where `cargo xtask test` unpacks an NVRTC.
+pub fn nvrtc_wheel(version: &str) -> PathBuf {
+    root().join(format!("target/wheels/nvidia-cuda-nvrtc-cu12-{version}"))
+}
+
 /// Where set-up puts the oracles.
 pub fn oracle(name: &str) -> PathBuf {
     root().join("target/oracle").join(name)
