@@ -1,4 +1,5 @@
-//! `cargo xtask gpu`: everything that needs a GPU, in one command. `--bundle DIR` puts the programs
+//! `cargo xtask gpu`: the device layer's tests, every parity check, memcheck and racecheck, in one command.
+//! Timing tests (`warpsmith-measure`'s `gpu_timer`) are not part of it. `--bundle DIR` puts the programs
 //! and a script into a folder instead, for a GPU machine without a Rust toolchain.
 
 use std::fs;
@@ -23,7 +24,7 @@ pub(crate) struct Gpu {
 const TESTS: &[(&str, &str)] = &[("warpsmith-device", "gpu")];
 
 const SCRIPT: &str = "#!/usr/bin/env bash
-# Runs every GPU test and parity check; fails on the first disagreement.
+# Runs the device layer's tests and every parity check; fails on the first disagreement.
 set -euo pipefail
 cd \"$(dirname \"$0\")\"
 export WARPSMITH_REQUIRE_GPU=1

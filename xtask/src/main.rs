@@ -24,7 +24,7 @@ enum Command {
     Test(test::Test),
     /// Compare the compiler with a suite of kernels and the text that Warp writes for them.
     Conformance(conformance::Conformance),
-    /// Run every GPU test and parity check, or bundle them for a machine without a toolchain.
+    /// Run the device layer's tests and every parity check, or bundle them for a machine without a toolchain.
     Gpu(gpu::Gpu),
     /// Compile the CUDA kernels to the PTX that is committed, and keep `kernels.lock`.
     Kernels(kernels::Kernels),
