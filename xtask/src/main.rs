@@ -3,6 +3,7 @@
 mod conformance;
 mod gpu;
 mod kernels;
+mod packages;
 mod test;
 mod wheels;
 mod workspace;
