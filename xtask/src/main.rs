@@ -4,6 +4,7 @@ mod conformance;
 mod gpu;
 mod kernels;
 mod packages;
+mod python;
 mod test;
 mod wheels;
 mod workspace;

@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::Args;
 
 use crate::workspace::run;
-use crate::{kernels, packages, wheels};
+use crate::{kernels, packages, python, wheels};
 
 #[derive(Args)]
 pub(crate) struct Test {}
@@ -36,7 +36,8 @@ impl Test {
         wheels::wheel("nvidia-cuda-nvrtc-cu12", "12.9.86")?;
         // Tests of the program run the program itself.
         run("cargo", &["build", "--workspace", "--bins"])?;
-        run("cargo", &["test", "--workspace", "--no-fail-fast"])
+        run("cargo", &["test", "--workspace", "--no-fail-fast"])?;
+        python::test()
     }
 }
 

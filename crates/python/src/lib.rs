@@ -1,0 +1,46 @@
+//! The native part of the Python wheel.
+//!
+//! Every function takes and returns plain values: numbers, bytes of samples, JSON text. Names, types
+//! and documentation for people live in `python/warpsmith`, which is the only caller.
+#![allow(
+    missing_docs,
+    reason = "the wheel's stub file documents what Python sees"
+)]
+
+mod audio;
+mod kernels;
+mod machine;
+mod statistics;
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use serde::Serialize;
+
+/// A failure that Python's user reads: what was attempted, and what was seen.
+fn failed(error: impl std::fmt::Display) -> PyErr {
+    PyRuntimeError::new_err(error.to_string())
+}
+
+fn json(value: &impl Serialize) -> PyResult<String> {
+    serde_json::to_string(value).map_err(failed)
+}
+
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<statistics::Stop>()?;
+    module.add_function(wrap_pyfunction!(statistics::summarise, module)?)?;
+    module.add_function(wrap_pyfunction!(statistics::evaluate_rounds, module)?)?;
+    module.add_function(wrap_pyfunction!(statistics::compare_apart, module)?)?;
+    module.add_function(wrap_pyfunction!(statistics::judge_leak, module)?)?;
+    module.add_function(wrap_pyfunction!(statistics::histogram, module)?)?;
+    module.add_function(wrap_pyfunction!(machine::check, module)?)?;
+    module.add_function(wrap_pyfunction!(machine::audit, module)?)?;
+    module.add_function(wrap_pyfunction!(machine::baseline, module)?)?;
+    module.add_function(wrap_pyfunction!(kernels::compile, module)?)?;
+    module.add_function(wrap_pyfunction!(audio::read_audio, module)?)?;
+    module.add_function(wrap_pyfunction!(audio::features, module)?)?;
+    module.add_function(wrap_pyfunction!(audio::yin, module)?)?;
+    module.add_function(wrap_pyfunction!(audio::pyin, module)?)?;
+    Ok(())
+}

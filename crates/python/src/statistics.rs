@@ -1,0 +1,103 @@
+//! The statistics of `measure`, for samples that Python took.
+
+use std::time::Duration;
+
+use pyo3::prelude::*;
+use warpsmith_measure::comparison::evaluation::evaluate;
+use warpsmith_measure::comparison::unpaired;
+use warpsmith_measure::leak::detector::{LeakPlan, judge};
+use warpsmith_measure::measurement::Measurement;
+use warpsmith_measure::report::plot;
+use warpsmith_measure::statistics::stop_rule::{MedianStop, StopPlan};
+
+use crate::{failed, json};
+
+/// Decides when enough samples have been taken.
+#[pyclass]
+pub(crate) struct Stop {
+    rule: MedianStop,
+}
+
+#[pymethods]
+impl Stop {
+    #[new]
+    fn new(target: f64, timeout: f64, minimum: usize, maximum: usize) -> PyResult<Self> {
+        let plan = StopPlan {
+            target,
+            timeout: Duration::try_from_secs_f64(timeout).map_err(failed)?,
+            minimum_count: minimum,
+            maximum_count: maximum,
+            ..StopPlan::default()
+        };
+        Ok(Self {
+            rule: MedianStop::new(plan),
+        })
+    }
+
+    /// Whether a look is due; cheap.
+    fn is_due(&self, count: usize, elapsed: f64) -> bool {
+        let elapsed = Duration::try_from_secs_f64(elapsed).unwrap_or(Duration::MAX);
+        self.rule.is_due(count, elapsed)
+    }
+
+    /// Why to stop, or nothing.
+    fn look(&mut self, samples: Vec<f64>, elapsed: f64) -> PyResult<Option<String>> {
+        let elapsed = Duration::try_from_secs_f64(elapsed).unwrap_or(Duration::MAX);
+        match self.rule.look(&samples, elapsed) {
+            Some(reason) => Ok(Some(json(&reason)?.trim_matches('"').to_owned())),
+            None => Ok(None),
+        }
+    }
+}
+
+/// Figures of samples in the order taken, as JSON; nothing where there are none.
+#[pyfunction]
+pub(crate) fn summarise(samples: Vec<f64>, round_starts: Vec<usize>) -> PyResult<Option<String>> {
+    let mut measurement = Measurement::imported("", samples);
+    if !round_starts.is_empty() {
+        measurement.round_starts = round_starts;
+    }
+    measurement
+        .figures()
+        .map(|figures| json(&figures))
+        .transpose()
+}
+
+/// The verdict on rounds that took turns, from ln(B/A) of each.
+#[pyfunction]
+pub(crate) fn evaluate_rounds(log_ratios: Vec<f64>, margin: f64, alpha: f64) -> PyResult<String> {
+    json(&evaluate(&log_ratios, margin, alpha))
+}
+
+/// The verdict on samples that were taken apart.
+#[pyfunction]
+pub(crate) fn compare_apart(a: Vec<f64>, b: Vec<f64>, margin: f64, alpha: f64) -> PyResult<String> {
+    json(&unpaired::compare(&a, &b, margin, alpha))
+}
+
+/// Whether a memory trace leaks.
+#[pyfunction]
+pub(crate) fn judge_leak(
+    trace: Vec<f64>,
+    budget: f64,
+    grain: f64,
+    free: Option<f64>,
+) -> PyResult<String> {
+    let plan = LeakPlan {
+        budget,
+        grain,
+        free,
+    };
+    json(&judge(&trace, &plan))
+}
+
+/// A histogram as SVG, with its style inside, for a notebook.
+#[pyfunction]
+pub(crate) fn histogram(title: &str, mut samples: Vec<f64>) -> String {
+    samples.sort_unstable_by(f64::total_cmp);
+    format!(
+        "<style>{}</style>{}",
+        plot::STYLE,
+        plot::histogram(title, &samples)
+    )
+}

@@ -1,0 +1,104 @@
+import math
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+import warpsmith
+
+
+def busy(count):
+    total = 0
+    for i in range(count):
+        total += i
+    return total
+
+
+def test_a_sleep_is_read_as_long_as_it_is():
+    result = warpsmith.benchmark(time.sleep, 0.002, seconds=0.6)
+    assert 0.0019 < result.median < 0.004
+    low, high = result.interval
+    assert low <= result.median <= high
+
+
+def test_short_calls_are_repeated_inside_a_sample():
+    result = warpsmith.benchmark(abs, -1, seconds=0.2)
+    assert result.inner > 1
+    assert result.median < 1e-6
+
+
+def test_a_quantile_that_the_samples_do_not_support_is_refused():
+    result = warpsmith.benchmark(time.sleep, 0.001, seconds=0.1, precision=0.0)
+    assert result.quantile(0.99) is None
+    assert "P99 –" in result.summary()
+
+
+def test_results_are_plain_values_and_a_picture():
+    result = warpsmith.benchmark(busy, 100, seconds=0.1, memory=True)
+    assert result.to_dict()["summary"]["count"] == len(result.samples)
+    assert "<svg" in result._repr_html_()
+    assert math.isclose(result.throughput, 1 / result.median)
+    assert result.memory is not None
+
+
+def test_a_difference_is_found_and_sameness_is_not_called_one():
+    verdicts = warpsmith.compare(
+        {"base": lambda: busy(2000), "same": lambda: busy(2000), "slow": lambda: busy(3000)},
+        seconds=1.5,
+        margin=0.05,
+    ).verdicts
+    assert verdicts["slow"]["verdict"] == "SLOWER"
+    assert verdicts["slow"]["low"] > 1.2
+    assert verdicts["same"]["verdict"] in ("SAME", "UNDECIDED")
+
+
+def test_a_trajectory_that_keeps_memory_leaks_and_one_that_does_not_is_not_said_to():
+    kept = []
+    assert warpsmith.benchmark_trajectory(lambda: kept.append(bytearray(1 << 16)), 800).leaking
+    kept.clear()
+    assert not warpsmith.benchmark_trajectory(lambda: bytearray(1 << 16), 800).leaking
+    steps = warpsmith.benchmark_trajectory(busy, [10, 20, 30])
+    assert len(steps.latency.samples) == 3
+    with pytest.raises(ValueError, match="at least one step"):
+        warpsmith.benchmark_trajectory(busy, [])
+
+
+def test_a_device_that_is_not_there_is_an_error_that_says_so():
+    with pytest.raises(ValueError, match="'auto', 'cpu' or 'cuda'"):
+        warpsmith.benchmark(abs, -1, device="gpu")
+    if "torch" not in sys.modules and "cupy" not in sys.modules:
+        with pytest.raises(RuntimeError, match="needs PyTorch"):
+            warpsmith.benchmark(abs, -1, device="cuda")
+
+
+def test_importing_costs_little_and_not_numpy():
+    code = "import sys, warpsmith; assert 'numpy' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_fixture_fails_on_a_slowdown_and_on_nothing_else(tmp_path):
+    test = tmp_path / "test_speed.py"
+    body = """
+    def work():
+        total = 0
+        for i in range({count}):
+            total += i
+
+    def test_speed(gpu_bench):
+        gpu_bench(work, seconds=0.3)
+    """
+
+    def run(count, *options):
+        test.write_text(textwrap.dedent(body.format(count=count)))
+        command = [sys.executable, "-m", "pytest", "-q", "--rootdir", str(tmp_path)]
+        command += ["-p", "no:cacheprovider", "--warpsmith-margin", "50", str(test), *options]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+
+    assert run(3000).returncode == 0
+    assert run(3000, "--warpsmith-save").returncode == 0
+    assert run(3000).returncode == 0
+    slow = run(9000)
+    assert slow.returncode == 1, slow.stdout
+    assert "of its stored time" in slow.stdout

@@ -1,0 +1,49 @@
+import pytest
+
+import warpsmith
+
+SCALE = """
+import warp as wp
+
+@wp.kernel
+def scale(x: wp.array(dtype=float), a: float):
+    i = wp.tid()
+    x[i] = a * x[i]
+"""
+
+
+def test_source_becomes_cuda_and_cpu_text():
+    kernel = warpsmith.compile(SCALE)
+    assert "scale_HASH_cuda_kernel_forward" in kernel.cuda
+    assert "scale_HASH_cpu_kernel_backward" in kernel.cpu
+    assert kernel.translation_unit.endswith(kernel.cuda)
+
+
+def test_a_refusal_names_line_and_code():
+    with pytest.raises(warpsmith.KernelRefused) as refused:
+        warpsmith.compile(SCALE.replace("a * x[i]", "a * 'text'"))
+    assert refused.value.findings[0]["code"].startswith("K")
+    assert "kernels.py:7" in str(refused.value)
+
+
+class Decorated:
+    """What Warp's decorator leaves of a function."""
+
+    def __init__(self, function):
+        self.func = function
+
+
+def kernel(function):
+    return Decorated(function)
+
+
+class wp:  # The decorator as the source spells it.
+    kernel = staticmethod(kernel)
+
+
+def test_a_decorated_function_is_found_by_its_source():
+    @wp.kernel
+    def double(n: int):
+        m = n * 2  # noqa: F841
+
+    assert "double" in warpsmith.compile(double).cuda

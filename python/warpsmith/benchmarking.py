@@ -1,0 +1,391 @@
+"""Timing with statistics: when to stop, what the samples support, and whether two calls differ."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from dataclasses import dataclass, field
+from typing import Any, Callable, Iterable, Mapping
+
+from . import _native
+from .devices import CpuClock, EventClock, clock_for
+from .memory import LeakReport, MemoryUse, check_leak_of, measure_memory, resident_bytes
+
+#: A sample shorter than this is mostly clock; short calls are repeated inside a sample.
+_SHORTEST_SAMPLE = 2e-6
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """Samples of one callable, in seconds per call, and what follows from them."""
+
+    name: str
+    samples: list[float]
+    device: str
+    stop: str
+    inner: int
+    figures: dict = field(repr=False)
+    memory: MemoryUse | None = None
+
+    @property
+    def median(self) -> float:
+        return self.figures["interval"]["median"]
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval of the median."""
+        return self.figures["interval"]["low"], self.figures["interval"]["high"]
+
+    @property
+    def mean(self) -> float:
+        return self.figures["summary"]["mean"]
+
+    @property
+    def std(self) -> float:
+        return self.figures["summary"]["standard_deviation"]
+
+    @property
+    def throughput(self) -> float:
+        """Calls per second at the median."""
+        return 1.0 / self.median
+
+    def quantile(self, p: float) -> float | None:
+        """A quantile, or None where the samples do not support it.
+
+        P5, P25, P75, P90, P95, P99 and P99.9 are kept; a P99 needs some 300 samples.
+        """
+        for estimate in self.figures["summary"]["quantiles"]:
+            if math.isclose(estimate["probability"], p):
+                return estimate["point"]
+        return None
+
+    def summary(self) -> str:
+        """A few lines for people.
+
+        >>> import warpsmith
+        >>> print(warpsmith.benchmark(abs, -1, seconds=0.1).summary())  # doctest: +ELLIPSIS
+        abs on cpu: median ...
+        """
+        low, high = self.interval
+        half = 50.0 * (high - low) / self.median if self.median else math.inf
+        lines = [
+            f"{self.name} on {self.device}: median {_time(self.median)} ±{half:.2f} %, "
+            f"{len(self.samples)} samples, {self.stop}",
+            f"  mean {_time(self.mean)}, std {_time(self.std)}, "
+            f"P95 {_time(self.quantile(0.95))}, P99 {_time(self.quantile(0.99))}",
+        ]
+        if self.memory is not None:
+            lines.append(f"  {self.memory}")
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict:
+        """Everything, samples included, as plain values."""
+        return {
+            "name": self.name,
+            "device": self.device,
+            "stop": self.stop,
+            "inner": self.inner,
+            "samples": self.samples,
+            **self.figures,
+        }
+
+    def __repr__(self) -> str:
+        return f"<Benchmark {self.summary().splitlines()[0]}>"
+
+    def _repr_html_(self) -> str:
+        picture = _native.histogram(self.name, self.samples)
+        return f"<pre>{self.summary()}</pre><div style='max-width:40em'>{picture}</div>"
+
+
+def benchmark(
+    fn: Callable[..., Any],
+    *args: Any,
+    name: str | None = None,
+    device: str = "auto",
+    seconds: float = 5.0,
+    precision: float = 0.005,
+    memory: bool = False,
+    **kwargs: Any,
+) -> Benchmark:
+    """Time `fn(*args, **kwargs)` until the median is known to `precision`, or `seconds` are over.
+
+    On a GPU the time is the device's, by events on the current stream.
+
+    >>> import warpsmith
+    >>> warpsmith.benchmark(sum, range(100), seconds=0.1).device
+    'cpu'
+    """
+    clock = clock_for(device, (fn, *args, *kwargs.values()))
+    call = _bound(fn, args, kwargs)
+    use = measure_memory(call, clock) if memory else None
+    samples, stop, inner = _sample(call, clock, seconds, precision)
+    figures = json.loads(_native.summarise(samples, []))
+    return Benchmark(_name(fn, name), samples, clock.name, stop, inner, figures, use)
+
+
+def _bound(fn: Callable[..., Any], args: tuple, kwargs: Mapping[str, Any]) -> Callable[[], Any]:
+    if not args and not kwargs:
+        return fn
+    return lambda: fn(*args, **kwargs)
+
+
+def _name(fn: Callable[..., Any], name: str | None) -> str:
+    return name or getattr(fn, "__name__", None) or type(fn).__name__
+
+
+def warmup(fn: Callable[..., Any], *args: Any, seconds: float = 0.1, **kwargs: Any) -> int:
+    """Call `fn` for a while, so that compilation and allocation are over; returns the count.
+
+    >>> import warpsmith
+    >>> warpsmith.warmup(abs, -1, seconds=0.01) > 0
+    True
+    """
+    clock = clock_for("auto", (fn, *args, *kwargs.values()))
+    call = _bound(fn, args, kwargs)
+    end = time.perf_counter() + seconds
+    count = 0
+    while count < 3 or time.perf_counter() < end:
+        call()
+        count += 1
+    clock.wait()
+    return count
+
+
+def _repeated(call: Callable[[], Any], inner: int) -> Callable[[], Any]:
+    if inner == 1:
+        return call
+
+    def many() -> None:
+        for _ in range(inner):
+            call()
+
+    return many
+
+
+def _inner_count(call: Callable[[], Any], clock: CpuClock | EventClock) -> int:
+    once = sorted(clock.time_many(call, 9))[4]
+    if isinstance(clock, EventClock) or once >= _SHORTEST_SAMPLE:
+        return 1
+    return max(1, round(_SHORTEST_SAMPLE / max(once, 1e-8)))
+
+
+def _sample(
+    call: Callable[[], Any], clock: CpuClock | EventClock, seconds: float, precision: float
+) -> tuple[list[float], str, int]:
+    for _ in range(3):
+        call()
+    clock.wait()
+    inner = _inner_count(call, clock)
+    work = _repeated(call, inner)
+    rule = _native.Stop(precision, seconds, 64, 1_000_000)
+    samples: list[float] = []
+    start = time.perf_counter()
+    group = 8
+    while True:
+        begun = time.perf_counter()
+        samples.extend(seconds_ / inner for seconds_ in clock.time_many(work, group))
+        now = time.perf_counter()
+        # Groups of some 5 ms: rare looks at the clock, and a prompt end.
+        group = max(1, min(1024, int(group * 5e-3 / max(now - begun, 1e-9)) or 1))
+        if rule.is_due(len(samples), now - start):
+            stop = rule.look(samples, now - start)
+            if stop is not None:
+                return samples, stop, inner
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """One call per step, as a simulation makes them: latency, drift and memory over the steps."""
+
+    latency: Benchmark
+    leaks: dict[str, LeakReport]
+    traces: dict[str, list[float]] = field(repr=False)
+
+    @property
+    def leaking(self) -> bool:
+        return any(report.verdict == "LEAK" for report in self.leaks.values())
+
+    def summary(self) -> str:
+        lines = [self.latency.summary()]
+        drift = self.latency.figures["summary"]["drift"]
+        if drift is not None:
+            lines.append(f"  drift over the run: {json.dumps(drift)}")
+        lines += [f"  {kind}: {report}" for kind, report in self.leaks.items()]
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict:
+        return {
+            "latency": self.latency.to_dict(),
+            "leaks": {kind: report.to_dict() for kind, report in self.leaks.items()},
+            "traces": self.traces,
+        }
+
+
+def benchmark_trajectory(
+    fn: Callable[..., Any],
+    steps: Iterable[Any] | int,
+    *,
+    name: str | None = None,
+    device: str = "auto",
+) -> Trajectory:
+    """Call `fn` once per step (`fn(step)`, or `fn()` where `steps` is a number).
+
+    Every step is timed, and memory is read after each.
+
+    >>> import warpsmith
+    >>> warpsmith.benchmark_trajectory(lambda: sum(range(100)), 300).leaking
+    False
+    """
+    inputs = [()] * steps if isinstance(steps, int) else [(step,) for step in steps]
+    if not inputs:
+        raise ValueError("a trajectory needs at least one step")
+    clock = clock_for(device, (fn, *inputs[0]))
+    samples = []
+    memory = _memory_readers(clock)
+    traces: dict[str, list[float]] = {kind: [] for kind in memory}
+    for step in inputs:
+        samples.append(clock.time(_bound(fn, step, {})))
+        for kind, read in memory.items():
+            traces[kind].append(read())
+    figures = json.loads(_native.summarise(samples, []))
+    latency = Benchmark(_name(fn, name), samples, clock.name, "count-reached", 1, figures)
+    leaks = {kind: check_leak_of(trace, kind) for kind, trace in traces.items()}
+    return Trajectory(latency, leaks, traces)
+
+
+def _memory_readers(clock: CpuClock | EventClock) -> dict[str, Callable[[], float]]:
+    import sys
+
+    readers: dict[str, Callable[[], float]] = {"resident": resident_bytes}
+    torch = sys.modules.get("torch")
+    if isinstance(clock, EventClock) and torch is not None:
+        readers["allocated"] = lambda: float(torch.cuda.memory_allocated())
+        readers["reserved"] = lambda: float(torch.cuda.memory_reserved())
+    return readers
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Callables against the first of them: ratio, interval and verdict."""
+
+    base: str
+    results: dict[str, Benchmark]
+    verdicts: dict[str, dict]
+
+    def summary(self) -> str:
+        lines = [f"{self.base}: {_time(self.results[self.base].median)} (the base)"]
+        for name, verdict in self.verdicts.items():
+            lines.append(
+                f"{name}: {_time(self.results[name].median)}, {verdict['verdict']}, "
+                f"×{verdict['ratio']:.3f} ({verdict['low']:.3f} to {verdict['high']:.3f})"
+            )
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict:
+        results = {name: result.to_dict() for name, result in self.results.items()}
+        return {"base": self.base, "results": results, "verdicts": self.verdicts}
+
+    def __repr__(self) -> str:
+        return f"<Comparison {self.summary()}>"
+
+
+def compare(
+    candidates: Mapping[str, Callable[..., Any]],
+    *args: Any,
+    device: str = "auto",
+    rounds: int = 24,
+    seconds: float = 1.0,
+    margin: float = 0.01,
+    **kwargs: Any,
+) -> Comparison:
+    """Time callables in rounds that take turns; say SLOWER, FASTER, SAME or UNDECIDED of each.
+
+    The first is the base. Turns cancel what changes slowly (clocks, load); a ratio inside `margin`
+    is no difference.
+
+    >>> import warpsmith
+    >>> def one(): return sum(range(1000))
+    >>> def two(): return sum(range(4000))
+    >>> warpsmith.compare({"one": one, "two": two}, seconds=0.5).verdicts["two"]["verdict"]
+    'SLOWER'
+    """
+    if len(candidates) < 2:
+        raise ValueError("a comparison needs two callables or more")
+    values = (*args, *kwargs.values())
+    clock = clock_for(device, (*candidates.values(), *values))
+    calls = {name: _bound(fn, args, kwargs) for name, fn in candidates.items()}
+    inner, count = {}, {}
+    share = seconds / (rounds * len(calls))
+    for name, call in calls.items():
+        warmup(call, seconds=0.02)
+        inner[name] = _inner_count(call, clock)
+        once = sorted(clock.time_many(_repeated(call, inner[name]), 9))[4]
+        count[name] = max(3, min(1000, int(share / max(once, 1e-9))))
+    samples: dict[str, list[float]] = {name: [] for name in calls}
+    starts: dict[str, list[int]] = {name: [] for name in calls}
+    medians: dict[str, list[float]] = {name: [] for name in calls}
+    names = list(calls)
+    for turn in range(rounds):
+        # Every second round backwards: whoever runs after whom must not matter.
+        for name in names if turn % 2 == 0 else reversed(names):
+            taken = clock.time_many(_repeated(calls[name], inner[name]), count[name])
+            taken = [value / inner[name] for value in taken]
+            starts[name].append(len(samples[name]))
+            samples[name].extend(taken)
+            medians[name].append(sorted(taken)[len(taken) // 2])
+    results = {}
+    for name in names:
+        figures = json.loads(_native.summarise(samples[name], starts[name]))
+        results[name] = Benchmark(
+            name, samples[name], clock.name, "count-reached", inner[name], figures
+        )
+    base, *others = names
+    verdicts = {}
+    for name in others:
+        ratios = [math.log(b / a) for a, b in zip(medians[base], medians[name])]
+        # Bonferroni over the candidates: a dozen rivals must not produce a winner by luck.
+        alpha = 0.05 / len(others)
+        verdicts[name] = json.loads(_native.evaluate_rounds(ratios, margin, alpha))
+    return Comparison(base, results, verdicts)
+
+
+class Timer:
+    """A context manager that times its block, on the device where the work runs.
+
+    >>> import warpsmith
+    >>> with warpsmith.Timer() as timer:
+    ...     total = sum(range(1000))
+    >>> timer.seconds > 0
+    True
+    """
+
+    def __init__(self, device: str = "cpu"):
+        self._clock = clock_for(device)
+        self.seconds: float | None = None
+
+    def __enter__(self) -> Timer:
+        self._clock.wait()
+        if isinstance(self._clock, EventClock):
+            self._start, self._stop = self._clock._event(), self._clock._event()
+            self._start.record()
+        else:
+            self._start = time.perf_counter_ns()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        if isinstance(self._clock, EventClock):
+            self._stop.record()
+            self._clock.wait()
+            self.seconds = self._clock._seconds(self._start, self._stop)
+        else:
+            self.seconds = (time.perf_counter_ns() - self._start) * 1e-9
+
+
+def _time(seconds: float | None) -> str:
+    if seconds is None:
+        return "–"
+    for size, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-9:.3g} ns"

@@ -1,0 +1,119 @@
+"""Where a call runs: on the CPU, or on the GPU that PyTorch or CuPy use now.
+
+Work on a GPU is timed by events on the current stream of the library that queued it. Neither
+library is imported here: what the caller has not imported, the caller does not use.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any, Callable
+
+
+class CpuClock:
+    """The monotonic clock around a call."""
+
+    name = "cpu"
+
+    def time(self, call: Callable[[], Any]) -> float:
+        start = time.perf_counter_ns()
+        call()
+        return (time.perf_counter_ns() - start) * 1e-9
+
+    def time_many(self, call: Callable[[], Any], count: int) -> list[float]:
+        clock = time.perf_counter_ns
+        stamps = [clock()]
+        for _ in range(count):
+            call()
+            stamps.append(clock())
+        return [(b - a) * 1e-9 for a, b in zip(stamps, stamps[1:])]
+
+    def wait(self) -> None:
+        pass
+
+
+class EventClock:
+    """Device events on the library's current stream.
+
+    Events of a group are queued without waiting in between: a host that is slower than the device
+    leaves gaps between calls, never inside one.
+    """
+
+    def __init__(self, name: str, event: Callable[[], Any], seconds, wait: Callable[[], None]):
+        self.name = name
+        self._event = event
+        self._seconds = seconds
+        self._wait = wait
+
+    def time(self, call: Callable[[], Any]) -> float:
+        return self.time_many(call, 1)[0]
+
+    def time_many(self, call: Callable[[], Any], count: int) -> list[float]:
+        pairs = []
+        for _ in range(count):
+            start, stop = self._event(), self._event()
+            start.record()
+            call()
+            stop.record()
+            pairs.append((start, stop))
+        self._wait()
+        return [self._seconds(start, stop) for start, stop in pairs]
+
+    def wait(self) -> None:
+        self._wait()
+
+
+def torch_clock(torch: Any) -> EventClock:
+    return EventClock(
+        torch.cuda.get_device_name(),
+        lambda: torch.cuda.Event(enable_timing=True),
+        lambda start, stop: start.elapsed_time(stop) * 1e-3,
+        torch.cuda.synchronize,
+    )
+
+
+def cupy_clock(cupy: Any) -> EventClock:
+    return EventClock(
+        cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["name"].decode(),
+        cupy.cuda.Event,
+        lambda start, stop: cupy.cuda.get_elapsed_time(start, stop) * 1e-3,
+        lambda: cupy.cuda.get_current_stream().synchronize(),
+    )
+
+
+def clock_for(device: str, values: Any = ()) -> CpuClock | EventClock:
+    """The clock that fits `device`: "cpu", "cuda", or "auto" (a GPU where an argument lies on one).
+
+    A callable that owns its tensors, such as a module, shows them by `parameters()`.
+    """
+    torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
+    if device == "cpu":
+        return CpuClock()
+    if device == "cuda":
+        if torch is not None and torch.cuda.is_available():
+            return torch_clock(torch)
+        if cupy is not None:
+            return cupy_clock(cupy)
+        raise RuntimeError(
+            "device='cuda' needs PyTorch with a GPU, or CuPy, imported by the caller"
+        )
+    if device != "auto":
+        raise ValueError(f"device is {device!r}; it is 'auto', 'cpu' or 'cuda'")
+    for value in values:
+        if torch is not None and _on_torch_gpu(torch, value):
+            return torch_clock(torch)
+        if cupy is not None and isinstance(value, cupy.ndarray):
+            return cupy_clock(cupy)
+    return CpuClock()
+
+
+def _on_torch_gpu(torch: Any, value: Any) -> bool:
+    if isinstance(value, torch.Tensor):
+        return value.is_cuda
+    if isinstance(value, torch.nn.Module):
+        return any(parameter.is_cuda for parameter in value.parameters())
+    if isinstance(value, (list, tuple)):
+        return any(_on_torch_gpu(torch, part) for part in value)
+    owner = getattr(value, "__self__", None)
+    return isinstance(owner, torch.nn.Module) and _on_torch_gpu(torch, owner)

@@ -1,0 +1,119 @@
+"""Memory: what a block uses, and whether repeated calls leak."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Callable, Iterator
+
+from . import _native
+
+#: The smallest amounts by which each kind of memory can grow.
+_GRAINS = {"resident": 4096.0, "allocated": 512.0, "reserved": 2.0 * 1024 * 1024}
+#: One GiB in a million steps.
+_BUDGET = float(1 << 30) / 1e6
+
+
+def resident_bytes() -> float:
+    """Resident memory of this process now."""
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return float(int(file.read().split()[1]) * resource.getpagesize())
+
+
+@dataclass(frozen=True)
+class LeakReport:
+    """The verdict on a memory trace: LEAK, OK or INCONCLUSIVE, with its figures."""
+
+    verdict: str
+    bytes_per_step: float
+    figures: dict
+
+    def to_dict(self) -> dict:
+        return dict(self.figures)
+
+    def __str__(self) -> str:
+        return f"{self.verdict}, {self.bytes_per_step:.1f} bytes per step"
+
+
+def check_leak_of(trace: list[float], kind: str = "resident") -> LeakReport:
+    """Judge a trace of bytes, one value per step."""
+    figures = json.loads(_native.judge_leak(trace, _BUDGET, _GRAINS.get(kind, 1.0), None))
+    return LeakReport(figures["verdict"], figures["bytes_per_step"], figures)
+
+
+def check_leak(
+    fn: Callable[..., Any], *args: Any, steps: int = 2000, **kwargs: Any
+) -> LeakReport:
+    """Call `fn` again and again and judge memory: PyTorch's own on a GPU, else the process's.
+
+    >>> import warpsmith
+    >>> kept = []
+    >>> warpsmith.check_leak(lambda: kept.append(bytearray(65536)), steps=600).verdict
+    'LEAK'
+    """
+    from .devices import EventClock, clock_for
+
+    clock = clock_for("auto", (fn, *args, *kwargs.values()))
+    torch = sys.modules.get("torch")
+    if isinstance(clock, EventClock) and torch is not None:
+        kind, read = "allocated", lambda: float(torch.cuda.memory_allocated())
+    else:
+        kind, read = "resident", resident_bytes
+    trace = []
+    for _ in range(steps):
+        fn(*args, **kwargs)
+        trace.append(read())
+    return check_leak_of(trace, kind)
+
+
+@dataclass
+class MemoryUse:
+    """Bytes that a block took: at its peak above the start, and still held at its end."""
+
+    kind: str
+    peak: int = 0
+    delta: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.kind} memory: peak +{self.peak} B, kept {self.delta:+} B"
+
+
+@contextmanager
+def track_memory() -> Iterator[MemoryUse]:
+    """Track memory over a block: PyTorch's GPU memory where it is in use, else the process's.
+
+    >>> import warpsmith
+    >>> with warpsmith.track_memory() as use:
+    ...     block = bytearray(64 << 20)
+    >>> use.delta > 60 << 20
+    True
+    """
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_available():
+        torch.cuda.synchronize()
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        use = MemoryUse("GPU")
+        yield use
+        torch.cuda.synchronize()
+        use.peak = torch.cuda.max_memory_allocated() - before
+        use.delta = torch.cuda.memory_allocated() - before
+    else:
+        before = resident_bytes()
+        use = MemoryUse("process")
+        yield use
+        use.delta = int(resident_bytes() - before)
+        # The system keeps one peak for the whole life of the process; it is this block's only
+        # where it rose above everything before.
+        use.peak = max(use.delta, 0)
+
+
+def measure_memory(call: Callable[[], Any], clock: Any) -> MemoryUse:
+    call()
+    clock.wait()
+    with track_memory() as use:
+        call()
+    return use
