@@ -231,12 +231,14 @@ pub(super) enum Instruction {
         src: Cell,
         to: Location,
     },
+    /// `observed`: something looks at the old value.
     Atomic {
         update: Update,
         ty: Scalar,
         dst: Cell,
         src: Cell,
         at: Location,
+        observed: bool,
     },
     CompareExchange {
         ty: Scalar,

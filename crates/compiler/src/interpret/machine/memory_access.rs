@@ -1,11 +1,11 @@
 //! Indices, components and memory.
 
-use super::control::{Machine, each};
+use super::control::Machine;
 use super::run::spell;
 use crate::interpret::findings::Fault;
 use crate::interpret::half::{round_bfloat16, round_half};
 use crate::interpret::instruction::{Binary, BufferAt, Location, Space, Update};
-use crate::interpret::lanes::{ALL, Cell, LANES, Mask, is_wide};
+use crate::interpret::lanes::{ALL, Cell, LANES, Mask, each, is_wide};
 use crate::interpret::layout::{ARRAY_SHAPE, ARRAY_STRIDES};
 use crate::interpret::memory::Column;
 use crate::types::Scalar;
@@ -98,14 +98,15 @@ impl Machine<'_> {
             return self.stop(mask, at, Fault::OutOfBounds, detail);
         };
         let mut elements = [0_i32; LANES];
-        let mut bad = 0;
+        let mut outside = [0_u32; LANES];
         for (axis, index) in indices[..usize::from(rank)].iter().enumerate() {
             let (size, stride) = (array.shape[axis], array.strides[axis]);
             let index = self.registers.row::<i32>(*index);
             for lane in 0..LANES {
                 let i = index[lane];
-                let i = if i < 0 { i.wrapping_add(size) } else { i };
-                bad |= u64::from(i < 0 || i >= size) << lane;
+                let i = i.wrapping_add(if i < 0 { size } else { 0 });
+                outside[lane] |= u32::from(i.cast_unsigned() >= size.cast_unsigned());
+                // Four factors below 2^31 with a product below it: nothing wraps where it counts.
                 elements[lane] = elements[lane].wrapping_add(i.wrapping_mul(stride));
             }
         }
@@ -117,7 +118,12 @@ impl Machine<'_> {
                 out[lane] = elements[lane];
             }
         }
-        bad &= mask;
+        if outside == [0; LANES] {
+            return;
+        }
+        let bad = each(mask)
+            .filter(|lane| outside[*lane] != 0)
+            .fold(0, |bad, lane| bad | 1 << lane);
         if bad != 0 {
             let shape = array.shape[..usize::from(rank)].to_vec();
             self.out_of_bounds(bad, at, indices, move |_| shape.clone());
@@ -260,7 +266,7 @@ impl Machine<'_> {
 
     /// The column that a lane's location lies in, and the element; `None` where there is no gradient.
     #[inline]
-    fn column(&self, at: Location, lane: usize) -> Option<(&Column, usize)> {
+    pub(super) fn column(&self, at: Location, lane: usize) -> Option<(&Column, usize)> {
         let bindings = self.bindings;
         let buffer = match at.buffer {
             BufferAt::Param(param) => bindings.arrays[usize::from(param)].as_ref()?.buffer,
@@ -300,15 +306,17 @@ impl Machine<'_> {
         if let Some(Column::Narrow(words)) = self.shared_column(from) {
             let elements = self.registers.row::<i32>(from.element);
             let mut values = [0_u32; LANES];
-            for lane in each(mask) {
+            let mut fetch = |lane: usize| {
                 if let Some(word) = words.get(elements[lane] as usize) {
                     values[lane] = word.load(Relaxed);
                 }
-            }
-            let out = self.registers.row_mut::<u32>(dst);
+            };
             if mask == ALL {
-                *out = values;
+                (0..LANES).for_each(&mut fetch);
+                *self.registers.row_mut::<u32>(dst) = values;
             } else {
+                each(mask).for_each(&mut fetch);
+                let out = self.registers.row_mut::<u32>(dst);
                 for lane in each(mask) {
                     out[lane] = values[lane];
                 }
@@ -324,6 +332,22 @@ impl Machine<'_> {
     }
 
     pub(super) fn store(&mut self, mask: Mask, ty: Scalar, src: Cell, to: Location) {
+        use std::sync::atomic::Ordering::Relaxed;
+        if let Some(Column::Narrow(words)) = self.shared_column(to) {
+            let elements = self.registers.row::<i32>(to.element);
+            let values = self.registers.row::<u32>(src);
+            let put = |lane: usize| {
+                if let Some(word) = words.get(elements[lane] as usize) {
+                    word.store(values[lane], Relaxed);
+                }
+            };
+            if mask == ALL {
+                (0..LANES).for_each(put);
+            } else {
+                each(mask).for_each(put);
+            }
+            return;
+        }
         if let Some(column) = self.shared_column(to) {
             let elements = self.registers.row::<i32>(to.element);
             for lane in each(mask) {
@@ -342,12 +366,19 @@ impl Machine<'_> {
     pub(super) fn atomic(
         &mut self,
         mask: Mask,
-        update: Update,
-        ty: Scalar,
-        dst: Cell,
-        src: Cell,
+        (update, ty): (Update, Scalar),
+        (dst, src): (Cell, Cell),
         at: Location,
+        observed: bool,
     ) {
+        if ty == Scalar::F32
+            && update == Update::Binary(Binary::Add)
+            && !observed
+            && !self.bindings.shared
+            && self.add_floats(mask, src, at)
+        {
+            return;
+        }
         for lane in each(mask) {
             let value = self.registers.bits(src, ty, lane);
             let old = self.column(at, lane).map_or(0, |(column, element)| {
@@ -355,6 +386,30 @@ impl Machine<'_> {
             });
             self.put(dst, ty, lane, old);
         }
+    }
+
+    /// Adds `float32` to memory that no other worker uses: most of what an adjoint does. False where the
+    /// lanes do not share a column.
+    fn add_floats(&mut self, mask: Mask, src: Cell, at: Location) -> bool {
+        use std::sync::atomic::Ordering::Relaxed;
+        let Some(Column::Narrow(words)) = self.shared_column(at) else {
+            // Without gradients there is nothing to add to.
+            return matches!(at.buffer, BufferAt::Param(_)) && at.offset.is_none();
+        };
+        let elements = self.registers.row::<u32>(at.element);
+        let values = self.registers.row::<f32>(src);
+        let mut add = |lane: usize| {
+            if let Some(word) = words.get(elements[lane] as usize) {
+                let sum = f32::from_bits(word.load(Relaxed)) + values[lane];
+                word.store(sum.to_bits(), Relaxed);
+            }
+        };
+        if mask == ALL {
+            (0..LANES).for_each(&mut add);
+        } else {
+            each(mask).for_each(&mut add);
+        }
+        true
     }
 
     pub(super) fn compare_exchange(

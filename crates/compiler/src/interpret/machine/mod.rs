@@ -2,6 +2,7 @@
 
 mod control;
 mod memory_access;
+mod race_watch;
 mod run;
 
 pub(super) use control::Machine;

@@ -1,10 +1,10 @@
 //! The instruction loop.
 
-use super::control::{Machine, each};
+use super::control::Machine;
 use crate::interpret::arithmetic;
 use crate::interpret::findings::Fault;
-use crate::interpret::instruction::{Binary, Instruction};
-use crate::interpret::lanes::{ALL, Cell, LANES, Mask, is_wide};
+use crate::interpret::instruction::{Binary, Instruction, Update};
+use crate::interpret::lanes::{ALL, Cell, LANES, Mask, each, is_wide};
 use crate::interpret::memory::write_bytes;
 use crate::types::Scalar;
 
@@ -20,7 +20,9 @@ impl Machine<'_> {
         self.begin(first_thread, lanes);
         let program = self.program;
         let mut at = 0;
+        let mut executed = 0;
         while let Some(instruction) = program.code.get(at) {
+            executed += 1;
             let mask = self.active();
             match *instruction {
                 Instruction::Binary { op, ty, dst, a, b } => {
@@ -106,16 +108,31 @@ impl Machine<'_> {
                 Instruction::ViewSlice { array, axis, slice } => {
                     self.view_slice(mask, array, axis, slice);
                 }
-                Instruction::Load { ty, dst, from } => self.load(mask, ty, dst, from),
-                Instruction::Store { ty, src, to } => self.store(mask, ty, src, to),
+                Instruction::Load { ty, dst, from } => {
+                    if self.watch.is_some() {
+                        self.watch_load(mask, at, from);
+                    }
+                    self.load(mask, ty, dst, from);
+                }
+                Instruction::Store { ty, src, to } => {
+                    if self.watch.is_some() {
+                        self.watched_store(mask, at, ty, src, to);
+                    } else {
+                        self.store(mask, ty, src, to);
+                    }
+                }
                 Instruction::Atomic {
                     update,
                     ty,
                     dst,
                     src,
                     at: place,
+                    observed,
                 } => {
-                    self.atomic(mask, update, ty, dst, src, place);
+                    if self.watch.is_some() {
+                        self.watch_atomic(mask, at, update, observed, place);
+                    }
+                    self.atomic(mask, (update, ty), (dst, src), place, observed);
                 }
                 Instruction::CompareExchange {
                     ty,
@@ -124,6 +141,9 @@ impl Machine<'_> {
                     src,
                     at: place,
                 } => {
+                    if self.watch.is_some() {
+                        self.watch_atomic(mask, at, Update::Exchange, true, place);
+                    }
                     self.compare_exchange(mask, ty, dst, expected, src, place);
                 }
                 Instruction::ReverseRange { range } => self.reverse_range(mask, range),
@@ -203,6 +223,7 @@ impl Machine<'_> {
             }
             at += 1;
         }
+        self.seen.lane_instructions += executed * count as u64;
     }
 
     fn check(&mut self, lanes: Mask, at: usize, variable: u32) {
@@ -274,7 +295,8 @@ impl Machine<'_> {
                 .enumerate()
                 .map(|(n, ty)| spell(*ty, self.registers.bits(first.at(n), *ty, lane)))
                 .collect();
-            self.printed
+            self.seen
+                .printed
                 .push((self.first_thread + lane, words.join(" ")));
         }
     }

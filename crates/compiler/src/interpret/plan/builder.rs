@@ -1,7 +1,7 @@
 //! Emits instructions, hands out cells.
 //!
-//! Cells below [`TEMPORARIES`] are reused by every operation of the source; the rest belong to one
-//! variable, constant or reference each.
+//! Cells below [`TEMPORARIES`] are reused by every operation of the source, the highest first so that
+//! all cells in use lie together; the rest belong to one variable, constant or reference each.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -39,6 +39,8 @@ pub(super) struct Builder<'m> {
     pub(super) line: u32,
     next_cell: u32,
     next_temporary: u32,
+    /// The most temporaries that one operation needed.
+    most_temporaries: u32,
     constants: HashMap<(Scalar, u64), Cell>,
     runs: Vec<(Cell, Scalar, u64)>,
     layouts: HashMap<TypeId, Rc<Layout>>,
@@ -49,6 +51,7 @@ pub(super) struct Builder<'m> {
     pub(super) printed: Vec<Vec<Scalar>>,
     pub(super) access: Vec<Access>,
     pub(super) ordered: bool,
+    pub(super) block_dim: Option<Cell>,
     pub(super) rank: u8,
     /// How many functions deep the code being laid out stands.
     pub(super) depth: u32,
@@ -88,6 +91,7 @@ impl<'m> Builder<'m> {
             line: 0,
             next_cell: TEMPORARIES,
             next_temporary: 0,
+            most_temporaries: 0,
             constants: HashMap::new(),
             runs: Vec::new(),
             layouts: HashMap::new(),
@@ -97,6 +101,7 @@ impl<'m> Builder<'m> {
             printed: Vec::new(),
             access: Vec::new(),
             ordered: false,
+            block_dim: None,
             rank,
             depth: 0,
         }
@@ -110,6 +115,7 @@ impl<'m> Builder<'m> {
         Program {
             code: self.code,
             lines: self.lines,
+            first_cell: TEMPORARIES - self.most_temporaries,
             cells: self.next_cell,
             constants: constants.chain(self.runs).collect(),
             parameters,
@@ -118,6 +124,7 @@ impl<'m> Builder<'m> {
             messages: self.messages,
             printed: self.printed,
             access: self.access,
+            block_dim: self.block_dim,
             ordered: self.ordered,
         }
     }
@@ -179,7 +186,8 @@ impl<'m> Builder<'m> {
             return self.cells_for(1);
         }
         self.next_temporary += 1;
-        Cell(self.next_temporary - 1)
+        self.most_temporaries = self.most_temporaries.max(self.next_temporary);
+        Cell(TEMPORARIES - self.next_temporary)
     }
 
     /// Whether a cell holds an intermediate result.

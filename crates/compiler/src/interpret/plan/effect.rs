@@ -36,9 +36,13 @@ impl<'m> Builder<'m> {
                 }
             }
             "block_dim" => {
-                let one = self.integer(1);
+                let size = match self.block_dim {
+                    Some(cell) => cell,
+                    None => self.cells_for(1),
+                };
+                self.block_dim = Some(size);
                 if let [out] = *outs {
-                    self.copy(Scalar::I32, frame.cell(out), one);
+                    self.copy(Scalar::I32, frame.cell(out), size);
                 }
             }
             "range" => self.range(frame, args, outs),

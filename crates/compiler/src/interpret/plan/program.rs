@@ -25,6 +25,8 @@ pub(in crate::interpret) struct Program {
     pub(in crate::interpret) code: Vec<Instruction>,
     /// For each instruction, the source line that it belongs to.
     pub(in crate::interpret) lines: Vec<u32>,
+    /// The cells in use are those from here to `cells`.
+    pub(in crate::interpret) first_cell: u32,
     pub(in crate::interpret) cells: u32,
     pub(in crate::interpret) constants: Vec<(Cell, Scalar, u64)>,
     pub(in crate::interpret) parameters: Vec<Parameter>,
@@ -37,6 +39,8 @@ pub(in crate::interpret) struct Program {
     pub(in crate::interpret) printed: Vec<Vec<Scalar>>,
     /// How each parameter's memory is used.
     pub(in crate::interpret) access: Vec<Access>,
+    /// Where `block_dim()` lies, if the kernel asks.
+    pub(in crate::interpret) block_dim: Option<Cell>,
     /// Whether something else asks for thread order.
     pub(in crate::interpret) ordered: bool,
 }

@@ -107,6 +107,11 @@ pub(super) fn expand(
         return Ok(Some(vec![b.cast(ty, to, operand.first)]));
     }
     let result = match (name, args) {
+        ("unot", [x]) if matches!(x.ty, Type::Array { .. }) => {
+            // An array that was not given has no buffer.
+            let zero = b.integer(0);
+            b.compare(Comparison::Less, Scalar::I32, x.first, zero)
+        }
         ("unot", [x]) => {
             let truth = b.truth(ty, x.first);
             let zero = b.bits(Scalar::Bool, 0);
