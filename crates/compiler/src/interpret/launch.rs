@@ -35,6 +35,8 @@ pub(super) struct Bindings {
     pub(super) arrays: Vec<Option<BoundArray>>,
     pub(super) buffers: Vec<Buffer>,
     pub(super) gradients: Vec<Option<Buffer>>,
+    /// The first buffer that is not an argument's but each lane's own.
+    pub(super) first_own: usize,
     /// Whether several workers use the memory at once.
     pub(super) shared: bool,
     pub(super) watches_races: bool,
@@ -294,6 +296,15 @@ impl<'m> Interpreter<'m> {
                 _ => None,
             };
             bindings.arrays.push(array);
+        }
+        bindings.first_own = bindings.buffers.len();
+        for own in &self.program.own_arrays {
+            let bytes = vec![0; own.count() * own.layout.bytes * LANES];
+            bindings
+                .buffers
+                .push(Buffer::from_bytes(&own.layout, &bytes));
+            let gradients = Buffer::from_bytes(&own.layout, &bytes);
+            bindings.gradients.push(Some(gradients));
         }
         Ok(bindings)
     }

@@ -4,7 +4,6 @@
 use super::argument::{Argument, ArrayArgument};
 use super::layout::{Layout, scalar_bytes};
 use super::memory::write_bytes;
-use super::plan::number_bits;
 use crate::ir::{Module, Number};
 use crate::types::{Scalar, Type, TypeId};
 
@@ -131,10 +130,17 @@ impl Maker<'_> {
     /// The bytes of `count` elements, floating-point numbers in ±`span`.
     fn fill(&mut self, layout: &Layout, count: usize, span: f64) -> Vec<u8> {
         let mut bytes = vec![0; count * layout.bytes];
-        if layout.leaves.iter().all(|leaf| leaf.scalar == Scalar::F32) {
-            // The common case: the elements are one run of `float32`.
+        let all = |scalar| layout.leaves.iter().all(|leaf| leaf.scalar == scalar);
+        // The common cases: the elements are one run of numbers.
+        if all(Scalar::F32) {
             for word in bytes.as_chunks_mut::<4>().0 {
                 *word = ((self.random.signed() * span) as f32).to_le_bytes();
+            }
+            return bytes;
+        }
+        if all(Scalar::F64) {
+            for word in bytes.as_chunks_mut::<8>().0 {
+                *word = (self.random.signed() * span).to_le_bytes();
             }
             return bytes;
         }
@@ -142,8 +148,10 @@ impl Maker<'_> {
             for leaf in &layout.leaves {
                 let bits = match leaf.scalar {
                     Scalar::Bool => self.random.bits() & 1,
+                    Scalar::F64 => (self.random.signed() * span).to_bits(),
+                    // Written in their own width below.
                     scalar if scalar.is_float() => {
-                        number_bits(scalar, Number::Float(self.random.signed() * span))
+                        u64::from(((self.random.signed() * span) as f32).to_bits())
                     }
                     _ => self.random.below(self.inner as u64),
                 };

@@ -1,7 +1,6 @@
 //! Indices, components and memory.
 
 use super::control::Machine;
-use super::run::spell;
 use crate::interpret::findings::Fault;
 use crate::interpret::half::{round_bfloat16, round_half};
 use crate::interpret::instruction::{Binary, BufferAt, Location, Space, Update};
@@ -23,7 +22,7 @@ fn wrapped(index: i32, size: i32) -> Option<i32> {
         .then_some(index as i32)
 }
 
-impl Machine<'_> {
+impl<'p> Machine<'p> {
     pub(super) fn gather(
         &mut self,
         mask: Mask,
@@ -59,7 +58,7 @@ impl Machine<'_> {
     }
 
     #[inline]
-    fn put(&mut self, cell: Cell, ty: Scalar, lane: usize, bits: u64) {
+    pub(super) fn put(&mut self, cell: Cell, ty: Scalar, lane: usize, bits: u64) {
         if is_wide(ty) {
             self.registers.row_mut::<u64>(cell)[lane] = bits;
         } else {
@@ -141,12 +140,7 @@ impl Machine<'_> {
             let shape = shape(lane);
             let seen: Vec<String> = indices[..shape.len()]
                 .iter()
-                .map(|cell| {
-                    spell(
-                        Scalar::I32,
-                        machine.registers.bits(*cell, Scalar::I32, lane),
-                    )
-                })
+                .map(|cell| machine.registers.row::<i32>(*cell)[lane].to_string())
                 .collect();
             format!("index [{}] of an array of shape {shape:?}", seen.join(", "))
         });
@@ -266,7 +260,7 @@ impl Machine<'_> {
 
     /// The column that a lane's location lies in, and the element; `None` where there is no gradient.
     #[inline]
-    pub(super) fn column(&self, at: Location, lane: usize) -> Option<(&Column, usize)> {
+    pub(super) fn column(&self, at: Location, lane: usize) -> Option<(&'p Column, usize)> {
         let bindings = self.bindings;
         let buffer = match at.buffer {
             BufferAt::Param(param) => bindings.arrays[usize::from(param)].as_ref()?.buffer,
@@ -286,17 +280,18 @@ impl Machine<'_> {
 
     /// The one column that every lane's location lies in, if the program knows it.
     #[inline]
-    fn shared_column(&self, at: Location) -> Option<&Column> {
+    fn shared_column(&self, at: Location) -> Option<&'p Column> {
         let BufferAt::Param(param) = at.buffer else {
             return None;
         };
         if at.offset.is_some() {
             return None;
         }
-        let buffer = self.bindings.arrays[usize::from(param)].as_ref()?.buffer;
+        let bindings = self.bindings;
+        let buffer = bindings.arrays[usize::from(param)].as_ref()?.buffer;
         let memory = match at.space {
-            Space::Value => self.bindings.buffers.get(buffer)?,
-            Space::Gradient => self.bindings.gradients.get(buffer)?.as_ref()?,
+            Space::Value => bindings.buffers.get(buffer)?,
+            Space::Gradient => bindings.gradients.get(buffer)?.as_ref()?,
         };
         memory.columns.get(at.column as usize)
     }
@@ -320,6 +315,15 @@ impl Machine<'_> {
                 for lane in each(mask) {
                     out[lane] = values[lane];
                 }
+            }
+            return;
+        }
+        if let Some(Column::Wide(words)) = self.shared_column(from) {
+            let elements = *self.registers.row::<i32>(from.element);
+            let out = self.registers.row_mut::<u64>(dst);
+            for lane in each(mask) {
+                let word = words.get(elements[lane] as usize);
+                out[lane] = word.map_or(0, |word| word.load(Relaxed));
             }
             return;
         }
@@ -371,11 +375,7 @@ impl Machine<'_> {
         at: Location,
         observed: bool,
     ) {
-        if ty == Scalar::F32
-            && update == Update::Binary(Binary::Add)
-            && !observed
-            && !self.bindings.shared
-            && self.add_floats(mask, src, at)
+        if !self.bindings.shared && self.update_alone(mask, (update, ty), (dst, src), at, observed)
         {
             return;
         }
@@ -388,26 +388,66 @@ impl Machine<'_> {
         }
     }
 
-    /// Adds `float32` to memory that no other worker uses: most of what an adjoint does. False where the
-    /// lanes do not share a column.
-    fn add_floats(&mut self, mask: Mask, src: Cell, at: Location) -> bool {
+    /// Updates memory that no other worker uses: most of what an adjoint does. False where the lanes do
+    /// not share a column.
+    fn update_alone(
+        &mut self,
+        mask: Mask,
+        (update, ty): (Update, Scalar),
+        (dst, src): (Cell, Cell),
+        at: Location,
+        observed: bool,
+    ) -> bool {
         use std::sync::atomic::Ordering::Relaxed;
-        let Some(Column::Narrow(words)) = self.shared_column(at) else {
-            // Without gradients there is nothing to add to.
-            return matches!(at.buffer, BufferAt::Param(_)) && at.offset.is_none();
-        };
-        let elements = self.registers.row::<u32>(at.element);
-        let values = self.registers.row::<f32>(src);
-        let mut add = |lane: usize| {
-            if let Some(word) = words.get(elements[lane] as usize) {
-                let sum = f32::from_bits(word.load(Relaxed)) + values[lane];
-                word.store(sum.to_bits(), Relaxed);
+        let adds = update == Update::Binary(Binary::Add) && !observed;
+        match self.shared_column(at) {
+            Some(Column::Narrow(words)) if adds && ty == Scalar::F32 => {
+                let elements = self.registers.row::<u32>(at.element);
+                let values = self.registers.row::<f32>(src);
+                let add = |lane: usize| {
+                    if let Some(word) = words.get(elements[lane] as usize) {
+                        let sum = f32::from_bits(word.load(Relaxed)) + values[lane];
+                        word.store(sum.to_bits(), Relaxed);
+                    }
+                };
+                if mask == ALL {
+                    (0..LANES).for_each(add);
+                } else {
+                    each(mask).for_each(add);
+                }
             }
-        };
-        if mask == ALL {
-            (0..LANES).for_each(&mut add);
-        } else {
-            each(mask).for_each(&mut add);
+            Some(Column::Wide(words)) if adds && ty == Scalar::F64 => {
+                let elements = self.registers.row::<u32>(at.element);
+                let values = self.registers.row::<f64>(src);
+                for lane in each(mask) {
+                    if let Some(word) = words.get(elements[lane] as usize) {
+                        let sum = f64::from_bits(word.load(Relaxed)) + values[lane];
+                        word.store(sum.to_bits(), Relaxed);
+                    }
+                }
+            }
+            Some(column) => {
+                let elements = *self.registers.row::<u32>(at.element);
+                for lane in each(mask) {
+                    let element = elements[lane] as usize;
+                    let old = column.get(element).unwrap_or(0);
+                    let value = self.registers.bits(src, ty, lane);
+                    column.set(element, updated(update, ty, old, value));
+                    if observed {
+                        self.put(dst, ty, lane, old);
+                    }
+                }
+            }
+            None => {
+                let absent = matches!(at.buffer, BufferAt::Param(_)) && at.offset.is_none();
+                if absent && observed {
+                    for lane in each(mask) {
+                        self.put(dst, ty, lane, 0);
+                    }
+                }
+                // Without an array or its gradients there is nothing to update.
+                return absent;
+            }
         }
         true
     }

@@ -13,6 +13,10 @@ impl Machine<'_> {
             BufferAt::Param(param) => self.bindings.arrays[usize::from(param)].as_ref()?.buffer,
             BufferAt::Cell(cell) => usize::try_from(self.registers.row::<i32>(cell)[lane]).ok()?,
         };
+        // Each lane has its own part of these.
+        if buffer >= self.bindings.first_own {
+            return None;
+        }
         let offset = at
             .offset
             .map_or(0, |cell| self.registers.row::<u32>(cell)[lane]);

@@ -7,11 +7,12 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::access::Access;
-use super::program::{Parameter, Program};
+use super::program::{OwnArray, Parameter, Program};
 use crate::interpret::half::{round_bfloat16, round_half};
 use crate::interpret::instruction::{Binary, Instruction, Unary};
 use crate::interpret::lanes::Cell;
 use crate::interpret::layout::Layout;
+use crate::interpret::text::Piece;
 use crate::ir::{Comparison, Module, Number};
 use crate::types::{Scalar, TypeId};
 
@@ -48,7 +49,9 @@ pub(super) struct Builder<'m> {
     /// Variables that are watched for reads without a value.
     pub(super) marks: Vec<String>,
     pub(super) messages: Vec<String>,
-    pub(super) printed: Vec<Vec<Scalar>>,
+    pub(super) printed: Vec<Vec<Piece>>,
+    pub(super) reinterpreted: Vec<(Layout, Layout)>,
+    pub(super) own_arrays: Vec<OwnArray>,
     pub(super) access: Vec<Access>,
     pub(super) ordered: bool,
     pub(super) block_dim: Option<Cell>,
@@ -63,8 +66,10 @@ pub(in crate::interpret) fn number_bits(scalar: Scalar, number: Number) -> u64 {
         Number::Int(value) => value as f64,
         Number::Float(value) => value,
     };
+    // Conversions to 128 bits are slow, and most numbers are for floats.
     let integer = match number {
         Number::Int(value) => value,
+        Number::Float(_) if scalar.is_float() => 0,
         Number::Float(value) => value as i128,
     };
     match scalar {
@@ -99,6 +104,8 @@ impl<'m> Builder<'m> {
             marks: Vec::new(),
             messages: Vec::new(),
             printed: Vec::new(),
+            reinterpreted: Vec::new(),
+            own_arrays: Vec::new(),
             access: Vec::new(),
             ordered: false,
             block_dim: None,
@@ -123,6 +130,8 @@ impl<'m> Builder<'m> {
             marks: self.marks,
             messages: self.messages,
             printed: self.printed,
+            reinterpreted: self.reinterpreted,
+            own_arrays: self.own_arrays,
             access: self.access,
             block_dim: self.block_dim,
             ordered: self.ordered,
