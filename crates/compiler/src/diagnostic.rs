@@ -329,6 +329,19 @@ pub const CODES: &[CodeDoc] = &[
         "The loop made more iterations than the interpreter allows a block of threads.",
         "see that the condition of the loop becomes false",
     ),
+    doc(
+        "K108",
+        "threads race",
+        "The order of threads decides the result: they store different values to one element, use what \
+         another thread changes, or look at the old value of an atomic operation. A GPU keeps no order.",
+        "give each thread its own element, or combine values with an atomic operation",
+    ),
+    doc(
+        "K109",
+        "a result is not finite",
+        "An array holds infinities or values that are no number after the run.",
+        "keep the arguments inside the domain of the functions used",
+    ),
 ];
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ pub use diagnostic::{CODES, render};
 pub use emit::{Target, emit};
 pub use interpret::{
     Argument, ArgumentError, ArrayArgument, Interpreter, Outcome, bfloat16_to_f32, f32_to_bfloat16,
-    f32_to_half, half_to_f32,
+    f32_to_half, half_to_f32, random_arguments,
 };
 pub use names::{Name, Names};
 pub use types::{FieldDef, Scalar, StructDef, StructId, Type, TypeId, TypeTable};

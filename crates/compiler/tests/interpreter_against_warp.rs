@@ -10,6 +10,8 @@ mod suite;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{BufRead, BufReader, Write as _};
 use std::process::{Command, Stdio};
 
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -17,12 +19,13 @@ use serde_json::{Value, json};
 use suite::conformance;
 use warpsmith_compiler::ir::{FunctionKind, Module, Number};
 use warpsmith_compiler::{
-    Argument, ArrayArgument, Interpreter, Options, Scalar, Type, TypeId, compile,
+    Argument, ArrayArgument, Interpreter, Options, Outcome, Scalar, Type, TypeId, compile,
 };
 use warpsmith_core::Finding;
 
 const LAST_TIER: u32 = 8;
 const SAMPLE_STRIDE: usize = 25;
+const MOST_ITERATIONS: u64 = 1 << 20;
 
 fn main() {
     let arguments = Arguments::from_args();
@@ -42,7 +45,7 @@ fn main() {
 fn compare(tier: u32) -> Result<(), Failed> {
     let path = conformance::file().ok_or("the suite is missing")?;
     let mut modules = BTreeMap::new();
-    let mut manifest = String::new();
+    let mut manifest = Vec::new();
     let mut verdicts: BTreeMap<String, usize> = BTreeMap::new();
     let all: Vec<_> = conformance::kernels(&path, tier)
         .into_iter()
@@ -65,21 +68,12 @@ fn compare(tier: u32) -> Result<(), Failed> {
             continue;
         };
         let line = json!({"id": kernel.id, "source": kernel.source, "rank": launch_rank});
-        writeln!(manifest, "{line}")?;
+        manifest.push(line.to_string());
         modules.insert(kernel.id.clone(), module);
     }
-    let folder = tempfile::tempdir()?;
-    let file = folder.path().join("manifest.jsonl");
-    std::fs::write(&file, manifest)?;
-    let output = Command::new(conformance::oracle("warp/bin/python"))
-        .arg(conformance::root().join("crates/compiler/tests/interpreter_oracle.py"))
-        .arg(&file)
-        .env("WARP_KERNEL_CACHE", folder.path().join("cache"))
-        .stderr(Stdio::inherit())
-        .output()?;
     let mut wrong = String::new();
-    for line in String::from_utf8(output.stdout)?.lines() {
-        let row: Value = serde_json::from_str(line)?;
+    for line in answers(&manifest)? {
+        let row: Value = serde_json::from_str(&line)?;
         let id = row["id"].as_str().unwrap_or_default();
         let Some(module) = modules.get(id) else {
             continue;
@@ -98,6 +92,58 @@ fn compare(tier: u32) -> Result<(), Failed> {
     }
 }
 
+/// What Warp says to each line of the manifest. Warp compiles half a second for each kernel and always
+/// gives the same answer, so answers are kept beside the oracle.
+fn answers(manifest: &[String]) -> Result<Vec<String>, Failed> {
+    let scripts = ["interpreter_oracle.py", "warp_cpu_oracle.py"]
+        .map(|name| conformance::root().join("crates/compiler/tests").join(name));
+    let mut salt = DefaultHasher::new();
+    for script in &scripts {
+        std::fs::read(script)?.hash(&mut salt);
+    }
+    let folder = conformance::oracle("answers");
+    std::fs::create_dir_all(&folder)?;
+    let place = |line: &str| {
+        let mut hasher = salt.clone();
+        line.hash(&mut hasher);
+        folder.join(format!("{:016x}.json", hasher.finish()))
+    };
+    let (mut known, mut asked) = (Vec::new(), Vec::new());
+    for line in manifest {
+        match std::fs::read_to_string(place(line)) {
+            Ok(answer) => known.push(answer),
+            Err(_) => asked.push(line.as_str()),
+        }
+    }
+    if asked.is_empty() {
+        return Ok(known);
+    }
+    let scratch = tempfile::tempdir()?;
+    let file = scratch.path().join("manifest.jsonl");
+    std::fs::write(&file, asked.join("\n"))?;
+    let mut oracle = Command::new(conformance::oracle("warp/bin/python"))
+        .arg(&scripts[0])
+        .arg(&file)
+        .env("WARP_KERNEL_CACHE", scratch.path().join("cache"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::inherit())
+        .spawn()?;
+    let stdout = oracle.stdout.take().ok_or("the oracle has no output")?;
+    // One answer for each line, in order.
+    for (answer, line) in BufReader::new(stdout).lines().zip(asked) {
+        let answer = answer?;
+        // What a busy machine did not finish in time may succeed another day.
+        if !answer.contains("ends with status") {
+            let mut file = tempfile::NamedTempFile::new_in(&folder)?;
+            file.write_all(answer.as_bytes())?;
+            file.persist(place(line))?;
+        }
+        known.push(answer);
+    }
+    oracle.wait()?;
+    Ok(known)
+}
+
 /// A verdict in words, or what differs.
 fn judge(module: &Module, row: &Value) -> Result<String, String> {
     if let Some(reason) = row["not_run"].as_str() {
@@ -109,12 +155,11 @@ fn judge(module: &Module, row: &Value) -> Result<String, String> {
     let mut arguments: Vec<Argument> = trees.iter().map(argument).collect();
     let before = arguments.clone();
     let forward = match Interpreter::forward(module) {
-        Ok(interpreter) => interpreter,
+        Ok(interpreter) => interpreter.with_iteration_limit(MOST_ITERATIONS),
         Err(findings) => return Ok(format!("not known: {}", findings[0].message)),
     };
-    let outcome = forward
-        .run(&dim, &mut arguments)
-        .map_err(|error| error.to_string())?;
+    let outcome = run(forward, &dim, &mut arguments)?;
+    let mut races = !outcome.races.is_empty();
     let complains = row["complains"] == true;
     let failed = outcome.findings.iter().any(is_expectation);
     // Warp compiles assertions out of release builds.
@@ -133,10 +178,11 @@ fn judge(module: &Module, row: &Value) -> Result<String, String> {
     }
     agree(module, "forward", &arguments, &row["forward"])?;
     if row["backward"].is_null() {
-        return Ok("agrees, forward".into());
+        let order = if races { " in thread order" } else { "" };
+        return Ok(format!("agrees{order}, forward"));
     }
     let backward = match Interpreter::adjoint(module) {
-        Ok(interpreter) => interpreter,
+        Ok(interpreter) => interpreter.with_iteration_limit(MOST_ITERATIONS),
         Err(findings) => {
             return Ok(format!(
                 "agrees, forward; not known: {}",
@@ -144,9 +190,8 @@ fn judge(module: &Module, row: &Value) -> Result<String, String> {
             ));
         }
     };
-    let outcome = backward
-        .run(&dim, &mut arguments)
-        .map_err(|error| error.to_string())?;
+    let outcome = run(backward, &dim, &mut arguments)?;
+    races |= !outcome.races.is_empty();
     if let Some(finding) = outcome
         .findings
         .iter()
@@ -163,7 +208,30 @@ fn judge(module: &Module, row: &Value) -> Result<String, String> {
     } else {
         ""
     };
-    Ok(format!("agrees, forward and backward{idle}"))
+    let order = if races { " in thread order" } else { "" };
+    Ok(format!("agrees{order}, forward and backward{idle}"))
+}
+
+/// Runs a pass; one in which threads race runs in thread order, which is what Warp does on a CPU.
+fn run(
+    interpreter: Interpreter<'_>,
+    dim: &[usize],
+    arguments: &mut [Argument],
+) -> Result<Outcome, String> {
+    let mut given = arguments.to_vec();
+    let interpreter = interpreter.checking_races();
+    let outcome = interpreter
+        .run(dim, arguments)
+        .map_err(|error| error.to_string())?;
+    if outcome.races.is_empty() {
+        return Ok(outcome);
+    }
+    let outcome = interpreter
+        .in_thread_order()
+        .run(dim, &mut given)
+        .map_err(|error| error.to_string())?;
+    arguments.clone_from_slice(&given);
+    Ok(outcome)
 }
 
 fn is_expectation(finding: &Finding) -> bool {

@@ -4,7 +4,7 @@ use serde::Serialize;
 use warpsmith_compiler::Argument;
 use warpsmith_compiler::ir::Module;
 use warpsmith_compiler::launch_abi::ScalarType;
-use warpsmith_compiler::{Type, TypeId, bfloat16_to_f32, half_to_f32};
+use warpsmith_compiler::{Scalar, Type, TypeId, bfloat16_to_f32, half_to_f32};
 
 use crate::parameter::{parameter_type, scalars};
 
@@ -23,8 +23,9 @@ pub struct Difference {
 
 /// Relative and absolute bound for a type: GPU and CPU round functions like `sin` and `pow`
 /// differently by a few units, and chains of operations add up. Integers are equal or wrong.
-fn bound(scalar: ScalarType) -> f64 {
+fn bound(scalar: ScalarType, narrow: bool) -> f64 {
     match scalar {
+        ScalarType::Float64 if narrow => bound(ScalarType::Float32, narrow),
         ScalarType::Float16 => 1e-2,
         ScalarType::Bfloat16 => 8e-2,
         ScalarType::Float32 => 2e-4,
@@ -43,16 +44,26 @@ pub fn compare_arguments(
 ) -> Option<Difference> {
     let kernel = &module.kernel;
     let vars = &kernel.vars[..kernel.params as usize];
+    let narrow = computes_in_float32(module);
     vars.iter()
         .zip(actual.iter().zip(expected))
         .find_map(|(var, (actual, expected))| {
             let name = var.name.map_or("", |name| module.names.get(name));
-            compare(module, var.ty, name, actual, expected)
+            compare(module, narrow, var.ty, name, actual, expected)
         })
+}
+
+/// Whether any value is a `float32`: then a `float64` may be no more exact than one.
+fn computes_in_float32(module: &Module) -> bool {
+    let functions = module.functions.iter().chain([&module.kernel]);
+    functions
+        .flat_map(|function| &function.vars)
+        .any(|var| module.types.scalar_of(var.ty) == Some(Scalar::F32))
 }
 
 fn compare(
     module: &Module,
+    narrow: bool,
     ty: TypeId,
     name: &str,
     actual: &Argument,
@@ -63,6 +74,10 @@ fn compare(
             let ty = parameter_type(module, element).ok()?;
             let mut places = Vec::new();
             scalars(&ty, 0, &mut places);
+            let places: Vec<(usize, ScalarType, f64)> = places
+                .into_iter()
+                .map(|(offset, scalar)| (offset, scalar, bound(scalar, narrow)))
+                .collect();
             let width = ty.bytes();
             let data = first_difference(&places, width, &actual.data, &expected.data);
             let found = data
@@ -85,7 +100,7 @@ fn compare(
             fields.iter().zip(actual.iter().zip(expected)).find_map(
                 |(field, (actual, expected))| {
                     let name = format!("{name}.{}", module.names.get(field.name));
-                    compare(module, field.ty, &name, actual, expected)
+                    compare(module, narrow, field.ty, &name, actual, expected)
                 },
             )
         }
@@ -94,21 +109,18 @@ fn compare(
 }
 
 fn first_difference(
-    places: &[(usize, ScalarType)],
+    places: &[(usize, ScalarType, f64)],
     width: usize,
     actual: &[u8],
     expected: &[u8],
 ) -> Option<(usize, f64, f64)> {
     let elements = actual.chunks_exact(width).zip(expected.chunks_exact(width));
-    // Gradients add up over threads in another order on a GPU, so their error grows with their
-    // largest term rather than with themselves.
     for (position, (actual, expected)) in elements.enumerate() {
-        for (place, &(offset, scalar)) in places.iter().enumerate() {
+        for (place, &(offset, scalar, bound)) in places.iter().enumerate() {
             let (a, e) = (
                 read(&actual[offset..], scalar),
                 read(&expected[offset..], scalar),
             );
-            let bound = bound(scalar);
             let same = a == e
                 || (!a.is_finite() && !e.is_finite())
                 || (a - e).abs() <= bound * e.abs().max(1.0);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 use warpsmith_compiler::Argument;
-use warpsmith_compiler::ir::Module;
+use warpsmith_compiler::ir::{FunctionKind, Module};
 use warpsmith_compiler::launch_abi::{
     AbiError, ArgumentBuffer, BLOCK_DIM, Direction, LaunchBounds, ParameterType, cuda_symbol,
     nvrtc_options,
@@ -41,6 +41,38 @@ pub struct GpuKernel {
     forward: Arc<Kernel>,
     backward: Option<Arc<Kernel>>,
     parameters: Vec<ParameterType>,
+    /// Threads in a block.
+    block: u32,
+    /// Blocks in a cluster, of which a grid has whole ones.
+    cluster: u32,
+}
+
+/// Whether a kernel may write to the program's output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Printing {
+    /// `print`, `printf` and failed expectations write to the standard output, from the device.
+    Allowed,
+    /// They are compiled out, so that the output is the program's own.
+    Silenced,
+}
+
+/// Threads in a block and blocks in a cluster, as the kernel's decorator asks.
+fn block_and_cluster(module: &Module) -> Result<(u32, u32), RunError> {
+    let FunctionKind::Kernel { options, .. } = &module.kernel.kind else {
+        return Ok((BLOCK_DIM, 1));
+    };
+    let bound = options.launch_bounds.map(|(threads, _)| threads);
+    let block = bound.map_or(BLOCK_DIM, |threads| {
+        u32::try_from(threads).map_or(BLOCK_DIM, |threads| threads.clamp(1, BLOCK_DIM))
+    });
+    match u32::try_from(options.cluster_dim) {
+        // Larger clusters are not portable between GPUs.
+        Ok(cluster @ 1..=8) => Ok((block, cluster)),
+        _ => Err(RunError::Unsupported(format!(
+            "clusters of {} blocks; 1 to 8 are portable",
+            options.cluster_dim
+        ))),
+    }
 }
 
 impl GpuKernel {
@@ -50,14 +82,20 @@ impl GpuKernel {
         nvrtc: &Nvrtc,
         cache: &CompileCache,
         module: &Module,
+        printing: Printing,
     ) -> Result<Self, RunError> {
+        let (block, cluster) = block_and_cluster(module)?;
         let parameters = parameter_types(module).map_err(RunError::Unsupported)?;
         let text = emit_cuda(module);
         let missing = runtime_header::missing(&text);
         if !missing.is_empty() {
             return Err(RunError::Header(missing.join(", ")));
         }
-        let source = runtime_header::prologue(&text) + &text;
+        let silence = match printing {
+            Printing::Allowed => "",
+            Printing::Silenced => "#define printf(...) ((void)0)\n",
+        };
+        let source = silence.to_owned() + &runtime_header::prologue(&text) + &text;
         let (major, minor) = nvrtc.version();
         let version = (major.cast_unsigned(), minor.cast_unsigned());
         let options = CompileOptions {
@@ -89,7 +127,14 @@ impl GpuKernel {
             forward,
             backward,
             parameters,
+            block,
+            cluster,
         })
+    }
+
+    /// Threads in a block, which is what `block_dim()` gives.
+    pub fn block_dim(&self) -> u32 {
+        self.block
     }
 
     /// Whether the kernel has an adjoint.
@@ -122,8 +167,12 @@ impl GpuKernel {
         let adjoints = (direction == Direction::Backward).then_some(&on_device.adjoints[..]);
         let packed = ArgumentBuffer::pack(&bounds, &self.parameters, &on_device.packed, adjoints)?;
         let shape = LaunchShape {
-            grid: [bounds.blocks(BLOCK_DIM), 1, 1],
-            block: [BLOCK_DIM, 1, 1],
+            grid: [
+                bounds.blocks(self.block).next_multiple_of(self.cluster),
+                1,
+                1,
+            ],
+            block: [self.block, 1, 1],
             shared_bytes: 0,
         };
         let mut bytes = packed.bytes().to_vec();

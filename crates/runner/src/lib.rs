@@ -7,10 +7,8 @@ mod agreement;
 mod device_arguments;
 mod gpu_kernel;
 mod parameter;
-mod random_arguments;
 mod verify;
 
 pub use agreement::{Difference, compare_arguments};
-pub use gpu_kernel::{GpuKernel, RunError};
-pub use random_arguments::random_arguments;
+pub use gpu_kernel::{GpuKernel, Printing, RunError};
 pub use verify::{KernelParity, verify_kernel};

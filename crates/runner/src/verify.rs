@@ -1,15 +1,18 @@
 //! A kernel on the GPU against the interpreter, on random arguments, forward and backward.
 
 use serde::Serialize;
-use warpsmith_compiler::Interpreter;
-use warpsmith_compiler::ir::Module;
+use warpsmith_compiler::ir::{FunctionKind, Module};
 use warpsmith_compiler::launch_abi::Direction;
+use warpsmith_compiler::{Argument, Interpreter, random_arguments};
 use warpsmith_core::Finding;
 use warpsmith_device::{CompileCache, CudaDevice, Nvrtc};
 
 use crate::agreement::{Difference, compare_arguments};
-use crate::gpu_kernel::{GpuKernel, RunError};
-use crate::random_arguments::random_arguments;
+use crate::gpu_kernel::{GpuKernel, Printing, RunError};
+
+/// Iterations that a block of interpreted threads may make: kernels that search until they find go on
+/// for ever on some random arguments.
+const MOST_ITERATIONS: u64 = 1 << 18;
 
 /// How a kernel fared.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -19,6 +22,12 @@ pub enum KernelParity {
     Agrees {
         /// Whether the adjoint was compared too.
         backward: bool,
+        /// Over how many threads.
+        threads: usize,
+        /// What makes more threads give results that depend on their order, so that it was compared with
+        /// few.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        not_deterministic: Option<String>,
     },
     /// They do not.
     Disagrees {
@@ -26,6 +35,8 @@ pub enum KernelParity {
         direction: &'static str,
         /// Where, first.
         difference: Difference,
+        /// Over how many threads.
+        threads: usize,
     },
     /// The interpreter found something wrong with the kernel on these arguments (an index out of
     /// range, say), so that it may not run on a GPU, or does not know an operation.
@@ -33,14 +44,30 @@ pub enum KernelParity {
         /// What it said.
         reason: String,
     },
-    /// It could not be compiled, loaded or launched.
+    /// The compiler refuses the kernel.
+    Refused {
+        /// What it said.
+        reason: String,
+    },
+    /// It could not be compiled for the GPU, loaded or launched.
     Failed {
         /// What was seen.
         reason: String,
     },
 }
 
-/// Runs the kernel of `module` over `size` threads in each dimension on both.
+/// What the interpreter says about a launch.
+enum Expectation {
+    /// The arguments after it.
+    Results(Vec<Argument>),
+    /// Threads race; the results depend on their order.
+    Race(String),
+    /// It cannot run.
+    Fault(String),
+}
+
+/// Runs the kernel of `module` on both, over about `size` squared threads; over fewer where those reach
+/// outside the arrays or race.
 pub fn verify_kernel(
     gpu: &CudaDevice,
     nvrtc: &Nvrtc,
@@ -65,13 +92,58 @@ fn check(
     size: usize,
     seed: u64,
 ) -> Result<KernelParity, RunError> {
-    let not_executable = |reason: String| Ok(KernelParity::NotExecutable { reason });
-    let given = match random_arguments(module, size, seed) {
-        Ok(arguments) => arguments,
-        Err(reason) => return not_executable(reason),
+    let rank = rank(module);
+    let many = match rank {
+        1 => size * size,
+        2 => size,
+        3 => size.div_ceil(2),
+        _ => size.div_ceil(4),
     };
-    let dim = vec![size; rank(module)];
-    let kernel = GpuKernel::build(gpu, nvrtc, cache, module)?;
+    // Room behind the last thread, for kernels that look at neighbours.
+    let given = match random_arguments(module, &vec![2 * many + 8; rank], seed) {
+        Ok(arguments) => arguments,
+        Err(reason) => return Ok(KernelParity::NotExecutable { reason }),
+    };
+    let kernel = GpuKernel::build(gpu, nvrtc, cache, module, Printing::Silenced)?;
+    let mut race = None;
+    let mut fault = String::new();
+    for threads in [many, 6, 1] {
+        let dim = vec![threads; rank];
+        match compare(gpu, module, &kernel, &dim, &given)? {
+            Compared::Done(KernelParity::Agrees {
+                backward, threads, ..
+            }) => {
+                return Ok(KernelParity::Agrees {
+                    backward,
+                    threads,
+                    not_deterministic: race,
+                });
+            }
+            Compared::Done(parity) => return Ok(parity),
+            Compared::Race(reason) => {
+                race.get_or_insert(reason);
+            }
+            Compared::Fault(reason) => fault = reason,
+        }
+    }
+    Ok(KernelParity::NotExecutable { reason: fault })
+}
+
+/// What came of one launch.
+enum Compared {
+    Done(KernelParity),
+    Race(String),
+    Fault(String),
+}
+
+fn compare(
+    gpu: &CudaDevice,
+    module: &Module,
+    kernel: &GpuKernel,
+    dim: &[usize],
+    given: &[Argument],
+) -> Result<Compared, RunError> {
+    let threads = dim.iter().product();
     let mut backward = false;
     for (direction, name) in [
         (Direction::Forward, "forward"),
@@ -80,32 +152,66 @@ fn check(
         if direction == Direction::Backward && !kernel.is_differentiable() {
             break;
         }
-        let planned = match direction {
-            Direction::Forward => Interpreter::forward(module),
-            Direction::Backward => Interpreter::adjoint(module),
+        let expected = match expect(module, direction, kernel.block_dim(), dim, given) {
+            Expectation::Results(arguments) => arguments,
+            Expectation::Race(reason) => {
+                return Ok(Compared::Race(format!("{name}: {reason}")));
+            }
+            Expectation::Fault(reason) => return Ok(Compared::Fault(reason)),
         };
-        let interpreter = match planned {
-            Ok(interpreter) => interpreter,
-            Err(findings) => return not_executable(first_message(&findings)),
-        };
-        let mut expected = given.clone();
-        match interpreter.run(&dim, &mut expected) {
-            Ok(outcome) if outcome.findings.is_empty() => {}
-            Ok(outcome) => return not_executable(first_message(&outcome.findings)),
-            Err(error) => return not_executable(error.to_string()),
-        }
-        let mut actual = given.clone();
+        let mut actual = given.to_vec();
         // SAFETY: the interpreter ran with these arguments and found no index out of range.
-        unsafe { kernel.run(gpu, module, direction, &dim, &mut actual)? };
+        unsafe { kernel.run(gpu, module, direction, dim, &mut actual)? };
         if let Some(difference) = compare_arguments(module, &actual, &expected) {
-            return Ok(KernelParity::Disagrees {
+            return Ok(Compared::Done(KernelParity::Disagrees {
                 direction: name,
                 difference,
-            });
+                threads,
+            }));
         }
         backward = direction == Direction::Backward;
     }
-    Ok(KernelParity::Agrees { backward })
+    Ok(Compared::Done(KernelParity::Agrees {
+        backward,
+        threads,
+        not_deterministic: None,
+    }))
+}
+
+fn expect(
+    module: &Module,
+    direction: Direction,
+    block_dim: u32,
+    dim: &[usize],
+    given: &[Argument],
+) -> Expectation {
+    let planned = match direction {
+        Direction::Forward => Interpreter::forward(module),
+        Direction::Backward => Interpreter::adjoint(module),
+    };
+    let interpreter = match planned {
+        Ok(interpreter) => interpreter
+            .with_iteration_limit(MOST_ITERATIONS)
+            .with_block_dim(i32::try_from(block_dim).unwrap_or(i32::MAX))
+            .checking_races(),
+        Err(findings) => return Expectation::Fault(first_message(&findings)),
+    };
+    let mut arguments = given.to_vec();
+    match interpreter.run(dim, &mut arguments) {
+        Ok(outcome) => {
+            // An expectation that fails changes nothing; an assertion ends its thread.
+            let mut faults = outcome.findings;
+            faults.retain(|finding| !finding.message.starts_with("`expect"));
+            if !faults.is_empty() {
+                Expectation::Fault(first_message(&faults))
+            } else if outcome.races.is_empty() {
+                Expectation::Results(arguments)
+            } else {
+                Expectation::Race(first_message(&outcome.races))
+            }
+        }
+        Err(error) => Expectation::Fault(error.to_string()),
+    }
 }
 
 fn first_message(findings: &[Finding]) -> String {
@@ -117,9 +223,7 @@ fn first_message(findings: &[Finding]) -> String {
 /// How many coordinates the kernel asks for, at least one.
 fn rank(module: &Module) -> usize {
     match &module.kernel.kind {
-        warpsmith_compiler::ir::FunctionKind::Kernel { launch_rank, .. } => {
-            (*launch_rank as usize).max(1)
-        }
-        warpsmith_compiler::ir::FunctionKind::Device { .. } => 1,
+        FunctionKind::Kernel { launch_rank, .. } => (*launch_rank as usize).max(1),
+        FunctionKind::Device { .. } => 1,
     }
 }

@@ -19,7 +19,7 @@ use crate::exit::Outcome;
 use crate::output;
 use crate::table::Table;
 
-/// Threads in each dimension; small, because a kernel of three dimensions has its cube.
+/// The square root of the number of threads, about.
 const SIZE: usize = 24;
 
 #[derive(Serialize)]
@@ -65,7 +65,7 @@ pub(super) fn run(global: &Global, file: &str, gpu: &CudaDevice, seed: u64) -> R
     // Compiling is most of the work and uses every core; launches queue on one stream.
     let rows: Vec<Row> = jobs
         .par_iter()
-        .filter_map(|job| verify(job, gpu, &nvrtc, &cache, seed))
+        .map(|job| verify(job, gpu, &nvrtc, &cache, seed))
         .collect();
     let facts = gpu.facts();
     let mut counts = BTreeMap::new();
@@ -97,14 +97,7 @@ pub(super) fn run(global: &Global, file: &str, gpu: &CudaDevice, seed: u64) -> R
     })
 }
 
-/// `None` for a kernel outside the language: `compile` says why.
-fn verify(
-    job: &Job,
-    gpu: &CudaDevice,
-    nvrtc: &Nvrtc,
-    cache: &CompileCache,
-    seed: u64,
-) -> Option<Row> {
+fn verify(job: &Job, gpu: &CudaDevice, nvrtc: &Nvrtc, cache: &CompileCache, seed: u64) -> Row {
     // A source of one kernel needs no name, and an instance of a generic one has another.
     let by_name = || {
         let options = Options {
@@ -113,15 +106,18 @@ fn verify(
         };
         compile(&job.source, &options)
     };
-    let module = compile(&job.source, &Options::default())
-        .or_else(|_| by_name())
-        .ok()?;
-    Some(Row {
+    let compiled = compile(&job.source, &Options::default()).or_else(|_| by_name());
+    Row {
         id: job.id.clone(),
         kernel: job.kernel.clone().unwrap_or_else(|| job.id.clone()),
         tier: job.tier.clone(),
-        parity: verify_kernel(gpu, nvrtc, cache, &module, SIZE, seed),
-    })
+        parity: match compiled {
+            Ok(module) => verify_kernel(gpu, nvrtc, cache, &module, SIZE, seed),
+            Err(findings) => KernelParity::Refused {
+                reason: first(&findings),
+            },
+        },
+    }
 }
 
 fn read_jobs(path: &Path) -> Result<Vec<Job>> {
@@ -171,27 +167,40 @@ fn first(findings: &[Finding]) -> String {
 
 fn word(parity: &KernelParity) -> &'static str {
     match parity {
-        KernelParity::Agrees { backward: true } => "agrees, forward and backward",
-        KernelParity::Agrees { backward: false } => "agrees, forward",
+        KernelParity::Agrees {
+            not_deterministic: Some(_),
+            ..
+        } => "not deterministic with many threads, agrees with few",
+        KernelParity::Agrees { backward: true, .. } => "agrees, forward and backward",
+        KernelParity::Agrees { .. } => "agrees, forward",
         KernelParity::Disagrees { .. } => "DISAGREES",
         KernelParity::NotExecutable { .. } => "not executable on random arguments",
+        KernelParity::Refused { .. } => "refused by the compiler",
         KernelParity::Failed { .. } => "FAILED",
     }
 }
 
 fn detail(parity: &KernelParity) -> String {
     match parity {
-        KernelParity::Agrees { .. } => String::new(),
+        KernelParity::Agrees {
+            threads,
+            not_deterministic,
+            ..
+        } => match not_deterministic {
+            Some(reason) => reason.clone(),
+            None => format!("{threads} threads"),
+        },
         KernelParity::Disagrees {
             direction,
             difference,
+            threads,
         } => format!(
-            "{direction}: {} at {} is {:?}, expected {:?}",
+            "{direction}, {threads} threads: {} at {} is {:?}, expected {:?}",
             difference.place, difference.index, difference.actual, difference.expected
         ),
-        KernelParity::NotExecutable { reason } | KernelParity::Failed { reason } => {
-            reason.lines().next().unwrap_or_default().to_owned()
-        }
+        KernelParity::NotExecutable { reason }
+        | KernelParity::Refused { reason }
+        | KernelParity::Failed { reason } => reason.lines().next().unwrap_or_default().to_owned(),
     }
 }
 

@@ -5,28 +5,54 @@
 
 use super::half::{round_bfloat16, round_half};
 use super::instruction::{Binary, Class, Unary};
-use super::lanes::{ALL, Cell, LANES, Mask, Registers, Word};
+use super::lanes::{ALL, Cell, LANES, Mask, Registers, Word, each, spread};
 use super::special;
 use crate::ir::Comparison;
 use crate::types::Scalar;
 
+/// Writes `new` where the mask says.
 #[inline(always)]
-fn map1<T: Word, U: Word>(r: &mut Registers, m: Mask, dst: Cell, a: Cell, f: impl Fn(T) -> U) {
-    let a = *r.row::<T>(a);
-    let out = r.row_mut::<U>(dst);
+fn blend<U: Word>(m: Mask, out: &mut [U; LANES], new: &[U; LANES]) {
     if m == ALL {
+        *out = *new;
+    } else if size_of::<U>() == 4 {
+        let lanes = spread(m);
+        let out: &mut [u32; LANES] = bytemuck::cast_mut(out);
+        let new: &[u32; LANES] = bytemuck::cast_ref(new);
         for i in 0..LANES {
-            out[i] = f(a[i]);
+            out[i] = (new[i] & lanes[i]) | (out[i] & !lanes[i]);
         }
     } else {
         for i in 0..LANES {
             if m >> i & 1 == 1 {
-                out[i] = f(a[i]);
+                out[i] = new[i];
             }
         }
     }
 }
 
+/// A cheap function of every lane.
+#[inline(always)]
+fn map1<T: Word, U: Word>(r: &mut Registers, m: Mask, dst: Cell, a: Cell, f: impl Fn(T) -> U) {
+    let a = r.row::<T>(a);
+    let mut new = [U::zeroed(); LANES];
+    for i in 0..LANES {
+        new[i] = f(a[i]);
+    }
+    blend(m, r.row_mut::<U>(dst), &new);
+}
+
+/// A costly function, of the active lanes alone.
+#[inline(always)]
+fn call1<T: Word, U: Word>(r: &mut Registers, m: Mask, dst: Cell, a: Cell, f: impl Fn(T) -> U) {
+    let a = *r.row::<T>(a);
+    let out = r.row_mut::<U>(dst);
+    for lane in each(m) {
+        out[lane] = f(a[lane]);
+    }
+}
+
+/// A cheap function of every lane of two cells.
 #[inline(always)]
 fn map2<T: Word, U: Word>(
     r: &mut Registers,
@@ -34,18 +60,26 @@ fn map2<T: Word, U: Word>(
     (dst, a, b): (Cell, Cell, Cell),
     f: impl Fn(T, T) -> U,
 ) {
+    let (a, b) = (r.row::<T>(a), r.row::<T>(b));
+    let mut new = [U::zeroed(); LANES];
+    for i in 0..LANES {
+        new[i] = f(a[i], b[i]);
+    }
+    blend(m, r.row_mut::<U>(dst), &new);
+}
+
+/// A costly function, of the active lanes alone.
+#[inline(always)]
+fn call2<T: Word, U: Word>(
+    r: &mut Registers,
+    m: Mask,
+    (dst, a, b): (Cell, Cell, Cell),
+    f: impl Fn(T, T) -> U,
+) {
     let (a, b) = (*r.row::<T>(a), *r.row::<T>(b));
     let out = r.row_mut::<U>(dst);
-    if m == ALL {
-        for i in 0..LANES {
-            out[i] = f(a[i], b[i]);
-        }
-    } else {
-        for i in 0..LANES {
-            if m >> i & 1 == 1 {
-                out[i] = f(a[i], b[i]);
-            }
-        }
+    for lane in each(m) {
+        out[lane] = f(a[lane], b[lane]);
     }
 }
 
@@ -69,8 +103,8 @@ pub(super) fn select(
     cond: Cell,
     ab: (Cell, Cell),
 ) {
-    let truth = r.truth(cond);
     if wide {
+        let truth = r.truth(cond);
         let (a, b) = (*r.row::<u64>(ab.0), *r.row::<u64>(ab.1));
         let out = r.row_mut::<u64>(dst);
         for i in 0..LANES {
@@ -79,13 +113,12 @@ pub(super) fn select(
             }
         }
     } else {
-        let (a, b) = (*r.row::<u32>(ab.0), *r.row::<u32>(ab.1));
-        let out = r.row_mut::<u32>(dst);
+        let (a, b, truth) = (r.row::<u32>(ab.0), r.row::<u32>(ab.1), r.row::<u32>(cond));
+        let mut new = [0; LANES];
         for i in 0..LANES {
-            if m >> i & 1 == 1 {
-                out[i] = if truth >> i & 1 == 1 { a[i] } else { b[i] };
-            }
+            new[i] = if truth[i] != 0 { a[i] } else { b[i] };
         }
+        blend(m, r.row_mut::<u32>(dst), &new);
     }
 }
 
@@ -104,12 +137,12 @@ macro_rules! float_operations {
                 Binary::Sub => map2::<$t, $t>(r, m, c, |a, b| round(a - b)),
                 Binary::Mul => map2::<$t, $t>(r, m, c, |a, b| round(a * b)),
                 Binary::Div => map2::<$t, $t>(r, m, c, |a, b| round(a / b)),
-                Binary::FloorDiv => map2::<$t, $t>(r, m, c, |a, b| round((a / b).floor())),
-                Binary::Mod => map2::<$t, $t>(r, m, c, |a, b| round(a % b)),
+                Binary::FloorDiv => call2::<$t, $t>(r, m, c, |a, b| round((a / b).floor())),
+                Binary::Mod => call2::<$t, $t>(r, m, c, |a, b| round(a % b)),
                 Binary::Min => map2::<$t, $t>(r, m, c, <$t>::min),
                 Binary::Max => map2::<$t, $t>(r, m, c, <$t>::max),
-                Binary::Pow => map2::<$t, $t>(r, m, c, |a, b| round(a.powf(b))),
-                Binary::Atan2 => map2::<$t, $t>(r, m, c, |a, b| round(a.atan2(b))),
+                Binary::Pow => call2::<$t, $t>(r, m, c, |a, b| round(a.powf(b))),
+                Binary::Atan2 => call2::<$t, $t>(r, m, c, |a, b| round(a.atan2(b))),
                 Binary::CopySign => map2::<$t, $t>(r, m, c, <$t>::copysign),
                 // The front end gives these to integers only.
                 Binary::And | Binary::Or | Binary::Xor | Binary::Shl | Binary::Shr => {}
@@ -134,32 +167,36 @@ macro_rules! float_operations {
                     map1::<$t, $t>(r, m, dst, a, |x| if x == 0.0 { 0.0 } else { 1.0 })
                 }
                 Unary::Sqrt | Unary::Length => map1::<$t, $t>(r, m, dst, a, |x| round(x.sqrt())),
-                Unary::Cbrt => map1::<$t, $t>(r, m, dst, a, |x| round(x.cbrt())),
-                Unary::Sin => map1::<$t, $t>(r, m, dst, a, |x| round(x.sin())),
-                Unary::Cos => map1::<$t, $t>(r, m, dst, a, |x| round(x.cos())),
-                Unary::Tan => map1::<$t, $t>(r, m, dst, a, |x| round(x.tan())),
+                Unary::Cbrt => call1::<$t, $t>(r, m, dst, a, |x| round(x.cbrt())),
+                Unary::Sin => call1::<$t, $t>(r, m, dst, a, |x| round(x.sin())),
+                Unary::Cos => call1::<$t, $t>(r, m, dst, a, |x| round(x.cos())),
+                Unary::Tan => call1::<$t, $t>(r, m, dst, a, |x| round(x.tan())),
                 // Rounding noise beyond 1 is forgiven.
-                Unary::Asin => map1::<$t, $t>(r, m, dst, a, |x| round(x.max(-1.0).min(1.0).asin())),
-                Unary::Acos => map1::<$t, $t>(r, m, dst, a, |x| round(x.max(-1.0).min(1.0).acos())),
-                Unary::Atan => map1::<$t, $t>(r, m, dst, a, |x| round(x.atan())),
-                Unary::Sinh => map1::<$t, $t>(r, m, dst, a, |x| round(x.sinh())),
-                Unary::Cosh => map1::<$t, $t>(r, m, dst, a, |x| round(x.cosh())),
-                Unary::Tanh => map1::<$t, $t>(r, m, dst, a, |x| round(x.tanh())),
-                Unary::Exp => map1::<$t, $t>(r, m, dst, a, |x| round(x.exp())),
-                Unary::Log => map1::<$t, $t>(r, m, dst, a, |x| round(x.ln())),
-                Unary::Log2 => map1::<$t, $t>(r, m, dst, a, |x| round(x.log2())),
-                Unary::Log10 => map1::<$t, $t>(r, m, dst, a, |x| round(x.log10())),
+                Unary::Asin => {
+                    call1::<$t, $t>(r, m, dst, a, |x| round(x.max(-1.0).min(1.0).asin()))
+                }
+                Unary::Acos => {
+                    call1::<$t, $t>(r, m, dst, a, |x| round(x.max(-1.0).min(1.0).acos()))
+                }
+                Unary::Atan => call1::<$t, $t>(r, m, dst, a, |x| round(x.atan())),
+                Unary::Sinh => call1::<$t, $t>(r, m, dst, a, |x| round(x.sinh())),
+                Unary::Cosh => call1::<$t, $t>(r, m, dst, a, |x| round(x.cosh())),
+                Unary::Tanh => call1::<$t, $t>(r, m, dst, a, |x| round(x.tanh())),
+                Unary::Exp => call1::<$t, $t>(r, m, dst, a, |x| round(x.exp())),
+                Unary::Log => call1::<$t, $t>(r, m, dst, a, |x| round(x.ln())),
+                Unary::Log2 => call1::<$t, $t>(r, m, dst, a, |x| round(x.log2())),
+                Unary::Log10 => call1::<$t, $t>(r, m, dst, a, |x| round(x.log10())),
                 Unary::Erf => {
-                    map1::<$t, $t>(r, m, dst, a, |x| round(libm::erf(f64::from(x)) as $t))
+                    call1::<$t, $t>(r, m, dst, a, |x| round(libm::erf(f64::from(x)) as $t))
                 }
                 Unary::Erfc => {
-                    map1::<$t, $t>(r, m, dst, a, |x| round(libm::erfc(f64::from(x)) as $t))
+                    call1::<$t, $t>(r, m, dst, a, |x| round(libm::erfc(f64::from(x)) as $t))
                 }
                 Unary::ErfInv => {
-                    map1::<$t, $t>(r, m, dst, a, |x| round(special::erfinv(f64::from(x)) as $t))
+                    call1::<$t, $t>(r, m, dst, a, |x| round(special::erfinv(f64::from(x)) as $t))
                 }
                 Unary::ErfcInv => {
-                    map1::<$t, $t>(
+                    call1::<$t, $t>(
                         r,
                         m,
                         dst,
@@ -167,12 +204,12 @@ macro_rules! float_operations {
                         |x| round(special::erfcinv(f64::from(x)) as $t),
                     )
                 }
-                Unary::Floor => map1::<$t, $t>(r, m, dst, a, <$t>::floor),
-                Unary::Ceil => map1::<$t, $t>(r, m, dst, a, <$t>::ceil),
-                Unary::Round => map1::<$t, $t>(r, m, dst, a, |x| round(x.round())),
-                Unary::Rint => map1::<$t, $t>(r, m, dst, a, <$t>::round_ties_even),
-                Unary::Trunc => map1::<$t, $t>(r, m, dst, a, <$t>::trunc),
-                Unary::Frac => map1::<$t, $t>(r, m, dst, a, |x| round(x - x.trunc())),
+                Unary::Floor => call1::<$t, $t>(r, m, dst, a, <$t>::floor),
+                Unary::Ceil => call1::<$t, $t>(r, m, dst, a, <$t>::ceil),
+                Unary::Round => call1::<$t, $t>(r, m, dst, a, |x| round(x.round())),
+                Unary::Rint => call1::<$t, $t>(r, m, dst, a, <$t>::round_ties_even),
+                Unary::Trunc => call1::<$t, $t>(r, m, dst, a, <$t>::trunc),
+                Unary::Frac => call1::<$t, $t>(r, m, dst, a, |x| round(x - x.trunc())),
                 // The front end gives these to integers only.
                 Unary::Invert | Unary::BitCount | Unary::Pcg => {}
             }
@@ -217,9 +254,9 @@ macro_rules! integer_operations {
                 Binary::Add => map2::<$t, $t>(r, m, c, |a, b| wrap(a.wrapping_add(b))),
                 Binary::Sub => map2::<$t, $t>(r, m, c, |a, b| wrap(a.wrapping_sub(b))),
                 Binary::Mul => map2::<$t, $t>(r, m, c, |a, b| wrap(a.wrapping_mul(b))),
-                Binary::Div => map2::<$t, $t>(r, m, c, |a, b| wrap(div(a, b))),
-                Binary::FloorDiv => map2::<$t, $t>(r, m, c, |a, b| wrap(floored(a, b))),
-                Binary::Mod => map2::<$t, $t>(r, m, c, |a, b| wrap(rem(a, b))),
+                Binary::Div => call2::<$t, $t>(r, m, c, |a, b| wrap(div(a, b))),
+                Binary::FloorDiv => call2::<$t, $t>(r, m, c, |a, b| wrap(floored(a, b))),
+                Binary::Mod => call2::<$t, $t>(r, m, c, |a, b| wrap(rem(a, b))),
                 Binary::Min => map2::<$t, $t>(r, m, c, <$t>::min),
                 Binary::Max => map2::<$t, $t>(r, m, c, <$t>::max),
                 Binary::And => map2::<$t, $t>(r, m, c, |a, b| a & b),

@@ -14,6 +14,22 @@ pub(super) enum Fault {
     Expectation(u32),
     ZeroDivisor,
     Endless,
+    /// Two threads store different values to one scalar.
+    RacingStores,
+    /// A thread reads what another writes, or writes what another updates.
+    RacingAccess,
+    /// Threads look at the old value of an atomic update, which depends on their order.
+    ObservedOrder,
+}
+
+impl Fault {
+    /// Whether it is about the order of threads rather than about what one thread does.
+    pub(super) fn is_race(self) -> bool {
+        matches!(
+            self,
+            Self::RacingStores | Self::RacingAccess | Self::ObservedOrder
+        )
+    }
 }
 
 /// The threads that a fault struck: the first, what it saw, and how many there were.
@@ -76,13 +92,22 @@ impl Faults {
         }
     }
 
-    /// The findings, in the order of the source.
+    /// What single threads did wrong, then the races between threads, each in the order of the source.
     pub(super) fn into_findings(
         self,
         module: &Module,
         marks: &[String],
         messages: &[String],
-    ) -> Vec<Finding> {
+    ) -> (Vec<Finding>, Vec<Finding>) {
+        let (races, own): (BTreeMap<_, _>, BTreeMap<_, _>) = self
+            .by_place
+            .into_iter()
+            .partition(|((_, fault), _)| fault.is_race());
+        let describe = |by_place| Self { by_place }.describe(module, marks, messages);
+        (describe(own), describe(races))
+    }
+
+    fn describe(self, module: &Module, marks: &[String], messages: &[String]) -> Vec<Finding> {
         let name = |names: &[String], n: u32| names.get(n as usize).cloned().unwrap_or_default();
         self.by_place
             .into_iter()
@@ -113,8 +138,28 @@ impl Faults {
                         "a loop did not end".to_owned(),
                         "see that its condition becomes false",
                     ),
+                    Fault::RacingStores => (
+                        "K108",
+                        "threads store different values to one element".to_owned(),
+                        "let one thread store it, or combine the values with an atomic operation",
+                    ),
+                    Fault::RacingAccess => (
+                        "K108",
+                        "a thread uses an element that another thread changes".to_owned(),
+                        "write to another array, or launch twice",
+                    ),
+                    Fault::ObservedOrder => (
+                        "K108",
+                        "threads look at the old value of an atomic operation".to_owned(),
+                        "results depend on the order of threads; sort or reduce them afterwards",
+                    ),
                 };
-                let mut finding = Finding::new(code, Severity::Error, message).hint(hint);
+                let severity = if fault.is_race() {
+                    Severity::Warning
+                } else {
+                    Severity::Error
+                };
+                let mut finding = Finding::new(code, severity, message).hint(hint);
                 let threads = match struck.count {
                     1 => format!("thread {}: {}", struck.thread, struck.detail),
                     n => format!("{n} threads, first {}: {}", struck.thread, struck.detail),
@@ -123,6 +168,26 @@ impl Faults {
                 at_line(finding, module, line)
             })
             .collect()
+    }
+}
+
+/// What one worker saw of its threads.
+#[derive(Debug, Default)]
+pub(super) struct Observations {
+    pub(super) faults: Faults,
+    /// What threads print: thread, text.
+    pub(super) printed: Vec<(usize, String)>,
+    /// Instructions times the threads of the block that executed them.
+    pub(super) lane_instructions: u64,
+}
+
+impl Observations {
+    /// Both workers' observations; which of two is named first does not show.
+    pub(super) fn merged(mut self, other: Self) -> Self {
+        self.faults.merge(other.faults);
+        self.printed.extend(other.printed);
+        self.lane_instructions += other.lane_instructions;
+        self
     }
 }
 

@@ -3,6 +3,7 @@
 //! A program is a flat list. Branches and loops are structured: each opens and closes, and jumps only
 //! skip what no lane would do.
 
+use super::factorisation::Factorisation;
 use super::lanes::Cell;
 use crate::ir::Comparison;
 use crate::types::Scalar;
@@ -231,12 +232,14 @@ pub(super) enum Instruction {
         src: Cell,
         to: Location,
     },
+    /// `observed`: something looks at the old value.
     Atomic {
         update: Update,
         ty: Scalar,
         dst: Cell,
         src: Cell,
         at: Location,
+        observed: bool,
     },
     CompareExchange {
         ty: Scalar,
@@ -274,10 +277,38 @@ pub(super) enum Instruction {
         message: u32,
         stops: bool,
     },
-    /// Prints a value whose scalars are entry `types` of the program's list.
+    /// Prints an entry of the program's list.
     Print {
-        first: Cell,
-        types: u32,
+        entry: u32,
+    },
+    /// The factors of the matrix at `src`; backwards, what its dual receives from the factors and then
+    /// their duals at `src`.
+    Factor {
+        kind: Factorisation,
+        ty: Scalar,
+        dst: Cell,
+        src: Cell,
+        backward: bool,
+    },
+    /// The bytes of a value as another type; the layouts are an entry of the program's list.
+    Reinterpret {
+        entry: u32,
+        dst: Cell,
+        src: Cell,
+    },
+    /// The first element from `begin` to `end` of a sorted array that is not less than `value`.
+    LowerBound {
+        ty: Scalar,
+        dst: Cell,
+        array: Cell,
+        begin: Cell,
+        end: Cell,
+        value: Cell,
+    },
+    /// An array of the lane's own, all zero: an entry of the program's list.
+    Allocate {
+        entry: u32,
+        array: Cell,
     },
     /// Runs up to the matching `EndIf` in the lanes where `cond` holds.
     If {

@@ -1,8 +1,7 @@
 //! The register file: each cell holds one scalar for each of [`LANES`] threads that run together.
 //!
-//! Invariants: every cell has room for 64-bit lanes, and a 32-bit kind packs its lanes into the first
-//! half, so a row is always one contiguous slice. Which kind a cell holds is fixed by the program that
-//! uses it, not recorded here.
+//! Invariants: a cell has one row of 32-bit lanes and, once a program uses any, one of 64-bit lanes; a
+//! row is contiguous. Which of the two a cell uses is fixed by the program, not recorded here.
 
 use bytemuck::Pod;
 
@@ -16,6 +15,9 @@ pub(super) type Mask = u64;
 
 /// Every lane.
 pub(super) const ALL: Mask = !0;
+
+/// What is in 64-bit rows that nothing was written to.
+static ZEROES: [u64; LANES] = [0; LANES];
 
 /// A register: one scalar per lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -38,6 +40,31 @@ impl Word for u32 {}
 impl Word for i64 {}
 impl Word for u64 {}
 
+/// All ones for the lanes of a mask, all zeroes for the others.
+#[inline(always)]
+pub(super) fn spread(mask: Mask) -> [u32; LANES] {
+    let mut lanes = [0; LANES];
+    for (n, eight) in lanes.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+        let bits = (mask >> (8 * n)) as u32 & 0xff;
+        for (lane, word) in eight.iter_mut().enumerate() {
+            *word = if bits & 1 << lane != 0 { u32::MAX } else { 0 };
+        }
+    }
+    lanes
+}
+
+/// The lanes of a mask.
+#[inline(always)]
+pub(super) fn each(mut lanes: Mask) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        (lanes != 0).then(|| {
+            let lane = lanes.trailing_zeros() as usize;
+            lanes &= lanes - 1;
+            lane
+        })
+    })
+}
+
 /// Whether lanes of this scalar take 64 bits.
 pub(super) fn is_wide(scalar: Scalar) -> bool {
     matches!(scalar, Scalar::F64 | Scalar::I64 | Scalar::U64)
@@ -45,50 +72,77 @@ pub(super) fn is_wide(scalar: Scalar) -> bool {
 
 /// All registers of one block of lanes.
 pub(super) struct Registers {
-    words: Vec<u64>,
+    /// The first cell that the program uses.
+    first: usize,
+    narrow: Vec<[u32; LANES]>,
+    /// Empty until a 64-bit value is written, which few kernels do.
+    wide: Vec<[u64; LANES]>,
 }
 
 impl Registers {
-    /// `cells` registers, all zero.
-    pub(super) fn new(cells: u32) -> Self {
+    /// Registers for the cells `first..end`, all zero.
+    pub(super) fn new(first: u32, end: u32) -> Self {
         Self {
-            words: vec![0; cells as usize * LANES],
+            first: first as usize,
+            narrow: vec![[0; LANES]; (end - first) as usize],
+            wide: Vec::new(),
         }
     }
 
     /// The lanes of a cell.
     #[inline]
     pub(super) fn row<T: Word>(&self, cell: Cell) -> &[T; LANES] {
-        let start = cell.0 as usize * LANES;
-        let row: &[T] = bytemuck::cast_slice(&self.words[start..start + LANES]);
-        row.first_chunk().expect("a row has room for 64-bit lanes")
+        let at = cell.0 as usize - self.first;
+        if size_of::<T>() == 8 {
+            bytemuck::cast_ref(self.wide.get(at).unwrap_or(&ZEROES))
+        } else {
+            bytemuck::cast_ref(&self.narrow[at])
+        }
     }
 
     /// The lanes of a cell, to be changed.
     #[inline]
     pub(super) fn row_mut<T: Word>(&mut self, cell: Cell) -> &mut [T; LANES] {
-        let start = cell.0 as usize * LANES;
-        let row: &mut [T] = bytemuck::cast_slice_mut(&mut self.words[start..start + LANES]);
-        row.first_chunk_mut()
-            .expect("a row has room for 64-bit lanes")
+        let at = cell.0 as usize - self.first;
+        if size_of::<T>() == 8 {
+            if self.wide.is_empty() {
+                self.wide = vec![[0; LANES]; self.narrow.len()];
+            }
+            bytemuck::cast_mut(&mut self.wide[at])
+        } else {
+            bytemuck::cast_mut(&mut self.narrow[at])
+        }
     }
 
     /// Zeroes a run of cells in every lane: the cells of a function that is about to begin, whose
     /// inactive lanes nobody reads before they are written.
     pub(super) fn zero(&mut self, first: Cell, count: u32) {
-        let start = first.0 as usize * LANES;
-        self.words[start..start + count as usize * LANES].fill(0);
+        let at = first.0 as usize - self.first;
+        let run = at..at + count as usize;
+        self.narrow[run.clone()].fill([0; LANES]);
+        if !self.wide.is_empty() {
+            self.wide[run].fill([0; LANES]);
+        }
     }
 
     /// The lanes for which a truth value holds.
     #[inline]
     pub(super) fn truth(&self, cell: Cell) -> Mask {
-        let row = self.row::<i32>(cell);
-        let mut mask = 0;
-        for (lane, value) in row.iter().enumerate() {
-            mask |= u64::from(*value != 0) << lane;
+        let row = self.row::<u32>(cell);
+        let mut bytes = [0_u8; LANES];
+        for (byte, value) in bytes.iter_mut().zip(row) {
+            *byte = u8::from(*value != 0);
         }
-        mask
+        // The product moves the low bits of eight bytes side by side into the highest byte.
+        bytes
+            .as_chunks::<8>()
+            .0
+            .iter()
+            .rev()
+            .fold(0, |mask, eight| {
+                let bits = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+                mask << 8 | bits
+            })
     }
 
     /// The same bits in every lane.
@@ -106,6 +160,20 @@ impl Registers {
             self.row::<u64>(cell)[lane]
         } else {
             u64::from(self.row::<u32>(cell)[lane])
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn truth_and_spread_are_inverse() {
+        let mut registers = Registers::new(7, 9);
+        for mask in [0, ALL, 1, 1 << 63, 0xdead_beef_0123_4567] {
+            *registers.row_mut::<u32>(Cell(8)) = spread(mask);
+            assert_eq!(registers.truth(Cell(8)), mask);
         }
     }
 }

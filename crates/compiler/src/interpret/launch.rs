@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use warpsmith_core::{Finding, Severity};
 
 use super::argument::{Argument, ArgumentError, ArrayArgument};
-use super::findings::{Faults, at_line};
+use super::findings::{Observations, at_line};
 use super::lanes::{Cell, LANES};
 use super::layout::{ARRAY_LEAVES, ARRAY_SHAPE, ARRAY_STRIDES, Layout};
 use super::machine::Machine;
@@ -35,6 +35,13 @@ pub(super) struct Bindings {
     pub(super) arrays: Vec<Option<BoundArray>>,
     pub(super) buffers: Vec<Buffer>,
     pub(super) gradients: Vec<Option<Buffer>>,
+    /// The first buffer that is not an argument's but each lane's own.
+    pub(super) first_own: usize,
+    /// Whether several workers use the memory at once.
+    pub(super) shared: bool,
+    pub(super) watches_races: bool,
+    /// Whether the values and gradients of the array that is bound next are used.
+    use_next: (bool, bool),
     /// Iterations that one block of lanes may make before a loop is taken to be endless.
     pub(super) most_iterations: u64,
     /// Values of the parameters.
@@ -48,8 +55,16 @@ pub struct Outcome {
     pub findings: Vec<Finding>,
     /// What threads printed, in thread order.
     pub printed: Vec<String>,
+    /// Where the order of threads can show in the results, if that was looked for: see
+    /// [`Interpreter::checking_races`].
+    pub races: Vec<Finding>,
+    /// Results that are infinite or not a number, if that was looked for: see
+    /// [`Interpreter::checking_finiteness`].
+    pub non_finite: Vec<Finding>,
     /// Whether threads ran on several cores.
     pub parallel: bool,
+    /// Instructions executed, counted once for each thread of the block that executed them together.
+    pub lane_instructions: u64,
 }
 
 /// A kernel that is ready to run in one direction.
@@ -59,6 +74,10 @@ pub struct Interpreter<'m> {
     program: Program,
     rank: usize,
     most_iterations: u64,
+    block_dim: i32,
+    checks_races: bool,
+    checks_finiteness: bool,
+    one_by_one: bool,
 }
 
 impl<'m> Interpreter<'m> {
@@ -90,6 +109,10 @@ impl<'m> Interpreter<'m> {
                 program,
                 rank,
                 most_iterations: MOST_ITERATIONS,
+                block_dim: 1,
+                checks_races: false,
+                checks_finiteness: false,
+                one_by_one: false,
             }),
             Err(unknown) => {
                 let direction = if backward { "the adjoint of " } else { "" };
@@ -108,6 +131,38 @@ impl<'m> Interpreter<'m> {
     #[must_use]
     pub fn with_iteration_limit(mut self, most_iterations: u64) -> Self {
         self.most_iterations = most_iterations;
+        self
+    }
+
+    /// Sets what `block_dim()` gives: 1 on a CPU, and otherwise what the GPU launch says.
+    #[must_use]
+    pub fn with_block_dim(mut self, block_dim: i32) -> Self {
+        self.block_dim = block_dim;
+        self
+    }
+
+    /// Looks for races: [`Outcome::races`] names the lines where threads store different values to one
+    /// element, use what another thread changes, or look at the old value of an atomic operation. If
+    /// there are none, the results are the same in any order of threads, but for the rounding of
+    /// floating-point sums.
+    #[must_use]
+    pub fn checking_races(mut self) -> Self {
+        self.checks_races = true;
+        self
+    }
+
+    /// Looks for results that are not finite, reported in [`Outcome::non_finite`].
+    #[must_use]
+    pub fn checking_finiteness(mut self) -> Self {
+        self.checks_finiteness = true;
+        self
+    }
+
+    /// Runs thread after thread rather than many together: what a CPU does, and slow. The results are
+    /// other ones only where threads race.
+    #[must_use]
+    pub fn in_thread_order(mut self) -> Self {
+        self.one_by_one = true;
         self
     }
 
@@ -130,19 +185,25 @@ impl<'m> Interpreter<'m> {
     /// Arguments or a grid that do not fit the kernel.
     pub fn run(&self, dim: &[usize], arguments: &mut [Argument]) -> Result<Outcome, ArgumentError> {
         let threads = self.threads(dim)?;
-        let bindings = self.bind(dim, arguments)?;
+        let mut bindings = self.bind(dim, arguments)?;
         let program = &self.program;
-        let ordered = program.ordered || program.access.iter().any(|access| access.is_ordered());
+        let ordered = program.ordered
+            || self.checks_races
+            || self.one_by_one
+            || program.access.iter().any(|access| access.is_ordered());
+        let chunks = threads.div_ceil(BLOCKS_AT_A_TIME * LANES);
+        let parallel = !ordered && chunks > 1 && rayon::current_num_threads() > 1;
+        bindings.shared = parallel;
+        let bindings = bindings;
+        let together = if self.one_by_one { 1 } else { LANES };
         let run = |machine: &mut Machine<'_>, chunk: usize| {
             let first = chunk * BLOCKS_AT_A_TIME * LANES;
             let end = (first + BLOCKS_AT_A_TIME * LANES).min(threads);
-            for block in (first..end).step_by(LANES) {
-                machine.run_block(block, threads);
+            for block in (first..end).step_by(together) {
+                machine.run_block(block, end.min(block + together));
             }
         };
-        let chunks = threads.div_ceil(BLOCKS_AT_A_TIME * LANES);
-        let parallel = !ordered && chunks > 1;
-        let (faults, mut printed) = if parallel {
+        let mut seen = if parallel {
             (0..chunks)
                 .into_par_iter()
                 .fold(
@@ -155,24 +216,30 @@ impl<'m> Interpreter<'m> {
                     },
                 )
                 .flatten_iter()
-                .map(|machine| (machine.faults, machine.printed))
-                .reduce(Default::default, |mut ours: (Faults, Vec<_>), theirs| {
-                    ours.0.merge(theirs.0);
-                    ours.1.extend(theirs.1);
-                    ours
-                })
+                .map(|machine| machine.seen)
+                .reduce(Observations::default, Observations::merged)
         } else {
             let mut machine = Machine::new(program, &bindings);
             (0..chunks).for_each(|chunk| run(&mut machine, chunk));
-            (machine.faults, machine.printed)
+            machine.seen
         };
         self.collect(&bindings, arguments);
         // Stable: what one thread prints stays in order.
-        printed.sort_by_key(|(thread, _)| *thread);
+        seen.printed.sort_by_key(|(thread, _)| *thread);
+        let (findings, races) =
+            seen.faults
+                .into_findings(self.module, &program.marks, &program.messages);
         Ok(Outcome {
-            findings: faults.into_findings(self.module, &program.marks, &program.messages),
-            printed: printed.into_iter().map(|(_, text)| text).collect(),
+            findings,
+            races,
+            non_finite: if self.checks_finiteness {
+                self.non_finite(arguments)
+            } else {
+                Vec::new()
+            },
+            printed: seen.printed.into_iter().map(|(_, text)| text).collect(),
             parallel,
+            lane_instructions: seen.lane_instructions,
         })
     }
 
@@ -206,10 +273,17 @@ impl<'m> Interpreter<'m> {
         let mut bindings = Bindings {
             dim: dim.to_vec(),
             most_iterations: self.most_iterations,
+            watches_races: self.checks_races,
             ..Bindings::default()
         };
-        for (parameter, argument) in self.program.parameters.iter().zip(arguments) {
+        if let Some(cell) = self.program.block_dim {
+            let bits = u64::from(self.block_dim.cast_unsigned());
+            bindings.parameters.push((cell, Scalar::I32, bits));
+        }
+        for (n, (parameter, argument)) in self.program.parameters.iter().zip(arguments).enumerate()
+        {
             let buffer = bindings.buffers.len();
+            bindings.use_next = self.uses(n, parameter.ty);
             self.bind_value(
                 &mut bindings,
                 &parameter.name,
@@ -222,6 +296,15 @@ impl<'m> Interpreter<'m> {
                 _ => None,
             };
             bindings.arrays.push(array);
+        }
+        bindings.first_own = bindings.buffers.len();
+        for own in &self.program.own_arrays {
+            let bytes = vec![0; own.count() * own.layout.bytes * LANES];
+            bindings
+                .buffers
+                .push(Buffer::from_bytes(&own.layout, &bytes));
+            let gradients = Buffer::from_bytes(&own.layout, &bytes);
+            bindings.gradients.push(Some(gradients));
         }
         Ok(bindings)
     }
@@ -273,12 +356,16 @@ impl<'m> Interpreter<'m> {
                     ));
                 }
                 let bound = bound_array(array, bindings.buffers.len());
-                bindings
-                    .buffers
-                    .push(Buffer::from_bytes(&layout, &array.data));
+                let (values, gradients) = bindings.use_next;
+                bindings.buffers.push(if values {
+                    Buffer::from_bytes(&layout, &array.data)
+                } else {
+                    Buffer::default()
+                });
                 let gradient = array
                     .gradient
                     .as_ref()
+                    .filter(|_| gradients)
                     .map(|bytes| Buffer::from_bytes(&layout, bytes));
                 bindings.gradients.push(gradient);
                 let mut leaves = [0_i32; ARRAY_LEAVES];
@@ -328,11 +415,27 @@ impl<'m> Interpreter<'m> {
         Ok(())
     }
 
+    /// Whether the program touches the values and the gradients of a parameter's arrays. Of arrays in
+    /// structs that is not known, so they are always there.
+    fn uses(&self, parameter: usize, ty: TypeId) -> (bool, bool) {
+        let is_array = matches!(self.module.types.get(ty), Type::Array { .. });
+        match self.program.access.get(parameter) {
+            Some(access) if is_array && !self.program.ordered => {
+                (access.uses_values(), access.uses_gradients())
+            }
+            _ => (true, true),
+        }
+    }
+
     /// Copies what the lanes left in the buffers back into the arguments.
     fn collect(&self, bindings: &Bindings, arguments: &mut [Argument]) {
         let mut buffers = bindings.buffers.iter().zip(&bindings.gradients);
-        for (parameter, argument) in self.program.parameters.iter().zip(arguments) {
-            self.collect_value(&mut buffers, parameter.ty, argument);
+        for (n, (parameter, argument)) in self.program.parameters.iter().zip(arguments).enumerate()
+        {
+            let is_array = matches!(self.module.types.get(parameter.ty), Type::Array { .. });
+            let changes =
+                !is_array || self.program.ordered || self.program.access[n].changes_values();
+            self.collect_value(&mut buffers, parameter.ty, argument, changes);
         }
     }
 
@@ -341,6 +444,7 @@ impl<'m> Interpreter<'m> {
         buffers: &mut impl Iterator<Item = (&'b Buffer, &'b Option<Buffer>)>,
         ty: TypeId,
         argument: &mut Argument,
+        changes_values: bool,
     ) {
         match (self.module.types.get(ty), argument) {
             (Type::Array { element, .. }, Argument::Array(array)) => {
@@ -348,14 +452,60 @@ impl<'m> Interpreter<'m> {
                     return;
                 };
                 let layout = Layout::of(self.module, element);
-                values.write_to(&layout, &mut array.data);
+                if changes_values {
+                    values.write_to(&layout, &mut array.data);
+                }
                 if let (Some(gradients), Some(bytes)) = (gradients, &mut array.gradient) {
                     gradients.write_to(&layout, bytes);
                 }
             }
             (Type::Struct(id), Argument::Struct(values)) => {
                 for (field, value) in self.module.types.struct_def(id).fields.iter().zip(values) {
-                    self.collect_value(buffers, field.ty, value);
+                    self.collect_value(buffers, field.ty, value, true);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Interpreter<'_> {
+    /// A finding for each array with numbers that are not finite, or whose gradients are not.
+    fn non_finite(&self, arguments: &[Argument]) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        for (parameter, argument) in self.program.parameters.iter().zip(arguments) {
+            self.find_non_finite(&parameter.name, parameter.ty, argument, &mut findings);
+        }
+        findings
+    }
+
+    fn find_non_finite(
+        &self,
+        name: &str,
+        ty: TypeId,
+        argument: &Argument,
+        findings: &mut Vec<Finding>,
+    ) {
+        match (self.module.types.get(ty), argument) {
+            (Type::Array { element, .. }, Argument::Array(array)) => {
+                let layout = Layout::of(self.module, element);
+                let gradient = array.gradient.as_deref().unwrap_or_default();
+                for (what, bytes) in [("", &array.data[..]), ("the gradient of ", gradient)] {
+                    let Some((first, count)) = layout.non_finite(bytes) else {
+                        continue;
+                    };
+                    let message = format!("{what}`{name}` is not finite");
+                    findings.push(
+                        Finding::new("K109", Severity::Warning, message)
+                            .because("execution", format!("{count} elements, first {first}"))
+                            .hint("keep the arguments inside the domain of the functions used"),
+                    );
+                }
+            }
+            (Type::Struct(id), Argument::Struct(values)) => {
+                for (field, value) in self.module.types.struct_def(id).fields.iter().zip(values) {
+                    let name = format!("{name}.{}", self.module.names.get(field.name));
+                    self.find_non_finite(&name, field.ty, value, findings);
                 }
             }
             _ => {}

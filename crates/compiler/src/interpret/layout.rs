@@ -4,6 +4,7 @@
 //! after the other, the fields of a struct in order. An array value is [`ARRAY_LEAVES`] leaves that say
 //! where it lies. In bytes, values lie as C lays them out.
 
+use super::memory::lane_bits;
 use crate::ir::Module;
 use crate::types::{Scalar, Type, TypeId};
 
@@ -106,6 +107,33 @@ impl Layout {
                 layout
             }
         }
+    }
+
+    /// The first element with a number that is infinite or none, and how many there are.
+    pub(super) fn non_finite(&self, bytes: &[u8]) -> Option<(usize, usize)> {
+        let floats: Vec<&Leaf> = self
+            .leaves
+            .iter()
+            .filter(|leaf| leaf.scalar.is_float())
+            .collect();
+        if floats.is_empty() {
+            return None;
+        }
+        let is_finite = |element: &[u8]| {
+            floats.iter().all(|leaf| {
+                let bits = lane_bits(leaf.scalar, &element[leaf.byte..]);
+                match leaf.scalar {
+                    Scalar::F64 => f64::from_bits(bits).is_finite(),
+                    _ => f32::from_bits(bits as u32).is_finite(),
+                }
+            })
+        };
+        let mut bad = bytes
+            .chunks_exact(self.bytes.max(1))
+            .enumerate()
+            .filter(|(_, element)| !is_finite(element))
+            .map(|(n, _)| n);
+        bad.next().map(|first| (first, bad.count() + 1))
     }
 
     /// Where the leaves of a field begin, and the field's type.

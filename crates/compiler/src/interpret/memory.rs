@@ -99,14 +99,25 @@ pub(super) fn write_bytes(scalar: Scalar, bits: u64, bytes: &mut [u8]) {
 impl Buffer {
     /// Columns from an array's bytes.
     pub(super) fn from_bytes(layout: &Layout, bytes: &[u8]) -> Self {
+        let width = layout.bytes.max(1);
         let column = |leaf: &Leaf| {
-            let values = bytes
-                .chunks_exact(layout.bytes.max(1))
-                .map(|element| lane_bits(leaf.scalar, &element[leaf.byte..]));
-            if is_wide(leaf.scalar) {
-                Column::Wide(values.map(AtomicU64::new).collect())
-            } else {
-                Column::Narrow(values.map(|bits| AtomicU32::new(bits as u32)).collect())
+            let elements = bytes.chunks_exact(width);
+            match leaf.scalar {
+                Scalar::F32 | Scalar::I32 | Scalar::U32 => {
+                    let word = |at: &[u8]| at.first_chunk().map_or(0, |w| u32::from_le_bytes(*w));
+                    let words = elements.map(|element| AtomicU32::new(word(&element[leaf.byte..])));
+                    Column::Narrow(words.collect())
+                }
+                scalar if is_wide(scalar) => {
+                    let word = |at: &[u8]| at.first_chunk().map_or(0, |w| u64::from_le_bytes(*w));
+                    let words = elements.map(|element| AtomicU64::new(word(&element[leaf.byte..])));
+                    Column::Wide(words.collect())
+                }
+                scalar => {
+                    let bits = |element: &[u8]| lane_bits(scalar, &element[leaf.byte..]);
+                    let words = elements.map(|element| AtomicU32::new(bits(element) as u32));
+                    Column::Narrow(words.collect())
+                }
             }
         };
         Self {
@@ -117,9 +128,25 @@ impl Buffer {
     /// Writes the columns back into an array's bytes; padding stays as it was.
     pub(super) fn write_to(&self, layout: &Layout, bytes: &mut [u8]) {
         for (leaf, column) in layout.leaves.iter().zip(&self.columns) {
-            for (n, element) in bytes.chunks_exact_mut(layout.bytes.max(1)).enumerate() {
-                if let Some(bits) = column.get(n) {
-                    write_bytes(leaf.scalar, bits, &mut element[leaf.byte..]);
+            let elements = bytes.chunks_exact_mut(layout.bytes.max(1));
+            match (column, leaf.scalar) {
+                (Column::Narrow(words), Scalar::F32 | Scalar::I32 | Scalar::U32) => {
+                    for (word, element) in words.iter().zip(elements) {
+                        let place = &mut element[leaf.byte..leaf.byte + 4];
+                        place.copy_from_slice(&word.load(Relaxed).to_le_bytes());
+                    }
+                }
+                (Column::Narrow(words), scalar) => {
+                    for (word, element) in words.iter().zip(elements) {
+                        let bits = u64::from(word.load(Relaxed));
+                        write_bytes(scalar, bits, &mut element[leaf.byte..]);
+                    }
+                }
+                (Column::Wide(words), _) => {
+                    for (word, element) in words.iter().zip(elements) {
+                        let place = &mut element[leaf.byte..leaf.byte + 8];
+                        place.copy_from_slice(&word.load(Relaxed).to_le_bytes());
+                    }
                 }
             }
         }

@@ -14,6 +14,7 @@
 
 mod argument;
 mod arithmetic;
+mod factorisation;
 mod findings;
 mod half;
 mod instruction;
@@ -23,8 +24,12 @@ mod layout;
 mod machine;
 mod memory;
 mod plan;
+mod races;
+mod random;
 mod special;
+mod text;
 
 pub use argument::{Argument, ArgumentError, ArrayArgument};
 pub use half::{bfloat16_to_f32, f32_to_bfloat16, f32_to_half, half_to_f32};
 pub use launch::{Interpreter, Outcome};
+pub use random::random_arguments;

@@ -4,10 +4,11 @@
 //! (`gone`): by `break` or `continue` until the loop ends or goes on, by `return` until the function
 //! ends, by a fault for good.
 
-use crate::interpret::findings::{Fault, Faults};
-use crate::interpret::lanes::{Mask, Registers};
+use crate::interpret::findings::{Fault, Observations};
+use crate::interpret::lanes::{Mask, Registers, each};
 use crate::interpret::launch::Bindings;
 use crate::interpret::plan::Program;
+use crate::interpret::races::Touched;
 
 /// Lanes that have left an open loop.
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,6 +24,13 @@ pub(super) struct OpenFunction {
     returned: Mask,
     /// How many branches were open when it began.
     branches: usize,
+}
+
+/// Touches of the arrays' values and of their gradients.
+#[derive(Debug, Default)]
+pub(super) struct RaceWatch {
+    pub(super) values: Touched,
+    pub(super) gradients: Touched,
 }
 
 /// The state of one worker.
@@ -41,15 +49,15 @@ pub(in crate::interpret) struct Machine<'p> {
     /// The first thread of the block.
     pub(super) first_thread: usize,
     pub(super) iterations: u64,
-    pub(in crate::interpret) faults: Faults,
-    /// What threads print: thread, text.
-    pub(in crate::interpret) printed: Vec<(usize, String)>,
+    pub(in crate::interpret) seen: Observations,
+    /// Who touched which memory, where races are looked for.
+    pub(super) watch: Option<Box<RaceWatch>>,
 }
 
 impl<'p> Machine<'p> {
     /// A machine with the program's constants and the launch's parameters in its registers.
     pub(in crate::interpret) fn new(program: &'p Program, bindings: &'p Bindings) -> Self {
-        let mut registers = Registers::new(program.cells);
+        let mut registers = Registers::new(program.first_cell, program.cells);
         for (cell, scalar, bits) in program.constants.iter().chain(&bindings.parameters) {
             registers.broadcast(*cell, *scalar, *bits);
         }
@@ -67,8 +75,8 @@ impl<'p> Machine<'p> {
             marks: vec![0; program.marks.len()],
             first_thread: 0,
             iterations: 0,
-            faults: Faults::default(),
-            printed: Vec::new(),
+            seen: Observations::default(),
+            watch: bindings.watches_races.then(Box::default),
         }
     }
 
@@ -117,11 +125,11 @@ impl<'p> Machine<'p> {
         detail: impl Fn(&Self, usize) -> String,
     ) {
         let line = self.program.lines.get(at).copied().unwrap_or(u32::MAX);
-        let mut faults = std::mem::take(&mut self.faults);
+        let mut faults = std::mem::take(&mut self.seen.faults);
         for lane in each(lanes) {
             faults.add(line, fault, self.first_thread + lane, || detail(self, lane));
         }
-        self.faults = faults;
+        self.seen.faults = faults;
     }
 
     pub(super) fn open_branch(&mut self, chosen: Mask) {
@@ -226,15 +234,4 @@ impl<'p> Machine<'p> {
         }
         self.structural |= lanes;
     }
-}
-
-/// The lanes of a mask.
-pub(super) fn each(mut lanes: Mask) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        (lanes != 0).then(|| {
-            let lane = lanes.trailing_zeros() as usize;
-            lanes &= lanes - 1;
-            lane
-        })
-    })
 }

@@ -1,11 +1,10 @@
 //! Indices, components and memory.
 
-use super::control::{Machine, each};
-use super::run::spell;
+use super::control::Machine;
 use crate::interpret::findings::Fault;
 use crate::interpret::half::{round_bfloat16, round_half};
 use crate::interpret::instruction::{Binary, BufferAt, Location, Space, Update};
-use crate::interpret::lanes::{ALL, Cell, LANES, Mask, is_wide};
+use crate::interpret::lanes::{ALL, Cell, LANES, Mask, each, is_wide};
 use crate::interpret::layout::{ARRAY_SHAPE, ARRAY_STRIDES};
 use crate::interpret::memory::Column;
 use crate::types::Scalar;
@@ -23,7 +22,7 @@ fn wrapped(index: i32, size: i32) -> Option<i32> {
         .then_some(index as i32)
 }
 
-impl Machine<'_> {
+impl<'p> Machine<'p> {
     pub(super) fn gather(
         &mut self,
         mask: Mask,
@@ -59,7 +58,7 @@ impl Machine<'_> {
     }
 
     #[inline]
-    fn put(&mut self, cell: Cell, ty: Scalar, lane: usize, bits: u64) {
+    pub(super) fn put(&mut self, cell: Cell, ty: Scalar, lane: usize, bits: u64) {
         if is_wide(ty) {
             self.registers.row_mut::<u64>(cell)[lane] = bits;
         } else {
@@ -98,14 +97,15 @@ impl Machine<'_> {
             return self.stop(mask, at, Fault::OutOfBounds, detail);
         };
         let mut elements = [0_i32; LANES];
-        let mut bad = 0;
+        let mut outside = [0_u32; LANES];
         for (axis, index) in indices[..usize::from(rank)].iter().enumerate() {
             let (size, stride) = (array.shape[axis], array.strides[axis]);
             let index = self.registers.row::<i32>(*index);
             for lane in 0..LANES {
                 let i = index[lane];
-                let i = if i < 0 { i.wrapping_add(size) } else { i };
-                bad |= u64::from(i < 0 || i >= size) << lane;
+                let i = i.wrapping_add(if i < 0 { size } else { 0 });
+                outside[lane] |= u32::from(i.cast_unsigned() >= size.cast_unsigned());
+                // Four factors below 2^31 with a product below it: nothing wraps where it counts.
                 elements[lane] = elements[lane].wrapping_add(i.wrapping_mul(stride));
             }
         }
@@ -117,7 +117,12 @@ impl Machine<'_> {
                 out[lane] = elements[lane];
             }
         }
-        bad &= mask;
+        if outside == [0; LANES] {
+            return;
+        }
+        let bad = each(mask)
+            .filter(|lane| outside[*lane] != 0)
+            .fold(0, |bad, lane| bad | 1 << lane);
         if bad != 0 {
             let shape = array.shape[..usize::from(rank)].to_vec();
             self.out_of_bounds(bad, at, indices, move |_| shape.clone());
@@ -135,12 +140,7 @@ impl Machine<'_> {
             let shape = shape(lane);
             let seen: Vec<String> = indices[..shape.len()]
                 .iter()
-                .map(|cell| {
-                    spell(
-                        Scalar::I32,
-                        machine.registers.bits(*cell, Scalar::I32, lane),
-                    )
-                })
+                .map(|cell| machine.registers.row::<i32>(*cell)[lane].to_string())
                 .collect();
             format!("index [{}] of an array of shape {shape:?}", seen.join(", "))
         });
@@ -260,7 +260,7 @@ impl Machine<'_> {
 
     /// The column that a lane's location lies in, and the element; `None` where there is no gradient.
     #[inline]
-    fn column(&self, at: Location, lane: usize) -> Option<(&Column, usize)> {
+    pub(super) fn column(&self, at: Location, lane: usize) -> Option<(&'p Column, usize)> {
         let bindings = self.bindings;
         let buffer = match at.buffer {
             BufferAt::Param(param) => bindings.arrays[usize::from(param)].as_ref()?.buffer,
@@ -280,17 +280,18 @@ impl Machine<'_> {
 
     /// The one column that every lane's location lies in, if the program knows it.
     #[inline]
-    fn shared_column(&self, at: Location) -> Option<&Column> {
+    fn shared_column(&self, at: Location) -> Option<&'p Column> {
         let BufferAt::Param(param) = at.buffer else {
             return None;
         };
         if at.offset.is_some() {
             return None;
         }
-        let buffer = self.bindings.arrays[usize::from(param)].as_ref()?.buffer;
+        let bindings = self.bindings;
+        let buffer = bindings.arrays[usize::from(param)].as_ref()?.buffer;
         let memory = match at.space {
-            Space::Value => self.bindings.buffers.get(buffer)?,
-            Space::Gradient => self.bindings.gradients.get(buffer)?.as_ref()?,
+            Space::Value => bindings.buffers.get(buffer)?,
+            Space::Gradient => bindings.gradients.get(buffer)?.as_ref()?,
         };
         memory.columns.get(at.column as usize)
     }
@@ -300,18 +301,29 @@ impl Machine<'_> {
         if let Some(Column::Narrow(words)) = self.shared_column(from) {
             let elements = self.registers.row::<i32>(from.element);
             let mut values = [0_u32; LANES];
-            for lane in each(mask) {
+            let mut fetch = |lane: usize| {
                 if let Some(word) = words.get(elements[lane] as usize) {
                     values[lane] = word.load(Relaxed);
                 }
-            }
-            let out = self.registers.row_mut::<u32>(dst);
+            };
             if mask == ALL {
-                *out = values;
+                (0..LANES).for_each(&mut fetch);
+                *self.registers.row_mut::<u32>(dst) = values;
             } else {
+                each(mask).for_each(&mut fetch);
+                let out = self.registers.row_mut::<u32>(dst);
                 for lane in each(mask) {
                     out[lane] = values[lane];
                 }
+            }
+            return;
+        }
+        if let Some(Column::Wide(words)) = self.shared_column(from) {
+            let elements = *self.registers.row::<i32>(from.element);
+            let out = self.registers.row_mut::<u64>(dst);
+            for lane in each(mask) {
+                let word = words.get(elements[lane] as usize);
+                out[lane] = word.map_or(0, |word| word.load(Relaxed));
             }
             return;
         }
@@ -324,6 +336,22 @@ impl Machine<'_> {
     }
 
     pub(super) fn store(&mut self, mask: Mask, ty: Scalar, src: Cell, to: Location) {
+        use std::sync::atomic::Ordering::Relaxed;
+        if let Some(Column::Narrow(words)) = self.shared_column(to) {
+            let elements = self.registers.row::<i32>(to.element);
+            let values = self.registers.row::<u32>(src);
+            let put = |lane: usize| {
+                if let Some(word) = words.get(elements[lane] as usize) {
+                    word.store(values[lane], Relaxed);
+                }
+            };
+            if mask == ALL {
+                (0..LANES).for_each(put);
+            } else {
+                each(mask).for_each(put);
+            }
+            return;
+        }
         if let Some(column) = self.shared_column(to) {
             let elements = self.registers.row::<i32>(to.element);
             for lane in each(mask) {
@@ -342,12 +370,15 @@ impl Machine<'_> {
     pub(super) fn atomic(
         &mut self,
         mask: Mask,
-        update: Update,
-        ty: Scalar,
-        dst: Cell,
-        src: Cell,
+        (update, ty): (Update, Scalar),
+        (dst, src): (Cell, Cell),
         at: Location,
+        observed: bool,
     ) {
+        if !self.bindings.shared && self.update_alone(mask, (update, ty), (dst, src), at, observed)
+        {
+            return;
+        }
         for lane in each(mask) {
             let value = self.registers.bits(src, ty, lane);
             let old = self.column(at, lane).map_or(0, |(column, element)| {
@@ -355,6 +386,70 @@ impl Machine<'_> {
             });
             self.put(dst, ty, lane, old);
         }
+    }
+
+    /// Updates memory that no other worker uses: most of what an adjoint does. False where the lanes do
+    /// not share a column.
+    fn update_alone(
+        &mut self,
+        mask: Mask,
+        (update, ty): (Update, Scalar),
+        (dst, src): (Cell, Cell),
+        at: Location,
+        observed: bool,
+    ) -> bool {
+        use std::sync::atomic::Ordering::Relaxed;
+        let adds = update == Update::Binary(Binary::Add) && !observed;
+        match self.shared_column(at) {
+            Some(Column::Narrow(words)) if adds && ty == Scalar::F32 => {
+                let elements = self.registers.row::<u32>(at.element);
+                let values = self.registers.row::<f32>(src);
+                let add = |lane: usize| {
+                    if let Some(word) = words.get(elements[lane] as usize) {
+                        let sum = f32::from_bits(word.load(Relaxed)) + values[lane];
+                        word.store(sum.to_bits(), Relaxed);
+                    }
+                };
+                if mask == ALL {
+                    (0..LANES).for_each(add);
+                } else {
+                    each(mask).for_each(add);
+                }
+            }
+            Some(Column::Wide(words)) if adds && ty == Scalar::F64 => {
+                let elements = self.registers.row::<u32>(at.element);
+                let values = self.registers.row::<f64>(src);
+                for lane in each(mask) {
+                    if let Some(word) = words.get(elements[lane] as usize) {
+                        let sum = f64::from_bits(word.load(Relaxed)) + values[lane];
+                        word.store(sum.to_bits(), Relaxed);
+                    }
+                }
+            }
+            Some(column) => {
+                let elements = *self.registers.row::<u32>(at.element);
+                for lane in each(mask) {
+                    let element = elements[lane] as usize;
+                    let old = column.get(element).unwrap_or(0);
+                    let value = self.registers.bits(src, ty, lane);
+                    column.set(element, updated(update, ty, old, value));
+                    if observed {
+                        self.put(dst, ty, lane, old);
+                    }
+                }
+            }
+            None => {
+                let absent = matches!(at.buffer, BufferAt::Param(_)) && at.offset.is_none();
+                if absent && observed {
+                    for lane in each(mask) {
+                        self.put(dst, ty, lane, 0);
+                    }
+                }
+                // Without an array or its gradients there is nothing to update.
+                return absent;
+            }
+        }
+        true
     }
 
     pub(super) fn compare_exchange(

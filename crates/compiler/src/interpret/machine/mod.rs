@@ -1,7 +1,9 @@
 //! Runs a program, one block of lanes at a time.
 
 mod control;
+mod lane_function;
 mod memory_access;
+mod race_watch;
 mod run;
 
 pub(super) use control::Machine;

@@ -1,12 +1,11 @@
 //! The instruction loop.
 
-use super::control::{Machine, each};
+use super::control::Machine;
 use crate::interpret::arithmetic;
 use crate::interpret::findings::Fault;
-use crate::interpret::instruction::{Binary, Instruction};
-use crate::interpret::lanes::{ALL, Cell, LANES, Mask, is_wide};
-use crate::interpret::memory::write_bytes;
-use crate::types::Scalar;
+use crate::interpret::instruction::{Binary, Instruction, Update};
+use crate::interpret::lanes::{ALL, Cell, LANES, Mask, each, is_wide};
+use crate::interpret::text::Piece;
 
 impl Machine<'_> {
     /// Runs the threads `first_thread..end`, at most [`LANES`] of them.
@@ -20,7 +19,9 @@ impl Machine<'_> {
         self.begin(first_thread, lanes);
         let program = self.program;
         let mut at = 0;
+        let mut executed = 0;
         while let Some(instruction) = program.code.get(at) {
+            executed += 1;
             let mask = self.active();
             match *instruction {
                 Instruction::Binary { op, ty, dst, a, b } => {
@@ -106,16 +107,31 @@ impl Machine<'_> {
                 Instruction::ViewSlice { array, axis, slice } => {
                     self.view_slice(mask, array, axis, slice);
                 }
-                Instruction::Load { ty, dst, from } => self.load(mask, ty, dst, from),
-                Instruction::Store { ty, src, to } => self.store(mask, ty, src, to),
+                Instruction::Load { ty, dst, from } => {
+                    if self.watch.is_some() {
+                        self.watch_load(mask, at, from);
+                    }
+                    self.load(mask, ty, dst, from);
+                }
+                Instruction::Store { ty, src, to } => {
+                    if self.watch.is_some() {
+                        self.watched_store(mask, at, ty, src, to);
+                    } else {
+                        self.store(mask, ty, src, to);
+                    }
+                }
                 Instruction::Atomic {
                     update,
                     ty,
                     dst,
                     src,
                     at: place,
+                    observed,
                 } => {
-                    self.atomic(mask, update, ty, dst, src, place);
+                    if self.watch.is_some() {
+                        self.watch_atomic(mask, at, update, observed, place);
+                    }
+                    self.atomic(mask, (update, ty), (dst, src), place, observed);
                 }
                 Instruction::CompareExchange {
                     ty,
@@ -124,6 +140,9 @@ impl Machine<'_> {
                     src,
                     at: place,
                 } => {
+                    if self.watch.is_some() {
+                        self.watch_atomic(mask, at, Update::Exchange, true, place);
+                    }
                     self.compare_exchange(mask, ty, dst, expected, src, place);
                 }
                 Instruction::ReverseRange { range } => self.reverse_range(mask, range),
@@ -155,7 +174,26 @@ impl Machine<'_> {
                         self.report(failed, at, fault, detail);
                     }
                 }
-                Instruction::Print { first, types } => self.print(mask, first, types),
+                Instruction::Print { entry } => self.print(mask, entry),
+                Instruction::Factor {
+                    kind,
+                    ty,
+                    dst,
+                    src,
+                    backward,
+                } => self.factor(mask, kind, ty, (dst, src), backward),
+                Instruction::Reinterpret { entry, dst, src } => {
+                    self.reinterpret(mask, entry, dst, src);
+                }
+                Instruction::LowerBound {
+                    ty,
+                    dst,
+                    array,
+                    begin,
+                    end,
+                    value,
+                } => self.lower_bound(mask, ty, dst, array, (begin, end), value),
+                Instruction::Allocate { entry, array } => self.allocate(mask, entry, array),
                 Instruction::If {
                     cond,
                     negated,
@@ -203,6 +241,7 @@ impl Machine<'_> {
             }
             at += 1;
         }
+        self.seen.lane_instructions += executed * count as u64;
     }
 
     fn check(&mut self, lanes: Mask, at: usize, variable: u32) {
@@ -266,32 +305,19 @@ impl Machine<'_> {
         }
     }
 
-    fn print(&mut self, mask: Mask, first: Cell, types: u32) {
+    fn print(&mut self, mask: Mask, entry: u32) {
         let program = self.program;
         for lane in each(mask) {
-            let words: Vec<String> = program.printed[types as usize]
+            let text = program.printed[entry as usize]
                 .iter()
-                .enumerate()
-                .map(|(n, ty)| spell(*ty, self.registers.bits(first.at(n), *ty, lane)))
+                .map(|piece| match piece {
+                    Piece::Text(text) => text.clone(),
+                    Piece::Value(cell, ty, conversion) => {
+                        conversion.write(*ty, self.registers.bits(*cell, *ty, lane))
+                    }
+                })
                 .collect();
-            self.printed
-                .push((self.first_thread + lane, words.join(" ")));
-        }
-    }
-}
-
-/// A scalar as text.
-pub(super) fn spell(ty: Scalar, bits: u64) -> String {
-    let mut bytes = [0; 8];
-    match ty {
-        Scalar::F32 | Scalar::F16 | Scalar::BF16 => f32::from_bits(bits as u32).to_string(),
-        Scalar::F64 => f64::from_bits(bits).to_string(),
-        Scalar::Bool => if bits != 0 { "True" } else { "False" }.to_owned(),
-        Scalar::I64 => (bits as i64).to_string(),
-        Scalar::I8 | Scalar::I16 | Scalar::I32 => (bits as i32).to_string(),
-        _ => {
-            write_bytes(ty, bits, &mut bytes);
-            u64::from_le_bytes(bytes).to_string()
+            self.seen.printed.push((self.first_thread + lane, text));
         }
     }
 }

@@ -19,6 +19,21 @@ pub(in crate::interpret) struct Access {
 }
 
 impl Access {
+    /// Whether anything reads or writes the values.
+    pub(in crate::interpret) fn uses_values(self) -> bool {
+        self.reads || self.own_reads || self.changes_values()
+    }
+
+    /// Whether anything writes the values.
+    pub(in crate::interpret) fn changes_values(self) -> bool {
+        self.writes || self.own_writes || self.commutes
+    }
+
+    /// Whether anything reads or writes the gradients.
+    pub(in crate::interpret) fn uses_gradients(self) -> bool {
+        self.gradient_reads || self.gradient_writes || self.own_gradient
+    }
+
     /// Whether the order of threads can show in the results.
     pub(in crate::interpret) fn is_ordered(self) -> bool {
         let values = self.writes

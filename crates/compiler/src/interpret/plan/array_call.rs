@@ -257,6 +257,7 @@ impl<'m> Builder<'m> {
                 dst,
                 src,
                 at,
+                observed: used,
             });
         }
         Ok(())
@@ -296,6 +297,7 @@ impl<'m> Builder<'m> {
                     dst: gradient,
                     src,
                     at: from,
+                    observed: true,
                 });
             } else {
                 self.emit(Instruction::Load {
@@ -338,6 +340,7 @@ impl<'m> Builder<'m> {
                 dst,
                 src: dual.at(n),
                 at,
+                observed: false,
             });
         }
     }

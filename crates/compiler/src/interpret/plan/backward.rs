@@ -4,6 +4,7 @@ use super::array_call::{slot_update, update_of};
 use super::builder::{Builder, Planned};
 use super::frame::{Frame, Pass};
 use crate::builtin::BUILTINS;
+use crate::interpret::factorisation::Factorisation;
 use crate::interpret::instruction::{Binary, Instruction, Location, Update};
 use crate::interpret::lanes::Cell;
 use crate::ir::{Call, Callee, Comparison, LoopKind, Op, VarId};
@@ -319,8 +320,15 @@ impl<'m> Builder<'m> {
                 }
                 Ok(())
             }
-            "print" | "printf" | "expect_near" | "store" | "view" | "index" => Ok(()),
-            _ => self.derive(frame, call, name),
+            "print" | "printf" | "expect_near" | "store" | "view" | "index" | "zeros" | "cast"
+            | "lower_bound" | "sample_cdf" => Ok(()),
+            _ => match Factorisation::of(name) {
+                Some(kind) => {
+                    self.factor_adjoint(frame, call, kind, name);
+                    Ok(())
+                }
+                None => self.derive(frame, call, name),
+            },
         }
     }
 

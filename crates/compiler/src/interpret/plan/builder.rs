@@ -1,17 +1,18 @@
 //! Emits instructions, hands out cells.
 //!
-//! Cells below [`TEMPORARIES`] are reused by every operation of the source; the rest belong to one
-//! variable, constant or reference each.
+//! Cells below [`TEMPORARIES`] are reused by every operation of the source, the highest first so that
+//! all cells in use lie together; the rest belong to one variable, constant or reference each.
 
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::access::Access;
-use super::program::{Parameter, Program};
+use super::program::{OwnArray, Parameter, Program};
 use crate::interpret::half::{round_bfloat16, round_half};
 use crate::interpret::instruction::{Binary, Instruction, Unary};
 use crate::interpret::lanes::Cell;
 use crate::interpret::layout::Layout;
+use crate::interpret::text::Piece;
 use crate::ir::{Comparison, Module, Number};
 use crate::types::{Scalar, TypeId};
 
@@ -39,6 +40,8 @@ pub(super) struct Builder<'m> {
     pub(super) line: u32,
     next_cell: u32,
     next_temporary: u32,
+    /// The most temporaries that one operation needed.
+    most_temporaries: u32,
     constants: HashMap<(Scalar, u64), Cell>,
     runs: Vec<(Cell, Scalar, u64)>,
     layouts: HashMap<TypeId, Rc<Layout>>,
@@ -46,9 +49,12 @@ pub(super) struct Builder<'m> {
     /// Variables that are watched for reads without a value.
     pub(super) marks: Vec<String>,
     pub(super) messages: Vec<String>,
-    pub(super) printed: Vec<Vec<Scalar>>,
+    pub(super) printed: Vec<Vec<Piece>>,
+    pub(super) reinterpreted: Vec<(Layout, Layout)>,
+    pub(super) own_arrays: Vec<OwnArray>,
     pub(super) access: Vec<Access>,
     pub(super) ordered: bool,
+    pub(super) block_dim: Option<Cell>,
     pub(super) rank: u8,
     /// How many functions deep the code being laid out stands.
     pub(super) depth: u32,
@@ -60,8 +66,10 @@ pub(in crate::interpret) fn number_bits(scalar: Scalar, number: Number) -> u64 {
         Number::Int(value) => value as f64,
         Number::Float(value) => value,
     };
+    // Conversions to 128 bits are slow, and most numbers are for floats.
     let integer = match number {
         Number::Int(value) => value,
+        Number::Float(_) if scalar.is_float() => 0,
         Number::Float(value) => value as i128,
     };
     match scalar {
@@ -88,6 +96,7 @@ impl<'m> Builder<'m> {
             line: 0,
             next_cell: TEMPORARIES,
             next_temporary: 0,
+            most_temporaries: 0,
             constants: HashMap::new(),
             runs: Vec::new(),
             layouts: HashMap::new(),
@@ -95,8 +104,11 @@ impl<'m> Builder<'m> {
             marks: Vec::new(),
             messages: Vec::new(),
             printed: Vec::new(),
+            reinterpreted: Vec::new(),
+            own_arrays: Vec::new(),
             access: Vec::new(),
             ordered: false,
+            block_dim: None,
             rank,
             depth: 0,
         }
@@ -110,6 +122,7 @@ impl<'m> Builder<'m> {
         Program {
             code: self.code,
             lines: self.lines,
+            first_cell: TEMPORARIES - self.most_temporaries,
             cells: self.next_cell,
             constants: constants.chain(self.runs).collect(),
             parameters,
@@ -117,7 +130,10 @@ impl<'m> Builder<'m> {
             marks: self.marks,
             messages: self.messages,
             printed: self.printed,
+            reinterpreted: self.reinterpreted,
+            own_arrays: self.own_arrays,
             access: self.access,
+            block_dim: self.block_dim,
             ordered: self.ordered,
         }
     }
@@ -179,7 +195,8 @@ impl<'m> Builder<'m> {
             return self.cells_for(1);
         }
         self.next_temporary += 1;
-        Cell(self.next_temporary - 1)
+        self.most_temporaries = self.most_temporaries.max(self.next_temporary);
+        Cell(TEMPORARIES - self.next_temporary)
     }
 
     /// Whether a cell holds an intermediate result.

@@ -4,13 +4,55 @@ use super::builder::{Builder, Planned};
 use super::frame::{Frame, Pass};
 use super::{matrix, quaternion, scalar, transform, vector};
 use crate::builtin::BUILTINS;
+use crate::interpret::factorisation::Factorisation;
 use crate::interpret::instruction::Instruction;
 use crate::interpret::lanes::Cell;
-use crate::ir::{Call, Callee, Op, VarId};
+use crate::interpret::layout::Layout;
+use crate::ir::{Call, Callee, Function, Op, VarId};
 use crate::types::{Scalar, Type};
 
 /// Functions may call functions this deep.
 const DEEPEST_CALL: u32 = 64;
+
+/// How many arguments a builtin takes before those that it writes its results to.
+pub(super) fn result_arguments(name: &str, given: usize) -> Option<usize> {
+    match (name, given) {
+        ("quat_to_axis_angle" | "qr3" | "eig3", 3) | ("svd2" | "svd3", 4) => Some(1),
+        _ => None,
+    }
+}
+
+/// What goes into a builtin without side effects and what comes out, by result or by argument.
+pub(super) struct Signature<'f> {
+    pub(super) inputs: &'f [VarId],
+    /// The variables whose duals the inputs' gradients go to.
+    pub(super) adjoints: &'f [VarId],
+    pub(super) outputs: &'f [VarId],
+    /// The variables whose duals the outputs' gradients come from.
+    pub(super) output_duals: &'f [VarId],
+}
+
+impl<'f> Signature<'f> {
+    pub(super) fn of(function: &'f Function, call: &Call, name: &str) -> Self {
+        let args = call.operands.args(&function.pool);
+        let adjoints = call.operands.adjoints(&function.pool);
+        let outs = call.operands.outs(&function.pool);
+        match result_arguments(name, args.len()) {
+            Some(inputs) => Self {
+                inputs: &args[..inputs],
+                adjoints: &adjoints[..inputs.min(adjoints.len())],
+                outputs: &args[inputs..],
+                output_duals: &adjoints[inputs.min(adjoints.len())..],
+            },
+            None => Self {
+                inputs: args,
+                adjoints,
+                outputs: outs,
+                output_duals: outs,
+            },
+        }
+    }
+}
 
 /// An argument of a builtin without side effects.
 #[derive(Clone, Copy, Debug)]
@@ -42,16 +84,16 @@ impl<'m> Builder<'m> {
                     return Ok(());
                 }
                 let results = self.expand(frame, call, name)?;
-                self.deliver(frame, call, &results);
+                self.deliver(frame, call, name, &results);
                 Ok(())
             }
         }
     }
 
     /// Copies results into the variables that receive them.
-    fn deliver(&mut self, frame: &Frame<'m>, call: &Call, results: &[Cell]) {
+    fn deliver(&mut self, frame: &Frame<'m>, call: &Call, name: &str, results: &[Cell]) {
         let mut results = results.iter();
-        for out in call.operands.outs(&frame.function.pool) {
+        for out in Signature::of(frame.function, call, name).outputs {
             let ty = frame.value_type(self, *out);
             for (n, leaf) in self.layout(ty).leaves.iter().enumerate() {
                 if let Some(result) = results.next() {
@@ -82,17 +124,33 @@ impl<'m> Builder<'m> {
         if name == "extract" {
             return self.extract(frame, call);
         }
-        let args: Vec<Operand> = call
-            .operands
-            .args(&frame.function.pool)
-            .iter()
-            .map(|var| self.operand(frame, *var))
-            .collect();
-        let outs = call.operands.outs(&frame.function.pool);
+        let Signature {
+            inputs,
+            outputs: outs,
+            ..
+        } = Signature::of(frame.function, call, name);
+        let args: Vec<Operand> = inputs.iter().map(|var| self.operand(frame, *var)).collect();
         let mut expected = 0;
         for out in outs {
             let ty = frame.value_type(self, *out);
             expected += self.layout(ty).leaves.len();
+        }
+        if matches!(name, "where" | "select") {
+            return self.choose(frame, inputs, name == "where");
+        }
+        if let ("cast", [from], [to]) = (name, inputs, outs) {
+            return self.reinterpret(frame, *from, *to);
+        }
+        if let (Some(kind), [matrix]) = (Factorisation::of(name), &args[..]) {
+            let (ty, src, dst) = (matrix.scalar, matrix.first, self.cells_for(kind.outputs()));
+            self.emit(Instruction::Factor {
+                kind,
+                ty,
+                dst,
+                src,
+                backward: false,
+            });
+            return Ok((0..kind.outputs()).map(|n| dst.at(n)).collect());
         }
         let out = outs.first().map_or(Type::Str, |out| frame.kind(self, *out));
         for subject in [
@@ -110,6 +168,43 @@ impl<'m> Builder<'m> {
             }
         }
         self.unknown(format!("`{name}`"))
+    }
+
+    /// One of two values, by a condition; leaf by leaf, whatever the type.
+    fn choose(
+        &mut self,
+        frame: &Frame<'m>,
+        args: &[VarId],
+        first_when: bool,
+    ) -> Planned<Vec<Cell>> {
+        let [cond, x, y] = *args else {
+            return self.unknown("a choice between other than two values");
+        };
+        let (x, y) = if first_when { (x, y) } else { (y, x) };
+        let truth = self.condition(frame, cond)?;
+        let ty = frame.value_type(self, x);
+        let layout = self.layout(ty);
+        let (x, y) = (frame.cell(x), frame.cell(y));
+        let pairs = layout.leaves.iter().enumerate();
+        Ok(pairs
+            .map(|(n, leaf)| self.select(leaf.scalar, truth, x.at(n), y.at(n)))
+            .collect())
+    }
+
+    /// The bytes of a value as another type.
+    fn reinterpret(&mut self, frame: &Frame<'m>, from: VarId, to: VarId) -> Planned<Vec<Cell>> {
+        let (from_ty, to_ty) = (frame.value_type(self, from), frame.value_type(self, to));
+        let (from_layout, to_layout) = (self.layout(from_ty), self.layout(to_ty));
+        if from_layout.holds_array || to_layout.holds_array {
+            return self.unknown("a cast of arrays");
+        }
+        let entry = self.reinterpreted.len() as u32;
+        let count = to_layout.leaves.len();
+        self.reinterpreted
+            .push((Layout::clone(&from_layout), Layout::clone(&to_layout)));
+        let (src, dst) = (frame.cell(from), self.cells_for(count));
+        self.emit(Instruction::Reinterpret { entry, dst, src });
+        Ok((0..count).map(|n| dst.at(n)).collect())
     }
 
     fn construct(&mut self, frame: &Frame<'m>, call: &Call) -> Planned<()> {
@@ -146,7 +241,9 @@ impl<'m> Builder<'m> {
                     || name.starts_with("rand")
                     || name.starts_with("sample")
                     || name.starts_with("transform_set");
-                changes && call.operands.args(&function.pool).first() == Some(&var)
+                let args = call.operands.args(&function.pool);
+                changes && args.first() == Some(&var)
+                    || result_arguments(name, args.len()).is_some_and(|n| args[n..].contains(&var))
             }
             Op::FieldStore { root, .. } => root == var,
             Op::FieldAddress { aggregate, .. } => aggregate == var,

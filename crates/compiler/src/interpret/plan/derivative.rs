@@ -8,7 +8,9 @@
 use std::collections::{HashMap, HashSet};
 
 use super::builder::{Builder, Planned};
+use super::call::Signature;
 use super::frame::Frame;
+use crate::interpret::factorisation::Factorisation;
 use crate::interpret::instruction::{Binary, Instruction, Unary};
 use crate::interpret::lanes::Cell;
 use crate::ir::{Call, Comparison};
@@ -28,14 +30,14 @@ struct Duals {
 impl<'m> Builder<'m> {
     /// Lays out the adjoint of a call.
     pub(super) fn derive(&mut self, frame: &Frame<'m>, call: &Call, name: &str) -> Planned<()> {
-        let pool = &frame.function.pool;
+        let Signature {
+            inputs,
+            adjoints,
+            outputs,
+            output_duals,
+        } = Signature::of(frame.function, call, name);
         let mut duals = Duals::default();
-        for (arg, adjoint) in call
-            .operands
-            .args(pool)
-            .iter()
-            .zip(call.operands.adjoints(pool))
-        {
+        for (arg, adjoint) in inputs.iter().zip(adjoints) {
             let Some(dual) = frame.dual(*adjoint) else {
                 continue;
             };
@@ -52,10 +54,10 @@ impl<'m> Builder<'m> {
             return Ok(());
         }
         let mut seeds = Vec::new();
-        for out in call.operands.outs(pool) {
+        for (out, dual) in outputs.iter().zip(output_duals) {
             let ty = frame.value_type(self, *out);
             for (n, leaf) in self.layout(ty).leaves.iter().enumerate() {
-                let dual = frame.dual(*out).filter(|_| leaf.scalar.is_float());
+                let dual = frame.dual(*dual).filter(|_| leaf.scalar.is_float());
                 seeds.push((leaf.scalar, dual.map(|dual| dual.at(n))));
             }
         }
@@ -80,6 +82,63 @@ impl<'m> Builder<'m> {
         }
         self.drop_unused(start);
         Ok(())
+    }
+
+    /// The adjoint of a factorisation, which has a rule of its own.
+    pub(super) fn factor_adjoint(
+        &mut self,
+        frame: &Frame<'m>,
+        call: &Call,
+        kind: Factorisation,
+        name: &str,
+    ) {
+        let Signature {
+            adjoints,
+            outputs,
+            output_duals,
+            ..
+        } = Signature::of(frame.function, call, name);
+        let Some(target) = adjoints.first().and_then(|var| frame.dual(*var)) else {
+            return;
+        };
+        let Some(ty) = outputs.first().and_then(|var| {
+            let ty = frame.value_type(self, *var);
+            self.layout(ty).leaves.first().map(|leaf| leaf.scalar)
+        }) else {
+            return;
+        };
+        let (src, dst) = (
+            self.cells_for(2 * kind.outputs()),
+            self.cells_for(kind.inputs()),
+        );
+        let (mut next, zero) = (0, self.bits(ty, 0));
+        for (out, dual) in outputs.iter().zip(output_duals) {
+            let value_type = frame.value_type(self, *out);
+            for n in 0..self.layout(value_type).leaves.len() {
+                self.copy(ty, src.at(next), frame.cell(*out).at(n));
+                let dual = frame.dual(*dual).map_or(zero, |dual| dual.at(n));
+                self.copy(ty, src.at(kind.outputs() + next), dual);
+                next += 1;
+            }
+        }
+        let backward = true;
+        self.emit(Instruction::Factor {
+            kind,
+            ty,
+            dst,
+            src,
+            backward,
+        });
+        for n in 0..kind.inputs() {
+            let (op, dual) = (Binary::Add, target.at(n));
+            self.emit(Instruction::Binary {
+                op,
+                ty,
+                dst: dual,
+                a: dual,
+                b: dst.at(n),
+            });
+        }
     }
 
     /// The dual of `cell` receives `value`.

@@ -36,9 +36,13 @@ impl<'m> Builder<'m> {
                 }
             }
             "block_dim" => {
-                let one = self.integer(1);
+                let size = match self.block_dim {
+                    Some(cell) => cell,
+                    None => self.cells_for(1),
+                };
+                self.block_dim = Some(size);
                 if let [out] = *outs {
-                    self.copy(Scalar::I32, frame.cell(out), one);
+                    self.copy(Scalar::I32, frame.cell(out), size);
                 }
             }
             "range" => self.range(frame, args, outs),
@@ -56,21 +60,21 @@ impl<'m> Builder<'m> {
                     self.copy(Scalar::I32, frame.cell(out).at(n), index);
                 }
             }
-            "print" => {
-                for arg in args {
-                    let ty = frame.value_type(self, *arg);
-                    let layout = self.layout(ty);
-                    if layout.holds_array || matches!(frame.kind(self, *arg), crate::Type::Str) {
-                        return self.unknown("`print` of a value of this type");
-                    }
-                    let types = self.printed.len() as u32;
-                    self.printed
-                        .push(layout.leaves.iter().map(|leaf| leaf.scalar).collect());
-                    self.emit(Instruction::Print {
-                        first: frame.cell(*arg),
-                        types,
-                    });
-                }
+            "print" => self.print(frame, args)?,
+            "printf" => self.printf(frame, args)?,
+            "zeros" => {
+                let [out] = *outs else { return Ok(false) };
+                self.own_array(frame, out)?;
+            }
+            "lower_bound" => self.lower_bound(frame, args, outs)?,
+            "sample_cdf" => {
+                let ([state, array], [out]) = (args, outs) else {
+                    return Ok(false);
+                };
+                let value = self.next_unit(frame.cell(*state));
+                let array = self.array_cells(frame, *array)?;
+                let begin = self.integer(0);
+                self.search(Scalar::F32, frame.cell(*out), array, begin, None, value);
             }
             "expect_eq" | "expect_neq" => {
                 let [a, b] = *args else { return Ok(false) };

@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 
 use super::builder::Builder;
+use super::call::result_arguments;
 use super::frame::Frame;
 use crate::builtin::BUILTINS;
 use crate::interpret::instruction::Instruction;
@@ -36,7 +37,8 @@ fn reads(function: &Function, op: &Op, mut visit: impl FnMut(VarId)) {
             };
             // The target of `assign` is written, not read.
             let skip = usize::from(is_assign(&call));
-            args[skip..].iter().for_each(|var| visit(*var));
+            let inputs = written(&call, args.len()).unwrap_or(args.len());
+            args[skip..inputs].iter().for_each(|var| visit(*var));
         }
         Op::Load { src, .. } | Op::Set { src, .. } => visit(src),
         Op::Accumulate { dst, src, .. } => {
@@ -72,6 +74,14 @@ fn is_assign(call: &Call) -> bool {
     matches!(call.callee, Callee::Builtin(index, _) if BUILTINS[usize::from(index)].name == "assign")
 }
 
+/// The first of the arguments that a builtin writes its results to, if it does.
+fn written(call: &Call, given: usize) -> Option<usize> {
+    let Callee::Builtin(index, _) = call.callee else {
+        return None;
+    };
+    result_arguments(BUILTINS[usize::from(index)].name, given)
+}
+
 /// The variables that an operation gives a value.
 fn writes(function: &Function, op: &Op, mut visit: impl FnMut(VarId)) {
     match *op {
@@ -80,8 +90,12 @@ fn writes(function: &Function, op: &Op, mut visit: impl FnMut(VarId)) {
                 .outs(&function.pool)
                 .iter()
                 .for_each(|var| visit(*var));
+            let args = call.operands.args(&function.pool);
             if is_assign(&call) {
-                visit(call.operands.args(&function.pool)[0]);
+                visit(args[0]);
+            }
+            if let Some(first) = written(&call, args.len()) {
+                args[first..].iter().for_each(|var| visit(*var));
             }
         }
         Op::Load { dst, .. }

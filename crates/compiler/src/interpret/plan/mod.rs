@@ -16,6 +16,7 @@ mod frame;
 mod initialised;
 mod inplace;
 mod matrix;
+mod output;
 mod program;
 mod quaternion;
 mod reference;

@@ -8,6 +8,7 @@ use super::frame::{Frame, Pass};
 use crate::interpret::instruction::Instruction;
 use crate::interpret::lanes::Cell;
 use crate::interpret::layout::Layout;
+use crate::interpret::text::Piece;
 use crate::ir::{FunctionKind, Module};
 use crate::types::{Scalar, TypeId};
 
@@ -19,12 +20,30 @@ pub(in crate::interpret) struct Parameter {
     pub(in crate::interpret) first: Cell,
 }
 
+/// An array that each thread has for itself.
+#[derive(Clone, Debug)]
+pub(in crate::interpret) struct OwnArray {
+    pub(in crate::interpret) layout: Layout,
+    pub(in crate::interpret) rank: u8,
+    pub(in crate::interpret) dims: [u32; 4],
+}
+
+impl OwnArray {
+    /// Elements of one thread.
+    pub(in crate::interpret) fn count(&self) -> usize {
+        let dims = self.dims[..usize::from(self.rank)].iter();
+        dims.map(|dim| *dim as usize).product()
+    }
+}
+
 /// One pass over a kernel, forward or backward.
 #[derive(Debug)]
 pub(in crate::interpret) struct Program {
     pub(in crate::interpret) code: Vec<Instruction>,
     /// For each instruction, the source line that it belongs to.
     pub(in crate::interpret) lines: Vec<u32>,
+    /// The cells in use are those from here to `cells`.
+    pub(in crate::interpret) first_cell: u32,
     pub(in crate::interpret) cells: u32,
     pub(in crate::interpret) constants: Vec<(Cell, Scalar, u64)>,
     pub(in crate::interpret) parameters: Vec<Parameter>,
@@ -33,10 +52,16 @@ pub(in crate::interpret) struct Program {
     pub(in crate::interpret) marks: Vec<String>,
     /// What expectations say when they fail.
     pub(in crate::interpret) messages: Vec<String>,
-    /// The scalars of values that are printed.
-    pub(in crate::interpret) printed: Vec<Vec<Scalar>>,
+    /// What is printed.
+    pub(in crate::interpret) printed: Vec<Vec<Piece>>,
+    /// Types whose bytes are read as others.
+    pub(in crate::interpret) reinterpreted: Vec<(Layout, Layout)>,
+    /// Arrays that each thread has for itself.
+    pub(in crate::interpret) own_arrays: Vec<OwnArray>,
     /// How each parameter's memory is used.
     pub(in crate::interpret) access: Vec<Access>,
+    /// Where `block_dim()` lies, if the kernel asks.
+    pub(in crate::interpret) block_dim: Option<Cell>,
     /// Whether something else asks for thread order.
     pub(in crate::interpret) ordered: bool,
 }

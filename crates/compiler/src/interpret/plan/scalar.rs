@@ -77,9 +77,6 @@ pub(super) fn expand(
     if matches!(name, "copy" | "pos" | "tuple") {
         return Ok(Some(every_cell()));
     }
-    if matches!(name, "where" | "select") {
-        return Ok(choose(b, name == "where", args));
-    }
     let Some(first) = args.first() else {
         return Ok(None);
     };
@@ -107,6 +104,11 @@ pub(super) fn expand(
         return Ok(Some(vec![b.cast(ty, to, operand.first)]));
     }
     let result = match (name, args) {
+        ("unot", [x]) if matches!(x.ty, Type::Array { .. }) => {
+            // An array that was not given has no buffer.
+            let zero = b.integer(0);
+            b.compare(Comparison::Less, Scalar::I32, x.first, zero)
+        }
         ("unot", [x]) => {
             let truth = b.truth(ty, x.first);
             let zero = b.bits(Scalar::Bool, 0);
@@ -146,24 +148,6 @@ pub(super) fn expand(
 
 fn pcg(b: &mut Builder<'_>, cell: Cell) -> Cell {
     b.unary(Unary::Pcg, Scalar::U32, cell)
-}
-
-fn choose(b: &mut Builder<'_>, first_when: bool, args: &[Operand]) -> Option<Vec<Cell>> {
-    let [cond, x, y] = args else { return None };
-    let (x, y) = if first_when { (x, y) } else { (y, x) };
-    let Type::Scalar(cond_ty) = cond.ty else {
-        return None;
-    };
-    let truth = b.truth(cond_ty, cond.first);
-    let ty = match x.scalar {
-        // Arrays, ranges and shapes are made of 32-bit integers; structs are handled leaf by leaf
-        // only where all leaves are alike.
-        Scalar::Any if matches!(x.ty, Type::Struct(_) | Type::Tuple(_)) => return None,
-        Scalar::Any => Scalar::I32,
-        scalar => scalar,
-    };
-    let pairs = x.cells().into_iter().zip(y.cells());
-    Some(pairs.map(|(x, y)| b.select(ty, truth, x, y)).collect())
 }
 
 fn classify(b: &mut Builder<'_>, name: &str, x: &Operand) -> Cell {
