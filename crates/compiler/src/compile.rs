@@ -10,7 +10,7 @@ use crate::globals::{Scope, Tables};
 use crate::ir::{Module, Number};
 use crate::lower::{Operators, Shared, build_kernel};
 use crate::names::Names;
-use crate::syntax::{SourceText, Tree, check_limits};
+use crate::syntax::{Converter, List, SourceText, Tree, check_limits, subset};
 use crate::types::TypeTable;
 
 /// What to compile and how to name it.
@@ -89,6 +89,7 @@ pub struct Compiler {
     tree: Tree,
     scope: Scope,
     source: SourceText,
+    scratch: subset::Scratch,
 }
 
 impl Compiler {
@@ -122,6 +123,24 @@ impl Compiler {
         self.tree.clear();
         self.scope.clear();
         self.source.index(text);
+        let body = self.parse(text)?;
+        let mut tables = Tables {
+            names: &mut self.names,
+            types: &mut self.types,
+            tree: &mut self.tree,
+            source: &self.source,
+            text,
+        };
+        self.scope.collect(&mut tables, body, &options.suffix)
+    }
+
+    /// Reads a module's statements into the tree: quickly where they are plain, else by the full parser.
+    fn parse(&mut self, text: &str) -> Result<List, Problem> {
+        let plain = subset::parse(text, &mut self.tree, &mut self.names, &mut self.scratch);
+        if let Some(body) = plain {
+            return Ok(body);
+        }
+        self.tree.clear();
         check_limits(text)?;
         let parsed = parse_module(text).map_err(|error| {
             let range = error.range();
@@ -137,15 +156,14 @@ impl Compiler {
                 message,
             )
         })?;
-        let mut tables = Tables {
-            names: &mut self.names,
-            types: &mut self.types,
+        let mut converter = Converter {
             tree: &mut self.tree,
+            names: &mut self.names,
             source: &self.source,
             text,
+            depth: 0,
         };
-        self.scope
-            .collect(&mut tables, parsed.suite(), &options.suffix)
+        Ok(converter.module(parsed.suite()))
     }
 
     /// Builds the kernel that is asked for.

@@ -2,9 +2,31 @@
 //! names is comparing two integers.
 //!
 //! The names of all builtins come first, in the order of their table: `name.index() < BUILTINS.len()`
-//! says at once whether a name is a builtin and which one.
+//! says at once whether a name is a builtin and which one. Python's keywords come next.
 
 use crate::builtin::BUILTINS;
+
+/// Defines the keywords with their spelling, in one order.
+macro_rules! keywords {
+    ($($word:ident $text:literal)*) => {
+        /// A keyword of Python.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum Keyword { $($word),* }
+
+        const KEYWORDS: &[(&str, Keyword)] = &[$(($text, Keyword::$word)),*];
+    };
+}
+
+keywords! {
+    False "False" None "None" True "True" And "and" As "as" Assert "assert" Async "async" Await "await"
+    Break "break" Class "class" Continue "continue" Def "def" Del "del" Elif "elif" Else "else"
+    Except "except" Finally "finally" For "for" From "from" Global "global" If "if" Import "import"
+    In "in" Is "is" Lambda "lambda" Nonlocal "nonlocal" Not "not" Or "or" Pass "pass" Raise "raise"
+    Return "return" Try "try" While "while" With "with" Yield "yield"
+}
+
+/// How many names are known before any source is read.
+const KNOWN: usize = BUILTINS.len() + KEYWORDS.len();
 
 /// An interned string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -14,6 +36,12 @@ impl Name {
     /// Position in the table of names.
     pub fn index(self) -> usize {
         self.0 as usize
+    }
+
+    /// The keyword that this is, if it is one.
+    pub(crate) fn keyword(self) -> Option<Keyword> {
+        let (_, keyword) = KEYWORDS.get(self.index().checked_sub(BUILTINS.len())?)?;
+        Some(*keyword)
     }
 }
 
@@ -25,7 +53,7 @@ pub struct Names {
     slots: Vec<u32>,
     /// Slots that user names took, to be cleared on a reset.
     taken: Vec<u32>,
-    builtin_text: usize,
+    known_text: usize,
 }
 
 const EMPTY: u32 = u32::MAX;
@@ -44,12 +72,15 @@ impl Names {
             spans: Vec::with_capacity(2048),
             slots: vec![EMPTY; 4096],
             taken: Vec::new(),
-            builtin_text: 0,
+            known_text: 0,
         };
         for builtin in &BUILTINS {
             names.intern(builtin.name);
         }
-        names.builtin_text = names.text.len();
+        for (text, _) in KEYWORDS {
+            names.intern(text);
+        }
+        names.known_text = names.text.len();
         names.taken.clear();
         names
     }
@@ -61,20 +92,20 @@ impl Names {
             spans: Vec::new(),
             slots: Vec::new(),
             taken: Vec::new(),
-            builtin_text: 0,
+            known_text: 0,
         }
     }
 
-    /// Forgets everything but the builtins, keeping the memory.
+    /// Forgets everything but builtins and keywords, keeping the memory.
     pub(crate) fn reset(&mut self) {
         if self.slots.is_empty() {
             *self = Self::new();
             return;
         }
-        self.text.truncate(self.builtin_text);
-        self.spans.truncate(BUILTINS.len());
+        self.text.truncate(self.known_text);
+        self.spans.truncate(KNOWN);
         // Entries that came later never displaced one of the first, so clearing them leaves
-        // every probe chain of the builtins whole.
+        // every probe chain of those whole.
         for slot in self.taken.drain(..) {
             self.slots[slot as usize] = EMPTY;
         }
@@ -146,7 +177,7 @@ impl Names {
                 at = (at + 1) & mask;
             }
             slots[at] = index;
-            if index as usize >= BUILTINS.len() {
+            if index as usize >= KNOWN {
                 self.taken.push(at as u32);
             }
         }
@@ -173,6 +204,9 @@ mod tests {
         assert_eq!(names.intern("velocity"), first);
         assert!(first.index() >= BUILTINS.len());
         assert_eq!(BUILTINS[names.intern("sin").index()].name, "sin");
+        assert_eq!(names.intern("while").keyword(), Some(Keyword::While));
+        assert_eq!(first.keyword(), None);
+        assert_eq!(names.intern("sin").keyword(), None);
     }
 
     #[test]

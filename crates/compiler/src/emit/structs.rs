@@ -2,11 +2,12 @@
 
 use std::fmt::Write;
 
+use super::buffer::Buffer;
 use crate::ir::Module;
 use crate::types::{Type, TypeId};
 
 /// Appends the structs that a module uses.
-pub(super) fn emit(module: &Module, out: &mut String) {
+pub(super) fn emit(module: &Module, out: &mut Buffer) {
     for id in &module.structs {
         emit_one(module, module.types.struct_def(*id), out);
     }
@@ -24,7 +25,7 @@ fn accumulates(module: &Module, ty: TypeId) -> bool {
     }
 }
 
-fn emit_one(module: &Module, def: &crate::types::StructDef, out: &mut String) {
+fn emit_one(module: &Module, def: &crate::types::StructDef, out: &mut Buffer) {
     let name = module.names.get(def.native);
     let fields: Vec<(&str, &str, TypeId)> = def
         .fields

@@ -6,9 +6,12 @@
 //! where they stand.
 
 mod annotation;
+mod callables;
+mod classes;
 mod collect;
 mod definition;
 mod evaluate;
+mod options;
 mod rounding;
 mod value;
 mod warp_names;
