@@ -7,7 +7,7 @@ use warpsmith_core::Finding;
 use crate::diagnostic::Problem;
 use crate::emit::{Target, emit};
 use crate::globals::{Scope, Tables};
-use crate::ir::{Module, Number};
+use crate::ir::{Function, Line, Module, Number};
 use crate::lower::{Operators, Shared, build_kernel};
 use crate::names::Names;
 use crate::syntax::{Converter, List, SourceText, Tree, check_limits, subset};
@@ -90,7 +90,14 @@ pub struct Compiler {
     scope: Scope,
     source: SourceText,
     scratch: subset::Scratch,
+    /// Functions of earlier modules, for their memory.
+    spare: Vec<Function>,
+    spare_lines: Vec<Vec<u32>>,
+    lines: Vec<Line>,
 }
+
+/// How many functions are kept for their memory.
+const MAX_SPARE: usize = 8;
 
 impl Compiler {
     /// A new compiler.
@@ -114,6 +121,14 @@ impl Compiler {
         self.names = module.names;
         self.types = module.types;
         self.scope.elements = module.elements;
+        self.lines = module.lines;
+        self.lines.clear();
+        for mut function in module.functions.into_iter().chain([module.kernel]) {
+            if self.spare.len() < MAX_SPARE {
+                function.clear();
+                self.spare.push(function);
+            }
+        }
     }
 
     /// Reads everything that the source defines at module level.
@@ -197,7 +212,6 @@ impl Compiler {
         }
         let module_options = kernel.own_module.unwrap_or(self.scope.options);
         kernel.options.grid_stride = kernel.grid_stride.unwrap_or(module_options.grid_stride);
-        let operators = Operators::new(&self.names);
         let mut shared = Shared {
             scope: &mut self.scope,
             names: &mut self.names,
@@ -207,11 +221,13 @@ impl Compiler {
             text,
             functions: Vec::new(),
             structs: Vec::new(),
-            lines: Vec::new(),
+            lines: std::mem::take(&mut self.lines),
             max_unroll: module_options.max_unroll,
             backward: kernel.backward.unwrap_or(module_options.backward),
             depth: 0,
-            operators,
+            operators: Operators::table(),
+            spare: &mut self.spare,
+            spare_lines: &mut self.spare_lines,
         };
         let built = build_kernel(&mut shared, &kernel, params, generic)?;
         let Shared {

@@ -38,6 +38,11 @@ impl Name {
         self.0 as usize
     }
 
+    /// The name of a builtin, by its position in the table.
+    pub(crate) fn of_builtin(index: u16) -> Self {
+        Self(u32::from(index))
+    }
+
     /// The keyword that this is, if it is one.
     pub(crate) fn keyword(self) -> Option<Keyword> {
         let (_, keyword) = KEYWORDS.get(self.index().checked_sub(BUILTINS.len())?)?;
@@ -50,13 +55,23 @@ impl Name {
 pub struct Names {
     text: String,
     spans: Vec<(u32, u32)>,
-    slots: Vec<u32>,
+    slots: Vec<Slot>,
     /// Slots that user names took, to be cleared on a reset.
     taken: Vec<u32>,
     known_text: usize,
 }
 
-const EMPTY: u32 = u32::MAX;
+/// A name in the index, with its hash: most texts that differ are told apart without looking at them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Slot {
+    hash: u32,
+    name: u32,
+}
+
+const EMPTY: Slot = Slot {
+    hash: 0,
+    name: u32::MAX,
+};
 
 impl Default for Names {
     fn default() -> Self {
@@ -117,16 +132,19 @@ impl Names {
             self.grow();
         }
         let mask = self.slots.len() - 1;
-        let mut at = hash(text) & mask;
+        let hash = hash(text);
+        let mut at = hash as usize & mask;
         loop {
             match self.slots[at] {
                 EMPTY => {
                     let name = self.push(text);
-                    self.slots[at] = name.0;
+                    self.slots[at] = Slot { hash, name: name.0 };
                     self.taken.push(at as u32);
                     return name;
                 }
-                found if self.get(Name(found)) == text => return Name(found),
+                found if found.hash == hash && self.get(Name(found.name)) == text => {
+                    return Name(found.name);
+                }
                 _ => at = (at + 1) & mask,
             }
         }
@@ -135,11 +153,14 @@ impl Names {
     /// Looks `text` up without entering it.
     pub fn find(&self, text: &str) -> Option<Name> {
         let mask = self.slots.len().checked_sub(1)?;
-        let mut at = hash(text) & mask;
+        let hash = hash(text);
+        let mut at = hash as usize & mask;
         loop {
             match self.slots[at] {
                 EMPTY => return None,
-                found if self.get(Name(found)) == text => return Some(Name(found)),
+                found if found.hash == hash && self.get(Name(found.name)) == text => {
+                    return Some(Name(found.name));
+                }
                 _ => at = (at + 1) & mask,
             }
         }
@@ -164,20 +185,20 @@ impl Names {
         self.taken.clear();
         let mut slots = vec![EMPTY; mask + 1];
         // In order of entry, which keeps the builtins first in their probe chains.
-        let mut entered: Vec<u32> = self
+        let mut entered: Vec<Slot> = self
             .slots
             .iter()
             .copied()
             .filter(|slot| *slot != EMPTY)
             .collect();
-        entered.sort_unstable();
-        for index in entered {
-            let mut at = hash(self.get(Name(index))) & mask;
+        entered.sort_unstable_by_key(|slot| slot.name);
+        for slot in entered {
+            let mut at = slot.hash as usize & mask;
             while slots[at] != EMPTY {
                 at = (at + 1) & mask;
             }
-            slots[at] = index;
-            if index as usize >= KNOWN {
+            slots[at] = slot;
+            if slot.name as usize >= KNOWN {
                 self.taken.push(at as u32);
             }
         }
@@ -185,12 +206,24 @@ impl Names {
     }
 }
 
-fn hash(text: &str) -> usize {
-    let mut state = 0xcbf2_9ce4_8422_2325_u64;
-    for byte in text.bytes() {
-        state = (state ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+/// Eight bytes at a time; names are short.
+fn hash(text: &str) -> u32 {
+    let mut state = text.len() as u64;
+    let mut chunks = text.as_bytes().chunks_exact(8);
+    let mut mix = |word: u64| {
+        state = (state.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    };
+    for chunk in &mut chunks {
+        let mut word = [0; 8];
+        word.copy_from_slice(chunk);
+        mix(u64::from_le_bytes(word));
     }
-    (state ^ (state >> 29)) as usize
+    let mut last = 0;
+    for byte in chunks.remainder() {
+        last = last << 8 | u64::from(*byte);
+    }
+    mix(last);
+    (state >> 32) as u32
 }
 
 #[cfg(test)]

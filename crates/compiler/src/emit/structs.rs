@@ -27,7 +27,7 @@ fn accumulates(module: &Module, ty: TypeId) -> bool {
 
 fn emit_one(module: &Module, def: &crate::types::StructDef, out: &mut Buffer) {
     let name = module.names.get(def.native);
-    let fields: Vec<(&str, &str, TypeId)> = def
+    let fields: Vec<(&str, &str, TypeId, bool)> = def
         .fields
         .iter()
         .map(|field| {
@@ -35,6 +35,7 @@ fn emit_one(module: &Module, def: &crate::types::StructDef, out: &mut Buffer) {
                 module.names.get(field.name),
                 module.types.spelling(field.ty),
                 field.ty,
+                field.is_handle,
             )
         })
         .collect();
@@ -42,7 +43,7 @@ fn emit_one(module: &Module, def: &crate::types::StructDef, out: &mut Buffer) {
     if fields.is_empty() {
         out.push_str("    char _dummy_;\n");
     }
-    for (label, ty, _) in &fields {
+    for (label, ty, ..) in &fields {
         let _ = writeln!(out, "    {ty} {label};");
     }
     out.push_str("\n\n    ");
@@ -50,7 +51,7 @@ fn emit_one(module: &Module, def: &crate::types::StructDef, out: &mut Buffer) {
         let _ = write!(out, "{name}() = default;");
     }
     let _ = write!(out, "\n    CUDA_CALLABLE {name}(");
-    for (at, (label, ty, _)) in fields.iter().enumerate() {
+    for (at, (label, ty, ..)) in fields.iter().enumerate() {
         let (separator, default) = if at > 0 {
             (",\n    ", " = {}")
         } else {
@@ -67,8 +68,8 @@ fn emit_one(module: &Module, def: &crate::types::StructDef, out: &mut Buffer) {
         out,
         "\n    {{\n    }}\n\n    CUDA_CALLABLE {name}& operator += (const {name}& rhs)\n    {{"
     );
-    for (label, _, ty) in &fields {
-        if accumulates(module, *ty) {
+    for (label, _, ty, is_handle) in &fields {
+        if accumulates(module, *ty) && !is_handle {
             let _ = writeln!(out, "    {label} += rhs.{label};");
         }
     }
@@ -76,14 +77,14 @@ fn emit_one(module: &Module, def: &crate::types::StructDef, out: &mut Buffer) {
         out,
         "\n        return *this;}}\n\n}};\n\nstatic CUDA_CALLABLE void adj_{name}("
     );
-    for (_, ty, _) in &fields {
+    for (_, ty, ..) in &fields {
         let _ = write!(out, "{ty} const&,\n    ");
     }
-    for (label, ty, _) in &fields {
+    for (label, ty, ..) in &fields {
         let _ = write!(out, "{ty} & adj_{label},\n    ");
     }
     let _ = write!(out, "{name} & adj_ret)\n{{\n");
-    for (label, _, ty) in &fields {
+    for (label, _, ty, _) in &fields {
         let operator = if module.types.array_parts(*ty).is_some() {
             "="
         } else {
@@ -95,7 +96,7 @@ fn emit_one(module: &Module, def: &crate::types::StructDef, out: &mut Buffer) {
         out,
         "}}\n\n// Required when compiling adjoints.\nCUDA_CALLABLE {name} add(const {name}& a, const {name}& b)\n{{\n    return {name}();\n}}\n\nCUDA_CALLABLE void adj_atomic_add({name}* p, {name} t)\n{{\n"
     );
-    for (label, ty, _) in &fields {
+    for (label, ty, ..) in &fields {
         let namespace = if ty.starts_with("wp::") || *ty == "bool" {
             "wp::"
         } else {

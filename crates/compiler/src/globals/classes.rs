@@ -1,12 +1,13 @@
-//! Structs.
+//! Structs, and classes that hold constants.
 
 use super::annotation::type_of;
 use super::collect::unsupported;
-use super::evaluate::path;
+use super::evaluate::{evaluate, path};
 use super::value::Tables;
 use super::{Global, Scope};
 use crate::diagnostic::Problem;
-use crate::syntax::{ExprKind, StmtKind};
+use crate::ir::{Constant, Number};
+use crate::syntax::{ClassNode, ExprKind, StmtKind};
 use crate::types::{FieldDef, StructDef};
 
 impl Scope {
@@ -25,6 +26,10 @@ impl Scope {
             _ => false,
         };
         let plain = node.bases.len == 0 && !node.has_keywords;
+        if !is_struct && node.decorators.len == 0 && is_namespace(tables, &node) {
+            self.namespace(tables, &node);
+            return Ok(());
+        }
         if !is_struct || !plain {
             self.set(key, Global::Opaque("a class that is not a `@wp.struct`"));
             return Ok(());
@@ -50,7 +55,12 @@ impl Scope {
                         self.set(key, Global::Opaque("a struct with a generic field"));
                         return Ok(());
                     }
-                    fields.push(FieldDef { name, ty });
+                    let is_handle = evaluate(self, tables, annotation) == Global::Handle;
+                    fields.push(FieldDef {
+                        name,
+                        ty,
+                        is_handle,
+                    });
                 }
                 StmtKind::Pass => {}
                 StmtKind::Expr(doc) if matches!(tables.tree.expr(doc).kind, ExprKind::Str(_)) => {}
@@ -79,5 +89,60 @@ impl Scope {
             },
         );
         Ok(())
+    }
+
+    /// Enters the constants of a class, each under its dotted name.
+    fn namespace(&mut self, tables: &mut Tables<'_>, node: &ClassNode) {
+        let is_enum = node.bases.len > 0;
+        // Names of the class come before those of the module, until its body ends.
+        let mut hidden = Vec::new();
+        for at in node.body.start..node.body.start + node.body.len {
+            let stmt = tables.tree.stmt(tables.tree.stmt_lists[at as usize]);
+            let (target, value) = match stmt.kind {
+                StmtKind::Assign { targets, value } if targets.len == 1 => {
+                    (tables.tree.exprs_in(targets)[0], value)
+                }
+                StmtKind::AnnAssign {
+                    target,
+                    value: Some(value),
+                    ..
+                } => (target, value),
+                _ => continue,
+            };
+            let ExprKind::Name(name) = tables.tree.expr(target).kind else {
+                continue;
+            };
+            let value = match evaluate(self, tables, value) {
+                value @ Global::Value(Constant::Number(Number::Int(_))) => value,
+                value @ Global::Value(_) if !is_enum => value,
+                _ => Global::Opaque("an attribute that only Python can evaluate"),
+            };
+            hidden.push((name, self.get(name)));
+            self.set(name, value);
+            let dotted = format!("{}.{}", tables.names.get(node.name), tables.names.get(name));
+            let dotted = tables.names.intern(&dotted);
+            self.set(dotted, value);
+        }
+        for (name, value) in hidden.into_iter().rev() {
+            self.restore(name, value);
+        }
+        self.set(node.name, Global::Class(node.name));
+    }
+}
+
+/// Whether a class does nothing but hold constants: no base, or one of the integer enumerations.
+fn is_namespace(tables: &Tables<'_>, node: &ClassNode) -> bool {
+    if node.has_keywords {
+        return false;
+    }
+    match *tables.tree.exprs_in(node.bases) {
+        [] => true,
+        [base] => match tables.tree.expr(base).kind {
+            ExprKind::Name(name) | ExprKind::Attribute(_, name) => {
+                matches!(tables.names.get(name), "IntEnum" | "IntFlag")
+            }
+            _ => false,
+        },
+        _ => false,
     }
 }

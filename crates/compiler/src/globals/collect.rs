@@ -123,6 +123,7 @@ impl Scope {
                     super::value::attribute(
                         Global::Module(module),
                         alias.name,
+                        self,
                         tables.names,
                         tables.types,
                     )

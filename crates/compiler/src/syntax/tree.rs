@@ -43,6 +43,23 @@ pub(crate) enum BinaryOp {
 }
 
 impl BinaryOp {
+    /// All operators, in order.
+    pub(crate) const ALL: [Self; 13] = [
+        Self::Add,
+        Self::Sub,
+        Self::Mul,
+        Self::MatMul,
+        Self::Div,
+        Self::FloorDiv,
+        Self::Mod,
+        Self::Pow,
+        Self::BitAnd,
+        Self::BitOr,
+        Self::BitXor,
+        Self::ShiftLeft,
+        Self::ShiftRight,
+    ];
+
     /// The builtin that the operator calls.
     pub(crate) fn builtin(self) -> &'static str {
         match self {

@@ -74,6 +74,17 @@ pub(super) enum Augmented {
     ShiftRight,
 }
 
+/// Whether a byte may stand in a name.
+static IN_WORD: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = (byte as u8).is_ascii_alphanumeric() || byte as u8 == b'_';
+        byte += 1;
+    }
+    table
+};
+
 /// Reads tokens one by one; the current one and its place are public fields.
 pub(super) struct Lexer<'a> {
     pub(super) text: &'a str,
@@ -174,10 +185,7 @@ impl<'a> Lexer<'a> {
 
     fn skip_comment(&mut self) {
         let rest = &self.bytes[self.at..];
-        self.at += rest
-            .iter()
-            .position(|byte| *byte == b'\n')
-            .unwrap_or(rest.len());
+        self.at += memchr::memchr(b'\n', rest).unwrap_or(rest.len());
     }
 
     /// The end of the text: the line, the blocks, and then nothing more.
@@ -265,7 +273,7 @@ impl<'a> Lexer<'a> {
         let rest = &self.bytes[self.at..];
         let len = rest
             .iter()
-            .position(|byte| !(byte.is_ascii_alphanumeric() || *byte == b'_'))
+            .position(|byte| !IN_WORD[usize::from(*byte)])
             .unwrap_or(rest.len());
         self.place(len);
         // A prefix makes another kind of string.
