@@ -7,10 +7,10 @@ use warpsmith_core::Finding;
 use crate::diagnostic::Problem;
 use crate::emit::{Target, emit};
 use crate::globals::{Scope, Tables};
-use crate::ir::{Module, Number};
+use crate::ir::{Function, Line, Module, Number};
 use crate::lower::{Operators, Shared, build_kernel};
 use crate::names::Names;
-use crate::syntax::{SourceText, Tree, check_limits};
+use crate::syntax::{Converter, List, SourceText, Tree, check_limits, subset};
 use crate::types::TypeTable;
 
 /// What to compile and how to name it.
@@ -89,7 +89,15 @@ pub struct Compiler {
     tree: Tree,
     scope: Scope,
     source: SourceText,
+    scratch: subset::Scratch,
+    /// Functions of earlier modules, for their memory.
+    spare: Vec<Function>,
+    spare_lines: Vec<Vec<u32>>,
+    lines: Vec<Line>,
 }
+
+/// How many functions are kept for their memory.
+const MAX_SPARE: usize = 8;
 
 impl Compiler {
     /// A new compiler.
@@ -113,6 +121,14 @@ impl Compiler {
         self.names = module.names;
         self.types = module.types;
         self.scope.elements = module.elements;
+        self.lines = module.lines;
+        self.lines.clear();
+        for mut function in module.functions.into_iter().chain([module.kernel]) {
+            if self.spare.len() < MAX_SPARE {
+                function.clear();
+                self.spare.push(function);
+            }
+        }
     }
 
     /// Reads everything that the source defines at module level.
@@ -122,6 +138,24 @@ impl Compiler {
         self.tree.clear();
         self.scope.clear();
         self.source.index(text);
+        let body = self.parse(text)?;
+        let mut tables = Tables {
+            names: &mut self.names,
+            types: &mut self.types,
+            tree: &mut self.tree,
+            source: &self.source,
+            text,
+        };
+        self.scope.collect(&mut tables, body, &options.suffix)
+    }
+
+    /// Reads a module's statements into the tree: quickly where they are plain, else by the full parser.
+    fn parse(&mut self, text: &str) -> Result<List, Problem> {
+        let plain = subset::parse(text, &mut self.tree, &mut self.names, &mut self.scratch);
+        if let Some(body) = plain {
+            return Ok(body);
+        }
+        self.tree.clear();
         check_limits(text)?;
         let parsed = parse_module(text).map_err(|error| {
             let range = error.range();
@@ -137,15 +171,14 @@ impl Compiler {
                 message,
             )
         })?;
-        let mut tables = Tables {
-            names: &mut self.names,
-            types: &mut self.types,
+        let mut converter = Converter {
             tree: &mut self.tree,
+            names: &mut self.names,
             source: &self.source,
             text,
+            depth: 0,
         };
-        self.scope
-            .collect(&mut tables, parsed.suite(), &options.suffix)
+        Ok(converter.module(parsed.suite()))
     }
 
     /// Builds the kernel that is asked for.
@@ -179,7 +212,6 @@ impl Compiler {
         }
         let module_options = kernel.own_module.unwrap_or(self.scope.options);
         kernel.options.grid_stride = kernel.grid_stride.unwrap_or(module_options.grid_stride);
-        let operators = Operators::new(&self.names);
         let mut shared = Shared {
             scope: &mut self.scope,
             names: &mut self.names,
@@ -189,11 +221,13 @@ impl Compiler {
             text,
             functions: Vec::new(),
             structs: Vec::new(),
-            lines: Vec::new(),
+            lines: std::mem::take(&mut self.lines),
             max_unroll: module_options.max_unroll,
             backward: kernel.backward.unwrap_or(module_options.backward),
             depth: 0,
-            operators,
+            operators: Operators::table(),
+            spare: &mut self.spare,
+            spare_lines: &mut self.spare_lines,
         };
         let built = build_kernel(&mut shared, &kernel, params, generic)?;
         let Shared {

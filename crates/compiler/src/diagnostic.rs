@@ -48,7 +48,11 @@ impl Problem {
             column,
             end_column: column + width,
         });
-        finding.hint = self.hint;
+        // Every code says what to do about it; a problem that knows better says so itself.
+        finding.hint = self.hint.or_else(|| {
+            let doc = CODES.iter().find(|doc| doc.code == self.code);
+            doc.map(|doc| doc.fix.to_owned())
+        });
         finding
     }
 }
@@ -288,6 +292,13 @@ pub const CODES: &[CodeDoc] = &[
         "the index or condition has the wrong type",
         "Indices are integers (or slices), conditions booleans or integers.",
         "convert the value, e.g. `int(x)` or `x != 0.0`",
+    ),
+    doc(
+        "K028",
+        "NVRTC does not compile the emitted text",
+        "The kernel is one that Warp writes C++ for, and the C++ compiler then refuses it: a comparison of \
+         types without an order, say. The line is the Python line that the refused C++ stands under.",
+        "write the statement differently; `--emit cuda` shows the text",
     ),
     doc(
         "K101",

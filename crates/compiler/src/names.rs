@@ -2,9 +2,31 @@
 //! names is comparing two integers.
 //!
 //! The names of all builtins come first, in the order of their table: `name.index() < BUILTINS.len()`
-//! says at once whether a name is a builtin and which one.
+//! says at once whether a name is a builtin and which one. Python's keywords come next.
 
 use crate::builtin::BUILTINS;
+
+/// Defines the keywords with their spelling, in one order.
+macro_rules! keywords {
+    ($($word:ident $text:literal)*) => {
+        /// A keyword of Python.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum Keyword { $($word),* }
+
+        const KEYWORDS: &[(&str, Keyword)] = &[$(($text, Keyword::$word)),*];
+    };
+}
+
+keywords! {
+    False "False" None "None" True "True" And "and" As "as" Assert "assert" Async "async" Await "await"
+    Break "break" Class "class" Continue "continue" Def "def" Del "del" Elif "elif" Else "else"
+    Except "except" Finally "finally" For "for" From "from" Global "global" If "if" Import "import"
+    In "in" Is "is" Lambda "lambda" Nonlocal "nonlocal" Not "not" Or "or" Pass "pass" Raise "raise"
+    Return "return" Try "try" While "while" With "with" Yield "yield"
+}
+
+/// How many names are known before any source is read.
+const KNOWN: usize = BUILTINS.len() + KEYWORDS.len();
 
 /// An interned string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -15,6 +37,17 @@ impl Name {
     pub fn index(self) -> usize {
         self.0 as usize
     }
+
+    /// The name of a builtin, by its position in the table.
+    pub(crate) fn of_builtin(index: u16) -> Self {
+        Self(u32::from(index))
+    }
+
+    /// The keyword that this is, if it is one.
+    pub(crate) fn keyword(self) -> Option<Keyword> {
+        let (_, keyword) = KEYWORDS.get(self.index().checked_sub(BUILTINS.len())?)?;
+        Some(*keyword)
+    }
 }
 
 /// The table of names: one buffer of text, one open-addressing index over it.
@@ -22,13 +55,23 @@ impl Name {
 pub struct Names {
     text: String,
     spans: Vec<(u32, u32)>,
-    slots: Vec<u32>,
+    slots: Vec<Slot>,
     /// Slots that user names took, to be cleared on a reset.
     taken: Vec<u32>,
-    builtin_text: usize,
+    known_text: usize,
 }
 
-const EMPTY: u32 = u32::MAX;
+/// A name in the index, with its hash: most texts that differ are told apart without looking at them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Slot {
+    hash: u32,
+    name: u32,
+}
+
+const EMPTY: Slot = Slot {
+    hash: 0,
+    name: u32::MAX,
+};
 
 impl Default for Names {
     fn default() -> Self {
@@ -44,12 +87,15 @@ impl Names {
             spans: Vec::with_capacity(2048),
             slots: vec![EMPTY; 4096],
             taken: Vec::new(),
-            builtin_text: 0,
+            known_text: 0,
         };
         for builtin in &BUILTINS {
             names.intern(builtin.name);
         }
-        names.builtin_text = names.text.len();
+        for (text, _) in KEYWORDS {
+            names.intern(text);
+        }
+        names.known_text = names.text.len();
         names.taken.clear();
         names
     }
@@ -61,20 +107,20 @@ impl Names {
             spans: Vec::new(),
             slots: Vec::new(),
             taken: Vec::new(),
-            builtin_text: 0,
+            known_text: 0,
         }
     }
 
-    /// Forgets everything but the builtins, keeping the memory.
+    /// Forgets everything but builtins and keywords, keeping the memory.
     pub(crate) fn reset(&mut self) {
         if self.slots.is_empty() {
             *self = Self::new();
             return;
         }
-        self.text.truncate(self.builtin_text);
-        self.spans.truncate(BUILTINS.len());
+        self.text.truncate(self.known_text);
+        self.spans.truncate(KNOWN);
         // Entries that came later never displaced one of the first, so clearing them leaves
-        // every probe chain of the builtins whole.
+        // every probe chain of those whole.
         for slot in self.taken.drain(..) {
             self.slots[slot as usize] = EMPTY;
         }
@@ -86,16 +132,19 @@ impl Names {
             self.grow();
         }
         let mask = self.slots.len() - 1;
-        let mut at = hash(text) & mask;
+        let hash = hash(text);
+        let mut at = hash as usize & mask;
         loop {
             match self.slots[at] {
                 EMPTY => {
                     let name = self.push(text);
-                    self.slots[at] = name.0;
+                    self.slots[at] = Slot { hash, name: name.0 };
                     self.taken.push(at as u32);
                     return name;
                 }
-                found if self.get(Name(found)) == text => return Name(found),
+                found if found.hash == hash && self.get(Name(found.name)) == text => {
+                    return Name(found.name);
+                }
                 _ => at = (at + 1) & mask,
             }
         }
@@ -104,11 +153,14 @@ impl Names {
     /// Looks `text` up without entering it.
     pub fn find(&self, text: &str) -> Option<Name> {
         let mask = self.slots.len().checked_sub(1)?;
-        let mut at = hash(text) & mask;
+        let hash = hash(text);
+        let mut at = hash as usize & mask;
         loop {
             match self.slots[at] {
                 EMPTY => return None,
-                found if self.get(Name(found)) == text => return Some(Name(found)),
+                found if found.hash == hash && self.get(Name(found.name)) == text => {
+                    return Some(Name(found.name));
+                }
                 _ => at = (at + 1) & mask,
             }
         }
@@ -133,20 +185,20 @@ impl Names {
         self.taken.clear();
         let mut slots = vec![EMPTY; mask + 1];
         // In order of entry, which keeps the builtins first in their probe chains.
-        let mut entered: Vec<u32> = self
+        let mut entered: Vec<Slot> = self
             .slots
             .iter()
             .copied()
             .filter(|slot| *slot != EMPTY)
             .collect();
-        entered.sort_unstable();
-        for index in entered {
-            let mut at = hash(self.get(Name(index))) & mask;
+        entered.sort_unstable_by_key(|slot| slot.name);
+        for slot in entered {
+            let mut at = slot.hash as usize & mask;
             while slots[at] != EMPTY {
                 at = (at + 1) & mask;
             }
-            slots[at] = index;
-            if index as usize >= BUILTINS.len() {
+            slots[at] = slot;
+            if slot.name as usize >= KNOWN {
                 self.taken.push(at as u32);
             }
         }
@@ -154,12 +206,24 @@ impl Names {
     }
 }
 
-fn hash(text: &str) -> usize {
-    let mut state = 0xcbf2_9ce4_8422_2325_u64;
-    for byte in text.bytes() {
-        state = (state ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+/// Eight bytes at a time; names are short.
+fn hash(text: &str) -> u32 {
+    let mut state = text.len() as u64;
+    let mut chunks = text.as_bytes().chunks_exact(8);
+    let mut mix = |word: u64| {
+        state = (state.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    };
+    for chunk in &mut chunks {
+        let mut word = [0; 8];
+        word.copy_from_slice(chunk);
+        mix(u64::from_le_bytes(word));
     }
-    (state ^ (state >> 29)) as usize
+    let mut last = 0;
+    for byte in chunks.remainder() {
+        last = last << 8 | u64::from(*byte);
+    }
+    mix(last);
+    (state >> 32) as u32
 }
 
 #[cfg(test)]
@@ -173,6 +237,9 @@ mod tests {
         assert_eq!(names.intern("velocity"), first);
         assert!(first.index() >= BUILTINS.len());
         assert_eq!(BUILTINS[names.intern("sin").index()].name, "sin");
+        assert_eq!(names.intern("while").keyword(), Some(Keyword::While));
+        assert_eq!(first.keyword(), None);
+        assert_eq!(names.intern("sin").keyword(), None);
     }
 
     #[test]

@@ -38,4 +38,6 @@ pub use cuda::{
 pub use error::DeviceError;
 pub use ledger::{AllocationSite, Ledger, LedgerStats, MemoryScope, ScopeStats};
 pub use machine::machine_identity;
-pub use nvrtc::{CompileCache, CompileOptions, Compiled, Nvrtc, Target};
+pub use nvrtc::{
+    CompileCache, CompileOptions, Compiled, KernelResources, Nvrtc, Target, kernel_resources,
+};

@@ -15,6 +15,8 @@ use crate::exit::Outcome;
 #[derive(Args)]
 #[command(after_help = "Examples:\n  warpsmith compile saxpy.py > saxpy.cu\n  \
                         warpsmith compile saxpy.py --emit ir\n  \
+                        warpsmith compile saxpy.py --emit ptx --arch compute_80 > saxpy.ptx\n  \
+                        warpsmith compile saxpy.py --emit sass-stats --arch sm_90\n  \
                         warpsmith compile --batch kernels.jsonl.gz --out texts.jsonl\n  \
                         warpsmith compile saxpy.cu > saxpy.ptx\n  \
                         warpsmith compile saxpy.cu --arch sm_90 --out saxpy.cubin")]
@@ -51,7 +53,7 @@ impl Compile {
         };
         match file.extension().and_then(|extension| extension.to_str()) {
             Some("cu") => compile_cuda::run(global, file, out, &self.cuda),
-            Some("py") => compile_python::run(global, file, out, &self.python),
+            Some("py") => compile_python::run(global, file, out, &self.python, &self.cuda),
             _ => bail!(
                 "cannot tell what `{}` is: the ending must be `.py` or `.cu`",
                 file.display()

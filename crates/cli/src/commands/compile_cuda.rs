@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Args;
-use warpsmith_device::{CompileCache, CompileOptions, Nvrtc, Target};
+use warpsmith_device::{CompileCache, CompileOptions, DeviceError, Nvrtc, Target};
 
 use crate::arguments::Global;
 use crate::exit::Outcome;
@@ -24,6 +24,26 @@ pub(crate) struct CudaOptions {
     /// Pass an option on to NVRTC, e.g. `--flag=--use_fast_math`.
     #[arg(long = "flag", value_name = "FLAG", allow_hyphen_values = true)]
     flags: Vec<String>,
+}
+
+impl CudaOptions {
+    /// What to compile for.
+    pub(super) fn target(&self) -> Target {
+        self.arch
+    }
+
+    /// Options that are passed on to NVRTC.
+    pub(super) fn flags(&self) -> &[String] {
+        &self.flags
+    }
+
+    /// The compiler that is asked for, or the first that is found.
+    pub(super) fn nvrtc(&self) -> Result<Nvrtc, DeviceError> {
+        match &self.nvrtc {
+            Some(path) => Nvrtc::open(path),
+            None => Nvrtc::find(),
+        }
+    }
 }
 
 fn parse_target(text: &str) -> Result<Target, String> {
@@ -47,10 +67,7 @@ pub(crate) fn run(
 ) -> Result<Outcome> {
     let source =
         fs::read_to_string(file).with_context(|| format!("cannot read `{}`", file.display()))?;
-    let nvrtc = match &options.nvrtc {
-        Some(path) => Nvrtc::open(path)?,
-        None => Nvrtc::find()?,
-    };
+    let nvrtc = options.nvrtc()?;
     let mut settings = CompileOptions::new(options.arch);
     settings.flags.extend(options.flags.iter().cloned());
     let name = file.display().to_string();

@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 use warpsmith_compiler::{Compiler, Options, emit_cpu, emit_cuda, ir, render, runtime_header};
 use warpsmith_core::Finding;
 
+use super::compile_cuda::CudaOptions;
+use super::compile_machine_code;
 use crate::arguments::{Format, Global};
 use crate::exit::Outcome;
 
@@ -26,6 +28,20 @@ pub(crate) struct PythonOptions {
     /// Leave out the runtime header that makes CUDA text compile as it is.
     #[arg(long)]
     bare: bool,
+    /// What follows the names of kernels and structs: `placeholder` writes `_HASH`; `keep` writes eight
+    /// digits that change with the emitted text and with nothing else (Warp's own digits depend on
+    /// Python objects that are not evaluated here).
+    #[arg(long, value_enum, default_value_t = HashStyle::Placeholder)]
+    hash: HashStyle,
+}
+
+/// What follows a kernel's name.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum HashStyle {
+    /// Digits of the text itself.
+    Keep,
+    /// The word `HASH`.
+    Placeholder,
 }
 
 /// What is written.
@@ -37,6 +53,10 @@ enum Emit {
     Cuda,
     /// C++ for the CPU, forward and backward.
     Cpu,
+    /// PTX, by whichever NVRTC is here.
+    Ptx,
+    /// Instructions, registers, stack and memory of the machine code, by whichever NVRTC is here.
+    SassStats,
 }
 
 /// What `--format json` prints for one file.
@@ -45,6 +65,8 @@ struct Report<'a> {
     file: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    statistics: Option<serde_json::Value>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     findings: Vec<Finding>,
 }
@@ -55,6 +77,7 @@ pub(crate) fn run(
     file: &Path,
     out: Option<&Path>,
     options: &PythonOptions,
+    cuda: &CudaOptions,
 ) -> Result<Outcome> {
     let source =
         fs::read_to_string(file).with_context(|| format!("cannot read `{}`", file.display()))?;
@@ -64,17 +87,21 @@ pub(crate) fn run(
         file: shown.clone(),
         ..Options::default()
     };
-    let compiled = Compiler::new().compile(&source, &settings);
-    let (text, findings) = match compiled {
-        Ok(module) => (Some(options.text(&module)), Vec::new()),
-        Err(findings) => (None, findings),
+    let written = match options.module(&source, settings) {
+        Ok(module) => options.text(&shown, &module, cuda)?,
+        Err(findings) => Err(findings),
+    };
+    let (text, statistics, findings) = match written {
+        Ok(Written { text, statistics }) => (Some(text), statistics, Vec::new()),
+        Err(findings) => (None, None, findings),
     };
     let refused = !findings.is_empty();
     if global.format == Format::Json {
         let mut stdout = stdout().lock();
         let report = Report {
             file: &shown,
-            text,
+            text: text.filter(|_| statistics.is_none()),
+            statistics,
             findings,
         };
         serde_json::to_writer_pretty(&mut stdout, &report)?;
@@ -99,21 +126,70 @@ pub(crate) fn run(
     })
 }
 
+/// What was made of a kernel.
+struct Written {
+    text: String,
+    statistics: Option<serde_json::Value>,
+}
+
 impl PythonOptions {
-    fn text(&self, module: &ir::Module) -> String {
+    /// Compiles, with the digits in the names that were asked for.
+    fn module(&self, source: &str, mut settings: Options) -> Result<ir::Module, Vec<Finding>> {
+        let mut compiler = Compiler::new();
+        let module = compiler.compile(source, &settings)?;
+        if self.hash == HashStyle::Placeholder {
+            return Ok(module);
+        }
+        settings.suffix = format!("_{:08x}", fingerprint(&emit_cuda(&module)));
+        compiler.recycle(module);
+        compiler.compile(source, &settings)
+    }
+
+    fn text(
+        &self,
+        file: &str,
+        module: &ir::Module,
+        cuda: &CudaOptions,
+    ) -> Result<Result<Written, Vec<Finding>>> {
+        let plain = |text| {
+            Ok(Ok(Written {
+                text,
+                statistics: None,
+            }))
+        };
         match self.emit {
-            Emit::Ir => ir::print(module),
-            Emit::Cpu => emit_cpu(module),
+            Emit::Ir => plain(ir::print(module)),
+            Emit::Cpu => plain(emit_cpu(module)),
             Emit::Cuda => {
                 let text = emit_cuda(module);
-                if self.bare {
+                plain(if self.bare {
                     text
                 } else {
                     runtime_header::prologue(&text) + &text
-                }
+                })
+            }
+            Emit::Ptx => match compile_machine_code::ptx(file, &emit_cuda(module), cuda)? {
+                Ok(text) => plain(text),
+                Err(findings) => Ok(Err(findings)),
+            },
+            Emit::SassStats => {
+                let made = compile_machine_code::statistics(file, &emit_cuda(module), cuda)?;
+                Ok(made.map(|(text, statistics)| Written {
+                    text,
+                    statistics: Some(statistics),
+                }))
             }
         }
     }
+}
+
+/// A number that stands for a text: FNV-1a, folded to 32 bits.
+fn fingerprint(text: &str) -> u32 {
+    let mut state = 0xcbf2_9ce4_8422_2325_u64;
+    for byte in text.bytes() {
+        state = (state ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+    (state ^ (state >> 32)) as u32
 }
 
 /// A line of a batch.

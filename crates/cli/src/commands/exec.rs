@@ -6,9 +6,12 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde::Serialize;
+use warpsmith_compiler::ir::Module;
+use warpsmith_compiler::launch_abi::Direction;
 use warpsmith_compiler::{Argument, Interpreter, Options, compile, render};
 use warpsmith_core::Finding;
-use warpsmith_device::DeviceChoice;
+use warpsmith_device::{CompileCache, CudaDevice, Device, Nvrtc};
+use warpsmith_runner::GpuKernel;
 
 use crate::arguments::{Format, Global};
 use crate::exit::Outcome;
@@ -17,10 +20,12 @@ use crate::npy_file::NpyArray;
 use crate::output;
 
 /// Run a kernel written in Python: forward, or its adjoint. On the CPU this is the reference
-/// interpreter, which reports indices out of range and variables without a value.
+/// interpreter, which reports indices out of range and variables without a value. On a GPU the
+/// interpreter checks the run first, and the GPU then computes the results.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     warpsmith exec saxpy.py --dim 1000 --arg x=random:1000:f32:7 --arg y=zeros:1000:f32 --arg a=2.5 --out y=@y.npy\n  \
+    warpsmith exec saxpy.py --device cuda --dim 1000 --arg x=random:1000:f32 --arg y=zeros:1000:f32 --arg a=2\n  \
     warpsmith exec saxpy.py --dim 64 --arg x=@x.npy --arg y=@y.npy --arg a=2 --adjoint --grad y=ones --out-grad x=@gx.npy\n\n\
     Arguments: NUMBER[,NUMBER…] for values, @FILE.npy, zeros:SHAPE:TYPE, ones:SHAPE:TYPE,\n\
     random:SHAPE:TYPE[:SEED] for arrays; SHAPE is 1000 or 100x3, TYPE is f32, i32, u8, bool, …")]
@@ -54,7 +59,7 @@ pub(crate) struct Exec {
 #[derive(Serialize)]
 struct Body {
     kernel: String,
-    device: &'static str,
+    device: String,
     direction: &'static str,
     dim: Vec<usize>,
     /// Whether threads ran on several cores.
@@ -77,9 +82,6 @@ struct ArrayView {
 
 impl Exec {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
-        if let DeviceChoice::Cuda(_) = global.device {
-            bail!("cannot run a kernel on the GPU from here yet; use `--device cpu`");
-        }
         let source = std::fs::read_to_string(&self.file)
             .with_context(|| format!("cannot read `{}`", self.file.display()))?;
         let options = Options {
@@ -108,7 +110,18 @@ impl Exec {
         if self.adjoint {
             kernel_argument::bind_gradients(&parameters, &mut arguments, &self.gradients)?;
         }
-        let outcome = interpreter.run(&self.dim, &mut arguments)?;
+        // The emitted text checks no index. The interpreter runs first, on a copy: what it finds would be
+        // an access outside an array on the GPU, and nothing is launched then.
+        let gpu = open_gpu(global)?;
+        let mut checked = gpu.as_ref().map(|_| arguments.clone());
+        let outcome = interpreter.run(&self.dim, checked.as_mut().unwrap_or(&mut arguments))?;
+        let mut device = "cpu".to_owned();
+        if let Some(gpu) = &gpu
+            && outcome.findings.is_empty()
+        {
+            self.run_on(gpu, &module, &mut arguments)?;
+            device = format!("cuda: {}", gpu.facts().name);
+        }
         for (outputs, gradient) in [(&self.outputs, false), (&self.gradient_outputs, true)] {
             for (name, file) in outputs {
                 save(&parameters, &arguments, name, file, gradient)?;
@@ -116,7 +129,7 @@ impl Exec {
         }
         let body = Body {
             kernel: module.names.get(module.kernel.native).to_owned(),
-            device: "cpu",
+            device,
             direction: if self.adjoint { "backward" } else { "forward" },
             dim: self.dim.clone(),
             parallel: outcome.parallel,
@@ -145,6 +158,22 @@ impl Exec {
         })
     }
 
+    /// Runs on the GPU, whose results replace the arguments.
+    fn run_on(&self, gpu: &CudaDevice, module: &Module, arguments: &mut [Argument]) -> Result<()> {
+        let nvrtc = Nvrtc::find()?;
+        let cache = CompileCache::for_user();
+        let kernel = GpuKernel::build(gpu, &nvrtc, &cache, module)?;
+        let direction = if self.adjoint {
+            Direction::Backward
+        } else {
+            Direction::Forward
+        };
+        // SAFETY: the interpreter has run with these very arguments over this grid and reported no
+        // access outside an array.
+        unsafe { kernel.run(gpu, module, direction, &self.dim, arguments)? };
+        Ok(())
+    }
+
     /// The kernel does not compile, or the interpreter does not know something in it.
     fn refuse(&self, global: &Global, source: &str, findings: Vec<Finding>) -> Result<Outcome> {
         if global.format == Format::Json {
@@ -158,6 +187,14 @@ impl Exec {
         }
         Ok(Outcome::NotFine)
     }
+}
+
+/// The GPU that is asked for; with `auto`, the first there is, or none.
+fn open_gpu(global: &Global) -> Result<Option<CudaDevice>> {
+    Ok(match Device::open(global.device)? {
+        Device::Cuda(gpu) => Some(gpu),
+        Device::Cpu(_) => None,
+    })
 }
 
 fn human(body: &Body) -> String {

@@ -15,6 +15,7 @@ mod compare;
 mod compare_baselines;
 mod compile;
 mod compile_cuda;
+mod compile_machine_code;
 mod compile_python;
 pub(crate) mod devices;
 mod exec;

@@ -57,6 +57,39 @@ pub(crate) fn select(
     })
 }
 
+/// As [`select`], for positional arguments alone; gives the overload's position, and `None` too where the
+/// overload is variadic.
+pub(crate) fn select_plain(
+    rows: &[Row],
+    types: &TypeTable,
+    positional: &[TypeId],
+    outputs: Option<usize>,
+) -> Option<usize> {
+    let mut kinds = [Type::Range; 8];
+    for (kind, ty) in kinds.iter_mut().zip(positional) {
+        *kind = types.get(*ty);
+    }
+    let kinds = kinds.get(..positional.len())?;
+    for (index, row) in rows.iter().enumerate() {
+        if row.variadic {
+            return None;
+        }
+        let Some((given, left)) = row.params.split_at_checked(kinds.len()) else {
+            continue;
+        };
+        let fits = given
+            .iter()
+            .zip(kinds)
+            .all(|(param, kind)| matches_kind(types, param.pattern, *kind))
+            && left.iter().all(|param| param.default != Default::Required)
+            && outputs.is_none_or(|count| output_count(row.rule) == Some(count));
+        if fits {
+            return Some(index);
+        }
+    }
+    None
+}
+
 /// How many results a rule gives, where it gives several.
 fn output_count(rule: Rule) -> Option<usize> {
     match rule {
@@ -112,8 +145,12 @@ fn is_variadic(param: &Param) -> bool {
 }
 
 /// Whether a parameter takes a value of this type.
-pub(crate) fn matches(types: &TypeTable, pattern: Pattern, ty: TypeId) -> bool {
-    match (pattern, types.get(ty)) {
+fn matches(types: &TypeTable, pattern: Pattern, ty: TypeId) -> bool {
+    matches_kind(types, pattern, types.get(ty))
+}
+
+fn matches_kind(types: &TypeTable, pattern: Pattern, kind: Type) -> bool {
+    match (pattern, kind) {
         (Pattern::Any, _) => true,
         (Pattern::Scalar(want), Type::Scalar(have))
         | (Pattern::Quat(want), Type::Quat(have))

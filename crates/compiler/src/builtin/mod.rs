@@ -7,7 +7,7 @@ mod row;
 #[rustfmt::skip]
 mod table;
 
-pub(crate) use matching::{Bound, describe_types, select};
+pub(crate) use matching::{Bound, describe_types, select, select_plain};
 pub(crate) use result::{CallError, Outcome, common_scalar, result_type};
 pub use row::{Braces, Builtin, Default, Dispatch, Param, Pattern, Row, Rule};
 pub(crate) use table::BUILTINS;

@@ -1,20 +1,21 @@
 //! Functions and their adjoints.
 
 use super::Target;
-use super::body::{self, Frame};
+use super::body::{self, Forward, Frame};
+use super::buffer::Buffer;
 use crate::ir::{Function, FunctionKind, Module};
 
 const SEPARATOR: &str = ",\n    ";
 
-fn comment(module: &Module, function: &Function, out: &mut String) {
+fn comment(module: &Module, function: &Function, out: &mut Buffer) {
     out.push_str("\n// ");
     out.push_str(module.names.get(module.file));
-    out.push(':');
-    super::writer::number(out, function.first_line);
-    out.push('\n');
+    out.push_ascii(b':');
+    out.number(function.first_line);
+    out.push_ascii(b'\n');
 }
 
-fn head(function: &Function, target: Target, out: &mut String) {
+fn head(function: &Function, target: Target, out: &mut Buffer) {
     out.push_str("static ");
     if let FunctionKind::Device { inline_hint, .. } = function.kind {
         out.push_str(inline_hint);
@@ -26,7 +27,7 @@ fn head(function: &Function, target: Target, out: &mut String) {
 
 /// Separates list items.
 struct Items<'a> {
-    out: &'a mut String,
+    out: &'a mut Buffer,
     any: bool,
 }
 
@@ -55,19 +56,24 @@ fn primal_params(module: &Module, function: &Function, items: &mut Items<'_>) {
 }
 
 /// Appends the forward function.
-pub(super) fn emit_forward(module: &Module, function: &Function, target: Target, out: &mut String) {
+pub(super) fn emit_forward(
+    module: &Module,
+    function: &Function,
+    target: Target,
+    out: &mut Buffer,
+) -> Forward {
     comment(module, function, out);
     head(function, target, out);
     match *function.returns {
         [ty] => out.push_str(module.types.spelling(ty)),
         _ => out.push_str("void"),
     }
-    out.push(' ');
+    out.push_ascii(b' ');
     out.push_str(module.names.get(function.native));
     out.push_str("(\n    ");
     primal_params(module, function, &mut Items { out, any: false });
     out.push_str(")\n{\n");
-    body::forward(
+    let layout = body::forward(
         module,
         function,
         Frame {
@@ -77,10 +83,17 @@ pub(super) fn emit_forward(module: &Module, function: &Function, target: Target,
         out,
     );
     out.push_str("}\n\n");
+    layout
 }
 
 /// Appends the adjoint function; a stub if no kernel with an adjoint reaches it.
-pub(super) fn emit_adjoint(module: &Module, function: &Function, target: Target, out: &mut String) {
+pub(super) fn emit_adjoint(
+    module: &Module,
+    function: &Function,
+    target: Target,
+    layout: &Forward,
+    out: &mut Buffer,
+) {
     comment(module, function, out);
     head(function, target, out);
     out.push_str("void adj_");
@@ -110,6 +123,7 @@ pub(super) fn emit_adjoint(module: &Module, function: &Function, target: Target,
                 target,
                 strided: false,
             },
+            layout,
             out,
         );
     } else {

@@ -4,11 +4,12 @@
 use std::fmt::Write;
 
 use super::Target;
-use super::body::{self, Frame, is_vector_array};
+use super::body::{self, Forward, Frame, is_vector_array};
+use super::buffer::Buffer;
 use crate::ir::{Function, FunctionKind, Module, Variable};
 
 /// Appends the kernel with its frame.
-pub(super) fn emit(module: &Module, out: &mut String) {
+pub(super) fn emit(module: &Module, out: &mut Buffer) {
     let kernel = &module.kernel;
     let FunctionKind::Kernel {
         launch_rank,
@@ -43,9 +44,9 @@ pub(super) fn emit(module: &Module, out: &mut String) {
         rank: *launch_rank,
         contiguous,
     };
-    frame.kernel(false, out);
+    let layout = frame.kernel(None, out);
     if options.backward {
-        frame.kernel(true, out);
+        frame.kernel(layout.as_ref(), out);
     }
     frame.tasks(false, out);
     if options.backward {
@@ -91,7 +92,9 @@ impl Text<'_> {
             })
     }
 
-    fn kernel(&self, backward: bool, out: &mut String) {
+    /// The forward kernel, whose layout is given back; or, given that, the backward one.
+    fn kernel(&self, layout: Option<&Forward>, out: &mut Buffer) -> Option<Forward> {
+        let backward = layout.is_some();
         let Self { name, rank, .. } = self;
         let pass = if backward { "backward" } else { "forward" };
         let _ = write!(
@@ -105,20 +108,23 @@ impl Text<'_> {
         if self.contiguous {
             self.contiguous_arguments(backward, out);
         }
-        out.push('\n');
+        out.push_ascii(b'\n');
         let frame = Frame {
             target: Target::Cpu,
             strided: false,
         };
-        if backward {
-            body::backward(self.module, self.kernel, frame, out);
-        } else {
-            body::forward(self.module, self.kernel, frame, out);
-        }
+        let layout = match layout {
+            Some(layout) => {
+                body::backward(self.module, self.kernel, frame, layout, out);
+                None
+            }
+            None => Some(body::forward(self.module, self.kernel, frame, out)),
+        };
         out.push_str("}\n\n");
+        layout
     }
 
-    fn contiguous_arguments(&self, backward: bool, out: &mut String) {
+    fn contiguous_arguments(&self, backward: bool, out: &mut Buffer) {
         let name = self.name;
         let _ = writeln!(out, "    wp_args_{name} wp_contiguous_args;");
         if backward {
@@ -147,7 +153,7 @@ impl Text<'_> {
         out.push_str("    }");
     }
 
-    fn tasks(&self, backward: bool, out: &mut String) {
+    fn tasks(&self, backward: bool, out: &mut Buffer) {
         let Self { name, rank, .. } = self;
         let pass = if backward { "backward" } else { "forward" };
         let mut params =
@@ -189,7 +195,7 @@ impl Text<'_> {
         );
     }
 
-    fn contiguous_dispatch(&self, backward: bool, pass: &str, args: &str, out: &mut String) {
+    fn contiguous_dispatch(&self, backward: bool, pass: &str, args: &str, out: &mut Buffer) {
         let name = self.name;
         out.push_str("    const bool wp_linear_contiguous = dim->coord_mult == 1 && (");
         let mut first = true;

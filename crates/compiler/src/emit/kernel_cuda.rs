@@ -3,11 +3,12 @@
 use std::fmt::Write;
 
 use super::Target;
-use super::body::{self, Frame};
+use super::body::{self, Forward, Frame};
+use super::buffer::Buffer;
 use crate::ir::{Function, FunctionKind, KernelOptions, Module};
 
 /// Appends the forward kernel and, if wanted, the backward one.
-pub(super) fn emit(module: &Module, out: &mut String) {
+pub(super) fn emit(module: &Module, out: &mut Buffer) {
     let kernel = &module.kernel;
     let FunctionKind::Kernel {
         launch_rank,
@@ -17,22 +18,22 @@ pub(super) fn emit(module: &Module, out: &mut String) {
     else {
         return;
     };
-    for backward in [false, true] {
-        if backward && !options.backward {
-            break;
-        }
-        emit_pass(module, kernel, *launch_rank, options, backward, out);
+    let layout = emit_pass(module, kernel, *launch_rank, options, None, out);
+    if options.backward {
+        emit_pass(module, kernel, *launch_rank, options, layout.as_ref(), out);
     }
 }
 
+/// The forward kernel, whose layout is given back; or, given that, the backward one.
 fn emit_pass(
     module: &Module,
     kernel: &Function,
     launch_rank: u32,
     options: &KernelOptions,
-    backward: bool,
-    out: &mut String,
-) {
+    layout: Option<&Forward>,
+    out: &mut Buffer,
+) -> Option<Forward> {
+    let backward = layout.is_some();
     out.push_str("\n\nextern \"C\" ");
     match options.launch_bounds {
         None => {}
@@ -65,7 +66,7 @@ fn emit_pass(
         for (_, variable) in kernel.parameters() {
             out.push_str(",\n    ");
             out.push_str(module.types.spelling(variable.ty));
-            out.push(' ');
+            out.push_ascii(b' ');
             out.push_str(prefix);
             out.push_str(variable.name.map_or("", |name| module.names.get(name)));
         }
@@ -88,14 +89,17 @@ fn emit_pass(
         target: Target::Cuda,
         strided: options.grid_stride,
     };
-    if backward {
-        body::backward(module, kernel, frame, out);
-    } else {
-        body::forward(module, kernel, frame, out);
-    }
+    let layout = match layout {
+        Some(layout) => {
+            body::backward(module, kernel, frame, layout, out);
+            None
+        }
+        None => Some(body::forward(module, kernel, frame, out)),
+    };
     out.push_str(if options.grid_stride {
         "    }\n}\n\n"
     } else {
         "}\n\n"
     });
+    layout
 }

@@ -2,11 +2,12 @@
 
 use std::fmt::Write;
 
+use super::buffer::Buffer;
 use crate::ir::{Constant, Module, Number};
 use crate::types::{Scalar, Type};
 
 /// Appends a constant.
-pub(super) fn constant(module: &Module, constant: Constant, out: &mut String) {
+pub(super) fn constant(module: &Module, constant: Constant, out: &mut Buffer) {
     match constant {
         Constant::Bool(value) => out.push_str(if value { "true" } else { "false" }),
         Constant::Number(number) => plain(number, out),
@@ -40,22 +41,18 @@ pub(super) fn constant(module: &Module, constant: Constant, out: &mut String) {
                     Number::Int(value) if scalar == Scalar::Bool => {
                         out.push_str(if value != 0 { "true" } else { "false" });
                     }
-                    Number::Int(value) => {
-                        let _ = write!(out, "{value}");
-                    }
+                    Number::Int(value) => integer(value, out),
                     Number::Float(value) => python_float(value, out),
                 }
             }
-            out.push('}');
+            out.push_ascii(b'}');
         }
     }
 }
 
-fn plain(number: Number, out: &mut String) {
+fn plain(number: Number, out: &mut Buffer) {
     match number {
-        Number::Int(value) => {
-            let _ = write!(out, "{value}");
-        }
+        Number::Int(value) => integer(value, out),
         Number::Float(value) if value == f64::INFINITY => out.push_str("INFINITY"),
         Number::Float(value) if value == f64::NEG_INFINITY => out.push_str("-INFINITY"),
         Number::Float(value) if value.is_nan() => out.push_str("NAN"),
@@ -63,9 +60,18 @@ fn plain(number: Number, out: &mut String) {
     }
 }
 
+fn integer(value: i128, out: &mut Buffer) {
+    match u32::try_from(value) {
+        Ok(small) => out.number(small),
+        Err(_) => {
+            let _ = write!(out, "{value}");
+        }
+    }
+}
+
 /// Appends a float as Python's `repr` prints it: the shortest digits that read back as the same number,
 /// with an exponent where that is below -4 or at least 16.
-pub(crate) fn python_float(value: f64, out: &mut String) {
+fn python_float(value: f64, out: &mut Buffer) {
     if !value.is_finite() {
         out.push_str(if value.is_nan() {
             "nan"
@@ -76,13 +82,26 @@ pub(crate) fn python_float(value: f64, out: &mut String) {
         });
         return;
     }
-    // Small numbers with few digits are by far the most common.
-    if value == value.trunc() && value.abs() < 1e15 {
-        if value.is_sign_negative() {
-            out.push('-');
+    // Numbers with few digits are by far the most common. If dividing the digits by a power of ten gives
+    // the number back, they are its shortest ones, since fewer would have done at the power before.
+    let magnitude = value.abs();
+    if magnitude < 1e5 && (magnitude >= 1e-4 || magnitude == 0.0) {
+        for (places, scale) in [(1, 10_u32), (2, 100), (3, 1000), (4, 10_000)] {
+            let digits = (magnitude * f64::from(scale)).round();
+            if digits / f64::from(scale) == magnitude {
+                if value.is_sign_negative() {
+                    out.push_ascii(b'-');
+                }
+                let digits = digits as u32;
+                out.number(digits / scale);
+                out.push_ascii(b'.');
+                let fraction = digits % scale;
+                for place in (0..places).rev() {
+                    out.push_ascii(b'0' + (fraction / 10_u32.pow(place) % 10) as u8);
+                }
+                return;
+            }
         }
-        let _ = write!(out, "{}.0", value.abs() as u64);
-        return;
     }
     let scientific = format!("{value:e}");
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
@@ -96,7 +115,7 @@ pub(crate) fn python_float(value: f64, out: &mut String) {
     if !(-4..16).contains(&exponent) {
         out.push_str(&digits[..1]);
         if digits.len() > 1 {
-            out.push('.');
+            out.push_ascii(b'.');
             out.push_str(&digits[1..]);
         }
         let _ = write!(
@@ -108,7 +127,7 @@ pub(crate) fn python_float(value: f64, out: &mut String) {
     } else if exponent < 0 {
         out.push_str("0.");
         for _ in 1..-exponent {
-            out.push('0');
+            out.push_ascii(b'0');
         }
         out.push_str(&digits);
     } else {
@@ -116,27 +135,27 @@ pub(crate) fn python_float(value: f64, out: &mut String) {
         if digits.len() <= whole {
             out.push_str(&digits);
             for _ in digits.len()..whole {
-                out.push('0');
+                out.push_ascii(b'0');
             }
             out.push_str(".0");
         } else {
             out.push_str(&digits[..whole]);
-            out.push('.');
+            out.push_ascii(b'.');
             out.push_str(&digits[whole..]);
         }
     }
 }
 
 /// Appends a string literal escaped as Python's `unicode-escape` does.
-fn string(text: &str, out: &mut String) {
-    out.push('"');
+fn string(text: &str, out: &mut Buffer) {
+    out.push_ascii(b'"');
     for c in text.chars() {
         match c {
             '\\' => out.push_str("\\\\"),
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            ' '..='~' => out.push(c),
+            ' '..='~' => out.push_ascii(c as u8),
             _ => {
                 let code = c as u32;
                 let _ = if code < 0x100 {
@@ -149,7 +168,7 @@ fn string(text: &str, out: &mut String) {
             }
         }
     }
-    out.push('"');
+    out.push_ascii(b'"');
 }
 
 #[cfg(test)]
@@ -157,9 +176,9 @@ mod tests {
     use super::*;
 
     fn repr(value: f64) -> String {
-        let mut out = String::new();
+        let mut out = Buffer::after(String::new());
         python_float(value, &mut out);
-        out
+        out.into_string()
     }
 
     #[test]
@@ -171,6 +190,15 @@ mod tests {
             (1e16, "1e+16"),
             (1e15, "1000000000000000.0"),
             (0.1, "0.1"),
+            (0.25, "0.25"),
+            (-12.375, "-12.375"),
+            (0.0001, "0.0001"),
+            (0.00015, "0.00015"),
+            (99999.9999, "99999.9999"),
+            (1.0000000000000002, "1.0000000000000002"),
+            (0.10000000149011612, "0.10000000149011612"),
+            (300.05, "300.05"),
+            (0.0, "0.0"),
             (-1.5e20, "-1.5e+20"),
             (0.000_1, "0.0001"),
             (1.25, "1.25"),

@@ -4,14 +4,22 @@
 //! reproduced byte for byte; see [`crate::emit_cuda`] and [`crate::emit_cpu`].
 
 mod body;
+mod buffer;
 mod device_function;
+mod forward;
 mod kernel_cpu;
 mod kernel_cuda;
 mod literal;
+mod loops;
+mod places;
+mod reverse;
 mod structs;
 mod writer;
 
-use crate::ir::{FunctionKind, Module};
+use body::Forward;
+use buffer::Buffer;
+
+use crate::ir::Module;
 
 /// Which C++ dialect is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,18 +32,19 @@ pub enum Target {
 
 /// Appends a module's text, without a prologue, to `out`.
 pub fn emit(module: &Module, target: Target, out: &mut String) {
-    structs::emit(module, out);
-    for function in &module.functions {
-        device_function::emit_forward(module, function, target, out);
+    let mut text = Buffer::after(std::mem::take(out));
+    structs::emit(module, &mut text);
+    let layouts: Vec<Forward> = module
+        .functions
+        .iter()
+        .map(|function| device_function::emit_forward(module, function, target, &mut text))
+        .collect();
+    for (function, layout) in module.functions.iter().zip(&layouts) {
+        device_function::emit_adjoint(module, function, target, layout, &mut text);
     }
-    for function in &module.functions {
-        device_function::emit_adjoint(module, function, target, out);
-    }
-    let FunctionKind::Kernel { .. } = module.kernel.kind else {
-        return;
-    };
     match target {
-        Target::Cuda => kernel_cuda::emit(module, out),
-        Target::Cpu => kernel_cpu::emit(module, out),
+        Target::Cuda => kernel_cuda::emit(module, &mut text),
+        Target::Cpu => kernel_cpu::emit(module, &mut text),
     }
+    *out = text.into_string();
 }

@@ -2,11 +2,12 @@
 
 use std::fmt::Write;
 
+use super::buffer::Buffer;
 use crate::ir::Module;
 use crate::types::{Type, TypeId};
 
 /// Appends the structs that a module uses.
-pub(super) fn emit(module: &Module, out: &mut String) {
+pub(super) fn emit(module: &Module, out: &mut Buffer) {
     for id in &module.structs {
         emit_one(module, module.types.struct_def(*id), out);
     }
@@ -24,9 +25,9 @@ fn accumulates(module: &Module, ty: TypeId) -> bool {
     }
 }
 
-fn emit_one(module: &Module, def: &crate::types::StructDef, out: &mut String) {
+fn emit_one(module: &Module, def: &crate::types::StructDef, out: &mut Buffer) {
     let name = module.names.get(def.native);
-    let fields: Vec<(&str, &str, TypeId)> = def
+    let fields: Vec<(&str, &str, TypeId, bool)> = def
         .fields
         .iter()
         .map(|field| {
@@ -34,6 +35,7 @@ fn emit_one(module: &Module, def: &crate::types::StructDef, out: &mut String) {
                 module.names.get(field.name),
                 module.types.spelling(field.ty),
                 field.ty,
+                field.is_handle,
             )
         })
         .collect();
@@ -41,7 +43,7 @@ fn emit_one(module: &Module, def: &crate::types::StructDef, out: &mut String) {
     if fields.is_empty() {
         out.push_str("    char _dummy_;\n");
     }
-    for (label, ty, _) in &fields {
+    for (label, ty, ..) in &fields {
         let _ = writeln!(out, "    {ty} {label};");
     }
     out.push_str("\n\n    ");
@@ -49,7 +51,7 @@ fn emit_one(module: &Module, def: &crate::types::StructDef, out: &mut String) {
         let _ = write!(out, "{name}() = default;");
     }
     let _ = write!(out, "\n    CUDA_CALLABLE {name}(");
-    for (at, (label, ty, _)) in fields.iter().enumerate() {
+    for (at, (label, ty, ..)) in fields.iter().enumerate() {
         let (separator, default) = if at > 0 {
             (",\n    ", " = {}")
         } else {
@@ -66,8 +68,8 @@ fn emit_one(module: &Module, def: &crate::types::StructDef, out: &mut String) {
         out,
         "\n    {{\n    }}\n\n    CUDA_CALLABLE {name}& operator += (const {name}& rhs)\n    {{"
     );
-    for (label, _, ty) in &fields {
-        if accumulates(module, *ty) {
+    for (label, _, ty, is_handle) in &fields {
+        if accumulates(module, *ty) && !is_handle {
             let _ = writeln!(out, "    {label} += rhs.{label};");
         }
     }
@@ -75,14 +77,14 @@ fn emit_one(module: &Module, def: &crate::types::StructDef, out: &mut String) {
         out,
         "\n        return *this;}}\n\n}};\n\nstatic CUDA_CALLABLE void adj_{name}("
     );
-    for (_, ty, _) in &fields {
+    for (_, ty, ..) in &fields {
         let _ = write!(out, "{ty} const&,\n    ");
     }
-    for (label, ty, _) in &fields {
+    for (label, ty, ..) in &fields {
         let _ = write!(out, "{ty} & adj_{label},\n    ");
     }
     let _ = write!(out, "{name} & adj_ret)\n{{\n");
-    for (label, _, ty) in &fields {
+    for (label, _, ty, _) in &fields {
         let operator = if module.types.array_parts(*ty).is_some() {
             "="
         } else {
@@ -94,7 +96,7 @@ fn emit_one(module: &Module, def: &crate::types::StructDef, out: &mut String) {
         out,
         "}}\n\n// Required when compiling adjoints.\nCUDA_CALLABLE {name} add(const {name}& a, const {name}& b)\n{{\n    return {name}();\n}}\n\nCUDA_CALLABLE void adj_atomic_add({name}* p, {name} t)\n{{\n"
     );
-    for (label, ty, _) in &fields {
+    for (label, ty, ..) in &fields {
         let namespace = if ty.starts_with("wp::") || *ty == "bool" {
             "wp::"
         } else {

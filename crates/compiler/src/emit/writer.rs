@@ -1,10 +1,11 @@
-//! The buffer with the few things that are written over and over: indentation, variables, numbers.
+//! What is written over and over in a function's body: indentation, variables, quoted lines.
 
+use super::buffer::Buffer;
 use crate::ir::{Function, Module, VarId};
 
 /// Writes one function's body.
 pub(super) struct Writer<'a> {
-    pub(super) out: &'a mut String,
+    pub(super) out: &'a mut Buffer,
     pub(super) module: &'a Module,
     pub(super) function: &'a Function,
     /// Spaces before every line.
@@ -13,73 +14,71 @@ pub(super) struct Writer<'a> {
     pub(super) level: usize,
 }
 
-const SPACES: &str = "                                                                                                                                ";
-
-/// Appends `count` spaces.
-pub(super) fn spaces(out: &mut String, mut count: usize) {
-    while count > SPACES.len() {
-        out.push_str(SPACES);
-        count -= SPACES.len();
-    }
-    out.push_str(&SPACES[..count]);
-}
-
-/// Appends a number in decimal.
-pub(super) fn number(out: &mut String, value: u32) {
-    if value < 10 {
-        out.push((b'0' + value as u8) as char);
-        return;
-    }
-    let mut digits = [0_u8; 10];
-    let mut at = digits.len();
-    let mut rest = value;
-    while rest > 0 {
-        at -= 1;
-        digits[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-    }
-    // Digits are ASCII, so this never falls back.
-    out.push_str(std::str::from_utf8(&digits[at..]).unwrap_or(""));
-}
-
 impl Writer<'_> {
     /// Begins a line at the current indentation.
+    #[inline]
     pub(super) fn start(&mut self) {
-        spaces(self.out, self.base + 4 * self.level);
+        self.out.spaces(self.base + 4 * self.level);
     }
 
     /// Begins a line at the body's outermost indentation, whatever the nesting.
     pub(super) fn start_flush(&mut self) {
-        spaces(self.out, self.base);
+        self.out.spaces(self.base);
     }
 
+    #[inline(always)]
     pub(super) fn text(&mut self, text: &str) {
         self.out.push_str(text);
     }
 
     pub(super) fn number(&mut self, value: u32) {
-        number(self.out, value);
+        self.out.number(value);
+    }
+
+    pub(super) fn signed(&mut self, value: i64) {
+        if value < 0 {
+            self.text("-");
+        }
+        let magnitude = value.unsigned_abs();
+        match u32::try_from(magnitude) {
+            Ok(small) => self.number(small),
+            Err(_) => self.text(&magnitude.to_string()),
+        }
     }
 
     /// `var_x`.
+    #[inline]
     pub(super) fn var(&mut self, var: VarId) {
-        self.out.push_str("var_");
-        self.label(var);
+        match var.0.checked_sub(self.function.params) {
+            Some(number) => self.out.primal(number),
+            None => {
+                self.text("var_");
+                self.label(var);
+            }
+        }
     }
 
     /// `adj_x`.
+    #[inline]
     pub(super) fn adj(&mut self, var: VarId) {
-        self.out.push_str("adj_");
-        self.label(var);
+        match var.0.checked_sub(self.function.params) {
+            Some(number) => self.out.dual(number),
+            None => {
+                self.text("adj_");
+                self.label(var);
+            }
+        }
     }
 
     /// What follows the prefix of a variable: its number, or a parameter's name.
     pub(super) fn label(&mut self, var: VarId) {
-        let params = self.function.params;
-        if var.0 >= params {
-            number(self.out, var.0 - params);
-        } else if let Some(name) = self.function.var(var).name {
-            self.out.push_str(self.module.names.get(name));
+        match var.0.checked_sub(self.function.params) {
+            Some(number) => self.out.number(number),
+            None => {
+                if let Some(name) = self.function.var(var).name {
+                    self.out.push_str(self.module.names.get(name));
+                }
+            }
         }
     }
 
@@ -91,5 +90,38 @@ impl Writer<'_> {
             }
             self.var(*var);
         }
+    }
+
+    /// The title of a section.
+    pub(super) fn section(&mut self, title: &str) {
+        self.start();
+        self.text("//---------\n");
+        self.start();
+        self.text("// ");
+        self.text(title);
+        self.text("\n");
+    }
+
+    /// A quoted source line.
+    pub(super) fn quote(&mut self, line: u32, back: bool) {
+        let line = &self.module.lines[line as usize];
+        self.start();
+        self.text(if back { "// adj: " } else { "// " });
+        self.text(self.module.names.get(line.text));
+        let padded = 80_usize.saturating_sub(4 * self.level);
+        let padding = padded.saturating_sub(line.width as usize);
+        self.out.spaces(padding + if back { 2 } else { 7 });
+        self.text("<L ");
+        self.number(line.number);
+        self.text(">\n");
+    }
+
+    /// Opens the braces of a branch.
+    pub(super) fn open_branch(&mut self, cond: VarId, negated: bool) {
+        self.start();
+        self.text(if negated { "if (!" } else { "if (" });
+        self.var(cond);
+        self.text(") {\n");
+        self.level += 1;
     }
 }

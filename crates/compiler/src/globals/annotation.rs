@@ -18,6 +18,7 @@ pub(crate) fn type_of(
 ) -> Result<TypeId, Problem> {
     match evaluate(scope, tables, expr) {
         Global::Type(ty) | Global::PythonType(ty) => Ok(ty),
+        Global::Handle => Ok(TypeId::U64),
         _ => {
             let node = tables.tree.expr(expr);
             let text = tables
@@ -156,6 +157,15 @@ pub(crate) fn type_call(
         return Some(tables.types.intern(Type::Array { element, rank }));
     }
     let dtype = dtype?;
+    if class == "fixedarray" {
+        let (rank, dims) = fixed_shape(scope, tables, shape?)?;
+        let element = element_type(scope, tables, dtype)?;
+        return Some(tables.types.intern(Type::FixedArray {
+            element,
+            rank,
+            dims,
+        }));
+    }
     // Python's own `float` is spelled differently in these two.
     if matches!(class.as_str(), "quaternion" | "transformation")
         && matches!(evaluate(scope, tables, dtype), Global::PythonType(_))
@@ -187,6 +197,27 @@ pub(crate) fn type_call(
         _ => return None,
     };
     Some(tables.types.intern(ty))
+}
+
+/// The shape of a fixed array: a number or a tuple of up to four.
+fn fixed_shape(
+    scope: &mut Scope,
+    tables: &mut Tables<'_>,
+    shape: ExprId,
+) -> Option<(u8, [u32; 4])> {
+    let mut dims = [0; 4];
+    let ExprKind::Tuple(list) = tables.tree.expr(shape).kind else {
+        dims[0] = dimension(scope, tables, shape).filter(|dim| *dim > 0)?;
+        return Some((1, dims));
+    };
+    if list.len == 0 || list.len > 4 {
+        return None;
+    }
+    for at in 0..list.len as usize {
+        let item = tables.tree.expr_lists[list.start as usize + at];
+        dims[at] = dimension(scope, tables, item).filter(|dim| *dim > 0)?;
+    }
+    Some((list.len as u8, dims))
 }
 
 /// A positive number, or `Any` as 0.

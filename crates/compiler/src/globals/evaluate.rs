@@ -1,9 +1,11 @@
 //! Evaluating module-level expressions.
 
-use super::value::{Tables, attribute, dotted_path, fallback};
-use super::{Global, Scope, round_to};
+use super::arithmetic::{arithmetic, compare, elementwise};
+use super::value::{Tables, fallback, resolve_path};
+use super::{Global, PythonModule, Scope, round_to};
+use crate::builtin::BUILTINS;
 use crate::ir::{Constant, Number};
-use crate::syntax::{BinaryOp, ExprId, ExprKind, List, UnaryOp};
+use crate::syntax::{CompareOp, ExprId, ExprKind, List, UnaryOp};
 use crate::types::{Scalar, Type, TypeId};
 
 const OPAQUE: Global = Global::Opaque("an expression that only Python can evaluate");
@@ -16,26 +18,45 @@ pub(crate) fn evaluate(scope: &mut Scope, tables: &mut Tables<'_>, expr: ExprId)
         ExprKind::Bool(value) => Global::Value(Constant::Bool(value)),
         ExprKind::Str(text) => Global::Value(Constant::Str(text)),
         ExprKind::Name(_) | ExprKind::Attribute(..) => path(scope, tables, expr),
-        ExprKind::Unary(UnaryOp::Minus, operand) => match evaluate(scope, tables, operand) {
-            Global::Value(Constant::Number(Number::Int(value))) => {
-                Global::Value(Constant::Number(Number::Int(-value)))
-            }
-            Global::Value(Constant::Number(Number::Float(value))) => {
-                Global::Value(Constant::Number(Number::Float(-value)))
-            }
-            _ => OPAQUE,
-        },
+        ExprKind::Unary(op, operand) => {
+            let operand = evaluate(scope, tables, operand);
+            unary(scope, tables, op, operand)
+        }
         ExprKind::Binary(op, left, right) => {
             let left = evaluate(scope, tables, left);
             let right = evaluate(scope, tables, right);
+            let (Global::Value(left), Global::Value(right)) = (left, right) else {
+                return OPAQUE;
+            };
+            match (left, right) {
+                (Constant::Number(left), Constant::Number(right)) => arithmetic(op, left, right)
+                    .map_or(OPAQUE, |value| Global::Value(Constant::Number(value))),
+                _ => elementwise(op, left, right, &mut scope.elements, tables.types)
+                    .map_or(OPAQUE, Global::Value),
+            }
+        }
+        ExprKind::Compare(operands, first) if operands.len == 2 => {
+            let CompareOp::Known(comparison) = tables.tree.compares[first as usize] else {
+                return OPAQUE;
+            };
+            let [left, right] = [0, 1]
+                .map(|at| tables.tree.expr_lists[operands.start as usize + at])
+                .map(|operand| evaluate(scope, tables, operand));
             match (left, right) {
                 (Global::Value(Constant::Number(left)), Global::Value(Constant::Number(right))) => {
-                    arithmetic(op, left, right)
-                        .map_or(OPAQUE, |value| Global::Value(Constant::Number(value)))
+                    Global::Value(Constant::Bool(compare(comparison, left, right)))
                 }
                 _ => OPAQUE,
             }
         }
+        ExprKind::IfElse { test, body, orelse } => match evaluate(scope, tables, test) {
+            Global::Value(constant) => match constant.truth() {
+                Some(true) => evaluate(scope, tables, body),
+                Some(false) => evaluate(scope, tables, orelse),
+                None => OPAQUE,
+            },
+            _ => OPAQUE,
+        },
         ExprKind::Call {
             func,
             args,
@@ -51,23 +72,63 @@ pub(crate) fn evaluate(scope: &mut Scope, tables: &mut Tables<'_>, expr: ExprId)
 
 /// A name or dotted path at module level.
 pub(crate) fn path(scope: &Scope, tables: &mut Tables<'_>, expr: ExprId) -> Global {
-    let mut attributes = Vec::new();
-    let Some(root) = dotted_path(tables.tree, expr, &mut attributes) else {
+    let names = &*tables.names;
+    let mut known = true;
+    let found = resolve_path(
+        expr,
+        tables.tree,
+        scope,
+        names,
+        tables.types,
+        &mut |root, types| {
+            let value = scope.get(root).or_else(|| fallback(root, names, types));
+            known &= value.is_some();
+            value
+        },
+    );
+    match found {
+        Some(value) => value,
+        None if !known => Global::Opaque("a name that is not defined"),
+        None => OPAQUE,
+    }
+}
+
+fn unary(scope: &mut Scope, tables: &Tables<'_>, op: UnaryOp, operand: Global) -> Global {
+    let Global::Value(constant) = operand else {
         return OPAQUE;
     };
-    let Some(mut value) = scope
-        .get(root)
-        .or_else(|| fallback(root, tables.names, tables.types))
-    else {
-        return Global::Opaque("a name that is not defined");
-    };
-    for attr in attributes {
-        match attribute(value, attr, tables.names, tables.types) {
-            Some(next) => value = next,
-            None => return OPAQUE,
+    let value = match (op, constant) {
+        (UnaryOp::Minus, Constant::Number(Number::Int(value))) => {
+            Constant::Number(Number::Int(-value))
         }
-    }
-    value
+        (UnaryOp::Minus, Constant::Number(Number::Float(value))) => {
+            Constant::Number(Number::Float(-value))
+        }
+        (UnaryOp::Plus, number @ Constant::Number(_)) => number,
+        (UnaryOp::Invert, Constant::Number(Number::Int(value))) => {
+            Constant::Number(Number::Int(!value))
+        }
+        (UnaryOp::Not, Constant::Bool(value)) => Constant::Bool(!value),
+        (UnaryOp::Minus, Constant::Compound { ty, start, len }) => {
+            let is_float = tables.types.scalar_of(ty).is_some_and(Scalar::is_float);
+            let from = start as usize..(start + len) as usize;
+            let negated: Option<Vec<Number>> = scope.elements[from]
+                .iter()
+                .map(|element| match element {
+                    Number::Float(value) if is_float => Some(Number::Float(-value)),
+                    _ => None,
+                })
+                .collect();
+            let Some(negated) = negated else {
+                return OPAQUE;
+            };
+            let start = scope.elements.len() as u32;
+            scope.elements.extend(negated);
+            Constant::Compound { ty, start, len }
+        }
+        _ => return OPAQUE,
+    };
+    Global::Value(value)
 }
 
 fn call(
@@ -81,13 +142,16 @@ fn call(
         ExprKind::Call { .. } => evaluate(scope, tables, func),
         _ => path(scope, tables, func),
     };
-    let values: Vec<Global> = tables
-        .tree
-        .exprs_in(args)
-        .to_vec()
-        .into_iter()
-        .map(|arg| evaluate(scope, tables, arg))
-        .collect();
+    let mut values = Vec::with_capacity(args.len as usize);
+    for at in args.start..args.start + args.len {
+        let arg = tables.tree.expr_lists[at as usize];
+        values.push(argument(scope, tables, arg));
+    }
+    if keywords.len == 0
+        && let Some(value) = python_function(scope, tables, func, &values)
+    {
+        return value;
+    }
     match callee {
         Global::WarpCallable(name) => match tables.names.get(name) {
             "constant" if values.len() == 1 && keywords.len == 0 => values[0],
@@ -96,17 +160,145 @@ fn call(
                 None => OPAQUE,
             },
         },
-        Global::Type(ty) if keywords.len == 0 => construct(scope, tables, ty, &values),
+        Global::Type(ty) => {
+            if let Type::Transform(_) = tables.types.get(ty) {
+                // The two parts may be given by name, in order.
+                for (at, wanted) in
+                    (0..keywords.len as usize).zip(["p", "q"].iter().skip(values.len()))
+                {
+                    let keyword = tables.tree.keywords[keywords.start as usize + at];
+                    if keyword.name.map(|name| tables.names.get(name)) != Some(wanted) {
+                        return OPAQUE;
+                    }
+                    let value = argument(scope, tables, keyword.value);
+                    values.push(value);
+                }
+                if keywords.len > 0 && values.len() != 2 {
+                    return OPAQUE;
+                }
+            } else if keywords.len != 0 {
+                return OPAQUE;
+            }
+            construct(scope, tables, ty, &values)
+        }
         Global::PythonType(ty) if keywords.len == 0 && values.len() == 1 => {
             python_cast(ty, values[0], tables)
+        }
+        Global::Builtin(index) if values.is_empty() && keywords.len == 0 => {
+            match BUILTINS[usize::from(index)].name {
+                "quat_identity" => identity(scope, tables, Type::Quat(Scalar::F32), 4),
+                "transform_identity" => identity(scope, tables, Type::Transform(Scalar::F32), 7),
+                _ => OPAQUE,
+            }
         }
         _ => OPAQUE,
     }
 }
 
+/// An argument of a call; a list or tuple of numbers becomes a run of them.
+fn argument(scope: &mut Scope, tables: &mut Tables<'_>, arg: ExprId) -> Global {
+    let (ExprKind::Tuple(list) | ExprKind::ListDisplay(list)) = tables.tree.expr(arg).kind else {
+        return evaluate(scope, tables, arg);
+    };
+    let mut numbers = Vec::with_capacity(list.len as usize);
+    for at in list.start..list.start + list.len {
+        let item = tables.tree.expr_lists[at as usize];
+        match argument(scope, tables, item) {
+            Global::Value(Constant::Number(number)) => numbers.push(number),
+            Global::Value(Constant::Compound { ty, start, len }) if ty == TypeId::SLICE => {
+                numbers.extend_from_slice(&scope.elements[start as usize..][..len as usize]);
+            }
+            _ => return OPAQUE,
+        }
+    }
+    let start = scope.elements.len() as u32;
+    scope.elements.extend_from_slice(&numbers);
+    // No value has this type: it marks a run of plain numbers, which only a constructor takes.
+    Global::Value(Constant::Compound {
+        ty: TypeId::SLICE,
+        start,
+        len: numbers.len() as u32,
+    })
+}
+
+/// Functions of Python whose results do not depend on a mathematics library.
+fn python_function(
+    scope: &Scope,
+    tables: &mut Tables<'_>,
+    func: ExprId,
+    values: &[Global],
+) -> Option<Global> {
+    let mut numbers = [0.0; 2];
+    let mut integers = [None; 2];
+    if values.is_empty() || values.len() > 2 {
+        return None;
+    }
+    for (at, value) in values.iter().enumerate() {
+        match value {
+            Global::Value(Constant::Number(Number::Float(value))) => numbers[at] = *value,
+            Global::Value(Constant::Number(Number::Int(value))) => {
+                numbers[at] = *value as f64;
+                integers[at] = Some(*value);
+            }
+            _ => return None,
+        }
+    }
+    let [a, b] = numbers;
+    let float = |value| Some(Global::Value(Constant::Number(Number::Float(value))));
+    match tables.tree.expr(func).kind {
+        ExprKind::Attribute(base, name)
+            if path(scope, tables, base) == Global::Module(PythonModule::Math) =>
+        {
+            match (tables.names.get(name), values.len()) {
+                ("sqrt", 1) if a >= 0.0 => float(a.sqrt()),
+                ("fabs", 1) => float(a.abs()),
+                ("radians", 1) => float(a * (std::f64::consts::PI / 180.0)),
+                ("degrees", 1) => float(a * (180.0 / std::f64::consts::PI)),
+                _ => None,
+            }
+        }
+        ExprKind::Name(name) if scope.get(name).is_none() => {
+            let second = match (tables.names.get(name), values.len()) {
+                ("abs", 1) => {
+                    return match integers[0] {
+                        Some(value) => {
+                            Some(Global::Value(Constant::Number(Number::Int(value.abs()))))
+                        }
+                        None => float(a.abs()),
+                    };
+                }
+                ("min", 2) => b < a,
+                ("max", 2) => b > a,
+                _ => return None,
+            };
+            Some(values[usize::from(second)])
+        }
+        _ => None,
+    }
+}
+
+/// The identity quaternion or transform: zeros and a last one.
+fn identity(scope: &mut Scope, tables: &mut Tables<'_>, ty: Type, len: u32) -> Global {
+    let start = scope.elements.len() as u32;
+    for at in 1..=len {
+        scope
+            .elements
+            .push(Number::Float(if at == len { 1.0 } else { 0.0 }));
+    }
+    let ty = tables.types.intern(ty);
+    Global::Value(Constant::Compound { ty, start, len })
+}
+
 /// `float(x)` and `int(x)` of numbers, and `float("inf")`.
 fn python_cast(ty: TypeId, value: Global, tables: &Tables<'_>) -> Global {
     let number = match value {
+        Global::Value(constant @ (Constant::Number(_) | Constant::Bool(_)))
+            if ty == TypeId::BOOL =>
+        {
+            return constant
+                .truth()
+                .map_or(OPAQUE, |truth| Global::Value(Constant::Bool(truth)));
+        }
         Global::Value(Constant::Number(number)) => number,
         Global::Value(Constant::Str(text)) if ty == TypeId::F32 => {
             match tables.names.get(text).trim().to_ascii_lowercase().as_str() {
@@ -132,26 +324,56 @@ fn python_cast(ty: TypeId, value: Global, tables: &Tables<'_>) -> Global {
 /// A scalar, vector or matrix made from numbers on the host side.
 fn construct(scope: &mut Scope, tables: &mut Tables<'_>, ty: TypeId, values: &[Global]) -> Global {
     let mut numbers = Vec::with_capacity(values.len());
+    let mut runs = 0;
     for value in values {
-        numbers.push(match value {
-            Global::Value(Constant::Number(number) | Constant::Typed(_, number)) => *number,
+        match value {
+            Global::Value(Constant::Number(number) | Constant::Typed(_, number)) => {
+                numbers.push(*number);
+            }
             Global::Value(Constant::Bool(value))
                 if tables.types.scalar_of(ty) == Some(Scalar::Bool) =>
             {
-                Number::Int(i128::from(*value))
+                numbers.push(Number::Int(i128::from(*value)));
+            }
+            Global::Value(Constant::Compound { start, len, .. }) => {
+                runs += 1;
+                numbers.extend_from_slice(&scope.elements[*start as usize..][..*len as usize]);
             }
             _ => return OPAQUE,
-        });
+        }
     }
     let (count, scalar) = match tables.types.get(ty) {
-        Type::Scalar(scalar) if scalar != Scalar::Bool && numbers.len() == 1 => {
+        Type::Scalar(Scalar::Bool) if numbers.len() == 1 && runs == 0 => {
+            let truth = Constant::Number(numbers[0]).truth();
+            return truth.map_or(OPAQUE, |truth| Global::Value(Constant::Bool(truth)));
+        }
+        // A fraction is no integer.
+        Type::Scalar(scalar)
+            if numbers.len() == 1
+                && runs == 0
+                && (scalar.is_float() || matches!(numbers[0], Number::Int(_))) =>
+        {
             return Global::Value(Constant::Typed(scalar, numbers[0]));
         }
         Type::Vector { length, scalar } => (length as usize, scalar),
         Type::Matrix { rows, cols, scalar } => ((rows * cols) as usize, scalar),
-        Type::Quat(scalar) if numbers.len() == 4 => (4, scalar),
+        Type::Quat(scalar) => (4, scalar),
+        Type::Transform(_) if numbers.is_empty() => {
+            let kind = tables.types.get(ty);
+            return identity(scope, tables, kind, 7);
+        }
+        Type::Transform(scalar) => (7, scalar),
         _ => return OPAQUE,
     };
+    // Parts make up the whole, all of them lists or vectors; a vector is copied from one part.
+    let parts = match tables.types.get(ty) {
+        Type::Vector { .. } | Type::Quat(_) => runs == 1,
+        Type::Transform(_) => runs == 2,
+        _ => runs > 0,
+    };
+    if runs > 0 && (runs != values.len() || numbers.len() != count || !parts) {
+        return OPAQUE;
+    }
     match numbers.len() {
         0 => numbers = vec![Number::Int(0); count],
         1 => numbers = vec![numbers[0]; count],
@@ -173,43 +395,4 @@ fn construct(scope: &mut Scope, tables: &mut Tables<'_>, ty: TypeId, values: &[G
         start,
         len: count as u32,
     })
-}
-
-/// Python's arithmetic on numbers.
-fn arithmetic(op: BinaryOp, left: Number, right: Number) -> Option<Number> {
-    if let (Number::Int(a), Number::Int(b)) = (left, right) {
-        let value = match op {
-            BinaryOp::Add => a.checked_add(b)?,
-            BinaryOp::Sub => a.checked_sub(b)?,
-            BinaryOp::Mul => a.checked_mul(b)?,
-            BinaryOp::FloorDiv => a.checked_div_euclid(b).filter(|_| b > 0)?,
-            BinaryOp::Mod => a.checked_rem_euclid(b).filter(|_| b > 0)?,
-            BinaryOp::Pow => a.checked_pow(u32::try_from(b).ok()?)?,
-            BinaryOp::BitAnd => a & b,
-            BinaryOp::BitOr => a | b,
-            BinaryOp::BitXor => a ^ b,
-            BinaryOp::ShiftLeft => {
-                let shift = u32::try_from(b).ok().filter(|shift| *shift < 100)?;
-                a.checked_mul(1_i128.checked_shl(shift)?)?
-            }
-            BinaryOp::ShiftRight => a >> u32::try_from(b).ok().filter(|shift| *shift < 127)?,
-            BinaryOp::Div if b != 0 && a.abs() < 1 << 53 && b.abs() < 1 << 53 => {
-                return Some(Number::Float(a as f64 / b as f64));
-            }
-            BinaryOp::Div | BinaryOp::MatMul => return None,
-        };
-        return Some(Number::Int(value));
-    }
-    let as_float = |number| match number {
-        Number::Int(value) => value as f64,
-        Number::Float(value) => value,
-    };
-    let (a, b) = (as_float(left), as_float(right));
-    Some(Number::Float(match op {
-        BinaryOp::Add => a + b,
-        BinaryOp::Sub => a - b,
-        BinaryOp::Mul => a * b,
-        BinaryOp::Div if b != 0.0 => a / b,
-        _ => return None,
-    }))
 }

@@ -6,9 +6,13 @@
 //! where they stand.
 
 mod annotation;
+mod arithmetic;
+mod callables;
+mod classes;
 mod collect;
 mod definition;
 mod evaluate;
+mod options;
 mod rounding;
 mod value;
 mod warp_names;
@@ -17,4 +21,4 @@ pub(crate) use definition::{
     FunctionDef, FunctionSet, KernelDef, ModuleOptions, ParamDef, Returns,
 };
 pub(crate) use rounding::round_to;
-pub(crate) use value::{Global, PythonModule, Scope, Tables, attribute, dotted_path, fallback};
+pub(crate) use value::{Global, PythonModule, Scope, Tables, attribute, fallback, resolve_path};

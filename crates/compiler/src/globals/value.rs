@@ -23,6 +23,8 @@ pub(crate) enum Global {
     Type(TypeId),
     /// One of Python's own `float`, `int`, `bool`, which are written differently in some calls.
     PythonType(TypeId),
+    /// A 64-bit number by another name, which only annotations may give it.
+    Handle,
     /// A constant.
     Value(Constant),
     /// A `@wp.func`, with all its overloads.
@@ -34,6 +36,8 @@ pub(crate) enum Global {
     /// Any other callable; only its name matters.
     Callable,
     Module(PythonModule),
+    /// A class that holds constants; each is a module-level value under its dotted name.
+    Class(Name),
     /// A kernel, by position.
     Kernel(u32),
     /// Not worked out; says what it is.
@@ -44,6 +48,8 @@ pub(crate) enum Global {
 #[derive(Debug, Default)]
 pub(crate) struct Scope {
     values: Vec<Option<Global>>,
+    /// The names that have a value, so that forgetting them costs no more than they are.
+    known: Vec<Name>,
     pub(crate) functions: Vec<FunctionDef>,
     pub(crate) sets: Vec<FunctionSet>,
     pub(crate) kernels: Vec<KernelDef>,
@@ -54,7 +60,9 @@ pub(crate) struct Scope {
 impl Scope {
     /// Forgets everything.
     pub(crate) fn clear(&mut self) {
-        self.values.clear();
+        for name in self.known.drain(..) {
+            self.values[name.index()] = None;
+        }
         self.functions.clear();
         self.sets.clear();
         self.kernels.clear();
@@ -66,7 +74,18 @@ impl Scope {
         if self.values.len() <= name.index() {
             self.values.resize(name.index() + 1, None);
         }
-        self.values[name.index()] = Some(value);
+        let slot = &mut self.values[name.index()];
+        if slot.is_none() {
+            self.known.push(name);
+        }
+        *slot = Some(value);
+    }
+
+    /// Gives a name back what it stood for.
+    pub(super) fn restore(&mut self, name: Name, value: Option<Global>) {
+        if let Some(slot) = self.values.get_mut(name.index()) {
+            *slot = value;
+        }
     }
 
     /// A module-level name.
@@ -84,22 +103,23 @@ pub(crate) struct Tables<'a> {
     pub(crate) text: &'a str,
 }
 
-/// The root name of a dotted path and its attributes in order, if the expression is one.
-pub(crate) fn dotted_path(tree: &Tree, expr: ExprId, attributes: &mut Vec<Name>) -> Option<Name> {
-    attributes.clear();
-    let mut at = expr;
-    loop {
-        match tree.expr(at).kind {
-            ExprKind::Attribute(value, attr) => {
-                attributes.push(attr);
-                at = value;
-            }
-            ExprKind::Name(name) => {
-                attributes.reverse();
-                return Some(name);
-            }
-            _ => return None,
+/// What a dotted path stands for at module level: its root by `root`, then attribute by attribute. `None`
+/// if the expression is no path, or leads nowhere.
+pub(crate) fn resolve_path(
+    expr: ExprId,
+    tree: &Tree,
+    scope: &Scope,
+    names: &Names,
+    types: &mut TypeTable,
+    root: &mut dyn FnMut(Name, &mut TypeTable) -> Option<Global>,
+) -> Option<Global> {
+    match tree.expr(expr).kind {
+        ExprKind::Name(name) => root(name, types),
+        ExprKind::Attribute(base, attr) => {
+            let value = resolve_path(base, tree, scope, names, types, root)?;
+            attribute(value, attr, scope, names, types)
         }
+        _ => None,
     }
 }
 
@@ -107,10 +127,18 @@ pub(crate) fn dotted_path(tree: &Tree, expr: ExprId, attributes: &mut Vec<Name>)
 pub(crate) fn attribute(
     value: Global,
     attr: Name,
+    scope: &Scope,
     names: &Names,
     types: &mut TypeTable,
 ) -> Option<Global> {
     match value {
+        Global::Class(class) => {
+            let dotted = format!("{}.{}", names.get(class), names.get(attr));
+            names
+                .find(&dotted)
+                .and_then(|name| scope.get(name))
+                .or(Some(Global::Opaque("an attribute of a class")))
+        }
         Global::Module(PythonModule::Warp) => warp_names::warp_attribute(attr, names, types),
         Global::Module(PythonModule::WarpTypes) => {
             warp_names::warp_types_attribute(attr, names, types)

@@ -25,6 +25,7 @@ pub(crate) fn warp_attribute(name: Name, names: &Names, types: &mut TypeTable) -
         "Int" => Global::Type(TypeId::scalar(Scalar::AnyInt)),
         "Scalar" => Global::Type(TypeId::scalar(Scalar::AnyScalar)),
         "types" => Global::Module(PythonModule::WarpTypes),
+        "handle" => Global::Handle,
         // Functions and classes of the host side that share a name with a builtin; a call resolves
         // them by that name.
         "zeros" | "copy" | "matrix_from_cols" | "matrix_from_rows" | "array" | "tile" => {
@@ -168,7 +169,6 @@ fn is_host_name(text: &str) -> bool {
             | "init"
             | "config"
             | "Function"
-            | "handle"
             | "Mesh"
             | "Volume"
             | "Bvh"

@@ -220,6 +220,43 @@ pub struct Function {
 }
 
 impl Function {
+    /// A function with nothing in it.
+    pub(crate) fn empty() -> Self {
+        Self {
+            native: Name::of_builtin(0),
+            first_line: 0,
+            kind: FunctionKind::Device {
+                inline_hint: "",
+                adjoint: false,
+            },
+            params: 0,
+            vars: Vec::new(),
+            ops: Vec::new(),
+            pool: Vec::new(),
+            comparisons: Vec::new(),
+            places: Vec::new(),
+            slots: Vec::new(),
+            loops: Vec::new(),
+            templates: Vec::new(),
+            literals: Vec::new(),
+            returns: Vec::new(),
+        }
+    }
+
+    /// Forgets everything but the memory that it is kept in.
+    pub(crate) fn clear(&mut self) {
+        self.vars.clear();
+        self.ops.clear();
+        self.pool.clear();
+        self.comparisons.clear();
+        self.places.clear();
+        self.slots.clear();
+        self.loops.clear();
+        self.templates.clear();
+        self.literals.clear();
+        self.returns.clear();
+    }
+
     /// A variable.
     pub fn var(&self, id: VarId) -> &Variable {
         &self.vars[id.index()]

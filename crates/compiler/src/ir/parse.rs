@@ -170,9 +170,12 @@ impl<'t> Parser<'t> {
         while !self.lexer.eat_symbol('}') {
             let name = self.name()?;
             self.symbol(':')?;
+            let is_handle = self.lexer.eat_word("handle");
+            let ty = if is_handle { TypeId::U64 } else { self.ty()? };
             fields.push(FieldDef {
                 name,
-                ty: self.ty()?,
+                ty,
+                is_handle,
             });
         }
         let id = StructId(self.types.structs().len() as u32);

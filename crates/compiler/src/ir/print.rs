@@ -45,12 +45,12 @@ pub fn print(module: &Module) -> String {
         }
         out.push_str(" {\n");
         for field in &def.fields {
-            let _ = writeln!(
-                out,
-                "  {}: {}",
-                names.get(field.name),
-                type_text(module, field.ty)
-            );
+            let ty = if field.is_handle {
+                "handle".to_owned()
+            } else {
+                type_text(module, field.ty).to_string()
+            };
+            let _ = writeln!(out, "  {}: {ty}", names.get(field.name));
         }
         out.push_str("}\n");
     }

@@ -1,9 +1,9 @@
 //! Static paths and the arguments of calls.
 
 use super::body::Body;
-use super::value::{Res, Value, fail};
+use super::value::{Few, Res, Value, fail};
 use crate::builtin::BUILTINS;
-use crate::globals::{Global, attribute, dotted_path, fallback};
+use crate::globals::{Global, fallback, resolve_path};
 use crate::ir::VarId;
 use crate::names::Name;
 use crate::syntax::{ExprId, ExprKind};
@@ -13,20 +13,22 @@ impl Body<'_, '_> {
     /// What a dotted path stands for outside the body; `None` if its root is a local or unknown, or if
     /// the expression is no path.
     pub(super) fn static_path(&mut self, expr: ExprId) -> Option<Global> {
-        let mut attributes = Vec::new();
-        let root = dotted_path(self.shared.tree, expr, &mut attributes)?;
-        if self.symbols.contains(root) {
-            return None;
-        }
-        let mut value = self
-            .shared
-            .scope
-            .get(root)
-            .or_else(|| fallback(root, self.shared.names, self.shared.types))?;
-        for attr in attributes {
-            value = attribute(value, attr, self.shared.names, self.shared.types)?;
-        }
-        Some(value)
+        let names = &*self.shared.names;
+        let scope = &*self.shared.scope;
+        let symbols = &self.symbols;
+        resolve_path(
+            expr,
+            self.shared.tree,
+            scope,
+            names,
+            self.shared.types,
+            &mut |root, types| {
+                if symbols.contains(root) {
+                    return None;
+                }
+                scope.get(root).or_else(|| fallback(root, names, types))
+            },
+        )
     }
 
     /// The last name of a dotted path, whatever its root.
@@ -146,7 +148,7 @@ impl Body<'_, '_> {
     }
 
     /// Spreads `*vector` or `*array[a:b]` over several arguments.
-    pub(super) fn starred(&mut self, expr: ExprId, args: &mut Vec<Value>) -> Res<()> {
+    pub(super) fn starred(&mut self, expr: ExprId, args: &mut Few<Value>) -> Res<()> {
         let (target, bounds) = match self.shared.tree.expr(expr).kind {
             ExprKind::Subscript(base, slice)
                 if matches!(self.shared.tree.expr(slice).kind, ExprKind::Slice(_)) =>

@@ -12,10 +12,16 @@ impl Body<'_, '_> {
     pub(super) fn attribute(&mut self, aggregate: Value, attr: Name) -> Res<Value> {
         let var = match aggregate {
             Value::Var(var) => var,
-            Value::Module(module) => {
+            Value::Module(_) | Value::Class(_) => {
+                let owner = match aggregate {
+                    Value::Module(module) => Global::Module(module),
+                    Value::Class(class) => Global::Class(class),
+                    other => return self.single(other).map(Value::Var),
+                };
                 let global = attribute(
-                    Global::Module(module),
+                    owner,
                     attr,
+                    self.shared.scope,
                     self.shared.names,
                     self.shared.types,
                 );

@@ -2,7 +2,7 @@
 
 use super::assign::Aggregate;
 use super::body::Body;
-use super::value::{Binding, Res, Value, fail};
+use super::value::{Binding, Few, Res, Value, fail};
 use crate::ir::{Op, VarId};
 use crate::names::Name;
 use crate::syntax::{BinaryOp, ExprId, ExprKind};
@@ -56,7 +56,7 @@ impl Body<'_, '_> {
         let checked = user.is_none();
         let result = match user {
             Some(result) => result,
-            None => self.call_named(op.builtin(), &[current, value])?,
+            None => self.call_operator(op, &[current, value])?,
         };
         let result = self.single(result)?;
         if checked
@@ -114,7 +114,8 @@ impl Body<'_, '_> {
             return self.load_apply_store(target, indices, op, value, span);
         };
         let value = self.eval_var(value)?;
-        let mut args = vec![target];
+        let mut args: Few<VarId> = Few::new();
+        args.push(target);
         args.extend(indices);
         args.push(value);
         self.call_named(name, &args)?;
@@ -125,7 +126,7 @@ impl Body<'_, '_> {
     fn load_apply_store(
         &mut self,
         target: VarId,
-        indices: Vec<VarId>,
+        indices: Few<VarId>,
         op: BinaryOp,
         value: ExprId,
         span: (u32, u32),
@@ -154,7 +155,7 @@ impl Body<'_, '_> {
         };
         let current = self.index_call(builtin, target, &loaded)?;
         let value = self.eval_var(value)?;
-        let result = self.call_named(op.builtin(), &[current, value])?;
+        let result = self.call_operator(op, &[current, value])?;
         let result = self.single(result)?;
         self.note_unsupported_adjoint(target, result, span);
         match slot {
@@ -225,7 +226,7 @@ impl Body<'_, '_> {
             }
         };
         let value = self.eval_var(value)?;
-        let result = self.call_named(op.builtin(), &[current, value])?;
+        let result = self.call_operator(op, &[current, value])?;
         let result = self.single(result)?;
         if let Aggregate::Var(var) = aggregate {
             self.note_unsupported_adjoint(var, result, span);

@@ -4,10 +4,11 @@ use super::function::Shared;
 use super::symbols::Symbols;
 use super::value::{Res, Value, fail};
 use crate::ir::{
-    Call, Callee, Comparison, Constant, Line, Loop, Op, Operands, Place, Slot, Template, VarId,
-    Variable,
+    Call, Callee, Comparison, Constant, Function, Line, Loop, Op, Operands, Place, Slot, Template,
+    VarId, Variable,
 };
 use crate::names::Name;
+use crate::syntax::List;
 use crate::types::{StructId, Type, TypeId};
 
 /// A loop that is being built.
@@ -15,6 +16,7 @@ pub(super) struct OpenLoop {
     pub(super) index: u32,
     /// Bindings at the start of the body.
     pub(super) entry: Symbols,
+    pub(super) body: List,
 }
 
 /// Constant bounds of a slice, where known.
@@ -42,7 +44,7 @@ pub(super) struct Body<'a, 's> {
     pub(super) open_loops: Vec<OpenLoop>,
     pub(super) labels: u32,
     line: u32,
-    line_slots: Vec<u32>,
+    pub(super) line_slots: Vec<u32>,
     /// Values of multiple results.
     pub(super) many: Vec<VarId>,
     /// The traced place of a variable.
@@ -66,26 +68,35 @@ pub(super) struct Body<'a, 's> {
 impl<'a, 's> Body<'a, 's> {
     pub(super) fn new(shared: &'a mut Shared<'s>, is_kernel: bool, line_base: u32) -> Self {
         let lines = shared.source.count() + 1;
+        let mut line_slots = shared.spare_lines.pop().unwrap_or_default();
+        line_slots.clear();
+        line_slots.resize(lines, u32::MAX);
+        let spare = shared.spare.pop().unwrap_or_else(|| Function {
+            vars: Vec::with_capacity(64),
+            ops: Vec::with_capacity(128),
+            pool: Vec::with_capacity(256),
+            ..Function::empty()
+        });
         Self {
             shared,
             is_kernel,
             line_base,
-            vars: Vec::with_capacity(64),
+            vars: spare.vars,
             params: 0,
-            ops: Vec::with_capacity(128),
-            pool: Vec::with_capacity(256),
-            comparisons: Vec::new(),
-            places: Vec::new(),
-            slots: Vec::new(),
-            loops: Vec::new(),
-            templates: Vec::new(),
-            literals: Vec::new(),
+            ops: spare.ops,
+            pool: spare.pool,
+            comparisons: spare.comparisons,
+            places: spare.places,
+            slots: spare.slots,
+            loops: spare.loops,
+            templates: spare.templates,
+            literals: spare.literals,
             symbols: Symbols::default(),
             blocks: vec![Vec::new()],
             open_loops: Vec::new(),
             labels: 0,
             line: 0,
-            line_slots: vec![u32::MAX; lines],
+            line_slots,
             many: Vec::new(),
             traced: Vec::new(),
             slot_of: Vec::new(),
@@ -242,6 +253,7 @@ impl<'a, 's> Body<'a, 's> {
                 "an attribute of a type is only understood as an argument",
             ),
             Value::Module(_) => fail("K016", "a module stands where a value is needed"),
+            Value::Class(_) => fail("K016", "a class stands where a value is needed"),
         }
     }
 

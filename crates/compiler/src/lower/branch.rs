@@ -49,6 +49,14 @@ impl Body<'_, '_> {
             StmtKind::Break => self.leave_loop(true),
             StmtKind::Continue => self.leave_loop(false),
             StmtKind::Pass => Ok(()),
+            StmtKind::AnnAssign { .. } => {
+                fail("K005", "an annotated assignment has no place in a kernel")
+            }
+            StmtKind::Import(_) | StmtKind::ImportFrom { .. } => {
+                fail("K005", "`import` has no place in a kernel")
+            }
+            StmtKind::Function(_) => fail("K005", "a nested function has no place in a kernel"),
+            StmtKind::Class(_) => fail("K005", "a nested class has no place in a kernel"),
             StmtKind::Unsupported(what) => fail("K005", format!("{what} has no place in a kernel")),
         }
     }

@@ -2,10 +2,10 @@
 
 use super::body::Body;
 use super::constructor::Dispatched;
-use super::value::{Res, Value, fail, hinted, placed, problem};
+use super::value::{Few, Res, Value, fail, hinted, placed, problem};
 use crate::builtin::{
     BUILTINS, Bound, CallError, Default, Dispatch, Outcome, Row, Rule, describe_types, result_type,
-    select,
+    select, select_plain,
 };
 use crate::globals::{Global, ParamDef, Returns};
 use crate::ir::{Call, Callee, Constant, Number, Op, VarId};
@@ -57,7 +57,7 @@ impl Body<'_, '_> {
                 self.scalar_tid = true;
             }
         }
-        let mut positional = Vec::with_capacity(args.len as usize);
+        let mut positional: Few<Value> = Few::new();
         for at in 0..args.len {
             let expr = self.shared.tree.expr_lists[(args.start + at) as usize];
             match self.shared.tree.expr(expr).kind {
@@ -65,7 +65,7 @@ impl Body<'_, '_> {
                 _ => positional.push(self.argument(expr)?),
             }
         }
-        let mut named = Vec::with_capacity(keywords.len as usize);
+        let mut named: Few<(Name, Value)> = Few::new();
         for at in 0..keywords.len {
             let keyword = self.shared.tree.keywords[(keywords.start + at) as usize];
             let Some(name) = keyword.name else {
@@ -109,7 +109,13 @@ impl Body<'_, '_> {
                         .map_or("", |name| self.shared.names.get(name));
                     return fail("K023", format!("`{called}` is {what}"));
                 }
-                Some(Global::Kernel(_) | Global::Module(_) | Global::Value(_)) => {
+                Some(
+                    Global::Kernel(_)
+                    | Global::Module(_)
+                    | Global::Class(_)
+                    | Global::Handle
+                    | Global::Value(_),
+                ) => {
                     return fail("K016", "this is not a function");
                 }
                 None => self.eval(func)?,
@@ -192,12 +198,11 @@ impl Body<'_, '_> {
             *slot = self.value_ty(*arg);
         }
         let types = &types[..args.len()];
-        let Some(selected) = select(builtin.rows, self.shared.types, types, &[], expects) else {
+        let Some(selected) = select_plain(builtin.rows, self.shared.types, types, expects) else {
             return Ok(None);
         };
-        let row = &builtin.rows[selected.row];
+        let row = &builtin.rows[selected];
         let plain = row.dispatch == Dispatch::Plain
-            && !row.variadic
             && !matches!(row.rule, Rule::Atomic | Rule::AtomicCompare | Rule::Slice)
             && row.params[args.len()..]
                 .iter()
@@ -226,7 +231,7 @@ impl Body<'_, '_> {
         }
         let operands = self.operands(&loaded[..args.len()], args, outs);
         self.push_call(Call {
-            callee: Body::builtin_row(index, selected.row),
+            callee: Body::builtin_row(index, selected),
             operands,
             template: None,
             braces: false,

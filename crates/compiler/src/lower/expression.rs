@@ -1,7 +1,7 @@
 //! Expressions.
 
 use super::body::Body;
-use super::value::{Binding, Res, Value, fail, placed};
+use super::value::{Binding, Few, Res, Value, fail, placed};
 use crate::globals::Global;
 use crate::ir::{Constant, Number, Op, VarId};
 use crate::names::Name;
@@ -109,7 +109,11 @@ impl Body<'_, '_> {
             Global::Function(set) => Value::Function(set),
             Global::Builtin(index) => Value::Builtin(index),
             Global::Module(module) => Value::Module(module),
+            Global::Class(class) => Value::Class(class),
             Global::WarpCallable(_) | Global::Callable => Value::Callable,
+            Global::Handle => {
+                return fail("K021", "a handle's type is only understood in annotations");
+            }
             Global::Kernel(_) => return fail("K016", "a kernel cannot be used in a kernel"),
             Global::Opaque(what) => {
                 return fail(
@@ -142,13 +146,8 @@ impl Body<'_, '_> {
                 return Ok(Value::Var(self.add_constant(constant)));
             }
         }
-        let name = match op {
-            UnaryOp::Minus => "neg",
-            UnaryOp::Plus => "pos",
-            UnaryOp::Not => "unot",
-            UnaryOp::Invert => "invert",
-        };
-        self.call_named(name, &[arg])
+        let index = self.shared.operators.unary[op as usize];
+        self.call_builtin_vars(index, &[arg])
     }
 
     fn binary(&mut self, op: BinaryOp, left: ExprId, right: ExprId) -> Res<Value> {
@@ -159,19 +158,24 @@ impl Body<'_, '_> {
 
     /// Applies an operator: a function of the module by the operator's name wins where it fits.
     pub(super) fn operator(&mut self, op: BinaryOp, left: VarId, right: VarId) -> Res<Value> {
-        let name = op.builtin();
         if let Some(set) = self.user_operator(op) {
             let args = [Value::Var(left), Value::Var(right)];
             if let Some(index) = self.find_overload(set, &args, &[])? {
                 return self.call_function(index, &args, &[]);
             }
         }
-        self.call_named(name, &[left, right])
+        self.call_operator(op, &[left, right])
+    }
+
+    /// Calls the builtin that stands for an operator.
+    pub(super) fn call_operator(&mut self, op: BinaryOp, operands: &[VarId]) -> Res<Value> {
+        let index = self.shared.operators.binary[op as usize];
+        self.call_builtin_vars(index, operands)
     }
 
     /// The function of the module that bears an operator's name.
     pub(super) fn user_operator(&self, op: BinaryOp) -> Option<u32> {
-        let name = self.shared.names.find(op.builtin())?;
+        let name = Name::of_builtin(self.shared.operators.binary[op as usize]);
         match self.shared.scope.get(name) {
             Some(Global::Function(set)) => Some(set),
             _ => None,
@@ -179,9 +183,9 @@ impl Body<'_, '_> {
     }
 
     fn compare(&mut self, operands: List, first: u32) -> Res<Value> {
-        let exprs = self.shared.tree.exprs_in(operands).to_vec();
-        let mut vars = Vec::with_capacity(exprs.len());
-        for expr in exprs {
+        let mut vars: Few<VarId> = Few::new();
+        for at in operands.start..operands.start + operands.len {
+            let expr = self.shared.tree.expr_lists[at as usize];
             vars.push(self.eval_var(expr)?);
         }
         let count = vars.len() - 1;
@@ -195,7 +199,8 @@ impl Body<'_, '_> {
             }
         }
         let dst = self.add_var(TypeId::BOOL);
-        let mut loaded = vec![self.load(vars[0])];
+        let mut loaded: Few<VarId> = Few::new();
+        loaded.push(self.load(vars[0]));
         for at in 1..vars.len() {
             if at > 1 && self.ty(loaded[at - 1]) != self.ty(vars[at]) {
                 return fail(
@@ -221,7 +226,7 @@ impl Body<'_, '_> {
     }
 
     fn bool_op(&mut self, and: bool, values: List) -> Res<Value> {
-        let values = self.shared.tree.exprs_in(values).to_vec();
+        let values: Few<ExprId> = Few::from_slice(self.shared.tree.exprs_in(values));
         let dst = self.add_var(TypeId::BOOL);
         let first = self.eval_var(values[0])?;
         self.check_condition(first)?;

@@ -1,12 +1,15 @@
 //! Building functions and the kernel.
 
+use std::sync::OnceLock;
+
 use super::body::Body;
 use super::value::{Binding, Res, fail, placed, problem};
+use crate::builtin::BUILTINS;
 use crate::diagnostic::Problem;
 use crate::globals::{FunctionDef, KernelDef, ParamDef, Returns, Scope};
 use crate::ir::{Function, FunctionKind, Line, VarId, Variable};
 use crate::names::{Name, Names};
-use crate::syntax::{ExprId, ExprKind, List, SourceText, StmtKind, Tree};
+use crate::syntax::{BinaryOp, ExprId, ExprKind, List, SourceText, StmtKind, Tree};
 use crate::types::{StructId, Type, TypeId, TypeTable};
 
 /// What all functions of a module share while they are built.
@@ -23,7 +26,11 @@ pub(crate) struct Shared<'s> {
     pub(crate) max_unroll: i64,
     pub(crate) backward: bool,
     pub(crate) depth: u32,
-    pub(crate) operators: Operators,
+    pub(crate) operators: &'static Operators,
+    /// Functions that are done with, for their memory.
+    pub(crate) spare: &'s mut Vec<Function>,
+    /// Likewise for the notes on lines that a body keeps.
+    pub(crate) spare_lines: &'s mut Vec<Vec<u32>>,
 }
 
 /// Positions of builtins that the compiler itself calls.
@@ -36,21 +43,35 @@ pub(crate) struct Operators {
     pub(crate) view: u16,
     pub(crate) extract: u16,
     pub(crate) array_store: u16,
+    /// In the order of [`BinaryOp`].
+    pub(crate) binary: [u16; 13],
+    /// In the order of [`UnaryOp`](crate::syntax::UnaryOp).
+    pub(crate) unary: [u16; 4],
 }
 
 impl Operators {
-    /// Looks the names up once.
-    pub(crate) fn new(names: &Names) -> Self {
-        let find = |name: &str| names.find(name).map_or(0, |name| name.index() as u16);
-        Self {
-            copy: find("copy"),
-            assign: find("assign"),
-            select: find("where"),
-            address: find("address"),
-            view: find("view"),
-            extract: find("extract"),
-            array_store: find("array_store"),
-        }
+    /// The positions, looked up once.
+    pub(crate) fn table() -> &'static Self {
+        static TABLE: OnceLock<Operators> = OnceLock::new();
+        TABLE.get_or_init(|| {
+            let find = |name: &str| {
+                BUILTINS
+                    .iter()
+                    .position(|builtin| builtin.name == name)
+                    .unwrap_or(0) as u16
+            };
+            Self {
+                copy: find("copy"),
+                assign: find("assign"),
+                select: find("where"),
+                address: find("address"),
+                view: find("view"),
+                extract: find("extract"),
+                array_store: find("array_store"),
+                binary: BinaryOp::ALL.map(|op| find(op.builtin())),
+                unary: ["neg", "pos", "unot", "invert"].map(find),
+            }
+        })
     }
 }
 
@@ -238,18 +259,19 @@ impl Body<'_, '_> {
         }
         self.params = self.vars.len() as u32;
         self.enter_line(def_line);
-        let ids = self.shared.tree.stmts_in(body).to_vec();
-        for id in &ids {
-            if let StmtKind::Expr(value) = self.shared.tree.stmt(*id).kind
+        for at in body.start..body.start + body.len {
+            let id = self.shared.tree.stmt_lists[at as usize];
+            if let StmtKind::Expr(value) = self.shared.tree.stmt(id).kind
                 && self.is_bare_constant(value)
             {
                 continue;
             }
-            self.statement(*id)?;
+            self.statement(id)?;
         }
-        let ends_in_return = ids
-            .last()
-            .is_some_and(|last| matches!(self.shared.tree.stmt(*last).kind, StmtKind::Return(_)));
+        let ends_in_return =
+            self.shared.tree.stmts_in(body).last().is_some_and(|last| {
+                matches!(self.shared.tree.stmt(*last).kind, StmtKind::Return(_))
+            });
         if self
             .returned
             .as_ref()
@@ -313,6 +335,7 @@ impl Body<'_, '_> {
             Some(values) => values.iter().map(|value| self.ty(*value)).collect(),
             None => Vec::new(),
         };
+        self.shared.spare_lines.push(self.line_slots);
         Function {
             native,
             first_line,

@@ -2,7 +2,7 @@
 
 use super::body::{Body, OpenLoop};
 use super::unroll::Plan;
-use super::value::{Binding, Res, fail, hinted};
+use super::value::{Binding, Res, fail, hinted, placed};
 use crate::ir::{Loop, LoopKind, Op, VarId};
 use crate::syntax::{ExprId, ExprKind, List, StmtKind};
 use crate::types::TypeId;
@@ -58,7 +58,7 @@ impl Body<'_, '_> {
         self.labels += 1;
         self.symbols.set(name, Binding::Var(value));
         let entry = self.symbols.clone();
-        self.open_loops.push(OpenLoop { index, entry });
+        self.open_loops.push(OpenLoop { index, entry, body });
         self.statements(body)?;
         self.carry()?;
         self.open_loops.pop();
@@ -80,7 +80,7 @@ impl Body<'_, '_> {
         self.blocks.push(Vec::new());
         self.labels += 1;
         let entry = self.symbols.clone();
-        self.open_loops.push(OpenLoop { index, entry });
+        self.open_loops.push(OpenLoop { index, entry, body });
         self.statements(body)?;
         self.carry()?;
         self.open_loops.pop();
@@ -126,6 +126,7 @@ impl Body<'_, '_> {
             return fail("K005", "there is no loop here");
         };
         let entry = open.entry.clone();
+        let body = open.body;
         for (name, old) in entry.entries() {
             let Some(new) = self.symbols.get(*name) else {
                 continue;
@@ -141,14 +142,23 @@ impl Body<'_, '_> {
                     continue;
                 }
                 let text = self.shared.names.get(*name);
-                return Err(hinted(
+                let mut problem = hinted(
                     "K010",
                     format!("`{text}` is a constant and changes in a loop"),
                     format!(
                         "declare it as a variable before the loop: `{text} = {}(…)`",
                         self.describe(old)
                     ),
-                ));
+                );
+                // The first place where the loop binds the name.
+                let mut stored = Vec::new();
+                self.stored_names(body, &mut stored);
+                let places = stored.iter().filter(|(stored, _)| stored == name);
+                let places = places.map(|(_, expr)| self.shared.tree.expr(*expr));
+                if let Some(place) = places.min_by_key(|place| place.start) {
+                    problem = placed(problem, place.start, place.end);
+                }
+                return Err(problem);
             }
             let assign = self.shared.operators.assign;
             self.call_builtin_vars(assign, &[old, new])?;
@@ -179,7 +189,7 @@ impl Body<'_, '_> {
         let mut stored = Vec::new();
         self.stored_names(body, &mut stored);
         let mut promoted = Vec::new();
-        for name in stored {
+        for (name, _) in stored {
             if let Some(Binding::Var(var)) = self.symbols.get(name)
                 && self.unrolled.contains(&name)
                 && self.constant(var).is_some()
@@ -200,15 +210,15 @@ impl Body<'_, '_> {
         Ok(())
     }
 
-    /// Every name that a suite binds.
-    fn stored_names(&self, body: List, found: &mut Vec<crate::names::Name>) {
+    /// Every name that a suite binds, with the place.
+    fn stored_names(&self, body: List, found: &mut Vec<(crate::names::Name, ExprId)>) {
         let tree = &self.shared.tree;
         let mut target = |expr: ExprId| match tree.expr(expr).kind {
-            ExprKind::Name(name) => found.push(name),
+            ExprKind::Name(name) => found.push((name, expr)),
             ExprKind::Tuple(list) => {
                 for item in tree.exprs_in(list) {
                     if let ExprKind::Name(name) = tree.expr(*item).kind {
-                        found.push(name);
+                        found.push((name, *item));
                     }
                 }
             }

@@ -1,7 +1,7 @@
 //! Subscripts: elements, views, components, rows, slices.
 
 use super::body::Body;
-use super::value::{Res, Value, fail};
+use super::value::{Few, Res, fail};
 use crate::ir::{Constant, Number, Slot, Step, VarId};
 use crate::syntax::{ExprId, ExprKind};
 use crate::types::{Type, TypeId};
@@ -24,15 +24,15 @@ impl Body<'_, '_> {
         &mut self,
         expr: ExprId,
         as_target: bool,
-    ) -> Res<(VarId, Vec<ExprId>)> {
+    ) -> Res<(VarId, Few<ExprId>)> {
         // `x[i]` and `x[i, j]` of a plain name, by far the most common.
         if let ExprKind::Subscript(value, slice) = self.shared.tree.expr(expr).kind
             && let ExprKind::Name(_) = self.shared.tree.expr(value).kind
         {
             let target = self.eval_var(value)?;
             let indices = match self.shared.tree.expr(slice).kind {
-                ExprKind::Tuple(list) => self.shared.tree.exprs_in(list).to_vec(),
-                _ => vec![slice],
+                ExprKind::Tuple(list) => Few::from_slice(self.shared.tree.exprs_in(list)),
+                _ => Few::from_slice(&[slice]),
             };
             let rank = self
                 .shared
@@ -101,20 +101,20 @@ impl Body<'_, '_> {
     }
 
     /// Evaluates index expressions for a target.
-    pub(super) fn eval_indices(&mut self, target: VarId, exprs: &[ExprId]) -> Res<Vec<VarId>> {
+    pub(super) fn eval_indices(&mut self, target: VarId, exprs: &[ExprId]) -> Res<Few<VarId>> {
         let compound = self.shared.types.is_compound(self.value_ty(target));
-        let dims: Vec<i64> = match self.kind(target) {
-            Type::Matrix { rows, cols, .. } => vec![i64::from(rows), i64::from(cols)],
-            _ => self.leading_length(target).into_iter().collect(),
+        let dims = match self.kind(target) {
+            Type::Matrix { rows, cols, .. } => [Some(i64::from(rows)), Some(i64::from(cols))],
+            _ => [self.leading_length(target), None],
         };
-        let mut indices = Vec::with_capacity(exprs.len());
+        let mut indices = Few::new();
         for (at, expr) in exprs.iter().enumerate() {
             indices.push(match self.shared.tree.expr(*expr).kind {
                 ExprKind::Slice(parts) if compound => {
-                    let Some(length) = dims.get(at) else {
+                    let Some(length) = dims.get(at).copied().flatten() else {
                         return fail("K011", "there are more indices than dimensions");
                     };
-                    let (start, stop, step) = self.constant_bounds(parts, *length)?;
+                    let (start, stop, step) = self.constant_bounds(parts, length)?;
                     self.slice_value([start, stop, step].map(SlicePart::Int))?
                 }
                 _ => self.eval_var(*expr)?,
@@ -136,7 +136,7 @@ impl Body<'_, '_> {
         let all_ints = indices
             .iter()
             .all(|index| self.shared.types.is_int(self.value_ty(*index)));
-        let mut loaded = Vec::with_capacity(indices.len());
+        let mut loaded: Few<VarId> = Few::new();
         for index in &indices {
             loaded.push(self.load(*index));
         }
@@ -146,7 +146,7 @@ impl Body<'_, '_> {
             if as_target && has_slots {
                 let slot = Slot {
                     array: target,
-                    indices: loaded,
+                    indices: loaded.into_vec(),
                     steps: Vec::new(),
                     ty: element,
                     place: self.place_of(target),
@@ -157,14 +157,14 @@ impl Body<'_, '_> {
             if self.needs_place(element)
                 && let Some(mut place) = self.place_of(target)
             {
-                place.steps.push(Step::Element(loaded));
+                place.steps.push(Step::Element(loaded.into_vec()));
                 self.trace(out, place);
             }
             return Ok(out);
         }
         let out = self.index_call(self.shared.operators.view, target, &loaded)?;
         if let Some(mut place) = self.place_of(target) {
-            place.steps.push(Step::View(loaded));
+            place.steps.push(Step::View(loaded.into_vec()));
             self.trace(out, place);
         }
         Ok(out)
@@ -177,10 +177,10 @@ impl Body<'_, '_> {
         target: VarId,
         indices: &[VarId],
     ) -> Res<VarId> {
-        let mut args = Vec::with_capacity(indices.len() + 1);
-        args.push(Value::Var(target));
-        args.extend(indices.iter().map(|index| Value::Var(*index)));
-        let value = self.call_builtin(builtin, &args, &[], None, None)?;
+        let mut args: Few<VarId> = Few::new();
+        args.push(target);
+        args.extend_from_slice(indices);
+        let value = self.call_builtin_vars(builtin, &args)?;
         self.single(value)
     }
 

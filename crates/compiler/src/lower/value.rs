@@ -3,6 +3,7 @@
 use crate::diagnostic::Problem;
 use crate::globals::PythonModule;
 use crate::ir::VarId;
+use crate::names::Name;
 use crate::types::TypeId;
 
 /// The result of evaluating an expression.
@@ -22,6 +23,8 @@ pub(super) enum Value {
     Function(u32),
     Builtin(u16),
     Module(PythonModule),
+    /// A class that holds constants.
+    Class(Name),
     /// Something that may only be called, by its name.
     Callable,
 }
@@ -33,6 +36,9 @@ pub(super) enum Binding {
     Function(u32),
     Builtin(u16),
 }
+
+/// A list that is nearly always short.
+pub(super) type Few<T> = smallvec::SmallVec<[T; 6]>;
 
 /// A problem, boxed: errors are rare and results are many.
 pub(super) type Res<T> = Result<T, Box<Problem>>;

@@ -4,8 +4,8 @@ use ruff_python_ast as ast;
 use ruff_text_size::Ranged;
 
 use super::{
-    BinaryOp, CompareOp, Expr, ExprId, ExprKind, Keyword, List, SourceText, Stmt, StmtId, StmtKind,
-    Tree, UnaryOp,
+    Alias, BinaryOp, ClassNode, CompareOp, Expr, ExprId, ExprKind, FunctionNode, Keyword, List,
+    Parameter, SourceText, Stmt, StmtId, StmtKind, Tree, UnaryOp,
 };
 use crate::ir::Comparison;
 use crate::names::Names;
@@ -24,8 +24,13 @@ pub(crate) struct Converter<'a> {
 const MAX_DEPTH: u32 = 120;
 
 impl Converter<'_> {
+    /// Converts a module.
+    pub(crate) fn module(&mut self, body: &[ast::Stmt]) -> List {
+        self.suite_here(body)
+    }
+
     /// Converts a suite.
-    pub(crate) fn suite(&mut self, body: &[ast::Stmt]) -> List {
+    fn suite(&mut self, body: &[ast::Stmt]) -> List {
         self.depth += 1;
         let list = self.suite_here(body);
         self.depth -= 1;
@@ -75,7 +80,24 @@ impl Converter<'_> {
             ast::Stmt::Break(_) => StmtKind::Break,
             ast::Stmt::Continue(_) => StmtKind::Continue,
             ast::Stmt::Pass(_) => StmtKind::Pass,
-            ast::Stmt::AnnAssign(_) => StmtKind::Unsupported("an annotated assignment"),
+            ast::Stmt::AnnAssign(node) => StmtKind::AnnAssign {
+                target: self.expr(&node.target),
+                annotation: self.expr(&node.annotation),
+                value: node.value.as_ref().map(|value| self.expr(value)),
+            },
+            ast::Stmt::FunctionDef(node) if self.depth == 0 => self.function(node),
+            ast::Stmt::ClassDef(node) if self.depth == 0 => self.class(node),
+            ast::Stmt::Import(node) if self.depth == 0 => {
+                StmtKind::Import(self.aliases(&node.names))
+            }
+            ast::Stmt::ImportFrom(node) if self.depth == 0 => StmtKind::ImportFrom {
+                module: node
+                    .module
+                    .as_ref()
+                    .filter(|_| node.level == 0)
+                    .map(|name| self.names.intern(name.as_str())),
+                aliases: self.aliases(&node.names),
+            },
             ast::Stmt::With(_) => StmtKind::Unsupported("`with`"),
             ast::Stmt::Try(_) => StmtKind::Unsupported("`try`"),
             ast::Stmt::Raise(_) => StmtKind::Unsupported("`raise`"),
@@ -96,6 +118,88 @@ impl Converter<'_> {
             start,
             end,
         })
+    }
+
+    fn aliases(&mut self, nodes: &[ast::Alias]) -> List {
+        let start = self.tree.aliases.len() as u32;
+        for node in nodes {
+            let alias = Alias {
+                name: self.names.intern(node.name.as_str()),
+                bound: node
+                    .asname
+                    .as_ref()
+                    .map(|name| self.names.intern(name.as_str())),
+            };
+            self.tree.aliases.push(alias);
+        }
+        List {
+            start,
+            len: nodes.len() as u32,
+        }
+    }
+
+    fn function(&mut self, node: &ast::StmtFunctionDef) -> StmtKind {
+        let name = self.names.intern(node.name.as_str());
+        let decorators = self.exprs(node.decorator_list.iter().map(|d| &d.expression));
+        let mut parameters = Vec::with_capacity(node.parameters.args.len());
+        for arg in &node.parameters.args {
+            let (start, end) = span(arg);
+            parameters.push(Parameter {
+                name: self.names.intern(arg.parameter.name.as_str()),
+                annotation: arg
+                    .parameter
+                    .annotation
+                    .as_ref()
+                    .map(|annotation| self.expr(annotation)),
+                default: arg.default.as_ref().map(|default| self.expr(default)),
+                start,
+                end,
+            });
+        }
+        let list = List {
+            start: self.tree.parameters.len() as u32,
+            len: parameters.len() as u32,
+        };
+        self.tree.parameters.append(&mut parameters);
+        let returns = node.returns.as_ref().map(|returns| self.expr(returns));
+        let body = self.suite(&node.body);
+        self.tree.functions.push(FunctionNode {
+            name,
+            name_span: span(&node.name),
+            decorators,
+            decorator_span: node.decorator_list.first().map_or((0, 0), span),
+            parameters: list,
+            parameters_span: span(&*node.parameters),
+            plain: node.parameters.vararg.is_none()
+                && node.parameters.kwarg.is_none()
+                && node.parameters.posonlyargs.is_empty()
+                && node.parameters.kwonlyargs.is_empty(),
+            returns,
+            body,
+            is_async: node.is_async,
+        });
+        StmtKind::Function(self.tree.functions.len() as u32 - 1)
+    }
+
+    fn class(&mut self, node: &ast::StmtClassDef) -> StmtKind {
+        let name = self.names.intern(node.name.as_str());
+        let decorators = self.exprs(node.decorator_list.iter().map(|d| &d.expression));
+        let bases = match &node.arguments {
+            Some(arguments) => self.exprs(arguments.args.iter()),
+            None => self.exprs(std::iter::empty()),
+        };
+        let body = self.suite(&node.body);
+        self.tree.classes.push(ClassNode {
+            name,
+            decorators,
+            bases,
+            has_keywords: node
+                .arguments
+                .as_ref()
+                .is_some_and(|arguments| !arguments.keywords.is_empty()),
+            body,
+        });
+        StmtKind::Class(self.tree.classes.len() as u32 - 1)
     }
 
     /// `elif` chains nest, as Python's own tree has them.
@@ -139,7 +243,7 @@ impl Converter<'_> {
     }
 
     /// Converts an expression.
-    pub(crate) fn expr(&mut self, expr: &ast::Expr) -> ExprId {
+    fn expr(&mut self, expr: &ast::Expr) -> ExprId {
         self.depth += 1;
         let id = self.expr_here(expr);
         self.depth -= 1;
@@ -293,6 +397,11 @@ impl Converter<'_> {
         }
         digits.parse().ok()
     }
+}
+
+fn span(node: &impl Ranged) -> (u32, u32) {
+    let range = node.range();
+    (range.start().to_u32(), range.end().to_u32())
 }
 
 fn binary(op: ast::Operator) -> BinaryOp {

@@ -7,12 +7,13 @@
 mod convert;
 mod limits;
 mod source;
+pub(crate) mod subset;
 mod tree;
 
 pub(crate) use convert::Converter;
 pub(crate) use limits::check_limits;
 pub(crate) use source::SourceText;
 pub(crate) use tree::{
-    BinaryOp, CompareOp, Expr, ExprId, ExprKind, Keyword, List, Stmt, StmtId, StmtKind, Tree,
-    UnaryOp,
+    Alias, BinaryOp, ClassNode, CompareOp, Expr, ExprId, ExprKind, FunctionNode, Keyword, List,
+    Parameter, Stmt, StmtId, StmtKind, Tree, UnaryOp,
 };

@@ -11,11 +11,8 @@ impl SourceText {
     pub(crate) fn index(&mut self, text: &str) {
         self.starts.clear();
         self.starts.push(0);
-        for (at, byte) in text.bytes().enumerate() {
-            if byte == b'\n' {
-                self.starts.push(at as u32 + 1);
-            }
-        }
+        let ends = memchr::memchr_iter(b'\n', text.as_bytes());
+        self.starts.extend(ends.map(|at| at as u32 + 1));
     }
 
     /// The line, counted from 1, that an offset is on.

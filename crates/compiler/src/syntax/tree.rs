@@ -43,6 +43,23 @@ pub(crate) enum BinaryOp {
 }
 
 impl BinaryOp {
+    /// All operators, in order.
+    pub(crate) const ALL: [Self; 13] = [
+        Self::Add,
+        Self::Sub,
+        Self::Mul,
+        Self::MatMul,
+        Self::Div,
+        Self::FloorDiv,
+        Self::Mod,
+        Self::Pow,
+        Self::BitAnd,
+        Self::BitOr,
+        Self::BitXor,
+        Self::ShiftLeft,
+        Self::ShiftRight,
+    ];
+
     /// The builtin that the operator calls.
     pub(crate) fn builtin(self) -> &'static str {
         match self {
@@ -153,7 +170,76 @@ pub(crate) enum StmtKind {
     Break,
     Continue,
     Pass,
+    /// `target: annotation`, with or without a value.
+    AnnAssign {
+        target: ExprId,
+        annotation: ExprId,
+        value: Option<ExprId>,
+    },
+    /// `import a, b as c`: a run of `Tree::aliases`. At module level only, as the next three.
+    Import(List),
+    /// `from module import a, b as c`.
+    ImportFrom {
+        module: Option<Name>,
+        aliases: List,
+    },
+    /// Position in `Tree::functions`.
+    Function(u32),
+    /// Position in `Tree::classes`.
+    Class(u32),
     Unsupported(&'static str),
+}
+
+/// A name that an import binds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Alias {
+    /// What is imported, with its dots.
+    pub(crate) name: Name,
+    /// The name after `as`.
+    pub(crate) bound: Option<Name>,
+}
+
+/// A parameter of a function.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parameter {
+    pub(crate) name: Name,
+    pub(crate) annotation: Option<ExprId>,
+    pub(crate) default: Option<ExprId>,
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+}
+
+/// A function at module level.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FunctionNode {
+    pub(crate) name: Name,
+    /// Where the name stands.
+    pub(crate) name_span: (u32, u32),
+    /// The decorators' expressions.
+    pub(crate) decorators: List,
+    /// From the first `@` to the end of that decorator.
+    pub(crate) decorator_span: (u32, u32),
+    /// A run of `Tree::parameters`.
+    pub(crate) parameters: List,
+    pub(crate) parameters_span: (u32, u32),
+    /// Whether all parameters may be given by position or by name, none of them `*` or `**`.
+    pub(crate) plain: bool,
+    pub(crate) returns: Option<ExprId>,
+    pub(crate) body: List,
+    pub(crate) is_async: bool,
+}
+
+/// A class at module level.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClassNode {
+    pub(crate) name: Name,
+    /// The decorators' expressions.
+    pub(crate) decorators: List,
+    /// The base classes.
+    pub(crate) bases: List,
+    /// Whether the class has keyword arguments.
+    pub(crate) has_keywords: bool,
+    pub(crate) body: List,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -173,6 +259,10 @@ pub(crate) struct Tree {
     pub(crate) stmt_lists: Vec<StmtId>,
     pub(crate) keywords: Vec<Keyword>,
     pub(crate) compares: Vec<CompareOp>,
+    pub(crate) aliases: Vec<Alias>,
+    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) functions: Vec<FunctionNode>,
+    pub(crate) classes: Vec<ClassNode>,
 }
 
 impl Tree {
@@ -183,6 +273,10 @@ impl Tree {
         self.stmt_lists.clear();
         self.keywords.clear();
         self.compares.clear();
+        self.aliases.clear();
+        self.parameters.clear();
+        self.functions.clear();
+        self.classes.clear();
     }
 
     pub(crate) fn expr(&self, id: ExprId) -> Expr {

@@ -97,6 +97,8 @@ pub struct FieldDef {
     pub name: Name,
     /// The type.
     pub ty: TypeId,
+    /// Whether it was declared as a handle, of which no gradients are added up.
+    pub is_handle: bool,
 }
 
 /// A struct: its name in Python, its name in C++, its fields in order.

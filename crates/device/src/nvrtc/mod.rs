@@ -3,8 +3,10 @@
 mod binding;
 mod cache;
 mod compile;
+mod cubin;
 mod search;
 
 pub use binding::Nvrtc;
 pub use cache::CompileCache;
 pub use compile::{CompileOptions, Compiled, Target};
+pub use cubin::{KernelResources, kernel_resources};

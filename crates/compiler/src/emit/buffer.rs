@@ -1,0 +1,184 @@
+//! The text under construction.
+//!
+//! Most of what is written is a few bytes long: a variable, a number, a separator. These come from tables
+//! of entries of one size, so that each is a fixed-size copy and not a call.
+
+use std::fmt;
+
+/// How many numbers the tables hold.
+const TABLED: usize = 1000;
+
+/// `prefix` and each number below [`TABLED`], padded to eight bytes; the last byte is the length.
+const fn numbered(prefix: &[u8; 4], with_prefix: bool) -> [[u8; 8]; TABLED] {
+    let mut table = [[b' '; 8]; TABLED];
+    let mut value = 0;
+    while value < TABLED {
+        let mut at = 0;
+        if with_prefix {
+            while at < 4 {
+                table[value][at] = prefix[at];
+                at += 1;
+            }
+        }
+        if value >= 100 {
+            table[value][at] = b'0' + (value / 100) as u8;
+            at += 1;
+        }
+        if value >= 10 {
+            table[value][at] = b'0' + (value / 10 % 10) as u8;
+            at += 1;
+        }
+        table[value][at] = b'0' + (value % 10) as u8;
+        at += 1;
+        table[value][7] = at as u8;
+        value += 1;
+    }
+    table
+}
+
+static NUMBERS: [[u8; 8]; TABLED] = numbered(b"    ", false);
+static PRIMALS: [[u8; 8]; TABLED] = numbered(b"var_", true);
+static DUALS: [[u8; 8]; TABLED] = numbered(b"adj_", true);
+
+/// Text that grows at its end.
+///
+/// Invariant: the bytes are UTF-8. Only whole strings and ASCII are appended, and only ASCII that was just
+/// appended is taken off again.
+#[derive(Debug)]
+pub(super) struct Buffer {
+    bytes: Vec<u8>,
+}
+
+impl Buffer {
+    /// Goes on after `text`.
+    pub(super) fn after(text: String) -> Self {
+        Self {
+            bytes: text.into_bytes(),
+        }
+    }
+
+    pub(super) fn into_string(self) -> String {
+        // SAFETY: the type's invariant; every method below that touches `bytes` keeps it.
+        unsafe { String::from_utf8_unchecked(self.bytes) }
+    }
+
+    /// How many bytes there are.
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    // Inlined so that the copy of a literal is a few stores.
+    #[inline(always)]
+    pub(super) fn push_str(&mut self, text: &str) {
+        self.bytes.extend_from_slice(text.as_bytes());
+    }
+
+    /// Appends an ASCII character.
+    pub(super) fn push_ascii(&mut self, byte: u8) {
+        debug_assert!(byte.is_ascii());
+        self.bytes.push(byte & 0x7f);
+    }
+
+    /// Appends once more what stands between two positions, which both begin a line.
+    pub(super) fn repeat(&mut self, from: usize, to: usize) {
+        self.bytes.extend_from_within(from..to);
+    }
+
+    #[inline]
+    fn entry(&mut self, entry: [u8; 8]) {
+        let len = self.bytes.len() + usize::from(entry[7]);
+        self.bytes.extend_from_slice(&entry);
+        self.bytes.truncate(len);
+    }
+
+    /// Appends a number in decimal.
+    #[inline]
+    pub(super) fn number(&mut self, value: u32) {
+        match NUMBERS.get(value as usize) {
+            Some(entry) => self.entry(*entry),
+            None => self.long_number(value),
+        }
+    }
+
+    #[cold]
+    fn long_number(&mut self, value: u32) {
+        self.number(value / 1000);
+        let last = 1000 + value % 1000;
+        for digit in [last / 100 % 10, last / 10 % 10, last % 10] {
+            self.push_ascii(b'0' + digit as u8);
+        }
+    }
+
+    /// Appends `var_` and a number.
+    #[inline]
+    pub(super) fn primal(&mut self, value: u32) {
+        match PRIMALS.get(value as usize) {
+            Some(entry) => self.entry(*entry),
+            None => {
+                self.push_str("var_");
+                self.long_number(value);
+            }
+        }
+    }
+
+    /// Appends `adj_` and a number.
+    #[inline]
+    pub(super) fn dual(&mut self, value: u32) {
+        match DUALS.get(value as usize) {
+            Some(entry) => self.entry(*entry),
+            None => {
+                self.push_str("adj_");
+                self.long_number(value);
+            }
+        }
+    }
+
+    /// Appends spaces.
+    #[inline]
+    pub(super) fn spaces(&mut self, count: usize) {
+        let len = self.bytes.len() + count;
+        if count <= 32 {
+            self.bytes.extend_from_slice(&[b' '; 32]);
+            self.bytes.truncate(len);
+        } else {
+            self.bytes.resize(len, b' ');
+        }
+    }
+}
+
+impl fmt::Write for Buffer {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.push_str(text);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_decimal_on_both_sides_of_the_tables_end() {
+        for value in [
+            0,
+            7,
+            10,
+            99,
+            100,
+            999,
+            1000,
+            1001,
+            98_765,
+            1_000_000,
+            u32::MAX,
+        ] {
+            let mut buffer = Buffer::after(String::new());
+            buffer.number(value);
+            buffer.primal(value);
+            buffer.dual(value);
+            buffer.spaces(40);
+            let expected = format!("{value}var_{value}adj_{value}{}", " ".repeat(40));
+            assert_eq!(buffer.into_string(), expected);
+        }
+    }
+}

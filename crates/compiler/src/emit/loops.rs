@@ -1,0 +1,91 @@
+//! Labels, tests and steps of loops.
+
+use super::writer::Writer;
+use crate::ir::{LoopKind, VarId};
+
+impl Writer<'_> {
+    pub(super) fn is_while(&self, index: u32) -> bool {
+        self.function.loops[index as usize].kind == LoopKind::While
+    }
+
+    /// `for_0`, `while_2`.
+    pub(super) fn loop_label(&mut self, index: u32) {
+        let function = self.function;
+        let this = &function.loops[index as usize];
+        self.text(this.kind.word());
+        self.text("_");
+        self.number(this.label);
+    }
+
+    /// The label and, for a counted or range loop, the test and the step.
+    pub(super) fn loop_head(&mut self, index: u32) {
+        let function = self.function;
+        let kind = function.loops[index as usize].kind;
+        match kind {
+            LoopKind::While => {
+                self.start_flush();
+                self.text("start_");
+                self.loop_label(index);
+                self.text(":;\n");
+            }
+            LoopKind::Range { iter, value } => {
+                self.start();
+                self.text("start_");
+                self.loop_label(index);
+                self.text(":;\n");
+                self.level += 1;
+                self.start();
+                self.text("if (iter_cmp(");
+                self.var(iter);
+                self.text(") == 0) goto end_");
+                self.loop_label(index);
+                self.text(";\n");
+                self.start();
+                self.var(value);
+                self.text(" = wp::iter_next(");
+                self.var(iter);
+                self.text(");\n");
+            }
+            LoopKind::Counted {
+                counter,
+                value,
+                stop,
+                step,
+                ..
+            } => {
+                self.start();
+                self.text("start_");
+                self.loop_label(index);
+                self.text(":;\n");
+                self.level += 1;
+                self.start();
+                self.text("if (");
+                self.var(counter);
+                self.text(if step > 0 { " >= " } else { " <= " });
+                self.signed(stop);
+                self.text(") goto end_");
+                self.loop_label(index);
+                self.text(";\n");
+                self.start();
+                self.var(value);
+                self.text(" = ");
+                self.var(counter);
+                self.text(";\n");
+                self.start();
+                self.var(counter);
+                self.text(" += ");
+                self.signed(step);
+                self.text(";\n");
+            }
+        }
+    }
+
+    pub(super) fn loop_test(&mut self, index: u32, cond: VarId) {
+        self.start_flush();
+        self.text("if ((");
+        self.var(cond);
+        self.text(") == false) goto end_");
+        self.loop_label(index);
+        self.text(";\n");
+    }
+}

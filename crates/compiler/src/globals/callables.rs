@@ -1,0 +1,209 @@
+//! Functions and kernels: decorators, signatures, overload sets.
+
+use super::annotation::{returns, type_of};
+use super::definition::Returns;
+use super::evaluate::{evaluate, path};
+use super::value::Tables;
+use super::{FunctionDef, FunctionSet, Global, ParamDef, Scope};
+use crate::builtin::BUILTINS;
+use crate::diagnostic::Problem;
+use crate::ir::Constant;
+use crate::names::Name;
+use crate::syntax::{ExprKind, FunctionNode};
+use crate::types::TypeId;
+
+impl Scope {
+    /// Enters a function or a kernel.
+    pub(super) fn function(&mut self, tables: &mut Tables<'_>, index: u32) -> Result<(), Problem> {
+        let node = tables.tree.functions[index as usize];
+        let key = node.name;
+        let [expression] = *tables.tree.exprs_in(node.decorators) else {
+            self.set(key, Global::Opaque("a Python function"));
+            return Ok(());
+        };
+        let (decorator_start, decorator_end) = node.decorator_span;
+        let (callee, keywords) = match tables.tree.expr(expression).kind {
+            ExprKind::Call {
+                func,
+                args,
+                keywords,
+            } => {
+                let Global::WarpCallable(role) = path(self, tables, func) else {
+                    self.set(key, Global::Opaque("a function with another decorator"));
+                    return Ok(());
+                };
+                if args.len != 0 {
+                    let role = tables.names.get(role);
+                    return Err(Problem::at(
+                        "K021",
+                        decorator_start,
+                        decorator_end,
+                        format!("`@wp.{role}` with arguments is not supported"),
+                    ));
+                }
+                (func, tables.tree.keywords_in(keywords).to_vec())
+            }
+            _ => (expression, Vec::new()),
+        };
+        let Global::WarpCallable(role) = path(self, tables, callee) else {
+            self.set(key, Global::Opaque("a function with another decorator"));
+            return Ok(());
+        };
+        let role = tables.names.get(role).to_owned();
+        if !matches!(role.as_str(), "func" | "kernel") || node.is_async {
+            return Err(Problem::at(
+                "K021",
+                decorator_start,
+                decorator_end,
+                format!("`@wp.{role}` is not supported"),
+            ));
+        }
+        let decorator_line = tables.source.line_of(decorator_start);
+        let span = node.name_span;
+        let def_line = tables.source.line_of(span.0);
+        let params = self.params(tables, &node);
+        let returns = match node.returns {
+            None => Ok(Returns::Inferred),
+            Some(annotation) => returns(self, tables, annotation),
+        };
+        let body = node.body;
+        let index = self.functions.len() as u32;
+        self.functions.push(FunctionDef {
+            key,
+            native: key,
+            params,
+            returns,
+            body,
+            decorator_line,
+            def_line,
+            span,
+            inline_hint: "",
+            numbered: role == "func",
+            instance: false,
+            built: None,
+            building: false,
+        });
+        if role == "func" {
+            self.enter_function(tables, key, index, &keywords, span)
+        } else {
+            self.enter_kernel(tables, key, index, &keywords);
+            Ok(())
+        }
+    }
+
+    fn enter_function(
+        &mut self,
+        tables: &mut Tables<'_>,
+        key: Name,
+        index: u32,
+        keywords: &[crate::syntax::Keyword],
+        span: (u32, u32),
+    ) -> Result<(), Problem> {
+        for keyword in keywords {
+            let name = keyword.name.map_or("", |name| tables.names.get(name));
+            match (
+                name.to_owned().as_str(),
+                evaluate(self, tables, keyword.value),
+            ) {
+                ("inline", Global::Value(Constant::Bool(inline))) => {
+                    self.functions[index as usize].inline_hint = if inline {
+                        "WP_FORCEINLINE "
+                    } else {
+                        "WP_NOINLINE "
+                    };
+                }
+                (name, _) => {
+                    return Err(Problem::at(
+                        "K025",
+                        span.0,
+                        span.1,
+                        format!("option `{name}` of `@wp.func` is not supported"),
+                    ));
+                }
+            }
+        }
+        // Native names are numbered per key; functions that the library itself defines in Python own
+        // the first number of theirs.
+        let taken = BUILTINS
+            .get(key.index())
+            .is_some_and(|builtin| builtin.python);
+        let earlier = self.functions[..index as usize]
+            .iter()
+            .filter(|def| def.key == key && def.numbered)
+            .count();
+        let native = format!("{}_{}", tables.names.get(key), earlier + usize::from(taken));
+        self.functions[index as usize].native = tables.names.intern(&native);
+        let set = match self.get(key) {
+            Some(Global::Function(set)) => set,
+            _ => {
+                self.sets.push(FunctionSet::default());
+                let set = self.sets.len() as u32 - 1;
+                self.set(key, Global::Function(set));
+                set
+            }
+        };
+        let signature: Option<Vec<TypeId>> = signature(&self.functions[index as usize]);
+        let generic = signature
+            .as_ref()
+            .is_some_and(|types| types.iter().any(|ty| tables.types.is_generic(*ty)));
+        let functions = &self.functions;
+        let set = &mut self.sets[set as usize];
+        let list = if generic {
+            &mut set.templates
+        } else {
+            &mut set.overloads
+        };
+        // A second definition with the same signature takes the place of the first.
+        let same = list.iter().position(|other| {
+            signature.is_some() && self::signature(&functions[*other as usize]) == signature
+        });
+        match same {
+            Some(at) => list[at] = index,
+            None => list.push(index),
+        }
+        Ok(())
+    }
+
+    fn params(
+        &mut self,
+        tables: &mut Tables<'_>,
+        node: &FunctionNode,
+    ) -> Result<Vec<ParamDef>, Problem> {
+        if !node.plain {
+            return Err(Problem::at(
+                "K005",
+                node.parameters_span.0,
+                node.parameters_span.1,
+                "only plain parameters are supported",
+            ));
+        }
+        let list = node.parameters;
+        let mut params = Vec::with_capacity(list.len as usize);
+        for at in list.start..list.start + list.len {
+            let parameter = tables.tree.parameters[at as usize];
+            let name = parameter.name;
+            let Some(annotation) = parameter.annotation else {
+                return Err(Problem::at(
+                    "K004",
+                    parameter.start,
+                    parameter.end,
+                    format!("parameter `{}` has no type", tables.names.get(name)),
+                )
+                .hint("annotate it, e.g. `x: float` or `x: wp.array(dtype=float)`"));
+            };
+            let ty = type_of(self, tables, annotation)?;
+            let default = parameter
+                .default
+                .map(|default| evaluate(self, tables, default));
+            params.push(ParamDef { name, ty, default });
+        }
+        Ok(params)
+    }
+}
+
+fn signature(def: &FunctionDef) -> Option<Vec<TypeId>> {
+    def.params
+        .as_ref()
+        .ok()
+        .map(|params| params.iter().map(|param| param.ty).collect())
+}

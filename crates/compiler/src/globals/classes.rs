@@ -1,0 +1,148 @@
+//! Structs, and classes that hold constants.
+
+use super::annotation::type_of;
+use super::collect::unsupported;
+use super::evaluate::{evaluate, path};
+use super::value::Tables;
+use super::{Global, Scope};
+use crate::diagnostic::Problem;
+use crate::ir::{Constant, Number};
+use crate::syntax::{ClassNode, ExprKind, StmtKind};
+use crate::types::{FieldDef, StructDef};
+
+impl Scope {
+    /// Enters a struct; a class of another kind is opaque.
+    pub(super) fn class(
+        &mut self,
+        tables: &mut Tables<'_>,
+        index: u32,
+        struct_suffix: &str,
+    ) -> Result<(), Problem> {
+        let node = tables.tree.classes[index as usize];
+        let key = node.name;
+        let is_struct = match *tables.tree.exprs_in(node.decorators) {
+            [decorator] => matches!(path(self, tables, decorator), Global::WarpCallable(name)
+                if tables.names.get(name) == "struct"),
+            _ => false,
+        };
+        let plain = node.bases.len == 0 && !node.has_keywords;
+        if !is_struct && node.decorators.len == 0 && is_namespace(tables, &node) {
+            self.namespace(tables, &node);
+            return Ok(());
+        }
+        if !is_struct || !plain {
+            self.set(key, Global::Opaque("a class that is not a `@wp.struct`"));
+            return Ok(());
+        }
+        let mut fields = Vec::new();
+        for at in node.body.start..node.body.start + node.body.len {
+            let stmt = tables.tree.stmt(tables.tree.stmt_lists[at as usize]);
+            match stmt.kind {
+                StmtKind::AnnAssign {
+                    target, annotation, ..
+                } => {
+                    let ExprKind::Name(name) = tables.tree.expr(target).kind else {
+                        return Err(unsupported(stmt, "this field"));
+                    };
+                    let Ok(ty) = type_of(self, tables, annotation) else {
+                        self.set(
+                            key,
+                            Global::Opaque("a struct with a field that is not supported"),
+                        );
+                        return Ok(());
+                    };
+                    if tables.types.is_generic(ty) {
+                        self.set(key, Global::Opaque("a struct with a generic field"));
+                        return Ok(());
+                    }
+                    let is_handle = evaluate(self, tables, annotation) == Global::Handle;
+                    fields.push(FieldDef {
+                        name,
+                        ty,
+                        is_handle,
+                    });
+                }
+                StmtKind::Pass => {}
+                StmtKind::Expr(doc) if matches!(tables.tree.expr(doc).kind, ExprKind::Str(_)) => {}
+                _ => {
+                    self.set(key, Global::Opaque("a struct with more than fields"));
+                    return Ok(());
+                }
+            }
+        }
+        let mut def = StructDef {
+            key,
+            native: key,
+            fields,
+        };
+        let native = format!("{}{struct_suffix}", tables.names.get(key));
+        def.native = tables.names.intern(&native);
+        // An equal struct under the same name is the same C++ type.
+        let known = tables.types.structs().contains(&def);
+        let ty = tables.types.define_struct(def, tables.names);
+        self.set(
+            key,
+            if known {
+                Global::Opaque("a struct that is defined twice")
+            } else {
+                Global::Type(ty)
+            },
+        );
+        Ok(())
+    }
+
+    /// Enters the constants of a class, each under its dotted name.
+    fn namespace(&mut self, tables: &mut Tables<'_>, node: &ClassNode) {
+        let is_enum = node.bases.len > 0;
+        // Names of the class come before those of the module, until its body ends.
+        let mut hidden = Vec::new();
+        for at in node.body.start..node.body.start + node.body.len {
+            let stmt = tables.tree.stmt(tables.tree.stmt_lists[at as usize]);
+            let (target, value) = match stmt.kind {
+                StmtKind::Assign { targets, value } if targets.len == 1 => {
+                    (tables.tree.exprs_in(targets)[0], value)
+                }
+                StmtKind::AnnAssign {
+                    target,
+                    value: Some(value),
+                    ..
+                } => (target, value),
+                _ => continue,
+            };
+            let ExprKind::Name(name) = tables.tree.expr(target).kind else {
+                continue;
+            };
+            let value = match evaluate(self, tables, value) {
+                value @ Global::Value(Constant::Number(Number::Int(_))) => value,
+                value @ Global::Value(_) if !is_enum => value,
+                _ => Global::Opaque("an attribute that only Python can evaluate"),
+            };
+            hidden.push((name, self.get(name)));
+            self.set(name, value);
+            let dotted = format!("{}.{}", tables.names.get(node.name), tables.names.get(name));
+            let dotted = tables.names.intern(&dotted);
+            self.set(dotted, value);
+        }
+        for (name, value) in hidden.into_iter().rev() {
+            self.restore(name, value);
+        }
+        self.set(node.name, Global::Class(node.name));
+    }
+}
+
+/// Whether a class does nothing but hold constants: no base, or one of the integer enumerations.
+fn is_namespace(tables: &Tables<'_>, node: &ClassNode) -> bool {
+    if node.has_keywords {
+        return false;
+    }
+    match *tables.tree.exprs_in(node.bases) {
+        [] => true,
+        [base] => match tables.tree.expr(base).kind {
+            ExprKind::Name(name) | ExprKind::Attribute(_, name) => {
+                matches!(tables.names.get(name), "IntEnum" | "IntFlag")
+            }
+            _ => false,
+        },
+        _ => false,
+    }
+}
