@@ -32,8 +32,8 @@ pub use choice::{Device, DeviceChoice, ParseChoiceError};
 pub use cpu::{CpuCache, CpuDevice, CpuFacts, ensure_host_room};
 pub use cuda::{
     Argument, BufferPool, CudaDevice, DeviceBuffer, DeviceElement, EmbeddedCubin, Event, GpuFacts,
-    Graph, Kernel, LaunchShape, LoadedFrom, MemoryInfo, PinnedBuffer, PoolStats, Stream,
-    cuda_devices, embed_cubins, raw,
+    Graph, HostFlag, Kernel, LaunchShape, LoadedFrom, MemoryInfo, PinnedBuffer, PoolStats, Stream,
+    any_context_given_up, cuda_devices, embed_cubins, raw,
 };
 pub use error::DeviceError;
 pub use ledger::{AllocationSite, Ledger, LedgerStats, MemoryScope, ScopeStats};

@@ -42,6 +42,12 @@ docs! {
     "M007" "launch latency is inside the samples"
     "The work could not be queued while the stream was held: it waits for the device in the middle. The times contain launch latency."
     "remove the wait from the measured code, or read the end-to-end figure"
+    "M008" "some samples ran at a lower clock"
+    "Time and cycle count of a multiprocessor are read around every sample. Some samples ran below 97 % of the median clock; they are kept, and the figures leave them out."
+    "`warpsmith baseline` says what limits the clock: power, temperature or a setting"
+    "M009" "the times follow the clock"
+    "In cycles the samples vary less than a third as much as in seconds: what moves is the clock, not the work. A time then says as much about power and cooling as about the code."
+    "compare cycles, or lock the clocks; `warpsmith baseline` says what limits them"
     "M010" "slower than the base"
     "The interval of the ratio lies beyond the margin. A and B alternated inside rounds, so that drift and neighbours hit both alike."
     "profile both; `warpsmith profile`"
@@ -80,7 +86,7 @@ pub fn of_measurement(measurement: &Measurement, figures: &Figures) -> Vec<Findi
         };
         let seen = format!(
             "{} of {} samples",
-            measurement.preempted.len(),
+            measurement.disturbed().len(),
             measurement.seconds.len()
         );
         findings.push(
@@ -156,6 +162,46 @@ pub fn of_measurement(measurement: &Measurement, figures: &Figures) -> Vec<Findi
                 format!("{:.1} % of the time", 100.0 * share),
             ),
         );
+    }
+    if let Some(clock) = &figures.clock {
+        let seen = format!(
+            "median {:.0} MHz, {:.0} to {:.0}",
+            clock.median_mhz, clock.min_mhz, clock.max_mhz
+        );
+        if clock.slowed > 0 {
+            let count = measurement.seconds.len();
+            findings.push(
+                Finding::new(
+                    "M008",
+                    Severity::Info,
+                    format!(
+                        "`{name}`: {} of {count} samples ran at a lower clock and are left out",
+                        clock.slowed
+                    ),
+                )
+                .because("SM clock", seen.clone()),
+            );
+        }
+        if clock.explains_the_times() {
+            findings.push(
+                Finding::new(
+                    "M009",
+                    Severity::Warning,
+                    format!("`{name}`: the times follow the clock"),
+                )
+                .because("SM clock", seen)
+                .because(
+                    "spread",
+                    format!(
+                        "{:.2} % in seconds, {:.2} % in cycles ({:.0} cycles)",
+                        100.0 * clock.time_spread,
+                        100.0 * clock.cycles_spread,
+                        clock.cycles_median
+                    ),
+                )
+                .hint("compare cycles; `warpsmith baseline` says what limits the clock"),
+            );
+        }
     }
     if summary.correlation_time > 10.0 {
         findings.push(

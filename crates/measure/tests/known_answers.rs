@@ -138,11 +138,7 @@ fn compared(noise: &Noise, effect: f64, seed: u64, plan: &ComparisonPlan) -> Ver
         empty("b"),
         &mut |side| {
             let level = if side == Side::B { 1.0 + effect } else { 1.0 };
-            Ok(Sample {
-                seconds: level * source.next(),
-                cpu_seconds: None,
-                preempted: false,
-            })
+            Ok(Sample::of_seconds(level * source.next()))
         },
         &mut |_| {},
     );

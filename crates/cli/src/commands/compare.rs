@@ -202,9 +202,8 @@ impl Compare {
                     Side::B => target_b.run(runs)?,
                 };
                 Ok(Sample {
-                    seconds: run.wall.as_secs_f64(),
                     cpu_seconds: Some(run.cpu.as_secs_f64()),
-                    preempted: false,
+                    ..Sample::of_seconds(run.wall.as_secs_f64())
                 })
             },
             &mut |_| {},

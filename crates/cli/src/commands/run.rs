@@ -144,9 +144,8 @@ impl Run {
         loop {
             let run = target.run(runs.len() + 1)?;
             measurement.push(Sample {
-                seconds: run.wall.as_secs_f64(),
                 cpu_seconds: Some(run.cpu.as_secs_f64()),
-                preempted: false,
+                ..Sample::of_seconds(run.wall.as_secs_f64())
             });
             runs.push(run);
             let (count, elapsed) = (runs.len(), begun.elapsed());
