@@ -120,6 +120,12 @@ pub enum DeviceError {
         /// Where it was looked for, or what the loader said.
         seen: String,
     },
+    /// CUPTI is nowhere to be found, or cannot be loaded.
+    #[error("cannot find the CUDA profiling interface (CUPTI): {seen}")]
+    NoProfiler {
+        /// Where it was looked for, or what the loader said.
+        seen: String,
+    },
     /// A source that does not compile.
     #[error("cannot compile `{file}` for {target}:\n{log}")]
     Compile {
@@ -194,6 +200,9 @@ impl DeviceError {
             Self::NoCompiler { .. } => {
                 "`pip install nvidia-cuda-nvrtc-cu12`, install the CUDA toolkit, or name the \
                  library with `--nvrtc PATH`"
+            }
+            Self::NoProfiler { .. } => {
+                "install the CUDA toolkit, or `pip install nvidia-cuda-cupti`"
             }
             Self::NeverEnded { .. } => {
                 "the kernel loops for ever or waits for something that never comes; a longer \

@@ -23,6 +23,7 @@
 mod choice;
 mod cpu;
 mod cuda;
+mod cupti;
 mod error;
 mod ledger;
 mod machine;
@@ -35,6 +36,7 @@ pub use cuda::{
     Graph, HostFlag, Kernel, LaunchShape, LoadedFrom, MemoryInfo, PinnedBuffer, PoolStats, Stream,
     any_context_given_up, cuda_devices, embed_cubins, raw,
 };
+pub use cupti::{Activity, ActivityKind, ActivityTrace};
 pub use error::DeviceError;
 pub use ledger::{AllocationSite, Ledger, LedgerStats, MemoryScope, ScopeStats};
 pub use machine::machine_identity;

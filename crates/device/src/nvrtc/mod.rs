@@ -3,7 +3,7 @@
 mod binding;
 mod cache;
 mod compile;
-mod search;
+pub(crate) mod search;
 
 pub use binding::Nvrtc;
 pub use cache::CompileCache;
