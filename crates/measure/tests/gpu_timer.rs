@@ -6,7 +6,7 @@
 use std::time::{Duration, Instant};
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use warpsmith_device::{Device, DeviceBuffer, DeviceChoice, DeviceError};
+use warpsmith_device::{ActivityTrace, Device, DeviceBuffer, DeviceChoice, DeviceError};
 use warpsmith_measure::gpu::device_timer::{CacheState, DeviceTimer};
 use warpsmith_measure::statistics::order::median_of;
 
@@ -26,6 +26,11 @@ fn main() {
             trial("a_flushed_read_takes_longer_than_a_warm_one", flush),
             trial("work_that_waits_for_itself_is_timed_and_counted", waits),
             trial("work_beyond_the_queue_is_split_not_lost", deep_queue),
+            trial(
+                "recorded_activity_has_the_kernels_and_their_times",
+                activity,
+            )
+            .with_ignored_flag(ignored || without_profiler()),
             trial("z_work_that_never_ends_is_given_up", never_ends),
         ],
     )
@@ -41,7 +46,11 @@ fn spins() -> Result<(), Failed> {
     let gpu = device.cuda().ok_or("not a GPU")?;
     device.warm_up()?;
     let mut timer = DeviceTimer::new(gpu, CacheState::Warm)?;
-    println!("overhead taken off: {:.3} µs", timer.overhead().0 * 1e6);
+    println!(
+        "overhead taken off: {:.3} µs; samples are taken {} together",
+        timer.overhead().0 * 1e6,
+        timer.together()
+    );
     let mut problems = Vec::new();
     for (how, together) in [("single", 1), ("ring", DeviceTimer::RING)] {
         for microseconds in [2.0, 10.0, 100.0] {
@@ -173,6 +182,37 @@ fn deep_queue() -> Result<(), Failed> {
     match timer.unheld() {
         0 => Ok(()),
         unheld => Err(format!("{unheld} samples were not held").into()),
+    }
+}
+
+/// CUPTI is a part of the toolkit, not of the driver.
+fn without_profiler() -> bool {
+    matches!(ActivityTrace::start(), Err(DeviceError::NoProfiler { .. }))
+}
+
+fn activity() -> Result<(), Failed> {
+    let device = device()?;
+    let gpu = device.cuda().ok_or("not a GPU")?;
+    let mut timer = DeviceTimer::new(gpu, CacheState::Warm)?;
+    let mut scratch: DeviceBuffer<u8> = gpu.alloc(3 << 20)?;
+    let recording = ActivityTrace::start()?;
+    timer.spins(gpu.stream(), 100_000, 5)?;
+    scratch.fill_bytes(gpu.stream(), 7)?;
+    gpu.synchronize()?;
+    let recorded = recording.finish()?;
+    let spins: Vec<f64> = recorded
+        .iter()
+        .filter(|activity| activity.name == "spin")
+        .map(|activity| (activity.end_ns - activity.start_ns) as f64 / 1e3)
+        .collect();
+    let filled = recorded.iter().any(|activity| activity.bytes == 3 << 20);
+    println!("{} activities, spins of {spins:?} µs", recorded.len());
+    let right = spins
+        .iter()
+        .all(|microseconds| (99.0..105.0).contains(microseconds));
+    match spins.len() == 5 && right && filled {
+        true => Ok(()),
+        false => Err(format!("recorded {recorded:?}").into()),
     }
 }
 
