@@ -167,6 +167,19 @@ impl Measurement {
         }
     }
 
+    /// A measurement of a command without samples yet.
+    pub fn of_command(line: &str) -> Self {
+        let conditions = Conditions {
+            mode: SampleMode::Command,
+            inner_count: 1,
+            overhead_seconds: 0.0,
+            stop: StopReason::CountReached,
+            steal_share: None,
+            device: "cpu".to_owned(),
+        };
+        Self::empty(line, conditions)
+    }
+
     /// Samples that came from elsewhere.
     pub fn imported(name: impl Into<String>, seconds: Vec<f64>) -> Self {
         let conditions = Conditions {

@@ -23,6 +23,7 @@ mod export;
 mod health;
 mod history;
 mod leak;
+mod paired_commands;
 mod profile;
 mod record;
 mod replay;
