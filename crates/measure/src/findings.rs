@@ -5,6 +5,7 @@ use warpsmith_core::{CodeDoc, Finding, Severity};
 use crate::comparison::evaluation::{Evaluation, Verdict};
 use crate::leak::detector::{LeakReport, LeakVerdict};
 use crate::measurement::{Basis, Figures, Measurement};
+use crate::parity::Parity;
 use crate::scaling::Scaling;
 use crate::statistics::stop_rule::StopReason;
 
@@ -68,10 +69,19 @@ docs! {
     "add sizes, larger ones first"
     "M040" "a commit is suspected to be slower"
     "Two detectors watch the history: three new points against the fifty before, and a split of the series into levels. A suspect is no verdict: it is measured again, both commits paired, before anybody is told."
-    "run `warpsmith compare` on the two commits"
+    "run `warpsmith history confirm`, which measures the two commits in turns"
+    "M041" "a result stands out"
+    "The newest result lies more than 4.5 spreads above the level before it: more likely a disturbed measurement than a new level. Left as it is, it weakens the detectors for the next commits."
+    "measure the commit again; a second `history add` replaces the first"
+    "M042" "a commit is slower"
+    "The history suspected it, and both commits were measured again in turns: the interval of the ratio lies beyond the margin."
+    "profile both commits; `warpsmith profile`"
     "M050" "results disagree with the reference"
     "The output of the measured run is outside the workload's tolerance. A time for a wrong result is no time."
     "run `warpsmith verify` on the workload"
+    "M051" "work never ended"
+    "A run did not end within the limit. Nothing can stop a kernel that runs, so its context was given up and the process began anew with the rest; the figures of the others were taken after that."
+    "look for a loop without an end or a wait for something that never comes; `--limit` gives it more time"
 }
 
 /// What a measurement's conditions and figures lead to conclude.
@@ -220,6 +230,39 @@ pub fn of_measurement(measurement: &Measurement, figures: &Figures) -> Vec<Findi
         );
     }
     findings
+}
+
+/// What a parity check of the measured workload leads to conclude.
+pub fn of_parity(name: &str, parity: &Parity) -> Option<Finding> {
+    let (seen, evidence) = match parity {
+        Parity::Agrees { .. } => return None,
+        Parity::Disagrees { agreement, seed } => (
+            format!("{agreement}"),
+            format!("outputs poisoned, inputs of seed {seed}"),
+        ),
+        Parity::Incomparable { reason } => (reason.clone(), "no comparison".to_owned()),
+    };
+    Some(
+        Finding::new(
+            "M050",
+            Severity::Error,
+            format!("`{name}`: the result disagrees with the reference, so the time says nothing"),
+        )
+        .because("CPU against this device", seen)
+        .because("how", evidence)
+        .hint(format!("run `warpsmith verify {name}`")),
+    )
+}
+
+/// Work that was given up after `seconds`.
+pub fn of_given_up(name: &str, seconds: f64) -> Finding {
+    Finding::new(
+        "M051",
+        Severity::Error,
+        format!("`{name}` never ended; it has no time"),
+    )
+    .because("waited", format!("{seconds} s, then gave its context up"))
+    .hint("look for a loop without an end; `--limit` gives it more time")
 }
 
 /// What a comparison leads to conclude.

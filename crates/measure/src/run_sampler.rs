@@ -70,6 +70,8 @@ impl RunSampler {
     /// Samples that are taken together last no longer than this, so that stop rules and people
     /// need not wait.
     const TOGETHER: Duration = Duration::from_millis(20);
+    /// Runs that a driver queues before it makes the host wait, with room to spare.
+    const QUEUED: u64 = 512;
 
     /// Calibrates the timers for `device`.
     pub fn new(device: &Device, mode: RunMode) -> Result<Self, DeviceError> {
@@ -267,7 +269,9 @@ impl RunSampler {
         let mut stop = MedianStop::new(*plan);
         let begun = Instant::now();
         let one = target.roughly.max(Duration::from_nanos(1)) * target.inner as u32;
-        let together = (Self::TOGETHER.as_nanos() / one.as_nanos()).max(1) as usize;
+        let together = (Self::TOGETHER.as_nanos() / one.as_nanos())
+            .min(u128::from(Self::QUEUED / target.inner))
+            .max(1) as usize;
         loop {
             let taken = measurement.seconds.len() - first;
             let most = together

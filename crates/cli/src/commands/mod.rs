@@ -11,6 +11,7 @@ mod audit;
 mod baseline;
 pub(crate) mod bench;
 pub(crate) mod check;
+pub(crate) mod companion;
 mod compare;
 mod compare_baselines;
 mod compile;
