@@ -380,6 +380,6 @@ mod tests {
         assert_eq!(told(1.05), Some(("M042".into(), Severity::Error)));
         assert_eq!(told(1.0), None);
         assert_eq!(told(0.9), None);
-        assert_eq!(told(1.01), Some(("M011".into(), Severity::Warning)));
+        assert_eq!(told(1.0098), Some(("M011".into(), Severity::Warning)));
     }
 }
