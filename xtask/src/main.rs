@@ -4,6 +4,7 @@ mod conformance;
 mod gpu;
 mod image;
 mod kernels;
+mod packages;
 mod test;
 mod wheels;
 mod workspace;

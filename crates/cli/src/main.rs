@@ -11,6 +11,7 @@ mod measured;
 mod npy_file;
 mod output;
 mod report;
+mod report_progress;
 mod table;
 
 /// Machine code that this build carries; empty unless `cargo xtask kernels --cubins` ran before it.

@@ -73,7 +73,13 @@ impl fmt::Display for BytesPerSecond {
 
 impl fmt::Display for Seconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const UNITS: [(f64, &str); 4] = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")];
+        const UNITS: [(f64, &str); 5] = [
+            (1.0, "s"),
+            (1e-3, "ms"),
+            (1e-6, "µs"),
+            (1e-9, "ns"),
+            (1e-12, "ps"),
+        ];
         scaled(f, self.0, &UNITS)
     }
 }

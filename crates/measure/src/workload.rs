@@ -26,6 +26,11 @@ pub trait Workload: Send + Sync {
         &[]
     }
 
+    /// The parameter that is its size, and sizes from launch-bound to large, for `scale`.
+    fn sizes(&self) -> Option<Sizes> {
+        None
+    }
+
     /// What one run must at least move and compute.
     fn cost(&self, parameters: &Parameters) -> Cost;
 
@@ -71,6 +76,15 @@ pub struct Technique {
     pub on: &'static str,
     /// What it changes, in a line.
     pub meaning: &'static str,
+}
+
+/// The sizes at which a workload is studied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// The parameter that is the size.
+    pub parameter: &'static str,
+    /// Its values, rising, as they would be typed.
+    pub values: &'static [&'static str],
 }
 
 /// The least that one run must do, from which floors and rates follow.

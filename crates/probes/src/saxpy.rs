@@ -8,8 +8,8 @@ use warpsmith_device::{
 };
 use warpsmith_measure::random::Random;
 use warpsmith_measure::{
-    ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Workload,
-    WorkloadError,
+    ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Sizes,
+    Workload, WorkloadError,
 };
 
 pub(crate) struct Saxpy;
@@ -53,6 +53,13 @@ impl Workload for Saxpy {
 
     fn parameters(&self) -> &'static [ParameterSpec] {
         PARAMETERS
+    }
+
+    fn sizes(&self) -> Option<Sizes> {
+        Some(Sizes {
+            parameter: "n",
+            values: &["1K", "4K", "16K", "64K", "256K", "1M", "4M", "16M"],
+        })
     }
 
     fn cost(&self, parameters: &Parameters) -> Cost {

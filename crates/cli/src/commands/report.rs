@@ -4,7 +4,7 @@ use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use warpsmith_core::Severity;
 use warpsmith_device::Device;
@@ -13,12 +13,14 @@ use crate::arguments::{Format, Global};
 use crate::exit::Outcome;
 use crate::output;
 use crate::report::{self, Document, FinishedSection, Job, PARTS, Section, Status};
+use crate::report_progress::Bar;
 
 /// Measure this machine and write one page about it: HTML, Markdown, and the JSON behind both.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  warpsmith report\n  warpsmith report --full --out my-report\n  \
-                        warpsmith report --device cpu --format json"
+                        warpsmith report --device cpu --format json\n  \
+                        warpsmith report --out new --compare old/report.json"
 )]
 pub(crate) struct Report {
     /// Short runs, within a minute (the default).
@@ -30,6 +32,9 @@ pub(crate) struct Report {
     /// Folder to write to; made where it is missing.
     #[arg(long, value_name = "DIR", default_value = "report")]
     out: PathBuf,
+    /// Say what changed since this `report.json`, with significance.
+    #[arg(long, value_name = "OLD.json")]
+    compare: Option<PathBuf>,
 }
 
 impl Report {
@@ -41,29 +46,23 @@ impl Report {
             device: Device::open(global.device)?,
             quick: !self.full,
         };
+        let old = match &self.compare {
+            Some(path) => Some(read_old(path)?),
+            None => None,
+        };
+        let mut bar = Bar::new(global, job.quick);
         let mut sections = Vec::new();
-        for (index, part) in PARTS.iter().enumerate() {
-            output::progress(
-                global,
-                &format!("[{}/{}] {}", index + 1, PARTS.len(), part.title),
-            );
+        for part in PARTS {
             let start = Instant::now();
-            let (status, content) = match (part.make)(&job) {
-                Ok(section) => match &section.skipped {
-                    Some(why) => (Status::Skipped(why.clone()), section),
-                    None => (Status::Done, section),
-                },
-                Err(error) => (Status::Failed(format!("{error:#}")), Section::default()),
-            };
-            sections.push(FinishedSection {
-                id: part.id,
-                title: part.title,
-                status,
-                seconds: start.elapsed().as_secs_f64(),
-                content,
-            });
+            let made = bar.during(part, || (part.make)(&job));
+            sections.push(finished(part.id, part.title, start, made));
         }
-        output::progress(global, "");
+        bar.finish();
+        if let Some(old) = &old {
+            let start = Instant::now();
+            let made = report::compare_with(old, &sections);
+            sections.insert(0, finished("changes", "What changed", start, made));
+        }
         let mut report = output::report("report", Document { sections });
         report.findings = report
             .body
@@ -100,6 +99,42 @@ impl Report {
         }
         Ok(())
     }
+}
+
+fn finished(
+    id: &'static str,
+    title: &'static str,
+    start: Instant,
+    made: Result<Section>,
+) -> FinishedSection {
+    let (status, content) = match made {
+        Ok(section) => match &section.skipped {
+            Some(why) => (Status::Skipped(why.clone()), section),
+            None => (Status::Done, section),
+        },
+        Err(error) => (Status::Failed(format!("{error:#}")), Section::default()),
+    };
+    FinishedSection {
+        id,
+        title,
+        status,
+        seconds: start.elapsed().as_secs_f64(),
+        content,
+    }
+}
+
+/// Reads an old report before the new one is made: a wrong file must not cost a minute.
+fn read_old(path: &Path) -> Result<serde_json::Value> {
+    let text = std::fs::read(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+    let old: serde_json::Value = serde_json::from_slice(&text)
+        .with_context(|| format!("`{}` is no JSON document", path.display()))?;
+    if old["verb"] != "report" || !old["body"]["sections"].is_array() {
+        bail!(
+            "`{}` was not written by `warpsmith report`: give its report.json",
+            path.display()
+        );
+    }
+    Ok(old)
 }
 
 fn summarise(folder: &Path, document: &Document) -> Result<()> {

@@ -7,14 +7,15 @@ use clap::Args;
 use serde::Serialize;
 use warpsmith_core::Seconds;
 use warpsmith_device::Device;
+use warpsmith_measure::Parameters;
 use warpsmith_measure::findings;
-use warpsmith_measure::measurement::{Figures, Measurement};
+use warpsmith_measure::measurement::Measurement;
 use warpsmith_measure::report::html::Section;
 use warpsmith_measure::report::plot;
-use warpsmith_measure::run_sampler::{RunMode, RunSampler};
+use warpsmith_measure::run_sampler::RunMode;
 use warpsmith_measure::scaling::{self, FEWEST_POINTS, Scaling, SizePoint};
+use warpsmith_measure::size_study::{SizeRow, SizeStudy};
 use warpsmith_measure::statistics::stop_rule::StopPlan;
-use warpsmith_measure::{Parameters, Workload};
 
 use crate::arguments::Global;
 use crate::catalogue;
@@ -26,17 +27,19 @@ use crate::table::Table;
 /// Measure a workload at several sizes and fit a + b·f(N).
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
+    warpsmith scale device/saxpy\n  \
     warpsmith scale device/saxpy --sizes 1K,4K,16K,64K,256K,1M,4M,16M\n  \
     warpsmith scale device/saxpy --device cuda --sizes 1K,8K,64K,512K,4M,32M,64M,128M --html s.html")]
 pub(crate) struct Scale {
     /// The workload.
     workload: String,
-    /// Sizes, separated by commas; `K`, `M` and `G` are powers of 1024.
-    #[arg(long, value_delimiter = ',', required = true)]
+    /// Sizes, separated by commas; `K`, `M` and `G` are powers of 1024. The workload's own where it
+    /// names some.
+    #[arg(long, value_delimiter = ',')]
     sizes: Vec<String>,
-    /// The parameter that is the size.
-    #[arg(long, default_value = "n")]
-    parameter: String,
+    /// The parameter that is the size; the workload's own, else `n`.
+    #[arg(long)]
+    parameter: Option<String>,
     /// Set another parameter, `name=value`.
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = catalogue::parse_setting)]
     settings: Vec<(String, String)>,
@@ -48,18 +51,10 @@ pub(crate) struct Scale {
 }
 
 #[derive(Serialize)]
-struct Row {
-    size: u64,
-    units: u64,
-    measurement: Measurement,
-    figures: Figures,
-}
-
-#[derive(Serialize)]
 struct Body {
     workload: &'static str,
     unit: &'static str,
-    rows: Vec<Row>,
+    rows: Vec<SizeRow>,
     scaling: Scaling,
 }
 
@@ -73,26 +68,46 @@ impl Scale {
                 workloads.len()
             );
         };
-        if self.sizes.len() < FEWEST_POINTS {
+        let own = workload.sizes();
+        let sizes: Vec<&str> = match (&self.sizes[..], &own) {
+            ([], Some(own)) => own.values.to_vec(),
+            ([], None) => bail!(
+                "`{}` names no sizes of its own; give --sizes",
+                workload.id()
+            ),
+            (given, _) => given.iter().map(String::as_str).collect(),
+        };
+        if sizes.len() < FEWEST_POINTS {
             bail!(
                 "{} sizes cannot show a law; give at least {FEWEST_POINTS}, better 8",
-                self.sizes.len()
+                sizes.len()
             );
         }
         let device = Device::open(global.device)?;
         device.warm_up()?;
+        let study = SizeStudy {
+            workload: workload.as_ref(),
+            device: &device,
+            mode: RunMode::Warm,
+            parameter: match (&self.parameter, &own) {
+                (Some(given), _) => given,
+                (None, Some(own)) => own.parameter,
+                (None, None) => "n",
+            },
+            settings: &self.settings,
+            plan: StopPlan {
+                timeout: Duration::try_from_secs_f64(self.timeout)?,
+                ..StopPlan::default()
+            },
+        };
         let mut rows = Vec::new();
-        for size in &self.sizes {
-            rows.push(self.measure(global, workload.as_ref(), &device, size)?);
+        for size in sizes {
+            rows.push(study.measure(size, &mut |name, progress| {
+                measured::show_progress(global, name, study.plan.target, progress);
+            })?);
         }
         output::progress(global, "");
-        let points: Vec<SizePoint> = rows
-            .iter()
-            .map(|row| SizePoint {
-                size: row.size as f64,
-                seconds: row.figures.interval.median,
-            })
-            .collect();
+        let points: Vec<SizePoint> = rows.iter().map(SizeRow::point).collect();
         let Some(scaling) = scaling::fit(&points) else {
             bail!("no law fits: sizes must be above 1 and different from one another");
         };
@@ -134,38 +149,6 @@ impl Scale {
         )?;
         output::print(global, &report, describe)?;
         Ok(Outcome::Fine)
-    }
-
-    fn measure(
-        &self,
-        global: &Global,
-        workload: &dyn Workload,
-        device: &Device,
-        size: &str,
-    ) -> Result<Row> {
-        let mut settings = self.settings.clone();
-        settings.push((self.parameter.clone(), size.to_owned()));
-        let parameters = Parameters::resolve(workload.parameters(), &settings)?;
-        let mut sampler = RunSampler::new(device, RunMode::Warm)?;
-        let mut target = sampler.target(workload.prepare(device, &parameters, 1)?)?;
-        let name = format!("{} {}={size}", workload.id(), self.parameter);
-        let mut measurement = sampler.begin(&name, &target);
-        let plan = StopPlan {
-            timeout: Duration::try_from_secs_f64(self.timeout)?,
-            ..StopPlan::default()
-        };
-        sampler.measure_round(&mut measurement, &mut target, &plan, &mut |progress| {
-            measured::show_progress(global, &name, plan.target, progress);
-        })?;
-        let Some(figures) = measurement.figures() else {
-            bail!("`{name}` gave no samples");
-        };
-        Ok(Row {
-            size: parameters.integer(&self.parameter),
-            units: workload.cost(&parameters).units,
-            measurement,
-            figures,
-        })
     }
 }
 

@@ -56,6 +56,16 @@ pub(crate) enum Block {
     Table {
         headings: Vec<String>,
         rows: Vec<Vec<String>>,
+        /// For each row, where its samples lie below the section's raw numbers; empty where the
+        /// rows have none.
+        samples: Vec<String>,
+    },
+    /// A sound, as a WAV file, with what one hears.
+    Sound {
+        caption: String,
+        /// Only the page carries it.
+        #[serde(skip)]
+        wav: Vec<u8>,
     },
 }
 
@@ -64,6 +74,18 @@ impl Block {
     pub(crate) fn table(headings: &[&str], rows: Vec<Vec<String>>) -> Self {
         Self::Table {
             headings: headings.iter().map(|&text| text.to_owned()).collect(),
+            rows,
+            samples: Vec::new(),
+        }
+    }
+
+    /// A table whose rows say where their samples are: row i below `raw[i]`, at `below`.
+    pub(crate) fn sampled_table(headings: &[&str], rows: Vec<Vec<String>>, below: &str) -> Self {
+        Self::Table {
+            headings: headings.iter().map(|&text| text.to_owned()).collect(),
+            samples: (0..rows.len())
+                .map(|row| format!("/{row}{below}"))
+                .collect(),
             rows,
         }
     }

@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use warpsmith_core::Report;
+use warpsmith_core::{Finding, Report, Severity};
+use warpsmith_measure::report::plot;
 
 use super::document::FinishedSection;
 use super::{Block, Document, Status};
@@ -18,7 +19,8 @@ pub(crate) fn page(report: &Report<Document>, json_name: &str) -> String {
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <title>Warpsmith report</title>\n<link rel=\"icon\" href=\"data:,\">\n\
-         <style>\n{STYLE}</style>\n<h1>Warpsmith report</h1>\n"
+         <style>\n{}\n{STYLE}</style>\n<h1>Warpsmith report</h1>\n",
+        plot::STYLE
     );
     let gpus: String = machine
         .gpus
@@ -44,14 +46,52 @@ pub(crate) fn page(report: &Report<Document>, json_name: &str) -> String {
         );
     }
     out.push_str("</nav>\n<main>\n");
-    for section in &report.body.sections {
-        write_section(&mut out, section);
+    write_findings(&mut out, report);
+    for (index, section) in report.body.sections.iter().enumerate() {
+        let raw = format!("{json_name}#/body/sections/{index}/raw");
+        write_section(&mut out, section, &raw);
     }
     out.push_str("</main>\n</html>\n");
     out
 }
 
-fn write_section(out: &mut String, section: &FinishedSection) {
+/// What needs attention, the worst first; each stands with its evidence in its own section.
+fn write_findings(out: &mut String, report: &Report<Document>) {
+    let mut lines: Vec<(Severity, &str, String)> = Vec::new();
+    for section in &report.body.sections {
+        let worth = |finding: &&Finding| finding.severity > Severity::Info;
+        lines.extend(
+            section
+                .content
+                .findings
+                .iter()
+                .filter(worth)
+                .map(|finding| {
+                    let text = format!("{} {}", finding.code, finding.message);
+                    (finding.severity, section.id, text)
+                }),
+        );
+    }
+    out.push_str("<section id=\"findings\">\n<h2>Findings</h2>\n");
+    if lines.is_empty() {
+        out.push_str("<p>Nothing needs attention.</p>\n");
+    } else {
+        // The sort is stable: within a severity, the order of the page.
+        lines.sort_by_key(|line| std::cmp::Reverse(line.0));
+        out.push_str("<ul class=\"findings\">\n");
+        for (severity, section, text) in lines {
+            let _ = writeln!(
+                out,
+                "<li class=\"{severity}\"><a href=\"#{section}\">{severity}</a> {}</li>",
+                escape(&text)
+            );
+        }
+        out.push_str("</ul>\n");
+    }
+    out.push_str("</section>\n");
+}
+
+fn write_section(out: &mut String, section: &FinishedSection, raw: &str) {
     let _ = writeln!(
         out,
         "<section id=\"{}\">\n<h2>{}</h2>",
@@ -78,7 +118,20 @@ fn write_section(out: &mut String, section: &FinishedSection) {
             Block::Plot(svg) => {
                 let _ = writeln!(out, "<figure>{svg}</figure>");
             }
-            Block::Table { headings, rows } => write_table(out, headings, rows),
+            Block::Table {
+                headings,
+                rows,
+                samples,
+            } => write_table(out, headings, rows, samples, raw),
+            Block::Sound { caption, wav } => {
+                let _ = writeln!(
+                    out,
+                    "<figure class=\"sound\"><figcaption>{}</figcaption>\
+                     <audio controls src=\"data:audio/wav;base64,{}\"></audio></figure>",
+                    escape(caption),
+                    base64(wav)
+                );
+            }
         }
     }
     for finding in &section.content.findings {
@@ -87,7 +140,13 @@ fn write_section(out: &mut String, section: &FinishedSection) {
     out.push_str("</section>\n");
 }
 
-fn write_table(out: &mut String, headings: &[String], rows: &[Vec<String>]) {
+fn write_table(
+    out: &mut String,
+    headings: &[String],
+    rows: &[Vec<String>],
+    samples: &[String],
+    raw: &str,
+) {
     let class = |column: usize| {
         let number = headings
             .get(column)
@@ -99,15 +158,45 @@ fn write_table(out: &mut String, headings: &[String], rows: &[Vec<String>]) {
         let heading = escape(heading.trim_start_matches('>'));
         let _ = write!(out, "<th scope=\"col\"{}>{heading}</th>", class(column));
     }
+    if !samples.is_empty() {
+        out.push_str("<th scope=\"col\">raw</th>");
+    }
     out.push_str("</tr></thead>\n<tbody>\n");
-    for row in rows {
+    for (index, row) in rows.iter().enumerate() {
         out.push_str("<tr>");
         for (column, cell) in row.iter().enumerate() {
             let _ = write!(out, "<td{}>{}</td>", class(column), escape(cell));
         }
+        if let Some(place) = samples.get(index) {
+            let _ = write!(
+                out,
+                "<td><a href=\"{0}{1}\" title=\"{0}{1}\">samples</a></td>",
+                escape(raw),
+                escape(place)
+            );
+        }
         out.push_str("</tr>\n");
     }
     out.push_str("</tbody></table></div>\n");
+}
+
+/// Bytes as text for a `data:` address.
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for group in bytes.chunks(3) {
+        let word = group
+            .iter()
+            .enumerate()
+            .fold(0, |word, (i, byte)| word | u32::from(*byte) << (16 - 8 * i));
+        for digit in 0..4 {
+            text.push(match digit <= group.len() {
+                true => char::from(DIGITS[(word >> (18 - 6 * digit)) as usize & 63]),
+                false => '=',
+            });
+        }
+    }
+    text
 }
 
 fn escape(text: &str) -> String {
@@ -154,6 +243,18 @@ mod tests {
         let page = page(&report(Status::Done), "report.json");
         assert!(page.contains("&lt;b&gt;") && page.contains("1 &amp; 2"));
         assert!(!page.contains("<b>"));
+    }
+
+    #[test]
+    fn bytes_become_text_as_the_standard_says() {
+        for (bytes, text) in [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foobar", "Zm9vYmFy"),
+        ] {
+            assert_eq!(base64(bytes.as_bytes()), text);
+        }
     }
 
     #[test]

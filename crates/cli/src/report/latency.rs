@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use warpsmith_core::{BytesPerSecond, Seconds};
+use warpsmith_core::{Bytes, BytesPerSecond, Seconds};
+use warpsmith_device::Device;
 use warpsmith_measure::Parameters;
 use warpsmith_measure::findings;
+use warpsmith_measure::leak::resident::resident_bytes;
 use warpsmith_measure::report::plot;
 use warpsmith_measure::run_sampler::{RunMode, RunSampler};
 use warpsmith_measure::statistics::stop_rule::StopPlan;
@@ -36,7 +38,11 @@ pub(super) fn section(job: &Job) -> Result<Section> {
     for workload in workloads {
         let parameters = Parameters::resolve(workload.parameters(), &[])?;
         let mut sampler = RunSampler::new(&job.device, RunMode::Warm)?;
+        let before = memory_held(&job.device);
         let mut target = sampler.target(workload.prepare(&job.device, &parameters, 1)?)?;
+        let memory = memory_held(&job.device)
+            .zip(before)
+            .map(|(now, then)| now.saturating_sub(then));
         let mut measurement = sampler.begin(workload.id(), &target);
         sampler.measure_round(&mut measurement, &mut target, &plan, &mut |_| {})?;
         let Some(figures) = measurement.figures() else {
@@ -69,12 +75,12 @@ pub(super) fn section(job: &Job) -> Result<Section> {
                 0 => "–".into(),
                 units => format!("{} / {}", time(interval.median / units as f64), cost.unit),
             },
+            memory.map_or("–".into(), |bytes| Bytes(bytes).to_string()),
             summary.count.to_string(),
         ]);
-        plots.push(Block::Plot(plot::histogram(
-            workload.id(),
-            &measurement.seconds,
-        )));
+        let (_, mut sorted, _) = measurement.basis();
+        sorted.sort_unstable_by(f64::total_cmp);
+        plots.push(Block::Plot(plot::histogram(workload.id(), &sorted)));
         raw.push(serde_json::json!({ "parameters": parameters, "measurement": measurement }));
     }
     let headings = [
@@ -88,9 +94,14 @@ pub(super) fn section(job: &Job) -> Result<Section> {
         ">P99",
         ">rate",
         ">each",
+        ">memory",
         ">samples",
     ];
-    section.blocks.push(Block::table(&headings, rows));
+    section.blocks.push(Block::sampled_table(
+        &headings,
+        rows,
+        "/measurement/seconds",
+    ));
     section.blocks.push(Block::Paragraph(format!(
         "On {}: the work alone, warm; by the monotonic clock on a CPU and by events behind a \
          blocking kernel on a GPU. Sampling stops when the interval of the median is narrow enough \
@@ -100,4 +111,12 @@ pub(super) fn section(job: &Job) -> Result<Section> {
     section.blocks.extend(plots);
     section.raw = raw.into();
     Ok(section)
+}
+
+/// What a GPU's buffers hold, or what the process holds where the device is the CPU.
+fn memory_held(device: &Device) -> Option<u64> {
+    match device.cuda() {
+        Some(gpu) => Some(gpu.ledger().stats().live),
+        None => resident_bytes(None),
+    }
 }

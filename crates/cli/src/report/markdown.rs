@@ -37,9 +37,9 @@ pub(crate) fn text(report: &Report<Document>) -> String {
                 Block::Text(text) => {
                     let _ = writeln!(out, "\n```\n{}\n```", text.trim_end());
                 }
-                // Markdown has no pictures of its own; the page beside it shows them.
-                Block::Plot(_) => {}
-                Block::Table { headings, rows } => table(&mut out, headings, rows),
+                // Markdown has no pictures or sounds of its own; the page beside it shows them.
+                Block::Plot(_) | Block::Sound { .. } => {}
+                Block::Table { headings, rows, .. } => table(&mut out, headings, rows),
             }
         }
         for finding in &section.content.findings {

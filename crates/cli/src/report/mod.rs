@@ -3,14 +3,22 @@
 //! A section is data (blocks of text, tables and raw numbers); the HTML page, the Markdown text and
 //! the JSON file are views of the same blocks. A section that fails says why, and the rest goes on.
 
+mod baseline;
 mod check;
+mod comparison;
 mod document;
 mod html;
 mod latency;
 mod machine;
 mod markdown;
+mod method;
 mod parity;
+mod project;
+mod scaling;
+mod sound;
+mod techniques;
 
+pub(crate) use comparison::compare_with;
 pub(crate) use document::{Block, Document, FinishedSection, Section, Status};
 pub(crate) use html::page;
 pub(crate) use markdown::text;
@@ -26,33 +34,75 @@ pub(crate) struct Job {
     pub(crate) quick: bool,
 }
 
-/// A part of the report: its anchor, its title, and what makes it.
+/// A part of the report: its anchor, its title, how long it takes, and what makes it.
 pub(crate) struct Part {
     pub(crate) id: &'static str,
     pub(crate) title: &'static str,
+    /// Seconds that it plans to take in a quick and in a full report, for the progress bar.
+    pub(crate) seconds: (f64, f64),
     pub(crate) make: fn(&Job) -> Result<Section>,
 }
 
-/// The parts, in the order of the page.
+/// The parts, in the order of the page. The machine at rest comes before anything that heats it.
 pub(crate) const PARTS: &[Part] = &[
     Part {
         id: "machine",
         title: "Machine",
+        seconds: (0.5, 0.5),
         make: machine::section,
     },
     Part {
         id: "check",
         title: "Environment",
+        seconds: (0.5, 0.5),
         make: check::section,
+    },
+    Part {
+        id: "baseline",
+        title: "The machine at rest",
+        seconds: (5.5, 31.0),
+        make: baseline::section,
     },
     Part {
         id: "latency",
         title: "Workloads: latency and rate",
+        seconds: (15.0, 90.0),
         make: latency::section,
+    },
+    Part {
+        id: "scaling",
+        title: "Scaling and crossover",
+        seconds: (10.0, 60.0),
+        make: scaling::section,
+    },
+    Part {
+        id: "techniques",
+        title: "Optimisation matrix",
+        seconds: (8.0, 60.0),
+        make: techniques::section,
     },
     Part {
         id: "parity",
         title: "Workloads: CPU and GPU agree",
+        seconds: (4.0, 10.0),
         make: parity::section,
+    },
+    Part {
+        id: "sound",
+        title: "Sound",
+        seconds: (0.5, 0.5),
+        make: sound::section,
+    },
+    Part {
+        id: "project",
+        title: "This project",
+        seconds: (0.5, 0.5),
+        make: project::section,
+    },
+    Part {
+        id: "method",
+        title: "Method",
+        seconds: (1.5, 1.5),
+        make: method::section,
     },
 ];

@@ -1,6 +1,7 @@
 //! Whether the GPU computes what the CPU says.
 
 use anyhow::Result;
+use warpsmith_core::{Evidence, Finding, Severity};
 use warpsmith_device::{Device, DeviceChoice};
 use warpsmith_measure::{Parameters, Parity, check_parity};
 
@@ -18,6 +19,7 @@ pub(super) fn section(job: &Job) -> Result<Section> {
     let reference = Device::open(DeviceChoice::Cpu)?;
     let mut rows = Vec::new();
     let mut raw = Vec::new();
+    let mut findings = Vec::new();
     for workload in catalogue::workloads() {
         let parameters = Parameters::resolve(workload.parameters(), &[])?;
         let parity = check_parity(
@@ -32,6 +34,15 @@ pub(super) fn section(job: &Job) -> Result<Section> {
             Parity::Disagrees { agreement, .. } => agreement.to_string(),
             Parity::Incomparable { reason } => reason.clone(),
         };
+        if !parity.holds() {
+            let message = format!("`{}` on the GPU is not what the CPU says", workload.id());
+            let mut finding = Finding::new("M050", Severity::Error, message);
+            finding.evidence.push(Evidence {
+                source: workload.id().to_owned(),
+                seen: seen.clone(),
+            });
+            findings.push(finding);
+        }
         rows.push(vec![
             workload.id().to_owned(),
             if parity.holds() {
@@ -49,6 +60,7 @@ pub(super) fn section(job: &Job) -> Result<Section> {
     let blocks = vec![Block::table(&headings, rows)];
     Ok(Section {
         blocks,
+        findings,
         raw: raw.into(),
         ..Section::default()
     })

@@ -53,7 +53,7 @@ pub(super) fn list(root: &Path) -> Vec<String> {
             let name = entry.file_name().to_string_lossy();
             entry.depth() == 0
                 || entry.file_type().is_none_or(|kind| !kind.is_dir())
-                || !FOREIGN.contains(&name.as_ref())
+                || !(FOREIGN.contains(&name.as_ref()) || is_marked_as_made(entry.path()))
         })
         .build()
         .filter_map(Result::ok)
@@ -69,6 +69,13 @@ pub(super) fn list(root: &Path) -> Vec<String> {
         .collect();
     files.sort();
     files
+}
+
+/// Whether a tool says itself that it made this folder: a cache, or a Python environment.
+fn is_marked_as_made(folder: &Path) -> bool {
+    ["CACHEDIR.TAG", "pyvenv.cfg"]
+        .iter()
+        .any(|mark| folder.join(mark).is_file())
 }
 
 /// A file as text; `None` where it is too large, not readable, or binary.
@@ -163,4 +170,23 @@ pub(super) fn kind(path: &str) -> Kind {
         return Kind::Script;
     }
     Kind::Other
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_that_a_tool_made_are_left_out() {
+        let root = tempfile::tempdir().unwrap();
+        for (folder, mark) in [
+            ("target", "CACHEDIR.TAG"),
+            ("env", "pyvenv.cfg"),
+            ("src", "a.cu"),
+        ] {
+            std::fs::create_dir(root.path().join(folder)).unwrap();
+            std::fs::write(root.path().join(folder).join(mark), "").unwrap();
+        }
+        assert_eq!(list(root.path()), ["src/a.cu"]);
+    }
 }

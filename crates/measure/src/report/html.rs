@@ -1,6 +1,6 @@
 //! One HTML file: text and plots, styles inside, nothing from a network.
 
-use super::plot::escaped;
+use super::plot::{self, escaped};
 
 /// One part of a page.
 pub struct Section {
@@ -15,13 +15,9 @@ pub struct Section {
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:1360px;margin:2em auto;\
 padding:0 1em;color:#1d2430;background:#fff}h1{font-size:1.5em}h2{font-size:1.15em;margin-top:2em}\
 pre{background:#f4f6f8;padding:.8em;overflow-x:auto;font-size:13px}\
-.plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(420px,1fr));gap:1em}\
-svg{width:100%;height:auto;border:1px solid #dde2e8;border-radius:4px}svg text{font:11px sans-serif;\
-fill:#4a5568}svg .title{font-size:13px;font-weight:600;fill:#1d2430}.grid{stroke:#e6eaee;fill:none}\
-.line{stroke:#2563c9;stroke-width:1.6;fill:none}.mark{stroke:#c2410c;stroke-dasharray:4 3;fill:none}\
-.bar{fill:#6b9bd8}.dot{fill:#2563c9;fill-opacity:.7}@media(prefers-color-scheme:dark){body{color:\
-#e2e8f0;background:#12161c}pre{background:#1b212a}svg text{fill:#a0aec0}svg .title{fill:#e2e8f0}\
-svg{border-color:#2a323d}.grid{stroke:#252d38}}";
+.plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(420px,100%),1fr));gap:1em}\
+svg{border:1px solid #dde2e8;border-radius:4px}@media(prefers-color-scheme:dark){body{color:\
+#e2e8f0;background:#12161c}pre{background:#1b212a}svg{border-color:#2a323d}}";
 
 /// A whole page.
 pub fn page(title: &str, sections: &[Section]) -> String {
@@ -36,8 +32,9 @@ pub fn page(title: &str, sections: &[Section]) -> String {
     }
     format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" \
-         content=\"width=device-width\"><title>{}</title><style>{STYLE}</style>{body}</html>\n",
-        escaped(title)
+         content=\"width=device-width\"><title>{}</title><style>{}{STYLE}</style>{body}</html>\n",
+        escaped(title),
+        plot::STYLE
     )
 }
 

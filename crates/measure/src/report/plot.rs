@@ -18,6 +18,16 @@ const RIGHT: f64 = 14.0;
 /// Points drawn of a long series.
 const MOST_POINTS: usize = 3000;
 
+/// How the plots look, on light and on dark pages; every page that shows one carries it.
+pub const STYLE: &str = "\
+svg{width:100%;height:auto}svg text{font:11px sans-serif;fill:#4a5568}\
+svg .title{font-size:13px;font-weight:600;fill:#1d2430}.grid{stroke:#e6eaee;fill:none}\
+.line{stroke:#2563c9;stroke-width:1.6;fill:none}.mark{stroke:#c2410c;stroke-dasharray:4 3;fill:none}\
+.bar{fill:#6b9bd8}.dot{fill:#2563c9;fill-opacity:.7}.second{stroke:#0b6e4f;fill:#0b6e4f}\
+polyline.second{fill:none;stroke-width:1.6}\
+@media(prefers-color-scheme:dark){svg text{fill:#a0aec0}svg .title{fill:#e2e8f0}\
+.grid{stroke:#252d38}.second{stroke:#5fd0a5;fill:#5fd0a5}}";
+
 /// Text that is safe inside SVG and HTML.
 pub fn escaped(text: &str) -> String {
     text.chars()
@@ -317,6 +327,54 @@ pub fn scaling(title: &str, scaling: &Scaling) -> String {
     canvas.finish()
 }
 
+/// One curve of several in a plot.
+pub struct Curve<'a> {
+    /// What it is.
+    pub name: &'a str,
+    /// Its points, by rising x.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// One or two curves over the same axes; both axes logarithmic where `logarithmic`.
+pub fn curves(
+    title: &str,
+    curves: &[Curve<'_>],
+    logarithmic: bool,
+    x_unit: &str,
+    y_unit: &str,
+) -> String {
+    let points = || curves.iter().flat_map(|curve| curve.points.iter());
+    let x = Axis::over(points().map(|point| point.0), logarithmic);
+    let y = Axis::over(points().map(|point| point.1), logarithmic);
+    let mut canvas = Canvas::new(title, x, y, x_unit, y_unit);
+    for (index, curve) in curves.iter().enumerate() {
+        let (line, dot) = match index {
+            0 => ("line", "dot"),
+            _ => ("second", "second"),
+        };
+        let stride = curve.points.len().div_ceil(MOST_POINTS).max(1);
+        canvas.line(line, curve.points.iter().copied().step_by(stride));
+        if curve.points.len() <= 40 {
+            for (x, y) in &curve.points {
+                canvas.dot(dot, *x, *y);
+            }
+        }
+        if curves.len() > 1 {
+            let down = TOP + 12.0 + 14.0 * index as f64;
+            let _ = write!(
+                canvas.svg,
+                "<circle class=\"{dot}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"4\"/>\
+                 <text class=\"tick\" x=\"{:.1}\" y=\"{down:.1}\">{}</text>",
+                LEFT + 12.0,
+                down - 4.0,
+                LEFT + 22.0,
+                escaped(curve.name)
+            );
+        }
+    }
+    canvas.finish()
+}
+
 /// A run under the roof.
 pub struct RooflinePoint {
     /// What was run.
@@ -398,6 +456,11 @@ mod tests {
             sound(&distribution("d", &samples));
             sound(&series("s", &samples, "step", "s"));
             sound(&history("y", &samples, &[0]));
+            let points = || samples.iter().map(|value| (*value, 1.0 - value)).collect();
+            let both =
+                [("a", points()), ("b", points())].map(|(name, points)| Curve { name, points });
+            sound(&curves("c", &both, false, "x", "y"));
+            sound(&curves("c", &both, true, "x", "y"));
         }
         sound(&forest(
             "f",

@@ -1,0 +1,149 @@
+//! How time grows with size, and from which size on the GPU is worth its launch.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use warpsmith_core::Seconds;
+use warpsmith_device::{Device, DeviceChoice};
+use warpsmith_measure::report::plot::{self, Curve};
+use warpsmith_measure::run_sampler::RunMode;
+use warpsmith_measure::scaling::{self, SizePoint};
+use warpsmith_measure::size_study::{SizeRow, SizeStudy};
+use warpsmith_measure::statistics::stop_rule::StopPlan;
+use warpsmith_measure::{Sizes, Workload, findings};
+
+use super::{Block, Job, Section};
+use crate::catalogue;
+
+pub(super) fn section(job: &Job) -> Result<Section> {
+    let cpu = Device::open(DeviceChoice::Cpu)?;
+    let studied: Vec<(Box<dyn Workload>, Sizes)> = catalogue::workloads()
+        .into_iter()
+        .filter_map(|workload| workload.sizes().map(|sizes| (workload, sizes)))
+        .collect();
+    let sizes: usize = studied.iter().map(|(_, sizes)| sizes.values.len()).sum();
+    // The budget is shared by all sizes on all devices, so that more workloads do not take longer.
+    let devices = 1 + usize::from(job.device.cuda().is_some());
+    let budget = if job.quick { 10.0 } else { 60.0 };
+    let plan = StopPlan {
+        target: if job.quick { 0.02 } else { 0.005 },
+        timeout: Duration::from_secs_f64(budget / (sizes * devices).max(1) as f64),
+        ..StopPlan::default()
+    };
+    let mut section = Section::default();
+    let mut rows = Vec::new();
+    let mut crossovers = Vec::new();
+    let mut plots = Vec::new();
+    let mut raw = Vec::new();
+    for (workload, sizes) in &studied {
+        let study = |device: &Device, mode| -> Result<Vec<SizeRow>> {
+            let study = SizeStudy {
+                workload: workload.as_ref(),
+                device,
+                mode,
+                parameter: sizes.parameter,
+                settings: &[],
+                plan,
+            };
+            let measure = |size: &&str| Ok(study.measure(size, &mut |_, _| {})?);
+            sizes.values.iter().map(measure).collect()
+        };
+        let on_cpu = study(&cpu, RunMode::Warm)?;
+        // What a caller waits for: the launch and the synchronisation count.
+        let on_gpu = match job.device.cuda() {
+            Some(_) => Some(study(&job.device, RunMode::EndToEnd)?),
+            None => None,
+        };
+        for (device, measured) in [("cpu", Some(&on_cpu)), ("cuda", on_gpu.as_ref())] {
+            let Some(measured) = measured else { continue };
+            let points: Vec<SizePoint> = measured.iter().map(SizeRow::point).collect();
+            if let Some(law) = scaling::fit(&points) {
+                let (exponent, low, high) = law.exponent;
+                rows.push(vec![
+                    workload.id().to_owned(),
+                    device.to_owned(),
+                    if law.is_certain() {
+                        law.chosen.law.name().to_owned()
+                    } else {
+                        format!("cannot tell ({} fits)", law.chosen.law.name())
+                    },
+                    format!("{exponent:.2} ({low:.2} to {high:.2})"),
+                    Seconds(law.chosen.overhead).to_string(),
+                    law.balance_size.map_or("–".into(), |n| format!("{n:.0}")),
+                ]);
+                section
+                    .findings
+                    .extend(findings::of_scaling(workload.id(), &law));
+                if on_gpu.is_none() {
+                    plots.push(Block::Plot(plot::scaling(workload.id(), &law)));
+                }
+            }
+        }
+        if let Some(on_gpu) = &on_gpu {
+            crossovers.push(vec![
+                workload.id().to_owned(),
+                crossover(&on_cpu, on_gpu, sizes.parameter),
+                ratio(on_cpu.last(), on_gpu.last()),
+            ]);
+            let curve = |name, rows: &[SizeRow]| Curve {
+                name,
+                points: rows
+                    .iter()
+                    .map(|row| (row.size as f64, row.figures.interval.median * 1e6))
+                    .collect(),
+            };
+            let both = [curve("CPU", &on_cpu), curve("GPU, end to end", on_gpu)];
+            plots.push(Block::Plot(plot::curves(
+                workload.id(),
+                &both,
+                true,
+                sizes.parameter,
+                "µs",
+            )));
+        }
+        raw.push(serde_json::json!({
+            "workload": workload.id(), "parameter": sizes.parameter, "cpu": on_cpu, "cuda": on_gpu,
+        }));
+    }
+    let headings = [
+        "workload",
+        "device",
+        "grows as",
+        ">exponent, upper half",
+        ">overhead",
+        ">overhead = work at N",
+    ];
+    section.blocks.push(Block::table(&headings, rows));
+    if !crossovers.is_empty() {
+        let headings = ["workload", "the GPU is faster", ">at the largest size"];
+        section.blocks.push(Block::table(&headings, crossovers));
+    }
+    section.blocks.extend(plots);
+    section.raw = raw.into();
+    Ok(section)
+}
+
+/// Between which two sizes the faster device changes.
+fn crossover(cpu: &[SizeRow], gpu: &[SizeRow], parameter: &str) -> String {
+    let faster = |(cpu, gpu): (&SizeRow, &SizeRow)| {
+        gpu.figures.interval.median < cpu.figures.interval.median
+    };
+    let wins: Vec<bool> = cpu.iter().zip(gpu).map(faster).collect();
+    // The last change: noise around equal times must not look like an early crossover.
+    match wins.iter().rposition(|wins| !wins) {
+        None => "at every size measured".to_owned(),
+        Some(last) if last + 1 == wins.len() => "at no size measured".to_owned(),
+        Some(last) => format!(
+            "from {parameter} between {} and {}",
+            cpu[last].size,
+            cpu[last + 1].size
+        ),
+    }
+}
+
+fn ratio(cpu: Option<&SizeRow>, gpu: Option<&SizeRow>) -> String {
+    cpu.zip(gpu).map_or("–".into(), |(cpu, gpu)| {
+        let ratio = cpu.figures.interval.median / gpu.figures.interval.median;
+        format!("{ratio:.1}×")
+    })
+}

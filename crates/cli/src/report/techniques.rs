@@ -1,0 +1,115 @@
+//! The optimisation matrix: each technique on and off, measured where others estimate.
+
+use anyhow::Result;
+use warpsmith_core::Bytes;
+use warpsmith_measure::ablation::{AblationRow, Setting, ablate};
+use warpsmith_measure::comparison::paired_rounds::ComparisonPlan;
+use warpsmith_measure::report::plot::{ForestRow, forest};
+use warpsmith_measure::run_sampler::RunMode;
+
+use super::{Block, Job, Section};
+use crate::catalogue;
+
+pub(super) fn section(job: &Job) -> Result<Section> {
+    let plan = if job.quick {
+        ComparisonPlan {
+            rounds: 12,
+            extra_rounds: 12,
+            maximum_rounds: 24,
+            pairs: 4,
+            ..ComparisonPlan::default()
+        }
+    } else {
+        ComparisonPlan::default()
+    };
+    let mut section = Section::default();
+    let mut rows = Vec::new();
+    let mut raw = Vec::new();
+    let mut plots = Vec::new();
+    for workload in catalogue::workloads() {
+        if workload.techniques().is_empty() {
+            continue;
+        }
+        let measured = ablate(
+            workload.as_ref(),
+            &job.device,
+            &[],
+            RunMode::EndToEnd,
+            &plan,
+            &mut |_| {},
+        )?;
+        let names: Vec<String> = measured.iter().map(change).collect();
+        rows.extend(
+            measured
+                .iter()
+                .zip(&names)
+                .map(|(row, name)| line(workload.id(), row, name)),
+        );
+        let bars: Vec<ForestRow<'_>> = measured
+            .iter()
+            .zip(&names)
+            .map(|(row, name)| ForestRow {
+                name,
+                ratio: (
+                    row.evaluation.ratio,
+                    row.evaluation.low,
+                    row.evaluation.high,
+                ),
+            })
+            .collect();
+        plots.push(Block::Plot(forest(workload.id(), &bars, plan.margin)));
+        raw.push(serde_json::json!({ "workload": workload.id(), "rows": measured }));
+    }
+    let headings = [
+        "workload",
+        "technique",
+        "verdict",
+        ">time with / without",
+        ">95 % interval",
+        ">memory",
+        ">quality: max difference",
+        "output",
+    ];
+    section.blocks.push(Block::table(&headings, rows));
+    section.blocks.push(Block::Paragraph(
+        "End to end, in paired rounds that take turns; ratios below 1 are faster; verdicts are \
+         corrected for their number. How much work a technique is and how risky are judgements, \
+         which no clock measures, and are not printed."
+            .into(),
+    ));
+    section.blocks.extend(plots);
+    section.raw = raw.into();
+    Ok(section)
+}
+
+fn change(row: &AblationRow) -> String {
+    match row.setting {
+        Setting::AloneOnBase => row.technique.clone(),
+        Setting::MissingFromFull => format!("all but {}", row.technique),
+        Setting::FullOnBase => "all".to_owned(),
+    }
+}
+
+fn line(workload: &str, row: &AblationRow, name: &str) -> Vec<String> {
+    let evaluation = &row.evaluation;
+    let memory = |bytes: i64| {
+        let sign = if bytes < 0 { "−" } else { "+" };
+        format!("{sign}{}", Bytes(bytes.unsigned_abs()))
+    };
+    vec![
+        workload.to_owned(),
+        name.to_owned(),
+        evaluation.verdict.to_string(),
+        format!("{:.3}", evaluation.ratio),
+        format!("{:.3} to {:.3}", evaluation.low, evaluation.high),
+        row.memory_bytes.map_or("–".into(), memory),
+        row.output_difference
+            .map_or("–".into(), |difference| format!("{difference:.1e}")),
+        match row.output_agrees {
+            Some(true) => "agrees",
+            Some(false) => "DISAGREES",
+            None => "–",
+        }
+        .to_owned(),
+    ]
+}
