@@ -1,6 +1,6 @@
-//! `cargo xtask gpu`: the device layer's tests, every parity check, memcheck and racecheck, in one command.
-//! Timing tests (`warpsmith-measure`'s `gpu_timer`) are not part of it. `--bundle DIR` puts the programs
-//! and a script into a folder instead, for a GPU machine without a Rust toolchain.
+//! `cargo xtask gpu`: the device layer's tests, the device timer against kernels of known length,
+//! every parity check, memcheck and racecheck, in one command. `--bundle DIR` puts the programs and
+//! a script into a folder instead, for a GPU machine without a Rust toolchain.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -21,10 +21,13 @@ pub(crate) struct Gpu {
 }
 
 /// Programs that exit with a failure where a GPU is missing or wrong.
-const TESTS: &[(&str, &str)] = &[("warpsmith-device", "gpu")];
+const TESTS: &[(&str, &str)] = &[
+    ("warpsmith-device", "gpu"),
+    ("warpsmith-measure", "gpu_timer"),
+];
 
 const SCRIPT: &str = "#!/usr/bin/env bash
-# Runs the device layer's tests and every parity check; fails on the first disagreement.
+# Runs the device layer's tests, the timer's and every parity check; fails on the first disagreement.
 set -euo pipefail
 cd \"$(dirname \"$0\")\"
 export WARPSMITH_REQUIRE_GPU=1

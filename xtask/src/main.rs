@@ -2,6 +2,7 @@
 
 mod conformance;
 mod gpu;
+mod image;
 mod kernels;
 mod packages;
 mod python;
@@ -28,6 +29,8 @@ enum Command {
     Conformance(conformance::Conformance),
     /// Run the device layer's tests and every parity check, or bundle them for a machine without a toolchain.
     Gpu(gpu::Gpu),
+    /// Build the exporter's image and run it hardened, with buildah, podman and runc.
+    Image(image::Image),
     /// Compile the CUDA kernels to the PTX that is committed, and keep `kernels.lock`.
     Kernels(kernels::Kernels),
 }
@@ -37,6 +40,7 @@ fn main() -> Result<()> {
         Command::Test(command) => command.run(),
         Command::Conformance(command) => command.run(),
         Command::Gpu(command) => command.run(),
+        Command::Image(command) => command.run(),
         Command::Kernels(command) => command.run(),
     }
 }

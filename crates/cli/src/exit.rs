@@ -1,6 +1,6 @@
 //! How the program ends: exit codes as an interface, and errors as one readable block.
 
-use std::io::{ErrorKind, Write, stderr};
+use std::io::{ErrorKind, Write, stderr, stdout};
 use std::process::ExitCode;
 
 use warpsmith_device::DeviceError;
@@ -21,18 +21,24 @@ pub(crate) enum Outcome {
 
 /// Runs the command and turns its result into an exit code.
 pub(crate) fn run(arguments: Arguments) -> ExitCode {
-    match arguments.command.run(&arguments.global) {
-        Ok(Outcome::Fine) => ExitCode::from(0),
-        Ok(Outcome::NotFine) => ExitCode::from(1),
-        Ok(Outcome::CannotHere) => ExitCode::from(3),
-        Err(error) if is_broken_pipe(&error) => ExitCode::from(0),
+    let code = match arguments.command.run(&arguments.global) {
+        Ok(Outcome::Fine) => 0,
+        Ok(Outcome::NotFine) => 1,
+        Ok(Outcome::CannotHere) => 3,
+        Err(error) if is_broken_pipe(&error) => 0,
         Err(error) => {
             // Nothing can be done about a standard error that is closed.
             let _ = write!(stderr(), "{}", describe(&error));
             let cannot_here = device_error(&error).is_some_and(DeviceError::is_missing_hardware);
-            ExitCode::from(if cannot_here { 3 } else { 2 })
+            if cannot_here { 3 } else { 2 }
         }
+    };
+    if warpsmith_device::any_context_given_up() {
+        // A kernel still runs: the driver's clean-up at exit would wait for it without end.
+        let _ = stdout().flush();
+        signal_hook::low_level::exit(code.into());
     }
+    ExitCode::from(code)
 }
 
 /// `warpsmith … | head` closes our standard output: that is the reader's right, not an error.
@@ -50,7 +56,7 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 }
 
 /// The device layer's error inside, wherever in the chain it is.
-fn device_error(error: &anyhow::Error) -> Option<&DeviceError> {
+pub(crate) fn device_error(error: &anyhow::Error) -> Option<&DeviceError> {
     error
         .chain()
         .find_map(|cause| match cause.downcast_ref::<WorkloadError>() {

@@ -121,7 +121,7 @@ pub(crate) fn table(rows: &[(&Measurement, &Figures)]) -> String {
             quantile(0.95),
             quantile(0.99),
             Seconds(summary.max).to_string(),
-            match measurement.preempted.len() {
+            match measurement.disturbed().len() {
                 0 => summary.count.to_string(),
                 disturbed => format!("{} (+{disturbed} disturbed)", summary.count),
             },

@@ -100,9 +100,29 @@ pub enum DeviceError {
         /// CUDA's sentence about it.
         description: String,
     },
+    /// Work that did not end in the time it was given.
+    #[error("cannot {attempted}: it did not end within {seconds} s")]
+    NeverEnded {
+        /// What was attempted.
+        attempted: &'static str,
+        /// How long was waited.
+        seconds: f64,
+    },
+    /// A context whose work never ended: nothing more can be done in it.
+    #[error("the context on {gpu} was given up, because work in it never ended")]
+    GivenUp {
+        /// The GPU.
+        gpu: String,
+    },
     /// NVRTC is nowhere to be found, or cannot be loaded.
     #[error("cannot find the CUDA run-time compiler (NVRTC): {seen}")]
     NoCompiler {
+        /// Where it was looked for, or what the loader said.
+        seen: String,
+    },
+    /// CUPTI is nowhere to be found, or cannot be loaded.
+    #[error("cannot find the CUDA profiling interface (CUPTI): {seen}")]
+    NoProfiler {
         /// Where it was looked for, or what the loader said.
         seen: String,
     },
@@ -181,6 +201,13 @@ impl DeviceError {
                 "`pip install nvidia-cuda-nvrtc-cu12`, install the CUDA toolkit, or name the \
                  library with `--nvrtc PATH`"
             }
+            Self::NoProfiler { .. } => {
+                "install the CUDA toolkit, or `pip install nvidia-cuda-cupti`"
+            }
+            Self::NeverEnded { .. } => {
+                "the kernel loops for ever or waits for something that never comes; a longer \
+                 `--limit` gives it more time"
+            }
             Self::File {
                 attempted: "write to the kernel cache",
                 ..
@@ -190,6 +217,11 @@ impl DeviceError {
             }
             _ => return None,
         })
+    }
+
+    /// Whether work did not end, so that the process needs a new context before it can go on.
+    pub fn is_never_ended(&self) -> bool {
+        matches!(self, Self::NeverEnded { .. } | Self::GivenUp { .. })
     }
 
     /// Whether the machine lacks what was asked for, as opposed to something having gone wrong.

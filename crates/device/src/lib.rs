@@ -23,6 +23,7 @@
 mod choice;
 mod cpu;
 mod cuda;
+mod cupti;
 mod error;
 mod ledger;
 mod machine;
@@ -32,9 +33,10 @@ pub use choice::{Device, DeviceChoice, ParseChoiceError};
 pub use cpu::{CpuCache, CpuDevice, CpuFacts, ensure_host_room};
 pub use cuda::{
     Argument, BufferPool, CudaDevice, DeviceBuffer, DeviceElement, EmbeddedCubin, Event, GpuFacts,
-    Graph, Kernel, LaunchShape, LoadedFrom, MemoryInfo, PinnedBuffer, PoolStats, Stream,
-    cuda_devices, embed_cubins, raw,
+    Graph, HostFlag, Kernel, LaunchShape, LoadedFrom, MemoryInfo, PinnedBuffer, PoolStats, Stream,
+    any_context_given_up, cuda_devices, embed_cubins, raw,
 };
+pub use cupti::{Activity, ActivityKind, ActivityTrace};
 pub use error::DeviceError;
 pub use ledger::{AllocationSite, Ledger, LedgerStats, MemoryScope, ScopeStats};
 pub use machine::machine_identity;

@@ -5,6 +5,7 @@ use warpsmith_core::{CodeDoc, Finding, Severity};
 use crate::comparison::evaluation::{Evaluation, Verdict};
 use crate::leak::detector::{LeakReport, LeakVerdict};
 use crate::measurement::{Basis, Figures, Measurement};
+use crate::parity::Parity;
 use crate::scaling::Scaling;
 use crate::statistics::stop_rule::StopReason;
 
@@ -42,6 +43,12 @@ docs! {
     "M007" "launch latency is inside the samples"
     "The work could not be queued while the stream was held: it waits for the device in the middle. The times contain launch latency."
     "remove the wait from the measured code, or read the end-to-end figure"
+    "M008" "some samples ran at a lower clock"
+    "Time and cycle count of a multiprocessor are read around every sample. Some samples ran below 97 % of the median clock; they are kept, and the figures leave them out."
+    "`warpsmith baseline` says what limits the clock: power, temperature or a setting"
+    "M009" "the times follow the clock"
+    "In cycles the samples vary less than a third as much as in seconds: what moves is the clock, not the work. A time then says as much about power and cooling as about the code."
+    "compare cycles, or lock the clocks; `warpsmith baseline` says what limits them"
     "M010" "slower than the base"
     "The interval of the ratio lies beyond the margin. A and B alternated inside rounds, so that drift and neighbours hit both alike."
     "profile both; `warpsmith profile`"
@@ -62,10 +69,19 @@ docs! {
     "add sizes, larger ones first"
     "M040" "a commit is suspected to be slower"
     "Two detectors watch the history: three new points against the fifty before, and a split of the series into levels. A suspect is no verdict: it is measured again, both commits paired, before anybody is told."
-    "run `warpsmith compare` on the two commits"
+    "run `warpsmith history confirm`, which measures the two commits in turns"
+    "M041" "a result stands out"
+    "The newest result lies more than 4.5 spreads above the level before it: more likely a disturbed measurement than a new level. Left as it is, it weakens the detectors for the next commits."
+    "measure the commit again; a second `history add` replaces the first"
+    "M042" "a commit is slower"
+    "The history suspected it, and both commits were measured again in turns: the interval of the ratio lies beyond the margin."
+    "profile both commits; `warpsmith profile`"
     "M050" "results disagree with the reference"
     "The output of the measured run is outside the workload's tolerance. A time for a wrong result is no time."
     "run `warpsmith verify` on the workload"
+    "M051" "work never ended"
+    "A run did not end within the limit. Nothing can stop a kernel that runs, so its context was given up and the process began anew with the rest; the figures of the others were taken after that."
+    "look for a loop without an end or a wait for something that never comes; `--limit` gives it more time"
 }
 
 /// What a measurement's conditions and figures lead to conclude.
@@ -80,7 +96,7 @@ pub fn of_measurement(measurement: &Measurement, figures: &Figures) -> Vec<Findi
         };
         let seen = format!(
             "{} of {} samples",
-            measurement.preempted.len(),
+            measurement.disturbed().len(),
             measurement.seconds.len()
         );
         findings.push(
@@ -157,6 +173,46 @@ pub fn of_measurement(measurement: &Measurement, figures: &Figures) -> Vec<Findi
             ),
         );
     }
+    if let Some(clock) = &figures.clock {
+        let seen = format!(
+            "median {:.0} MHz, {:.0} to {:.0}",
+            clock.median_mhz, clock.min_mhz, clock.max_mhz
+        );
+        if clock.slowed > 0 {
+            let count = measurement.seconds.len();
+            findings.push(
+                Finding::new(
+                    "M008",
+                    Severity::Info,
+                    format!(
+                        "`{name}`: {} of {count} samples ran at a lower clock and are left out",
+                        clock.slowed
+                    ),
+                )
+                .because("SM clock", seen.clone()),
+            );
+        }
+        if clock.explains_the_times() {
+            findings.push(
+                Finding::new(
+                    "M009",
+                    Severity::Warning,
+                    format!("`{name}`: the times follow the clock"),
+                )
+                .because("SM clock", seen)
+                .because(
+                    "spread",
+                    format!(
+                        "{:.2} % in seconds, {:.2} % in cycles ({:.0} cycles)",
+                        100.0 * clock.time_spread,
+                        100.0 * clock.cycles_spread,
+                        clock.cycles_median
+                    ),
+                )
+                .hint("compare cycles; `warpsmith baseline` says what limits the clock"),
+            );
+        }
+    }
     if summary.correlation_time > 10.0 {
         findings.push(
             Finding::new(
@@ -174,6 +230,39 @@ pub fn of_measurement(measurement: &Measurement, figures: &Figures) -> Vec<Findi
         );
     }
     findings
+}
+
+/// What a parity check of the measured workload leads to conclude.
+pub fn of_parity(name: &str, parity: &Parity) -> Option<Finding> {
+    let (seen, evidence) = match parity {
+        Parity::Agrees { .. } => return None,
+        Parity::Disagrees { agreement, seed } => (
+            format!("{agreement}"),
+            format!("outputs poisoned, inputs of seed {seed}"),
+        ),
+        Parity::Incomparable { reason } => (reason.clone(), "no comparison".to_owned()),
+    };
+    Some(
+        Finding::new(
+            "M050",
+            Severity::Error,
+            format!("`{name}`: the result disagrees with the reference, so the time says nothing"),
+        )
+        .because("CPU against this device", seen)
+        .because("how", evidence)
+        .hint(format!("run `warpsmith verify {name}`")),
+    )
+}
+
+/// Work that was given up after `seconds`.
+pub fn of_given_up(name: &str, seconds: f64) -> Finding {
+    Finding::new(
+        "M051",
+        Severity::Error,
+        format!("`{name}` never ended; it has no time"),
+    )
+    .because("waited", format!("{seconds} s, then gave its context up"))
+    .hint("look for a loop without an end; `--limit` gives it more time")
 }
 
 /// What a comparison leads to conclude.

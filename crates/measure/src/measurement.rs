@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::statistics::order::{MAD_TO_SIGMA, mad_about, median_of};
 use crate::statistics::rounds::{RoundsInterval, combine};
 use crate::statistics::stop_rule::StopReason;
 use crate::statistics::summary::Summary;
@@ -18,6 +19,20 @@ pub struct Sample {
     pub cpu_seconds: Option<f64>,
     /// The scheduler took the core away during the sample.
     pub preempted: bool,
+    /// Mean clock of the device during the sample, where it was read.
+    pub clock_mhz: Option<f32>,
+}
+
+impl Sample {
+    /// A sample of which nothing but the time is known.
+    pub fn of_seconds(seconds: f64) -> Self {
+        Self {
+            seconds,
+            cpu_seconds: None,
+            preempted: false,
+            clock_mhz: None,
+        }
+    }
 }
 
 /// How samples were taken.
@@ -68,7 +83,7 @@ pub struct Conditions {
 pub enum Basis {
     /// Every sample: none is tagged.
     AllSamples,
-    /// The samples that were not pre-empted.
+    /// The samples that were neither pre-empted nor taken at a lower clock than the others.
     Undisturbed,
     /// CPU time, because too few samples were undisturbed.
     CpuTime,
@@ -89,7 +104,7 @@ pub struct Measurement {
     /// Indices of samples that were pre-empted, rising.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub preempted: Vec<usize>,
-    /// SM clock during each sample in MHz; empty where it was not read.
+    /// SM clock during each sample in MHz, 0 where one was not read; empty where none was.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clock_mhz: Vec<f32>,
     /// Where each round begins; the first is 0.
@@ -107,6 +122,35 @@ pub struct Figures {
     pub summary: Summary,
     /// The answer: the median with its interval over the rounds.
     pub interval: RoundsInterval,
+    /// What the clock did, where it was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<ClockFigures>,
+}
+
+/// What the device's clock did while samples were taken.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClockFigures {
+    /// Median over the samples.
+    pub median_mhz: f64,
+    /// The lowest sample.
+    pub min_mhz: f64,
+    /// The highest sample.
+    pub max_mhz: f64,
+    /// Samples below 97 % of the median, which the figures leave out.
+    pub slowed: usize,
+    /// Median of the cycles that one call took.
+    pub cycles_median: f64,
+    /// Robust relative spread of the cycles.
+    pub cycles_spread: f64,
+    /// Robust relative spread of the times of the same samples.
+    pub time_spread: f64,
+}
+
+impl ClockFigures {
+    /// Whether the times vary because the clock does: in cycles they hardly vary.
+    pub fn explains_the_times(&self) -> bool {
+        self.time_spread > 0.005 && self.cycles_spread < self.time_spread / 3.0
+    }
 }
 
 impl Measurement {
@@ -121,6 +165,19 @@ impl Measurement {
             round_starts: vec![0],
             conditions,
         }
+    }
+
+    /// A measurement of a command without samples yet.
+    pub fn of_command(line: &str) -> Self {
+        let conditions = Conditions {
+            mode: SampleMode::Command,
+            inner_count: 1,
+            overhead_seconds: 0.0,
+            stop: StopReason::CountReached,
+            steal_share: None,
+            device: "cpu".to_owned(),
+        };
+        Self::empty(line, conditions)
     }
 
     /// Samples that came from elsewhere.
@@ -144,6 +201,10 @@ impl Measurement {
         if sample.preempted {
             self.preempted.push(self.seconds.len());
         }
+        if let Some(clock) = sample.clock_mhz {
+            self.clock_mhz.resize(self.seconds.len(), 0.0);
+            self.clock_mhz.push(clock);
+        }
         self.seconds.push(sample.seconds);
         if let Some(cpu) = sample.cpu_seconds {
             self.cpu_seconds.push(cpu);
@@ -158,16 +219,72 @@ impl Measurement {
         }
     }
 
+    /// Indices of the samples that figures leave out where enough others are left, rising: those
+    /// that were pre-empted, and those that ran at less than 97 % of the median clock.
+    pub fn disturbed(&self) -> Vec<usize> {
+        let mut disturbed = self.slowed();
+        disturbed.extend(&self.preempted);
+        disturbed.sort_unstable();
+        disturbed.dedup();
+        disturbed
+    }
+
+    fn slowed(&self) -> Vec<usize> {
+        let read: Vec<f64> = self.clocks().map(|(_, clock)| clock).collect();
+        if read.is_empty() {
+            return Vec::new();
+        }
+        let lowest = 0.97 * median_of(&read);
+        self.clocks()
+            .filter(|(_, clock)| *clock < lowest)
+            .map(|(index, _)| index)
+            .collect()
+    }
+
+    /// Samples whose clock was read, with it.
+    fn clocks(&self) -> impl Iterator<Item = (usize, f64)> {
+        let clocks = self.clock_mhz.iter().enumerate();
+        clocks
+            .map(|(index, clock)| (index, f64::from(*clock)))
+            .filter(|(index, clock)| *clock > 0.0 && *index < self.seconds.len())
+    }
+
+    /// What the clock did; `None` where it was not read.
+    pub fn clock_figures(&self) -> Option<ClockFigures> {
+        let mut clocks: Vec<f64> = self.clocks().map(|(_, clock)| clock).collect();
+        clocks.sort_unstable_by(f64::total_cmp);
+        let (min_mhz, max_mhz) = (*clocks.first()?, *clocks.last()?);
+        let times: Vec<f64> = self.clocks().map(|(i, _)| self.seconds[i]).collect();
+        let cycles: Vec<f64> = self
+            .clocks()
+            .map(|(index, clock)| self.seconds[index] * clock * 1e6)
+            .collect();
+        let spread = |values: &[f64]| {
+            let middle = median_of(values);
+            MAD_TO_SIGMA * mad_about(values, middle) / middle
+        };
+        Some(ClockFigures {
+            median_mhz: median_of(&clocks),
+            min_mhz,
+            max_mhz,
+            slowed: self.slowed().len(),
+            cycles_median: median_of(&cycles),
+            cycles_spread: spread(&cycles),
+            time_spread: spread(&times),
+        })
+    }
+
     /// The samples that figures rest on, with the starts of the rounds among them.
     ///
     /// Undisturbed samples where at least 30 % are, else CPU time, else all with that said.
     pub fn basis(&self) -> (Basis, Vec<f64>, Vec<usize>) {
         let n = self.seconds.len();
-        if self.preempted.is_empty() {
+        let disturbed = self.disturbed();
+        if disturbed.is_empty() {
             let starts = self.round_starts.clone();
             return (Basis::AllSamples, self.seconds.clone(), starts);
         }
-        if (n - self.preempted.len()) * 10 < n * 3 {
+        if (n - disturbed.len()) * 10 < n * 3 {
             let starts = self.round_starts.clone();
             return if self.cpu_seconds.len() == n {
                 (Basis::CpuTime, self.cpu_seconds.clone(), starts)
@@ -175,8 +292,8 @@ impl Measurement {
                 (Basis::Disturbed, self.seconds.clone(), starts)
             };
         }
-        let mut tagged = self.preempted.iter().copied().peekable();
-        let mut kept = Vec::with_capacity(n - self.preempted.len());
+        let mut kept = Vec::with_capacity(n - disturbed.len());
+        let mut tagged = disturbed.into_iter().peekable();
         let mut starts = Vec::with_capacity(self.round_starts.len());
         let mut rounds = self.round_starts.iter().copied().peekable();
         for (index, seconds) in self.seconds.iter().enumerate() {
@@ -197,6 +314,7 @@ impl Measurement {
             basis,
             summary: Summary::of(&samples)?,
             interval: combine(&samples, &starts, 0.05)?,
+            clock: self.clock_figures(),
         })
     }
 }
@@ -212,6 +330,7 @@ mod tests {
                 seconds: if i < preempted { 9.0 } else { 1.0 },
                 cpu_seconds: cpu.then_some(0.9),
                 preempted: i < preempted,
+                clock_mhz: None,
             });
         }
         measurement
@@ -232,15 +351,57 @@ mod tests {
     fn rounds_keep_their_places_when_tagged_samples_are_left_out() {
         let mut measurement = with_preempted(4, 1, false);
         measurement.begin_round();
-        measurement.push(Sample {
-            seconds: 2.0,
-            cpu_seconds: None,
-            preempted: false,
-        });
+        measurement.push(Sample::of_seconds(2.0));
         assert_eq!(measurement.round_starts, [0, 4]);
         let (_, samples, starts) = measurement.basis();
         assert_eq!(samples, [1.0, 1.0, 1.0, 2.0]);
         assert_eq!(starts, [0, 3]);
+    }
+
+    /// Times of 1000 cycles each at the given clocks.
+    fn at_clocks(clocks: impl Iterator<Item = f32>) -> Measurement {
+        let mut measurement = Measurement::imported("x", Vec::new());
+        for clock in clocks {
+            measurement.push(Sample {
+                clock_mhz: Some(clock),
+                ..Sample::of_seconds(1000.0 / (f64::from(clock) * 1e6))
+            });
+        }
+        measurement
+    }
+
+    #[test]
+    fn samples_at_a_lower_clock_are_left_out_and_kept() {
+        let measurement = at_clocks((0..40).map(|i| if i % 10 == 3 { 1500.0 } else { 1980.0 }));
+        assert_eq!(measurement.disturbed(), [3, 13, 23, 33]);
+        let (basis, samples, _) = measurement.basis();
+        assert_eq!((basis, samples.len()), (Basis::Undisturbed, 36));
+        assert_eq!(measurement.seconds.len(), 40);
+        assert_eq!(measurement.clock_figures().unwrap().slowed, 4);
+    }
+
+    #[test]
+    fn times_that_follow_the_clock_are_told_by_their_cycles() {
+        let wanders = at_clocks((0..100).map(|i| 1500.0 + 2.0 * i as f32));
+        let clock = wanders.clock_figures().unwrap();
+        assert!(clock.explains_the_times(), "{clock:?}");
+        assert!((clock.cycles_median - 1000.0).abs() < 0.1);
+        let steady = at_clocks((0..100).map(|_| 1980.0));
+        assert!(!steady.clock_figures().unwrap().explains_the_times());
+        assert_eq!(Measurement::imported("x", vec![1.0]).clock_figures(), None);
+    }
+
+    #[test]
+    fn a_clock_that_was_not_read_counts_for_nothing() {
+        let mut measurement = at_clocks([1980.0, 1980.0].into_iter());
+        measurement.push(Sample::of_seconds(1.0));
+        assert!(measurement.disturbed().is_empty());
+        measurement.push(Sample {
+            clock_mhz: Some(1980.0),
+            ..Sample::of_seconds(1.0)
+        });
+        assert_eq!(measurement.clock_mhz, [1980.0, 1980.0, 0.0, 1980.0]);
+        assert!(measurement.disturbed().is_empty());
     }
 
     #[test]

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use warpsmith_core::Agreement;
 use warpsmith_device::Device;
 
+use crate::gpu::device_timer::DeviceTimer;
 use crate::output::Output;
 use crate::parameters::Parameters;
 use crate::workload::{Workload, WorkloadError};
@@ -88,7 +89,7 @@ fn run_poisoned(
     prepared.poison()?;
     prepared.run_once()?;
     if let Some(stream) = prepared.stream() {
-        stream.synchronize()?;
+        stream.synchronize_within(DeviceTimer::LIMIT)?;
     }
     prepared.output()
 }

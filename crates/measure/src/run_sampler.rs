@@ -34,6 +34,7 @@ pub struct RunSampler {
     closure: ClosureSampler,
     timer: Option<DeviceTimer>,
     device: String,
+    limit: Duration,
 }
 
 /// A prepared workload with what sampling it needs.
@@ -41,6 +42,9 @@ pub struct RunTarget {
     prepared: Box<dyn Prepared>,
     inner: u64,
     graph: Option<Graph>,
+    limit: Duration,
+    /// What a run took in the warm-up, launch and wait included.
+    roughly: Duration,
 }
 
 impl RunTarget {
@@ -53,7 +57,7 @@ impl RunTarget {
     pub fn run_and_wait(&mut self) -> Result<(), WorkloadError> {
         self.prepared.run_once()?;
         match self.prepared.stream() {
-            Some(stream) => Ok(stream.synchronize()?),
+            Some(stream) => Ok(stream.synchronize_within(self.limit)?),
             None => Ok(()),
         }
     }
@@ -63,6 +67,11 @@ impl RunSampler {
     /// Launches between two events in batch mode: the event's resolution of 32 ns is a thousandth
     /// of 64 launches of half a microsecond each.
     const BATCH: u64 = 64;
+    /// Samples that are taken together last no longer than this, so that stop rules and people
+    /// need not wait.
+    const TOGETHER: Duration = Duration::from_millis(20);
+    /// Runs that a driver queues before it makes the host wait, with room to spare.
+    const QUEUED: u64 = 512;
 
     /// Calibrates the timers for `device`.
     pub fn new(device: &Device, mode: RunMode) -> Result<Self, DeviceError> {
@@ -76,7 +85,16 @@ impl RunSampler {
             closure: ClosureSampler::calibrate(),
             timer,
             device: device.name().to_owned(),
+            limit: DeviceTimer::LIMIT,
         })
+    }
+
+    /// Gives up on a run that takes longer than `limit` on a GPU, and on the context with it.
+    pub fn set_limit(&mut self, limit: Duration) {
+        self.limit = limit;
+        if let Some(timer) = &mut self.timer {
+            timer.set_limit(limit);
+        }
     }
 
     /// Warms `prepared` up and finds how many runs make a sample.
@@ -85,6 +103,8 @@ impl RunSampler {
             prepared,
             inner: 1,
             graph: None,
+            limit: self.limit,
+            roughly: Duration::ZERO,
         };
         // Modules load and caches fill on the first run; a failure shows here, untimed.
         target.run_and_wait()?;
@@ -109,6 +129,8 @@ impl RunSampler {
                 break;
             }
         }
+        let roughly = medians.last().copied().unwrap_or(0.0);
+        target.roughly = Duration::try_from_secs_f64(roughly).unwrap_or(self.limit);
         if self.timer.is_none() && target.prepared.stream().is_none() {
             let mut failed = None;
             target.inner = self.closure.inner_count(&mut || {
@@ -137,14 +159,32 @@ impl RunSampler {
 
     /// Takes one sample.
     pub fn sample(&mut self, target: &mut RunTarget) -> Result<Sample, WorkloadError> {
+        let mut samples = Vec::with_capacity(1);
+        self.sample_many(target, 1, &mut |sample| samples.push(sample))?;
+        // `sample_many` takes at least one.
+        Ok(samples[0])
+    }
+
+    /// Takes at least one and at most `most` samples, with one wait for all where a device event
+    /// gives the time.
+    fn sample_many(
+        &mut self,
+        target: &mut RunTarget,
+        most: usize,
+        keep: &mut dyn FnMut(Sample),
+    ) -> Result<(), WorkloadError> {
         let RunTarget {
             prepared,
             inner,
             graph,
+            limit,
+            ..
         } = target;
         if let (Some(timer), Some(stream)) = (&mut self.timer, prepared.stream().cloned()) {
-            let elapsed = timer.time::<WorkloadError>(&stream, &mut || {
-                for _ in 0..*inner {
+            let mut taken = Vec::with_capacity(most);
+            let inner = *inner;
+            timer.time_many::<WorkloadError>(&stream, most, &mut taken, &mut || {
+                for _ in 0..inner {
                     match graph {
                         Some(graph) => graph.launch(&stream)?,
                         None => prepared.run_once()?,
@@ -152,17 +192,19 @@ impl RunSampler {
                 }
                 Ok(())
             })?;
-            return Ok(Sample {
-                seconds: elapsed.0 / *inner as f64,
-                cpu_seconds: None,
-                preempted: false,
-            });
+            for sample in taken {
+                keep(Sample {
+                    clock_mhz: sample.clock_mhz,
+                    ..Sample::of_seconds(sample.seconds / inner as f64)
+                });
+            }
+            return Ok(());
         }
         let mut failed = None;
         let mut sample = self.closure.sample(
             &mut || {
                 let ran = prepared.run_once().and_then(|()| match prepared.stream() {
-                    Some(stream) => Ok(stream.synchronize()?),
+                    Some(stream) => Ok(stream.synchronize_within(*limit)?),
                     None => Ok(()),
                 });
                 failed = failed.take().or(ran.err());
@@ -175,7 +217,10 @@ impl RunSampler {
         }
         match failed {
             Some(error) => Err(error),
-            None => Ok(sample),
+            None => {
+                keep(sample);
+                Ok(())
+            }
         }
     }
 
@@ -223,9 +268,16 @@ impl RunSampler {
         let ticks = CpuTicks::read();
         let mut stop = MedianStop::new(*plan);
         let begun = Instant::now();
+        let one = target.roughly.max(Duration::from_nanos(1)) * target.inner as u32;
+        let together = (Self::TOGETHER.as_nanos() / one.as_nanos())
+            .min(u128::from(Self::QUEUED / target.inner))
+            .max(1) as usize;
         loop {
-            let sample = self.sample(target)?;
-            measurement.push(sample);
+            let taken = measurement.seconds.len() - first;
+            let most = together
+                .min(plan.maximum_count.saturating_sub(taken))
+                .max(1);
+            self.sample_many(target, most, &mut |sample| measurement.push(sample))?;
             let (count, elapsed) = (measurement.seconds.len() - first, begun.elapsed());
             if stop.is_due(count, elapsed) {
                 // What was disturbed does not decide when to stop, unless there is nothing else.

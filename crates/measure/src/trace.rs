@@ -4,6 +4,8 @@
 
 use std::io::{self, Write};
 
+use warpsmith_device::Activity;
+
 use crate::profile::nsys::DeviceSpan;
 use crate::trajectory::Trajectory;
 
@@ -73,10 +75,27 @@ fn text(name: &str) -> String {
     serde_json::Value::from(name).to_string()
 }
 
-/// The steps of a trajectory end to end, with memory beside them.
-pub fn trajectory<W: Write>(out: W, trajectory: &Trajectory) -> io::Result<W> {
+/// Steps that ran again while the device's activity was recorded. They are slower for it, and no
+/// part of the measurement.
+pub struct RecordedSteps {
+    /// Start and length of each on the host, in seconds from the start of the recording.
+    pub host: Vec<(f64, f64)>,
+    /// What the device did, from the same start.
+    pub device: Vec<Activity>,
+}
+
+/// The steps of a trajectory end to end, with memory beside them, and what the device did where
+/// that was recorded.
+pub fn trajectory<W: Write>(
+    out: W,
+    trajectory: &Trajectory,
+    recorded: Option<&RecordedSteps>,
+) -> io::Result<W> {
     let mut trace = TraceWriter::new(out)?;
     trace.track(1, 1, &trajectory.measurement.name)?;
+    if let Some(recorded) = recorded {
+        self::recorded(&mut trace, &trajectory.measurement.name, recorded)?;
+    }
     let mut now = 0.0;
     for (step, seconds) in trajectory.measurement.seconds.iter().enumerate() {
         trace.span(1, 1, "step", now, *seconds)?;
@@ -90,6 +109,40 @@ pub fn trajectory<W: Write>(out: W, trajectory: &Trajectory) -> io::Result<W> {
         }
     }
     trace.finish()
+}
+
+fn recorded<W: Write>(
+    trace: &mut TraceWriter<W>,
+    name: &str,
+    steps: &RecordedSteps,
+) -> io::Result<()> {
+    /// Apart from the measured steps, whose clock is another one.
+    const PROCESS: u64 = 2;
+    trace.track(PROCESS, 1, &format!("{name}, recorded: host"))?;
+    for (start, seconds) in &steps.host {
+        trace.span(PROCESS, 1, "step", *start, *seconds)?;
+    }
+    let mut tracks: Vec<(u32, u32)> = steps
+        .device
+        .iter()
+        .map(|activity| (activity.device, activity.stream))
+        .collect();
+    tracks.sort_unstable();
+    tracks.dedup();
+    for (index, (device, stream)) in tracks.iter().enumerate() {
+        let thread = index as u64 + 2;
+        trace.track(PROCESS, thread, &format!("GPU {device}, stream {stream}"))?;
+        let own = steps
+            .device
+            .iter()
+            .filter(|activity| (activity.device, activity.stream) == (*device, *stream));
+        for activity in own {
+            let seconds = activity.end_ns.saturating_sub(activity.start_ns) as f64 * 1e-9;
+            let start = activity.start_ns as f64 * 1e-9;
+            trace.span(PROCESS, thread, &activity.name, start, seconds)?;
+        }
+    }
+    Ok(())
 }
 
 /// What a device did, a track per stream.
@@ -128,6 +181,34 @@ fn id(number: i64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn recorded_steps_have_a_track_per_stream() {
+        let activity = |name: &str, stream, start_ns| Activity {
+            kind: warpsmith_device::ActivityKind::Kernel,
+            name: name.into(),
+            device: 0,
+            stream,
+            start_ns,
+            end_ns: start_ns + 2000,
+            bytes: 0,
+        };
+        let steps = RecordedSteps {
+            host: vec![(0.0, 1e-3), (1e-3, 1e-3)],
+            device: vec![activity("a", 7, 1000), activity("b", 9, 2000)],
+        };
+        let mut trace = TraceWriter::new(Vec::new()).unwrap();
+        recorded(&mut trace, "x", &steps).unwrap();
+        let out = trace.finish().unwrap();
+        let json: serde_json::Value = serde_json::from_slice(&out).unwrap();
+        let events = json["traceEvents"].as_array().unwrap();
+        let spans: Vec<_> = events.iter().filter(|event| event["ph"] == "X").collect();
+        assert_eq!((events.len(), spans.len()), (7, 4));
+        assert_eq!(
+            (&spans[3]["name"], spans[3]["dur"].as_f64()),
+            (&"b".into(), Some(2.0))
+        );
+    }
 
     #[test]
     fn a_trace_is_sound_json_with_escaped_names() {

@@ -96,11 +96,7 @@ pub fn run(
     for step in 0..steps {
         let start = Instant::now();
         target.run_and_wait()?;
-        measurement.push(Sample {
-            seconds: start.elapsed().as_secs_f64(),
-            cpu_seconds: None,
-            preempted: false,
-        });
+        measurement.push(Sample::of_seconds(start.elapsed().as_secs_f64()));
         if step % every == 0 {
             if let Some(bytes) = resident_bytes(None) {
                 process.push(bytes as f64);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use rayon::prelude::*;
 use warpsmith_measure::comparison::evaluation::Verdict;
 use warpsmith_measure::comparison::paired_rounds::{ComparisonPlan, Side, run};
-use warpsmith_measure::history::detectors::suspects;
+use warpsmith_measure::history::detectors::{stands_out, suspects};
 use warpsmith_measure::leak::detector::{LeakPlan, LeakVerdict, judge};
 use warpsmith_measure::measurement::{Measurement, Sample};
 use warpsmith_measure::random::Random;
@@ -138,11 +138,7 @@ fn compared(noise: &Noise, effect: f64, seed: u64, plan: &ComparisonPlan) -> Ver
         empty("b"),
         &mut |side| {
             let level = if side == Side::B { 1.0 + effect } else { 1.0 };
-            Ok(Sample {
-                seconds: level * source.next(),
-                cpu_seconds: None,
-                preempted: false,
-            })
+            Ok(Sample::of_seconds(level * source.next()))
         },
         &mut |_| {},
     );
@@ -209,7 +205,12 @@ fn leaks_are_found_and_rarely_invented() {
     let families = traces::DEVELOPMENT
         .iter()
         .chain(traces::HOLD_OUT)
-        .chain(traces::SECOND_HOLD_OUT);
+        .chain(traces::SECOND_HOLD_OUT)
+        .chain(
+            traces::THIRD_HOLD_OUT
+                .iter()
+                .filter(|family| !family.beyond),
+        );
     for family in families {
         let verdicts = |rate: f64| -> Vec<LeakVerdict> {
             let judged = (0..24u64).into_par_iter().map(|seed| {
@@ -278,20 +279,29 @@ fn scaling_laws_are_recognised_with_eight_sizes() {
     }
 }
 
-/// Histories of `commits` medians with 1 % noise, a step of `step` at commit 60, and outliers.
-fn history(seed: u64, commits: usize, step: f64, outliers: f64) -> Vec<f64> {
+/// Histories of `commits` medians with 1 % noise, a step of `step` at commit 60, and outliers. Where
+/// `again`, a result that stands out is measured once more, and the second result
+/// replaces the first, as `history check` asks for.
+fn history(seed: u64, commits: usize, step: f64, outliers: f64, again: bool) -> Vec<f64> {
     let mut random = Random::seeded(seed ^ 0x0415);
-    (0..commits)
-        .map(|commit| {
-            let level = if commit >= 60 { 1.0 + step } else { 1.0 };
+    let mut medians: Vec<f64> = Vec::new();
+    for commit in 0..commits {
+        let level = if commit >= 60 { 1.0 + step } else { 1.0 };
+        let mut measure = || {
             let outlier = if random.unit() < outliers {
                 1.05 + 0.25 * random.unit()
             } else {
                 1.0
             };
             level * outlier * (1.0 + 0.01 * random.normal())
-        })
-        .collect()
+        };
+        medians.push(measure());
+        if again && stands_out(&medians) {
+            let newest = medians.len() - 1;
+            medians[newest] = measure();
+        }
+    }
+    medians
 }
 
 /// Changes that watching every commit as it comes would have raised.
@@ -312,29 +322,33 @@ fn raised(medians: &[f64]) -> Vec<(usize, usize)> {
 
 #[test]
 fn history_finds_three_percent_within_four_commits_and_invents_little() {
-    for (outliers, most_false, most_late) in [(0.0, 0.1, 4), (0.05, 0.5, 8)] {
-        let runs: Vec<usize> = (0..100u64)
+    // Four results with 1 % noise leave 1 % of the steps of 3 % undecided whatever the detector, and
+    // outliers among the four take from it; measuring what stands out again gives it back.
+    for (outliers, again, most_missed) in [(0.0, false, 3), (0.05, false, 5), (0.05, true, 3)] {
+        let runs: Vec<usize> = (0..200u64)
             .into_par_iter()
-            .map(|seed| raised(&history(seed, 100, 0.0, outliers)).len())
+            .map(|seed| raised(&history(seed, 100, 0.0, outliers, again)).len())
             .collect();
-        let invented = runs.iter().sum::<usize>() as f64 / 100.0;
-        println!("outliers {outliers}: {invented} false suspects per 100 commits");
+        let invented = runs.iter().sum::<usize>() as f64 / 200.0;
+        println!("outliers {outliers}, again {again}: {invented} false suspects per 100 commits");
         assert!(
-            invented <= most_false,
+            invented <= 0.12,
             "outliers {outliers}: {invented} per 100 commits"
         );
-        // With 1 % noise four results miss 3 % in some cases whatever the detector.
-        for (commits, most_missed) in [(4, most_late), (7, most_late)] {
+        for commits in [4, 8] {
             let missed = share(60, |seed| {
-                let medians = history(seed, 60 + commits, 0.03, outliers);
+                let medians = history(seed, 60 + commits, 0.03, outliers, again);
                 !raised(&medians)
                     .iter()
                     .any(|(index, _)| index.abs_diff(60) <= 5)
             });
             let missed = (60.0 * missed).round() as usize;
-            println!("outliers {outliers}: {missed} of 60 missed after {commits} commits");
+            println!(
+                "outliers {outliers}, again {again}: {missed} of 60 missed after {commits} commits"
+            );
+            let most = if commits > 4 { 1 } else { most_missed };
             assert!(
-                missed <= most_missed,
+                missed <= most,
                 "outliers {outliers}: {missed} missed after {commits}"
             );
         }

@@ -29,6 +29,6 @@ pub use event::{
 };
 pub use host::machine_identity;
 pub use machine::{Machine, OpenError, Settings};
-pub use player::Player;
+pub use player::{Player, Replay};
 pub use sampler::{Sampler, SteppedSampler};
 pub use schedule::{Schedule, Tier};

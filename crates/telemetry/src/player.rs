@@ -1,10 +1,11 @@
 //! Replaying a recording as if it were happening: the same events, at the speed that is asked for,
-//! moved to the present.
+//! moved to the present; and moving about in it.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::board::LiveBoard;
 use crate::event::{Event, Happening};
 use crate::recording::{Recording, RecordingError};
 use crate::{Clock, Micros};
@@ -34,6 +35,66 @@ impl Player {
             play(rest, begin, speed, &events);
         });
         Ok(received)
+    }
+}
+
+/// A recording with a place in it.
+pub struct Replay {
+    recording: Recording,
+    length: Duration,
+    at: Duration,
+    speed: f64,
+    begun: Instant,
+    board: LiveBoard,
+}
+
+impl Replay {
+    /// Begins `at` after the recording's start.
+    pub fn start(recording: Recording, at: Duration, speed: f64) -> Result<Self, RecordingError> {
+        let (first, last) = recording.span().unwrap_or_default();
+        let length = last.since(first);
+        let events = Player::start(&recording, at, speed)?;
+        Ok(Self {
+            board: LiveBoard::new(recording.inventory().clone(), events),
+            recording,
+            length,
+            at,
+            speed,
+            begun: Instant::now(),
+        })
+    }
+
+    /// The board at the place.
+    pub fn board(&self) -> &LiveBoard {
+        &self.board
+    }
+
+    /// How long the recording is.
+    pub fn length(&self) -> Duration {
+        self.length
+    }
+
+    /// How many times as fast as it was recorded.
+    pub fn speed(&self) -> f64 {
+        self.speed
+    }
+
+    /// The place, after the recording's start.
+    pub fn place(&self) -> Duration {
+        let gone = self.begun.elapsed().as_secs_f64() * self.speed;
+        let gone = Duration::try_from_secs_f64(gone).unwrap_or(self.length);
+        self.at.saturating_add(gone).min(self.length)
+    }
+
+    /// Goes on from another place, inside of the recording, at another speed.
+    pub fn go_to(&mut self, place: Duration, speed: f64) -> Result<(), RecordingError> {
+        let place = place.min(self.length);
+        let speed = speed.clamp(1.0 / 64.0, 4096.0);
+        let events = Player::start(&self.recording, place, speed)?;
+        // The old player ends when it finds nobody listening.
+        self.board = LiveBoard::new(self.recording.inventory().clone(), events);
+        (self.at, self.speed, self.begun) = (place, speed, Instant::now());
+        Ok(())
     }
 }
 

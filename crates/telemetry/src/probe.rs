@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use crate::event::{Event, Happening, Presence, ProcessUse, RingSample};
-use crate::nvml::{GpuHandle, Reading, Refusal, Ring};
+use crate::nvml::{Depth, GpuHandle, Reading, Refusal, Ring};
 
 use crate::process_identity::ProcessLookup;
 use crate::schedule::{Agenda, Schedule, Tier};
@@ -15,6 +15,13 @@ use crate::{Clock, Micros};
 
 /// How often a lost GPU is looked for.
 const LOST_RETRY: Duration = Duration::from_secs(5);
+/// How often memory and the cheap throttle counters are read, which are a part of the state.
+const COUNTERS: Duration = Duration::from_secs(1);
+/// How often the dear ones are, a millisecond each on an H200: they only grow, and verdicts take
+/// differences over a run, whose ends are read anyway.
+const DEAR_COUNTERS: Duration = Duration::from_secs(10);
+/// How often the thermal margin is, for the same reason.
+const MARGIN: Duration = Duration::from_secs(5);
 
 /// Samples one GPU.
 pub(crate) struct GpuProbe {
@@ -28,6 +35,9 @@ pub(crate) struct GpuProbe {
     ring_seen: [Micros; 3],
     lost_since: Option<Micros>,
     next_retry: Micros,
+    counters_due: Micros,
+    dear_counters_due: Micros,
+    margin_due: Micros,
 }
 
 impl GpuProbe {
@@ -52,6 +62,9 @@ impl GpuProbe {
             ring_seen: [start; 3],
             lost_since: None,
             next_retry: start,
+            counters_due: start,
+            dear_counters_due: start,
+            margin_due: start,
         }
     }
 
@@ -72,12 +85,19 @@ impl GpuProbe {
         self.agenda.next()
     }
 
-    /// Reads the marks of a measurement now: the energy counter and what the rings still hold.
+    /// Reads the marks of a measurement now: every counter, and what the rings still hold.
     pub(crate) fn mark(&mut self) {
         let now = self.clock.now();
-        for tier in [Tier::PowerRing, Tier::BusyRing, Tier::Slow, Tier::Energy] {
+        for tier in [
+            Tier::State,
+            Tier::PowerRing,
+            Tier::BusyRing,
+            Tier::Slow,
+            Tier::Energy,
+        ] {
             self.agenda.mark(tier, now);
         }
+        (self.counters_due, self.dear_counters_due) = (now, now);
     }
 
     fn look_for_lost(&mut self, now: Micros, say: &mut dyn FnMut(Event)) -> Micros {
@@ -104,11 +124,16 @@ impl GpuProbe {
         let at = self.clock.now();
         match tier {
             Tier::State => {
-                let state = self.handle.state()?;
+                let depth = self.depth(at);
+                let state = self.handle.state(depth)?;
                 self.say(at, Happening::State(state), say);
             }
             Tier::Steady => {
-                let steady = self.handle.steady()?;
+                let margin = at >= self.margin_due;
+                if margin {
+                    self.margin_due = at.plus(MARGIN);
+                }
+                let steady = self.handle.steady(margin)?;
                 self.say(at, Happening::Steady(steady), say);
             }
             Tier::Slow => {
@@ -150,6 +175,19 @@ impl GpuProbe {
             }
         }
         Ok(())
+    }
+
+    /// What of the state is due.
+    fn depth(&mut self, at: Micros) -> Depth {
+        if at < self.counters_due {
+            return Depth::Values;
+        }
+        self.counters_due = at.plus(COUNTERS);
+        if at < self.dear_counters_due {
+            return Depth::Counters;
+        }
+        self.dear_counters_due = at.plus(DEAR_COUNTERS);
+        Depth::All
     }
 
     fn ring(&mut self, ring: Ring) -> Reading<Vec<RingSample>> {

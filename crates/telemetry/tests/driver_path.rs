@@ -80,6 +80,41 @@ fn what_is_not_supported_is_absent_and_not_asked_again() {
     );
 }
 
+/// Calls in a minute of the full schedule, opening and closing included.
+#[test]
+fn a_minute_makes_no_more_calls_than_the_schedule_says() {
+    let fake = Fake::new("{}");
+    let proc_root = proc_folder(&[]);
+    let settings = fake.settings(proc_root.path());
+    fake.sample(&settings, Duration::from_secs(60))
+        .expect("the machine opens");
+    for (name, most) in [
+        // Ten a second, each a few microseconds.
+        ("nvmlDeviceGetUtilizationRates", 601),
+        ("nvmlDeviceGetTemperature", 601),
+        ("nvmlDeviceGetCurrentClocksEventReasons", 601),
+        ("nvmlDeviceGetClockInfo", 2 * 601),
+        // Once a second, and once for the inventory.
+        ("nvmlDeviceGetMemoryInfo_v2", 61 + 1),
+        // Ten a second for power and memory temperature, one a second for the cheap throttle
+        // counters, one in ten for the dear ones, one in fifteen for PCIe.
+        ("nvmlDeviceGetFieldValues", 601 + 61 + 8 + 6),
+        // A call for each of 50 power samples a second would cost 250 times as much.
+        ("nvmlDeviceGetPowerUsage", 0),
+        ("nvmlDeviceGetSamples", 31 + 2 * 6),
+        ("nvmlDeviceGetComputeRunningProcesses_v3", 61),
+        // Milliseconds each.
+        ("nvmlDeviceGetMarginTemperature", 13),
+        ("nvmlDeviceGetTotalEnergyConsumption", 3),
+        // 20 ms inside of the call: never.
+        ("nvmlDeviceGetPcieThroughput", 0),
+    ] {
+        let calls = fake.calls(name);
+        assert!(calls <= most, "{name}: {calls} calls in a minute");
+    }
+    assert!(fake.calls("nvmlDeviceGetUtilizationRates") >= 600);
+}
+
 #[test]
 fn a_ring_that_has_nothing_new_is_silent() {
     let scenario = r#"{"faults": [{"call": "ring:1", "code": 6}]}"#;

@@ -6,10 +6,12 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use crossterm::event::KeyCode;
 use proptest::prelude::*;
 use support::{Fake, proc_folder};
 use warpsmith_telemetry::recording::{Recording, RecordingError, RecordingWriter};
-use warpsmith_telemetry::{Event, Inventory, Micros};
+use warpsmith_telemetry::screen::Source;
+use warpsmith_telemetry::{Event, Inventory, Micros, Replay};
 
 const LOAD: &str = r#"{"gpus": [{
     "busy": {"points": [[0, 95]], "noise": 5}, "memory_busy": {"points": [[0, 40]], "noise": 9},
@@ -54,6 +56,45 @@ fn events_come_back_exactly_and_a_loaded_gpu_takes_less_than_2_kb_a_second() {
         1,
         "nothing is left behind"
     );
+}
+
+#[test]
+fn a_replay_is_moved_by_keys_and_stays_inside() {
+    let (inventory, events) = sampled(LOAD, 60);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.wsrec");
+    written(&path, &inventory, &events);
+    let recording = Recording::open(&path).unwrap();
+    let mut replay = Replay::start(recording, Duration::from_secs(20), 1.0).unwrap();
+    let length = replay.length();
+    assert!((59..=61).contains(&length.as_secs()), "{length:?}");
+    let mut press = |key: KeyCode| Source::Replay(&mut replay).press(key).unwrap();
+    assert!(press(KeyCode::Right) && !press(KeyCode::Char('x')) && !press(KeyCode::Up));
+    assert!((30..32).contains(&replay.place().as_secs()));
+    // What was known at that point is brought up at once, by the player's thread.
+    let shown = (0..500).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        let board = replay.board().now();
+        board.gpus[0].state.power_mw.is_some() && board.gpus[0].processes.is_some()
+    });
+    assert!(shown, "the board is empty after a jump");
+    for (key, place) in [
+        (KeyCode::Home, 0),
+        (KeyCode::PageDown, 6),
+        (KeyCode::PageUp, 0),
+        (KeyCode::Left, 0),
+    ] {
+        assert!(Source::Replay(&mut replay).press(key).unwrap());
+        assert_eq!(replay.place().as_secs(), place, "{key:?}");
+    }
+    for _ in 0..20 {
+        Source::Replay(&mut replay).press(KeyCode::Right).unwrap();
+    }
+    assert_eq!(replay.place(), length);
+    Source::Replay(&mut replay)
+        .press(KeyCode::Char('+'))
+        .unwrap();
+    assert_eq!(replay.speed(), 2.0);
 }
 
 #[test]

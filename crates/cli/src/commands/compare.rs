@@ -1,7 +1,6 @@
 //! `warpsmith compare`: whether B is slower, faster or the same as A.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -12,18 +11,17 @@ use warpsmith_measure::Parameters;
 use warpsmith_measure::ablation::{Setting, compare_settings};
 use warpsmith_measure::comparison::evaluation::{Evaluation, Verdict, evaluate};
 use warpsmith_measure::comparison::mann_whitney::{MannWhitney, mann_whitney};
-use warpsmith_measure::comparison::paired_rounds::{ComparisonPlan, Side, run};
+use warpsmith_measure::comparison::paired_rounds::ComparisonPlan;
 use warpsmith_measure::comparison::unpaired::block_log_ratios;
-use warpsmith_measure::cpu::command::{CommandError, CommandTarget};
 use warpsmith_measure::findings;
 use warpsmith_measure::import;
-use warpsmith_measure::measurement::{Conditions, Measurement, Sample, SampleMode};
+use warpsmith_measure::measurement::Measurement;
 use warpsmith_measure::report::html::Section;
 use warpsmith_measure::report::plot::{self, ForestRow};
 use warpsmith_measure::run_sampler::RunMode;
-use warpsmith_measure::statistics::stop_rule::StopReason;
 
 use super::compare_baselines;
+use super::paired_commands::compare_commands;
 use crate::arguments::Global;
 use crate::catalogue;
 use crate::exit::Outcome;
@@ -165,50 +163,7 @@ impl Compare {
                 self.command.len()
             );
         };
-        let target = |line: &str| CommandTarget {
-            words: vec!["sh".into(), "-c".into(), line.into()],
-            limit: Duration::from_secs(600),
-            ignore_failure: false,
-        };
-        let (target_a, target_b) = (target(a), target(b));
-        // Once untimed: caches fill, and a failure shows before an hour has passed.
-        target_a.run(0)?;
-        target_b.run(0)?;
-        let empty = |line: &str| {
-            Measurement::empty(
-                line,
-                Conditions {
-                    mode: SampleMode::Command,
-                    inner_count: 1,
-                    overhead_seconds: 0.0,
-                    stop: StopReason::CountReached,
-                    steal_share: None,
-                    device: "cpu".to_owned(),
-                },
-            )
-        };
-        let mut runs = 0;
-        // Commands are long: a round is two pairs, and every round still has both orders.
-        let plan = ComparisonPlan { pairs: 2, ..*plan };
-        let done = run::<CommandError>(
-            &plan,
-            empty(a),
-            empty(b),
-            &mut |side| {
-                runs += 1;
-                output::progress(global, &format!("run {runs}"));
-                let run = match side {
-                    Side::A => target_a.run(runs)?,
-                    Side::B => target_b.run(runs)?,
-                };
-                Ok(Sample {
-                    seconds: run.wall.as_secs_f64(),
-                    cpu_seconds: Some(run.cpu.as_secs_f64()),
-                    preempted: false,
-                })
-            },
-            &mut |_| {},
-        )?;
+        let done = compare_commands(global, a, b, plan)?;
         Ok(Row {
             name: b.clone(),
             evaluation: done.evaluation,

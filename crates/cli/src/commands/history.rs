@@ -8,12 +8,15 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 use warpsmith_core::{Finding, Seconds, Severity};
 use warpsmith_device::machine_identity;
-use warpsmith_measure::history::detectors::{Suspect, suspects};
+use warpsmith_measure::comparison::evaluation::{Evaluation, Verdict};
+use warpsmith_measure::comparison::paired_rounds::ComparisonPlan;
+use warpsmith_measure::history::detectors::{Suspect, stands_out, suspects};
 use warpsmith_measure::history::store::{History, Point, SeriesKey, machine_key};
 use warpsmith_measure::import;
 use warpsmith_measure::report::html::{Section, page};
 use warpsmith_measure::report::plot;
 
+use super::paired_commands::compare_commands;
 use crate::arguments::Global;
 use crate::exit::Outcome;
 use crate::output::{self, write_file};
@@ -23,7 +26,8 @@ use crate::table::Table;
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  warpsmith history add result.json --commit $(git rev-parse HEAD)\n  \
-    warpsmith history show\n  warpsmith history check   # exit code 1 where a commit is suspected\n\n\
+    warpsmith history show\n  warpsmith history check   # exit code 1 where a commit is suspected\n  \
+    warpsmith history confirm './builds/{commit}/solver'   # exit code 1 where one is slower\n\n\
     `add` reads reports of `run`, `bench` and `compare`, and files of nvbench, Criterion, \
     hyperfine, Google Benchmark and pytest-benchmark."
 )]
@@ -57,8 +61,20 @@ enum Action {
         #[arg(long, value_name = "FILE")]
         html: Option<PathBuf>,
     },
-    /// Find commits to suspect on this machine.
+    /// Find commits to suspect on this machine, and results that are worth measuring again.
     Check,
+    /// Measure every suspect against the commit before it, in turns; only what is slower then is
+    /// told.
+    Confirm {
+        /// A line for `sh -c` that runs the benchmark of a commit, with `{commit}` in its place.
+        line: String,
+        /// Only this benchmark.
+        #[arg(long)]
+        benchmark: Option<String>,
+        /// Differences up to this many percent do not matter.
+        #[arg(long, default_value_t = 1.0)]
+        margin: f64,
+    },
 }
 
 #[derive(Serialize)]
@@ -78,6 +94,11 @@ impl HistoryCommand {
             } => self.add(global, results, commit, *at),
             Action::Show { all_machines, html } => self.show(global, *all_machines, html.as_ref()),
             Action::Check => self.show(global, false, None),
+            Action::Confirm {
+                line,
+                benchmark,
+                margin,
+            } => self.confirm(global, line, benchmark.as_deref(), margin / 100.0),
         }
     }
 
@@ -105,14 +126,74 @@ impl HistoryCommand {
         Ok(Outcome::Fine)
     }
 
-    fn show(&self, global: &Global, all: bool, html: Option<&PathBuf>) -> Result<Outcome> {
+    fn open(&self) -> Result<History> {
         if !self.file.exists() {
             bail!(
                 "there is no history `{}`; `warpsmith history add` begins one",
                 self.file.display()
             );
         }
-        let history = History::open(&self.file)?;
+        Ok(History::open(&self.file)?)
+    }
+
+    /// Measures each slower suspect of this machine against the commit before it.
+    fn confirm(
+        &self,
+        global: &Global,
+        line: &str,
+        benchmark: Option<&str>,
+        margin: f64,
+    ) -> Result<Outcome> {
+        if !line.contains("{commit}") {
+            bail!("`{line}` has no `{{commit}}` in it: every commit would run the same");
+        }
+        let history = self.open()?;
+        let here = machine_key(&machine_identity());
+        let plan = ComparisonPlan {
+            margin,
+            ..ComparisonPlan::default()
+        };
+        let mut body = Vec::new();
+        let mut found = Vec::new();
+        let wanted = |key: &SeriesKey| {
+            key.machine == here && benchmark.is_none_or(|name| key.benchmark == name)
+        };
+        for key in history.keys()?.into_iter().filter(wanted) {
+            let points = history.series(&key)?;
+            let medians: Vec<f64> = points.iter().map(|point| point.median).collect();
+            let slower = suspects(&medians).into_iter().filter(|s| s.change > 0.0);
+            for suspect in slower.filter(|suspect| suspect.index > 0) {
+                let before = &points[suspect.index - 1].commit;
+                let after = &points[suspect.index].commit;
+                output::progress(global, &format!("{}: {before} and {after}", key.benchmark));
+                let run = |commit: &str| line.replace("{commit}", commit);
+                let done = compare_commands(global, &run(before), &run(after), &plan)?;
+                found.extend(alert(&key.benchmark, before, after, &done.evaluation));
+                body.push(Confirmation {
+                    benchmark: key.benchmark.clone(),
+                    before: before.clone(),
+                    after: after.clone(),
+                    suspected_change: suspect.change,
+                    evaluation: done.evaluation,
+                });
+            }
+        }
+        output::progress(global, "");
+        let slower = found
+            .iter()
+            .any(|finding| finding.severity == Severity::Error);
+        let mut report = output::report("history confirm", body);
+        report.findings = found;
+        output::print(global, &report, |body| confirmations(body))?;
+        Ok(if slower {
+            Outcome::NotFine
+        } else {
+            Outcome::Fine
+        })
+    }
+
+    fn show(&self, global: &Global, all: bool, html: Option<&PathBuf>) -> Result<Outcome> {
+        let history = self.open()?;
         let here = machine_key(&machine_identity());
         let keys = history.keys()?;
         let elsewhere = keys.iter().filter(|key| key.machine != here).count();
@@ -157,8 +238,23 @@ impl HistoryCommand {
                         format!("p = {:.1e}", suspect.p_value),
                     )
                     .hint(
-                        "measure both commits paired: `warpsmith compare --command … --command …`",
+                        "measure both commits in turns: `warpsmith history confirm 'LINE with {commit}'`",
                     ),
+                );
+            }
+            let medians: Vec<f64> = series.points.iter().map(|point| point.median).collect();
+            if let Some(newest) = series.points.last().filter(|_| stands_out(&medians)) {
+                report.findings.push(
+                    Finding::new(
+                        "M041",
+                        Severity::Info,
+                        format!(
+                            "`{}`: the result of {} stands out; measure it again",
+                            series.key.benchmark, newest.commit
+                        ),
+                    )
+                    .because("median", Seconds(newest.median).to_string())
+                    .hint("a second `history add` of the same commit replaces the first"),
                 );
             }
         }
@@ -168,12 +264,65 @@ impl HistoryCommand {
         }
         output::print(global, &report, |body| body.iter().map(describe).collect())?;
         let checked = matches!(self.action, Action::Check);
-        Ok(if checked && !report.findings.is_empty() {
+        let suspected = |finding: &Finding| finding.severity != Severity::Info;
+        Ok(if checked && report.findings.iter().any(suspected) {
             Outcome::NotFine
         } else {
             Outcome::Fine
         })
     }
+}
+
+/// What a confirmation found out about one suspect.
+#[derive(Serialize)]
+struct Confirmation {
+    benchmark: String,
+    before: String,
+    after: String,
+    suspected_change: f64,
+    evaluation: Evaluation,
+}
+
+/// What to tell: nothing where the suspect is as fast as the commit before it.
+fn alert(benchmark: &str, before: &str, after: &str, evaluation: &Evaluation) -> Option<Finding> {
+    let seen = format!(
+        "{:.4} ({:.4} to {:.4}) of {before}, {} rounds",
+        evaluation.ratio, evaluation.low, evaluation.high, evaluation.rounds
+    );
+    let (code, severity, says) = match evaluation.verdict {
+        Verdict::Slower => ("M042", Severity::Error, "is slower, measured again"),
+        Verdict::Undecided => ("M011", Severity::Warning, "could not be confirmed"),
+        Verdict::Same | Verdict::Faster => return None,
+    };
+    Some(
+        Finding::new(code, severity, format!("`{benchmark}`: {after} {says}"))
+            .because("ratio", seen),
+    )
+}
+
+fn confirmations(body: &[Confirmation]) -> String {
+    if body.is_empty() {
+        return "no commit is suspected\n".to_owned();
+    }
+    let mut table = Table::new(&[
+        "benchmark",
+        "commit",
+        "before",
+        ">suspected",
+        ">measured",
+        "verdict",
+    ]);
+    for row in body {
+        table.row([
+            row.benchmark.clone(),
+            row.after.chars().take(12).collect(),
+            row.before.chars().take(12).collect(),
+            format!("{:+.1} %", 100.0 * row.suspected_change),
+            format!("{:+.1} %", 100.0 * (row.evaluation.ratio - 1.0)),
+            row.evaluation.verdict.to_string(),
+        ]);
+    }
+    table.to_string()
 }
 
 fn section(series: &Series) -> Section {
@@ -211,4 +360,26 @@ fn describe(series: &Series) -> String {
         "{} on {}\n{table}\n",
         series.key.benchmark, series.key.machine
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use warpsmith_measure::comparison::evaluation::evaluate;
+
+    use super::*;
+
+    #[test]
+    fn only_what_is_slower_again_is_told_as_an_error() {
+        let told = |ratio: f64| {
+            let rounds: Vec<f64> = (0..24)
+                .map(|round| ratio.ln() + 1e-4 * f64::from(round % 5))
+                .collect();
+            let finding = alert("b", "one", "two", &evaluate(&rounds, 0.01, 0.05));
+            finding.map(|finding| (finding.code, finding.severity))
+        };
+        assert_eq!(told(1.05), Some(("M042".into(), Severity::Error)));
+        assert_eq!(told(1.0), None);
+        assert_eq!(told(0.9), None);
+        assert_eq!(told(1.0098), Some(("M011".into(), Severity::Warning)));
+    }
 }

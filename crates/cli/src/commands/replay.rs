@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::Args;
+use warpsmith_telemetry::Board;
 use warpsmith_telemetry::recording::Recording;
-use warpsmith_telemetry::{Board, LiveBoard, Player};
+use warpsmith_telemetry::screen::Source;
 
 use super::sampling;
 use super::watch;
@@ -14,7 +15,8 @@ use crate::arguments::{Format, Global};
 use crate::exit::Outcome;
 use crate::output;
 
-/// Show a recording as `watch` shows the machine: from any point, at any speed.
+/// Show a recording as `watch` shows the machine: from any point, at any speed. Arrow keys, PgUp,
+/// PgDn, Home, + and - move about in it.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  warpsmith replay run.wsrec\n  \
                         warpsmith replay night.wsrec --at 3h --speed 60\n  \
@@ -71,9 +73,9 @@ impl Replay {
             watch::print_snapshot(global, &board)?;
             return Ok(Outcome::Fine);
         }
-        let events = Player::start(&recording, self.at, self.speed)?;
-        let board = LiveBoard::new(recording.inventory().clone(), events);
-        watch::show(global, &board, format!("replay of {}", self.file.display()))?;
+        let mut played = warpsmith_telemetry::Replay::start(recording, self.at, self.speed)?;
+        let title = format!("replay of {}", self.file.display());
+        watch::show(global, Source::Replay(&mut played), title)?;
         Ok(Outcome::Fine)
     }
 }

@@ -10,16 +10,18 @@ use warpsmith_measure::cpu::closure::Progress;
 use warpsmith_measure::cpu::command::{CommandRun, CommandTarget};
 use warpsmith_measure::cpu::steal::CpuTicks;
 use warpsmith_measure::findings;
-use warpsmith_measure::measurement::{Conditions, Figures, Measurement, Sample, SampleMode};
+use warpsmith_measure::measurement::{Figures, Measurement, Sample};
 use warpsmith_measure::statistics::order::median_of;
-use warpsmith_measure::statistics::stop_rule::{MedianStop, StopPlan, StopReason};
+use warpsmith_measure::statistics::stop_rule::{MedianStop, StopPlan};
 
+use super::companion::{Companion, Meanwhile};
 use crate::arguments::Global;
 use crate::exit::Outcome;
 use crate::measured::{self, Files};
 use crate::output;
 
-/// Measure a command: wall time with an interval, CPU time, peak memory.
+/// Measure a command: wall time with an interval, CPU time, peak memory, and what the GPUs did
+/// meanwhile.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  warpsmith run -- ./solver --steps 100\n  \
     warpsmith run --runs 20 --html solver.html -- python3 train.py\n  \
@@ -43,6 +45,9 @@ pub(crate) struct Run {
     /// End a single run that takes longer than this many seconds.
     #[arg(long, default_value_t = 600.0)]
     limit: f64,
+    /// Do not sample the GPUs while the command runs.
+    #[arg(long)]
+    no_telemetry: bool,
     /// Accept runs that fail.
     #[arg(long)]
     ignore_failure: bool,
@@ -59,6 +64,9 @@ struct Body {
     failed_runs: usize,
     /// What spawning an empty program costs here; not taken off.
     spawn_seconds: f64,
+    /// What the GPUs did while the command ran, where there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    meanwhile: Option<Meanwhile>,
 }
 
 impl Run {
@@ -72,7 +80,12 @@ impl Run {
             target.run(run + 1)?;
         }
         let spawn_seconds = spawn_cost();
+        let companion = match self.no_telemetry {
+            true => None,
+            false => Companion::start(),
+        };
         let (measurement, runs) = self.sample(global, &target)?;
+        let meanwhile = companion.map(Companion::finish);
         output::progress(global, "");
         let Some(figures) = measurement.figures() else {
             anyhow::bail!("`{}` gave no samples", target.line());
@@ -84,6 +97,7 @@ impl Run {
             peak_bytes: runs.iter().map(|run| run.peak_bytes).max().unwrap_or(0),
             failed_runs: runs.iter().filter(|run| !run.status.success()).count(),
             spawn_seconds,
+            meanwhile,
             measurement,
         };
         let mut report = output::report("run", body);
@@ -102,11 +116,15 @@ impl Run {
                 count => format!(", {count} runs failed"),
             };
             format!(
-                "{}\nCPU time {} (median), peak memory {}, spawning alone costs {}{failed}\n",
+                "{}\nCPU time {} (median), peak memory {}, spawning alone costs {}{failed}\n{}",
                 measured::table(&[(&body.measurement, &body.figures)]),
                 Seconds(body.cpu_median_seconds),
                 Bytes(body.peak_bytes),
-                Seconds(body.spawn_seconds)
+                Seconds(body.spawn_seconds),
+                match &body.meanwhile {
+                    Some(meanwhile) => meanwhile.to_string(),
+                    None => String::new(),
+                }
             )
         })?;
         Ok(Outcome::Fine)
@@ -126,17 +144,7 @@ impl Run {
             },
             ..StopPlan::default()
         };
-        let mut measurement = Measurement::empty(
-            target.line(),
-            Conditions {
-                mode: SampleMode::Command,
-                inner_count: 1,
-                overhead_seconds: 0.0,
-                stop: StopReason::CountReached,
-                steal_share: None,
-                device: "cpu".to_owned(),
-            },
-        );
+        let mut measurement = Measurement::of_command(&target.line());
         let ticks = CpuTicks::read();
         let mut stop = MedianStop::new(plan);
         let mut runs = Vec::new();
@@ -144,9 +152,8 @@ impl Run {
         loop {
             let run = target.run(runs.len() + 1)?;
             measurement.push(Sample {
-                seconds: run.wall.as_secs_f64(),
                 cpu_seconds: Some(run.cpu.as_secs_f64()),
-                preempted: false,
+                ..Sample::of_seconds(run.wall.as_secs_f64())
             });
             runs.push(run);
             let (count, elapsed) = (runs.len(), begun.elapsed());

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use warpsmith_core::Report;
-use warpsmith_telemetry::screen::{ScreenOptions, run, snapshot_text};
+use warpsmith_telemetry::screen::{ScreenOptions, Source, run, snapshot_text};
 use warpsmith_telemetry::{
     Board, Clock, LiveBoard, Machine, Sampler, Settings, SteppedSampler, machine_identity,
 };
@@ -49,7 +49,8 @@ impl Watch {
         }
         let inventory = machine.inventory().clone();
         let (sampler, events) = Sampler::start(machine, &settings);
-        show(global, &LiveBoard::new(inventory, events), String::new())?;
+        let board = LiveBoard::new(inventory, events);
+        show(global, Source::Live(&board), String::new())?;
         sampler.stop();
         Ok(Outcome::Fine)
     }
@@ -85,7 +86,7 @@ pub(super) fn print_snapshot(global: &Global, board: &Board) -> Result<()> {
 }
 
 /// The live view of a board.
-pub(super) fn show(global: &Global, board: &LiveBoard, title: String) -> Result<()> {
+pub(super) fn show(global: &Global, source: Source<'_>, title: String) -> Result<()> {
     let colour = match global.color {
         Color::Always => true,
         Color::Never => false,
@@ -99,5 +100,5 @@ pub(super) fn show(global: &Global, board: &LiveBoard, title: String) -> Result<
         title,
         frame: Duration::from_millis(100),
     };
-    run(board, &options).context("cannot draw on this terminal")
+    run(source, &options).context("cannot draw on this terminal")
 }

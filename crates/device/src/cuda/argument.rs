@@ -12,6 +12,7 @@ use warpsmith_core::{Element, Parameter};
 
 use super::buffer::Memory;
 use super::context::Context;
+use super::host_flag::HostFlag;
 use super::kernel::Kernel;
 use crate::error::DeviceError;
 
@@ -39,6 +40,7 @@ enum Kind<'a> {
         element: Element,
         writable: bool,
     },
+    Flag(&'a HostFlag),
     Value {
         bits: u64,
         element: Element,
@@ -88,10 +90,14 @@ impl<'a> Argument<'a> {
         })
     }
 
+    pub(super) fn flag(flag: &'a HostFlag) -> Self {
+        Self(Kind::Flag(flag))
+    }
+
     pub(super) fn memory(&self) -> Option<Arc<dyn Any + Send + Sync>> {
         match self.0 {
             Kind::Buffer { memory, .. } => Some(Arc::clone(memory) as _),
-            Kind::Value { .. } => None,
+            Kind::Flag(_) | Kind::Value { .. } => None,
         }
     }
 }
@@ -180,6 +186,14 @@ impl PackedArguments {
                     values[used + 1] = length as u64;
                     used += 2;
                 }
+                (Kind::Flag(flag), Parameter::In(Element::U32)) => {
+                    if !Arc::ptr_eq(flag.context(), context) {
+                        return Err(bad(format!("argument {index} lies on another device")));
+                    }
+                    values[used] = flag.pointer();
+                    values[used + 1] = 1;
+                    used += 2;
+                }
                 (given, wanted) => {
                     return Err(bad(format!(
                         "argument {index} is {}, the kernel takes {wanted:?}",
@@ -208,6 +222,7 @@ impl Kind<'_> {
     fn describe(&self) -> String {
         match self {
             Self::Value { element, .. } => format!("a value of {element:?}"),
+            Self::Flag(_) => "a host flag".to_owned(),
             Self::Buffer {
                 element,
                 writable: true,
@@ -234,7 +249,7 @@ mod tests {
     fn narrow_values_keep_their_bits() {
         let bits = |argument: Argument<'static>| match argument.0 {
             Kind::Value { bits, .. } => bits,
-            Kind::Buffer { .. } => unreachable!(),
+            Kind::Buffer { .. } | Kind::Flag(_) => unreachable!(),
         };
         assert_eq!(bits((-1i8).into()), 0xFF);
         assert_eq!(bits((-2i32).into()), 0xFFFF_FFFE);

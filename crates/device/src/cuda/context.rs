@@ -8,6 +8,7 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::panic::Location;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -45,6 +46,7 @@ pub(super) struct Context {
     pub(super) facts: GpuFacts,
     pub(super) ledger: Arc<Ledger>,
     pub(super) kernels: Mutex<HashMap<ModuleKey, Arc<Kernel>>>,
+    given_up: AtomicBool,
     handle: ContextHandle,
 }
 
@@ -60,6 +62,14 @@ impl fmt::Debug for Context {
     }
 }
 
+static ANY_GIVEN_UP: AtomicBool = AtomicBool::new(false);
+
+/// Whether work on any GPU never ended. The driver's own clean-up at exit could then wait without
+/// end: leave the process by `_exit`.
+pub fn any_context_given_up() -> bool {
+    ANY_GIVEN_UP.load(Ordering::Relaxed)
+}
+
 thread_local! {
     // Setting the current context costs a driver call; most threads meet one context only.
     static CURRENT: Cell<ContextHandle> = const { Cell::new(std::ptr::null_mut()) };
@@ -68,6 +78,11 @@ thread_local! {
 impl Context {
     /// Makes the context current on this thread.
     pub(super) fn bind(&self) -> Result<(), DeviceError> {
+        if self.given_up.load(Ordering::Relaxed) {
+            return Err(DeviceError::GivenUp {
+                gpu: self.facts.name.clone(),
+            });
+        }
         if CURRENT.get() != self.handle {
             // SAFETY: the handle is a live primary context.
             let status = unsafe { (self.driver.ctx_set_current)(self.handle) };
@@ -75,6 +90,13 @@ impl Context {
             CURRENT.set(self.handle);
         }
         Ok(())
+    }
+
+    /// Makes every later call an error instead of a wait without end; what lies in the context is
+    /// left to the end of the process.
+    pub(super) fn give_up(&self) {
+        self.given_up.store(true, Ordering::Relaxed);
+        ANY_GIVEN_UP.store(true, Ordering::Relaxed);
     }
 
     pub(super) fn check(&self, status: i32, attempted: &str) -> Result<(), DeviceError> {
@@ -126,6 +148,7 @@ impl CudaDevice {
             facts,
             ledger: Arc::new(Ledger::for_this_build()),
             kernels: Mutex::default(),
+            given_up: AtomicBool::new(false),
             handle,
         });
         let device = Self {

@@ -101,6 +101,7 @@ driver_functions! {
     mem_alloc = "cuMemAlloc_v2" (*mut DevicePointer, usize);
     mem_free = "cuMemFree_v2" (DevicePointer);
     mem_host_alloc = "cuMemHostAlloc" (*mut *mut c_void, usize, c_uint);
+    mem_host_get_device_pointer = "cuMemHostGetDevicePointer_v2" (*mut DevicePointer, *mut c_void, c_uint);
     mem_free_host = "cuMemFreeHost" (*mut c_void);
     memcpy_htod = "cuMemcpyHtoD_v2" (DevicePointer, *const c_void, usize);
     memcpy_dtoh = "cuMemcpyDtoH_v2" (*mut c_void, DevicePointer, usize);

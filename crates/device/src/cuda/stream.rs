@@ -9,6 +9,7 @@ use std::ffi::c_void;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use super::argument::{Argument, DeviceElement, LaunchShape, PackedArguments};
 use super::buffer::DeviceBuffer;
@@ -274,6 +275,30 @@ impl Stream {
         } else {
             self.context().check(status, "wait for a stream")
         }
+    }
+
+    /// Waits on the host until everything queued so far is done, but not longer than `limit`:
+    /// then the context is given up, because nothing can stop a kernel that runs.
+    pub fn synchronize_within(&self, limit: Duration) -> Result<(), DeviceError> {
+        let begun = Instant::now();
+        // Most waits are short, and a sleeping thread wakes up tens of microseconds late.
+        const SPIN: Duration = Duration::from_millis(2);
+        while !self.is_idle()? {
+            let waited = begun.elapsed();
+            if waited > limit {
+                self.context().give_up();
+                return Err(DeviceError::NeverEnded {
+                    attempted: "wait for a stream",
+                    seconds: limit.as_secs_f64(),
+                });
+            }
+            if waited > SPIN {
+                std::thread::sleep(Duration::from_micros(50));
+            } else {
+                std::hint::spin_loop();
+            }
+        }
+        Ok(())
     }
 
     /// Whether everything queued so far is done.

@@ -4,7 +4,7 @@ mod binding;
 mod cache;
 mod compile;
 mod cubin;
-mod search;
+pub(crate) mod search;
 
 pub use binding::Nvrtc;
 pub use cache::CompileCache;

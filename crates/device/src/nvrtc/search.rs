@@ -49,7 +49,7 @@ fn libraries_in(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-fn python_sites() -> Vec<PathBuf> {
+pub(crate) fn python_sites() -> Vec<PathBuf> {
     let mut prefixes: Vec<PathBuf> = ["VIRTUAL_ENV", "CONDA_PREFIX"]
         .iter()
         .filter_map(|name| env::var_os(name).map(PathBuf::from))
@@ -96,7 +96,7 @@ fn sites_under(prefix: &Path) -> Vec<PathBuf> {
     sites
 }
 
-fn toolkit_roots() -> Vec<PathBuf> {
+pub(crate) fn toolkit_roots() -> Vec<PathBuf> {
     let mut roots: Vec<PathBuf> = ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"]
         .iter()
         .filter_map(|name| env::var_os(name).map(PathBuf::from))

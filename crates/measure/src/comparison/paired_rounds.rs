@@ -193,13 +193,7 @@ mod tests {
             plan,
             empty("a"),
             empty("b"),
-            &mut |side| {
-                Ok(Sample {
-                    seconds: take(side),
-                    cpu_seconds: None,
-                    preempted: false,
-                })
-            },
+            &mut |side| Ok(Sample::of_seconds(take(side))),
             &mut |_| {},
         );
         match taken {

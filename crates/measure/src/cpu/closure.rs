@@ -100,6 +100,7 @@ impl ClosureSampler {
             cpu_seconds: usage
                 .map(|(b, a)| a.cpu_time.saturating_sub(b.cpu_time).as_secs_f64() / inner as f64),
             preempted: usage.is_some_and(|(b, a)| a.involuntary_switches > b.involuntary_switches),
+            clock_mhz: None,
         }
     }
 

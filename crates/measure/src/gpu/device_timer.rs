@@ -1,17 +1,27 @@
 //! Device time of queued work, by events behind a held stream.
 //!
-//! The stream is held until start, work and stop are all queued: without this the first few
-//! microseconds are launch latency, and every kernel under 5 µs looks equal. That the hold was
-//! long enough is checked for every sample (the start event must not have happened when queueing
-//! ended); a hold that was too short is doubled and the sample taken again.
+//! The stream is held until start, work and stop of every sample are queued: without this the
+//! first few microseconds are launch latency, and every kernel under 5 µs looks equal. The hold
+//! ends when the host says so; that it had not ended before is checked for every batch of samples
+//! (the first start event must not have happened when queueing ended), and a batch that was not
+//! held is taken again, half as long.
 //!
 //! What events and the launch of a kernel cost behind a hold is constant (2.6 to 2.7 µs on an
-//! H200, whatever runs between them), measured with an empty kernel, and taken off.
+//! H200, whatever runs between them), measured with empty kernels, and taken off. One sample behind
+//! a hold is the steadiest; several share one wait and cost the host half as much, but the first
+//! event of a sample then follows close on the last of the one before. How much that adds to the
+//! spread differs between GPUs: it is measured, and samples are taken together only where it is
+//! little. Around what is taken together, outside of its events, time and cycle count of a
+//! multiprocessor are stamped: they give the clock that it ran at.
+
+use std::time::Duration;
 
 use warpsmith_core::Seconds;
 use warpsmith_device::{CudaDevice, DeviceBuffer, DeviceError, Event, Stream};
 
+use super::clock_stamps::ClockStamps;
 use super::hold::Hold;
+use super::spin::Spin;
 use crate::statistics::order::median_of;
 
 /// State of the caches when a sample begins.
@@ -23,25 +33,46 @@ pub enum CacheState {
     Warm,
 }
 
+/// One timed piece of work.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DeviceSample {
+    /// Device time, the timer's own cost taken off.
+    pub seconds: f64,
+    /// Mean clock of a multiprocessor during the sample, where it could be read.
+    pub clock_mhz: Option<f32>,
+}
+
 /// Times work on one device.
 pub struct DeviceTimer {
-    start: Event,
-    stop: Event,
+    events: Vec<(Event, Event)>,
     hold: Hold,
-    hold_nanoseconds: u64,
+    stamps: ClockStamps,
+    spin: Spin,
+    /// Taken off a sample that is alone behind its hold…
     overhead: Seconds,
+    /// …and off one of several.
+    ring_overhead: Seconds,
     flush: Option<DeviceBuffer<u8>>,
     flush_byte: u8,
+    /// Samples that are queued behind one hold.
+    ring: usize,
+    strikes: u32,
     unheld: usize,
+    limit: Duration,
 }
 
 impl DeviceTimer {
-    /// A hold that fits most launches.
-    const FIRST_HOLD: u64 = 30_000;
-    /// Work that waits for itself can never be held; it is timed as it is and counted.
-    const LONGEST_HOLD: u64 = 20_000_000;
+    /// Event pairs: the host then waits once in so many samples.
+    pub const RING: usize = 64;
+    /// So many single samples in a row that could not be held: the work waits for itself, and is
+    /// timed as it is and counted from then on.
+    const STRIKES: u32 = 3;
+    /// Most that samples of an empty kernel may spread (P5 to P95) for being taken together.
+    const RING_SPREAD: f64 = 0.25e-6;
+    /// Work that takes longer never ends.
+    pub const LIMIT: Duration = Duration::from_secs(60);
 
-    /// Loads the hold, allocates what flushing needs, and measures the timer's own cost.
+    /// Loads the kernels, allocates what flushing needs, and measures the timer's own cost.
     pub fn new(device: &CudaDevice, caches: CacheState) -> Result<Self, DeviceError> {
         let flush = match caches {
             // One L2 suffices: two and four give the same times on an H200.
@@ -53,26 +84,61 @@ impl DeviceTimer {
             }
             CacheState::Warm => None,
         };
-        let mut timer = Self {
-            start: Event::new(device)?,
-            stop: Event::new(device)?,
-            hold: Hold::new(device)?,
-            hold_nanoseconds: Self::FIRST_HOLD,
-            overhead: Seconds(0.0),
-            flush,
-            flush_byte: 0,
-            unheld: 0,
-        };
-        let stream = device.stream().clone();
-        let mut empty = Vec::new();
-        for _ in 0..64 {
-            empty.push(timer.spin(&stream, 0)?.0);
+        let mut events = Vec::with_capacity(Self::RING);
+        for _ in 0..Self::RING {
+            events.push((Event::new(device)?, Event::new(device)?));
         }
-        timer.overhead = Seconds(median_of(&empty));
+        let mut timer = Self {
+            events,
+            hold: Hold::new(device)?,
+            stamps: ClockStamps::new(device, 2)?,
+            spin: Spin::new(device)?,
+            overhead: Seconds(0.0),
+            ring_overhead: Seconds(0.0),
+            flush: None,
+            flush_byte: 0,
+            ring: Self::RING,
+            strikes: 0,
+            unheld: 0,
+            limit: Self::LIMIT,
+        };
+        timer.calibrate(device.stream())?;
+        timer.flush = flush;
         Ok(timer)
     }
 
-    /// What is taken off every sample.
+    fn calibrate(&mut self, stream: &Stream) -> Result<(), DeviceError> {
+        let empty = |timer: &mut Self, together: usize| -> Result<Vec<f64>, DeviceError> {
+            let mut times = Vec::new();
+            while times.len() < 2 * Self::RING {
+                let samples = timer.spins(stream, 0, together)?;
+                times.extend(samples.iter().map(|sample| sample.seconds));
+            }
+            times.sort_unstable_by(f64::total_cmp);
+            Ok(times)
+        };
+        let alone = empty(self, 1)?;
+        let several = empty(self, Self::RING)?;
+        self.overhead = Seconds(median_of(&alone));
+        self.ring_overhead = Seconds(median_of(&several));
+        let spread = several[several.len() * 95 / 100] - several[several.len() * 5 / 100];
+        if spread > Self::RING_SPREAD {
+            self.ring = 1;
+        }
+        Ok(())
+    }
+
+    /// How many samples are taken together.
+    pub fn together(&self) -> usize {
+        self.ring
+    }
+
+    /// Gives up on work that takes longer than `limit`, and on the context with it.
+    pub fn set_limit(&mut self, limit: Duration) {
+        self.limit = limit;
+    }
+
+    /// What is taken off every sample that is alone behind its hold.
     pub fn overhead(&self) -> Seconds {
         self.overhead
     }
@@ -83,17 +149,22 @@ impl DeviceTimer {
         self.unheld
     }
 
-    /// Device time of a kernel that spins for a known time: the timer's own test.
-    pub fn spin(&mut self, stream: &Stream, nanoseconds: u64) -> Result<Seconds, DeviceError> {
-        // The spin is launched by the same kernel that holds, so it is always loaded.
-        let hold_nanoseconds = self.hold_nanoseconds;
-        stream.synchronize()?;
-        self.hold.launch(stream, hold_nanoseconds)?;
-        stream.record(&self.start)?;
-        self.hold.launch(stream, nanoseconds)?;
-        stream.record(&self.stop)?;
-        self.stop.synchronize()?;
-        Ok(Seconds(self.stop.since(&self.start)?.0 - self.overhead.0))
+    /// Device times of kernels that spin for a known time: the timer's own test.
+    pub fn spins(
+        &mut self,
+        stream: &Stream,
+        nanoseconds: u64,
+        count: usize,
+    ) -> Result<Vec<DeviceSample>, DeviceError> {
+        let spin = self.spin.clone();
+        let mut samples = Vec::with_capacity(count);
+        while samples.len() < count {
+            let missing = count - samples.len();
+            self.time_many(stream, missing, &mut samples, &mut || {
+                spin.launch(stream, nanoseconds)
+            })?;
+        }
+        Ok(samples)
     }
 
     /// Device time of what `work` queues on `stream`.
@@ -101,26 +172,103 @@ impl DeviceTimer {
         &mut self,
         stream: &Stream,
         work: &mut dyn FnMut() -> Result<(), E>,
-    ) -> Result<Seconds, E> {
+    ) -> Result<DeviceSample, E> {
+        let mut samples = Vec::with_capacity(1);
+        self.time_many(stream, 1, &mut samples, work)?;
+        Ok(samples[0])
+    }
+
+    /// Device times of at least one and at most `count` calls of `work`, appended to `samples`,
+    /// with one wait for all.
+    pub fn time_many<E: From<DeviceError>>(
+        &mut self,
+        stream: &Stream,
+        count: usize,
+        samples: &mut Vec<DeviceSample>,
+        work: &mut dyn FnMut() -> Result<(), E>,
+    ) -> Result<(), E> {
         loop {
-            if let Some(flush) = &mut self.flush {
+            // A flush must be over before the hold: its writes would still fill the memory
+            // system when the work begins.
+            let together = match self.flush {
+                Some(_) => 1,
+                None => count.clamp(1, self.ring),
+            };
+            self.flush_caches(stream)?;
+            stream.synchronize_within(self.limit)?;
+            let holds = self.strikes < Self::STRIKES;
+            if holds {
+                self.hold.close(stream)?;
+            }
+            let queued = self.queue(stream, together, work);
+            let held = holds && queued.is_ok() && !self.events[0].0.has_happened()?;
+            // Also where queueing failed: a closed hold would cost the next caller its limit.
+            self.hold.open();
+            queued?;
+            stream.synchronize_within(self.limit)?;
+            if held {
+                self.strikes = 0;
+            } else if holds && together > 1 {
+                // More than the driver's queue takes at once.
+                self.ring = (together / 2).max(1);
+                continue;
+            } else if holds {
+                self.strikes += 1;
+                if self.strikes < Self::STRIKES {
+                    continue;
+                }
+            }
+            self.unheld += if held { 0 } else { together };
+            return Ok(self.collect(stream, together, samples)?);
+        }
+    }
+
+    fn flush_caches(&mut self, stream: &Stream) -> Result<(), DeviceError> {
+        match &mut self.flush {
+            Some(flush) => {
                 // Another byte each time: nothing may find out that the write is idle.
                 self.flush_byte = self.flush_byte.wrapping_add(1);
-                flush.fill_bytes(stream, self.flush_byte)?;
+                flush.fill_bytes(stream, self.flush_byte)
             }
-            stream.synchronize()?;
-            self.hold.launch(stream, self.hold_nanoseconds)?;
-            stream.record(&self.start)?;
-            work()?;
-            stream.record(&self.stop)?;
-            let held = !self.start.has_happened()?;
-            self.stop.synchronize()?;
-            if held || self.hold_nanoseconds >= Self::LONGEST_HOLD {
-                self.unheld += usize::from(!held);
-                let elapsed = self.stop.since(&self.start)?.0 - self.overhead.0;
-                return Ok(Seconds(elapsed));
-            }
-            self.hold_nanoseconds *= 2;
+            None => Ok(()),
         }
+    }
+
+    fn queue<E: From<DeviceError>>(
+        &mut self,
+        stream: &Stream,
+        count: usize,
+        work: &mut dyn FnMut() -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.stamps.queue(stream, 0)?;
+        for (start, stop) in &self.events[..count] {
+            stream.record(start)?;
+            work()?;
+            stream.record(stop)?;
+        }
+        self.stamps.queue(stream, 1)?;
+        Ok(())
+    }
+
+    fn collect(
+        &mut self,
+        stream: &Stream,
+        count: usize,
+        samples: &mut Vec<DeviceSample>,
+    ) -> Result<(), DeviceError> {
+        self.stamps.fetch(stream)?;
+        let clock_mhz = self.stamps.mhz_between(0, 1);
+        let overhead = if count > 1 {
+            self.ring_overhead
+        } else {
+            self.overhead
+        };
+        for (start, stop) in &self.events[..count] {
+            samples.push(DeviceSample {
+                seconds: stop.since(start)?.0 - overhead.0,
+                clock_mhz,
+            });
+        }
+        Ok(())
     }
 }

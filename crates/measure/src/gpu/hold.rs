@@ -1,40 +1,69 @@
-//! A kernel that holds a stream for a set time.
+//! A kernel that holds a stream until the host lets it go.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use warpsmith_core::{Element, KernelImage, Parameter};
-use warpsmith_device::{CudaDevice, DeviceError, Kernel, LaunchShape, Stream};
+use warpsmith_device::{CudaDevice, DeviceError, HostFlag, Kernel, LaunchShape, Stream};
 
-// SAFETY: `cuda/hold_stream.cu` takes one number and touches no memory.
+// SAFETY: `cuda/hold_stream.cu` takes a buffer of u32 with its length, a u32 and a u64; it reads
+// the first element where the length is not zero, and nothing else.
 static KERNEL: KernelImage = unsafe {
     KernelImage::trusted(
         "measure/hold_stream",
         "hold_stream",
-        &[Parameter::Value(Element::U64)],
+        &[
+            Parameter::In(Element::U32),
+            Parameter::Value(Element::U32),
+            Parameter::Value(Element::U64),
+        ],
         include_str!("../../cuda/hold_stream.ptx"),
     )
 };
 
-/// Holds streams of one device.
+/// Holds streams of one device, one at a time.
 pub(crate) struct Hold {
     kernel: Arc<Kernel>,
+    released: HostFlag,
+    ticket: u32,
 }
 
 impl Hold {
+    /// Work that is not queued within this time waits for itself, and no hold would do.
+    const LIMIT: Duration = Duration::from_millis(100);
+
     /// Loads the kernel and runs it once: a first launch behind a hold would load lazily inside
     /// the timed window.
     pub(crate) fn new(device: &CudaDevice) -> Result<Self, DeviceError> {
-        let hold = Self {
+        let mut hold = Self {
             kernel: device.kernel(&KERNEL)?,
+            released: HostFlag::new(device)?,
+            ticket: 0,
         };
-        hold.launch(device.stream(), 0)?;
+        hold.close(device.stream())?;
+        hold.open();
         device.stream().synchronize()?;
         Ok(hold)
     }
 
-    /// Queues a spin of this length; none at all is an empty kernel.
-    pub(crate) fn launch(&self, stream: &Stream, nanoseconds: u64) -> Result<(), DeviceError> {
-        let shape = LaunchShape::linear(1, 1);
-        stream.launch(&self.kernel, shape, &[nanoseconds.into()])
+    /// Holds back what is queued on `stream` from here on, until [`Hold::open`] or the limit.
+    pub(crate) fn close(&mut self, stream: &Stream) -> Result<(), DeviceError> {
+        // A ticket of its own each time: a hold never sees that an earlier one was let go.
+        self.ticket = self.ticket.wrapping_add(1);
+        let nanoseconds = Self::LIMIT.as_nanos() as u64;
+        stream.launch(
+            &self.kernel,
+            LaunchShape::linear(1, 1),
+            &[
+                self.released.watch(),
+                self.ticket.into(),
+                nanoseconds.into(),
+            ],
+        )
+    }
+
+    /// Lets go.
+    pub(crate) fn open(&self) {
+        self.released.set(self.ticket);
     }
 }

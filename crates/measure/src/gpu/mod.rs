@@ -1,4 +1,6 @@
 //! Samples of what runs on a GPU, by device events.
 
+mod clock_stamps;
 pub mod device_timer;
 mod hold;
+mod spin;

@@ -1,14 +1,14 @@
 //! Two detectors over ln(median) of the commits. What they find is a suspect, to be measured again
 //! before anybody is told.
 //!
-//! *Fast* holds the mean of the last four results, clipped, against up to fifty before, one place per
-//! commit, and only for slower: that leaves it the most power. *Full* clips each result to its
-//! neighbourhood, so that outliers do not decide, and splits the series where two levels differ
-//! most; a level needs three results.
+//! *Fast* asks of the last four results whether they lie on a slower level than up to fifty before:
+//! a likelihood ratio in which every result may be an outlier, so that two slow results among four
+//! do not pass for a level, and one among four does not hide one. *Full* clips each result to its
+//! neighbourhood and splits the series where two levels differ most; a level needs six results.
 
 use serde::{Deserialize, Serialize};
 
-use crate::statistics::distributions::student_cdf;
+use crate::statistics::distributions::{normal_cdf, student_cdf};
 use crate::statistics::order::{MAD_TO_SIGMA, mad_about, median_of};
 
 /// A place where the times may have changed.
@@ -24,16 +24,19 @@ pub struct Suspect {
 
 /// Smaller changes are not looked for.
 const MAGNITUDE: f64 = 0.01;
-/// The fast detector's level of significance…
-const FAST_SIGNIFICANCE: f64 = 7e-4;
-/// …and the full one's, which looks at every place of a window.
+/// Signal over noise that the fast detector asks for: about one false suspect in a thousand commits.
+const FAST_THRESHOLD: f64 = 2.85;
+/// The full one's level of significance; it looks at every place of a window.
 const FULL_SIGNIFICANCE: f64 = 1e-5;
 /// Results that the fast detector waits for.
 const NEWEST: usize = 4;
 /// Results that make a level.
-const LEVEL: usize = 3;
+const LEVEL: usize = 6;
 /// Results before that the newest are held against.
 const REFERENCE: usize = 50;
+/// Share of results that are outliers, and how far they reach in spreads.
+const OUTLIERS: f64 = 0.05;
+const OUTLIER_REACH: f64 = 20.0;
 
 /// Suspects in a series of medians, oldest first, each change once.
 pub fn suspects(medians: &[f64]) -> Vec<Suspect> {
@@ -45,7 +48,7 @@ pub fn suspects(medians: &[f64]) -> Vec<Suspect> {
     if let Some(newest) = fast(&logs)
         && !found
             .iter()
-            .any(|suspect| suspect.index.abs_diff(newest.index) <= LEVEL)
+            .any(|suspect| suspect.index.abs_diff(newest.index) <= NEWEST)
     {
         found.push(newest);
     }
@@ -61,37 +64,90 @@ fn fast(logs: &[f64]) -> Option<Suspect> {
     if reference.len() < 10 {
         return None;
     }
-    let (level, spread) = clipped_mean(reference, 3.0, None);
-    let (newest, _) = clipped_mean(&logs[split..], 1.5, Some(spread));
-    let change = newest - level;
-    // Clipping costs 5 % of the information.
-    let error = 1.05 * spread * (1.0 / NEWEST as f64 + 1.0 / reference.len() as f64).sqrt();
-    let freedom = reference.len() as f64 - 1.0;
-    let p_value = student_cdf(-change / error.max(1e-12), freedom);
-    // Two outliers among four would pass for a level: all but one of the newest must be up.
-    let mut rising = logs[split..].to_vec();
-    rising.sort_unstable_by(f64::total_cmp);
-    let all_up = rising[1] - level > 1.2 * spread;
-    (p_value < FAST_SIGNIFICANCE && change > MAGNITUDE && all_up).then(|| Suspect {
+    let level = Level::of(reference)?;
+    let newest: Vec<f64> = logs[split..]
+        .iter()
+        .map(|log| (log - level.middle) / level.spread)
+        .collect();
+    let likelihood = |shift: f64| -> f64 {
+        newest
+            .iter()
+            .map(|z| log_density(z - shift) - log_density(*z))
+            .sum()
+    };
+    let (shift, gain) = (2..=48)
+        .map(|quarter| 0.25 * f64::from(quarter))
+        .map(|shift| (shift, likelihood(shift)))
+        .max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let count = level.count as f64;
+    // The level itself is known to 1/√count only, and its spread to a share that few results
+    // make large; the second factor was found by simulation.
+    let known = (1.0 / (1.0 + NEWEST as f64 / count)).sqrt() / (1.0 + 6.0 / count);
+    let signal = (2.0 * gain.max(0.0)).sqrt() * known;
+    let change = shift * level.spread;
+    (signal > FAST_THRESHOLD && change > MAGNITUDE).then(|| Suspect {
         index: split,
         change: change.exp_m1(),
-        p_value,
+        p_value: normal_cdf(-signal),
     })
 }
 
-/// Mean and standard deviation of values moved to within `reach` spreads of their median; the
-/// spread is their own MAD where none is given.
-fn clipped_mean(values: &[f64], reach: f64, spread: Option<f64>) -> (f64, f64) {
-    let middle = median_of(values);
-    let spread = spread.unwrap_or_else(|| MAD_TO_SIGMA * mad_about(values, middle));
-    let n = values.len() as f64;
-    let clipped: Vec<f64> = values
-        .iter()
-        .map(|value| value.clamp(middle - reach * spread, middle + reach * spread))
-        .collect();
-    let mean = clipped.iter().sum::<f64>() / n;
-    let squares: f64 = clipped.iter().map(|value| (value - mean).powi(2)).sum();
-    (mean, (squares / (n - 1.0)).sqrt())
+/// Whether the newest result lies so far above the level of those before it that it is more likely
+/// an outlier than a level: worth measuring again.
+pub fn stands_out(medians: &[f64]) -> bool {
+    let logs: Vec<f64> = medians.iter().map(|median| median.ln()).collect();
+    let Some((newest, before)) = logs.split_last() else {
+        return false;
+    };
+    let reference = &before[before.len().saturating_sub(REFERENCE)..];
+    if reference.len() < 10 || !logs.iter().all(|log| log.is_finite()) {
+        return false;
+    }
+    Level::of(reference).is_some_and(|level| newest - level.middle > 4.5 * level.spread)
+}
+
+/// ln of the density of a result, in spreads from its level: normal, or far away.
+fn log_density(z: f64) -> f64 {
+    let normal = (-0.5 * z * z).exp() / (2.0 * std::f64::consts::PI).sqrt();
+    let far = (-z.abs() / OUTLIER_REACH).exp() / (2.0 * OUTLIER_REACH);
+    ((1.0 - OUTLIERS) * normal + OUTLIERS * far).ln()
+}
+
+/// Where results lie when nothing happens, outliers apart.
+struct Level {
+    middle: f64,
+    spread: f64,
+    count: usize,
+}
+
+impl Level {
+    /// Mean and standard deviation of what is within three spreads, begun at median and MAD.
+    fn of(values: &[f64]) -> Option<Self> {
+        let mut middle = median_of(values);
+        let mut spread = MAD_TO_SIGMA * mad_about(values, middle);
+        let mut count = values.len();
+        for _ in 0..2 {
+            let kept: Vec<f64> = values
+                .iter()
+                .copied()
+                .filter(|value| (value - middle).abs() <= 3.0 * spread)
+                .collect();
+            if kept.len() < 2 {
+                return None;
+            }
+            count = kept.len();
+            middle = kept.iter().sum::<f64>() / count as f64;
+            let squares: f64 = kept.iter().map(|value| (value - middle).powi(2)).sum();
+            // A normal distribution without what lies beyond three spreads is 1.5 % narrower.
+            spread = 1.015 * (squares / (count as f64 - 1.0)).sqrt();
+        }
+        // Results that are all equal would make every difference infinite.
+        (spread > 1e-12).then_some(Self {
+            middle,
+            spread,
+            count,
+        })
+    }
 }
 
 /// All changes of level.
@@ -219,6 +275,32 @@ mod tests {
         let found = suspects(&medians);
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].index.abs_diff(50) <= 1 && (found[0].change - 0.05).abs() < 0.01);
+    }
+
+    #[test]
+    fn a_slow_result_stands_out_once_there_is_a_level() {
+        let mut random = Random::seeded(2);
+        let mut medians: Vec<f64> = (0..20).map(|_| 1.0 + 0.01 * random.normal()).collect();
+        assert!(!stands_out(&medians));
+        medians.push(1.2);
+        assert!(stands_out(&medians));
+        assert!(suspects(&medians).is_empty(), "one result is no level");
+        assert!(!stands_out(&[1.0, 1.0, 9.0]) && !stands_out(&[]));
+    }
+
+    #[test]
+    fn two_outliers_among_four_are_no_level() {
+        let mut random = Random::seeded(3);
+        let mut medians: Vec<f64> = (0..40).map(|_| 1.0 + 0.01 * random.normal()).collect();
+        medians.extend([1.15, 1.002, 1.2, 0.998]);
+        assert!(suspects(&medians).is_empty());
+        let mut medians: Vec<f64> = (0..40).map(|_| 1.0 + 0.01 * random.normal()).collect();
+        medians.extend([1.034, 1.2, 1.03, 1.028]);
+        assert_eq!(
+            suspects(&medians).len(),
+            1,
+            "one outlier does not hide a level"
+        );
     }
 
     #[test]

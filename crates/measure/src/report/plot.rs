@@ -1,4 +1,5 @@
-//! Plots as SVG: histogram, distribution function, series, comparison forest, scaling, history.
+//! Plots as SVG: histogram, distribution function, series, comparison forest, scaling, roofline,
+//! history.
 //!
 //! Invariants: a plot is a pure function of its data (same data, same bytes); text is escaped; at
 //! most a few thousand points are drawn however many there are.
@@ -370,6 +371,48 @@ pub fn curves(
                 escaped(curve.name)
             );
         }
+    }
+    canvas.finish()
+}
+
+/// A run under the roof.
+pub struct RooflinePoint {
+    /// What was run.
+    pub name: String,
+    /// Operations per byte.
+    pub intensity: f64,
+    /// Operations a second.
+    pub flops_per_second: f64,
+}
+
+/// Rates over intensities under the two ceilings, both axes logarithmic.
+pub fn roofline(
+    title: &str,
+    bytes_per_second: f64,
+    flops_per_second: f64,
+    points: &[RooflinePoint],
+) -> String {
+    let ridge = flops_per_second / bytes_per_second;
+    let intensities = points.iter().map(|point| point.intensity);
+    let x = Axis::over(intensities.chain([ridge / 100.0, ridge * 10.0]), true);
+    let roof = |intensity: f64| (intensity * bytes_per_second).min(flops_per_second);
+    let rates = points.iter().map(|point| point.flops_per_second);
+    let y = Axis::over(rates.chain([roof(x.low), flops_per_second]), true);
+    let mut canvas = Canvas::new(title, x, y, "flop/byte", "flop/s");
+    canvas.line(
+        "line",
+        [x.low, ridge, x.high].into_iter().map(|i| (i, roof(i))),
+    );
+    for point in points {
+        canvas.dot("dot", point.intensity, point.flops_per_second);
+        let (px, py) = canvas.point(point.intensity, point.flops_per_second);
+        let _ = write!(
+            canvas.svg,
+            "<text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+            px + 5.0,
+            py + 3.0,
+            escaped(&point.name)
+        );
     }
     canvas.finish()
 }

@@ -6,6 +6,8 @@ const MB: f64 = 1e6;
 
 pub(crate) struct Family {
     pub(crate) name: &'static str,
+    /// Known to be beyond the detector: `cargo bench --bench leak_rates` prints how far.
+    pub(crate) beyond: bool,
     pub(crate) make: fn(usize, &mut Random) -> Vec<f64>,
 }
 
@@ -42,14 +44,17 @@ fn between(low: f64, high: f64, random: &mut Random) -> f64 {
 pub(crate) const DEVELOPMENT: &[Family] = &[
     Family {
         name: "flat",
+        beyond: false,
         make: |n, _| vec![0.0; n],
     },
     Family {
         name: "noise 0.25 MB",
+        beyond: false,
         make: |n, random| noise(n, 0.25 * MB, random),
     },
     Family {
         name: "saw-tooth 8 MB",
+        beyond: false,
         make: |n, random| {
             let period = between(80.0, 200.0, random).floor();
             let phase = random.below(80) as f64;
@@ -60,6 +65,7 @@ pub(crate) const DEVELOPMENT: &[Family] = &[
     },
     Family {
         name: "warm-up 40 MB",
+        beyond: false,
         make: |n, random| {
             let decay = between(0.02, 0.10, random) * n as f64;
             let mut trace = noise(n, 0.05 * MB, random);
@@ -71,6 +77,7 @@ pub(crate) const DEVELOPMENT: &[Family] = &[
     },
     Family {
         name: "one step of 20 MB",
+        beyond: false,
         make: |n, random| {
             let at = between(0.1, 0.95, random) * n as f64;
             let mut trace = noise(n, 0.05 * MB, random);
@@ -82,14 +89,17 @@ pub(crate) const DEVELOPMENT: &[Family] = &[
     },
     Family {
         name: "AR 0.99, 1 MB",
+        beyond: false,
         make: |n, random| autoregressive(n, 0.99, MB, random),
     },
     Family {
         name: "AR 0.9, 1 MB",
+        beyond: false,
         make: |n, random| autoregressive(n, 0.9, MB, random),
     },
     Family {
         name: "bursts",
+        beyond: false,
         make: |n, random| {
             let mut trace = noise(n, 0.05 * MB, random);
             let mut left = 0;
@@ -109,6 +119,7 @@ pub(crate) const DEVELOPMENT: &[Family] = &[
     },
     Family {
         name: "random-interval saw-tooth",
+        beyond: false,
         make: |n, random| {
             let mut trace = Vec::with_capacity(n);
             while trace.len() < n {
@@ -121,6 +132,7 @@ pub(crate) const DEVELOPMENT: &[Family] = &[
     },
     Family {
         name: "two lazy allocations",
+        beyond: false,
         make: |n, random| {
             let mut trace = noise(n, 0.05 * MB, random);
             for _ in 0..2 {
@@ -133,6 +145,7 @@ pub(crate) const DEVELOPMENT: &[Family] = &[
     },
     Family {
         name: "two-period saw-tooth",
+        beyond: false,
         make: |n, random| {
             let phase = random.below(400);
             (0..n)
@@ -146,6 +159,7 @@ pub(crate) const DEVELOPMENT: &[Family] = &[
     },
     Family {
         name: "logarithmic warm-up",
+        beyond: false,
         make: |n, random| {
             let mut trace = noise(n, 0.05 * MB, random);
             for (i, bytes) in trace.iter_mut().enumerate() {
@@ -156,6 +170,7 @@ pub(crate) const DEVELOPMENT: &[Family] = &[
     },
     Family {
         name: "reflected random walk",
+        beyond: false,
         make: |n, random| {
             let mut level = between(0.0, 30.0, random) * MB;
             (0..n)
@@ -175,6 +190,7 @@ pub(crate) const DEVELOPMENT: &[Family] = &[
 pub(crate) const HOLD_OUT: &[Family] = &[
     Family {
         name: "birth and death of objects",
+        beyond: false,
         make: |n, random| {
             // Arrivals at random, each living 200 steps on average: occupancy around 100 objects.
             let mut alive = 100.0f64;
@@ -190,6 +206,7 @@ pub(crate) const HOLD_OUT: &[Family] = &[
     },
     Family {
         name: "cache that fills",
+        beyond: false,
         make: |n, random| {
             let half = between(0.01, 0.08, random) * n as f64;
             let mut trace = noise(n, 0.1 * MB, random);
@@ -201,6 +218,7 @@ pub(crate) const HOLD_OUT: &[Family] = &[
     },
     Family {
         name: "two batch sizes in turn",
+        beyond: false,
         make: |n, random| {
             let mut trace = noise(n, 0.05 * MB, random);
             let mut large = random.unit() < 0.5;
@@ -215,6 +233,7 @@ pub(crate) const HOLD_OUT: &[Family] = &[
     },
     Family {
         name: "collector with uneven cycles",
+        beyond: false,
         make: |n, random| {
             let mut trace = Vec::with_capacity(n);
             while trace.len() < n {
@@ -229,6 +248,7 @@ pub(crate) const HOLD_OUT: &[Family] = &[
     },
     Family {
         name: "check-point that frees",
+        beyond: false,
         make: |n, random| {
             let phase = random.below(1000);
             let mut trace = noise(n, 0.05 * MB, random);
@@ -244,6 +264,7 @@ pub(crate) const HOLD_OUT: &[Family] = &[
     },
     Family {
         name: "heavy-tailed spikes",
+        beyond: false,
         make: |n, random| {
             (0..n)
                 .map(|_| 0.2 * MB * ((1.0 - random.unit()).powf(-0.7) - 1.0))
@@ -252,6 +273,7 @@ pub(crate) const HOLD_OUT: &[Family] = &[
     },
     Family {
         name: "slow wave",
+        beyond: false,
         make: |n, random| {
             let phase = random.unit();
             let mut trace = autoregressive(n, 0.8, 0.3 * MB, random);
@@ -264,6 +286,7 @@ pub(crate) const HOLD_OUT: &[Family] = &[
     },
     Family {
         name: "one large release",
+        beyond: false,
         make: |n, random| {
             let at = (between(0.2, 0.9, random) * n as f64) as usize;
             let mut trace = autoregressive(n, 0.5, 0.2 * MB, random);
@@ -273,6 +296,7 @@ pub(crate) const HOLD_OUT: &[Family] = &[
     },
     Family {
         name: "staircase that settles",
+        beyond: false,
         make: |n, random| {
             let mut trace = noise(n, 0.05 * MB, random);
             let mut at = between(0.01, 0.03, random) * n as f64;
@@ -289,6 +313,7 @@ pub(crate) const HOLD_OUT: &[Family] = &[
     },
     Family {
         name: "long memory, 3 MB",
+        beyond: false,
         make: |n, random| autoregressive(n, 0.999, 3.0 * MB, random),
     },
 ];
@@ -297,6 +322,7 @@ pub(crate) const HOLD_OUT: &[Family] = &[
 pub(crate) const SECOND_HOLD_OUT: &[Family] = &[
     Family {
         name: "ramp, then level",
+        beyond: false,
         make: |n, random| {
             let end = between(0.05, 0.3, random) * n as f64;
             let mut trace = noise(n, 0.1 * MB, random);
@@ -308,6 +334,7 @@ pub(crate) const SECOND_HOLD_OUT: &[Family] = &[
     },
     Family {
         name: "sigmoid load",
+        beyond: false,
         make: |n, random| {
             let middle = between(0.1, 0.3, random) * n as f64;
             let width = 0.03 * n as f64;
@@ -320,6 +347,7 @@ pub(crate) const SECOND_HOLD_OUT: &[Family] = &[
     },
     Family {
         name: "saw-tooth of growing length",
+        beyond: false,
         make: |n, random| {
             let mut trace = Vec::with_capacity(n);
             let mut length = 20.0 + random.below(20) as f64;
@@ -333,6 +361,7 @@ pub(crate) const SECOND_HOLD_OUT: &[Family] = &[
     },
     Family {
         name: "warm-up, cycles and lazy allocations",
+        beyond: false,
         make: |n, random| {
             let decay = between(0.01, 0.06, random) * n as f64;
             let period = 30 + random.below(100);
@@ -351,11 +380,140 @@ pub(crate) const SECOND_HOLD_OUT: &[Family] = &[
     },
     Family {
         name: "pool of power-of-two blocks",
+        beyond: false,
         make: |n, random| {
             let load = autoregressive(n, 0.995, 1.0, random);
             load.iter()
                 .map(|x| MB * (5.0 + 1.2 * x).round().exp2() / 8.0)
                 .collect()
+        },
+    },
+];
+
+/// Shapes that were written after the second hold-out, with the detector unchanged since.
+pub(crate) const THIRD_HOLD_OUT: &[Family] = &[
+    Family {
+        name: "buffer in 2 MiB steps, flushed",
+        beyond: false,
+        make: |n, random| {
+            let mut filled = 0.0f64;
+            let mut limit = between(10.0, 30.0, random) * MB;
+            (0..n)
+                .map(|_| {
+                    filled += between(0.02, 0.12, random) * MB;
+                    if filled > limit {
+                        filled = 0.0;
+                        limit = between(10.0, 30.0, random) * MB;
+                    }
+                    (filled / (2.0 * MB)).ceil() * 2.0 * MB
+                })
+                .collect()
+        },
+    },
+    Family {
+        name: "arena that doubles and shrinks",
+        beyond: true,
+        make: |n, random| {
+            let mut arena = 8.0 * MB;
+            let chance = 12.0 / n as f64;
+            (0..n)
+                .map(|_| {
+                    if random.unit() < chance {
+                        let doubles = random.unit() < 0.5 && arena < 64.0 * MB || arena <= 4.0 * MB;
+                        arena *= if doubles { 2.0 } else { 0.5 };
+                    }
+                    arena + 0.05 * MB * random.normal()
+                })
+                .collect()
+        },
+    },
+    Family {
+        name: "quiet and busy phases",
+        beyond: false,
+        make: |n, random| {
+            let length = n / (6 + random.below(6));
+            (0..n)
+                .map(|i| {
+                    let busy = (i / length).is_multiple_of(2);
+                    let spread = if busy { 1.5 * MB } else { 0.05 * MB };
+                    spread * random.normal().abs()
+                })
+                .collect()
+        },
+    },
+    Family {
+        name: "fragmentation that saturates",
+        beyond: false,
+        make: |n, random| {
+            let scale = between(0.002, 0.01, random) * n as f64;
+            let mut trace = noise(n, 0.1 * MB, random);
+            for (i, bytes) in trace.iter_mut().enumerate() {
+                *bytes += 30.0 * MB * (1.0 - (-(i as f64 / scale).sqrt()).exp());
+            }
+            trace
+        },
+    },
+    Family {
+        name: "set replaced while the old one lives",
+        beyond: false,
+        make: |n, random| {
+            let mut trace = noise(n, 0.1 * MB, random);
+            let mut at = random.below(500);
+            while at < n {
+                let overlap = 10 + random.below(30);
+                let end = (at + overlap).min(n);
+                trace[at..end]
+                    .iter_mut()
+                    .for_each(|bytes| *bytes += 48.0 * MB);
+                at += 300 + random.below(400);
+            }
+            trace
+        },
+    },
+    Family {
+        name: "readings that fail to zero",
+        beyond: false,
+        make: |n, random| {
+            let mut trace = autoregressive(n, 0.9, 0.4 * MB, random);
+            for bytes in &mut trace {
+                *bytes += 80.0 * MB;
+                if random.unit() < 0.01 {
+                    *bytes = 0.0;
+                }
+            }
+            trace
+        },
+    },
+    Family {
+        name: "fast, then slow warm-up",
+        beyond: false,
+        make: |n, random| {
+            let (first, second) = (0.02 * n as f64, between(0.1, 0.25, random) * n as f64);
+            let mut trace = noise(n, 0.1 * MB, random);
+            for (i, bytes) in trace.iter_mut().enumerate() {
+                *bytes += 30.0 * MB * (i as f64 / first).min(1.0);
+                *bytes += 6.0 * MB * (i as f64 / second).min(1.0);
+            }
+            trace
+        },
+    },
+    Family {
+        name: "three regimes of correlated load",
+        beyond: true,
+        make: |n, random| {
+            let ends = [between(0.2, 0.4, random), between(0.5, 0.8, random), 1.0];
+            let levels = [
+                0.0,
+                between(-12.0, 12.0, random),
+                between(-12.0, 12.0, random),
+            ];
+            let mut trace = autoregressive(n, 0.97, 0.8 * MB, random);
+            for (i, bytes) in trace.iter_mut().enumerate() {
+                let share = i as f64 / n as f64;
+                let regime = ends.iter().position(|end| share < *end).unwrap_or(2);
+                *bytes += levels[regime] * MB;
+            }
+            trace
         },
     },
 ];

@@ -113,6 +113,17 @@ unsafe extern "C" fn fake_nvml_load(text: *const u8, length: usize) -> c_uint {
     }
 }
 
+/// How often the function of this name was called; names are UTF-8 of the given length.
+///
+/// # Safety
+/// `name` points to `length` readable bytes.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fake_nvml_calls(name: *const u8, length: usize) -> u64 {
+    // SAFETY: the caller's promise above.
+    let bytes = unsafe { std::slice::from_raw_parts(name, length) };
+    std::str::from_utf8(bytes).map_or(0, machine::calls)
+}
+
 /// Sets the clock in microseconds since 1970; 0 gives it back to the system.
 #[unsafe(no_mangle)]
 extern "C" fn fake_nvml_set_clock(micros: u64) {

@@ -1,7 +1,8 @@
 //! The one machine of this library: its devices, its clock, and the faults that are due.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::device::Device;
@@ -19,6 +20,8 @@ pub(crate) mod code {
 
 /// Zero is the system's clock.
 static CLOCK: AtomicU64 = AtomicU64::new(0);
+/// Calls so far, by name.
+static CALLS: Mutex<BTreeMap<String, u64>> = Mutex::new(BTreeMap::new());
 static MACHINE: OnceLock<RwLock<Option<Arc<Machine>>>> = OnceLock::new();
 
 pub(crate) struct Machine {
@@ -43,6 +46,12 @@ pub(crate) fn now_us() -> u64 {
 /// Replaces the clock; 0 gives it back to the system.
 pub(crate) fn set_clock(micros: u64) {
     CLOCK.store(micros, Ordering::SeqCst);
+}
+
+/// How often `call` was made.
+pub(crate) fn calls(call: &str) -> u64 {
+    let calls = CALLS.lock().unwrap_or_else(PoisonError::into_inner);
+    calls.get(call).copied().unwrap_or(0)
 }
 
 fn slot() -> &'static RwLock<Option<Arc<Machine>>> {
@@ -106,8 +115,13 @@ impl Machine {
         }
     }
 
-    /// Lives through what is due to go wrong in `call` on `gpu`.
+    /// Counts and lives through what is due to go wrong in `call` on `gpu`.
     pub(crate) fn suffer(&self, gpu: usize, call: &str) -> Result<(), u32> {
+        *CALLS
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .entry(call.to_owned())
+            .or_default() += 1;
         if !self.busy.is_zero() {
             let start = Instant::now();
             while start.elapsed() < self.busy {

@@ -5,10 +5,10 @@
 //! connections new ones are told to come back; the page is rendered once for all who ask within
 //! the same twentieth of a second.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, IoSlice, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -25,6 +25,8 @@ const HEAD_BYTES: u64 = 8 << 10;
 const IDLE: Duration = Duration::from_secs(120);
 /// A page younger than this is given out again: state is read every 100 ms.
 const PAGE_LIFE: Duration = Duration::from_millis(50);
+/// While the next page is being rendered, one younger than this is given out.
+const PAGE_OLD: Duration = Duration::from_millis(250);
 /// The sampler is alive while its last sample is younger than this.
 const HEALTHY_AGE: Duration = Duration::from_secs(3);
 
@@ -49,6 +51,8 @@ struct Shared {
     processes: ProcessSeries,
     config: WebConfig,
     page: Mutex<Option<(Instant, Arc<str>)>>,
+    /// Held by the one who renders the next page.
+    rendering: Mutex<()>,
     connections: AtomicUsize,
     stopping: AtomicBool,
 }
@@ -75,6 +79,7 @@ impl Exporter {
             processes,
             config,
             page: Mutex::new(None),
+            rendering: Mutex::new(()),
             connections: AtomicUsize::new(0),
             stopping: AtomicBool::new(false),
         });
@@ -272,14 +277,34 @@ fn respond(request: &Request, shared: &Shared) -> Answer {
     }
 }
 
-/// The metrics page, rendered at most every [`PAGE_LIFE`].
+/// The metrics page, rendered at most every [`PAGE_LIFE`] by one of those who ask; the others get
+/// the page before it, unless that is older than [`PAGE_OLD`].
 fn page(shared: &Shared) -> Arc<str> {
-    let mut page = shared.page.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((made, text)) = &*page
-        && made.elapsed() < PAGE_LIFE
-    {
-        return Arc::clone(text);
+    let known = |life: Duration| {
+        let page = shared.page.lock().unwrap_or_else(PoisonError::into_inner);
+        let young = page.as_ref().filter(|(made, _)| made.elapsed() < life);
+        young.map(|(_, text)| Arc::clone(text))
+    };
+    if let Some(text) = known(PAGE_LIFE) {
+        return text;
     }
+    let _turn = match shared.rendering.try_lock() {
+        Ok(turn) => turn,
+        Err(TryLockError::Poisoned(turn)) => turn.into_inner(),
+        Err(TryLockError::WouldBlock) => {
+            if let Some(text) = known(PAGE_OLD) {
+                return text;
+            }
+            let turn = shared
+                .rendering
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            if let Some(text) = known(PAGE_LIFE) {
+                return text;
+            }
+            turn
+        }
+    };
     let mut text = String::with_capacity(16 << 10);
     metrics_text(
         &shared.board.now(),
@@ -288,7 +313,8 @@ fn page(shared: &Shared) -> Arc<str> {
         &mut text,
     );
     let text: Arc<str> = text.into();
-    *page = Some((Instant::now(), Arc::clone(&text)));
+    *shared.page.lock().unwrap_or_else(PoisonError::into_inner) =
+        Some((Instant::now(), Arc::clone(&text)));
     text
 }
 
@@ -358,17 +384,31 @@ fn write_answer(
         ""
     };
     let connection = if keep_alive { "keep-alive" } else { "close" };
-    let mut bytes = format!(
+    let head = format!(
         "HTTP/1.1 {} {reason}\r\nContent-Type: {}\r\nContent-Length: {}\r\n{challenge}Connection: {connection}\r\n\r\n",
         answer.status,
         answer.kind,
         answer.body.len()
-    )
-    .into_bytes();
-    if !head_only {
-        bytes.extend_from_slice(answer.body.as_bytes());
+    );
+    let body = if head_only { "" } else { &*answer.body };
+    write_both(writer, head.as_bytes(), body.as_bytes())
+}
+
+/// Writes two pieces as one packet where they fit, without copying them together.
+fn write_both(writer: &mut impl Write, head: &[u8], body: &[u8]) -> io::Result<()> {
+    let mut pieces = [IoSlice::new(head), IoSlice::new(body)];
+    let mut pieces = &mut pieces[..];
+    // Leaves out what is empty.
+    IoSlice::advance_slices(&mut pieces, 0);
+    while !pieces.is_empty() {
+        match writer.write_vectored(pieces) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => IoSlice::advance_slices(&mut pieces, written),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
     }
-    writer.write_all(&bytes)
+    Ok(())
 }
 
 /// Asks a running exporter for its health: `Ok` with its answer when it is well, `Err` with what

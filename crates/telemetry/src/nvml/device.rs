@@ -41,6 +41,8 @@ pub(crate) enum Ring {
 enum Ask {
     Utilization,
     Fields,
+    Throttle,
+    DearThrottle,
     Power,
     Temperature,
     SmClock,
@@ -69,6 +71,29 @@ enum Ask {
     GraphicsProcesses,
 }
 
+/// Readings that cost a driver call of their own, kept between two of them.
+#[derive(Default)]
+struct Known {
+    /// Microseconds each.
+    cheap_throttle_ns: [Option<i64>; 6],
+    /// A millisecond each on an H200: these are asked of the GPU's own controller.
+    dear_throttle_ns: [Option<i64>; 3],
+    memory_used_bytes: Option<i64>,
+    memory_reserved_bytes: Option<i64>,
+    margin_c: Option<i64>,
+}
+
+/// How much of the fast tier is asked of the driver anew; the rest is as it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Depth {
+    /// What changes ten times a second.
+    Values,
+    /// Memory and cheap counters too.
+    Counters,
+    /// Everything.
+    All,
+}
+
 /// An open GPU.
 pub struct GpuHandle {
     library: Library,
@@ -77,6 +102,8 @@ pub struct GpuHandle {
     unsupported: u32,
     /// The GPU was lost during the tier that is being read.
     lost: bool,
+    /// What is read less often than the tier it is a part of, as it was read last.
+    known: Known,
     samples: Vec<nvmlSample_t>,
     processes: Vec<nvmlProcessInfo_t>,
 }
@@ -94,6 +121,7 @@ impl GpuHandle {
             index,
             unsupported: 0,
             lost: false,
+            known: Known::default(),
             samples: Vec::new(),
             processes: Vec::new(),
         })
@@ -160,53 +188,50 @@ impl GpuHandle {
         })
     }
 
-    /// The fast tier.
-    pub(crate) fn state(&mut self) -> Reading<State> {
+    /// The fast tier. Memory costs 80 µs and some throttle counters a millisecond: `depth` says
+    /// which are asked for; the others are as they were.
+    pub(crate) fn state(&mut self, depth: Depth) -> Reading<State> {
         let mut state = State::default();
         if let Some((busy, memory_busy)) = self.ask(Ask::Utilization, calls::utilization) {
             state.busy_percent = Some(busy);
             state.memory_busy_percent = Some(memory_busy);
         }
-        let thermal = match self.library.nvml().field_id_scheme() {
-            FieldIdScheme::V13Update1 => field::SOFTWARE_THERMAL_FROM_580_82,
-            FieldIdScheme::V12 => field::SOFTWARE_THERMAL,
-        };
-        let policy = field::POWER_POLICY_FIRST;
         let ids = [
             field::POWER_AVERAGE,
             field::POWER_INSTANT,
             field::MEMORY_TEMPERATURE,
-            policy,
-            policy + 1,
-            policy + 2,
-            policy + 3,
-            policy + 4,
-            policy + 5,
-            thermal,
-            thermal + 1,
-            thermal + 2,
         ];
         if let Some(values) = self.ask(Ask::Fields, |library, device| {
             calls::fields(library, device, ids)
         }) {
-            let [average, instant, memory_temperature, counters @ ..] =
+            let [average, instant, memory_temperature] =
                 values.map(|value| value.ok().filter(|value| *value >= 0));
             state.power_mw = average;
             state.power_instant_mw = instant;
             // Zero is how a GPU without the sensor answers.
             state.memory_temperature_c = memory_temperature.filter(|degrees| *degrees > 0);
-            [
-                state.power_cap_ns,
-                state.thermal_policy_ns,
-                state.sync_boost_ns,
-                state.board_limit_ns,
-                state.low_utilization_ns,
-                state.reliability_ns,
-                state.software_thermal_ns,
-                state.hardware_thermal_ns,
-                state.power_brake_ns,
-            ] = counters;
         }
+        if depth >= Depth::Counters {
+            self.read_cheap_counters();
+        }
+        if depth == Depth::All {
+            self.read_dear_counters();
+        }
+        [
+            state.power_cap_ns,
+            state.sync_boost_ns,
+            state.board_limit_ns,
+            state.low_utilization_ns,
+            state.reliability_ns,
+            state.software_thermal_ns,
+        ] = self.known.cheap_throttle_ns;
+        [
+            state.thermal_policy_ns,
+            state.hardware_thermal_ns,
+            state.power_brake_ns,
+        ] = self.known.dear_throttle_ns;
+        state.memory_used_bytes = self.known.memory_used_bytes;
+        state.memory_reserved_bytes = self.known.memory_reserved_bytes;
         if state.power_mw.is_none() {
             state.power_mw = self.ask(Ask::Power, calls::power_usage);
         }
@@ -216,18 +241,56 @@ impl GpuHandle {
         state.sm_clock_mhz = self.ask(Ask::SmClock, calls::sm_clock);
         state.memory_clock_mhz = self.ask(Ask::MemoryClock, calls::memory_clock);
         state.event_reasons = self.ask(Ask::Reasons, calls::event_reasons);
-        if let Some(memory) = self.ask(Ask::Memory, calls::memory) {
-            state.memory_used_bytes = Some(memory.used);
-            state.memory_reserved_bytes = memory.reserved;
-        }
         self.unless_lost(state)
     }
 
-    /// The tier of a second.
-    pub(crate) fn steady(&mut self) -> Reading<Steady> {
+    fn software_thermal(&self) -> u32 {
+        match self.library.nvml().field_id_scheme() {
+            FieldIdScheme::V13Update1 => field::SOFTWARE_THERMAL_FROM_580_82,
+            FieldIdScheme::V12 => field::SOFTWARE_THERMAL,
+        }
+    }
+
+    fn read_cheap_counters(&mut self) {
+        let policy = field::POWER_POLICY_FIRST;
+        let ids = [
+            policy,
+            policy + 2,
+            policy + 3,
+            policy + 4,
+            policy + 5,
+            self.software_thermal(),
+        ];
+        if let Some(values) = self.ask(Ask::Throttle, |library, device| {
+            calls::fields(library, device, ids)
+        }) {
+            self.known.cheap_throttle_ns = values.map(counter);
+        }
+        if let Some(memory) = self.ask(Ask::Memory, calls::memory) {
+            self.known.memory_used_bytes = Some(memory.used);
+            self.known.memory_reserved_bytes = memory.reserved;
+        }
+    }
+
+    fn read_dear_counters(&mut self) {
+        let thermal = self.software_thermal();
+        let ids = [field::POWER_POLICY_FIRST + 1, thermal + 1, thermal + 2];
+        if let Some(values) = self.ask(Ask::DearThrottle, |library, device| {
+            calls::fields(library, device, ids)
+        }) {
+            self.known.dear_throttle_ns = values.map(counter);
+        }
+    }
+
+    /// The tier of a second. The margin costs a millisecond: it is asked for where `margin` says
+    /// so, and is as it was otherwise.
+    pub(crate) fn steady(&mut self, margin: bool) -> Reading<Steady> {
+        if margin {
+            self.known.margin_c = self.ask(Ask::Margin, calls::margin);
+        }
         let percent = |value: &i64| (0..=100).contains(value);
         let steady = Steady {
-            margin_c: self.ask(Ask::Margin, calls::margin),
+            margin_c: self.known.margin_c,
             performance_state: self.ask(Ask::PerformanceState, calls::performance_state),
             // Fans can be driven above what is nominal.
             fan_percent: self
@@ -342,4 +405,9 @@ impl GpuHandle {
             })
             .collect()
     }
+}
+
+/// A counter that the driver gave; what is negative is no count.
+fn counter(value: Reading<i64>) -> Option<i64> {
+    value.ok().filter(|value| *value >= 0)
 }

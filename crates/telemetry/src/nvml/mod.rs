@@ -6,6 +6,6 @@ mod library;
 mod refusal;
 
 pub use device::GpuHandle;
-pub(crate) use device::Ring;
+pub(crate) use device::{Depth, Ring};
 pub use library::{Library, LibraryError};
 pub use refusal::{Reading, Refusal};

@@ -26,9 +26,12 @@ pub struct ViewState {
     pub colour: bool,
     /// What is shown beside the title: the source of a replay.
     pub title: String,
+    /// Whether the keys that move a replay do something.
+    pub replay: bool,
 }
 
 const KEYS: &str = " q quit  ↑↓ GPU  space pause  ? help";
+const REPLAY_KEYS: &str = "  ←→ 10 s  PgUp PgDn a tenth  Home start  +- speed";
 const HELP: &str = "busy     share of time with a kernel running, not how full the GPU is\n\
                     left     degrees before the GPU slows itself down\n\
                     clocks   what holds them back now: idle, power cap, HEAT, …\n\
@@ -36,6 +39,8 @@ const HELP: &str = "busy     share of time with a kernel running, not how full t
                     q, Esc   quit\n\
                     ↑ ↓      another GPU\n\
                     space    hold the picture\n\
+                    ← →      in a replay: ten seconds back and on; PgUp, PgDn a tenth of it\n\
+                    + -      in a replay: faster and slower; Home begins again\n\
                     ?        close this help";
 
 /// Draws a frame.
@@ -78,7 +83,8 @@ pub fn draw(frame: &mut Frame<'_>, board: &Board, view: &ViewState) {
         draw_processes(frame, processes, board, selected);
     }
     frame.render_widget(Paragraph::new(format!(" {}", figures::host(board))), host);
-    frame.render_widget(Paragraph::new(KEYS), keys);
+    let moves = if view.replay { REPLAY_KEYS } else { "" };
+    frame.render_widget(Paragraph::new(format!("{KEYS}{moves}")), keys);
     if view.help {
         draw_help(frame);
     }

@@ -6,5 +6,5 @@ mod run;
 mod snapshot;
 
 pub use layout::{ViewState, draw};
-pub use run::{ScreenOptions, run};
+pub use run::{ScreenOptions, Source, run};
 pub use snapshot::snapshot_text;

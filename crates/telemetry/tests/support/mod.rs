@@ -76,6 +76,18 @@ impl Fake {
         set.expect("the fake library has its clock")(micros);
     }
 
+    /// How often the function of this name was called.
+    pub(crate) fn calls(&self, name: &str) -> u64 {
+        // SAFETY: the signature is the one that the fake library exports under this name.
+        let count = unsafe {
+            self.library
+                .get::<unsafe extern "C" fn(*const u8, usize) -> u64>(b"fake_nvml_calls")
+        }
+        .expect("the fake library counts");
+        // SAFETY: the text is alive during the call and its length is its own.
+        unsafe { count(name.as_ptr(), name.len()) }
+    }
+
     /// Settings that load this library and see the given processes and host.
     pub(crate) fn settings(&self, proc_root: &Path) -> Settings {
         Settings {

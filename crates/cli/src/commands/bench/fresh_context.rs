@@ -1,0 +1,32 @@
+//! Going on after work that never ended, in a new context.
+//!
+//! Nothing can stop a kernel that runs, and the context it runs in ends with the process only. So
+//! the process replaces itself: the same command line, with the names of what was given up in the
+//! environment. The driver's files close on the way, which ends the kernel.
+
+use std::env;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+/// Names, one to a line.
+const GIVEN_UP: &str = "WARPSMITH_GIVEN_UP";
+
+/// What this run has given up before it began anew.
+pub(super) fn given_up() -> Vec<String> {
+    let names = env::var(GIVEN_UP).unwrap_or_default();
+    names.lines().map(str::to_owned).collect()
+}
+
+/// Begins anew without `name`; returns only where that fails.
+pub(super) fn restart_without(name: &str) -> Result<()> {
+    let mut names = given_up();
+    names.push(name.to_owned());
+    let program = env::current_exe().context("cannot find this program to begin anew")?;
+    let error = Command::new(program)
+        .args(env::args_os().skip(1))
+        .env(GIVEN_UP, names.join("\n"))
+        .exec();
+    Err(error).context("cannot begin anew after work that never ended")
+}

@@ -1,0 +1,10 @@
+//! `warpsmith bench`: the workloads and kernels of files, and how long they take.
+
+mod command;
+mod fresh_context;
+mod job;
+mod kernel_options;
+mod list;
+mod sheet;
+
+pub(crate) use command::Bench;

@@ -1,0 +1,9 @@
+//! A kernel from a file as a target: what its PTX says it takes, what the user gives it, a launch.
+
+mod argument;
+mod launch;
+mod ptx_entry;
+
+pub use argument::{BadArgument, Direction, Fill, KernelArgument, Scalar};
+pub use launch::{KernelFileError, KernelLaunch};
+pub use ptx_entry::{PtxEntry, PtxParameter, entries};

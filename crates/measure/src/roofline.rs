@@ -1,0 +1,224 @@
+//! Ceilings of a device, measured here and now, and how near a run comes to them.
+//!
+//! Datasheets name rates that no program reaches. A ceiling here is what the simplest program
+//! reached on this device: a copy for bytes (each counted when read and when written), a chain of
+//! multiply-adds for operations in single precision (without the matrix units).
+
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+use warpsmith_core::{Element, KernelImage, Parameter};
+use warpsmith_device::{CudaDevice, Device, DeviceBuffer, DeviceError, LaunchShape};
+
+use crate::gpu::device_timer::{CacheState, DeviceTimer};
+use crate::workload::Cost;
+
+// SAFETY: `cuda/fma_peak.cu` takes a buffer of f32 with its length and a u32; its one store is
+// behind the length.
+static FMA_PEAK: KernelImage = unsafe {
+    KernelImage::trusted(
+        "measure/fma_peak",
+        "fma_peak",
+        &[Parameter::Out(Element::F32), Parameter::Value(Element::U32)],
+        include_str!("../cuda/fma_peak.ptx"),
+    )
+};
+
+/// The most that was reached on a device.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ceilings {
+    /// Bytes read and written a second by a copy that no cache holds.
+    pub bytes_per_second: f64,
+    /// Single-precision operations a second by multiply-adds.
+    pub flops_per_second: f64,
+}
+
+/// What holds a run back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bound {
+    /// Moving bytes takes longer than computing.
+    Memory,
+    /// Computing takes longer than moving bytes.
+    Arithmetic,
+}
+
+/// A run under its roof.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Roofline {
+    /// Operations per byte.
+    pub intensity: f64,
+    /// Which ceiling is the lower one at this intensity.
+    pub bound: Bound,
+    /// The least time that the ceilings allow.
+    pub floor_seconds: f64,
+    /// Bytes a second as a share of the ceiling.
+    pub bytes_share: f64,
+    /// Operations a second as a share of the ceiling.
+    pub flops_share: f64,
+    /// The floor as a share of the time: 1 is as fast as the ceilings allow. More is possible
+    /// where a cache holds the data.
+    pub reached: f64,
+}
+
+impl Ceilings {
+    /// Measures them; takes a fraction of a second.
+    pub fn measure(device: &Device) -> Result<Self, DeviceError> {
+        match device {
+            Device::Cuda(gpu) => Self::of_gpu(gpu),
+            Device::Cpu(cpu) => Ok(Self::of_cpu(cpu.threads())),
+        }
+    }
+
+    fn of_gpu(gpu: &CudaDevice) -> Result<Self, DeviceError> {
+        /// A few times any L2, and small beside any memory.
+        const COPIED: usize = 512 << 20;
+        const ROUNDS: u32 = 512;
+        const THREADS: u32 = 256;
+        let stream = gpu.stream().clone();
+        let mut timer = DeviceTimer::new(gpu, CacheState::Warm)?;
+        let fitting = usize::try_from(gpu.memory()?.free / 8).unwrap_or(COPIED);
+        let bytes = COPIED.min(fitting);
+        let mut source: DeviceBuffer<u8> = gpu.alloc(bytes)?;
+        let mut target: DeviceBuffer<u8> = gpu.alloc(bytes)?;
+        source.fill_bytes(&stream, 0x5a)?;
+        let mut copies = Vec::new();
+        for _ in 0..10 {
+            let mut copy = || stream.copy(&source, &mut target);
+            copies.push(timer.time::<DeviceError>(&stream, &mut copy)?.seconds);
+        }
+        let kernel = gpu.kernel(&FMA_PEAK)?;
+        // Eight blocks fill every multiprocessor of today with 2048 threads.
+        let blocks = gpu.facts().multiprocessors.max(1) * 8;
+        let threads = (blocks * THREADS) as usize;
+        let mut out: DeviceBuffer<f32> = gpu.alloc(threads)?;
+        let mut sums = Vec::new();
+        for _ in 0..10 {
+            let mut sum = || {
+                let shape = LaunchShape::linear(threads, THREADS);
+                stream.launch(&kernel, shape, &[out.write(), ROUNDS.into()])
+            };
+            sums.push(timer.time::<DeviceError>(&stream, &mut sum)?.seconds);
+        }
+        // Eight chains, sixteen steps, two operations each.
+        let operations = threads as f64 * f64::from(ROUNDS) * 256.0;
+        Ok(Self {
+            bytes_per_second: 2.0 * bytes as f64 / least(&copies),
+            flops_per_second: operations / least(&sums),
+        })
+    }
+
+    fn of_cpu(threads: usize) -> Self {
+        /// For each thread, twice: no cache holds it.
+        const COPIED: usize = 32 << 20;
+        const LANES: usize = 64;
+        const STEPS: usize = 100_000;
+        let mut copies = Vec::new();
+        let mut sums = Vec::new();
+        let mut buffers: Vec<_> = (0..threads)
+            .map(|_| (vec![1u8; COPIED], vec![0u8; COPIED]))
+            .collect();
+        for _ in 0..5 {
+            let start = Instant::now();
+            std::thread::scope(|scope| {
+                for (source, target) in &mut buffers {
+                    scope.spawn(|| target.copy_from_slice(std::hint::black_box(source)));
+                }
+            });
+            copies.push(start.elapsed().as_secs_f64());
+            let start = Instant::now();
+            std::thread::scope(|scope| {
+                for _ in 0..threads {
+                    scope.spawn(|| std::hint::black_box(multiply_adds::<LANES>(STEPS)));
+                }
+            });
+            sums.push(start.elapsed().as_secs_f64());
+        }
+        Self {
+            bytes_per_second: (2 * COPIED * threads) as f64 / least(&copies),
+            flops_per_second: (2 * LANES * STEPS * threads) as f64 / least(&sums),
+        }
+    }
+
+    /// Holds a run of `seconds` against the ceilings; `None` where it neither moves nor computes
+    /// anything, or took no time.
+    pub fn judge(&self, cost: &Cost, seconds: f64) -> Option<Roofline> {
+        let (bytes, flops) = (cost.bytes.0 as f64, cost.flops.0 as f64);
+        if (bytes == 0.0 && flops == 0.0) || seconds <= 0.0 {
+            return None;
+        }
+        let (moving, computing) = (bytes / self.bytes_per_second, flops / self.flops_per_second);
+        let floor_seconds = moving.max(computing);
+        Some(Roofline {
+            intensity: if bytes > 0.0 { flops / bytes } else { f64::MAX },
+            bound: if moving >= computing {
+                Bound::Memory
+            } else {
+                Bound::Arithmetic
+            },
+            floor_seconds,
+            bytes_share: moving / seconds,
+            flops_share: computing / seconds,
+            reached: floor_seconds / seconds,
+        })
+    }
+}
+
+/// A ceiling is the most that was reached: other work on the machine only ever takes from it.
+fn least(seconds: &[f64]) -> f64 {
+    seconds.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+/// Independent chains in lanes that a compiler turns into vectors.
+fn multiply_adds<const LANES: usize>(steps: usize) -> f32 {
+    let mut lanes = [0.0f32; LANES];
+    let scale = std::hint::black_box(0.999f32);
+    for _ in 0..steps {
+        for (index, lane) in lanes.iter_mut().enumerate() {
+            *lane = *lane * scale + index as f32;
+        }
+    }
+    lanes.iter().sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use warpsmith_core::{Bytes, Flops};
+    use warpsmith_device::DeviceChoice;
+
+    use super::*;
+
+    const CEILINGS: Ceilings = Ceilings {
+        bytes_per_second: 4e12,
+        flops_per_second: 60e12,
+    };
+
+    fn cost(bytes: u64, flops: u64) -> Cost {
+        Cost {
+            bytes: Bytes(bytes),
+            flops: Flops(flops),
+            ..Cost::default()
+        }
+    }
+
+    #[test]
+    fn the_lower_ceiling_bounds() {
+        // A gigabyte in half a millisecond is half of 4 TB/s.
+        let stream = CEILINGS.judge(&cost(1_000_000_000, 1000), 0.5e-3).unwrap();
+        assert_eq!(stream.bound, Bound::Memory);
+        assert!((stream.reached - 0.5).abs() < 1e-9 && (stream.bytes_share - 0.5).abs() < 1e-9);
+        let dense = CEILINGS.judge(&cost(1000, 60_000_000_000), 2e-3).unwrap();
+        assert_eq!(dense.bound, Bound::Arithmetic);
+        assert!((dense.reached - 0.5).abs() < 1e-9);
+        assert_eq!(CEILINGS.judge(&cost(0, 0), 1.0), None);
+        assert_eq!(CEILINGS.judge(&cost(1, 1), 0.0), None);
+    }
+
+    #[test]
+    fn this_machine_has_ceilings() {
+        let device = Device::open(DeviceChoice::Cpu).unwrap();
+        let ceilings = Ceilings::measure(&device).unwrap();
+        // The slowest machine that could run this moves and computes more than that.
+        assert!(ceilings.bytes_per_second > 1e7 && ceilings.flops_per_second > 1e6);
+    }
+}
