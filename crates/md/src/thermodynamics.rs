@@ -1,0 +1,62 @@
+//! What is reported about a state: energies, temperature, pressure, momentum.
+
+use crate::periodic_box::PeriodicBox;
+use crate::reference::PairSums;
+
+/// A state's figures; energies are per atom.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct Thermodynamics {
+    /// Which step of the trajectory.
+    pub step: u64,
+    /// Time since the start.
+    pub time: f64,
+    /// Temperature, from 3N − 3 degrees of freedom: the total momentum is zero.
+    pub temperature: f64,
+    /// Potential energy per atom.
+    pub potential: f64,
+    /// Kinetic energy per atom.
+    pub kinetic: f64,
+    /// Total energy per atom.
+    pub total: f64,
+    /// Pressure, without the tail.
+    pub pressure: f64,
+    /// Length of the total momentum.
+    pub momentum: f64,
+}
+
+impl Thermodynamics {
+    /// The figures of `velocities` and `sums`.
+    pub(crate) fn of(
+        step: u64,
+        time: f64,
+        velocities: impl Iterator<Item = [f64; 3]>,
+        sums: PairSums,
+        cell: &PeriodicBox,
+    ) -> Self {
+        let (mut atoms, mut twice_kinetic, mut momentum) = (0usize, 0.0, [0.0; 3]);
+        for velocity in velocities {
+            atoms += 1;
+            for axis in 0..3 {
+                twice_kinetic += velocity[axis] * velocity[axis];
+                momentum[axis] += velocity[axis];
+            }
+        }
+        let count = atoms.max(1) as f64;
+        let (potential, kinetic) = (sums.energy / count, 0.5 * twice_kinetic / count);
+        Self {
+            step,
+            time,
+            temperature: twice_kinetic / degrees_of_freedom(atoms),
+            potential,
+            kinetic,
+            total: potential + kinetic,
+            pressure: (twice_kinetic + sums.virial) / (3.0 * cell.volume()),
+            momentum: momentum.iter().map(|p| p * p).sum::<f64>().sqrt(),
+        }
+    }
+}
+
+/// Three for each atom, less three for the total momentum.
+pub(crate) fn degrees_of_freedom(atoms: usize) -> f64 {
+    (3 * atoms.max(2) - 3) as f64
+}
