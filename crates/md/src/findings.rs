@@ -65,7 +65,8 @@ pub fn of_error(error: &MdError) -> Option<Finding> {
 /// The trend of the total energy over a run without thermostat, relative to its size, where it is
 /// above what `precision_limit` allows.
 pub fn drift_finding(relative_drift: f64, precision_limit: f64) -> Option<Finding> {
-    (!(relative_drift.abs() <= precision_limit)).then(|| {
+    let drifts = relative_drift.is_nan() || relative_drift.abs() > precision_limit;
+    drifts.then(|| {
         let message = format!("the total energy drifted by {relative_drift:.1e} of its size");
         Finding::new("T004", Severity::Warning, message)
             .because("limit for this precision", format!("{precision_limit:.0e}"))

@@ -12,12 +12,14 @@ mod checkpoint;
 mod engine;
 mod error;
 mod findings;
+mod gpu;
 #[allow(
     unreachable_pub,
     reason = "`Real` is public and names its vectors, which nobody outside can"
 )]
 mod lanes;
 mod neighbour_list;
+mod network;
 mod overlap;
 mod pair_force;
 mod periodic_box;
@@ -31,12 +33,15 @@ mod start;
 mod thermodynamics;
 mod trajectory_file;
 mod verlet;
+mod workload;
 
 pub use checkpoint::{Checkpoint, Precision, State};
 pub use engine::Engine;
 pub use error::{MdError, Result};
 pub use findings::{CODES, drift_finding, mixed_arithmetic, of_error};
+pub use gpu::CudaSimulation;
 pub use lanes::Instructions;
+pub use network::{CudaNetwork, ForceNetwork, NetworkScratch};
 pub use periodic_box::PeriodicBox;
 pub use potential::{LennardJones, Truncation};
 pub use real::Real;
@@ -46,3 +51,4 @@ pub use simulation::Simulation;
 pub use start::{Atoms, FCC_ATOMS, fcc_lattice, maxwell_velocities};
 pub use thermodynamics::Thermodynamics;
 pub use trajectory_file::{Frame, read_frame, write_frame};
+pub use workload::{held_bytes, workloads};

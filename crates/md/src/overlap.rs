@@ -1,32 +1,43 @@
 //! Whether two atoms are so close that their forces mean nothing.
 
+use crate::cell_grid::{CellGrid, CellOrder, MOST_RUNS};
 use crate::error::{MdError, Result};
-use crate::periodic_box::PeriodicBox;
+use crate::start::Atoms;
 
 /// At this distance a pair's energy is 16,128 ε: no start that was meant has one.
 pub(crate) const CLOSEST: f64 = 0.5;
+/// Cells of a σ hold about one atom of a fluid.
+const CELL: f64 = 1.0;
 
-/// Looks at each atom's listed neighbours (indices times four) and names the closest pair where it
-/// is too close.
-pub(crate) fn check_overlap<'a>(
-    cell: &PeriodicBox,
-    identities: &[u32],
-    position: impl Fn(usize) -> [f64; 3],
-    neighbours: impl Iterator<Item = (usize, &'a [u32])>,
-) -> Result<()> {
+/// Names the closest pair where it is too close.
+pub(crate) fn check_overlap(atoms: &Atoms) -> Result<()> {
+    let grid = CellGrid::new(&atoms.cell, CELL);
+    let inside: Vec<[f64; 3]> = atoms
+        .positions
+        .iter()
+        .map(|position| atoms.cell.wrap(*position))
+        .collect();
+    let cells: Vec<u32> = inside
+        .iter()
+        .map(|position| grid.cell_of(*position) as u32)
+        .collect();
+    let mut order = CellOrder::default();
+    order.fill(&cells, grid.len());
     let mut closest = (CLOSEST * CLOSEST, 0, 0);
-    for (atom, others) in neighbours {
-        let here = position(atom);
-        for &entry in others {
-            let other = entry as usize / 4;
-            // What pads a list is no atom.
-            if other >= identities.len() {
-                continue;
-            }
-            let apart = cell.shortest_vector(here, position(other));
-            let square = apart.iter().map(|x| x * x).sum::<f64>();
-            if square < closest.0 {
-                closest = (square, atom, other);
+    let mut runs = [(0, 0); MOST_RUNS];
+    for (first, here) in inside.iter().enumerate() {
+        let count = grid.runs_around(cells[first] as usize, &order.starts, &mut runs);
+        for &(low, high) in &runs[..count] {
+            for &second in &order.atoms[low as usize..high as usize] {
+                let second = second as usize;
+                if second <= first {
+                    continue;
+                }
+                let apart = atoms.cell.shortest_vector(*here, inside[second]);
+                let square = apart.iter().map(|x| x * x).sum::<f64>();
+                if square < closest.0 {
+                    closest = (square, first as u32, second as u32);
+                }
             }
         }
     }
@@ -34,10 +45,9 @@ pub(crate) fn check_overlap<'a>(
     if first == second {
         return Ok(());
     }
-    let (first, second) = (identities[first], identities[second]);
     Err(MdError::Overlap {
-        first: first.min(second),
-        second: first.max(second),
+        first,
+        second,
         distance: square.sqrt(),
         limit: CLOSEST,
     })

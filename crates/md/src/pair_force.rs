@@ -117,11 +117,11 @@ fn row<L: Lanes, const WRAP: bool, const SUMS: bool, const SHIFT: bool>(
     let (mut force, mut energy, mut virial) = ([zero; 3], zero, zero);
     for places in entries.chunks_exact(L::WIDTH) {
         let (mut apart, mut square) = ([zero; 3], zero);
+        // SAFETY: an entry is four times an atom's index, and the positions have four numbers to an
+        // atom and to the one that pads; `places` is one vector.
+        let there = unsafe { L::gather_vectors(positions.as_ptr(), places.as_ptr()) };
         for axis in 0..3 {
-            // SAFETY: an entry is four times an atom's index, so entry + 2 is inside the positions,
-            // which have four numbers to an atom and to the one that pads; `places` is one vector.
-            let there = unsafe { L::gather(positions.as_ptr().add(axis), places.as_ptr()) };
-            apart[axis] = here[axis].sub(there);
+            apart[axis] = here[axis].sub(there[axis]);
             if WRAP {
                 let images = apart[axis].mul(inverse[axis]).nearest();
                 apart[axis] = images.neg_mul_add(side[axis], apart[axis]);

@@ -69,7 +69,7 @@ impl LennardJones {
 
     /// Energy of a pair at `distance`, and `−du/dr`.
     pub fn pair(&self, distance: f64) -> (f64, f64) {
-        if !(distance < self.cutoff) {
+        if distance >= self.cutoff {
             return (0.0, 0.0);
         }
         let (energy, slope) = untruncated(distance);

@@ -2,6 +2,8 @@
 
 use std::f64::consts::PI;
 
+use warpsmith_device::Device;
+
 use crate::error::{MdError, Result};
 use crate::lanes::Instructions;
 use crate::periodic_box::PeriodicBox;
@@ -80,6 +82,18 @@ impl Settings {
             instructions: Instructions::best(),
             sort: true,
             reuse_list: true,
+        }
+    }
+
+    /// [`Settings::standard`] with the skin that is fastest on `device`: on a GPU longer lists cost
+    /// less than making them more often.
+    pub fn for_device(device: &Device) -> Self {
+        Self {
+            skin: match device {
+                Device::Cpu(_) => 0.4,
+                Device::Cuda(_) => 0.6,
+            },
+            ..Self::standard()
         }
     }
 

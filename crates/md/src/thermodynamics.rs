@@ -33,27 +33,47 @@ impl Thermodynamics {
         sums: PairSums,
         cell: &PeriodicBox,
     ) -> Self {
-        let (mut atoms, mut twice_kinetic, mut momentum) = (0usize, 0.0, [0.0; 3]);
+        let mut motion = Motion::default();
         for velocity in velocities {
-            atoms += 1;
-            for axis in 0..3 {
-                twice_kinetic += velocity[axis] * velocity[axis];
-                momentum[axis] += velocity[axis];
+            motion.atoms += 1;
+            for (momentum, v) in motion.momentum.iter_mut().zip(velocity) {
+                motion.twice_kinetic += v * v;
+                *momentum += v;
             }
         }
-        let count = atoms.max(1) as f64;
-        let (potential, kinetic) = (sums.energy / count, 0.5 * twice_kinetic / count);
+        Self::from_sums(step, time, &motion, sums, cell)
+    }
+
+    /// The figures of sums that were taken elsewhere.
+    pub(crate) fn from_sums(
+        step: u64,
+        time: f64,
+        motion: &Motion,
+        sums: PairSums,
+        cell: &PeriodicBox,
+    ) -> Self {
+        let count = motion.atoms.max(1) as f64;
+        let potential = sums.energy / count;
+        let kinetic = 0.5 * motion.twice_kinetic / count;
         Self {
             step,
             time,
-            temperature: twice_kinetic / degrees_of_freedom(atoms),
+            temperature: motion.twice_kinetic / degrees_of_freedom(motion.atoms),
             potential,
             kinetic,
             total: potential + kinetic,
-            pressure: (twice_kinetic + sums.virial) / (3.0 * cell.volume()),
-            momentum: momentum.iter().map(|p| p * p).sum::<f64>().sqrt(),
+            pressure: (motion.twice_kinetic + sums.virial) / (3.0 * cell.volume()),
+            momentum: motion.momentum.iter().map(|p| p * p).sum::<f64>().sqrt(),
         }
     }
+}
+
+/// Sums over velocities.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Motion {
+    pub(crate) atoms: usize,
+    pub(crate) twice_kinetic: f64,
+    pub(crate) momentum: [f64; 3],
 }
 
 /// Three for each atom, less three for the total momentum.

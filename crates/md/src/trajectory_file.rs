@@ -83,11 +83,11 @@ pub fn read_frame(
         let fields: Vec<&str> = reader.text.split_whitespace().collect();
         let vector = |column: usize| -> std::result::Result<[f64; 3], String> {
             let mut vector = [0.0; 3];
-            for axis in 0..3 {
+            for (axis, value) in vector.iter_mut().enumerate() {
                 let field = fields
                     .get(column + axis)
                     .ok_or_else(|| format!("{} columns, expected {}", fields.len(), column + 3))?;
-                vector[axis] = field
+                *value = field
                     .parse()
                     .map_err(|_| format!("`{field}` is not a number"))?;
             }

@@ -51,9 +51,9 @@ impl<R: Real> Task<R> for DriftTask<'_, R> {
             // order where the potential is harmonic.
             for (atom, &identity) in self.identities.iter().enumerate() {
                 let noise = normals(bath.seed, bath.step, identity);
-                for axis in 0..3 {
+                for (axis, noise) in noise.into_iter().enumerate() {
                     let v = &mut self.velocities[4 * atom + axis];
-                    *v = bath.damping * *v + R::of(bath.noise * noise[axis]);
+                    *v = bath.damping * *v + R::of(bath.noise * noise);
                     self.positions[4 * atom + axis] += half * *v;
                 }
             }

@@ -29,12 +29,18 @@ pub trait Lanes: Copy {
     fn splat(value: Self::Scalar) -> Self;
     /// The first lanes of `from`; panics where there are fewer.
     fn load(from: &[Self::Scalar]) -> Self;
-    /// `from[places[lane]]` in each lane.
+    /// Writes all lanes to the start of `to`; panics where there is no room.
+    fn store(self, to: &mut [Self::Scalar]);
+    /// The first three of the four numbers that begin at `from[places[k]]`, for each `k`, one vector
+    /// to a number. Which lane a `k` goes to is the same for the three, and otherwise arbitrary.
+    ///
+    /// Whole vectors of four are loaded and turned around in registers: a gather instruction takes
+    /// one lane of one number at a time, and was slower here by half.
     ///
     /// # Safety
-    /// `places` points to as many indices as there are lanes, and each is inside what `from` points
-    /// to.
-    unsafe fn gather(from: *const Self::Scalar, places: *const u32) -> Self;
+    /// `places` points to as many indices as there are lanes, and each is followed by three more
+    /// numbers inside what `from` points to.
+    unsafe fn gather_vectors(from: *const Self::Scalar, places: *const u32) -> [Self; 3];
     /// The sum.
     fn add(self, other: Self) -> Self;
     /// The difference.

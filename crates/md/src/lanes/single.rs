@@ -21,9 +21,16 @@ impl<R: Real> Lanes for Single<R> {
         Self(from[0])
     }
     #[inline(always)]
-    unsafe fn gather(from: *const R, places: *const u32) -> Self {
-        // SAFETY: the caller promises one index, inside what `from` points to.
-        Self(unsafe { *from.add(*places as usize) })
+    fn store(self, to: &mut [R]) {
+        to[0] = self.0;
+    }
+    #[inline(always)]
+    unsafe fn gather_vectors(from: *const R, places: *const u32) -> [Self; 3] {
+        // SAFETY: the caller promises one index, and three numbers from there on.
+        unsafe {
+            let from = from.add(*places as usize);
+            [Self(*from), Self(*from.add(1)), Self(*from.add(2))]
+        }
     }
     #[inline(always)]
     fn add(self, other: Self) -> Self {

@@ -30,7 +30,7 @@ pub(super) fn in_avx2<R: Real, T: Task<R>>(task: T) -> T::Output {
 
 macro_rules! lanes_in_registers {
     (
-        $type:ident, $scalar:ty, $mask:ty, $width:literal, splat $splat:ident, load $load:ident,
+        $type:ident, $scalar:ty, $mask:ty, $width:literal, splat $splat:ident, load $load:ident, store $store:ident,
         gather $gather:ident, add $add:ident, sub $sub:ident, mul $mul:ident, fmadd $fmadd:ident,
         fnmadd $fnmadd:ident, where $fmadd_where:ident, nearest $nearest:ident, reciprocal $reciprocal:ident, root $root:ident,
         less $less:ident, keep $keep:ident, sum $sum:ident, bits $bits:ident $(, append $append:ident)?
@@ -52,9 +52,15 @@ macro_rules! lanes_in_registers {
                 Self(unsafe { $load(from.as_ptr()) })
             }
             #[inline(always)]
-            unsafe fn gather(from: *const $scalar, places: *const u32) -> Self {
-                // SAFETY: the caller promises a vector of indices inside what `from` points to.
-                Self(unsafe { $gather(from, places) })
+            fn store(self, to: &mut [$scalar]) {
+                let to = &mut to[..$width];
+                // SAFETY: the slice has room for a whole vector; the store takes any alignment.
+                unsafe { $store(to.as_mut_ptr(), self.0) }
+            }
+            #[inline(always)]
+            unsafe fn gather_vectors(from: *const $scalar, places: *const u32) -> [Self; 3] {
+                // SAFETY: the caller promises a vector of indices, each of four numbers.
+                unsafe { $gather(from, places) }.map(Self)
             }
             #[inline(always)]
             fn add(self, other: Self) -> Self {
@@ -132,32 +138,122 @@ macro_rules! lanes_in_registers {
     };
 }
 
-#[inline]
-#[target_feature(enable = "avx512f")]
-unsafe fn gather_512_f32(from: *const f32, places: *const u32) -> __m512 {
-    // SAFETY: the caller promises sixteen indices inside what `from` points to.
-    unsafe { _mm512_i32gather_ps::<4>(_mm512_loadu_si512(places.cast()), from.cast()) }
+/// Columns of four rows of four, in each quarter of a register: x, y and z; w is not asked for.
+macro_rules! columns_f32 {
+    ($rows:expr, $low:ident, $high:ident, $low_pairs:ident, $high_pairs:ident, $pairs:ident, $singles:ident) => {{
+        let [a, b, c, d] = $rows;
+        let (near, far) = ($pairs($low(a, b)), $pairs($low(c, d)));
+        let (near_z, far_z) = ($pairs($high(a, b)), $pairs($high(c, d)));
+        [
+            $singles($low_pairs(near, far)),
+            $singles($high_pairs(near, far)),
+            $singles($low_pairs(near_z, far_z)),
+        ]
+    }};
 }
 
 #[inline]
-#[target_feature(enable = "avx512f")]
-unsafe fn gather_512_f64(from: *const f64, places: *const u32) -> __m512d {
-    // SAFETY: the caller promises eight indices inside what `from` points to.
-    unsafe { _mm512_i32gather_pd::<8>(_mm256_loadu_si256(places.cast()), from.cast()) }
+#[target_feature(enable = "avx512f,avx512dq")]
+unsafe fn gather_512_f32(from: *const f32, places: *const u32) -> [__m512; 3] {
+    macro_rules! row {
+        ($k:expr) => {{
+            // SAFETY: the caller promises sixteen indices, each of four numbers.
+            let [a, b, c, d] = unsafe {
+                [
+                    _mm_loadu_ps(from.add(*places.add($k) as usize)),
+                    _mm_loadu_ps(from.add(*places.add($k + 4) as usize)),
+                    _mm_loadu_ps(from.add(*places.add($k + 8) as usize)),
+                    _mm_loadu_ps(from.add(*places.add($k + 12) as usize)),
+                ]
+            };
+            let row = _mm512_insertf32x4::<1>(_mm512_castps128_ps512(a), b);
+            _mm512_insertf32x4::<3>(_mm512_insertf32x4::<2>(row, c), d)
+        }};
+    }
+    let rows = [row!(0), row!(1), row!(2), row!(3)];
+    columns_f32!(
+        rows,
+        _mm512_unpacklo_ps,
+        _mm512_unpackhi_ps,
+        _mm512_unpacklo_pd,
+        _mm512_unpackhi_pd,
+        _mm512_castps_pd,
+        _mm512_castpd_ps
+    )
 }
 
 #[inline]
 #[target_feature(enable = "avx2")]
-unsafe fn gather_256_f32(from: *const f32, places: *const u32) -> __m256 {
-    // SAFETY: the caller promises eight indices inside what `from` points to.
-    unsafe { _mm256_i32gather_ps::<4>(from, _mm256_loadu_si256(places.cast())) }
+unsafe fn gather_256_f32(from: *const f32, places: *const u32) -> [__m256; 3] {
+    macro_rules! row {
+        ($k:expr) => {{
+            // SAFETY: the caller promises eight indices, each of four numbers.
+            let [a, b] = unsafe {
+                [
+                    _mm_loadu_ps(from.add(*places.add($k) as usize)),
+                    _mm_loadu_ps(from.add(*places.add($k + 4) as usize)),
+                ]
+            };
+            _mm256_insertf128_ps::<1>(_mm256_castps128_ps256(a), b)
+        }};
+    }
+    let rows = [row!(0), row!(1), row!(2), row!(3)];
+    columns_f32!(
+        rows,
+        _mm256_unpacklo_ps,
+        _mm256_unpackhi_ps,
+        _mm256_unpacklo_pd,
+        _mm256_unpackhi_pd,
+        _mm256_castps_pd,
+        _mm256_castpd_ps
+    )
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq")]
+unsafe fn gather_512_f64(from: *const f64, places: *const u32) -> [__m512d; 3] {
+    macro_rules! row {
+        ($k:expr) => {{
+            // SAFETY: the caller promises eight indices, each of four numbers.
+            let [a, b] = unsafe {
+                [
+                    _mm256_loadu_pd(from.add(*places.add($k) as usize)),
+                    _mm256_loadu_pd(from.add(*places.add($k + 4) as usize)),
+                ]
+            };
+            _mm512_insertf64x4::<1>(_mm512_castpd256_pd512(a), b)
+        }};
+    }
+    let (a, b, c, d) = (row!(0), row!(1), row!(2), row!(3));
+    // Pairs of x and z, and of y and w; then the pairs of one kind together.
+    let (near, far) = (_mm512_unpacklo_pd(a, b), _mm512_unpacklo_pd(c, d));
+    let (near_y, far_y) = (_mm512_unpackhi_pd(a, b), _mm512_unpackhi_pd(c, d));
+    [
+        _mm512_shuffle_f64x2::<0b10_00_10_00>(near, far),
+        _mm512_shuffle_f64x2::<0b10_00_10_00>(near_y, far_y),
+        _mm512_shuffle_f64x2::<0b11_01_11_01>(near, far),
+    ]
 }
 
 #[inline]
 #[target_feature(enable = "avx2")]
-unsafe fn gather_256_f64(from: *const f64, places: *const u32) -> __m256d {
-    // SAFETY: the caller promises four indices inside what `from` points to.
-    unsafe { _mm256_i32gather_pd::<8>(from, _mm_loadu_si128(places.cast())) }
+unsafe fn gather_256_f64(from: *const f64, places: *const u32) -> [__m256d; 3] {
+    // SAFETY: the caller promises four indices, each of four numbers.
+    let [a, b, c, d] = unsafe {
+        [
+            _mm256_loadu_pd(from.add(*places as usize)),
+            _mm256_loadu_pd(from.add(*places.add(1) as usize)),
+            _mm256_loadu_pd(from.add(*places.add(2) as usize)),
+            _mm256_loadu_pd(from.add(*places.add(3) as usize)),
+        ]
+    };
+    let (near, far) = (_mm256_unpacklo_pd(a, b), _mm256_unpacklo_pd(c, d));
+    let (near_y, far_y) = (_mm256_unpackhi_pd(a, b), _mm256_unpackhi_pd(c, d));
+    [
+        _mm256_permute2f128_pd::<0x20>(near, far),
+        _mm256_permute2f128_pd::<0x20>(near_y, far_y),
+        _mm256_permute2f128_pd::<0x31>(near, far),
+    ]
 }
 
 /// 14 bits from the table, 24 after one step of Newton's method.
@@ -253,25 +349,25 @@ fn append_512(bits: u32, first: u32, out: &mut [u32]) -> usize {
 }
 
 lanes_in_registers!(
-    Avx512F32, f32, __mmask16, 16, splat _mm512_set1_ps, load _mm512_loadu_ps,
+    Avx512F32, f32, __mmask16, 16, splat _mm512_set1_ps, load _mm512_loadu_ps, store _mm512_storeu_ps,
     gather gather_512_f32, add _mm512_add_ps, sub _mm512_sub_ps, mul _mm512_mul_ps, fmadd _mm512_fmadd_ps,
     fnmadd _mm512_fnmadd_ps, where _mm512_mask3_fmadd_ps, nearest _mm512_roundscale_ps, reciprocal reciprocal_512_f32, root _mm512_sqrt_ps,
     less _mm512_cmp_ps_mask, keep _mm512_maskz_mov_ps, sum _mm512_reduce_add_ps, bits bits_16, append append_512
 );
 lanes_in_registers!(
-    Avx512F64, f64, __mmask8, 8, splat _mm512_set1_pd, load _mm512_loadu_pd,
+    Avx512F64, f64, __mmask8, 8, splat _mm512_set1_pd, load _mm512_loadu_pd, store _mm512_storeu_pd,
     gather gather_512_f64, add _mm512_add_pd, sub _mm512_sub_pd, mul _mm512_mul_pd, fmadd _mm512_fmadd_pd,
     fnmadd _mm512_fnmadd_pd, where _mm512_mask3_fmadd_pd, nearest _mm512_roundscale_pd, reciprocal reciprocal_512_f64, root _mm512_sqrt_pd,
     less _mm512_cmp_pd_mask, keep _mm512_maskz_mov_pd, sum _mm512_reduce_add_pd, bits bits_8, append append_512
 );
 lanes_in_registers!(
-    Avx2F32, f32, __m256, 8, splat _mm256_set1_ps, load _mm256_loadu_ps,
+    Avx2F32, f32, __m256, 8, splat _mm256_set1_ps, load _mm256_loadu_ps, store _mm256_storeu_ps,
     gather gather_256_f32, add _mm256_add_ps, sub _mm256_sub_ps, mul _mm256_mul_ps, fmadd _mm256_fmadd_ps,
     fnmadd _mm256_fnmadd_ps, where where_256_f32, nearest _mm256_round_ps, reciprocal reciprocal_256_f32, root _mm256_sqrt_ps,
     less _mm256_cmp_ps, keep _mm256_and_ps, sum sum_256_f32, bits _mm256_movemask_ps
 );
 lanes_in_registers!(
-    Avx2F64, f64, __m256d, 4, splat _mm256_set1_pd, load _mm256_loadu_pd,
+    Avx2F64, f64, __m256d, 4, splat _mm256_set1_pd, load _mm256_loadu_pd, store _mm256_storeu_pd,
     gather gather_256_f64, add _mm256_add_pd, sub _mm256_sub_pd, mul _mm256_mul_pd, fmadd _mm256_fmadd_pd,
     fnmadd _mm256_fnmadd_pd, where where_256_f64, nearest _mm256_round_pd, reciprocal reciprocal_256_f64, root _mm256_sqrt_pd,
     less _mm256_cmp_pd, keep _mm256_and_pd, sum sum_256_f64, bits _mm256_movemask_pd

@@ -9,11 +9,10 @@ use rayon::prelude::*;
 use warpsmith_device::{CpuDevice, ensure_host_room};
 
 use crate::cell_grid::CellGrid;
-use crate::checkpoint::{Precision, State};
-use crate::engine::Engine;
+use crate::checkpoint::State;
 use crate::error::{MdError, Result};
 use crate::lanes::{WIDEST, with_lanes};
-use crate::neighbour_list::{BLOCK, Columns, ListBlock, ListTask};
+use crate::neighbour_list::{BLOCK, Columns, ListBlock};
 use crate::overlap::check_overlap;
 use crate::pair_force::{ForceTask, PairConstants};
 use crate::periodic_box::PeriodicBox;
@@ -21,30 +20,29 @@ use crate::real::Real;
 use crate::reference::PairSums;
 use crate::settings::Settings;
 use crate::start::Atoms;
-use crate::thermodynamics::Thermodynamics;
 use crate::verlet::DriftTask;
 
 /// A trajectory in progress.
 pub struct Simulation<R: Real> {
-    cpu: CpuDevice,
-    settings: Settings,
-    cell: PeriodicBox,
-    constants: PairConstants<R>,
-    step: u64,
-    rebuilds: u64,
-    identities: Vec<u32>,
+    pub(super) cpu: CpuDevice,
+    pub(super) settings: Settings,
+    pub(super) cell: PeriodicBox,
+    pub(super) constants: PairConstants<R>,
+    pub(super) step: u64,
+    pub(super) rebuilds: u64,
+    pub(super) identities: Vec<u32>,
     /// Four numbers to an atom, and a last position that is not a number.
-    positions: Vec<R>,
-    velocities: Vec<R>,
-    forces: Vec<R>,
-    references: Vec<R>,
-    grid: CellGrid,
-    columns: Columns<R>,
-    lists: Vec<ListBlock>,
-    largest: Vec<u64>,
-    sums: Vec<PairSums>,
-    spare: Vec<R>,
-    spare_identities: Vec<u32>,
+    pub(super) positions: Vec<R>,
+    pub(super) velocities: Vec<R>,
+    pub(super) forces: Vec<R>,
+    pub(super) references: Vec<R>,
+    pub(super) grid: CellGrid,
+    pub(super) columns: Columns<R>,
+    pub(super) lists: Vec<ListBlock>,
+    pub(super) largest: Vec<u64>,
+    pub(super) sums: Vec<PairSums>,
+    pub(super) spare: Vec<R>,
+    pub(super) spare_identities: Vec<u32>,
 }
 
 impl<R: Real> Simulation<R> {
@@ -52,17 +50,12 @@ impl<R: Real> Simulation<R> {
     pub fn new(cpu: &CpuDevice, atoms: &Atoms, settings: Settings) -> Result<Self> {
         settings.check(&atoms.cell, atoms.len())?;
         atoms.check_finite()?;
+        check_overlap(atoms)?;
         let identities = (0..atoms.len() as u32).collect();
         let mut simulation = Self::empty(cpu, atoms.cell, settings, identities)?;
         fill(&mut simulation.positions, &atoms.positions);
         fill(&mut simulation.velocities, &atoms.velocities);
         simulation.rebuild();
-        check_overlap(
-            &simulation.cell,
-            &simulation.identities,
-            |atom| simulation.position(atom),
-            simulation.neighbours(),
-        )?;
         simulation.compute_forces(R::default(), false);
         Ok(simulation)
     }
@@ -236,7 +229,7 @@ impl<R: Real> Simulation<R> {
     }
 
     /// Forces of all atoms, with half a kick where `kick` is not zero.
-    fn compute_forces(&mut self, kick: R, sums: bool) {
+    pub(super) fn compute_forces(&mut self, kick: R, sums: bool) {
         let (positions, constants) = (&self.positions, &self.constants);
         let instructions = self.settings.instructions;
         let work = |index: usize, list: &ListBlock, forces: &mut [R], velocities: &mut [R]| {
@@ -276,126 +269,11 @@ impl<R: Real> Simulation<R> {
         });
     }
 
-    /// Puts atoms into the box and into the order of their cells, and makes their lists.
-    fn rebuild(&mut self) {
-        let atoms = self.identities.len();
-        self.wrap();
-        for atom in 0..atoms {
-            self.columns.cells[atom] = self.grid.cell_of(self.position(atom)) as u32;
-        }
-        let order = &mut self.columns.order;
-        order.fill(&self.columns.cells, self.grid.len());
-        if self.settings.sort {
-            permute(
-                &order.atoms,
-                &mut self.positions[..4 * atoms],
-                &mut self.spare,
-            );
-            permute(&order.atoms, &mut self.velocities, &mut self.spare);
-            for (slot, &atom) in order.atoms.iter().enumerate() {
-                self.spare_identities[slot] = self.identities[atom as usize];
-            }
-            std::mem::swap(&mut self.identities, &mut self.spare_identities);
-            for cell in 0..self.grid.len() {
-                let (low, high) = (order.starts[cell] as usize, order.starts[cell + 1] as usize);
-                self.columns.cells[low..high].fill(cell as u32);
-            }
-        }
-        let sorted = self.settings.sort;
-        for (axis, column) in self.columns.axes.iter_mut().enumerate() {
-            for slot in 0..atoms {
-                let atom = if sorted {
-                    slot
-                } else {
-                    order.atoms[slot] as usize
-                };
-                column[slot] = self.positions[4 * atom + axis];
-            }
-        }
-        let mut slots = std::mem::take(&mut self.spare_identities);
-        if !sorted {
-            for (slot, &atom) in order.atoms.iter().enumerate() {
-                slots[atom as usize] = slot as u32;
-            }
-        }
-        self.references
-            .copy_from_slice(&self.positions[..4 * atoms]);
-        self.make_lists((!sorted).then_some(&slots));
-        self.spare_identities = slots;
-        self.rebuilds += 1;
-    }
-
-    fn wrap(&mut self) {
-        let atoms = self.identities.len();
-        let sides = self.constants.sides;
-        let inverse = sides.map(Real::reciprocal);
-        for position in self.positions[..4 * atoms].chunks_exact_mut(4) {
-            for axis in 0..3 {
-                let (x, side, zero) = (position[axis], sides[axis], R::default());
-                // What is inside stays as it is, so that wrapping twice changes nothing.
-                if zero <= x && x < side {
-                    continue;
-                }
-                let inside = x - side * (x * inverse[axis]).below();
-                // Rounding can leave a coordinate at the side or just below zero; both are at 0.
-                position[axis] = if zero <= inside && inside < side {
-                    inside
-                } else {
-                    zero
-                };
-            }
-        }
-    }
-
-    fn make_lists(&mut self, slots: Option<&Vec<u32>>) {
-        let atoms = self.identities.len();
-        let (columns, grid) = (&self.columns, &self.grid);
-        let (sides, reach) = (self.constants.sides, R::of(self.settings.reach()));
-        let instructions = self.settings.instructions;
-        let work = |(index, block): (usize, &mut ListBlock)| {
-            let first = index * BLOCK;
-            with_lanes(
-                instructions,
-                ListTask {
-                    block,
-                    atoms: (first, (first + BLOCK).min(atoms)),
-                    columns,
-                    grid,
-                    slots: slots.map(|slots| &slots[..]),
-                    sides,
-                    reach,
-                    nobody: 4 * atoms as u32,
-                },
-            );
-        };
-        if self.cpu.threads() == 1 {
-            self.lists.iter_mut().enumerate().for_each(work);
-            return;
-        }
-        let lists = &mut self.lists;
-        self.cpu
-            .run(|| lists.par_iter_mut().enumerate().for_each(work));
-    }
-
-    fn position(&self, atom: usize) -> [f64; 3] {
+    pub(super) fn position(&self, atom: usize) -> [f64; 3] {
         std::array::from_fn(|axis| self.positions[4 * atom + axis].wide())
     }
 
-    /// Each atom with the indices of its neighbours.
-    fn neighbours(&self) -> impl Iterator<Item = (usize, &[u32])> {
-        self.lists.iter().enumerate().flat_map(|(index, block)| {
-            let begins = std::iter::once(0).chain(block.ends.iter().copied());
-            begins
-                .zip(&block.ends)
-                .enumerate()
-                .map(move |(row, (begin, &end))| {
-                    let entries = &block.entries[begin as usize..end as usize];
-                    (index * BLOCK + row, entries)
-                })
-        })
-    }
-
-    fn in_user_order(&self, values: &[R]) -> Vec<[f64; 3]> {
+    pub(super) fn in_user_order(&self, values: &[R]) -> Vec<[f64; 3]> {
         let mut ordered = vec![[0.0; 3]; self.identities.len()];
         for (vector, &identity) in values.chunks_exact(4).zip(&self.identities) {
             ordered[identity as usize] = [vector[0].wide(), vector[1].wide(), vector[2].wide()];
@@ -416,97 +294,5 @@ fn fill<R: Real>(to: &mut [R], from: &[[f64; 3]]) {
         for axis in 0..3 {
             slot[axis] = R::of(vector[axis]);
         }
-    }
-}
-
-/// Puts `values`, four to an atom, into the order of `atoms`.
-fn permute<R: Real>(atoms: &[u32], values: &mut [R], spare: &mut [R]) {
-    for (slot, &atom) in spare.chunks_exact_mut(4).zip(atoms) {
-        slot.copy_from_slice(&values[4 * atom as usize..][..4]);
-    }
-    values.copy_from_slice(spare);
-}
-
-impl<R: Real> Engine for Simulation<R> {
-    fn advance(&mut self, steps: u64) -> Result<()> {
-        (0..steps).try_for_each(|_| self.step_once())
-    }
-
-    fn step(&self) -> u64 {
-        self.step
-    }
-
-    fn thermodynamics(&mut self) -> Result<Thermodynamics> {
-        self.compute_forces(R::default(), true);
-        let sums = self
-            .sums
-            .iter()
-            .fold(PairSums::default(), |total, block| PairSums {
-                energy: total.energy + block.energy,
-                virial: total.virial + block.virial,
-            });
-        let velocities = self
-            .velocities
-            .chunks_exact(4)
-            .map(|v| [v[0].wide(), v[1].wide(), v[2].wide()]);
-        let time = self.step as f64 * self.settings.time_step;
-        Ok(Thermodynamics::of(
-            self.step, time, velocities, sums, &self.cell,
-        ))
-    }
-
-    fn atoms(&mut self) -> Result<Atoms> {
-        Ok(Atoms {
-            cell: self.cell,
-            positions: self.in_user_order(&self.positions),
-            velocities: self.in_user_order(&self.velocities),
-        })
-    }
-
-    fn state(&mut self) -> Result<State> {
-        let three = |values: &[R]| {
-            let vectors = values.chunks_exact(4).take(self.identities.len());
-            vectors
-                .map(|v| [v[0].wide(), v[1].wide(), v[2].wide()])
-                .collect()
-        };
-        Ok(State {
-            precision: Precision::of::<R>(),
-            arithmetic: self.arithmetic(),
-            step: self.step,
-            rebuilds: self.rebuilds,
-            settings: self.settings,
-            cell: self.cell,
-            identities: self.identities.clone(),
-            positions: three(&self.positions),
-            velocities: three(&self.velocities),
-            references: three(&self.references),
-        })
-    }
-
-    fn arithmetic(&self) -> String {
-        format!("cpu {} {}", R::NAME, self.settings.instructions.name())
-    }
-
-    fn memory_bytes(&self) -> u64 {
-        let numbers = self.positions.capacity()
-            + self.velocities.capacity()
-            + self.forces.capacity()
-            + self.references.capacity()
-            + self.spare.capacity()
-            + self.columns.axes.iter().map(Vec::capacity).sum::<usize>();
-        let words = self.identities.capacity()
-            + self.spare_identities.capacity()
-            + self.columns.cells.capacity()
-            + self.columns.order.atoms.capacity()
-            + self.columns.order.starts.capacity();
-        let lists: usize = self
-            .lists
-            .iter()
-            .map(|block| {
-                4 * (block.entries.capacity() + block.ends.capacity()) + block.inside.capacity()
-            })
-            .sum();
-        (numbers * size_of::<R>() + 4 * words + lists) as u64
     }
 }

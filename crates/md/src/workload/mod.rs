@@ -1,0 +1,36 @@
+//! The crate's workloads: trajectories and the small network.
+
+mod lennard_jones;
+mod network;
+
+use warpsmith_measure::{Parameters, Workload, WorkloadError};
+
+use crate::error::MdError;
+
+/// The workloads of this crate.
+pub fn workloads() -> Vec<Box<dyn Workload>> {
+    vec![
+        Box::new(lennard_jones::LennardJonesStep),
+        Box::new(network::NetworkCall),
+    ]
+}
+
+/// Bytes that a prepared workload of this crate holds on the CPU; zero for an id of none.
+pub fn held_bytes(id: &str, parameters: &Parameters) -> Result<u64, WorkloadError> {
+    match id {
+        lennard_jones::ID => lennard_jones::held_bytes(parameters),
+        network::ID => network::held_bytes(parameters),
+        _ => Ok(0),
+    }
+}
+
+/// Device errors stay what they are, so that missing hardware is told from a failure.
+fn failed(workload: &'static str) -> impl Fn(MdError) -> WorkloadError {
+    move |error| match error {
+        MdError::Device(error) => error.into(),
+        other => WorkloadError::Failed {
+            workload,
+            reason: other.to_string(),
+        },
+    }
+}
