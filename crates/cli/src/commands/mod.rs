@@ -23,6 +23,7 @@ mod export;
 mod health;
 mod history;
 mod leak;
+mod md;
 mod profile;
 mod record;
 mod replay;
@@ -53,6 +54,7 @@ pub(crate) enum Command {
     Health(health::Health),
     History(history::HistoryCommand),
     Leak(leak::Leak),
+    Md(md::Md),
     Profile(profile::Profile),
     Record(record::Record),
     Replay(replay::Replay),
@@ -83,6 +85,7 @@ impl Command {
             Self::Health(command) => command.run(global),
             Self::History(command) => command.run(global),
             Self::Leak(command) => command.run(global),
+            Self::Md(command) => command.run(global),
             Self::Profile(command) => command.run(global),
             Self::Record(command) => command.run(global),
             Self::Replay(command) => command.run(global),

@@ -12,11 +12,10 @@ use warpsmith_measure::{
     Workload, WorkloadError,
 };
 
-use super::failed;
+use super::{SIMD, failed, instructions};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::gpu::CudaSimulation;
-use crate::lanes::Instructions;
 use crate::periodic_box::PeriodicBox;
 use crate::real::Real;
 use crate::settings::Settings;
@@ -60,11 +59,7 @@ const PARAMETERS: &[ParameterSpec] = &[
         meaning: "neighbour lists kept until an atom has moved half the skin, or made every step",
         kind: ParameterKind::Choice(&["keep", "every-step"]),
     },
-    ParameterSpec {
-        name: "simd",
-        meaning: "instructions of the CPU",
-        kind: ParameterKind::Choice(&["best", "avx2", "scalar"]),
-    },
+    SIMD,
     ParameterSpec {
         name: "order",
         meaning: "atoms in memory in the order of their cells, or of the start (CPU)",
@@ -127,11 +122,7 @@ fn cells_for(atoms: u64) -> usize {
 
 fn settings(parameters: &Parameters, device: &Device) -> Settings {
     Settings {
-        instructions: match parameters.choice("simd") {
-            "scalar" => Instructions::Scalar,
-            "avx2" => Instructions::Avx2,
-            _ => Instructions::best(),
-        },
+        instructions: instructions(parameters),
         sort: parameters.choice("order") != "start",
         reuse_list: parameters.choice("list") != "every-step",
         ..Settings::for_device(device)

@@ -3,9 +3,10 @@
 mod lennard_jones;
 mod network;
 
-use warpsmith_measure::{Parameters, Workload, WorkloadError};
+use warpsmith_measure::{ParameterKind, ParameterSpec, Parameters, Workload, WorkloadError};
 
 use crate::error::MdError;
+use crate::lanes::Instructions;
 
 /// The workloads of this crate.
 pub fn workloads() -> Vec<Box<dyn Workload>> {
@@ -21,6 +22,21 @@ pub fn held_bytes(id: &str, parameters: &Parameters) -> Result<u64, WorkloadErro
         lennard_jones::ID => lennard_jones::held_bytes(parameters),
         network::ID => network::held_bytes(parameters),
         _ => Ok(0),
+    }
+}
+
+/// The parameter that both workloads share.
+const SIMD: ParameterSpec = ParameterSpec {
+    name: "simd",
+    meaning: "instructions of the CPU",
+    kind: ParameterKind::Choice(&["best", "avx2", "scalar"]),
+};
+
+fn instructions(parameters: &Parameters) -> Instructions {
+    match parameters.choice(SIMD.name) {
+        "scalar" => Instructions::Scalar,
+        "avx2" => Instructions::Avx2,
+        _ => Instructions::best(),
     }
 }
 

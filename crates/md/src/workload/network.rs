@@ -8,7 +8,7 @@ use warpsmith_measure::{
     Workload, WorkloadError,
 };
 
-use super::failed;
+use super::{SIMD, failed, instructions};
 use crate::lanes::Instructions;
 use crate::network::{CudaNetwork, ForceNetwork, NetworkScratch};
 
@@ -31,11 +31,7 @@ const PARAMETERS: &[ParameterSpec] = &[
         meaning: "width of every layer",
         kind: ParameterKind::Choice(&["128", "64", "256"]),
     },
-    ParameterSpec {
-        name: "simd",
-        meaning: "instructions of the CPU",
-        kind: ParameterKind::Choice(&["best", "avx2", "scalar"]),
-    },
+    SIMD,
     ParameterSpec {
         name: "graph",
         meaning: "the call recorded as a graph (GPU)",
@@ -126,11 +122,7 @@ impl Workload for NetworkCall {
             .collect();
         Ok(match device {
             Device::Cpu(_) => Box::new(CpuCall {
-                instructions: match parameters.choice("simd") {
-                    "scalar" => Instructions::Scalar,
-                    "avx2" => Instructions::Avx2,
-                    _ => Instructions::best(),
-                },
+                instructions: instructions(parameters),
                 scratch: network.scratch(),
                 forces: vec![[0.0; 3]; atoms],
                 energy: 0.0,
