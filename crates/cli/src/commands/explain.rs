@@ -15,6 +15,7 @@ const TABLES: &[&[CodeDoc]] = &[
     super::devices::CODES,
     warpsmith_compiler::CODES,
     warpsmith_doctor::CODE_DOCS,
+    warpsmith_md::CODES,
     warpsmith_measure::findings::CODES,
     warpsmith_telemetry::baseline::CODES,
     warpsmith_telemetry::baseline::COMPARISON_CODES,

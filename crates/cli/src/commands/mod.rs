@@ -26,6 +26,7 @@ mod health;
 mod history;
 mod leak;
 mod paired_commands;
+mod md;
 mod profile;
 mod record;
 mod replay;
@@ -56,6 +57,7 @@ pub(crate) enum Command {
     Health(health::Health),
     History(history::HistoryCommand),
     Leak(leak::Leak),
+    Md(md::Md),
     Profile(profile::Profile),
     Record(record::Record),
     Replay(replay::Replay),
@@ -86,6 +88,7 @@ impl Command {
             Self::Health(command) => command.run(global),
             Self::History(command) => command.run(global),
             Self::Leak(command) => command.run(global),
+            Self::Md(command) => command.run(global),
             Self::Profile(command) => command.run(global),
             Self::Record(command) => command.run(global),
             Self::Replay(command) => command.run(global),

@@ -1,0 +1,215 @@
+//! `md/network`: one call of the small neural force field.
+
+use warpsmith_core::{Bytes, Flops, Tolerance};
+use warpsmith_device::{Device, Graph, Stream};
+use warpsmith_measure::random::Random;
+use warpsmith_measure::{
+    ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Technique,
+    Workload, WorkloadError,
+};
+
+use super::{SIMD, failed, instructions};
+use crate::lanes::Instructions;
+use crate::network::{CudaNetwork, ForceNetwork, NetworkScratch};
+
+pub(super) struct NetworkCall;
+
+pub(super) const ID: &str = "md/network";
+
+const PARAMETERS: &[ParameterSpec] = &[
+    ParameterSpec {
+        name: "n",
+        meaning: "atoms of a call",
+        kind: ParameterKind::Integer {
+            default: 100,
+            min: 1,
+            max: 1 << 24,
+        },
+    },
+    ParameterSpec {
+        name: "hidden",
+        meaning: "width of every layer",
+        kind: ParameterKind::Choice(&["128", "64", "256"]),
+    },
+    SIMD,
+    ParameterSpec {
+        name: "graph",
+        meaning: "the call recorded as a graph (GPU)",
+        kind: ParameterKind::Choice(&["off", "on"]),
+    },
+];
+
+const TECHNIQUES: &[Technique] = &[
+    Technique {
+        name: "SIMD",
+        parameter: "simd",
+        off: "scalar",
+        on: "best",
+        meaning: "a vector of outputs at a time (CPU)",
+    },
+    Technique {
+        name: "graph",
+        parameter: "graph",
+        off: "off",
+        on: "on",
+        meaning: "the launch recorded once (GPU)",
+    },
+];
+
+fn hidden(parameters: &Parameters) -> usize {
+    parameters.choice("hidden").parse().unwrap_or(128)
+}
+
+/// What a call of these parameters holds on the CPU.
+pub(super) fn held_bytes(parameters: &Parameters) -> Result<u64, WorkloadError> {
+    let network = ForceNetwork::random(hidden(parameters), 1).map_err(failed(ID))?;
+    // A byte of species, three coordinates and three forces to an atom.
+    Ok(network.memory_bytes() + network.scratch().memory_bytes() + 25 * parameters.integer("n"))
+}
+
+impl Workload for NetworkCall {
+    fn id(&self) -> &'static str {
+        ID
+    }
+
+    fn summary(&self) -> &'static str {
+        "one call of a small neural force field: latency where the work is tiny"
+    }
+
+    fn parameters(&self) -> &'static [ParameterSpec] {
+        PARAMETERS
+    }
+
+    fn techniques(&self) -> &'static [Technique] {
+        TECHNIQUES
+    }
+
+    fn cost(&self, parameters: &Parameters) -> Cost {
+        let (atoms, hidden) = (parameters.integer("n"), hidden(parameters) as u64);
+        Cost {
+            bytes: Bytes(ForceNetwork::weight_bytes(hidden) + atoms * (16 + 16)),
+            flops: Flops(atoms * ForceNetwork::flops_per_atom(hidden)),
+            units: atoms,
+            unit: "atom",
+        }
+    }
+
+    fn tolerance(&self, parameters: &Parameters) -> ArguedTolerance {
+        ArguedTolerance {
+            tolerance: Tolerance {
+                abs: 1e-5 * (hidden(parameters) as f64).sqrt(),
+                rel: 1e-5,
+                ulp: 0,
+            },
+            because: "sums of `hidden` products of order one, rounded at random in f32, through three \
+                      layers: some 3e-6 times the root of the width; relative for the energy, which \
+                      is a sum over atoms",
+        }
+    }
+
+    fn prepare(
+        &self,
+        device: &Device,
+        parameters: &Parameters,
+        seed: u64,
+    ) -> Result<Box<dyn Prepared>, WorkloadError> {
+        let atoms = parameters.size("n");
+        let network = ForceNetwork::random(hidden(parameters), seed).map_err(failed(ID))?;
+        let mut random = Random::seeded(seed ^ 0x5eed);
+        let species: Vec<u8> = (0..atoms).map(|_| random.below(10) as u8).collect();
+        let positions: Vec<[f32; 3]> = (0..atoms)
+            .map(|_| std::array::from_fn(|_| random.normal() as f32))
+            .collect();
+        Ok(match device {
+            Device::Cpu(_) => Box::new(CpuCall {
+                instructions: instructions(parameters),
+                scratch: network.scratch(),
+                forces: vec![[0.0; 3]; atoms],
+                energy: 0.0,
+                network,
+                species,
+                positions,
+            }),
+            Device::Cuda(gpu) => {
+                let mut call =
+                    CudaNetwork::new(gpu, &network, &species, &positions).map_err(failed(ID))?;
+                let graph = if parameters.choice("graph") == "on" {
+                    let stream = call.stream().clone();
+                    Some(stream.capture(|_| call.queue())?)
+                } else {
+                    None
+                };
+                Box::new(CudaCall { call, graph, atoms })
+            }
+        })
+    }
+}
+
+struct CpuCall {
+    network: ForceNetwork,
+    species: Vec<u8>,
+    positions: Vec<[f32; 3]>,
+    scratch: NetworkScratch,
+    forces: Vec<[f32; 3]>,
+    energy: f64,
+    instructions: Instructions,
+}
+
+impl Prepared for CpuCall {
+    fn run_once(&mut self) -> Result<(), WorkloadError> {
+        self.energy = self.network.evaluate(
+            &self.species,
+            &self.positions,
+            &mut self.scratch,
+            &mut self.forces,
+            self.instructions,
+        );
+        Ok(())
+    }
+
+    fn stream(&self) -> Option<&Stream> {
+        None
+    }
+
+    fn poison(&mut self) -> Result<(), WorkloadError> {
+        self.forces.fill([f32::NAN; 3]);
+        self.energy = f64::NAN;
+        Ok(())
+    }
+
+    fn output(&mut self) -> Result<Output, WorkloadError> {
+        let forces = self.forces.as_flattened().iter().copied();
+        Ok(Output::F32(forces.chain([self.energy as f32]).collect()))
+    }
+}
+
+struct CudaCall {
+    call: CudaNetwork,
+    graph: Option<Graph>,
+    atoms: usize,
+}
+
+impl Prepared for CudaCall {
+    fn run_once(&mut self) -> Result<(), WorkloadError> {
+        match &self.graph {
+            Some(graph) => Ok(graph.launch(self.call.stream())?),
+            None => Ok(self.call.queue()?),
+        }
+    }
+
+    fn stream(&self) -> Option<&Stream> {
+        Some(self.call.stream())
+    }
+
+    fn poison(&mut self) -> Result<(), WorkloadError> {
+        Ok(self.call.poison()?)
+    }
+
+    fn output(&mut self) -> Result<Output, WorkloadError> {
+        let results = self.call.results()?;
+        let energy = results[4 * self.atoms];
+        let mut values = results[..3 * self.atoms].to_vec();
+        values.push(energy);
+        Ok(Output::F32(values))
+    }
+}
