@@ -28,11 +28,18 @@ fn main() {
         .filter(|a| !a.starts_with("--"))
         .collect();
     let wants = |name: &str| asked.iter().any(|word| word == name);
+    if wants("gpu") {
+        on_gpu();
+        return;
+    }
     stages();
     forward_only();
     written();
     executed();
     builtins();
+    if wants("compiled") {
+        compiled();
+    }
     if wants("million") {
         shapes(1_000_000);
     }
@@ -239,6 +246,60 @@ fn executed() {
         "executed, about 1000 threads, forward and backward: {:.0} pairs per CPU-second ({passed})",
         PAIRS as f64 / seconds
     );
+}
+
+/// PTX, forward and backward, batched; `WARPSMITH_NVRTC` names the library.
+fn compiled() {
+    const PAIRS: u64 = 400;
+    let tools = Tools {
+        nvrtc: std::env::var_os("WARPSMITH_NVRTC").map(Into::into),
+        ..Tools::default()
+    };
+    checked("compiled", Level::Compiled, PAIRS, &tools);
+}
+
+/// The GPU against the interpreter, forward and backward, on random inputs.
+fn on_gpu() {
+    checked("gpu", Level::Gpu, 720, &Tools::default());
+}
+
+fn checked(name: &str, level: Level, pairs: u64, tools: &Tools) {
+    let settings = Settings {
+        seed: 5,
+        count: pairs,
+        verify: vec![Level::Text, level],
+        ..Settings::default()
+    };
+    let verifier = match Verifier::new(&settings.verify, tools, 1) {
+        Ok(verifier) => verifier,
+        Err(error) => {
+            println!("{name}: skipped: {error}");
+            return;
+        }
+    };
+    let Ok(folder) = tempfile::tempdir() else {
+        return;
+    };
+    let (before, start) = (cpu_seconds(), Instant::now());
+    let made = generate(&settings, (0, 1), folder.path(), &verifier, &mut |_| {});
+    let (cpu, wall) = (cpu_seconds() - before, start.elapsed().as_secs_f64());
+    match made {
+        Ok(manifest) => {
+            let counts = &manifest.tally.levels[name];
+            println!(
+                "{name}: {} passed, {} skipped, {} failed; {:.4} CPU-s a pair, {:.1} pairs/s in wall time",
+                counts.passed,
+                counts.skipped,
+                counts.failed,
+                cpu / pairs as f64,
+                pairs as f64 / wall
+            );
+            for reason in &counts.reasons {
+                println!("  {reason}");
+            }
+        }
+        Err(error) => println!("{name}: failed: {error}"),
+    }
 }
 
 /// Which builtins 100,000 pairs use.

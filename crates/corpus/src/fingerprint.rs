@@ -98,23 +98,58 @@ fn is_language_word(word: &[u8]) -> bool {
     )
 }
 
-/// The names of one source, in the order in which they first occur.
-#[derive(Default)]
-struct NameOrder<'s> {
-    names: Vec<(u64, &'s [u8])>,
+/// The words of one source and what each stands for: itself, or the order of its first occurrence.
+struct Words {
+    /// Hash and meaning, open addressing; a hash of 0 marks an empty slot.
+    slots: Vec<(u64, u64)>,
+    len: usize,
+    names: u64,
 }
 
-impl<'s> NameOrder<'s> {
-    fn position(&mut self, name: &'s [u8]) -> u64 {
-        let hash = hash_bytes(name);
-        let known = self
-            .names
-            .iter()
-            .position(|(h, n)| *h == hash && *n == name);
-        known.unwrap_or_else(|| {
-            self.names.push((hash, name));
-            self.names.len() - 1
-        }) as u64
+impl Words {
+    fn new() -> Self {
+        Self {
+            slots: vec![(0, 0); 256],
+            len: 0,
+            names: 0,
+        }
+    }
+
+    /// What a word stands for, whether it is a name or part of the language.
+    fn meaning(&mut self, word: &[u8]) -> u64 {
+        let hash = hash_bytes(word).max(1);
+        let at = self.find(hash);
+        if self.slots[at].0 == hash {
+            return self.slots[at].1;
+        }
+        let meaning = if is_language_word(word) {
+            hash
+        } else {
+            self.names += 1;
+            NAME | (self.names - 1)
+        };
+        self.slots[at] = (hash, meaning);
+        self.len += 1;
+        if self.len * 4 > self.slots.len() * 3 {
+            let larger = vec![(0, 0); self.slots.len() * 2];
+            for (hash, meaning) in std::mem::replace(&mut self.slots, larger) {
+                if hash != 0 {
+                    let at = self.find(hash);
+                    self.slots[at] = (hash, meaning);
+                }
+            }
+        }
+        meaning
+    }
+
+    /// Where a hash is, or belongs.
+    fn find(&self, hash: u64) -> usize {
+        let mask = self.slots.len() - 1;
+        let mut at = hash as usize & mask;
+        while self.slots[at].0 != 0 && self.slots[at].0 != hash {
+            at = (at + 1) & mask;
+        }
+        at
     }
 }
 
@@ -127,7 +162,7 @@ impl Fingerprint {
     /// Reads a source.
     pub fn of(source: &str) -> Self {
         let bytes = source.as_bytes();
-        let mut names = NameOrder::default();
+        let mut words = Words::new();
         let mut modulo_names = Hasher(0x243f_6a88_85a3_08d3);
         let mut shape = Hasher(0x1319_8a2e_0370_7344);
         let mut minhash = [u32::MAX; MINHASH_BUCKETS];
@@ -171,13 +206,11 @@ impl Fingerprint {
                     let after_dot = at > 0 && bytes[at - 1] == b'.';
                     let of_warp = after_dot && at >= 3 && &bytes[at - 3..at] == b"wp.";
                     let component = after_dot && word.len() == 1;
-                    if of_warp || component || is_language_word(word) {
-                        let hash = hash_bytes(word);
-                        (end, hash, hash)
-                    } else {
-                        let name = NAME | names.position(word);
-                        (end, name, name)
-                    }
+                    let meaning = match of_warp || component {
+                        true => hash_bytes(word),
+                        false => words.meaning(word),
+                    };
+                    (end, meaning, meaning)
                 }
                 b'0'..=b'9' => {
                     let end = at + number_length(&bytes[at..]);
@@ -250,14 +283,25 @@ fn skip_doc_string(bytes: &[u8], start: usize) -> usize {
 
 /// Tokens of C++ text: words, numbers and single symbols.
 pub fn token_count(text: &str) -> u32 {
-    let mut count = 0;
-    let mut in_word = false;
-    for byte in text.bytes() {
-        let word = byte.is_ascii_alphanumeric() || byte == b'_';
-        if word && !in_word || !word && !byte.is_ascii_whitespace() {
-            count += 1;
-        }
-        in_word = word;
+    let is_word = |byte: u8| {
+        (byte | 0x20).wrapping_sub(b'a') < 26 || byte.wrapping_sub(b'0') < 10 || byte == b'_'
+    };
+    let bytes = text.as_bytes();
+    let Some((first, rest)) = bytes.split_first() else {
+        return 0;
+    };
+    let mut count = u32::from(!first.is_ascii_whitespace());
+    // A byte begins a token if it is a symbol, or part of a word and the byte before is not. Sums of at
+    // most 128 fit a byte, which lets the compiler use whole vector registers.
+    for (before, after) in bytes.chunks(128).zip(rest.chunks(128)) {
+        let pairs = before.iter().zip(after);
+        let begins = pairs.fold(0_u8, |sum, (before, after)| {
+            let space =
+                (*after == b' ') | (*after == b'\n') | (*after == b'\t') | (*after == b'\r');
+            let word = is_word(*after);
+            sum + u8::from((!word & !space) | (word & !is_word(*before)))
+        });
+        count += u32::from(begins);
     }
     count
 }
@@ -314,6 +358,14 @@ mod tests {
         let near = Fingerprint::of(&KERNEL.replace("2.5", "2.75")).minhash;
         let same = base.iter().zip(&near).filter(|(a, b)| a == b).count();
         assert!(same > MINHASH_BUCKETS / 2, "{same}");
+    }
+
+    #[test]
+    fn tokens_are_words_and_symbols() {
+        assert_eq!(token_count(""), 0);
+        assert_eq!(token_count("wp::add(a, b_2);\n  x"), 11);
+        let long = "wp::add(a, b_2);\n  x ".repeat(40);
+        assert_eq!(token_count(&long), 440);
     }
 
     #[test]

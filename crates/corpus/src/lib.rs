@@ -16,6 +16,7 @@ mod findings;
 mod fingerprint;
 mod generate;
 mod inspect;
+mod mistakes;
 mod output;
 mod page;
 mod random;
@@ -36,6 +37,7 @@ pub use findings::CODES;
 pub use fingerprint::{Fingerprint, MINHASH_BUCKETS, token_count};
 pub use generate::{Draft, Wanted, draft};
 pub use inspect::{Inspection, find_row, inspect, manifest_findings};
+pub use mistakes::{Rejected, WrongCode, rejected, wrong_code};
 pub use output::{
     FileEntry, LevelCounts, Manifest, ManifestError, ReadError, Row, Settings, Tally, read_rows,
 };

@@ -108,8 +108,7 @@ impl Record {
 
 /// Cuts the text before the definition that `symbol` belongs to, which begins with `opening`.
 fn split_backward(text: &mut String, symbol: &str, opening: &str) -> String {
-    let start = text
-        .find(symbol)
+    let start = memchr::memmem::find(text.as_bytes(), symbol.as_bytes())
         .and_then(|at| text[..at].rfind(opening))
         .unwrap_or(text.len());
     text.split_off(start)

@@ -124,30 +124,89 @@ pub fn generate(
     if next < shards.end {
         selection.skip(0..(next * settings.shard_pairs).min(settings.count));
     }
-    for shard in next..shards.end {
-        (selection.drafts, selection.exhausted) = (0, 0);
-        let range = pairs_of(shard);
-        let asked = range.end - range.start;
-        let selected = selection.take(range);
-        let mut records = compile_all(selected, &settings.split, verifier);
-        verifier.check(&mut records)?;
-        let mut tally = manifest.tally.clone();
-        count(&mut tally, &records, &selection, asked);
-        let files = write_shard(folder, settings, shard, records)?;
-        manifest.files.extend(files);
-        manifest.tally = tally;
-        manifest.shards_done += 1;
-        manifest.write(folder)?;
-        drafts += selection.drafts;
-        report(&manifest.tally, drafts);
-        if selection.exhausted == asked {
-            return Err(RunError::Exhausted {
-                pairs: manifest.tally.pairs,
-                count: settings.count,
-            });
+    // A shard is written while the next one is drafted and compiled: hashing, compressing the last
+    // chunks and waiting for the disk keep no core idle.
+    let mut ready: Option<Prepared> = None;
+    let mut failed = None;
+    for shard in next..shards.end + 1 {
+        let finished = ready.take();
+        let more = shard < shards.end && failed.is_none();
+        let (written, prepared) = rayon::join(
+            || {
+                finished.map(|shard| {
+                    (
+                        shard.tally,
+                        write_shard(folder, settings, shard.shard, shard.records),
+                    )
+                })
+            },
+            || more.then(|| prepare(&mut selection, settings, shard, pairs_of(shard), verifier)),
+        );
+        if let Some((tally, files)) = written {
+            manifest.files.extend(files?);
+            let asked = tally.pairs + tally.exhausted + tally.refused;
+            let exhausted = tally.exhausted == asked;
+            drafts += tally.drafts;
+            manifest.tally.merge(&tally);
+            manifest.shards_done += 1;
+            manifest.write(folder)?;
+            report(&manifest.tally, drafts);
+            if exhausted {
+                return Err(RunError::Exhausted {
+                    pairs: manifest.tally.pairs,
+                    count: settings.count,
+                });
+            }
+        }
+        match prepared {
+            Some(Ok(shard)) => ready = Some(shard),
+            // What came before is still to be written.
+            Some(Err(error)) => failed = Some(error),
+            None => {}
         }
     }
-    Ok(manifest)
+    match failed {
+        Some(error) => Err(error.into()),
+        None => Ok(manifest),
+    }
+}
+
+/// A shard whose records are complete.
+struct Prepared {
+    shard: u64,
+    records: Vec<Record>,
+    tally: Tally,
+}
+
+fn prepare(
+    selection: &mut Selection,
+    settings: &Settings,
+    shard: u64,
+    range: std::ops::Range<u64>,
+    verifier: &Verifier,
+) -> Result<Prepared, PrepareError> {
+    (selection.drafts, selection.exhausted) = (0, 0);
+    let asked = range.end - range.start;
+    let selected = selection.take(range);
+    let mut records = compile_all(selected, &settings.split, verifier);
+    verifier.check(&mut records)?;
+    let mut tally = records
+        .par_chunks(1000)
+        .map(count)
+        .collect::<Vec<Tally>>()
+        .iter()
+        .fold(Tally::default(), |mut all, part| {
+            all.merge(part);
+            all
+        });
+    tally.drafts = selection.drafts;
+    tally.exhausted = selection.exhausted;
+    tally.refused = asked - selection.exhausted - records.len() as u64;
+    Ok(Prepared {
+        shard,
+        records,
+        tally,
+    })
 }
 
 fn check_settings(settings: &Settings, (part, parts): (u64, u64)) -> Result<(), RunError> {
@@ -250,20 +309,21 @@ fn compile_all(selected: Vec<Selected>, rule: &SplitRule, verifier: &Verifier) -
     built.into_iter().flatten().collect()
 }
 
-fn count(tally: &mut Tally, records: &[Record], selection: &Selection, asked: u64) {
-    tally.pairs += records.len() as u64;
-    tally.drafts += selection.drafts;
-    tally.exhausted += selection.exhausted;
-    tally.refused += asked - selection.exhausted - records.len() as u64;
+/// What some records add to the tally.
+fn count(records: &[Record]) -> Tally {
+    let mut tally = Tally {
+        pairs: records.len() as u64,
+        ..Tally::default()
+    };
     for record in records {
-        *entry(&mut tally.categories, record.draft.category.name()) += 1;
+        add_one(&mut tally.categories, record.draft.category.name());
         *tally
             .difficulties
             .entry(record.draft.difficulty)
             .or_default() += 1;
-        *entry(&mut tally.splits, record.split.name()) += 1;
+        add_one(&mut tally.splits, record.split.name());
         for builtin in &record.features.builtins {
-            *entry(&mut tally.builtins, builtin) += 1;
+            add_one(&mut tally.builtins, builtin);
         }
         tally.distinct_exact.add(record.fingerprint.exact);
         tally
@@ -299,14 +359,17 @@ fn count(tally: &mut Tally, records: &[Record], selection: &Selection, asked: u6
             }
         }
     }
+    tally
 }
 
-/// The count of a name, without making a `String` of a name that is there.
-fn entry<'t>(counts: &'t mut std::collections::BTreeMap<String, u64>, name: &str) -> &'t mut u64 {
-    if !counts.contains_key(name) {
-        counts.insert(name.to_owned(), 0);
+/// Counts a name, without making a `String` of one that is there.
+fn add_one(counts: &mut std::collections::BTreeMap<String, u64>, name: &str) {
+    match counts.get_mut(name) {
+        Some(count) => *count += 1,
+        None => {
+            counts.insert(name.to_owned(), 1);
+        }
     }
-    counts.entry(name.to_owned()).or_default()
 }
 
 /// Writes a shard, one file per split that has rows.

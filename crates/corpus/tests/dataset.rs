@@ -52,7 +52,7 @@ fn main() {
 }
 
 /// Makes a data set; its files by name.
-pub fn make(settings: &Settings, part: (u64, u64), folder: &Path) -> Result<Manifest, RunError> {
+fn make(settings: &Settings, part: (u64, u64), folder: &Path) -> Result<Manifest, RunError> {
     generate(settings, part, folder, &Verifier::default(), &mut |_| {})
 }
 

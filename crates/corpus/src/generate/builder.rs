@@ -87,6 +87,9 @@ pub(super) struct Builder {
     pub(super) max_params: usize,
     /// Whether the text so far is inside a loop whose trips are counted at run time.
     pub(super) in_dynamic_loop: bool,
+    /// How many loops around the text so far are unrolled. A name that only one branch gives a value
+    /// would be met again by the next copy of the body, so branches in there declare nothing.
+    pub(super) unrolled: u32,
     /// The variable that was read last, so that nothing is compared with itself.
     pub(super) last_read: Option<usize>,
     /// The array of structs that a thread works on, its local copy, and its fields.
@@ -132,6 +135,7 @@ impl Builder {
             plain_types: random.chance(70),
             max_params: 3 + usize::from(plan.difficulty) / 2,
             in_dynamic_loop: false,
+            unrolled: 0,
             last_read: None,
             struct_array: None,
             random,

@@ -5,6 +5,13 @@ use super::form::{Form, Part, Pattern, forms};
 use super::kind::{Kind, Scalar};
 use super::text::{any_float, float_literal, integer, integer_literal};
 
+/// Whether an expression is a literal, which Warp keeps constant, signs included.
+pub(super) fn is_literal(text: &str) -> bool {
+    let text = text.trim_start_matches(['-', '+', '(']);
+    matches!(text, "True" | "False")
+        || text.starts_with(|c: char| c.is_ascii_digit()) && !text.contains(' ')
+}
+
 impl Builder {
     /// Writes an expression of type `kind`, at most `depth` forms deep.
     pub(super) fn expression(&mut self, kind: Kind, depth: u8) -> Written {
@@ -453,9 +460,7 @@ impl Builder {
         let start = self.body.len();
         for _ in 0..3 {
             let written = self.expression(kind, depth.max(1));
-            let constant = self.body[start..].starts_with(|c: char| c.is_ascii_digit())
-                && !self.body[start..].contains(' ');
-            if !constant {
+            if !is_literal(&self.body[start..]) {
                 return written.bound;
             }
             self.body.truncate(start);

@@ -219,6 +219,7 @@ impl Builder {
         self.indent += 1;
         let scope = self.vars.len();
         let was_dynamic = std::mem::replace(&mut self.in_dynamic_loop, true);
+        self.unrolled += 1;
         self.element_variable(
             &table,
             &format!("{row}, {counter}"),
@@ -250,6 +251,7 @@ impl Builder {
         }
         self.leave_scope(scope, &total);
         self.indent -= 1;
+        self.unrolled -= 1;
         self.in_dynamic_loop = was_dynamic;
     }
 
@@ -307,6 +309,7 @@ impl Builder {
             }
         }
         let was_dynamic = std::mem::replace(&mut self.in_dynamic_loop, true);
+        self.unrolled += 1;
         let inner = self.vars.len();
         if self.random.chance(50) {
             let kind = self.any_kind();
@@ -315,6 +318,7 @@ impl Builder {
         self.update(&name);
         self.leave_scope(inner, &name);
         self.leave_scope(scope, &name);
+        self.unrolled -= 1;
         self.in_dynamic_loop = was_dynamic;
         self.indent = indent;
     }

@@ -4,6 +4,7 @@
 //! never a literal; every loop ends after a number of trips that the inputs cannot raise.
 
 use super::builder::Builder;
+use super::expression::is_literal;
 use super::form::{Pattern, forms};
 use super::kind::{Kind, Scalar};
 use super::plan::Featured;
@@ -59,11 +60,15 @@ impl Builder {
                 self.begin();
                 self.body.push_str(&name);
                 self.body.push_str(" = ");
-                let bound = if self.allows(form) {
-                    self.write_form(form, 2).bound
-                } else {
-                    self.computed(kind, 1)
-                };
+                let start = self.body.len();
+                let mut bound = 0.0;
+                if self.allows(form) {
+                    bound = self.write_form(form, 2).bound;
+                }
+                if self.body.len() == start || is_literal(&self.body[start..]) {
+                    self.body.truncate(start);
+                    bound = self.computed(kind, 1);
+                }
                 self.body.push('\n');
                 self.declare(name, kind, bound, true);
             }
@@ -352,7 +357,8 @@ impl Builder {
     pub(super) fn block(&mut self, name: &str, nest: u8) {
         self.indent += 1;
         let scope = self.vars.len();
-        if self.random.chance(35) || nest > 0 && self.random.chance(50) {
+        let inner = self.random.chance(35) || nest > 0 && self.random.chance(50);
+        if inner && self.unrolled == 0 {
             self.statements(1, nest);
         }
         self.update(name);
@@ -400,6 +406,7 @@ impl Builder {
             }
         }
         self.in_dynamic_loop = true;
+        self.unrolled += u32::from(style == LoopStyle::Unrolled);
         self.indent += 1;
         self.declare(counter.clone(), int32, trips as f32, false);
         let jumps = matches!(style, LoopStyle::Long | LoopStyle::Dynamic);
@@ -418,6 +425,7 @@ impl Builder {
         }
         self.vars.truncate(scope);
         self.indent -= 1;
+        self.unrolled -= u32::from(style == LoopStyle::Unrolled);
         self.in_dynamic_loop = was_dynamic;
     }
 

@@ -109,10 +109,11 @@ fn launch(
     match interpreter.run(dim, arguments) {
         Ok(outcome) => match outcome.findings.first() {
             None => Ok(()),
-            Some(finding) => Err(Check::Failed(format!(
-                "{} {}",
-                finding.code, finding.message
-            ))),
+            Some(finding) => {
+                let line = finding.span.as_ref().map_or(0, |span| span.line);
+                let reason = format!("{} {} (line {line})", finding.code, finding.message);
+                Err(Check::Failed(reason))
+            }
         },
         Err(error) => Err(Check::Failed(error.to_string())),
     }

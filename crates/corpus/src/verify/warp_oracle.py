@@ -17,7 +17,7 @@ wp.config.log_level = getattr(wp, "LOG_ERROR", 40)
 wp.init()
 
 COUNTS = dict(context.function_key_counts)
-END = "#define adj_int(x, adj_x, adj_ret) adj_cast_int(x, adj_x, adj_ret)\n"
+END = "#define adj_int(x, adj_x, adj_ret) adj_cast_int(x, adj_x, adj_ret)\n\n"
 
 
 def load(number, source):

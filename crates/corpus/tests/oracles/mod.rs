@@ -39,7 +39,7 @@ fn python(package: &str) -> Option<PathBuf> {
 }
 
 /// The trials; those that cannot run here count as ignored.
-pub fn trials() -> Vec<Trial> {
+pub(crate) fn trials() -> Vec<Trial> {
     let (warp, datasets) = (python("warp"), python("datasets"));
     let (without_nvrtc, without_warp) = (nvrtc().is_none(), warp.is_none());
     let without_datasets = datasets.is_none();

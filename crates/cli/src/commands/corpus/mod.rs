@@ -8,6 +8,7 @@ use crate::exit::Outcome;
 
 mod card;
 mod generate;
+mod mistakes;
 mod show;
 mod stats;
 mod verify;
@@ -21,7 +22,8 @@ mod verify;
   warpsmith corpus verify pairs
   warpsmith corpus stats pairs --html stats.html
   warpsmith corpus show pairs 17
-  warpsmith corpus card pairs")]
+  warpsmith corpus card pairs
+  warpsmith corpus mistakes --count 10000 --out mistakes")]
 pub(crate) struct Corpus {
     #[command(subcommand)]
     verb: Verb,
@@ -30,6 +32,7 @@ pub(crate) struct Corpus {
 #[derive(Subcommand)]
 enum Verb {
     Generate(generate::Generate),
+    Mistakes(mistakes::Mistakes),
     Verify(verify::Verify),
     Stats(stats::Stats),
     Show(show::Show),
@@ -40,6 +43,7 @@ impl Corpus {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         match &self.verb {
             Verb::Generate(verb) => verb.run(global),
+            Verb::Mistakes(verb) => verb.run(global),
             Verb::Verify(verb) => verb.run(global),
             Verb::Stats(verb) => verb.run(global),
             Verb::Show(verb) => verb.run(global),
