@@ -14,6 +14,7 @@ use crate::exit::Outcome;
 const TABLES: &[&[CodeDoc]] = &[
     super::devices::CODES,
     warpsmith_compiler::CODES,
+    warpsmith_corpus::CODES,
     warpsmith_doctor::CODE_DOCS,
     warpsmith_md::CODES,
     warpsmith_measure::findings::CODES,

@@ -18,6 +18,7 @@ mod compile;
 mod compile_cuda;
 mod compile_machine_code;
 mod compile_python;
+mod corpus;
 pub(crate) mod devices;
 mod exec;
 mod explain;
@@ -50,6 +51,7 @@ pub(crate) enum Command {
     Check(check::Check),
     Compare(compare::Compare),
     Compile(compile::Compile),
+    Corpus(corpus::Corpus),
     Devices(devices::Devices),
     Exec(exec::Exec),
     Explain(explain::Explain),
@@ -81,6 +83,7 @@ impl Command {
             Self::Check(command) => command.run(global),
             Self::Compare(command) => command.run(global),
             Self::Compile(command) => command.run(global),
+            Self::Corpus(command) => command.run(global),
             Self::Devices(command) => command.run(global),
             Self::Exec(command) => command.run(global),
             Self::Explain(command) => command.run(global),

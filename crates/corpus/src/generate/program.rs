@@ -1,0 +1,157 @@
+//! A whole program: imports, definitions, the kernel with its signature and doc string.
+
+use super::builder::{Builder, ParamType};
+use super::form::forms;
+use super::plan::{Featured, Plan, Wanted};
+use super::vocabulary::{QUALIFIERS, VERBS};
+use crate::category::Category;
+use crate::random::Random;
+
+/// A program before it is compiled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Draft {
+    /// The Python source.
+    pub source: String,
+    /// The kernel's name.
+    pub kernel: String,
+    /// What it is about.
+    pub category: Category,
+    /// 1 to 5.
+    pub difficulty: u8,
+    /// What the diversity controller asked for.
+    pub featured: &'static str,
+}
+
+/// Writes the program of pair `index` of `seed`; `attempt` is 0 unless earlier ones were duplicates.
+pub fn draft(wanted: &Wanted, seed: u64, index: u64, attempt: u32) -> Draft {
+    let plan = Plan::of(wanted, seed, index);
+    let (category, difficulty) = (plan.category, plan.difficulty);
+    let featured = match plan.featured {
+        Featured::Form(form) => forms().forms[usize::from(form)].builtin,
+        Featured::Tuple(tuple) => forms().tuples[usize::from(tuple)].builtin,
+        Featured::Construct(_) => "construct",
+    };
+    let mut builder = Builder::new(plan, Random::of_pair(seed, index, attempt));
+    let kernel = builder.kernel_name();
+    builder.taken.take(&kernel);
+    if category == Category::Functions || category == Category::Combined && difficulty > 3 {
+        builder.define_functions();
+    }
+    builder.kernel_body();
+    Draft {
+        source: builder.assemble(&kernel),
+        kernel,
+        category,
+        difficulty,
+        featured,
+    }
+}
+
+impl Builder {
+    fn kernel_name(&mut self) -> String {
+        let verb = *self.random.pick(VERBS);
+        let object = *self.random.pick(self.theme.objects);
+        match self.random.below(3) {
+            0 => format!("{verb}_{object}"),
+            1 => format!("{verb}_{}_{object}", self.random.pick(QUALIFIERS)),
+            _ => format!("{}_{object}", self.random.pick(QUALIFIERS)),
+        }
+    }
+
+    fn assemble(&mut self, kernel: &str) -> String {
+        let mut text = String::with_capacity(self.prelude.len() + self.body.len() + 400);
+        text.push_str("import warp as wp\n\n");
+        if !self.prelude.is_empty() {
+            if self.prelude.starts_with('@') {
+                text.push('\n');
+            }
+            text.push_str(&self.prelude);
+            text.push('\n');
+        }
+        text.push_str("\n@wp.kernel\ndef ");
+        text.push_str(kernel);
+        text.push('(');
+        let one_per_line = self.params.len() > 3;
+        for (n, param) in self.params.iter().enumerate() {
+            match (one_per_line, n) {
+                (true, _) => text.push_str("\n    "),
+                (false, 0) => {}
+                (false, _) => text.push_str(", "),
+            }
+            text.push_str(&param.name);
+            text.push_str(": ");
+            spell_parameter(&param.ty, self.plain_types, &mut text);
+            if one_per_line {
+                text.push(',');
+            }
+        }
+        text.push_str(if one_per_line { "\n):\n" } else { "):\n" });
+        if self.random.chance(60) {
+            self.doc_string(kernel, &mut text);
+        }
+        text.push_str(&self.body);
+        text
+    }
+
+    /// One sentence about what the kernel does.
+    fn doc_string(&mut self, kernel: &str, text: &mut String) {
+        let words = kernel.replace('_', " ");
+        let named_by_verb = VERBS.iter().any(|verb| words.starts_with(verb));
+        let mut sentence = match named_by_verb {
+            true => words,
+            false => format!("compute the {words}"),
+        };
+        if let Some(first) = sentence.get_mut(..1) {
+            first.make_ascii_uppercase();
+        }
+        let subject = self.theme.subject;
+        let ending = match self.random.below(5) {
+            0 => format!(" for every {subject}."),
+            1 => format!(", one thread per {subject}."),
+            2 => match self.params.last() {
+                Some(param) => format!(" and store the result in `{}`.", param.name),
+                None => ".".to_owned(),
+            },
+            3 => match self.params.first() {
+                Some(param) => format!(" from `{}`.", param.name),
+                None => ".".to_owned(),
+            },
+            _ => ".".to_owned(),
+        };
+        text.push_str("    \"\"\"");
+        text.push_str(&sentence);
+        text.push_str(&ending);
+        text.push_str("\"\"\"\n");
+    }
+}
+
+fn spell_parameter(ty: &ParamType, plain: bool, text: &mut String) {
+    match ty {
+        ParamType::Value(kind) => kind.spell(plain, text),
+        ParamType::Array(kind, 1) => {
+            text.push_str("wp.array(dtype=");
+            kind.spell(plain, text);
+            text.push(')');
+        }
+        ParamType::Array(kind, rank) if plain => {
+            text.push_str("wp.array");
+            text.push(char::from(b'0' + rank));
+            text.push_str("d(dtype=");
+            kind.spell(plain, text);
+            text.push(')');
+        }
+        ParamType::Array(kind, rank) => {
+            text.push_str("wp.array(dtype=");
+            kind.spell(plain, text);
+            text.push_str(", ndim=");
+            text.push(char::from(b'0' + rank));
+            text.push(')');
+        }
+        ParamType::Struct(name) => text.push_str(name),
+        ParamType::StructArray(name) => {
+            text.push_str("wp.array(dtype=");
+            text.push_str(name);
+            text.push(')');
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! The corpus: kernels written at random, compiled, verified, deduplicated, split, and written down.
+//!
+//! [`draft`] writes the program of one pair; [`Record::build`] compiles it; [`generate`] makes a whole
+//! data set, which
+//! [`inspect`] checks and [`statistics`] describes.
+//!
+//! Invariant: pair *i* of seed *s* is the same bytes whatever the number of threads, the shard that it
+//! falls in, and however often the run was stopped.
+
+mod card;
+mod category;
+mod coverage;
+mod distinct;
+mod features;
+mod findings;
+mod fingerprint;
+mod generate;
+mod inspect;
+mod mistakes;
+mod output;
+mod page;
+mod random;
+mod record;
+mod run;
+mod selection;
+mod shape_set;
+mod split;
+mod statistics;
+mod verify;
+
+pub use card::card;
+pub use category::{Category, UnknownCategory};
+pub use coverage::{CORE_BUILTINS, unused_builtins};
+pub use distinct::Distinct;
+pub use features::Features;
+pub use findings::CODES;
+pub use fingerprint::{Fingerprint, MINHASH_BUCKETS, token_count};
+pub use generate::{Draft, Wanted, draft};
+pub use inspect::{Inspection, find_row, inspect, manifest_findings};
+pub use mistakes::{Rejected, WrongCode, rejected, wrong_code};
+pub use output::{
+    FileEntry, LevelCounts, Manifest, ManifestError, ReadError, Row, Settings, Tally, read_rows,
+};
+pub use page::page;
+pub use record::{GENERATOR_VERSION, Origin, Record, SCHEMA_VERSION, WARP_VERSION};
+pub use run::{Progress, RunError, generate};
+pub use selection::{MOST_ATTEMPTS, Selected, Selection};
+pub use shape_set::ShapeSet;
+pub use split::{Split, SplitRule};
+pub use statistics::{Distribution, Statistics, StatisticsError, statistics};
+pub use verify::{
+    Check, CompileReport, Execution, Level, PrepareError, Toolchain, Tools, UnknownLevel,
+    Verification, Verifier, WarpOracle, WarpText, compile_batch, execute, launch_shape, race_free,
+};

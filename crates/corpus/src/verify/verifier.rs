@@ -1,0 +1,163 @@
+//! Everything that the chosen levels need, opened once.
+
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use rayon::prelude::*;
+use warpsmith_compiler::{Options, compile};
+use warpsmith_device::{CompileCache, CudaDevice, DeviceError, Nvrtc};
+use warpsmith_runner::{KernelParity, verify_kernel};
+
+use super::compiled::{Toolchain, compile_batch};
+use super::level::{Check, Level};
+use super::warp::WarpOracle;
+use crate::record::Record;
+
+/// Pairs of one translation unit: NVRTC's own start and the header are shared by so many.
+const BATCH: usize = 100;
+
+/// Threads in each dimension on the GPU; loops of generated kernels stay within 16 elements.
+const GPU_SIZE: usize = 40;
+
+/// Where the levels find what they need.
+#[derive(Clone, Debug, Default)]
+pub struct Tools {
+    /// The NVRTC library; searched for where it is not named.
+    pub nvrtc: Option<PathBuf>,
+    /// ptxas; searched for on the path where it is not named.
+    pub ptxas: Option<PathBuf>,
+    /// The virtual architecture of the PTX.
+    pub architecture: Option<u32>,
+    /// A Python with Warp.
+    pub python: Option<PathBuf>,
+}
+
+/// What a level could not be prepared with.
+#[derive(Debug, thiserror::Error)]
+pub enum PrepareError {
+    /// NVRTC or the GPU.
+    #[error("cannot prepare the level `{level}`")]
+    Device {
+        /// The level.
+        level: Level,
+        /// Why not.
+        source: DeviceError,
+    },
+    /// Warp.
+    #[error("cannot prepare the level `warp`: {0}")]
+    Warp(String),
+}
+
+/// The levels of a run, ready to check records.
+#[derive(Debug, Default)]
+pub struct Verifier {
+    executed: bool,
+    toolchain: Option<Toolchain>,
+    oracle: Option<Mutex<WarpOracle>>,
+    warp_every: u64,
+    gpu: Option<(CudaDevice, Nvrtc, CompileCache)>,
+}
+
+impl Verifier {
+    /// Opens what `levels` need; one pair of `warp_every` is compared with Warp.
+    ///
+    /// # Errors
+    /// What is missing.
+    pub fn new(levels: &[Level], tools: &Tools, warp_every: u64) -> Result<Self, PrepareError> {
+        let mut verifier = Self {
+            warp_every: warp_every.max(1),
+            ..Self::default()
+        };
+        let device = |level| move |source| PrepareError::Device { level, source };
+        for level in levels {
+            match level {
+                Level::Text => {}
+                Level::Executed => verifier.executed = true,
+                Level::Compiled => {
+                    let toolchain =
+                        Toolchain::find(tools.nvrtc.as_deref(), tools.architecture.unwrap_or(80))
+                            .map_err(device(*level))?;
+                    verifier.toolchain = Some(match &tools.ptxas {
+                        Some(path) => toolchain.with_ptxas(path.clone()),
+                        None => toolchain,
+                    });
+                }
+                Level::Gpu => {
+                    let gpu = CudaDevice::open(0).map_err(device(*level))?;
+                    let nvrtc = match &tools.nvrtc {
+                        Some(path) => Nvrtc::open(path),
+                        None => Nvrtc::find(),
+                    };
+                    let nvrtc = nvrtc.map_err(device(*level))?;
+                    verifier.gpu = Some((gpu, nvrtc, CompileCache::for_user()));
+                }
+                Level::Warp => {
+                    let python = tools
+                        .python
+                        .clone()
+                        .unwrap_or_else(|| PathBuf::from("python3"));
+                    let oracle = WarpOracle::start(&python).map_err(PrepareError::Warp)?;
+                    verifier.oracle = Some(Mutex::new(oracle));
+                }
+            }
+        }
+        Ok(verifier)
+    }
+
+    /// Whether records are run as they are compiled.
+    pub fn executes(&self) -> bool {
+        self.executed
+    }
+
+    /// Checks records at the levels that are not part of compiling them.
+    ///
+    /// # Errors
+    /// Where Warp's process is gone.
+    pub fn check(&self, records: &mut [Record]) -> Result<(), PrepareError> {
+        if let Some(toolchain) = &self.toolchain {
+            records.par_chunks_mut(BATCH).for_each(|batch| {
+                let texts: Vec<&Record> = batch.iter().collect();
+                let reports = compile_batch(toolchain, &texts);
+                for (record, report) in batch.iter_mut().zip(reports) {
+                    record.verification.compiled = report.check;
+                }
+            });
+        }
+        if let Some((gpu, nvrtc, cache)) = &self.gpu {
+            records.par_iter_mut().for_each(|record| {
+                record.verification.gpu = on_gpu(gpu, nvrtc, cache, record);
+            });
+        }
+        if let Some(oracle) = &self.oracle {
+            let mut oracle = oracle
+                .lock()
+                .map_err(|_| PrepareError::Warp("its process was left in disorder".to_owned()))?;
+            for record in records {
+                if record.origin.index % self.warp_every == 0 {
+                    record.verification.warp = oracle.check(record).map_err(PrepareError::Warp)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn on_gpu(gpu: &CudaDevice, nvrtc: &Nvrtc, cache: &CompileCache, record: &Record) -> Check {
+    let Ok(module) = compile(&record.draft.source, &Options::default()) else {
+        return Check::Failed("the compiler refuses it".to_owned());
+    };
+    match verify_kernel(gpu, nvrtc, cache, &module, GPU_SIZE, record.origin.index) {
+        KernelParity::Agrees { .. } => Check::Passed,
+        KernelParity::Disagrees {
+            direction,
+            difference,
+        } => Check::Failed(format!(
+            "{direction}: {}[{}] is {} on the GPU and {} in the interpreter",
+            difference.place, difference.index, difference.actual, difference.expected
+        )),
+        KernelParity::NotExecutable { reason } => Check::Skipped(reason),
+        KernelParity::Failed { reason } => {
+            Check::Failed(reason.lines().next().unwrap_or_default().to_owned())
+        }
+    }
+}

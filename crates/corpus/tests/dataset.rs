@@ -1,0 +1,273 @@
+//! Whole data sets: written, stopped, resumed, shared out, damaged, read by others.
+//!
+//! The program is also the child that one of the tests kills: with `WARPSMITH_CORPUS_CHILD` set it
+//! generates into that folder and does nothing else.
+
+mod oracles;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use warpsmith_corpus::{
+    Category, Level, Manifest, Row, RunError, Settings, Tools, Verifier, generate, inspect,
+    read_rows,
+};
+
+const CHILD: &str = "WARPSMITH_CORPUS_CHILD";
+
+fn small() -> Settings {
+    Settings {
+        seed: 11,
+        count: 1200,
+        shard_pairs: 150,
+        ..Settings::default()
+    }
+}
+
+fn main() {
+    if let Some(folder) = std::env::var_os(CHILD) {
+        let verifier = Verifier::default();
+        let done = generate(&small(), (0, 1), Path::new(&folder), &verifier, &mut |_| {});
+        std::process::exit(i32::from(done.is_err()));
+    }
+    let arguments = Arguments::from_args();
+    let mut trials = vec![
+        Trial::test("the_number_of_threads_does_not_show", threads_do_not_show),
+        Trial::test(
+            "shares_make_the_same_files_as_the_whole",
+            shares_make_the_whole,
+        ),
+        Trial::test("a_killed_run_resumes_to_the_same_bytes", killed_and_resumed),
+        Trial::test("rows_are_read_back_from_both_formats", rows_are_read_back),
+        Trial::test("what_cannot_be_done_is_said", refusals),
+        Trial::test("damage_is_found", damage_is_found),
+        Trial::test("pairs_run_and_stay_finite", pairs_execute),
+    ];
+    trials.extend(oracles::trials());
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// Makes a data set; its files by name.
+fn make(settings: &Settings, part: (u64, u64), folder: &Path) -> Result<Manifest, RunError> {
+    generate(settings, part, folder, &Verifier::default(), &mut |_| {})
+}
+
+/// Every file below a folder, by name, except those that begin with a dot.
+fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut waiting = vec![folder.to_owned()];
+    while let Some(next) = waiting.pop() {
+        for entry in fs::read_dir(next).expect("the folder is there") {
+            let path = entry.expect("an entry").path();
+            let hidden = path
+                .file_name()
+                .is_some_and(|n| n.to_string_lossy().starts_with('.'));
+            if path.is_dir() {
+                waiting.push(path);
+            } else if !hidden {
+                let name = path.strip_prefix(folder).expect("below").to_owned();
+                found.insert(name, fs::read(path).expect("readable"));
+            }
+        }
+    }
+    found
+}
+
+fn same(a: &Path, b: &Path) -> Result<(), Failed> {
+    let (a, b) = (contents(a), contents(b));
+    let names = |files: &BTreeMap<PathBuf, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
+    if names(&a) != names(&b) {
+        return Err(format!("{:?} and {:?}", names(&a), names(&b)).into());
+    }
+    match a.iter().find(|(name, bytes)| b[*name] != **bytes) {
+        Some((name, _)) => Err(format!("{} differs", name.display()).into()),
+        None => Ok(()),
+    }
+}
+
+fn threads_do_not_show() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    for threads in [1, 3] {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()?;
+        let out = folder.path().join(threads.to_string());
+        pool.install(|| make(&small(), (0, 1), &out))?;
+    }
+    same(&folder.path().join("1"), &folder.path().join("3"))
+}
+
+fn shares_make_the_whole() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let (whole, shared) = (folder.path().join("whole"), folder.path().join("shared"));
+    make(&small(), (0, 1), &whole)?;
+    // Out of order, as on a cluster.
+    for part in [2, 0, 1] {
+        make(&small(), (part, 3), &shared)?;
+    }
+    let data = |folder: &Path| contents(&folder.join("data"));
+    if data(&whole) != data(&shared) {
+        return Err("the shares' files are not the whole's".into());
+    }
+    let (inspection, findings) = inspect(&shared, 10, &mut |_, _| {})?;
+    if !findings.is_empty() || inspection.rows != 1200 {
+        return Err(format!("{inspection:?} {findings:?}").into());
+    }
+    Ok(())
+}
+
+fn killed_and_resumed() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let (whole, killed) = (folder.path().join("whole"), folder.path().join("killed"));
+    make(&small(), (0, 1), &whole)?;
+    let mut stopped = 0;
+    // Later and later, until a run gets through; every kill is at some other place.
+    for round in 1..200_u64 {
+        let mut child = Command::new(std::env::current_exe()?)
+            .env(CHILD, &killed)
+            .stderr(Stdio::null())
+            .spawn()?;
+        std::thread::sleep(Duration::from_millis(30 + 17 * round));
+        if let Some(status) = child.try_wait()? {
+            if !status.success() {
+                return Err("a run that went on failed".into());
+            }
+            break;
+        }
+        child.kill()?;
+        child.wait()?;
+        stopped += 1;
+    }
+    if stopped == 0 {
+        return Err("no run was killed, so nothing was tested".into());
+    }
+    same(&whole, &killed)
+}
+
+fn rows_are_read_back() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let mut read: Vec<Vec<Row>> = Vec::new();
+    for format in ["parquet", "jsonl"] {
+        let settings = Settings {
+            count: 200,
+            format: format.to_owned(),
+            ..small()
+        };
+        let out = folder.path().join(format);
+        let manifest = make(&settings, (0, 1), &out)?;
+        let mut rows = Vec::new();
+        for file in &manifest.files {
+            rows.extend(read_rows(&out.join(&file.path), &[])?);
+        }
+        rows.sort_by_key(|row| row.index);
+        read.push(rows);
+    }
+    if read[0] != read[1] || read[0].len() != 200 {
+        return Err("the formats hold other rows".into());
+    }
+    let row = &read[0][7];
+    if row.index != 7 || row.builtins.is_empty() || row.minhash.len() != 16 {
+        return Err(format!("{row:?}").into());
+    }
+    Ok(())
+}
+
+fn refusals() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let out = folder.path().join("set");
+    make(
+        &Settings {
+            count: 50,
+            ..small()
+        },
+        (0, 1),
+        &out,
+    )?;
+    let other = Settings {
+        seed: 12,
+        count: 50,
+        ..small()
+    };
+    match make(&other, (0, 1), &out) {
+        Err(RunError::OtherRun { difference, .. })
+            if difference.contains("its `seed` is 11, not 12") => {}
+        other => return Err(format!("{other:?}").into()),
+    }
+    fs::write(folder.path().join("notes.txt"), "mine")?;
+    match make(&small(), (0, 1), folder.path()) {
+        Err(RunError::NotEmpty(_)) => {}
+        other => return Err(format!("{other:?}").into()),
+    }
+    match make(
+        &Settings {
+            difficulties: vec![6],
+            ..small()
+        },
+        (0, 1),
+        &out,
+    ) {
+        Err(RunError::Settings(text)) if text.contains("1 to 5") => {}
+        other => return Err(format!("{other:?}").into()),
+    }
+    // Nothing can be written below a file.
+    let blocked = folder.path().join("notes.txt").join("set");
+    match make(&small(), (0, 1), &blocked) {
+        Err(RunError::Write { .. }) => Ok(()),
+        other => Err(format!("{other:?}").into()),
+    }
+}
+
+fn damage_is_found() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let settings = Settings {
+        count: 300,
+        ..small()
+    };
+    let manifest = make(&settings, (0, 1), folder.path())?;
+    let file = folder.path().join(&manifest.files[0].path);
+    let mut bytes = fs::read(&file)?;
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x20;
+    fs::write(&file, &bytes)?;
+    fs::remove_file(folder.path().join(&manifest.files[1].path))?;
+    let (_, findings) = inspect(folder.path(), 0, &mut |_, _| {})?;
+    let codes: Vec<&str> = findings.iter().map(|finding| &*finding.code).collect();
+    if codes != ["S001", "S001"] {
+        return Err(format!("{codes:?}").into());
+    }
+    // A damaged file is not read as if it were whole, nor does it end the program.
+    let _ = read_rows(&file, &[]);
+    fs::write(&file, &bytes[..middle])?;
+    match read_rows(&file, &[]) {
+        Err(_) => Ok(()),
+        Ok(_) => Err("half a file was read".into()),
+    }
+}
+
+fn pairs_execute() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let settings = Settings {
+        count: 540,
+        verify: vec![Level::Text, Level::Executed],
+        categories: Category::ALL.to_vec(),
+        ..small()
+    };
+    let verifier = Verifier::new(&settings.verify, &Tools::default(), 1)?;
+    let manifest = generate(&settings, (0, 1), folder.path(), &verifier, &mut |_| {})?;
+    let executed = &manifest.tally.levels["executed"];
+    if executed.failed > 0 {
+        return Err(executed.reasons.join("\n").into());
+    }
+    if executed.passed < 480 {
+        return Err(format!("only {} pairs were executed", executed.passed).into());
+    }
+    let gradient = &manifest.tally.levels["gradient"];
+    if gradient.failed * 5 > gradient.passed {
+        return Err(format!("{gradient:?}").into());
+    }
+    Ok(())
+}

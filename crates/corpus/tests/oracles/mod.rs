@@ -1,0 +1,131 @@
+//! Against others: NVRTC, Warp, and the `datasets` library, each where it is.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use libtest_mimic::{Failed, Trial};
+use warpsmith_corpus::{Level, Settings, Tools, Verifier, card, generate, statistics};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The NVRTC that `cargo xtask test` unpacks.
+fn nvrtc() -> Option<PathBuf> {
+    let wheel = root().join("target/wheels/nvidia-cuda-nvrtc-cu12-12.9.86");
+    let library = wheel.join("nvidia/cuda_nvrtc/lib/libnvrtc.so.12");
+    library.is_file().then_some(library)
+}
+
+fn ptxas() -> Option<PathBuf> {
+    let wheel = root().join("target/wheels/nvidia-cuda-nvcc-cu12-12.9.86");
+    let program = wheel.join("nvidia/cuda_nvcc/bin/ptxas");
+    program.is_file().then_some(program)
+}
+
+/// A Python with `package`, set up in `target/oracle`.
+fn python(package: &str) -> Option<PathBuf> {
+    let python = root()
+        .join("target/oracle")
+        .join(package)
+        .join("bin/python");
+    let import = format!("import {package}");
+    let there = python.is_file()
+        && Command::new(&python)
+            .args(["-c", &import])
+            .output()
+            .is_ok_and(|output| output.status.success());
+    there.then_some(python)
+}
+
+/// The trials; those that cannot run here count as ignored.
+pub(crate) fn trials() -> Vec<Trial> {
+    let (warp, datasets) = (python("warp"), python("datasets"));
+    let (without_nvrtc, without_warp) = (nvrtc().is_none(), warp.is_none());
+    let without_datasets = datasets.is_none();
+    vec![
+        Trial::test("nvrtc_compiles_every_category", || compiled(nvrtc()))
+            .with_ignored_flag(without_nvrtc),
+        Trial::test("warp_writes_the_same_bytes", || same_as_warp(warp))
+            .with_ignored_flag(without_warp),
+        Trial::test("the_datasets_library_reads_the_card_and_the_files", || {
+            read_by_datasets(datasets)
+        })
+        .with_ignored_flag(without_datasets),
+    ]
+}
+
+fn verified(count: u64, level: Level, tools: &Tools) -> Result<(u64, u64, Vec<String>), Failed> {
+    let folder = tempfile::tempdir()?;
+    let settings = Settings {
+        seed: 21,
+        count,
+        verify: vec![Level::Text, level],
+        warp_every: 1,
+        ..Settings::default()
+    };
+    let verifier = Verifier::new(&settings.verify, tools, 1)?;
+    let manifest = generate(&settings, (0, 1), folder.path(), &verifier, &mut |_| {})?;
+    let counts = &manifest.tally.levels[level.name()];
+    Ok((counts.passed, counts.failed, counts.reasons.clone()))
+}
+
+fn compiled(nvrtc: Option<PathBuf>) -> Result<(), Failed> {
+    let tools = Tools {
+        nvrtc,
+        ptxas: ptxas(),
+        architecture: Some(80),
+        python: None,
+    };
+    let (passed, failed, reasons) = verified(90, Level::Compiled, &tools)?;
+    if failed > 0 || passed < 80 {
+        return Err(format!("{passed} passed, {failed} failed:\n{}", reasons.join("\n")).into());
+    }
+    Ok(())
+}
+
+/// `WARPSMITH_WARP_PAIRS` pairs, 180 unless it is set.
+fn same_as_warp(python: Option<PathBuf>) -> Result<(), Failed> {
+    let count = std::env::var("WARPSMITH_WARP_PAIRS").ok();
+    let count = count.and_then(|text| text.parse().ok()).unwrap_or(180);
+    let tools = Tools {
+        python,
+        ..Tools::default()
+    };
+    let (passed, failed, reasons) = verified(count, Level::Warp, &tools)?;
+    if failed > 0 || passed != count {
+        return Err(format!("{passed} of {count} identical:\n{}", reasons.join("\n")).into());
+    }
+    Ok(())
+}
+
+fn read_by_datasets(python: Option<PathBuf>) -> Result<(), Failed> {
+    let python = python.ok_or("no Python with `datasets`")?;
+    let folder = tempfile::tempdir()?;
+    let settings = Settings {
+        seed: 3,
+        count: 2000,
+        shard_pairs: 500,
+        ..Settings::default()
+    };
+    let verifier = Verifier::default();
+    generate(&settings, (0, 1), folder.path(), &verifier, &mut |_| {})?;
+    let statistics = statistics(folder.path())?;
+    std::fs::write(folder.path().join("README.md"), card(&statistics))?;
+    let output = Command::new(python)
+        .arg("-c")
+        .arg(include_str!("read_datasets.py"))
+        .arg(folder.path())
+        .env("HF_DATASETS_OFFLINE", "1")
+        .env("HF_HOME", folder.path().join(".cache"))
+        .output()?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    if !output.status.success() {
+        return Err(format!("{said}\n{}", String::from_utf8_lossy(&output.stderr)).into());
+    }
+    let expected = format!("rows 2000 splits {}", statistics.splits.len());
+    match said.contains(&expected) {
+        true => Ok(()),
+        false => Err(format!("{said}, expected {expected}").into()),
+    }
+}

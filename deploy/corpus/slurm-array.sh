@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# A data set of ten million pairs as a Slurm array of 64 tasks, each one share of it:
+#
+#   sbatch deploy/corpus/slurm-array.sh /scratch/pairs
+#
+# A task that is requeued goes on where it stopped. When all have ended:
+#
+#   warpsmith corpus card /scratch/pairs && warpsmith corpus verify /scratch/pairs
+#SBATCH --job-name=corpus
+#SBATCH --array=0-63
+#SBATCH --cpus-per-task=4
+#SBATCH --mem=2G
+#SBATCH --time=02:00:00
+#SBATCH --requeue
+set -euo pipefail
+
+exec warpsmith corpus generate --count 10000000 --seed 1 --out "${1:?the data set's folder}" \
+  --verify executed --threads "$SLURM_CPUS_PER_TASK" --shards "$SLURM_ARRAY_TASK_ID/64"
