@@ -151,11 +151,13 @@ fn on_gpu(gpu: &CudaDevice, nvrtc: &Nvrtc, cache: &CompileCache, record: &Record
         KernelParity::Disagrees {
             direction,
             difference,
+            ..
         } => Check::Failed(format!(
             "{direction}: {}[{}] is {} on the GPU and {} in the interpreter",
             difference.place, difference.index, difference.actual, difference.expected
         )),
         KernelParity::NotExecutable { reason } => Check::Skipped(reason),
+        KernelParity::Refused { reason } => Check::Failed(reason),
         KernelParity::Failed { reason } => {
             Check::Failed(reason.lines().next().unwrap_or_default().to_owned())
         }
