@@ -22,6 +22,7 @@ mod explain;
 mod export;
 mod health;
 mod history;
+mod lattice;
 mod leak;
 mod profile;
 mod record;
@@ -35,6 +36,7 @@ mod verify;
 mod verify_python;
 mod voice;
 mod watch;
+mod wisdom;
 
 /// The verbs.
 #[derive(Subcommand)]
@@ -52,6 +54,7 @@ pub(crate) enum Command {
     Export(export::Export),
     Health(health::Health),
     History(history::HistoryCommand),
+    Lattice(lattice::Lattice),
     Leak(leak::Leak),
     Profile(profile::Profile),
     Record(record::Record),
@@ -63,6 +66,7 @@ pub(crate) enum Command {
     Verify(verify::Verify),
     Voice(voice::Voice),
     Watch(watch::Watch),
+    Wisdom(wisdom::WisdomCommand),
 }
 
 impl Command {
@@ -82,6 +86,7 @@ impl Command {
             Self::Export(command) => command.run(global),
             Self::Health(command) => command.run(global),
             Self::History(command) => command.run(global),
+            Self::Lattice(command) => command.run(global),
             Self::Leak(command) => command.run(global),
             Self::Profile(command) => command.run(global),
             Self::Record(command) => command.run(global),
@@ -93,6 +98,7 @@ impl Command {
             Self::Verify(command) => command.run(global),
             Self::Voice(command) => command.run(global),
             Self::Watch(command) => command.run(global),
+            Self::Wisdom(command) => command.run(global),
         }
     }
 }
