@@ -10,6 +10,7 @@ mod kernel_argument;
 mod measured;
 mod npy_file;
 mod output;
+mod placement;
 mod report;
 mod report_progress;
 mod table;

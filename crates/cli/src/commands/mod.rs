@@ -25,6 +25,7 @@ mod explain;
 mod export;
 mod health;
 mod history;
+mod lattice;
 mod leak;
 mod paired_commands;
 mod md;
@@ -40,6 +41,7 @@ mod verify;
 mod verify_python;
 mod voice;
 mod watch;
+mod wisdom;
 
 /// The verbs.
 #[derive(Subcommand)]
@@ -58,6 +60,7 @@ pub(crate) enum Command {
     Export(export::Export),
     Health(health::Health),
     History(history::HistoryCommand),
+    Lattice(lattice::Lattice),
     Leak(leak::Leak),
     Md(md::Md),
     Profile(profile::Profile),
@@ -70,6 +73,7 @@ pub(crate) enum Command {
     Verify(verify::Verify),
     Voice(voice::Voice),
     Watch(watch::Watch),
+    Wisdom(wisdom::WisdomCommand),
 }
 
 impl Command {
@@ -90,6 +94,7 @@ impl Command {
             Self::Export(command) => command.run(global),
             Self::Health(command) => command.run(global),
             Self::History(command) => command.run(global),
+            Self::Lattice(command) => command.run(global),
             Self::Leak(command) => command.run(global),
             Self::Md(command) => command.run(global),
             Self::Profile(command) => command.run(global),
@@ -102,6 +107,7 @@ impl Command {
             Self::Verify(command) => command.run(global),
             Self::Voice(command) => command.run(global),
             Self::Watch(command) => command.run(global),
+            Self::Wisdom(command) => command.run(global),
         }
     }
 }

@@ -177,6 +177,28 @@ impl Kernel {
         self.load_time
     }
 
+    /// How many blocks of `threads` the device can hold at once, which is the most that a
+    /// cooperative launch can have.
+    pub fn resident_blocks(&self, threads: u32, shared_bytes: u32) -> Result<u32, DeviceError> {
+        self.context.bind()?;
+        let threads = i32::try_from(threads).unwrap_or(i32::MAX);
+        let mut blocks = 0;
+        // SAFETY: the function is loaded and the pointer is to a live i32.
+        let status = unsafe {
+            (self.context.driver.occupancy_max_active_blocks)(
+                &raw mut blocks,
+                self.function,
+                threads,
+                shared_bytes as usize,
+            )
+        };
+        self.context.check(
+            status,
+            &format!("ask how many blocks of `{}` fit", self.entry()),
+        )?;
+        Ok(u32::try_from(blocks).unwrap_or(0) * self.context.facts.multiprocessors)
+    }
+
     /// Allows blocks of this kernel more than 48 KiB of dynamic shared memory.
     pub fn allow_shared_bytes(&self, bytes: u32) -> Result<(), DeviceError> {
         const MAX_DYNAMIC_SHARED_SIZE_BYTES: i32 = 8;

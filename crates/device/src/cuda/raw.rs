@@ -128,6 +128,8 @@ driver_functions! {
     module_get_function = "cuModuleGetFunction" (*mut FunctionHandle, ModuleHandle, *const c_char);
     func_get_attribute = "cuFuncGetAttribute" (*mut c_int, c_int, FunctionHandle);
     func_set_attribute = "cuFuncSetAttribute" (FunctionHandle, c_int, c_int);
+    occupancy_max_active_blocks = "cuOccupancyMaxActiveBlocksPerMultiprocessor" (*mut c_int, FunctionHandle, c_int, usize);
+    launch_cooperative_kernel = "cuLaunchCooperativeKernel" (FunctionHandle, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, StreamHandle, *mut *mut c_void);
     launch_kernel = "cuLaunchKernel" (FunctionHandle, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, StreamHandle, *mut *mut c_void, *mut *mut c_void);
     graph_instantiate = "cuGraphInstantiateWithFlags" (*mut GraphExecHandle, GraphHandle, u64);
     graph_exec_update = "cuGraphExecUpdate_v2" (GraphExecHandle, GraphHandle, *mut GraphUpdateInfo);

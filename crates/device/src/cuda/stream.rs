@@ -129,6 +129,40 @@ impl Stream {
         Ok(())
     }
 
+    /// Queues a kernel whose blocks wait for each other: all of them are on the device at once, or
+    /// the launch is refused. [`Kernel::resident_blocks`] says how many there can be.
+    pub fn launch_cooperative(
+        &self,
+        kernel: &Kernel,
+        shape: LaunchShape,
+        arguments: &[Argument<'_>],
+    ) -> Result<(), DeviceError> {
+        let mut packed = PackedArguments::check(kernel, self.context(), shape, arguments)?;
+        self.context().bind()?;
+        let ([gx, gy, gz], [bx, by, bz]) = (shape.grid, shape.block);
+        // SAFETY: as for `launch`; the driver refuses a grid that does not fit on the device.
+        let status = unsafe {
+            (self.context().driver.launch_cooperative_kernel)(
+                kernel.function(),
+                gx,
+                gy,
+                gz,
+                bx,
+                by,
+                bz,
+                shape.shared_bytes,
+                self.inner.handle,
+                packed.pointers(),
+            )
+        };
+        self.context()
+            .check(status, &format!("launch `{}` as one", kernel.entry()))?;
+        for memory in arguments.iter().filter_map(Argument::memory) {
+            self.keep_if_recording(memory);
+        }
+        Ok(())
+    }
+
     /// Queues a kernel whose parameters lie packed in `parameters`, as C lays them out. For kernels
     /// that were compiled at run time and have no signature to check against.
     ///

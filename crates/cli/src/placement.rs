@@ -1,0 +1,439 @@
+//! Where a problem runs: the chooser with this machine's wisdom, devices and telemetry.
+
+use std::fmt::Write;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Result, bail};
+use serde::Serialize;
+use warpsmith_chooser::{
+    Bus, Candidate, Chooser, Condition, Constraints, Identity, Loaded, OperationId, Origin, Parts,
+    Plan, Problem, Profile, Wisdom, WisdomFile,
+};
+use warpsmith_core::Seconds;
+use warpsmith_device::{CpuDevice, CudaDevice, Device, DeviceChoice, cuda_devices};
+use warpsmith_measure::Workload;
+use warpsmith_telemetry::{Clock, Happening, Machine, Settings, SteppedSampler};
+
+use crate::arguments::Global;
+use crate::output;
+
+/// Sizes at which an operation is calibrated, and what a pass of it moves.
+pub(crate) struct Operation {
+    /// The workload.
+    pub(crate) id: &'static str,
+    size_parameter: &'static str,
+    sizes: &'static [u64],
+    passes_parameter: Option<&'static str>,
+    units: fn(u64) -> f64,
+    /// Bytes of a pass per unit, for predictions without measurements.
+    bytes_per_unit: f64,
+    settings: &'static [(&'static str, &'static str)],
+}
+
+fn cube(n: u64) -> f64 {
+    (n as f64).powi(3)
+}
+
+/// What can be calibrated and placed.
+pub(crate) const OPERATIONS: &[Operation] = &[
+    Operation {
+        id: "lattice/bfs",
+        size_parameter: "n",
+        sizes: &[8, 16, 32, 64, 128],
+        passes_parameter: None,
+        units: cube,
+        // Some ten visits to a tile of 64 cells, each of some 300 bytes.
+        bytes_per_unit: 45.0,
+        settings: &[],
+    },
+    Operation {
+        id: "lattice/catalytic",
+        size_parameter: "n",
+        sizes: &[8, 16, 32, 64, 128, 200],
+        passes_parameter: Some("steps"),
+        units: cube,
+        // The programme makes four passes per step.
+        bytes_per_unit: 48.0,
+        settings: &[],
+    },
+    Operation {
+        id: "lattice/rd",
+        size_parameter: "n",
+        sizes: &[4, 8, 12, 16, 24, 32, 48, 64, 100, 160, 224],
+        passes_parameter: Some("steps"),
+        units: cube,
+        bytes_per_unit: 16.0,
+        settings: &[],
+    },
+    Operation {
+        id: "lattice/xor",
+        size_parameter: "bytes",
+        sizes: &[1 << 10, 1 << 14, 1 << 18, 1 << 22, 1 << 26],
+        passes_parameter: None,
+        units: |bytes| bytes as f64,
+        bytes_per_unit: 2.0,
+        settings: &[],
+    },
+];
+
+impl Operation {
+    /// How it is calibrated.
+    pub(crate) fn plan(&self) -> Plan {
+        Plan {
+            size_parameter: self.size_parameter,
+            sizes: self.sizes.to_vec(),
+            passes_parameter: self.passes_parameter,
+            settings: self
+                .settings
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect(),
+            units: self.units,
+        }
+    }
+}
+
+/// Seconds since 1970; 0 where the clock is before.
+pub(crate) fn unix_now() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since: Duration| since.as_secs())
+}
+
+/// A chooser for one operation on this machine.
+pub(crate) struct Placement {
+    operation: &'static Operation,
+    chooser: Chooser,
+    id: OperationId,
+    choices: Vec<DeviceChoice>,
+    file: WisdomFile,
+    wisdom: Option<Wisdom>,
+    /// Why there is a file that is not used.
+    useless: Option<String>,
+}
+
+/// A decision, for people and programs.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Decision {
+    /// What was chosen.
+    pub(crate) device: String,
+    /// Whether the user left the choice to us.
+    pub(crate) automatic: bool,
+    /// Every candidate.
+    pub(crate) candidates: Vec<CandidateLine>,
+    /// Where wisdom lies, and whether it was used.
+    pub(crate) wisdom: String,
+}
+
+/// One candidate of a decision.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct CandidateLine {
+    device: String,
+    /// Seconds.
+    predicted: f64,
+    parts: Parts,
+    origin: Origin,
+    condition: Condition,
+    refused: Option<&'static str>,
+}
+
+impl Placement {
+    /// Looks at the machine for the operation of a workload: devices, wisdom, telemetry.
+    pub(crate) fn of(workload: &str) -> Result<Self> {
+        let Some(operation) = OPERATIONS.iter().find(|operation| operation.id == workload) else {
+            bail!("`{workload}` is missing from the table of operations");
+        };
+        let identity = Identity::here();
+        let file = WisdomFile::of(&identity);
+        let (wisdom, useless) = match file.load(&identity) {
+            Loaded::Found(wisdom) => (Some(wisdom), None),
+            Loaded::Absent => (None, None),
+            Loaded::Useless(why) => (None, Some(why)),
+        };
+        let profile = |backend: &str, model: Profile| {
+            wisdom
+                .as_ref()
+                .and_then(|wisdom| wisdom.find(operation.id, backend))
+                .and_then(|measured| measured.profile().ok())
+                .unwrap_or(model)
+        };
+        let cpu = CpuDevice::open()?;
+        // A core streams some 8 GB/s; a pool is woken in some 5 µs.
+        let rate = 8e9 * cpu.threads() as f64;
+        let model = Profile::modelled(5e-6, operation.bytes_per_unit, rate, 1e-7);
+        let mut candidates = vec![Candidate::on_host("cpu", profile("cpu", model))];
+        let mut choices = vec![DeviceChoice::Cpu];
+        let conditions = conditions();
+        // A driver that does not start is an error only where a GPU is asked for.
+        for facts in cuda_devices().unwrap_or_default() {
+            let name = format!("cuda:{}", facts.index);
+            // Most of the datasheet's rate; a launch and its wait take some 15 µs.
+            let model = Profile::modelled(
+                1.5e-5,
+                operation.bytes_per_unit,
+                0.75 * facts.memory_bandwidth.max(1e11),
+                3e-6,
+            );
+            let mut candidate = Candidate::on_host(&name, profile(&name, model));
+            let bus = wisdom.as_ref().and_then(|wisdom| wisdom.bus(&name));
+            let slow = Bus {
+                latency: 1.5e-5,
+                rate: 1.2e10,
+            };
+            candidate.bus = Some(bus.unwrap_or([slow, slow]));
+            candidate.memory = facts.memory_bytes as f64;
+            candidate.condition = conditions
+                .iter()
+                .find(|(uuid, _)| *uuid == facts.uuid)
+                .map_or_else(Condition::default, |(_, busy)| {
+                    busy.condition(facts.sm_clock_hz)
+                });
+            candidates.push(candidate);
+            choices.push(DeviceChoice::Cuda(facts.index));
+        }
+        let mut chooser = Chooser::new();
+        let id = chooser.add(operation.id, candidates);
+        Ok(Self {
+            operation,
+            chooser,
+            id,
+            choices,
+            file,
+            wisdom,
+            useless,
+        })
+    }
+
+    /// Decides, or explains what the user decided.
+    pub(crate) fn decide(
+        &self,
+        global: &Global,
+        problem: &Problem,
+        exact: bool,
+    ) -> Result<(Device, Decision)> {
+        let forced = match global.device {
+            DeviceChoice::Auto => None,
+            // A device that is not there fails when it is opened, with words of its own.
+            asked => self.choices.iter().position(|&choice| choice == asked),
+        };
+        let constraints = Constraints {
+            exact,
+            forced,
+            ..Constraints::default()
+        };
+        let device = match global.device {
+            DeviceChoice::Auto => {
+                let choice = self.chooser.choose(self.id, problem, &constraints)?;
+                self.choices[choice.candidate]
+            }
+            asked => asked,
+        };
+        let candidates = self.chooser.candidates(self.id);
+        let decision = Decision {
+            device: device.to_string(),
+            automatic: global.device == DeviceChoice::Auto,
+            candidates: candidates
+                .iter()
+                .enumerate()
+                .map(|(index, candidate)| {
+                    let parts = candidate.predict(problem);
+                    CandidateLine {
+                        device: candidate.name().to_owned(),
+                        predicted: parts.total(),
+                        parts,
+                        origin: candidate.profile().origin,
+                        condition: candidate.condition,
+                        refused: candidate
+                            .refuses(index, problem, &constraints)
+                            .map(|refusal| refusal.words()),
+                    }
+                })
+                .collect(),
+            wisdom: match (&self.wisdom, &self.useless) {
+                (Some(_), _) => format!("{}", self.file.path().display()),
+                (None, Some(why)) => format!("not used: {why}"),
+                (None, None) => "none; `warpsmith wisdom calibrate` measures this machine".into(),
+            },
+        };
+        if let (Some(why), DeviceChoice::Auto) = (&self.useless, global.device) {
+            let path = self.file.path().display();
+            output::note(global, &format!("note: `{path}` is not used: {why}"));
+        }
+        Ok((Device::open(device)?, decision))
+    }
+
+    /// Takes note of a run, where there is wisdom to add it to.
+    pub(crate) fn learn(mut self, global: &Global, device: &str, problem: &Problem, seconds: f64) {
+        let Some(wisdom) = &mut self.wisdom else {
+            return;
+        };
+        let candidates = self.chooser.candidates(self.id);
+        let Some(index) = candidates.iter().position(|one| one.name() == device) else {
+            return;
+        };
+        self.chooser.observe(self.id, index, problem, seconds);
+        let correction = self.chooser.candidates(self.id)[index].profile().correction;
+        if let Some(known) = wisdom.find_mut(self.operation.id, device) {
+            known.correction = correction;
+            // A folder that cannot be written costs a lesson, not the run.
+            if let Err(error) = self.file.save(wisdom)
+                && global.verbose
+            {
+                output::note(global, &format!("note: {error}"));
+            }
+        }
+    }
+}
+
+impl Decision {
+    /// Both predictions with their parts and where each number comes from.
+    pub(crate) fn explain(&self) -> String {
+        let mut text = String::new();
+        for line in &self.candidates {
+            let origin = match line.origin {
+                Origin::Measured { unix } => format!("measured at {unix}"),
+                Origin::Modelled => "modelled".to_owned(),
+            };
+            let mark = if line.device == self.device { '*' } else { ' ' };
+            let _ = write!(
+                text,
+                "{mark} {:<7} {:>9}  = {} fixed + {} compute + {} copies; {origin}",
+                line.device,
+                Seconds(line.predicted),
+                Seconds(line.parts.fixed),
+                Seconds(line.parts.compute),
+                Seconds(line.parts.copies),
+            );
+            let slowdown = line.condition.slowdown();
+            if slowdown > 1.01 {
+                let _ = write!(text, "; telemetry: {slowdown:.2} times slower now");
+            }
+            if let Some(refused) = line.refused {
+                let _ = write!(text, "; {refused}");
+            }
+            text.push('\n');
+        }
+        let _ = writeln!(text, "  wisdom: {}", self.wisdom);
+        text
+    }
+}
+
+/// What NVML says of a GPU before our own work starts.
+struct Busy {
+    busy_percent: i64,
+    clock_mhz: i64,
+    reasons: i64,
+}
+
+impl Busy {
+    fn condition(&self, full_clock_hz: f64) -> Condition {
+        // Hardware slowdown, software and hardware thermal slowdown, power brake. Idle clocks are
+        // low for a good reason and say nothing.
+        const HELD_BACK: i64 = 0x8 | 0x20 | 0x40 | 0x80;
+        let clock_share = if self.reasons & HELD_BACK != 0 && full_clock_hz > 0.0 {
+            (self.clock_mhz as f64 * 1e6 / full_clock_hz).clamp(0.05, 1.0)
+        } else {
+            1.0
+        };
+        Condition {
+            clock_share,
+            others_share: (self.busy_percent as f64 / 100.0).clamp(0.0, 1.0),
+        }
+    }
+}
+
+/// One look at every GPU, by UUID; empty where there is no NVML.
+fn conditions() -> Vec<(String, Busy)> {
+    let settings = Settings::default();
+    let Ok(machine) = Machine::open(&settings) else {
+        return Vec::new();
+    };
+    let uuids: Vec<String> = machine
+        .inventory()
+        .gpus
+        .iter()
+        .map(|gpu| gpu.uuid.clone())
+        .collect();
+    let mut seen = Vec::new();
+    SteppedSampler::new(machine, &settings, Clock::System).step(&mut |event| {
+        if let (Happening::State(state), Some(uuid)) =
+            (event.what, uuids.get(usize::from(event.gpu)))
+        {
+            seen.push((
+                uuid.clone(),
+                Busy {
+                    busy_percent: state.busy_percent.unwrap_or(0),
+                    clock_mhz: state.sm_clock_mhz.unwrap_or(0),
+                    reasons: state.event_reasons.unwrap_or(0),
+                },
+            ));
+        }
+    });
+    seen
+}
+
+/// Every device with its name, for calibration.
+pub(crate) fn devices(global: &Global) -> Result<Vec<(String, Device)>> {
+    let cpu = || -> Result<_> { Ok(("cpu".to_owned(), Device::Cpu(CpuDevice::open()?))) };
+    let gpu = |index: usize| -> Result<_> {
+        Ok((
+            format!("cuda:{index}"),
+            Device::Cuda(CudaDevice::open(index)?),
+        ))
+    };
+    match global.device {
+        DeviceChoice::Cpu => Ok(vec![cpu()?]),
+        DeviceChoice::Cuda(index) => Ok(vec![gpu(index)?]),
+        DeviceChoice::Auto => {
+            let mut all = vec![cpu()?];
+            for facts in cuda_devices().unwrap_or_default() {
+                all.push(gpu(facts.index)?);
+            }
+            Ok(all)
+        }
+    }
+}
+
+/// The workload of an operation.
+pub(crate) fn workload(operation: &Operation) -> Option<Box<dyn Workload>> {
+    crate::catalogue::workloads()
+        .into_iter()
+        .find(|workload| workload.id() == operation.id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_operation_is_a_workload_with_these_parameters() {
+        for operation in OPERATIONS {
+            let workload = workload(operation).unwrap();
+            let named = |name: &str| workload.parameters().iter().any(|spec| spec.name == name);
+            assert!(named(operation.size_parameter), "{}", operation.id);
+            assert!(
+                operation.passes_parameter.is_none_or(named),
+                "{}",
+                operation.id
+            );
+            assert!(operation.sizes.windows(2).all(|pair| pair[0] < pair[1]));
+        }
+    }
+
+    #[test]
+    fn a_throttled_gpu_counts_as_slow_and_an_idle_one_does_not() {
+        let busy = |clock_mhz, reasons| Busy {
+            busy_percent: 0,
+            clock_mhz,
+            reasons,
+        };
+        assert_eq!(busy(345, 1).condition(1.98e9).slowdown(), 1.0);
+        assert!((busy(990, 0x40).condition(1.98e9).slowdown() - 2.0).abs() < 1e-9);
+        let shared = Busy {
+            busy_percent: 50,
+            clock_mhz: 1980,
+            reasons: 0,
+        };
+        assert_eq!(shared.condition(1.98e9).slowdown(), 2.0);
+    }
+}

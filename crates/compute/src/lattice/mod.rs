@@ -1,0 +1,27 @@
+//! Computations on Z_n^d with an open boundary, row-major, the last coordinate fastest.
+
+pub mod bfs;
+pub mod catalytic;
+mod error;
+pub mod image;
+mod instruction_set;
+pub mod rd;
+mod shape;
+mod switches;
+pub mod xor;
+
+pub use error::LatticeError;
+pub use instruction_set::InstructionSet;
+pub use shape::{Cell, Shape};
+
+use warpsmith_measure::Workload;
+
+/// The workloads of the lattice.
+pub fn workloads() -> Vec<Box<dyn Workload>> {
+    vec![
+        Box::new(bfs::BfsWorkload),
+        Box::new(catalytic::CatalyticWorkload),
+        Box::new(rd::RdWorkload),
+        Box::new(xor::XorWorkload),
+    ]
+}
