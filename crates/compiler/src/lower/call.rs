@@ -177,8 +177,8 @@ impl Body<'_, '_> {
         if let Some(value) = self.call_plain(index, args, None)? {
             return Ok(value);
         }
-        let values: Vec<Value> = args.iter().map(|arg| Value::Var(*arg)).collect();
-        self.call_builtin(index, &values, &[], None, None)
+        let values: Few<Value> = args.iter().map(|arg| Value::Var(*arg)).collect();
+        self.call_general(index, &values, &[], None, None)
     }
 
     /// The common case, without any list on the way: every argument is a variable, bound to the
@@ -202,18 +202,33 @@ impl Body<'_, '_> {
             return Ok(None);
         };
         let row = &builtin.rows[selected];
-        let plain = row.dispatch == Dispatch::Plain
-            && !matches!(row.rule, Rule::Atomic | Rule::AtomicCompare | Rule::Slice)
-            && row.params[args.len()..]
-                .iter()
-                .all(|param| param.default == Default::Absent);
-        if !plain {
-            return Ok(None);
-        }
-        let outcome = result_type(row.rule, self.shared.types, types).map_err(|error| {
-            let CallError(code, message) = error;
-            problem(code, format!("`{}`: {message}", builtin.name))
-        })?;
+        let outcome = match row.dispatch {
+            Dispatch::Plain
+                if !matches!(row.rule, Rule::Atomic | Rule::AtomicCompare | Rule::Slice)
+                    && row.params[args.len()..]
+                        .iter()
+                        .all(|param| param.default == Default::Absent) =>
+            {
+                result_type(row.rule, self.shared.types, types).map_err(|error| {
+                    let CallError(code, message) = error;
+                    problem(code, format!("`{}`: {message}", builtin.name))
+                })?
+            }
+            Dispatch::Extract => match self.component(types[0], &types[1..]) {
+                Some(scalar) => Outcome::One(scalar),
+                None => return Ok(None),
+            },
+            Dispatch::VectorAssign | Dispatch::MatrixAssign => {
+                let [target, indices @ .., value] = types else {
+                    return Ok(None);
+                };
+                match self.component(*target, indices) {
+                    Some(scalar) if scalar == *value => Outcome::Void,
+                    _ => return Ok(None),
+                }
+            }
+            _ => return Ok(None),
+        };
         let (results, count) = match outcome {
             Outcome::Constant(value) => return Ok(Some(Value::Var(self.add_int(value)))),
             Outcome::Void => ([TypeId::BOOL; 4], 0),
@@ -238,6 +253,20 @@ impl Body<'_, '_> {
             has_adjoint: row.differentiable,
         });
         Ok(Some(self.result_value(outs)))
+    }
+
+    /// The type of one component of a compound, if the indices are integers that choose one.
+    fn component(&self, compound: TypeId, indices: &[TypeId]) -> Option<TypeId> {
+        let types = &self.shared.types;
+        let (scalar, rank) = match types.get(compound) {
+            Type::Vector { scalar, .. } | Type::Quat(scalar) | Type::Transform(scalar) => {
+                (scalar, 1)
+            }
+            Type::Matrix { scalar, .. } => (scalar, 2),
+            _ => return None,
+        };
+        let one = indices.len() == rank && indices.iter().all(|index| types.is_int(*index));
+        one.then(|| TypeId::scalar(scalar))
     }
 
     /// The type by which an argument is matched.
@@ -287,7 +316,6 @@ impl Body<'_, '_> {
         ty: Option<TypeId>,
         expects: Option<usize>,
     ) -> Res<Value> {
-        let builtin = &BUILTINS[usize::from(index)];
         if named.is_empty() && ty.is_none() && positional.len() <= 8 {
             let mut vars = [VarId(0); 8];
             let mut all = true;
@@ -303,6 +331,19 @@ impl Body<'_, '_> {
                 return Ok(value);
             }
         }
+        self.call_general(index, positional, named, ty, expects)
+    }
+
+    /// Any call of a builtin: keywords, types as arguments, defaults, constructors, slices.
+    fn call_general(
+        &mut self,
+        index: u16,
+        positional: &[Value],
+        named: &[(Name, Value)],
+        ty: Option<TypeId>,
+        expects: Option<usize>,
+    ) -> Res<Value> {
+        let builtin = &BUILTINS[usize::from(index)];
         if builtin.python || builtin.rows.is_empty() {
             return fail("K021", format!("`wp.{}` is not supported", builtin.name));
         }

@@ -147,7 +147,12 @@ impl Body<'_, '_> {
                     format!("`{text}` is a constant and changes in a loop"),
                     format!(
                         "declare it as a variable before the loop: `{text} = {}(…)`",
-                        self.describe(old)
+                        match self.ty(old) {
+                            TypeId::F32 => "float".to_owned(),
+                            TypeId::I32 => "int".to_owned(),
+                            TypeId::BOOL => "bool".to_owned(),
+                            _ => format!("wp.{}", self.describe(old)),
+                        }
                     ),
                 );
                 // The first place where the loop binds the name.

@@ -1,5 +1,5 @@
 # A constant cannot be carried round a dynamic loop.
-# error: K010 line 9
+# error: K010 line 10
 import warp as wp
 
 

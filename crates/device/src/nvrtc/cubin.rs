@@ -14,7 +14,8 @@ pub struct KernelResources {
     pub registers: u32,
     /// Bytes of stack per thread: local arrays and spilled registers.
     pub stack_bytes: u32,
-    /// Bytes of shared memory per block that the kernel declares itself.
+    /// Bytes of shared memory per block, with the kilobyte that CUDA reserves from sm_80 on where there is
+    /// any at all.
     pub shared_bytes: u64,
     /// Bytes of the constant bank that holds the parameters.
     pub constant_bytes: u64,

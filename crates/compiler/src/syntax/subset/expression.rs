@@ -90,6 +90,12 @@ impl Parser<'_> {
         self.take(mark)?.then_some(())
     }
 
+    /// Gives up on a statement of very many expressions: a chain of operators or subscripts is as deep
+    /// as it is long.
+    fn bound_chain(&self) -> Option<()> {
+        (self.tree.exprs.len() - self.first_node <= MAX_NODES).then_some(())
+    }
+
     /// A list of expressions under construction becomes one of the tree's.
     fn close_list(&mut self, first: usize) -> List {
         let list = self.tree.push_exprs(&self.exprs[first..]);
@@ -123,7 +129,7 @@ impl Parser<'_> {
     /// An expression.
     pub(super) fn expression(&mut self) -> Option<ExprId> {
         self.nesting += 1;
-        if self.nesting > MAX_NESTING || self.tree.exprs.len() - self.first_node > MAX_NODES {
+        if self.nesting > MAX_NESTING {
             return None;
         }
         let begin = self.begin();
@@ -228,6 +234,7 @@ impl Parser<'_> {
             if tightness < least {
                 break;
             }
+            self.bound_chain()?;
             self.lexer.advance()?;
             let right = self.binary(tightness + 1)?;
             left = self.node(begin, ExprKind::Binary(op, left, right));
@@ -273,6 +280,7 @@ impl Parser<'_> {
         let begin = self.begin();
         let mut result = self.atom()?;
         loop {
+            self.bound_chain()?;
             match self.lexer.token {
                 Token::Mark(Mark::Dot) => {
                     self.lexer.advance()?;

@@ -325,6 +325,14 @@ fn everything_out_of_the_ordinary_is_left_to_the_full_parser() {
     }
 }
 
+#[test]
+fn a_chain_is_left_to_the_full_parser_before_it_gets_deep() {
+    for link in [" + 1", ".b", "[0]", "(1)", " ** 1"] {
+        let text = format!("x = a{}\n", link.repeat(200));
+        assert!(compare(&text).is_none(), "{link}");
+    }
+}
+
 proptest! {
     #[test]
     fn arbitrary_token_strings_are_never_read_differently(
