@@ -96,7 +96,8 @@ impl Machine<'_> {
                 found.is_some_and(|found| less(ty, found, wanted))
             };
             let size = field(array.at(ARRAY_SHAPE));
-            let (mut low, mut high) = (field(begin).max(0), field(end).min(size));
+            // The last element of the range where all are less.
+            let (mut low, mut high) = (field(begin).max(0), field(end).min(size) - 1);
             while low < high {
                 let middle = low + (high - low) / 2;
                 if is_less(middle) {
