@@ -97,7 +97,8 @@ impl Machine<'_> {
             };
             let size = field(array.at(ARRAY_SHAPE));
             // The last element of the range where all are less.
-            let (mut low, mut high) = (field(begin).max(0), field(end).min(size) - 1);
+            let last = field(end).min(size).saturating_sub(1);
+            let (mut low, mut high) = (field(begin).max(0), last);
             while low < high {
                 let middle = low + (high - low) / 2;
                 if is_less(middle) {
