@@ -99,7 +99,7 @@ template <class T> WP_INLINE void svd3(const mat_t<3, 3, T>& m, mat_t<3, 3, T>& 
 }
 //@ svd2
 namespace wp {
-// Values descend and are not negative; `v` is a rotation.
+// Values descend and are not negative; `v` is a rotation by -135 to 45 degrees.
 template <class T> WP_INLINE void svd2(const mat_t<2, 2, T>& m, mat_t<2, 2, T>& u, vec_t<2, T>& sigma, mat_t<2, 2, T>& v) {
     // M is the sum of a scaled rotation and a scaled reflection, by half the sum and half the
     // difference of whose angles the two factors turn.
@@ -108,9 +108,11 @@ template <class T> WP_INLINE void svd2(const mat_t<2, 2, T>& m, mat_t<2, 2, T>& 
     const T q = sqrt((a + d) * (a + d) + (c - b) * (c - b)) * T(0.5), r = sqrt((a - d) * (a - d) + (c + b) * (c + b)) * T(0.5);
     const T left = (turn + mirror) * T(0.5), right = (mirror - turn) * T(0.5);
     const T sign = q < r ? T(-1) : T(1);
+    const T turned = sign * sin(right) > sign * cos(right) ? T(-1) : T(1);
     sigma = {q + r, abs(T(q - r))};
-    u = {sign * cos(left), -sin(left), sign * sin(left), cos(left)};
-    v = {sign * cos(right), -sign * sin(right), sign * sin(right), sign * cos(right)};
+    const T both = turned * sign;
+    u = {both * cos(left), -turned * sin(left), both * sin(left), turned * cos(left)};
+    v = {both * cos(right), -both * sin(right), both * sin(right), both * cos(right)};
 }
 }
 //@ adj_svd

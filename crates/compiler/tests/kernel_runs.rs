@@ -5,14 +5,16 @@
 //!   components of vectors one after the other).
 //! - `# adjoint: …` runs the adjoint in the same way; `grad.NAME` is an array's gradient, zero if it is
 //!   not given.
-//! - `# finding: CODE …` runs the kernel and expects a finding of that code.
+//! - `# finding: CODE …` runs the kernel, looks for races and results that are not finite too, and expects
+//!   a finding of that code; `# finding: none …` expects that there is none.
+//! - `# prints: dim=N … -> TEXT` runs the kernel and expects it to print the text; `|` ends a line.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use warpsmith_compiler::ir::{Module, Number};
-use warpsmith_compiler::{Argument, ArrayArgument, Interpreter, Scalar, Type, compile};
+use warpsmith_compiler::{Argument, ArrayArgument, Interpreter, Outcome, Scalar, Type, compile};
 
 /// Relative to the value expected: what a few operations in `float32` lose.
 const TOLERANCE: f64 = 1e-6;
@@ -49,6 +51,7 @@ fn check(path: &Path) -> Result<(), Failed> {
         let result = match word {
             "run" => run(&module, rest, false, None),
             "adjoint" => run(&module, rest, true, None),
+            "prints" => prints(&module, rest),
             _ => {
                 let (code, rest) = rest
                     .split_once(' ')
@@ -66,7 +69,7 @@ fn directives(source: &str) -> Vec<(&str, &str)> {
     source
         .lines()
         .filter_map(|line| line.strip_prefix("# ")?.split_once(": "))
-        .filter(|(word, _)| matches!(*word, "run" | "adjoint" | "finding"))
+        .filter(|(word, _)| matches!(*word, "run" | "adjoint" | "finding" | "prints"))
         .collect()
 }
 
@@ -140,14 +143,28 @@ fn decode(scalar: Scalar, bytes: &[u8]) -> Vec<f64> {
     }
 }
 
-fn run(
+fn prints(module: &Module, directive: &str) -> Result<(), String> {
+    let (given, expected) = directive
+        .split_once("-> ")
+        .ok_or("no text after an arrow")?;
+    let (outcome, _, _) = launch(module, &pairs(given)?, false, false)?;
+    let printed = outcome.printed.join("|");
+    if printed == expected {
+        Ok(())
+    } else {
+        Err(format!("prints {printed:?}"))
+    }
+}
+
+/// Where arrays stand among the arguments, and the scalar that they are made of.
+type Places = BTreeMap<String, (usize, Scalar)>;
+
+fn launch(
     module: &Module,
-    directive: &str,
+    given: &BTreeMap<&str, &str>,
     adjoint: bool,
-    finding: Option<&str>,
-) -> Result<(), String> {
-    let (given, expected) = directive.split_once("->").unwrap_or((directive, ""));
-    let (given, expected) = (pairs(given)?, pairs(expected)?);
+    checks: bool,
+) -> Result<(Outcome, Vec<Argument>, Places), String> {
     let dim: Vec<usize> = given
         .get("dim")
         .ok_or("no `dim`")?
@@ -198,14 +215,30 @@ fn run(
     } else {
         Interpreter::forward(module)
     };
-    let interpreter = planned.map_err(|findings| findings[0].to_string())?;
+    let mut interpreter = planned.map_err(|findings| findings[0].to_string())?;
+    if checks {
+        interpreter = interpreter.checking_races().checking_finiteness();
+    }
     let outcome = interpreter
         .run(&dim, &mut arguments)
         .map_err(|error| error.to_string())?;
-    match (finding, outcome.findings.first()) {
+    Ok((outcome, arguments, places))
+}
+
+fn run(
+    module: &Module,
+    directive: &str,
+    adjoint: bool,
+    finding: Option<&str>,
+) -> Result<(), String> {
+    let (given, expected) = directive.split_once("->").unwrap_or((directive, ""));
+    let (given, expected) = (pairs(given)?, pairs(expected)?);
+    let (outcome, arguments, places) = launch(module, &given, adjoint, finding.is_some())?;
+    let first = outcome.findings.first().or(outcome.races.first());
+    match (finding, first.or(outcome.non_finite.first())) {
         (None, Some(found)) => return Err(format!("unexpected {found}")),
         (Some(code), found) => {
-            let seen = found.map_or("nothing", |found| found.code.as_str());
+            let seen = found.map_or("none", |found| found.code.as_str());
             return if seen == code {
                 Ok(())
             } else {

@@ -47,13 +47,23 @@ pub struct GpuKernel {
     cluster: u32,
 }
 
-/// Whether a kernel may write to the program's output.
+/// How a kernel is compiled for the GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Printing {
-    /// `print`, `printf` and failed expectations write to the standard output, from the device.
-    Allowed,
-    /// They are compiled out, so that the output is the program's own.
-    Silenced,
+pub struct Build {
+    /// `print`, `printf` and failed expectations are compiled out, so that the standard output is the
+    /// program's own.
+    pub silent: bool,
+    /// A product and a sum may be rounded once, as the compiler does unless told otherwise.
+    pub fused: bool,
+}
+
+impl Default for Build {
+    fn default() -> Self {
+        Self {
+            silent: false,
+            fused: true,
+        }
+    }
 }
 
 /// Threads in a block and blocks in a cluster, as the kernel's decorator asks.
@@ -82,7 +92,17 @@ impl GpuKernel {
         nvrtc: &Nvrtc,
         cache: &CompileCache,
         module: &Module,
-        printing: Printing,
+    ) -> Result<Self, RunError> {
+        Self::build_with(gpu, nvrtc, cache, module, Build::default())
+    }
+
+    /// As [`GpuKernel::build`], compiled as `build` says.
+    pub fn build_with(
+        gpu: &CudaDevice,
+        nvrtc: &Nvrtc,
+        cache: &CompileCache,
+        module: &Module,
+        build: Build,
     ) -> Result<Self, RunError> {
         let (block, cluster) = block_and_cluster(module)?;
         let parameters = parameter_types(module).map_err(RunError::Unsupported)?;
@@ -91,9 +111,10 @@ impl GpuKernel {
         if !missing.is_empty() {
             return Err(RunError::Header(missing.join(", ")));
         }
-        let silence = match printing {
-            Printing::Allowed => "",
-            Printing::Silenced => "#define printf(...) ((void)0)\n",
+        let silence = if build.silent {
+            "#define printf(...) ((void)0)\n"
+        } else {
+            ""
         };
         let source = silence.to_owned() + &runtime_header::prologue(&text) + &text;
         let (major, minor) = nvrtc.version();
@@ -102,6 +123,7 @@ impl GpuKernel {
             target: Target::Ptx(gpu.facts().sm()),
             flags: nvrtc_options(version)
                 .into_iter()
+                .chain((!build.fused).then_some("--fmad=false"))
                 .map(str::to_owned)
                 .collect(),
             headers: Vec::new(),

@@ -10,5 +10,5 @@ mod parameter;
 mod verify;
 
 pub use agreement::{Difference, compare_arguments};
-pub use gpu_kernel::{GpuKernel, Printing, RunError};
+pub use gpu_kernel::{Build, GpuKernel, RunError};
 pub use verify::{KernelParity, verify_kernel};

@@ -8,7 +8,7 @@ use warpsmith_core::Finding;
 use warpsmith_device::{CompileCache, CudaDevice, Nvrtc};
 
 use crate::agreement::{Difference, compare_arguments};
-use crate::gpu_kernel::{GpuKernel, Printing, RunError};
+use crate::gpu_kernel::{Build, GpuKernel, RunError};
 
 /// Iterations that a block of interpreted threads may make: kernels that search until they find go on
 /// for ever on some random arguments.
@@ -24,6 +24,9 @@ pub enum KernelParity {
         backward: bool,
         /// Over how many threads.
         threads: usize,
+        /// Whether products and sums may be rounded once, as they are unless told otherwise. A kernel
+        /// that cancels to nothing (a cross product of equal vectors, normalised) agrees without only.
+        fused: bool,
         /// What makes more threads give results that depend on their order, so that it was compared with
         /// few.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -104,22 +107,50 @@ fn check(
         Ok(arguments) => arguments,
         Err(reason) => return Ok(KernelParity::NotExecutable { reason }),
     };
-    let kernel = GpuKernel::build(gpu, nvrtc, cache, module, Printing::Silenced)?;
+    let silent = true;
+    let fused = Build {
+        silent,
+        fused: true,
+    };
+    let kernel = GpuKernel::build_with(gpu, nvrtc, cache, module, fused)?;
     let mut race = None;
     let mut fault = String::new();
     for threads in [many, 6, 1] {
         let dim = vec![threads; rank];
         match compare(gpu, module, &kernel, &dim, &given)? {
-            Compared::Done(KernelParity::Agrees {
-                backward, threads, ..
-            }) => {
+            Compared::Agrees { backward } => {
                 return Ok(KernelParity::Agrees {
                     backward,
-                    threads,
+                    threads: dim.iter().product(),
+                    fused: true,
                     not_deterministic: race,
                 });
             }
-            Compared::Done(parity) => return Ok(parity),
+            Compared::Disagrees {
+                direction,
+                difference,
+            } => {
+                let separate = Build {
+                    silent,
+                    fused: false,
+                };
+                let kernel = GpuKernel::build_with(gpu, nvrtc, cache, module, separate)?;
+                let again = compare(gpu, module, &kernel, &dim, &given)?;
+                let threads = dim.iter().product();
+                return Ok(match again {
+                    Compared::Agrees { backward } => KernelParity::Agrees {
+                        backward,
+                        threads,
+                        fused: false,
+                        not_deterministic: race,
+                    },
+                    _ => KernelParity::Disagrees {
+                        direction,
+                        difference,
+                        threads,
+                    },
+                });
+            }
             Compared::Race(reason) => {
                 race.get_or_insert(reason);
             }
@@ -131,7 +162,13 @@ fn check(
 
 /// What came of one launch.
 enum Compared {
-    Done(KernelParity),
+    Agrees {
+        backward: bool,
+    },
+    Disagrees {
+        direction: &'static str,
+        difference: Difference,
+    },
     Race(String),
     Fault(String),
 }
@@ -143,7 +180,6 @@ fn compare(
     dim: &[usize],
     given: &[Argument],
 ) -> Result<Compared, RunError> {
-    let threads = dim.iter().product();
     let mut backward = false;
     for (direction, name) in [
         (Direction::Forward, "forward"),
@@ -163,19 +199,14 @@ fn compare(
         // SAFETY: the interpreter ran with these arguments and found no index out of range.
         unsafe { kernel.run(gpu, module, direction, dim, &mut actual)? };
         if let Some(difference) = compare_arguments(module, &actual, &expected) {
-            return Ok(Compared::Done(KernelParity::Disagrees {
+            return Ok(Compared::Disagrees {
                 direction: name,
                 difference,
-                threads,
-            }));
+            });
         }
         backward = direction == Direction::Backward;
     }
-    Ok(Compared::Done(KernelParity::Agrees {
-        backward,
-        threads,
-        not_deterministic: None,
-    }))
+    Ok(Compared::Agrees { backward })
 }
 
 fn expect(

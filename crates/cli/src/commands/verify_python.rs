@@ -171,6 +171,7 @@ fn word(parity: &KernelParity) -> &'static str {
             not_deterministic: Some(_),
             ..
         } => "not deterministic with many threads, agrees with few",
+        KernelParity::Agrees { fused: false, .. } => "agrees without fused multiply-add",
         KernelParity::Agrees { backward: true, .. } => "agrees, forward and backward",
         KernelParity::Agrees { .. } => "agrees, forward",
         KernelParity::Disagrees { .. } => "DISAGREES",

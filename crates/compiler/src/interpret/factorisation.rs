@@ -254,24 +254,27 @@ fn singular(m: &Square<3>) -> (Square<3>, [f64; 3], Square<3>) {
     (u, [r.0[0][0], r.0[1][1], r.0[2][2]], v)
 }
 
-/// Values descend and are not negative; the right factor is a rotation. The matrix is the sum of a scaled
-/// rotation and a scaled reflection, and the factors turn by half the sum and half the difference of
-/// their angles.
+/// Values descend and are not negative; the right factor is a rotation by -135 to 45 degrees. The matrix
+/// is the sum of a scaled rotation and a scaled reflection, and the factors turn by half the sum and half
+/// the difference of their angles.
 fn singular_2(m: &[f64]) -> ([f64; 4], [f64; 2], [f64; 4]) {
     let [a, b, c, d] = [m[0], m[1], m[2], m[3]];
     let (turn, mirror) = ((c - b).atan2(a + d), (c + b).atan2(a - d));
     let (q, r) = (0.5 * (a + d).hypot(c - b), 0.5 * (a - d).hypot(c + b));
     let (left, right) = (0.5 * (turn + mirror), 0.5 * (mirror - turn));
     let sign = if q < r { -1.0 } else { 1.0 };
+    let (cos, sin) = (sign * right.cos(), sign * right.sin());
+    let turned = if sin > cos { -1.0 } else { 1.0 };
+    let u = [
+        sign * left.cos(),
+        -left.sin(),
+        sign * left.sin(),
+        left.cos(),
+    ];
     (
-        [
-            sign * left.cos(),
-            -left.sin(),
-            sign * left.sin(),
-            left.cos(),
-        ],
+        u.map(|x| turned * x),
         [q + r, (q - r).abs()],
-        [right.cos(), -right.sin(), right.sin(), right.cos()].map(|x| sign * x),
+        [cos, -sin, sin, cos].map(|x| turned * x),
     )
 }
 

@@ -296,7 +296,8 @@ pub(super) enum Instruction {
         dst: Cell,
         src: Cell,
     },
-    /// The first element from `begin` to `end` of a sorted array that is not less than `value`.
+    /// The first element from `begin` to `end` of a sorted array that is not less than `value`, or the
+    /// last of them.
     LowerBound {
         ty: Scalar,
         dst: Cell,

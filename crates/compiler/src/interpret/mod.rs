@@ -7,7 +7,8 @@
 //!
 //! Invariants:
 //! * the same arguments give the same bytes, whatever the number of cores: kernels in which threads
-//!   could see each other's writes run in thread order on one core;
+//!   could see each other's writes run on one core, 64 threads at a time. Where such threads do race,
+//!   [`Interpreter::checking_races`] says so and [`Interpreter::in_thread_order`] gives what a CPU does;
 //! * an index out of range, a variable without a value, a zero divisor and a failed expectation are
 //!   findings, and never touch memory;
 //! * an operation that is not known is a finding that names it.

@@ -96,7 +96,9 @@ impl Machine<'_> {
                 found.is_some_and(|found| less(ty, found, wanted))
             };
             let size = field(array.at(ARRAY_SHAPE));
-            let (mut low, mut high) = (field(begin).max(0), field(end).min(size));
+            // The last element of the range where all are less.
+            let last = field(end).min(size).saturating_sub(1);
+            let (mut low, mut high) = (field(begin).max(0), last);
             while low < high {
                 let middle = low + (high - low) / 2;
                 if is_less(middle) {
