@@ -358,3 +358,61 @@ fn decode(bytes: &[u8]) -> Result<State, Damage> {
         references,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn state() -> State {
+        let vectors = vec![[1.0, 2.0, 3.0], [4.0, 0.5, 0.25]];
+        State {
+            precision: Precision::F32,
+            arithmetic: "cpu f32 scalar".to_owned(),
+            step: 1 << 40,
+            rebuilds: 7,
+            settings: Settings {
+                thermostat: Thermostat::Langevin {
+                    temperature: 0.85,
+                    friction: 1.5,
+                    seed: u64::MAX,
+                },
+                ..Settings::standard()
+            },
+            cell: PeriodicBox::new([6.0, 7.0, 8.0]).unwrap(),
+            identities: vec![1, 0],
+            positions: vectors.clone(),
+            velocities: vectors.clone(),
+            references: vectors,
+        }
+    }
+
+    #[test]
+    fn a_state_comes_back_as_it_was() {
+        for precision in [Precision::F32, Precision::F64] {
+            for (_, truncation) in Truncation::NAMES {
+                let mut state = state();
+                state.precision = precision;
+                state.settings.potential.truncation = truncation;
+                assert_eq!(decode(&encode(&state)), Ok(state));
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_refused_and_never_a_panic(
+            at in 0usize..800,
+            bytes in proptest::collection::vec(any::<u8>(), 1..40),
+        ) {
+            let whole = encode(&state());
+            let mut damaged = whole.clone();
+            let at = at.min(damaged.len());
+            let end = (at + bytes.len()).min(damaged.len());
+            damaged.splice(at..end, bytes.iter().copied());
+            prop_assert!(damaged == whole || decode(&damaged).is_err());
+            prop_assert!(decode(&bytes).is_err());
+        }
+    }
+}

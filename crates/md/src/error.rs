@@ -44,7 +44,7 @@ pub enum MdError {
     },
     /// An atom moved further in a few steps than any atom can.
     #[error(
-        "the simulation blew up at step {step}: an atom moved {moved} σ since the neighbour list was made"
+        "the simulation blew up at step {step}: an atom moved {moved:.3} σ since the neighbour list was made"
     )]
     BlowUp {
         /// The step that shows it.

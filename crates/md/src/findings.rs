@@ -9,7 +9,7 @@ pub const CODES: &[CodeDoc] = &[
     CodeDoc {
         code: "T001",
         title: "two atoms overlap",
-        explanation: "Every pair in the neighbour list is measured before the first step. At less \
+        explanation: "Every close pair is measured before the first step. At less \
                       than 0.5 σ the Lennard-Jones energy of the pair is above 16,000 ε: the first \
                       step would throw both atoms across the box.",
         fix: "remove one of the two, lower the density, or check that lengths are in σ and that the \

@@ -296,4 +296,15 @@ mod tests {
         assert_eq!(frame.atoms.positions, [[4.0, 5.0, 6.0]]);
         assert_eq!(frame.atoms.velocities, [[1.0, 2.0, 3.0]]);
     }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(
+            count in "[0-9]{0,3}",
+            comment in "((Lattice|Properties|pbc)(=|=\"|:)?[ -~]{0,30}\"? ?){0,4}",
+            lines in proptest::collection::vec("[ -~]{0,40}", 0..5),
+        ) {
+            let _ = read(&format!("{count}\n{comment}\n{}\n", lines.join("\n")));
+        }
+    }
 }

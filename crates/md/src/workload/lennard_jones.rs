@@ -1,6 +1,6 @@
 //! `md/lj`: steps of a Lennard-Jones fluid.
 //!
-//! A run is `steps` steps of a trajectory that goes on; its output is the state after them. The start
+//! A run is `steps` steps of a trajectory in f32 that goes on; its output is the state after them. The start
 //! is a lattice that each seed shakes differently, so that parity sees irregular neighbours from the
 //! first step on.
 
@@ -17,7 +17,6 @@ use crate::engine::Engine;
 use crate::error::Result;
 use crate::gpu::CudaSimulation;
 use crate::periodic_box::PeriodicBox;
-use crate::real::Real;
 use crate::settings::Settings;
 use crate::simulation::Simulation;
 use crate::start::{Atoms, FCC_ATOMS, fcc_lattice, maxwell_velocities};
@@ -48,11 +47,6 @@ const PARAMETERS: &[ParameterSpec] = &[
             min: 1,
             max: 1 << 20,
         },
-    },
-    ParameterSpec {
-        name: "precision",
-        meaning: "numbers of the trajectory; GPUs have f32",
-        kind: ParameterKind::Choice(&["f32", "f64"]),
     },
     ParameterSpec {
         name: "list",
@@ -134,10 +128,7 @@ pub(super) fn held_bytes(parameters: &Parameters) -> Result<u64, WorkloadError> 
     let atoms = start(cells_for(parameters.integer("n")), 1).map_err(failed(ID))?;
     let cpu = CpuDevice::with_threads(1)?;
     let settings = settings(parameters, &Device::Cpu(cpu.clone()));
-    let simulation: Box<dyn Engine> = match parameters.choice("precision") {
-        "f64" => Box::new(Simulation::<f64>::new(&cpu, &atoms, settings).map_err(failed(ID))?),
-        _ => Box::new(Simulation::<f32>::new(&cpu, &atoms, settings).map_err(failed(ID))?),
-    };
+    let simulation = Simulation::<f32>::new(&cpu, &atoms, settings).map_err(failed(ID))?;
     Ok(simulation.memory_bytes())
 }
 
@@ -175,15 +166,10 @@ impl Workload for LennardJonesStep {
     fn cost(&self, parameters: &Parameters) -> Cost {
         let atoms = (FCC_ATOMS * cells_for(parameters.integer("n")).pow(3)) as u64;
         let updates = atoms * parameters.integer("steps");
-        let number = if parameters.choice("precision") == "f64" {
-            8
-        } else {
-            4
-        };
         // 55 neighbours within the cut-off, 23 operations each, each pair once; positions,
         // velocities and forces read and written once.
         Cost {
-            bytes: Bytes(updates * 3 * 3 * 2 * number),
+            bytes: Bytes(updates * 3 * 3 * 2 * 4),
             flops: Flops(updates * 55 * 23 / 2),
             units: updates,
             unit: "atom-step",
@@ -224,16 +210,9 @@ impl Workload for LennardJonesStep {
                     "one" => CpuDevice::with_threads(1)?,
                     _ => cpu.clone(),
                 };
-                match parameters.choice("precision") {
-                    "f64" => prepare_cpu::<f64>(&cpu, &atoms, settings, steps),
-                    _ => prepare_cpu::<f32>(&cpu, &atoms, settings, steps),
-                }
-            }
-            Device::Cuda(_) if parameters.choice("precision") == "f64" => {
-                Err(WorkloadError::Unsupported {
-                    workload: ID,
-                    reason: "trajectories on a GPU are f32".to_owned(),
-                })
+                let simulation =
+                    Simulation::<f32>::new(&cpu, &atoms, settings).map_err(failed(ID))?;
+                Ok(Box::new(CpuSteps { simulation, steps }))
             }
             Device::Cuda(gpu) => {
                 let graph = parameters.choice("graph") == "on";
@@ -245,14 +224,11 @@ impl Workload for LennardJonesStep {
     }
 }
 
-/// Positions inside the box, then velocities: what parity compares.
-fn output<R: Real>(engine: &mut impl Engine) -> Result<Output> {
+/// What parity compares.
+fn output(engine: &mut impl Engine) -> Result<Output> {
     let atoms = engine.atoms()?;
     let values = comparable(&atoms.cell, &atoms);
-    Ok(match size_of::<R>() {
-        4 => Output::F32(values.iter().map(|&x| x as f32).collect()),
-        _ => Output::F64(values),
-    })
+    Ok(Output::F32(values.iter().map(|&x| x as f32).collect()))
 }
 
 /// Coordinates as points on a circle for each axis, so that an atom that one device has just wrapped
@@ -270,22 +246,12 @@ fn comparable(cell: &PeriodicBox, atoms: &Atoms) -> Vec<f64> {
         .collect()
 }
 
-struct CpuSteps<R: Real> {
-    simulation: Simulation<R>,
+struct CpuSteps {
+    simulation: Simulation<f32>,
     steps: u64,
 }
 
-fn prepare_cpu<R: Real>(
-    cpu: &CpuDevice,
-    atoms: &Atoms,
-    settings: Settings,
-    steps: u64,
-) -> Result<Box<dyn Prepared>, WorkloadError> {
-    let simulation = Simulation::<R>::new(cpu, atoms, settings).map_err(failed(ID))?;
-    Ok(Box::new(CpuSteps { simulation, steps }))
-}
-
-impl<R: Real> Prepared for CpuSteps<R> {
+impl Prepared for CpuSteps {
     fn run_once(&mut self) -> Result<(), WorkloadError> {
         self.simulation.advance(self.steps).map_err(failed(ID))
     }
@@ -301,7 +267,7 @@ impl<R: Real> Prepared for CpuSteps<R> {
     }
 
     fn output(&mut self) -> Result<Output, WorkloadError> {
-        output::<R>(&mut self.simulation).map_err(failed(ID))
+        output(&mut self.simulation).map_err(failed(ID))
     }
 }
 
@@ -325,7 +291,7 @@ impl Prepared for CudaSteps {
 
     fn output(&mut self) -> Result<Output, WorkloadError> {
         self.simulation.check().map_err(failed(ID))?;
-        output::<f32>(&mut self.simulation).map_err(failed(ID))
+        output(&mut self.simulation).map_err(failed(ID))
     }
 }
 

@@ -171,7 +171,10 @@ fn describe(body: &Body) -> String {
             row.workload.to_owned(),
             row.atoms.to_string(),
             Seconds(row.latency_seconds).to_string(),
-            format!("±{half:.2} %"),
+            match half.is_finite() {
+                true => format!("±{half:.2} %"),
+                false => "too few".to_owned(),
+            },
             Bytes(row.memory_bytes).to_string(),
             format!("{:.4}", row.microseconds_per_atom),
         ]);
