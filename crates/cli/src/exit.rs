@@ -3,6 +3,7 @@
 use std::io::{ErrorKind, Write, stderr, stdout};
 use std::process::ExitCode;
 
+use warpsmith_compute::lattice::LatticeError;
 use warpsmith_device::DeviceError;
 use warpsmith_measure::WorkloadError;
 
@@ -57,12 +58,16 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 
 /// The device layer's error inside, wherever in the chain it is.
 pub(crate) fn device_error(error: &anyhow::Error) -> Option<&DeviceError> {
-    error
-        .chain()
-        .find_map(|cause| match cause.downcast_ref::<WorkloadError>() {
-            Some(WorkloadError::Device(error)) => Some(error),
-            _ => cause.downcast_ref::<DeviceError>(),
-        })
+    error.chain().find_map(|cause| {
+        // Both of these speak with the device error's own words and leave it out of their chain.
+        if let Some(WorkloadError::Device(error)) = cause.downcast_ref::<WorkloadError>() {
+            return Some(error);
+        }
+        if let Some(LatticeError::Device(error)) = cause.downcast_ref::<LatticeError>() {
+            return Some(error);
+        }
+        cause.downcast_ref::<DeviceError>()
+    })
 }
 
 /// The error, its causes one to a line, and what to do about it.

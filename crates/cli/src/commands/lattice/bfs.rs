@@ -40,7 +40,12 @@ pub(crate) struct Bfs {
     #[arg(long, default_value = "128", conflicts_with = "map")]
     size: Shape,
     /// Percent of the cells that are blocked at random.
-    #[arg(long, default_value_t = 30.0, conflicts_with = "map")]
+    #[arg(
+        long,
+        default_value_t = 30.0,
+        allow_negative_numbers = true,
+        conflicts_with = "map"
+    )]
     blocked: f64,
     /// Seed of the blocked cells.
     #[arg(long, default_value_t = 1, conflicts_with = "map")]

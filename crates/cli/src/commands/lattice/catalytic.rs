@@ -49,7 +49,7 @@ pub(crate) struct Catalytic {
     #[arg(long, value_name = "CELL")]
     tap: Option<String>,
     /// Percent of the cells that walks must not enter.
-    #[arg(long, default_value_t = 0.0)]
+    #[arg(long, default_value_t = 0.0, allow_negative_numbers = true)]
     blocked: f64,
     /// Seed of the blocked cells, and of the borrowed words where they are ours.
     #[arg(long, default_value_t = 1)]

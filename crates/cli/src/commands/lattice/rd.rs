@@ -43,13 +43,13 @@ pub(crate) struct Rd {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// D, above 0 and at most 1/(2d).
-    #[arg(long, default_value_t = Rule::DIFFUSION)]
+    #[arg(long, default_value_t = Rule::DIFFUSION, allow_negative_numbers = true)]
     diffusion: f32,
     /// R, above 0 and at most 1.
-    #[arg(long, default_value_t = Rule::REACTION)]
+    #[arg(long, default_value_t = Rule::REACTION, allow_negative_numbers = true)]
     reaction: f32,
     /// a, above 0 and at most 1: above it the medium grows.
-    #[arg(long, default_value_t = Rule::THRESHOLD)]
+    #[arg(long, default_value_t = Rule::THRESHOLD, allow_negative_numbers = true)]
     threshold: f32,
     /// Write a plane of the medium as a PNG picture.
     #[arg(long, value_name = "FILE")]
