@@ -18,10 +18,11 @@ impl Builder {
         if depth == 0 {
             return self.leaf(kind);
         }
-        if !self.functions.is_empty() && self.random.chance(30) {
-            if let Some(written) = self.call_function(kind, depth) {
-                return written;
-            }
+        if !self.functions.is_empty()
+            && self.random.chance(30)
+            && let Some(written) = self.call_function(kind, depth)
+        {
+            return written;
         }
         let Some(pattern) = self.pattern(kind) else {
             return self.leaf(kind);
@@ -153,7 +154,7 @@ impl Builder {
             float_literal(float.scalar(), 0.8, &mut self.body);
             self.body.push_str(" * ");
             self.body
-                .push_str(*self.random.pick(&["wp.sin(", "wp.cos(", "wp.tanh("]));
+                .push_str(self.random.pick(&["wp.sin(", "wp.cos(", "wp.tanh("]));
             self.operand(float, depth, 0);
             self.body.push(')');
             if precedence > 2 {
@@ -391,7 +392,7 @@ impl Builder {
         let float = self.float();
         self.leaf(float);
         self.body
-            .push_str(*self.random.pick(&[" < ", " > ", " <= ", " >= "]));
+            .push_str(self.random.pick(&[" < ", " > ", " <= ", " >= "]));
         let value = any_float(&mut self.random, false);
         float_literal(float.scalar(), value, &mut self.body);
         Written {
