@@ -153,8 +153,8 @@ impl Builder {
             let start = self.body.len();
             float_literal(float.scalar(), 0.8, &mut self.body);
             self.body.push_str(" * ");
-            self.body
-                .push_str(self.random.pick(&["wp.sin(", "wp.cos(", "wp.tanh("]));
+            let call = *self.random.pick(&["wp.sin(", "wp.cos(", "wp.tanh("]);
+            self.body.push_str(call);
             self.operand(float, depth, 0);
             self.body.push(')');
             if precedence > 2 {
@@ -391,8 +391,8 @@ impl Builder {
     fn comparison(&mut self) -> Written {
         let float = self.float();
         self.leaf(float);
-        self.body
-            .push_str(self.random.pick(&[" < ", " > ", " <= ", " >= "]));
+        let comparison = *self.random.pick(&[" < ", " > ", " <= ", " >= "]);
+        self.body.push_str(comparison);
         let value = any_float(&mut self.random, false);
         float_literal(float.scalar(), value, &mut self.body);
         Written {
