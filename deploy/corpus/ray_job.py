@@ -32,7 +32,7 @@ def main():
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--tasks", type=int, default=8)
     options.add_argument("--threads", type=int, default=1)
-    options.add_argument("--shard-pairs", type=int, default=10_000)
+    options.add_argument("--shard-pairs", type=int, default=5_000)
     options.add_argument("--verify", default="executed")
     options.add_argument("--program", default="warpsmith")
     options.add_argument("--address", help="a running cluster; a local one is started without it")

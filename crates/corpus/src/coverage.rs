@@ -44,7 +44,7 @@ mod tests {
     #[test]
     fn every_name_is_a_builtin() {
         let known: Vec<&str> = (0..)
-            .map_while(|index| warpsmith_compiler::builtin(index))
+            .map_while(warpsmith_compiler::builtin)
             .map(|builtin| builtin.name)
             .collect();
         for name in CORE_BUILTINS {

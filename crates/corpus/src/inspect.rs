@@ -231,7 +231,7 @@ fn check_row(compiler: &mut Compiler, row: &Row, recompile_every: u64) -> (bool,
             ),
         );
     }
-    if recompile_every == 0 || row.index % recompile_every != 0 {
+    if recompile_every == 0 || !row.index.is_multiple_of(recompile_every) {
         return (false, findings);
     }
     let differs = |what: &str| {

@@ -98,11 +98,7 @@ pub fn generate(
         let start = shard * settings.shard_pairs;
         start..(start + settings.shard_pairs).min(settings.count)
     };
-    let of: u64 = shards
-        .clone()
-        .map(|s| pairs_of(s))
-        .map(|r| r.end - r.start)
-        .sum();
+    let of: u64 = shards.clone().map(pairs_of).map(|r| r.end - r.start).sum();
     let before = manifest.tally.pairs;
     let next = shards.start + manifest.shards_done;
     let wanted = Wanted {
@@ -297,7 +293,7 @@ fn compile_all(selected: Vec<Selected>, rule: &SplitRule, verifier: &Verifier) -
             let (mut record, module) =
                 Record::build(compiler, origin, draft, fingerprint, rule).ok()?;
             if verifier.executes() {
-                let execution = execute(&module, origin, origin.index % 8 == 0);
+                let execution = execute(&module, origin, origin.index.is_multiple_of(8));
                 record.verification.executed = execution.executed;
                 record.verification.gradient = execution.gradient;
                 record.verification.expected = execution.expected;

@@ -44,6 +44,14 @@ pub(super) struct Input {
     pub(super) rank: u8,
 }
 
+/// The struct that a thread works on: its array, its local copy, and its fields.
+#[derive(Clone, Debug)]
+pub(super) struct StructElement {
+    pub(super) array: String,
+    pub(super) local: String,
+    pub(super) fields: Vec<(String, Kind)>,
+}
+
 /// A function of the program.
 #[derive(Clone, Debug)]
 pub(super) struct UserFunction {
@@ -90,10 +98,12 @@ pub(super) struct Builder {
     /// How many loops around the text so far are unrolled. A name that only one branch gives a value
     /// would be met again by the next copy of the body, so branches in there declare nothing.
     pub(super) unrolled: u32,
+    /// How often the text so far is copied by unrolling; kept small, since every copy is in the output.
+    pub(super) copies: usize,
     /// The variable that was read last, so that nothing is compared with itself.
     pub(super) last_read: Option<usize>,
-    /// The array of structs that a thread works on, its local copy, and its fields.
-    pub(super) struct_array: Option<(String, String, Vec<(String, Kind)>)>,
+    /// The struct that a thread works on, where it comes from an array.
+    pub(super) struct_array: Option<StructElement>,
 }
 
 impl Builder {
@@ -136,6 +146,7 @@ impl Builder {
             max_params: 3 + usize::from(plan.difficulty) / 2,
             in_dynamic_loop: false,
             unrolled: 0,
+            copies: 1,
             last_read: None,
             struct_array: None,
             random,

@@ -1,6 +1,6 @@
 //! Definitions beside the kernel: functions and structs.
 
-use super::builder::{Builder, Param, ParamType, UserFunction};
+use super::builder::{Builder, Param, ParamType, StructElement, UserFunction};
 use super::kind::{Kind, Scalar};
 use super::vocabulary as words;
 
@@ -190,7 +190,11 @@ impl Builder {
             let line = format!("{local} = {array}[{}]", self.index);
             self.line(&line);
             self.field_variables(&local, &fields);
-            self.struct_array = Some((array, local, fields));
+            self.struct_array = Some(StructElement {
+                array,
+                local,
+                fields,
+            });
         }
     }
 
@@ -203,7 +207,12 @@ impl Builder {
 
     /// Stores into the struct: a field of the element, or a changed copy of it.
     pub(super) fn struct_result(&mut self) {
-        let Some((array, local, fields)) = self.struct_array.take() else {
+        let Some(StructElement {
+            array,
+            local,
+            fields,
+        }) = self.struct_array.take()
+        else {
             return self.results();
         };
         let float = self.float();

@@ -18,10 +18,11 @@ impl Builder {
         if depth == 0 {
             return self.leaf(kind);
         }
-        if !self.functions.is_empty() && self.random.chance(30) {
-            if let Some(written) = self.call_function(kind, depth) {
-                return written;
-            }
+        if !self.functions.is_empty()
+            && self.random.chance(30)
+            && let Some(written) = self.call_function(kind, depth)
+        {
+            return written;
         }
         let Some(pattern) = self.pattern(kind) else {
             return self.leaf(kind);
@@ -152,8 +153,8 @@ impl Builder {
             let start = self.body.len();
             float_literal(float.scalar(), 0.8, &mut self.body);
             self.body.push_str(" * ");
-            self.body
-                .push_str(*self.random.pick(&["wp.sin(", "wp.cos(", "wp.tanh("]));
+            let call = *self.random.pick(&["wp.sin(", "wp.cos(", "wp.tanh("]);
+            self.body.push_str(call);
             self.operand(float, depth, 0);
             self.body.push(')');
             if precedence > 2 {
@@ -390,8 +391,8 @@ impl Builder {
     fn comparison(&mut self) -> Written {
         let float = self.float();
         self.leaf(float);
-        self.body
-            .push_str(*self.random.pick(&[" < ", " > ", " <= ", " >= "]));
+        let comparison = *self.random.pick(&[" < ", " > ", " <= ", " >= "]);
+        self.body.push_str(comparison);
         let value = any_float(&mut self.random, false);
         float_literal(float.scalar(), value, &mut self.body);
         Written {

@@ -54,7 +54,7 @@ impl Default for Wanted {
 }
 
 /// How often each difficulty is drawn.
-const DIFFICULTY_WEIGHTS: [u32; 5] = [30, 30, 22, 12, 6];
+const DIFFICULTY_WEIGHTS: [u32; 5] = [34, 32, 20, 10, 4];
 
 impl Plan {
     /// The plan of pair `index`; the attempt does not change it.
@@ -73,7 +73,7 @@ impl Plan {
         let candidates = &featured_lists()[category as usize];
         // Every candidate once in as many blocks as there are candidates, in another order each time.
         let len = candidates.len() as u64;
-        let round = mix(seed ^ 0x5eed ^ mix(block / len ^ ((category as u64) << 40)));
+        let round = mix(seed ^ 0x5eed ^ mix((block / len) ^ ((category as u64) << 40)));
         let featured = candidates[((block % len + round) % len) as usize];
         let featured_group = match featured {
             Featured::Form(form) => Some(&forms().forms[usize::from(form)]),

@@ -209,12 +209,13 @@ impl Builder {
         let counter = self
             .taken
             .fresh(super::vocabulary::COUNTERS, &mut self.random);
-        let trips = [4, 8, 12, 16][self.random.below(4)];
-        let range = match self.random.below(3) {
-            0 => format!("{trips}"),
-            1 => format!("wp.min({table}.shape[1], {trips})"),
-            _ => format!("0, {trips}, 2"),
+        let trips = [8, 10, 12, 16][self.random.below(4)];
+        let range = match self.random.below(4) {
+            0 => format!("{}", trips / 2),
+            1 => format!("0, {trips}, 4"),
+            _ => format!("wp.min({table}.shape[1], {trips})"),
         };
+        let copies = std::mem::replace(&mut self.copies, 8);
         self.line(&format!("for {counter} in range({range}):"));
         self.indent += 1;
         let scope = self.vars.len();
@@ -252,7 +253,7 @@ impl Builder {
         self.leave_scope(scope, &total);
         self.indent -= 1;
         self.unrolled -= 1;
-        self.in_dynamic_loop = was_dynamic;
+        (self.in_dynamic_loop, self.copies) = (was_dynamic, copies);
     }
 
     fn random_state(&mut self) {
@@ -289,17 +290,27 @@ impl Builder {
             .collect();
         let scope = self.vars.len();
         let indent = self.indent;
+        let mut dynamic = matches!(style, LoopStyle::Long | LoopStyle::Dynamic);
+        let (unrolled, copies) = (self.unrolled, self.copies);
         for (level, counter) in counters.iter().enumerate() {
-            let trips = 2 + self.random.below(3);
+            let trips = 2 + self.random.below(2);
+            let depends = level > 0 && dynamic && self.random.chance(50);
             let line = match (style, level) {
                 (LoopStyle::Long, 0) => format!("for {counter} in range({}):", 16 + trips),
-                (LoopStyle::Dynamic, _) if self.random.chance(60) => {
-                    format!("for {counter} in range({trips}, {}):", trips + 4)
+                (LoopStyle::Dynamic, 0) => {
+                    let limit = self.trip_limit();
+                    format!("for {counter} in range(wp.min({limit}, {})):", trips + 4)
                 }
-                (_, level) if level > 0 && self.random.chance(30) => {
-                    format!("for {counter} in range({} + 1):", counters[level - 1])
+                _ if depends => format!("for {counter} in range({} + 1):", counters[level - 1]),
+                _ => {
+                    dynamic = false;
+                    self.unrolled += 1;
+                    let trips = self.unrolled_trips();
+                    match self.random.below(3) {
+                        0 => format!("for {counter} in range(1, {}):", trips + 1),
+                        _ => format!("for {counter} in range({trips}):"),
+                    }
                 }
-                _ => format!("for {counter} in range({trips}):"),
             };
             self.line(&line);
             self.indent += 1;
@@ -309,7 +320,6 @@ impl Builder {
             }
         }
         let was_dynamic = std::mem::replace(&mut self.in_dynamic_loop, true);
-        self.unrolled += 1;
         let inner = self.vars.len();
         if self.random.chance(50) {
             let kind = self.any_kind();
@@ -318,7 +328,7 @@ impl Builder {
         self.update(&name);
         self.leave_scope(inner, &name);
         self.leave_scope(scope, &name);
-        self.unrolled -= 1;
+        (self.unrolled, self.copies) = (unrolled, copies);
         self.in_dynamic_loop = was_dynamic;
         self.indent = indent;
     }

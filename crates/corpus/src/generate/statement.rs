@@ -322,6 +322,11 @@ impl Builder {
     }
 
     pub(super) fn loop_style(&mut self) -> LoopStyle {
+        // A dynamic loop that is copied would carry the names of one copy into the next, and its adjoint
+        // would read them before they have values.
+        if self.unrolled > 0 {
+            return LoopStyle::Unrolled;
+        }
         [
             LoopStyle::Unrolled,
             LoopStyle::Long,
@@ -372,11 +377,11 @@ impl Builder {
         let counter = self.taken.fresh(COUNTERS, &mut self.random);
         let scope = self.vars.len();
         let int32 = Kind::Scalar(Scalar::I32);
-        let was_dynamic = self.in_dynamic_loop;
+        let (was_dynamic, copies) = (self.in_dynamic_loop, self.copies);
         let trips;
         match style {
             LoopStyle::Unrolled => {
-                trips = 2 + self.random.below(3);
+                trips = self.unrolled_trips();
                 self.line(&format!("for {counter} in range({trips}):"));
             }
             LoopStyle::Long => {
@@ -426,7 +431,18 @@ impl Builder {
         self.vars.truncate(scope);
         self.indent -= 1;
         self.unrolled -= u32::from(style == LoopStyle::Unrolled);
-        self.in_dynamic_loop = was_dynamic;
+        (self.in_dynamic_loop, self.copies) = (was_dynamic, copies);
+    }
+
+    /// Trips of a loop that is unrolled: few where the loop itself is copied.
+    pub(super) fn unrolled_trips(&mut self) -> usize {
+        let trips = if self.copies >= 3 {
+            2
+        } else {
+            2 + self.random.below(3)
+        };
+        self.copies *= trips;
+        trips
     }
 
     fn jump(&mut self, word: &str) {
@@ -440,7 +456,7 @@ impl Builder {
     }
 
     /// An integer that the caller passes and that bounds a loop.
-    fn trip_limit(&mut self) -> String {
+    pub(super) fn trip_limit(&mut self) -> String {
         let int32 = Kind::Scalar(Scalar::I32);
         let known = self
             .params

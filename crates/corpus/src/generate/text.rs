@@ -28,7 +28,7 @@ fn decimal(value: f32, out: &mut String) {
     out.push('.');
     let fraction = hundredths % 100;
     out.push(char::from(b'0' + (fraction / 10) as u8));
-    if fraction % 10 != 0 {
+    if !fraction.is_multiple_of(10) {
         out.push(char::from(b'0' + (fraction % 10) as u8));
     }
 }

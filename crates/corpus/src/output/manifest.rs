@@ -65,7 +65,7 @@ impl Default for Settings {
             verify: vec![Level::Text],
             warp_every: 1000,
             format: "parquet".to_owned(),
-            shard_pairs: 10_000,
+            shard_pairs: 5_000,
         }
     }
 }

@@ -133,7 +133,7 @@ impl Verifier {
                 .lock()
                 .map_err(|_| PrepareError::Warp("its process was left in disorder".to_owned()))?;
             for record in records {
-                if record.origin.index % self.warp_every == 0 {
+                if record.origin.index.is_multiple_of(self.warp_every) {
                     record.verification.warp = oracle.check(record).map_err(PrepareError::Warp)?;
                 }
             }

@@ -64,7 +64,7 @@ pub(crate) struct Generate {
     #[arg(long = "as", value_enum, default_value_t = FileFormat::Parquet)]
     file_format: FileFormat,
     /// Pairs of one shard.
-    #[arg(long, default_value_t = 10_000)]
+    #[arg(long, default_value_t = 5_000)]
     shard_pairs: u64,
     /// Make only share I of N, counted from 0: `0/8`.
     #[arg(long, value_name = "I/N", default_value = "0/1", value_parser = share)]
