@@ -11,7 +11,7 @@ use warpsmith_compiler::launch_abi::Direction;
 use warpsmith_compiler::{Argument, Interpreter, Options, compile, render};
 use warpsmith_core::Finding;
 use warpsmith_device::{CompileCache, CudaDevice, Device, Nvrtc};
-use warpsmith_runner::{GpuKernel, Printing};
+use warpsmith_runner::GpuKernel;
 
 use crate::arguments::{Format, Global};
 use crate::exit::Outcome;
@@ -162,7 +162,7 @@ impl Exec {
     fn run_on(&self, gpu: &CudaDevice, module: &Module, arguments: &mut [Argument]) -> Result<()> {
         let nvrtc = Nvrtc::find()?;
         let cache = CompileCache::for_user();
-        let kernel = GpuKernel::build(gpu, &nvrtc, &cache, module, Printing::Allowed)?;
+        let kernel = GpuKernel::build(gpu, &nvrtc, &cache, module)?;
         let direction = if self.adjoint {
             Direction::Backward
         } else {

@@ -213,9 +213,9 @@ fn fixed_shape(
     if list.len == 0 || list.len > 4 {
         return None;
     }
-    for at in 0..list.len as usize {
+    for (at, dim) in dims.iter_mut().enumerate().take(list.len as usize) {
         let item = tables.tree.expr_lists[list.start as usize + at];
-        dims[at] = dimension(scope, tables, item).filter(|dim| *dim > 0)?;
+        *dim = dimension(scope, tables, item).filter(|seen| *seen > 0)?;
     }
     Some((list.len as u8, dims))
 }

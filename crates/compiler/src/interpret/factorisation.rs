@@ -1,6 +1,10 @@
 //! Factorisations of small matrices and their adjoints, one lane at a time in `f64`.
 //!
 //! Matrices are rows one after the other. The adjoints follow from the factors and their duals alone.
+#![allow(
+    clippy::needless_range_loop,
+    reason = "formulas over rows and columns read as they are written"
+)]
 
 /// A factorisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
