@@ -24,6 +24,7 @@ mod spectrum;
 mod statistics;
 mod stream;
 mod tile;
+pub mod training;
 mod vad;
 mod window;
 mod workload;
