@@ -20,6 +20,7 @@ mod npy;
 mod overlap_add;
 mod pitch;
 mod preset;
+pub mod signal;
 mod spectrum;
 mod statistics;
 mod stream;
@@ -36,7 +37,7 @@ pub use feature::{CepstrumSettings, Compression, FeatureSettings, Layout, Lifter
 pub use frame_spectrum::{Conditioning, SpectrumSettings};
 pub use framing::{Framing, Padding};
 pub use level::Levels;
-pub use loudness::{SILENCE_LUFS, integrated_loudness};
+pub use loudness::{Loudness, SILENCE_LUFS, integrated_loudness};
 pub use mel::MelFeature;
 pub use mel_bank::{MelBank, MelFilter, MelNorm, MelScale, MelSettings, MelSlope};
 pub use npy::write_npy;
