@@ -5,7 +5,9 @@
 //! bits depend on its samples alone, never on block size, chunking, batch or thread.
 
 mod audio_file;
+mod chroma;
 mod delta;
+pub mod effect;
 mod error;
 mod feature;
 mod fourier;
@@ -17,6 +19,7 @@ mod loudness;
 mod mel;
 mod mel_bank;
 mod npy;
+mod onset;
 mod overlap_add;
 mod pitch;
 mod preset;
@@ -31,6 +34,7 @@ mod window;
 mod workload;
 
 pub use audio_file::{Audio, ChannelChoice, check_finite};
+pub use chroma::{Chroma, PITCH_CLASSES};
 pub use delta::{Derivative, delta};
 pub use error::{Result, VoiceError};
 pub use feature::{CepstrumSettings, Compression, FeatureSettings, Layout, Lifter};
@@ -41,6 +45,7 @@ pub use loudness::{Loudness, SILENCE_LUFS, integrated_loudness};
 pub use mel::MelFeature;
 pub use mel_bank::{MelBank, MelFilter, MelNorm, MelScale, MelSettings, MelSlope};
 pub use npy::write_npy;
+pub use onset::OnsetDetector;
 pub use overlap_add::Istft;
 pub use pitch::{PitchRange, Pyin, PyinSettings, PyinTrack, Yin};
 pub use preset::{Preset, Sizes, Stage};
