@@ -21,8 +21,10 @@ mod mel_bank;
 mod npy;
 mod onset;
 mod overlap_add;
+mod picture;
 mod pitch;
 mod preset;
+pub mod quality;
 pub mod signal;
 mod spectrum;
 mod statistics;
@@ -47,11 +49,17 @@ pub use mel_bank::{MelBank, MelFilter, MelNorm, MelScale, MelSettings, MelSlope}
 pub use npy::write_npy;
 pub use onset::OnsetDetector;
 pub use overlap_add::Istft;
-pub use pitch::{PitchRange, Pyin, PyinSettings, PyinTrack, Yin};
+pub use picture::SpectrogramPicture;
+pub use pitch::{
+    HqPitch, HqTrack, PitchRange, PraatPitch, PraatSettings, PraatTrack, Pyin, PyinSettings,
+    PyinTrack, Yin,
+};
 pub use preset::{Preset, Sizes, Stage};
 pub use spectrum::{Density, Stft};
 pub use statistics::{SpectralShape, SpectralStatistics};
 pub use stream::{MelStream, YinStream};
-pub use vad::{Bridging, EnergyVad, Segment, StatisticalSettings, StatisticalVad, segments};
+pub use vad::{
+    Bridging, EnergyVad, PeriodicityVad, Segment, StatisticalSettings, StatisticalVad, segments,
+};
 pub use window::{Symmetry, Window};
 pub use workload::workloads;
