@@ -144,3 +144,63 @@ fn a_bad_file_is_named_and_the_good_ones_are_analysed() {
     assert!((median - 220.0).abs() < 2.0, "{median}");
     assert!(files[1]["error"].as_str().unwrap().contains("bad.wav"));
 }
+
+#[test]
+fn sounds_are_stretched_shifted_cleaned_and_converted_into_wav_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = tone(folder.path());
+    let out = folder.path().join("out.wav");
+    let changed = |arguments: &[&str]| {
+        let output = warpsmith(arguments)
+            .arg(&path)
+            .arg("--output")
+            .arg(&out)
+            .output()
+            .unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {errors}");
+        Audio::read(&out).unwrap()
+    };
+    let before = Audio::read(&path).unwrap();
+    let faster = changed(&["stretch", "--rate", "2"]);
+    assert_eq!(faster.frames(), before.frames() / 2);
+    let lower = changed(&["pitch-shift", "--semitones", "-5"]);
+    assert_eq!(lower.frames(), before.frames());
+    let clean = changed(&["denoise"]);
+    let power = |audio: &Audio| -> f32 { audio.channels[0][..8000].iter().map(|x| x * x).sum() };
+    assert!(
+        power(&clean) < 0.1 * power(&before),
+        "the hiss is lowered by 10 dB and more"
+    );
+    let converted = changed(&["convert", "--rate", "8000", "--mono", "--peak", "-6"]);
+    assert_eq!((converted.sample_rate, converted.channels.len()), (8000, 1));
+    let peak = converted.channels[0]
+        .iter()
+        .fold(0.0f32, |peak, x| peak.max(x.abs()));
+    assert!((20.0 * peak.log10() + 6.0).abs() < 0.01);
+    let own = warpsmith(&["stretch", "--rate", "2"])
+        .arg(&path)
+        .arg("--output")
+        .arg(&path)
+        .output()
+        .unwrap();
+    assert_eq!(own.status.code(), Some(2), "an input is not overwritten");
+}
+
+#[test]
+fn the_quality_of_a_steady_voice_is_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = tone(folder.path());
+    let output = warpsmith(&["quality", path.to_str().unwrap(), "--format", "json"])
+        .output()
+        .unwrap();
+    let sheet: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let number = |name: &str| sheet[name][0].as_f64().unwrap();
+    assert!((number("pitch_median_hz") - 220.0).abs() < 0.5, "{sheet}");
+    assert!(number("jitter_local") < 0.005, "{sheet}");
+    assert!(number("hnr_db") > 20.0, "{sheet}");
+    let output = warpsmith(&["formants", path.to_str().unwrap()])
+        .output()
+        .unwrap();
+    assert!(text(&output).starts_with("seconds,f1,b1,f2,b2,"));
+}

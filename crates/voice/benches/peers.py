@@ -46,6 +46,27 @@ librosa.pyin(short[:rate], **pitch)
 start = time.perf_counter()
 librosa.pyin(short, **pitch)
 print(f"pyin\tlibrosa\t{rate}\t{6 / (time.perf_counter() - start):.1f}", flush=True)
+case("chroma", "librosa", lambda: librosa.feature.chroma_stft(y=signal, sr=rate, tuning=0.0, **kw), 3)
+case("onsets", "librosa", lambda: librosa.onset.onset_detect(y=signal, sr=rate, hop_length=hop), 3)
+other = 44100 if rate == 16000 else 16000
+case("resample", "librosa (soxr HQ)", lambda: librosa.resample(signal, orig_sr=rate, target_sr=other))
+case("time stretch", "librosa", lambda: librosa.effects.time_stretch(signal, rate=1.5, n_fft=1024 if rate == 16000 else 4096), 3)
+case("pitch shift", "librosa", lambda: librosa.effects.pitch_shift(signal, sr=rate, n_steps=3, n_fft=1024 if rate == 16000 else 4096), 3)
+magnitudes = np.abs(librosa.stft(signal[: 6 * rate], **kw))
+start = time.perf_counter()
+librosa.griffinlim(magnitudes, n_iter=32, hop_length=hop, n_fft=n_fft, random_state=0)
+print(f"griffin-lim 32\tlibrosa\t{rate}\t{6 / (time.perf_counter() - start):.1f}", flush=True)
+
+try:
+    import parselmouth
+    from parselmouth.praat import call
+
+    sound = parselmouth.Sound(signal.astype(np.float64), rate)
+    ac = lambda: call(sound, "To Pitch (ac)", 0.01, 65.0, 15, "no", 0.03, 0.45, 0.01, 0.35, 0.14, 800.0)
+    case("praat pitch", "Praat (2 threads)", ac, 3)
+    case("formants", "Praat", lambda: call(sound, "To Formant (burg)", 0.01, 5, 5500.0, 0.025, 50.0), 3)
+except ImportError:
+    pass
 
 try:
     import torch, torchaudio

@@ -11,10 +11,16 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
+use warpsmith_voice::effect::{
+    DenoiseSettings, Denoiser, GriffinLim, StretchSettings, pitch_shift, time_stretch,
+};
+use warpsmith_voice::quality::{FormantSettings, FormantTracker};
+use warpsmith_voice::signal::{Biquad, Cascade, Quality, Resampler};
 use warpsmith_voice::{
-    Audio, Density, Framing, Istft, Levels, MelFeature, Padding, PitchRange, Preset, Pyin,
-    PyinSettings, Sizes, SpectralShape, Stage, StatisticalSettings, StatisticalVad, Stft, Yin,
-    integrated_loudness, write_npy,
+    Audio, Chroma, Density, Framing, HqPitch, Istft, Levels, MelFeature, OnsetDetector, Padding,
+    PeriodicityVad, PitchRange, PraatPitch, PraatSettings, Preset, Pyin, PyinSettings, Sizes,
+    SpectralShape, Stage, StatisticalSettings, StatisticalVad, Stft, Yin, integrated_loudness,
+    write_npy,
 };
 
 const SECONDS: f64 = 60.0;
@@ -136,6 +142,72 @@ fn ours(rate: u32, signal: &[f32]) -> Vec<(&'static str, f64)> {
     };
     let work = || _ = black_box(integrated_loudness(black_box(&audio)).unwrap());
     figure("loudness", times_real_time(work));
+    figures.extend(ours_of_signals(rate, signal));
+    figures
+}
+
+/// Our figures for effects, filters and voice quality.
+fn ours_of_signals(rate: u32, signal: &[f32]) -> Vec<(&'static str, f64)> {
+    let mut figures = Vec::new();
+    let mut figure = |name, value| figures.push((name, value));
+    let sizes = Sizes::for_speech(rate);
+    let spectrum = Preset::Librosa.feature(rate, sizes, Stage::Mel).spectrum;
+    let hop = sizes.hop;
+    let mut praat =
+        PraatPitch::new(rate, hop, PitchRange::VOICE, PraatSettings::default()).unwrap();
+    let work = || drop(praat.track(black_box(signal)));
+    figure("praat pitch", times_real_time(work));
+    let mut hq = HqPitch::new(rate, hop, PitchRange::VOICE).unwrap();
+    figure(
+        "hq pitch",
+        times_real_time(|| drop(hq.track(black_box(signal)))),
+    );
+    let mut vad = PeriodicityVad::new(rate).unwrap();
+    let work = || drop(vad.decide(black_box(signal)));
+    figure("periodicity vad", times_real_time(work));
+    let formants = FormantTracker::new(rate, FormantSettings::default()).unwrap();
+    let work = || drop(formants.track(black_box(signal)));
+    figure("formants", times_real_time(work));
+    let mut chroma = Chroma::new(spectrum, rate).unwrap();
+    let work = || drop(chroma.compute(black_box(signal)).unwrap());
+    figure("chroma", times_real_time(work));
+    let mut onsets = OnsetDetector::new(rate, sizes.transform, hop).unwrap();
+    let work = || drop(onsets.onsets(black_box(signal)).unwrap());
+    figure("onsets", times_real_time(work));
+    let to = if rate == 16_000 { 44_100 } else { 16_000 };
+    let resampler = Resampler::new(rate, to, Quality::High).unwrap();
+    let work = || drop(resampler.process(black_box(signal)));
+    figure("resample", times_real_time(work));
+    let mut filter = Cascade::new(vec![Biquad::low_pass(rate, 1000.0, 0.7).unwrap()]);
+    let mut filtered = signal.to_vec();
+    figure(
+        "biquad",
+        times_real_time(|| filter.process(black_box(&mut filtered))),
+    );
+    let stretch = StretchSettings::for_voice(rate);
+    let work = || drop(time_stretch(black_box(signal), 1.5, stretch).unwrap());
+    figure("time stretch", times_real_time(work));
+    let work = || drop(pitch_shift(black_box(signal), 3.0, stretch).unwrap());
+    figure("pitch shift", times_real_time(work));
+    let mut denoiser = Denoiser::new(rate, DenoiseSettings::default()).unwrap();
+    let work = || drop(denoiser.process(black_box(signal), None).unwrap());
+    figure("denoise", times_real_time(work));
+    // Six seconds: 32 rounds of a minute take too long.
+    let short = &signal[..signal.len() / 10];
+    let mut stft = Stft::new(spectrum).unwrap();
+    let (bins, frames) = stft.shape(short.len());
+    let mut magnitudes = vec![0.0; bins * frames];
+    stft.density(short, Density::Magnitude, &mut magnitudes)
+        .unwrap();
+    let work = || {
+        let rounds = GriffinLim::default();
+        drop(
+            rounds
+                .reconstruct(black_box(&magnitudes), spectrum, short.len())
+                .unwrap(),
+        );
+    };
+    figure("griffin-lim 32", times_real_time(work) / 10.0);
     figures
 }
 

@@ -5,7 +5,9 @@
 //! bits depend on its samples alone, never on block size, chunking, batch or thread.
 
 mod audio_file;
+mod chroma;
 mod delta;
+pub mod effect;
 mod error;
 mod feature;
 mod fourier;
@@ -17,34 +19,47 @@ mod loudness;
 mod mel;
 mod mel_bank;
 mod npy;
+mod onset;
 mod overlap_add;
+mod picture;
 mod pitch;
 mod preset;
+pub mod quality;
+pub mod signal;
 mod spectrum;
 mod statistics;
 mod stream;
 mod tile;
+pub mod training;
 mod vad;
 mod window;
 mod workload;
 
 pub use audio_file::{Audio, ChannelChoice, check_finite};
+pub use chroma::{Chroma, PITCH_CLASSES};
 pub use delta::{Derivative, delta};
 pub use error::{Result, VoiceError};
 pub use feature::{CepstrumSettings, Compression, FeatureSettings, Layout, Lifter};
 pub use frame_spectrum::{Conditioning, SpectrumSettings};
 pub use framing::{Framing, Padding};
 pub use level::Levels;
-pub use loudness::{SILENCE_LUFS, integrated_loudness};
+pub use loudness::{Loudness, SILENCE_LUFS, integrated_loudness};
 pub use mel::MelFeature;
 pub use mel_bank::{MelBank, MelFilter, MelNorm, MelScale, MelSettings, MelSlope};
 pub use npy::write_npy;
+pub use onset::OnsetDetector;
 pub use overlap_add::Istft;
-pub use pitch::{PitchRange, Pyin, PyinSettings, PyinTrack, Yin};
+pub use picture::SpectrogramPicture;
+pub use pitch::{
+    HqPitch, HqTrack, PitchRange, PraatPitch, PraatSettings, PraatTrack, Pyin, PyinSettings,
+    PyinTrack, Yin,
+};
 pub use preset::{Preset, Sizes, Stage};
 pub use spectrum::{Density, Stft};
 pub use statistics::{SpectralShape, SpectralStatistics};
 pub use stream::{MelStream, YinStream};
-pub use vad::{Bridging, EnergyVad, Segment, StatisticalSettings, StatisticalVad, segments};
+pub use vad::{
+    Bridging, EnergyVad, PeriodicityVad, Segment, StatisticalSettings, StatisticalVad, segments,
+};
 pub use window::{Symmetry, Window};
 pub use workload::workloads;

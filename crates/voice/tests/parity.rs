@@ -8,9 +8,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use libtest_mimic::{Arguments, Failed, Trial};
+use warpsmith_voice::effect::{StretchSettings, time_stretch};
+use warpsmith_voice::quality::{FormantSettings, FormantTracker};
+use warpsmith_voice::signal::{TrimSettings, trim};
 use warpsmith_voice::{
-    Derivative, Framing, Istft, Levels, MelFeature, Padding, PitchRange, Preset, Pyin,
-    PyinSettings, Sizes, SpectralShape, Stage, Stft, Yin, delta,
+    Chroma, Derivative, Framing, Istft, Levels, MelFeature, OnsetDetector, Padding, PitchRange,
+    PraatPitch, PraatSettings, Preset, Pyin, PyinSettings, Sizes, SpectralShape, Stage, Stft, Yin,
+    delta,
 };
 
 #[path = "support/npy.rs"]
@@ -112,6 +116,46 @@ const CHECKS: &[Check] = &[
     ("librosa_flatness", |case, peer| {
         close(&case.statistics()?.flatness, peer, 1e-5, Scale::Largest)
     }),
+    ("librosa_onset", |case, peer| {
+        let strength = case.onsets()?.strength(&case.signal)?;
+        // Means of differences of decibels, each good to 1e-4.
+        close(&strength, peer, 5e-4, Scale::Unit)
+    }),
+    ("librosa_onset_frames", |case, peer| {
+        let frames = case.onsets()?.onsets(&case.signal)?;
+        let frames: Vec<f32> = frames.iter().map(|frame| *frame as f32).collect();
+        close(&frames, peer, 0.0, Scale::Unit)
+    }),
+    ("librosa_chroma", |case, peer| {
+        let settings = Preset::Librosa.feature(case.rate, case.sizes(), Stage::Mel);
+        let ours = Chroma::new(settings.spectrum, case.rate)?.compute(&case.signal)?;
+        close(&ours, peer, 1e-5, Scale::Unit)
+    }),
+    ("librosa_trim", |case, peer| {
+        let settings = TrimSettings {
+            range_db: 30.0,
+            frame: 1024,
+            hop: 256,
+        };
+        let kept = trim(&case.signal, settings)?;
+        close(
+            &[kept.start as f32, kept.end as f32],
+            peer,
+            0.0,
+            Scale::Unit,
+        )
+    }),
+    ("librosa_stretch", |case, peer| {
+        let settings = StretchSettings {
+            transform: 1024,
+            hop: 256,
+        };
+        let ours = time_stretch(&case.signal, 1.5, settings)?;
+        // The peer adds phases up in f32: some 1e-5 of a turn after hundreds of them.
+        close(&ours, peer, 1e-3, Scale::Largest)
+    }),
+    ("praat_pitch", praat_pitch),
+    ("praat_formants", praat_formants),
 ];
 
 /// What an error is measured against.
@@ -182,6 +226,11 @@ impl Case {
     fn statistics(&self) -> Result<warpsmith_voice::SpectralStatistics, Failed> {
         let settings = Preset::Librosa.feature(self.rate, self.sizes(), Stage::Mel);
         Ok(SpectralShape::new(settings.spectrum, self.rate)?.measure(&self.signal))
+    }
+
+    fn onsets(&self) -> Result<OnsetDetector, Failed> {
+        let sizes = self.sizes();
+        Ok(OnsetDetector::new(self.rate, sizes.transform, sizes.hop)?)
     }
 
     fn spectrum(&self) -> Result<Vec<[f32; 2]>, Failed> {
@@ -278,6 +327,60 @@ fn pyin(case: &Case, voiced: &[f32]) -> Result<(), Failed> {
     close(&ours.probability, &probability, 2e-2, Scale::Unit)
 }
 
+/// Rows of time, frequency and strength.
+fn praat_pitch(case: &Case, peer: &[f32]) -> Result<(), Failed> {
+    let hop = case.rate as usize / 100;
+    let settings = PraatSettings::default();
+    let ours = PraatPitch::new(case.rate, hop, PitchRange::VOICE, settings)?.track(&case.signal);
+    let times: Vec<f32> = ours.seconds.iter().map(|seconds| *seconds as f32).collect();
+    let column = |n: usize| peer.chunks_exact(3).map(move |row| row[n]);
+    close(&times, &column(0).collect::<Vec<_>>(), 1e-5, Scale::Unit)?;
+    let frames = times.len();
+    let voiced = |hz: f32| hz > 0.0;
+    let pairs = || ours.frequency.iter().copied().zip(column(1));
+    let same = pairs().filter(|(a, b)| voiced(*a) == voiced(*b)).count();
+    // 99.5 % of the frames; in a short signal one may differ.
+    if frames - same > 1.max(frames / 200) {
+        return Err(format!("voicing agrees on {same} of {frames} frames").into());
+    }
+    let mut distances: Vec<f32> = pairs()
+        .filter(|(a, b)| voiced(*a) && voiced(*b))
+        .map(|(a, b)| cents(a, b))
+        .collect();
+    distances.sort_unstable_by(f32::total_cmp);
+    let median = distances[distances.len() / 2];
+    if median.is_nan() || median > 0.1 {
+        return Err(format!("the median distance is {median} cents").into());
+    }
+    Ok(())
+}
+
+/// Rows of the first three formants.
+fn praat_formants(case: &Case, peer: &[f32]) -> Result<(), Failed> {
+    let settings = FormantSettings {
+        ceiling_hz: 5000.0,
+        ..FormantSettings::default()
+    };
+    let ours = FormantTracker::new(case.rate, settings)?.track(&case.signal);
+    if ours.len() != peer.len() / 3 {
+        return Err(format!("{} frames, the peer has {}", ours.len(), peer.len() / 3).into());
+    }
+    for n in 0..3 {
+        let mut distances: Vec<f32> = ours
+            .iter()
+            .zip(peer.chunks_exact(3))
+            .filter_map(|(formants, row)| Some((formants.get(n)?.frequency - row[n]).abs()))
+            .collect();
+        distances.sort_unstable_by(f32::total_cmp);
+        let median = distances[distances.len() / 2];
+        // The two resamplers' passbands end differently, which moves the highest poles.
+        if median.is_nan() || median > 10.0 {
+            return Err(format!("F{}: the median distance is {median} Hz", n + 1).into());
+        }
+    }
+    Ok(())
+}
+
 fn trials(kind: &str, directory: PathBuf, rate: u32, only_present: bool) -> Vec<Trial> {
     CHECKS
         .iter()
@@ -296,7 +399,7 @@ fn main() {
     let arguments = Arguments::from_args();
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut all = trials("golden", here.join("tests/golden"), 16_000, true);
-    assert!(all.len() >= 18, "golden files are missing");
+    assert!(all.len() >= 25, "golden files are missing");
     let python = here.join("../../target/voice-oracle/bin/python");
     for (rate, seconds, seed) in [(16_000, "4", "7"), (44_100, "2", "8")] {
         let kind = format!("oracle_{rate}");

@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use warpsmith_voice::{Audio, ChannelChoice, StatisticalSettings, StatisticalVad};
+use warpsmith_voice::{Audio, ChannelChoice, PeriodicityVad, StatisticalSettings, StatisticalVad};
 
 /// A recording with one label to 10 ms.
 struct Recording {
@@ -84,9 +84,11 @@ fn noise(length: usize, mut seed: u64) -> Vec<f32> {
         .collect()
 }
 
-fn f1(recordings: &[Recording], snr_db: Option<f32>) -> Result<f64, Failed> {
+/// A detector's decisions about a signal at 16 kHz.
+type Decide = fn(&[f32]) -> Result<Vec<bool>, Failed>;
+
+fn f1(decide: Decide, recordings: &[Recording], snr_db: Option<f32>) -> Result<f64, Failed> {
     let (mut hits, mut false_alarms, mut misses) = (0usize, 0usize, 0usize);
-    let mut vad = StatisticalVad::new(16_000, StatisticalSettings::default())?;
     for (index, recording) in recordings.iter().enumerate() {
         let mut signal = recording.signal.clone();
         if let Some(snr_db) = snr_db {
@@ -108,7 +110,7 @@ fn f1(recordings: &[Recording], snr_db: Option<f32>) -> Result<f64, Failed> {
                 *x += scale * n;
             }
         }
-        for (decision, truth) in vad.decide(&signal)?.iter().zip(&recording.speech) {
+        for (decision, truth) in decide(&signal)?.iter().zip(&recording.speech) {
             match (decision, truth) {
                 (true, true) => hits += 1,
                 (true, false) => false_alarms += 1,
@@ -124,27 +126,44 @@ fn main() {
     let arguments = Arguments::from_args();
     let root =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/voice-data/pyannote_audio-4.0.7");
+    let statistical: Decide = |signal| {
+        let mut vad = StatisticalVad::new(16_000, StatisticalSettings::default())?;
+        Ok(vad.decide(signal)?)
+    };
+    let periodicity: Decide = |signal| Ok(PeriodicityVad::new(16_000)?.decide(signal));
     let trials = [
-        ("as_recorded", None, 0.80),
-        ("at_10_db", Some(10.0), 0.85),
-        ("at_0_db", Some(0.0), 0.83),
+        ("statistical_vad", statistical, [0.80, 0.85, 0.83]),
+        ("periodicity_vad", periodicity, [0.86, 0.86, 0.81]),
     ]
     .into_iter()
-    .map(|(name, snr_db, bound)| {
+    .flat_map(|(name, decide, bounds)| {
+        let conditions = [
+            ("as_recorded", None),
+            ("at_10_db", Some(10.0)),
+            ("at_0_db", Some(0.0)),
+        ];
         let root = root.clone();
-        let missing = !root.join("tests/data").exists();
-        Trial::test(format!("statistical_vad_{name}"), move || {
-            let recordings = recordings(&root)?;
-            if recordings.len() < 14 {
-                return Err(format!("{} labelled recordings", recordings.len()).into());
-            }
-            let f1 = f1(&recordings, snr_db)?;
-            if f1 < bound {
-                return Err(format!("F1 {f1:.3}, at least {bound} was reached before").into());
-            }
-            Ok(())
-        })
-        .with_ignored_flag(missing)
+        conditions
+            .into_iter()
+            .zip(bounds)
+            .map(move |((condition, snr_db), bound)| {
+                let root = root.clone();
+                let missing = !root.join("tests/data").exists();
+                Trial::test(format!("{name}_{condition}"), move || {
+                    let recordings = recordings(&root)?;
+                    if recordings.len() < 14 {
+                        return Err(format!("{} labelled recordings", recordings.len()).into());
+                    }
+                    let f1 = f1(decide, &recordings, snr_db)?;
+                    if f1 < bound {
+                        return Err(
+                            format!("F1 {f1:.3}, at least {bound} was reached before").into()
+                        );
+                    }
+                    Ok(())
+                })
+                .with_ignored_flag(missing)
+            })
     })
     .collect();
     libtest_mimic::run(&arguments, trials).exit();

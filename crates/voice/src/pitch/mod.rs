@@ -1,11 +1,20 @@
 //! Fundamental frequency: how many times a second the voice repeats itself.
 
+mod autocorrelation;
+mod candidates;
 mod difference;
+mod hq;
+mod periodicity;
+mod praat;
 mod pyin;
 mod range;
+mod sinc_peak;
 mod viterbi;
 mod yin;
 
+pub use hq::{HqPitch, HqTrack};
+pub(crate) use periodicity::Periodicity;
+pub use praat::{PraatPitch, PraatSettings, PraatTrack};
 pub use pyin::{Pyin, PyinSettings, PyinTrack};
 pub use range::PitchRange;
 pub use yin::Yin;

@@ -1,9 +1,11 @@
 //! Voice activity: which frames hold speech, and where it starts and ends.
 
 mod energy;
+mod periodicity;
 mod segments;
 mod statistical;
 
 pub use energy::EnergyVad;
+pub use periodicity::PeriodicityVad;
 pub use segments::{Bridging, Segment, segments};
 pub use statistical::{StatisticalSettings, StatisticalVad};

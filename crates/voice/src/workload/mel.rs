@@ -1,53 +1,20 @@
 //! `voice/mel`: log-mel features of a ragged batch, from samples to decibels in one kernel.
 
-use std::sync::Arc;
-
 use rayon::prelude::*;
-use warpsmith_core::{Bytes, Element, Flops, KernelImage, Parameter, Tolerance};
-use warpsmith_device::{CpuDevice, CudaDevice, Device, DeviceBuffer, Kernel, LaunchShape, Stream};
+use warpsmith_core::{Bytes, Flops, Tolerance};
+use warpsmith_device::{CpuDevice, Device, Stream};
 use warpsmith_measure::{
     ArguedTolerance, Cost, Output, ParameterSpec, Parameters, Prepared, Workload, WorkloadError,
 };
 
-use super::batch::{Batch, DeviceBatch, PARAMETERS, lengths, sample_rate};
+use super::batch::{Batch, PARAMETERS, lengths, sample_rate};
+use super::mel_cuda::CudaMel;
+use super::mel512::CudaMel512;
 use crate::feature::{FeatureSettings, Layout};
-use crate::framing::Padding;
 use crate::mel::MelFeature;
-use crate::mel_bank::MelBank;
 use crate::preset::{Preset, Sizes, Stage};
 
 pub(super) struct Mel;
-
-// SAFETY: `mel` in `cuda/analysis.cu` takes these in this order. Samples are read between two totals
-// that are checked against their length; windows, roots and weights behind checks against theirs;
-// spans below `spans_length / 3`; the one store behind `place_out < out_length`.
-static KERNEL: KernelImage = unsafe {
-    KernelImage::trusted(
-        "voice/analysis",
-        "mel",
-        &[
-            Parameter::In(Element::F32),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::F32),
-            Parameter::In(Element::F32),
-            Parameter::In(Element::U32),
-            Parameter::In(Element::F32),
-            Parameter::Out(Element::F32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::F32),
-            Parameter::Value(Element::F32),
-        ],
-        include_str!("../../cuda/analysis.ptx"),
-    )
-};
-
-/// Threads of a block, as the kernel insists, and complex points that a block transforms.
-const THREADS: u32 = 256;
-const POINTS: usize = 1024;
 
 fn settings(parameters: &Parameters) -> FeatureSettings {
     let rate = sample_rate(parameters);
@@ -121,7 +88,10 @@ impl Workload for Mel {
                 out: vec![0.0; out],
                 batch,
             }),
-            Device::Cuda(gpu) => Box::new(CudaMel::new(gpu, &settings, &batch)?),
+            Device::Cuda(gpu) => match CudaMel512::new(gpu, &settings, &batch)? {
+                Some(fast) => Box::new(fast),
+                None => Box::new(CudaMel::new(gpu, &settings, &batch)?),
+            },
         })
     }
 }
@@ -175,109 +145,5 @@ impl Prepared for CpuMel {
 
     fn output(&mut self) -> Result<Output, WorkloadError> {
         Ok(Output::F32(self.out.clone()))
-    }
-}
-
-struct CudaMel {
-    kernel: Arc<Kernel>,
-    shape: LaunchShape,
-    batch: DeviceBatch,
-    window: DeviceBuffer<f32>,
-    roots: DeviceBuffer<f32>,
-    spans: DeviceBuffer<u32>,
-    weights: DeviceBuffer<f32>,
-    out: DeviceBuffer<f32>,
-    settings: FeatureSettings,
-    stream: Stream,
-}
-
-impl CudaMel {
-    fn new(
-        gpu: &CudaDevice,
-        settings: &FeatureSettings,
-        batch: &Batch,
-    ) -> Result<Self, WorkloadError> {
-        let spectrum = &settings.spectrum;
-        let transform = spectrum.transform;
-        let points = transform / 2;
-        if !points.is_power_of_two() || !(4..=POINTS).contains(&points) {
-            return Err(WorkloadError::Unsupported {
-                workload: "voice/mel",
-                reason: format!("transforms are powers of two up to 2048, not {transform}"),
-            });
-        }
-        let bank =
-            MelBank::new(&settings.mel, settings.sample_rate, transform).map_err(|error| {
-                WorkloadError::Failed {
-                    workload: "voice/mel",
-                    reason: error.to_string(),
-                }
-            })?;
-        let (mut spans, mut weights) = (Vec::new(), Vec::new());
-        for filter in bank.filters() {
-            spans.extend([filter.first, weights.len(), filter.weights.len()].map(|n| n as u32));
-            weights.extend_from_slice(&filter.weights);
-        }
-        let roots: Vec<f32> = (0..transform)
-            .flat_map(|k| {
-                let angle = std::f64::consts::TAU * k as f64 / transform as f64;
-                [angle.cos() as f32, -angle.sin() as f32]
-            })
-            .collect();
-        let window = spectrum
-            .window
-            .centred(spectrum.window_length, transform, spectrum.symmetry);
-        // A quarter of the points' threads transform a frame; a block takes as many as fit.
-        let frames_per_block = THREADS as usize / (points / 4);
-        let blocks = batch.frames().div_ceil(frames_per_block);
-        Ok(Self {
-            kernel: gpu.kernel(&KERNEL)?,
-            shape: LaunchShape::linear(blocks * THREADS as usize, THREADS),
-            batch: batch.upload(gpu)?,
-            window: gpu.upload(&window)?,
-            roots: gpu.upload(&roots)?,
-            spans: gpu.upload(&spans)?,
-            weights: gpu.upload(&weights)?,
-            out: gpu.alloc(batch.frames() * settings.rows())?,
-            settings: *settings,
-            stream: gpu.stream().clone(),
-        })
-    }
-}
-
-impl Prepared for CudaMel {
-    fn run_once(&mut self) -> Result<(), WorkloadError> {
-        let spectrum = &self.settings.spectrum;
-        let reflect = spectrum.framing.padding == Padding::CentredReflect;
-        let (factor, floor) = self.settings.compression.logarithm().unwrap_or((0.0, 0.0));
-        let arguments = [
-            self.batch.samples.read(),
-            self.batch.file_samples.read(),
-            self.batch.file_frames.read(),
-            self.window.read(),
-            self.roots.read(),
-            self.spans.read(),
-            self.weights.read(),
-            self.out.write(),
-            (spectrum.transform as u32).into(),
-            (spectrum.framing.hop as u32).into(),
-            (spectrum.framing.left() as u32).into(),
-            u32::from(reflect).into(),
-            factor.into(),
-            floor.into(),
-        ];
-        Ok(self.stream.launch(&self.kernel, self.shape, &arguments)?)
-    }
-
-    fn stream(&self) -> Option<&Stream> {
-        Some(&self.stream)
-    }
-
-    fn poison(&mut self) -> Result<(), WorkloadError> {
-        Ok(self.out.fill_bytes(&self.stream, 0xFF)?)
-    }
-
-    fn output(&mut self) -> Result<Output, WorkloadError> {
-        Ok(Output::F32(self.out.download(&self.stream)?))
     }
 }

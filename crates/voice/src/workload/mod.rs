@@ -2,11 +2,17 @@
 
 mod batch;
 mod mel;
+mod mel512;
+mod mel_cuda;
+mod mel_segments;
+mod training;
 mod yin;
 
 use warpsmith_measure::Workload;
 
 /// The workloads of this crate.
 pub fn workloads() -> Vec<Box<dyn Workload>> {
-    vec![Box::new(mel::Mel), Box::new(yin::YinPitch)]
+    let mut all: Vec<Box<dyn Workload>> = vec![Box::new(mel::Mel), Box::new(yin::YinPitch)];
+    all.extend(training::workloads());
+    all
 }

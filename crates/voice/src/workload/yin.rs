@@ -16,12 +16,12 @@ use crate::pitch::{PitchRange, Yin};
 
 pub(super) struct YinPitch;
 
-// SAFETY: `yin` in `cuda/analysis.cu` takes these in this order. Samples are read between two totals
-// that are checked against their length; its shared arrays are as long as the checks at its start
-// allow; its one store is behind `frame < out_length`.
+// SAFETY: `yin` in `cuda/yin.cu` takes these in this order. Samples are read between two totals
+// that are checked against their length; its shared memory is checked against what a warp needs; its
+// one store is behind `frame < out_length`.
 static KERNEL: KernelImage = unsafe {
     KernelImage::trusted(
-        "voice/analysis",
+        "voice/yin",
         "yin",
         &[
             Parameter::In(Element::F32),
@@ -33,16 +33,27 @@ static KERNEL: KernelImage = unsafe {
             Parameter::Value(Element::U32),
             Parameter::Value(Element::U32),
             Parameter::Value(Element::U32),
+            Parameter::Value(Element::U32),
             Parameter::Value(Element::F32),
             Parameter::Value(Element::F32),
         ],
-        include_str!("../../cuda/analysis.ptx"),
+        include_str!("../../cuda/yin.ptx"),
     )
 };
 
 const THRESHOLD: f32 = 0.1;
 /// Threads of a block, as the kernel insists: four warps, four frames.
 const THREADS: u32 = 128;
+/// Lags that a warp sums in one pass over a frame.
+const PASS: usize = 256;
+
+/// Floats of shared memory that a warp needs: the frame with zeros behind it for the furthest lag,
+/// 4 floats of padding to every 32, and the lags.
+fn warp_floats(frame_length: usize, longest: usize) -> usize {
+    let lags = (longest / PASS + 1) * PASS;
+    let reach = frame_length + lags + 8;
+    reach + reach / 32 * 4 + 4 + lags
+}
 
 fn framing(parameters: &Parameters) -> Framing {
     let rate = sample_rate(parameters);
@@ -176,6 +187,7 @@ struct CudaYin {
     out: DeviceBuffer<f32>,
     framing: Framing,
     periods: (usize, usize),
+    warp_floats: u32,
     rate: u32,
     stream: Stream,
 }
@@ -190,9 +202,17 @@ impl CudaYin {
         let periods = PitchRange::VOICE
             .periods(rate, framing)
             .map_err(|error| failed(&error))?;
+        let kernel = gpu.kernel(&KERNEL)?;
+        let warp_floats = warp_floats(framing.length, periods.1);
+        let shared_bytes = (warp_floats * 4 * THREADS as usize / 32) as u32;
+        kernel.allow_shared_bytes(shared_bytes)?;
         Ok(Self {
-            kernel: gpu.kernel(&KERNEL)?,
-            shape: LaunchShape::linear(batch.frames() * 32, THREADS),
+            kernel,
+            shape: LaunchShape {
+                shared_bytes,
+                ..LaunchShape::linear(batch.frames() * 32, THREADS)
+            },
+            warp_floats: warp_floats as u32,
             batch: batch.upload(gpu)?,
             out: gpu.alloc(batch.frames())?,
             framing,
@@ -215,6 +235,7 @@ impl Prepared for CudaYin {
             (self.framing.left() as u32).into(),
             (self.periods.0 as u32).into(),
             (self.periods.1 as u32).into(),
+            self.warp_floats.into(),
             THRESHOLD.into(),
             (self.rate as f32).into(),
         ];

@@ -71,7 +71,26 @@ save("librosa_centroid", librosa.feature.spectral_centroid(S=power, sr=rate, n_f
 save("librosa_bandwidth", librosa.feature.spectral_bandwidth(S=power, sr=rate, n_fft=n_fft)[0].astype(np.float32))
 save("librosa_rolloff", librosa.feature.spectral_rolloff(S=power, sr=rate, n_fft=n_fft)[0].astype(np.float32))
 save("librosa_flatness", librosa.feature.spectral_flatness(S=power)[0].astype(np.float32))
-save("librosa_onset", librosa.onset.onset_strength(y=y, sr=rate, hop_length=hop, n_fft=n_fft).astype(np.float32))
+envelope = librosa.onset.onset_strength(y=y, sr=rate, hop_length=hop, n_fft=n_fft)
+save("librosa_onset", envelope.astype(np.float32))
+save("librosa_onset_frames", librosa.onset.onset_detect(onset_envelope=envelope, sr=rate, hop_length=hop).astype(np.float32))
+save("librosa_chroma", librosa.feature.chroma_stft(S=power**2, sr=rate, n_fft=n_fft, tuning=0.0).astype(np.float32))
+save("librosa_trim", np.array(librosa.effects.trim(y, top_db=30, frame_length=1024, hop_length=256)[1], dtype=np.float32))
+save("librosa_stretch", librosa.effects.time_stretch(y, rate=1.5, n_fft=1024).astype(np.float32))
+
+try:
+    import parselmouth
+    from parselmouth.praat import call
+
+    sound = parselmouth.Sound(y.astype(np.float64), rate)
+    pitch = call(sound, "To Pitch (ac)", hop / rate, 65.0, 15, "no", 0.03, 0.45, 0.01, 0.35, 0.14, 800.0)
+    chosen = pitch.selected_array
+    save("praat_pitch", np.stack([pitch.xs(), chosen["frequency"], chosen["strength"]], -1).astype(np.float32))
+    formants = call(sound, "To Formant (burg)", 0.01, 5, 5000.0, 0.025, 50.0)
+    table = [[formants.get_value_at_time(n, time) for n in (1, 2, 3)] for time in formants.xs()]
+    save("praat_formants", np.nan_to_num(np.array(table)).astype(np.float32))
+except ImportError as error:
+    print("left out Praat:", error)
 
 import kaldi_native_fbank as knf
 

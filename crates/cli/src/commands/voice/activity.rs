@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use warpsmith_voice::{EnergyVad, StatisticalSettings, StatisticalVad, segments};
+use warpsmith_voice::{EnergyVad, PeriodicityVad, StatisticalSettings, StatisticalVad, segments};
 
 use super::input::Input;
 use super::sheet::{Destination, Sheet};
@@ -15,7 +15,8 @@ const HOP_SECONDS: f64 = 0.01;
 /// How speech is told from the rest.
 #[derive(Args)]
 pub(super) struct Detector {
-    /// `statistical` looks at the whole signal; `energy` decides as the sound arrives.
+    /// `statistical` compares the bands of the whole signal with its noise; `periodicity` asks for
+    /// the pitch of a voice, which loud noises do not have; `energy` decides as the sound arrives.
     #[arg(long, value_enum, default_value_t = Method::Statistical)]
     method: Method,
     /// Decibels above the noise that make speech, for `energy`.
@@ -26,6 +27,7 @@ pub(super) struct Detector {
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Method {
     Statistical,
+    Periodicity,
     Energy,
 }
 
@@ -35,6 +37,7 @@ impl Detector {
             Method::Energy => {
                 EnergyVad::new(self.margin).decide(signal, (sample_rate as usize / 100).max(1))
             }
+            Method::Periodicity => PeriodicityVad::new(sample_rate)?.decide(signal),
             Method::Statistical => {
                 StatisticalVad::new(sample_rate, StatisticalSettings::default())?.decide(signal)?
             }

@@ -9,18 +9,25 @@ use crate::exit::Outcome;
 
 mod activity;
 mod analyze;
+mod effect;
 mod feature;
 mod input;
 mod loudness;
+mod picture;
 mod pitch;
+mod quality;
 mod sheet;
+mod sound;
+mod whole_file;
 
-/// Analyse voices: pitch, speech, mel features, loudness, from WAV, FLAC, MP3, OGG, AIFF and M4A.
+/// Analyse and change voices: pitch, speech, mel features, loudness, formants, noise, speed, from
+/// WAV, FLAC, MP3, OGG, AIFF and M4A.
 #[derive(Args)]
 #[command(after_help = "Examples:
   warpsmith voice analyze *.wav
   warpsmith voice pitch song.flac --method pyin --output pitch.csv
   warpsmith voice mel speech.mp3 --preset whisper --as npy --output mel.npy
+  warpsmith voice convert song.m4a --rate 16000 --mono --output song.wav
   ffmpeg -i film.mkv -f wav - | warpsmith voice segments -")]
 pub(crate) struct Voice {
     #[command(subcommand)]
@@ -37,6 +44,13 @@ enum Verb {
     Mfcc(feature::Mfcc),
     Spectrogram(feature::Spectrogram),
     Loudness(loudness::Loudness),
+    Formants(quality::Formants),
+    Quality(quality::QualityOf),
+    Picture(picture::Picture),
+    Denoise(effect::Denoise),
+    PitchShift(effect::PitchShift),
+    Stretch(effect::Stretch),
+    Convert(effect::Convert),
 }
 
 impl Voice {
@@ -57,6 +71,13 @@ impl Voice {
             Verb::Mfcc(verb) => verb.run(global),
             Verb::Spectrogram(verb) => verb.run(global),
             Verb::Loudness(verb) => verb.run(global),
+            Verb::Formants(verb) => verb.run(global),
+            Verb::Quality(verb) => verb.run(global),
+            Verb::Picture(verb) => verb.run(global),
+            Verb::Denoise(verb) => verb.run(global),
+            Verb::PitchShift(verb) => verb.run(global),
+            Verb::Stretch(verb) => verb.run(global),
+            Verb::Convert(verb) => verb.run(global),
         }
     }
 }

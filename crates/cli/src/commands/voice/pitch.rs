@@ -2,7 +2,9 @@
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use warpsmith_voice::{Framing, Padding, PitchRange, Pyin, PyinSettings, Yin};
+use warpsmith_voice::{
+    Framing, HqPitch, Padding, PitchRange, PraatPitch, PraatSettings, Pyin, PyinSettings, Yin,
+};
 
 use super::input::Input;
 use super::sheet::{Destination, Sheet};
@@ -19,7 +21,8 @@ pub(crate) struct Pitch {
     input: Input,
     #[command(flatten)]
     destination: Destination,
-    /// `pyin` decides voicing; `yin` gives a frequency for every frame. Both agree with librosa's.
+    /// `pyin` decides voicing, `yin` gives a frequency for every frame, both as librosa does;
+    /// `praat` is Praat's autocorrelation; `hq` is the most accurate, in noise and vibrato too.
     #[arg(long, value_enum, default_value_t = Method::Pyin)]
     method: Method,
     /// Lowest frequency looked for, Hz.
@@ -40,6 +43,8 @@ pub(crate) struct Pitch {
 enum Method {
     Pyin,
     Yin,
+    Praat,
+    Hq,
 }
 
 /// Frames that hold two periods of the lowest frequency, a power of two, 10 ms apart.
@@ -72,6 +77,33 @@ impl Pitch {
                         values.extend([time(frame), f64::from(*hz)]);
                     }
                     &["seconds", "hertz"]
+                }
+                Method::Hq => {
+                    let track = HqPitch::new(rate, framing.hop, range)?.track(&signal);
+                    for (frame, seconds) in track.seconds.iter().enumerate() {
+                        let hz = f64::from(track.frequency[frame]);
+                        values.extend([
+                            *seconds,
+                            if hz > 0.0 { hz } else { f64::NAN },
+                            f64::from(u8::from(hz > 0.0)),
+                            f64::from(track.confidence[frame]),
+                        ]);
+                    }
+                    &["seconds", "hertz", "voiced", "confidence"]
+                }
+                Method::Praat => {
+                    let settings = PraatSettings::default();
+                    let track = PraatPitch::new(rate, framing.hop, range, settings)?.track(&signal);
+                    for (frame, seconds) in track.seconds.iter().enumerate() {
+                        let hz = f64::from(track.frequency[frame]);
+                        values.extend([
+                            *seconds,
+                            if hz > 0.0 { hz } else { f64::NAN },
+                            f64::from(u8::from(hz > 0.0)),
+                            f64::from(track.strength[frame]),
+                        ]);
+                    }
+                    &["seconds", "hertz", "voiced", "strength"]
                 }
                 Method::Pyin => {
                     let settings = PyinSettings::default();

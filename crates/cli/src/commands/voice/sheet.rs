@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use warpsmith_voice::write_npy;
 
 use super::input::Input;
+use super::whole_file::write_whole;
 use crate::arguments::{Format, Global};
 use crate::output::progress;
 
@@ -127,33 +128,14 @@ impl Destination {
                         Encoding::Json => ".json",
                         Encoding::Npy => ".npy",
                     });
-                    sheet.save(encoding, &output.join(name))?;
+                    write_whole(&output.join(name), |out| sheet.write(encoding, out))?;
                 }
-                Some(output) => sheet.save(encoding, output)?,
+                Some(output) => write_whole(output, |out| sheet.write(encoding, out))?,
             }
         }
         if several {
             progress(global, "");
         }
         Ok(())
-    }
-}
-
-impl Sheet {
-    /// Writes to a temporary name and renames, so that a reader never sees half a file.
-    fn save(&self, encoding: Encoding, path: &Path) -> Result<()> {
-        let folder = match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
-        let write = || -> Result<()> {
-            let mut file = std::io::BufWriter::new(tempfile::NamedTempFile::new_in(folder)?);
-            self.write(encoding, &mut file)?;
-            file.into_inner()
-                .map_err(std::io::IntoInnerError::into_error)?
-                .persist(path)?;
-            Ok(())
-        };
-        write().with_context(|| format!("cannot write `{}`", path.display()))
     }
 }

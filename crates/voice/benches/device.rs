@@ -1,0 +1,208 @@
+//! The GPU kernels: first whether they agree with the CPU on fresh inputs, then how long they take.
+//!
+//! `cargo bench -p warpsmith-voice --bench device` prints one line to a workload and parameters:
+//! parity with its worst difference, median device time, and the share of the floor that bytes and
+//! arithmetic set. Where there is no GPU it says so and measures nothing.
+
+#![allow(clippy::print_stdout, reason = "a bench prints its table")]
+
+use warpsmith_device::{CudaDevice, Device, DeviceChoice};
+use warpsmith_measure::gpu::device_timer::{CacheState, DeviceTimer};
+use warpsmith_measure::{Parameters, Parity, Workload, WorkloadError, check_parity};
+
+/// Device timings to a line.
+const SAMPLES: usize = 60;
+/// A single-precision product and sum to each lane and clock: 128 lanes of a multiprocessor.
+const FLOPS_PER_CLOCK: f64 = 256.0;
+
+/// What is checked, and what is timed, of each workload.
+const CASES: &[(&str, &str, &str)] = &[
+    ("voice/mel", "files=7 seconds=3", "files=1 seconds=60"),
+    ("voice/mel", "files=2 seconds=1", "files=256 seconds=10"),
+    (
+        "voice/mel",
+        "files=4 seconds=2 rate=44100",
+        "files=1 seconds=60 rate=44100",
+    ),
+    ("voice/yin", "files=5 seconds=2", "files=1 seconds=60"),
+    (
+        "voice/yin",
+        "files=3 seconds=1 rate=44100",
+        "files=1 seconds=60 rate=44100",
+    ),
+    (
+        "training/layer-norm",
+        "rows=513 width=1024",
+        "rows=32768 width=1024",
+    ),
+    (
+        "training/layer-norm",
+        "rows=70 width=4096",
+        "rows=8192 width=4096",
+    ),
+    (
+        "training/layer-norm",
+        "rows=70 width=1001",
+        "rows=32768 width=1001",
+    ),
+    (
+        "training/layer-norm-gelu",
+        "rows=515 width=768",
+        "rows=32768 width=1024",
+    ),
+    (
+        "training/gelu",
+        "rows=33 width=1001",
+        "rows=32768 width=1024",
+    ),
+    (
+        "training/gelu",
+        "rows=33 width=1001 kind=tanh",
+        "rows=32768 width=1024 kind=tanh",
+    ),
+    (
+        "training/softmax",
+        "rows=513 width=1000",
+        "rows=32768 width=1024",
+    ),
+    (
+        "training/softmax",
+        "rows=77 width=3000",
+        "rows=8192 width=4096",
+    ),
+    (
+        "training/attention",
+        "heads=3 tokens=200",
+        "heads=96 tokens=1500",
+    ),
+    (
+        "training/attention",
+        "heads=2 tokens=131 width=128 mask=causal",
+        "heads=48 tokens=2048 width=128 mask=causal",
+    ),
+    (
+        "training/conv1d",
+        "signals=2 out=70 length=300",
+        "signals=32 in=512 out=512 length=3000 stride=2",
+    ),
+    (
+        "training/conv1d",
+        "signals=2 in=33 out=65 length=301 taps=5 stride=3 padding=4 dilation=2",
+        "signals=32 in=80 out=512 length=3000",
+    ),
+    ("training/clip", "n=100003", "n=64M"),
+    ("training/adamw", "n=100003", "n=32M"),
+];
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let gpu = match CudaDevice::open(0) {
+        Ok(gpu) => gpu,
+        Err(error) => {
+            println!("skipped: {error}");
+            return Ok(());
+        }
+    };
+    let facts = gpu.facts();
+    println!("{} ({} MHz)", facts.name, facts.sm_clock_hz / 1e6);
+    let cuda = Device::Cuda(gpu.clone());
+    let cpu = Device::open(DeviceChoice::Cpu)?;
+    let only: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|word| !word.starts_with("--"))
+        .collect();
+    let quick = std::env::args().any(|word| word == "--parity");
+    let mut failed = false;
+    for (id, small, large) in CASES {
+        if !only.is_empty() && !only.iter().any(|word| id.contains(word.as_str())) {
+            continue;
+        }
+        let workloads = warpsmith_voice::workloads();
+        let Some(workload) = workloads.iter().find(|workload| workload.id() == *id) else {
+            println!("{id}: no such workload");
+            failed = true;
+            continue;
+        };
+        let parity = parity(&**workload, &cuda, &cpu, small);
+        failed |= !parity.starts_with("agrees");
+        println!("{id} {small}: {parity}");
+        if !quick {
+            match time(&**workload, &gpu, &cuda, large) {
+                Ok(line) => println!("{id} {large}: {line}"),
+                Err(error) => println!("{id} {large}: {error}"),
+            }
+        }
+    }
+    if failed {
+        return Err("some kernel disagrees with the CPU".into());
+    }
+    Ok(())
+}
+
+fn resolve(workload: &dyn Workload, text: &str) -> Result<Parameters, WorkloadError> {
+    let given: Vec<(String, String)> = text
+        .split_whitespace()
+        .filter_map(|word| word.split_once('='))
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect();
+    Ok(Parameters::resolve(workload.parameters(), &given)?)
+}
+
+fn parity(workload: &dyn Workload, cuda: &Device, cpu: &Device, text: &str) -> String {
+    // Other inputs each time.
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let seed = now.map_or(1, |now| now.subsec_nanos()).into();
+    let checked = resolve(workload, text).and_then(|parameters| {
+        check_parity(
+            workload,
+            cuda,
+            cpu,
+            &parameters,
+            &[seed, seed + 1, seed + 2],
+        )
+    });
+    match checked {
+        Ok(Parity::Agrees { worst, .. }) => {
+            format!(
+                "agrees, worst {:.2e} abs {:.2e} rel",
+                worst.max_abs, worst.max_rel
+            )
+        }
+        Ok(other) => format!("DISAGREES {other:?}"),
+        Err(error) => format!("FAILED {error}"),
+    }
+}
+
+fn time(
+    workload: &dyn Workload,
+    gpu: &CudaDevice,
+    cuda: &Device,
+    text: &str,
+) -> Result<String, WorkloadError> {
+    let parameters = resolve(workload, text)?;
+    let mut prepared = workload.prepare(cuda, &parameters, 1)?;
+    let stream = gpu.stream().clone();
+    let mut timer = DeviceTimer::new(gpu, CacheState::Warm)?;
+    let mut samples = Vec::with_capacity(SAMPLES);
+    for sample in 0..SAMPLES + 5 {
+        let seconds = timer.time(&stream, &mut || prepared.run_once())?;
+        if sample >= 5 {
+            samples.push(seconds.0 * 1e6);
+        }
+    }
+    samples.sort_by(f64::total_cmp);
+    let median = samples[SAMPLES / 2];
+    let cost = workload.cost(&parameters);
+    let facts = gpu.facts();
+    let bytes = cost.bytes.0 as f64 / facts.memory_bandwidth * 1e6;
+    let rate = f64::from(facts.multiprocessors) * FLOPS_PER_CLOCK * facts.sm_clock_hz;
+    let flops = cost.flops.0 as f64 / rate * 1e6;
+    Ok(format!(
+        "{median:.1} us (least {:.1}, most {:.1}); floor {:.1} us by bytes, {:.1} us by arithmetic: \
+         {:.0} % of the larger",
+        samples[0],
+        samples[SAMPLES - 1],
+        bytes,
+        flops,
+        100.0 * bytes.max(flops) / median,
+    ))
+}

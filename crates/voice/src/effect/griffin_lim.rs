@@ -1,0 +1,142 @@
+//! A signal for a spectrogram without phases: Griffin and Lim's alternation, with the momentum of
+//! Perraudin, Balazs and Søndergaard (2013).
+
+use crate::error::{Result, VoiceError};
+use crate::frame_spectrum::SpectrumSettings;
+use crate::overlap_add::Istft;
+use crate::spectrum::Stft;
+
+/// The choices of a reconstruction; the default is librosa's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GriffinLim {
+    /// Rounds.
+    pub iterations: usize,
+    /// 0 is the plain alternation; below 1.
+    pub momentum: f32,
+    /// What the first phases follow from.
+    pub seed: u64,
+}
+
+impl Default for GriffinLim {
+    fn default() -> Self {
+        Self {
+            iterations: 32,
+            momentum: 0.99,
+            seed: 1,
+        }
+    }
+}
+
+impl GriffinLim {
+    /// The signal of `samples` samples whose magnitudes are near the `[bin, frame]` matrix.
+    pub fn reconstruct(
+        &self,
+        magnitudes: &[f32],
+        settings: SpectrumSettings,
+        samples: usize,
+    ) -> Result<Vec<f32>> {
+        let mut stft = Stft::new(settings)?;
+        let mut istft = Istft::new(settings)?;
+        let (bins, frames) = stft.shape(samples);
+        VoiceError::expect_size("the spectrogram", magnitudes.len(), bins * frames)?;
+        let mut signal = vec![0.0; samples];
+        let mut spectrum = self.first_guess(magnitudes);
+        let mut rebuilt = vec![[0.0f32; 2]; spectrum.len()];
+        let mut before = vec![[0.0f32; 2]; spectrum.len()];
+        let inertia = self.momentum / (1.0 + self.momentum);
+        for _ in 0..self.iterations {
+            istft.reconstruct(&spectrum, &mut signal)?;
+            stft.complex(&signal, &mut rebuilt)?;
+            let parts = rebuilt.iter().zip(&before).zip(magnitudes);
+            for (slot, ((now, before), magnitude)) in spectrum.iter_mut().zip(parts) {
+                let [re, im] = [now[0] - inertia * before[0], now[1] - inertia * before[1]];
+                let scale = magnitude / (re.hypot(im) + f32::MIN_POSITIVE);
+                *slot = [re * scale, im * scale];
+            }
+            std::mem::swap(&mut rebuilt, &mut before);
+        }
+        istft.reconstruct(&spectrum, &mut signal)?;
+        Ok(signal)
+    }
+
+    /// Phases drawn evenly, the same for the same seed.
+    fn first_guess(&self, magnitudes: &[f32]) -> Vec<[f32; 2]> {
+        let mut state = self.seed;
+        magnitudes
+            .iter()
+            .map(|magnitude| {
+                // SplitMix64: one multiplication chain to a number, every seed good.
+                state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+                let mut z = state;
+                z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+                z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+                let turn = ((z ^ (z >> 31)) >> 40) as f32 / (1u32 << 24) as f32;
+                let (sin, cos) = (std::f32::consts::TAU * turn).sin_cos();
+                [magnitude * cos, magnitude * sin]
+            })
+            .collect()
+    }
+}
+
+/// How far the magnitudes of `signal` are from `magnitudes`: `20·log10(‖|X| − S‖/‖S‖)`.
+pub fn spectral_convergence_db(
+    signal: &[f32],
+    magnitudes: &[f32],
+    settings: SpectrumSettings,
+) -> Result<f64> {
+    let mut stft = Stft::new(settings)?;
+    let (bins, frames) = stft.shape(signal.len());
+    VoiceError::expect_size("the spectrogram", magnitudes.len(), bins * frames)?;
+    let mut found = vec![0.0f32; bins * frames];
+    stft.density(signal, crate::spectrum::Density::Magnitude, &mut found)?;
+    let (mut distance, mut total) = (0.0f64, 0.0f64);
+    for (a, b) in found.iter().zip(magnitudes) {
+        distance += f64::from(a - b).powi(2);
+        total += f64::from(*b).powi(2);
+    }
+    Ok(10.0 * (distance / total.max(f64::MIN_POSITIVE)).log10())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::effect::StretchSettings;
+    use crate::spectrum::Density;
+
+    #[test]
+    fn rounds_bring_the_magnitudes_closer() {
+        let settings = StretchSettings {
+            transform: 512,
+            hop: 128,
+        }
+        .spectrum();
+        let signal: Vec<f32> = (0..8000)
+            .map(|n| {
+                let t = n as f32 / 16_000.0;
+                let sweep = 300.0 * t + 400.0 * t * t;
+                (1..8)
+                    .map(|k| (std::f32::consts::TAU * sweep * k as f32).sin() / k as f32)
+                    .sum::<f32>()
+                    * 0.2
+            })
+            .collect();
+        let mut stft = Stft::new(settings).unwrap();
+        let (bins, frames) = stft.shape(signal.len());
+        let mut magnitudes = vec![0.0; bins * frames];
+        stft.density(&signal, Density::Magnitude, &mut magnitudes)
+            .unwrap();
+        let after = |iterations: usize, momentum: f32| {
+            let out = GriffinLim {
+                iterations,
+                momentum,
+                seed: 7,
+            }
+            .reconstruct(&magnitudes, settings, signal.len())
+            .unwrap();
+            spectral_convergence_db(&out, &magnitudes, settings).unwrap()
+        };
+        let (start, plain, fast) = (after(0, 0.0), after(32, 0.0), after(32, 0.99));
+        assert!(plain < start - 5.0, "{start} {plain}");
+        assert!(fast < plain - 2.0, "{plain} {fast}");
+    }
+}

@@ -1,0 +1,11 @@
+//! Sounds changed by way of their spectra: slower, higher, cleaner, or made from magnitudes alone.
+
+mod denoise;
+mod griffin_lim;
+mod pitch_shift;
+mod time_stretch;
+
+pub use denoise::{DenoiseSettings, Denoiser};
+pub use griffin_lim::{GriffinLim, spectral_convergence_db};
+pub use pitch_shift::pitch_shift;
+pub use time_stretch::{StretchSettings, time_stretch};

@@ -1,0 +1,7 @@
+//! How loud a programme is to listeners.
+
+mod k_weighting;
+mod programme;
+mod true_peak;
+
+pub use programme::{Loudness, SILENCE_LUFS, integrated_loudness};

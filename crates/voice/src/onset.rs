@@ -1,0 +1,140 @@
+//! Where sounds begin: the rise of the log-mel spectrum, and its peaks, as librosa 0.11 defines them.
+
+use crate::error::Result;
+use crate::feature::Layout;
+use crate::mel::MelFeature;
+use crate::preset::{Preset, Sizes, Stage};
+
+/// A planned onset detector.
+pub struct OnsetDetector {
+    mel: MelFeature,
+    hop: usize,
+    transform: usize,
+    sample_rate: u32,
+}
+
+impl OnsetDetector {
+    /// A detector with librosa's 128 bands.
+    pub fn new(sample_rate: u32, transform: usize, hop: usize) -> Result<Self> {
+        let sizes = Sizes {
+            transform,
+            hop,
+            filters: 128,
+        };
+        let mut settings = Preset::Librosa.feature(sample_rate, sizes, Stage::LogMel);
+        settings.layout = Layout::FramesFirst;
+        Ok(Self {
+            mel: MelFeature::new(settings)?,
+            hop,
+            transform,
+            sample_rate,
+        })
+    }
+
+    /// How much each frame rises above the one before: the mean over bands of the rise in dB, moved
+    /// by half a frame so that it peaks where the sound begins.
+    pub fn strength(&mut self, signal: &[f32]) -> Result<Vec<f32>> {
+        let (bands, frames) = self.mel.shape(signal.len());
+        let levels = self.mel.compute(signal)?;
+        let mut strength = vec![0.0f32; frames];
+        let shift = 1 + self.transform / (2 * self.hop);
+        for (frame, pair) in levels.windows(2 * bands).step_by(bands).enumerate() {
+            let (before, here) = pair.split_at(bands);
+            let rises = here.iter().zip(before).map(|(a, b)| (a - b).max(0.0));
+            if let Some(slot) = strength.get_mut(frame + shift) {
+                *slot = rises.sum::<f32>() / bands as f32;
+            }
+        }
+        Ok(strength)
+    }
+
+    /// The frames in which sounds begin.
+    pub fn onsets(&mut self, signal: &[f32]) -> Result<Vec<usize>> {
+        let mut strength = self.strength(signal)?;
+        let least = strength.iter().copied().fold(f32::INFINITY, f32::min);
+        let most = strength.iter().copied().fold(0.0, f32::max) - least;
+        // Level noise is not an onset, however it is scaled.
+        if most.is_nan() || most <= 0.0 {
+            return Ok(Vec::new());
+        }
+        for value in &mut strength {
+            *value = (*value - least) / (most + f32::MIN_POSITIVE);
+        }
+        let frames = |seconds: f64| (seconds * f64::from(self.sample_rate)) as usize / self.hop;
+        Ok(Peaks {
+            before_max: frames(0.03),
+            after_max: 1,
+            before_mean: frames(0.1),
+            after_mean: frames(0.1) + 1,
+            wait: frames(0.03),
+            rise: 0.07,
+        }
+        .pick(&strength))
+    }
+}
+
+/// What makes a peak: frames around it that it is the largest of, frames around it whose mean it
+/// exceeds by `rise`, and frames after one in which there is no other.
+struct Peaks {
+    before_max: usize,
+    after_max: usize,
+    before_mean: usize,
+    after_mean: usize,
+    wait: usize,
+    rise: f32,
+}
+
+impl Peaks {
+    fn pick(&self, values: &[f32]) -> Vec<usize> {
+        let around = |at: usize, before: usize, after: usize| {
+            &values[at.saturating_sub(before)..(at + after).min(values.len())]
+        };
+        let mut peaks = Vec::new();
+        let mut at = 0;
+        while at < values.len() {
+            let here = values[at];
+            let largest = around(at, self.before_max, self.after_max)
+                .iter()
+                .copied()
+                .fold(f32::NEG_INFINITY, f32::max);
+            let near = around(at, self.before_mean, self.after_mean);
+            let mean = near.iter().sum::<f32>() / near.len().max(1) as f32;
+            if here >= largest && here >= mean + self.rise {
+                peaks.push(at);
+                at += self.wait;
+            }
+            at += 1;
+        }
+        peaks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clicks_are_found_within_10_ms_and_nothing_else() {
+        let rate = 16_000;
+        let mut signal = vec![0.0f32; 32_000];
+        let places = [3210usize, 8000, 12_345, 20_000, 26_001];
+        for place in places {
+            for (n, x) in signal[place..place + 400].iter_mut().enumerate() {
+                *x = 0.5 * (-(n as f32) / 60.0).exp() * (n as f32 * 1.3).sin();
+            }
+        }
+        let hop = 80;
+        let found = OnsetDetector::new(rate, 512, hop)
+            .unwrap()
+            .onsets(&signal)
+            .unwrap();
+        assert_eq!(found.len(), places.len(), "{found:?}");
+        for (frame, place) in found.iter().zip(places) {
+            let distance = (frame * hop).abs_diff(place);
+            assert!(distance <= 320, "{frame}: {distance} samples away");
+        }
+        let mut detector = OnsetDetector::new(rate, 512, hop).unwrap();
+        assert!(detector.onsets(&[0.0; 8000]).unwrap().is_empty());
+        assert!(detector.onsets(&[]).unwrap().is_empty());
+    }
+}

@@ -1,0 +1,301 @@
+//! The normalised autocorrelation of windowed frames after Boersma (1993): that of the windowed frame
+//! over that of the window, so that a periodic sound reaches 1 at its period.
+//!
+//! Frames lie as in Praat: as many as fit, centred in the signal as a whole, each around a point
+//! between two samples.
+
+use super::range::PitchRange;
+use crate::error::{Result, VoiceError};
+use crate::fourier::{RealBlock, smooth_length_at_least};
+use crate::lanes::{Blocks, Lanes, Task, engine_for_this_machine};
+
+/// Where frames lie and how long they are, in samples.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Placement {
+    pub(super) rate: f64,
+    pub(super) hop: usize,
+    /// Half of the window: samples on either side of a frame's centre.
+    pub(super) half: usize,
+    /// Seconds that a window stands for.
+    seconds: f64,
+    /// Samples of the longest period.
+    pub(super) period: usize,
+    /// Lags that are looked at.
+    pub(super) lags: usize,
+}
+
+impl Placement {
+    /// Windows of `periods` of the lowest frequency.
+    pub(super) fn new(
+        sample_rate: u32,
+        hop: usize,
+        range: PitchRange,
+        periods: f64,
+    ) -> Result<Self> {
+        let rate = f64::from(sample_rate);
+        if !(range.low_hz > 0.0 && range.low_hz < range.high_hz && range.high_hz <= rate / 2.0) {
+            return Err(VoiceError::parameter(
+                "pitch range",
+                format!("{} to {} Hz", range.low_hz, range.high_hz),
+                format!("0 < low < high ≤ {} Hz must hold", rate / 2.0),
+            ));
+        }
+        let seconds = periods / range.low_hz;
+        let half = ((seconds * rate) as usize / 2).saturating_sub(1);
+        let period = (rate / range.low_hz) as usize;
+        if half < 4 || hop == 0 {
+            return Err(VoiceError::parameter(
+                "hop",
+                hop,
+                "windows need a few samples and frames must move",
+            ));
+        }
+        Ok(Self {
+            rate,
+            hop,
+            half,
+            seconds,
+            period,
+            lags: ((2 * half) as f64 / periods) as usize + 2,
+        })
+    }
+
+    /// Number of frames of a signal of `samples` samples.
+    pub(super) fn frames(&self, samples: usize) -> usize {
+        let room = samples as f64 / self.rate - self.seconds;
+        if room < 0.0 || samples < 2 * self.half + 2 {
+            0
+        } else {
+            (room * self.rate / self.hop as f64).floor() as usize + 1
+        }
+    }
+
+    /// Time of a frame's centre, seconds.
+    pub(super) fn time(&self, frame: usize, samples: usize) -> f64 {
+        let step = self.hop as f64 / self.rate;
+        let span = (self.frames(samples).max(1) - 1) as f64 * step;
+        (samples as f64 / self.rate - span) / 2.0 + frame as f64 * step
+    }
+
+    /// First sample of a frame.
+    fn start(&self, frame: usize, samples: usize) -> usize {
+        // The sample after the centre; sample n is heard at (n + ½)/rate.
+        let right = (self.time(frame, samples) * self.rate - 0.5).floor() as i64 + 1;
+        (right - self.half as i64).clamp(0, (samples - 2 * self.half) as i64) as usize
+    }
+}
+
+/// What a frame looks like to the tracker.
+pub(super) struct Frame<'a> {
+    /// From lag 0 on; 1 at lag 0, or all 0 for silence.
+    pub(super) correlation: &'a [f32],
+    /// Largest magnitude in the middle of the frame, its mean removed.
+    pub(super) peak: f32,
+}
+
+/// Tables and scratch memory.
+pub(super) struct Autocorrelation {
+    placement: Placement,
+    engine: Box<dyn CorrelationEngine>,
+    /// `[lane, lag]` of a block.
+    columns: Vec<f32>,
+    peaks: Vec<f32>,
+}
+
+impl Autocorrelation {
+    pub(super) fn new(placement: Placement) -> Self {
+        Self {
+            placement,
+            engine: engine_for_this_machine!(Blocks::Wide, Engine::new(placement)),
+            columns: Vec::new(),
+            peaks: Vec::new(),
+        }
+    }
+
+    /// Lags of a frame's correlation.
+    pub(super) fn reach(&self) -> usize {
+        self.placement.half + 1
+    }
+
+    /// Shows every frame of `signal` to `see`, in order.
+    pub(super) fn each(&mut self, signal: &[f32], mut see: impl FnMut(usize, Frame<'_>)) {
+        let frames = self.placement.frames(signal.len());
+        let width = self.engine.width();
+        let reach = self.reach();
+        self.columns.resize(width * reach, 0.0);
+        self.peaks.resize(width, 0.0);
+        for first in (0..frames).step_by(width) {
+            self.engine
+                .block(signal, first, frames, &mut self.columns, &mut self.peaks);
+            for lane in 0..width.min(frames - first) {
+                see(
+                    first + lane,
+                    Frame {
+                        correlation: &self.columns[lane * reach..][..reach],
+                        peak: self.peaks[lane],
+                    },
+                );
+            }
+        }
+    }
+}
+
+trait CorrelationEngine: Send {
+    fn width(&self) -> usize;
+    fn block(
+        &mut self,
+        signal: &[f32],
+        first: usize,
+        frames: usize,
+        columns: &mut [f32],
+        peaks: &mut [f32],
+    );
+}
+
+struct Engine<V> {
+    placement: Placement,
+    window: Vec<f32>,
+    /// One over the window's own normalised autocorrelation, with the transform's scale.
+    unwindow: Vec<f32>,
+    transform: RealBlock<V>,
+    bins: Vec<[V; 2]>,
+    correlation: Vec<V>,
+    means: Vec<f32>,
+}
+
+impl<V: Lanes> Engine<V> {
+    fn new(placement: Placement) -> Self {
+        let zero = V::splat(0.0);
+        let length = 2 * placement.half;
+        let reach = placement.half + 1;
+        let window: Vec<f64> = (1..=length)
+            .map(|n| {
+                let phase = std::f64::consts::TAU * n as f64 / (length + 1) as f64;
+                0.5 - 0.5 * phase.cos()
+            })
+            .collect();
+        let at = |lag: usize| -> f64 {
+            let pairs = window.iter().zip(&window[lag..]);
+            pairs.map(|(a, b)| a * b).sum()
+        };
+        let whole = at(0);
+        let transform_length = smooth_length_at_least(length + reach);
+        Self {
+            placement,
+            unwindow: (0..reach).map(|lag| (whole / at(lag)) as f32).collect(),
+            window: window.iter().map(|w| *w as f32).collect(),
+            transform: RealBlock::new(transform_length),
+            bins: vec![[zero; 2]; transform_length / 2 + 1],
+            correlation: vec![zero; reach.next_multiple_of(2)],
+            means: vec![0.0; V::WIDTH],
+        }
+    }
+
+    #[inline(always)]
+    fn correlate(
+        &mut self,
+        signal: &[f32],
+        first: usize,
+        frames: usize,
+        columns: &mut [f32],
+        peaks: &mut [f32],
+    ) {
+        let zero = V::splat(0.0);
+        let Placement { half, period, .. } = self.placement;
+        let mut starts = [0usize; 16];
+        let places = starts.iter_mut().zip(peaks.iter_mut()).zip(&mut self.means);
+        for (lane, ((start, peak), mean)) in places.enumerate() {
+            let frame = (first + lane).min(frames - 1);
+            *start = self.placement.start(frame, signal.len());
+            let centre = *start + half;
+            let near = &signal[centre.saturating_sub(period)..(centre + period).min(signal.len())];
+            let sum: f64 = near.iter().map(|x| f64::from(*x)).sum();
+            *mean = (sum / near.len() as f64) as f32;
+            let middle = &signal
+                [centre.saturating_sub(period / 2)..(centre + period / 2 + 1).min(signal.len())];
+            *peak = middle
+                .iter()
+                .fold(0.0f32, |peak, x| peak.max((x - *mean).abs()));
+        }
+        let mean = V::load(&{
+            let mut lanes = [0.0f32; 16];
+            lanes[..V::WIDTH].copy_from_slice(&self.means);
+            lanes
+        });
+        let (inside, beyond) = self.transform.samples_mut().split_at_mut(2 * half);
+        let mut lanes = [0.0f32; 16];
+        for (n, (slot, weight)) in inside.iter_mut().zip(&self.window).enumerate() {
+            for (value, start) in lanes[..V::WIDTH].iter_mut().zip(&starts) {
+                *value = signal[start + n];
+            }
+            *slot = V::load(&lanes).sub(mean).mul(V::splat(*weight));
+        }
+        for slot in beyond {
+            *slot = zero;
+        }
+        self.transform.forward(&mut self.bins);
+        for bin in &mut self.bins {
+            let [re, im] = *bin;
+            *bin = [im.mul_add(im, re.mul(re)), zero];
+        }
+        self.transform.inverse(&self.bins, &mut self.correlation);
+        let reach = half + 1;
+        let at_zero = self.correlation[0];
+        let tiny = V::splat(f32::MIN_POSITIVE);
+        for (lag, unwindow) in self.unwindow.iter().enumerate() {
+            let value = self.correlation[lag]
+                .mul(V::splat(*unwindow))
+                .div(at_zero.max(tiny));
+            value.store(&mut lanes);
+            for (lane, value) in lanes[..V::WIDTH].iter().enumerate() {
+                columns[lane * reach + lag] = *value;
+            }
+        }
+    }
+}
+
+impl<V: Lanes> CorrelationEngine for Engine<V> {
+    fn width(&self) -> usize {
+        V::WIDTH
+    }
+
+    fn block(
+        &mut self,
+        signal: &[f32],
+        first: usize,
+        frames: usize,
+        columns: &mut [f32],
+        peaks: &mut [f32],
+    ) {
+        V::vectorize(CorrelateTask {
+            engine: self,
+            signal,
+            first,
+            frames,
+            columns,
+            peaks,
+        });
+    }
+}
+
+struct CorrelateTask<'a, V> {
+    engine: &'a mut Engine<V>,
+    signal: &'a [f32],
+    first: usize,
+    frames: usize,
+    columns: &'a mut [f32],
+    peaks: &'a mut [f32],
+}
+
+impl<V: Lanes> Task for CorrelateTask<'_, V> {
+    #[inline(always)]
+    fn run(self) {
+        self.engine.correlate(
+            self.signal,
+            self.first,
+            self.frames,
+            self.columns,
+            self.peaks,
+        );
+    }
+}

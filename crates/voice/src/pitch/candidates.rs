@@ -1,0 +1,135 @@
+//! What a frame's pitch may be, and the best way through the candidates of all frames.
+
+use super::autocorrelation::Placement;
+use super::range::PitchRange;
+use super::sinc_peak::sinc_peak;
+
+/// A candidate of a frame; frequency 0 is unvoiced.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Candidate {
+    pub(super) frequency: f64,
+    pub(super) strength: f64,
+}
+
+impl Candidate {
+    pub(super) fn unvoiced(strength: f64) -> Self {
+        Self {
+            frequency: 0.0,
+            strength,
+        }
+    }
+}
+
+/// What a path pays, a step.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PathCosts {
+    pub(super) ceiling_hz: f64,
+    /// To an octave below the ceiling.
+    pub(super) octave: f64,
+    /// To an octave of a jump.
+    pub(super) octave_jump: f64,
+    pub(super) voicing_change: f64,
+}
+
+impl PathCosts {
+    fn value(&self, candidate: &Candidate) -> f64 {
+        if candidate.frequency > 0.0 {
+            let below = (self.ceiling_hz / candidate.frequency).log2();
+            candidate.strength - self.octave * below
+        } else {
+            candidate.strength
+        }
+    }
+
+    fn step(&self, a: &Candidate, b: &Candidate) -> f64 {
+        match (a.frequency > 0.0, b.frequency > 0.0) {
+            (false, false) => 0.0,
+            (true, true) => self.octave_jump * (a.frequency / b.frequency).log2().abs(),
+            _ => self.voicing_change,
+        }
+    }
+
+    /// The candidate of each frame on the path with the highest sum of strengths less costs.
+    pub(super) fn best_path(&self, frames: &[Vec<Candidate>]) -> Vec<usize> {
+        let Some(first) = frames.first() else {
+            return Vec::new();
+        };
+        let mut scores: Vec<f64> = first
+            .iter()
+            .map(|candidate| self.value(candidate))
+            .collect();
+        let mut origins: Vec<Vec<usize>> = Vec::with_capacity(frames.len());
+        for pair in frames.windows(2) {
+            let mut next = Vec::with_capacity(pair[1].len());
+            let mut from = Vec::with_capacity(pair[1].len());
+            for to in &pair[1] {
+                let mut best = (f64::NEG_INFINITY, 0);
+                for (index, (score, origin)) in scores.iter().zip(&pair[0]).enumerate() {
+                    let score = score - self.step(origin, to);
+                    if score > best.0 {
+                        best = (score, index);
+                    }
+                }
+                next.push(best.0 + self.value(to));
+                from.push(best.1);
+            }
+            scores = next;
+            origins.push(from);
+        }
+        let mut at = 0;
+        for (index, score) in scores.iter().enumerate() {
+            if *score > scores[at] {
+                at = index;
+            }
+        }
+        let mut path = vec![at];
+        for from in origins.iter().rev() {
+            at = from[at];
+            path.push(at);
+        }
+        path.reverse();
+        path
+    }
+}
+
+/// The `count` strongest tops above `least` of a frame's autocorrelation within the range.
+pub(super) fn maxima(
+    r: &[f32],
+    placement: Placement,
+    range: PitchRange,
+    least: f64,
+    octave: f64,
+    count: usize,
+) -> Vec<Candidate> {
+    let least = least as f32;
+    let mut found: Vec<(f64, f64)> = Vec::new();
+    let last = placement.lags.min(r.len() - 1);
+    for lag in 2..last {
+        if r[lag] > least && r[lag] > r[lag - 1] && r[lag] >= r[lag + 1] {
+            let [before, here, after] = [r[lag - 1], r[lag], r[lag + 1]].map(f64::from);
+            let curvature = 2.0 * here - before - after;
+            let place = lag as f64 + 0.5 * (after - before) / curvature.max(f64::MIN_POSITIVE);
+            let height = here + 0.125 * (after - before).powi(2) / curvature.max(f64::MIN_POSITIVE);
+            found.push((place, height));
+        }
+    }
+    // The preference for high candidates decides which are kept.
+    let worth = |&(place, height): &(f64, f64)| {
+        height - octave * (range.low_hz * place / placement.rate).log2()
+    };
+    found.sort_by(|a, b| worth(b).total_cmp(&worth(a)));
+    found.truncate(count);
+    found
+        .iter()
+        .filter_map(|&(near, _)| {
+            let (place, height) = sinc_peak(r, near);
+            let frequency = placement.rate / place;
+            // Above 1 is an error of the interpolation, and as large as it is above.
+            let strength = if height > 1.0 { 1.0 / height } else { height };
+            (frequency <= range.high_hz && frequency >= range.low_hz).then_some(Candidate {
+                frequency,
+                strength,
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,384 @@
+//! The `hq` tracker: accurate where the sound is clean, steady where it is not.
+//!
+//! The first look averages the normalised autocorrelation of neighbouring frames, which noise does
+//! not survive and a voice does, and takes the best path through its tops. The second look measures
+//! each voiced frame again, alone, in a window of a few of its own periods: short enough for
+//! vibrato, and exact between samples. A frame too noisy for that keeps the first answer.
+
+use super::autocorrelation::{Autocorrelation, Placement};
+use super::candidates::{Candidate, PathCosts, maxima};
+use super::range::PitchRange;
+use super::sinc_peak::sinc_peak;
+use crate::error::Result;
+
+/// Frames on either side of a frame that are averaged with it.
+const AROUND: usize = 3;
+/// Candidates of a frame beside the unvoiced one.
+const CANDIDATES: usize = 10;
+/// Least averaged autocorrelation of a candidate.
+const LEAST: f64 = 0.15;
+/// Strength of the unvoiced candidate, and what it gains in silence.
+const UNVOICED: f64 = 0.3;
+/// Frames below this share of the loudest are silent.
+const SILENCE: f64 = 0.01;
+/// Costs of 10 ms.
+const OCTAVE: f64 = 0.02;
+const OCTAVE_JUMP: f64 = 0.5;
+const VOICING_CHANGE: f64 = 0.2;
+/// Periods in the second look's window.
+const OWN_PERIODS: f64 = 3.0;
+/// Least autocorrelation at which the second look is trusted alone.
+const CLEAN: f64 = 0.9;
+/// Lags on either side of a period that the second look computes.
+const REACH: usize = 34;
+
+/// A track with its confidence.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HqTrack {
+    /// Seconds of each frame's centre.
+    pub seconds: Vec<f64>,
+    /// Frequency, Hz; 0 in unvoiced frames.
+    pub frequency: Vec<f32>,
+    /// How periodic the sound is around the frame, 0 to 1; in unvoiced frames too.
+    pub confidence: Vec<f32>,
+}
+
+/// A planned tracker.
+pub struct HqPitch {
+    placement: Placement,
+    range: PitchRange,
+    correlation: Autocorrelation,
+}
+
+impl HqPitch {
+    /// A tracker for frames `hop` samples apart.
+    pub fn new(sample_rate: u32, hop: usize, range: PitchRange) -> Result<Self> {
+        let placement = Placement::new(sample_rate, hop, range, 3.0)?;
+        Ok(Self {
+            placement,
+            range,
+            correlation: Autocorrelation::new(placement),
+        })
+    }
+
+    /// The track of `signal`; empty where it is shorter than a window.
+    pub fn track(&mut self, signal: &[f32]) -> HqTrack {
+        let (candidates, confidence) = self.first_look(signal);
+        let correction = 0.01 * self.placement.rate / self.placement.hop as f64;
+        let path = PathCosts {
+            ceiling_hz: self.range.high_hz,
+            octave: OCTAVE,
+            octave_jump: OCTAVE_JUMP * correction,
+            voicing_change: VOICING_CHANGE * correction,
+        }
+        .best_path(&candidates);
+        let seconds: Vec<f64> = (0..path.len())
+            .map(|frame| self.placement.time(frame, signal.len()))
+            .collect();
+        let frequency = path
+            .iter()
+            .zip(&candidates)
+            .zip(&seconds)
+            .map(|((index, candidates), seconds)| {
+                let chosen = candidates[*index].frequency;
+                if chosen > 0.0 {
+                    self.second_look(signal, *seconds, chosen) as f32
+                } else {
+                    0.0
+                }
+            })
+            .collect();
+        HqTrack {
+            seconds,
+            frequency,
+            confidence,
+        }
+    }
+
+    /// The candidates of every frame from averaged autocorrelations, and the strongest of each.
+    fn first_look(&mut self, signal: &[f32]) -> (Vec<Vec<Candidate>>, Vec<f32>) {
+        let (placement, range) = (self.placement, self.range);
+        let frames = placement.frames(signal.len());
+        let reach = self.correlation.reach();
+        let loudest = signal.iter().fold(0.0f32, |peak, x| peak.max(x.abs()));
+        let mut looks = Looks {
+            placement,
+            range,
+            loudest: f64::from(loudest),
+            recent: Vec::new(),
+            peaks: Vec::new(),
+            mean: vec![0.0; reach],
+            candidates: Vec::with_capacity(frames),
+            confidence: Vec::with_capacity(frames),
+        };
+        let mut next = 0;
+        self.correlation.each(signal, |frame, seen| {
+            looks.peaks.push(seen.peak);
+            looks.recent.push(seen.correlation.to_vec());
+            // A frame is judged when those after it are known.
+            if frame >= AROUND {
+                looks.judge(next);
+                next += 1;
+            }
+            if looks.recent.len() > 2 * AROUND {
+                looks.recent.remove(0);
+            }
+        });
+        while next < frames {
+            looks.judge(next);
+            next += 1;
+            if looks.recent.len() > AROUND + 1 {
+                looks.recent.remove(0);
+            }
+        }
+        (looks.candidates, looks.confidence)
+    }
+
+    /// The frequency near `chosen` in a window of the frame's own periods.
+    fn second_look(&self, signal: &[f32], seconds: f64, chosen: f64) -> f64 {
+        let period = self.placement.rate / chosen;
+        // At least so long that the interpolation finds well-founded lags around a short period.
+        let length = (OWN_PERIODS * period)
+            .max(2.0 * (period + REACH as f64))
+            .ceil() as usize;
+        let start = (seconds * self.placement.rate - length as f64 / 2.0).round();
+        let Some(frame) = (start >= 0.0)
+            .then(|| signal.get(start as usize..start as usize + length))
+            .flatten()
+        else {
+            return chosen;
+        };
+        let mean = frame.iter().map(|x| f64::from(*x)).sum::<f64>() / length as f64;
+        let span = (length + 1) as f64;
+        let windowed: Vec<f64> = frame
+            .iter()
+            .enumerate()
+            .map(|(n, x)| {
+                let phase = std::f64::consts::TAU * (n + 1) as f64 / span;
+                (f64::from(*x) - mean) * (0.5 - 0.5 * phase.cos())
+            })
+            .collect();
+        let at = |lag: usize| -> f64 {
+            let pairs = windowed.iter().zip(&windowed[lag.min(length)..]);
+            // A Hann window's own autocorrelation (Boersma 1993).
+            let share = lag as f64 / span;
+            let turn = std::f64::consts::TAU * share;
+            let window =
+                (1.0 - share) * (2.0 + turn.cos()) / 3.0 + turn.sin() / std::f64::consts::TAU;
+            pairs.map(|(a, b)| a * b).sum::<f64>() / window.max(1e-3)
+        };
+        let energy = at(0);
+        if energy <= 0.0 {
+            return chosen;
+        }
+        let middle = period.round() as usize;
+        let low = middle.saturating_sub(REACH);
+        let high = (middle + REACH).min(length - 1);
+        let mut r = vec![0.0f32; high + 1];
+        for (lag, slot) in r.iter_mut().enumerate().skip(low) {
+            *slot = (at(lag) / energy) as f32;
+        }
+        let near = (middle.saturating_sub(middle / 16 + 1).max(1)
+            ..=(middle + middle / 16 + 1).min(high))
+            .max_by(|a, b| r[*a].total_cmp(&r[*b]))
+            .unwrap_or(middle);
+        let (place, height) = sinc_peak(&r, near as f64);
+        let moved = (place / period).log2().abs();
+        if height >= CLEAN && place > 1.0 && moved < 1.0 / 12.0 {
+            self.placement.rate / place
+        } else {
+            chosen
+        }
+    }
+}
+
+/// The frames around the one that is judged.
+struct Looks {
+    placement: Placement,
+    range: PitchRange,
+    loudest: f64,
+    recent: Vec<Vec<f32>>,
+    peaks: Vec<f32>,
+    mean: Vec<f32>,
+    candidates: Vec<Vec<Candidate>>,
+    confidence: Vec<f32>,
+}
+
+impl Looks {
+    fn judge(&mut self, frame: usize) {
+        self.mean.fill(0.0);
+        let share = 1.0 / self.recent.len() as f32;
+        for correlation in &self.recent {
+            for (mean, r) in self.mean.iter_mut().zip(correlation) {
+                *mean += share * r;
+            }
+        }
+        let mut found = maxima(
+            &self.mean,
+            self.placement,
+            self.range,
+            LEAST,
+            OCTAVE,
+            CANDIDATES,
+        );
+        let strongest = found.iter().map(|c| c.strength).fold(0.0, f64::max);
+        self.confidence.push(strongest as f32);
+        let level = f64::from(self.peaks[frame]) / self.loudest.max(f64::MIN_POSITIVE);
+        let silence = (1.0 - level / SILENCE).max(0.0);
+        found.insert(0, Candidate::unvoiced(UNVOICED + 2.0 * silence));
+        self.candidates.push(found);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RATE: u32 = 16_000;
+
+    struct Random(u64);
+
+    impl Random {
+        fn unit(&mut self) -> f64 {
+            self.0 = self
+                .0
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (self.0 >> 11) as f64 / (1u64 << 53) as f64
+        }
+    }
+
+    /// A contour of frequencies, sample by sample, sung with the harmonics of `range`; 0 is silence.
+    fn sing(contour: &[f64], harmonics: std::ops::RangeInclusive<u32>) -> Vec<f32> {
+        let mut phase = 0.0f64;
+        contour
+            .iter()
+            .map(|hz| {
+                phase += hz / f64::from(RATE);
+                if *hz == 0.0 {
+                    return 0.0;
+                }
+                let angle = std::f64::consts::TAU * phase;
+                harmonics
+                    .clone()
+                    .filter(|k| f64::from(*k) * hz < 7600.0)
+                    .map(|k| 0.2 * (f64::from(k) * angle + f64::from(k * k)).sin() / f64::from(k))
+                    .sum::<f64>() as f32
+            })
+            .collect()
+    }
+
+    /// Share of the true voiced frames within 50 cents, and the mean distance of those, cents.
+    /// Frames within 30 ms of a voicing edge do not count.
+    fn score(signal: &[f32], contour: &[f64]) -> (f64, f64) {
+        let track = HqPitch::new(RATE, 160, PitchRange::VOICE)
+            .unwrap()
+            .track(signal);
+        let (mut hits, mut truths, mut sum) = (0usize, 0usize, 0.0);
+        for (seconds, hz) in track.seconds.iter().zip(&track.frequency) {
+            let at = (seconds * f64::from(RATE)) as usize;
+            let near = &contour[at.saturating_sub(480)..(at + 480).min(contour.len())];
+            if near.contains(&0.0) {
+                continue;
+            }
+            truths += 1;
+            let cents = 1200.0 * (f64::from(*hz).max(1.0) / contour[at]).log2().abs();
+            if cents < 50.0 {
+                hits += 1;
+                sum += cents;
+            }
+        }
+        assert!(truths > 50);
+        (hits as f64 / truths as f64, sum / hits.max(1) as f64)
+    }
+
+    /// Half a second of each tone, a quarter of a second of silence after it.
+    fn tones() -> Vec<f64> {
+        let mut contour = Vec::new();
+        for hz in [72.0, 98.0, 131.0, 175.0, 233.0, 311.0, 415.0, 554.0, 740.0] {
+            contour.extend(std::iter::repeat_n(hz, 8000));
+            contour.extend(std::iter::repeat_n(0.0, 4000));
+        }
+        contour
+    }
+
+    fn with_noise(clean: &[f32], snr_db: f64) -> Vec<f32> {
+        let active: Vec<f64> = clean
+            .iter()
+            .filter(|x| **x != 0.0)
+            .map(|x| f64::from(*x).powi(2))
+            .collect();
+        let power = active.iter().sum::<f64>() / active.len() as f64;
+        let scale = (power * 10f64.powf(-snr_db / 10.0)).sqrt();
+        let mut random = Random(11);
+        clean
+            .iter()
+            .map(|x| {
+                // Twelve evenly distributed numbers: normal, of variance 1.
+                let sum: f64 = (0..12).map(|_| random.unit()).sum::<f64>() - 6.0;
+                x + (scale * sum) as f32
+            })
+            .collect()
+    }
+
+    #[test]
+    fn clean_tones_sweeps_and_vibrato_are_within_half_a_cent() {
+        let contour = tones();
+        let (share, mean) = score(&sing(&contour, 1..=12), &contour);
+        assert!(share == 1.0 && mean < 0.5, "tones: {share} {mean}");
+        let sweep: Vec<f64> = (0..64_000)
+            .map(|n| 80.0 * (700f64 / 80.0).powf(f64::from(n) / 64_000.0))
+            .collect();
+        let (share, mean) = score(&sing(&sweep, 1..=12), &sweep);
+        assert!(share > 0.999 && mean < 0.5, "sweep: {share} {mean}");
+        let mut vibrato = Vec::new();
+        for base in [150.0, 220.0, 330.0, 440.0, 520.0] {
+            vibrato.extend((0..16_000).map(|n| {
+                let t = f64::from(n) / f64::from(RATE);
+                base * ((100.0 / 1200.0) * (std::f64::consts::TAU * 5.5 * t).sin()).exp2()
+            }));
+            vibrato.extend(std::iter::repeat_n(0.0, 4000));
+        }
+        let (share, mean) = score(&sing(&vibrato, 1..=12), &vibrato);
+        assert!(share > 0.999 && mean < 0.5, "vibrato: {share} {mean}");
+    }
+
+    #[test]
+    fn a_voice_without_its_fundamental_and_tones_as_loud_as_the_noise_are_tracked() {
+        let contour: Vec<f64> = (0..64_000)
+            .map(|n| {
+                let t = f64::from(n) / f64::from(RATE);
+                160.0 * (0.6 * (1.7 * t).sin() + 0.2 * (5.1 * t).sin()).exp2()
+            })
+            .collect();
+        let (share, mean) = score(&sing(&contour, 3..=12), &contour);
+        assert!(
+            share == 1.0 && mean < 1.0,
+            "missing fundamental: {share} {mean}"
+        );
+        let contour = tones();
+        let clean = sing(&contour, 1..=12);
+        let (share, mean) = score(&with_noise(&clean, 10.0), &contour);
+        assert!(share > 0.999, "10 dB: {share} {mean}");
+        let (share, mean) = score(&with_noise(&clean, 0.0), &contour);
+        assert!(share >= 0.95, "0 dB: {share} {mean}");
+    }
+
+    #[test]
+    fn silence_and_noise_are_unvoiced_and_short_signals_have_no_frames() {
+        let mut tracker = HqPitch::new(RATE, 160, PitchRange::VOICE).unwrap();
+        assert!(
+            tracker
+                .track(&[0.0; 8000])
+                .frequency
+                .iter()
+                .all(|hz| *hz == 0.0)
+        );
+        assert!(tracker.track(&[0.1; 100]).frequency.is_empty());
+        let mut random = Random(5);
+        let noise: Vec<f32> = (0..32_000).map(|_| (random.unit() - 0.5) as f32).collect();
+        let track = tracker.track(&noise);
+        let voiced = track.frequency.iter().filter(|hz| **hz > 0.0).count();
+        assert!(voiced * 20 < track.frequency.len(), "{voiced}");
+    }
+}

@@ -1,0 +1,46 @@
+//! How periodic a signal is around each frame: the top of its normalised autocorrelation.
+
+use super::autocorrelation::{Autocorrelation, Placement};
+use super::range::PitchRange;
+use crate::error::Result;
+
+/// Periods of the lowest frequency in a window.
+const PERIODS: f64 = 4.0;
+
+/// A planned measurement.
+pub(crate) struct Periodicity {
+    placement: Placement,
+    correlation: Autocorrelation,
+    /// First and one past the last lag of the range.
+    lags: (usize, usize),
+}
+
+impl Periodicity {
+    pub(crate) fn new(sample_rate: u32, hop: usize, range: PitchRange) -> Result<Self> {
+        let placement = Placement::new(sample_rate, hop, range, PERIODS)?;
+        let correlation = Autocorrelation::new(placement);
+        let last = ((placement.rate / range.low_hz) as usize).min(correlation.reach());
+        let first = ((placement.rate / range.high_hz) as usize).min(last);
+        Ok(Self {
+            placement,
+            correlation,
+            lags: (first, last),
+        })
+    }
+
+    /// The tops of all frames whose windows lie in the signal, and the number of hops from the
+    /// signal's start to the first of them.
+    pub(crate) fn of(&mut self, signal: &[f32]) -> (usize, Vec<f32>) {
+        let mut tops = Vec::with_capacity(self.placement.frames(signal.len()));
+        let (first, last) = self.lags;
+        self.correlation.each(signal, |_, frame| {
+            let top = frame.correlation[first..last]
+                .iter()
+                .copied()
+                .fold(0.0, f32::max);
+            tops.push(if frame.peak > 0.0 { top } else { 0.0 });
+        });
+        let start = self.placement.time(0, signal.len()) * self.placement.rate;
+        ((start / self.placement.hop as f64).round() as usize, tops)
+    }
+}

@@ -1,0 +1,149 @@
+//! Linear prediction: the all-pole filter that best predicts a frame from its own past (Burg 1967),
+//! and the roots of its polynomial.
+
+/// Coefficients `a₁…a_order` of `x[n] ≈ −Σ a_k·x[n−k]` by Burg's method, which is always stable.
+/// All zero for a silent frame.
+pub(super) fn burg(frame: &[f64], order: usize) -> Vec<f64> {
+    let mut a = vec![0.0; order];
+    let mut forward = frame.to_vec();
+    let mut backward = frame.to_vec();
+    let mut previous = vec![0.0; order];
+    for m in 0..order.min(frame.len().saturating_sub(1)) {
+        let (mut cross, mut energy) = (0.0, 0.0);
+        for (f, b) in forward[m + 1..].iter().zip(&backward[m..]) {
+            cross += f * b;
+            energy += f * f + b * b;
+        }
+        if energy <= f64::MIN_POSITIVE {
+            break;
+        }
+        let reflection = -2.0 * cross / energy;
+        previous[..m].copy_from_slice(&a[..m]);
+        let mirrored = previous[..m].iter().zip(previous[..m].iter().rev());
+        for (slot, (here, there)) in a.iter_mut().zip(mirrored) {
+            *slot = here + reflection * there;
+        }
+        a[m] = reflection;
+        for n in (m + 1..frame.len()).rev() {
+            let (f, b) = (forward[n], backward[n - 1]);
+            forward[n] = f + reflection * b;
+            backward[n] = b + reflection * f;
+        }
+    }
+    a
+}
+
+/// The roots `(re, im)` of `zⁿ + a₁zⁿ⁻¹ + … + a_n`, by the simultaneous iteration of Aberth and
+/// Ehrlich.
+pub(super) fn roots(a: &[f64]) -> Vec<(f64, f64)> {
+    let order = a.len();
+    let evaluate = |z: (f64, f64)| {
+        let (mut p, mut slope) = ((1.0, 0.0), (0.0, 0.0));
+        for coefficient in a {
+            slope = plus(times(slope, z), p);
+            p = plus(times(p, z), (*coefficient, 0.0));
+        }
+        (p, slope)
+    };
+    // A circle inside the unit circle, off the real axis, where a stable filter has its roots.
+    let mut z: Vec<(f64, f64)> = (0..order)
+        .map(|k| {
+            let angle = std::f64::consts::TAU * (k as f64 + 0.25) / order as f64 + 0.1;
+            (0.9 * angle.cos(), 0.9 * angle.sin())
+        })
+        .collect();
+    for _ in 0..100 {
+        let mut moved = 0.0f64;
+        for k in 0..order {
+            let (p, slope) = evaluate(z[k]);
+            if p == (0.0, 0.0) {
+                continue;
+            }
+            let newton = over(p, slope);
+            let mut others = (0.0, 0.0);
+            for (j, other) in z.iter().enumerate() {
+                if j != k {
+                    others = plus(others, over((1.0, 0.0), minus(z[k], *other)));
+                }
+            }
+            let step = over(newton, minus((1.0, 0.0), times(newton, others)));
+            if step.0.is_finite() && step.1.is_finite() {
+                z[k] = minus(z[k], step);
+                moved = moved.max(step.0.hypot(step.1));
+            }
+        }
+        if moved < 1e-13 {
+            break;
+        }
+    }
+    z
+}
+
+fn plus(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
+    (a.0 + b.0, a.1 + b.1)
+}
+
+fn minus(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
+    (a.0 - b.0, a.1 - b.1)
+}
+
+fn times(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
+    (a.0 * b.0 - a.1 * b.1, a.0 * b.1 + a.1 * b.0)
+}
+
+fn over(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
+    let norm = b.0 * b.0 + b.1 * b.1;
+    (
+        (a.0 * b.0 + a.1 * b.1) / norm,
+        (a.1 * b.0 - a.0 * b.1) / norm,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn burg_recovers_a_resonators_coefficients() {
+        let (a1, a2) = (-1.8, 0.95);
+        let mut state = 5u64;
+        let mut x = vec![0.0f64; 4000];
+        for n in 2..x.len() {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            let noise = (state >> 11) as f64 / (1u64 << 53) as f64 - 0.5;
+            x[n] = noise - a1 * x[n - 1] - a2 * x[n - 2];
+        }
+        let a = burg(&x, 2);
+        assert!(
+            (a[0] - a1).abs() < 0.02 && (a[1] - a2).abs() < 0.02,
+            "{a:?}"
+        );
+        assert_eq!(burg(&[0.0; 50], 4), [0.0; 4]);
+    }
+
+    #[test]
+    fn roots_multiply_back_to_the_polynomial() {
+        // (z² − 2·0.9·cos(1)z + 0.81)(z² − 2·0.5·cos(2)z + 0.25)(z − 0.3)
+        let (b, c) = (-1.8 * 1f64.cos(), -(2f64.cos()));
+        let quartic = [b + c, 0.81 + 0.25 + b * c, 0.25 * b + 0.81 * c, 0.81 * 0.25];
+        let mut a = vec![quartic[0] - 0.3];
+        for k in 1..4 {
+            a.push(quartic[k] - 0.3 * quartic[k - 1]);
+        }
+        a.push(-0.3 * quartic[3]);
+        let mut found: Vec<(f64, f64)> = roots(&a)
+            .iter()
+            .map(|(re, im)| (re.hypot(*im), im.atan2(*re).abs()))
+            .collect();
+        found.sort_by(|a, b| a.0.total_cmp(&b.0));
+        for (found, expected) in
+            found
+                .iter()
+                .zip([(0.3, 0.0), (0.5, 2.0), (0.5, 2.0), (0.9, 1.0), (0.9, 1.0)])
+        {
+            assert!((found.0 - expected.0).abs() < 1e-9 && (found.1 - expected.1).abs() < 1e-7);
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! What a voice is like beyond its pitch: formants, the regularity of its pulses, how far its
+//! harmonics stand out, and vibrato.
+
+mod cepstral_peak;
+mod formants;
+mod linear_prediction;
+mod perturbation;
+mod pulses;
+mod vibrato;
+
+pub use cepstral_peak::CepstralPeak;
+pub use formants::{Formant, FormantSettings, FormantTracker};
+pub use perturbation::Perturbation;
+pub use pulses::find_pulses;
+pub use vibrato::{Vibrato, find_vibrato};

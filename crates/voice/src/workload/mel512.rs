@@ -1,0 +1,170 @@
+//! The mel kernel for frames of 512 samples, half a warp to a frame.
+
+use std::sync::Arc;
+
+use warpsmith_core::{Element, KernelImage, Parameter};
+use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
+use warpsmith_measure::{Output, Prepared, WorkloadError};
+
+use super::batch::{Batch, DeviceBatch};
+use super::mel_segments::MelSegments;
+use crate::feature::FeatureSettings;
+use crate::frame_spectrum::Conditioning;
+use crate::framing::Padding;
+use crate::mel_bank::MelBank;
+
+// SAFETY: `mel512` in `cuda/mel512.cu` takes these in this order. Samples are read between two
+// totals that are checked against their length; window, roots and the three tables are checked
+// against what the kernel reads of them before it reads it; the one store is behind
+// `place_out < out_length`.
+static KERNEL: KernelImage = unsafe {
+    KernelImage::trusted(
+        "voice/mel512",
+        "mel512",
+        &[
+            Parameter::In(Element::F32),
+            Parameter::In(Element::U64),
+            Parameter::In(Element::U64),
+            Parameter::In(Element::F32),
+            Parameter::In(Element::F32),
+            Parameter::In(Element::U32),
+            Parameter::In(Element::U32),
+            Parameter::In(Element::F32),
+            Parameter::Out(Element::F32),
+            Parameter::Value(Element::U32),
+            Parameter::Value(Element::U32),
+            Parameter::Value(Element::U32),
+            Parameter::Value(Element::U32),
+            Parameter::Value(Element::U32),
+            Parameter::Value(Element::F32),
+            Parameter::Value(Element::F32),
+        ],
+        include_str!("../../cuda/mel512.ptx"),
+    )
+};
+
+const TRANSFORM: usize = 512;
+const MOST_FILTERS: usize = 128;
+/// Pairs of weights of a lane that the kernel has room for.
+const MOST_PAIRS: u32 = 48;
+/// Threads of a block, as the kernel insists, and the frames that it takes at a time.
+const THREADS: u32 = 128;
+const FRAMES: usize = 8;
+/// Blocks that a multiprocessor holds at once, and how many it is given in turn: more and shorter
+/// ones even out what they find in the caches.
+const RESIDENT: usize = 7;
+const TURNS: usize = 4;
+
+pub(super) struct CudaMel512 {
+    kernel: Arc<Kernel>,
+    shape: LaunchShape,
+    frames_per_block: u32,
+    batch: DeviceBatch,
+    window: DeviceBuffer<f32>,
+    roots: DeviceBuffer<f32>,
+    firsts: DeviceBuffer<u32>,
+    counts: DeviceBuffer<u32>,
+    slopes: DeviceBuffer<f32>,
+    out: DeviceBuffer<f32>,
+    settings: FeatureSettings,
+    stream: Stream,
+}
+
+impl CudaMel512 {
+    /// `None` where the feature is not of this kernel's kind.
+    pub(super) fn new(
+        gpu: &CudaDevice,
+        settings: &FeatureSettings,
+        batch: &Batch,
+    ) -> Result<Option<Self>, WorkloadError> {
+        let spectrum = &settings.spectrum;
+        let fits = spectrum.transform == TRANSFORM
+            && spectrum.framing.length == TRANSFORM
+            && spectrum.conditioning == Conditioning::default()
+            && settings.mel.filters <= MOST_FILTERS;
+        let bank =
+            MelBank::new(&settings.mel, settings.sample_rate, TRANSFORM).map_err(|error| {
+                WorkloadError::Failed {
+                    workload: "voice/mel",
+                    reason: error.to_string(),
+                }
+            })?;
+        let gain = settings.gain * settings.gain;
+        let segments = MelSegments::new(&bank, spectrum.bins(), gain);
+        let Some(segments) = segments.filter(|segments| fits && segments.pairs() <= MOST_PAIRS)
+        else {
+            return Ok(None);
+        };
+        let roots: Vec<f32> = (0..TRANSFORM)
+            .flat_map(|k| {
+                let angle = std::f64::consts::TAU * k as f64 / TRANSFORM as f64;
+                [angle.cos() as f32, -angle.sin() as f32]
+            })
+            .collect();
+        let window = spectrum
+            .window
+            .centred(spectrum.window_length, TRANSFORM, spectrum.symmetry);
+        // Each block takes its share of the frames, in whole steps.
+        let resident = gpu.facts().multiprocessors as usize * RESIDENT * TURNS;
+        let frames_per_block = batch
+            .frames()
+            .div_ceil(resident)
+            .next_multiple_of(FRAMES)
+            .max(FRAMES);
+        let blocks = batch.frames().div_ceil(frames_per_block);
+        Ok(Some(Self {
+            kernel: gpu.kernel(&KERNEL)?,
+            shape: LaunchShape::linear(blocks * THREADS as usize, THREADS),
+            frames_per_block: frames_per_block as u32,
+            batch: batch.upload(gpu)?,
+            window: gpu.upload(&window)?,
+            roots: gpu.upload(&roots)?,
+            firsts: gpu.upload(&segments.firsts)?,
+            counts: gpu.upload(&segments.counts)?,
+            slopes: gpu.upload(&segments.slopes)?,
+            out: gpu.alloc(batch.frames() * settings.rows())?,
+            settings: *settings,
+            stream: gpu.stream().clone(),
+        }))
+    }
+}
+
+impl Prepared for CudaMel512 {
+    fn run_once(&mut self) -> Result<(), WorkloadError> {
+        let framing = self.settings.spectrum.framing;
+        let reflect = framing.padding == Padding::CentredReflect;
+        let (factor, floor) = self.settings.compression.logarithm().unwrap_or((0.0, 0.0));
+        let arguments = [
+            self.batch.samples.read(),
+            self.batch.file_samples.read(),
+            self.batch.file_frames.read(),
+            self.window.read(),
+            self.roots.read(),
+            self.firsts.read(),
+            self.counts.read(),
+            self.slopes.read(),
+            self.out.write(),
+            (self.settings.mel.filters as u32).into(),
+            self.frames_per_block.into(),
+            (framing.hop as u32).into(),
+            (framing.left() as u32).into(),
+            u32::from(reflect).into(),
+            // The kernel takes logarithms to the base 2.
+            (factor * std::f32::consts::LN_2).into(),
+            floor.into(),
+        ];
+        Ok(self.stream.launch(&self.kernel, self.shape, &arguments)?)
+    }
+
+    fn stream(&self) -> Option<&Stream> {
+        Some(&self.stream)
+    }
+
+    fn poison(&mut self) -> Result<(), WorkloadError> {
+        Ok(self.out.fill_bytes(&self.stream, 0xFF)?)
+    }
+
+    fn output(&mut self) -> Result<Output, WorkloadError> {
+        Ok(Output::F32(self.out.download(&self.stream)?))
+    }
+}

@@ -1,0 +1,28 @@
+//! The training operations as workloads.
+
+mod adamw;
+mod attention;
+mod clip;
+mod convolution;
+mod operation;
+mod rows;
+
+use warpsmith_measure::Workload;
+
+/// All of them.
+pub(super) fn workloads() -> Vec<Box<dyn Workload>> {
+    let mut all: Vec<Box<dyn Workload>> = Vec::new();
+    for operation in [
+        &rows::LAYER_NORM,
+        &rows::LAYER_NORM_GELU,
+        &rows::GELU,
+        &rows::SOFTMAX,
+        &attention::ATTENTION,
+        &convolution::CONV1D,
+    ] {
+        all.push(Box::new(operation));
+    }
+    all.push(Box::new(clip::Clip));
+    all.push(Box::new(adamw::AdamWStep));
+    all
+}

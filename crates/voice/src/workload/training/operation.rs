@@ -1,0 +1,180 @@
+//! Operations that make one buffer of numbers from others: described as data, so that an operation is
+//! a table of functions and its kernel.
+//!
+//! Invariant: a kernel takes the inputs in their order, then the result, then the scalars.
+
+use std::sync::Arc;
+
+use warpsmith_core::KernelImage;
+use warpsmith_device::{
+    Argument, CpuDevice, CudaDevice, Device, DeviceBuffer, Kernel, LaunchShape, Stream,
+};
+use warpsmith_measure::random::Random;
+use warpsmith_measure::{
+    ArguedTolerance, Cost, Output, ParameterSpec, Parameters, Prepared, Workload, WorkloadError,
+};
+
+use crate::error::Result as VoiceResult;
+
+/// Makes the result from the inputs.
+pub(super) type CpuForm = fn(&Parameters, &[Vec<f32>], &mut [f32]) -> VoiceResult<()>;
+
+/// An operation with its CPU form and its kernel.
+pub(super) struct Operation {
+    pub(super) id: &'static str,
+    pub(super) summary: &'static str,
+    pub(super) parameters: &'static [ParameterSpec],
+    pub(super) cost: fn(&Parameters) -> Cost,
+    pub(super) tolerance: ArguedTolerance,
+    /// Lengths of the inputs.
+    pub(super) inputs: fn(&Parameters) -> Vec<usize>,
+    /// Length of the result.
+    pub(super) output: fn(&Parameters) -> usize,
+    pub(super) cpu: CpuForm,
+    pub(super) kernel: &'static KernelImage,
+    pub(super) launch: fn(&Parameters, &CudaDevice) -> Launch,
+}
+
+/// How a kernel is launched.
+pub(super) struct Launch {
+    pub(super) shape: LaunchShape,
+    pub(super) scalars: Vec<Argument<'static>>,
+}
+
+impl Workload for &'static Operation {
+    fn id(&self) -> &'static str {
+        self.id
+    }
+
+    fn summary(&self) -> &'static str {
+        self.summary
+    }
+
+    fn parameters(&self) -> &'static [ParameterSpec] {
+        self.parameters
+    }
+
+    fn cost(&self, parameters: &Parameters) -> Cost {
+        (self.cost)(parameters)
+    }
+
+    fn tolerance(&self, _: &Parameters) -> ArguedTolerance {
+        self.tolerance
+    }
+
+    fn prepare(
+        &self,
+        device: &Device,
+        parameters: &Parameters,
+        seed: u64,
+    ) -> Result<Box<dyn Prepared>, WorkloadError> {
+        let mut random = Random::seeded(seed);
+        let inputs: Vec<Vec<f32>> = (self.inputs)(parameters)
+            .into_iter()
+            .map(|length| normal_numbers(&mut random, length))
+            .collect();
+        let output = (self.output)(parameters);
+        Ok(match device {
+            Device::Cpu(cpu) => Box::new(OnCpu {
+                operation: self,
+                cpu: cpu.clone(),
+                parameters: parameters.clone(),
+                inputs,
+                out: vec![0.0; output],
+            }),
+            Device::Cuda(gpu) => {
+                let kernel = gpu.kernel(self.kernel)?;
+                let launch = (self.launch)(parameters, gpu);
+                if launch.shape.shared_bytes > 48 * 1024 {
+                    kernel.allow_shared_bytes(launch.shape.shared_bytes)?;
+                }
+                Box::new(OnCuda {
+                    kernel,
+                    launch,
+                    inputs: inputs
+                        .iter()
+                        .map(|input| gpu.upload(input))
+                        .collect::<Result<_, _>>()?,
+                    out: gpu.alloc(output)?,
+                    stream: gpu.stream().clone(),
+                })
+            }
+        })
+    }
+}
+
+/// Normally distributed numbers: what activations and weights look like.
+pub(super) fn normal_numbers(random: &mut Random, length: usize) -> Vec<f32> {
+    (0..length).map(|_| random.normal() as f32).collect()
+}
+
+struct OnCpu {
+    operation: &'static Operation,
+    cpu: CpuDevice,
+    parameters: Parameters,
+    inputs: Vec<Vec<f32>>,
+    out: Vec<f32>,
+}
+
+impl Prepared for OnCpu {
+    fn run_once(&mut self) -> Result<(), WorkloadError> {
+        let (operation, parameters) = (self.operation, &self.parameters);
+        let (inputs, out) = (&self.inputs, &mut self.out);
+        self.cpu
+            .run(|| (operation.cpu)(parameters, inputs, out))
+            .map_err(|error| WorkloadError::Failed {
+                workload: operation.id,
+                reason: error.to_string(),
+            })
+    }
+
+    fn stream(&self) -> Option<&Stream> {
+        None
+    }
+
+    fn poison(&mut self) -> Result<(), WorkloadError> {
+        self.out.fill(f32::NAN);
+        Ok(())
+    }
+
+    fn output(&mut self) -> Result<Output, WorkloadError> {
+        Ok(Output::F32(self.out.clone()))
+    }
+}
+
+struct OnCuda {
+    kernel: Arc<Kernel>,
+    launch: Launch,
+    inputs: Vec<DeviceBuffer<f32>>,
+    out: DeviceBuffer<f32>,
+    stream: Stream,
+}
+
+impl Prepared for OnCuda {
+    fn run_once(&mut self) -> Result<(), WorkloadError> {
+        // Room for every kernel's arguments, so that nothing is allocated here.
+        let mut arguments = [Argument::from(0u32); 16];
+        let buffers = self.inputs.iter().map(DeviceBuffer::read);
+        let scalars = self.launch.scalars.iter().copied();
+        let mut count = 0;
+        for argument in buffers.chain([self.out.write()]).chain(scalars) {
+            arguments[count] = argument;
+            count += 1;
+        }
+        Ok(self
+            .stream
+            .launch(&self.kernel, self.launch.shape, &arguments[..count])?)
+    }
+
+    fn stream(&self) -> Option<&Stream> {
+        Some(&self.stream)
+    }
+
+    fn poison(&mut self) -> Result<(), WorkloadError> {
+        Ok(self.out.fill_bytes(&self.stream, 0xFF)?)
+    }
+
+    fn output(&mut self) -> Result<Output, WorkloadError> {
+        Ok(Output::F32(self.out.download(&self.stream)?))
+    }
+}
