@@ -186,7 +186,7 @@ fn time(
     for sample in 0..SAMPLES + 5 {
         let seconds = timer.time(&stream, &mut || prepared.run_once())?;
         if sample >= 5 {
-            samples.push(seconds.0 * 1e6);
+            samples.push(seconds.seconds * 1e6);
         }
     }
     samples.sort_by(f64::total_cmp);
