@@ -3,18 +3,25 @@
 use std::hint::black_box;
 use std::time::Instant;
 
+use warpsmith_measure::cpu::thread_usage::ThreadUsage;
 use warpsmith_synth::{
     Formulas, Note, Params, Phrase, PhraseRenderer, Saw, Simd, Stream, StreamSettings, Voice,
 };
 
-/// The shortest of several runs in seconds, and their median.
+/// The shortest of several runs and their median, in seconds of CPU time where the system counts it
+/// per thread: on a busy machine the wall clock times the neighbours.
 fn time(mut work: impl FnMut()) -> (f64, f64) {
     work();
     let mut times: Vec<f64> = (0..15)
         .map(|_| {
-            let start = Instant::now();
+            let (start, cpu) = (Instant::now(), ThreadUsage::read());
             work();
-            start.elapsed().as_secs_f64()
+            let wall = start.elapsed();
+            match (cpu, ThreadUsage::read()) {
+                (Some(before), Some(after)) => after.cpu_time - before.cpu_time,
+                _ => wall,
+            }
+            .as_secs_f64()
         })
         .collect();
     times.sort_by(f64::total_cmp);

@@ -273,9 +273,9 @@ impl Stream {
                 plain[1] = plain[0];
             }
         }
-        for j in 0..QUANTUM {
-            self.quantum[2 * j] = plain[0][j];
-            self.quantum[2 * j + 1] = plain[1][j];
+        let frames = self.quantum.chunks_exact_mut(2);
+        for (j, frame) in frames.enumerate() {
+            frame.copy_from_slice(&[plain[0][j], plain[1][j]]);
         }
         simd.run(Limit(&mut self.quantum));
         self.left = QUANTUM;

@@ -25,8 +25,8 @@ pub fn phase_step(frequency: f64, sample_rate: u32) -> u64 {
 
 /// The constants of sin(π/2·x) on [−1, 1], odd powers from the first: within 3.4e-9 everywhere.
 pub(crate) const SINE: [f32; 5] = [
-    1.570_796_3,
-    -0.645_963_36,
+    std::f32::consts::FRAC_PI_2,
+    -0.645_963_4,
     0.079_688_48,
     -0.004_672_228,
     0.000_150_820_56,

@@ -225,37 +225,51 @@ impl Tone {
         self.amplitude.fill(k0, &mut amplitude);
         let phase = self.step.wrapping_mul(k0.cast_unsigned());
         let saw_phase = self.saw_step.wrapping_mul(k0.cast_unsigned());
-        let groups = left
-            .chunks_exact_mut(GROUP)
-            .zip(right.chunks_exact_mut(GROUP));
-        for (index, ((left, right), amplitude)) in
-            groups.zip(amplitude.chunks_exact(GROUP)).enumerate()
-        {
-            let first = (index * GROUP) as u64;
-            let sine_at = Ramp::new(phase, self.step, first);
-            let saw_at = Ramp::new(saw_phase, self.saw_step, first);
-            let mut wave = [0.0; GROUP];
-            if self.saw_share == 0.0 {
+        // Everything in locals: the compiler must not fear that a store changes the tone.
+        let Self {
+            step,
+            saw_step,
+            saw_samples,
+            sine_share,
+            saw_share,
+            gains: [to_left, to_right],
+            ..
+        } = *self;
+        let has_saw = saw_share != 0.0;
+        for group in 0..QUANTUM / GROUP {
+            let sine_at = Ramp::new(phase, step, group);
+            let saw_at = Ramp::new(saw_phase, saw_step, group);
+            let mut wave: [f32; GROUP] =
+                std::array::from_fn(|j| sine_share * sine(sine_at.phase(j)));
+            if has_saw {
                 for (j, wave) in wave.iter_mut().enumerate() {
-                    *wave = self.sine_share * sine(sine_at.phase(j));
-                }
-            } else {
-                for (j, wave) in wave.iter_mut().enumerate() {
-                    *wave = self.sine_share * sine(sine_at.phase(j))
-                        + self.saw_share * saw::<KIND>(saw_at.phase(j), self.saw_samples);
+                    *wave += saw_share * saw::<KIND>(saw_at.phase(j), saw_samples);
                 }
             }
-            for j in 0..GROUP {
-                let value = amplitude[j] * wave[j];
-                if STEREO {
-                    left[j] += value * self.gains[0];
-                    right[j] += value * self.gains[1];
-                } else {
-                    left[j] += value;
-                }
+            let amplitude = group_of(&amplitude, group);
+            for (wave, amplitude) in wave.iter_mut().zip(amplitude) {
+                *wave *= amplitude;
+            }
+            if STEREO {
+                accumulate(left, group, &wave, to_left);
+                accumulate(right, group, &wave, to_right);
+            } else {
+                accumulate(left, group, &wave, 1.0);
             }
         }
     }
+}
+
+#[inline(always)]
+fn group_of(lane: &Lane, group: usize) -> [f32; GROUP] {
+    std::array::from_fn(|j| lane[group * GROUP + j])
+}
+
+#[inline(always)]
+fn accumulate(lane: &mut Lane, group: usize, wave: &[f32; GROUP], gain: f32) {
+    let before = group_of(lane, group);
+    let after: [f32; GROUP] = std::array::from_fn(|j| before[j] + wave[j] * gain);
+    lane[group * GROUP..(group + 1) * GROUP].copy_from_slice(&after);
 }
 
 /// Samples between two exact phases: the low half of a step is added once in as many.
@@ -270,9 +284,10 @@ struct Ramp {
 
 impl Ramp {
     #[inline(always)]
-    fn new(phase: u64, step: u64, first: u64) -> Self {
+    fn new(phase: u64, step: u64, group: usize) -> Self {
+        let offset = step.wrapping_mul((group * GROUP) as u64);
         Self {
-            first: (phase.wrapping_add(step.wrapping_mul(first)) >> 32) as u32,
+            first: (phase.wrapping_add(offset) >> 32) as u32,
             step: (step >> 32) as u32,
         }
     }
