@@ -1,5 +1,7 @@
 //! Figures of one core: the reference phrase, and pads in real time.
 
+#![allow(clippy::print_stdout)] // a program whose output is its purpose
+
 use std::hint::black_box;
 use std::time::Instant;
 

@@ -10,8 +10,11 @@
 
 pub mod compose;
 mod effects;
+mod engine;
 mod error;
 mod fixed_list;
+pub mod matrix;
+pub mod midi_file;
 mod note;
 mod params;
 mod phrase;
@@ -20,12 +23,17 @@ pub mod reference;
 pub mod sound;
 mod stream;
 mod voices;
+pub mod wav_file;
+mod workload;
 
 pub use compose::composer::{Composer, compose};
+pub use engine::blocks::{BlockSettings, Blocks};
 pub use error::{CODES, ParamError, gpu_lost};
 pub use note::{Formulas, Note, Voice};
 pub use params::{Key, Mode, Params, Parts, Preset};
 pub use phrase::{Phrase, PhraseRenderer};
 pub use sound::oscillator::Saw;
 pub use sound::simd::Simd;
+pub use sound::technique::{Arithmetic, Average, EnvelopeRate, Techniques};
 pub use stream::{Sample, Snapshot, Stream, StreamSettings};
+pub use workload::workloads;

@@ -1,5 +1,7 @@
 //! A fixed list of notes, rendered as a whole: what engines are compared with.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use crate::effects::chain::{Chain, Mix};
@@ -172,11 +174,12 @@ impl PhraseRenderer {
         }
     }
 
-    /// Renders each quantum and hands both channels to `take`.
-    fn render(&mut self, mut take: impl FnMut(usize, &[[f32; QUANTUM]; 2])) {
+    /// Renders the quanta that begin in `range` and hands both channels of each to `take`.
+    fn render(&mut self, range: Range<usize>, mut take: impl FnMut(usize, &[[f32; QUANTUM]; 2])) {
         self.restart();
         let mono = self.formulas == Formulas::Original && self.chain.is_none();
-        for first in (0..self.phrase.frames).step_by(QUANTUM) {
+        let first_quantum = range.start.next_multiple_of(QUANTUM);
+        for first in (first_quantum..range.end).step_by(QUANTUM) {
             let mut pads = [[0.0; QUANTUM]; 2];
             let mut plain = [[0.0; QUANTUM]; 2];
             self.voices.render(first as u64, &mut pads, &mut plain);
@@ -206,7 +209,7 @@ impl PhraseRenderer {
     /// The whole phrase as interleaved 16-bit samples; as much of it as fits.
     pub fn render_pcm16(&mut self, out: &mut [i16]) {
         let (simd, formulas) = (self.simd, self.formulas);
-        self.render(|first, plain| {
+        self.render(0..self.phrase.frames, |first, plain| {
             let rest = out.len().saturating_sub(2 * first).min(2 * QUANTUM);
             if let Some(out) = out.get_mut(2 * first..2 * first + rest) {
                 simd.run(Interleave {
@@ -218,9 +221,25 @@ impl PhraseRenderer {
         });
     }
 
+    /// A part of a dry phrase that begins at frame `first`, a multiple of [`QUANTUM`], as interleaved
+    /// 16-bit samples. What sounds does not depend on what was rendered before.
+    pub fn render_part_pcm16(&mut self, first: usize, out: &mut [i16]) {
+        let (simd, formulas) = (self.simd, self.formulas);
+        let end = (first + out.len() / 2).min(self.phrase.frames);
+        self.render(first..end, |at, plain| {
+            let from = 2 * (at - first);
+            let to = (from + 2 * QUANTUM).min(out.len());
+            simd.run(Interleave {
+                channels: plain,
+                truncate: formulas == Formulas::Original,
+                out: &mut out[from..to],
+            });
+        });
+    }
+
     /// The whole phrase as frames in [−1, 1]; as much of it as fits.
     pub fn render_f32(&mut self, out: &mut [[f32; 2]]) {
-        self.render(|first, plain| {
+        self.render(0..self.phrase.frames, |first, plain| {
             for (j, frame) in out.iter_mut().skip(first).take(QUANTUM).enumerate() {
                 *frame = [plain[0][j], plain[1][j]];
             }

@@ -13,6 +13,7 @@ use crate::sound::QUANTUM;
 use crate::sound::master::{Limit, pcm16};
 use crate::sound::oscillator::Saw;
 use crate::sound::simd::Simd;
+use crate::sound::technique::Techniques;
 use crate::voices::{Style, Voices};
 
 /// What a stream is made with and keeps.
@@ -26,6 +27,8 @@ pub struct StreamSettings {
     pub saw: Saw,
     /// Instructions to use; the best there are where the machine lacks them.
     pub simd: Simd,
+    /// Switches for measuring; the defaults are the best.
+    pub techniques: Techniques,
 }
 
 impl Default for StreamSettings {
@@ -35,6 +38,7 @@ impl Default for StreamSettings {
             formulas: Formulas::ClickFree,
             saw: Saw::Spline,
             simd: Simd::detect(),
+            techniques: Techniques::default(),
         }
     }
 }
@@ -51,6 +55,7 @@ impl StreamSettings {
             formulas: self.formulas,
             saw: self.saw,
             simd: self.simd.or_available(),
+            techniques: self.techniques,
         })
     }
 }

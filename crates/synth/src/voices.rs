@@ -11,6 +11,7 @@ use crate::sound::kick::{Kick, kick_table};
 use crate::sound::oscillator::Saw;
 use crate::sound::simd::Simd;
 use crate::sound::swell::{AddSwells, Swell};
+use crate::sound::technique::Techniques;
 use crate::sound::tone::{AddTones, Tone};
 use crate::sound::{Lane, QUANTUM};
 
@@ -21,6 +22,7 @@ pub(crate) struct Style {
     pub(crate) formulas: Formulas,
     pub(crate) saw: Saw,
     pub(crate) simd: Simd,
+    pub(crate) techniques: Techniques,
 }
 
 /// Sounding voices and waiting notes.
@@ -144,12 +146,18 @@ impl Voices {
     /// channels alone.
     pub(crate) fn render(&mut self, position: u64, pads: &mut [Lane; 2], plain: &mut [Lane; 2]) {
         self.begin_until(position + QUANTUM as u64);
-        let Style { saw, simd, .. } = self.style;
+        let Style {
+            saw,
+            simd,
+            techniques,
+            ..
+        } = self.style;
         let stereo = self.style.formulas == Formulas::ClickFree;
         simd.run(AddTones {
             tones: &mut self.tones,
             position,
             saw,
+            techniques,
             stereo,
             filtered: pads,
             plain,
@@ -159,6 +167,7 @@ impl Voices {
         }
         simd.run(AddSwells {
             swells: &mut self.swells,
+            average: techniques.average,
             position,
             plain,
         });

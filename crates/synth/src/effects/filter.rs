@@ -5,7 +5,8 @@ use crate::sound::Lane;
 /// Damping of a Butterworth response.
 const DAMPING: f64 = std::f64::consts::SQRT_2;
 
-/// Coefficients of one cutoff.
+/// Coefficients of one cutoff: with states `s` and `t`, `v = x − t`, the output is
+/// `t + a2·s + a3·v`, and both states move by twice what their integrators saw.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Coefficients {
     pub(crate) a1: f64,
@@ -34,8 +35,7 @@ pub(crate) struct LowPass {
     log2_hz: f64,
     coefficients: Coefficients,
     /// Both states of both channels.
-    first: [f32; 2],
-    second: [f32; 2],
+    states: [[f64; 2]; 2],
 }
 
 impl LowPass {
@@ -44,8 +44,7 @@ impl LowPass {
             sample_rate,
             log2_hz,
             coefficients: Coefficients::new(log2_hz, sample_rate),
-            first: [0.0; 2],
-            second: [0.0; 2],
+            states: [[0.0; 2]; 2],
         }
     }
 
@@ -56,22 +55,24 @@ impl LowPass {
             self.coefficients = Coefficients::new(log2_hz, self.sample_rate);
             self.log2_hz = log2_hz;
         }
+        // The filter as a matrix: half as many steps wait for each other as in the usual form. In
+        // single precision its coefficients would be too coarse for low cutoffs.
         let Coefficients { a1, a2, a3 } = self.coefficients;
-        let (a1, a2, a3) = (a1 as f32, a2 as f32, a3 as f32);
-        let (mut first, mut second) = (self.first, self.second);
+        let (to_first, to_second) = ([2.0 * a1 - 1.0, -2.0 * a2], [2.0 * a2, 1.0 - 2.0 * a3]);
+        let ([mut s1, mut s2], [mut t1, mut t2]) = (self.states[0], self.states[1]);
+        let step = |x: f64, s1: &mut f64, s2: &mut f64| {
+            let out = (a3 * x + a2 * *s1) + (1.0 - a3) * *s2;
+            let first = (2.0 * a2 * x + to_first[0] * *s1) + to_first[1] * *s2;
+            *s2 = (2.0 * a3 * x + to_second[0] * *s1) + to_second[1] * *s2;
+            *s1 = first;
+            out as f32
+        };
         for (left, right) in left.iter_mut().zip(right) {
-            for (channel, sample) in [left, right].into_iter().enumerate() {
-                let v3 = *sample - second[channel];
-                let v1 = a1 * first[channel] + a2 * v3;
-                let v2 = second[channel] + (a2 * first[channel] + a3 * v3);
-                first[channel] = 2.0 * v1 - first[channel];
-                second[channel] = 2.0 * v2 - second[channel];
-                *sample = v2;
-            }
+            *left = step(f64::from(*left), &mut s1, &mut s2);
+            *right = step(f64::from(*right), &mut t1, &mut t2);
         }
         // What has decayed to nothing must not become denormal, which is slow.
-        let settle = |value: f32| if value.abs() < 1e-20 { 0.0 } else { value };
-        self.first = first.map(settle);
-        self.second = second.map(settle);
+        let settle = |value: f64| if value.abs() < 1e-20 { 0.0 } else { value };
+        self.states = [[s1, s2].map(settle), [t1, t2].map(settle)];
     }
 }

@@ -1,7 +1,7 @@
 //! The kick: one table for all, made once per sample rate.
 
 use std::f64::consts::TAU;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::instrument::{KICK_GAIN, pan_gains};
 use super::{Lane, QUANTUM};
@@ -28,10 +28,27 @@ pub(crate) fn kick_wave(sample_rate: u32, formulas: Formulas) -> Vec<f64> {
         .collect()
 }
 
-/// The table that voices play.
+/// The table of a rate and of a set of formulas, while somebody plays it.
+type Shared = (u32, Formulas, Weak<[f32]>);
+
+/// Tables in use, so that a thousand streams of one rate share one.
+static TABLES: Mutex<Vec<Shared>> = Mutex::new(Vec::new());
+
+/// The table that voices play. Taken when a stream is made, never while one renders.
 pub(crate) fn kick_table(sample_rate: u32, formulas: Formulas) -> Arc<[f32]> {
+    let mut tables = TABLES.lock().unwrap_or_else(PoisonError::into_inner);
+    tables.retain(|(.., table)| table.strong_count() > 0);
+    let shared = tables
+        .iter()
+        .find(|(rate, of, _)| (*rate, *of) == (sample_rate, formulas))
+        .and_then(|(.., table)| table.upgrade());
+    if let Some(table) = shared {
+        return table;
+    }
     let wave = kick_wave(sample_rate, formulas);
-    wave.into_iter().map(|value| value as f32).collect()
+    let table: Arc<[f32]> = wave.into_iter().map(|value| value as f32).collect();
+    tables.push((sample_rate, formulas, Arc::downgrade(&table)));
+    table
 }
 
 /// A kick that sounds.

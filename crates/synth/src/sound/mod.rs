@@ -7,7 +7,9 @@ pub mod master;
 pub mod oscillator;
 pub mod simd;
 pub(crate) mod swell;
+pub mod technique;
 pub(crate) mod tone;
+pub(crate) mod variant;
 
 /// Frames that are rendered at a time, on a grid that starts with the stream.
 ///

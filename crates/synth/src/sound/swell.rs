@@ -5,6 +5,7 @@
 
 use super::envelope::Envelope;
 use super::instrument::pan_gains;
+use super::technique::Average;
 use super::tone::Amplitude;
 use super::{Lane, QUANTUM};
 use crate::note::{Formulas, Note};
@@ -98,7 +99,7 @@ impl Swell {
     }
 
     #[inline(always)]
-    pub(crate) fn add(&mut self, position: u64, [left, right]: &mut [Lane; 2]) {
+    pub(crate) fn add(&mut self, average: Average, position: u64, [left, right]: &mut [Lane; 2]) {
         let k0 = position.cast_signed() - self.start.cast_signed();
         let mut window = self.window;
         if !self.primed {
@@ -115,6 +116,9 @@ impl Swell {
         self.draw(k0 + BEFORE as i64, &mut window[SPAN..]);
         let mut sum: i32 = window[..SPAN].iter().sum();
         for j in 0..QUANTUM {
+            if average == Average::Convolution {
+                sum = window[j..j + SPAN].iter().sum();
+            }
             let inside = (0..i64::from(self.length)).contains(&(k0 + j as i64));
             let value = if inside {
                 sum as f32 * (1.0 / (SPAN as f32 * UNITS))
@@ -132,6 +136,7 @@ impl Swell {
 /// Adds all `swells`.
 pub(crate) struct AddSwells<'a> {
     pub(crate) swells: &'a mut [Swell],
+    pub(crate) average: Average,
     pub(crate) position: u64,
     pub(crate) plain: &'a mut [Lane; 2],
 }
@@ -140,7 +145,7 @@ impl super::simd::Task for AddSwells<'_> {
     #[inline(always)]
     fn run(self) {
         for swell in self.swells {
-            swell.add(self.position, self.plain);
+            swell.add(self.average, self.position, self.plain);
         }
     }
 }

@@ -8,6 +8,8 @@
 use super::envelope::Envelope;
 use super::instrument::{instrument, pan_gains};
 use super::oscillator::{Saw, phase_step, saw, sine};
+use super::technique::{Arithmetic, EnvelopeRate, Techniques};
+use super::variant::Wave;
 use super::{Lane, QUANTUM};
 use crate::note::{Formulas, Note};
 
@@ -49,6 +51,23 @@ impl Amplitude {
 
     pub(crate) fn length(&self) -> u32 {
         self.envelope.length()
+    }
+
+    /// Fills `out` by the formula, for every sample or for every so many.
+    pub(crate) fn fill_by_formula(&self, k0: i64, held: usize, out: &mut Lane) {
+        let length = i64::from(self.envelope.length());
+        for (group, out) in out.chunks_mut(held).enumerate() {
+            let at = |k: i64| {
+                let tremolo = self.base + self.depth * (self.step * k as f64).sin();
+                (self.gain * self.envelope.at(k as u32) * tremolo) as f32
+            };
+            let first = k0 + (group * held) as i64;
+            let value = at(first.clamp(0, length - 1));
+            for (j, out) in out.iter_mut().enumerate() {
+                let inside = (0..length).contains(&(first + j as i64));
+                *out = if inside { value } else { 0.0 };
+            }
+        }
     }
 
     /// Fills `out` with the amplitudes of samples `k0..k0 + 64`, zero outside the note.
@@ -212,6 +231,39 @@ impl Tone {
         self.start + u64::from(self.amplitude.length())
     }
 
+    /// Adds the quantum that begins at `position` by another technique than the engine's own.
+    pub(crate) fn add_by(
+        &mut self,
+        techniques: Techniques,
+        kind: Saw,
+        position: u64,
+        left: &mut Lane,
+        right: &mut Lane,
+    ) {
+        let k0 = position.cast_signed() - self.start.cast_signed();
+        let mut amplitude = [0.0; QUANTUM];
+        match techniques.envelope {
+            EnvelopeRate::Cubic => self.amplitude.fill(k0, &mut amplitude),
+            EnvelopeRate::Sample => self.amplitude.fill_by_formula(k0, 1, &mut amplitude),
+            EnvelopeRate::Hold16 => self.amplitude.fill_by_formula(k0, 16, &mut amplitude),
+            EnvelopeRate::Hold64 => self.amplitude.fill_by_formula(k0, QUANTUM, &mut amplitude),
+        }
+        let wave = Wave {
+            k0,
+            step: self.step,
+            saw_step: self.saw_step,
+            saw_samples: self.saw_samples,
+            sine_share: self.sine_share,
+            saw_share: self.saw_share,
+        };
+        let mut samples = [0.0; QUANTUM];
+        wave.fill(techniques.arithmetic, kind, &amplitude, &mut samples);
+        for j in 0..QUANTUM {
+            left[j] += samples[j] * self.gains[0];
+            right[j] += samples[j] * self.gains[1];
+        }
+    }
+
     /// Adds the quantum that begins at `position`.
     #[inline(always)]
     pub(crate) fn add<const KIND: u8, const STEREO: bool>(
@@ -303,12 +355,24 @@ pub(crate) struct AddTones<'a> {
     pub(crate) tones: &'a mut [Tone],
     pub(crate) position: u64,
     pub(crate) saw: Saw,
+    pub(crate) techniques: Techniques,
     pub(crate) stereo: bool,
     pub(crate) filtered: &'a mut [Lane; 2],
     pub(crate) plain: &'a mut [Lane; 2],
 }
 
 impl AddTones<'_> {
+    fn add_by(self) {
+        for tone in self.tones {
+            let [left, right] = if tone.filtered {
+                &mut *self.filtered
+            } else {
+                &mut *self.plain
+            };
+            tone.add_by(self.techniques, self.saw, self.position, left, right);
+        }
+    }
+
     #[inline(always)]
     fn add<const KIND: u8, const STEREO: bool>(self) {
         for tone in self.tones {
@@ -325,6 +389,14 @@ impl AddTones<'_> {
 impl super::simd::Task for AddTones<'_> {
     #[inline(always)]
     fn run(self) {
+        let Techniques {
+            arithmetic,
+            envelope,
+            ..
+        } = self.techniques;
+        if (arithmetic, envelope) != (Arithmetic::IntegerPhase, EnvelopeRate::Cubic) {
+            return self.add_by();
+        }
         match (self.saw, self.stereo) {
             (Saw::Naive, false) => self.add::<{ Saw::Naive as u8 }, false>(),
             (Saw::PolyBlep, false) => self.add::<{ Saw::PolyBlep as u8 }, false>(),
