@@ -6,6 +6,7 @@ use warpsmith_measure::Workload;
 /// All workloads, sorted by id.
 pub(crate) fn workloads() -> Vec<Box<dyn Workload>> {
     let mut all = warpsmith_probes::workloads();
+    all.extend(warpsmith_synth::workloads());
     all.extend(warpsmith_voice::workloads());
     all.sort_by_key(|workload| workload.id());
     all

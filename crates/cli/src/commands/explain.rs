@@ -16,6 +16,7 @@ const TABLES: &[&[CodeDoc]] = &[
     warpsmith_compiler::CODES,
     warpsmith_doctor::CODE_DOCS,
     warpsmith_measure::findings::CODES,
+    warpsmith_synth::CODES,
     warpsmith_telemetry::baseline::CODES,
     warpsmith_telemetry::baseline::COMPARISON_CODES,
 ];
