@@ -8,6 +8,7 @@ pub(crate) fn workloads() -> Vec<Box<dyn Workload>> {
     let mut all = warpsmith_probes::workloads();
     all.extend(warpsmith_md::workloads());
     all.extend(warpsmith_compute::workloads());
+    all.extend(warpsmith_synth::workloads());
     all.extend(warpsmith_voice::workloads());
     all.sort_by_key(|workload| workload.id());
     all

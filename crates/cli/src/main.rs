@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+mod allocations;
 mod arguments;
 mod catalogue;
 mod commands;

@@ -37,6 +37,7 @@ mod run;
 mod sampling;
 mod scale;
 mod selftest;
+mod synth;
 mod verify;
 mod verify_python;
 mod voice;
@@ -70,6 +71,7 @@ pub(crate) enum Command {
     Run(run::Run),
     Scale(scale::Scale),
     Selftest(selftest::Selftest),
+    Synth(synth::Synth),
     Verify(verify::Verify),
     Voice(voice::Voice),
     Watch(watch::Watch),
@@ -104,6 +106,7 @@ impl Command {
             Self::Run(command) => command.run(global),
             Self::Scale(command) => command.run(global),
             Self::Selftest(command) => command.run(global),
+            Self::Synth(command) => command.run(global),
             Self::Verify(command) => command.run(global),
             Self::Voice(command) => command.run(global),
             Self::Watch(command) => command.run(global),

@@ -8,7 +8,9 @@ use serde::Serialize;
 use warpsmith_core::{Finding, Seconds, Severity};
 use warpsmith_device::{Device, DeviceChoice};
 use warpsmith_measure::random::Random;
-use warpsmith_measure::{ParameterKind, Parameters, Parity, Workload, check_parity};
+use warpsmith_measure::{
+    ParameterKind, Parameters, Parity, Workload, WorkloadError, check_parity,
+};
 
 use super::verify_python;
 use crate::arguments::Global;
@@ -69,6 +71,8 @@ struct Row {
     parity: Option<Parity>,
     /// Why it could not be checked.
     problem: Option<String>,
+    /// Why there is nothing to check: the workload has no form for the GPU with these parameters.
+    host_only: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -122,7 +126,8 @@ impl Verify {
             }
         }
         output::progress(global, "");
-        let agrees = |row: &Row| row.parity.as_ref().is_some_and(Parity::holds);
+        let agrees =
+            |row: &Row| row.host_only.is_some() || row.parity.as_ref().is_some_and(Parity::holds);
         let all_agree = rows.iter().all(agrees);
         let body = Body {
             verified_on: gpu.as_ref().map_or(String::new(), describe_gpu),
@@ -186,9 +191,10 @@ impl Verify {
         let checked = gpu
             .map(|gpu| check_parity(workload, gpu, reference, &parameters, &seeds))
             .transpose();
-        let (parity, problem) = match checked {
-            Ok(parity) => (parity, None),
-            Err(error) => (None, Some(error.to_string())),
+        let (parity, problem, host_only) = match checked {
+            Ok(parity) => (parity, None, None),
+            Err(WorkloadError::Unsupported { reason, .. }) => (None, None, Some(reason)),
+            Err(error) => (None, Some(error.to_string()), None),
         };
         let tolerance_because = workload.tolerance(&parameters).because.to_owned();
         Row {
@@ -197,6 +203,7 @@ impl Verify {
             tolerance_because,
             parity,
             problem,
+            host_only,
         }
     }
 }
@@ -266,7 +273,10 @@ fn describe(body: &Body) -> String {
     for row in &body.rows {
         let (word, detail) = match (&row.parity, &row.problem) {
             (_, Some(problem)) => ("FAILED", problem.clone()),
-            (None, None) => ("skipped", "no GPU".to_owned()),
+            (None, None) => {
+                let reason = row.host_only.as_deref().unwrap_or("no GPU");
+                ("skipped", reason.to_owned())
+            }
             (Some(Parity::Agrees { worst, seeds }), _) => {
                 ("agrees", format!("{worst}, {seeds} inputs"))
             }

@@ -1,0 +1,139 @@
+//! Figures of one core: the reference phrase, and pads in real time.
+
+#![allow(clippy::print_stdout)] // a program whose output is its purpose
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use warpsmith_measure::cpu::thread_usage::ThreadUsage;
+use warpsmith_synth::{
+    Formulas, Note, Params, Phrase, PhraseRenderer, Saw, Simd, Stream, StreamSettings, Voice,
+};
+
+/// The shortest of several runs and their median, in seconds of CPU time where the system counts it
+/// per thread: on a busy machine the wall clock times the neighbours.
+fn time(mut work: impl FnMut()) -> (f64, f64) {
+    work();
+    let mut times: Vec<f64> = (0..15)
+        .map(|_| {
+            let (start, cpu) = (Instant::now(), ThreadUsage::read());
+            work();
+            let wall = start.elapsed();
+            match (cpu, ThreadUsage::read()) {
+                (Some(before), Some(after)) => after.cpu_time - before.cpu_time,
+                _ => wall,
+            }
+            .as_secs_f64()
+        })
+        .collect();
+    times.sort_by(f64::total_cmp);
+    (times[0], times[times.len() / 2])
+}
+
+fn phrase_times(name: &str, settings: StreamSettings, effects: Option<Params>) {
+    let mut renderer = PhraseRenderer::new(Phrase::reference(), settings, effects).unwrap();
+    let mut out = vec![0i16; 2 * renderer.phrase().frames];
+    let (shortest, median) = time(|| renderer.render_pcm16(black_box(&mut out)));
+    println!(
+        "  {name:44} {:7.2} ms  median {:7.2} ms  {:6.0} x real time",
+        shortest * 1e3,
+        median * 1e3,
+        renderer.phrase().seconds() / shortest
+    );
+}
+
+fn voices(name: &str, settings: StreamSettings) {
+    let notes: Vec<Note> = (0..64)
+        .map(|index| Note {
+            voice: Voice::Pad,
+            start: 0,
+            length: 1_209_600,
+            pitch: 40.0 + index as f32 * 0.5,
+            velocity: 0.01,
+            pan: index as f32 / 32.0 - 1.0,
+            seed: 0,
+        })
+        .collect();
+    let phrase = Phrase {
+        sample_rate: 44_100,
+        frames: 1_209_600 / 4,
+        notes,
+    };
+    let mut renderer = PhraseRenderer::new(phrase, settings, None).unwrap();
+    let mut out = vec![0i16; 2 * renderer.phrase().frames];
+    let (shortest, median) = time(|| renderer.render_pcm16(black_box(&mut out)));
+    let count = |seconds: f64| 64.0 * renderer.phrase().seconds() / seconds;
+    println!(
+        "  {name:44} {:9.0}  median {:9.0}",
+        count(shortest),
+        count(median)
+    );
+}
+
+fn main() {
+    println!("one core, {:?}, shortest of 15 runs", Simd::detect());
+    let style = |formulas, saw| StreamSettings {
+        formulas,
+        saw,
+        ..StreamSettings::default()
+    };
+    println!("reference phrase, 27.4 s, 16-bit stereo in memory");
+    phrase_times(
+        "original formulas, naive saw, dry",
+        style(Formulas::Original, Saw::Naive),
+        None,
+    );
+    phrase_times(
+        "original formulas, spline saw, dry",
+        style(Formulas::Original, Saw::Spline),
+        None,
+    );
+    phrase_times(
+        "click-free, spline saw, dry",
+        style(Formulas::ClickFree, Saw::Spline),
+        None,
+    );
+    let effects = Some(Params::default());
+    phrase_times(
+        "original formulas, spline saw, effects",
+        style(Formulas::Original, Saw::Spline),
+        effects,
+    );
+    phrase_times(
+        "click-free, spline saw, effects",
+        style(Formulas::ClickFree, Saw::Spline),
+        effects,
+    );
+    println!("held pads in real time, envelope and tremolo of their own");
+    for simd in [Simd::Portable, Simd::Avx2, Simd::Avx512] {
+        if !simd.is_available() {
+            continue;
+        }
+        for saw in [Saw::Naive, Saw::PolyBlep, Saw::Spline] {
+            for formulas in [Formulas::Original, Formulas::ClickFree] {
+                let settings = StreamSettings {
+                    simd,
+                    ..style(formulas, saw)
+                };
+                let channels = if formulas == Formulas::Original {
+                    "mono"
+                } else {
+                    "panned"
+                };
+                voices(&format!("{simd:?}, {saw:?}, {channels}"), settings);
+            }
+        }
+    }
+    let mut stream = Stream::new(1, Params::default()).unwrap();
+    let mut block = vec![0i16; 2 * 4_800];
+    for _ in 0..100 {
+        stream.render_into(&mut block);
+    }
+    let (shortest, median) =
+        time(|| (0..50).for_each(|_| stream.render_into(black_box(&mut block))));
+    println!(
+        "one stream, 100 ms at 48 kHz, all effects: {:.1} us, median {:.1} us",
+        shortest / 50.0 * 1e6,
+        median / 50.0 * 1e6
+    );
+}

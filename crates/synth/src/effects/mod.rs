@@ -1,0 +1,10 @@
+//! Filter, delay and reverb, a quantum at a time.
+//!
+//! Invariant: every delay is longer than a quantum, so that a quantum of each line is known before
+//! it begins and the loops run over time in vector registers.
+
+pub(crate) mod chain;
+pub(crate) mod control;
+pub(crate) mod delay;
+pub(crate) mod filter;
+pub(crate) mod reverb;

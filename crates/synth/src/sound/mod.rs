@@ -1,0 +1,21 @@
+//! What each voice sounds like: envelopes, oscillators, and the blocks that they are rendered in.
+
+pub mod envelope;
+pub mod instrument;
+pub(crate) mod kick;
+pub mod master;
+pub mod oscillator;
+pub mod simd;
+pub(crate) mod swell;
+pub mod technique;
+pub(crate) mod tone;
+pub(crate) mod variant;
+
+/// Frames that are rendered at a time, on a grid that starts with the stream.
+///
+/// Whatever block size a caller asks for is cut from these, which is why block sizes cannot be
+/// heard; amplitudes are cubics over this many samples (see [`tone`]).
+pub const QUANTUM: usize = 64;
+
+/// One channel of a quantum.
+pub(crate) type Lane = [f32; QUANTUM];

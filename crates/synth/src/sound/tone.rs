@@ -1,0 +1,409 @@
+//! A pitched voice, rendered a quantum at a time.
+//!
+//! The envelope and the tremolo are slow: over 64 samples their product is a cubic to within
+//! 2·10⁻⁸, so each quantum costs four coefficients in double precision and three multiplications a
+//! sample. Quanta in which a note begins, ends or turns into its next envelope piece are put
+//! together from several cubics.
+
+use super::envelope::Envelope;
+use super::instrument::{instrument, pan_gains};
+use super::oscillator::{Saw, phase_step, saw, sine};
+use super::technique::{Arithmetic, EnvelopeRate, Techniques};
+use super::variant::Wave;
+use super::{Lane, QUANTUM};
+use crate::note::{Formulas, Note};
+
+/// `velocity · envelope(k) · (base + depth·sin(step·k))`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Amplitude {
+    envelope: Envelope,
+    gain: f64,
+    base: f64,
+    depth: f64,
+    step: f64,
+    /// Sine and cosine of the tremolo at the next quantum, and of its turn over a quantum.
+    tremolo: [f64; 2],
+    turn: [f64; 2],
+    /// Where `tremolo` and `decayed` are valid.
+    next: i64,
+    piece: usize,
+    decayed: f64,
+    ratio: f64,
+}
+
+impl Amplitude {
+    pub(crate) fn new(envelope: Envelope, gain: f64, base: f64, depth: f64, step: f64) -> Self {
+        let turn = (step * QUANTUM as f64).sin_cos();
+        Self {
+            envelope,
+            gain,
+            base,
+            depth,
+            step,
+            tremolo: [0.0, 1.0],
+            turn: [turn.0, turn.1],
+            next: i64::MIN,
+            piece: usize::MAX,
+            decayed: 0.0,
+            ratio: 0.0,
+        }
+    }
+
+    pub(crate) fn length(&self) -> u32 {
+        self.envelope.length()
+    }
+
+    /// Fills `out` by the formula, for every sample or for every so many.
+    pub(crate) fn fill_by_formula(&self, k0: i64, held: usize, out: &mut Lane) {
+        let length = i64::from(self.envelope.length());
+        for (group, out) in out.chunks_mut(held).enumerate() {
+            let at = |k: i64| {
+                let tremolo = self.base + self.depth * (self.step * k as f64).sin();
+                (self.gain * self.envelope.at(k as u32) * tremolo) as f32
+            };
+            let first = k0 + (group * held) as i64;
+            let value = at(first.clamp(0, length - 1));
+            for (j, out) in out.iter_mut().enumerate() {
+                let inside = (0..length).contains(&(first + j as i64));
+                *out = if inside { value } else { 0.0 };
+            }
+        }
+    }
+
+    /// Fills `out` with the amplitudes of samples `k0..k0 + 64`, zero outside the note.
+    #[inline(always)]
+    pub(crate) fn fill(&mut self, k0: i64, out: &mut Lane) {
+        self.arrive(k0);
+        let within = u32::try_from(k0).ok().filter(|&k| {
+            let inside = self.piece != usize::MAX
+                && self.envelope.pieces()[self.piece].start <= k
+                && k + QUANTUM as u32 <= self.envelope.piece_end(self.piece);
+            inside && self.ratio != 0.0
+        });
+        match within {
+            Some(_) => {
+                let coefficients = self.cubic(self.piece, self.decayed, self.tremolo);
+                fill_cubic(coefficients, out);
+                self.decayed *= self.ratio;
+            }
+            None => self.fill_pieces(k0, out),
+        }
+        let ([s, c], [ts, tc]) = (self.tremolo, self.turn);
+        self.tremolo = [s * tc + c * ts, c * tc - s * ts];
+        self.next = k0 + QUANTUM as i64;
+    }
+
+    fn arrive(&mut self, k0: i64) {
+        if self.next != k0 {
+            let (s, c) = (self.step * k0 as f64).sin_cos();
+            self.tremolo = [s, c];
+            self.piece = usize::MAX;
+            self.next = k0;
+        }
+    }
+
+    /// Coefficients of 1, j, j², j³ from the Taylor series of both factors.
+    #[inline(always)]
+    fn cubic(&self, piece: usize, decayed: f64, [s, c]: [f64; 2]) -> [f32; 4] {
+        let piece = &self.envelope.pieces()[piece];
+        let (e, r) = (piece.scale * decayed, piece.rate);
+        let envelope = [
+            piece.level + e,
+            -e * r,
+            e * r * r * 0.5,
+            -e * r * r * r * (1.0 / 6.0),
+        ];
+        let d = self.step;
+        let tremolo = [
+            self.gain * (self.base + self.depth * s),
+            self.gain * self.depth * c * d,
+            self.gain * self.depth * s * d * d * -0.5,
+            self.gain * self.depth * c * d * d * d * (-1.0 / 6.0),
+        ];
+        [
+            (envelope[0] * tremolo[0]) as f32,
+            (envelope[0] * tremolo[1] + envelope[1] * tremolo[0]) as f32,
+            (envelope[0] * tremolo[2] + envelope[1] * tremolo[1] + envelope[2] * tremolo[0]) as f32,
+            (envelope[0] * tremolo[3]
+                + envelope[1] * tremolo[2]
+                + envelope[2] * tremolo[1]
+                + envelope[3] * tremolo[0]) as f32,
+        ]
+    }
+
+    /// A quantum with joints in it; leaves the state of the piece that it ends in.
+    #[inline(never)]
+    fn fill_pieces(&mut self, k0: i64, out: &mut Lane) {
+        out.fill(0.0);
+        let end = k0 + QUANTUM as i64;
+        let first = k0.max(0);
+        let length = i64::from(self.envelope.length());
+        self.piece = usize::MAX;
+        if first >= end.min(length) {
+            return;
+        }
+        let mut index = self.envelope.piece_at(first as u32);
+        let mut k = first;
+        loop {
+            let piece_end = i64::from(self.envelope.piece_end(index));
+            let (piece, stop) = (self.envelope.pieces()[index], piece_end.min(end));
+            let decayed = (-piece.rate * (k - i64::from(piece.start)) as f64).exp();
+            let (s, c) = (self.step * k as f64).sin_cos();
+            let [c0, c1, c2, c3] = self.cubic(index, decayed, [s, c]);
+            for (j, value) in out[(k - k0) as usize..(stop - k0) as usize]
+                .iter_mut()
+                .enumerate()
+            {
+                let j = j as f32;
+                *value = ((c3 * j + c2) * j + c1) * j + c0;
+            }
+            k = stop;
+            if k >= end || k >= length {
+                break;
+            }
+            index += 1;
+        }
+        if k >= length {
+            return;
+        }
+        // A joint at the very end belongs to the next quantum's piece.
+        let index = self.envelope.piece_at(end as u32);
+        let piece = self.envelope.pieces()[index];
+        self.piece = index;
+        self.decayed = (-piece.rate * (end - i64::from(piece.start)) as f64).exp();
+        self.ratio = (-piece.rate * QUANTUM as f64).exp();
+    }
+}
+
+#[inline(always)]
+fn fill_cubic([c0, c1, c2, c3]: [f32; 4], out: &mut Lane) {
+    for (j, value) in out.iter_mut().enumerate() {
+        let j = j as f32;
+        *value = ((c3 * j + c2) * j + c1) * j + c0;
+    }
+}
+
+/// A pitched voice that sounds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tone {
+    start: u64,
+    amplitude: Amplitude,
+    step: u64,
+    saw_step: u64,
+    /// Samples to a turn of the saw.
+    saw_samples: f32,
+    sine_share: f32,
+    saw_share: f32,
+    gains: [f32; 2],
+    /// Whether it goes through the filter.
+    pub(crate) filtered: bool,
+}
+
+impl Tone {
+    /// The tone of a pitched note; `None` for a kick or a swell.
+    pub(crate) fn new(note: &Note, sample_rate: u32, formulas: Formulas) -> Option<Self> {
+        let instrument = instrument(note.voice, formulas)?;
+        let rate = f64::from(sample_rate);
+        let envelope = Envelope::adsr(instrument.adsr, note.length, sample_rate, formulas);
+        let saw_hz = note.frequency() * instrument.detune;
+        let tremolo_step = std::f64::consts::TAU * instrument.tremolo_hz / rate;
+        Some(Self {
+            start: note.start,
+            amplitude: Amplitude::new(
+                envelope,
+                f64::from(note.velocity),
+                1.0,
+                instrument.tremolo,
+                tremolo_step,
+            ),
+            step: phase_step(note.frequency(), sample_rate),
+            saw_step: phase_step(saw_hz, sample_rate),
+            saw_samples: (rate / saw_hz) as f32,
+            sine_share: instrument.sine as f32,
+            saw_share: instrument.saw as f32,
+            gains: pan_gains(note.pan, formulas).map(|gain| gain as f32),
+            filtered: note.voice == crate::note::Voice::Pad,
+        })
+    }
+
+    /// First position at which it is silent for ever.
+    pub(crate) fn end(&self) -> u64 {
+        self.start + u64::from(self.amplitude.length())
+    }
+
+    /// Adds the quantum that begins at `position` by another technique than the engine's own.
+    pub(crate) fn add_by(
+        &mut self,
+        techniques: Techniques,
+        kind: Saw,
+        position: u64,
+        left: &mut Lane,
+        right: &mut Lane,
+    ) {
+        let k0 = position.cast_signed() - self.start.cast_signed();
+        let mut amplitude = [0.0; QUANTUM];
+        match techniques.envelope {
+            EnvelopeRate::Cubic => self.amplitude.fill(k0, &mut amplitude),
+            EnvelopeRate::Sample => self.amplitude.fill_by_formula(k0, 1, &mut amplitude),
+            EnvelopeRate::Hold16 => self.amplitude.fill_by_formula(k0, 16, &mut amplitude),
+            EnvelopeRate::Hold64 => self.amplitude.fill_by_formula(k0, QUANTUM, &mut amplitude),
+        }
+        let wave = Wave {
+            k0,
+            step: self.step,
+            saw_step: self.saw_step,
+            saw_samples: self.saw_samples,
+            sine_share: self.sine_share,
+            saw_share: self.saw_share,
+        };
+        let mut samples = [0.0; QUANTUM];
+        wave.fill(techniques.arithmetic, kind, &amplitude, &mut samples);
+        for j in 0..QUANTUM {
+            left[j] += samples[j] * self.gains[0];
+            right[j] += samples[j] * self.gains[1];
+        }
+    }
+
+    /// Adds the quantum that begins at `position`.
+    #[inline(always)]
+    pub(crate) fn add<const KIND: u8, const STEREO: bool>(
+        &mut self,
+        position: u64,
+        left: &mut Lane,
+        right: &mut Lane,
+    ) {
+        let k0 = position.cast_signed() - self.start.cast_signed();
+        let mut amplitude = [0.0; QUANTUM];
+        self.amplitude.fill(k0, &mut amplitude);
+        let phase = self.step.wrapping_mul(k0.cast_unsigned());
+        let saw_phase = self.saw_step.wrapping_mul(k0.cast_unsigned());
+        // Everything in locals: the compiler must not fear that a store changes the tone.
+        let Self {
+            step,
+            saw_step,
+            saw_samples,
+            sine_share,
+            saw_share,
+            gains: [to_left, to_right],
+            ..
+        } = *self;
+        let has_saw = saw_share != 0.0;
+        for group in 0..QUANTUM / GROUP {
+            let sine_at = Ramp::new(phase, step, group);
+            let saw_at = Ramp::new(saw_phase, saw_step, group);
+            let mut wave: [f32; GROUP] =
+                std::array::from_fn(|j| sine_share * sine(sine_at.phase(j)));
+            if has_saw {
+                for (j, wave) in wave.iter_mut().enumerate() {
+                    *wave += saw_share * saw::<KIND>(saw_at.phase(j), saw_samples);
+                }
+            }
+            let amplitude = group_of(&amplitude, group);
+            for (wave, amplitude) in wave.iter_mut().zip(amplitude) {
+                *wave *= amplitude;
+            }
+            if STEREO {
+                accumulate(left, group, &wave, to_left);
+                accumulate(right, group, &wave, to_right);
+            } else {
+                accumulate(left, group, &wave, 1.0);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn group_of(lane: &Lane, group: usize) -> [f32; GROUP] {
+    std::array::from_fn(|j| lane[group * GROUP + j])
+}
+
+#[inline(always)]
+fn accumulate(lane: &mut Lane, group: usize, wave: &[f32; GROUP], gain: f32) {
+    let before = group_of(lane, group);
+    let after: [f32; GROUP] = std::array::from_fn(|j| before[j] + wave[j] * gain);
+    lane[group * GROUP..(group + 1) * GROUP].copy_from_slice(&after);
+}
+
+/// Samples between two exact phases: the low half of a step is added once in as many.
+const GROUP: usize = 16;
+
+/// The phases of a group, exact to 2⁻²⁸ turns.
+#[derive(Clone, Copy)]
+struct Ramp {
+    first: u32,
+    step: u32,
+}
+
+impl Ramp {
+    #[inline(always)]
+    fn new(phase: u64, step: u64, group: usize) -> Self {
+        let offset = step.wrapping_mul((group * GROUP) as u64);
+        Self {
+            first: (phase.wrapping_add(offset) >> 32) as u32,
+            step: (step >> 32) as u32,
+        }
+    }
+
+    #[inline(always)]
+    fn phase(self, j: usize) -> u32 {
+        self.first.wrapping_add(self.step.wrapping_mul(j as u32))
+    }
+}
+
+/// Adds all `tones`, pads to the filtered channels and the rest to the plain ones.
+pub(crate) struct AddTones<'a> {
+    pub(crate) tones: &'a mut [Tone],
+    pub(crate) position: u64,
+    pub(crate) saw: Saw,
+    pub(crate) techniques: Techniques,
+    pub(crate) stereo: bool,
+    pub(crate) filtered: &'a mut [Lane; 2],
+    pub(crate) plain: &'a mut [Lane; 2],
+}
+
+impl AddTones<'_> {
+    fn add_by(self) {
+        for tone in self.tones {
+            let [left, right] = if tone.filtered {
+                &mut *self.filtered
+            } else {
+                &mut *self.plain
+            };
+            tone.add_by(self.techniques, self.saw, self.position, left, right);
+        }
+    }
+
+    #[inline(always)]
+    fn add<const KIND: u8, const STEREO: bool>(self) {
+        for tone in self.tones {
+            let [left, right] = if tone.filtered {
+                &mut *self.filtered
+            } else {
+                &mut *self.plain
+            };
+            tone.add::<KIND, STEREO>(self.position, left, right);
+        }
+    }
+}
+
+impl super::simd::Task for AddTones<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Techniques {
+            arithmetic,
+            envelope,
+            ..
+        } = self.techniques;
+        if (arithmetic, envelope) != (Arithmetic::IntegerPhase, EnvelopeRate::Cubic) {
+            return self.add_by();
+        }
+        match (self.saw, self.stereo) {
+            (Saw::Naive, false) => self.add::<{ Saw::Naive as u8 }, false>(),
+            (Saw::PolyBlep, false) => self.add::<{ Saw::PolyBlep as u8 }, false>(),
+            (Saw::Spline, false) => self.add::<{ Saw::Spline as u8 }, false>(),
+            (Saw::Naive, true) => self.add::<{ Saw::Naive as u8 }, true>(),
+            (Saw::PolyBlep, true) => self.add::<{ Saw::PolyBlep as u8 }, true>(),
+            (Saw::Spline, true) => self.add::<{ Saw::Spline as u8 }, true>(),
+        }
+    }
+}

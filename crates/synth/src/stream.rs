@@ -1,0 +1,303 @@
+//! One listener's music: compose, render, mix, on and on.
+//!
+//! Invariants: rendering allocates nothing, locks nothing and never fails; what comes out depends
+//! on the seed, the parameters and where they changed, not on the block sizes that were asked for;
+//! a snapshot goes on exactly as the stream would have.
+
+use crate::compose::composer::{Composer, MOST_NOTES_A_BAR};
+use crate::effects::chain::{Chain, Mix};
+use crate::error::ParamError;
+use crate::note::{Formulas, Note};
+use crate::params::Params;
+use crate::sound::QUANTUM;
+use crate::sound::master::{Limit, pcm16};
+use crate::sound::oscillator::Saw;
+use crate::sound::simd::Simd;
+use crate::sound::technique::Techniques;
+use crate::voices::{Style, Voices};
+
+/// What a stream is made with and keeps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StreamSettings {
+    /// Frames a second, 8000 to 192000.
+    pub sample_rate: u32,
+    /// The formulas of the voices; the original ones have no effects.
+    pub formulas: Formulas,
+    /// How the saw treats its jump.
+    pub saw: Saw,
+    /// Instructions to use; the best there are where the machine lacks them.
+    pub simd: Simd,
+    /// Switches for measuring; the defaults are the best.
+    pub techniques: Techniques,
+}
+
+impl Default for StreamSettings {
+    fn default() -> Self {
+        Self {
+            sample_rate: 48_000,
+            formulas: Formulas::ClickFree,
+            saw: Saw::Spline,
+            simd: Simd::detect(),
+            techniques: Techniques::default(),
+        }
+    }
+}
+
+impl StreamSettings {
+    pub(crate) fn style(&self) -> Result<Style, ParamError> {
+        if !(8_000..=192_000).contains(&self.sample_rate) {
+            return Err(ParamError::SampleRate {
+                given: self.sample_rate,
+            });
+        }
+        Ok(Style {
+            sample_rate: self.sample_rate,
+            formulas: self.formulas,
+            saw: self.saw,
+            simd: self.simd.or_available(),
+            techniques: self.techniques,
+        })
+    }
+}
+
+/// Notes that can wait: the rest of a bar and the bar after it.
+const WAITING: usize = 2 * MOST_NOTES_A_BAR;
+/// Pitched voices that can sound: releases of three bars at the fastest tempo.
+const TONES: usize = 72;
+
+/// An endless stream of stereo frames.
+#[derive(Debug)]
+pub struct Stream {
+    seed: u64,
+    settings: StreamSettings,
+    params: Params,
+    composer: Composer,
+    voices: Voices,
+    chain: Chain,
+    /// The quantum that is being handed out, interleaved.
+    quantum: [f32; 2 * QUANTUM],
+    /// Frames of it that are still to be handed out.
+    left: usize,
+    /// Position of the next frame that is handed out.
+    position: u64,
+}
+
+/// A stream at a moment, to go on from there later.
+#[derive(Clone, Debug)]
+pub struct Snapshot(Stream);
+
+impl Snapshot {
+    /// Position of the frame that a resumed stream gives first.
+    pub fn position(&self) -> u64 {
+        self.0.position
+    }
+}
+
+/// A kind of sample that streams give: `f32` in [−1, 1], or `i16`.
+pub trait Sample: Copy + private::Sealed {
+    /// The sample of a value in [−1, 1].
+    fn from_unit(value: f32, formulas: Formulas) -> Self;
+}
+
+impl Sample for f32 {
+    #[inline(always)]
+    fn from_unit(value: f32, _: Formulas) -> Self {
+        value
+    }
+}
+
+impl Sample for i16 {
+    #[inline(always)]
+    fn from_unit(value: f32, formulas: Formulas) -> Self {
+        match formulas {
+            Formulas::Original => pcm16::<true>(value),
+            Formulas::ClickFree => pcm16::<false>(value),
+        }
+    }
+}
+
+mod private {
+    pub trait Sealed {}
+    impl Sealed for f32 {}
+    impl Sealed for i16 {}
+}
+
+impl Clone for Stream {
+    fn clone(&self) -> Self {
+        Self {
+            composer: self.composer.clone(),
+            voices: self.voices.clone(),
+            chain: self.chain.clone(),
+            seed: self.seed,
+            settings: self.settings,
+            params: self.params,
+            quantum: self.quantum,
+            left: self.left,
+            position: self.position,
+        }
+    }
+
+    /// Into the memory that is there.
+    fn clone_from(&mut self, source: &Self) {
+        self.composer.clone_from(&source.composer);
+        self.voices.clone_from(&source.voices);
+        self.chain.clone_from(&source.chain);
+        self.seed = source.seed;
+        self.settings = source.settings;
+        self.params = source.params;
+        self.quantum = source.quantum;
+        self.left = source.left;
+        self.position = source.position;
+    }
+}
+
+impl Stream {
+    /// The stream of `seed` at 48 kHz.
+    ///
+    /// ```
+    /// use warpsmith_synth::{Params, Preset, Stream};
+    /// let mut stream = Stream::new(7, Params::preset(Preset::Focus))?;
+    /// let mut block = [0i16; 2 * 480];
+    /// stream.render_into(&mut block);
+    /// assert_eq!(stream.position(), 480);
+    /// # Ok::<(), warpsmith_synth::ParamError>(())
+    /// ```
+    pub fn new(seed: u64, params: Params) -> Result<Self, ParamError> {
+        Self::with_settings(seed, params, StreamSettings::default())
+    }
+
+    /// The stream of `seed` at another rate or with other formulas.
+    pub fn with_settings(
+        seed: u64,
+        params: Params,
+        settings: StreamSettings,
+    ) -> Result<Self, ParamError> {
+        params.validate()?;
+        let style = settings.style()?;
+        Ok(Self {
+            seed,
+            settings,
+            params,
+            composer: Composer::new(seed, settings.sample_rate),
+            voices: Voices::new(style, WAITING, TONES),
+            chain: Chain::new(&params, settings.sample_rate),
+            quantum: [0.0; 2 * QUANTUM],
+            left: 0,
+            position: 0,
+        })
+    }
+
+    /// The seed.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// What it was made with.
+    pub fn settings(&self) -> &StreamSettings {
+        &self.settings
+    }
+
+    /// The parameters that it heads for.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// Frames handed out so far.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Notes for which no voice was free; zero unless a limit was reached.
+    pub fn dropped_notes(&self) -> u64 {
+        self.voices.dropped()
+    }
+
+    /// Voices that sound now.
+    pub fn sounding_voices(&self) -> usize {
+        self.voices.sounding()
+    }
+
+    /// Changes the parameters: filter, space and volume glide there at once, tempo, key and
+    /// everything that notes are drawn with change with the next bar. Refused as a whole where one
+    /// is out of range.
+    pub fn set_params(&mut self, params: Params) -> Result<(), ParamError> {
+        params.validate()?;
+        self.params = params;
+        self.chain.controls.aim(&params);
+        Ok(())
+    }
+
+    /// Renders the next frames, left and right alternating. A half frame at the end of an odd block
+    /// is left as it is.
+    pub fn render_into<S: Sample>(&mut self, out: &mut [S]) {
+        let formulas = self.settings.formulas;
+        let mut rest = out.chunks_exact_mut(2);
+        while rest.len() > 0 {
+            if self.left == 0 {
+                self.render_quantum();
+            }
+            let count = self.left.min(rest.len());
+            let from = 2 * (QUANTUM - self.left);
+            let frames = self.quantum[from..from + 2 * count].chunks_exact(2);
+            for (out, frame) in rest.by_ref().take(count).zip(frames) {
+                out[0] = S::from_unit(frame[0], formulas);
+                out[1] = S::from_unit(frame[1], formulas);
+            }
+            self.left -= count;
+            self.position += count as u64;
+        }
+    }
+
+    fn render_quantum(&mut self) {
+        // Nothing is left of the quantum before, so the grid is where the next frame is.
+        let position = self.position;
+        let Self {
+            composer,
+            voices,
+            params,
+            ..
+        } = self;
+        while composer.next_bar() < position + QUANTUM as u64 {
+            composer.compose_bar(params, &mut |note: Note| voices.add(note));
+        }
+        let mut pads = [[0.0; QUANTUM]; 2];
+        let mut plain = [[0.0; QUANTUM]; 2];
+        voices.render(position, &mut pads, &mut plain);
+        let simd = self.settings.simd.or_available();
+        match self.settings.formulas {
+            Formulas::ClickFree => simd.run(Mix {
+                chain: &mut self.chain,
+                params,
+                pads: &mut pads,
+                plain: &mut plain,
+            }),
+            Formulas::Original => {
+                for j in 0..QUANTUM {
+                    plain[0][j] += pads[0][j];
+                }
+                plain[1] = plain[0];
+            }
+        }
+        let frames = self.quantum.chunks_exact_mut(2);
+        for (j, frame) in frames.enumerate() {
+            frame.copy_from_slice(&[plain[0][j], plain[1][j]]);
+        }
+        simd.run(Limit(&mut self.quantum));
+        self.left = QUANTUM;
+    }
+
+    /// The stream as it is now. Allocates; see [`Stream::snapshot_into`].
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot(self.clone())
+    }
+
+    /// The same into a snapshot of this stream that is no longer needed, without allocating.
+    pub fn snapshot_into(&self, snapshot: &mut Snapshot) {
+        snapshot.0.clone_from(self);
+    }
+
+    /// A stream that goes on from `snapshot`.
+    pub fn resume(snapshot: &Snapshot) -> Self {
+        snapshot.0.clone()
+    }
+}

@@ -1,0 +1,273 @@
+//! `synth/streams`: one block of many different streams.
+
+use rayon::prelude::*;
+use warpsmith_core::{Bytes, Flops, Tolerance};
+use warpsmith_device::{CpuDevice, CudaDevice, Device, Stream, ensure_host_room};
+use warpsmith_measure::random::Random;
+use warpsmith_measure::{
+    ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Workload,
+    WorkloadError,
+};
+
+use crate::engine::blocks::{BlockSettings, Blocks};
+use crate::note::{Formulas, Note, Voice};
+use crate::phrase::{Phrase, PhraseRenderer};
+use crate::sound::oscillator::Saw;
+use crate::stream::StreamSettings;
+
+pub(crate) struct Streams;
+
+const ID: &str = "synth/streams";
+const RATE: u32 = 44_100;
+
+const PARAMETERS: &[ParameterSpec] = &[
+    ParameterSpec {
+        name: "streams",
+        meaning: "listeners, each with music of its own",
+        kind: ParameterKind::Integer {
+            default: 1000,
+            min: 1,
+            max: 1 << 20,
+        },
+    },
+    ParameterSpec {
+        name: "voices",
+        meaning: "voices that sound in each: pads and a third as many leads",
+        kind: ParameterKind::Integer {
+            default: 6,
+            min: 1,
+            max: 256,
+        },
+    },
+    ParameterSpec {
+        name: "frames",
+        meaning: "frames of the block; 4410 are 100 ms",
+        kind: ParameterKind::Integer {
+            default: 4410,
+            min: 64,
+            max: 1 << 20,
+        },
+    },
+    ParameterSpec {
+        name: "overlap",
+        meaning: "whether a block is rendered while the one before is copied (GPU)",
+        kind: ParameterKind::Choice(&["off", "on"]),
+    },
+    ParameterSpec {
+        name: "blocks",
+        meaning: "blocks of a run",
+        kind: ParameterKind::Integer {
+            default: 1,
+            min: 1,
+            max: 1 << 16,
+        },
+    },
+];
+
+/// Voices of one stream, in the middle of their notes.
+fn notes(random: &mut Random, voices: usize) -> Vec<Note> {
+    (0..voices)
+        .map(|index| Note {
+            voice: if index % 3 == 2 {
+                Voice::Lead
+            } else {
+                Voice::Pad
+            },
+            start: 0,
+            length: 400_000 + random.below(100_000) as u32,
+            pitch: 40.0 + random.below(40) as f32,
+            velocity: 0.5 / voices as f32,
+            pan: random.unit() as f32 * 2.0 - 1.0,
+            seed: 0,
+        })
+        .collect()
+}
+
+/// Where the block lies: after the attack of the slowest voice has begun.
+const POSITION: u64 = 64 * 313;
+
+impl Workload for Streams {
+    fn id(&self) -> &'static str {
+        ID
+    }
+
+    fn summary(&self) -> &'static str {
+        "a block of music for each of many listeners, to 16-bit stereo in host memory"
+    }
+
+    fn parameters(&self) -> &'static [ParameterSpec] {
+        PARAMETERS
+    }
+
+    fn cost(&self, parameters: &Parameters) -> Cost {
+        let frames = parameters.integer("streams")
+            * parameters.integer("frames")
+            * parameters.integer("blocks");
+        Cost {
+            bytes: Bytes(4 * frames),
+            flops: Flops(40 * frames * parameters.integer("voices")),
+            units: parameters.integer("streams"),
+            unit: "stream",
+        }
+    }
+
+    fn tolerance(&self, _: &Parameters) -> ArguedTolerance {
+        ArguedTolerance {
+            tolerance: Tolerance {
+                abs: 1.0,
+                rel: 0.0,
+                ulp: 0,
+            },
+            because: "sums differ by rounding, which moves a sample over at most one 16-bit step",
+        }
+    }
+
+    fn prepare(
+        &self,
+        device: &Device,
+        parameters: &Parameters,
+        seed: u64,
+    ) -> Result<Box<dyn Prepared>, WorkloadError> {
+        let (streams, frames) = (parameters.size("streams"), parameters.size("frames"));
+        ensure_host_room(8 * (streams as u64) * (frames as u64))?;
+        let mut random = Random::seeded(seed);
+        let tables: Vec<Vec<Note>> = (0..streams)
+            .map(|_| notes(&mut random, parameters.size("voices")))
+            .collect();
+        Ok(match device {
+            Device::Cpu(cpu) => Box::new(CpuStreams::new(
+                cpu,
+                tables,
+                frames,
+                parameters.integer("blocks"),
+            )?),
+            Device::Cuda(gpu) => Box::new(CudaStreams::new(gpu, &tables, parameters)?),
+        })
+    }
+}
+
+struct CpuStreams {
+    cpu: CpuDevice,
+    renderers: Vec<PhraseRenderer>,
+    out: Vec<i16>,
+    frames: usize,
+    blocks: u64,
+}
+
+impl CpuStreams {
+    fn new(
+        cpu: &CpuDevice,
+        tables: Vec<Vec<Note>>,
+        frames: usize,
+        blocks: u64,
+    ) -> Result<Self, WorkloadError> {
+        let settings = StreamSettings {
+            sample_rate: RATE,
+            ..StreamSettings::default()
+        };
+        let out = vec![0; 2 * frames * tables.len()];
+        let renderers: Result<Vec<_>, _> = tables
+            .into_iter()
+            .map(|notes| {
+                let phrase = Phrase {
+                    sample_rate: RATE,
+                    frames: POSITION as usize + frames,
+                    notes,
+                };
+                PhraseRenderer::new(phrase, settings, None)
+            })
+            .collect();
+        Ok(Self {
+            cpu: cpu.clone(),
+            renderers: renderers.map_err(|error| WorkloadError::Failed {
+                workload: ID,
+                reason: error.to_string(),
+            })?,
+            out,
+            frames,
+            blocks,
+        })
+    }
+}
+
+impl Prepared for CpuStreams {
+    fn run_once(&mut self) -> Result<(), WorkloadError> {
+        let (renderers, out, frames) = (&mut self.renderers, &mut self.out, self.frames);
+        for _ in 0..self.blocks {
+            self.cpu.run(|| {
+                out.par_chunks_mut(2 * frames)
+                    .zip(renderers.par_iter_mut())
+                    .with_min_len(4)
+                    .for_each(|(out, renderer)| renderer.render_part_pcm16(POSITION as usize, out));
+            });
+        }
+        Ok(())
+    }
+
+    fn stream(&self) -> Option<&Stream> {
+        None
+    }
+
+    fn poison(&mut self) -> Result<(), WorkloadError> {
+        self.out.fill(i16::MIN);
+        Ok(())
+    }
+
+    fn output(&mut self) -> Result<Output, WorkloadError> {
+        Ok(Output::I16(self.out.clone()))
+    }
+}
+
+struct CudaStreams {
+    blocks: Blocks,
+    count: u64,
+}
+
+impl CudaStreams {
+    fn new(
+        gpu: &CudaDevice,
+        tables: &[Vec<Note>],
+        parameters: &Parameters,
+    ) -> Result<Self, WorkloadError> {
+        let slices: Vec<&[Note]> = tables.iter().map(Vec::as_slice).collect();
+        let settings = BlockSettings {
+            frames: parameters.size("frames"),
+            sample_rate: RATE,
+            formulas: Formulas::ClickFree,
+            saw: Saw::Spline,
+            overlap: parameters.choice("overlap") == "on",
+        };
+        Ok(Self {
+            blocks: Blocks::new(gpu, &slices, settings)?,
+            count: parameters.integer("blocks"),
+        })
+    }
+}
+
+impl Prepared for CudaStreams {
+    fn run_once(&mut self) -> Result<(), WorkloadError> {
+        for block in 0..self.count {
+            self.blocks.queue(POSITION)?;
+            // The host takes each block when it is there; the last one is the caller's to wait for.
+            if block > 0 {
+                self.blocks.before_last()?;
+            }
+        }
+        if self.count > 1 {
+            self.blocks.last()?;
+        }
+        Ok(())
+    }
+
+    fn stream(&self) -> Option<&Stream> {
+        Some(self.blocks.queue_in_turn())
+    }
+
+    fn poison(&mut self) -> Result<(), WorkloadError> {
+        Ok(self.blocks.poison()?)
+    }
+
+    fn output(&mut self) -> Result<Output, WorkloadError> {
+        Ok(Output::I16(self.blocks.last()?.to_vec()))
+    }
+}

@@ -1,0 +1,134 @@
+//! Against double precision: signal-to-noise, aliases, steps, and one result for all instructions.
+
+use warpsmith_synth::quality::{alias_db, largest_step_db, snr_db};
+use warpsmith_synth::{
+    Formulas, Note, Params, Phrase, PhraseRenderer, Preset, Saw, Simd, StreamSettings, Voice,
+    compose, reference,
+};
+
+fn settings(formulas: Formulas, saw: Saw) -> StreamSettings {
+    StreamSettings {
+        sample_rate: 44_100,
+        formulas,
+        saw,
+        ..StreamSettings::default()
+    }
+}
+
+fn composed(seconds: u64) -> Phrase {
+    let mut params = Params::preset(Preset::Bright);
+    params.intensity = 0.9;
+    Phrase {
+        sample_rate: 48_000,
+        frames: 48_000 * seconds as usize,
+        notes: compose(11, &params, 48_000, 48_000 * seconds),
+    }
+}
+
+fn snr(phrase: &Phrase, formulas: Formulas, saw: Saw, effects: Option<Params>) -> f64 {
+    let expected = reference::phrase(phrase, formulas, saw, effects.as_ref());
+    let mut renderer =
+        PhraseRenderer::new(phrase.clone(), settings(formulas, saw), effects).unwrap();
+    let mut actual = vec![[f32::NAN; 2]; phrase.frames];
+    renderer.render_f32(&mut actual);
+    snr_db(
+        expected.as_flattened(),
+        actual.as_flattened().iter().map(|value| f64::from(*value)),
+    )
+}
+
+#[test]
+fn the_original_formulas_are_120_db_above_the_noise() {
+    for saw in [Saw::Naive, Saw::Spline] {
+        let snr = snr(&Phrase::reference(), Formulas::Original, saw, None);
+        assert!(snr > 120.0, "{saw:?}: {snr:.1} dB");
+    }
+}
+
+#[test]
+fn click_free_formulas_are_120_db_above_the_noise_dry_and_with_effects() {
+    let phrase = composed(20);
+    let dry = snr(&phrase, Formulas::ClickFree, Saw::Spline, None);
+    assert!(dry > 120.0, "{dry:.1} dB");
+    let params = Params::preset(Preset::Meditation);
+    let wet = snr(&phrase, Formulas::ClickFree, Saw::Spline, Some(params));
+    assert!(wet > 120.0, "{wet:.1} dB");
+}
+
+#[test]
+fn every_instruction_set_computes_the_same_bits() {
+    let phrase = composed(4);
+    let render = |simd: Simd| {
+        let settings = StreamSettings {
+            simd,
+            ..settings(Formulas::ClickFree, Saw::Spline)
+        };
+        let effects = Some(Params::default());
+        let mut renderer = PhraseRenderer::new(phrase.clone(), settings, effects).unwrap();
+        let mut frames = vec![[0.0; 2]; phrase.frames];
+        renderer.render_f32(&mut frames);
+        frames
+    };
+    let portable = render(Simd::Portable);
+    for simd in [Simd::Avx2, Simd::Avx512] {
+        if simd.is_available() {
+            assert_eq!(render(simd), portable, "{simd:?}");
+        } else {
+            println!("skipped: this machine has no {simd:?}");
+        }
+    }
+}
+
+#[test]
+fn the_band_limited_saw_keeps_its_aliases_down() {
+    // A4 and A6. The naive saw has 1/h² harmonics folded back at full strength.
+    for (frequency, naive, blep, spline) in
+        [(440, -19.0, -34.0, -45.0), (1760, -12.0, -23.0, -31.0)]
+    {
+        let [n, b, s] =
+            [Saw::Naive, Saw::PolyBlep, Saw::Spline].map(|saw| alias_db(saw, frequency, 44_100));
+        println!("{frequency} Hz: naive {n:.1} dB, polyblep {b:.1} dB, spline {s:.1} dB");
+        assert!(n > naive - 2.0, "{n}");
+        assert!(b < blep && s < spline, "{b} {s}");
+    }
+}
+
+#[test]
+fn envelopes_step_in_the_original_and_nowhere_else() {
+    let phrase = Phrase::reference();
+    assert!(largest_step_db(&phrase, Formulas::Original) > -16.0);
+    assert!(largest_step_db(&phrase, Formulas::ClickFree) < -65.0);
+}
+
+#[test]
+fn no_note_of_ours_starts_or_ends_with_a_click() {
+    for voice in [
+        Voice::Pad,
+        Voice::Bass,
+        Voice::Lead,
+        Voice::Kick,
+        Voice::Swell,
+    ] {
+        // Swells last three seconds and more.
+        let shortest = if voice == Voice::Swell { 132_300 } else { 500 };
+        for length in [shortest, 150_000, 200_003] {
+            let note = Note {
+                voice,
+                start: 0,
+                length,
+                pitch: 57.0,
+                velocity: 1.0,
+                pan: 0.0,
+                seed: 3,
+            };
+            let samples = reference::note(&note, 44_100, Formulas::ClickFree, Saw::Spline);
+            let (first, last) = (samples[0].abs(), samples.last().unwrap().abs());
+            // A kick starts with the slope of its 150 Hz: 0.043 in the first sample.
+            let allowed = if voice == Voice::Kick { 0.05 } else { 1e-3 };
+            assert!(
+                first < allowed && last < 1e-2,
+                "{voice:?} {length}: {first} {last}"
+            );
+        }
+    }
+}
