@@ -8,9 +8,7 @@ use serde::Serialize;
 use warpsmith_core::{Finding, Seconds, Severity};
 use warpsmith_device::{Device, DeviceChoice};
 use warpsmith_measure::random::Random;
-use warpsmith_measure::{
-    ParameterKind, Parameters, Parity, Workload, WorkloadError, check_parity,
-};
+use warpsmith_measure::{ParameterKind, Parameters, Parity, Workload, WorkloadError, check_parity};
 
 use super::verify_python;
 use crate::arguments::Global;

@@ -31,7 +31,7 @@ pub(crate) struct Corpus {
 
 #[derive(Subcommand)]
 enum Verb {
-    Generate(generate::Generate),
+    Generate(Box<generate::Generate>),
     Mistakes(mistakes::Mistakes),
     Verify(verify::Verify),
     Stats(stats::Stats),
