@@ -153,15 +153,26 @@ impl Voices {
             ..
         } = self.style;
         let stereo = self.style.formulas == Formulas::ClickFree;
-        simd.run(AddTones {
-            tones: &mut self.tones,
-            position,
-            saw,
-            techniques,
-            stereo,
-            filtered: pads,
-            plain,
-        });
+        let own = Techniques::default();
+        if (techniques.arithmetic, techniques.envelope) == (own.arithmetic, own.envelope) {
+            simd.run(AddTones {
+                tones: &mut self.tones,
+                position,
+                saw,
+                stereo,
+                filtered: pads,
+                plain,
+            });
+        } else {
+            for tone in self.tones.iter_mut() {
+                let [left, right] = if tone.filtered {
+                    &mut *pads
+                } else {
+                    &mut *plain
+                };
+                tone.add_by(techniques, saw, position, left, right);
+            }
+        }
         for kick in self.kicks.iter() {
             kick.add(&self.kick_table, position, plain);
         }

@@ -8,7 +8,7 @@
 use super::envelope::Envelope;
 use super::instrument::{instrument, pan_gains};
 use super::oscillator::{Saw, phase_step, saw, sine};
-use super::technique::{Arithmetic, EnvelopeRate, Techniques};
+use super::technique::{EnvelopeRate, Techniques};
 use super::variant::Wave;
 use super::{Lane, QUANTUM};
 use crate::note::{Formulas, Note};
@@ -176,10 +176,11 @@ impl Amplitude {
 }
 
 #[inline(always)]
+#[allow(clippy::needless_range_loop)] // see `Tone::add`
 fn fill_cubic([c0, c1, c2, c3]: [f32; 4], out: &mut Lane) {
-    for (j, value) in out.iter_mut().enumerate() {
-        let j = j as f32;
-        *value = ((c3 * j + c2) * j + c1) * j + c0;
+    for j in 0..QUANTUM {
+        let x = j as f32;
+        out[j] = ((c3 * x + c2) * x + c1) * x + c0;
     }
 }
 
@@ -264,8 +265,10 @@ impl Tone {
         }
     }
 
-    /// Adds the quantum that begins at `position`.
+    /// Adds the quantum that begins at `position`. Plain loops: a function that is left uninlined, an
+    /// iterator's for example, would be compiled without the vector instructions.
     #[inline(always)]
+    #[allow(clippy::needless_range_loop)]
     pub(crate) fn add<const KIND: u8, const STEREO: bool>(
         &mut self,
         position: u64,
@@ -291,16 +294,17 @@ impl Tone {
         for group in 0..QUANTUM / GROUP {
             let sine_at = Ramp::new(phase, step, group);
             let saw_at = Ramp::new(saw_phase, saw_step, group);
-            let mut wave: [f32; GROUP] =
-                std::array::from_fn(|j| sine_share * sine(sine_at.phase(j)));
+            let mut wave = [0.0; GROUP];
+            for j in 0..GROUP {
+                wave[j] = sine_share * sine(sine_at.phase(j));
+            }
             if has_saw {
-                for (j, wave) in wave.iter_mut().enumerate() {
-                    *wave += saw_share * saw::<KIND>(saw_at.phase(j), saw_samples);
+                for j in 0..GROUP {
+                    wave[j] += saw_share * saw::<KIND>(saw_at.phase(j), saw_samples);
                 }
             }
-            let amplitude = group_of(&amplitude, group);
-            for (wave, amplitude) in wave.iter_mut().zip(amplitude) {
-                *wave *= amplitude;
+            for j in 0..GROUP {
+                wave[j] *= amplitude[group * GROUP + j];
             }
             if STEREO {
                 accumulate(left, group, &wave, to_left);
@@ -312,16 +316,17 @@ impl Tone {
     }
 }
 
+/// Adds a group at its place. Read, add and write apart, so that they are three vector instructions.
 #[inline(always)]
-fn group_of(lane: &Lane, group: usize) -> [f32; GROUP] {
-    std::array::from_fn(|j| lane[group * GROUP + j])
-}
-
-#[inline(always)]
+#[allow(clippy::needless_range_loop)] // iterators are functions, which may be left uninlined
 fn accumulate(lane: &mut Lane, group: usize, wave: &[f32; GROUP], gain: f32) {
-    let before = group_of(lane, group);
-    let after: [f32; GROUP] = std::array::from_fn(|j| before[j] + wave[j] * gain);
-    lane[group * GROUP..(group + 1) * GROUP].copy_from_slice(&after);
+    let place = &mut lane[group * GROUP..(group + 1) * GROUP];
+    let mut sums = [0.0; GROUP];
+    sums.copy_from_slice(place);
+    for j in 0..GROUP {
+        sums[j] += wave[j] * gain;
+    }
+    place.copy_from_slice(&sums);
 }
 
 /// Samples between two exact phases: the low half of a step is added once in as many.
@@ -355,24 +360,12 @@ pub(crate) struct AddTones<'a> {
     pub(crate) tones: &'a mut [Tone],
     pub(crate) position: u64,
     pub(crate) saw: Saw,
-    pub(crate) techniques: Techniques,
     pub(crate) stereo: bool,
     pub(crate) filtered: &'a mut [Lane; 2],
     pub(crate) plain: &'a mut [Lane; 2],
 }
 
 impl AddTones<'_> {
-    fn add_by(self) {
-        for tone in self.tones {
-            let [left, right] = if tone.filtered {
-                &mut *self.filtered
-            } else {
-                &mut *self.plain
-            };
-            tone.add_by(self.techniques, self.saw, self.position, left, right);
-        }
-    }
-
     #[inline(always)]
     fn add<const KIND: u8, const STEREO: bool>(self) {
         for tone in self.tones {
@@ -389,14 +382,6 @@ impl AddTones<'_> {
 impl super::simd::Task for AddTones<'_> {
     #[inline(always)]
     fn run(self) {
-        let Techniques {
-            arithmetic,
-            envelope,
-            ..
-        } = self.techniques;
-        if (arithmetic, envelope) != (Arithmetic::IntegerPhase, EnvelopeRate::Cubic) {
-            return self.add_by();
-        }
         match (self.saw, self.stereo) {
             (Saw::Naive, false) => self.add::<{ Saw::Naive as u8 }, false>(),
             (Saw::PolyBlep, false) => self.add::<{ Saw::PolyBlep as u8 }, false>(),

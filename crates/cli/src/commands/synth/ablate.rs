@@ -28,8 +28,8 @@ pub(crate) struct Ablate {
     /// Only techniques whose name contains this; may be given several times.
     #[arg(long, value_name = "TEXT")]
     only: Vec<String>,
-    /// Rounds of eight runs for each side; three is a first look.
-    #[arg(long, default_value_t = 24, value_parser = clap::value_parser!(u16).range(3..=1000))]
+    /// Rounds of eight runs for each side; six is a first look.
+    #[arg(long, default_value_t = 24, value_parser = clap::value_parser!(u16).range(6..=1000))]
     rounds: u16,
     /// Also write the matrix as Markdown.
     #[arg(long, value_name = "FILE")]
