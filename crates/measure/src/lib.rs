@@ -5,6 +5,7 @@
 //! the conditions under which they were taken.
 
 pub mod ablation;
+mod affordable;
 pub mod comparison;
 pub mod cpu;
 pub mod findings;
@@ -30,6 +31,7 @@ pub mod trace;
 pub mod trajectory;
 mod workload;
 
+pub use affordable::affordable_settings;
 pub use output::Output;
 pub use parameters::{BadParameter, ParameterKind, ParameterSpec, ParameterValue, Parameters};
 pub use parity::{Parity, check_parity};

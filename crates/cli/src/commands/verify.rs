@@ -8,7 +8,9 @@ use serde::Serialize;
 use warpsmith_core::{Finding, Seconds, Severity};
 use warpsmith_device::{Device, DeviceChoice};
 use warpsmith_measure::random::Random;
-use warpsmith_measure::{ParameterKind, Parameters, Parity, Workload, WorkloadError, check_parity};
+use warpsmith_measure::{
+    ParameterKind, Parameters, Parity, Workload, WorkloadError, affordable_settings, check_parity,
+};
 
 use super::verify_python;
 use crate::arguments::Global;
@@ -82,6 +84,9 @@ struct KernelRow {
     load_seconds: f64,
 }
 
+/// Operations and bytes of one run that the CPU's reference may take: some tenths of a second.
+const REFERENCE_BUDGET: f64 = 2e8;
+
 impl Verify {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         if let [file] = &self.workloads[..]
@@ -148,7 +153,8 @@ impl Verify {
         })
     }
 
-    /// What to check: the parameters given, or else the defaults and every choice of words.
+    /// What to check: the parameters given, or else the defaults, made small enough for the CPU, and
+    /// every choice of words.
     fn cases(&self, workload: &dyn Workload) -> Result<Vec<Parameters>> {
         let specs = workload.parameters();
         if !self.settings.is_empty() {
@@ -163,6 +169,7 @@ impl Verify {
                 base.push((spec.name.to_owned(), SMALL.max(min).to_string()));
             }
         }
+        let base = affordable_settings(workload, &base, REFERENCE_BUDGET)?;
         let mut cases = vec![Parameters::resolve(specs, &base)?];
         for spec in specs {
             if let ParameterKind::Choice(words) = spec.kind {

@@ -5,12 +5,12 @@ use std::time::Duration;
 use anyhow::Result;
 use warpsmith_core::{Bytes, BytesPerSecond, Seconds};
 use warpsmith_device::Device;
-use warpsmith_measure::Parameters;
 use warpsmith_measure::findings;
 use warpsmith_measure::leak::resident::resident_bytes;
 use warpsmith_measure::report::plot;
 use warpsmith_measure::run_sampler::{RunMode, RunSampler};
 use warpsmith_measure::statistics::stop_rule::StopPlan;
+use warpsmith_measure::{Parameters, affordable_settings};
 
 use super::{Block, Job, Section};
 use crate::catalogue;
@@ -36,7 +36,8 @@ pub(super) fn section(job: &Job) -> Result<Section> {
     let mut raw = Vec::new();
     let mut plots = Vec::new();
     for workload in workloads {
-        let parameters = Parameters::resolve(workload.parameters(), &[])?;
+        let settings = affordable_settings(workload.as_ref(), &[], job.run_budget())?;
+        let parameters = Parameters::resolve(workload.parameters(), &settings)?;
         let mut sampler = RunSampler::new(&job.device, RunMode::Warm)?;
         let before = memory_held(&job.device);
         let mut target = sampler.target(workload.prepare(&job.device, &parameters, 1)?)?;

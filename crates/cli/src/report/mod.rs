@@ -34,6 +34,17 @@ pub(crate) struct Job {
     pub(crate) quick: bool,
 }
 
+impl Job {
+    /// Operations and bytes that one run of a workload may take, so that a section keeps its time.
+    fn run_budget(&self) -> f64 {
+        match (self.device.cuda(), self.quick) {
+            (Some(_), _) => 1e10,
+            (None, true) => 5e7,
+            (None, false) => 1e9,
+        }
+    }
+}
+
 /// A part of the report: its anchor, its title, how long it takes, and what makes it.
 pub(crate) struct Part {
     pub(crate) id: &'static str,
