@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(Bytes(60 << 20).to_string(), "60.0 MiB");
         assert_eq!(BytesPerSecond(4.3e12).to_string(), "4.30 TB/s");
         assert_eq!(Seconds(12.71e-6).to_string(), "12.7 µs");
-        assert_eq!(Seconds(3.2e-11).to_string(), "0.03 ns");
+        assert_eq!(Seconds(3.2e-11).to_string(), "32.0 ps");
         assert_eq!(Hertz(1.98e9).to_string(), "1.98 GHz");
         assert_eq!(Flops(2_000_000).to_string(), "2.00 Mflop");
     }

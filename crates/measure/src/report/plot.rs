@@ -57,7 +57,7 @@ impl Axis {
                 (low.min(value), high.max(value))
             });
         if low > high {
-            (low, high) = (0.0, 1.0);
+            (low, high) = if logarithmic { (1.0, 10.0) } else { (0.0, 1.0) };
         }
         if low == high {
             let room = if low == 0.0 { 1.0 } else { 0.05 * low.abs() };
@@ -352,10 +352,12 @@ pub fn curves(
             0 => ("line", "dot"),
             _ => ("second", "second"),
         };
-        let stride = curve.points.len().div_ceil(MOST_POINTS).max(1);
-        canvas.line(line, curve.points.iter().copied().step_by(stride));
-        if curve.points.len() <= 40 {
-            for (x, y) in &curve.points {
+        let shown = |point: &&(f64, f64)| !logarithmic || (point.0 > 0.0 && point.1 > 0.0);
+        let shown: Vec<(f64, f64)> = curve.points.iter().filter(shown).copied().collect();
+        let stride = shown.len().div_ceil(MOST_POINTS).max(1);
+        canvas.line(line, shown.iter().copied().step_by(stride));
+        if shown.len() <= 40 {
+            for (x, y) in &shown {
                 canvas.dot(dot, *x, *y);
             }
         }

@@ -266,8 +266,9 @@ mod tests {
         let row = picture.pitch[100].unwrap();
         assert!((row - 320.0 * (1.0 - 283.2 / 2840.0)).abs() < 1.0, "{row}");
         assert!(picture.pitch[10].is_none());
-        let longest = picture.pitch_runs().iter().map(Vec::len).max();
-        assert!(longest.is_some_and(|columns| columns > 90), "{longest:?}");
+        let tone = &picture.pitch[55..145];
+        let heard = tone.iter().flatten().filter(|at| (*at - row).abs() < 1.0);
+        assert!(heard.count() >= 81, "{tone:?}");
         assert!(!picture.speech.is_empty());
         let mut bytes = Vec::new();
         picture.write_png(&mut bytes).unwrap();

@@ -86,9 +86,6 @@ try:
     pitch = call(sound, "To Pitch (ac)", hop / rate, 65.0, 15, "no", 0.03, 0.45, 0.01, 0.35, 0.14, 800.0)
     chosen = pitch.selected_array
     save("praat_pitch", np.stack([pitch.xs(), chosen["frequency"], chosen["strength"]], -1).astype(np.float32))
-    formants = call(sound, "To Formant (burg)", 0.01, 5, 5000.0, 0.025, 50.0)
-    table = [[formants.get_value_at_time(n, time) for n in (1, 2, 3)] for time in formants.xs()]
-    save("praat_formants", np.nan_to_num(np.array(table)).astype(np.float32))
 except ImportError as error:
     print("left out Praat:", error)
 
