@@ -10,7 +10,7 @@ use warpsmith_measure::leak::resident::resident_bytes;
 use warpsmith_measure::report::plot;
 use warpsmith_measure::run_sampler::{RunMode, RunSampler};
 use warpsmith_measure::statistics::stop_rule::StopPlan;
-use warpsmith_measure::{Parameters, affordable_settings};
+use warpsmith_measure::{Parameters, WorkloadError, affordable_settings};
 
 use super::{Block, Job, Section};
 use crate::catalogue;
@@ -40,7 +40,12 @@ pub(super) fn section(job: &Job) -> Result<Section> {
         let parameters = Parameters::resolve(workload.parameters(), &settings)?;
         let mut sampler = RunSampler::new(&job.device, RunMode::Warm)?;
         let before = memory_held(&job.device);
-        let mut target = sampler.target(workload.prepare(&job.device, &parameters, 1)?)?;
+        let prepared = match workload.prepare(&job.device, &parameters, 1) {
+            // What has no form for this device has no time on it.
+            Err(WorkloadError::Unsupported { .. }) => continue,
+            other => other?,
+        };
+        let mut target = sampler.target(prepared)?;
         let memory = memory_held(&job.device)
             .zip(before)
             .map(|(now, then)| now.saturating_sub(then));

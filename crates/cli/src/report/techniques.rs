@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use warpsmith_core::Bytes;
 use warpsmith_measure::ablation::{AblationRow, Setting, ablate};
-use warpsmith_measure::affordable_settings;
 use warpsmith_measure::comparison::paired_rounds::ComparisonPlan;
 use warpsmith_measure::report::plot::{ForestRow, forest};
 use warpsmith_measure::run_sampler::RunMode;
+use warpsmith_measure::{WorkloadError, affordable_settings};
 
 use super::{Block, Job, Section};
 use crate::catalogue;
@@ -49,7 +49,17 @@ pub(super) fn section(job: &Job) -> Result<Section> {
             RunMode::EndToEnd,
             &plan,
             &mut |_| {},
-        )?;
+        );
+        let measured = match measured {
+            Err(WorkloadError::Unsupported { reason, .. }) => {
+                section.blocks.push(Block::Paragraph(format!(
+                    "`{}` has a technique that this device has not: {reason}.",
+                    workload.id()
+                )));
+                continue;
+            }
+            other => other?,
+        };
         let names: Vec<String> = measured.iter().map(change).collect();
         rows.extend(
             measured
