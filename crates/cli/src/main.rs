@@ -15,6 +15,7 @@ mod placement;
 mod report;
 mod report_progress;
 mod table;
+mod warp_library;
 
 /// Machine code that this build carries; empty unless `cargo xtask kernels --cubins` ran before it.
 const CUBINS: &[warpsmith_device::EmbeddedCubin] = include!(concat!(env!("OUT_DIR"), "/cubins.rs"));

@@ -1,10 +1,12 @@
 //! The library's front door.
 
+use std::sync::Arc;
+
 use ruff_python_parser::parse_module;
 use ruff_text_size::Ranged;
 use warpsmith_core::Finding;
 
-use crate::diagnostic::Problem;
+use crate::diagnostic::{LIBRARY_FUNCTION, Problem};
 use crate::emit::{Target, emit};
 use crate::globals::{Scope, Tables};
 use crate::ir::{Function, Line, Module, Number};
@@ -22,6 +24,9 @@ pub struct Options {
     pub file: String,
     /// What follows a kernel's or struct's key in its native name; empty for nothing.
     pub suffix: String,
+    /// The text of `warp/_src/math.py` of warp-lang 1.19.0, from which the functions are compiled that
+    /// Warp's library writes in Python; without it they are refused.
+    pub library: Option<Arc<str>>,
 }
 
 impl Default for Options {
@@ -30,6 +35,7 @@ impl Default for Options {
             kernel: None,
             file: "kernels.py".into(),
             suffix: "_HASH".into(),
+            library: None,
         }
     }
 }
@@ -48,7 +54,7 @@ pub fn compile(source: &str, options: &Options) -> Result<Module, Vec<Finding>> 
 /// Findings, where the source cannot be read at all.
 pub fn kernels(source: &str, options: &Options) -> Result<Vec<String>, Vec<Finding>> {
     let mut compiler = Compiler::new();
-    match compiler.collect(source, options) {
+    match compiler.collect(source, usize::MAX, options) {
         Ok(()) => Ok(compiler
             .scope
             .kernels
@@ -110,10 +116,40 @@ impl Compiler {
     /// # Errors
     /// Findings with codes `K…` that say what is wrong with the source or outside the language.
     pub fn compile(&mut self, text: &str, options: &Options) -> Result<Module, Vec<Finding>> {
-        self.collect(text, options)
-            .map_err(Box::new)
-            .and_then(|()| self.build(text, options))
-            .map_err(|problem| vec![problem.into_finding(&options.file, text, &self.source)])
+        let mut problem = match self.compile_with(text, usize::MAX, options) {
+            Ok(module) => return Ok(module),
+            Err(problem) => problem,
+        };
+        if let Some(library) = &options.library
+            && problem.code == LIBRARY_FUNCTION
+        {
+            // The library's text goes below the source, whose lines then keep their numbers.
+            let own = text.len() + 1;
+            let whole = format!("{text}\n{library}");
+            match self.compile_with(&whole, own, options) {
+                Ok(module) => return Ok(module),
+                Err(found) if (found.start as usize) < own => problem = found,
+                Err(found) => {
+                    problem.message = format!("the library is not the one known: {}", found.message)
+                }
+            }
+            self.source.index(text);
+        }
+        Err(vec![problem.into_finding(
+            &options.file,
+            text,
+            &self.source,
+        )])
+    }
+
+    fn compile_with(
+        &mut self,
+        text: &str,
+        library_start: usize,
+        options: &Options,
+    ) -> Result<Module, Box<Problem>> {
+        self.collect(text, library_start, options)?;
+        self.build(text, library_start, options)
     }
 
     /// Gives a module's tables back, so that the next compilation need not make them anew.
@@ -132,7 +168,12 @@ impl Compiler {
     }
 
     /// Reads everything that the source defines at module level.
-    fn collect(&mut self, text: &str, options: &Options) -> Result<(), Problem> {
+    fn collect(
+        &mut self,
+        text: &str,
+        library_start: usize,
+        options: &Options,
+    ) -> Result<(), Box<Problem>> {
         self.names.reset();
         self.types.reset();
         self.tree.clear();
@@ -146,7 +187,9 @@ impl Compiler {
             source: &self.source,
             text,
         };
-        self.scope.collect(&mut tables, body, &options.suffix)
+        self.scope
+            .collect(&mut tables, body, &options.suffix, library_start)?;
+        Ok(())
     }
 
     /// Reads a module's statements into the tree: quickly where they are plain, else by the full parser.
@@ -182,7 +225,12 @@ impl Compiler {
     }
 
     /// Builds the kernel that is asked for.
-    fn build(&mut self, text: &str, options: &Options) -> Result<Module, Box<Problem>> {
+    fn build(
+        &mut self,
+        text: &str,
+        library_start: usize,
+        options: &Options,
+    ) -> Result<Module, Box<Problem>> {
         let index = self.choose_kernel(options)?;
         let mut kernel = self.scope.kernels.swap_remove(index);
         if let Some(problem) = kernel.problem.take() {
@@ -212,6 +260,9 @@ impl Compiler {
         }
         let module_options = kernel.own_module.unwrap_or(self.scope.options);
         kernel.options.grid_stride = kernel.grid_stride.unwrap_or(module_options.grid_stride);
+        let library_line = text
+            .get(..library_start)
+            .map_or(0, |own| own.matches('\n').count() as u32);
         let mut shared = Shared {
             scope: &mut self.scope,
             names: &mut self.names,
@@ -219,6 +270,7 @@ impl Compiler {
             tree: &mut self.tree,
             source: &self.source,
             text,
+            library_line,
             functions: Vec::new(),
             structs: Vec::new(),
             lines: std::mem::take(&mut self.lines),

@@ -176,6 +176,10 @@ pub(crate) fn type_call(
     let Type::Scalar(scalar) = tables.types.get(dtype) else {
         return None;
     };
+    // Warp makes no vector of `Any`; `wp.Float` and the like it does.
+    if scalar == Scalar::Any {
+        return None;
+    }
     let ty = match class.as_str() {
         "vector" if shape.is_none() => Type::Vector {
             length: number?,
