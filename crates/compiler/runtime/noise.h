@@ -50,8 +50,9 @@ template <int N> WP_INLINE void lattice_direction(uint32 state, const lattice_ce
 }
 //@ lattice_noise
 namespace wp {
-// The value for ORDER 0; the slopes for 1; the second derivatives, row by row, for 2.
-template <int N, int ORDER> WP_INLINE void lattice_noise(uint32 state, const lattice_cell<N>& cell, float* out) {
+// The value for ORDER 0; the slopes for 1; the second derivatives, row by row, for 2. Kept out of line: a
+// kernel that calls it eight times compiles in a fifth of the time.
+template <int N, int ORDER> CUDA_CALLABLE WP_NOINLINE void lattice_noise(uint32 state, const lattice_cell<N>& cell, float* out) {
     float weight[N][2][3];
     for (int i = 0; i < N; ++i) {
         const float t = cell.inside[i];

@@ -332,3 +332,76 @@ impl Compiler {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A library of our own, built as Warp's is: a generic function, and a factory of functions.
+    const LIBRARY: &str = "\
+from typing import Any
+import warp as wp
+
+
+@wp.func
+def norm_l1(v: Any):
+    return wp.abs(v[0])
+
+
+def make(dtype):
+    mat44 = wp._src.types.matrix((4, 4), dtype)
+    quat = wp._src.types.quaternion(dtype)
+
+    def transform_to_matrix(q: quat) -> mat44:
+        return mat44(dtype(2.0))
+
+    return transform_to_matrix
+
+
+transform_to_matrix = wp.func(make(wp.float32), name=\"transform_to_matrix\")
+wp.func(make(wp.float64), name=\"transform_to_matrix\")
+";
+
+    fn with_library(call: &str) -> Result<String, Vec<Finding>> {
+        let source = format!("import warp as wp\n\n\n@wp.kernel\ndef k():\n    r = {call}\n");
+        let options = Options {
+            library: Some(LIBRARY.into()),
+            ..Options::default()
+        };
+        compile(&source, &options).map(|module| emit_cuda(&module))
+    }
+
+    #[test]
+    fn a_library_function_is_refused_without_the_library() {
+        let source = "import warp as wp\n\n\n@wp.kernel\ndef k():\n    r = wp.norm_l1(wp.vec3())\n";
+        let findings = compile(source, &Options::default()).unwrap_err();
+        assert_eq!(findings[0].code, LIBRARY_FUNCTION);
+        assert_eq!(findings[0].span.as_ref().map(|span| span.line), Some(6));
+    }
+
+    #[test]
+    fn a_generic_library_function_counts_its_own_lines() {
+        let text = with_library("wp.norm_l1(wp.vec3())").unwrap();
+        let head = "// warp/_src/math.py:0\nstatic CUDA_CALLABLE wp::float32 norm_l1_0(";
+        assert!(text.contains(head), "{text}");
+        assert!(text.contains("// def norm_l1(v: Any):"), "{text}");
+        assert!(text.contains("<L 2>"), "{text}");
+    }
+
+    #[test]
+    fn a_factory_makes_one_function_for_each_type() {
+        for (call, number, scalar) in [("wp.quat()", 0, "float32"), ("wp.quatd()", 1, "float64")] {
+            let text = with_library(&format!("wp.transform_to_matrix({call})")).unwrap();
+            let head = format!(
+                "// warp/_src/math.py:14\nstatic CUDA_CALLABLE wp::mat_t<4, 4, wp::{scalar}> transform_to_matrix_{number}("
+            );
+            assert!(text.contains(&head), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_the_source_is_found_there() {
+        let findings = with_library("wp.norm_l1(wp.vec3(), 1.0)").unwrap_err();
+        assert_eq!(findings[0].span.as_ref().map(|span| span.line), Some(6));
+    }
+}

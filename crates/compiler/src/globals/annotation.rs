@@ -134,6 +134,7 @@ pub(crate) fn type_call(
             shape = Some(*size);
             dtype = Some(*scalar);
         }
+        ("quaternion" | "transformation", [scalar]) => dtype = Some(*scalar),
         _ => return None,
     }
     for keyword in tables.tree.keywords_in(keywords).to_vec() {

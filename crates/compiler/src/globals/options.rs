@@ -133,7 +133,9 @@ impl Scope {
                 ("cuda_max_registers", value) if int(value).is_some_and(|value| value >= 1) => {
                     kernel.options.max_registers = int(value);
                 }
-                ("cluster_dim", value) if int(value).is_some_and(|value| value >= 1) => {
+                ("cluster_dim", value)
+                    if int(value).is_some_and(|value| (1..=16).contains(&value)) =>
+                {
                     kernel.options.cluster_dim = int(value).unwrap_or(1);
                 }
                 _ => kernel.problem = Some(option_problem(tables, keyword.value, &name)),
