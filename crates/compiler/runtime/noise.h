@@ -230,8 +230,9 @@ WP_INLINE uint32 poisson(uint32& state, float rate) {
         const float k = ::floorf((2.0f * a / margin + b) * u + rate + 0.43f);
         if (margin >= 0.07f && v <= sure) return uint32(k);
         if (k < 0.0f || (margin < 0.013f && v > margin)) continue;
-        const float drawn = ::logf(v) + ::logf(inverse_alpha) - ::logf(a / (margin * margin) + b);
-        if (drawn <= -rate + k * ::logf(rate) - ::lgammaf(k + 1.0f)) return uint32(k);
+        // In double, so that a CPU and a GPU decide alike where the two sides differ by rounding.
+        const double drawn = ::log(double(v)) + ::log(double(inverse_alpha)) - ::log(double(a / (margin * margin) + b));
+        if (drawn <= -double(rate) + double(k) * ::log(double(rate)) - ::lgamma(double(k) + 1.0)) return uint32(k);
     }
 }
 }

@@ -271,14 +271,12 @@ pub(super) fn poisson(state: &mut u32, rate: f32) -> u32 {
         return 0;
     }
     if rate < 10.0 || rate.is_nan() {
-        let (floor, mut product, mut count) = ((-rate).exp(), 1.0, 0);
-        loop {
-            product *= next();
-            if !(product > floor) {
-                return count;
-            }
+        let (floor, mut product, mut count) = ((-rate).exp(), next(), 0);
+        while product > floor {
             count += 1;
+            product *= next();
         }
+        return count;
     }
     let b = 0.931 + 2.53 * rate.sqrt();
     let a = -0.059 + 0.02483 * b;
@@ -295,8 +293,11 @@ pub(super) fn poisson(state: &mut u32, rate: f32) -> u32 {
         if k < 0.0 || (margin < 0.013 && v > margin) {
             continue;
         }
-        let drawn = v.ln() + inverse_alpha.ln() - (a / (margin * margin) + b).ln();
-        if drawn <= -rate + k * rate.ln() - libm::lgammaf(k + 1.0) {
+        // In f64, so that a CPU and a GPU decide alike where the two sides differ by rounding.
+        let [wide_v, scale, weight, mean, count] =
+            [v, inverse_alpha, a / (margin * margin) + b, rate, k].map(f64::from);
+        let drawn = wide_v.ln() + scale.ln() - weight.ln();
+        if drawn <= -mean + count * mean.ln() - libm::lgamma(count + 1.0) {
             return k as u32;
         }
     }
