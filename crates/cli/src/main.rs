@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 mod allocations;
 mod arguments;
+mod background_calibration;
 mod catalogue;
 mod commands;
 mod exit;
