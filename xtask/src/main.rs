@@ -1,11 +1,13 @@
 //! Developer's commands: everything that tests, CI and releases do, by hand.
 
+mod compat;
 mod conformance;
 mod gpu;
 mod image;
 mod kernels;
 mod packages;
 mod python;
+mod schemas;
 mod test;
 mod wheels;
 mod workspace;
@@ -25,6 +27,8 @@ struct Arguments {
 enum Command {
     /// Set up and run every test: formatting, lints, kernels, unit, integration and CLI tests.
     Test(test::Test),
+    /// Hold the compatibility database against the packages that prove its rows, and print a diff.
+    Compat(compat::Compat),
     /// Compare the compiler with a suite of kernels and the text that Warp writes for them.
     Conformance(conformance::Conformance),
     /// Run the device layer's tests and every parity check, or bundle them for a machine without a toolchain.
@@ -38,6 +42,7 @@ enum Command {
 fn main() -> Result<()> {
     match Arguments::parse().command {
         Command::Test(command) => command.run(),
+        Command::Compat(command) => command.run(),
         Command::Conformance(command) => command.run(),
         Command::Gpu(command) => command.run(),
         Command::Image(command) => command.run(),

@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::Args;
 
 use crate::workspace::run;
-use crate::{kernels, packages, python, wheels};
+use crate::{kernels, packages, python, schemas, wheels};
 
 #[derive(Args)]
 pub(crate) struct Test {}
@@ -34,6 +34,9 @@ impl Test {
         kernels::check()?;
         // The tests of the compiler's text use the newest of the old NVRTCs beside the oldest.
         wheels::wheel("nvidia-cuda-nvrtc-cu12", "12.9.86")?;
+        if let Err(error) = schemas::sarif() {
+            eprintln!("skipped: audit reports against the SARIF schema: {error:#}");
+        }
         // Tests of the program run the program itself.
         run("cargo", &["build", "--workspace", "--bins"])?;
         run("cargo", &["test", "--workspace", "--no-fail-fast"])?;

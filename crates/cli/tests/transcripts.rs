@@ -3,7 +3,8 @@
 //!
 //! `$ warpsmith …` runs the program in an empty folder; the lines below it are what it prints, first
 //! standard output, then standard error; `? N` is the exit code where it is not 0. `[..]` stands for
-//! any text within a line, a line `...` for any number of lines. `WARPSMITH_BLESS=1` rewrites the
+//! any text within a line, a line `...` for any number of lines. A folder of the transcript's name
+//! holds the files that the session begins with. `WARPSMITH_BLESS=1` rewrites the
 //! lines that no longer fit.
 
 use std::fs;
@@ -37,6 +38,10 @@ fn main() {
 fn check(path: &Path) -> Result<(), Failed> {
     let text = fs::read_to_string(path)?;
     let folder = tempfile::tempdir()?;
+    let given = path.with_extension("");
+    if given.is_dir() {
+        copy(&given, folder.path())?;
+    }
     let mut actual = String::new();
     let mut mismatch = None;
     for (command, expected) in sessions(&text) {
@@ -69,6 +74,20 @@ fn check(path: &Path) -> Result<(), Failed> {
         Some(_) if std::env::var_os("WARPSMITH_BLESS").is_some() => Ok(fs::write(path, actual)?),
         Some(mismatch) => Err(mismatch.into()),
     }
+}
+
+fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let place = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &place)?;
+        } else {
+            fs::copy(entry.path(), place)?;
+        }
+    }
+    Ok(())
 }
 
 /// Commands with the lines below them; lines before the first command are a comment.

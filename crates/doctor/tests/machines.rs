@@ -197,6 +197,38 @@ fn a_captured_machine_gives_the_same_answer() {
     }
 }
 
+/// A capture must not write through a link into the machine that it captures.
+#[test]
+fn a_capture_makes_no_links_and_leaves_the_machine_alone() {
+    let machines: BTreeMap<_, _> = MachineDescription::all().into_iter().collect();
+    let original = written(&machines["h200_server"]);
+    let root = original.path().join("root/usr/local");
+    std::os::unix::fs::symlink("cuda-13.0", root.join("cuda")).unwrap();
+    let kept = root.join("cuda-13.0/version.json");
+    let before = std::fs::read(&kept).unwrap();
+    let host = DirectoryHost::open(original.path()).unwrap();
+    let copy = tempfile::tempdir().unwrap();
+    let recording = RecordingHost::new(&host, copy.path()).unwrap();
+    let first = check_machine(&collect_machine(&recording));
+    recording.finish().unwrap();
+    assert_eq!(std::fs::read(kept).unwrap(), before);
+    let mut folders = vec![copy.path().to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let entry = entry.unwrap();
+            assert!(
+                !entry.file_type().unwrap().is_symlink(),
+                "{:?}",
+                entry.path()
+            );
+            if entry.file_type().unwrap().is_dir() {
+                folders.push(entry.path());
+            }
+        }
+    }
+    assert_eq!(first.findings, check(copy.path()).findings);
+}
+
 #[test]
 fn facts_survive_json_and_give_the_same_answer() {
     for (name, machine) in MachineDescription::all() {

@@ -4,10 +4,15 @@
 //! A file begins with lines `expect CODE path:line`, `expect CODE` (anywhere), `silent CODE` and
 //! `fixes CODE`; the project's files follow, each behind `=== path`.
 
+#[path = "support/json_schema.rs"]
+mod json_schema;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use json_schema::violations;
+use sha2::{Digest, Sha256};
 use warpsmith_core::{Finding, Severity};
 use warpsmith_doctor::{
     AuditOptions, Baseline, CODE_DOCS, Outcome, apply_patches, audit_html, audit_junit,
@@ -233,6 +238,39 @@ fn check_sarif(log: &serde_json::Value) {
     }
 }
 
+/// The schema is put under `target/wheels` by `cargo xtask test`.
+#[test]
+#[allow(clippy::print_stderr)] // A test that cannot run says so.
+fn sarif_obeys_its_published_schema() {
+    const HASH: &str = "7402cdfd5bfbff98071b3358e573041b86adb7e1c6ec8743303f93715937c371";
+    let place =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/wheels/sarif-schema-2.1.0.json");
+    let Ok(text) = fs::read(&place) else {
+        eprintln!("skipped: no schema; `cargo xtask test` fetches it");
+        return;
+    };
+    let hash: String = Sha256::digest(&text)
+        .iter()
+        .map(|b| format!("{b:02x}"))
+        .collect();
+    assert_eq!(hash, HASH, "the schema was changed");
+    let schema = serde_json::from_slice(&text).unwrap();
+    for project in Project::all() {
+        let report = audit_project(project.write().path(), &AuditOptions::default()).unwrap();
+        let wrong = violations(&schema, &audit_sarif(&report));
+        assert!(wrong.is_empty(), "{}: {}", project.name, wrong.join("\n"));
+    }
+    // The checker itself: a report that is broken in three ways is refused in three places.
+    let broken =
+        serde_json::json!({"version": "2.1", "runs": [{"tool": {"driver": {}}, "extra": 1}]});
+    assert_eq!(
+        violations(&schema, &broken).len(),
+        3,
+        "{:?}",
+        violations(&schema, &broken)
+    );
+}
+
 fn small(files: &[(&str, &str)]) -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     for (path, text) in files {
@@ -324,6 +362,23 @@ fn bad_input_gives_findings_or_clear_errors() {
     let report = audit_project(directory.path(), &AuditOptions::default()).unwrap();
     assert_eq!(report.body.unread, ["a.cu", "huge.cu"]);
     assert_eq!(report.body.faults.len(), 3);
+    // What rests on a file that could not be read is unknown, and never passed.
+    for code in ["SRC001", "CIA004", "DEP004"] {
+        let outcome = report
+            .body
+            .outcomes
+            .iter()
+            .find(|o| o.code == code)
+            .unwrap();
+        assert_ne!(outcome.outcome, Outcome::Pass, "{code}");
+    }
+    let sources = report
+        .body
+        .outcomes
+        .iter()
+        .find(|o| o.code == "SRC001")
+        .unwrap();
+    assert_eq!(sources.outcome, Outcome::Unknown);
     let text = audit_text(&report, false);
     assert!(text.contains("no CUDA code"), "{text}");
 }

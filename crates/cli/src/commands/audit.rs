@@ -19,7 +19,8 @@ use crate::output;
 /// Audit a CUDA project: build, dependencies, sources, image, CI, tests, documentation.
 ///
 /// A finding is accepted with a comment `warpsmith: allow CODE reason` on its line or the line
-/// above, or in `.warpsmith.toml` under `[audit.allow]`.
+/// above, or in `.warpsmith.toml` under `[audit.allow]`. `--fix` pins actions to the commits that the
+/// same file gives under `[audit.pins]`.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  warpsmith audit .\n  warpsmith audit . --output sarif > audit.sarif\n  \

@@ -77,6 +77,10 @@ impl Check {
                 Detail::Summary
             };
             write!(out, "{}", check_text(&report, detail))?;
+            // Who asks for it wants to know that it worked, too.
+            if let Some(finding) = report.findings.first().filter(|_| self.deep) {
+                writeln!(out, "CUDA, really started: {}", finding.message)?;
+            }
         }
         Ok(if report.worst() == Some(Severity::Error) {
             Outcome::NotFine

@@ -188,7 +188,9 @@ impl Database {
                 let same = ["ti", "super", "ada", "pro", "max", "laptop", "d"]
                     .iter()
                     .all(|w| qualifier(w));
-                (agree && same).then_some((shared * 100 / known.len().max(1), gpu))
+                // "H200" is the SXM board: NVIDIA writes NVL and PCIe into the name of the others.
+                let board = ["nvl", "pcie"].iter().all(|w| qualifier(w));
+                (agree && same).then_some(((board, shared * 100 / known.len().max(1)), gpu))
             })
             .max_by_key(|(shared, _)| *shared)
             .map(|(_, gpu)| gpu)
@@ -349,7 +351,8 @@ mod tests {
         assert_eq!(cc("RTX 5090").unwrap().1, "12.0");
         assert_eq!(cc("NVIDIA A100-SXM4-80GB").unwrap().0, "A100 SXM4 80 GB");
         assert_eq!(cc("Tesla V100-SXM2-16GB").unwrap().1, "7.0");
-        assert_eq!(cc("NVIDIA H200").unwrap().1, "9.0");
+        assert_eq!(cc("NVIDIA H200").unwrap().0, "H200 SXM 141 GB");
+        assert_eq!(cc("NVIDIA H200 NVL").unwrap().0, "H200 NVL");
         assert_eq!(cc("NVIDIA H100 80GB HBM3").unwrap().1, "9.0");
         assert_eq!(
             cc("NVIDIA GeForce GTX 1080 Ti").unwrap().0,

@@ -1,5 +1,5 @@
 //! A machine kept in a directory: `root/` with its files, `env.json`, `cmd.json` (what commands
-//! print) and `stat.json` (what cannot be a file here, such as device nodes).
+//! print), `stat.json` (what cannot be a file here, such as device nodes) and `links.json`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,6 +17,7 @@ pub struct DirectoryHost {
     session: Session,
     commands: BTreeMap<String, CommandOutput>,
     stats: BTreeMap<String, Stat>,
+    links: BTreeMap<String, String>,
     files: RealHost,
 }
 
@@ -48,6 +49,7 @@ impl DirectoryHost {
             session: part(directory, "env.json")?,
             commands: part(directory, "cmd.json").unwrap_or_default(),
             stats: part(directory, "stat.json").unwrap_or_default(),
+            links: part(directory, "links.json").unwrap_or_default(),
             files: RealHost::new(),
         })
     }
@@ -112,8 +114,11 @@ impl Host for DirectoryHost {
     }
 
     fn link(&self, path: &str) -> Option<String> {
-        self.files
-            .link(self.root.join(path.trim_start_matches('/')).to_str()?)
+        let own = || {
+            self.files
+                .link(self.root.join(path.trim_start_matches('/')).to_str()?)
+        };
+        self.links.get(path).cloned().or_else(own)
     }
 
     fn open(&self, path: &str) -> Option<Box<dyn ByteSource + '_>> {

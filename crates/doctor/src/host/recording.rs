@@ -1,7 +1,8 @@
 //! A machine that is looked at and written down at the same time, so that somebody else can replay
 //! exactly what the rules saw.
 //!
-//! Only what was read is recorded. Of a library that is read at offsets, only those bytes are
+//! Only what was read is recorded, under the name by which it was asked for. Links are written down
+//! and never made: a file written through one would land on the machine itself. Of a library that is read at offsets, only those bytes are
 //! written, at the same offsets in a sparse file.
 
 use std::collections::BTreeMap;
@@ -21,6 +22,7 @@ pub struct RecordingHost<'a> {
     directory: PathBuf,
     commands: Mutex<BTreeMap<String, CommandOutput>>,
     stats: Mutex<BTreeMap<String, Stat>>,
+    links: Mutex<BTreeMap<String, String>>,
 }
 
 impl<'a> RecordingHost<'a> {
@@ -32,6 +34,7 @@ impl<'a> RecordingHost<'a> {
             directory: directory.to_owned(),
             commands: Mutex::default(),
             stats: Mutex::default(),
+            links: Mutex::default(),
         })
     }
 
@@ -50,22 +53,22 @@ impl<'a> RecordingHost<'a> {
         let commands = self.commands.lock().map_err(|_| io::ErrorKind::Other)?;
         write("cmd.json", text(serde_json::to_string_pretty(&*commands))?)?;
         let stats = self.stats.lock().map_err(|_| io::ErrorKind::Other)?;
-        write("stat.json", text(serde_json::to_string_pretty(&*stats))?)
+        write("stat.json", text(serde_json::to_string_pretty(&*stats))?)?;
+        let links = self.links.lock().map_err(|_| io::ErrorKind::Other)?;
+        write("links.json", text(serde_json::to_string_pretty(&*links))?)
     }
 
-    fn place(&self, path: &str) -> PathBuf {
-        self.directory
-            .join("root")
-            .join(path.trim_start_matches('/'))
-    }
-
-    fn keep(&self, path: &str, bytes: &[u8]) {
-        let place = self.place(path);
-        // A capture that cannot be written shows when it is replayed; the check itself goes on.
-        if let Some(parent) = place.parent() {
-            let _ = fs::create_dir_all(parent);
+    /// Where a file is kept, its folder made; `None` for a path that would leave the capture.
+    fn place(&self, path: &str) -> Option<PathBuf> {
+        if path.split('/').any(|part| part == "..") {
+            return None;
         }
-        let _ = fs::write(place, bytes);
+        let place = self
+            .directory
+            .join("root")
+            .join(path.trim_start_matches('/'));
+        fs::create_dir_all(place.parent()?).ok()?;
+        Some(place)
     }
 }
 
@@ -87,13 +90,18 @@ impl ByteSource for RecordedBytes<'_> {
 impl Host for RecordingHost<'_> {
     fn read(&self, path: &str) -> Option<Vec<u8>> {
         let bytes = self.inner.read(path)?;
-        self.keep(path, &bytes);
+        // A capture that cannot be written shows when it is replayed; the check itself goes on.
+        if let Some(place) = self.place(path) {
+            let _ = fs::write(place, &bytes);
+        }
         Some(bytes)
     }
 
     fn list(&self, path: &str) -> Option<Vec<String>> {
         let names = self.inner.list(path)?;
-        let _ = fs::create_dir_all(self.place(path));
+        if let Some(place) = self.place(path) {
+            let _ = fs::create_dir_all(place);
+        }
         if let Ok(mut stats) = self.stats.lock() {
             for name in &names {
                 let child = format!("{}/{name}", path.trim_end_matches('/'));
@@ -115,21 +123,17 @@ impl Host for RecordingHost<'_> {
 
     fn link(&self, path: &str) -> Option<String> {
         let target = self.inner.link(path)?;
-        let place = self.place(path);
-        if let Some(parent) = place.parent() {
-            let _ = fs::create_dir_all(parent);
+        if let Ok(mut links) = self.links.lock() {
+            links.insert(path.to_owned(), target.clone());
         }
-        let _ = std::os::unix::fs::symlink(&target, place);
         Some(target)
     }
 
     fn open(&self, path: &str) -> Option<Box<dyn ByteSource + '_>> {
         let inner = self.inner.open(path)?;
-        let place = self.place(path);
-        let copy = place
-            .parent()
-            .and_then(|parent| fs::create_dir_all(parent).ok())
-            .and_then(|()| fs::File::create(place).ok());
+        let copy = self
+            .place(path)
+            .and_then(|place| fs::File::create(place).ok());
         Some(Box::new(RecordedBytes { inner, copy }))
     }
 

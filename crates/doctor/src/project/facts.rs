@@ -1,8 +1,10 @@
 //! What is known about a project: parsed files, each with its path and lines.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
+use aho_corasick::AhoCorasick;
 use rayon::prelude::*;
 
 use super::keywords::WordSet;
@@ -11,9 +13,12 @@ use super::parse::cuda::CudaFile;
 use super::parse::dockerfile::Dockerfile;
 use super::parse::markdown::Document;
 use super::parse::pyproject::Pyproject;
+use super::parse::python_source::PythonFile;
 use super::parse::requirements::{IndexOption, Requirement, parse_requirements};
+use super::parse::secrets::{SecretPlace, find_secrets};
 use super::parse::setup_py::SetupPy;
 use super::parse::yaml::Outline;
+use super::suppression;
 use super::walk::{self, Kind};
 
 /// A YAML file.
@@ -22,27 +27,6 @@ pub(crate) struct YamlFile {
     pub(crate) path: String,
     pub(crate) outline: Outline,
     pub(crate) text: String,
-}
-
-/// What rules ask of a Python file.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct PythonFile {
-    pub(crate) path: String,
-    pub(crate) is_test: bool,
-    pub(crate) unsafe_loads: Vec<u32>,
-    pub(crate) debug_server: Option<u32>,
-    pub(crate) web: bool,
-    pub(crate) skips_without_cuda: Option<u32>,
-    pub(crate) imports: BTreeSet<String>,
-    pub(crate) cpu_test: bool,
-}
-
-/// A place where a secret seems to stand.
-#[derive(Clone, Debug)]
-pub(crate) struct SecretPlace {
-    pub(crate) file: String,
-    pub(crate) line: u32,
-    pub(crate) what: &'static str,
 }
 
 /// Everything that `audit` rules see.
@@ -64,20 +48,12 @@ pub(crate) struct ProjectFacts {
     pub(crate) cxx: Vec<CudaFile>,
     pub(crate) python: Vec<PythonFile>,
     pub(crate) secrets: Vec<SecretPlace>,
+    /// Shell scripts and makefiles: path and text.
+    pub(crate) scripts: Vec<(String, String)>,
+    /// Lines that carry a suppression: (file, line) and the text.
+    pub(crate) suppressions: BTreeMap<(String, u32), String>,
     pub(crate) unreadable: Vec<String>,
-    words: Words,
-}
-
-#[derive(Debug, Default)]
-struct Words {
-    python: WordSet,
-    cxx: WordSet,
-    ci: WordSet,
-    yaml: WordSet,
-    docs: WordSet,
-    scripts: WordSet,
-    image: WordSet,
-    paths: WordSet,
+    words: BTreeMap<&'static str, WordSet>,
 }
 
 enum Parsed {
@@ -91,42 +67,50 @@ enum Parsed {
     Yaml(Kind, YamlFile),
     Cmake(String, Vec<CmakeCommand>),
     Document(Document),
+    Script(String, String),
     Words,
+}
+
+/// What one reading of a file gives.
+struct FileFacts {
+    path: String,
+    kind: Kind,
+    parsed: Option<Parsed>,
+    words: WordSet,
+    secrets: Vec<SecretPlace>,
+    suppressions: Vec<(u32, String)>,
 }
 
 impl ProjectFacts {
     /// Reads a project.
     pub(crate) fn collect(root: &Path) -> Self {
         let files = walk::list(root);
-        let parsed: Vec<_> = files
+        let parsed: Vec<FileFacts> = files
             .par_iter()
             .filter_map(|path| {
                 let kind = walk::kind(path);
-                if kind == Kind::Other {
-                    return None;
-                }
-                let Some(text) = walk::read(root, path) else {
-                    return Some((path.clone(), kind, None, WordSet::default(), Vec::new()));
-                };
-                let words = match kind {
-                    Kind::Cuda => WordSet::default(),
-                    Kind::Cxx if !is_test(path) => WordSet::default(),
-                    _ => WordSet::of(&text),
-                };
-                let secrets = secrets(path, kind, &text);
-                Some((path.clone(), kind, parse(path, kind, text), words, secrets))
+                (kind != Kind::Other).then(|| read(root, path, kind))
             })
             .collect();
         let mut facts = Self {
             root: root.to_owned(),
             ..Self::default()
         };
-        facts.words.paths = WordSet::of(&files.join("\n"));
+        let paths = WordSet::of("paths", &files.join("\n"));
+        facts.words.insert("paths", paths);
         facts.files = files;
-        for (path, kind, parsed, words, secrets) in parsed {
-            facts.words.of(kind).merge(&words);
-            facts.secrets.extend(secrets);
-            match parsed {
+        for file in parsed {
+            let path = file.path;
+            facts
+                .words
+                .entry(scope(file.kind))
+                .or_default()
+                .merge(&file.words);
+            facts.secrets.extend(file.secrets);
+            for (line, text) in file.suppressions {
+                facts.suppressions.insert((path.clone(), line), text);
+            }
+            match file.parsed {
                 None => facts.unreadable.push(path),
                 Some(Parsed::Cuda(file)) => facts.cuda.push(file),
                 Some(Parsed::Cxx(file)) => facts.cxx.push(file),
@@ -143,6 +127,7 @@ impl ProjectFacts {
                 Some(Parsed::Yaml(_, file)) => facts.yaml.push(file),
                 Some(Parsed::Cmake(path, commands)) => facts.cmake.push((path, commands)),
                 Some(Parsed::Document(file)) => facts.documents.push(file),
+                Some(Parsed::Script(path, text)) => facts.scripts.push((path, text)),
                 Some(Parsed::Words) => {}
             }
         }
@@ -164,7 +149,12 @@ impl ProjectFacts {
 
     /// A web service that is shipped as an image.
     pub(crate) fn is_service(&self) -> bool {
-        self.python.iter().any(|p| p.web && !p.is_test) && self.dockerfiles.iter().any(exposes)
+        const FRAMEWORKS: [&str; 5] = ["flask", "fastapi", "django", "aiohttp", "gradio"];
+        let web = self.python.iter().any(|p| p.web && !p.is_test)
+            || self
+                .demands()
+                .any(|r| FRAMEWORKS.contains(&r.name.as_str()) && !is_test(&r.file));
+        web && self.dockerfiles.iter().any(exposes)
     }
 
     pub(crate) fn readme(&self) -> Option<&Document> {
@@ -189,18 +179,29 @@ impl ProjectFacts {
 
     pub(crate) fn has_word(&self, scopes: &[String], words: &[String]) -> bool {
         scopes.iter().any(|scope| {
-            let set = match scope.as_str() {
-                "python" => &self.words.python,
-                "cxx" => &self.words.cxx,
-                "ci" => &self.words.ci,
-                "yaml" => &self.words.yaml,
-                "docs" => &self.words.docs,
-                "scripts" => &self.words.scripts,
-                "image" => &self.words.image,
-                _ => &self.words.paths,
-            };
-            words.iter().any(|word| set.has(word))
+            self.words
+                .get(scope.as_str())
+                .is_some_and(|set| words.iter().any(|word| set.has(word)))
         })
+    }
+
+    /// Commits for actions that the project gives in `.warpsmith.toml` under `[audit.pins]`.
+    pub(crate) fn action_pins(&self) -> BTreeMap<String, String> {
+        let text = std::fs::read_to_string(self.root.join(".warpsmith.toml")).unwrap_or_default();
+        let table: toml::Table = toml::from_str(&text).unwrap_or_default();
+        table
+            .get("audit")
+            .and_then(|a| a.get("pins"))
+            .and_then(toml::Value::as_table)
+            .into_iter()
+            .flatten()
+            .filter_map(|(action, pin)| {
+                let pin = pin.as_str()?.trim();
+                let commit = pin.split_whitespace().next()?;
+                let whole = commit.len() == 40 && commit.bytes().all(|b| b.is_ascii_hexdigit());
+                whole.then(|| (action.clone(), pin.to_owned()))
+            })
+            .collect()
     }
 
     /// Every demand on torch: requirements, setup.py, pyproject.
@@ -217,37 +218,66 @@ pub(crate) fn exposes(file: &Dockerfile) -> bool {
         .is_some_and(|stage| file.lineage(stage).iter().any(|i| i.keyword == "EXPOSE"))
 }
 
-impl Words {
-    fn of(&mut self, kind: Kind) -> &mut WordSet {
-        match kind {
-            Kind::Python | Kind::SetupPy | Kind::Pyproject => &mut self.python,
-            Kind::Workflow | Kind::OtherCi => &mut self.ci,
-            Kind::Document => &mut self.docs,
-            Kind::Script | Kind::Cmake | Kind::Requirements => &mut self.scripts,
-            Kind::Dockerfile => &mut self.image,
-            Kind::Cuda | Kind::Cxx => &mut self.cxx,
-            Kind::Yaml | Kind::Other => &mut self.yaml,
-        }
+/// The scope of `data/keyword_rules.toml` that a kind of file belongs to.
+fn scope(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Python | Kind::SetupPy | Kind::Pyproject => "python",
+        Kind::Workflow | Kind::OtherCi => "ci",
+        Kind::Document => "docs",
+        Kind::Script | Kind::Cmake | Kind::Requirements => "scripts",
+        Kind::Dockerfile => "image",
+        Kind::Cuda | Kind::Cxx => "cxx",
+        Kind::Yaml | Kind::Other => "yaml",
     }
+}
+
+/// Words of C++ that meets CUDA: calls torch, launches, or checks its statuses.
+static CUDA_WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    AhoCorasick::new(["torch/", "ATen/", "cuda_runtime", "<<<", "cudaSuccess"]).ok()
+});
+
+/// Reads a file once for everything that is asked of it.
+fn read(root: &Path, path: &str, kind: Kind) -> FileFacts {
+    let mut facts = FileFacts {
+        path: path.to_owned(),
+        kind,
+        parsed: None,
+        words: WordSet::default(),
+        secrets: Vec::new(),
+        suppressions: Vec::new(),
+    };
+    if let Some(text) = walk::read(root, path) {
+        facts.words = match kind {
+            Kind::Cuda => WordSet::default(),
+            Kind::Cxx if !is_test(path) => WordSet::default(),
+            _ => WordSet::of(scope(kind), &text),
+        };
+        if !matches!(kind, Kind::Cuda | Kind::Cxx | Kind::Cmake) && !is_test(path) {
+            facts.secrets = find_secrets(path, &text);
+        }
+        facts.suppressions = suppression::comments(&text);
+        facts.parsed = parse(path, kind, text);
+    }
+    facts
 }
 
 fn parse(path: &str, kind: Kind, text: String) -> Option<Parsed> {
     let yaml = |text: String| YamlFile {
         path: path.to_owned(),
-        outline: Outline::parse(&text),
+        // Jenkins files are CI configuration in a language of their own.
+        outline: if path.ends_with(".yml") || path.ends_with(".yaml") {
+            Outline::parse(&text)
+        } else {
+            Outline::default()
+        },
         text,
     };
     Some(match kind {
         Kind::Cuda => Parsed::Cuda(CudaFile::parse(path, &text)),
-        Kind::Cxx
-            if ["torch/", "ATen/", "cuda_runtime", "<<<"]
-                .iter()
-                .any(|w| text.contains(w))
-                || text.contains("#define") && text.contains("cudaSuccess") =>
-        {
+        Kind::Cxx if CUDA_WORDS.as_ref().is_some_and(|w| w.is_match(&text)) => {
             Parsed::Cxx(CudaFile::parse(path, &text))
         }
-        Kind::Python => Parsed::Python(python(path, &text)),
+        Kind::Python => Parsed::Python(PythonFile::parse(path, &text, is_test(path))),
         Kind::SetupPy => Parsed::SetupPy(SetupPy::parse(path, &text)),
         Kind::Pyproject => Parsed::Pyproject(Pyproject::parse(path, &text)),
         Kind::Requirements => {
@@ -258,7 +288,8 @@ fn parse(path: &str, kind: Kind, text: String) -> Option<Parsed> {
         Kind::Workflow | Kind::OtherCi | Kind::Yaml => Parsed::Yaml(kind, yaml(text)),
         Kind::Cmake => Parsed::Cmake(path.to_owned(), parse_cmake(&text)),
         Kind::Document => Parsed::Document(Document::parse(path, &text)),
-        Kind::Script | Kind::Cxx | Kind::Other => Parsed::Words,
+        Kind::Script => Parsed::Script(path.to_owned(), text),
+        Kind::Cxx | Kind::Other => Parsed::Words,
     })
 }
 
@@ -273,128 +304,4 @@ pub(crate) fn is_test(path: &str) -> bool {
             || part.contains("_test.")
             || part.contains("unittest")
     })
-}
-
-fn python(path: &str, text: &str) -> PythonFile {
-    let mut file = PythonFile {
-        path: path.to_owned(),
-        is_test: is_test(path),
-        ..PythonFile::default()
-    };
-    let interesting = ["torch", "flask", "fastapi", "import ", "pickle"]
-        .iter()
-        .any(|w| text.contains(w));
-    if !interesting {
-        return file;
-    }
-    for (number, line) in (1u32..).zip(text.lines()) {
-        let body = line.trim_start();
-        if body.starts_with('#') {
-            continue;
-        }
-        if let Some(rest) = body
-            .strip_prefix("import ")
-            .or_else(|| body.strip_prefix("from "))
-        {
-            let module = rest.split([' ', '.', ',']).next().unwrap_or("");
-            if [
-                "flask",
-                "fastapi",
-                "aiohttp",
-                "tornado",
-                "sanic",
-                "starlette",
-                "uvicorn",
-                "gradio",
-                "django",
-            ]
-            .contains(&module)
-            {
-                file.web = true;
-            }
-            if file.imports.len() < 200 {
-                file.imports
-                    .insert(rest.split([' ', ',']).next().unwrap_or("").to_owned());
-            }
-        }
-        if let Some(at) = body.find("torch.load(")
-            && !body[..at].contains('#')
-        {
-            // The call may go on over the next lines.
-            let window: String = text
-                .lines()
-                .skip(number as usize - 1)
-                .take(4)
-                .collect::<Vec<_>>()
-                .join(" ");
-            let call = window.split("torch.load(").nth(1).unwrap_or("");
-            if !call
-                .split(')')
-                .take(3)
-                .collect::<String>()
-                .contains("weights_only")
-            {
-                file.unsafe_loads.push(number);
-            }
-        }
-        if body.contains(".run(") && body.contains("debug=True") {
-            file.debug_server.get_or_insert(number);
-        }
-        if body.contains("skipif") && body.contains("cuda")
-            || body.contains("skipUnless") && body.contains("cuda")
-        {
-            file.skips_without_cuda.get_or_insert(number);
-        }
-        if file.is_test && body.contains("cpu") {
-            file.cpu_test = true;
-        }
-    }
-    file
-}
-
-/// Known prefixes of credentials, with enough characters behind them to be one.
-fn secrets(path: &str, kind: Kind, text: &str) -> Vec<SecretPlace> {
-    const PREFIXES: [(&str, usize, &str); 8] = [
-        ("AKIA", 16, "an AWS access key"),
-        ("ghp_", 36, "a GitHub token"),
-        ("github_pat_", 30, "a GitHub token"),
-        ("hf_", 34, "a Hugging Face token"),
-        ("sk-ant-", 30, "an API key"),
-        ("xoxb-", 24, "a Slack token"),
-        ("glpat-", 20, "a GitLab token"),
-        ("-----BEGIN RSA PRIVATE KEY", 0, "a private key"),
-    ];
-    if matches!(kind, Kind::Cuda | Kind::Cxx | Kind::Cmake) || is_test(path) {
-        return Vec::new();
-    }
-    let mut found = Vec::new();
-    for (prefix, length, what) in PREFIXES {
-        for at in memchr::memmem::find_iter(text.as_bytes(), prefix.as_bytes()).take(20) {
-            let before = text[..at].chars().next_back();
-            let tail: String = text[at + prefix.len()..]
-                .chars()
-                .take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
-                .collect();
-            let varied = tail.chars().collect::<BTreeSet<_>>().len() >= length.min(10);
-            let upper_only = prefix != "AKIA"
-                || tail
-                    .chars()
-                    .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit());
-            let example = tail.to_ascii_lowercase().contains("example")
-                || tail.to_ascii_lowercase().contains("xxxx");
-            if tail.len() >= length
-                && varied
-                && upper_only
-                && !example
-                && !before.is_some_and(|c| c.is_ascii_alphanumeric())
-            {
-                found.push(SecretPlace {
-                    file: path.to_owned(),
-                    line: u32::try_from(text[..at].matches('\n').count() + 1).unwrap_or(1),
-                    what,
-                });
-            }
-        }
-    }
-    found
 }

@@ -2,9 +2,10 @@
 //!
 //! The words and the rules that ask for them are data: `data/keyword_rules.toml`.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use serde::Deserialize;
 
 /// A rule that fires where none of its words occurs in the files it looks at.
@@ -43,11 +44,38 @@ static WORDS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
     words
 });
 
-static FINDER: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
-    AhoCorasick::builder()
-        .ascii_case_insensitive(true)
-        .build(WORDS.iter())
-        .ok()
+/// The automaton of one scope: which words its rules ask for, and their places in [`WORDS`].
+struct ScopeFinder {
+    automaton: AhoCorasick,
+    places: Vec<usize>,
+}
+
+/// A small automaton per scope: the words of other scopes would only be searched in vain.
+static FINDERS: LazyLock<BTreeMap<&'static str, ScopeFinder>> = LazyLock::new(|| {
+    let scopes: BTreeSet<&'static str> = RULES
+        .iter()
+        .flat_map(|r| r.scope.iter().map(String::as_str))
+        .collect();
+    scopes
+        .into_iter()
+        .filter_map(|scope| {
+            let asked: BTreeSet<&'static str> = RULES
+                .iter()
+                .filter(|r| r.scope.iter().any(|s| s == scope))
+                .flat_map(|r| r.words.iter().map(String::as_str))
+                .collect();
+            let places = asked
+                .iter()
+                .filter_map(|word| WORDS.binary_search(word).ok())
+                .collect();
+            let automaton = AhoCorasick::builder()
+                .ascii_case_insensitive(true)
+                .kind(Some(AhoCorasickKind::DFA))
+                .build(&asked)
+                .ok()?;
+            Some((scope, ScopeFinder { automaton, places }))
+        })
+        .collect()
 });
 
 /// The set of words that occur in some files.
@@ -55,11 +83,13 @@ static FINDER: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
 pub(super) struct WordSet(Vec<bool>);
 
 impl WordSet {
-    pub(super) fn of(text: &str) -> Self {
+    /// The words of a scope that occur in a text.
+    pub(super) fn of(scope: &str, text: &str) -> Self {
         let mut set = vec![false; WORDS.len()];
-        if let Some(finder) = FINDER.as_ref() {
-            for found in finder.find_overlapping_iter_or_empty(text) {
-                set[found] = true;
+        if let Some(finder) = FINDERS.get(scope) {
+            // Overlapping: one word may begin inside another.
+            for found in finder.automaton.find_overlapping_iter(text) {
+                set[finder.places[found.pattern().as_usize()]] = true;
             }
         }
         Self(set)
@@ -82,26 +112,6 @@ impl WordSet {
     }
 }
 
-/// Iteration that does not stop at the first of two words where one begins inside the other.
-trait Overlapping {
-    fn find_overlapping_iter_or_empty<'t>(
-        &'t self,
-        text: &'t str,
-    ) -> Box<dyn Iterator<Item = usize> + 't>;
-}
-
-impl Overlapping for AhoCorasick {
-    fn find_overlapping_iter_or_empty<'t>(
-        &'t self,
-        text: &'t str,
-    ) -> Box<dyn Iterator<Item = usize> + 't> {
-        match self.try_find_overlapping_iter(text) {
-            Ok(found) => Box::new(found.map(|m| m.pattern().as_usize())),
-            Err(_) => Box::new(std::iter::empty()),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -118,6 +128,7 @@ mod tests {
                 rule.code
             );
         }
-        assert!(WordSet::of("uses: aquasecurity/Trivy-action").has("trivy"));
+        assert!(WordSet::of("ci", "uses: aquasecurity/Trivy-action").has("trivy"));
+        assert!(!WordSet::of("python", "trivy").has("trivy"));
     }
 }

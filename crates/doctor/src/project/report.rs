@@ -104,6 +104,7 @@ pub fn audit_project(root: &Path, options: &AuditOptions) -> Result<Report<Audit
     let mut outcomes = Vec::new();
     let mut suppressed = Vec::new();
     let mut known = 0;
+    let allowed = suppression::configured(root);
     for result in results {
         let Some(info) = rule_info(&result.code) else {
             continue;
@@ -113,7 +114,7 @@ pub fn audit_project(root: &Path, options: &AuditOptions) -> Result<Report<Audit
             Verdict::Unknown(why) => (Outcome::Unknown, Some(why), 0),
             Verdict::NotApplicable(why) => (Outcome::NotApplicable, Some(why), 0),
             Verdict::Found(found) => {
-                let (mut kept, accepted) = suppression::split(root, found);
+                let (mut kept, accepted) = suppression::split(&facts, &allowed, found);
                 suppressed.extend(accepted);
                 if let Some(baseline) = &options.baseline {
                     let before = kept.len();

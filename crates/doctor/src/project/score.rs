@@ -131,9 +131,12 @@ pub(super) fn score(outcomes: &[AuditOutcome]) -> Score {
             .sum::<f64>()
             / mass
     });
+    // Over the areas that count, so that the score lies inside its interval.
+    let counted = |f: fn(&AreaScore) -> f64| scored.iter().map(|a| f(a)).sum::<f64>();
+    let (passed, unknown) = (counted(|a| a.passed), counted(|a| a.unknown));
     let part = |weight: f64| {
-        if all > 0.0 {
-            tenth(100.0 * weight / all)
+        if mass > 0.0 {
+            tenth(100.0 * weight / (mass + unknown))
         } else {
             0.0
         }
@@ -178,5 +181,14 @@ mod tests {
         ]);
         assert_eq!(mixed.total, Some(21.4));
         assert!(mixed.interval.0 < mixed.total.unwrap() && mixed.total.unwrap() < mixed.interval.1);
+        // An area with too little evidence counts neither in the score nor in its interval.
+        let apart = score(&[
+            outcome("BLD001", Outcome::Pass),
+            outcome("BLD002", Outcome::Warn),
+            outcome("BLD003", Outcome::Pass),
+            outcome("DOC005", Outcome::Fail),
+        ]);
+        assert_eq!(Some(apart.interval.0), apart.total);
+        assert_eq!(Some(apart.interval.1), apart.total);
     }
 }

@@ -10,6 +10,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use warpsmith_core::Finding;
 
+use super::facts::ProjectFacts;
+
 /// A finding that is accepted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Suppressed {
@@ -21,39 +23,34 @@ pub struct Suppressed {
     pub source: String,
 }
 
-pub(super) fn split(root: &Path, findings: Vec<Finding>) -> (Vec<Finding>, Vec<Suppressed>) {
-    let allowed = configured(root);
-    let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
+const MARK: &str = "warpsmith: allow ";
+
+/// Lines of a text that carry a suppression.
+pub(super) fn comments(text: &str) -> Vec<(u32, String)> {
+    let mut found = Vec::new();
+    let (mut line, mut counted) = (1u32, 0);
+    for at in memchr::memmem::find_iter(text.as_bytes(), MARK.as_bytes()) {
+        line += u32::try_from(text[counted..at].matches('\n').count()).unwrap_or(0);
+        counted = at;
+        let rest = text[at..].lines().next().unwrap_or("");
+        found.push((line, rest.to_owned()));
+    }
+    found
+}
+
+/// Divides findings into those that stand and those that the project accepts.
+pub(super) fn split(
+    facts: &ProjectFacts,
+    allowed: &BTreeMap<String, String>,
+    findings: Vec<Finding>,
+) -> (Vec<Finding>, Vec<Suppressed>) {
     let mut kept = Vec::new();
     let mut suppressed = Vec::new();
     for finding in findings {
-        if let Some(reason) = allowed.get(&finding.code) {
-            suppressed.push(Suppressed {
-                reason: reason.clone(),
-                source: ".warpsmith.toml".to_owned(),
-                finding,
-            });
-            continue;
-        }
-        let by_comment = finding.span.as_ref().and_then(|span| {
-            let lines = texts.entry(span.file.clone()).or_insert_with(|| {
-                super::walk::read(root, &span.file)
-                    .filter(|text| text.contains("warpsmith: allow"))
-                    .map(|text| text.lines().map(str::to_owned).collect())
-                    .unwrap_or_default()
-            });
-            let line = span.line as usize;
-            [line, line.saturating_sub(1)]
-                .into_iter()
-                .filter(|n| *n > 0)
-                .find_map(|n| {
-                    Some((
-                        comment(lines.get(n - 1)?, &finding.code)?,
-                        format!("{}:{n}", span.file),
-                    ))
-                })
-        });
-        match by_comment {
+        let configured = allowed
+            .get(&finding.code)
+            .map(|reason| (reason.clone(), ".warpsmith.toml".to_owned()));
+        match configured.or_else(|| by_comment(facts, &finding)) {
             Some((reason, source)) => suppressed.push(Suppressed {
                 finding,
                 reason,
@@ -65,8 +62,28 @@ pub(super) fn split(root: &Path, findings: Vec<Finding>) -> (Vec<Finding>, Vec<S
     (kept, suppressed)
 }
 
+/// A comment on the line of the finding or of its evidence, or on the line above.
+fn by_comment(facts: &ProjectFacts, finding: &Finding) -> Option<(String, String)> {
+    if facts.suppressions.is_empty() {
+        return None;
+    }
+    let span = finding.span.as_ref()?;
+    let evidence = finding.evidence.iter().filter_map(|e| {
+        let (file, line) = e.source.rsplit_once(':')?;
+        (file == span.file).then(|| line.parse().ok())?
+    });
+    std::iter::once(span.line)
+        .chain(evidence)
+        .flat_map(|line: u32| [line, line.saturating_sub(1)])
+        .find_map(|line| {
+            let text = facts.suppressions.get(&(span.file.clone(), line))?;
+            let reason = comment(text, &finding.code)?;
+            Some((reason, format!("{}:{line}", span.file)))
+        })
+}
+
 fn comment(line: &str, code: &str) -> Option<String> {
-    let rest = line.split("warpsmith: allow ").nth(1)?;
+    let rest = line.split(MARK).nth(1)?;
     let reason = rest
         .strip_prefix(code)?
         .trim()
@@ -75,7 +92,8 @@ fn comment(line: &str, code: &str) -> Option<String> {
     (!reason.is_empty()).then(|| reason.to_owned())
 }
 
-fn configured(root: &Path) -> BTreeMap<String, String> {
+/// What `.warpsmith.toml` accepts: code and reason.
+pub(super) fn configured(root: &Path) -> BTreeMap<String, String> {
     let text = std::fs::read_to_string(root.join(".warpsmith.toml")).unwrap_or_default();
     let table: toml::Table = toml::from_str(&text).unwrap_or_default();
     table

@@ -166,7 +166,10 @@ pub(super) fn kind(path: &str) -> Kind {
             Kind::Yaml
         };
     }
-    if name == "Jenkinsfile" || name == "Makefile" {
+    if name.starts_with("Jenkinsfile") || matches!(extension, "jenkins" | "groovy") {
+        return Kind::OtherCi;
+    }
+    if matches!(name, "Makefile" | "tox.ini" | "justfile") {
         return Kind::Script;
     }
     Kind::Other

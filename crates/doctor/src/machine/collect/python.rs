@@ -33,6 +33,13 @@ pub(super) fn collect(host: &dyn Host) -> Vec<PythonEnvironment> {
     for prefix in prefixes {
         for folder in ["lib", "lib64"] {
             let base = format!("{}/{folder}", prefix.trim_end_matches('/'));
+            // `lib64 -> lib` and `/lib -> usr/lib` are the same environment by another name.
+            let alias = host.link(&base).is_some_and(|target| {
+                matches!(target.trim_matches('/'), "lib" | "usr/lib" | "usr/lib64")
+            });
+            if alias {
+                continue;
+            }
             for name in host.list(&base).unwrap_or_default() {
                 if !name.starts_with("python3") {
                     continue;

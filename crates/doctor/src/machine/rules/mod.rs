@@ -3,6 +3,7 @@
 mod containers;
 mod driver;
 mod environment;
+mod frameworks;
 mod gpu;
 mod libraries;
 mod presence;

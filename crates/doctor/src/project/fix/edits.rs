@@ -166,7 +166,11 @@ impl<'a> Edits<'a> {
                         codes,
                     },
                 )| {
-                    let after = lines.join("\n") + "\n";
+                    // The file keeps its line ends, and the newline at its end or the want of one.
+                    let text = before.as_deref().unwrap_or("\n");
+                    let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
+                    let last = if text.ends_with('\n') { end } else { "" };
+                    let after = lines.join("\n").replace('\n', end) + last;
                     (before.as_deref() != Some(after.as_str())
                         && before.as_deref().map(str::trim_end) != Some(after.trim_end()))
                     .then_some(Patch {

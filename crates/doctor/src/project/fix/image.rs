@@ -6,16 +6,19 @@ use super::Fixer;
 use super::edits::Edits;
 use crate::architecture::TorchArchList;
 use crate::project::facts::ProjectFacts;
+use crate::project::rules::cuda_of_image;
 
 pub(super) const FIXERS: &[(&str, Fixer)] = &[
     ("BLD003", dotted),
     ("BLD005", add_documented),
     ("DKR001", user),
     ("DKR002", healthcheck),
+    ("DKR005", supported_system),
     ("DKR006", arch_list),
     ("DKR007", add_documented),
     ("DKR008", apt),
     ("DKR012", nvidia_variables),
+    ("DKR013", ask_for_gpu),
 ];
 
 fn place(finding: &Finding) -> Option<(&str, u32)> {
@@ -123,6 +126,66 @@ fn arch_list(finding: &Finding, facts: &ProjectFacts, edits: &mut Edits<'_>) {
             "ENV TORCH_CUDA_ARCH_LIST=\"7.5;8.0;8.6;8.9;9.0+PTX\"",
         );
     }
+}
+
+/// The same image on Ubuntu 22.04: CUDA images exist for it from 11.7 on.
+fn supported_system(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) {
+    let (Some((file, line)), Some(base)) = (place(finding), list_text(finding)) else {
+        return;
+    };
+    let old_enough = cuda_of_image(base).is_none_or(|cuda| {
+        crate::version::Version::parse("11.7").is_some_and(|first| cuda >= first)
+    });
+    // Another distribution, or an image of somebody else, has other packages.
+    let ours = base.starts_with("ubuntu:") || base.contains("nvidia/cuda:");
+    if !old_enough || !ours {
+        return;
+    }
+    edits.change(file, line, |l| {
+        let mut text = l.to_owned();
+        for release in ["16.04", "18.04", "20.04"] {
+            text = text
+                .replace(&format!("ubuntu{release}"), "ubuntu22.04")
+                .replace(&format!("ubuntu:{release}"), "ubuntu:22.04");
+        }
+        text
+    });
+}
+
+/// A device reservation for the first service of a compose file.
+fn ask_for_gpu(finding: &Finding, facts: &ProjectFacts, edits: &mut Edits<'_>) {
+    let Some((file, _)) = place(finding) else {
+        return;
+    };
+    let Some(compose) = facts.yaml.iter().find(|y| y.path == file) else {
+        return;
+    };
+    // Only where a service has no `deploy` of its own; a block mapping is assumed, as compose writes.
+    let service = compose.outline.entries.iter().find(|e| {
+        e.value.is_empty() && e.path.starts_with("services/") && e.path.matches('/').count() == 1
+    });
+    let Some(service) = service else {
+        return;
+    };
+    let deploy = format!("{}/deploy", service.path);
+    if compose.outline.below(&deploy).next().is_some() {
+        return;
+    }
+    let indent = edits
+        .line(file, service.line)
+        .map_or(2, |l| l.len() - l.trim_start().len());
+    let block = [
+        "deploy:",
+        "  resources:",
+        "    reservations:",
+        "      devices:",
+        "        - driver: nvidia",
+        "          count: 1",
+        "          capabilities: [gpu]",
+    ];
+    let inner = " ".repeat(indent + 2);
+    let text: Vec<String> = block.iter().map(|l| format!("{inner}{l}")).collect();
+    edits.insert_before(file, service.line + 1, &text.join("\n"));
 }
 
 fn apt(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) {

@@ -77,7 +77,8 @@ pub fn plan_fixes(root: &Path) -> Result<Vec<Patch>, AuditError> {
         })
         .flatten()
         .collect();
-    let (mut found, _) = super::suppression::split(root, found);
+    let (mut found, _) =
+        super::suppression::split(&facts, &super::suppression::configured(root), found);
     // From the end of each file to its start: an inserted line moves only what is done already.
     found.sort_by_key(|f| std::cmp::Reverse(f.span.as_ref().map_or(0, |s| s.line)));
     let mut edits = Edits::new(root);

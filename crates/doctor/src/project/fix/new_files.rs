@@ -8,17 +8,17 @@ use crate::compat::database;
 use crate::project::facts::ProjectFacts;
 
 pub(super) const FIXERS: &[(&str, Fixer)] = &[
-    ("BLD015", |_, _, edits| {
-        edits.create(".github/workflows/wheels.yml", WHEELS)
+    ("BLD015", |_, facts, edits| {
+        workflow(facts, edits, ".github/workflows/wheels.yml", WHEELS)
     }),
-    ("CIA001", |_, _, edits| {
-        edits.create(".github/workflows/gpu-tests.yml", GPU_TESTS)
+    ("CIA001", |_, facts, edits| {
+        workflow(facts, edits, ".github/workflows/gpu-tests.yml", GPU_TESTS)
     }),
-    ("CIA002", |_, _, edits| {
-        edits.create(".github/workflows/cuda-build.yml", CUDA_BUILD)
+    ("CIA002", |_, facts, edits| {
+        workflow(facts, edits, ".github/workflows/cuda-build.yml", CUDA_BUILD)
     }),
-    ("CIA008", |_, _, edits| {
-        edits.create(".github/workflows/dependency-scan.yml", SCAN)
+    ("CIA008", |_, facts, edits| {
+        workflow(facts, edits, ".github/workflows/dependency-scan.yml", SCAN)
     }),
     ("CIA009", dependabot),
     ("DKR009", |_, _, edits| {
@@ -32,8 +32,8 @@ pub(super) const FIXERS: &[(&str, Fixer)] = &[
     ("DOC003", compatibility),
     ("DOC004", compatibility),
     ("DOC006", community),
-    ("TST004", |_, _, edits| {
-        edits.create(".github/workflows/sanitizer.yml", SANITIZER)
+    ("TST004", |_, facts, edits| {
+        workflow(facts, edits, ".github/workflows/sanitizer.yml", SANITIZER)
     }),
 ];
 
@@ -122,6 +122,16 @@ jobs:
           compute-sanitizer --tool memcheck python -m pytest -x
           compute-sanitizer --tool racecheck python -m pytest -x
 ";
+
+/// A new workflow, its action pinned where the project gives a commit for it.
+fn workflow(facts: &ProjectFacts, edits: &mut Edits<'_>, path: &str, template: &str) {
+    const CHECKOUT: &str = "actions/checkout";
+    let text = match facts.action_pins().get(CHECKOUT) {
+        Some(pin) => template.replace(&format!("{CHECKOUT}@v4"), &format!("{CHECKOUT}@{pin}")),
+        None => template.to_owned(),
+    };
+    edits.create(path, &text);
+}
 
 fn dependabot(_: &Finding, facts: &ProjectFacts, edits: &mut Edits<'_>) {
     let mut text = String::from("version: 2\nupdates:\n");

@@ -271,12 +271,17 @@ fn install_text(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) {
         ("nvidia-docker run", "docker run --gpus all"),
         ("nvidia-docker2", "nvidia-container-toolkit"),
     ];
-    if let (Some((file, line)), Some(old)) = (
-        place(finding),
-        finding.evidence.first().map(|e| e.seen.clone()),
-    ) && let Some((_, new)) = NEW.iter().find(|(o, _)| *o == old)
-    {
-        edits.change(file, line, |l| l.replace(&old, new));
+    // The section is the place; its lines are the evidence.
+    for evidence in &finding.evidence {
+        let Some((file, line)) = evidence.source.rsplit_once(':') else {
+            continue;
+        };
+        if let (Ok(line), Some((old, new))) = (
+            line.parse(),
+            NEW.iter().find(|(old, _)| *old == evidence.seen),
+        ) {
+            edits.change(file, line, |l| l.replace(old, new));
+        }
     }
 }
 

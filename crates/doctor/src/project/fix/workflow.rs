@@ -7,6 +7,8 @@ use super::edits::Edits;
 use crate::project::facts::ProjectFacts;
 
 pub(super) const FIXERS: &[(&str, Fixer)] = &[
+    ("CIA003", pin_actions),
+    ("CIA004", pin_actions),
     ("CIA005", permissions),
     ("CIA007", security_events),
     ("CIA012", current_versions),
@@ -14,6 +16,32 @@ pub(super) const FIXERS: &[(&str, Fixer)] = &[
 
 fn place(finding: &Finding) -> Option<(&str, u32)> {
     finding.span.as_ref().map(|s| (s.file.as_str(), s.line))
+}
+
+/// Pins that the project gives in `.warpsmith.toml`: a commit is not something to guess.
+///
+/// ```toml
+/// [audit.pins]
+/// "actions/checkout" = "11bd71901bbe5b1630ceea73d27597364c9af683 # v4.2.2"
+/// ```
+fn pin_actions(_: &Finding, facts: &ProjectFacts, edits: &mut Edits<'_>) {
+    let pins = facts.action_pins();
+    for workflow in &facts.workflows {
+        for entry in workflow.outline.keyed("uses") {
+            let Some((action, reference)) = entry.value.split_once('@') else {
+                continue;
+            };
+            let Some(pin) = pins.get(action) else {
+                continue;
+            };
+            let old = format!("{action}@{reference}");
+            edits.change(&workflow.path, entry.line, |l| match l.find(&old) {
+                // What stands behind it is the comment of the old reference.
+                Some(at) => format!("{}{action}@{pin}", &l[..at]),
+                None => l.to_owned(),
+            });
+        }
+    }
 }
 
 fn permissions(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) {

@@ -13,6 +13,8 @@ pub(crate) struct Document {
     pub(crate) path: String,
     pub(crate) lines: Vec<String>,
     pub(crate) links: Vec<Link>,
+    /// Lines of headings, in order.
+    headings: Vec<u32>,
 }
 
 impl Document {
@@ -26,6 +28,9 @@ impl Document {
             if line.trim_start().starts_with("```") || line.trim_start().starts_with("~~~") {
                 fenced = !fenced;
             }
+            if !fenced && line.starts_with('#') {
+                document.headings.push(number);
+            }
             if !fenced {
                 document.links.extend(links(line).map(|target| Link {
                     line: number,
@@ -35,6 +40,19 @@ impl Document {
             document.lines.push(line.chars().take(2000).collect());
         }
         document
+    }
+
+    /// The heading that a line stands under.
+    pub(crate) fn section_of(&self, line: u32) -> Option<u32> {
+        self.headings.iter().rev().find(|h| **h <= line).copied()
+    }
+
+    /// Whether a line shows badges.
+    pub(crate) fn is_badge(&self, line: u32) -> bool {
+        (line as usize)
+            .checked_sub(1)
+            .and_then(|n| self.lines.get(n))
+            .is_some_and(|text| text.contains("badge") || text.contains("shields.io"))
     }
 
     /// Lines with their numbers, in lower case.
@@ -71,6 +89,14 @@ mod tests {
         );
         let targets: Vec<_> = document.links.iter().map(|l| l.target.as_str()).collect();
         assert_eq!(targets, ["docs/a.md", "c.png"]);
+    }
+
+    #[test]
+    fn a_line_belongs_to_the_last_heading_outside_fences() {
+        let document = Document::parse("README.md", "a\n# A\n```\n# no\n```\nb\n## B\nc\n");
+        assert_eq!(document.section_of(1), None);
+        assert_eq!(document.section_of(6), Some(2));
+        assert_eq!(document.section_of(8), Some(7));
     }
 
     proptest! {

@@ -3,11 +3,15 @@
 
 pub(crate) mod cmake;
 pub(crate) mod cuda;
+pub(crate) mod cuda_api;
+pub(crate) mod cuda_function;
 pub(crate) mod cuda_lexer;
 pub(crate) mod dockerfile;
 pub(crate) mod markdown;
 pub(crate) mod pyproject;
+pub(crate) mod python_source;
 pub(crate) mod requirements;
+pub(crate) mod secrets;
 pub(crate) mod setup_py;
 pub(crate) mod shell;
 pub(crate) mod yaml;

@@ -276,9 +276,11 @@ fn needs_gpu(lines: &[Line<'_>]) -> Option<u32> {
             continue;
         };
         let asks = words.iter().any(|w| contains_word(condition, w));
-        let escape = ["environ", "FORCE", "getenv", "argv", "SKIP"]
-            .iter()
-            .any(|w| condition.contains(w));
+        let escape = chain(lines, n).any(|part| {
+            ["environ", "FORCE", "getenv", "argv", "SKIP"]
+                .iter()
+                .any(|w| part.contains(w))
+        });
         if !asks || escape || inside_rocm(lines, n) || inside_function_that_is_not_called(lines, n)
         {
             continue;
@@ -324,6 +326,24 @@ fn needs_gpu(lines: &[Line<'_>]) -> Option<u32> {
         }
     }
     None
+}
+
+/// The condition on a line and those of the same `if … elif` chain before it: whoever asks the
+/// environment first never comes to the later question.
+fn chain<'l>(lines: &'l [Line<'l>], at: usize) -> impl Iterator<Item = &'l str> {
+    let indent = lines[at].indent;
+    let mut open = true;
+    lines[..=at]
+        .iter()
+        .rev()
+        .take_while(move |l| l.indent >= indent)
+        .filter(move |l| l.indent == indent)
+        .map(|l| l.code.trim_start())
+        .take_while(move |code| {
+            let inside = open;
+            open = code.starts_with("elif ");
+            inside && (code.starts_with("elif ") || code.starts_with("if "))
+        })
 }
 
 fn contains_word(text: &str, word: &str) -> bool {
@@ -387,6 +407,8 @@ mod tests {
         assert_eq!(SetupPy::parse("setup.py", other).needs_gpu, Some(2));
         let escape = "import torch\nif not torch.cuda.is_available() and not os.environ.get('FORCE_CUDA'):\n    raise RuntimeError('no')\n";
         assert_eq!(SetupPy::parse("setup.py", escape).needs_gpu, None);
+        let chain = "import torch\nif 'ARCHS' in os.environ:\n    a()\nelif torch.cuda.is_available():\n    b()\nelse:\n    raise RuntimeError('no')\n";
+        assert_eq!(SetupPy::parse("setup.py", chain).needs_gpu, None);
         let rocm =
             "if IS_ROCM:\n    if not torch.cuda.is_available():\n        raise RuntimeError()\n";
         assert_eq!(SetupPy::parse("setup.py", rocm).needs_gpu, None);

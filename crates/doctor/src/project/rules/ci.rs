@@ -11,6 +11,7 @@ use crate::version::Version;
 
 pub(super) const RULES: &[Check] = &[
     ("CIA001", no_gpu_job),
+    ("CIA002", never_compiled),
     ("CIA003", unpinned_actions),
     ("CIA004", branch_actions),
     ("CIA005", no_permissions),
@@ -89,6 +90,113 @@ fn no_gpu_job(facts: &ProjectFacts) -> Verdict {
             format!("runs-on: {seen}"),
         )
         .hint("add a job on a self-hosted or hosted GPU runner")),
+    }
+}
+
+/// Words of a command that compiles CUDA code, or may.
+const COMPILING: [&str; 26] = [
+    "nvcc",
+    "build_ext",
+    "install .",
+    "install -e",
+    "install -v",
+    "install --no-build-isolation",
+    "cmake",
+    "nvidia/cuda",
+    "cuda-toolkit",
+    "cibuildwheel",
+    "setup.py",
+    "-m build",
+    "uv build",
+    "uv sync",
+    "uv pip install",
+    "cargo build",
+    "cargo test",
+    "ninja",
+    "pip wheel",
+    "make ",
+    "bazel",
+    "meson",
+    "conda build",
+    "conda-build",
+    "rattler-build",
+    "maturin",
+];
+
+fn never_compiled(facts: &ProjectFacts) -> Verdict {
+    if !facts.has_ci() || !facts.has_cuda() {
+        return not_applicable("no CI configuration, or no CUDA code");
+    }
+    let texts: Vec<String> = facts
+        .workflows
+        .iter()
+        .chain(&facts.other_ci)
+        .map(|w| w.text.to_ascii_lowercase())
+        .collect();
+    let compiles = |text: &str| COMPILING.iter().any(|w| text.contains(w));
+    // A script, makefile or tox file counts where a job calls it.
+    let called = |path: &str| {
+        let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
+        let word = match name.as_str() {
+            "makefile" => "make",
+            "justfile" => "just ",
+            "tox.ini" => "tox",
+            other => other,
+        };
+        texts.iter().any(|t| t.contains(word))
+    };
+    let by_script = || {
+        facts
+            .scripts
+            .iter()
+            .any(|(path, text)| compiles(&text.to_ascii_lowercase()) && called(path))
+    };
+    // An image that is built in CI compiles what its Dockerfile compiles, where it can be built.
+    let by_image = || {
+        texts.iter().any(|t| {
+            [
+                "docker build",
+                "build-push-action",
+                "buildx",
+                "docker-compose",
+            ]
+            .iter()
+            .any(|w| t.contains(w))
+        }) && !facts
+            .setups
+            .iter()
+            .any(|s| s.needs_gpu.is_some() && !s.path.contains('/'))
+    };
+    if texts.iter().any(|t| compiles(t)) || by_script() || by_image() {
+        return Verdict::Pass;
+    }
+    // The workflow that tests is the one that ought to compile.
+    let testing = facts
+        .workflows
+        .iter()
+        .find(|w| {
+            ["pytest", "unittest", "ctest", " test"]
+                .iter()
+                .any(|t| w.text.contains(t))
+        })
+        .or(facts.workflows.first());
+    let message = "no job compiles the CUDA code";
+    let hint = "compile in a container such as nvidia/cuda:<version>-devel: compiling needs no GPU";
+    let place = testing.and_then(|w| {
+        let entry = w
+            .outline
+            .keyed("run")
+            .next()
+            .or(w.outline.keyed("runs-on").next())?;
+        Some((w.path.as_str(), entry.line))
+    });
+    match place {
+        Some((file, line)) => {
+            one(at("CIA002", file, line, message, "nothing here compiles").hint(hint))
+        }
+        None => one(finding("CIA002", message)
+            .because("CI", "nothing compiles")
+            .hint(hint)),
     }
 }
 

@@ -3,7 +3,7 @@
 use warpsmith_core::{Finding, Verdict};
 
 use super::Check;
-use super::build::{arch_lists, cuda_of_image, promised_capability};
+use super::architectures::{arch_lists, cuda_of_image, promised_capability};
 use super::place::{as_info, at};
 use crate::conclude::{not_applicable, verdict};
 use crate::project::facts::{ProjectFacts, exposes};
@@ -243,6 +243,10 @@ fn compiled_without_gpu(facts: &ProjectFacts) -> Verdict {
     each(facts, |file| {
         let mut findings = Vec::new();
         for stage in &file.stages {
+            // Architectures of AMD's GPUs are asked for in another way.
+            if file.root_of(stage).base.contains("rocm") {
+                continue;
+            }
             // `WORKDIR` may lead elsewhere; only a build of the root's setup.py is the extension's.
             for run in stage.instructions.iter().filter(|i| i.keyword == "RUN") {
                 if !shell::commands(&run.arguments)

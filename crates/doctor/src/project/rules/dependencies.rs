@@ -1,14 +1,14 @@
 //! Rules about requirements: ranges resolved to what pip would take.
 
-use warpsmith_core::Verdict;
+use warpsmith_core::{Finding, Verdict};
 
 use super::Check;
-use super::build::cuda_of_image;
+use super::architectures::cuda_of_image;
 use super::place::{as_info, at};
 use crate::compat::database;
 use crate::conclude::{finding, not_applicable, one, verdict};
 use crate::project::facts::{ProjectFacts, is_test};
-use crate::project::parse::dockerfile::Dockerfile;
+use crate::project::parse::dockerfile::{Dockerfile, expand};
 use crate::project::parse::requirements::{Requirement, cuda_of_index, parse_requirement};
 use crate::project::parse::shell;
 use crate::version::Version;
@@ -25,14 +25,28 @@ pub(super) const RULES: &[Check] = &[
     ("DEP009", extra_index),
 ];
 
+/// `pytorch/pytorch:2.1.0-cuda12.1-cudnn8-devel` → 2.1.0.
+fn torch_of_image(image: &str) -> Option<Version> {
+    let (name, tag) = image.rsplit_once(':')?;
+    let torch = name == "pytorch/pytorch" || name.ends_with("/pytorch/pytorch");
+    Version::parse(tag.split('-').next()?).filter(|v| torch && v.precision() >= 2)
+}
+
 /// The torch that an image installs, and its CUDA: where it is demanded, version, CUDA.
 fn torch_in_image(facts: &ProjectFacts, file: &Dockerfile) -> Option<(String, Version, Version)> {
     let installs: Vec<Vec<String>> = file
         .stages
         .iter()
-        .flat_map(|s| &s.instructions)
-        .filter(|i| i.keyword == "RUN")
-        .flat_map(|i| shell::commands(&i.arguments))
+        .flat_map(|s| {
+            s.instructions
+                .iter()
+                .filter(|i| i.keyword == "RUN")
+                .flat_map(|i| shell::commands(&i.arguments))
+                .map(|words| {
+                    let expanded = words.iter().map(|w| expand(w, &s.variables));
+                    expanded.collect::<Vec<_>>()
+                })
+        })
         .filter(|words| {
             words
                 .iter()
@@ -40,6 +54,10 @@ fn torch_in_image(facts: &ProjectFacts, file: &Dockerfile) -> Option<(String, Ve
         })
         .collect();
     let words = || installs.iter().flatten();
+    // A version that only the build knows (`torch==${VERSION}`) is not resolved here.
+    if words().any(|w| w.starts_with("torch==") && w.contains('$')) {
+        return None;
+    }
     let index = words().find_map(|word| cuda_of_index(word));
     // What the image names itself counts before what a requirements file says.
     let named = words().find_map(|w| parse_requirement(w).filter(|r| r.name == "torch"));
@@ -55,6 +73,15 @@ fn torch_in_image(facts: &ProjectFacts, file: &Dockerfile) -> Option<(String, Ve
             project || words().any(|w| w.ends_with(leaf) && leaf.ends_with(".txt"))
         })
         .min_by_key(|r| r.range.is_unbounded());
+    // torch's own images bring the torch that belongs to their CUDA; pip keeps it.
+    if named.is_none()
+        && file
+            .stages
+            .iter()
+            .any(|s| torch_of_image(&s.base).is_some())
+    {
+        return None;
+    }
     let (place, range, index) = match (&named, demand) {
         (Some(named), _) => (
             file.path.clone(),
@@ -245,10 +272,61 @@ fn conflict(facts: &ProjectFacts) -> Verdict {
             }
         }
     }
+    findings.extend(conflict_with_image(facts));
     if facts.demands().next().is_none() {
         return not_applicable("no requirements");
     }
     verdict(findings)
+}
+
+/// Demands of the project's own files on torch that the torch in its image does not meet.
+fn conflict_with_image(facts: &ProjectFacts) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in facts.dockerfiles.iter().filter(|f| !is_test(&f.path)) {
+        let Some((line, torch)) = file
+            .stages
+            .iter()
+            .find_map(|s| Some((s.line, torch_of_image(&s.base)?)))
+        else {
+            continue;
+        };
+        // What the image installs over it is another question.
+        let replaced = file.stages.iter().flat_map(|s| &s.instructions).any(|i| {
+            i.keyword == "RUN"
+                && shell::commands(&i.arguments).iter().flatten().any(|w| {
+                    parse_requirement(w).is_some_and(|r| r.name == "torch")
+                        || w.starts_with("pytorch")
+                })
+        });
+        if replaced {
+            continue;
+        }
+        for demand in facts.demands().filter(|r| {
+            r.name == "torch"
+                && !r.conditional
+                && matches!(
+                    r.file.as_str(),
+                    "requirements.txt" | "setup.py" | "pyproject.toml"
+                )
+                && !r.range.contains(&torch)
+        }) {
+            findings.push(
+                at(
+                    "DEP004",
+                    &demand.file,
+                    demand.line,
+                    format!(
+                        "torch{} here, and the image has torch {torch}",
+                        demand.range
+                    ),
+                    format!("torch{}", demand.range),
+                )
+                .because(format!("{}:{line}", file.path), format!("torch {torch}"))
+                .hint("state the range that the image is built and tested with"),
+            );
+        }
+    }
+    findings
 }
 
 fn no_lock(facts: &ProjectFacts) -> Verdict {

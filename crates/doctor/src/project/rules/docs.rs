@@ -1,6 +1,8 @@
 //! Rules about documentation and licence, and about promises that code does not keep.
 
-use warpsmith_core::Verdict;
+use std::collections::BTreeMap;
+
+use warpsmith_core::{Span, Verdict};
 
 use super::Check;
 use super::place::{as_info, at};
@@ -25,7 +27,8 @@ const NO_README: &str = "no README";
 const NO_CUDA: &str = "no CUDA code";
 
 fn no_driver(facts: &ProjectFacts) -> Verdict {
-    if !facts.has_cuda() {
+    // A project of Python alone that asks its users for CUDA owes them the driver as well.
+    if !facts.has_cuda() && !asks_for_cuda(facts) {
         return not_applicable(NO_CUDA);
     }
     let Some(readme) = facts.readme() else {
@@ -61,9 +64,12 @@ fn no_driver(facts: &ProjectFacts) -> Verdict {
     if stated {
         return Verdict::Pass;
     }
-    let line = documented_cuda(facts)
+    // Where the text states its demands; a badge is a picture of them.
+    let documented = documented_cuda(facts);
+    let line = documented
         .iter()
-        .find(|(f, _, _)| *f == readme.path)
+        .find(|(_, l, _)| !readme.is_badge(*l))
+        .or(documented.first())
         .map_or(1, |(_, l, _)| *l);
     one(at(
         "DOC001",
@@ -75,6 +81,14 @@ fn no_driver(facts: &ProjectFacts) -> Verdict {
     .hint(
         "state it beside the CUDA version, for example: CUDA 12.x needs driver 525.60.13 or newer",
     ))
+}
+
+/// Whether the README demands a CUDA version or a compute capability of its reader.
+fn asks_for_cuda(facts: &ProjectFacts) -> bool {
+    !documented_cuda(facts).is_empty()
+        || facts
+            .readme()
+            .is_some_and(|d| d.lower().any(|(_, l)| l.contains("compute capability")))
 }
 
 /// CUDA versions that the user documentation names: file, line, version.
@@ -115,7 +129,7 @@ fn cuda_version(facts: &ProjectFacts) -> Verdict {
         return not_applicable(NO_README);
     };
     let documented = documented_cuda(facts);
-    let Some((file, line, first)) = documented.first() else {
+    let Some((file, ..)) = documented.first() else {
         return one(as_info(
             at(
                 "DOC002",
@@ -132,11 +146,20 @@ fn cuda_version(facts: &ProjectFacts) -> Verdict {
         .iter()
         .filter(|(_, l, _)| {
             readme.lines.get(*l as usize - 1).is_some_and(|t| {
-                t.contains('+')
-                    || t.to_lowercase().contains("or later")
-                    || t.to_lowercase().contains("or newer")
-                    || t.to_lowercase().contains("or higher")
-                    || t.contains(">=")
+                // `%2B` is a plus sign in the address of a badge.
+                let t = t.to_lowercase();
+                [
+                    "+",
+                    "%2b",
+                    "or later",
+                    "or newer",
+                    "or higher",
+                    "or above",
+                    ">=",
+                    "≥",
+                ]
+                .iter()
+                .any(|w| t.contains(w))
             })
         })
         .collect::<Vec<_>>();
@@ -160,7 +183,6 @@ fn cuda_version(facts: &ProjectFacts) -> Verdict {
             .hint("state one lowest version"),
         ));
     }
-    let _ = (line, first);
     Verdict::Pass
 }
 
@@ -355,19 +377,35 @@ fn removed_mechanisms(facts: &ProjectFacts) -> Verdict {
     }
     let mut findings = Vec::new();
     for document in documents.into_iter().filter(|d| !d.path.contains('/')) {
+        // A section that is out of date is one task: its lines are the evidence.
+        let mut sections: BTreeMap<u32, Vec<(u32, &str, &str)>> = BTreeMap::new();
         for (number, line) in document.lower() {
-            if let Some((old, new)) = OLD.iter().find(|(old, _)| line.contains(old)) {
-                findings.push(
-                    at(
-                        "DOC008",
-                        &document.path,
-                        number,
-                        format!("`{old}` is removed or retired"),
-                        *old,
-                    )
-                    .hint(format!("write: {new}")),
-                );
+            for (old, new) in OLD.iter().filter(|(old, _)| line.contains(old)) {
+                let section = document.section_of(number).unwrap_or(number);
+                sections
+                    .entry(section)
+                    .or_default()
+                    .push((number, old, new));
             }
+        }
+        for (start, lines) in sections {
+            let mut old: Vec<String> = lines.iter().map(|(_, old, _)| format!("`{old}`")).collect();
+            let mut new: Vec<&str> = lines.iter().map(|(_, _, new)| *new).collect();
+            old.dedup();
+            new.dedup();
+            let mut found = finding(
+                "DOC008",
+                format!(
+                    "this section uses what is removed or retired: {}",
+                    old.join(", ")
+                ),
+            )
+            .at(Span::line(document.path.clone(), start))
+            .hint(format!("write: {}", new.join("; ")));
+            for (number, old, _) in lines {
+                found = found.because(format!("{}:{number}", document.path), old);
+            }
+            findings.push(found);
         }
     }
     verdict(findings)
@@ -386,7 +424,7 @@ fn claims_without_benchmark(facts: &ProjectFacts) -> Verdict {
     if bench {
         return Verdict::Pass;
     }
-    let claim = readme.lower().find(|(_, l)| {
+    let claims = readme.lower().filter(|(_, l)| {
         let digit = l.contains(|c: char| c.is_ascii_digit());
         digit
             && (l.contains("x faster")
@@ -396,17 +434,21 @@ fn claims_without_benchmark(facts: &ProjectFacts) -> Verdict {
                 || (l.contains("latency") && l.contains("ms"))
                 || l.contains("ms latency"))
     });
-    match claim {
-        None => Verdict::Pass,
-        Some((line, text)) => one(at(
-            "DOC009",
-            &readme.path,
-            line,
-            "a performance figure, and nothing in the repository that measures it",
-            text.trim().chars().take(80).collect::<String>(),
-        )
-        .hint("add the benchmark and the conditions of the figure, or remove it")),
-    }
+    verdict(
+        claims
+            .take(20)
+            .map(|(line, text)| {
+                at(
+                    "DOC009",
+                    &readme.path,
+                    line,
+                    "a performance figure, and nothing in the repository that measures it",
+                    text.trim().chars().take(80).collect::<String>(),
+                )
+                .hint("add the benchmark and the conditions of the figure, or remove it")
+            })
+            .collect(),
+    )
 }
 
 fn contradicted_claims(facts: &ProjectFacts) -> Verdict {

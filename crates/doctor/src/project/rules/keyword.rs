@@ -14,10 +14,6 @@ pub(super) fn run(facts: &ProjectFacts) -> Vec<RuleResult> {
                 "service" => (facts.is_service(), "not a web service with an image"),
                 "cuda" => (facts.has_cuda(), "no CUDA code"),
                 "ci" => (facts.has_ci(), "no CI configuration"),
-                "cuda-ci" => (
-                    facts.has_cuda() && facts.has_ci(),
-                    "no CUDA code, or no CI configuration",
-                ),
                 "tests" => (
                     facts.has_cuda() && facts.files.iter().any(|f| is_test(f)),
                     "no CUDA code, or no tests",

@@ -1,7 +1,9 @@
 //! The rules of `audit`: pure functions from project facts to a verdict, one per code.
 
+mod architectures;
 mod build;
 mod ci;
+mod cmake;
 mod container;
 mod dependencies;
 mod docs;
@@ -14,12 +16,16 @@ use warpsmith_core::{RuleResult, Verdict};
 
 use super::facts::ProjectFacts;
 
+pub(crate) use architectures::cuda_of_image;
+
 pub(crate) type Check = (&'static str, fn(&ProjectFacts) -> Verdict);
 
 /// Rules that are functions, in the catalogue's order.
 pub(crate) fn functions() -> Vec<Check> {
     [
+        architectures::RULES,
         build::RULES,
+        cmake::RULES,
         dependencies::RULES,
         container::RULES,
         ci::RULES,
@@ -41,7 +47,40 @@ pub(crate) fn run(facts: &ProjectFacts) -> Vec<RuleResult> {
         })
         .collect();
     results.extend(keyword::run(facts));
+    for result in &mut results {
+        let quiet = match result.verdict {
+            Verdict::Pass => true,
+            // What could not be read may be what the rule is about.
+            Verdict::NotApplicable(_) => result.code.starts_with("SRC"),
+            _ => false,
+        };
+        if let Some(why) = missing_input(facts, &result.code).filter(|_| quiet) {
+            result.verdict = Verdict::Unknown(why);
+        }
+    }
     results
+}
+
+/// Why silence of a rule proves nothing here: a file that it rests on could not be read.
+fn missing_input(facts: &ProjectFacts, code: &str) -> Option<String> {
+    match code.get(..3)? {
+        "SRC" => facts
+            .unreadable
+            .iter()
+            .find(|path| path.ends_with(".cu") || path.ends_with(".cuh"))
+            .map(|path| format!("`{path}` could not be read")),
+        "CIA" => facts
+            .workflows
+            .iter()
+            .find(|w| !w.outline.faults.is_empty())
+            .map(|w| format!("`{}` is not valid YAML", w.path)),
+        "DEP" | "BLD" if code.starts_with("DEP") || matches!(code, "BLD006" | "BLD016") => facts
+            .pyprojects
+            .iter()
+            .find(|p| p.fault.is_some())
+            .map(|p| format!("`{}` is not valid TOML", p.path)),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

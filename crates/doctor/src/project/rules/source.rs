@@ -8,7 +8,8 @@ use super::Check;
 use super::place::{as_info, at};
 use crate::conclude::{not_applicable, verdict};
 use crate::project::facts::{ProjectFacts, is_test};
-use crate::project::parse::cuda::{CudaFile, is_check, is_cleanup, is_query};
+use crate::project::parse::cuda::CudaFile;
+use crate::project::parse::cuda_api::{is_check, is_cleanup, is_query};
 
 pub(super) const RULES: &[Check] = &[
     ("SRC001", dropped_status),
@@ -401,7 +402,7 @@ fn device_zero(facts: &ProjectFacts) -> Verdict {
 }
 
 fn needs_higher_sm(facts: &ProjectFacts) -> Verdict {
-    let lists = super::build::arch_lists(facts);
+    let lists = super::architectures::arch_lists(facts);
     // Of several lists the least demanding one: a list for something else must not accuse this code.
     let lowest = lists
         .iter()

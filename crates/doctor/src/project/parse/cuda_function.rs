@@ -1,0 +1,254 @@
+//! A CUDA function: its header, and what its body launches, calls, guards and waits for.
+
+use std::collections::BTreeSet;
+
+use super::cuda_api::is_check;
+use super::cuda_lexer::{Token, TokenKind};
+
+/// A function definition; tokens `body` of the file are its body.
+#[derive(Clone, Debug)]
+pub(crate) struct Function {
+    pub(crate) name: String,
+    pub(crate) line: u32,
+    pub(crate) is_kernel: bool,
+    pub(crate) is_device: bool,
+    /// Names that appear in the parameter list.
+    pub(crate) takes_tensor: bool,
+    pub(crate) calls: BTreeSet<String>,
+    /// Words in the body, for questions by name.
+    pub(crate) launches: Vec<Launch>,
+    pub(crate) data_pointers: Vec<u32>,
+    pub(crate) checks_layout: bool,
+    pub(crate) guards_device: bool,
+    pub(crate) barrier_after_return: Option<u32>,
+}
+
+/// A `<<<…>>>`.
+#[derive(Clone, Debug)]
+pub(crate) struct Launch {
+    pub(crate) line: u32,
+    pub(crate) kernel: String,
+    pub(crate) stream: Option<String>,
+    /// Whether the rest of the function asks for the error.
+    pub(crate) checked: bool,
+}
+
+/// A function's header: everything since the last `;`, `{` or `}` outside of functions.
+pub(super) fn function_header(header: &[Token<'_>]) -> Option<Function> {
+    let has = |word: &str| header.iter().any(|t| t.text == word);
+    let mut at = 0;
+    while at < header.len() {
+        if header[at].text == "template" {
+            // Skip `<…>`: it may hold parentheses.
+            let mut depth = 0i32;
+            at += 1;
+            while at < header.len() {
+                match header[at].text {
+                    "<" => depth += 1,
+                    ">" => depth -= 1,
+                    ">>>" => depth -= 3,
+                    _ => {}
+                }
+                at += 1;
+                if depth <= 0 {
+                    break;
+                }
+            }
+            continue;
+        }
+        if header[at].text == "=" {
+            return None;
+        }
+        if header[at].text == "(" {
+            let name = header.get(at.checked_sub(1)?)?;
+            let attribute = matches!(
+                name.text,
+                "__launch_bounds__" | "__attribute__" | "alignas" | "__align__" | "decltype"
+            );
+            if attribute || name.kind != TokenKind::Word {
+                let mut depth = 0i32;
+                while at < header.len() {
+                    match header[at].text {
+                        "(" => depth += 1,
+                        ")" => depth -= 1,
+                        _ => {}
+                    }
+                    at += 1;
+                    if depth == 0 {
+                        break;
+                    }
+                }
+                continue;
+            }
+            if matches!(name.text, "if" | "for" | "while" | "switch") {
+                return None;
+            }
+            let parameters = &header[at..];
+            return Some(Function {
+                name: name.text.to_owned(),
+                line: name.line,
+                is_kernel: has("__global__"),
+                is_device: has("__device__"),
+                takes_tensor: parameters
+                    .iter()
+                    .any(|t| matches!(t.text, "Tensor" | "TensorView" | "IntArrayRef")),
+                calls: BTreeSet::new(),
+                launches: Vec::new(),
+                data_pointers: Vec::new(),
+                checks_layout: false,
+                guards_device: false,
+                barrier_after_return: None,
+            });
+        }
+        at += 1;
+    }
+    None
+}
+
+pub(super) fn read_body(function: &mut Function, body: &[Token<'_>]) {
+    let mut last_check = None;
+    let mut early_return: Option<u32> = None;
+    let by_thread = thread_variables(body);
+    for (n, token) in body.iter().enumerate() {
+        if token.kind == TokenKind::Word {
+            let called = body
+                .get(n + 1)
+                .is_some_and(|t| t.text == "(" || t.text == "<");
+            if called {
+                function.calls.insert(token.text.to_owned());
+            }
+            if is_check(token.text) {
+                last_check = Some(n);
+            }
+            match token.text {
+                "data_ptr" | "mutable_data_ptr" | "const_data_ptr" => {
+                    function.data_pointers.push(token.line)
+                }
+                "is_contiguous"
+                | "contiguous"
+                | "expect_contiguous"
+                | "PackedTensorAccessor32"
+                | "packed_accessor32"
+                | "packed_accessor64" => function.checks_layout = true,
+                "CUDAGuard"
+                | "OptionalCUDAGuard"
+                | "DeviceGuard"
+                | "OptionalDeviceGuard"
+                | "MaybeSetDevice"
+                | "cudaSetDevice"
+                | "device_guard"
+                | "CUDADeviceGuard" => {
+                    function.guards_device = true;
+                }
+                word if word.starts_with("CHECK_")
+                    || word.contains("CHECK_INPUT")
+                    || word.contains("CONTIGUOUS") =>
+                {
+                    function.checks_layout = true
+                }
+                "return" if function.is_kernel && early_return.is_none() => {
+                    // `if (thread is out of range) return;`: some threads leave, others go on.
+                    let from = n.saturating_sub(40);
+                    let thread = body[from..n]
+                        .iter()
+                        .rev()
+                        .take_while(|t| t.text != ";" && t.text != "}")
+                        .any(|t| by_thread.contains(t.text));
+                    let conditional = body[from..n]
+                        .iter()
+                        .rev()
+                        .take_while(|t| t.text != ";" && t.text != "}")
+                        .any(|t| t.text == "if");
+                    if thread && conditional {
+                        early_return = Some(token.line);
+                    }
+                }
+                "__syncthreads" => {
+                    if let Some(line) = early_return
+                        && function.is_kernel
+                        && function.barrier_after_return.is_none()
+                    {
+                        function.barrier_after_return = Some(line);
+                    }
+                }
+                _ => {}
+            }
+        }
+        if matches!(token.text, "<<<" | "<< <")
+            && let Some(launch) = launch(body, n)
+        {
+            function.launches.push(launch);
+        }
+    }
+    // A check anywhere behind the launch asks for its error too.
+    let mut launches_seen = 0usize;
+    for (n, token) in body.iter().enumerate() {
+        if matches!(token.text, "<<<" | "<< <")
+            && launches_seen < function.launches.len()
+            && function.launches[launches_seen].line == token.line
+        {
+            function.launches[launches_seen].checked = last_check.is_some_and(|check| check > n);
+            launches_seen += 1;
+        }
+    }
+}
+
+/// `threadIdx` and the variables that are made from it.
+fn thread_variables<'t>(body: &[Token<'t>]) -> BTreeSet<&'t str> {
+    let mut names = BTreeSet::from(["threadIdx"]);
+    for (n, token) in body.iter().enumerate().skip(1) {
+        if token.text == "=" && body[n - 1].kind == TokenKind::Word {
+            let value = body[n + 1..].iter().take(24).take_while(|t| t.text != ";");
+            if value.clone().any(|t| names.contains(t.text)) {
+                names.insert(body[n - 1].text);
+            }
+        }
+    }
+    names
+}
+
+fn launch(body: &[Token<'_>], n: usize) -> Option<Launch> {
+    let mut depth = 0i32;
+    let mut parts: Vec<String> = vec![String::new()];
+    let mut end = None;
+    for (at, token) in body.iter().enumerate().skip(n + 1).take(300) {
+        match token.text {
+            "(" | "[" | "{" => depth += 1,
+            ")" | "]" | "}" => depth -= 1,
+            ">>>" if depth <= 0 => {
+                end = Some(at);
+                break;
+            }
+            "," if depth == 0 => {
+                parts.push(String::new());
+                continue;
+            }
+            ";" => return None,
+            _ => {}
+        }
+        parts.last_mut()?.push_str(token.text);
+    }
+    end?;
+    // The kernel's name, before its template arguments.
+    let mut name = n.checked_sub(1)?;
+    if body[name].text == ">" {
+        let mut angle = 0i32;
+        while name > 0 {
+            match body[name].text {
+                ">" => angle += 1,
+                "<" => angle -= 1,
+                _ => {}
+            }
+            name -= 1;
+            if angle == 0 {
+                break;
+            }
+        }
+    }
+    Some(Launch {
+        line: body[n].line,
+        kernel: body[name].text.to_owned(),
+        stream: parts.get(3).cloned(),
+        checked: false,
+    })
+}

@@ -1,0 +1,161 @@
+//! What rules ask of a Python file, found by searching for words and reading only their lines.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
+/// Frameworks whose import makes a program a web service.
+const WEB: [&str; 9] = [
+    "flask",
+    "fastapi",
+    "aiohttp",
+    "tornado",
+    "sanic",
+    "starlette",
+    "uvicorn",
+    "gradio",
+    "django",
+];
+
+/// More imports than this say nothing new about a file.
+const IMPORT_LIMIT: usize = 200;
+
+/// What a Python file says.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PythonFile {
+    pub(crate) path: String,
+    pub(crate) is_test: bool,
+    /// Lines of `torch.load` without `weights_only`.
+    pub(crate) unsafe_loads: Vec<u32>,
+    pub(crate) debug_server: Option<u32>,
+    pub(crate) web: bool,
+    pub(crate) skips_without_cuda: Option<u32>,
+    pub(crate) imports: BTreeSet<String>,
+    pub(crate) cpu_test: bool,
+}
+
+/// Lines of code (not of comments) on which a word stands, with their numbers.
+fn lines_with<'t>(text: &'t str, word: &Finder<'_>) -> Vec<(u32, &'t str)> {
+    let mut found: Vec<(u32, &str)> = Vec::new();
+    let (mut number, mut counted) = (1u32, 0);
+    let mut from = 0;
+    while let Some(hit) = word.find(&text.as_bytes()[from..]) {
+        let at = from + hit;
+        let start = memchr::memrchr(b'\n', &text.as_bytes()[..at]).map_or(0, |n| n + 1);
+        let end = memchr::memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |n| at + n);
+        let newlines = memchr::memchr_iter(b'\n', &text.as_bytes()[counted..start]).count();
+        number = number.saturating_add(u32::try_from(newlines).unwrap_or(u32::MAX));
+        counted = start;
+        let line = text[start..end].trim_start();
+        if !line.starts_with('#') {
+            found.push((number, line));
+        }
+        from = end;
+    }
+    found
+}
+
+macro_rules! word {
+    ($name:ident, $text:literal) => {
+        static $name: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new($text));
+    };
+}
+
+word!(IMPORT, "import ");
+word!(LOAD, "torch.load(");
+word!(RUN, ".run(");
+word!(SKIP_IF, "skipif");
+word!(SKIP_UNLESS, "skipUnless");
+word!(CPU, "cpu");
+
+impl PythonFile {
+    pub(crate) fn parse(path: &str, text: &str, is_test: bool) -> Self {
+        let mut file = Self {
+            path: path.to_owned(),
+            is_test,
+            ..Self::default()
+        };
+        for (_, line) in lines_with(text, &IMPORT) {
+            let Some(rest) = line
+                .strip_prefix("import ")
+                .or_else(|| line.strip_prefix("from "))
+            else {
+                continue;
+            };
+            let module = rest.split([' ', '.', ',']).next().unwrap_or("");
+            file.web |= WEB.contains(&module);
+            if file.imports.len() < IMPORT_LIMIT {
+                let name = rest.split([' ', ',']).next().unwrap_or("");
+                file.imports.insert(name.to_owned());
+            }
+        }
+        file.unsafe_loads = lines_with(text, &LOAD)
+            .into_iter()
+            .filter(|(number, line)| {
+                let commented = line.find('#') < line.find("torch.load(") && line.contains('#');
+                !commented && !is_safe_load(text, *number)
+            })
+            .map(|(number, _)| number)
+            .collect();
+        let first = |word: &Finder<'_>, also: &str| {
+            lines_with(text, word)
+                .into_iter()
+                .find(|(_, line)| line.contains(also))
+                .map(|(number, _)| number)
+        };
+        file.debug_server = first(&RUN, "debug=True");
+        file.skips_without_cuda = match (first(&SKIP_IF, "cuda"), first(&SKIP_UNLESS, "cuda")) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        file.cpu_test = is_test && !lines_with(text, &CPU).is_empty();
+        file
+    }
+}
+
+/// Whether the call on a line names `weights_only`; it may go on over the next lines.
+fn is_safe_load(text: &str, number: u32) -> bool {
+    let window: String = text
+        .lines()
+        .skip(number as usize - 1)
+        .take(4)
+        .collect::<Vec<_>>()
+        .join(" ");
+    let call = window.split("torch.load(").nth(1).unwrap_or("");
+    call.split(')')
+        .take(3)
+        .collect::<String>()
+        .contains("weights_only")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn imports_loads_and_skips_are_found_with_their_lines() {
+        let text = "import flask\nfrom a.b import c\n# torch.load(x)\nx = torch.load(\n    p,\n    weights_only=True)\ny = torch.load(p)  # model\n@pytest.mark.skipif(not torch.cuda.is_available())\napp.run(debug=True)\nz = 1 # torch.load(p)\n";
+        let file = PythonFile::parse("tests/a.py", text, true);
+        assert!(file.web && file.imports.contains("a.b"));
+        assert_eq!(file.unsafe_loads, [7]);
+        assert_eq!(
+            (file.skips_without_cuda, file.debug_server),
+            (Some(8), Some(9))
+        );
+        assert!(!file.cpu_test);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_without_a_panic(
+            text in "(import |from |torch\\.load\\(|\\.run\\(|skipif|cuda|cpu|#|\\)|\n|\\PC){0,60}"
+        ) {
+            let lines = u32::try_from(text.lines().count()).unwrap();
+            let file = PythonFile::parse("p", &text, true);
+            prop_assert!(file.unsafe_loads.iter().all(|n| (1..=lines).contains(n)));
+        }
+    }
+}
