@@ -74,6 +74,27 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         bytes_per_unit: 2.0,
         settings: &[],
     },
+    Operation {
+        id: "voice/mel",
+        size_parameter: "seconds",
+        sizes: &[1, 4, 15, 60, 240],
+        passes_parameter: None,
+        units: |seconds| seconds as f64,
+        // Samples at 16 kHz and 80 bands a hundred times a second; a core computes some twenty times
+        // as long as it would take to copy them.
+        bytes_per_unit: 2e6,
+        settings: &[],
+    },
+    Operation {
+        id: "voice/yin",
+        size_parameter: "seconds",
+        sizes: &[1, 4, 15, 60, 240],
+        passes_parameter: None,
+        units: |seconds| seconds as f64,
+        // Some 250 lags to a sample.
+        bytes_per_unit: 4e6,
+        settings: &[],
+    },
 ];
 
 impl Operation {
