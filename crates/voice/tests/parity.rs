@@ -412,7 +412,7 @@ fn praat_formants(case: &Case, peer: &[f32]) -> Result<Agreement, Failed> {
             });
         worst = worst.max(median(distances.collect())?);
     }
-    within(worst, 10.0, "largest median distance of F1 to F3, Hz")
+    within(worst, 2.0, "largest median distance of F1 to F3, Hz")
 }
 
 /// Rows of time and ratio, dB; −200 where Praat hears no periodicity.
@@ -433,7 +433,7 @@ fn praat_harmonicity(case: &Case, peer: &[f32]) -> Result<Agreement, Failed> {
         .zip(peer.chunks_exact(2))
         .filter(|(ours, peer)| **ours > -200.0 && peer[1] > -200.0)
         .map(|(ours, peer)| (ours - peer[1]).abs());
-    within(median(distances.collect())?, 0.5, "median distance, dB")
+    within(median(distances.collect())?, 0.05, "median distance, dB")
 }
 
 /// Decisions at four rates, in four modes, for three lengths of frame: the same bits.
