@@ -8,11 +8,18 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use clap::Args;
 use serde_json::Value;
 use warpsmith_compiler::{Compiler, Options, Target, emit};
+
+use crate::workspace;
+
+/// The release whose text is the reference.
+const ORACLE: &str = "warp-lang==1.19.0";
 
 /// Compares the compiler's text with a suite of reference texts.
 #[derive(Args)]
@@ -20,6 +27,13 @@ pub(crate) struct Conformance {
     /// The suite; default: `$WARPSMITH_CONFORMANCE`, else the development suite beside the workspace.
     #[arg(long)]
     suite: Option<PathBuf>,
+    /// `warp/_src/math.py` of an installed warp-lang 1.19.0, for kernels that call Warp's own Python
+    /// functions; default: `$WARPSMITH_WARP_LIBRARY`, else `target/oracle/warp`, else what `python3` has.
+    #[arg(long)]
+    library: Option<PathBuf>,
+    /// Install warp-lang 1.19.0 from PyPI into `target/oracle/warp` first, if it is not there.
+    #[arg(long)]
+    oracle: bool,
     /// Show why each kernel of these tiers was refused, e.g. `S0,S1`.
     #[arg(long, value_delimiter = ',')]
     refused: Vec<String>,
@@ -41,8 +55,24 @@ struct Tally {
 }
 
 impl Conformance {
+    /// The text of Warp's Python functions, where there is one.
+    fn library(&self) -> Result<Option<Arc<str>>> {
+        let named = self.library.clone();
+        let named = named.or_else(|| std::env::var_os("WARPSMITH_WARP_LIBRARY").map(PathBuf::from));
+        let Some(path) = named.or_else(installed_library) else {
+            return Ok(None);
+        };
+        let text = std::fs::read_to_string(&path)
+            .with_context(|| format!("cannot read the library `{}`", path.display()))?;
+        println!("library: {}", path.display());
+        Ok(Some(text.into()))
+    }
+
     /// Prints a line per tier; fails if any accepted kernel's text differs.
     pub(crate) fn run(&self) -> Result<()> {
+        if self.oracle {
+            install_oracle()?;
+        }
         let path = self.suite.clone().unwrap_or_else(default_suite);
         if !path.exists() {
             println!("skipped: there is no suite at {}", path.display());
@@ -50,8 +80,12 @@ impl Conformance {
         }
         let mut tiers: BTreeMap<(usize, String), Tally> = BTreeMap::new();
         let mut compiler = Compiler::new();
-        let options = Options::default();
+        let options = Options {
+            library: self.library()?,
+            ..Options::default()
+        };
         let mut shown = 0;
+        let mut quoting = 0;
         let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
         for row in rows(&path)? {
             let row = row?;
@@ -67,6 +101,7 @@ impl Conformance {
                 Ok(module) => module,
                 Err(findings) => {
                     tally.refused += 1;
+                    quoting += usize::from(findings.iter().any(|finding| finding.code == "K029"));
                     if self.refused.contains(&tier) || self.id.is_some() {
                         for finding in findings {
                             println!(
@@ -129,9 +164,47 @@ impl Conformance {
                 100.0 * tally.identical as f64 / tally.total as f64
             );
         }
+        if quoting > 0 && options.library.is_none() {
+            println!(
+                "{quoting} of the refused call functions that Warp's library writes in Python (K029): their text quotes the library's lines, which are in Warp's own file alone; name it with `--library`"
+            );
+        }
         anyhow::ensure!(wrong == 0, "{wrong} kernels have a text that differs");
         Ok(())
     }
+}
+
+/// Installs Warp from PyPI where tests and this command look for it.
+fn install_oracle() -> Result<()> {
+    let environment = workspace::target().join("oracle/warp");
+    let text = environment
+        .to_str()
+        .context("the checkout's path is not UTF-8")?;
+    if installed_library().is_none() {
+        workspace::run("python3", &["-m", "venv", text])?;
+        let python = format!("{text}/bin/python");
+        let install = ["-m", "pip", "install", "--quiet", ORACLE, "numpy"];
+        workspace::run(&python, &install)?;
+    }
+    Ok(())
+}
+
+/// Warp's own file of Python functions: in `target/oracle/warp`, or where `python3` finds Warp.
+fn installed_library() -> Option<PathBuf> {
+    let oracle = workspace::target().join("oracle/warp/bin/python");
+    let pythons = [oracle.as_path(), Path::new("python3")];
+    pythons.into_iter().find_map(|python| {
+        let finds = "import importlib.metadata, importlib.util, sys\n\
+                     sys.exit(importlib.metadata.version('warp-lang') != '1.19.0')\n";
+        let tells = "import importlib.util\n\
+                     print(importlib.util.find_spec('warp').submodule_search_locations[0])";
+        let says = |program: &str| Command::new(python).args(["-c", program]).output().ok();
+        says(finds).filter(|output| output.status.success())?;
+        let output = says(tells)?;
+        let folder = String::from_utf8(output.stdout).ok()?;
+        let path = Path::new(folder.trim()).join("_src/math.py");
+        path.is_file().then_some(path)
+    })
 }
 
 /// Where the development suite lies: beside the workspace, or where the environment says.

@@ -39,10 +39,11 @@ fn main() -> Result<(), Failure> {
     for way in &ways {
         let plan = Plan {
             size_parameter: "n",
-            sizes: vec![4, 6, 9, 13, 18, 26, 36, 52, 74, 104, 128],
+            sizes: [4, 6, 9, 13, 18, 26, 36, 52, 74, 104, 128]
+                .map(|n: u64| n.to_string())
+                .to_vec(),
             passes_parameter: Some("steps"),
             settings: way.settings.clone(),
-            units: |n| (n as f64).powi(3),
         };
         let known = calibrate(
             workload,

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use warpsmith_device::{CudaDevice, Device, DeviceError, PinnedBuffer};
-use warpsmith_measure::{Parameters, Prepared, Workload, WorkloadError};
+use warpsmith_measure::{BadParameter, Parameters, Prepared, Workload, WorkloadError};
 
 use super::error::ChooserError;
 use super::observe::Correction;
@@ -15,14 +15,40 @@ use super::wisdom::{OperationWisdom, Point};
 pub struct Plan {
     /// The parameter that sets the size.
     pub size_parameter: &'static str,
-    /// Its values, rising.
-    pub sizes: Vec<u64>,
+    /// Its values, rising, as they would be typed.
+    pub sizes: Vec<String>,
     /// The parameter that sets the number of passes, where there is one.
     pub passes_parameter: Option<&'static str>,
     /// Parameters that are the same throughout.
     pub settings: Vec<(String, String)>,
-    /// Units of a pass at a size, e.g. cells.
-    pub units: fn(u64) -> f64,
+}
+
+impl Plan {
+    /// At the workload's own sizes; `None` where it names none.
+    pub fn of(workload: &dyn Workload) -> Option<Self> {
+        let sizes = workload.sizes()?;
+        Some(Self {
+            size_parameter: sizes.parameter,
+            sizes: sizes.values.iter().map(|&size| size.to_owned()).collect(),
+            passes_parameter: workload.passes(),
+            settings: Vec::new(),
+        })
+    }
+
+    /// The workload's parameters at a size.
+    fn parameters(
+        &self,
+        workload: &dyn Workload,
+        size: &str,
+        passes: u64,
+    ) -> Result<Parameters, BadParameter> {
+        let mut settings = self.settings.clone();
+        settings.push((self.size_parameter.to_owned(), size.to_owned()));
+        if let Some(parameter) = self.passes_parameter {
+            settings.push((parameter.to_owned(), passes.to_string()));
+        }
+        Parameters::resolve(workload.parameters(), &settings)
+    }
 }
 
 /// How long a calibration may take.
@@ -59,15 +85,10 @@ pub fn calibrate(
     let begun = Instant::now();
     let share = calibration.budget / u32::try_from(plan.sizes.len().max(1)).unwrap_or(1);
     let mut points: Vec<Point> = Vec::new();
-    for (index, &size) in plan.sizes.iter().enumerate() {
+    for (index, size) in plan.sizes.iter().enumerate() {
         let until = begun + share * (index as u32 + 1);
         let run = |passes: u64| -> Result<f64, WorkloadError> {
-            let mut settings = plan.settings.clone();
-            settings.push((plan.size_parameter.to_owned(), size.to_string()));
-            if let Some(parameter) = plan.passes_parameter {
-                settings.push((parameter.to_owned(), passes.to_string()));
-            }
-            let parameters = Parameters::resolve(workload.parameters(), &settings)?;
+            let parameters = plan.parameters(workload, size, passes)?;
             let mut prepared = workload.prepare(device, &parameters, 1)?;
             least_time(prepared.as_mut(), until, calibration.agreement)
         };
@@ -88,8 +109,10 @@ pub fn calibrate(
             )) if !points.is_empty() => break,
             Err(error) => return Err(error.into()),
         };
+        let one_pass = plan.parameters(workload, size, FEW);
+        let units = workload.cost(&one_pass.map_err(WorkloadError::from)?).units;
         points.push(Point {
-            size: (plan.units)(size),
+            size: units as f64,
             // A start below the clock's resolution is one nobody notices.
             start: rest.max(1e-9),
             pass: pass.max(1e-9),

@@ -106,9 +106,11 @@ impl Profile {
         }
     }
 
-    /// From facts: `fixed` seconds of a run, and `bytes_per_unit` over `rate` for a pass, at least `least`.
-    pub fn modelled(fixed: f64, bytes_per_unit: f64, rate: f64, least: f64) -> Self {
-        let per_unit = bytes_per_unit / rate;
+    /// From facts: `fixed` seconds of a run, and `per_unit` seconds for each unit of a pass, at
+    /// least `least` for the pass.
+    pub fn modelled(fixed: f64, per_unit: f64, least: f64) -> Self {
+        // Work that costs nothing still takes its place on the curve.
+        let per_unit = per_unit.max(1e-15);
         // One point suffices: latency up to where bandwidth takes over, then in proportion.
         let knee = (least / per_unit).max(1.0);
         Self {

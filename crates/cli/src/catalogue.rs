@@ -36,6 +36,14 @@ pub(crate) fn choose(names: &[String]) -> Result<Vec<Box<dyn Workload>>> {
     Ok(all)
 }
 
+/// The workload of this id.
+pub(crate) fn named(id: &str) -> Result<Box<dyn Workload>> {
+    match workloads().into_iter().find(|workload| workload.id() == id) {
+        Some(workload) => Ok(workload),
+        None => bail!("there is no workload `{id}`; `warpsmith bench --list` names them all"),
+    }
+}
+
 /// Reads `--set name=value` for a workload.
 pub(crate) fn parse_setting(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 mod allocations;
 mod arguments;
+mod background_calibration;
 mod catalogue;
 mod commands;
 mod exit;
@@ -15,6 +16,7 @@ mod placement;
 mod report;
 mod report_progress;
 mod table;
+mod warp_library;
 
 /// Machine code that this build carries; empty unless `cargo xtask kernels --cubins` ran before it.
 const CUBINS: &[warpsmith_device::EmbeddedCubin] = include!(concat!(env!("OUT_DIR"), "/cubins.rs"));

@@ -3,116 +3,21 @@
 use std::fmt::Write;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use serde::Serialize;
 use warpsmith_chooser::{
     Bus, Candidate, Chooser, Condition, Constraints, Identity, Loaded, OperationId, Origin, Parts,
-    Plan, Problem, Profile, Wisdom, WisdomFile,
+    Problem, Profile, Wisdom, WisdomFile,
 };
 use warpsmith_core::Seconds;
 use warpsmith_device::{CpuDevice, CudaDevice, Device, DeviceChoice, cuda_devices};
-use warpsmith_measure::Workload;
+use warpsmith_measure::Parameters;
 use warpsmith_telemetry::{Clock, Happening, Machine, Settings, SteppedSampler};
 
 use crate::arguments::Global;
+use crate::background_calibration;
+use crate::catalogue;
 use crate::output;
-
-/// Sizes at which an operation is calibrated, and what a pass of it moves.
-pub(crate) struct Operation {
-    /// The workload.
-    pub(crate) id: &'static str,
-    size_parameter: &'static str,
-    sizes: &'static [u64],
-    passes_parameter: Option<&'static str>,
-    units: fn(u64) -> f64,
-    /// Bytes of a pass per unit, for predictions without measurements.
-    bytes_per_unit: f64,
-    settings: &'static [(&'static str, &'static str)],
-}
-
-fn cube(n: u64) -> f64 {
-    (n as f64).powi(3)
-}
-
-/// What can be calibrated and placed.
-pub(crate) const OPERATIONS: &[Operation] = &[
-    Operation {
-        id: "lattice/bfs",
-        size_parameter: "n",
-        sizes: &[8, 16, 32, 64, 128],
-        passes_parameter: None,
-        units: cube,
-        // Some ten visits to a tile of 64 cells, each of some 300 bytes.
-        bytes_per_unit: 45.0,
-        settings: &[],
-    },
-    Operation {
-        id: "lattice/catalytic",
-        size_parameter: "n",
-        sizes: &[8, 16, 32, 64, 128, 200],
-        passes_parameter: Some("steps"),
-        units: cube,
-        // The programme makes four passes per step.
-        bytes_per_unit: 48.0,
-        settings: &[],
-    },
-    Operation {
-        id: "lattice/rd",
-        size_parameter: "n",
-        sizes: &[4, 8, 12, 16, 24, 32, 48, 64, 100, 160, 224],
-        passes_parameter: Some("steps"),
-        units: cube,
-        bytes_per_unit: 16.0,
-        settings: &[],
-    },
-    Operation {
-        id: "lattice/xor",
-        size_parameter: "bytes",
-        sizes: &[1 << 10, 1 << 14, 1 << 18, 1 << 22, 1 << 26],
-        passes_parameter: None,
-        units: |bytes| bytes as f64,
-        bytes_per_unit: 2.0,
-        settings: &[],
-    },
-    Operation {
-        id: "voice/mel",
-        size_parameter: "seconds",
-        sizes: &[1, 4, 15, 60, 240],
-        passes_parameter: None,
-        units: |seconds| seconds as f64,
-        // Samples at 16 kHz and 80 bands a hundred times a second; a core computes some twenty times
-        // as long as it would take to copy them.
-        bytes_per_unit: 2e6,
-        settings: &[],
-    },
-    Operation {
-        id: "voice/yin",
-        size_parameter: "seconds",
-        sizes: &[1, 4, 15, 60, 240],
-        passes_parameter: None,
-        units: |seconds| seconds as f64,
-        // Some 250 lags to a sample.
-        bytes_per_unit: 4e6,
-        settings: &[],
-    },
-];
-
-impl Operation {
-    /// How it is calibrated.
-    pub(crate) fn plan(&self) -> Plan {
-        Plan {
-            size_parameter: self.size_parameter,
-            sizes: self.sizes.to_vec(),
-            passes_parameter: self.passes_parameter,
-            settings: self
-                .settings
-                .iter()
-                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-                .collect(),
-            units: self.units,
-        }
-    }
-}
 
 /// Seconds since 1970; 0 where the clock is before.
 pub(crate) fn unix_now() -> u64 {
@@ -123,7 +28,7 @@ pub(crate) fn unix_now() -> u64 {
 
 /// A chooser for one operation on this machine.
 pub(crate) struct Placement {
-    operation: &'static Operation,
+    operation: &'static str,
     chooser: Chooser,
     id: OperationId,
     choices: Vec<DeviceChoice>,
@@ -161,9 +66,12 @@ pub(crate) struct CandidateLine {
 impl Placement {
     /// Looks at the machine for the operation of a workload: devices, wisdom, telemetry.
     pub(crate) fn of(workload: &str) -> Result<Self> {
-        let Some(operation) = OPERATIONS.iter().find(|operation| operation.id == workload) else {
-            bail!("`{workload}` is missing from the table of operations");
-        };
+        let workload = catalogue::named(workload)?;
+        let operation = workload.id();
+        let parameters = Parameters::resolve(workload.parameters(), &[])?;
+        let cost = workload.cost(&parameters);
+        let per_unit = |amount: u64| amount as f64 / cost.units.max(1) as f64;
+        let (bytes, flops) = (per_unit(cost.bytes.0), per_unit(cost.flops.0));
         let identity = Identity::here();
         let file = WisdomFile::of(&identity);
         let (wisdom, useless) = match file.load(&identity) {
@@ -174,27 +82,24 @@ impl Placement {
         let profile = |backend: &str, model: Profile| {
             wisdom
                 .as_ref()
-                .and_then(|wisdom| wisdom.find(operation.id, backend))
+                .and_then(|wisdom| wisdom.find(operation, backend))
                 .and_then(|measured| measured.profile().ok())
                 .unwrap_or(model)
         };
         let cpu = CpuDevice::open()?;
-        // A core streams some 8 GB/s; a pool is woken in some 5 µs.
+        // A core streams some 8 GB/s and computes some 8 Gflop/s; a pool is woken in some 5 µs.
         let rate = 8e9 * cpu.threads() as f64;
-        let model = Profile::modelled(5e-6, operation.bytes_per_unit, rate, 1e-7);
+        let model = Profile::modelled(5e-6, bytes.max(flops) / rate, 1e-7);
         let mut candidates = vec![Candidate::on_host("cpu", profile("cpu", model))];
         let mut choices = vec![DeviceChoice::Cpu];
         let conditions = conditions();
         // A driver that does not start is an error only where a GPU is asked for.
         for facts in cuda_devices().unwrap_or_default() {
             let name = format!("cuda:{}", facts.index);
-            // Most of the datasheet's rate; a launch and its wait take some 15 µs.
-            let model = Profile::modelled(
-                1.5e-5,
-                operation.bytes_per_unit,
-                0.75 * facts.memory_bandwidth.max(1e11),
-                3e-6,
-            );
+            // Most of the datasheet's rate, some five operations to a byte of it; a launch and its
+            // wait take some 15 µs.
+            let rate = 0.75 * facts.memory_bandwidth.max(1e11);
+            let model = Profile::modelled(1.5e-5, bytes.max(flops / 5.0) / rate, 3e-6);
             let mut candidate = Candidate::on_host(&name, profile(&name, model));
             let bus = wisdom.as_ref().and_then(|wisdom| wisdom.bus(&name));
             let slow = Bus {
@@ -213,7 +118,7 @@ impl Placement {
             choices.push(DeviceChoice::Cuda(facts.index));
         }
         let mut chooser = Chooser::new();
-        let id = chooser.add(operation.id, candidates);
+        let id = chooser.add(operation, candidates);
         Ok(Self {
             operation,
             chooser,
@@ -283,8 +188,29 @@ impl Placement {
         Ok((Device::open(device)?, decision))
     }
 
-    /// Takes note of a run, where there is wisdom to add it to.
-    pub(crate) fn learn(mut self, global: &Global, device: &str, problem: &Problem, seconds: f64) {
+    /// GPUs compute something else than was asked for, such as f32 instead of f64.
+    pub(crate) fn gpus_are_inexact(&mut self) {
+        for candidate in &mut self.chooser.candidates_mut(self.id)[1..] {
+            candidate.exact = false;
+        }
+    }
+
+    /// Takes note of a run, where there is wisdom to add it to; where a choice had none, it is
+    /// measured in the background.
+    pub(crate) fn learn(
+        mut self,
+        global: &Global,
+        decision: &Decision,
+        problem: &Problem,
+        seconds: f64,
+    ) {
+        let device = decision.device.as_str();
+        let guessed = |line: &CandidateLine| line.origin == Origin::Modelled;
+        let chosen = decision.automatic && decision.candidates.len() > 1;
+        if chosen && decision.candidates.iter().any(guessed) {
+            background_calibration::start(global, self.operation);
+            return;
+        }
         let Some(wisdom) = &mut self.wisdom else {
             return;
         };
@@ -294,7 +220,7 @@ impl Placement {
         };
         self.chooser.observe(self.id, index, problem, seconds);
         let correction = self.chooser.candidates(self.id)[index].profile().correction;
-        if let Some(known) = wisdom.find_mut(self.operation.id, device) {
+        if let Some(known) = wisdom.find_mut(self.operation, device) {
             known.correction = correction;
             // A folder that cannot be written costs a lesson, not the run.
             if let Err(error) = self.file.save(wisdom)
@@ -415,29 +341,30 @@ pub(crate) fn devices(global: &Global) -> Result<Vec<(String, Device)>> {
     }
 }
 
-/// The workload of an operation.
-pub(crate) fn workload(operation: &Operation) -> Option<Box<dyn Workload>> {
-    crate::catalogue::workloads()
-        .into_iter()
-        .find(|workload| workload.id() == operation.id)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn every_operation_is_a_workload_with_these_parameters() {
-        for operation in OPERATIONS {
-            let workload = workload(operation).unwrap();
-            let named = |name: &str| workload.parameters().iter().any(|spec| spec.name == name);
-            assert!(named(operation.size_parameter), "{}", operation.id);
-            assert!(
-                operation.passes_parameter.is_none_or(named),
-                "{}",
-                operation.id
-            );
-            assert!(operation.sizes.windows(2).all(|pair| pair[0] < pair[1]));
+    fn every_workload_with_sizes_can_be_calibrated_and_placed() {
+        for workload in catalogue::workloads() {
+            let Some(sizes) = workload.sizes() else {
+                continue;
+            };
+            let mut last = 0;
+            for size in sizes.values {
+                let mut settings = vec![(sizes.parameter.to_owned(), (*size).to_owned())];
+                settings.extend(
+                    workload
+                        .passes()
+                        .map(|name| (name.to_owned(), "1".to_owned())),
+                );
+                let parameters = Parameters::resolve(workload.parameters(), &settings).unwrap();
+                let units = workload.cost(&parameters).units;
+                assert!(units > last, "{} at {size}", workload.id());
+                last = units;
+            }
+            Placement::of(workload.id()).unwrap();
         }
     }
 

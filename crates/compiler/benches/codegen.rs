@@ -5,7 +5,7 @@
 //! cargo bench -p warpsmith-compiler --bench codegen
 //! ```
 //! Warp is called through the reference oracle where a Python with `warp-lang==1.19.0` is found at
-//! `target/venv/bin/python` (or `$WARPSMITH_WARP_PYTHON`); that part is reported as skipped elsewhere.
+//! `target/oracle/warp/bin/python` (or `$WARPSMITH_WARP_PYTHON`); that part is reported as skipped elsewhere.
 
 use std::fs::File;
 use std::hint::black_box;
@@ -89,7 +89,7 @@ fn pass(sources: &[String], targets: &[Target]) -> (Duration, usize, usize) {
 /// start-up left out.
 fn warp_seconds(sources: &[String]) -> Option<f64> {
     let python = std::env::var_os("WARPSMITH_WARP_PYTHON").map_or_else(
-        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/venv/bin/python"),
+        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/oracle/warp/bin/python"),
         PathBuf::from,
     );
     let oracle = beside_workspace("oracle.py");

@@ -1,33 +1,42 @@
 // Factorisations of small matrices and their adjoints. The 16-bit types are computed in float32.
 //@ eig3
 namespace wp {
-// Jacobi's method on a symmetric matrix: columns of `q` are eigenvectors, `q` is a rotation, and the
-// values are in the order in which the sweeps leave them.
+// Jacobi's method on a symmetric matrix with the approximate rotations of McAdams et al. (2011): columns
+// of `q` are eigenvectors, `q` is a rotation, and the values are in the order in which the sweeps leave
+// them.
 template <class T> WP_INLINE void eig3(const mat_t<3, 3, T>& m, mat_t<3, 3, T>& q, vec_t<3, T>& d) {
     mat_t<3, 3, T> a = m;
+    // The lower triangle is the matrix; the values come from all of it.
+    a.at(0, 1) = a.at(1, 0);
+    a.at(0, 2) = a.at(2, 0);
+    a.at(1, 2) = a.at(2, 1);
     q = identity<3, T>();
     for (int sweep = 0; sweep < 12; ++sweep)
         for (int n = 0; n < 3; ++n) {
-            const int i = n == 2 ? 1 : 0, j = n == 0 ? 1 : 2;
+            const int i = n, j = (n + 1) % 3;
             const T off = a.at(i, j);
             if (off == T(0)) continue;
-            // The smaller of the two angles that make the element vanish.
-            const T theta = (a.at(j, j) - a.at(i, i)) / (T(2) * off);
-            const T t = (theta < T(0) ? T(-1) : T(1)) / (abs(theta) + sqrt(theta * theta + T(1)));
-            const T c = T(1) / sqrt(t * t + T(1)), s = t * c;
+            // Half the angle, where it is small; else an eighth of a turn for the whole.
+            T ch = T(2) * (a.at(i, i) - a.at(j, j)), sh = off;
+            if (T(5.8284271247461903) * sh * sh >= ch * ch) {
+                ch = T(0.92387953251128674);
+                sh = T(0.38268343236508977);
+            }
+            const T square = ch * ch + sh * sh, c = (ch * ch - sh * sh) / square, s = T(2) * ch * sh / square;
             for (int k = 0; k < 3; ++k) {
                 const T x = a.at(k, i), y = a.at(k, j);
-                a.at(k, i) = c * x - s * y;
-                a.at(k, j) = s * x + c * y;
+                a.at(k, i) = c * x + s * y;
+                a.at(k, j) = c * y - s * x;
             }
             for (int k = 0; k < 3; ++k) {
                 const T x = a.at(i, k), y = a.at(j, k), u = q.at(k, i), v = q.at(k, j);
-                a.at(i, k) = c * x - s * y;
-                a.at(j, k) = s * x + c * y;
-                q.at(k, i) = c * u - s * v;
-                q.at(k, j) = s * u + c * v;
+                a.at(i, k) = c * x + s * y;
+                a.at(j, k) = c * y - s * x;
+                q.at(k, i) = c * u + s * v;
+                q.at(k, j) = c * v - s * u;
             }
         }
+    a = mul(mul(transpose(q), m), q);
     d = {a.at(0, 0), a.at(1, 1), a.at(2, 2)};
 }
 }

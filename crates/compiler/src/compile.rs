@@ -1,10 +1,12 @@
 //! The library's front door.
 
+use std::sync::Arc;
+
 use ruff_python_parser::parse_module;
 use ruff_text_size::Ranged;
 use warpsmith_core::Finding;
 
-use crate::diagnostic::Problem;
+use crate::diagnostic::{LIBRARY_FUNCTION, Problem};
 use crate::emit::{Target, emit};
 use crate::globals::{Scope, Tables};
 use crate::ir::{Function, Line, Module, Number};
@@ -22,6 +24,9 @@ pub struct Options {
     pub file: String,
     /// What follows a kernel's or struct's key in its native name; empty for nothing.
     pub suffix: String,
+    /// The text of `warp/_src/math.py` of warp-lang 1.19.0, from which the functions are compiled that
+    /// Warp's library writes in Python; without it they are refused.
+    pub library: Option<Arc<str>>,
 }
 
 impl Default for Options {
@@ -30,6 +35,7 @@ impl Default for Options {
             kernel: None,
             file: "kernels.py".into(),
             suffix: "_HASH".into(),
+            library: None,
         }
     }
 }
@@ -48,7 +54,7 @@ pub fn compile(source: &str, options: &Options) -> Result<Module, Vec<Finding>> 
 /// Findings, where the source cannot be read at all.
 pub fn kernels(source: &str, options: &Options) -> Result<Vec<String>, Vec<Finding>> {
     let mut compiler = Compiler::new();
-    match compiler.collect(source, options) {
+    match compiler.collect(source, usize::MAX, options) {
         Ok(()) => Ok(compiler
             .scope
             .kernels
@@ -110,10 +116,40 @@ impl Compiler {
     /// # Errors
     /// Findings with codes `K…` that say what is wrong with the source or outside the language.
     pub fn compile(&mut self, text: &str, options: &Options) -> Result<Module, Vec<Finding>> {
-        self.collect(text, options)
-            .map_err(Box::new)
-            .and_then(|()| self.build(text, options))
-            .map_err(|problem| vec![problem.into_finding(&options.file, text, &self.source)])
+        let mut problem = match self.compile_with(text, usize::MAX, options) {
+            Ok(module) => return Ok(module),
+            Err(problem) => problem,
+        };
+        if let Some(library) = &options.library
+            && problem.code == LIBRARY_FUNCTION
+        {
+            // The library's text goes below the source, whose lines then keep their numbers.
+            let own = text.len() + 1;
+            let whole = format!("{text}\n{library}");
+            match self.compile_with(&whole, own, options) {
+                Ok(module) => return Ok(module),
+                Err(found) if (found.start as usize) < own => problem = found,
+                Err(found) => {
+                    problem.message = format!("the library is not the one known: {}", found.message)
+                }
+            }
+            self.source.index(text);
+        }
+        Err(vec![problem.into_finding(
+            &options.file,
+            text,
+            &self.source,
+        )])
+    }
+
+    fn compile_with(
+        &mut self,
+        text: &str,
+        library_start: usize,
+        options: &Options,
+    ) -> Result<Module, Box<Problem>> {
+        self.collect(text, library_start, options)?;
+        self.build(text, library_start, options)
     }
 
     /// Gives a module's tables back, so that the next compilation need not make them anew.
@@ -132,7 +168,12 @@ impl Compiler {
     }
 
     /// Reads everything that the source defines at module level.
-    fn collect(&mut self, text: &str, options: &Options) -> Result<(), Problem> {
+    fn collect(
+        &mut self,
+        text: &str,
+        library_start: usize,
+        options: &Options,
+    ) -> Result<(), Box<Problem>> {
         self.names.reset();
         self.types.reset();
         self.tree.clear();
@@ -146,7 +187,9 @@ impl Compiler {
             source: &self.source,
             text,
         };
-        self.scope.collect(&mut tables, body, &options.suffix)
+        self.scope
+            .collect(&mut tables, body, &options.suffix, library_start)?;
+        Ok(())
     }
 
     /// Reads a module's statements into the tree: quickly where they are plain, else by the full parser.
@@ -182,7 +225,12 @@ impl Compiler {
     }
 
     /// Builds the kernel that is asked for.
-    fn build(&mut self, text: &str, options: &Options) -> Result<Module, Box<Problem>> {
+    fn build(
+        &mut self,
+        text: &str,
+        library_start: usize,
+        options: &Options,
+    ) -> Result<Module, Box<Problem>> {
         let index = self.choose_kernel(options)?;
         let mut kernel = self.scope.kernels.swap_remove(index);
         if let Some(problem) = kernel.problem.take() {
@@ -212,6 +260,9 @@ impl Compiler {
         }
         let module_options = kernel.own_module.unwrap_or(self.scope.options);
         kernel.options.grid_stride = kernel.grid_stride.unwrap_or(module_options.grid_stride);
+        let library_line = text
+            .get(..library_start)
+            .map_or(0, |own| own.matches('\n').count() as u32);
         let mut shared = Shared {
             scope: &mut self.scope,
             names: &mut self.names,
@@ -219,6 +270,7 @@ impl Compiler {
             tree: &mut self.tree,
             source: &self.source,
             text,
+            library_line,
             functions: Vec::new(),
             structs: Vec::new(),
             lines: std::mem::take(&mut self.lines),
@@ -278,5 +330,78 @@ impl Compiler {
                     .hint(format!("name one of {}", known.join(", "))),
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A library of our own, built as Warp's is: a generic function, and a factory of functions.
+    const LIBRARY: &str = "\
+from typing import Any
+import warp as wp
+
+
+@wp.func
+def norm_l1(v: Any):
+    return wp.abs(v[0])
+
+
+def make(dtype):
+    mat44 = wp._src.types.matrix((4, 4), dtype)
+    quat = wp._src.types.quaternion(dtype)
+
+    def transform_to_matrix(q: quat) -> mat44:
+        return mat44(dtype(2.0))
+
+    return transform_to_matrix
+
+
+transform_to_matrix = wp.func(make(wp.float32), name=\"transform_to_matrix\")
+wp.func(make(wp.float64), name=\"transform_to_matrix\")
+";
+
+    fn with_library(call: &str) -> Result<String, Vec<Finding>> {
+        let source = format!("import warp as wp\n\n\n@wp.kernel\ndef k():\n    r = {call}\n");
+        let options = Options {
+            library: Some(LIBRARY.into()),
+            ..Options::default()
+        };
+        compile(&source, &options).map(|module| emit_cuda(&module))
+    }
+
+    #[test]
+    fn a_library_function_is_refused_without_the_library() {
+        let source = "import warp as wp\n\n\n@wp.kernel\ndef k():\n    r = wp.norm_l1(wp.vec3())\n";
+        let findings = compile(source, &Options::default()).unwrap_err();
+        assert_eq!(findings[0].code, LIBRARY_FUNCTION);
+        assert_eq!(findings[0].span.as_ref().map(|span| span.line), Some(6));
+    }
+
+    #[test]
+    fn a_generic_library_function_counts_its_own_lines() {
+        let text = with_library("wp.norm_l1(wp.vec3())").unwrap();
+        let head = "// warp/_src/math.py:0\nstatic CUDA_CALLABLE wp::float32 norm_l1_0(";
+        assert!(text.contains(head), "{text}");
+        assert!(text.contains("// def norm_l1(v: Any):"), "{text}");
+        assert!(text.contains("<L 2>"), "{text}");
+    }
+
+    #[test]
+    fn a_factory_makes_one_function_for_each_type() {
+        for (call, number, scalar) in [("wp.quat()", 0, "float32"), ("wp.quatd()", 1, "float64")] {
+            let text = with_library(&format!("wp.transform_to_matrix({call})")).unwrap();
+            let head = format!(
+                "// warp/_src/math.py:14\nstatic CUDA_CALLABLE wp::mat_t<4, 4, wp::{scalar}> transform_to_matrix_{number}("
+            );
+            assert!(text.contains(&head), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_the_source_is_found_there() {
+        let findings = with_library("wp.norm_l1(wp.vec3(), 1.0)").unwrap_err();
+        assert_eq!(findings[0].span.as_ref().map(|span| span.line), Some(6));
     }
 }

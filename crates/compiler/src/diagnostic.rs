@@ -117,6 +117,9 @@ const fn doc(
     }
 }
 
+/// The code of a call that needs the library's source.
+pub(crate) const LIBRARY_FUNCTION: &str = "K029";
+
 /// What each code means.
 pub const CODES: &[CodeDoc] = &[
     doc(
@@ -299,6 +302,15 @@ pub const CODES: &[CodeDoc] = &[
         "The kernel is one that Warp writes C++ for, and the C++ compiler then refuses it: a comparison of \
          types without an order, say. The line is the Python line that the refused C++ stands under.",
         "write the statement differently; `--emit cuda` shows the text",
+    ),
+    doc(
+        "K029",
+        "a function of Warp's own library is called",
+        "Eighteen of Warp's functions (`wp.transform_compose`, `wp.quat_from_euler`, `wp.norm_l1`…) are \
+         Python sources of its library, and the text that Warp writes quotes their lines. This program \
+         has no copy of them, so it needs the library's own file.",
+        "name the file: `warpsmith compile --library …/site-packages/warp/_src/math.py`, or set \
+         WARPSMITH_WARP_LIBRARY",
     ),
     doc(
         "K101",

@@ -35,6 +35,8 @@ const FILES: &[&str] = &[
     include_str!("../runtime/control.h"),
     include_str!("../runtime/debug.h"),
     include_str!("../runtime/random.h"),
+    include_str!("../runtime/noise.h"),
+    include_str!("../runtime/dense.h"),
     include_str!("../runtime/cast_macros.h"),
 ];
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Generates kernels and what Warp makes of them, as a suite for `cargo xtask conformance --suite`.
 
-    target/venv/bin/python crates/compiler/tools/differential.py ORACLE_DIR COUNT SEED > /tmp/suite.jsonl
+    target/oracle/warp/bin/python crates/compiler/tools/differential.py ORACLE_DIR COUNT SEED > /tmp/suite.jsonl
     cargo xtask conformance --suite /tmp/suite.jsonl
 
 ORACLE_DIR holds `oracle.py`; the Python needs warp-lang 1.19.0. A kernel that Warp rejects has empty

@@ -158,13 +158,21 @@ fn paths() {
         let mut reach = None;
         let (seconds, _) = best(|| reach = Some(tiles.run(Cell([0, 0, 0]), None)));
         let bits = 8.0 * tiles.state_bytes() as f64 / shape.cells() as f64;
+        let cpu = CpuDevice::open().expect("the CPU is always there");
+        let mut threads = TileSearch::on_threads(&cpu, maze.clone()).expect("it fits");
+        let (_, shared) = best(|| {
+            black_box(threads.run(Cell([0, 0, 0]), None)).expect("the corner is free");
+        });
         let mut queue = QueueSearch::new(maze).expect("it fits");
         let (slow, _) = best(|| {
             black_box(queue.run(Cell([0, 0, 0]))).expect("the corner is free");
         });
         println!(
-            "  {n}^3: tiles {:.2} ms ({bits:.2} bits per cell), queue {:.2} ms, ratio {:.1}; {reach:?}",
+            "  {n}^3: tiles {:.2} ms ({bits:.2} bits per cell), on {} threads {:.2} ms of wall time, \
+             queue {:.2} ms, ratio {:.1}; {reach:?}",
             seconds * 1e3,
+            cpu.threads(),
+            shared * 1e3,
             slow * 1e3,
             slow / seconds
         );

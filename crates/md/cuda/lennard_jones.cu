@@ -63,9 +63,18 @@ __device__ float3 normals(u32 seed_low, u32 seed_high, u32 step_low, u32 step_hi
   return make_float3(near * cosine, near * sine, far * cospif(2.0f * u3));
 }
 
+// Adds `by` to `x`. What rounding takes off is kept in `lost` and given back the next time (Kahan).
+__device__ void creep(float& x, float& lost, float by) {
+  by = __fsub_rn(by, lost);
+  float there = __fadd_rn(x, by);
+  lost = __fsub_rn(__fsub_rn(there, x), by);
+  x = there;
+}
+
 // Half a kick, the drift, the thermostat where there is one, and whether lists are still good.
-extern "C" __global__ void drift(float* positions, u64 positions_length, float* velocities,
-                                 u64 velocities_length, const float* forces, u64 forces_length,
+extern "C" __global__ void drift(float* positions, u64 positions_length, float* losses,
+                                 u64 losses_length, float* velocities, u64 velocities_length,
+                                 const float* forces, u64 forces_length,
                                  const float* references, u64 references_length,
                                  const u32* identities, u64 identities_length, u32* state,
                                  u64 state_length, float step, float rebuild_square,
@@ -73,27 +82,29 @@ extern "C" __global__ void drift(float* positions, u64 positions_length, float* 
                                  u32 seed_low, u32 seed_high) {
   u64 atom = (u64)blockIdx.x * blockDim.x + threadIdx.x;
   u64 atoms = least(identities_length, least(velocities_length, least(forces_length, references_length)) / 4);
-  if (atom >= atoms || atom >= positions_length / 4 || state_length < STATE_WORDS) return;
-  float4 x = vectors(positions)[atom], v = vectors(velocities)[atom], f = vectors(forces)[atom];
+  atoms = least(atoms, least(positions_length, losses_length) / 4);
+  if (atom >= atoms || state_length < STATE_WORDS) return;
+  float4 x = vectors(positions)[atom], lost = vectors(losses)[atom], v = vectors(velocities)[atom], f = vectors(forces)[atom];
   float4 r = vectors(references)[atom];
   float half = 0.5f * step;
   v.x += half * f.x;
   v.y += half * f.y;
   v.z += half * f.z;
   float by = thermostat ? half : step;
-  x.x += by * v.x;
-  x.y += by * v.y;
-  x.z += by * v.z;
+  creep(x.x, lost.x, by * v.x);
+  creep(x.y, lost.y, by * v.y);
+  creep(x.z, lost.z, by * v.z);
   if (thermostat) {
     float3 kick = normals(seed_low, seed_high, state[STEP_LOW], state[STEP_HIGH], identities[atom]);
     v.x = damping * v.x + noise * kick.x;
     v.y = damping * v.y + noise * kick.y;
     v.z = damping * v.z + noise * kick.z;
-    x.x += half * v.x;
-    x.y += half * v.y;
-    x.z += half * v.z;
+    creep(x.x, lost.x, half * v.x);
+    creep(x.y, lost.y, half * v.y);
+    creep(x.z, lost.z, half * v.z);
   }
   vectors(positions)[atom] = x;
+  vectors(losses)[atom] = lost;
   vectors(velocities)[atom] = v;
   float dx = x.x - r.x, dy = x.y - r.y, dz = x.z - r.z;
   float square = dx * dx + dy * dy + dz * dz;
@@ -200,9 +211,11 @@ extern "C" __global__ void place(const u32* cells, u64 cells_length, const u32* 
 extern "C" __global__ void arrange(const u32* cells, u64 cells_length, const u32* starts,
                                    u64 starts_length, const u32* order, u64 order_length,
                                    const float* positions, u64 positions_length,
+                                   const float* losses, u64 losses_length,
                                    const float* velocities, u64 velocities_length,
                                    const u32* identities, u64 identities_length,
                                    float* new_positions, u64 new_positions_length,
+                                   float* new_losses, u64 new_losses_length,
                                    float* new_velocities, u64 new_velocities_length,
                                    u32* new_identities, u64 new_identities_length, const u32* state,
                                    u64 state_length) {
@@ -210,6 +223,7 @@ extern "C" __global__ void arrange(const u32* cells, u64 cells_length, const u32
   u64 atoms = least(least(order_length, cells_length), least(identities_length, new_identities_length));
   atoms = least(atoms, least(least(positions_length, velocities_length),
                              least(new_positions_length, new_velocities_length)) / 4);
+  atoms = least(atoms, least(losses_length, new_losses_length) / 4);
   for (u64 slot = (u64)blockIdx.x * blockDim.x + threadIdx.x; slot < atoms;
        slot += (u64)gridDim.x * blockDim.x) {
     u32 atom = order[slot];
@@ -221,6 +235,7 @@ extern "C" __global__ void arrange(const u32* cells, u64 cells_length, const u32
     for (u64 other = begin; other < end; other++) to += order[other] < atom;
     if (to >= atoms) continue;
     vectors(new_positions)[to] = vectors(positions)[atom];
+    vectors(new_losses)[to] = vectors(losses)[atom];
     vectors(new_velocities)[to] = vectors(velocities)[atom];
     new_identities[to] = identities[atom];
   }
@@ -229,12 +244,14 @@ extern "C" __global__ void arrange(const u32* cells, u64 cells_length, const u32
 // The list of each atom, one warp to an atom, and the ordered atoms back to where they live. A list
 // is padded to whole multiples of `padding` with the atom that is none.
 extern "C" __global__ void list(const float* new_positions, u64 new_positions_length,
+                                const float* new_losses, u64 new_losses_length,
                                 const float* new_velocities, u64 new_velocities_length,
                                 const u32* new_identities, u64 new_identities_length,
                                 const u32* starts, u64 starts_length, float* positions,
-                                u64 positions_length, float* velocities, u64 velocities_length,
-                                u32* identities, u64 identities_length, float* references,
-                                u64 references_length, u32* entries, u64 entries_length,
+                                u64 positions_length, float* losses, u64 losses_length,
+                                float* velocities, u64 velocities_length, u32* identities,
+                                u64 identities_length, float* references, u64 references_length,
+                                u32* entries, u64 entries_length,
                                 u32* lengths, u64 lengths_length, u32* state, u64 state_length,
                                 float side_x, float side_y, float side_z, float reach_square, u32 nx,
                                 u32 ny, u32 nz, u32 room, u32 padding) {
@@ -242,7 +259,7 @@ extern "C" __global__ void list(const float* new_positions, u64 new_positions_le
   u64 atoms = least(least(identities_length, new_identities_length), lengths_length);
   atoms = least(atoms, least(least(new_positions_length, new_velocities_length),
                              least(velocities_length, references_length)) / 4);
-  atoms = least(atoms, positions_length / 4);
+  atoms = least(atoms, least(positions_length, least(losses_length, new_losses_length)) / 4);
   if ((u64)nx * ny * nz >= starts_length || room == 0 || padding == 0) return;
   u32 lane = threadIdx.x & 31;
   u64 warps = (u64)gridDim.x * (blockDim.x >> 5);
@@ -303,6 +320,7 @@ extern "C" __global__ void list(const float* new_positions, u64 new_positions_le
       lengths[atom] = padded;
       vectors(positions)[atom] = here;
       vectors(references)[atom] = here;
+      vectors(losses)[atom] = vectors(new_losses)[atom];
       vectors(velocities)[atom] = vectors(new_velocities)[atom];
       identities[atom] = new_identities[atom];
     }

@@ -17,7 +17,7 @@ use crate::potential::{LennardJones, Truncation};
 use crate::real::Real;
 use crate::settings::{Settings, Thermostat};
 
-const MAGIC: &[u8; 8] = b"WSMDCKP1";
+const MAGIC: &[u8; 8] = b"WSMDCKP2";
 const SUM_BYTES: usize = 8;
 
 /// The numbers of a trajectory.
@@ -67,6 +67,8 @@ pub struct State {
     pub identities: Vec<u32>,
     /// Where they are.
     pub positions: Vec<[f64; 3]>,
+    /// By how much rounding has left those too large.
+    pub losses: Vec<[f64; 3]>,
     /// How fast they are.
     pub velocities: Vec<[f64; 3]>,
     /// Where they were when the list in use was made.
@@ -125,6 +127,7 @@ fn encode(state: &State) -> Vec<u8> {
     add(b"iden", &identities.collect::<Vec<_>>());
     for (name, vectors) in [
         (b"posi", &state.positions),
+        (b"loss", &state.losses),
         (b"velo", &state.velocities),
         (b"refe", &state.references),
     ] {
@@ -234,7 +237,12 @@ fn word(bytes: &[u8]) -> u64 {
 
 fn decode(bytes: &[u8]) -> Result<State, Damage> {
     let mut sections = Sections { bytes, at: 0 };
-    if sections.take(MAGIC.len(), "a checkpoint's magic number")? != MAGIC {
+    let magic = sections.take(MAGIC.len(), "a checkpoint's magic number")?;
+    if magic != MAGIC {
+        if magic[..7] == MAGIC[..7] {
+            let problem = "this is a checkpoint of another version of the program".to_owned();
+            return Err((7, problem));
+        }
         return Err((0, "this is no checkpoint of a trajectory".to_owned()));
     }
     let (head_at, head) = sections.section(b"head")?;
@@ -313,8 +321,8 @@ fn decode(bytes: &[u8]) -> Result<State, Damage> {
             .map(|v| [v[0], v[1], v[2]])
             .collect())
     };
-    let (positions, velocities, references) =
-        (vectors(b"posi")?, vectors(b"velo")?, vectors(b"refe")?);
+    let (positions, losses) = (vectors(b"posi")?, vectors(b"loss")?);
+    let (velocities, references) = (vectors(b"velo")?, vectors(b"refe")?);
     if sections.at != bytes.len() {
         let extra = bytes.len() - sections.at;
         return Err((
@@ -354,6 +362,7 @@ fn decode(bytes: &[u8]) -> Result<State, Damage> {
             .map_err(|error| (head_at, error.to_string()))?,
         identities,
         positions,
+        losses,
         velocities,
         references,
     })
@@ -383,6 +392,7 @@ mod tests {
             cell: PeriodicBox::new([6.0, 7.0, 8.0]).unwrap(),
             identities: vec![1, 0],
             positions: vectors.clone(),
+            losses: vec![[2f64.powi(-30), 0.0, -(2f64.powi(-27))], [0.0; 3]],
             velocities: vectors.clone(),
             references: vectors,
         }

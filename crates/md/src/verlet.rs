@@ -16,9 +16,21 @@ pub(crate) struct Bath<R> {
     pub(crate) step: u64,
 }
 
+/// Adds `by` to `x`. What rounding takes off is kept in `lost` and given back the next time
+/// (Kahan): steps are a thousandth of positions, and their lost ends would heat the system.
+#[inline(always)]
+fn creep<R: Real>(x: &mut R, lost: &mut R, by: R) {
+    let by = by - *lost;
+    let there = *x + by;
+    *lost = (there - *x) - by;
+    *x = there;
+}
+
 /// Moves a block of atoms. All slices have four numbers to an atom.
 pub(crate) struct DriftTask<'a, R> {
     pub(crate) positions: &'a mut [R],
+    /// By how much positions are too large.
+    pub(crate) losses: &'a mut [R],
     pub(crate) velocities: &'a mut [R],
     pub(crate) forces: &'a [R],
     /// Where atoms were when their lists were made.
@@ -37,14 +49,15 @@ impl<R: Real> Task<R> for DriftTask<'_, R> {
     fn run<L: Lanes<Scalar = R>>(self) -> u64 {
         let half = self.step * R::of(0.5);
         let drift = if self.bath.is_some() { half } else { self.step };
-        for ((x, v), f) in self
+        for (((x, lost), v), f) in self
             .positions
             .iter_mut()
+            .zip(&mut *self.losses)
             .zip(&mut *self.velocities)
             .zip(self.forces)
         {
             *v += half * *f;
-            *x += drift * *v;
+            creep(x, lost, drift * *v);
         }
         if let Some(bath) = self.bath {
             // Between two half drifts (BAOAB): the error of averages over positions is of fourth
@@ -52,9 +65,10 @@ impl<R: Real> Task<R> for DriftTask<'_, R> {
             for (atom, &identity) in self.identities.iter().enumerate() {
                 let noise = normals(bath.seed, bath.step, identity);
                 for (axis, noise) in noise.into_iter().enumerate() {
-                    let v = &mut self.velocities[4 * atom + axis];
+                    let at = 4 * atom + axis;
+                    let v = &mut self.velocities[at];
                     *v = bath.damping * *v + R::of(bath.noise * noise);
-                    self.positions[4 * atom + axis] += half * *v;
+                    creep(&mut self.positions[at], &mut self.losses[at], half * *v);
                 }
             }
         }

@@ -31,6 +31,11 @@ pub trait Workload: Send + Sync {
         None
     }
 
+    /// The parameter that is the number of equal passes of a run, where a run is made of them.
+    fn passes(&self) -> Option<&'static str> {
+        None
+    }
+
     /// What one run must at least move and compute.
     fn cost(&self, parameters: &Parameters) -> Cost;
 

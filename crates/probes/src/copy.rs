@@ -6,8 +6,8 @@ use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::{CpuDevice, Device, DeviceBuffer, Stream, ensure_host_room};
 use warpsmith_measure::random::Random;
 use warpsmith_measure::{
-    ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Workload,
-    WorkloadError,
+    ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Sizes,
+    Workload, WorkloadError,
 };
 
 pub(crate) struct Copy;
@@ -33,6 +33,13 @@ impl Workload for Copy {
 
     fn parameters(&self) -> &'static [ParameterSpec] {
         PARAMETERS
+    }
+
+    fn sizes(&self) -> Option<Sizes> {
+        Some(Sizes {
+            parameter: "bytes",
+            values: &["64K", "256K", "1M", "4M", "16M", "64M"],
+        })
     }
 
     fn cost(&self, parameters: &Parameters) -> Cost {

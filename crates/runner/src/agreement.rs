@@ -28,9 +28,11 @@ pub struct Difference {
 fn bound(scalar: ScalarType, narrow: bool) -> f64 {
     match scalar {
         ScalarType::Float64 if narrow => bound(ScalarType::Float32, narrow),
-        ScalarType::Float16 => 4e-2,
+        ScalarType::Float16 => 5e-2,
         ScalarType::Bfloat16 => 1e-1,
-        ScalarType::Float32 => 2e-4,
+        // As the interpreter is held against Warp's CPU: random matrices are inverted, and noise is
+        // differentiated by differences over a thousandth.
+        ScalarType::Float32 => 5e-4,
         ScalarType::Float64 => 1e-9,
         _ => 0.0,
     }

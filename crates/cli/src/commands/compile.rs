@@ -46,7 +46,7 @@ impl Compile {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         let out = self.out.as_deref();
         if let Some(batch) = &self.batch {
-            return compile_python::batch(global, batch, out);
+            return compile_python::batch(global, batch, out, &self.python);
         }
         let Some(file) = &self.file else {
             bail!("a file or `--batch` is needed");

@@ -15,6 +15,7 @@ use super::compile_cuda::CudaOptions;
 use super::compile_machine_code;
 use crate::arguments::{Format, Global};
 use crate::exit::Outcome;
+use crate::warp_library::WarpLibrary;
 
 /// How to compile a kernel written in Python.
 #[derive(Args)]
@@ -33,6 +34,8 @@ pub(crate) struct PythonOptions {
     /// Python objects that are not evaluated here).
     #[arg(long, value_enum, default_value_t = HashStyle::Placeholder)]
     hash: HashStyle,
+    #[command(flatten)]
+    library: WarpLibrary,
 }
 
 /// What follows a kernel's name.
@@ -85,6 +88,7 @@ pub(crate) fn run(
     let settings = Options {
         kernel: options.kernel.clone(),
         file: shown.clone(),
+        library: options.library.text()?,
         ..Options::default()
     };
     let written = match options.module(&source, settings) {
@@ -216,7 +220,12 @@ struct Done {
 const CHUNK: usize = 1024;
 
 /// Compiles every line of `input` on all cores; writes one line per line to `out`.
-pub(crate) fn batch(global: &Global, input: &Path, out: Option<&Path>) -> Result<Outcome> {
+pub(crate) fn batch(
+    global: &Global,
+    input: &Path,
+    out: Option<&Path>,
+    options: &PythonOptions,
+) -> Result<Outcome> {
     let Some(out) = out else {
         bail!("a batch needs `--out FILE.jsonl`");
     };
@@ -227,7 +236,11 @@ pub(crate) fn batch(global: &Global, input: &Path, out: Option<&Path>) -> Result
         Box::new(file)
     };
     let mut lines = BufReader::with_capacity(1 << 20, reader).lines();
-    let (mut accepted, mut refused) = (0_usize, 0_usize);
+    let (mut accepted, mut refused, mut read) = (0_usize, 0_usize, 0_usize);
+    let settings = Options {
+        library: options.library.text()?,
+        ..Options::default()
+    };
     write_file(out, |file| {
         loop {
             let chunk: Vec<String> = lines
@@ -240,9 +253,19 @@ pub(crate) fn batch(global: &Global, input: &Path, out: Option<&Path>) -> Result
             }
             let done: Vec<(Vec<u8>, bool)> = chunk
                 .par_iter()
-                .filter(|line| !line.trim().is_empty())
-                .map_init(Compiler::new, |compiler, line| compile_line(compiler, line))
+                .enumerate()
+                .filter(|(_, line)| !line.trim().is_empty())
+                .map_init(Compiler::new, |compiler, (at, line)| {
+                    compile_line(compiler, line, &settings).with_context(|| {
+                        let number = read + at + 1;
+                        format!(
+                            "`{}` line {number} is not an object with `id` and `source`",
+                            input.display()
+                        )
+                    })
+                })
                 .collect::<Result<_>>()?;
+            read += chunk.len();
             for (line, fine) in done {
                 if fine {
                     accepted += 1;
@@ -263,10 +286,13 @@ pub(crate) fn batch(global: &Global, input: &Path, out: Option<&Path>) -> Result
     })
 }
 
-fn compile_line(compiler: &mut Compiler, line: &str) -> Result<(Vec<u8>, bool)> {
-    let job: Job = serde_json::from_str(line)
-        .context("a line of the batch is not an object with `id` and `source`")?;
-    let done = match compiler.compile(&job.source, &Options::default()) {
+fn compile_line(
+    compiler: &mut Compiler,
+    line: &str,
+    settings: &Options,
+) -> serde_json::Result<(Vec<u8>, bool)> {
+    let job: Job = serde_json::from_str(line)?;
+    let done = match compiler.compile(&job.source, settings) {
         Ok(module) => {
             let done = Done {
                 id: job.id,

@@ -18,6 +18,7 @@ use crate::exit::Outcome;
 use crate::kernel_argument::{self, Parameter};
 use crate::npy_file::NpyArray;
 use crate::output;
+use crate::warp_library::WarpLibrary;
 
 /// Run a kernel written in Python: forward, or its adjoint. On the CPU this is the reference
 /// interpreter, which reports indices out of range and variables without a value. On a GPU the
@@ -35,6 +36,8 @@ pub(crate) struct Exec {
     /// The kernel, where the file defines several.
     #[arg(long)]
     kernel: Option<String>,
+    #[command(flatten)]
+    library: WarpLibrary,
     /// The launch grid: threads along one to four dimensions.
     #[arg(long, value_name = "N[,M…]", value_delimiter = ',', required = true)]
     dim: Vec<usize>,
@@ -87,6 +90,7 @@ impl Exec {
         let options = Options {
             kernel: self.kernel.clone(),
             file: self.file.display().to_string(),
+            library: self.library.text()?,
             ..Options::default()
         };
         let module = match compile(&source, &options) {

@@ -18,6 +18,7 @@ use crate::catalogue;
 use crate::exit::Outcome;
 use crate::output;
 use crate::table::Table;
+use crate::warp_library::WarpLibrary;
 
 /// Check workloads or Python kernels on the GPU against the CPU, on fresh random inputs with poisoned outputs.
 ///
@@ -48,6 +49,8 @@ pub(crate) struct Verify {
     /// Seed of the inputs; drawn from the clock where it is not given, and always printed.
     #[arg(long)]
     seed: Option<u64>,
+    #[command(flatten)]
+    library: WarpLibrary,
 }
 
 const SMALL: u64 = 65_537;
@@ -96,7 +99,8 @@ impl Verify {
             let Some(gpu) = device.cuda() else {
                 return Ok(Outcome::CannotHere);
             };
-            return verify_python::run(global, file, gpu, self.seed.unwrap_or_else(clock_seed));
+            let seed = self.seed.unwrap_or_else(clock_seed);
+            return verify_python::run(global, file, gpu, seed, self.library.text()?);
         }
         let workloads = catalogue::choose(&self.workloads)?;
         if !self.settings.is_empty() && workloads.len() != 1 {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use flate2::read::GzDecoder;
@@ -58,14 +59,24 @@ pub(super) fn is_kernel_file(name: &str) -> bool {
 }
 
 /// Verifies every kernel of the file on the GPU.
-pub(super) fn run(global: &Global, file: &str, gpu: &CudaDevice, seed: u64) -> Result<Outcome> {
+pub(super) fn run(
+    global: &Global,
+    file: &str,
+    gpu: &CudaDevice,
+    seed: u64,
+    library: Option<Arc<str>>,
+) -> Result<Outcome> {
+    let options = Options {
+        library,
+        ..Options::default()
+    };
     let nvrtc = Nvrtc::find()?;
     let jobs = read_jobs(Path::new(file))?;
     let cache = CompileCache::for_user();
     // Compiling is most of the work and uses every core; launches queue on one stream.
     let rows: Vec<Row> = jobs
         .par_iter()
-        .map(|job| verify(job, gpu, &nvrtc, &cache, seed))
+        .map(|job| verify(job, &options, gpu, &nvrtc, &cache, seed))
         .collect();
     let facts = gpu.facts();
     let mut counts = BTreeMap::new();
@@ -97,16 +108,23 @@ pub(super) fn run(global: &Global, file: &str, gpu: &CudaDevice, seed: u64) -> R
     })
 }
 
-fn verify(job: &Job, gpu: &CudaDevice, nvrtc: &Nvrtc, cache: &CompileCache, seed: u64) -> Row {
+fn verify(
+    job: &Job,
+    options: &Options,
+    gpu: &CudaDevice,
+    nvrtc: &Nvrtc,
+    cache: &CompileCache,
+    seed: u64,
+) -> Row {
     // A source of one kernel needs no name, and an instance of a generic one has another.
     let by_name = || {
-        let options = Options {
+        let named = Options {
             kernel: job.kernel.clone(),
-            ..Options::default()
+            ..options.clone()
         };
-        compile(&job.source, &options)
+        compile(&job.source, &named)
     };
-    let compiled = compile(&job.source, &Options::default()).or_else(|_| by_name());
+    let compiled = compile(&job.source, options).or_else(|_| by_name());
     Row {
         id: job.id.clone(),
         kernel: job.kernel.clone().unwrap_or_else(|| job.id.clone()),

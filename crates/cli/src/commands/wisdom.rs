@@ -7,13 +7,17 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 use serde::Serialize;
-use warpsmith_chooser::{Bus, Calibration, Identity, Loaded, Wisdom, WisdomFile, calibrate};
+use warpsmith_chooser::{
+    Bus, Calibration, ChooserError, Identity, Loaded, Plan, Wisdom, WisdomFile, calibrate,
+};
 use warpsmith_core::{BytesPerSecond, Seconds};
+use warpsmith_measure::WorkloadError;
 
 use crate::arguments::Global;
+use crate::catalogue;
 use crate::exit::Outcome;
 use crate::output;
-use crate::placement::{OPERATIONS, devices, unix_now, workload};
+use crate::placement::{devices, unix_now};
 use crate::table::Table;
 
 /// Measure this machine for `--device auto`, and show, copy or forget what was measured.
@@ -21,7 +25,8 @@ use crate::table::Table;
 #[command(
     after_help = "Wisdom lies in `$XDG_STATE_HOME/warpsmith/wisdom`, one file per machine; \
 `WARPSMITH_STATE_DIR` puts it elsewhere. Wisdom of another machine, driver or version is not used, \
-and said not to be.
+and said not to be. A verb that chose between devices without wisdom measures its workload in the
+background when it is done, at the lowest priority; `WARPSMITH_BACKGROUND=off` forbids it.
 
 Examples:
   warpsmith wisdom calibrate
@@ -37,12 +42,12 @@ pub(crate) struct WisdomCommand {
 enum Verb {
     /// Show what is known about this machine.
     Show,
-    /// Measure every operation on every device here.
+    /// Measure every workload that has sizes on every device here.
     Calibrate {
         /// Take a tenth of the time.
         #[arg(long)]
         quick: bool,
-        /// Only operations whose name contains this.
+        /// Only workloads whose name contains this.
         #[arg(long, value_name = "TEXT")]
         only: Option<String>,
     },
@@ -155,31 +160,28 @@ impl WisdomCommand {
                 let [to, back] = Bus::measure(gpu)?;
                 wisdom.put_bus(&name, to, back);
             }
-            for operation in OPERATIONS {
-                if only.is_some_and(|text| !operation.id.contains(text)) {
+            for workload in catalogue::workloads() {
+                let workload = workload.as_ref();
+                if only.is_some_and(|text| !workload.id().contains(text)) {
                     continue;
                 }
-                let Some(workload) = workload(operation) else {
+                let Some(plan) = Plan::of(workload) else {
                     continue;
                 };
-                output::progress(global, &format!("{} on {name}", operation.id));
-                let plan = operation.plan();
-                let found = calibrate(
-                    workload.as_ref(),
-                    &device,
-                    &name,
-                    &plan,
-                    &calibration,
-                    unix_now(),
-                )?;
-                wisdom.put(found);
+                output::progress(global, &format!("{} on {name}", workload.id()));
+                match calibrate(workload, &device, &name, &plan, &calibration, unix_now()) {
+                    Ok(found) => wisdom.put(found),
+                    // What has no form for a device is never placed there.
+                    Err(ChooserError::Workload(WorkloadError::Unsupported { .. })) => continue,
+                    Err(error) => return Err(error.into()),
+                }
                 measured += 1;
             }
         }
         output::progress(global, "");
         if measured == 0 {
             bail!(
-                "no operation has `{}` in its name",
+                "no workload with sizes has `{}` in its name",
                 only.unwrap_or_default()
             );
         }

@@ -7,7 +7,7 @@ use super::Target;
 use super::buffer::Buffer;
 use super::literal;
 use super::writer::Writer;
-use crate::ir::{Function, FunctionKind, Module};
+use crate::ir::{Function, FunctionKind, Module, Op};
 use crate::types::Type;
 
 /// Where a body stands.
@@ -37,6 +37,8 @@ pub(super) struct Exception {
 /// Where the parts of a forward function's body stand in the text.
 #[derive(Debug, Default)]
 pub(super) struct Forward {
+    /// The first operation that is written.
+    pub(super) first: usize,
     /// The declarations of the variables.
     declarations: (usize, usize),
     /// Where each operation begins, and where the last ends.
@@ -72,6 +74,7 @@ pub(super) fn forward(
     let begin = writer.out.len();
     writer.primal_vars();
     let mut layout = Forward {
+        first: first_written(module, function, frame.target),
         declarations: (begin, writer.out.len()),
         offsets: Vec::with_capacity(function.ops.len() + 1),
         exceptions: Vec::new(),
@@ -106,13 +109,27 @@ pub(super) fn backward(
     writer.section("forward");
     writer.replay(0, function.ops.len(), layout);
     writer.section("reverse");
-    writer.walk_back(0, function.ops.len(), layout);
+    writer.walk_back(layout.first, function.ops.len(), layout);
     writer.start();
     writer.text(if frame.strided {
         "continue;\n"
     } else {
         "return;\n"
     });
+}
+
+/// The first operation that is written: Warp quotes a line only when it comes from another, and it builds
+/// the CPU's text second, so that a function on one line begins where it ended the first time.
+fn first_written(module: &Module, function: &Function, target: Target) -> usize {
+    let number = |op: &Op| match op {
+        Op::Line(line) => Some(module.lines[*line as usize].number),
+        _ => None,
+    };
+    let first = function.ops.first().and_then(number);
+    let again = target == Target::Cpu
+        && first.is_some()
+        && first == function.ops.iter().rev().find_map(number);
+    usize::from(again)
 }
 
 impl Writer<'_> {

@@ -34,7 +34,9 @@ impl Writer<'_> {
                     level: self.level as u32,
                 });
             }
-            self.operation(*op, Pass::Forward, strided);
+            if at >= layout.first {
+                self.operation(*op, Pass::Forward, strided);
+            }
         }
         layout.offsets.push(self.out.len());
     }

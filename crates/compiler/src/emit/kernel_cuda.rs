@@ -58,7 +58,9 @@ fn emit_pass(
     } else {
         "_cuda_kernel_forward("
     });
-    let _ = write!(out, "\n    wp::launch_bounds_t<{launch_rank}> dim");
+    out.push_str("\n    wp::launch_bounds_t<");
+    out.number(launch_rank);
+    out.push_str("> dim");
     for prefix in ["var_", "adj_"] {
         if prefix == "adj_" && !backward {
             break;

@@ -134,6 +134,7 @@ pub(crate) fn type_call(
             shape = Some(*size);
             dtype = Some(*scalar);
         }
+        ("quaternion" | "transformation", [scalar]) => dtype = Some(*scalar),
         _ => return None,
     }
     for keyword in tables.tree.keywords_in(keywords).to_vec() {
@@ -176,6 +177,10 @@ pub(crate) fn type_call(
     let Type::Scalar(scalar) = tables.types.get(dtype) else {
         return None;
     };
+    // Warp makes no vector of `Any`; `wp.Float` and the like it does.
+    if scalar == Scalar::Any {
+        return None;
+    }
     let ty = match class.as_str() {
         "vector" if shape.is_none() => Type::Vector {
             length: number?,

@@ -3,6 +3,7 @@
 use super::annotation::{returns, type_of};
 use super::definition::Returns;
 use super::evaluate::{evaluate, path};
+use super::library::library_overloads;
 use super::value::Tables;
 use super::{FunctionDef, FunctionSet, Global, ParamDef, Scope};
 use crate::builtin::BUILTINS;
@@ -17,6 +18,25 @@ impl Scope {
     pub(super) fn function(&mut self, tables: &mut Tables<'_>, index: u32) -> Result<(), Problem> {
         let node = tables.tree.functions[index as usize];
         let key = node.name;
+        let parameters = node.parameters.start..node.parameters.start + node.parameters.len;
+        let parameters =
+            &tables.tree.parameters[parameters.start as usize..parameters.end as usize];
+        for (at, parameter) in parameters.iter().enumerate() {
+            if parameters[..at]
+                .iter()
+                .any(|other| other.name == parameter.name)
+            {
+                return Err(Problem::at(
+                    "K001",
+                    parameter.start,
+                    parameter.end,
+                    format!(
+                        "`{}` is a parameter already",
+                        tables.names.get(parameter.name)
+                    ),
+                ));
+            }
+        }
         let [expression] = *tables.tree.exprs_in(node.decorators) else {
             self.set(key, Global::Opaque("a Python function"));
             return Ok(());
@@ -80,6 +100,8 @@ impl Scope {
             inline_hint: "",
             numbered: role == "func",
             instance: false,
+            library: false,
+            closure: Vec::new(),
             built: None,
             building: false,
         });
@@ -91,7 +113,7 @@ impl Scope {
         }
     }
 
-    fn enter_function(
+    pub(super) fn enter_function(
         &mut self,
         tables: &mut Tables<'_>,
         key: Name,
@@ -123,15 +145,16 @@ impl Scope {
             }
         }
         // Native names are numbered per key; functions that the library itself defines in Python own
-        // the first number of theirs.
+        // the first numbers of theirs.
         let taken = BUILTINS
             .get(key.index())
-            .is_some_and(|builtin| builtin.python);
+            .filter(|builtin| builtin.python)
+            .map_or(0, |builtin| library_overloads(builtin.name));
         let earlier = self.functions[..index as usize]
             .iter()
             .filter(|def| def.key == key && def.numbered)
             .count();
-        let native = format!("{}_{}", tables.names.get(key), earlier + usize::from(taken));
+        let native = format!("{}_{}", tables.names.get(key), earlier + taken);
         self.functions[index as usize].native = tables.names.intern(&native);
         let set = match self.get(key) {
             Some(Global::Function(set)) => set,
@@ -164,7 +187,7 @@ impl Scope {
         Ok(())
     }
 
-    fn params(
+    pub(super) fn params(
         &mut self,
         tables: &mut Tables<'_>,
         node: &FunctionNode,

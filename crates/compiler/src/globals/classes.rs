@@ -56,11 +56,19 @@ impl Scope {
                         return Ok(());
                     }
                     let is_handle = evaluate(self, tables, annotation) == Global::Handle;
-                    fields.push(FieldDef {
+                    let field = FieldDef {
                         name,
                         ty,
                         is_handle,
-                    });
+                    };
+                    // A second annotation takes the place of the first.
+                    match fields
+                        .iter_mut()
+                        .find(|other: &&mut FieldDef| other.name == name)
+                    {
+                        Some(other) => *other = field,
+                        None => fields.push(field),
+                    }
                 }
                 StmtKind::Pass => {}
                 StmtKind::Expr(doc) if matches!(tables.tree.expr(doc).kind, ExprKind::Str(_)) => {}

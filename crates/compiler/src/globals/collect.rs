@@ -8,15 +8,17 @@ use crate::diagnostic::Problem;
 use crate::ir::Constant;
 use crate::names::Name;
 use crate::syntax::{ExprId, ExprKind, List, Stmt, StmtId, StmtKind};
-use crate::types::{Scalar, TypeId};
+use crate::types::{Scalar, Type, TypeId, TypeTable};
 
 impl Scope {
-    /// Enters everything that `body` defines.
+    /// Enters everything that `body` defines; statements from the byte `library_start` on are the
+    /// library's.
     pub(crate) fn collect(
         &mut self,
         tables: &mut Tables<'_>,
         body: List,
         struct_suffix: &str,
+        library_start: usize,
     ) -> Result<(), Problem> {
         // What the reference evaluation environment provides without an import.
         for (name, module) in [
@@ -30,9 +32,15 @@ impl Scope {
         }
         let any = tables.names.intern("Any");
         self.set(any, Global::Type(TypeId::scalar(Scalar::Any)));
+        let mut factories = Vec::new();
         for at in body.start..body.start + body.len {
             let stmt = tables.tree.stmt_lists[at as usize];
-            self.statement(tables, stmt, struct_suffix)?;
+            let node = tables.tree.stmt(stmt);
+            if node.start as usize >= library_start {
+                self.library_statement(tables, node, &mut factories)?;
+            } else {
+                self.statement(tables, stmt, struct_suffix)?;
+            }
         }
         Ok(())
     }
@@ -209,7 +217,11 @@ impl Scope {
                     return Err(problem("an overload gives a type for every argument"));
                 }
                 for (param, item) in params.iter_mut().zip(items) {
-                    *param = type_of(self, tables, item)?;
+                    let given = type_of(self, tables, item)?;
+                    if !takes(tables.types, *param, given) {
+                        return Err(problem("an overload's type does not fit its argument"));
+                    }
+                    *param = given;
                 }
             }
             ExprKind::Dict(list) => {
@@ -226,13 +238,26 @@ impl Scope {
                     let Some(at) = at else {
                         return Err(problem("an overload's keys are argument names"));
                     };
-                    params[at] = type_of(self, tables, pair[1])?;
+                    let given = type_of(self, tables, pair[1])?;
+                    if !takes(tables.types, params[at], given) {
+                        return Err(problem("an overload's type does not fit its argument"));
+                    }
+                    params[at] = given;
                 }
             }
             _ => return Err(problem("an overload's types are a list or a dictionary")),
         }
         self.kernels[kernel as usize].overloads.push(params);
         Ok(Some(kernel))
+    }
+}
+
+/// Whether an argument with this annotation can have a type: generic ones take any, but arrays keep their
+/// rank.
+fn takes(types: &TypeTable, annotation: TypeId, given: TypeId) -> bool {
+    match (types.get(annotation), types.get(given)) {
+        (Type::Array { rank: want, .. }, Type::Array { rank, .. }) if want != rank => false,
+        (want, have) => types.is_generic(annotation) || want == have,
     }
 }
 

@@ -43,6 +43,10 @@ pub(crate) struct FunctionDef {
     /// Whether this is an instance of a generic function: its lines are then counted from its own
     /// first line.
     pub(crate) instance: bool,
+    /// Whether it stands in the library's text, behind the source's own.
+    pub(crate) library: bool,
+    /// What the names of the function around it stand for.
+    pub(crate) closure: Vec<(Name, Global)>,
     /// Position among the built functions.
     pub(crate) built: Option<u32>,
     pub(crate) building: bool,

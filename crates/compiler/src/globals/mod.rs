@@ -12,6 +12,7 @@ mod classes;
 mod collect;
 mod definition;
 mod evaluate;
+mod library;
 mod options;
 mod rounding;
 mod value;

@@ -110,7 +110,9 @@ impl Scope {
                 continue;
             }
             match (name.as_str(), evaluate(self, tables, keyword.value)) {
-                ("name", Global::Value(Constant::Str(text))) => {
+                ("name", Global::Value(Constant::Str(text)))
+                    if is_identifier(tables.names.get(text)) =>
+                {
                     self.functions[index as usize].native = text;
                 }
                 ("enable_backward", Global::Value(Constant::Bool(value))) => {
@@ -128,10 +130,12 @@ impl Scope {
                 ("launch_bounds", value) if int(value).is_some() => {
                     kernel.options.launch_bounds = int(value).map(|value| (value, None));
                 }
-                ("cuda_max_registers", value) if int(value).is_some() => {
+                ("cuda_max_registers", value) if int(value).is_some_and(|value| value >= 1) => {
                     kernel.options.max_registers = int(value);
                 }
-                ("cluster_dim", value) if int(value).is_some() => {
+                ("cluster_dim", value)
+                    if int(value).is_some_and(|value| (1..=16).contains(&value)) =>
+                {
                     kernel.options.cluster_dim = int(value).unwrap_or(1);
                 }
                 _ => kernel.problem = Some(option_problem(tables, keyword.value, &name)),
@@ -147,6 +151,15 @@ impl Scope {
         self.kernels.push(kernel);
         self.set(key, Global::Kernel(self.kernels.len() as u32 - 1));
     }
+}
+
+/// Whether a text can be a name in C++.
+fn is_identifier(text: &str) -> bool {
+    let first = text.bytes().next();
+    first.is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 fn int(value: Global) -> Option<i64> {

@@ -11,6 +11,8 @@ use crate::types::{TypeId, TypeTable};
 pub(crate) enum PythonModule {
     Warp,
     WarpTypes,
+    /// Where the library keeps its own modules.
+    WarpSource,
     Math,
     Numpy,
     Typing,
@@ -52,6 +54,8 @@ pub(crate) struct Scope {
     known: Vec<Name>,
     pub(crate) functions: Vec<FunctionDef>,
     pub(crate) sets: Vec<FunctionSet>,
+    /// The overloads of builtins that the library defines in Python, by builtin.
+    pub(super) library: Vec<(u16, u32)>,
     pub(crate) kernels: Vec<KernelDef>,
     pub(crate) options: ModuleOptions,
     pub(crate) elements: Vec<Number>,
@@ -65,6 +69,7 @@ impl Scope {
         }
         self.functions.clear();
         self.sets.clear();
+        self.library.clear();
         self.kernels.clear();
         self.options = ModuleOptions::default();
         self.elements.clear();
@@ -82,7 +87,7 @@ impl Scope {
     }
 
     /// Gives a name back what it stood for.
-    pub(super) fn restore(&mut self, name: Name, value: Option<Global>) {
+    pub(crate) fn restore(&mut self, name: Name, value: Option<Global>) {
         if let Some(slot) = self.values.get_mut(name.index()) {
             *slot = value;
         }
@@ -140,6 +145,9 @@ pub(crate) fn attribute(
                 .or(Some(Global::Opaque("an attribute of a class")))
         }
         Global::Module(PythonModule::Warp) => warp_names::warp_attribute(attr, names, types),
+        Global::Module(PythonModule::WarpSource) => {
+            (names.get(attr) == "types").then_some(Global::Module(PythonModule::WarpTypes))
+        }
         Global::Module(PythonModule::WarpTypes) => {
             warp_names::warp_types_attribute(attr, names, types)
         }
@@ -155,6 +163,7 @@ pub(crate) fn fallback(name: Name, names: &Names, types: &mut TypeTable) -> Opti
     // `float` and `int` name builtins too, which the module does not export.
     match names.get(name) {
         text @ ("float" | "int") => warp_names::python_builtin(text),
+        text if warp_names::needs_module(text) => None,
         text => warp_names::warp_attribute(name, names, types)
             .or_else(|| warp_names::python_builtin(text)),
     }

@@ -25,6 +25,7 @@ pub(crate) fn warp_attribute(name: Name, names: &Names, types: &mut TypeTable) -
         "Int" => Global::Type(TypeId::scalar(Scalar::AnyInt)),
         "Scalar" => Global::Type(TypeId::scalar(Scalar::AnyScalar)),
         "types" => Global::Module(PythonModule::WarpTypes),
+        "_src" => Global::Module(PythonModule::WarpSource),
         "handle" => Global::Handle,
         // Functions and classes of the host side that share a name with a builtin; a call resolves
         // them by that name.
@@ -38,6 +39,32 @@ pub(crate) fn warp_attribute(name: Name, names: &Names, types: &mut TypeTable) -
         _ if is_host_name(text) => Global::WarpCallable(name),
         _ => return None,
     })
+}
+
+/// Whether a builtin is found as `wp.name` only, and not by its bare name.
+pub(crate) fn needs_module(text: &str) -> bool {
+    text.ends_with("_inplace")
+        || matches!(
+            text,
+            "inverse_approx"
+                | "vector"
+                | "matrix"
+                | "identity"
+                | "quaternion"
+                | "transformation"
+                | "transform_set_translation_copy"
+                | "transform_set_rotation_copy"
+                | "spatial_adjoint"
+                | "assign"
+                | "assign_copy"
+                | "closest_point_edge_edge"
+                | "iter_next"
+                | "tid"
+                | "extract"
+                | "expect_neq"
+                | "div_approx"
+                | "cast"
+        )
 }
 
 /// A name of `warp.types`.

@@ -168,34 +168,40 @@ impl<const N: usize> Square<N> {
     }
 }
 
-/// Jacobi's method on a symmetric matrix; the values stay in the order in which the sweeps leave them.
+/// Jacobi's method on a symmetric matrix with the approximate rotations of McAdams et al. (2011); the
+/// values stay in the order in which the sweeps leave them, which is Warp's.
 fn eigen(m: &Square<3>) -> (Square<3>, [f64; 3]) {
     let (mut a, mut q) = (m.0, Square::<3>::identity().0);
+    // The lower triangle is the matrix; the values come from all of it.
+    (a[0][1], a[0][2], a[1][2]) = (a[1][0], a[2][0], a[2][1]);
     for _ in 0..12 {
-        for (i, j) in [(0, 1), (0, 2), (1, 2)] {
+        for (i, j) in [(0, 1), (1, 2), (2, 0)] {
             let off = a[i][j];
             if off == 0.0 {
                 continue;
             }
-            // The smaller of the two angles that make the element vanish.
-            let theta = (a[j][j] - a[i][i]) / (2.0 * off);
-            let sign = if theta < 0.0 { -1.0 } else { 1.0 };
-            let t = sign / (theta.abs() + (theta * theta + 1.0).sqrt());
-            let c = 1.0 / (t * t + 1.0).sqrt();
-            let s = t * c;
+            // Half the angle, where it is small; else an eighth of a turn for the whole.
+            let (mut ch, mut sh) = (2.0 * (a[i][i] - a[j][j]), off);
+            if (3.0 + 2.0 * std::f64::consts::SQRT_2) * sh * sh >= ch * ch {
+                (sh, ch) = std::f64::consts::FRAC_PI_8.sin_cos();
+            }
+            let square = ch * ch + sh * sh;
+            let (c, s) = ((ch * ch - sh * sh) / square, 2.0 * ch * sh / square);
             for row in &mut a {
                 let (x, y) = (row[i], row[j]);
-                (row[i], row[j]) = (c * x - s * y, s * x + c * y);
+                (row[i], row[j]) = (c * x + s * y, c * y - s * x);
             }
             for k in 0..3 {
                 let (x, y) = (a[i][k], a[j][k]);
-                (a[i][k], a[j][k]) = (c * x - s * y, s * x + c * y);
+                (a[i][k], a[j][k]) = (c * x + s * y, c * y - s * x);
                 let (x, y) = (q[k][i], q[k][j]);
-                (q[k][i], q[k][j]) = (c * x - s * y, s * x + c * y);
+                (q[k][i], q[k][j]) = (c * x + s * y, c * y - s * x);
             }
         }
     }
-    (Square(q), [a[0][0], a[1][1], a[2][2]])
+    let q = Square(q);
+    let values = q.transposed().times(m).times(&q).0;
+    (q, [values[0][0], values[1][1], values[2][2]])
 }
 
 fn dot(x: [f64; 3], y: [f64; 3]) -> f64 {

@@ -5,6 +5,7 @@
 
 use super::factorisation::Factorisation;
 use super::lanes::Cell;
+use super::noise::Noise;
 use crate::ir::Comparison;
 use crate::types::Scalar;
 
@@ -289,6 +290,24 @@ pub(super) enum Instruction {
         dst: Cell,
         src: Cell,
         backward: bool,
+    },
+    /// Noise of the words from `src` on; backwards, what the point's dual receives from them and the
+    /// results' duals behind them.
+    Noise {
+        noise: Noise,
+        dst: Cell,
+        src: Cell,
+        backward: bool,
+    },
+    /// A Poisson variate; the generator's state moves on.
+    Poisson {
+        dst: Cell,
+        state: Cell,
+        rate: Cell,
+    },
+    /// Matrices in arrays: an entry of the program's list.
+    Dense {
+        entry: u32,
     },
     /// The bytes of a value as another type; the layouts are an entry of the program's list.
     Reinterpret {

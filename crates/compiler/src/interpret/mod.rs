@@ -24,6 +24,7 @@ mod launch;
 mod layout;
 mod machine;
 mod memory;
+mod noise;
 mod plan;
 mod races;
 mod random;

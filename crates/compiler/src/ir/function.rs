@@ -183,6 +183,8 @@ pub enum FunctionKind {
         inline_hint: &'static str,
         /// Whether a kernel with an adjoint reaches it.
         adjoint: bool,
+        /// Whether Warp's own library defines it.
+        library: bool,
     },
 }
 
@@ -228,6 +230,7 @@ impl Function {
             kind: FunctionKind::Device {
                 inline_hint: "",
                 adjoint: false,
+                library: false,
             },
             params: 0,
             vars: Vec::new(),

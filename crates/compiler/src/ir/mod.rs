@@ -24,6 +24,7 @@ mod function;
 mod lexer;
 mod op;
 mod parse;
+mod parse_op;
 mod print;
 mod verify;
 

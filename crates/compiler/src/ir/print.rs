@@ -182,6 +182,7 @@ impl Printer<'_> {
             FunctionKind::Device {
                 inline_hint,
                 adjoint,
+                library,
             } => {
                 let _ = write!(
                     self.out,
@@ -195,6 +196,9 @@ impl Printer<'_> {
                     hint => {
                         let _ = write!(self.out, " hint {}", quoted(hint));
                     }
+                }
+                if *library {
+                    self.out.push_str(" library");
                 }
             }
         }

@@ -9,7 +9,8 @@
 //!    are true if they have data); a comparison compares at least two operands.
 //! 6. A load reads a reference and gives its value type.
 //! 7. A constant is defined by nothing but its declaration, and parameters by nothing.
-//! 8. A call has as many operands as its function has parameters, of equal types, and as many results.
+//! 8. A call has as many operands as its function has parameters, of equal types, and as many results; a
+//!    constant that a later `literal` makes 64 bits wide is converted.
 //! 9. A function that is called stands before its caller.
 //! 10. Field names exist in the structs that they are read from or stored to.
 //! 11. The step of a counted loop is not 0, and its variables are `int32`.
@@ -327,6 +328,12 @@ impl Checker<'_> {
         self.check(known, "a field that does not exist");
     }
 
+    /// Whether a variable is a number that a `literal` makes 64 bits wide, somewhere in the function.
+    fn is_widened(&self, var: VarId) -> bool {
+        let mut ops = self.function.ops.iter();
+        ops.any(|op| matches!(op, Op::Literal { dst, .. } if *dst == var))
+    }
+
     fn call(&mut self, call: &super::Call) {
         let function = self.function;
         let operands = call.operands;
@@ -367,6 +374,7 @@ impl Checker<'_> {
                         self.ty(*arg).is_some_and(|ty| {
                             self.module.types.equal(param.ty, ty)
                                 || self.module.types.array_parts(ty).is_some()
+                                || self.is_widened(*arg)
                         })
                     });
                 self.check(same, "operands that do not fit the function's parameters");

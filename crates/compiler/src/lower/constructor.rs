@@ -14,12 +14,12 @@ pub(super) struct Dispatched {
     pub(super) template: Vec<Template>,
 }
 
-type Out<T> = Result<T, CallError>;
+pub(super) type Out<T> = Result<T, CallError>;
 
 /// Quaternions and transforms keep Python's `float` apart from `float32` in their C++ spelling.
-const PYTHON_SCALAR: &str = "write the scalar type as `wp.float32`";
+pub(super) const PYTHON_SCALAR: &str = "write the scalar type as `wp.float32`";
 
-fn fail<T>(code: &'static str, message: impl Into<String>) -> Out<T> {
+pub(super) fn fail<T>(code: &'static str, message: impl Into<String>) -> Out<T> {
     Err(CallError(code, message.into()))
 }
 
@@ -143,7 +143,7 @@ impl Body<'_, '_> {
     }
 
     /// The item bound to a parameter by name.
-    fn bound(row: &Row, items: &[(usize, Item)], name: &str) -> Option<Item> {
+    pub(super) fn bound(row: &Row, items: &[(usize, Item)], name: &str) -> Option<Item> {
         items
             .iter()
             .find(|(at, _)| row.params[*at].name == name)
@@ -151,7 +151,7 @@ impl Body<'_, '_> {
     }
 
     /// The scalar type asked for: by `dtype`, or by the type that names the constructor.
-    fn wanted_scalar(
+    pub(super) fn wanted_scalar(
         &self,
         row: &Row,
         items: &[(usize, Item)],
@@ -172,7 +172,7 @@ impl Body<'_, '_> {
     }
 
     /// Variables must have the scalar type; constants are converted.
-    fn check_scalars(&self, args: &[Item], scalar: Scalar) -> Out<()> {
+    pub(super) fn check_scalars(&self, args: &[Item], scalar: Scalar) -> Out<()> {
         for arg in args {
             if let Item::Var(var) = *arg
                 && self.constant(var).is_none()
@@ -218,12 +218,12 @@ impl Body<'_, '_> {
     }
 
     /// The scalar type that all the values share.
-    fn shared_scalar(&self, args: &[Item]) -> Out<Scalar> {
+    pub(super) fn shared_scalar(&self, args: &[Item]) -> Out<Scalar> {
         let types: Vec<TypeId> = args.iter().map(|item| self.item_type(*item)).collect();
         common_scalar(self.shared.types, &types)
     }
 
-    fn shape_template(&self, ty: TypeId) -> Vec<Template> {
+    pub(super) fn shape_template(&self, ty: TypeId) -> Vec<Template> {
         let scalar = |scalar| Template::Type(TypeId::scalar(scalar));
         match self.shared.types.get(ty) {
             Type::Vector { length, scalar: s } => {
@@ -311,7 +311,7 @@ impl Body<'_, '_> {
     }
 
     /// The scalar of a value that fills a compound.
-    fn fill_scalar(&self, args: &[Item], scalar: Option<Scalar>) -> Out<Scalar> {
+    pub(super) fn fill_scalar(&self, args: &[Item], scalar: Option<Scalar>) -> Out<Scalar> {
         let Type::Scalar(have) = self.shared.types.get(self.item_type(args[0])) else {
             return fail("K007", "a scalar is expected");
         };
@@ -327,7 +327,7 @@ impl Body<'_, '_> {
     }
 
     /// The scalar of values that make up a compound.
-    fn value_scalar(&self, args: &[Item], scalar: Option<Scalar>) -> Out<Scalar> {
+    pub(super) fn value_scalar(&self, args: &[Item], scalar: Option<Scalar>) -> Out<Scalar> {
         if args
             .iter()
             .any(|arg| !matches!(self.shared.types.get(self.item_type(*arg)), Type::Scalar(_)))
@@ -343,7 +343,12 @@ impl Body<'_, '_> {
         }
     }
 
-    fn constructed(&mut self, result: TypeId, args: Vec<Item>, scalar: Scalar) -> Out<Dispatched> {
+    pub(super) fn constructed(
+        &mut self,
+        result: TypeId,
+        args: Vec<Item>,
+        scalar: Scalar,
+    ) -> Out<Dispatched> {
         let template = self.shape_template(result);
         let args = self.cast_constants(args, scalar)?;
         Ok(Dispatched {
@@ -435,131 +440,6 @@ impl Body<'_, '_> {
                     .map_or_else(|| fail("K020", "every dimension must be a constant"), Ok)
             })
             .collect()
-    }
-
-    fn quaternion(
-        &mut self,
-        row: &Row,
-        items: &[(usize, Item)],
-        ty: Option<TypeId>,
-    ) -> Out<Dispatched> {
-        let scalar = self.wanted_scalar(row, items, ty)?;
-        if let Some(Item::Type(_, true)) = Self::bound(row, items, "dtype") {
-            return fail("K021", PYTHON_SCALAR);
-        }
-        let args: Vec<Item> = items
-            .iter()
-            .filter(|(at, _)| row.params[*at].name != "dtype")
-            .map(|(_, item)| *item)
-            .collect();
-        let scalar = match (args.len(), scalar) {
-            (0, scalar) => scalar.unwrap_or(Scalar::F32),
-            (1, Some(scalar)) => scalar,
-            (1, None) => self.shared_scalar(&args)?,
-            (_, Some(scalar)) => {
-                self.check_scalars(&args, scalar)?;
-                scalar
-            }
-            (_, None) => self.shared_scalar(&args)?,
-        };
-        if !scalar.is_float() {
-            return fail("K008", "a quaternion is made of floats");
-        }
-        let result = self.shared.types.intern(Type::Quat(scalar));
-        self.constructed(result, args, scalar)
-    }
-
-    fn transformation(
-        &mut self,
-        row: &Row,
-        items: &[(usize, Item)],
-        variadic: Vec<Item>,
-        ty: Option<TypeId>,
-    ) -> Out<Dispatched> {
-        let wanted = self.wanted_scalar(row, items, ty)?;
-        if let Some(Item::Type(_, true)) = Self::bound(row, items, "dtype") {
-            return fail("K021", PYTHON_SCALAR);
-        }
-        if row.rule == Rule::TransformPq {
-            let mut args: Vec<Item> = items
-                .iter()
-                .filter(|(at, _)| row.params[*at].name != "dtype")
-                .map(|(_, item)| *item)
-                .collect();
-            let scalar = self.shared_scalar(&args)?;
-            if wanted.is_some_and(|wanted| wanted != scalar) {
-                return fail("K008", "the parts have another scalar type");
-            }
-            if args.len() == 1 {
-                let quat = self.shared.types.intern(Type::Quat(scalar));
-                let start = self.shared.scope.elements.len() as u32;
-                for value in [0.0, 0.0, 0.0, 1.0] {
-                    self.shared.scope.elements.push(Number::Float(value));
-                }
-                let constant = Constant::Compound {
-                    ty: quat,
-                    start,
-                    len: 4,
-                };
-                args.push(Item::Constant(quat, constant));
-            }
-            let result = self.shared.types.intern(Type::Transform(scalar));
-            let template = self.shape_template(result);
-            return Ok(Dispatched {
-                outcome: Outcome::One(result),
-                args,
-                template,
-            });
-        }
-        let scalar = match variadic.len() {
-            0 => wanted.unwrap_or(Scalar::F32),
-            1 => match self.shared.types.get(self.item_type(variadic[0])) {
-                Type::Transform(scalar) => {
-                    if wanted.is_some_and(|wanted| wanted != scalar) {
-                        return fail(
-                            "K008",
-                            "the transform that is copied has another scalar type",
-                        );
-                    }
-                    scalar
-                }
-                _ => self.fill_scalar(&variadic, wanted)?,
-            },
-            7 => self.value_scalar(&variadic, wanted)?,
-            count => return fail("K007", format!("{count} values for a transform")),
-        };
-        let result = self.shared.types.intern(Type::Transform(scalar));
-        self.constructed(result, variadic, scalar)
-    }
-
-    fn spatial_vector(
-        &mut self,
-        row: &Row,
-        items: &[(usize, Item)],
-        ty: Option<TypeId>,
-    ) -> Out<Dispatched> {
-        let wanted = self.wanted_scalar(row, items, ty)?;
-        let args: Vec<Item> = items
-            .iter()
-            .filter(|(at, _)| row.params[*at].name != "dtype")
-            .map(|(_, item)| *item)
-            .collect();
-        let scalar = if args.is_empty() {
-            wanted.unwrap_or(Scalar::F32)
-        } else {
-            let scalar = self.shared_scalar(&args)?;
-            if wanted.is_some_and(|wanted| wanted != scalar) {
-                return fail("K008", "the parts have another scalar type");
-            }
-            scalar
-        };
-        let result = self.shared.types.intern(Type::Vector { length: 6, scalar });
-        let template = self.shape_template(result);
-        Ok(Dispatched {
-            outcome: Outcome::One(result),
-            args,
-            template,
-        })
     }
 
     fn scalar_only(&mut self, row: &Row, items: &[(usize, Item)]) -> Out<Dispatched> {
@@ -654,191 +534,6 @@ impl Body<'_, '_> {
         let template = vec![Template::Int(size), Template::Type(element)];
         Ok(Dispatched {
             outcome: Outcome::One(result),
-            args,
-            template,
-        })
-    }
-
-    /// The length of a slice of something `length` long.
-    fn slice_length(&self, index: VarId, length: u32) -> Out<i64> {
-        let bounds = self
-            .slice_of
-            .iter()
-            .find(|(var, _)| *var == index)
-            .map(|(_, bounds)| *bounds);
-        let Some([Some(start), Some(stop), Some(step)]) = bounds else {
-            return fail("K020", "the bounds of this slice must be constants");
-        };
-        let length = i64::from(length);
-        let clamp = |value: i64| value.clamp(-length, length);
-        let (start, stop) = (clamp(start), clamp(stop));
-        Ok(if step > 0 && start < stop {
-            1 + (stop - start - 1) / step
-        } else if step < 0 && start > stop {
-            1 + (start - stop - 1) / -step
-        } else {
-            0
-        })
-    }
-
-    /// The shape of what indices select from a compound: -1 for a plain index.
-    fn selected_shape(&self, dims: &[u32], indices: &[VarId]) -> Out<(Vec<i64>, bool)> {
-        if indices.len() > dims.len() {
-            return fail(
-                "K011",
-                format!("{} indices for {} dimensions", indices.len(), dims.len()),
-            );
-        }
-        let mut shape = Vec::with_capacity(dims.len());
-        let mut sliced = false;
-        for (at, dim) in dims.iter().enumerate() {
-            match indices.get(at) {
-                None => shape.push(i64::from(*dim)),
-                Some(index) => {
-                    if self.value_ty(*index) == TypeId::SLICE {
-                        sliced = true;
-                        shape.push(self.slice_length(*index, *dim)?);
-                    } else if self.shared.types.is_int(self.value_ty(*index)) {
-                        shape.push(-1);
-                    } else {
-                        return fail(
-                            "K027",
-                            format!("an index of type {}", self.describe(*index)),
-                        );
-                    }
-                }
-            }
-        }
-        Ok((shape, sliced))
-    }
-
-    fn item_vars(items: &[(usize, Item)]) -> Out<Vec<VarId>> {
-        items
-            .iter()
-            .map(|(_, item)| match item {
-                Item::Var(var) => Ok(*var),
-                _ => fail("K016", "a value is expected"),
-            })
-            .collect()
-    }
-
-    fn extract(&mut self, row: &Row, items: Vec<(usize, Item)>) -> Out<Dispatched> {
-        let vars = Self::item_vars(&items)?;
-        let (dims, scalar): (Vec<u32>, Scalar) = match self.kind(vars[0]) {
-            Type::Vector { length, scalar } => (vec![length], scalar),
-            Type::Quat(scalar) => (vec![4], scalar),
-            Type::Transform(scalar) => (vec![7], scalar),
-            Type::Matrix { rows, cols, scalar } => (vec![rows, cols], scalar),
-            _ => return fail("K016", "a vector or matrix is expected"),
-        };
-        let (shape, sliced) = self.selected_shape(&dims, &vars[1..])?;
-        let mut kept: Vec<i64> = shape.iter().copied().filter(|dim| *dim >= 0).collect();
-        if kept.len() == 2 && kept.contains(&0) {
-            kept = vec![0, 0];
-        }
-        let result = match *kept {
-            [] => TypeId::scalar(scalar),
-            [length] => self.shared.types.intern(Type::Vector {
-                length: length as u32,
-                scalar,
-            }),
-            [rows, cols, ..] => self.shared.types.intern(Type::Matrix {
-                rows: rows as u32,
-                cols: cols as u32,
-                scalar,
-            }),
-        };
-        let is_vector = row.rule == Rule::VectorExtract;
-        let template = if sliced || (is_vector && !kept.is_empty()) {
-            kept.into_iter().map(Template::Int).collect()
-        } else {
-            Vec::new()
-        };
-        let args = vars.into_iter().map(Item::Var).collect();
-        Ok(Dispatched {
-            outcome: Outcome::One(result),
-            args,
-            template,
-        })
-    }
-
-    fn vector_assign(&mut self, items: Vec<(usize, Item)>) -> Out<Dispatched> {
-        let vars = Self::item_vars(&items)?;
-        let [target, index, value] = *vars else {
-            return fail("K011", "a vector takes one index");
-        };
-        let (length, scalar) = match self.kind(target) {
-            Type::Vector { length, scalar } => (length, scalar),
-            Type::Quat(scalar) => (4, scalar),
-            Type::Transform(scalar) => (7, scalar),
-            _ => return fail("K016", "a vector is expected"),
-        };
-        let (shape, sliced) = self.selected_shape(&[length], &[index])?;
-        let fits = if sliced {
-            let wanted = Type::Vector {
-                length: shape[0] as u32,
-                scalar,
-            };
-            self.kind(value) == wanted
-        } else {
-            self.value_ty(value) == TypeId::scalar(scalar)
-        };
-        if !fits {
-            return fail(
-                "K019",
-                format!("a value of type {} does not fit", self.describe(value)),
-            );
-        }
-        let template = if sliced {
-            vec![Template::Int(shape[0])]
-        } else {
-            Vec::new()
-        };
-        let args = vars.into_iter().map(Item::Var).collect();
-        Ok(Dispatched {
-            outcome: Outcome::Void,
-            args,
-            template,
-        })
-    }
-
-    fn matrix_assign(&mut self, items: Vec<(usize, Item)>) -> Out<Dispatched> {
-        let vars = Self::item_vars(&items)?;
-        let (target, value) = (vars[0], vars[vars.len() - 1]);
-        let Type::Matrix { rows, cols, scalar } = self.kind(target) else {
-            return fail("K016", "a matrix is expected");
-        };
-        let (shape, sliced) = self.selected_shape(&[rows, cols], &vars[1..vars.len() - 1])?;
-        let mut kept: Vec<i64> = shape.into_iter().filter(|dim| *dim >= 0).collect();
-        if kept.len() == 2 && kept.contains(&0) {
-            kept = vec![0, 0];
-        }
-        let wanted = match *kept {
-            [] => Type::Scalar(scalar),
-            [length] => Type::Vector {
-                length: length as u32,
-                scalar,
-            },
-            [rows, cols, ..] => Type::Matrix {
-                rows: rows as u32,
-                cols: cols as u32,
-                scalar,
-            },
-        };
-        if self.kind(value) != wanted {
-            return fail(
-                "K019",
-                format!("a value of type {} does not fit", self.describe(value)),
-            );
-        }
-        let template = if sliced {
-            kept.into_iter().map(Template::Int).collect()
-        } else {
-            Vec::new()
-        };
-        let args = vars.into_iter().map(Item::Var).collect();
-        Ok(Dispatched {
-            outcome: Outcome::Void,
             args,
             template,
         })

@@ -20,6 +20,8 @@ pub(crate) struct Shared<'s> {
     pub(crate) tree: &'s mut Tree,
     pub(crate) source: &'s SourceText,
     pub(crate) text: &'s str,
+    /// How many lines stand before the library's.
+    pub(crate) library_line: u32,
     pub(crate) functions: Vec<Function>,
     pub(crate) structs: Vec<StructId>,
     pub(crate) lines: Vec<Line>,
@@ -185,13 +187,20 @@ impl Shared<'_> {
             span,
             instance,
             inline_hint,
+            library,
             ..
         } = *def;
-        let (first_line, line_base) = if instance {
-            (0, decorator_line)
-        } else {
-            (decorator_line, 0)
+        let closure = def.closure.clone();
+        let (first_line, line_base) = match (instance, library) {
+            (true, _) => (0, decorator_line),
+            (false, true) => (decorator_line - self.library_line, self.library_line),
+            (false, false) => (decorator_line, 0),
         };
+        let mut outer = Vec::with_capacity(closure.len());
+        for (name, value) in closure {
+            outer.push((name, self.scope.get(name)));
+            self.scope.set(name, value);
+        }
         self.depth += 1;
         let adjoint = self.backward;
         let function = {
@@ -208,10 +217,14 @@ impl Shared<'_> {
                 FunctionKind::Device {
                     inline_hint,
                     adjoint,
+                    library,
                 },
             )
         };
         self.depth -= 1;
+        for (name, value) in outer {
+            self.scope.restore(name, value);
+        }
         self.use_parameter_structs(&params);
         self.functions.push(function);
         let built = self.functions.len() as u32 - 1;

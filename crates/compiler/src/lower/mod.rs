@@ -2,6 +2,7 @@
 //! Python would evaluate it, and every variable and operation is made at that moment. The order of
 //! creation is part of the result, since variables are numbered by it.
 
+mod argument_rules;
 mod arguments;
 mod assign;
 mod attribute;
@@ -9,14 +10,17 @@ mod augmented;
 mod body;
 mod branch;
 mod call;
+mod component;
 mod constructor;
 mod expression;
 mod function;
 mod loops;
+mod rigid_constructor;
 mod slot;
 mod subscript;
 mod symbols;
 mod unroll;
+mod user_call;
 mod value;
 
 pub(crate) use function::{Operators, Shared, build_kernel};

@@ -85,7 +85,7 @@ impl Converter<'_> {
                 annotation: self.expr(&node.annotation),
                 value: node.value.as_ref().map(|value| self.expr(value)),
             },
-            ast::Stmt::FunctionDef(node) if self.depth == 0 => self.function(node),
+            ast::Stmt::FunctionDef(node) if self.depth <= 1 => self.function(node),
             ast::Stmt::ClassDef(node) if self.depth == 0 => self.class(node),
             ast::Stmt::Import(node) if self.depth == 0 => {
                 StmtKind::Import(self.aliases(&node.names))

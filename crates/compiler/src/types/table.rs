@@ -3,6 +3,7 @@
 //! Invariant: two ids are equal exactly when the types are; [`TypeTable::equal`] is the language's
 //! own, slightly wider notion (the rank of an array is not part of its type).
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::Scalar;
@@ -138,6 +139,15 @@ impl Default for TypeTable {
     }
 }
 
+/// A size in digits; nearly all are small, and types are spelled anew for every kernel.
+fn decimal(size: u32) -> Cow<'static, str> {
+    const SMALL: [&str; 10] = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"];
+    match SMALL.get(size as usize) {
+        Some(digit) => Cow::Borrowed(digit),
+        None => Cow::Owned(size.to_string()),
+    }
+}
+
 impl TypeTable {
     /// A table with the scalars and the types that have no parts.
     pub fn new() -> Self {
@@ -202,14 +212,17 @@ impl TypeTable {
         }
         let spelling = match ty {
             Type::Vector { length, scalar } => {
-                format!("wp::vec_t<{length}, {}>", scalar.spelling())
+                let length = decimal(length);
+                ["wp::vec_t<", &length, ", ", scalar.spelling(), ">"].concat()
             }
             Type::Matrix { rows, cols, scalar } => {
-                format!("wp::mat_t<{rows}, {cols}, {}>", scalar.spelling())
+                let (rows, cols) = (decimal(rows), decimal(cols));
+                let scalar = scalar.spelling();
+                ["wp::mat_t<", &rows, ", ", &cols, ", ", scalar, ">"].concat()
             }
-            Type::Quat(scalar) => format!("wp::quat_t<{}>", scalar.spelling()),
-            Type::Transform(scalar) => format!("wp::transform_t<{}>", scalar.spelling()),
-            Type::Array { element, .. } => format!("wp::array_t<{}>", self.spelling(element)),
+            Type::Quat(scalar) => ["wp::quat_t<", scalar.spelling(), ">"].concat(),
+            Type::Transform(scalar) => ["wp::transform_t<", scalar.spelling(), ">"].concat(),
+            Type::Array { element, .. } => ["wp::array_t<", self.spelling(element), ">"].concat(),
             Type::FixedArray {
                 element,
                 rank,
@@ -221,7 +234,7 @@ impl TypeTable {
                     .product();
                 format!("wp::fixedarray_t<{size}, {}>", self.spelling(element))
             }
-            Type::Reference(value) => format!("{}*", self.spelling(value)),
+            Type::Reference(value) => [self.spelling(value), "*"].concat(),
             Type::Tuple(index) => {
                 let parts: Vec<&str> = self.tuples[index as usize]
                     .iter()

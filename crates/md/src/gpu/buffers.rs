@@ -8,12 +8,14 @@ pub(super) const STATE_WORDS: usize = 8;
 /// Vectors have four numbers to an atom; `positions` have one more that is not a number.
 pub(super) struct Buffers {
     pub(super) positions: DeviceBuffer<f32>,
+    pub(super) losses: DeviceBuffer<f32>,
     pub(super) velocities: DeviceBuffer<f32>,
     pub(super) forces: DeviceBuffer<f32>,
     pub(super) references: DeviceBuffer<f32>,
     pub(super) virials: DeviceBuffer<f32>,
     pub(super) identities: DeviceBuffer<u32>,
     pub(super) new_positions: DeviceBuffer<f32>,
+    pub(super) new_losses: DeviceBuffer<f32>,
     pub(super) new_velocities: DeviceBuffer<f32>,
     pub(super) new_identities: DeviceBuffer<u32>,
     pub(super) cells: DeviceBuffer<u32>,
@@ -39,12 +41,14 @@ impl Buffers {
         let atoms = identities.len();
         Ok(Self {
             positions: gpu.alloc(4 * atoms + 4)?,
+            losses: gpu.upload(&vec![0.0; 4 * atoms])?,
             velocities: gpu.alloc(4 * atoms)?,
             forces: gpu.alloc(4 * atoms)?,
             references: gpu.alloc(4 * atoms)?,
             virials: gpu.alloc(atoms)?,
             identities: gpu.upload(identities)?,
             new_positions: gpu.alloc(4 * atoms)?,
+            new_losses: gpu.alloc(4 * atoms)?,
             new_velocities: gpu.alloc(4 * atoms)?,
             new_identities: gpu.alloc(atoms)?,
             cells: gpu.alloc(atoms)?,
@@ -63,11 +67,13 @@ impl Buffers {
     pub(super) fn bytes(&self) -> u64 {
         let numbers = [
             &self.positions,
+            &self.losses,
             &self.velocities,
             &self.forces,
             &self.references,
             &self.virials,
             &self.new_positions,
+            &self.new_losses,
             &self.new_velocities,
         ];
         let words = [

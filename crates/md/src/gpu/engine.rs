@@ -71,6 +71,7 @@ impl Engine for CudaSimulation {
             cell: self.cell,
             identities: self.buffers.identities.download(&self.stream)?,
             positions: three(&self.buffers.positions)?,
+            losses: three(&self.buffers.losses)?,
             velocities: three(&self.buffers.velocities)?,
             references: three(&self.buffers.references)?,
         })

@@ -68,10 +68,12 @@ impl CudaSimulation {
         }
         let mut simulation = Self::empty(gpu, state.cell, state.settings, &state.identities)?;
         simulation.step = state.step;
+        let stream = simulation.stream.clone();
+        let losses = four_each(&state.losses);
+        simulation.buffers.losses.upload(&stream, &losses)?;
         simulation.place_atoms(&state.references, &state.velocities, Some(&state.positions))?;
         let mut words = simulation.words()?;
         words[REBUILDS] = state.rebuilds as u32;
-        let stream = simulation.stream.clone();
         simulation.buffers.state.upload(&stream, &words)?;
         simulation.record(graph)?;
         Ok(simulation)
@@ -218,6 +220,7 @@ impl CudaSimulation {
         let (stream, buffers) = (&self.stream, &mut self.buffers);
         buffers.virials.fill_bytes(stream, 0xFF)?;
         buffers.new_positions.fill_bytes(stream, 0xFF)?;
+        buffers.new_losses.fill_bytes(stream, 0xFF)?;
         buffers.new_velocities.fill_bytes(stream, 0xFF)?;
         buffers.new_identities.fill_bytes(stream, 0xFF)?;
         buffers.order.fill_bytes(stream, 0xFF)?;

@@ -35,6 +35,7 @@ impl CudaSimulation {
         };
         let arguments = [
             buffers.positions.write(),
+            buffers.losses.write(),
             buffers.velocities.write(),
             buffers.forces.read(),
             buffers.references.read(),
@@ -108,9 +109,11 @@ impl CudaSimulation {
                 buffers.starts.read(),
                 buffers.order.read(),
                 buffers.positions.read(),
+                buffers.losses.read(),
                 buffers.velocities.read(),
                 buffers.identities.read(),
                 buffers.new_positions.write(),
+                buffers.new_losses.write(),
                 buffers.new_velocities.write(),
                 buffers.new_identities.write(),
                 buffers.state.read(),
@@ -122,10 +125,12 @@ impl CudaSimulation {
             shape(self.atoms.saturating_mul(32)),
             &[
                 buffers.new_positions.read(),
+                buffers.new_losses.read(),
                 buffers.new_velocities.read(),
                 buffers.new_identities.read(),
                 buffers.starts.read(),
                 buffers.positions.write(),
+                buffers.losses.write(),
                 buffers.velocities.write(),
                 buffers.identities.write(),
                 buffers.references.write(),

@@ -61,6 +61,7 @@ impl<R: Real> Engine for Simulation<R> {
             cell: self.cell,
             identities: self.identities.clone(),
             positions: three(&self.positions),
+            losses: three(&self.losses),
             velocities: three(&self.velocities),
             references: three(&self.references),
         })
@@ -72,6 +73,7 @@ impl<R: Real> Engine for Simulation<R> {
 
     fn memory_bytes(&self) -> u64 {
         let numbers = self.positions.capacity()
+            + self.losses.capacity()
             + self.velocities.capacity()
             + self.forces.capacity()
             + self.references.capacity()

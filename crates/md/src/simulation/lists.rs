@@ -23,6 +23,7 @@ impl<R: Real> Simulation<R> {
                 &mut self.positions[..4 * atoms],
                 &mut self.spare,
             );
+            permute(&order.atoms, &mut self.losses, &mut self.spare);
             permute(&order.atoms, &mut self.velocities, &mut self.spare);
             for (slot, &atom) in order.atoms.iter().enumerate() {
                 self.spare_identities[slot] = self.identities[atom as usize];

@@ -33,6 +33,8 @@ pub struct Simulation<R: Real> {
     pub(super) identities: Vec<u32>,
     /// Four numbers to an atom, and a last position that is not a number.
     pub(super) positions: Vec<R>,
+    /// By how much rounding has left positions too large, four numbers to an atom.
+    pub(super) losses: Vec<R>,
     pub(super) velocities: Vec<R>,
     pub(super) forces: Vec<R>,
     pub(super) references: Vec<R>,
@@ -69,6 +71,7 @@ impl<R: Real> Simulation<R> {
         // The list that was in use is made again from the positions it was made from; they are in
         // cell order already, and ordering keeps the order.
         fill(&mut simulation.positions, &state.references);
+        fill(&mut simulation.losses, &state.losses);
         fill(&mut simulation.velocities, &state.velocities);
         simulation.rebuild();
         fill(&mut simulation.positions, &state.positions);
@@ -86,7 +89,7 @@ impl<R: Real> Simulation<R> {
     ) -> Result<Self> {
         let atoms = identities.len();
         let neighbours = settings.expected_neighbours(&cell, atoms);
-        let per_atom = 5 * 4 * size_of::<R>() as u64 + 4 * (neighbours as u64 + 16);
+        let per_atom = 6 * 4 * size_of::<R>() as u64 + 4 * (neighbours as u64 + 16);
         ensure_host_room(per_atom.saturating_mul(atoms as u64))?;
         let mut positions = vec![R::default(); 4 * atoms + 4];
         positions[4 * atoms..].fill(R::of(f64::NAN));
@@ -112,6 +115,7 @@ impl<R: Real> Simulation<R> {
             step: 0,
             rebuilds: 0,
             positions,
+            losses: vec![R::default(); 4 * atoms],
             velocities: vec![R::default(); 4 * atoms],
             forces: vec![R::default(); 4 * atoms],
             references: vec![R::default(); 4 * atoms],
@@ -186,11 +190,12 @@ impl<R: Real> Simulation<R> {
         let time_step = R::of(settings.time_step);
         let bath = settings.thermostat.bath(settings, step);
         let instructions = settings.instructions;
-        let work = |((((((x, v), f), r), ids), largest),): (Drifting<'_, R>,)| {
+        let work = |(((((((x, lost), v), f), r), ids), largest),): (Drifting<'_, R>,)| {
             *largest = with_lanes(
                 instructions,
                 DriftTask {
                     positions: x,
+                    losses: lost,
                     velocities: v,
                     forces: f,
                     references: r,
@@ -204,6 +209,7 @@ impl<R: Real> Simulation<R> {
         if self.cpu.threads() == 1 {
             positions
                 .chunks_mut(4 * BLOCK)
+                .zip(self.losses.chunks_mut(4 * BLOCK))
                 .zip(self.velocities.chunks_mut(4 * BLOCK))
                 .zip(self.forces.chunks(4 * BLOCK))
                 .zip(self.references.chunks(4 * BLOCK))
@@ -212,12 +218,13 @@ impl<R: Real> Simulation<R> {
                 .for_each(|block| work((block,)));
             return;
         }
-        let (velocities, forces) = (&mut self.velocities, &self.forces);
+        let (losses, velocities, forces) = (&mut self.losses, &mut self.velocities, &self.forces);
         let (references, identities) = (&self.references, &self.identities);
         let largest = &mut self.largest;
         self.cpu.run(|| {
             positions
                 .par_chunks_mut(4 * BLOCK)
+                .zip(losses.par_chunks_mut(4 * BLOCK))
                 .zip(velocities.par_chunks_mut(4 * BLOCK))
                 .zip(forces.par_chunks(4 * BLOCK))
                 .zip(references.par_chunks(4 * BLOCK))
@@ -284,7 +291,13 @@ impl<R: Real> Simulation<R> {
 
 /// One block's part of everything that a drift touches.
 type Drifting<'a, R> = (
-    ((((&'a mut [R], &'a mut [R]), &'a [R]), &'a [R]), &'a [u32]),
+    (
+        (
+            (((&'a mut [R], &'a mut [R]), &'a mut [R]), &'a [R]),
+            &'a [R],
+        ),
+        &'a [u32],
+    ),
     &'a mut u64,
 );
 

@@ -8,8 +8,8 @@ use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::{CpuDevice, Device, Stream};
 use warpsmith_measure::random::Random;
 use warpsmith_measure::{
-    ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Technique,
-    Workload, WorkloadError,
+    ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Sizes,
+    Technique, Workload, WorkloadError,
 };
 
 use super::{SIMD, failed, instructions};
@@ -161,6 +161,17 @@ impl Workload for LennardJonesStep {
 
     fn techniques(&self) -> &'static [Technique] {
         TECHNIQUES
+    }
+
+    fn sizes(&self) -> Option<Sizes> {
+        Some(Sizes {
+            parameter: "n",
+            values: &["500", "1372", "4000", "10976", "32000", "108000"],
+        })
+    }
+
+    fn passes(&self) -> Option<&'static str> {
+        Some("steps")
     }
 
     fn cost(&self, parameters: &Parameters) -> Cost {

@@ -4,8 +4,8 @@ use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::{Device, Graph, Stream};
 use warpsmith_measure::random::Random;
 use warpsmith_measure::{
-    ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Technique,
-    Workload, WorkloadError,
+    ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Sizes,
+    Technique, Workload, WorkloadError,
 };
 
 use super::{SIMD, failed, instructions};
@@ -82,6 +82,13 @@ impl Workload for NetworkCall {
 
     fn techniques(&self) -> &'static [Technique] {
         TECHNIQUES
+    }
+
+    fn sizes(&self) -> Option<Sizes> {
+        Some(Sizes {
+            parameter: "n",
+            values: &["1", "10", "50", "100", "200", "500", "1000", "4000"],
+        })
     }
 
     fn cost(&self, parameters: &Parameters) -> Cost {

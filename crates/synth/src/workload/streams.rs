@@ -5,8 +5,8 @@ use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::{CpuDevice, CudaDevice, Device, Stream, ensure_host_room};
 use warpsmith_measure::random::Random;
 use warpsmith_measure::{
-    ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Workload,
-    WorkloadError,
+    ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Sizes,
+    Workload, WorkloadError,
 };
 
 use crate::engine::blocks::{BlockSettings, Blocks};
@@ -97,6 +97,17 @@ impl Workload for Streams {
 
     fn parameters(&self) -> &'static [ParameterSpec] {
         PARAMETERS
+    }
+
+    fn sizes(&self) -> Option<Sizes> {
+        Some(Sizes {
+            parameter: "streams",
+            values: &["1", "4", "16", "64", "256", "1024"],
+        })
+    }
+
+    fn passes(&self) -> Option<&'static str> {
+        Some("blocks")
     }
 
     fn cost(&self, parameters: &Parameters) -> Cost {

@@ -117,7 +117,7 @@ impl Bfs {
         let (device, decision) = placement.decide(global, &problem, self.place.exact)?;
         let found = search(&device, maze.clone(), source, target)?;
         if target.is_none() {
-            placement.learn(global, &decision.device, &problem.resident(), found.seconds);
+            placement.learn(global, &decision, &problem.resident(), found.seconds);
         }
         let path = target.map(|target| found.labels.path(target)).transpose();
         let path = match path {
@@ -220,8 +220,8 @@ struct Found {
 
 fn search(device: &Device, maze: Maze, source: Cell, target: Option<Cell>) -> Result<Found> {
     Ok(match device {
-        Device::Cpu(_) => {
-            let mut search = TileSearch::new(maze)?;
+        Device::Cpu(cpu) => {
+            let mut search = TileSearch::on_threads(cpu, maze)?;
             let begun = Instant::now();
             let reach = search.run(source, target)?;
             Found {

@@ -166,7 +166,8 @@ impl Catalytic {
                 .transpose()?,
         };
         let problem = Problem {
-            size: cells as f64,
+            // Four passes to a step.
+            size: 4.0 * cells as f64,
             passes: f64::from(self.steps),
             footprint: 8.0 * cells as f64,
             bytes_in: 8.0 * cells as f64,
@@ -196,7 +197,7 @@ impl Catalytic {
                 (borrow.count()?, borrow.memory()?, seconds)
             }
         };
-        placement.learn(global, &decision.device, &problem.resident(), seconds);
+        placement.learn(global, &decision, &problem.resident(), seconds);
         let restored = memory == (a, b);
         Ok(self.body(
             device.name(),

@@ -139,7 +139,7 @@ impl Rd {
                 (run.field()?, seconds)
             }
         };
-        placement.learn(global, &decision.device, &problem.resident(), seconds);
+        placement.learn(global, &decision, &problem.resident(), seconds);
         if let Some(path) = &self.slice {
             output::write_file(path, &Image::slice(&field, plane).to_png())?;
         }

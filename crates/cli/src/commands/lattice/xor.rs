@@ -90,7 +90,7 @@ impl Xor {
                 seconds
             }
         };
-        placement.learn(global, &decision.device, &problem.resident(), seconds);
+        placement.learn(global, &decision, &problem.resident(), seconds);
         output::write_file(&self.output, &data)?;
         let report = output::report(
             "lattice xor",

@@ -6,6 +6,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use clap::Args;
 use serde::Serialize;
+use warpsmith_chooser::Problem;
 use warpsmith_core::{Bytes, Finding, Severity};
 use warpsmith_device::Device;
 use warpsmith_md::{
@@ -17,6 +18,7 @@ use super::start::{Start, Started};
 use crate::arguments::Global;
 use crate::exit::Outcome;
 use crate::output;
+use crate::placement::{Decision, Placement};
 use crate::table::Table;
 
 /// Run a Lennard-Jones trajectory; reduced units.
@@ -51,6 +53,9 @@ pub(crate) struct Run {
     /// Steps between checkpoints, each in the place of the one before.
     #[arg(long, value_name = "STEPS", requires = "checkpoint", value_parser = clap::value_parser!(u64).range(1..))]
     checkpoint_every: Option<u64>,
+    /// Print what each device was predicted to take, in parts, and where the numbers come from.
+    #[arg(long)]
+    explain: bool,
 }
 
 #[derive(Serialize)]
@@ -68,22 +73,36 @@ struct Body {
     memory_bytes: u64,
     /// Trend of the total energy over the run, relative to its size; without a thermostat only.
     relative_drift: Option<f64>,
+    decision: Decision,
 }
 
 impl Run {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
-        let device = Device::open(global.device)?;
-        let started = match self.start.open(global, &device) {
+        let source = match self.start.source(global) {
+            Ok(source) => source,
+            Err(error) => return refuse(global, error),
+        };
+        let problem = problem(source.atoms(), self.steps);
+        let mut placement = Placement::of("md/lj")?;
+        let exact = self.start.precision(&source) == Precision::F64;
+        if exact {
+            placement.gpus_are_inexact();
+        }
+        let (device, decision) = placement.decide(global, &problem, exact)?;
+        let started = match self.start.open(&source, &device) {
             Ok(started) => started,
             Err(error) => return refuse(global, error),
         };
-        let (body, findings) = self.follow(global, &device, started)?;
+        let (body, findings) = self.follow(global, &device, started, decision)?;
+        if body.steps == self.steps && self.steps > 0 {
+            placement.learn(global, &body.decision, &problem.resident(), body.seconds);
+        }
         let mut report = output::report("md run", body);
         let fine = findings
             .iter()
             .all(|finding| finding.severity < Severity::Error && finding.code != "T004");
         report.findings = findings;
-        output::print(global, &report, describe)?;
+        output::print(global, &report, |body| describe(body, self.explain))?;
         Ok(if fine {
             Outcome::Fine
         } else {
@@ -97,6 +116,7 @@ impl Run {
         global: &Global,
         device: &Device,
         started: Started,
+        decision: Decision,
     ) -> Result<(Body, Vec<Finding>)> {
         let Started {
             mut engine,
@@ -170,8 +190,21 @@ impl Run {
             seconds,
             memory_bytes: engine.memory_bytes(),
             relative_drift,
+            decision,
         };
         Ok((body, findings))
+    }
+}
+
+/// The run as the chooser sees it: an atom holds some 100 neighbours and a dozen numbers.
+fn problem(atoms: usize, steps: u64) -> Problem {
+    let atoms = atoms as f64;
+    Problem {
+        size: atoms,
+        passes: steps as f64,
+        footprint: 600.0 * atoms,
+        bytes_in: 24.0 * atoms,
+        bytes_out: 24.0 * atoms,
     }
 }
 
@@ -238,7 +271,7 @@ impl Frames {
     }
 }
 
-fn describe(body: &Body) -> String {
+fn describe(body: &Body, explain: bool) -> String {
     let mut table = Table::new(&[
         ">step",
         ">time",
@@ -272,8 +305,12 @@ fn describe(body: &Body) -> String {
         Some(drift) => format!(", drift {drift:.1e} of the energy"),
         None => String::new(),
     };
+    let explained = match explain {
+        true => body.decision.explain(),
+        false => String::new(),
+    };
     format!(
-        "{table}\n{} atoms on {} ({}): {speed}, {} held{drift}\n",
+        "{explained}{table}\n{} atoms on {} ({}): {speed}, {} held{drift}\n",
         body.atoms,
         body.device,
         body.arithmetic,

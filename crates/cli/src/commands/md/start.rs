@@ -92,6 +92,23 @@ enum Numbers {
     F64,
 }
 
+/// What a run starts from.
+pub(super) enum Source {
+    /// Atoms with velocities.
+    Atoms(Atoms),
+    /// A run that was left.
+    Left(Box<State>),
+}
+
+impl Source {
+    pub(super) fn atoms(&self) -> usize {
+        match self {
+            Self::Atoms(atoms) => atoms.len(),
+            Self::Left(state) => state.identities.len(),
+        }
+    }
+}
+
 /// A trajectory that is ready to go on.
 pub(super) struct Started {
     pub(super) engine: Box<dyn Engine>,
@@ -102,29 +119,41 @@ pub(super) struct Started {
 }
 
 impl Start {
-    /// Opens what was asked for on `device`.
-    pub(super) fn open(&self, global: &Global, device: &Device) -> Result<Started> {
-        if let Some(path) = &self.restart {
-            return resume(device, &Checkpoint::read(path)?);
+    /// Reads or makes what was asked for.
+    pub(super) fn source(&self, global: &Global) -> Result<Source> {
+        Ok(match (&self.restart, &self.input) {
+            (Some(path), _) => Source::Left(Box::new(Checkpoint::read(path)?)),
+            (None, Some(path)) => Source::Atoms(self.read_atoms(global, path)?),
+            (None, None) => Source::Atoms(self.lattice(global)?),
+        })
+    }
+
+    /// The numbers of the trajectory.
+    pub(super) fn precision(&self, source: &Source) -> Precision {
+        match (source, self.precision) {
+            (Source::Left(state), _) => state.precision,
+            (Source::Atoms(_), Numbers::F32) => Precision::F32,
+            (Source::Atoms(_), Numbers::F64) => Precision::F64,
         }
+    }
+
+    /// Opens it on `device`.
+    pub(super) fn open(&self, source: &Source, device: &Device) -> Result<Started> {
+        let atoms = match source {
+            Source::Left(state) => return resume(device, state),
+            Source::Atoms(atoms) => atoms,
+        };
         let settings = self.settings(device);
-        let atoms = match &self.input {
-            Some(path) => self.read_atoms(global, path)?,
-            None => self.lattice(global)?,
-        };
-        let precision = match self.precision {
-            Numbers::F32 => Precision::F32,
-            Numbers::F64 => Precision::F64,
-        };
+        let precision = self.precision(source);
         let engine: Box<dyn Engine> = match (device, precision) {
             (Device::Cpu(cpu), Precision::F32) => {
-                Box::new(Simulation::<f32>::new(cpu, &atoms, settings)?)
+                Box::new(Simulation::<f32>::new(cpu, atoms, settings)?)
             }
             (Device::Cpu(cpu), Precision::F64) => {
-                Box::new(Simulation::<f64>::new(cpu, &atoms, settings)?)
+                Box::new(Simulation::<f64>::new(cpu, atoms, settings)?)
             }
             (Device::Cuda(gpu), Precision::F32) => {
-                Box::new(CudaSimulation::new(gpu, &atoms, settings, true)?)
+                Box::new(CudaSimulation::new(gpu, atoms, settings, true)?)
             }
             (Device::Cuda(_), Precision::F64) => {
                 bail!(

@@ -34,7 +34,8 @@ pub(super) fn gpu_for(
     // What is on disk says how long the sound is, roughly; decoding first would cost more.
     let seconds = bytes_on_disk(&input.files) / BYTES_PER_SECOND;
     let problem = Problem {
-        size: seconds.max(1e-3),
+        // Frames, as the workloads count.
+        size: (100.0 * seconds).max(1.0),
         passes: 1.0,
         footprint: 96_000.0 * seconds,
         bytes_in: 64_000.0 * seconds,

@@ -7,6 +7,7 @@ use crate::interpret::half::{round_bfloat16, round_half};
 use crate::interpret::lanes::{Cell, Mask, each};
 use crate::interpret::layout::{ARRAY_SHAPE, ARRAY_STRIDES};
 use crate::interpret::memory::{lane_bits, write_bytes};
+use crate::interpret::noise::{MOST_INPUTS, Noise, poisson};
 use crate::types::Scalar;
 
 /// A float's lane bits as a number.
@@ -55,6 +56,36 @@ impl Machine<'_> {
             for (n, result) in made[..outputs].iter().enumerate() {
                 self.put(dst.at(n), ty, lane, bits(ty, *result));
             }
+        }
+    }
+
+    pub(super) fn noise(&mut self, mask: Mask, noise: Noise, dst: Cell, src: Cell, backward: bool) {
+        let (inputs, outputs) = if backward {
+            (noise.inputs() + noise.outputs(), noise.axes())
+        } else {
+            (noise.inputs(), noise.outputs())
+        };
+        for lane in each(mask) {
+            let (mut words, mut made) = ([0; MOST_INPUTS], [0.0; 4]);
+            for (n, word) in words[..inputs].iter_mut().enumerate() {
+                *word = self.registers.row::<u32>(src.at(n))[lane];
+            }
+            if backward {
+                noise.adjoint(&words[..inputs], &mut made[..outputs]);
+            } else {
+                noise.value(&words[..inputs], &mut made[..outputs]);
+            }
+            for (n, result) in made[..outputs].iter().enumerate() {
+                self.registers.row_mut::<f32>(dst.at(n))[lane] = *result;
+            }
+        }
+    }
+
+    pub(super) fn poisson(&mut self, mask: Mask, dst: Cell, state: Cell, rate: Cell) {
+        for lane in each(mask) {
+            let rate = self.registers.row::<f32>(rate)[lane];
+            let drawn = poisson(&mut self.registers.row_mut::<u32>(state)[lane], rate);
+            self.registers.row_mut::<u32>(dst)[lane] = drawn;
         }
     }
 

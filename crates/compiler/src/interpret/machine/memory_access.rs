@@ -191,6 +191,16 @@ impl<'p> Machine<'p> {
         }
     }
 
+    /// The numbers of an array of scalars, or their gradients, where it has some.
+    pub(super) fn memory(&self, space: Space, buffer: usize) -> Option<&'p Column> {
+        let bindings = self.bindings;
+        let memory = match space {
+            Space::Value => bindings.buffers.get(buffer),
+            Space::Gradient => bindings.gradients.get(buffer).and_then(Option::as_ref),
+        };
+        memory?.columns.first()
+    }
+
     /// Takes the sizes and strides after `axis` one place down; the last becomes size 0.
     fn drop_axis(&mut self, lane: usize, array: Cell, axis: usize) {
         for start in [ARRAY_SHAPE, ARRAY_STRIDES] {

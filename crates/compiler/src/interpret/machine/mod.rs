@@ -1,9 +1,11 @@
 //! Runs a program, one block of lanes at a time.
 
 mod control;
+mod dense;
 mod lane_function;
 mod memory_access;
 mod race_watch;
 mod run;
 
 pub(super) use control::Machine;
+pub(super) use dense::{DenseCall, DenseKind};

@@ -30,17 +30,28 @@ impl Machine<'_> {
     }
 
     fn note(&mut self, lane: usize, position: usize, at: Location, touch: Touch) {
-        let Some(place) = self.place(at, lane) else {
-            return;
-        };
+        if let Some(place) = self.place(at, lane) {
+            self.note_place(lane, position, place, at.space, touch);
+        }
+    }
+
+    /// Notes that a lane touches a buffer's column and element.
+    pub(super) fn note_place(
+        &mut self,
+        lane: usize,
+        position: usize,
+        place: (usize, usize, usize),
+        space: Space,
+        touch: Touch,
+    ) {
         let thread = self.first_thread + lane;
         let Some(watch) = &mut self.watch else { return };
-        let touched = match at.space {
+        let touched = match space {
             Space::Value => &mut watch.values,
             Space::Gradient => &mut watch.gradients,
         };
         if let Some(fault) = touched.note(place, thread, touch) {
-            let space = match at.space {
+            let space = match space {
                 Space::Value => "",
                 Space::Gradient => " of the gradients",
             };

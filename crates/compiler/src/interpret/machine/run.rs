@@ -182,6 +182,14 @@ impl Machine<'_> {
                     src,
                     backward,
                 } => self.factor(mask, kind, ty, (dst, src), backward),
+                Instruction::Noise {
+                    noise,
+                    dst,
+                    src,
+                    backward,
+                } => self.noise(mask, noise, dst, src, backward),
+                Instruction::Poisson { dst, state, rate } => self.poisson(mask, dst, state, rate),
+                Instruction::Dense { entry } => self.dense(mask, at, entry),
                 Instruction::Reinterpret { entry, dst, src } => {
                     self.reinterpret(mask, entry, dst, src);
                 }

@@ -321,7 +321,12 @@ impl<'m> Builder<'m> {
                 Ok(())
             }
             "print" | "printf" | "expect_near" | "store" | "view" | "index" | "zeros" | "cast"
-            | "lower_bound" | "sample_cdf" => Ok(()),
+            | "lower_bound" | "sample_cdf" | "poisson" | "dense_chol" | "dense_subs" => Ok(()),
+            "dense_gemm" | "dense_solve" => self.dense_adjoint(frame, call, name),
+            "noise" | "pnoise" | "curlnoise" => {
+                self.noise_adjoint(frame, call, name);
+                Ok(())
+            }
             _ => match Factorisation::of(name) {
                 Some(kind) => {
                     self.factor_adjoint(frame, call, kind, name);

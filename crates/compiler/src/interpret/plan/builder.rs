@@ -12,6 +12,7 @@ use crate::interpret::half::{round_bfloat16, round_half};
 use crate::interpret::instruction::{Binary, Instruction, Unary};
 use crate::interpret::lanes::Cell;
 use crate::interpret::layout::Layout;
+use crate::interpret::machine::DenseCall;
 use crate::interpret::text::Piece;
 use crate::ir::{Comparison, Module, Number};
 use crate::types::{Scalar, TypeId};
@@ -51,6 +52,7 @@ pub(super) struct Builder<'m> {
     pub(super) messages: Vec<String>,
     pub(super) printed: Vec<Vec<Piece>>,
     pub(super) reinterpreted: Vec<(Layout, Layout)>,
+    pub(super) dense: Vec<DenseCall>,
     pub(super) own_arrays: Vec<OwnArray>,
     pub(super) access: Vec<Access>,
     pub(super) ordered: bool,
@@ -105,6 +107,7 @@ impl<'m> Builder<'m> {
             messages: Vec::new(),
             printed: Vec::new(),
             reinterpreted: Vec::new(),
+            dense: Vec::new(),
             own_arrays: Vec::new(),
             access: Vec::new(),
             ordered: false,
@@ -131,6 +134,7 @@ impl<'m> Builder<'m> {
             messages: self.messages,
             printed: self.printed,
             reinterpreted: self.reinterpreted,
+            dense: self.dense,
             own_arrays: self.own_arrays,
             access: self.access,
             block_dim: self.block_dim,

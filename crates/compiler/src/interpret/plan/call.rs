@@ -8,6 +8,7 @@ use crate::interpret::factorisation::Factorisation;
 use crate::interpret::instruction::Instruction;
 use crate::interpret::lanes::Cell;
 use crate::interpret::layout::Layout;
+use crate::interpret::noise::Noise;
 use crate::ir::{Call, Callee, Function, Op, VarId};
 use crate::types::{Scalar, Type};
 
@@ -152,6 +153,9 @@ impl<'m> Builder<'m> {
             });
             return Ok((0..kind.outputs()).map(|n| dst.at(n)).collect());
         }
+        if let Some(noise) = args.get(1).and_then(|point| Noise::of(name, point.len)) {
+            return Ok(self.noise(noise, &args));
+        }
         let out = outs.first().map_or(Type::Str, |out| frame.kind(self, *out));
         for subject in [
             scalar::expand,
@@ -240,6 +244,7 @@ impl<'m> Builder<'m> {
                     || name.contains("inplace")
                     || name.starts_with("rand")
                     || name.starts_with("sample")
+                    || name == "poisson"
                     || name.starts_with("transform_set");
                 let args = call.operands.args(&function.pool);
                 changes && args.first() == Some(&var)
@@ -271,7 +276,16 @@ impl<'m> Builder<'m> {
             if module.types.is_reference(variable.ty) {
                 return self.unknown("a parameter that is passed by reference");
             }
-            if Self::changes(function, param) {
+            let given = frame.value_type(self, *arg);
+            if let (Type::Scalar(from), Type::Scalar(to)) =
+                (module.types.get(given), module.types.get(variable.ty))
+                && from != to
+            {
+                // A constant that was made 64 bits wide after this call was written.
+                let (first, converted) = (self.cells_for(1), self.cast(from, to, frame.cell(*arg)));
+                self.copy(to, first, converted);
+                firsts.push(first);
+            } else if Self::changes(function, param) {
                 let layout = self.layout(variable.ty);
                 let first = self.cells_for(layout.leaves.len());
                 copies.push((layout, first, frame.cell(*arg)));

@@ -93,6 +93,9 @@ impl<'m> Builder<'m> {
                 };
                 self.expect_near(frame, a, b, tolerance);
             }
+            "dense_gemm" | "dense_chol" | "dense_subs" | "dense_solve" => {
+                self.dense_call(frame, name, args)?;
+            }
             _ => return self.random(frame, name, args, outs),
         }
         Ok(true)
@@ -205,6 +208,11 @@ impl<'m> Builder<'m> {
             ("randf", []) => vec![self.next_unit(state)],
             ("randf", &[low, high]) => vec![self.next_between(state, low, high)],
             ("randn", []) => vec![self.next_normal(state)],
+            ("poisson", &[rate]) => {
+                let dst = self.temporary();
+                self.emit(Instruction::Poisson { dst, state, rate });
+                vec![dst]
+            }
             ("sample_triangle", []) => {
                 let unit = self.next_unit(state);
                 let root = self.unary(Unary::Sqrt, f32, unit);

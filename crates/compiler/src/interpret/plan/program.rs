@@ -8,6 +8,7 @@ use super::frame::{Frame, Pass};
 use crate::interpret::instruction::Instruction;
 use crate::interpret::lanes::Cell;
 use crate::interpret::layout::Layout;
+use crate::interpret::machine::DenseCall;
 use crate::interpret::text::Piece;
 use crate::ir::{FunctionKind, Module};
 use crate::types::{Scalar, TypeId};
@@ -56,6 +57,8 @@ pub(in crate::interpret) struct Program {
     pub(in crate::interpret) printed: Vec<Vec<Piece>>,
     /// Types whose bytes are read as others.
     pub(in crate::interpret) reinterpreted: Vec<(Layout, Layout)>,
+    /// Calls on matrices in arrays.
+    pub(in crate::interpret) dense: Vec<DenseCall>,
     /// Arrays that each thread has for itself.
     pub(in crate::interpret) own_arrays: Vec<OwnArray>,
     /// How each parameter's memory is used.

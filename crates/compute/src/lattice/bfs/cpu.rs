@@ -1,65 +1,65 @@
-//! The search on one CPU core.
+//! The search on the CPU: level by level through slabs of tiles, on one thread or on all.
 //!
-//! Level by level, over a list of the tiles that hold something new. A tile keeps what its
-//! neighbours sent it for this level and for the next one apart, so one visit commits its new
-//! cells, labels them, and sends on. A tile enters the next list when the first bits arrive for it.
+//! Slabs share nothing while a level runs; bits that cross from one to another travel by mail
+//! between two levels. So the labels do not depend on the number of threads.
 
-use super::labels::{Labels, Reach, planes_of};
+use rayon::prelude::*;
+use warpsmith_device::CpuDevice;
+
+use super::labels::{Labels, Reach};
 use super::maze::Maze;
-use super::tile::{leave, spread};
+use super::slab::{Slab, deliver};
 use crate::lattice::error::LatticeError;
 use crate::lattice::shape::Cell;
 
-/// Tiles that one visit can put on the next list: itself and six neighbours, and one to spare.
-const ROOM: usize = 8;
-
-/// What a tile's neighbours touch: three bits to a cell.
-#[derive(Clone, Copy, Debug, Default)]
-struct Tile {
-    /// Free and not reached.
-    free: u64,
-    /// Sent here for even and for odd levels.
-    sent: [u64; 2],
-}
+/// Planes of tiles that a slab has at least: its two ghost planes are to cost little.
+const LEAST_PLANES: usize = 8;
+/// Slabs to a thread: the front crosses some slabs while others wait.
+const SLABS_PER_THREAD: usize = 4;
+/// Tiles of a level below which waking other threads costs more than it saves.
+const WORTH_WAKING: usize = 600;
 
 /// A search that can be repeated from other sources; it allocates once.
 #[derive(Debug)]
 pub struct TileSearch {
     maze: Maze,
-    /// With one tile of padding before each row of tiles, one row before each plane, one plane
-    /// before and after: a tile's six neighbours are always there, and padding is never free.
-    tiles: Vec<Tile>,
-    /// Low and high plane of the labels, in the same order; apart, because neighbours leave them be.
-    labels: Vec<[u64; 2]>,
-    steps: [isize; 6],
-    lists: [Vec<u32>; 2],
-    /// Entries of each list; what lies beyond is left over.
-    lengths: [usize; 2],
+    slabs: Vec<Slab>,
+    /// Where levels run, if not on the caller's thread.
+    pool: Option<CpuDevice>,
 }
 
 impl TileSearch {
-    /// Prepares searches in a maze.
+    /// Prepares searches in a maze, on the caller's thread.
     pub fn new(maze: Maze) -> Result<Self, LatticeError> {
-        let [tz, ty, tx] = maze.tiling().extents;
-        let (row, plane) = (tx + 1, (tx + 1) * (ty + 1));
-        let padded = (tz + 1) * plane + row + 1;
-        if u32::try_from(padded).is_err() {
+        Self::with(maze, None)
+    }
+
+    /// Prepares searches in a maze on all threads of `cpu`.
+    pub fn on_threads(cpu: &CpuDevice, maze: Maze) -> Result<Self, LatticeError> {
+        Self::with(maze, (cpu.threads() > 1).then(|| cpu.clone()))
+    }
+
+    fn with(maze: Maze, pool: Option<CpuDevice>) -> Result<Self, LatticeError> {
+        let extents = maze.tiling().extents;
+        let threads = pool.as_ref().map_or(0, CpuDevice::threads);
+        let count = (SLABS_PER_THREAD * threads)
+            .min(extents[0] / LEAST_PLANES)
+            .max(1);
+        let start = |slab: usize| slab * extents[0] / count;
+        let slabs: Vec<Slab> = (0..count)
+            .map(|slab| Slab::new(extents, start(slab), start(slab + 1) - start(slab)))
+            .collect();
+        if slabs
+            .iter()
+            .any(|slab| u32::try_from(slab.padded()).is_err())
+        {
             return Err(LatticeError::Shape {
                 text: maze.shape().to_string(),
                 problem: "it has more than 2³² tiles of 64 cells".to_owned(),
             });
         }
-        let (row, plane) = (row.cast_signed(), plane.cast_signed());
-        let mut search = Self {
-            tiles: vec![Tile::default(); padded + plane.unsigned_abs()],
-            labels: vec![[0; 2]; padded + plane.unsigned_abs()],
-            steps: [-1, 1, -row, row, -plane, plane],
-            lists: [Vec::new(), Vec::new()],
-            lengths: [0; 2],
-            maze,
-        };
-        search.reset();
-        Ok(search)
+        let pool = pool.filter(|_| count > 1);
+        Ok(Self { maze, slabs, pool })
     }
 
     /// The maze.
@@ -69,51 +69,43 @@ impl TileSearch {
 
     /// Bytes that the search keeps beside the maze.
     pub fn state_bytes(&self) -> usize {
-        let lists: usize = self.lists.iter().map(Vec::capacity).sum();
-        size_of_val(&self.tiles[..]) + size_of_val(&self.labels[..]) + lists * size_of::<u32>()
+        self.slabs.iter().map(Slab::state_bytes).sum()
     }
 
-    fn padded(&self, tile: usize) -> usize {
+    /// The slab of a tile and the tile's place in it.
+    fn place(&self, tile: usize) -> (usize, usize) {
         let [_, ty, tx] = self.maze.tiling().extents;
-        let (line, x) = (tile / tx, tile % tx);
-        let (z, y) = (line / ty, line % ty);
-        ((z + 1) * (ty + 1) + y + 1) * (tx + 1) + x + 1
-    }
-
-    fn reset(&mut self) {
-        let [tz, ty, tx] = self.maze.tiling().extents;
-        let mut words = self.maze.words().chunks_exact(tx);
-        for line in 0..tz * ty {
-            let first = self.padded(line * tx);
-            let Some(words) = words.next() else { break };
-            for (tile, &free) in self.tiles[first..first + tx].iter_mut().zip(words) {
-                *tile = Tile {
-                    free,
-                    ..Tile::default()
-                };
-            }
-            self.labels[first..first + tx].fill([0; 2]);
-        }
+        let plane = tile / (ty * tx);
+        let slab = self.slabs.partition_point(|slab| slab.range().end <= plane);
+        (slab, self.slabs[slab].place(tile))
     }
 
     /// Searches from `source`, through everything that can be reached or until `target` is.
     pub fn run(&mut self, source: Cell, target: Option<Cell>) -> Result<Reach, LatticeError> {
         self.maze.ensure_free("source", source)?;
-        let target = match target {
-            Some(cell) => {
-                self.maze.ensure_free("target", cell)?;
-                let (tile, bit) = self.maze.tiling().place(cell);
-                Some((self.padded(tile), bit))
-            }
-            None => None,
-        };
-        self.reset();
-        let (tile, bit) = self.maze.tiling().place(source);
-        let start = self.padded(tile);
-        self.tiles[start].sent[0] = bit;
-        self.lists[0].resize(self.lists[0].len().max(ROOM), 0);
-        self.lists[0][0] = start as u32;
-        self.lengths = [1, 0];
+        if let Some(cell) = target {
+            self.maze.ensure_free("target", cell)?;
+        }
+        Ok(match self.pool.clone() {
+            None => self.search(source, target),
+            Some(pool) => pool.run(|| self.search(source, target)),
+        })
+    }
+
+    fn search(&mut self, source: Cell, target: Option<Cell>) -> Reach {
+        let words = self.maze.words();
+        match self.pool {
+            None => self.slabs.iter_mut().for_each(|slab| slab.reset(words)),
+            Some(_) => self.slabs.par_iter_mut().for_each(|slab| slab.reset(words)),
+        }
+        let tiling = self.maze.tiling();
+        let target = target.map(|cell| {
+            let (tile, bit) = tiling.place(cell);
+            (self.place(tile), bit)
+        });
+        let (tile, bit) = tiling.place(source);
+        let (slab, place) = self.place(tile);
+        self.slabs[slab].receive(0, place as u32, bit);
         let mut reach = Reach::default();
         for level in 0u32.. {
             let new = self.level(level);
@@ -122,56 +114,34 @@ impl TileSearch {
             }
             reach.cells += new;
             reach.eccentricity = level;
-            let labelled = |tile: usize| self.labels[tile][0] | self.labels[tile][1];
-            if target.is_some_and(|(tile, bit)| labelled(tile) & bit != 0) {
+            let labelled = |(slab, place): (usize, usize)| {
+                let [low, high] = self.slabs[slab].label(place);
+                low | high
+            };
+            if target.is_some_and(|(place, bit)| labelled(place) & bit != 0) {
                 break;
             }
         }
-        Ok(reach)
+        reach
     }
 
     /// Takes one level; returns how many cells are new.
     fn level(&mut self, level: u32) -> u64 {
-        let parity = (level % 2) as usize;
-        let planes = planes_of(level);
-        let length = std::mem::take(&mut self.lengths[parity]);
-        let (even, odd) = self.lists.split_at_mut(1);
-        let (list, next) = if parity == 0 {
-            (&even[0], &mut odd[0])
-        } else {
-            (&odd[0], &mut even[0])
-        };
-        let (tiles, labels) = (&mut self.tiles[..], &mut self.labels[..]);
-        let (mut cells, mut queued) = (0, 0);
-        for &index in &list[..length] {
-            let index = index as usize;
-            if next.len() < queued + ROOM {
-                next.resize(2 * next.len() + ROOM, 0);
-            }
-            let room = &mut next[queued..queued + ROOM];
-            let tile = &mut tiles[index];
-            let new = std::mem::take(&mut tile.sent[parity]) & tile.free;
-            tile.free &= !new;
-            labels[index][0] |= new & planes[0];
-            labels[index][1] |= new & planes[1];
-            cells += u64::from(new.count_ones());
-            // Whether bits leave through a face is as good as random, so there is no branch on it:
-            // sending nothing changes nothing, and an entry is kept only if the count goes up.
-            let mut entries = 0;
-            let mut send = |index: usize, bits: u64| {
-                let tile = &mut tiles[index];
-                let (before, bits) = (tile.sent[1 - parity], bits & tile.free);
-                tile.sent[1 - parity] = before | bits;
-                room[entries] = index as u32;
-                entries += usize::from((before == 0) & (bits != 0));
-            };
-            send(index, spread(new));
-            for (bits, step) in leave(new).into_iter().zip(self.steps) {
-                send(index.wrapping_add_signed(step), bits);
-            }
-            queued += entries;
+        if let [only] = &mut self.slabs[..] {
+            return only.level(level);
         }
-        self.lengths[1 - parity] = queued;
+        let parity = (level % 2) as usize;
+        let pending: usize = self.slabs.iter().map(|slab| slab.pending(parity)).sum();
+        let cells = if pending < WORTH_WAKING {
+            self.slabs.iter_mut().map(|slab| slab.level(level)).sum()
+        } else {
+            let slabs = self.slabs.par_iter_mut();
+            slabs.map(|slab| slab.level(level)).sum()
+        };
+        for at in 1..self.slabs.len() {
+            let (lower, upper) = self.slabs.split_at_mut(at);
+            deliver(&mut lower[at - 1], &mut upper[0]);
+        }
         cells
     }
 
@@ -180,7 +150,10 @@ impl TileSearch {
         let tiling = self.maze.tiling();
         let plane = |which: usize| {
             (0..tiling.tiles())
-                .map(|index| self.labels[self.padded(index)][which])
+                .map(|tile| {
+                    let (slab, place) = self.place(tile);
+                    self.slabs[slab].label(place)[which]
+                })
                 .collect()
         };
         Labels {
@@ -263,6 +236,28 @@ mod tests {
         ) {
             let shape = Shape::new(&extents).unwrap();
             check(Maze::random(shape, blocked, seed).unwrap(), Cell([0, 0, 0]));
+        }
+    }
+
+    #[test]
+    fn threads_leave_the_same_labels() {
+        let cpu = CpuDevice::with_threads(3).unwrap();
+        for (extents, blocked) in [
+            ([140, 37, 50], 30.0),
+            ([64, 64, 64], 0.0),
+            ([100, 9, 5], 40.0),
+        ] {
+            let maze = Maze::random(Shape::new(&extents).unwrap(), blocked, 5).unwrap();
+            let source = maze.first_free().unwrap();
+            let mut one = TileSearch::new(maze.clone()).unwrap();
+            let mut many = TileSearch::on_threads(&cpu, maze).unwrap();
+            assert!(many.slabs.len() > 1);
+            let expected = one.run(source, None).unwrap();
+            // Twice: the second must not see the first.
+            for _ in 0..2 {
+                assert_eq!(many.run(source, None).unwrap(), expected);
+                assert_eq!(many.labels(), one.labels());
+            }
         }
     }
 

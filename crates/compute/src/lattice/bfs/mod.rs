@@ -11,6 +11,7 @@ mod labels;
 mod map;
 mod maze;
 mod queue;
+mod slab;
 mod tile;
 mod workload;
 

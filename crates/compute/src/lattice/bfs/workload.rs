@@ -3,8 +3,8 @@
 use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::{Device, Stream};
 use warpsmith_measure::{
-    ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Technique,
-    Workload, WorkloadError,
+    ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Sizes,
+    Technique, Workload, WorkloadError,
 };
 
 use super::cpu::TileSearch;
@@ -14,6 +14,7 @@ use super::maze::Maze;
 use super::queue::QueueSearch;
 use crate::lattice::error::failed;
 use crate::lattice::shape::{Cell, Shape};
+use crate::lattice::switches::{ALL_THREADS, THREADS, on_threads};
 
 const ID: &str = "lattice/bfs";
 const CORNER: Cell = Cell([0, 0, 0]);
@@ -46,15 +47,19 @@ const PARAMETERS: &[ParameterSpec] = &[
         meaning: "CPU: words of 64 cells, or a queue of single cells with 4-byte distances",
         kind: ParameterKind::Choice(&["on", "off"]),
     },
+    THREADS,
 ];
 
-const TECHNIQUES: &[Technique] = &[Technique {
-    name: "bit tiles",
-    parameter: "tiles",
-    off: "off",
-    on: "on",
-    meaning: "64 cells to a word instead of a queue of cells (CPU)",
-}];
+const TECHNIQUES: &[Technique] = &[
+    Technique {
+        name: "bit tiles",
+        parameter: "tiles",
+        off: "off",
+        on: "on",
+        meaning: "64 cells to a word instead of a queue of cells (CPU)",
+    },
+    ALL_THREADS,
+];
 
 impl Workload for BfsWorkload {
     fn id(&self) -> &'static str {
@@ -71,6 +76,13 @@ impl Workload for BfsWorkload {
 
     fn techniques(&self) -> &'static [Technique] {
         TECHNIQUES
+    }
+
+    fn sizes(&self) -> Option<Sizes> {
+        Some(Sizes {
+            parameter: "n",
+            values: &["8", "16", "32", "64", "128"],
+        })
     }
 
     fn cost(&self, parameters: &Parameters) -> Cost {
@@ -104,8 +116,12 @@ impl Workload for BfsWorkload {
             Device::Cpu(_) if parameters.choice("tiles") == "off" => Box::new(Queued {
                 search: QueueSearch::new(maze).map_err(failed(ID))?,
             }),
-            Device::Cpu(_) => Box::new(OnCpu {
-                search: TileSearch::new(maze).map_err(failed(ID))?,
+            Device::Cpu(cpu) => Box::new(OnCpu {
+                search: match on_threads(parameters, cpu) {
+                    true => TileSearch::on_threads(cpu, maze),
+                    false => TileSearch::new(maze),
+                }
+                .map_err(failed(ID))?,
                 reach: Reach::default(),
             }),
             Device::Cuda(gpu) => Box::new(OnGpu {

@@ -4,8 +4,8 @@ use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::{Device, Graph, Stream, ensure_host_room};
 use warpsmith_measure::random::Random;
 use warpsmith_measure::{
-    ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Technique,
-    Workload, WorkloadError,
+    ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Sizes,
+    Technique, Workload, WorkloadError,
 };
 
 use super::cuda::CudaBorrow;
@@ -67,6 +67,17 @@ impl Workload for CatalyticWorkload {
 
     fn techniques(&self) -> &'static [Technique] {
         TECHNIQUES
+    }
+
+    fn sizes(&self) -> Option<Sizes> {
+        Some(Sizes {
+            parameter: "n",
+            values: &["8", "16", "32", "64", "128", "200"],
+        })
+    }
+
+    fn passes(&self) -> Option<&'static str> {
+        Some("steps")
     }
 
     fn cost(&self, parameters: &Parameters) -> Cost {

@@ -3,8 +3,8 @@
 use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::{CpuDevice, CudaDevice, Device, Graph, Stream};
 use warpsmith_measure::{
-    ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Technique,
-    Workload, WorkloadError,
+    ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Sizes,
+    Technique, Workload, WorkloadError,
 };
 
 use super::cpu::{CpuForm, CpuRun};
@@ -88,6 +88,19 @@ impl Workload for RdWorkload {
 
     fn techniques(&self) -> &'static [Technique] {
         TECHNIQUES
+    }
+
+    fn sizes(&self) -> Option<Sizes> {
+        Some(Sizes {
+            parameter: "n",
+            values: &[
+                "4", "8", "12", "16", "24", "32", "48", "64", "100", "160", "224",
+            ],
+        })
+    }
+
+    fn passes(&self) -> Option<&'static str> {
+        Some("steps")
     }
 
     fn cost(&self, parameters: &Parameters) -> Cost {

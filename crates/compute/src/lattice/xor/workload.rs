@@ -4,8 +4,8 @@ use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::{CpuDevice, Device, Stream, ensure_host_room};
 use warpsmith_measure::random::Random;
 use warpsmith_measure::{
-    ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Technique,
-    Workload, WorkloadError,
+    ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Sizes,
+    Technique, Workload, WorkloadError,
 };
 
 use super::cpu::Key;
@@ -62,6 +62,13 @@ impl Workload for XorWorkload {
 
     fn techniques(&self) -> &'static [Technique] {
         TECHNIQUES
+    }
+
+    fn sizes(&self) -> Option<Sizes> {
+        Some(Sizes {
+            parameter: "bytes",
+            values: &["1K", "16K", "256K", "4M", "64M"],
+        })
     }
 
     fn cost(&self, parameters: &Parameters) -> Cost {

@@ -1,0 +1,282 @@
+//! Calls of what the source defines: functions, their overloads and instances, and structs.
+
+use super::body::Body;
+use super::call::{Item, constant_type};
+use super::value::{Res, Value, fail};
+use crate::globals::{FunctionDef, Global, ParamDef, Returns};
+use crate::ir::{Call, Callee, VarId};
+use crate::names::Name;
+use crate::types::{Scalar, StructId, Type, TypeId};
+
+impl Body<'_, '_> {
+    /// The overload of a function that takes the arguments; generic ones are instantiated.
+    pub(super) fn find_overload(
+        &mut self,
+        set: u32,
+        positional: &[Value],
+        named: &[(Name, Value)],
+    ) -> Res<Option<u32>> {
+        let mut types = Vec::with_capacity(positional.len());
+        for value in positional {
+            types.push(self.argument_type(*value)?);
+        }
+        let mut named_types = Vec::with_capacity(named.len());
+        for (name, value) in named {
+            named_types.push((*name, self.argument_type(*value)?));
+        }
+        for at in 0..self.shared.scope.sets[set as usize].overloads.len() {
+            let index = self.shared.scope.sets[set as usize].overloads[at];
+            if self.signature_fits(index, &types, &named_types)? {
+                return Ok(Some(index));
+            }
+        }
+        for at in 0..self.shared.scope.sets[set as usize].templates.len() {
+            let index = self.shared.scope.sets[set as usize].templates[at];
+            if self.signature_fits(index, &types, &named_types)?
+                && let Some(instance) = self.instantiate(set, index, &types, &named_types)?
+            {
+                return Ok(Some(instance));
+            }
+        }
+        Ok(None)
+    }
+
+    fn params_of(&self, index: u32) -> Res<&[ParamDef]> {
+        match &self.shared.scope.functions[index as usize].params {
+            Ok(params) => Ok(params),
+            Err(problem) => Err(Box::new(crate::diagnostic::Problem {
+                code: problem.code,
+                message: problem.message.clone(),
+                hint: problem.hint.clone(),
+                start: problem.start,
+                end: problem.end,
+            })),
+        }
+    }
+
+    /// Whether a function's parameters take the arguments, defaults filling in.
+    fn signature_fits(
+        &self,
+        index: u32,
+        positional: &[TypeId],
+        named: &[(Name, TypeId)],
+    ) -> Res<bool> {
+        let params = self.params_of(index)?;
+        if positional.len() > params.len()
+            || named
+                .iter()
+                .any(|(name, _)| !params.iter().any(|param| param.name == *name))
+        {
+            return Ok(false);
+        }
+        for (at, param) in params.iter().enumerate() {
+            let keyword = named.iter().find(|(name, _)| *name == param.name);
+            let have = match (positional.get(at), keyword, param.default) {
+                (Some(_), Some(_), _) => return Ok(false),
+                (Some(ty), None, _) | (None, Some((_, ty)), _) => *ty,
+                (None, None, Some(Global::Value(constant))) => {
+                    let ty = constant_type(constant);
+                    if !self.generic_equal(param.ty, ty) {
+                        return Ok(false);
+                    }
+                    continue;
+                }
+                (None, None, Some(_)) => {
+                    return fail("K023", "a default value is not understood");
+                }
+                (None, None, None) => return Ok(false),
+            };
+            if !self.generic_equal(param.ty, have) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Type equality in which a placeholder equals what it stands for, blind to the rank of arrays.
+    fn generic_equal(&self, wanted: TypeId, have: TypeId) -> bool {
+        let types = &self.shared.types;
+        if types.equal(wanted, have) {
+            return true;
+        }
+        match (types.get(wanted), types.get(have)) {
+            (Type::Scalar(Scalar::Any), _) => true,
+            (Type::Scalar(want), Type::Scalar(have))
+            | (Type::Quat(want), Type::Quat(have))
+            | (Type::Transform(want), Type::Transform(have)) => want.accepts(have),
+            (
+                Type::Vector {
+                    length: n,
+                    scalar: want,
+                },
+                Type::Vector { length, scalar },
+            ) => (n == 0 || n == length) && want.accepts(scalar),
+            (
+                Type::Matrix {
+                    rows: r,
+                    cols: c,
+                    scalar: want,
+                },
+                Type::Matrix { rows, cols, scalar },
+            ) => (r == 0 || r == rows) && (c == 0 || c == cols) && want.accepts(scalar),
+            (
+                Type::Array { element: want, .. },
+                Type::Array { element: have, .. } | Type::FixedArray { element: have, .. },
+            ) => self.generic_equal(want, have),
+            _ => false,
+        }
+    }
+
+    /// Makes the instance of a generic function for these arguments, if its template takes them.
+    fn instantiate(
+        &mut self,
+        set: u32,
+        index: u32,
+        positional: &[TypeId],
+        named: &[(Name, TypeId)],
+    ) -> Res<Option<u32>> {
+        if !named.is_empty() {
+            return fail(
+                "K021",
+                "keyword arguments of a generic function are not supported",
+            );
+        }
+        let mut params = self.params_of(index)?.to_vec();
+        for (at, param) in params.iter_mut().enumerate() {
+            match positional.get(at) {
+                Some(ty) => {
+                    if let (Type::Array { rank, .. }, Some((_, have))) = (
+                        self.shared.types.get(param.ty),
+                        self.shared.types.array_parts(*ty),
+                    ) && rank != have
+                    {
+                        return Ok(None);
+                    }
+                    param.ty = *ty;
+                }
+                None => {
+                    if let Some(Global::Value(constant)) = param.default {
+                        param.ty = constant_type(constant);
+                    }
+                }
+            }
+        }
+        let template = &self.shared.scope.functions[index as usize];
+        let instance = FunctionDef {
+            key: template.key,
+            native: template.native,
+            params: Ok(params),
+            returns: Ok(Returns::Inferred),
+            body: template.body,
+            decorator_line: template.decorator_line,
+            def_line: template.def_line,
+            span: template.span,
+            inline_hint: template.inline_hint,
+            numbered: false,
+            instance: true,
+            library: template.library,
+            closure: template.closure.clone(),
+            built: None,
+            building: false,
+        };
+        self.shared.scope.functions.push(instance);
+        let index = self.shared.scope.functions.len() as u32 - 1;
+        self.shared.scope.sets[set as usize].overloads.push(index);
+        Ok(Some(index))
+    }
+
+    /// Calls a function of the module.
+    pub(super) fn call_function(
+        &mut self,
+        index: u32,
+        positional: &[Value],
+        named: &[(Name, Value)],
+    ) -> Res<Value> {
+        let params = self.params_of(index)?.to_vec();
+        let mut items = Vec::with_capacity(params.len());
+        for (at, param) in params.iter().enumerate() {
+            let given = positional.get(at).copied().or_else(|| {
+                named
+                    .iter()
+                    .find(|(name, _)| *name == param.name)
+                    .map(|(_, v)| *v)
+            });
+            items.push(match (given, param.default) {
+                (Some(value), _) => self.item(value)?,
+                (None, Some(Global::Value(constant))) => {
+                    Item::Constant(constant_type(constant), constant)
+                }
+                _ => return fail("K023", "a default value is not understood"),
+            });
+        }
+        let built = self.shared.build_function(index)?;
+        let returns = self.shared.functions[built as usize].returns.clone();
+        let outs: Vec<VarId> = returns.iter().map(|ty| self.add_var(*ty)).collect();
+        self.emit_call(Callee::Function(built), &items, &outs)?;
+        Ok(self.result_value(&outs))
+    }
+
+    /// Constructs a struct from nothing or from its fields.
+    pub(super) fn call_struct(
+        &mut self,
+        id: StructId,
+        positional: &[Value],
+        named: &[(Name, Value)],
+    ) -> Res<Value> {
+        let def = self.shared.types.struct_def(id).clone();
+        let mut items = Vec::with_capacity(def.fields.len());
+        if !(positional.is_empty() && named.is_empty()) {
+            let key = format!("`{}`", self.shared.names.get(def.key));
+            let unknown = named
+                .iter()
+                .any(|(name, _)| !def.fields.iter().any(|field| field.name == *name));
+            if positional.len() > def.fields.len() || unknown {
+                return Err(self.no_overload(&key, positional, named));
+            }
+            for (at, field) in def.fields.iter().enumerate() {
+                let keyword = named
+                    .iter()
+                    .find(|(name, _)| *name == field.name)
+                    .map(|(_, value)| *value);
+                let value = match (positional.get(at).copied(), keyword) {
+                    (Some(value), None) | (None, Some(value)) => value,
+                    _ => return Err(self.no_overload(&key, positional, named)),
+                };
+                let ty = self.argument_type(value)?;
+                if !self.generic_equal(field.ty, ty) {
+                    return Err(self.no_overload(&key, positional, named));
+                }
+                items.push(self.item(value)?);
+            }
+        }
+        let ty = self.shared.types.intern(Type::Struct(id));
+        let out = self.add_var(ty);
+        self.emit_call(Callee::Struct(id), &items, &[out])?;
+        Ok(Value::Var(out))
+    }
+
+    /// Numbers defaults, loads references, and emits a call that has its results.
+    fn emit_call(&mut self, callee: Callee, items: &[Item], outs: &[VarId]) -> Res<()> {
+        let mut originals = Vec::with_capacity(items.len());
+        for item in items {
+            originals.push(match *item {
+                Item::Var(var) => var,
+                Item::Constant(ty, constant) => self.add_typed_constant(ty, constant),
+                Item::Type(..) => return fail("K016", "a type stands where a value is needed"),
+            });
+        }
+        let mut loaded = Vec::with_capacity(items.len());
+        for var in &originals {
+            loaded.push(self.load(*var));
+        }
+        let operands = self.operands(&loaded, &originals, outs);
+        self.push_call(Call {
+            callee,
+            operands,
+            template: None,
+            braces: false,
+            has_adjoint: !items.is_empty(),
+        });
+        Ok(())
+    }
+}
