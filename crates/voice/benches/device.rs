@@ -8,7 +8,12 @@
 
 use warpsmith_device::{CudaDevice, Device, DeviceChoice};
 use warpsmith_measure::gpu::device_timer::{CacheState, DeviceTimer};
+use warpsmith_measure::random::Random;
 use warpsmith_measure::{Parameters, Parity, Workload, WorkloadError, check_parity};
+use warpsmith_voice::{
+    FeatureSettings, Framing, Layout, MelFeature, Padding, PitchRange, Preset, Sizes, Stage, Yin,
+    mel_on_cuda, yin_on_cuda,
+};
 
 /// Device timings to a line.
 const SAMPLES: usize = 60;
@@ -132,10 +137,96 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             }
         }
     }
+    if only.is_empty() || only.iter().any(|word| word == "signals") {
+        match signals_agree(&gpu) {
+            Ok(lines) => println!("{lines}"),
+            Err(error) => {
+                println!("signals: FAILED {error}");
+                failed = true;
+            }
+        }
+    }
     if failed {
         return Err("some kernel disagrees with the CPU".into());
     }
     Ok(())
+}
+
+/// Ragged signals of a user, the empty and the shortest among them, on the GPU and on the CPU.
+fn signals_agree(gpu: &CudaDevice) -> Result<String, Box<dyn std::error::Error>> {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?;
+    let mut random = Random::seeded(now.subsec_nanos().into());
+    let mut lines = String::new();
+    for rate in [16_000u32, 44_100] {
+        let lengths = [40_000, 0, 1, 159, 160, 511, 512, 513, 12_345, 0, 16_001];
+        let signals: Vec<Vec<f32>> = lengths
+            .iter()
+            .map(|length| {
+                let base = 90.0 + 200.0 * random.unit();
+                (0..*length)
+                    .map(|n| {
+                        let angle = std::f64::consts::TAU * base * f64::from(n) / f64::from(rate);
+                        let tone: f64 = (1..7)
+                            .map(|k| (f64::from(k) * angle).sin() / f64::from(k))
+                            .sum();
+                        (0.2 * tone + 0.02 * (random.unit() - 0.5)) as f32
+                    })
+                    .collect()
+            })
+            .collect();
+        let all: Vec<&[f32]> = signals.iter().map(|signal| &signal[..]).collect();
+        for stage in [Stage::LogMel, Stage::Cepstrum { coefficients: 20 }] {
+            let settings = FeatureSettings {
+                layout: Layout::FramesFirst,
+                ..Preset::Librosa.feature(rate, Sizes::for_speech(rate), stage)
+            };
+            let mut feature = MelFeature::new(settings)?;
+            let mut worst = 0.0f32;
+            for (signal, ours) in all.iter().zip(mel_on_cuda(gpu, &settings, &all)?) {
+                let expected = feature.compute(signal)?;
+                if ours.len() != expected.len() {
+                    return Err(format!("{} values, not {}", ours.len(), expected.len()).into());
+                }
+                for (a, b) in ours.iter().zip(&expected) {
+                    let difference = (a - b).abs();
+                    if difference.is_nan() || difference > 1e-2 {
+                        return Err(format!("{stage:?}: {a}, the CPU says {b}").into());
+                    }
+                    worst = worst.max(difference);
+                }
+            }
+            lines.push_str(&format!(
+                "signals {rate} Hz {stage:?}: agree, worst {worst:.1e}\n"
+            ));
+        }
+        let framing = Framing {
+            length: if rate > 16_000 { 2048 } else { 1024 },
+            hop: rate as usize / 100,
+            padding: Padding::CentredZero,
+        };
+        let mut yin = Yin::new(rate, framing, PitchRange::VOICE, 0.1)?;
+        let (mut off, mut frames) = (0usize, 0usize);
+        for (signal, ours) in
+            all.iter()
+                .zip(yin_on_cuda(gpu, rate, framing, PitchRange::VOICE, &all)?)
+        {
+            let expected = yin.track(signal)?;
+            if ours.len() != expected.len() {
+                return Err(format!("{} frames, not {}", ours.len(), expected.len()).into());
+            }
+            frames += ours.len();
+            // Frames that are mostly beyond the ends have flat minima that either rounding may choose.
+            let apart = |(a, b): &(&f32, &f32)| (1200.0 * (*a / *b).log2()).abs() > 0.5;
+            off += ours.iter().zip(&expected).filter(apart).count();
+        }
+        lines.push_str(&format!(
+            "signals {rate} Hz YIN: {off} of {frames} frames apart\n"
+        ));
+        if off * 100 > frames {
+            return Err(lines.into());
+        }
+    }
+    Ok(lines)
 }
 
 fn resolve(workload: &dyn Workload, text: &str) -> Result<Parameters, WorkloadError> {

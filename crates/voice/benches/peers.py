@@ -27,35 +27,61 @@ def case(operation, peer, work, repeats=5):
     print(f"{operation}\t{peer}\t{rate}\t{seconds / best:.1f}", flush=True)
 
 
-import librosa
+def of_librosa(librosa):
 
-kw = dict(n_fft=n_fft, hop_length=hop)
-pitch = dict(fmin=65, fmax=800, sr=rate, frame_length=frame, hop_length=hop)
-mel = lambda: librosa.feature.melspectrogram(y=signal, sr=rate, n_mels=mels, **kw)
-spectrum = librosa.stft(signal, **kw)
-case("stft", "librosa", lambda: librosa.stft(signal, **kw))
-case("mel", "librosa", mel)
-case("log-mel", "librosa", lambda: librosa.power_to_db(mel()))
-case("mfcc 20", "librosa", lambda: librosa.feature.mfcc(y=signal, sr=rate, n_mfcc=20, n_mels=mels, **kw))
-case("istft", "librosa", lambda: librosa.istft(spectrum, length=len(signal), **kw))
-case("levels", "librosa rms", lambda: librosa.feature.rms(y=signal, frame_length=frame, hop_length=hop))
-case("yin", "librosa", lambda: librosa.yin(signal, **pitch), 3)
-short = signal[: 6 * rate]
-start = time.perf_counter()
-librosa.pyin(short[:rate], **pitch)
-start = time.perf_counter()
-librosa.pyin(short, **pitch)
-print(f"pyin\tlibrosa\t{rate}\t{6 / (time.perf_counter() - start):.1f}", flush=True)
-case("chroma", "librosa", lambda: librosa.feature.chroma_stft(y=signal, sr=rate, tuning=0.0, **kw), 3)
-case("onsets", "librosa", lambda: librosa.onset.onset_detect(y=signal, sr=rate, hop_length=hop), 3)
-other = 44100 if rate == 16000 else 16000
-case("resample", "librosa (soxr HQ)", lambda: librosa.resample(signal, orig_sr=rate, target_sr=other))
-case("time stretch", "librosa", lambda: librosa.effects.time_stretch(signal, rate=1.5, n_fft=1024 if rate == 16000 else 4096), 3)
-case("pitch shift", "librosa", lambda: librosa.effects.pitch_shift(signal, sr=rate, n_steps=3, n_fft=1024 if rate == 16000 else 4096), 3)
-magnitudes = np.abs(librosa.stft(signal[: 6 * rate], **kw))
-start = time.perf_counter()
-librosa.griffinlim(magnitudes, n_iter=32, hop_length=hop, n_fft=n_fft, random_state=0)
-print(f"griffin-lim 32\tlibrosa\t{rate}\t{6 / (time.perf_counter() - start):.1f}", flush=True)
+    kw = dict(n_fft=n_fft, hop_length=hop)
+    pitch = dict(fmin=65, fmax=800, sr=rate, frame_length=frame, hop_length=hop)
+    mel = lambda: librosa.feature.melspectrogram(y=signal, sr=rate, n_mels=mels, **kw)
+    spectrum = librosa.stft(signal, **kw)
+    case("stft", "librosa", lambda: librosa.stft(signal, **kw))
+    case("mel", "librosa", mel)
+    case("log-mel", "librosa", lambda: librosa.power_to_db(mel()))
+    case("mfcc 20", "librosa", lambda: librosa.feature.mfcc(y=signal, sr=rate, n_mfcc=20, n_mels=mels, **kw))
+    case("istft", "librosa", lambda: librosa.istft(spectrum, length=len(signal), **kw))
+    case("levels", "librosa rms", lambda: librosa.feature.rms(y=signal, frame_length=frame, hop_length=hop))
+    case("yin", "librosa", lambda: librosa.yin(signal, **pitch), 3)
+    short = signal[: 6 * rate]
+    start = time.perf_counter()
+    librosa.pyin(short[:rate], **pitch)
+    start = time.perf_counter()
+    librosa.pyin(short, **pitch)
+    print(f"pyin\tlibrosa\t{rate}\t{6 / (time.perf_counter() - start):.1f}", flush=True)
+    case("constant q", "librosa", lambda: librosa.cqt(signal, sr=rate, tuning=0.0), 3)
+    case("spectral contrast", "librosa", lambda: librosa.feature.spectral_contrast(y=signal, sr=rate, **kw), 3)
+    case("chroma", "librosa", lambda: librosa.feature.chroma_stft(y=signal, sr=rate, tuning=0.0, **kw), 3)
+    case("onsets", "librosa", lambda: librosa.onset.onset_detect(y=signal, sr=rate, hop_length=hop), 3)
+    other = 44100 if rate == 16000 else 16000
+    case("resample", "librosa (soxr HQ)", lambda: librosa.resample(signal, orig_sr=rate, target_sr=other))
+    case("time stretch", "librosa", lambda: librosa.effects.time_stretch(signal, rate=1.5, n_fft=1024 if rate == 16000 else 4096), 3)
+    case("pitch shift", "librosa", lambda: librosa.effects.pitch_shift(signal, sr=rate, n_steps=3, n_fft=1024 if rate == 16000 else 4096), 3)
+    magnitudes = np.abs(librosa.stft(signal[: 6 * rate], **kw))
+    start = time.perf_counter()
+    librosa.griffinlim(magnitudes, n_iter=32, hop_length=hop, n_fft=n_fft, random_state=0)
+    print(f"griffin-lim 32\tlibrosa\t{rate}\t{6 / (time.perf_counter() - start):.1f}", flush=True)
+
+
+try:
+    import librosa
+except ImportError:
+    librosa = None
+if librosa:
+    of_librosa(librosa)
+
+try:
+    import webrtcvad
+
+    if rate in (8000, 16000, 32000, 48000):
+        integers = (signal * 32768).astype(np.int16)
+        length = rate // 100 * 3
+        frames = [integers[i : i + length].tobytes() for i in range(0, len(integers) - length + 1, length)]
+
+        def decide():
+            vad = webrtcvad.Vad(2)
+            return [vad.is_speech(frame, rate) for frame in frames]
+
+        case("webrtc vad", "webrtcvad", decide)
+except ImportError:
+    pass
 
 try:
     import parselmouth
@@ -64,6 +90,7 @@ try:
     sound = parselmouth.Sound(signal.astype(np.float64), rate)
     ac = lambda: call(sound, "To Pitch (ac)", 0.01, 65.0, 15, "no", 0.03, 0.45, 0.01, 0.35, 0.14, 800.0)
     case("praat pitch", "Praat (2 threads)", ac, 3)
+    case("harmonicity", "Praat (2 threads)", lambda: call(sound, "To Harmonicity (ac)", 0.01, 75.0, 0.1, 4.5), 2)
     case("formants", "Praat", lambda: call(sound, "To Formant (burg)", 0.01, 5, 5500.0, 0.025, 50.0), 3)
 except ImportError:
     pass

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
@@ -17,10 +17,11 @@ use warpsmith_voice::effect::{
 use warpsmith_voice::quality::{FormantSettings, FormantTracker};
 use warpsmith_voice::signal::{Biquad, Cascade, Quality, Resampler};
 use warpsmith_voice::{
-    Audio, Chroma, Density, Framing, HqPitch, Istft, Levels, MelFeature, OnsetDetector, Padding,
-    PeriodicityVad, PitchRange, PraatPitch, PraatSettings, Preset, Pyin, PyinSettings, Sizes,
-    SpectralShape, Stage, StatisticalSettings, StatisticalVad, Stft, Yin, integrated_loudness,
-    write_npy,
+    Audio, Chroma, ConstantQ, ConstantQSettings, Density, FeatureSettings, FrameMillis, Framing,
+    HqPitch, Istft, Levels, MelFeature, MelStream, OnsetDetector, Padding, PeriodicityVad,
+    PitchRange, PraatPitch, PraatSettings, Preset, Pyin, PyinSettings, Sizes, SpectralContrast,
+    SpectralShape, Stage, StatisticalSettings, StatisticalVad, Stft, WebrtcMode, WebrtcStream,
+    WebrtcVad, Yin, YinStream, integrated_loudness, write_npy,
 };
 
 const SECONDS: f64 = 60.0;
@@ -47,12 +48,18 @@ fn voice(sample_rate: u32) -> Vec<f32> {
         .collect()
 }
 
-/// Times real time of the shortest of at least seven runs.
+/// Whether three runs to an operation are enough: `cargo bench … -- --quick`.
+fn quick() -> bool {
+    std::env::args().any(|word| word == "--quick")
+}
+
+/// Times real time of the shortest of at least seven runs, or three.
 fn times_real_time(mut work: impl FnMut()) -> f64 {
     let mut best = f64::INFINITY;
     let begun = Instant::now();
     let mut runs = 0;
-    while runs < 7 || (begun.elapsed().as_secs_f64() < 0.7 && runs < 60) {
+    let (least, seconds) = if quick() { (3, 0.1) } else { (7, 0.7) };
+    while runs < least || (begun.elapsed().as_secs_f64() < seconds && runs < 60) {
         let start = Instant::now();
         work();
         best = best.min(start.elapsed().as_secs_f64());
@@ -168,6 +175,29 @@ fn ours_of_signals(rate: u32, signal: &[f32]) -> Vec<(&'static str, f64)> {
     let formants = FormantTracker::new(rate, FormantSettings::default()).unwrap();
     let work = || drop(formants.track(black_box(signal)));
     figure("formants", times_real_time(work));
+    let range = PitchRange {
+        low_hz: 75.0,
+        high_hz: f64::from(rate) / 2.0,
+    };
+    let mut harmonicity = PraatPitch::new(rate, hop, range, PraatSettings::harmonicity()).unwrap();
+    let work = || drop(harmonicity.track(black_box(signal)));
+    figure("harmonicity", times_real_time(work));
+    let mut cqt = ConstantQ::new(rate, ConstantQSettings::piano(512)).unwrap();
+    let work = || drop(cqt.compute(black_box(signal)));
+    figure("constant q", times_real_time(work));
+    let mut contrast = SpectralContrast::new(spectrum, rate).unwrap();
+    let work = || drop(contrast.compute(black_box(signal)).unwrap());
+    figure("spectral contrast", times_real_time(work));
+    if rate == 16_000 {
+        let integers: Vec<i16> = signal.iter().map(|x| (x * 32_768.0) as i16).collect();
+        let work = || {
+            let mut vad = WebrtcVad::new(rate, WebrtcMode::Aggressive).unwrap();
+            for frame in black_box(&integers).chunks_exact(480) {
+                black_box(vad.process(frame).unwrap());
+            }
+        };
+        figure("webrtc vad", times_real_time(work));
+    }
     let mut chroma = Chroma::new(spectrum, rate).unwrap();
     let work = || drop(chroma.compute(black_box(signal)).unwrap());
     figure("chroma", times_real_time(work));
@@ -214,18 +244,22 @@ fn ours_of_signals(rate: u32, signal: &[f32]) -> Vec<(&'static str, f64)> {
 /// The peers' figures by operation, fastest first; empty where they are not installed.
 fn peers(rate: u32, signal: &[f32]) -> BTreeMap<String, Vec<(f64, String)>> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let oracle = here.join("../../target/voice-oracle");
+    let oracle = here.join("../../target/voice-oracle/bin/python");
+    // Another Python with other peers, and the script where there is no checkout.
+    let named = |name: &str, other: PathBuf| std::env::var_os(name).map_or(other, PathBuf::from);
+    let python = named("WARPSMITH_PEERS_PYTHON", oracle);
+    let script = named("WARPSMITH_PEERS_SCRIPT", here.join("benches/peers.py"));
     let mut figures: BTreeMap<String, Vec<(f64, String)>> = BTreeMap::new();
-    if !oracle.join("bin/python").exists() {
+    if !python.exists() || !script.exists() {
         println!("skipped: the peers, for `target/voice-oracle` is not set up");
         return figures;
     }
-    let path = oracle.join(format!("bench-{rate}.npy"));
+    let path = std::env::temp_dir().join(format!("warpsmith-bench-{rate}.npy"));
     let mut bytes = Vec::new();
     write_npy(&mut bytes, &[signal.len()], signal).unwrap();
     std::fs::write(&path, bytes).unwrap();
-    let run = Command::new(oracle.join("bin/python"))
-        .arg(here.join("benches/peers.py"))
+    let run = Command::new(python)
+        .arg(script)
         .arg(&path)
         .arg(rate.to_string())
         // Recycled memory: we reuse our buffers too.
@@ -245,8 +279,49 @@ fn peers(rate: u32, signal: &[f32]) -> BTreeMap<String, Vec<(f64, String)>> {
     figures
 }
 
+/// What a 10 ms hop costs a stream of log-mel, YIN and WebRTC's decisions at 16 kHz: median and the
+/// thousandth that is slowest, microseconds.
+fn hops(signal: &[f32]) -> (f64, f64) {
+    let settings = FeatureSettings {
+        dynamic_range: None,
+        ..Preset::Librosa.feature(16_000, Sizes::for_speech(16_000), Stage::LogMel)
+    };
+    let framing = Framing {
+        length: 1024,
+        hop: 160,
+        padding: Padding::CentredZero,
+    };
+    let mut mel = MelStream::new(settings).unwrap();
+    let mut yin = YinStream::new(16_000, framing, PitchRange::VOICE, 0.1).unwrap();
+    let mode = WebrtcMode::Aggressive;
+    let mut vad = WebrtcStream::new(16_000, mode, FrameMillis::Ten).unwrap();
+    let integers: Vec<i16> = signal.iter().map(|x| (x * 32_768.0) as i16).collect();
+    let (mut bands, mut pitch, mut speech) = (Vec::new(), Vec::new(), Vec::new());
+    let mut times = Vec::new();
+    for (hop, integers) in signal.chunks_exact(160).zip(integers.chunks_exact(160)) {
+        let start = Instant::now();
+        mel.process(black_box(hop), &mut bands).unwrap();
+        yin.process(hop, &mut pitch).unwrap();
+        vad.process(integers, &mut speech).unwrap();
+        times.push(start.elapsed().as_secs_f64() * 1e6);
+        black_box((&bands, &pitch, &speech));
+        bands.clear();
+        pitch.clear();
+        speech.clear();
+    }
+    times.sort_by(f64::total_cmp);
+    (times[times.len() / 2], times[times.len() * 999 / 1000])
+}
+
 fn main() {
-    println!("times real time, one core, {SECONDS} s, shortest of at least 7 runs, buffers reused");
+    let (median, slow) = hops(&voice(16_000));
+    println!(
+        "a 10 ms hop of log-mel, YIN and WebRTC's decisions: median {median:.1} us, p99.9 {slow:.1} us"
+    );
+    let runs = if quick() { 3 } else { 7 };
+    println!(
+        "times real time, one core, {SECONDS} s, shortest of at least {runs} runs, buffers reused"
+    );
     for rate in [16_000, 44_100] {
         let signal = voice(rate);
         let mut best: Vec<(&str, f64)> = ours(rate, &signal);

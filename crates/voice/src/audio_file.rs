@@ -5,6 +5,7 @@
 
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -190,8 +191,26 @@ impl<R: Read + Seek + Send + Sync> MediaSource for Counted<R> {
 trait Source: Read + Seek + Send + Sync {}
 impl<T: Read + Seek + Send + Sync> Source for T {}
 
-fn decode(path: &Path, mut source: Box<dyn Source>, ending: Ending) -> Result<Audio> {
+fn decode(path: &Path, source: Box<dyn Source>, ending: Ending) -> Result<Audio> {
     let position = Arc::new(AtomicU64::new(0));
+    // Format readers are other people's code, and some of their arithmetic trusts headers. What they
+    // held when they gave up is dropped with them; the counter alone is looked at again.
+    let read = AssertUnwindSafe(|| decode_all(path, source, ending, &position));
+    catch_unwind(read).unwrap_or_else(|_| {
+        Err(VoiceError::Decode {
+            path: path.to_owned(),
+            place: format!("near byte {}", position.load(Ordering::Relaxed)),
+            reason: "its header contradicts itself".into(),
+        })
+    })
+}
+
+fn decode_all(
+    path: &Path,
+    mut source: Box<dyn Source>,
+    ending: Ending,
+    position: &Arc<AtomicU64>,
+) -> Result<Audio> {
     // A terminal or a device cannot seek; it is read forwards only.
     let length = source.seek(SeekFrom::End(0)).ok();
     if length.is_some() {

@@ -29,21 +29,24 @@ impl Levels {
             let start = (frame * framing.hop) as i64 - left;
             let end = (start + framing.length as i64).clamp(0, signal.len() as i64) as usize;
             let samples = &signal[(start.max(0) as usize).min(end)..end];
-            let energy = energy(samples);
-            levels.rms.push((energy / framing.length as f32).sqrt());
-            let peak = samples.iter().fold(0.0f32, |peak, x| peak.max(x.abs()));
-            levels.peak.push(peak);
-            let clipped = if peak >= 1.0 {
-                samples.iter().filter(|x| x.abs() >= 1.0).count()
-            } else {
-                0
-            };
-            levels.clipped.push(clipped as u32);
-            levels
-                .zero_crossing_rate
-                .push(crossings(samples) as f32 / framing.length as f32);
+            levels.push(samples, framing.length);
         }
         Ok(levels)
+    }
+
+    /// Adds a frame of `length` samples, of which these lie inside the signal.
+    pub(crate) fn push(&mut self, samples: &[f32], length: usize) {
+        self.rms.push((energy(samples) / length as f32).sqrt());
+        let peak = samples.iter().fold(0.0f32, |peak, x| peak.max(x.abs()));
+        self.peak.push(peak);
+        let clipped = if peak >= 1.0 {
+            samples.iter().filter(|x| x.abs() >= 1.0).count()
+        } else {
+            0
+        };
+        self.clipped.push(clipped as u32);
+        self.zero_crossing_rate
+            .push(crossings(samples) as f32 / length as f32);
     }
 }
 

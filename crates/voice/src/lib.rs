@@ -6,12 +6,16 @@
 
 mod audio_file;
 mod chroma;
+mod constant_q;
+mod contrast;
 mod delta;
 pub mod effect;
 mod error;
 mod feature;
 mod fourier;
+mod frame_queue;
 mod frame_spectrum;
+mod frame_streams;
 mod framing;
 mod lanes;
 mod level;
@@ -37,10 +41,13 @@ mod workload;
 
 pub use audio_file::{Audio, ChannelChoice, check_finite};
 pub use chroma::{Chroma, PITCH_CLASSES};
+pub use constant_q::{ConstantQ, ConstantQSettings};
+pub use contrast::{CONTRAST_BANDS, SpectralContrast};
 pub use delta::{Derivative, delta};
 pub use error::{Result, VoiceError};
 pub use feature::{CepstrumSettings, Compression, FeatureSettings, Layout, Lifter};
 pub use frame_spectrum::{Conditioning, SpectrumSettings};
+pub use frame_streams::{LevelStream, StatisticsStream, StftStream, WebrtcStream};
 pub use framing::{Framing, Padding};
 pub use level::Levels;
 pub use loudness::{Loudness, SILENCE_LUFS, integrated_loudness};
@@ -51,15 +58,16 @@ pub use onset::OnsetDetector;
 pub use overlap_add::Istft;
 pub use picture::SpectrogramPicture;
 pub use pitch::{
-    HqPitch, HqTrack, PitchRange, PraatPitch, PraatSettings, PraatTrack, Pyin, PyinSettings,
-    PyinTrack, Yin,
+    CorrelationWindow, HqPitch, HqTrack, PitchRange, PraatPitch, PraatSettings, PraatTrack, Pyin,
+    PyinSettings, PyinTrack, Yin,
 };
 pub use preset::{Preset, Sizes, Stage};
 pub use spectrum::{Density, Stft};
 pub use statistics::{SpectralShape, SpectralStatistics};
 pub use stream::{MelStream, YinStream};
 pub use vad::{
-    Bridging, EnergyVad, PeriodicityVad, Segment, StatisticalSettings, StatisticalVad, segments,
+    Bridging, EnergyVad, FrameMillis, PeriodicityVad, Segment, StatisticalSettings, StatisticalVad,
+    WebrtcMode, WebrtcVad, segments,
 };
 pub use window::{Symmetry, Window};
-pub use workload::workloads;
+pub use workload::{mel_on_cuda, workloads, yin_on_cuda};

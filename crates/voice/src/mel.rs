@@ -290,6 +290,46 @@ fn largest_lane<V: Lanes>(values: &[V], here: usize) -> f32 {
         .fold(f32::NEG_INFINITY, f32::max)
 }
 
+/// What follows the compressed mel powers of a whole signal, `[frame, filter]`: the limit of the dynamic
+/// range, the cepstrum, the scale, and the layout that `settings` asks for.
+pub(crate) fn finish_frames(settings: &FeatureSettings, mut mel: Vec<f32>) -> Vec<f32> {
+    if let Some(range) = settings.dynamic_range {
+        let largest = mel.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        for value in &mut mel {
+            *value = value.max(largest - range);
+        }
+    }
+    let filters = settings.mel.filters;
+    let cosines = cosines(settings);
+    if !cosines.is_empty() {
+        mel = mel
+            .chunks_exact(filters)
+            .flat_map(|frame| {
+                cosines.chunks_exact(filters).map(move |row| {
+                    let products = row.iter().zip(frame).map(|(a, b)| a * b);
+                    products.sum::<f32>()
+                })
+            })
+            .collect();
+    }
+    let (factor, offset) = settings.scale;
+    if settings.scale != (1.0, 0.0) {
+        for value in &mut mel {
+            *value = value.mul_add(factor, offset);
+        }
+    }
+    match settings.layout {
+        Layout::FramesFirst => mel,
+        Layout::RowsFirst => {
+            let rows = settings.rows();
+            let frames = mel.len() / rows;
+            (0..rows * frames)
+                .map(|at| mel[at % frames * rows + at / frames])
+                .collect()
+        }
+    }
+}
+
 /// The orthonormal DCT-II with the lifter's weights, `[coefficient, filter]`.
 fn cosines(settings: &FeatureSettings) -> Vec<f32> {
     let Some(cepstrum) = settings.cepstrum else {
@@ -310,4 +350,37 @@ fn cosines(settings: &FeatureSettings) -> Vec<f32> {
         }
     }
     cosines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::preset::{Preset, Sizes, Stage};
+
+    #[test]
+    fn finishing_frames_apart_gives_what_the_engine_gives() {
+        let signal: Vec<f32> = (0..9000)
+            .map(|n| (n as f32 * 0.05).sin() * (n as f32 / 9000.0))
+            .collect();
+        for stage in [Stage::LogMel, Stage::Cepstrum { coefficients: 13 }] {
+            for preset in [Preset::Librosa, Preset::Whisper] {
+                let sizes = Sizes::for_speech(16_000);
+                let settings = preset.feature(16_000, sizes, stage);
+                let whole = MelFeature::new(settings).unwrap().compute(&signal).unwrap();
+                let plain = FeatureSettings {
+                    dynamic_range: None,
+                    cepstrum: None,
+                    scale: (1.0, 0.0),
+                    layout: Layout::FramesFirst,
+                    ..settings
+                };
+                let mel = MelFeature::new(plain).unwrap().compute(&signal).unwrap();
+                let finished = finish_frames(&settings, mel);
+                assert_eq!(finished.len(), whole.len());
+                for (a, b) in finished.iter().zip(&whole) {
+                    assert!((a - b).abs() <= 1e-3, "{preset} {a} {b}");
+                }
+            }
+        }
+    }
 }

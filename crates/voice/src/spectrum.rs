@@ -24,10 +24,15 @@ pub struct Stft {
 impl Stft {
     /// Tables for `settings`.
     pub fn new(settings: SpectrumSettings) -> Result<Self> {
+        Self::with_blocks(settings, Blocks::Wide)
+    }
+
+    /// Tables for one frame at a time, for streams, or for many.
+    pub(crate) fn with_blocks(settings: SpectrumSettings, blocks: Blocks) -> Result<Self> {
         let settings = settings.checked()?;
         Ok(Self {
             settings,
-            engine: engine_for_this_machine!(Blocks::Wide, Engine::new(settings)),
+            engine: engine_for_this_machine!(blocks, Engine::new(settings)),
         })
     }
 

@@ -1,7 +1,7 @@
 //! The shape of a spectrum in a few numbers: where it lies, how wide it is, how noisy, how it moves.
 //!
 //! Magnitudes are the weights (librosa's convention), except for flatness, which compares powers.
-//! A silent frame has centroid, bandwidth, roll-off and entropy 0 and flatness 1.
+//! A silent frame has centroid, bandwidth, roll-off, slope and entropy 0 and flatness 1.
 
 use serde::Serialize;
 
@@ -13,6 +13,9 @@ use crate::lanes::{Blocks, Lanes, Task, engine_for_this_machine, ln};
 const ROLLOFF: f32 = 0.85;
 /// Powers below count as this in the flatness.
 const FLATNESS_FLOOR: f32 = 1e-10;
+
+/// Statistics of a frame.
+const ROWS: usize = 7;
 
 /// Per-frame statistics.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -27,6 +30,8 @@ pub struct SpectralStatistics {
     pub flatness: Vec<f32>,
     /// Entropy of the magnitudes' shares over its maximum: 1 for white noise.
     pub entropy: Vec<f32>,
+    /// Slope of the line that fits the magnitudes' shares best, per Hz (Peeters 2004).
+    pub slope: Vec<f32>,
     /// Root of the summed squares of rises in magnitude since the frame before; 0 in the first.
     pub flux: Vec<f32>,
 }
@@ -40,11 +45,20 @@ pub struct SpectralShape {
 impl SpectralShape {
     /// Tables for spectra of a signal at `sample_rate`.
     pub fn new(settings: SpectrumSettings, sample_rate: u32) -> Result<Self> {
+        Self::with_blocks(settings, sample_rate, Blocks::Wide)
+    }
+
+    /// Tables for one frame at a time, for streams, or for many.
+    pub(crate) fn with_blocks(
+        settings: SpectrumSettings,
+        sample_rate: u32,
+        blocks: Blocks,
+    ) -> Result<Self> {
         let settings = settings.checked()?;
         let bin_hz = sample_rate as f32 / settings.transform as f32;
         Ok(Self {
             settings,
-            engine: engine_for_this_machine!(Blocks::Wide, Engine::new(settings, bin_hz)),
+            engine: engine_for_this_machine!(blocks, Engine::new(settings, bin_hz)),
         })
     }
 
@@ -61,7 +75,14 @@ impl SpectralShape {
 }
 
 impl SpectralStatistics {
-    fn rows(&mut self) -> [&mut Vec<f32>; 6] {
+    /// Adds the last frame of `other`.
+    pub(crate) fn append_last(&mut self, mut other: Self) {
+        for (row, from) in self.rows().into_iter().zip(other.rows()) {
+            row.extend(from.last());
+        }
+    }
+
+    fn rows(&mut self) -> [&mut Vec<f32>; ROWS] {
         [
             &mut self.centroid,
             &mut self.bandwidth,
@@ -69,6 +90,7 @@ impl SpectralStatistics {
             &mut self.flatness,
             &mut self.entropy,
             &mut self.flux,
+            &mut self.slope,
         ]
     }
 }
@@ -98,7 +120,7 @@ impl<V: Lanes> Engine<V> {
     #[inline(always)]
     fn measure_blocks(&mut self, signal: &[f32], statistics: &mut SpectralStatistics) {
         let frames = statistics.centroid.len();
-        let mut lanes = [[0.0f32; 16]; 6];
+        let mut lanes = [[0.0f32; 16]; ROWS];
         let mut first = 0;
         while first < frames {
             let here = V::WIDTH.min(frames - first);
@@ -111,7 +133,7 @@ impl<V: Lanes> Engine<V> {
     }
 
     #[inline(always)]
-    fn block(&mut self, signal: &[f32], first: usize, out: &mut [[f32; 16]; 6]) {
+    fn block(&mut self, signal: &[f32], first: usize, out: &mut [[f32; 16]; ROWS]) {
         let zero = V::splat(0.0);
         let tiny = V::splat(f32::MIN_POSITIVE);
         let floor = V::splat(FLATNESS_FLOOR);
@@ -160,9 +182,15 @@ impl<V: Lanes> Engine<V> {
         surprise.div(ln(count)).store(&mut out[4]);
         let mut silent = [0.0f32; 16];
         sum.store(&mut silent);
+        // Bins lie evenly, so that the slope of the shares is that of their mean: the centroid.
+        let bins = self.magnitudes.len() as f64;
+        let middle = (bins - 1.0) / 2.0 * f64::from(self.bin_hz);
+        let scatter = bins * (bins * bins - 1.0) / 12.0 * f64::from(self.bin_hz).powi(2);
         for lane in 0..V::WIDTH {
+            out[6][lane] = ((f64::from(out[0][lane]) - middle) / scatter) as f32;
             if silent[lane] == 0.0 {
                 out[4][lane] = 0.0;
+                out[6][lane] = 0.0;
             }
         }
         out[5] = self.flux(first);

@@ -6,78 +6,11 @@
 
 use crate::error::{Result, VoiceError};
 use crate::feature::{FeatureSettings, Layout};
-use crate::framing::{Framing, Padding};
+use crate::frame_queue::FrameQueue;
+use crate::framing::Framing;
 use crate::lanes::Blocks;
 use crate::mel::MelFeature;
 use crate::pitch::{PitchRange, Yin};
-
-/// Samples that are waiting for their frames to be complete.
-#[derive(Clone, Debug)]
-struct FrameQueue {
-    /// The framing that the caller asked for.
-    framing: Framing,
-    /// Samples from the start of the next frame on, the zeros before the signal included.
-    waiting: Vec<f32>,
-    received: usize,
-    emitted: usize,
-}
-
-impl FrameQueue {
-    fn new(framing: Framing) -> Result<Self> {
-        if framing.padding == Padding::CentredReflect {
-            return Err(VoiceError::parameter(
-                "padding",
-                "reflect",
-                "a stream does not know what it would mirror; use zeros or frames inside",
-            ));
-        }
-        Ok(Self {
-            framing,
-            waiting: vec![0.0; framing.left()],
-            received: 0,
-            emitted: 0,
-        })
-    }
-
-    /// The same frames without padding, for an engine that sees only `waiting`.
-    fn inner_framing(&self) -> Framing {
-        Framing {
-            padding: Padding::Inside,
-            ..self.framing
-        }
-    }
-
-    fn push(&mut self, chunk: &[f32]) {
-        self.waiting.extend_from_slice(chunk);
-        self.received += chunk.len();
-    }
-
-    /// Frames that are complete.
-    fn ready(&self) -> usize {
-        self.inner_framing().count(self.waiting.len())
-    }
-
-    /// Samples that `frames` frames from the start of the queue cover.
-    fn covered(&self, frames: usize) -> usize {
-        (frames - 1) * self.framing.hop + self.framing.length
-    }
-
-    fn remove(&mut self, frames: usize) {
-        // A hop longer than the frame skips samples that may not have arrived yet.
-        let gone = (frames * self.framing.hop).min(self.waiting.len());
-        self.waiting.drain(..gone);
-        self.emitted += frames;
-    }
-
-    /// Adds the zeros after the signal; returns how many frames are still to come.
-    fn close(&mut self) -> usize {
-        let zeros = self.framing.left();
-        self.waiting.resize(self.waiting.len() + zeros, 0.0);
-        self.framing
-            .count(self.received)
-            .saturating_sub(self.emitted)
-    }
-}
 
 /// A mel feature of a stream.
 pub struct MelStream {
@@ -97,7 +30,7 @@ impl MelStream {
                 "it depends on the loudest frame of the whole signal; a stream needs it off",
             ));
         }
-        let queue = FrameQueue::new(hop_within_frame(settings.spectrum.framing)?)?;
+        let queue = FrameQueue::new(settings.spectrum.framing)?;
         let mut inner = settings;
         inner.spectrum.framing = queue.inner_framing();
         inner.layout = Layout::FramesFirst;
@@ -127,7 +60,7 @@ impl MelStream {
         }
         let at = out.len();
         out.resize(at + frames * self.rows, 0.0);
-        let signal = &self.queue.waiting[..self.queue.covered(frames)];
+        let signal = self.queue.frames(frames);
         self.feature.compute_into(signal, &mut out[at..])?;
         self.queue.remove(frames);
         Ok(())
@@ -148,7 +81,7 @@ impl YinStream {
         range: PitchRange,
         threshold: f32,
     ) -> Result<Self> {
-        let queue = FrameQueue::new(hop_within_frame(framing)?)?;
+        let queue = FrameQueue::new(framing)?;
         let inner = queue.inner_framing();
         Ok(Self {
             queue,
@@ -174,24 +107,9 @@ impl YinStream {
         }
         let at = out.len();
         out.resize(at + frames, 0.0);
-        let signal = &self.queue.waiting[..self.queue.covered(frames)];
+        let signal = self.queue.frames(frames);
         self.yin.track_into(signal, &mut out[at..])?;
         self.queue.remove(frames);
         Ok(())
     }
-}
-
-/// Streams drop samples hop by hop; a hop beyond the frame would drop samples not yet there.
-fn hop_within_frame(framing: Framing) -> Result<Framing> {
-    if framing.hop > framing.length {
-        return Err(VoiceError::parameter(
-            "hop",
-            framing.hop,
-            format!(
-                "a stream's hop is at most the frame, {} samples",
-                framing.length
-            ),
-        ));
-    }
-    framing.checked()
 }

@@ -2,8 +2,9 @@
 
 use proptest::prelude::*;
 use warpsmith_voice::{
-    FeatureSettings, Framing, Layout, MelFeature, MelStream, Padding, PitchRange, Preset, Sizes,
-    Stage, Yin, YinStream,
+    FeatureSettings, FrameMillis, Framing, Layout, LevelStream, Levels, MelFeature, MelStream,
+    Padding, PitchRange, Preset, Sizes, SpectralShape, SpectralStatistics, Stage, StatisticsStream,
+    Stft, StftStream, WebrtcMode, WebrtcStream, WebrtcVad, Yin, YinStream,
 };
 
 fn signal(samples: usize, seed: u32) -> Vec<f32> {
@@ -68,6 +69,65 @@ proptest! {
         prop_assert_eq!(bits(&streamed), bits(&whole));
         let mut tracker = Yin::new(16_000, FRAMING, PitchRange::VOICE, 0.1).unwrap();
         prop_assert_eq!(bits(&pitches), bits(&tracker.track(&signal).unwrap()));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn spectra_statistics_levels_and_decisions_do_not_depend_on_chunks(
+        samples in 0usize..6000,
+        seed in any::<u32>(),
+        chunks in proptest::collection::vec(1usize..1500, 1..20),
+        padding in 0usize..2,
+        blocks in 0usize..3,
+    ) {
+        let signal = signal(samples, seed);
+        let integers: Vec<i16> = signal.iter().map(|x| (x * 32_768.0).round() as i16).collect();
+        let mut spectrum = streamable(Preset::Librosa, Stage::Mel).spectrum;
+        spectrum.framing.padding = [Padding::CentredZero, Padding::Inside][padding];
+        let length = [FrameMillis::Ten, FrameMillis::Twenty, FrameMillis::Thirty][blocks];
+        let mut spectra = StftStream::new(spectrum).unwrap();
+        let mut shapes = StatisticsStream::new(spectrum, 16_000).unwrap();
+        let mut levels = LevelStream::new(spectrum.framing).unwrap();
+        let mut vad = WebrtcStream::new(16_000, WebrtcMode::Quality, length).unwrap();
+        let (mut bins, mut shape) = (Vec::new(), SpectralStatistics::default());
+        let (mut level, mut speech) = (Levels::default(), Vec::new());
+        let mut at = 0;
+        for length in chunks.iter().cycle() {
+            let end = (at + length).min(samples);
+            spectra.process(&signal[at..end], &mut bins).unwrap();
+            shapes.process(&signal[at..end], &mut shape);
+            levels.process(&signal[at..end], &mut level);
+            vad.process(&integers[at..end], &mut speech).unwrap();
+            at = end;
+            if at == samples {
+                break;
+            }
+        }
+        spectra.finish(&mut bins).unwrap();
+        shapes.finish(&mut shape);
+        levels.finish(&mut level);
+        let mut stft = Stft::new(spectrum).unwrap();
+        let (rows, frames) = stft.shape(samples);
+        let mut whole = vec![[0.0; 2]; rows * frames];
+        stft.complex(&signal, &mut whole).unwrap();
+        prop_assert_eq!(bins.len(), whole.len());
+        for (place, bin) in bins.iter().enumerate() {
+            let same = whole[place % rows * frames + place / rows];
+            prop_assert_eq!(bin.map(f32::to_bits), same.map(f32::to_bits));
+        }
+        let measured = SpectralShape::new(spectrum, 16_000).unwrap().measure(&signal);
+        prop_assert_eq!(shape, measured);
+        prop_assert_eq!(level, Levels::measure(&signal, spectrum.framing).unwrap());
+        let mut detector = WebrtcVad::new(16_000, WebrtcMode::Quality).unwrap();
+        let frame = 160 * (blocks + 1);
+        let decisions: Vec<bool> = integers
+            .chunks_exact(frame)
+            .map(|frame| detector.process(frame).unwrap())
+            .collect();
+        prop_assert_eq!(speech, decisions);
     }
 }
 

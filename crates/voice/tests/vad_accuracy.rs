@@ -1,17 +1,29 @@
-//! Voice activity against human labels: fifteen AMI meeting excerpts of 30 s, 10 ms frames, as
+//! Voice activity against human labels: fourteen AMI meeting excerpts of 30 s, 10 ms frames, as
 //! recorded and with white noise.
 //!
-//! The detector's constants were chosen on these recordings, so the bounds guard against
-//! regressions; they are no estimate for other recordings. Ignored where
-//! `tests/oracle/set_up.sh` has not fetched the recordings.
+//! The statistical detector's constants were chosen on the nine recordings whose names start with `tr`
+//! alone; the five others (`dev`, `tst`, `sample`) say what to expect elsewhere. Those of the detector
+//! by periodicity were chosen on all, so that its bounds only guard against regressions. Ignored where
+//! `tests/oracle/set_up.sh` has not fetched the recordings. `cargo test --test vad_accuracy --
+//! --nocapture` prints the scores.
+
+#![allow(
+    clippy::print_stdout,
+    reason = "the scores are what a reader of this test wants"
+)]
 
 use std::path::{Path, PathBuf};
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use warpsmith_voice::{Audio, ChannelChoice, PeriodicityVad, StatisticalSettings, StatisticalVad};
+use warpsmith_voice::{
+    Audio, Bridging, ChannelChoice, FrameMillis, PeriodicityVad, StatisticalSettings,
+    StatisticalVad, WebrtcMode, WebrtcVad,
+};
 
 /// A recording with one label to 10 ms.
 struct Recording {
+    /// Whether constants were chosen on it.
+    tuned_on: bool,
     signal: Vec<f32>,
     speech: Vec<bool>,
 }
@@ -61,7 +73,11 @@ fn recordings(root: &Path) -> Result<Vec<Recording>, Failed> {
             let speech = labels(&rttm, &name, (audio.seconds() * 100.0) as usize);
             if speech.contains(&true) {
                 let signal = audio.signal(ChannelChoice::Mix)?;
-                found.push(Recording { signal, speech });
+                found.push(Recording {
+                    tuned_on: name.starts_with("tr"),
+                    signal,
+                    speech,
+                });
             }
         }
     }
@@ -83,6 +99,16 @@ fn noise(length: usize, mut seed: u64) -> Vec<f32> {
         })
         .collect()
 }
+
+/// Which recordings count.
+type Chosen = fn(&Recording) -> bool;
+
+/// What labellers of meetings do with pauses, in frames.
+const HALF_A_SECOND: Bridging = Bridging {
+    gap: 50,
+    pad: 0,
+    shortest: 1,
+};
 
 /// A detector's decisions about a signal at 16 kHz.
 type Decide = fn(&[f32]) -> Result<Vec<bool>, Failed>;
@@ -131,12 +157,32 @@ fn main() {
         Ok(vad.decide(signal)?)
     };
     let periodicity: Decide = |signal| Ok(PeriodicityVad::new(16_000)?.decide(signal));
+    let webrtc: Decide = |signal| {
+        let raw = WebrtcVad::decide(signal, 16_000, WebrtcMode::Aggressive, FrameMillis::Ten)?;
+        Ok(HALF_A_SECOND.apply(&raw))
+    };
+    let all: Chosen = |_| true;
+    let tuned: Chosen = |recording| recording.tuned_on;
+    let held_out: Chosen = |recording| !recording.tuned_on;
     let trials = [
-        ("statistical_vad", statistical, [0.80, 0.85, 0.83]),
-        ("periodicity_vad", periodicity, [0.86, 0.86, 0.81]),
+        (
+            "statistical_vad_tuned",
+            statistical,
+            tuned,
+            [0.855, 0.86, 0.895],
+        ),
+        (
+            "statistical_vad_held_out",
+            statistical,
+            held_out,
+            [0.845, 0.845, 0.845],
+        ),
+        ("periodicity_vad", periodicity, all, [0.86, 0.86, 0.81]),
+        // The scores of `webrtcvad` with the same bridging, which has the same bits.
+        ("webrtc_vad", webrtc, all, [0.85, 0.84, 0.80]),
     ]
     .into_iter()
-    .flat_map(|(name, decide, bounds)| {
+    .flat_map(|(name, decide, chosen, bounds)| {
         let conditions = [
             ("as_recorded", None),
             ("at_10_db", Some(10.0)),
@@ -150,11 +196,16 @@ fn main() {
                 let root = root.clone();
                 let missing = !root.join("tests/data").exists();
                 Trial::test(format!("{name}_{condition}"), move || {
-                    let recordings = recordings(&root)?;
+                    let mut recordings = recordings(&root)?;
                     if recordings.len() < 14 {
                         return Err(format!("{} labelled recordings", recordings.len()).into());
                     }
+                    recordings.retain(chosen);
                     let f1 = f1(decide, &recordings, snr_db)?;
+                    println!(
+                        "{name} {condition}: F1 {f1:.3}, {} recordings",
+                        recordings.len()
+                    );
                     if f1 < bound {
                         return Err(
                             format!("F1 {f1:.3}, at least {bound} was reached before").into()

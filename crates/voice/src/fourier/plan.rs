@@ -127,21 +127,44 @@ impl Plan {
     /// Transforms `data` in place; bin `k` is left at [`Plan::place`]`(k)`.
     #[inline(always)]
     pub(crate) fn run<V: Lanes>(&self, data: &mut [[V; 2]]) {
-        for pass in &self.passes {
-            match pass.radix {
-                2 => butterfly::radix2(data, pass.stride, &pass.twiddles),
-                3 => butterfly::radix3(data, pass.stride, &pass.twiddles),
-                4 => butterfly::radix4(data, pass.stride, &pass.twiddles),
-                5 => butterfly::radix5(data, pass.stride, &pass.twiddles),
-                radix => butterfly::any(data, radix, pass.stride, &pass.twiddles, &pass.roots),
+        let room = NEAREST_CACHE / size_of::<[V; 2]>();
+        let wide = self
+            .passes
+            .iter()
+            .take_while(|pass| pass.radix * pass.stride > room);
+        let (wide, narrow) = self.passes.split_at(wide.count());
+        // After a pass its blocks have nothing more to do with each other: once one fits the nearest
+        // cache, all of its passes are done before the next block is touched. The bits are the same.
+        let block = wide.last().map_or(data.len(), |pass| pass.stride).max(1);
+        for (passes, block) in [(wide, data.len().max(1)), (narrow, block)] {
+            for data in data.chunks_exact_mut(block) {
+                for pass in passes {
+                    pass.run(data);
+                }
             }
+        }
+    }
+}
+
+/// Bytes of transforms that stay in a core's nearest cache, of 32 KiB or more.
+const NEAREST_CACHE: usize = 32 << 10;
+
+impl Pass {
+    #[inline(always)]
+    fn run<V: Lanes>(&self, data: &mut [[V; 2]]) {
+        match self.radix {
+            2 => butterfly::radix2(data, self.stride, &self.twiddles),
+            3 => butterfly::radix3(data, self.stride, &self.twiddles),
+            4 => butterfly::radix4(data, self.stride, &self.twiddles),
+            5 => butterfly::radix5(data, self.stride, &self.twiddles),
+            radix => butterfly::any(data, radix, self.stride, &self.twiddles, &self.roots),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::lanes::{One, OneFused};
+    use super::super::super::lanes::{Eight, One, OneFused};
     use super::*;
 
     fn against_definition<V: Lanes>(length: usize) {
@@ -163,7 +186,7 @@ mod tests {
                 re += f64::from(*a) * angle.cos() - f64::from(*b) * angle.sin();
                 im += f64::from(*a) * angle.sin() + f64::from(*b) * angle.cos();
             }
-            let mut got = [[0.0f32]; 2];
+            let mut got = [[0.0f32; 16]; 2];
             data[plan.place(k)][0].store(&mut got[0]);
             data[plan.place(k)][1].store(&mut got[1]);
             scale = scale.max(re.hypot(im));
@@ -177,6 +200,14 @@ mod tests {
         for length in (1..=40).chain([64, 77, 97, 200, 256, 360, 512, 625, 640, 1024, 1440]) {
             against_definition::<One>(length);
             against_definition::<OneFused>(length);
+        }
+    }
+
+    #[test]
+    fn transforms_beyond_the_nearest_cache_are_the_same() {
+        for length in [600, 1024, 1440, 2048] {
+            assert!(length * size_of::<[Eight; 2]>() > NEAREST_CACHE);
+            against_definition::<Eight>(length);
         }
     }
 

@@ -9,6 +9,17 @@ use crate::error::{Result, VoiceError};
 use crate::fourier::{RealBlock, smooth_length_at_least};
 use crate::lanes::{Blocks, Lanes, Task, engine_for_this_machine};
 
+/// The window over a frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CorrelationWindow {
+    /// Raised cosine over the periods asked for.
+    #[default]
+    Hann,
+    /// A Gaussian, down to e⁻¹² at its ends, over twice the periods: slower, and its side lobes do not
+    /// blur what is near to perfectly periodic.
+    Gaussian,
+}
+
 /// Where frames lie and how long they are, in samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Placement {
@@ -22,16 +33,32 @@ pub(super) struct Placement {
     pub(super) period: usize,
     /// Lags that are looked at.
     pub(super) lags: usize,
+    window: CorrelationWindow,
 }
 
 impl Placement {
-    /// Windows of `periods` of the lowest frequency.
+    /// Hann windows of `periods` of the lowest frequency.
     pub(super) fn new(
         sample_rate: u32,
         hop: usize,
         range: PitchRange,
         periods: f64,
     ) -> Result<Self> {
+        Self::under(CorrelationWindow::Hann, sample_rate, hop, range, periods)
+    }
+
+    /// Windows of `periods` of the lowest frequency, of a Gaussian twice as many.
+    pub(super) fn under(
+        window: CorrelationWindow,
+        sample_rate: u32,
+        hop: usize,
+        range: PitchRange,
+        periods: f64,
+    ) -> Result<Self> {
+        let periods = match window {
+            CorrelationWindow::Hann => periods,
+            CorrelationWindow::Gaussian => 2.0 * periods,
+        };
         let rate = f64::from(sample_rate);
         if !(range.low_hz > 0.0 && range.low_hz < range.high_hz && range.high_hz <= rate / 2.0) {
             return Err(VoiceError::parameter(
@@ -57,16 +84,46 @@ impl Placement {
             seconds,
             period,
             lags: ((2 * half) as f64 / periods) as usize + 2,
+            window,
         })
+    }
+
+    /// Lags of a frame's correlation that are computed.
+    fn reach(&self) -> usize {
+        match self.window {
+            CorrelationWindow::Hann => self.half + 1,
+            // Further out next to nothing of the window overlaps.
+            CorrelationWindow::Gaussian => self.half / 2 + 1,
+        }
+    }
+
+    /// The window's values.
+    fn window(&self) -> Vec<f64> {
+        let length = 2 * self.half;
+        let span = (length + 1) as f64;
+        (1..=length)
+            .map(|n| match self.window {
+                CorrelationWindow::Hann => {
+                    0.5 - 0.5 * (std::f64::consts::TAU * n as f64 / span).cos()
+                }
+                CorrelationWindow::Gaussian => {
+                    let x = n as f64 / span - 0.5;
+                    let edge = (-12.0f64).exp();
+                    ((-48.0 * x * x).exp() - edge) / (1.0 - edge)
+                }
+            })
+            .collect()
     }
 
     /// Number of frames of a signal of `samples` samples.
     pub(super) fn frames(&self, samples: usize) -> usize {
-        let room = samples as f64 / self.rate - self.seconds;
+        // In seconds and in this order: whether a last frame fits is a matter of rounding, and all
+        // frames move by half a hop with it.
+        let room = samples as f64 * (1.0 / self.rate) - self.seconds;
         if room < 0.0 || samples < 2 * self.half + 2 {
             0
         } else {
-            (room * self.rate / self.hop as f64).floor() as usize + 1
+            (room / (self.hop as f64 / self.rate)).floor() as usize + 1
         }
     }
 
@@ -114,7 +171,7 @@ impl Autocorrelation {
 
     /// Lags of a frame's correlation.
     pub(super) fn reach(&self) -> usize {
-        self.placement.half + 1
+        self.placement.reach()
     }
 
     /// Shows every frame of `signal` to `see`, in order.
@@ -167,13 +224,8 @@ impl<V: Lanes> Engine<V> {
     fn new(placement: Placement) -> Self {
         let zero = V::splat(0.0);
         let length = 2 * placement.half;
-        let reach = placement.half + 1;
-        let window: Vec<f64> = (1..=length)
-            .map(|n| {
-                let phase = std::f64::consts::TAU * n as f64 / (length + 1) as f64;
-                0.5 - 0.5 * phase.cos()
-            })
-            .collect();
+        let reach = placement.reach();
+        let window = placement.window();
         let at = |lag: usize| -> f64 {
             let pairs = window.iter().zip(&window[lag..]);
             pairs.map(|(a, b)| a * b).sum()
@@ -239,7 +291,7 @@ impl<V: Lanes> Engine<V> {
             *bin = [im.mul_add(im, re.mul(re)), zero];
         }
         self.transform.inverse(&self.bins, &mut self.correlation);
-        let reach = half + 1;
+        let reach = self.placement.reach();
         let at_zero = self.correlation[0];
         let tiny = V::splat(f32::MIN_POSITIVE);
         for (lag, unwindow) in self.unwindow.iter().enumerate() {

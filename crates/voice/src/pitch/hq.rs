@@ -1,7 +1,8 @@
 //! The `hq` tracker: accurate where the sound is clean, steady where it is not.
 //!
 //! The first look averages the normalised autocorrelation of neighbouring frames, which noise does
-//! not survive and a voice does, and takes the best path through its tops. The second look measures
+//! not survive and a voice does, and takes the best path through its tops, and through those of the
+//! frame alone where they are high: a quick glide does not survive the average. The second look measures
 //! each voiced frame again, alone, in a window of a few of its own periods: short enough for
 //! vibrato, and exact between samples. A frame too noisy for that keeps the first answer.
 
@@ -17,6 +18,10 @@ const AROUND: usize = 3;
 const CANDIDATES: usize = 10;
 /// Least averaged autocorrelation of a candidate.
 const LEAST: f64 = 0.15;
+/// Least autocorrelation of a candidate of the frame alone: noise as loud as the voice stays below.
+const LEAST_ALONE: f64 = 0.5;
+/// Candidates nearer than this, octaves, are one.
+const SAME: f64 = 1.0 / 24.0;
 /// Strength of the unvoiced candidate, and what it gains in silence.
 const UNVOICED: f64 = 0.3;
 /// Frames below this share of the loudest are silent.
@@ -105,6 +110,7 @@ impl HqPitch {
             placement,
             range,
             loudest: f64::from(loudest),
+            first: 0,
             recent: Vec::new(),
             peaks: Vec::new(),
             mean: vec![0.0; reach],
@@ -121,14 +127,14 @@ impl HqPitch {
                 next += 1;
             }
             if looks.recent.len() > 2 * AROUND {
-                looks.recent.remove(0);
+                looks.forget_oldest();
             }
         });
         while next < frames {
             looks.judge(next);
             next += 1;
             if looks.recent.len() > AROUND + 1 {
-                looks.recent.remove(0);
+                looks.forget_oldest();
             }
         }
         (looks.candidates, looks.confidence)
@@ -197,6 +203,8 @@ struct Looks {
     placement: Placement,
     range: PitchRange,
     loudest: f64,
+    /// The frame of the oldest of the recent ones.
+    first: usize,
     recent: Vec<Vec<f32>>,
     peaks: Vec<f32>,
     mean: Vec<f32>,
@@ -205,6 +213,11 @@ struct Looks {
 }
 
 impl Looks {
+    fn forget_oldest(&mut self) {
+        self.recent.remove(0);
+        self.first += 1;
+    }
+
     fn judge(&mut self, frame: usize) {
         self.mean.fill(0.0);
         let share = 1.0 / self.recent.len() as f32;
@@ -221,6 +234,26 @@ impl Looks {
             OCTAVE,
             CANDIDATES,
         );
+        let alone = self.recent.get(frame - self.first).map(|correlation| {
+            let (placement, range) = (self.placement, self.range);
+            maxima(
+                correlation,
+                placement,
+                range,
+                LEAST_ALONE,
+                OCTAVE,
+                CANDIDATES,
+            )
+        });
+        for candidate in alone.unwrap_or_default() {
+            let same = |known: &&mut Candidate| {
+                (known.frequency / candidate.frequency).log2().abs() < SAME
+            };
+            match found.iter_mut().find(same) {
+                Some(known) => known.strength = known.strength.max(candidate.strength),
+                None => found.push(candidate),
+            }
+        }
         let strongest = found.iter().map(|c| c.strength).fold(0.0, f64::max);
         self.confidence.push(strongest as f32);
         let level = f64::from(self.peaks[frame]) / self.loudest.max(f64::MIN_POSITIVE);
@@ -356,6 +389,17 @@ mod tests {
             share == 1.0 && mean < 1.0,
             "missing fundamental: {share} {mean}"
         );
+        // Glides of up to an octave in half a second, without a pause.
+        let mut random = Random(3);
+        let turns: Vec<f64> = (0..13).map(|_| 90.0 + 160.0 * random.unit()).collect();
+        let contour: Vec<f64> = (0..96_000)
+            .map(|n| {
+                let (turn, share) = (n / 8000, (n % 8000) as f64 / 8000.0);
+                turns[turn] + share * (turns[turn + 1] - turns[turn])
+            })
+            .collect();
+        let (share, mean) = score(&sing(&contour, 3..=12), &contour);
+        assert!(share > 0.99 && mean < 1.0, "glides: {share} {mean}");
         let contour = tones();
         let clean = sing(&contour, 1..=12);
         let (share, mean) = score(&with_noise(&clean, 10.0), &contour);

@@ -12,6 +12,7 @@ mod sinc_peak;
 mod viterbi;
 mod yin;
 
+pub use autocorrelation::CorrelationWindow;
 pub use hq::{HqPitch, HqTrack};
 pub(crate) use periodicity::Periodicity;
 pub use praat::{PraatPitch, PraatSettings, PraatTrack};

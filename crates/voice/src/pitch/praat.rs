@@ -1,7 +1,7 @@
 //! Pitch by autocorrelation and a path through candidates, as Boersma (1993) describes and Praat does
 //! it: frequency, voicing, and the ratio of harmonics to noise.
 
-use super::autocorrelation::{Autocorrelation, Placement};
+use super::autocorrelation::{Autocorrelation, CorrelationWindow, Placement};
 use super::candidates::{Candidate, PathCosts, maxima};
 use super::range::PitchRange;
 use crate::error::Result;
@@ -23,6 +23,25 @@ pub struct PraatSettings {
     pub voicing_change: f64,
     /// Periods of the lowest frequency in a window: 3 for pitch, 4.5 for the harmonics-to-noise ratio.
     pub periods: f64,
+    /// The window's shape.
+    pub window: CorrelationWindow,
+}
+
+impl PraatSettings {
+    /// For the ratio of harmonics to noise: every frame's strongest period, in long Gaussian windows,
+    /// whatever its neighbours say. The range is from 75 Hz to half the sample rate.
+    pub fn harmonicity() -> Self {
+        Self {
+            silence: 0.1,
+            voicing: 0.0,
+            octave: 0.0,
+            octave_jump: 0.0,
+            voicing_change: 0.0,
+            periods: 4.5,
+            window: CorrelationWindow::Gaussian,
+            ..Self::default()
+        }
+    }
 }
 
 impl Default for PraatSettings {
@@ -35,6 +54,7 @@ impl Default for PraatSettings {
             octave_jump: 0.35,
             voicing_change: 0.14,
             periods: 3.0,
+            window: CorrelationWindow::Hann,
         }
     }
 }
@@ -85,7 +105,8 @@ impl PraatPitch {
         range: PitchRange,
         settings: PraatSettings,
     ) -> Result<Self> {
-        let placement = Placement::new(sample_rate, hop, range, settings.periods)?;
+        let placement =
+            Placement::under(settings.window, sample_rate, hop, range, settings.periods)?;
         Ok(Self {
             placement,
             range,
@@ -179,7 +200,26 @@ mod tests {
                 let cents = 1200.0 * (f64::from(*hz) / hertz).log2();
                 assert!(cents.abs() < 0.2, "{hertz}: {hz} is {cents} cents away");
             }
-            assert!(track.harmonicity_db().iter().all(|db| *db > 10.0));
+        }
+    }
+
+    fn ratios(signal: &[f32]) -> Vec<f32> {
+        let range = PitchRange {
+            low_hz: 75.0,
+            high_hz: 8000.0,
+        };
+        let settings = PraatSettings::harmonicity();
+        let mut tracker = PraatPitch::new(16_000, 160, range, settings).unwrap();
+        tracker.track(signal).harmonicity_db()
+    }
+
+    #[test]
+    fn a_tone_without_noise_has_next_to_none() {
+        for (hertz, harmonics) in [(92.3, 1..12), (147.3, 1..12), (220.0, 3..12), (613.1, 1..8)] {
+            let least = ratios(&tone(hertz, harmonics, 16_000))
+                .into_iter()
+                .fold(f32::INFINITY, f32::min);
+            assert!(least > 40.0, "{hertz}: {least} dB");
         }
     }
 
@@ -218,12 +258,7 @@ mod tests {
                     x + (scale * (2.0 * unit - 1.0)) as f32
                 })
                 .collect();
-            let settings = PraatSettings {
-                periods: 4.5,
-                ..PraatSettings::default()
-            };
-            let mut tracker = PraatPitch::new(16_000, 160, PitchRange::VOICE, settings).unwrap();
-            let mut ratios = tracker.track(&noisy).harmonicity_db();
+            let mut ratios = ratios(&noisy);
             ratios.sort_unstable_by(f32::total_cmp);
             let median = f64::from(ratios[ratios.len() / 2]);
             assert!((median - snr).abs() < 1.0, "{snr} dB: {median}");

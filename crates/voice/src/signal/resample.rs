@@ -65,6 +65,26 @@ pub struct Resampler {
 impl Resampler {
     /// Tables for signals at `from_hz` that are wanted at `to_hz`.
     pub fn new(from_hz: u32, to_hz: u32, quality: Quality) -> Result<Self> {
+        Self::design(from_hz, to_hz, quality.shape(), quality.cutoff(), 0.0)
+    }
+
+    /// Nearly all of the band up to the lower Nyquist frequency, at the price of what aliases within
+    /// 1 % of it: for analyses that a missing upper edge would mislead. Sample `m` of the result
+    /// lies at `(m + ½)/to_hz`, as sample `n` of the signal lies at `(n + ½)/from_hz`.
+    pub(crate) fn full_band(from_hz: u32, to_hz: u32) -> Result<Self> {
+        let shift = (f64::from(from_hz) / f64::from(to_hz.max(1)) - 1.0) / 2.0;
+        Self::design(from_hz, to_hz, (276, 3.0), 1.0, shift)
+    }
+
+    /// A sinc of so many zero crossings a side under a Kaiser window, cut off at a share of the lower
+    /// Nyquist frequency; outputs lie `shift` inputs later.
+    fn design(
+        from_hz: u32,
+        to_hz: u32,
+        (zeros, beta): (usize, f64),
+        cutoff: f64,
+        shift: f64,
+    ) -> Result<Self> {
         if from_hz == 0 || to_hz == 0 {
             return Err(VoiceError::parameter(
                 "sample rate",
@@ -74,13 +94,12 @@ impl Resampler {
         }
         let divisor = greatest_common_divisor(from_hz, to_hz);
         let (up, down) = ((to_hz / divisor) as usize, (from_hz / divisor) as usize);
-        let (zeros, beta) = quality.shape();
         // Below the lower rate's Nyquist frequency, in units of the input's.
         let band = (to_hz as f64 / from_hz as f64).min(1.0);
-        let cutoff = band * quality.cutoff();
+        let cutoff = band * cutoff;
         let half = zeros as f64 / band;
-        let before = half.ceil() as usize;
-        let taps = (2 * before + 1).next_multiple_of(32);
+        let before = (half + shift.abs()).ceil() as usize;
+        let taps = (2 * before + 2).next_multiple_of(32);
         let size = up.checked_mul(taps).filter(|size| *size <= LARGEST_TABLE);
         if size.is_none() {
             return Err(VoiceError::parameter(
@@ -94,7 +113,7 @@ impl Resampler {
         for phase in 0..up {
             let fraction = phase as f64 / up as f64;
             for (tap, slot) in filter.iter_mut().enumerate() {
-                let distance = tap as f64 - before as f64 - fraction;
+                let distance = tap as f64 - before as f64 - fraction - shift;
                 let edge = distance / half;
                 *slot = if edge.abs() < 1.0 {
                     sinc(cutoff * distance) * bessel_i0(beta * (1.0 - edge * edge).sqrt())

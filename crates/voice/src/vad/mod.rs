@@ -4,8 +4,10 @@ mod energy;
 mod periodicity;
 mod segments;
 mod statistical;
+mod webrtc;
 
 pub use energy::EnergyVad;
 pub use periodicity::PeriodicityVad;
 pub use segments::{Bridging, Segment, segments};
 pub use statistical::{StatisticalSettings, StatisticalVad};
+pub use webrtc::{FrameMillis, WebrtcMode, WebrtcVad};

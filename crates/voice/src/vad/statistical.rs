@@ -1,8 +1,9 @@
 //! Voice activity by a likelihood ratio over frequency bands (Sohn, Kim and Sung 1999).
 //!
-//! The signal's own distribution gives the noise: a low percentile of each band's smoothed power,
-//! but not less than `range_db` below the band's loudest passages, so that a quiet recording's
-//! faint sounds are not speech. This looks at the whole signal; streams use [`super::EnergyVad`].
+//! The signal's own distribution gives the noise: a low percentile of each band's smoothed power, but
+//! not less than a white noise `range_db` below the loud passages of the densest band, so that faint
+//! sounds of a quiet recording, chairs and clicks, are not speech. This looks at the whole signal;
+//! streams use [`super::EnergyVad`] or [`super::WebrtcVad`].
 
 use super::segments::Bridging;
 use crate::error::Result;
@@ -23,7 +24,8 @@ const FLOOR: f32 = 1e-12;
 pub struct StatisticalSettings {
     /// Mean log likelihood ratio from which on a frame is speech.
     pub threshold: f32,
-    /// How far below the loud passages noise is looked for, dB.
+    /// How far below the loud passages noise is looked for, dB; a white noise that much below counts
+    /// as there.
     pub range_db: f32,
     /// What is done to gaps and edges, in 10 ms frames.
     pub bridging: Bridging,
@@ -32,11 +34,11 @@ pub struct StatisticalSettings {
 impl Default for StatisticalSettings {
     fn default() -> Self {
         Self {
-            threshold: 0.3,
-            range_db: 25.0,
+            threshold: 0.5,
+            range_db: 20.0,
             bridging: Bridging {
-                gap: 70,
-                pad: 10,
+                gap: 150,
+                pad: 20,
                 shortest: 1,
             },
         }
@@ -80,8 +82,8 @@ impl StatisticalVad {
         let (_, frames) = self.bands.shape(signal.len());
         let powers = self.bands.compute(signal)?;
         let mut ratios = vec![0.0f32; frames];
-        for power in powers.chunks_exact(frames.max(1)) {
-            let noise = self.noise(power);
+        let noises = self.noises(&powers, frames);
+        for (power, noise) in powers.chunks_exact(frames.max(1)).zip(noises) {
             let mut kept = 0.0f32;
             for (ratio, power) in ratios.iter_mut().zip(power) {
                 let posterior = power.max(FLOOR) / noise;
@@ -104,19 +106,44 @@ impl StatisticalVad {
         Ok(self.settings.bridging.apply(&raw))
     }
 
-    /// The noise power of one band.
-    fn noise(&self, power: &[f32]) -> f32 {
-        let mut smoothed = Vec::with_capacity(power.len());
-        let mut state = 0.0f32;
-        for power in power {
-            state = 0.8 * state + 0.2 * power.max(FLOOR);
-            smoothed.push(state);
-        }
-        smoothed.sort_unstable_by(f32::total_cmp);
-        let percentile = |share: usize| smoothed[(smoothed.len() - 1) * share / 100];
-        let range = 10f32.powf(-self.settings.range_db / 10.0);
-        percentile(15).max(percentile(95) * range).max(FLOOR)
+    /// The noise power of each band.
+    fn noises(&self, powers: &[f32], frames: usize) -> Vec<f32> {
+        // What a white noise of density 1 has in a band.
+        let widths = self.bands.bank().filters().iter();
+        let widths: Vec<f32> = widths
+            .map(|filter| filter.weights.iter().sum::<f32>().max(f32::MIN_POSITIVE))
+            .collect();
+        let levels: Vec<(f32, f32)> = powers
+            .chunks_exact(frames.max(1))
+            .map(quiet_and_loud)
+            .collect();
+        let density = levels
+            .iter()
+            .zip(&widths)
+            .map(|((_, loud), width)| loud / width)
+            .fold(0.0, f32::max);
+        let white = density * 10f32.powf(-self.settings.range_db / 10.0);
+        levels
+            .iter()
+            .zip(&widths)
+            .map(|((quiet, _), width)| quiet.max(white * width).max(FLOOR))
+            .collect()
     }
+}
+
+/// The tenth and the ninety-fifth percentile of a band's smoothed power.
+fn quiet_and_loud(power: &[f32]) -> (f32, f32) {
+    let mut state = 0.0f32;
+    let mut smoothed: Vec<f32> = power
+        .iter()
+        .map(|power| {
+            state = 0.8 * state + 0.2 * power.max(FLOOR);
+            state
+        })
+        .collect();
+    smoothed.sort_unstable_by(f32::total_cmp);
+    let percentile = |share: usize| smoothed[(smoothed.len() - 1) * share / 100];
+    (percentile(10), percentile(95))
 }
 
 #[cfg(test)]

@@ -91,6 +91,23 @@ impl Batch {
         batch
     }
 
+    /// Signals that somebody has.
+    pub(super) fn of(signals: &[&[f32]], framing: Framing) -> Self {
+        let mut batch = Self {
+            samples: Vec::with_capacity(signals.iter().map(|signal| signal.len()).sum()),
+            file_samples: vec![0],
+            file_frames: vec![0],
+        };
+        let mut frames = 0;
+        for signal in signals {
+            batch.samples.extend_from_slice(signal);
+            frames += framing.count(signal.len());
+            batch.file_samples.push(batch.samples.len() as u64);
+            batch.file_frames.push(frames as u64);
+        }
+        batch
+    }
+
     /// Frames of all files.
     pub(super) fn frames(&self) -> usize {
         self.file_frames[self.file_frames.len() - 1] as usize

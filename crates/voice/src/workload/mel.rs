@@ -2,9 +2,10 @@
 
 use rayon::prelude::*;
 use warpsmith_core::{Bytes, Flops, Tolerance};
-use warpsmith_device::{CpuDevice, Device, Stream};
+use warpsmith_device::{CpuDevice, CudaDevice, Device, Stream};
 use warpsmith_measure::{
-    ArguedTolerance, Cost, Output, ParameterSpec, Parameters, Prepared, Workload, WorkloadError,
+    ArguedTolerance, Cost, Output, ParameterSpec, Parameters, Prepared, Sizes, Workload,
+    WorkloadError,
 };
 
 use super::batch::{Batch, PARAMETERS, lengths, sample_rate};
@@ -12,7 +13,7 @@ use super::mel_cuda::CudaMel;
 use super::mel512::CudaMel512;
 use crate::feature::{FeatureSettings, Layout};
 use crate::mel::MelFeature;
-use crate::preset::{Preset, Sizes, Stage};
+use crate::preset::{self, Preset, Stage};
 
 pub(super) struct Mel;
 
@@ -21,7 +22,7 @@ fn settings(parameters: &Parameters) -> FeatureSettings {
     FeatureSettings {
         dynamic_range: None,
         layout: Layout::FramesFirst,
-        ..Preset::Librosa.feature(rate, Sizes::for_speech(rate), Stage::LogMel)
+        ..Preset::Librosa.feature(rate, preset::Sizes::for_speech(rate), Stage::LogMel)
     }
 }
 
@@ -36,6 +37,13 @@ impl Workload for Mel {
 
     fn parameters(&self) -> &'static [ParameterSpec] {
         PARAMETERS
+    }
+
+    fn sizes(&self) -> Option<Sizes> {
+        Some(Sizes {
+            parameter: "seconds",
+            values: &["1", "4", "15", "60", "240", "600"],
+        })
     }
 
     fn cost(&self, parameters: &Parameters) -> Cost {
@@ -88,12 +96,21 @@ impl Workload for Mel {
                 out: vec![0.0; out],
                 batch,
             }),
-            Device::Cuda(gpu) => match CudaMel512::new(gpu, &settings, &batch)? {
-                Some(fast) => Box::new(fast),
-                None => Box::new(CudaMel::new(gpu, &settings, &batch)?),
-            },
+            Device::Cuda(gpu) => on_cuda(gpu, &settings, &batch)?,
         })
     }
+}
+
+/// The kernel for a batch: the one for frames of 512 samples where it fits.
+pub(super) fn on_cuda(
+    gpu: &CudaDevice,
+    settings: &FeatureSettings,
+    batch: &Batch,
+) -> Result<Box<dyn Prepared>, WorkloadError> {
+    Ok(match CudaMel512::new(gpu, settings, batch)? {
+        Some(fast) => Box::new(fast),
+        None => Box::new(CudaMel::new(gpu, settings, batch)?),
+    })
 }
 
 fn feature(settings: FeatureSettings) -> Result<MelFeature, WorkloadError> {

@@ -5,9 +5,11 @@ mod mel;
 mod mel512;
 mod mel_cuda;
 mod mel_segments;
+mod signals;
 mod training;
 mod yin;
 
+pub use signals::{mel_on_cuda, yin_on_cuda};
 use warpsmith_measure::Workload;
 
 /// The workloads of this crate.

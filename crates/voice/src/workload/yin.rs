@@ -6,7 +6,8 @@ use rayon::prelude::*;
 use warpsmith_core::{Bytes, Element, Flops, KernelImage, Parameter, Tolerance};
 use warpsmith_device::{CpuDevice, CudaDevice, Device, DeviceBuffer, Kernel, LaunchShape, Stream};
 use warpsmith_measure::{
-    ArguedTolerance, Cost, Output, ParameterSpec, Parameters, Prepared, Workload, WorkloadError,
+    ArguedTolerance, Cost, Output, ParameterSpec, Parameters, Prepared, Sizes, Workload,
+    WorkloadError,
 };
 
 use super::batch::{Batch, DeviceBatch, PARAMETERS, lengths, sample_rate};
@@ -84,6 +85,13 @@ impl Workload for YinPitch {
         PARAMETERS
     }
 
+    fn sizes(&self) -> Option<Sizes> {
+        Some(Sizes {
+            parameter: "seconds",
+            values: &["1", "4", "15", "60", "240", "600"],
+        })
+    }
+
     fn cost(&self, parameters: &Parameters) -> Cost {
         let framing = framing(parameters);
         let samples: usize = lengths(parameters).iter().sum();
@@ -135,7 +143,9 @@ impl Workload for YinPitch {
                     batch,
                 })
             }
-            Device::Cuda(gpu) => Box::new(CudaYin::new(gpu, rate, framing, &batch)?),
+            Device::Cuda(gpu) => {
+                Box::new(CudaYin::new(gpu, rate, framing, PitchRange::VOICE, &batch)?)
+            }
         })
     }
 }
@@ -180,7 +190,7 @@ impl Prepared for CpuYin {
     }
 }
 
-struct CudaYin {
+pub(super) struct CudaYin {
     kernel: Arc<Kernel>,
     shape: LaunchShape,
     batch: DeviceBatch,
@@ -193,13 +203,20 @@ struct CudaYin {
 }
 
 impl CudaYin {
-    fn new(
+    pub(super) fn new(
         gpu: &CudaDevice,
         rate: u32,
         framing: Framing,
+        range: PitchRange,
         batch: &Batch,
     ) -> Result<Self, WorkloadError> {
-        let periods = PitchRange::VOICE
+        if framing.padding == Padding::CentredReflect {
+            return Err(WorkloadError::Unsupported {
+                workload: "voice/yin",
+                reason: "beyond a signal's ends the kernel sees zeros".into(),
+            });
+        }
+        let periods = range
             .periods(rate, framing)
             .map_err(|error| failed(&error))?;
         let kernel = gpu.kernel(&KERNEL)?;

@@ -2,7 +2,7 @@
 
 usage: peers.py OUT_DIR RATE SECONDS SEED
 
-The same script made tests/golden (16000 Hz, 0.5 s, seed 1); tests/oracle.rs runs it on fresh
+The same script made tests/golden (16000 Hz, 0.5 s, seed 1); tests/parity.rs runs it on fresh
 signals wherever the peers are installed. What a peer needs but is missing is left out and named.
 """
 import os, sys, warnings
@@ -70,6 +70,14 @@ power = np.abs(stft)
 save("librosa_centroid", librosa.feature.spectral_centroid(S=power, sr=rate, n_fft=n_fft)[0].astype(np.float32))
 save("librosa_bandwidth", librosa.feature.spectral_bandwidth(S=power, sr=rate, n_fft=n_fft)[0].astype(np.float32))
 save("librosa_rolloff", librosa.feature.spectral_rolloff(S=power, sr=rate, n_fft=n_fft)[0].astype(np.float32))
+save("librosa_contrast", librosa.feature.spectral_contrast(S=power, sr=rate, n_fft=n_fft).astype(np.float32))
+hertz = librosa.fft_frequencies(sr=rate, n_fft=n_fft)
+shares = power.astype(np.float64) / np.maximum(power.sum(0, dtype=np.float64), 1e-30)
+save("numpy_slope", np.polyfit(hertz, shares, 1)[0].astype(np.float32))
+constant_q = librosa.cqt(y, sr=rate, hop_length=hop, tuning=0.0)
+save("librosa_cqt", np.stack([constant_q.real, constant_q.imag], -1).astype(np.float32))
+variable_q = librosa.vqt(y, sr=rate, hop_length=hop, tuning=0.0, gamma=20.0)
+save("librosa_vqt", np.stack([variable_q.real, variable_q.imag], -1).astype(np.float32))
 save("librosa_flatness", librosa.feature.spectral_flatness(S=power)[0].astype(np.float32))
 envelope = librosa.onset.onset_strength(y=y, sr=rate, hop_length=hop, n_fft=n_fft)
 save("librosa_onset", envelope.astype(np.float32))
@@ -85,9 +93,32 @@ try:
     sound = parselmouth.Sound(y.astype(np.float64), rate)
     pitch = call(sound, "To Pitch (ac)", hop / rate, 65.0, 15, "no", 0.03, 0.45, 0.01, 0.35, 0.14, 800.0)
     chosen = pitch.selected_array
+    formants = call(sound, "To Formant (burg)", 0.01, 5, 5500.0, 0.025, 50.0)
+    rows = [
+        [call(formants, "Get value at time", n, formants.frame_number_to_time(i), "hertz", "linear") for n in (1, 2, 3)]
+        for i in range(1, formants.n_frames + 1)
+    ]
+    save("praat_formants", np.array(rows, dtype=np.float32))
+    harmonicity = call(sound, "To Harmonicity (ac)", hop / rate, 75.0, 0.1, 4.5)
+    save("praat_harmonicity", np.stack([harmonicity.xs(), harmonicity.values[0]], -1).astype(np.float32))
     save("praat_pitch", np.stack([pitch.xs(), chosen["frequency"], chosen["strength"]], -1).astype(np.float32))
 except ImportError as error:
     print("left out Praat:", error)
+
+import webrtcvad
+
+
+def webrtc():
+    """Decisions for the same samples at four rates, in four modes and three lengths of frame."""
+    for webrtc_rate in (8000, 16000, 32000, 48000):
+        for mode in range(4):
+            for blocks in (1, 2, 3):
+                vad, length = webrtcvad.Vad(mode), webrtc_rate // 100 * blocks
+                for start in range(0, len(signal) - length + 1, length):
+                    yield vad.is_speech(signal[start : start + length].tobytes(), webrtc_rate)
+
+
+save("webrtc_decisions", np.array(list(webrtc()), dtype=np.float32))
 
 import kaldi_native_fbank as knf
 

@@ -2,7 +2,10 @@
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use warpsmith_voice::{EnergyVad, PeriodicityVad, StatisticalSettings, StatisticalVad, segments};
+use warpsmith_voice::{
+    EnergyVad, FrameMillis, PeriodicityVad, StatisticalSettings, StatisticalVad, WebrtcMode,
+    WebrtcVad, segments,
+};
 
 use super::input::Input;
 use super::sheet::{Destination, Sheet};
@@ -16,9 +19,13 @@ const HOP_SECONDS: f64 = 0.01;
 #[derive(Args)]
 pub(super) struct Detector {
     /// `statistical` compares the bands of the whole signal with its noise; `periodicity` asks for
-    /// the pitch of a voice, which loud noises do not have; `energy` decides as the sound arrives.
+    /// the pitch of a voice, which loud noises do not have; `energy` decides as the sound arrives;
+    /// `webrtc` decides bit for bit as libfvad and webrtcvad do.
     #[arg(long, value_enum, default_value_t = Method::Statistical)]
     method: Method,
+    /// How much `webrtc` must be convinced: 0 misses the least speech, 3 passes the least noise.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=3))]
+    mode: u8,
     /// Decibels above the noise that make speech, for `energy`.
     #[arg(long, default_value_t = 6.0)]
     margin: f32,
@@ -29,6 +36,7 @@ enum Method {
     Statistical,
     Periodicity,
     Energy,
+    Webrtc,
 }
 
 impl Detector {
@@ -36,6 +44,15 @@ impl Detector {
         Ok(match self.method {
             Method::Energy => {
                 EnergyVad::new(self.margin).decide(signal, (sample_rate as usize / 100).max(1))
+            }
+            Method::Webrtc => {
+                let mode = match self.mode {
+                    0 => WebrtcMode::Quality,
+                    1 => WebrtcMode::LowBitrate,
+                    2 => WebrtcMode::Aggressive,
+                    _ => WebrtcMode::VeryAggressive,
+                };
+                WebrtcVad::decide(signal, sample_rate, mode, FrameMillis::Ten)?
             }
             Method::Periodicity => PeriodicityVad::new(sample_rate)?.decide(signal),
             Method::Statistical => {
@@ -48,6 +65,7 @@ impl Detector {
 /// Decide for every 10 ms whether there is speech.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  warpsmith voice vad talk.wav\n  \
+                        warpsmith voice vad call.wav --method webrtc --mode 3\n  \
                         ffmpeg -i in.mkv -f wav - | warpsmith voice vad - --method energy")]
 pub(crate) struct Vad {
     #[command(flatten)]

@@ -2,8 +2,12 @@
 
 use anyhow::Result;
 use clap::Args;
-use warpsmith_voice::{Density, Layout, MelFeature, Preset, Sizes, Stage, Stft};
+use warpsmith_device::CudaDevice;
+use warpsmith_voice::{
+    Density, FeatureSettings, Layout, MelFeature, Preset, Sizes, Stage, Stft, mel_on_cuda,
+};
 
+use super::device::{GROUP_BYTES, by_rate, gpu_for};
 use super::input::Input;
 use super::sheet::{Destination, Sheet};
 use crate::arguments::Global;
@@ -37,16 +41,59 @@ impl Shape {
         }
     }
 
-    fn sheet(
+    /// Writes the feature of every input, on the device that is asked for or faster.
+    fn write(
         &self,
         global: &Global,
         input: &Input,
-        path: &std::path::Path,
+        destination: &Destination,
         stage: Stage,
-    ) -> Result<Sheet> {
-        let (signal, rate) = input.signal(path)?;
-        let mut settings = self.preset.feature(rate, self.sizes(rate), stage);
-        settings.layout = Layout::FramesFirst;
+    ) -> Result<Outcome> {
+        // The kernels' kinds of frames.
+        let fits = matches!(
+            self.preset,
+            Preset::Librosa | Preset::Torchaudio | Preset::Htk
+        );
+        match gpu_for(global, "voice/mel", input, fits)? {
+            None => destination.each(global, input, |path| {
+                let (signal, rate) = input.signal(path)?;
+                self.sheet(global, &signal, rate, stage)
+            })?,
+            Some(gpu) => destination.in_groups(global, input, GROUP_BYTES, |paths| {
+                let signals: Vec<(Vec<f32>, u32)> = paths
+                    .iter()
+                    .map(|path| input.signal(path))
+                    .collect::<Result<_>>()?;
+                by_rate(&signals, |rate, same| self.on_gpu(&gpu, rate, same, stage))
+            })?,
+        }
+        Ok(Outcome::Fine)
+    }
+
+    fn settings(&self, rate: u32, stage: Stage) -> FeatureSettings {
+        FeatureSettings {
+            layout: Layout::FramesFirst,
+            ..self.preset.feature(rate, self.sizes(rate), stage)
+        }
+    }
+
+    fn on_gpu(
+        &self,
+        gpu: &CudaDevice,
+        rate: u32,
+        signals: &[&[f32]],
+        stage: Stage,
+    ) -> Result<Vec<Sheet>> {
+        let settings = self.settings(rate, stage);
+        let features = mel_on_cuda(gpu, &settings, signals)?;
+        Ok(features
+            .into_iter()
+            .map(|values| sheet_of(&settings, stage, values))
+            .collect())
+    }
+
+    fn sheet(&self, global: &Global, signal: &[f32], rate: u32, stage: Stage) -> Result<Sheet> {
+        let settings = self.settings(rate, stage);
         let mut feature = MelFeature::new(settings)?;
         let empty = feature.bank().empty_filters();
         if empty > 0 {
@@ -59,17 +106,20 @@ impl Shape {
                 ),
             );
         }
-        let values = feature.compute(&signal)?;
-        let name = match stage {
-            Stage::Cepstrum { .. } => "c",
-            Stage::Mel | Stage::LogMel => "mel",
-        };
-        Ok(Sheet {
-            columns: (0..settings.rows())
-                .map(|row| format!("{name}{row}"))
-                .collect(),
-            values: values.into_iter().map(f64::from).collect(),
-        })
+        Ok(sheet_of(&settings, stage, feature.compute(signal)?))
+    }
+}
+
+fn sheet_of(settings: &FeatureSettings, stage: Stage, values: Vec<f32>) -> Sheet {
+    let name = match stage {
+        Stage::Cepstrum { .. } => "c",
+        Stage::Mel | Stage::LogMel => "mel",
+    };
+    Sheet {
+        columns: (0..settings.rows())
+            .map(|row| format!("{name}{row}"))
+            .collect(),
+        values: values.into_iter().map(f64::from).collect(),
     }
 }
 
@@ -77,7 +127,8 @@ impl Shape {
 #[derive(Args)]
 #[command(after_help = "Examples:
   warpsmith voice mel speech.wav --preset whisper --as npy --output mel.npy
-  warpsmith voice mel speech.wav --power")]
+  warpsmith voice mel speech.wav --power
+  warpsmith voice mel *.wav --device cuda --as npy --output features")]
 pub(crate) struct Mel {
     #[command(flatten)]
     input: Input,
@@ -97,10 +148,8 @@ impl Mel {
         } else {
             Stage::LogMel
         };
-        self.destination.each(global, &self.input, |path| {
-            self.shape.sheet(global, &self.input, path, stage)
-        })?;
-        Ok(Outcome::Fine)
+        self.shape
+            .write(global, &self.input, &self.destination, stage)
     }
 }
 
@@ -124,10 +173,8 @@ impl Mfcc {
         let stage = Stage::Cepstrum {
             coefficients: self.coefficients,
         };
-        self.destination.each(global, &self.input, |path| {
-            self.shape.sheet(global, &self.input, path, stage)
-        })?;
-        Ok(Outcome::Fine)
+        self.shape
+            .write(global, &self.input, &self.destination, stage)
     }
 }
 

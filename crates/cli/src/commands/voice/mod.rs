@@ -9,6 +9,8 @@ use crate::exit::Outcome;
 
 mod activity;
 mod analyze;
+mod constant_q;
+mod device;
 mod effect;
 mod feature;
 mod input;
@@ -43,6 +45,8 @@ enum Verb {
     Mel(feature::Mel),
     Mfcc(feature::Mfcc),
     Spectrogram(feature::Spectrogram),
+    Cqt(constant_q::Cqt),
+    Shape(constant_q::Shape),
     Loudness(loudness::Loudness),
     Formants(quality::Formants),
     Quality(quality::QualityOf),
@@ -55,11 +59,12 @@ enum Verb {
 
 impl Voice {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        let on_gpu_too = matches!(self.verb, Verb::Mel(_) | Verb::Mfcc(_) | Verb::Pitch(_));
         // A run that asked for the GPU and used the CPU would be a wrong answer.
-        if let DeviceChoice::Cuda(_) = global.device {
+        if let (DeviceChoice::Cuda(_), false) = (global.device, on_gpu_too) {
             bail!(
-                "`warpsmith voice` analyses files on the CPU; leave `--device` out, or measure the \
-                 kernels with `warpsmith bench voice --device cuda`"
+                "only `voice mel`, `mfcc` and `pitch --method yin` run on a GPU; leave `--device` \
+                 out for the others"
             );
         }
         match &self.verb {
@@ -70,6 +75,8 @@ impl Voice {
             Verb::Mel(verb) => verb.run(global),
             Verb::Mfcc(verb) => verb.run(global),
             Verb::Spectrogram(verb) => verb.run(global),
+            Verb::Cqt(verb) => verb.run(global),
+            Verb::Shape(verb) => verb.run(global),
             Verb::Loudness(verb) => verb.run(global),
             Verb::Formants(verb) => verb.run(global),
             Verb::Quality(verb) => verb.run(global),

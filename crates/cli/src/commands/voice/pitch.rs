@@ -1,11 +1,14 @@
 //! `warpsmith voice pitch`: the fundamental frequency of every frame.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
+use warpsmith_device::{CudaDevice, DeviceChoice};
 use warpsmith_voice::{
     Framing, HqPitch, Padding, PitchRange, PraatPitch, PraatSettings, Pyin, PyinSettings, Yin,
+    yin_on_cuda,
 };
 
+use super::device::{GROUP_BYTES, by_rate, gpu_for};
 use super::input::Input;
 use super::sheet::{Destination, Sheet};
 use crate::arguments::Global;
@@ -58,25 +61,58 @@ pub(super) fn default_framing(sample_rate: u32, range: PitchRange) -> Framing {
 }
 
 impl Pitch {
+    fn framing(&self, rate: u32, range: PitchRange) -> Framing {
+        let framing = default_framing(rate, range);
+        Framing {
+            length: self.frame.unwrap_or(framing.length),
+            hop: self.hop.unwrap_or(framing.hop),
+            ..framing
+        }
+    }
+
+    /// The GPU for YIN, where it was asked for or is faster; the other methods have no kernel.
+    fn gpu(&self, global: &Global) -> Result<Option<CudaDevice>> {
+        if self.method == Method::Yin {
+            return gpu_for(global, "voice/yin", &self.input, true);
+        }
+        if let DeviceChoice::Cuda(_) = global.device {
+            bail!("only `--method yin` runs on a GPU; leave `--device` out for the others");
+        }
+        Ok(None)
+    }
+
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         let range = PitchRange {
             low_hz: self.low,
             high_hz: self.high,
         };
+        if let Some(gpu) = self.gpu(global)? {
+            self.destination
+                .in_groups(global, &self.input, GROUP_BYTES, |paths| {
+                    let signals: Vec<(Vec<f32>, u32)> = paths
+                        .iter()
+                        .map(|path| self.input.signal(path))
+                        .collect::<Result<_>>()?;
+                    by_rate(&signals, |rate, same| {
+                        let framing = self.framing(rate, range);
+                        let tracks = yin_on_cuda(&gpu, rate, framing, range, same)?;
+                        Ok(tracks
+                            .iter()
+                            .map(|track| yin_sheet(track, framing, rate))
+                            .collect())
+                    })
+                })?;
+            return Ok(Outcome::Fine);
+        }
         self.destination.each(global, &self.input, |path| {
             let (signal, rate) = self.input.signal(path)?;
-            let mut framing = default_framing(rate, range);
-            framing.length = self.frame.unwrap_or(framing.length);
-            framing.hop = self.hop.unwrap_or(framing.hop);
+            let framing = self.framing(rate, range);
             let time = |frame: usize| (frame * framing.hop) as f64 / f64::from(rate);
             let mut values = Vec::new();
             let columns: &[&str] = match self.method {
                 Method::Yin => {
                     let track = Yin::new(rate, framing, range, 0.1)?.track(&signal)?;
-                    for (frame, hz) in track.iter().enumerate() {
-                        values.extend([time(frame), f64::from(*hz)]);
-                    }
-                    &["seconds", "hertz"]
+                    return Ok(yin_sheet(&track, framing, rate));
                 }
                 Method::Hq => {
                     let track = HqPitch::new(rate, framing.hop, range)?.track(&signal);
@@ -126,5 +162,17 @@ impl Pitch {
             })
         })?;
         Ok(Outcome::Fine)
+    }
+}
+
+fn yin_sheet(track: &[f32], framing: Framing, rate: u32) -> Sheet {
+    let time = |frame: usize| (frame * framing.hop) as f64 / f64::from(rate);
+    Sheet {
+        columns: vec!["seconds".into(), "hertz".into()],
+        values: track
+            .iter()
+            .enumerate()
+            .flat_map(|(frame, hz)| [time(frame), f64::from(*hz)])
+            .collect(),
     }
 }

@@ -109,7 +109,15 @@ impl QualityOf {
             sum / values.len() as f64
         };
         let pitches = voiced(track.frequency.clone());
-        let harmonicity = voiced(track.harmonicity_db());
+        let whole = PitchRange {
+            high_hz: f64::from(rate) / 2.0,
+            ..range
+        };
+        let mut harmonicity =
+            PraatPitch::new(rate, hop, whole, PraatSettings::harmonicity())?.track(signal);
+        // Frames without any periodicity have no ratio; Praat's mean leaves them out too.
+        harmonicity.strength.retain(|strength| *strength > 0.0);
+        let harmonicity = harmonicity.harmonicity_db();
         let length = (rate as usize * 64 / 1000).next_power_of_two();
         let mut cepstral_peak = CepstralPeak::new(rate, length, range)?;
         let mut prominences = Vec::new();

@@ -102,6 +102,20 @@ impl Destination {
         input: &Input,
         mut analyse: impl FnMut(&Path) -> Result<Sheet>,
     ) -> Result<()> {
+        self.in_groups(global, input, 0, |paths| {
+            paths.iter().map(|path| analyse(path)).collect()
+        })
+    }
+
+    /// Analyses neighbouring inputs together, as many as have up to `bytes` on disk and at least one,
+    /// and writes their sheets.
+    pub(super) fn in_groups(
+        &self,
+        global: &Global,
+        input: &Input,
+        bytes: u64,
+        mut analyse: impl FnMut(&[PathBuf]) -> Result<Vec<Sheet>>,
+    ) -> Result<()> {
         let encoding = match global.format {
             Format::Json => Encoding::Json,
             Format::Human => self.encoding,
@@ -110,32 +124,51 @@ impl Destination {
         if several && self.output.is_none() {
             bail!("several files need `--output DIRECTORY`, one result to a file");
         }
-        for (index, path) in input.files.iter().enumerate() {
+        let mut rest = &input.files[..];
+        while let Some(path) = rest.first() {
             if several {
                 let count = input.files.len();
-                progress(global, &format!("{}/{count} {}", index + 1, path.display()));
+                let number = count - rest.len() + 1;
+                progress(global, &format!("{number}/{count} {}", path.display()));
             }
-            let sheet = analyse(path)?;
-            match &self.output {
-                None => sheet.write(encoding, &mut stdout().lock())?,
-                Some(output) if several => {
-                    std::fs::create_dir_all(output)
-                        .with_context(|| format!("cannot create `{}`", output.display()))?;
-                    let stem = path.file_name().unwrap_or_default();
-                    let mut name = stem.to_os_string();
-                    name.push(match encoding {
-                        Encoding::Csv => ".csv",
-                        Encoding::Json => ".json",
-                        Encoding::Npy => ".npy",
-                    });
-                    write_whole(&output.join(name), |out| sheet.write(encoding, out))?;
-                }
-                Some(output) => write_whole(output, |out| sheet.write(encoding, out))?,
+            let (group, after) = rest.split_at(first_group(rest, bytes));
+            for (path, sheet) in group.iter().zip(analyse(group)?) {
+                self.write(path, &sheet, encoding, several)?;
             }
+            rest = after;
         }
         if several {
             progress(global, "");
         }
         Ok(())
     }
+
+    /// Writes the sheet of one of the inputs, where that goes.
+    fn write(&self, path: &Path, sheet: &Sheet, encoding: Encoding, several: bool) -> Result<()> {
+        match &self.output {
+            None => sheet.write(encoding, &mut stdout().lock()),
+            Some(output) if several => {
+                std::fs::create_dir_all(output)
+                    .with_context(|| format!("cannot create `{}`", output.display()))?;
+                let mut name = path.file_name().unwrap_or_default().to_os_string();
+                name.push(match encoding {
+                    Encoding::Csv => ".csv",
+                    Encoding::Json => ".json",
+                    Encoding::Npy => ".npy",
+                });
+                write_whole(&output.join(name), |out| sheet.write(encoding, out))
+            }
+            Some(output) => write_whole(output, |out| sheet.write(encoding, out)),
+        }
+    }
+}
+
+/// How many of the first files have up to `bytes` on disk together; at least one.
+fn first_group(files: &[PathBuf], bytes: u64) -> usize {
+    let mut sum = 0u64;
+    let fitting = files.iter().take_while(|path| {
+        sum = sum.saturating_add(std::fs::metadata(path).map_or(u64::MAX, |facts| facts.len()));
+        sum <= bytes
+    });
+    fitting.count().max(1)
 }

@@ -7,8 +7,8 @@ use warpsmith_core::{Bytes, Element, Flops, KernelImage, Parameter, Tolerance};
 use warpsmith_device::{CpuDevice, CudaDevice, Device, DeviceBuffer, Kernel, LaunchShape, Stream};
 use warpsmith_measure::random::Random;
 use warpsmith_measure::{
-    ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Workload,
-    WorkloadError,
+    ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Sizes,
+    Workload, WorkloadError,
 };
 
 use super::operation::normal_numbers;
@@ -66,6 +66,13 @@ impl Workload for AdamWStep {
 
     fn parameters(&self) -> &'static [ParameterSpec] {
         PARAMETERS
+    }
+
+    fn sizes(&self) -> Option<Sizes> {
+        Some(Sizes {
+            parameter: "n",
+            values: &["1K", "16K", "256K", "4M", "32M"],
+        })
     }
 
     fn cost(&self, parameters: &Parameters) -> Cost {

@@ -11,7 +11,8 @@ use warpsmith_device::{
 };
 use warpsmith_measure::random::Random;
 use warpsmith_measure::{
-    ArguedTolerance, Cost, Output, ParameterSpec, Parameters, Prepared, Workload, WorkloadError,
+    ArguedTolerance, Cost, Output, ParameterSpec, Parameters, Prepared, Sizes, Workload,
+    WorkloadError,
 };
 
 use crate::error::Result as VoiceResult;
@@ -52,6 +53,28 @@ impl Workload for &'static Operation {
 
     fn parameters(&self) -> &'static [ParameterSpec] {
         self.parameters
+    }
+
+    fn sizes(&self) -> Option<Sizes> {
+        // Whichever of these an operation has says how much of it there is.
+        const SIZES: &[Sizes] = &[
+            Sizes {
+                parameter: "rows",
+                values: &["16", "64", "256", "1K", "4K", "16K"],
+            },
+            Sizes {
+                parameter: "heads",
+                values: &["1", "4", "16", "64"],
+            },
+            Sizes {
+                parameter: "signals",
+                values: &["1", "2", "4", "8", "16"],
+            },
+        ];
+        SIZES.iter().copied().find(|sizes| {
+            let mut specs = self.parameters.iter();
+            specs.any(|spec| spec.name == sizes.parameter)
+        })
     }
 
     fn cost(&self, parameters: &Parameters) -> Cost {

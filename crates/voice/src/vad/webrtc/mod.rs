@@ -1,0 +1,11 @@
+//! The voice activity detector of the WebRTC project, decision for decision: six bands of an 8 kHz
+//! signal, two Gaussians to a band for noise and two for speech, all in integers (see `NOTICE`).
+
+mod bands;
+mod decimation;
+mod detector;
+mod minimum;
+mod mixture;
+mod tables;
+
+pub use detector::{FrameMillis, WebrtcMode, WebrtcVad};
