@@ -62,8 +62,33 @@ pub fn suspects_above(medians: &[f64], fast_threshold: f64) -> Vec<Suspect> {
     {
         found.push(newest);
     }
+    let clipped = clip(&logs);
+    for suspect in &mut found {
+        suspect.index = place_of(&clipped, suspect.index);
+    }
     found.sort_by_key(|suspect| suspect.index);
     found
+}
+
+/// The commit near `about` at which two levels leave least unexplained. The detectors want several
+/// results on either side and put a change that is younger than that too early; whoever measures
+/// a suspect against the commit before it needs the very one.
+fn place_of(logs: &[f64], about: usize) -> usize {
+    /// Commits around the place that tell the two levels.
+    const AROUND: usize = 25;
+    let start = about.saturating_sub(AROUND);
+    let end = (about + AROUND).min(logs.len());
+    let left = |values: &[f64]| {
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        values
+            .iter()
+            .map(|value| (value - mean).powi(2))
+            .sum::<f64>()
+    };
+    (about.saturating_sub(LEVEL).max(start + 2)..=(about + LEVEL).min(end.saturating_sub(2)))
+        .map(|place| (place, left(&logs[start..place]) + left(&logs[place..end])))
+        .min_by(|a, b| a.1.total_cmp(&b.1))
+        .map_or(about, |(place, _)| place)
 }
 
 /// The newest results against the level before them: slower or not.
@@ -285,6 +310,18 @@ mod tests {
         let found = suspects(&medians);
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].index.abs_diff(50) <= 1 && (found[0].change - 0.05).abs() < 0.01);
+    }
+
+    #[test]
+    fn a_young_step_is_found_at_its_own_commit() {
+        let mut random = Random::seeded(4);
+        for young in 4..9 {
+            let medians: Vec<f64> = (0..30 + young)
+                .map(|i| (if i < 30 { 1.0 } else { 1.1 }) * (1.0 + 0.01 * random.normal()))
+                .collect();
+            let places: Vec<usize> = suspects(&medians).iter().map(|s| s.index).collect();
+            assert_eq!(places, [30], "{young} results after the step");
+        }
     }
 
     #[test]

@@ -39,7 +39,9 @@ pub fn find_isolated(marks: &mut [f64]) -> Vec<LevelShift> {
         })
         .collect();
     let falls = shifts.iter().filter(|shift| shift.bytes < 0.0).count();
-    let both_ways = 3 * falls >= shifts.len();
+    let rises = shifts.len() - falls;
+    // Falls alone are the resets of a saw-tooth, rises alone a staircase.
+    let both_ways = 3 * falls.min(rises) >= shifts.len();
     let most = marks.len() / if both_ways { 4 } else { 12 };
     if shifts.len() > most.max(2) {
         shifts.clear();
@@ -175,6 +177,15 @@ mod tests {
             marks[at..].iter_mut().for_each(|mark| *mark += height);
         }
         assert_eq!(find_isolated(&mut marks).len(), 8);
+    }
+
+    #[test]
+    fn the_resets_of_a_saw_tooth_are_no_shifts() {
+        let mut marks = noise(60);
+        for at in [6, 11, 17, 22, 28, 33, 39, 44, 50, 55] {
+            marks[at..].iter_mut().for_each(|mark| *mark -= 30.0);
+        }
+        assert!(find_isolated(&mut marks).is_empty());
     }
 
     #[test]
