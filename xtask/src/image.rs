@@ -48,9 +48,16 @@ impl Image {
             None => {
                 workspace::run(
                     "cargo",
-                    &["build", "--release", "--locked", "--package", "warpsmith"],
+                    &[
+                        "build",
+                        "--profile",
+                        "small",
+                        "--locked",
+                        "--package",
+                        "warpsmith",
+                    ],
                 )?;
-                workspace::target().join("release/warpsmith")
+                workspace::target().join("small/warpsmith")
             }
         };
         workspace::run("cargo", &["build", "--package", "warpsmith-fake-nvml"])?;
@@ -226,7 +233,7 @@ impl Engine {
 
 /// The run stage of the Containerfile, with the program from the folder beside it.
 fn run_stage(real: &str) -> Result<String> {
-    const BUILT: &str = "--from=build /source/target/release/warpsmith";
+    const BUILT: &str = "--from=build /source/target/small/warpsmith";
     let stages: Vec<&str> = real.split("\nFROM ").collect();
     let [_, build, run] = stages.as_slice() else {
         bail!(

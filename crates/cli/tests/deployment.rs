@@ -1,6 +1,7 @@
 //! What is under `deploy/`, checked by the tools that will read it: promtool, a real Prometheus
 //! scraping a real exporter on the fake driver, schema checkers. What is not installed is skipped.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -99,7 +100,7 @@ fn free_port() -> std::io::Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
 
-fn exporter(scenario: &Path, port: u16) -> Result<Running, Failed> {
+fn exporter(scenario: &Path, port: u16, more: &[&OsStr]) -> Result<Running, Failed> {
     let library = std::env::current_exe()?
         .parent()
         .map(|folder| folder.join("libwarpsmith_fake_nvml.so"))
@@ -111,6 +112,7 @@ fn exporter(scenario: &Path, port: u16) -> Result<Running, Failed> {
             "--listen",
             &format!("127.0.0.1:{port}"),
         ])
+        .args(more)
         .env("WARPSMITH_NVML_LIBRARY", library)
         .env("FAKE_NVML_SCENARIO", scenario)
         .stderr(Stdio::piped())
@@ -122,6 +124,19 @@ fn exporter(scenario: &Path, port: u16) -> Result<Running, Failed> {
     if !said.contains("serving") {
         return Err(said.into());
     }
+    Ok(Running(child))
+}
+
+/// A Prometheus with the `prometheus.yml` of a folder.
+fn prometheus(folder: &Path, port: u16) -> Result<Running, Failed> {
+    let at = |name: &str| folder.join(name).display().to_string();
+    let child = Command::new("prometheus")
+        .arg(format!("--config.file={}", at("prometheus.yml")))
+        .arg(format!("--storage.tsdb.path={}", at("data")))
+        .arg(format!("--web.listen-address=127.0.0.1:{port}"))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
     Ok(Running(child))
 }
 
@@ -240,20 +255,7 @@ fn prometheus_scrapes_and_an_alert_fires_and_clears() -> Result<(), Failed> {
              alerting:\n  alertmanagers:\n    - static_configs: [{{targets: ['127.0.0.1:{alerts}']}}]\n"
         ),
     )?;
-    let prometheus = Command::new("prometheus")
-        .arg(format!(
-            "--config.file={}",
-            folder.path().join("prometheus.yml").display()
-        ))
-        .arg(format!(
-            "--storage.tsdb.path={}",
-            folder.path().join("data").display()
-        ))
-        .arg(format!("--web.listen-address=127.0.0.1:{web}"))
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()?;
-    let _prometheus = Running(prometheus);
+    let _prometheus = prometheus(folder.path(), web)?;
     // The scenario's clock starts with the exporter: everybody who should see it is there by then.
     wait_for(
         "Prometheus being ready",
@@ -262,7 +264,7 @@ fn prometheus_scrapes_and_an_alert_fires_and_clears() -> Result<(), Failed> {
     wait_for("Alertmanager being ready", || {
         Ok(get(alerts, "/-/ready").is_ok())
     })?;
-    let _exporter = exporter(&scenario, port)?;
+    let _exporter = exporter(&scenario, port, &[])?;
     check(Command::new("promtool").args(["check", "metrics"]).stdin({
         let page = folder.path().join("metrics");
         fs::write(&page, get(port, "/metrics")?)?;
@@ -318,6 +320,115 @@ fn prometheus_scrapes_and_an_alert_fires_and_clears() -> Result<(), Failed> {
     Ok(())
 }
 
+/// `secret` at bcrypt's lowest cost.
+const HASH: &str = "$2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW";
+
+fn prometheus_and_curl_scrape_over_tls_with_a_password() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let at = |name: &str| folder.path().join(name);
+    check(
+        Command::new("openssl")
+            .args([
+                "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
+            ])
+            .args([
+                "-subj",
+                "/CN=exporter",
+                "-addext",
+                "subjectAltName=IP:127.0.0.1",
+            ])
+            .args(["-keyout", "server.key", "-out", "server.crt"])
+            .current_dir(folder.path()),
+    )?;
+    fs::write(at("scenario.json"), "{}")?;
+    fs::write(
+        at("web.yml"),
+        format!(
+            "tls_server_config:\n  cert_file: server.crt\n  key_file: server.key\n\
+             basic_auth_users:\n  alice: {HASH}\n"
+        ),
+    )?;
+    let (port, web) = (free_port()?, free_port()?);
+    let config = at("web.yml");
+    let more = [OsStr::new("--web-config"), config.as_os_str()];
+    let _exporter = exporter(&at("scenario.json"), port, &more)?;
+    let page = format!("https://127.0.0.1:{port}/metrics");
+    let curl = |arguments: &[&str]| -> Result<String, Failed> {
+        let done = Command::new("curl")
+            .args(["--silent", "--show-error", "--output", "-"])
+            .args(["--write-out", "\n%{http_code} %{ssl_verify_result}"])
+            .args(arguments)
+            .arg(&page)
+            .current_dir(folder.path())
+            .output()?;
+        Ok(String::from_utf8_lossy(&done.stdout).into_owned())
+    };
+    let trusted = curl(&["--cacert", "server.crt", "--user", "alice:secret"])?;
+    if !trusted.ends_with("200 0") || !trusted.contains("warpsmith_gpu_power_watts") {
+        return Err(format!("curl was not served: {trusted}").into());
+    }
+    for (arguments, code) in [
+        (&["--cacert", "server.crt"][..], "401"),
+        (
+            &["--cacert", "server.crt", "--user", "alice:wrong"][..],
+            "401",
+        ),
+        (
+            &[
+                "--cacert",
+                "server.crt",
+                "--user",
+                "alice:secret",
+                "--tls-max",
+                "1.2",
+            ][..],
+            "200",
+        ),
+        (
+            &[
+                "--cacert",
+                "server.crt",
+                "--user",
+                "alice:secret",
+                "--tls-max",
+                "1.1",
+            ][..],
+            "000",
+        ),
+        (&["--user", "alice:secret"][..], "000"),
+    ] {
+        let said = curl(arguments)?;
+        let last = said.lines().last().unwrap_or_default();
+        if !last.starts_with(code) {
+            return Err(format!("curl {arguments:?}: {last}, not {code}").into());
+        }
+    }
+    check(
+        Command::new(env!("CARGO_BIN_EXE_warpsmith"))
+            .args([
+                "health",
+                "--address",
+                &format!("127.0.0.1:{port}"),
+                "--web-config",
+            ])
+            .arg(&config),
+    )?;
+    fs::write(
+        at("prometheus.yml"),
+        format!(
+            "global: {{scrape_interval: 1s}}\nscrape_configs:\n  - job_name: warpsmith\n    \
+             scheme: https\n    tls_config: {{ca_file: server.crt}}\n    \
+             basic_auth: {{username: alice, password: secret}}\n    \
+             static_configs: [{{targets: ['127.0.0.1:{port}']}}]\n"
+        ),
+    )?;
+    let _prometheus = prometheus(folder.path(), web)?;
+    wait_for("a scrape over TLS", || {
+        let up = query(web, "up{job=\"warpsmith\"}")?;
+        Ok(up["data"]["result"][0]["value"][1] == "1")
+    })
+}
+
 fn container_file_is_clean() -> Result<(), Failed> {
     check(Command::new("hadolint").arg(deploy().join("Containerfile"))).map(drop)
 }
@@ -367,6 +478,11 @@ fn main() {
             &["prometheus", "promtool", "prometheus-alertmanager"],
             "a real prometheus scrapes, alerts and answers the dashboard",
             prometheus_scrapes_and_an_alert_fires_and_clears,
+        ),
+        needs(
+            &["prometheus", "curl", "openssl"],
+            "prometheus and curl scrape over tls with a password",
+            prometheus_and_curl_scrape_over_tls_with_a_password,
         ),
         needs(
             &["hadolint"],

@@ -72,7 +72,7 @@ docs! {
     "run `warpsmith history confirm`, which measures the two commits in turns"
     "M041" "a result stands out"
     "The newest result lies more than 4.5 spreads above the level before it: more likely a disturbed measurement than a new level. Left as it is, it weakens the detectors for the next commits."
-    "measure the commit again; a second `history add` replaces the first"
+    "measure the commit twice more; further `history add`s join the first, and their median counts"
     "M042" "a commit is slower"
     "The history suspected it, and both commits were measured again in turns: the interval of the ratio lies beyond the margin."
     "profile both commits; `warpsmith profile`"

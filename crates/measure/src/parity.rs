@@ -185,5 +185,9 @@ mod tests {
             panic!()
         };
         assert_eq!(agreement.first.unwrap().index, 3);
+        let finding = crate::findings::of_parity("test/squares", &check(true)).unwrap();
+        assert_eq!(finding.code, "M050");
+        assert!(finding.message.contains("the time says nothing"));
+        assert!(crate::findings::of_parity("test/squares", &check(false)).is_none());
     }
 }

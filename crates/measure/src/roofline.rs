@@ -15,7 +15,7 @@ use crate::workload::Cost;
 
 // SAFETY: `cuda/fma_peak.cu` takes a buffer of f32 with its length and a u32; its one store is
 // behind the length.
-static FMA_PEAK: KernelImage = unsafe {
+pub(crate) static FMA_PEAK: KernelImage = unsafe {
     KernelImage::trusted(
         "measure/fma_peak",
         "fma_peak",

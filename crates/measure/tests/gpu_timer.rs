@@ -3,12 +3,21 @@
 
 #![allow(clippy::print_stdout)] // What was read is part of the trial's answer.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use warpsmith_device::{ActivityTrace, Device, DeviceBuffer, DeviceChoice, DeviceError};
+use warpsmith_core::{Element, KernelImage, Parameter, Tolerance};
+use warpsmith_device::{
+    ActivityTrace, Device, DeviceBuffer, DeviceChoice, DeviceError, Kernel, LaunchShape, Stream,
+};
+use warpsmith_measure::findings;
 use warpsmith_measure::gpu::device_timer::{CacheState, DeviceTimer};
 use warpsmith_measure::statistics::order::median_of;
+use warpsmith_measure::{
+    ArguedTolerance, Cost, Output, ParameterSpec, Parameters, Prepared, Workload, WorkloadError,
+    check_parity,
+};
 
 fn main() {
     let mut arguments = Arguments::from_args();
@@ -26,6 +35,7 @@ fn main() {
             trial("a_flushed_read_takes_longer_than_a_warm_one", flush),
             trial("work_that_waits_for_itself_is_timed_and_counted", waits),
             trial("work_beyond_the_queue_is_split_not_lost", deep_queue),
+            trial("a_wrong_kernel_has_no_time_without_saying_so", wrong_kernel),
             trial(
                 "recorded_activity_has_the_kernels_and_their_times",
                 activity,
@@ -213,6 +223,122 @@ fn activity() -> Result<(), Failed> {
     match spins.len() == 5 && right && filled {
         true => Ok(()),
         false => Err(format!("recorded {recorded:?}").into()),
+    }
+}
+
+// SAFETY: `cuda/fma_peak.cu` takes a buffer of f32 with its length and a u32; its one store is
+// behind the length.
+static SUMS: KernelImage = unsafe {
+    KernelImage::trusted(
+        "measure/fma_peak",
+        "fma_peak",
+        &[Parameter::Out(Element::F32), Parameter::Value(Element::U32)],
+        include_str!("../cuda/fma_peak.ptx"),
+    )
+};
+
+/// The sums of `fma_peak.cu` after one round on the CPU, and after `rounds` on a GPU: anything but
+/// one round is a wrong kernel.
+struct Sums {
+    rounds: u32,
+}
+
+enum Ready {
+    Cpu(Vec<f32>),
+    Cuda(Arc<Kernel>, DeviceBuffer<f32>, Stream, u32),
+}
+
+impl Workload for Sums {
+    fn id(&self) -> &'static str {
+        "test/sums"
+    }
+    fn summary(&self) -> &'static str {
+        "multiply-adds"
+    }
+    fn parameters(&self) -> &'static [ParameterSpec] {
+        &[]
+    }
+    fn cost(&self, _: &Parameters) -> Cost {
+        Cost::default()
+    }
+    fn tolerance(&self, _: &Parameters) -> ArguedTolerance {
+        ArguedTolerance {
+            tolerance: Tolerance::EXACT,
+            because: "the same fused operations in the same order",
+        }
+    }
+    fn prepare(
+        &self,
+        device: &Device,
+        _: &Parameters,
+        _: u64,
+    ) -> Result<Box<dyn Prepared>, WorkloadError> {
+        Ok(Box::new(match device.cuda() {
+            None => Ready::Cpu(vec![0.0; 1000]),
+            Some(gpu) => Ready::Cuda(
+                gpu.kernel(&SUMS)?,
+                gpu.alloc(1000)?,
+                gpu.stream().clone(),
+                self.rounds,
+            ),
+        }))
+    }
+}
+
+impl Prepared for Ready {
+    fn run_once(&mut self) -> Result<(), WorkloadError> {
+        match self {
+            Self::Cpu(out) => {
+                for (index, sum) in out.iter_mut().enumerate() {
+                    let b = 1e-6f32 * (index & 1023) as f32;
+                    let mut x: [f32; 8] = std::array::from_fn(|nth| b + nth as f32);
+                    for _ in 0..16 {
+                        x = x.map(|x| x.mul_add(0.999, b));
+                    }
+                    *sum = ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7]));
+                }
+            }
+            Self::Cuda(kernel, out, stream, rounds) => {
+                let shape = LaunchShape::linear(1000, 256);
+                stream.launch(kernel, shape, &[out.write(), (*rounds).into()])?;
+            }
+        }
+        Ok(())
+    }
+    fn stream(&self) -> Option<&Stream> {
+        match self {
+            Self::Cpu(_) => None,
+            Self::Cuda(_, _, stream, _) => Some(stream),
+        }
+    }
+    fn poison(&mut self) -> Result<(), WorkloadError> {
+        match self {
+            Self::Cpu(out) => out.fill(f32::NAN),
+            Self::Cuda(_, out, stream, _) => out.fill_bytes(stream, 0xFF)?,
+        }
+        Ok(())
+    }
+    fn output(&mut self) -> Result<Output, WorkloadError> {
+        Ok(Output::F32(match self {
+            Self::Cpu(out) => out.clone(),
+            Self::Cuda(_, out, stream, _) => out.download(stream)?,
+        }))
+    }
+}
+
+fn wrong_kernel() -> Result<(), Failed> {
+    let gpu = device()?;
+    let cpu = Device::open(DeviceChoice::Cpu)?;
+    let finding = |rounds: u32| -> Result<_, Failed> {
+        let parity = check_parity(&Sums { rounds }, &gpu, &cpu, &Parameters::default(), &[1])?;
+        Ok(findings::of_parity("test/sums", &parity))
+    };
+    if let Some(found) = finding(1)? {
+        return Err(format!("the right kernel: {found:?}").into());
+    }
+    match finding(2)? {
+        Some(found) if found.code == "M050" => Ok(()),
+        other => Err(format!("the wrong kernel: {other:?}").into()),
     }
 }
 

@@ -127,6 +127,27 @@ fn calls(library: &NvmlLib, device: nvmlDevice_t) -> Vec<(String, Call<'_>)> {
             f(device, &mut count, list.as_mut_ptr())
         }
     );
+    // Leaked on purpose: the program ends with its measurements.
+    add!("GPM sample", nvmlGpmSampleGet, |f| {
+        thread_local!(static SAMPLE: std::cell::Cell<usize> = const { std::cell::Cell::new(0) });
+        let mut sample = SAMPLE.get() as *mut nvml_wrapper_sys::bindings::nvmlGpmSample_st;
+        if sample.is_null() {
+            library.nvmlGpmSampleAlloc(&mut sample);
+            SAMPLE.set(sample as usize);
+        }
+        f(device, sample)
+    });
+    add!("event wait", nvmlEventSetWait_v2, |f| {
+        thread_local!(static SET: std::cell::Cell<usize> = const { std::cell::Cell::new(0) });
+        let mut set = SET.get() as *mut nvml_wrapper_sys::bindings::nvmlEventSet_st;
+        if set.is_null() {
+            library.nvmlEventSetCreate(&mut set);
+            library.nvmlDeviceRegisterEvents(device, 8, set);
+            SET.set(set as usize);
+        }
+        let mut data: nvml_wrapper_sys::bindings::nvmlEventData_t = std::mem::zeroed();
+        f(set, &mut data, 0)
+    });
     let state = vec![185, 186, 82, 74, 75, 76, 77, 78, 79, 269, 270, 271];
     let mut sets: Vec<Vec<u32>> = [
         185, 186, 82, 74, 75, 76, 77, 78, 79, 251, 252, 253, 269, 270, 271, 197, 198, 193, 195,
@@ -219,8 +240,22 @@ fn share(schedule: Schedule, seconds: u64) -> Option<(f64, usize)> {
     let (before, start) = (cpu_of_all(), Instant::now());
     std::thread::sleep(Duration::from_secs(seconds));
     let share = (cpu_of_all() - before) as f64 / start.elapsed().as_nanos() as f64;
+    if seconds > 5 {
+        each_thread(1.0 + start.elapsed().as_secs_f64());
+    }
     sampler.stop();
     Some((100.0 * share, events.try_iter().count()))
+}
+
+/// What each thread has taken so far, by its name.
+fn each_thread(seconds: f64) {
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten();
+    for task in tasks.flatten() {
+        let name = std::fs::read_to_string(task.path().join("comm")).unwrap_or_default();
+        let id = format!("self/task/{}", task.file_name().to_string_lossy());
+        let percent = cpu_of(&id) as f64 / 1e7 / seconds;
+        say(&format!("  thread {}: {percent:.3} %", name.trim()));
+    }
 }
 
 fn full_schedule() {

@@ -1,7 +1,7 @@
 //! Figures of the telemetry on the fake library: CPU of the schedule, scrapes, recordings, the
 //! time from the last sample to the verdict. Each stands beside a floor or a peer of the same run.
 //!
-//! `cargo bench -p warpsmith-telemetry`; peers (gpustat, nvitop) are skipped where not on the PATH.
+//! `cargo bench -p warpsmith-telemetry --bench figures -- scrapes` runs one part; peers (gpustat, nvitop) are skipped where not on the PATH.
 
 #[path = "../tests/support/mod.rs"]
 mod support;
@@ -319,18 +319,32 @@ fn frames(board: &Board) {
 fn peers() {
     let fake = Fake::in_real_time(LOAD);
     let folder = fake.path().parent().expect("a folder").to_owned();
-    for (name, arguments) in [("gpustat", ["--json"]), ("nvitop", ["-1"])] {
-        let start = Instant::now();
+    // CPU of children that have ended, in hundredths of a second.
+    let children_cpu = || -> u64 {
+        let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+        let after_name = stat.rsplit(')').next().unwrap_or_default();
+        let fields: Vec<&str> = after_name.split_whitespace().collect();
+        let ticks = |nth: usize| fields.get(nth).and_then(|field| field.parse::<u64>().ok());
+        ticks(13).unwrap_or(0) + ticks(14).unwrap_or(0)
+    };
+    for (name, arguments) in [
+        ("gpustat", ["--json"]),
+        ("nvitop", ["-1"]),
+        ("warpsmith", ["watch"]),
+    ] {
+        let (start, before) = (Instant::now(), children_cpu());
         match Command::new(name)
             .args(arguments)
             .env("LD_LIBRARY_PATH", &folder)
+            .env("WARPSMITH_NVML_LIBRARY", fake.path())
             .output()
         {
             Ok(output) if output.status.success() => {
                 say(&format!(
-                    "peer {name} {}: {:.0} ms a shot on the same library",
+                    "{name} {}: {:.0} ms a shot on the same library, {} ms of CPU",
                     arguments[0],
-                    start.elapsed().as_secs_f64() * 1e3
+                    start.elapsed().as_secs_f64() * 1e3,
+                    10 * (children_cpu() - before)
                 ));
             }
             Ok(output) => say(&format!(
@@ -346,8 +360,19 @@ fn peers() {
 }
 
 fn main() {
-    schedule_cpu();
-    scrapes();
-    recordings();
-    peers();
+    // `-- scrapes recordings` leaves the others out.
+    let parts: [(&str, fn()); 4] = [
+        ("schedule", schedule_cpu),
+        ("scrapes", scrapes),
+        ("recordings", recordings),
+        ("peers", peers),
+    ];
+    let named: Vec<String> = std::env::args().skip(1).collect();
+    let wanted = |name: &str| named.iter().any(|argument| argument == name);
+    let all = !parts.iter().any(|(name, _)| wanted(name));
+    for (name, run) in parts {
+        if all || wanted(name) {
+            run();
+        }
+    }
 }

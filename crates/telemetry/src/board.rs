@@ -52,6 +52,9 @@ pub struct GpuBoard {
     pub processes: Option<Vec<ProcessUse>>,
     /// MIG instances.
     pub mig: Vec<MigInstance>,
+    /// Critical errors that the driver reported, by number: how often, and when last.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub xids: BTreeMap<i64, (u64, Micros)>,
     /// States read so far.
     pub samples: u64,
     /// The past, oldest first.
@@ -104,6 +107,12 @@ impl Board {
             Happening::Processes(list) => gpu.processes = Some(list),
             Happening::Mig(instances) => gpu.mig = instances,
             Happening::Presence(presence) => gpu.presence = presence,
+            Happening::Xid(xid) => {
+                if let Some(code) = xid.code {
+                    let seen = gpu.xids.entry(code).or_insert((0, event.at));
+                    *seen = (seen.0 + 1, event.at);
+                }
+            }
             // Plots are drawn from polled states: the rings arrive seconds late.
             Happening::PowerRing(_) | Happening::BusyRing(_) | Happening::MemoryBusyRing(_) => {}
             Happening::Process(_) | Happening::Host(_) => {}

@@ -99,6 +99,34 @@ readings!(/// The tier of a second: cheap values that need no ten a second.
     encoder_percent,
     /// Decoder busy.
     decoder_percent,
+    /// Share of time and of multiprocessors with a warp at work, in thousandths (GPM, as below).
+    sm_active_permille,
+    /// Warps in flight as a share of what the multiprocessors can hold.
+    sm_occupancy_permille,
+    /// Tensor cores at work.
+    tensor_active_permille,
+    /// Device memory bandwidth in use.
+    dram_active_permille,
+    /// Double-precision units at work.
+    fp64_active_permille,
+    /// Single-precision units at work.
+    fp32_active_permille,
+    /// Half-precision units at work.
+    fp16_active_permille,
+    /// Bytes a second sent over PCIe.
+    pcie_sent_bytes_s,
+    /// Bytes a second received over PCIe.
+    pcie_received_bytes_s,
+    /// Bytes a second received over NVLink.
+    nvlink_received_bytes_s,
+    /// Bytes a second sent over NVLink.
+    nvlink_sent_bytes_s,
+});
+
+readings!(/// A critical error that the driver reported.
+    Xid {
+    /// NVIDIA's number for it.
+    code,
 });
 
 readings!(/// The slow tier: counters and limits.
@@ -310,6 +338,8 @@ pub enum Happening {
     Mig(Vec<MigInstance>),
     /// A GPU stopped or began to answer.
     Presence(Presence),
+    /// The driver reported a critical error.
+    Xid(Xid),
     /// The host.
     Host(HostState),
 }

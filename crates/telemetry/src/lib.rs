@@ -25,7 +25,7 @@ pub use board::{Board, GpuBoard, HistoryPoint, LiveBoard};
 pub use clock::{Clock, Micros};
 pub use event::{
     Energy, Event, GpuIdentity, Happening, HostState, Inventory, MigInstance, Presence,
-    ProcessIdentity, ProcessUse, Readings, RingSample, Slow, State, Steady,
+    ProcessIdentity, ProcessUse, Readings, RingSample, Slow, State, Steady, Xid,
 };
 pub use host::machine_identity;
 pub use machine::{Machine, OpenError, Settings};

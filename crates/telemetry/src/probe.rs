@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use crate::event::{Event, Happening, Presence, ProcessUse, RingSample};
+use crate::event::{Event, Happening, Presence, ProcessUse, RingSample, Xid};
 use crate::nvml::{Depth, GpuHandle, Reading, Refusal, Ring};
 
 use crate::process_identity::ProcessLookup;
@@ -18,10 +18,14 @@ const LOST_RETRY: Duration = Duration::from_secs(5);
 /// How often memory and the cheap throttle counters are read, which are a part of the state.
 const COUNTERS: Duration = Duration::from_secs(1);
 /// How often the dear ones are, a millisecond each on an H200: they only grow, and verdicts take
-/// differences over a run, whose ends are read anyway.
-const DEAR_COUNTERS: Duration = Duration::from_secs(10);
-/// How often the thermal margin is, for the same reason.
-const MARGIN: Duration = Duration::from_secs(5);
+/// differences over a run, whose ends are read anyway. They are also read when the reasons say that
+/// one of them begins or ends to move.
+const DEAR_COUNTERS: Duration = Duration::from_secs(60);
+/// The reasons behind the dear counters: hardware slowdown, software and hardware heat, brake.
+const DEAR_REASONS: i64 = 0x8 | 0x20 | 0x40 | 0x80;
+/// How often the thermal margin is read, for the same reason, while the temperature moves, and
+/// while it does not.
+const MARGIN: [Duration; 2] = [Duration::from_secs(5), Duration::from_secs(30)];
 
 /// Samples one GPU.
 pub(crate) struct GpuProbe {
@@ -37,7 +41,14 @@ pub(crate) struct GpuProbe {
     next_retry: Micros,
     counters_due: Micros,
     dear_counters_due: Micros,
-    margin_due: Micros,
+    /// When the margin was read last, and at which temperature.
+    margin_read: Option<(Micros, Option<i64>)>,
+    temperature_c: Option<i64>,
+    busy_polled: bool,
+    /// States and steady readings so far: some parts of them take turns.
+    turn: u32,
+    seconds: u32,
+    dear_reasons: i64,
 }
 
 impl GpuProbe {
@@ -64,7 +75,12 @@ impl GpuProbe {
             next_retry: start,
             counters_due: start,
             dear_counters_due: start,
-            margin_due: start,
+            margin_read: None,
+            temperature_c: None,
+            busy_polled: false,
+            turn: 0,
+            seconds: 0,
+            dear_reasons: 0,
         }
     }
 
@@ -78,6 +94,7 @@ impl GpuProbe {
             if self.agenda.take(tier, now) && self.read(tier, say) == Err(Refusal::Lost) {
                 self.lost_since = Some(now);
                 self.next_retry = now.plus(LOST_RETRY);
+                self.say_xids(now, say);
                 self.say(now, Happening::Presence(Presence::Lost), say);
                 return self.next_retry;
             }
@@ -124,17 +141,27 @@ impl GpuProbe {
         let at = self.clock.now();
         match tier {
             Tier::State => {
-                let depth = self.depth(at);
-                let state = self.handle.state(depth)?;
+                let (depth, turn) = (self.depth(at), self.turn);
+                self.turn = self.turn.wrapping_add(1);
+                let state = self.handle.state(depth, turn)?;
+                self.temperature_c = state.temperature_c;
+                self.busy_polled |= state.busy_percent.is_some();
+                let reasons = state.event_reasons.unwrap_or(0) & DEAR_REASONS;
+                if std::mem::replace(&mut self.dear_reasons, reasons) != reasons {
+                    (self.counters_due, self.dear_counters_due) = (at, at);
+                }
                 self.say(at, Happening::State(state), say);
             }
             Tier::Steady => {
-                let margin = at >= self.margin_due;
+                let margin = self.margin_due(at);
                 if margin {
-                    self.margin_due = at.plus(MARGIN);
+                    self.margin_read = Some((at, self.temperature_c));
                 }
-                let steady = self.handle.steady(margin)?;
+                let (seldom, activity) = (self.seconds % 5 == 0, self.seconds % 2 == 0);
+                self.seconds = self.seconds.wrapping_add(1);
+                let steady = self.handle.steady(margin, seldom, activity)?;
                 self.say(at, Happening::Steady(steady), say);
+                self.say_xids(at, say);
             }
             Tier::Slow => {
                 let slow = self.handle.slow()?;
@@ -158,13 +185,18 @@ impl GpuProbe {
                 }
             }
             Tier::BusyRing => {
-                let busy = self.ring(Ring::Busy)?;
-                if !busy.is_empty() {
-                    self.say(at, Happening::BusyRing(busy), say);
-                }
-                let memory_busy = self.ring(Ring::MemoryBusy)?;
-                if !memory_busy.is_empty() {
-                    self.say(at, Happening::MemoryBusyRing(memory_busy), say);
+                // Nearly three milliseconds of CPU each on an H200. The driver refreshes utilisation
+                // five times a second and the polls see every value: the rings are for GPUs whose
+                // utilisation cannot be polled.
+                if !self.busy_polled {
+                    let busy = self.ring(Ring::Busy)?;
+                    if !busy.is_empty() {
+                        self.say(at, Happening::BusyRing(busy), say);
+                    }
+                    let memory_busy = self.ring(Ring::MemoryBusy)?;
+                    if !memory_busy.is_empty() {
+                        self.say(at, Happening::MemoryBusyRing(memory_busy), say);
+                    }
                 }
             }
             Tier::Processes => {
@@ -175,6 +207,25 @@ impl GpuProbe {
             }
         }
         Ok(())
+    }
+
+    /// Whether the margin is worth its price: it follows the temperature.
+    fn margin_due(&self, at: Micros) -> bool {
+        let [moving, still] = MARGIN;
+        self.margin_read.is_none_or(|(read, temperature_c)| {
+            let period = if temperature_c == self.temperature_c {
+                still
+            } else {
+                moving
+            };
+            at >= read.plus(period)
+        })
+    }
+
+    fn say_xids(&mut self, at: Micros, say: &mut dyn FnMut(Event)) {
+        for code in self.handle.xids() {
+            self.say(at, Happening::Xid(Xid { code: Some(code) }), say);
+        }
     }
 
     /// What of the state is due.

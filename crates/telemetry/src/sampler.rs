@@ -83,15 +83,21 @@ impl Sampler {
                 lookup.clone(),
             );
             let (stop, events) = (Arc::clone(&stop), events.clone());
-            thread::spawn(move || sample_gpu(probe, &pulse, origin, &stop, &events));
+            named(&format!("gpu {position}"), move || {
+                sample_gpu(probe, &pulse, origin, &stop, &events)
+            });
         }
         let host_probe = HostProbe::new(&settings.proc_root);
         let (host_stop, host_events) = (Arc::clone(&stop), events.clone());
         let period = settings.schedule.host;
-        let host = thread::spawn(move || sample_host(host_probe, period, &host_stop, &host_events));
+        let host = named("host", move || {
+            sample_host(host_probe, period, &host_stop, &host_events)
+        });
         if !pulses.is_empty() {
             let (stop, pulses, limit) = (Arc::clone(&stop), pulses.clone(), settings.stale_after);
-            thread::spawn(move || watch_pulses(&pulses, origin, limit, &stop, &events));
+            named("watchdog", move || {
+                watch_pulses(&pulses, origin, limit, &stop, &events)
+            });
         }
         (
             Self {
@@ -122,6 +128,15 @@ impl Sampler {
         while self.pulses.iter().any(running) && Instant::now() < deadline {
             thread::sleep(Duration::from_millis(1));
         }
+    }
+}
+
+/// A thread whose name tells in `top -H` what its time went into.
+fn named(name: &str, work: impl FnOnce() + Send + 'static) -> thread::JoinHandle<()> {
+    match thread::Builder::new().name(name.to_owned()).spawn(work) {
+        Ok(handle) => handle,
+        // The same that `thread::spawn` does: without threads there is no sampling.
+        Err(error) => panic!("cannot start the thread `{name}`: {error}"),
     }
 }
 

@@ -98,6 +98,7 @@ fn baseline(seed: u64, busy: f64, watts: f64) -> Report<BaselineBody> {
         remap_pending_failed: None,
         mig: Vec::new(),
         worst_presence: Default::default(),
+        xids: Default::default(),
         coverage: 1.0,
         unknown: Vec::new(),
     };

@@ -47,7 +47,7 @@ fn started(
 }
 
 /// One exchange on an open connection: status and body.
-fn exchange(stream: &mut BufReader<TcpStream>, request: &str) -> (u16, String) {
+fn exchange(stream: &mut BufReader<impl Read + Write>, request: &str) -> (u16, String) {
     stream
         .get_mut()
         .write_all(request.as_bytes())
@@ -115,6 +115,32 @@ fn absent_values_have_no_line_and_units_are_base_units() {
         assert!(text.contains(&line), "{line}\nis not in\n{text}");
     }
     assert!(!text.contains("9223372036854775") && !text.contains("NaN"));
+}
+
+#[test]
+fn errors_and_activity_have_series_once_they_are_known() {
+    let (exporter, _feed) = served(
+        r#"{"gpus": [{"sm_active": 25, "dram_active": 75, "xids": [[0.5, 31], [0.6, 31]]},
+            {"sm_active": null}]}"#,
+        ProcessSeries::Off,
+        WebConfig::default(),
+    );
+    let text = get(&exporter, "/metrics").1;
+    let labels = r#"{gpu="0",uuid="GPU-00000000-0000-0000-0000-000000000000""#;
+    for line in [
+        format!("warpsmith_gpu_xid_errors_total{labels},xid=\"31\"}} 2\n"),
+        format!("warpsmith_gpu_sm_active_ratio{labels}}} 0.25\n"),
+        format!("warpsmith_gpu_dram_active_ratio{labels}}} 0.75\n"),
+    ] {
+        assert!(text.contains(&line), "{line}\nis not in\n{text}");
+    }
+    let lines = |name: &str| text.lines().filter(|line| line.starts_with(name)).count();
+    assert_eq!(
+        lines("warpsmith_gpu_sm_active_ratio{"),
+        1,
+        "only where it is counted"
+    );
+    assert_eq!(lines("warpsmith_gpu_xid_last_timestamp_seconds{"), 1);
 }
 
 #[test]
@@ -227,7 +253,9 @@ fn a_password_is_asked_for_metrics_and_not_for_health() {
 fn health_and_readiness_follow_the_gpus() {
     let limit = Duration::from_secs(5);
     let (exporter, feed) = served("{}", ProcessSeries::Off, WebConfig::default());
-    let ask = |exporter: &Exporter, path: &str| check_health(exporter.address(), path, limit);
+    let plain = WebConfig::default();
+    let ask =
+        |exporter: &Exporter, path: &str| check_health(exporter.address(), path, limit, &plain);
     assert_eq!(ask(&exporter, "/healthz"), Ok("ok".into()));
     assert_eq!(ask(&exporter, "/readyz"), Ok("ready".into()));
     let say = |presence| {
@@ -261,6 +289,168 @@ fn health_and_readiness_follow_the_gpus() {
     assert!(ask(&bare, "/healthz").is_ok());
     assert_eq!(ask(&bare, "/readyz"), Err("no driver".into()));
     assert_eq!(get(&bare, "/metrics").0, 200);
+}
+
+/// A certificate authority, and what it signs.
+struct Authority {
+    certificate: rcgen::Certificate,
+    issuer: rcgen::Issuer<'static, rcgen::KeyPair>,
+}
+
+impl Authority {
+    fn new() -> Self {
+        let mut parameters = rcgen::CertificateParams::new(Vec::new()).expect("no names");
+        parameters.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+        let key = rcgen::KeyPair::generate().expect("a key");
+        Self {
+            certificate: parameters.self_signed(&key).expect("signed"),
+            issuer: rcgen::Issuer::new(parameters, key),
+        }
+    }
+
+    /// A certificate for loopback and its key, as PEM.
+    fn signs(&self) -> (String, String) {
+        let parameters = rcgen::CertificateParams::new(vec!["127.0.0.1".into()]).expect("a name");
+        let key = rcgen::KeyPair::generate().expect("a key");
+        let certificate = parameters.signed_by(&key, &self.issuer).expect("signed");
+        (certificate.pem(), key.serialize_pem())
+    }
+
+    /// A client that trusts this authority, with a certificate of its own or without.
+    fn client(&self, own: Option<(String, String)>) -> Arc<rustls::ClientConfig> {
+        use rustls::pki_types::pem::PemObject;
+        let mut roots = rustls::RootCertStore::empty();
+        roots.add(self.certificate.der().clone()).expect("a root");
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let builder = rustls::ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .expect("versions")
+            .with_root_certificates(roots);
+        Arc::new(match own {
+            None => builder.with_no_client_auth(),
+            Some((certificate, key)) => builder
+                .with_client_auth_cert(
+                    vec![PemObject::from_pem_slice(certificate.as_bytes()).expect("PEM")],
+                    PemObject::from_pem_slice(key.as_bytes()).expect("PEM"),
+                )
+                .expect("they go together"),
+        })
+    }
+}
+
+/// A folder with a web configuration for TLS, and its authority.
+fn tls_folder(extra: &str) -> (tempfile::TempDir, std::path::PathBuf, Authority) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let authority = Authority::new();
+    let (certificate, key) = authority.signs();
+    let put = |name: &str, text: &str| {
+        std::fs::write(folder.path().join(name), text).expect("written");
+    };
+    put("server.crt", &certificate);
+    put("server.key", &key);
+    put("ca.crt", &authority.certificate.pem());
+    put(
+        "web.yml",
+        &format!("tls_server_config:\n  cert_file: server.crt\n  key_file: server.key\n{extra}"),
+    );
+    let path = folder.path().join("web.yml");
+    (folder, path, authority)
+}
+
+/// One request over TLS; `Err` when the handshake or the connection fails.
+fn get_tls(
+    exporter: &Exporter,
+    client: &Arc<rustls::ClientConfig>,
+    path: &str,
+) -> std::io::Result<(u16, usize)> {
+    let tcp = TcpStream::connect(exporter.address())?;
+    tcp.set_read_timeout(Some(Duration::from_secs(20)))?;
+    let name = rustls::pki_types::ServerName::from(exporter.address().ip());
+    let connection =
+        rustls::ClientConnection::new(Arc::clone(client), name).map_err(std::io::Error::other)?;
+    let mut stream = BufReader::new(rustls::StreamOwned::new(connection, tcp));
+    // A failed handshake shows here; `exchange` takes a working connection for granted. With
+    // TLS 1.3 a refused client certificate shows only when something is read.
+    stream.get_mut().write_all(b"GET / HTTP/1.1\r\n\r\n")?;
+    stream.fill_buf()?;
+    let mut seen = String::new();
+    while !seen.ends_with("/readyz\n") && stream.read_line(&mut seen)? > 0 {}
+    let (code, body) = exchange(&mut stream, &format!("GET {path} HTTP/1.1\r\n\r\n"));
+    Ok((code, body.len()))
+}
+
+#[test]
+fn tls_serves_those_who_trust_it_and_nobody_in_the_clear() {
+    let (folder, path, authority) = tls_folder("");
+    let config = WebConfig::read(&path).expect("understood");
+    let (exporter, _feed) = served(EIGHT, ProcessSeries::On, config);
+    let (status, bytes) = get_tls(&exporter, &authority.client(None), "/metrics").expect("served");
+    assert!(
+        status == 200 && bytes > 64 << 10,
+        "{bytes} bytes in one answer"
+    );
+    let stranger = Authority::new();
+    assert!(get_tls(&exporter, &stranger.client(None), "/metrics").is_err());
+    let mut plain = connected(&exporter);
+    plain
+        .get_mut()
+        .write_all(b"GET /metrics HTTP/1.1\r\n\r\n")
+        .expect("sent");
+    let mut said = Vec::new();
+    let _ = plain.read_to_end(&mut said);
+    assert!(!said.windows(4).any(|part| part == b"HTTP"), "{said:?}");
+
+    let limit = Duration::from_secs(5);
+    // Not its health: the events of this test grow old.
+    let ask = |config: &WebConfig| check_health(exporter.address(), "/", limit, config).is_ok();
+    let config = WebConfig::read(&path).expect("understood");
+    assert!(ask(&config));
+    assert!(!ask(&WebConfig::default()), "plain against TLS");
+
+    // Renewed: the next connection gets the new one.
+    let (certificate, key) = stranger.signs();
+    std::fs::write(folder.path().join("server.crt"), "not a certificate").expect("written");
+    assert!(
+        get_tls(&exporter, &authority.client(None), "/").is_ok(),
+        "a half-written certificate leaves the one before in force"
+    );
+    std::fs::write(folder.path().join("server.key"), key).expect("written");
+    std::fs::write(folder.path().join("server.crt"), certificate).expect("written");
+    assert!(get_tls(&exporter, &stranger.client(None), "/metrics").is_ok());
+    assert!(get_tls(&exporter, &authority.client(None), "/metrics").is_err());
+    assert!(ask(&config), "the file is read again");
+}
+
+#[test]
+fn clients_have_to_show_a_certificate_where_the_file_says_so() {
+    let (_folder, path, authority) = tls_folder(
+        "  client_auth_type: RequireAndVerifyClientCert\n  client_ca_file: ca.crt\n  \
+         min_version: TLS13\n",
+    );
+    let config = WebConfig::read(&path).expect("understood");
+    let (exporter, _feed) = served("{}", ProcessSeries::Off, config);
+    let own = authority.client(Some(authority.signs()));
+    assert_eq!(get_tls(&exporter, &own, "/metrics").expect("served").0, 200);
+    assert!(get_tls(&exporter, &authority.client(None), "/metrics").is_err());
+    let foreign = authority.client(Some(Authority::new().signs()));
+    assert!(get_tls(&exporter, &foreign, "/metrics").is_err());
+}
+
+#[test]
+fn certificates_that_cannot_be_used_are_named() {
+    let (folder, path, _) = tls_folder("");
+    let refused = || {
+        let error = WebConfig::read(&path).expect_err("not usable");
+        let source = std::error::Error::source(&error).map(ToString::to_string);
+        source.unwrap_or_default()
+    };
+    let (_, other_key) = Authority::new().signs();
+    std::fs::write(folder.path().join("server.key"), other_key).expect("written");
+    assert!(!refused().is_empty(), "a key of another certificate");
+    std::fs::write(folder.path().join("server.key"), "").expect("written");
+    assert!(refused().contains("server.key"));
+    std::fs::remove_file(folder.path().join("server.crt")).expect("removed");
+    assert!(refused().contains("server.crt"));
 }
 
 #[test]

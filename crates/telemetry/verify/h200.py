@@ -73,7 +73,7 @@ def rate(seconds):
     while time.perf_counter() - start < seconds:
         step(); torch.cuda.synchronize(); n += 1
     return n / (time.perf_counter() - start)
-rate(5)
+rate(4)
 pairs = []
 for n in range(int(sys.argv[3])):
     both = {{}}
@@ -199,8 +199,13 @@ def main():
     parser.add_argument("--warpsmith", required=True)
     parser.add_argument("--out", required=True)
     parser.add_argument("--seconds", type=float, default=30, help="length of each recording")
+    parser.add_argument("--parts", default="recordings,cpu,perturbation,baselines",
+                        help="what to do, by name")
+    parser.add_argument("--loads", default="matmul,stencil,copy", help="which loads to record")
+    parser.add_argument("--cpu-seconds", type=int, default=60, help="length of the CPU measurement")
     parser.add_argument("--pairs", type=int, default=12, help="matmul slices with sampling on and off")
     options = parser.parse_args()
+    parts = options.parts.split(",")
     warpsmith = os.path.abspath(options.warpsmith)
     os.makedirs(options.out, exist_ok=True)
     out = lambda name: os.path.join(options.out, name)
@@ -216,55 +221,58 @@ def main():
 
     try:
         import torch  # noqa: F401
-        loads = list(LOADS) if torch.cuda.is_available() else []
+        loads = options.loads.split(",") if torch.cuda.is_available() else []
     except ImportError:
         loads = []
 
-    rows = conformance(warpsmith, "idle")
-    record = lambda name: run([warpsmith, "record", "-q", out(name + ".wsrec"),
-                               "--duration", f"{seconds}s"])
-    record("idle")
-    for name in loads:
-        child = start_load(name, seconds + 6)
-        time.sleep(2)
-        record(name)
-        if name == "matmul":
-            rows += conformance(warpsmith, "matmul")
-        child.wait()
-    for label, gpu, name, own, theirs, fits in rows:
-        verdict(f"conformance {label} GPU {gpu} {name}", fits, f"ours {own}, nvidia-smi {theirs}")
-    for name in ["idle", *loads]:
-        path = out(name + ".wsrec")
-        if not os.path.exists(path):
-            verdict(f"recording {name}", False, "was not written")
-            continue
-        rate = os.path.getsize(path) / seconds
-        verdict(f"recording {name}", rate <= 2000, f"{rate:.0f} B/s")
-        judged = [warpsmith, "baseline", "--from", path, "--format", "json"]
-        report = json.loads(run(judged + (["--expect-load"] if name != "idle" else [])).stdout)
-        codes = sorted(finding["code"] for finding in report["findings"])
-        verdict(f"verdict {name}", report["body"]["fitness"] == "fit",
-                f"{report['body']['fitness']} {codes}")
-        energy = report["body"]["gpus"][0].get("energy") or {}
-        if energy.get("sampled_joules"):
-            off = energy["sampled_joules"] / energy["counter_joules"] - 1
-            verdict(f"energy {name}", abs(off) <= 0.005,
-                    f"counter {energy['counter_joules']:.1f} J, samples {off * 100:+.2f} %")
-        else:
-            verdict(f"energy {name}", None, "no energy counter")
+    if "recordings" in parts:
+        rows = conformance(warpsmith, "idle")
+        record = lambda name: run([warpsmith, "record", "-q", out(name + ".wsrec"),
+                                   "--duration", f"{seconds}s"])
+        record("idle")
+        for name in loads:
+            child = start_load(name, seconds + 6)
+            time.sleep(2)
+            record(name)
+            if name == "matmul":
+                rows += conformance(warpsmith, "matmul")
+            child.wait()
+        for label, gpu, name, own, theirs, fits in rows:
+            verdict(f"conformance {label} GPU {gpu} {name}", fits, f"ours {own}, nvidia-smi {theirs}")
+        for name in ["idle", *loads]:
+            path = out(name + ".wsrec")
+            if not os.path.exists(path):
+                verdict(f"recording {name}", False, "was not written")
+                continue
+            rate = os.path.getsize(path) / seconds
+            verdict(f"recording {name}", rate <= 2000, f"{rate:.0f} B/s")
+            judged = [warpsmith, "baseline", "--from", path, "--format", "json"]
+            report = json.loads(run(judged + (["--expect-load"] if name != "idle" else [])).stdout)
+            codes = sorted(finding["code"] for finding in report["findings"])
+            verdict(f"verdict {name}", report["body"]["fitness"] == "fit",
+                    f"{report['body']['fitness']} {codes}")
+            energy = report["body"]["gpus"][0].get("energy") or {}
+            if energy.get("sampled_joules"):
+                off = energy["sampled_joules"] / energy["counter_joules"] - 1
+                verdict(f"energy {name}", abs(off) <= 0.005,
+                        f"counter {energy['counter_joules']:.1f} J, samples {off * 100:+.2f} %")
+            else:
+                verdict(f"energy {name}", None, "no energy counter")
 
-    # The difference of a long and a short run leaves start-up out.
-    short = cpu_seconds([warpsmith, "record", "-q", out("cpu.wsrec"), "--duration", "2s"])
-    long = cpu_seconds([warpsmith, "record", "-q", out("cpu.wsrec"), "--duration", "32s"])
-    os.remove(out("cpu.wsrec"))
-    share = (long - short) / 30
-    query = ["nvidia-smi", "--query-gpu=utilization.gpu,power.draw,temperature.gpu,clocks.sm,memory.used",
-             "--format=csv"]
-    peer = statistics.median(cpu_seconds(query) for _ in range(5))
-    verdict("sampling CPU, full schedule", share <= 0.0013,
-            f"{share * 100:.3f} % of a core (recording included); nvidia-smi --query at 1 Hz {peer * 100:.1f} %")
+    if "cpu" in parts:
+        # The difference of a long and a short run leaves start-up out.
+        short = cpu_seconds([warpsmith, "record", "-q", out("cpu.wsrec"), "--duration", "2s"])
+        whole = f"{options.cpu_seconds + 2}s"
+        long = cpu_seconds([warpsmith, "record", "-q", out("cpu.wsrec"), "--duration", whole])
+        os.remove(out("cpu.wsrec"))
+        share = (long - short) / options.cpu_seconds
+        query = ["nvidia-smi", "--query-gpu=utilization.gpu,power.draw,temperature.gpu,clocks.sm,memory.used",
+                 "--format=csv"]
+        peer = statistics.median(cpu_seconds(query) for _ in range(5))
+        verdict("sampling CPU, full schedule", share <= 0.0013,
+                f"{share * 100:.3f} % of a core (recording included); nvidia-smi --query at 1 Hz {peer * 100:.1f} %")
 
-    if "matmul" in loads:
+    if "perturbation" in parts and "matmul" in loads:
         program = PERTURBATION.format(body=LOADS["matmul"])
         answer = run([sys.executable, "-c", program, warpsmith, out("perturb.wsrec"), str(options.pairs)])
         if os.path.exists(out("perturb.wsrec")):
@@ -273,17 +281,18 @@ def main():
         mean, low, high = interval(ratios)
         verdict("matmul with sampling on against off", low <= 0.001 and high >= -0.001 and abs(mean) <= 0.001,
                 f"{mean * 100:+.3f} % [{low * 100:+.3f}, {high * 100:+.3f}], {len(ratios)} pairs")
-    else:
+    elif "perturbation" in parts:
         verdict("matmul with sampling on against off", None, "no PyTorch with CUDA here")
 
-    reports = []
-    for name in ["first", "second"]:
-        path = out(name + ".json")
-        run([warpsmith, "baseline", "-q", "--duration", "20s", "--json", path])
-        reports.append(path)
-    compared = run([warpsmith, "compare", *reports, "--format", "json"])
-    said = json.loads(compared.stdout)["body"]["verdict"] if compared.stdout else compared.stderr
-    verdict("two idle baselines", said == "same", said)
+    if "baselines" in parts:
+        reports = []
+        for name in ["first", "second"]:
+            path = out(name + ".json")
+            run([warpsmith, "baseline", "-q", "--duration", "20s", "--json", path])
+            reports.append(path)
+        compared = run([warpsmith, "compare", *reports, "--format", "json"])
+        said = json.loads(compared.stdout)["body"]["verdict"] if compared.stdout else compared.stderr
+        verdict("two idle baselines", said == "same", said)
 
     with open(out("verify.json"), "w") as file:
         json.dump(results, file, indent=1)

@@ -19,8 +19,9 @@ use crate::output;
 /// Serve what is sampled as Prometheus metrics on `/metrics`, with `/healthz` and `/readyz`.
 ///
 /// A scrape is answered from memory and never waits for the driver. It listens on loopback unless
-/// told otherwise; a web-config file adds users with bcrypt passwords. There is no TLS: put a proxy
-/// in front of it where the network is not trusted.
+/// told otherwise. A web-config file, in the form of Prometheus' own exporters, adds TLS
+/// (`tls_server_config`: `cert_file`, `key_file`, `client_ca_file`, `client_auth_type`, versions; a
+/// renewed certificate is picked up) and users with bcrypt passwords (`basic_auth_users`).
 #[derive(Args)]
 #[command(after_help = "Examples:\n  warpsmith export\n  \
                         warpsmith export --listen 0.0.0.0:9877 --web-config web.yml\n  \
@@ -36,7 +37,7 @@ pub(crate) struct Export {
     /// A series for each process (pid, program, user, container), at most 32 per GPU.
     #[arg(long)]
     processes: bool,
-    /// Who may read: a file with `basic_auth_users`, as Prometheus' exporters take it.
+    /// TLS and who may read: a file as Prometheus' exporters take it.
     #[arg(long, value_name = "FILE")]
     web_config: Option<PathBuf>,
     /// Serve a recording instead of this machine.
@@ -78,10 +79,11 @@ impl Export {
         if let Some(reason) = &board.now().inventory.nvml_absent {
             output::note(global, reason);
         }
+        let scheme = if config.serves_tls() { "https" } else { "http" };
         let exporter = Exporter::start(self.listen, Arc::new(board), processes, config)?;
         output::note(
             global,
-            &format!("serving http://{}/metrics", exporter.address()),
+            &format!("serving {scheme}://{}/metrics", exporter.address()),
         );
         while !sampling::is_interrupted(&interrupted) {
             // Often enough for whoever presses Ctrl-C, and cheap.

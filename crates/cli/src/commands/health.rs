@@ -2,12 +2,13 @@
 
 use std::io::{Write, stdout};
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
 use serde::Serialize;
-use warpsmith_telemetry::exporter::check_health;
+use warpsmith_telemetry::exporter::{WebConfig, check_health};
 
 use super::sampling;
 use crate::arguments::{Format, Global};
@@ -25,6 +26,9 @@ pub(crate) struct Health {
     /// Where the exporter listens.
     #[arg(long, default_value = "127.0.0.1:9877")]
     address: SocketAddr,
+    /// The exporter's own web-config file, where it serves TLS: its certificate has to answer.
+    #[arg(long, value_name = "FILE")]
+    web_config: Option<PathBuf>,
     /// Also ask whether a GPU answers.
     #[arg(long)]
     ready: bool,
@@ -42,7 +46,11 @@ struct Said {
 impl Health {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         let path = if self.ready { "/readyz" } else { "/healthz" };
-        let (healthy, said) = match check_health(self.address, path, self.timeout) {
+        let config = match &self.web_config {
+            Some(path) => WebConfig::read(path)?,
+            None => WebConfig::default(),
+        };
+        let (healthy, said) = match check_health(self.address, path, self.timeout, &config) {
             Ok(said) => (true, said),
             Err(said) => (false, said),
         };

@@ -51,6 +51,10 @@ enum Action {
         /// When the commit was made, in seconds since 1970; now where it is not said.
         #[arg(long)]
         at: Option<i64>,
+        /// Forget earlier runs of this commit; otherwise the commit counts as the median of its
+        /// runs.
+        #[arg(long)]
+        replace: bool,
     },
     /// Print every series of this machine.
     Show {
@@ -91,7 +95,8 @@ impl HistoryCommand {
                 results,
                 commit,
                 at,
-            } => self.add(global, results, commit, *at),
+                replace,
+            } => self.add(global, results, commit, *at, *replace),
             Action::Show { all_machines, html } => self.show(global, *all_machines, html.as_ref()),
             Action::Check => self.show(global, false, None),
             Action::Confirm {
@@ -108,6 +113,7 @@ impl HistoryCommand {
         results: &Path,
         commit: &str,
         at: Option<i64>,
+        replace: bool,
     ) -> Result<Outcome> {
         let measurements = import::read(results)?;
         let history = History::open(&self.file)?;
@@ -117,6 +123,9 @@ impl HistoryCommand {
         let at = at.unwrap_or(i64::try_from(now.as_secs())?);
         let machine = machine_identity();
         for measurement in &measurements {
+            if replace {
+                history.forget(&measurement.name, &machine, commit)?;
+            }
             history.add(measurement, &machine, commit, at)?;
         }
         output::note(
@@ -243,18 +252,21 @@ impl HistoryCommand {
                 );
             }
             let medians: Vec<f64> = series.points.iter().map(|point| point.median).collect();
-            if let Some(newest) = series.points.last().filter(|_| stands_out(&medians)) {
+            if let Some(newest) = series.points.last().filter(|newest| {
+                // Three runs have said what there is to say.
+                newest.runs < 3 && stands_out(&medians)
+            }) {
                 report.findings.push(
                     Finding::new(
                         "M041",
                         Severity::Info,
                         format!(
-                            "`{}`: the result of {} stands out; measure it again",
+                            "`{}`: the result of {} stands out; measure it twice more",
                             series.key.benchmark, newest.commit
                         ),
                     )
                     .because("median", Seconds(newest.median).to_string())
-                    .hint("a second `history add` of the same commit replaces the first"),
+                    .hint("further `history add`s of a commit join the first: their median counts"),
                 );
             }
         }
@@ -339,6 +351,17 @@ fn section(series: &Series) -> Section {
     }
 }
 
+/// The interval of a point's median; too few samples have none, which is stored as the largest
+/// numbers that there are.
+fn interval(point: &Point) -> String {
+    let bounded = |end: f64| end.abs() < 0.5 * f64::MAX;
+    if bounded(point.low) && bounded(point.high) {
+        format!("{} to {}", Seconds(point.low), Seconds(point.high))
+    } else {
+        "too few samples".to_owned()
+    }
+}
+
 fn describe(series: &Series) -> String {
     let mut table = Table::new(&["commit", ">median", ">interval", ">samples", "change"]);
     for (index, point) in series.points.iter().enumerate() {
@@ -349,7 +372,7 @@ fn describe(series: &Series) -> String {
         table.row([
             point.commit.chars().take(12).collect(),
             Seconds(point.median).to_string(),
-            format!("{} to {}", Seconds(point.low), Seconds(point.high)),
+            interval(point),
             point.count.to_string(),
             change.map_or(String::new(), |suspect| {
                 format!("{:+.1} % from here", 100.0 * suspect.change)

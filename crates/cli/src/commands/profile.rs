@@ -7,12 +7,14 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
-use warpsmith_core::{Bytes, Seconds};
+use warpsmith_core::{Bytes, BytesPerSecond, Flops, Seconds};
+use warpsmith_device::Device;
 use warpsmith_measure::measurement::{Figures, Measurement};
-use warpsmith_measure::profile::ncu::{self, Metric};
+use warpsmith_measure::profile::ncu::{self, LaunchWork, Metric};
 use warpsmith_measure::profile::nsys::{self, DeviceSpan};
 use warpsmith_measure::profile::tool::{Tool, shell_line};
-use warpsmith_measure::trace;
+use warpsmith_measure::roofline::{Bound, Ceilings, Roofline};
+use warpsmith_measure::{Cost, trace};
 
 use crate::arguments::Global;
 use crate::exit::Outcome;
@@ -25,6 +27,7 @@ use crate::table::Table;
 #[command(
     after_help = "Examples:\n  warpsmith profile -- ./solver --steps 10\n  \
     warpsmith profile --tool ncu --dry-run -- ./solver\n  \
+    warpsmith profile --tool ncu --roofline -- ./solver\n  \
     warpsmith profile --read run.sqlite --trace run.json   # open run.json in ui.perfetto.dev"
 )]
 pub(crate) struct Profile {
@@ -43,6 +46,9 @@ pub(crate) struct Profile {
     /// Read an nsys SQLite export or an ncu CSV instead of running.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["words", "dry_run"])]
     read: Option<PathBuf>,
+    /// Measure this device's ceilings, and hold the kernels of an ncu profile against them.
+    #[arg(long)]
+    roofline: bool,
     /// Also write a trace for Perfetto (nsys).
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
@@ -69,6 +75,22 @@ struct Body {
     kernels: Vec<Kernel>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     metrics: Vec<Metric>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    rooflines: Vec<KernelRoof>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ceilings: Option<Ceilings>,
+}
+
+/// What the launches of a kernel moved and computed, and how near they came to the ceilings.
+#[derive(Serialize)]
+struct KernelRoof {
+    kernel: String,
+    launches: usize,
+    seconds: f64,
+    bytes: f64,
+    flops: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    roofline: Option<Roofline>,
 }
 
 impl Profile {
@@ -141,7 +163,16 @@ impl Profile {
                     .into_iter()
                     .map(|(name, seconds)| (name, seconds, 0)),
             );
-            return Ok(Body { kernels, metrics });
+            let ceilings = match self.roofline {
+                true => Some(Ceilings::measure(&Device::open(global.device)?)?),
+                false => None,
+            };
+            return Ok(Body {
+                kernels,
+                rooflines: roofs(ncu::work(&metrics), ceilings.as_ref()),
+                ceilings,
+                metrics,
+            });
         }
         let spans = nsys::read(path)?;
         if let Some(file) = &self.trace {
@@ -152,8 +183,89 @@ impl Profile {
         Ok(Body {
             kernels: gather(spans.iter().map(timed)),
             metrics: Vec::new(),
+            rooflines: Vec::new(),
+            ceilings: None,
         })
     }
+}
+
+/// Work by kernel, the most expensive first.
+fn roofs(launches: Vec<LaunchWork>, ceilings: Option<&Ceilings>) -> Vec<KernelRoof> {
+    let mut kernels: Vec<KernelRoof> = Vec::new();
+    for launch in launches {
+        let known = kernels.iter().position(|one| one.kernel == launch.kernel);
+        let place = known.unwrap_or_else(|| {
+            kernels.push(KernelRoof {
+                kernel: launch.kernel.clone(),
+                launches: 0,
+                seconds: 0.0,
+                bytes: 0.0,
+                flops: 0.0,
+                roofline: None,
+            });
+            kernels.len() - 1
+        });
+        let kernel = &mut kernels[place];
+        kernel.launches += 1;
+        kernel.seconds += launch.seconds;
+        kernel.bytes += launch.bytes;
+        kernel.flops += launch.flops;
+    }
+    for kernel in &mut kernels {
+        let cost = Cost {
+            bytes: Bytes(kernel.bytes as u64),
+            flops: Flops(kernel.flops as u64),
+            ..Cost::default()
+        };
+        kernel.roofline = ceilings.and_then(|ceilings| ceilings.judge(&cost, kernel.seconds));
+    }
+    kernels.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    kernels
+}
+
+/// The kernels under their roofs; nothing where the profile has not what that takes.
+fn roofline_text(body: &Body) -> String {
+    if body.rooflines.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new(&[
+        "kernel",
+        ">bytes",
+        ">flop/byte",
+        ">byte rate",
+        ">flop rate",
+        "bound by",
+        ">of roof",
+    ]);
+    for kernel in &body.rooflines {
+        let (bound, reached) = match &kernel.roofline {
+            None => ("-".to_owned(), "-".to_owned()),
+            Some(roofline) => (
+                match roofline.bound {
+                    Bound::Memory => "memory".to_owned(),
+                    Bound::Arithmetic => "arithmetic".to_owned(),
+                },
+                format!("{:.1} %", 100.0 * roofline.reached),
+            ),
+        };
+        table.row([
+            kernel.kernel.clone(),
+            Bytes(kernel.bytes as u64).to_string(),
+            format!("{:.3}", kernel.flops / kernel.bytes.max(1.0)),
+            BytesPerSecond(kernel.bytes / kernel.seconds).to_string(),
+            format!("{}/s", Flops((kernel.flops / kernel.seconds) as u64)),
+            bound,
+            reached,
+        ]);
+    }
+    let ceilings = body.ceilings.map_or(String::new(), |ceilings| {
+        format!(
+            "ceilings measured here: copy {}, multiply-add {}/s\n",
+            BytesPerSecond(ceilings.bytes_per_second),
+            Flops(ceilings.flops_per_second as u64)
+        )
+    });
+    format!("\n{ceilings}{table}")
 }
 
 /// Launches by name, the most expensive first.
@@ -202,5 +314,9 @@ fn describe(body: &Body) -> String {
         .iter()
         .map(|k| (&k.measurement, &k.figures))
         .collect();
-    format!("{totals}\n{}", measured::table(&pairs))
+    format!(
+        "{totals}\n{}{}",
+        measured::table(&pairs),
+        roofline_text(body)
+    )
 }

@@ -7,6 +7,7 @@ use clap::Args;
 use serde::Serialize;
 use warpsmith_core::{Finding, Seconds, Severity};
 use warpsmith_device::{Device, DeviceChoice};
+use warpsmith_measure::gpu::self_check::{InstrumentCheck, check_instruments};
 use warpsmith_measure::random::Random;
 use warpsmith_measure::{
     ParameterKind, Parameters, Parity, Workload, WorkloadError, affordable_settings, check_parity,
@@ -61,6 +62,9 @@ struct Body {
     verified_on: String,
     seed: u64,
     rows: Vec<Row>,
+    /// What measurements rest on, checked along with all workloads.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    instruments: Vec<InstrumentCheck>,
     /// Kernels that took part, where every workload agreed.
     verified_kernels: Vec<KernelRow>,
 }
@@ -135,7 +139,12 @@ impl Verify {
         output::progress(global, "");
         let agrees =
             |row: &Row| row.host_only.is_some() || row.parity.as_ref().is_some_and(Parity::holds);
-        let all_agree = rows.iter().all(agrees);
+        let instruments = match gpu.as_ref().and_then(Device::cuda) {
+            Some(gpu) if self.workloads.is_empty() => check_instruments(gpu)?,
+            _ => Vec::new(),
+        };
+        let all_agree =
+            rows.iter().all(agrees) && instruments.iter().all(|instrument| instrument.right);
         let body = Body {
             verified_on: gpu.as_ref().map_or(String::new(), describe_gpu),
             seed,
@@ -145,10 +154,18 @@ impl Verify {
                 Vec::new()
             },
             rows,
+            instruments,
         };
         let mut report = output::report("verify", body);
         let disagreements = report.body.rows.iter().filter(|row| !agrees(row));
-        report.findings = disagreements.filter_map(finding).collect();
+        let wrong = report.body.instruments.iter().filter(|one| !one.right);
+        report.findings = disagreements
+            .filter_map(finding)
+            .chain(wrong.map(|one| {
+                let message = format!("`{}` is not what it should be", one.kernels);
+                Finding::new("M050", Severity::Error, message).because("seen", one.seen.clone())
+            }))
+            .collect();
         output::print(global, &report, describe)?;
         Ok(match gpu {
             None => Outcome::CannotHere,
@@ -308,6 +325,9 @@ fn describe(body: &Body) -> String {
         format!("{table}\nverify: {agree} passed, {disagree} failed, {skipped} skipped\n");
     if !body.verified_on.is_empty() {
         text.push_str(&format!("on {}, seed {}\n", body.verified_on, body.seed));
+    }
+    for instrument in &body.instruments {
+        text.push_str(&format!("{}: {}\n", instrument.kernels, instrument.seen));
     }
     for kernel in &body.verified_kernels {
         text.push_str(&format!(

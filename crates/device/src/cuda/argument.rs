@@ -13,6 +13,7 @@ use warpsmith_core::{Element, Parameter};
 use super::buffer::Memory;
 use super::context::Context;
 use super::host_flag::HostFlag;
+use super::host_words::HostWords;
 use super::kernel::Kernel;
 use crate::error::DeviceError;
 
@@ -41,6 +42,7 @@ enum Kind<'a> {
         writable: bool,
     },
     Flag(&'a HostFlag),
+    Words(&'a HostWords),
     Value {
         bits: u64,
         element: Element,
@@ -94,10 +96,14 @@ impl<'a> Argument<'a> {
         Self(Kind::Flag(flag))
     }
 
+    pub(super) fn words(words: &'a HostWords) -> Self {
+        Self(Kind::Words(words))
+    }
+
     pub(super) fn memory(&self) -> Option<Arc<dyn Any + Send + Sync>> {
         match self.0 {
             Kind::Buffer { memory, .. } => Some(Arc::clone(memory) as _),
-            Kind::Flag(_) | Kind::Value { .. } => None,
+            Kind::Flag(_) | Kind::Words(_) | Kind::Value { .. } => None,
         }
     }
 }
@@ -194,6 +200,14 @@ impl PackedArguments {
                     values[used + 1] = 1;
                     used += 2;
                 }
+                (Kind::Words(words), Parameter::Out(Element::U64)) => {
+                    if !Arc::ptr_eq(words.context(), context) {
+                        return Err(bad(format!("argument {index} lies on another device")));
+                    }
+                    values[used] = words.pointer();
+                    values[used + 1] = words.len() as u64;
+                    used += 2;
+                }
                 (given, wanted) => {
                     return Err(bad(format!(
                         "argument {index} is {}, the kernel takes {wanted:?}",
@@ -223,6 +237,7 @@ impl Kind<'_> {
         match self {
             Self::Value { element, .. } => format!("a value of {element:?}"),
             Self::Flag(_) => "a host flag".to_owned(),
+            Self::Words(_) => "host words".to_owned(),
             Self::Buffer {
                 element,
                 writable: true,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use warpsmith_core::{Element, KernelImage, Parameter};
-use warpsmith_device::{CudaDevice, DeviceBuffer, DeviceError, Kernel, LaunchShape, Stream};
+use warpsmith_device::{CudaDevice, DeviceError, HostWords, Kernel, LaunchShape, Stream};
 
 // SAFETY: `cuda/clock_stamp.cu` takes a buffer of u64 with its length and a u64, and writes three
 // elements from three times the slot on, where the length allows.
@@ -19,8 +19,9 @@ static KERNEL: KernelImage = unsafe {
 /// A row of stamps on one device.
 pub(crate) struct ClockStamps {
     kernel: Arc<Kernel>,
-    stamps: DeviceBuffer<u64>,
-    read: Vec<u64>,
+    /// In host memory: a copy of a few words would cost a sample as much as its other calls
+    /// together.
+    stamps: HostWords,
 }
 
 impl ClockStamps {
@@ -30,8 +31,7 @@ impl ClockStamps {
     pub(crate) fn new(device: &CudaDevice, count: usize) -> Result<Self, DeviceError> {
         let mut stamps = Self {
             kernel: device.kernel(&KERNEL)?,
-            stamps: device.alloc(count * Self::WORDS)?,
-            read: vec![0; count * Self::WORDS],
+            stamps: HostWords::new(device, count * Self::WORDS)?,
         };
         stamps.queue(device.stream(), 0)?;
         device.stream().synchronize()?;
@@ -45,23 +45,21 @@ impl ClockStamps {
         stream.launch(&self.kernel, shape, &arguments)
     }
 
-    /// Fetches the stamps once what was queued is done.
-    pub(crate) fn fetch(&mut self, stream: &Stream) -> Result<(), DeviceError> {
-        self.stamps.download_into(stream, &mut self.read)
-    }
-
-    /// The mean clock between two fetched stamps in MHz; none where they were taken on different
-    /// multiprocessors.
+    /// The mean clock between two stamps in MHz, once what was queued is done; none where they were
+    /// taken on different multiprocessors.
     pub(crate) fn mhz_between(&self, early: usize, late: usize) -> Option<f32> {
-        let words = |slot: usize| self.read.get(slot * Self::WORDS..(slot + 1) * Self::WORDS);
+        let words = |slot: usize| -> Option<[u64; Self::WORDS]> {
+            let word = |nth: usize| self.stamps.get(slot * Self::WORDS + nth);
+            Some([word(0)?, word(1)?, word(2)?])
+        };
         mhz(words(early)?, words(late)?)
     }
 }
 
 /// Cycles per microsecond between two stamps of nanoseconds, cycles and multiprocessor.
-fn mhz(early: &[u64], late: &[u64]) -> Option<f32> {
-    let [time, cycles, place] = early.try_into().ok()?;
-    let [later_time, later_cycles, later_place]: [u64; 3] = late.try_into().ok()?;
+fn mhz(early: [u64; 3], late: [u64; 3]) -> Option<f32> {
+    let [time, cycles, place] = early;
+    let [later_time, later_cycles, later_place] = late;
     let nanoseconds = later_time.checked_sub(time)?;
     let counted = later_cycles.checked_sub(cycles)?;
     (place == later_place && nanoseconds > 0)
@@ -74,9 +72,9 @@ mod tests {
 
     #[test]
     fn clocks_need_two_stamps_of_one_multiprocessor() {
-        assert_eq!(mhz(&[1000, 50, 3], &[3000, 4010, 3]), Some(1980.0));
-        assert_eq!(mhz(&[1000, 50, 3], &[3000, 4010, 4]), None);
-        assert_eq!(mhz(&[1000, 50, 3], &[1000, 4010, 3]), None);
-        assert_eq!(mhz(&[1000, 5000, 3], &[3000, 4010, 3]), None);
+        assert_eq!(mhz([1000, 50, 3], [3000, 4010, 3]), Some(1980.0));
+        assert_eq!(mhz([1000, 50, 3], [3000, 4010, 4]), None);
+        assert_eq!(mhz([1000, 50, 3], [1000, 4010, 3]), None);
+        assert_eq!(mhz([1000, 5000, 3], [3000, 4010, 3]), None);
     }
 }

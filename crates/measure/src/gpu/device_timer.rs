@@ -219,7 +219,7 @@ impl DeviceTimer {
                 }
             }
             self.unheld += if held { 0 } else { together };
-            return Ok(self.collect(stream, together, samples)?);
+            return Ok(self.collect(together, samples)?);
         }
     }
 
@@ -252,11 +252,9 @@ impl DeviceTimer {
 
     fn collect(
         &mut self,
-        stream: &Stream,
         count: usize,
         samples: &mut Vec<DeviceSample>,
     ) -> Result<(), DeviceError> {
-        self.stamps.fetch(stream)?;
         let clock_mhz = self.stamps.mhz_between(0, 1);
         let overhead = if count > 1 {
             self.ring_overhead

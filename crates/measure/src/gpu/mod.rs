@@ -3,4 +3,5 @@
 mod clock_stamps;
 pub mod device_timer;
 mod hold;
+pub mod self_check;
 mod spin;

@@ -2,7 +2,8 @@
 //! samples.
 //!
 //! Invariants: a file that a newer version wrote is refused untouched; results of different
-//! machines never share a series; storing a commit again replaces its result.
+//! machines never share a series; a commit that was measured several times counts as the median of
+//! its runs.
 
 use std::path::{Path, PathBuf};
 
@@ -13,9 +14,10 @@ use warpsmith_core::MachineIdentity;
 
 use super::samples_blob::{pack, unpack};
 use crate::measurement::Measurement;
+use crate::statistics::order::median_of;
 
 /// Version of the file's layout.
-const LAYOUT: i64 = 1;
+const LAYOUT: i64 = 2;
 
 /// Why a history could not be used.
 #[derive(Debug, Error)]
@@ -51,7 +53,7 @@ pub enum HistoryError {
 /// One stored result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
-    /// Identity in the file.
+    /// Identity of the last run in the file.
     pub id: i64,
     /// The commit that was measured.
     pub commit: String,
@@ -63,8 +65,10 @@ pub struct Point {
     pub low: f64,
     /// Upper end of its interval.
     pub high: f64,
-    /// Samples.
+    /// Samples, of all runs.
     pub count: i64,
+    /// How often the commit was measured.
+    pub runs: usize,
 }
 
 /// A benchmark on a machine.
@@ -118,9 +122,21 @@ impl History {
                 found,
             });
         }
+        // The first layout held one run of a commit.
+        let older = if found == 1 {
+            "ALTER TABLE results RENAME TO older;"
+        } else {
+            ""
+        };
+        let kept = if found == 1 {
+            "INSERT INTO results SELECT * FROM older; DROP TABLE older;"
+        } else {
+            ""
+        };
         connection
             .execute_batch(&format!(
-                "CREATE TABLE IF NOT EXISTS results (
+                "BEGIN; {older}
+                 CREATE TABLE IF NOT EXISTS results (
                      id INTEGER PRIMARY KEY,
                      benchmark TEXT NOT NULL,
                      machine TEXT NOT NULL,
@@ -131,9 +147,11 @@ impl History {
                      high REAL NOT NULL,
                      count INTEGER NOT NULL,
                      conditions TEXT NOT NULL,
-                     samples BLOB NOT NULL,
-                     UNIQUE (benchmark, machine, commit_name));
-                 PRAGMA user_version = {LAYOUT};"
+                     samples BLOB NOT NULL);
+                 CREATE INDEX IF NOT EXISTS by_series ON results (benchmark, machine, at);
+                 {kept}
+                 PRAGMA user_version = {LAYOUT};
+                 COMMIT;"
             ))
             .map_err(doing("lay it out"))?;
         Ok(Self {
@@ -154,7 +172,22 @@ impl History {
         })
     }
 
-    /// Stores a measurement of `commit`, made at `at` (seconds since 1970).
+    /// Forgets what was measured of `commit` on this machine; returns how many runs that were.
+    pub fn forget(
+        &self,
+        benchmark: &str,
+        machine: &MachineIdentity,
+        commit: &str,
+    ) -> Result<usize, HistoryError> {
+        let removed = self.connection.execute(
+            "DELETE FROM results WHERE benchmark = ?1 AND machine = ?2 AND commit_name = ?3",
+            params![benchmark, machine_key(machine), commit],
+        );
+        self.doing("forget a result", removed)
+    }
+
+    /// Stores a run of `commit`, which was made at `at` (seconds since 1970). Further runs join the
+    /// first.
     pub fn add(
         &self,
         measurement: &Measurement,
@@ -170,7 +203,7 @@ impl History {
         let bounded = |value: f64| value.clamp(f64::MIN, f64::MAX);
         let conditions = serde_json::to_string(&measurement.conditions).unwrap_or_default();
         let stored = self.connection.execute(
-            "INSERT OR REPLACE INTO results
+            "INSERT INTO results
                  (benchmark, machine, commit_name, at, median, low, high, count, conditions, samples)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
             params![
@@ -206,7 +239,7 @@ impl History {
         self.doing("list its benchmarks", read())
     }
 
-    /// The results of one series, oldest first.
+    /// The results of one series, a point per commit, oldest first.
     pub fn series(&self, key: &SeriesKey) -> Result<Vec<Point>, HistoryError> {
         let read = || {
             let mut statement = self.connection.prepare(
@@ -222,11 +255,12 @@ impl History {
                     low: row.get(4)?,
                     high: row.get(5)?,
                     count: row.get(6)?,
+                    runs: 1,
                 })
             })?;
             rows.collect()
         };
-        self.doing("read a series", read())
+        Ok(by_commit(self.doing("read a series", read())?))
     }
 
     /// The raw samples of a result; `None` where there is no such result or its blob is damaged.
@@ -243,6 +277,32 @@ impl History {
     }
 }
 
+/// One point for each commit, in the order of their first runs: medians of the runs' figures.
+fn by_commit(runs: Vec<Point>) -> Vec<Point> {
+    let mut commits: Vec<Vec<Point>> = Vec::new();
+    for run in runs {
+        match commits.iter_mut().find(|of| of[0].commit == run.commit) {
+            Some(of) => of.push(run),
+            None => commits.push(vec![run]),
+        }
+    }
+    let joined = commits.into_iter().map(|runs| {
+        let middle = |of: fn(&Point) -> f64| median_of(&runs.iter().map(of).collect::<Vec<f64>>());
+        let (median, low, high) = (middle(|p| p.median), middle(|p| p.low), middle(|p| p.high));
+        Point {
+            id: runs.iter().map(|run| run.id).max().unwrap_or(0),
+            at: runs[0].at,
+            count: runs.iter().map(|run| run.count).sum(),
+            runs: runs.len(),
+            commit: runs[0].commit.clone(),
+            median,
+            low,
+            high,
+        }
+    });
+    joined.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -255,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn results_come_back_in_order_with_their_samples_and_replace_themselves() {
+    fn results_come_back_in_order_with_their_samples_and_runs_join() {
         let folder = tempfile::tempdir().unwrap();
         let history = History::open(&folder.path().join("h.sqlite")).unwrap();
         let result =
@@ -263,17 +323,44 @@ mod tests {
         history.add(&result(2.0), &machine("x"), "two", 20).unwrap();
         history.add(&result(1.0), &machine("x"), "one", 10).unwrap();
         history.add(&result(5.0), &machine("y"), "one", 10).unwrap();
-        history.add(&result(3.0), &machine("x"), "two", 20).unwrap();
+        history.add(&result(9.0), &machine("x"), "two", 25).unwrap();
+        history.add(&result(3.0), &machine("x"), "two", 30).unwrap();
         let keys = history.keys().unwrap();
         assert_eq!(keys.len(), 2);
         let points = history.series(&keys[0]).unwrap();
         let medians: Vec<f64> = points.iter().map(|point| point.median).collect();
-        assert_eq!(medians, [1.0, 3.0]);
+        assert_eq!(medians, [1.0, 3.0], "the median of three runs");
+        assert_eq!((points[1].runs, points[1].at, points[1].count), (3, 20, 9));
         assert_eq!(
             history.samples(points[1].id).unwrap().unwrap(),
             [3.0, 3.0 * 1.01, 3.0 * 0.99]
         );
         assert_eq!(history.samples(-1).unwrap(), None);
+        assert_eq!(history.forget("b", &machine("x"), "two").unwrap(), 3);
+        assert_eq!(history.series(&keys[0]).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_history_of_the_first_layout_is_taken_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("h.sqlite");
+        Connection::open(&path)
+            .unwrap()
+            .execute_batch(
+                "CREATE TABLE results (id INTEGER PRIMARY KEY, benchmark TEXT NOT NULL,
+                     machine TEXT NOT NULL, commit_name TEXT NOT NULL, at INTEGER NOT NULL,
+                     median REAL NOT NULL, low REAL NOT NULL, high REAL NOT NULL,
+                     count INTEGER NOT NULL, conditions TEXT NOT NULL, samples BLOB NOT NULL,
+                     UNIQUE (benchmark, machine, commit_name));
+                 INSERT INTO results VALUES (7, 'b', 'm', 'one', 10, 2.0, 1.9, 2.1, 3, '{}', x'');
+                 PRAGMA user_version = 1;",
+            )
+            .unwrap();
+        for _ in 0..2 {
+            let history = History::open(&path).unwrap();
+            let points = history.series(&history.keys().unwrap()[0]).unwrap();
+            assert_eq!((points.len(), points[0].id, points[0].median), (1, 7, 2.0));
+        }
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! The verdict on one memory trace: leak, no leak, or not enough steps to say.
 //!
-//! Invariants: `Leak` needs growth that is significant, lasts into the second half and exceeds
-//! the allocator's grain; `Ok` needs an upper bound below the budget; everything else is
+//! Invariants: `Leak` needs growth that is significant, lasts into the second half, exceeds the
+//! allocator's grain and is no matter of two or three levels; `Ok` needs an upper bound below the budget; everything else is
 //! `Inconclusive` with the steps still needed.
 
 use serde::{Deserialize, Serialize};
 
-use super::level_shift::{LevelShift, find_isolated};
+use super::level_shift::{LevelShift, find_isolated, steps_explain};
 use super::low_water::{FEWEST_MARKS, LowWater};
 use super::trend_test::{Trend, fit, fit_straight};
 use crate::statistics::order::median_of;
@@ -136,6 +136,8 @@ struct Part {
     shifts: Vec<LevelShift>,
     whole: Trend,
     halves: Option<(Trend, Trend)>,
+    /// A few levels explain the marks better than growth does.
+    levels: bool,
 }
 
 impl Part {
@@ -151,6 +153,7 @@ impl Part {
             shifts,
             whole: fitted.trend,
             halves: fit_straight(first).zip(fit_straight(second)),
+            levels: steps_explain(&fitted.settled),
             low_water,
         })
     }
@@ -178,6 +181,7 @@ fn conclude(trace: &[f64], part: &Part, plan: &LeakPlan) -> LeakReport {
     let grows = p_value < SIGNIFICANCE
         && slope - reach > 0.0
         && part.lasts()
+        && !part.levels
         && slope * judged >= 2.0 * grain;
     let verdict = if grows {
         LeakVerdict::Leak

@@ -1,8 +1,11 @@
 //! Level shifts: lazy allocations and releases that move the floor once are not a leak.
 //!
 //! A few isolated jumps are found, for the trend to be fitted around them; a dip that is undone at
-//! once is bridged. Many jumps are a staircase, which is what a leak through a coarse allocator
-//! looks like, and are no shifts.
+//! once is bridged. Many jumps upwards are a staircase, which is what a leak through a coarse
+//! allocator looks like, and are no shifts; where as many go down, an arena grows and shrinks.
+//!
+//! Shifts that are too small to stand out look like growth to a line: [`steps_explain`] asks whether
+//! a few levels explain the marks better.
 
 use crate::statistics::order::{MAD_TO_SIGMA, mad_about, median_of};
 
@@ -35,10 +38,66 @@ pub fn find_isolated(marks: &mut [f64]) -> Vec<LevelShift> {
             bytes: step - ordinary,
         })
         .collect();
-    if shifts.len() > (marks.len() / 12).max(2) {
+    let falls = shifts.iter().filter(|shift| shift.bytes < 0.0).count();
+    let rises = shifts.len() - falls;
+    // Falls alone are the resets of a saw-tooth, rises alone a staircase.
+    let both_ways = 3 * falls.min(rises) >= shifts.len();
+    let most = marks.len() / if both_ways { 4 } else { 12 };
+    if shifts.len() > most.max(2) {
         shifts.clear();
     }
     shifts
+}
+
+/// Whether one to three levels explain `marks` better than a line does, by the Bayesian information
+/// criterion: each change of level costs a height and a place.
+pub fn steps_explain(marks: &[f64]) -> bool {
+    let n = marks.len();
+    let count = n as f64;
+    let Some(line) = line_squares(marks).filter(|squares| *squares > 0.0) else {
+        return false;
+    };
+    let mut sums = vec![(0.0, 0.0)];
+    for mark in marks {
+        let (sum, squares) = sums[sums.len() - 1];
+        sums.push((sum + mark, squares + mark * mark));
+    }
+    // What is left of the marks `from..to` around their mean.
+    let left = |from: usize, to: usize| {
+        let sum: f64 = sums[to].0 - sums[from].0;
+        let squares: f64 = sums[to].1 - sums[from].1;
+        (squares - sum * sum / (to - from) as f64).max(0.0)
+    };
+    let mut best = [f64::INFINITY; 2];
+    for first in SHORTEST..n.saturating_sub(SHORTEST - 1) {
+        best[0] = best[0].min(left(0, first) + left(first, n));
+        for second in first + SHORTEST..n.saturating_sub(SHORTEST - 1) {
+            best[1] = best[1].min(left(0, first) + left(first, second) + left(second, n));
+        }
+    }
+    let criterion =
+        |squares: f64, terms: f64| count * squares.max(1e-300).ln() + terms * count.ln();
+    let of_line = criterion(line, 2.0);
+    criterion(best[0], 3.0) < of_line || criterion(best[1], 5.0) < of_line
+}
+
+/// Marks that make a level.
+const SHORTEST: usize = 4;
+
+/// What is left of `marks` around the line through them.
+fn line_squares(marks: &[f64]) -> Option<f64> {
+    let n = marks.len() as f64;
+    let middle = (n - 1.0) / 2.0;
+    let mean = marks.iter().sum::<f64>() / n;
+    let (mut across, mut along) = (0.0, 0.0);
+    for (i, mark) in marks.iter().enumerate() {
+        let x = i as f64 - middle;
+        across += x * (mark - mean);
+        along += x * x;
+    }
+    let slope = across / along;
+    let off = |(i, mark): (usize, &f64)| mark - mean - slope * (i as f64 - middle);
+    (along > 0.0).then(|| marks.iter().enumerate().map(|one| off(one).powi(2)).sum())
 }
 
 fn differences(marks: &[f64]) -> Vec<f64> {
@@ -108,6 +167,37 @@ mod tests {
         marks[30] -= 500.0;
         assert!(find_isolated(&mut marks).is_empty());
         assert!((marks[30] - 30.0).abs() < 2.0);
+    }
+
+    #[test]
+    fn an_arena_that_grows_and_shrinks_has_many_shifts() {
+        let mut marks = noise(60);
+        for (nth, at) in [5, 12, 20, 26, 33, 40, 47, 54].into_iter().enumerate() {
+            let height = if nth % 2 == 0 { 80.0 } else { -80.0 };
+            marks[at..].iter_mut().for_each(|mark| *mark += height);
+        }
+        assert_eq!(find_isolated(&mut marks).len(), 8);
+    }
+
+    #[test]
+    fn the_resets_of_a_saw_tooth_are_no_shifts() {
+        let mut marks = noise(60);
+        for at in [6, 11, 17, 22, 28, 33, 39, 44, 50, 55] {
+            marks[at..].iter_mut().for_each(|mark| *mark -= 30.0);
+        }
+        assert!(find_isolated(&mut marks).is_empty());
+    }
+
+    #[test]
+    fn two_small_shifts_are_levels_and_a_ramp_is_not() {
+        let mut random = Random::seeded(5);
+        let mut noisy = |level: fn(usize) -> f64| -> Vec<f64> {
+            (0..60).map(|i| level(i) + 0.3 * random.normal()).collect()
+        };
+        let levels = noisy(|i| f64::from(u8::from(i >= 18)) + f64::from(u8::from(i >= 40)));
+        let ramp = noisy(|i| i as f64 / 20.0);
+        assert!(steps_explain(&levels) && !steps_explain(&ramp));
+        assert!(!steps_explain(&[1.0; 60]));
     }
 
     #[test]

@@ -88,19 +88,75 @@ pub fn read(text: &str) -> Result<Vec<Metric>, NcuError> {
     }
 }
 
+/// What a roofline needs: bytes of device memory, and single-precision operations by kind.
+pub const ROOFLINE_METRICS: [&str; 4] = [
+    "dram__bytes.sum",
+    "smsp__sass_thread_inst_executed_op_fadd_pred_on.sum",
+    "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum",
+    "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",
+];
+/// Operations that each of [`ROOFLINE_METRICS`] but the first counts for.
+const OPERATIONS: [f64; 3] = [1.0, 1.0, 2.0];
+
+/// What one launch moved and computed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LaunchWork {
+    /// The kernel.
+    pub kernel: String,
+    /// Its time.
+    pub seconds: f64,
+    /// Bytes read from and written to device memory.
+    pub bytes: f64,
+    /// Single-precision additions and multiplications, without the matrix units.
+    pub flops: f64,
+}
+
+/// The launches whose time and [`ROOFLINE_METRICS`] are all there, in their order.
+pub fn work(metrics: &[Metric]) -> Vec<LaunchWork> {
+    let mut launches: Vec<&str> = metrics.iter().map(|m| m.launch.as_str()).collect();
+    launches.dedup();
+    let of_launch = |launch: &str| -> Option<LaunchWork> {
+        let of = || metrics.iter().filter(|metric| metric.launch == launch);
+        let value = |name: &str| {
+            let metric = of().find(|metric| metric.name == name)?;
+            Some(metric.value? * scale(&metric.unit)?)
+        };
+        let [bytes, operations @ ..] = ROOFLINE_METRICS;
+        let mut flops = 0.0;
+        for (name, each) in operations.into_iter().zip(OPERATIONS) {
+            flops += each * value(name)?;
+        }
+        Some(LaunchWork {
+            kernel: of().next()?.kernel.clone(),
+            seconds: value("Duration")?,
+            bytes: value(bytes)?,
+            flops,
+        })
+    };
+    launches.into_iter().filter_map(of_launch).collect()
+}
+
+/// Seconds, bytes or a count in one of ncu's units; nothing for other units.
+fn scale(unit: &str) -> Option<f64> {
+    Some(match unit {
+        "s" | "second" | "byte" | "inst" | "" => 1.0,
+        "ms" | "msecond" => 1e-3,
+        "us" | "usecond" => 1e-6,
+        "ns" | "nsecond" => 1e-9,
+        "Kbyte" => 1e3,
+        "Mbyte" => 1e6,
+        "Gbyte" => 1e9,
+        "Tbyte" => 1e12,
+        _ => return None,
+    })
+}
+
 /// Times of launches in seconds, by kernel, in the order of the launches.
 pub fn durations(metrics: &[Metric]) -> Vec<(String, f64)> {
-    let factor = |unit: &str| match unit {
-        "s" | "second" => Some(1.0),
-        "ms" | "msecond" => Some(1e-3),
-        "us" | "usecond" => Some(1e-6),
-        "ns" | "nsecond" => Some(1e-9),
-        _ => None,
-    };
     metrics
         .iter()
         .filter(|metric| metric.name == "Duration")
-        .filter_map(|metric| Some((metric.kernel.clone(), metric.value? * factor(&metric.unit)?)))
+        .filter_map(|metric| Some((metric.kernel.clone(), metric.value? * scale(&metric.unit)?)))
         .collect()
 }
 
@@ -145,6 +201,29 @@ hello from the program
         assert_eq!(metrics[2].value, None);
         let durations = durations(&metrics);
         assert!(durations.len() == 1 && (durations[0].1 - 1234.5e-6).abs() < 1e-12);
+    }
+
+    #[test]
+    fn bytes_and_operations_of_a_launch_make_its_work() {
+        let mut csv = CSV.to_owned();
+        for (name, unit, value) in [
+            (ROOFLINE_METRICS[0], "Mbyte", "12.58"),
+            (ROOFLINE_METRICS[1], "inst", "1,000"),
+            (ROOFLINE_METRICS[2], "inst", "500"),
+            (ROOFLINE_METRICS[3], "inst", "2,000"),
+        ] {
+            csv += &format!(
+                "\"0\",\"12\",\"f\",\"7\",\"Command line profiler metrics\",\"{name}\",\"{unit}\",\"{value}\"\n"
+            );
+        }
+        let work = work(&read(&csv).unwrap());
+        assert_eq!(work.len(), 1);
+        assert!((work[0].bytes - 12.58e6).abs() < 1.0 && work[0].flops == 5500.0);
+        assert!((work[0].seconds - 1234.5e-6).abs() < 1e-12);
+        assert!(
+            super::work(&read(CSV).unwrap()).is_empty(),
+            "without them there is no roof"
+        );
     }
 
     #[test]

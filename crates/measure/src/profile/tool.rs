@@ -52,6 +52,11 @@ impl Tool {
                 program,
                 "--csv".into(),
                 "--page=details".into(),
+                // What the report shows by default, and what a roofline needs beside it.
+                "--section=SpeedOfLight".into(),
+                "--section=LaunchStats".into(),
+                "--section=Occupancy".into(),
+                format!("--metrics={}", super::ncu::ROOFLINE_METRICS.join(",")),
                 "--target-processes=all".into(),
                 "--force-overwrite".into(),
                 format!("--log-file={stem}.csv"),

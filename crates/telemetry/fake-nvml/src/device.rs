@@ -75,12 +75,33 @@ impl Device {
                 fan_percent: Some(30),
                 encoder_percent: Some(0),
                 decoder_percent: Some(0),
+                ..activity(gpu, t)
             },
             Self::Recorded(_, events) => Self::latest(events, t, |what| match what {
                 Happening::Steady(steady) => Some(*steady),
                 _ => None,
             })
             .unwrap_or_default(),
+        }
+    }
+
+    /// The critical errors until `t`, with their times.
+    pub fn xids(&self, t: f64) -> Vec<(f64, i64)> {
+        match self {
+            Self::Scripted(gpu) => gpu
+                .xids
+                .iter()
+                .filter(|[at, _]| *at <= t)
+                .map(|[at, code]| (*at, *code as i64))
+                .collect(),
+            Self::Recorded(_, events) => events
+                .iter()
+                .filter(|event| event.at.as_seconds() <= t)
+                .filter_map(|event| match event.what {
+                    Happening::Xid(xid) => Some((event.at.as_seconds(), xid.code?)),
+                    _ => None,
+                })
+                .collect(),
         }
     }
 
@@ -192,6 +213,26 @@ impl Device {
             })
             .unwrap_or_default(),
         }
+    }
+}
+
+/// How much of the GPU works; nothing on one without such counters.
+fn activity(gpu: &Gpu, t: f64) -> Steady {
+    let Some(sm_active) = &gpu.sm_active else {
+        return Steady::default();
+    };
+    let permille = |wave: &crate::Wave| Some((wave.at(t).clamp(0.0, 100.0) * 10.0).round() as i64);
+    Steady {
+        sm_active_permille: permille(sm_active),
+        sm_occupancy_permille: permille(sm_active).map(|active| active / 2),
+        tensor_active_permille: permille(&gpu.tensor_active),
+        dram_active_permille: permille(&gpu.dram_active),
+        fp64_active_permille: Some(0),
+        fp32_active_permille: permille(sm_active).map(|active| active / 4),
+        fp16_active_permille: Some(0),
+        pcie_sent_bytes_s: Some(gpu.pcie_bytes_per_s as i64),
+        pcie_received_bytes_s: Some(gpu.pcie_bytes_per_s as i64),
+        ..Steady::default()
     }
 }
 

@@ -5,9 +5,11 @@ use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
 use std::sync::Arc;
 
 use nvml_wrapper_sys::bindings::{
-    nvmlFieldValue_t, nvmlMarginTemperature_t, nvmlMemory_t, nvmlMemory_v2_t, nvmlPciInfo_t,
+    nvmlEventData_t, nvmlEventTypeXidCriticalError, nvmlFieldValue_t, nvmlGpmMetricsGet_t,
+    nvmlGpmSupport_t, nvmlMarginTemperature_t, nvmlMemory_t, nvmlMemory_v2_t, nvmlPciInfo_t,
     nvmlProcessInfo_t, nvmlSample_t, nvmlUtilization_t,
 };
+use warpsmith_telemetry::Steady;
 
 use crate::device::Device;
 use crate::machine::{self, Machine, code};
@@ -386,6 +388,128 @@ export_number! {
     nvmlDeviceGetComputeMode => |_call| Some(0);
     nvmlDeviceGetDisplayActive => |_call| Some(0);
     nvmlDeviceGetDisplayMode => |_call| Some(0);
+}
+
+/// A sample of the activity counters: which GPU, and when.
+struct GpmSample {
+    gpu: usize,
+    t: f64,
+}
+
+/// The errors that somebody listens to: each GPU with how many were handed out, and since when.
+struct EventSet {
+    gpus: Vec<(usize, usize, f64)>,
+}
+
+const XID: u64 = nvmlEventTypeXidCriticalError as u64;
+
+export! {
+    nvmlGpmQueryDeviceSupport(device: Handle, support: *mut nvmlGpmSupport_t) => {
+        let call = Call::enter(device, "nvmlGpmQueryDeviceSupport")?;
+        let counts = call.device().steady(call.t).sm_active_permille.is_some();
+        put(support, nvmlGpmSupport_t { version: 1, isSupportedDevice: counts.into() })
+    };
+    nvmlGpmSampleAlloc(sample: *mut *mut GpmSample) =>
+        put(sample, Box::into_raw(Box::new(GpmSample { gpu: usize::MAX, t: 0.0 })));
+    nvmlGpmSampleFree(sample: *mut GpmSample) => {
+        if sample.is_null() {
+            return Err(code::INVALID_ARGUMENT);
+        }
+        // SAFETY: the caller hands back what `nvmlGpmSampleAlloc` gave out, once.
+        drop(unsafe { Box::from_raw(sample) });
+        Ok(())
+    };
+    nvmlGpmSampleGet(device: Handle, sample: *mut GpmSample) => {
+        let call = Call::enter(device, "nvmlGpmSampleGet")?;
+        put(sample, GpmSample { gpu: call.gpu, t: call.t })
+    };
+    nvmlGpmMetricsGet(asked: *mut nvmlGpmMetricsGet_t) => {
+        // SAFETY: the caller passes a struct of its own with two samples of ours.
+        let asked = unsafe { asked.as_mut() }.ok_or(code::INVALID_ARGUMENT)?;
+        // SAFETY: as above.
+        let (first, second) = unsafe {
+            (asked.sample1.cast::<GpmSample>().as_ref(), asked.sample2.cast::<GpmSample>().as_ref())
+        };
+        let (first, second) = first.zip(second).ok_or(code::INVALID_ARGUMENT)?;
+        let machine = system()?;
+        // The real library asks for the same: samples of one GPU, 100 ms apart.
+        if first.gpu != second.gpu || second.t - first.t < 0.099 {
+            return Err(code::INVALID_ARGUMENT);
+        }
+        let device = machine.devices.get(second.gpu).ok_or(code::INVALID_ARGUMENT)?;
+        let steady = device.steady(second.t);
+        for metric in asked.metrics.iter_mut().take(asked.numMetrics as usize) {
+            let value = gpm_metric(&steady, metric.metricId);
+            metric.nvmlReturn = value.map_or(code::NOT_SUPPORTED, |_| code::SUCCESS);
+            metric.value = value.unwrap_or(0.0);
+        }
+        Ok(())
+    };
+    nvmlDeviceGetSupportedEventTypes(device: Handle, kinds: *mut c_ulonglong) => {
+        Call::enter(device, "nvmlDeviceGetSupportedEventTypes")?;
+        put(kinds, XID)
+    };
+    nvmlEventSetCreate(set: *mut *mut EventSet) =>
+        put(set, Box::into_raw(Box::new(EventSet { gpus: Vec::new() })));
+    nvmlDeviceRegisterEvents(device: Handle, kinds: c_ulonglong, set: *mut EventSet) => {
+        let call = Call::enter(device, "nvmlDeviceRegisterEvents")?;
+        // SAFETY: the caller passes what `nvmlEventSetCreate` gave out.
+        let set = unsafe { set.as_mut() }.ok_or(code::INVALID_ARGUMENT)?;
+        if kinds & !XID != 0 {
+            return Err(code::NOT_SUPPORTED);
+        }
+        set.gpus.push((call.gpu, 0, call.t));
+        Ok(())
+    };
+    nvmlEventSetWait_v2(set: *mut EventSet, data: *mut nvmlEventData_t, _timeout: c_uint) => {
+        let machine = system()?;
+        // SAFETY: the caller passes what `nvmlEventSetCreate` gave out.
+        let set = unsafe { set.as_mut() }.ok_or(code::INVALID_ARGUMENT)?;
+        let now = machine.seconds();
+        for (gpu, given, since) in &mut set.gpus {
+            let mut errors = machine.devices[*gpu].xids(now);
+            errors.retain(|(at, _)| *at > *since);
+            if let Some((_, number)) = errors.get(*given) {
+                *given += 1;
+                return put(data, nvmlEventData_t {
+                    device: handle(*gpu, 0).cast(),
+                    eventType: XID,
+                    eventData: *number as u64,
+                    gpuInstanceId: u32::MAX,
+                    computeInstanceId: u32::MAX,
+                });
+            }
+        }
+        Err(code::TIMEOUT)
+    };
+    nvmlEventSetFree(set: *mut EventSet) => {
+        if set.is_null() {
+            return Err(code::INVALID_ARGUMENT);
+        }
+        // SAFETY: the caller hands back what `nvmlEventSetCreate` gave out, once.
+        drop(unsafe { Box::from_raw(set) });
+        Ok(())
+    };
+}
+
+/// A GPM metric by NVML's number: percent, or MiB a second.
+fn gpm_metric(steady: &Steady, id: u32) -> Option<f64> {
+    let percent = |permille: Option<i64>| permille.map(|permille| permille as f64 / 10.0);
+    let mebi = |bytes: Option<i64>| bytes.map(|bytes| bytes as f64 / f64::from(1 << 20));
+    match id {
+        2 => percent(steady.sm_active_permille),
+        3 => percent(steady.sm_occupancy_permille),
+        5 => percent(steady.tensor_active_permille),
+        10 => percent(steady.dram_active_permille),
+        11 => percent(steady.fp64_active_permille),
+        12 => percent(steady.fp32_active_permille),
+        13 => percent(steady.fp16_active_permille),
+        20 => mebi(steady.pcie_sent_bytes_s),
+        21 => mebi(steady.pcie_received_bytes_s),
+        60 => mebi(steady.nvlink_received_bytes_s),
+        61 => mebi(steady.nvlink_sent_bytes_s),
+        _ => None,
+    }
 }
 
 /// Total, used and reserved bytes of a GPU or of a MIG instance.

@@ -15,6 +15,7 @@ pub(crate) mod code {
     pub(crate) const NOT_SUPPORTED: u32 = 3;
     pub(crate) const NOT_FOUND: u32 = 6;
     pub(crate) const INSUFFICIENT_SIZE: u32 = 7;
+    pub(crate) const TIMEOUT: u32 = 10;
     pub(crate) const UNKNOWN: u32 = 999;
 }
 

@@ -86,6 +86,14 @@ pub struct Gpu {
     pub pcie_replays: Wave,
     /// Processes.
     pub processes: Vec<Process>,
+    /// Percent of multiprocessors at work; `null` on GPUs without such counters (GPM).
+    pub sm_active: Option<Wave>,
+    /// Percent of the memory bandwidth in use.
+    pub dram_active: Wave,
+    /// Percent of time with the tensor cores at work.
+    pub tensor_active: Wave,
+    /// Critical errors as `[second, number]`.
+    pub xids: Vec<[f64; 2]>,
     /// MIG instances; any puts the GPU into MIG mode.
     pub mig: Vec<Mig>,
     /// Functions (`nvmlDeviceGetFanSpeed`), fields (`field:185`) and rings (`ring:0`) that answer
@@ -236,6 +244,10 @@ impl Default for Gpu {
             pcie_start: 0,
             pcie_replays: Wave::Constant(0.0),
             processes: Vec::new(),
+            sm_active: Some(Wave::Constant(0.0)),
+            dram_active: Wave::Constant(0.0),
+            tensor_active: Wave::Constant(0.0),
+            xids: Vec::new(),
             mig: Vec::new(),
             not_supported: vec!["nvmlDeviceGetFanSpeed".into()],
         }

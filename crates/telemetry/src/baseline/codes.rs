@@ -67,6 +67,9 @@ pub const CODES: &[CodeDoc] = codes![
     "B019", "the load was not steady",
     "Mean power of the first and the last third of the baseline differ by more than 10 %.",
     "start the baseline after the warm-up and end it before the load does";
+    "B020", "the driver reported an Xid",
+    "The driver reported a critical error (Xid) during the baseline. Some are an application's own fault (13, 31, 43, 45, 68, 69, 137: a bad address, an exception, a killed context) and are a warning; the others (48 uncorrectable memory, 63 and 64 row remapping, 74 NVLink, 79 off the bus, 94 and 95 contained and uncontained errors, 119 the GPU's own controller) concern the GPU, and make the baseline unfit.",
+    "`dmesg | grep Xid` has the whole line; NVIDIA's Xid catalogue says what each number asks for";
     "B040", "the host's CPU is busy",
     "The median CPU use of the host is above 25 %. Beside GPUs this disturbs measurements (a warning); on a machine without GPUs it means that the baseline is not one of rest.",
     "stop what runs, or say `--expect-load`";

@@ -27,6 +27,8 @@ use crate::{GpuIdentity, Micros};
 const PCIE_MODULUS: i64 = 1 << 32;
 /// Starting NVML can wake a GPU: its first seconds are not those of the machine at rest.
 const WARM_UP: Duration = Duration::from_secs(2);
+/// The driver refreshes utilisation every 200 ms; a little less, for timers that are late.
+const BUSY_MS: u32 = 150;
 /// Shorter runs keep every sample: there are too few to give any away.
 const WARM_UP_FROM: Duration = Duration::from_secs(20);
 
@@ -60,6 +62,7 @@ struct GpuCollection {
     busy_ring: Series,
     memory_busy_ring: Series,
     states: usize,
+    busy_at_ms: Option<u32>,
     reason_samples: usize,
     reason_seen: [usize; 6],
     locked_seen: usize,
@@ -83,6 +86,7 @@ struct GpuCollection {
     ecc: [RisingCounter; 2],
     mig: Vec<MigInstance>,
     worst: Presence,
+    xids: BTreeMap<i64, u64>,
 }
 
 impl Collector {
@@ -157,10 +161,11 @@ impl Collector {
         };
         match &event.what {
             Happening::State(state) => gpu.take_state(state, at_ms, kept),
-            Happening::Steady(Steady { margin_c, .. }) => {
-                gpu.margin_min = margin_c.map_or(gpu.margin_min, |margin| {
-                    Some(gpu.margin_min.map_or(margin, |least| least.min(margin)))
-                });
+            Happening::Steady(steady) => gpu.take_steady(steady, at_ms, kept),
+            Happening::Xid(xid) => {
+                if let Some(code) = xid.code {
+                    *gpu.xids.entry(code).or_default() += 1;
+                }
             }
             Happening::Slow(slow) => gpu.take_slow(slow, event.at),
             Happening::Energy(energy) => {
@@ -340,12 +345,38 @@ impl GpuCollection {
                 1.0 / (1 << 20) as f64,
             ),
         ];
+        // What is asked for less often than the state is said again until it is: once is enough.
+        let busy_again = self
+            .busy_at_ms
+            .is_some_and(|last| at_ms < last.saturating_add(BUSY_MS));
+        if !busy_again {
+            self.busy_at_ms = Some(at_ms);
+        }
         for (name, value, scale) in values {
+            if busy_again && name.ends_with("busy_percent") {
+                continue;
+            }
             if let Some(value) = value {
-                self.state
-                    .entry(name)
-                    .or_default()
-                    .push(at_ms, value as f64 * scale);
+                let series = self.state.entry(name).or_default();
+                series.push(at_ms, value as f64 * scale);
+            }
+        }
+    }
+
+    fn take_steady(&mut self, steady: &Steady, at_ms: u32, kept: bool) {
+        self.margin_min = steady.margin_c.map_or(self.margin_min, |margin| {
+            Some(self.margin_min.map_or(margin, |least| least.min(margin)))
+        });
+        let shares = [
+            ("sm_active_percent", steady.sm_active_permille),
+            ("sm_occupancy_percent", steady.sm_occupancy_permille),
+            ("tensor_active_percent", steady.tensor_active_permille),
+            ("dram_active_percent", steady.dram_active_permille),
+        ];
+        for (name, value) in shares {
+            if let Some(value) = value.filter(|_| kept) {
+                let series = self.state.entry(name).or_default();
+                series.push(at_ms, value as f64 / 10.0);
             }
         }
     }
@@ -512,6 +543,7 @@ impl GpuCollection {
                 .zip(self.slow_last.remap_failed),
             mig: self.mig,
             worst_presence: self.worst,
+            xids: self.xids,
             coverage: (self.states as f64 / states_due).min(1.0),
             fitness: Fitness::CannotTell,
             unknown: Vec::new(),

@@ -130,6 +130,9 @@ pub struct GpuBaseline {
     /// MIG instances.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mig: Vec<MigInstance>,
+    /// Critical errors that the driver reported during the baseline: how often, by number.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub xids: BTreeMap<i64, u64>,
     /// The worst that was seen of its presence.
     pub worst_presence: Presence,
     /// State samples taken over state samples due, 0 to 1.

@@ -1,4 +1,4 @@
-//! What follows from a GPU's baseline: the rules behind the findings `B001` to `B019`.
+//! What follows from a GPU's baseline: the rules behind the findings `B001` to `B020`.
 //!
 //! An error makes the GPU unfit for a baseline; a warning is said beside a fit one. A power cap
 //! under load is what a power limit is for, so it is information.
@@ -31,7 +31,7 @@ const CULPRITS: usize = 5;
 /// The rules, in the order of their codes.
 pub(super) fn gpu_rules<'baseline>() -> Vec<Rule<GpuFacts<'baseline>>> {
     type Check = fn(&GpuFacts<'_>) -> Verdict;
-    let checks: [(&str, Check); 19] = [
+    let checks: [(&str, Check); 20] = [
         ("B001", idle),
         ("B002", unexpected_load),
         ("B003", ghost_memory),
@@ -51,6 +51,7 @@ pub(super) fn gpu_rules<'baseline>() -> Vec<Rule<GpuFacts<'baseline>>> {
         ("B017", hidden_processes),
         ("B018", lowered_limit),
         ("B019", unsteady),
+        ("B020", reported_errors),
     ];
     checks
         .into_iter()
@@ -568,4 +569,33 @@ fn unsteady(facts: &GpuFacts<'_>) -> Verdict {
             .because("mean power, last third", format!("{last:.1} W"))
             .hint("start the baseline after the warm-up, and end it before the load does"),
     )
+}
+
+/// Errors that a program brings upon itself; all others are the GPU's.
+const APPLICATION_XIDS: &[i64] = &[13, 31, 43, 45, 68, 69, 137];
+
+fn reported_errors(facts: &GpuFacts<'_>) -> Verdict {
+    let xids = &facts.baseline.xids;
+    if xids.is_empty() {
+        return Verdict::Pass;
+    }
+    let applications = xids.keys().all(|code| APPLICATION_XIDS.contains(code));
+    let (severity, whose) = if applications {
+        (Severity::Warning, "an application's")
+    } else {
+        (Severity::Error, "the GPU's")
+    };
+    let list: Vec<String> = xids.keys().map(i64::to_string).collect();
+    let mut finding = facts.say(
+        "B020",
+        severity,
+        format!(
+            "the driver reported Xid {} ({whose} error)",
+            list.join(", ")
+        ),
+    );
+    for (code, count) in xids {
+        finding = finding.because(format!("Xid {code}"), format!("{count} times"));
+    }
+    found(finding.hint("`dmesg | grep Xid` has the whole line"))
 }

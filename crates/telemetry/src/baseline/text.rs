@@ -12,6 +12,10 @@ pub(super) fn label(name: &str) -> (&str, usize) {
     match name {
         "busy_percent" => ("busy %", 1),
         "memory_busy_percent" => ("memory busy %", 1),
+        "sm_active_percent" => ("SM active %", 1),
+        "sm_occupancy_percent" => ("SM occupancy %", 1),
+        "tensor_active_percent" => ("tensor active %", 1),
+        "dram_active_percent" => ("DRAM active %", 1),
         "power_w" => ("power W", 1),
         "temperature_c" => ("temperature °C", 1),
         "memory_temperature_c" => ("memory temp. °C", 1),

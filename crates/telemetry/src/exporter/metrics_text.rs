@@ -113,6 +113,24 @@ const FAMILIES: &[Family] = families![
         |_, gpu, _| ratio(gpu.steady.encoder_percent);
     "warpsmith_gpu_decoder_busy_ratio" "gauge" "Share of time with the decoder busy."
         |_, gpu, _| ratio(gpu.steady.decoder_percent);
+    "warpsmith_gpu_sm_active_ratio" "gauge" "Share of time and multiprocessors with a warp at work."
+        |_, gpu, _| scaled(gpu.steady.sm_active_permille, 1e-3);
+    "warpsmith_gpu_sm_occupancy_ratio" "gauge" "Warps in flight as a share of what the multiprocessors can hold."
+        |_, gpu, _| scaled(gpu.steady.sm_occupancy_permille, 1e-3);
+    "warpsmith_gpu_tensor_active_ratio" "gauge" "Share of time with the tensor cores at work."
+        |_, gpu, _| scaled(gpu.steady.tensor_active_permille, 1e-3);
+    "warpsmith_gpu_dram_active_ratio" "gauge" "Share of the device memory's bandwidth in use."
+        |_, gpu, _| scaled(gpu.steady.dram_active_permille, 1e-3);
+    "warpsmith_gpu_fp64_active_ratio" "gauge" "Share of time with the double-precision units at work."
+        |_, gpu, _| scaled(gpu.steady.fp64_active_permille, 1e-3);
+    "warpsmith_gpu_fp32_active_ratio" "gauge" "Share of time with the single-precision units at work."
+        |_, gpu, _| scaled(gpu.steady.fp32_active_permille, 1e-3);
+    "warpsmith_gpu_fp16_active_ratio" "gauge" "Share of time with the half-precision units at work."
+        |_, gpu, _| scaled(gpu.steady.fp16_active_permille, 1e-3);
+    "warpsmith_gpu_nvlink_received_bytes_per_second" "gauge" "Bytes a second received over NVLink."
+        |_, gpu, _| scaled(gpu.steady.nvlink_received_bytes_s, 1.0);
+    "warpsmith_gpu_nvlink_sent_bytes_per_second" "gauge" "Bytes a second sent over NVLink."
+        |_, gpu, _| scaled(gpu.steady.nvlink_sent_bytes_s, 1.0);
     "warpsmith_gpu_performance_state" "gauge" "Performance state; 0 is fastest."
         |_, gpu, _| scaled(gpu.steady.performance_state, 1.0);
     "warpsmith_gpu_processes" "gauge" "Processes on the GPU."
@@ -233,6 +251,7 @@ pub fn metrics_text(board: &Board, now: Micros, processes: ProcessSeries, out: &
         }
     }
     throttle(out, &gpus);
+    xids(out, &gpus);
     mig(out, &gpus);
     if processes == ProcessSeries::On {
         process_series(out, board, &gpus);
@@ -256,6 +275,42 @@ fn throttle(out: &mut String, gpus: &[(String, &GpuIdentity, &GpuBoard)]) {
                     ("reason", reason.label()),
                 ];
                 line(out, NAME, &labels, value);
+            }
+        }
+    }
+}
+
+fn xids(out: &mut String, gpus: &[(String, &GpuIdentity, &GpuBoard)]) {
+    type Pick = fn(&(u64, Micros)) -> f64;
+    let families: [(&str, &str, &str, Pick); 2] = [
+        (
+            "warpsmith_gpu_xid_errors_total",
+            "counter",
+            "Critical errors that the driver reported, by number.",
+            |(count, _)| *count as f64,
+        ),
+        (
+            "warpsmith_gpu_xid_last_timestamp_seconds",
+            "gauge",
+            "When the driver last reported this critical error.",
+            |(_, last)| last.as_seconds(),
+        ),
+    ];
+    for (name, kind, help, pick) in families {
+        let mut said = false;
+        for (index, identity, gpu) in gpus {
+            for (code, seen) in &gpu.xids {
+                if !said {
+                    head(out, name, kind, help);
+                    said = true;
+                }
+                let code = code.to_string();
+                let labels = [
+                    ("gpu", index.as_str()),
+                    ("uuid", &identity.uuid),
+                    ("xid", &code),
+                ];
+                line(out, name, &labels, pick(seen));
             }
         }
     }

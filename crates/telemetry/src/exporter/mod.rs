@@ -1,9 +1,14 @@
-//! The exporter: what is known now, as Prometheus reads it, over plain HTTP.
+//! The exporter: what is known now, as Prometheus reads it, over HTTP, plain or encrypted.
 
+mod basic_auth;
+mod health_check;
 mod metrics_text;
 mod server;
+mod tls;
 mod web_config;
 
+pub use health_check::check_health;
 pub use metrics_text::{ProcessSeries, metrics_text};
-pub use server::{Exporter, ServeError, check_health};
+pub use server::{Exporter, ServeError};
+pub use tls::TlsError;
 pub use web_config::{WebConfig, WebConfigError};

@@ -114,6 +114,12 @@ impl Drop for Exporter {
 }
 
 fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+    // A handshake's arithmetic needs more room.
+    let stack = if shared.config.tls.is_some() {
+        512 << 10
+    } else {
+        128 << 10
+    };
     for stream in listener.incoming() {
         if shared.stopping.load(Ordering::Relaxed) {
             return;
@@ -125,16 +131,15 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         };
         if shared.connections.fetch_add(1, Ordering::AcqRel) >= CONNECTIONS {
             shared.connections.fetch_sub(1, Ordering::AcqRel);
-            let _ = write_answer(
-                &mut stream,
-                Answer::text(503, "too many connections\n"),
-                false,
-                false,
-            );
+            // Over TLS this would take a handshake: that connection is just closed.
+            if shared.config.tls.is_none() {
+                let full = Answer::text(503, "too many connections\n");
+                let _ = write_answer(&mut stream, full, false, false);
+            }
             continue;
         }
         let serving = Arc::clone(shared);
-        let spawned = thread::Builder::new().stack_size(128 << 10).spawn(move || {
+        let spawned = thread::Builder::new().stack_size(stack).spawn(move || {
             // A connection that breaks is its peer's affair.
             let _ = serve(stream, &serving);
             serving.connections.fetch_sub(1, Ordering::AcqRel);
@@ -227,22 +232,37 @@ fn parse_request(text: &str) -> Result<Request, Answer> {
     Ok(request)
 }
 
+/// Serves a connection, encrypted where the configuration says so, until it ends.
 fn serve(stream: TcpStream, shared: &Shared) -> io::Result<()> {
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(IDLE))?;
     stream.set_write_timeout(Some(Duration::from_secs(10)))?;
-    let mut writer = stream.try_clone()?;
-    let mut reader = BufReader::with_capacity(1 << 10, stream);
-    while let Some(request) = read_request(&mut reader)? {
+    match &shared.config.tls {
+        None => converse(&mut BufReader::with_capacity(1 << 10, stream), shared),
+        Some(tls) => {
+            let mut reader = BufReader::with_capacity(1 << 10, tls.accept(stream)?);
+            let ended = converse(&mut reader, shared);
+            // So that the peer can tell an end from a cut, and learns why a handshake failed. Nothing
+            // is read any more: whoever does not speak TLS would keep this thread waiting.
+            let stream = reader.get_mut();
+            stream.conn.send_close_notify();
+            while stream.conn.wants_write() && stream.conn.write_tls(&mut stream.sock)? > 0 {}
+            ended
+        }
+    }
+}
+
+fn converse(reader: &mut BufReader<impl Read + Write>, shared: &Shared) -> io::Result<()> {
+    while let Some(request) = read_request(reader)? {
         if shared.stopping.load(Ordering::Relaxed) {
             return Ok(());
         }
         match request {
-            Err(answer) => return write_answer(&mut writer, answer, false, false),
+            Err(answer) => return write_answer(reader.get_mut(), answer, false, false),
             Ok(request) => {
                 let answer = respond(&request, shared);
                 let head_only = request.method == "HEAD";
-                write_answer(&mut writer, answer, request.keep_alive, head_only)?;
+                write_answer(reader.get_mut(), answer, request.keep_alive, head_only)?;
                 if !request.keep_alive {
                     return Ok(());
                 }
@@ -263,7 +283,7 @@ fn respond(request: &Request, shared: &Shared) -> Answer {
         "/readyz" => return readiness(shared),
         _ => {}
     }
-    if !shared.config.admits(request.authorization.as_deref()) {
+    if !shared.config.users.admits(request.authorization.as_deref()) {
         return Answer::text(401, "a user and a password are needed\n");
     }
     match request.path.as_str() {
@@ -408,33 +428,6 @@ fn write_both(writer: &mut impl Write, head: &[u8], body: &[u8]) -> io::Result<(
             Err(error) => return Err(error),
         }
     }
-    Ok(())
-}
-
-/// Asks a running exporter for its health: `Ok` with its answer when it is well, `Err` with what
-/// it said, or why it could not be asked.
-pub fn check_health(address: SocketAddr, path: &str, limit: Duration) -> Result<String, String> {
-    let ask = || -> io::Result<String> {
-        let mut stream = TcpStream::connect_timeout(&address, limit)?;
-        stream.set_read_timeout(Some(limit))?;
-        stream.set_write_timeout(Some(limit))?;
-        write!(
-            stream,
-            "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n"
-        )?;
-        let mut answer = String::new();
-        stream.take(64 << 10).read_to_string(&mut answer)?;
-        Ok(answer)
-    };
-    let answer = ask().map_err(|error| format!("no exporter answers on {address}: {error}"))?;
-    let body = answer
-        .split_once("\r\n\r\n")
-        .map_or("", |(_, body)| body)
-        .trim()
-        .to_owned();
-    if answer.starts_with("HTTP/1.1 200 ") {
-        Ok(body)
-    } else {
-        Err(body)
-    }
+    // An encrypted stream keeps what did not fit.
+    writer.flush()
 }

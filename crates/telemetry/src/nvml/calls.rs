@@ -36,6 +36,7 @@ macro_rules! invoke {
         }
     };
 }
+pub(super) use invoke;
 
 macro_rules! number {
     ($(#[$doc:meta])* $name:ident, $function:ident $(, $argument:expr)*) => {

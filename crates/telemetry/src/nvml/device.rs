@@ -6,9 +6,11 @@
 use nvml_wrapper::FieldIdScheme;
 use nvml_wrapper_sys::bindings::{NvmlLib, nvmlDevice_t, nvmlProcessInfo_t, nvmlSample_t};
 
+use super::activity::{Activity, ActivityMeter};
 use super::calls::{self, ProcessKind};
 use super::library::Library;
 use super::refusal::{Reading, Refusal};
+use super::xid_events::XidEvents;
 use crate::Micros;
 use crate::event::{Energy, GpuIdentity, MigInstance, ProcessUse, RingSample, Slow, State, Steady};
 
@@ -69,6 +71,8 @@ enum Ask {
     MemoryBusyRing,
     ComputeProcesses,
     GraphicsProcesses,
+    Activity,
+    Xids,
 }
 
 /// Readings that cost a driver call of their own, kept between two of them.
@@ -81,6 +85,21 @@ struct Known {
     memory_used_bytes: Option<i64>,
     memory_reserved_bytes: Option<i64>,
     margin_c: Option<i64>,
+    /// Utilisation of the GPU and of its memory.
+    busy: Option<(i64, i64)>,
+    temperature_c: Option<i64>,
+    memory_clock_mhz: Option<i64>,
+    seldom: Seldom,
+    activity: Activity,
+}
+
+/// The part of the steady tier that changes least.
+#[derive(Clone, Copy, Default)]
+struct Seldom {
+    performance_state: Option<i64>,
+    fan_percent: Option<i64>,
+    encoder_percent: Option<i64>,
+    decoder_percent: Option<i64>,
 }
 
 /// How much of the fast tier is asked of the driver anew; the rest is as it was.
@@ -106,6 +125,10 @@ pub struct GpuHandle {
     known: Known,
     samples: Vec<nvmlSample_t>,
     processes: Vec<nvmlProcessInfo_t>,
+    /// Opened with the first reading that needs it; absent where there are no such counters.
+    activity: Option<ActivityMeter>,
+    /// Opened likewise.
+    xids: Option<XidEvents>,
 }
 
 // SAFETY: NVML documents its calls as thread safe, and the device handle is an opaque number to
@@ -124,6 +147,8 @@ impl GpuHandle {
             known: Known::default(),
             samples: Vec::new(),
             processes: Vec::new(),
+            activity: None,
+            xids: None,
         })
     }
 
@@ -132,6 +157,8 @@ impl GpuHandle {
         self.device = calls::device_by_index(self.library.nvml().lib(), self.index)?;
         calls::uuid(self.library.nvml().lib(), self.device)?;
         self.lost = false;
+        // Both belong to the old handle.
+        (self.activity, self.xids) = (None, None);
         Ok(())
     }
 
@@ -188,14 +215,27 @@ impl GpuHandle {
         })
     }
 
-    /// The fast tier. Memory costs 80 µs and some throttle counters a millisecond: `depth` says
-    /// which are asked for; the others are as they were.
-    pub(crate) fn state(&mut self, depth: Depth) -> Reading<State> {
-        let mut state = State::default();
-        if let Some((busy, memory_busy)) = self.ask(Ask::Utilization, calls::utilization) {
-            state.busy_percent = Some(busy);
-            state.memory_busy_percent = Some(memory_busy);
+    /// The fast tier, the `turn`th time. Memory costs 80 µs and some throttle counters a
+    /// millisecond: `depth` says which are asked for. Utilisation, which the driver refreshes every
+    /// 200 ms, is asked for every other time, temperature and memory clock every fifth. What is not
+    /// asked for is as it was.
+    pub(crate) fn state(&mut self, depth: Depth, turn: u32) -> Reading<State> {
+        if turn.is_multiple_of(2) {
+            self.known.busy = self.ask(Ask::Utilization, calls::utilization);
         }
+        if turn.is_multiple_of(5) {
+            self.known.temperature_c = self
+                .ask(Ask::Temperature, calls::temperature)
+                .filter(|degrees| (0..200).contains(degrees));
+            self.known.memory_clock_mhz = self.ask(Ask::MemoryClock, calls::memory_clock);
+        }
+        let mut state = State {
+            busy_percent: self.known.busy.map(|(busy, _)| busy),
+            memory_busy_percent: self.known.busy.map(|(_, memory_busy)| memory_busy),
+            temperature_c: self.known.temperature_c,
+            memory_clock_mhz: self.known.memory_clock_mhz,
+            ..State::default()
+        };
         let ids = [
             field::POWER_AVERAGE,
             field::POWER_INSTANT,
@@ -235,11 +275,7 @@ impl GpuHandle {
         if state.power_mw.is_none() {
             state.power_mw = self.ask(Ask::Power, calls::power_usage);
         }
-        state.temperature_c = self
-            .ask(Ask::Temperature, calls::temperature)
-            .filter(|degrees| (0..200).contains(degrees));
         state.sm_clock_mhz = self.ask(Ask::SmClock, calls::sm_clock);
-        state.memory_clock_mhz = self.ask(Ask::MemoryClock, calls::memory_clock);
         state.event_reasons = self.ask(Ask::Reasons, calls::event_reasons);
         self.unless_lost(state)
     }
@@ -282,24 +318,79 @@ impl GpuHandle {
         }
     }
 
-    /// The tier of a second. The margin costs a millisecond: it is asked for where `margin` says
-    /// so, and is as it was otherwise.
-    pub(crate) fn steady(&mut self, margin: bool) -> Reading<Steady> {
+    /// The tier of a second. The margin costs a millisecond, activity 200 µs: they and what seldom
+    /// changes are asked for where the arguments say so, and are as they were otherwise.
+    pub(crate) fn steady(&mut self, margin: bool, seldom: bool, activity: bool) -> Reading<Steady> {
         if margin {
             self.known.margin_c = self.ask(Ask::Margin, calls::margin);
         }
         let percent = |value: &i64| (0..=100).contains(value);
+        if seldom {
+            self.known.seldom = Seldom {
+                performance_state: self.ask(Ask::PerformanceState, calls::performance_state),
+                // Fans can be driven above what is nominal.
+                fan_percent: self
+                    .ask(Ask::Fan, calls::fan_speed)
+                    .filter(|value| (0..=200).contains(value)),
+                encoder_percent: self.ask(Ask::Encoder, calls::encoder).filter(percent),
+                decoder_percent: self.ask(Ask::Decoder, calls::decoder).filter(percent),
+            };
+        }
+        if activity {
+            self.known.activity = self.activity();
+        }
+        let Activity {
+            permille: [sm, occupancy, tensor, dram, fp64, fp32, fp16],
+            bytes_per_second: [pcie_sent, pcie_received, nvlink_received, nvlink_sent],
+        } = self.known.activity;
+        let known = self.known.seldom;
         let steady = Steady {
             margin_c: self.known.margin_c,
-            performance_state: self.ask(Ask::PerformanceState, calls::performance_state),
-            // Fans can be driven above what is nominal.
-            fan_percent: self
-                .ask(Ask::Fan, calls::fan_speed)
-                .filter(|value| (0..=200).contains(value)),
-            encoder_percent: self.ask(Ask::Encoder, calls::encoder).filter(percent),
-            decoder_percent: self.ask(Ask::Decoder, calls::decoder).filter(percent),
+            performance_state: known.performance_state,
+            fan_percent: known.fan_percent,
+            encoder_percent: known.encoder_percent,
+            decoder_percent: known.decoder_percent,
+            sm_active_permille: sm,
+            sm_occupancy_permille: occupancy,
+            tensor_active_permille: tensor,
+            dram_active_permille: dram,
+            fp64_active_permille: fp64,
+            fp32_active_permille: fp32,
+            fp16_active_permille: fp16,
+            pcie_sent_bytes_s: pcie_sent,
+            pcie_received_bytes_s: pcie_received,
+            nvlink_received_bytes_s: nvlink_received,
+            nvlink_sent_bytes_s: nvlink_sent,
         };
         self.unless_lost(steady)
+    }
+
+    /// What the GPU did since the last time; nothing where it has no such counters.
+    fn activity(&mut self) -> Activity {
+        let library = self.library.clone();
+        let mut meter = self.activity.take();
+        let read = self.ask(Ask::Activity, |_, device| {
+            if meter.is_none() {
+                meter = Some(ActivityMeter::open(library, device)?);
+            }
+            meter
+                .as_mut()
+                .map_or(Err(Refusal::NotSupported), |meter| meter.read(device))
+        });
+        self.activity = meter;
+        read.unwrap_or_default()
+    }
+
+    /// The driver's critical errors since the last time, at most as many as a burst may hold. Also
+    /// asked of a GPU that was just lost: the error says why.
+    pub(crate) fn xids(&mut self) -> Vec<i64> {
+        const BURST: usize = 64;
+        if self.xids.is_none() {
+            let library = self.library.clone();
+            self.xids = self.ask(Ask::Xids, |_, device| XidEvents::open(library, device));
+        }
+        let events = self.xids.as_ref();
+        std::iter::from_fn(|| events?.next()).take(BURST).collect()
     }
 
     /// The slow tier.

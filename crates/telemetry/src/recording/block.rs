@@ -23,6 +23,7 @@ mod kind {
     pub(super) const MIG: u8 = 9;
     pub(super) const PRESENCE: u8 = 10;
     pub(super) const HOST: u8 = 11;
+    pub(super) const XID: u8 = 12;
 }
 
 /// Most values in a block. Absent ones take an eighth of a byte each and deflate to nearly
@@ -72,6 +73,7 @@ fn code(what: &Happening) -> Coded {
         Happening::Slow(value) => readings(kind::SLOW, value),
         Happening::Energy(value) => readings(kind::ENERGY, value),
         Happening::Host(value) => readings(kind::HOST, value),
+        Happening::Xid(value) => readings(kind::XID, value),
         Happening::PowerRing(samples) => ring(kind::POWER_RING, samples),
         Happening::BusyRing(samples) => ring(kind::BUSY_RING, samples),
         Happening::MemoryBusyRing(samples) => ring(kind::MEMORY_BUSY_RING, samples),
@@ -280,6 +282,7 @@ fn take_rows(
         kind::SLOW => Happening::Slow(assemble(table, range.start, size)?),
         kind::ENERGY => Happening::Energy(assemble(table, range.start, size)?),
         kind::HOST => Happening::Host(assemble(table, range.start, size)?),
+        kind::XID => Happening::Xid(assemble(table, range.start, size)?),
         kind::POWER_RING => Happening::PowerRing(samples(table, range)?),
         kind::BUSY_RING => Happening::BusyRing(samples(table, range)?),
         kind::MEMORY_BUSY_RING => Happening::MemoryBusyRing(samples(table, range)?),

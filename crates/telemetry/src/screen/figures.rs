@@ -38,6 +38,10 @@ pub(super) fn condition(gpu: &GpuBoard) -> String {
         Presence::Stale => return "STALE".into(),
         Presence::Live => {}
     }
+    // The latest says most about what is wrong now.
+    if let Some((code, _)) = gpu.xids.iter().max_by_key(|(_, (_, last))| *last) {
+        return format!("XID {code}");
+    }
     let Some(bits) = gpu.state.event_reasons else {
         return ABSENT.into();
     };
@@ -62,6 +66,35 @@ pub(super) fn condition(gpu: &GpuBoard) -> String {
         (true, true) => "idle".into(),
         (true, false) => "free".into(),
     }
+}
+
+/// How much of the GPU works, where it counts that.
+pub(super) fn activity(gpu: &GpuBoard) -> Option<String> {
+    let steady = &gpu.steady;
+    let share = |permille: Option<i64>| {
+        permille.map_or_else(
+            || ABSENT.to_owned(),
+            |permille| format!("{:.1} %", permille as f64 / 10.0),
+        )
+    };
+    steady.sm_active_permille.or(steady.dram_active_permille)?;
+    Some(format!(
+        "SM active {}, tensor {}, DRAM {}, occupancy {}",
+        share(steady.sm_active_permille),
+        share(steady.tensor_active_permille),
+        share(steady.dram_active_permille),
+        share(steady.sm_occupancy_permille),
+    ))
+}
+
+/// The driver's critical errors so far, where there were any.
+pub(super) fn xids(gpu: &GpuBoard) -> Option<String> {
+    let list: Vec<String> = gpu
+        .xids
+        .iter()
+        .map(|(code, (count, _))| format!("{code} ({count} times)"))
+        .collect();
+    (!list.is_empty()).then(|| format!("Xid {}", list.join(", ")))
 }
 
 /// `(pid, user, memory, program)` of a process.

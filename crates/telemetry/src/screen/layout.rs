@@ -113,7 +113,8 @@ fn draw_table(
             let mark = if position == selected { ">" } else { " " };
             let condition = figures::condition(gpu);
             let mut style = Style::new();
-            if gpu.presence != Presence::Live || condition.contains("HEAT") {
+            if gpu.presence != Presence::Live || condition.contains("HEAT") || !gpu.xids.is_empty()
+            {
                 style = style.add_modifier(Modifier::BOLD);
                 if colour {
                     style = style.fg(Color::Red);
@@ -163,7 +164,20 @@ fn draw_plots(frame: &mut Frame<'_>, area: Rect, gpu: &GpuBoard, colour: bool) {
     let busy = |point: &HistoryPoint| point.busy_percent;
     let power = |point: &HistoryPoint| point.power_mw;
     let title = |name: &str, now: String| format!(" {name} {now} ");
-    let now_busy = figures::number(gpu.state.busy_percent, " %");
+    // Where the GPU counts it, how much of it is busy stands beside how long it is.
+    let now_busy = match gpu
+        .steady
+        .sm_active_permille
+        .zip(gpu.steady.dram_active_permille)
+    {
+        Some((sm, dram)) => format!(
+            "{}  SM {} %  DRAM {} %",
+            figures::number(gpu.state.busy_percent, " %"),
+            sm / 10,
+            dram / 10
+        ),
+        None => figures::number(gpu.state.busy_percent, " %"),
+    };
     plot(
         frame,
         left,

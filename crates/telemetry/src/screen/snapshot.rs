@@ -42,6 +42,12 @@ pub fn snapshot_text(board: &Board) -> String {
             figures::number(state.sm_clock_mhz, " MHz"),
             figures::condition(gpu),
         );
+        if let Some(activity) = figures::activity(gpu) {
+            let _ = writeln!(out, "  {activity}");
+        }
+        if let Some(errors) = figures::xids(gpu) {
+            let _ = writeln!(out, "  {errors}");
+        }
         for instance in &gpu.mig {
             let _ = writeln!(
                 out,
