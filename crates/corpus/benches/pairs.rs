@@ -16,8 +16,8 @@ use std::time::Instant;
 use rayon::prelude::*;
 use warpsmith_compiler::{Compiler, Options, Target, emit};
 use warpsmith_corpus::{
-    CORE_BUILTINS, Category, Executor, Fingerprint, Level, Origin, Selection, Settings, ShapeSet,
-    Tools, Verifier, Wanted, draft, generate, unused_builtins, write_draft,
+    CORE_BUILTINS, Category, Check, Executor, Fingerprint, Level, Origin, Selection, Settings,
+    ShapeSet, Tools, Verifier, Wanted, draft, generate, unused_builtins, write_draft,
 };
 
 /// The figure of the pipeline that this crate replaces, in pairs per CPU-second.
@@ -219,6 +219,7 @@ fn executed() {
         })
         .collect();
     let mut counts = [0; 3];
+    let mut reasons = Vec::new();
     let seconds = on_one_core(|| {
         for (index, module) in &modules {
             let origin = Origin {
@@ -227,11 +228,14 @@ fn executed() {
                 attempt: 0,
             };
             let execution = executor.execute(module, origin, index.is_multiple_of(8));
-            counts[match execution.executed.to_string().get(..4) {
-                Some("pass") => 0,
-                Some("skip") => 1,
-                _ => 2,
-            }] += 1;
+            match execution.executed {
+                Check::Passed | Check::NotRun => counts[0] += 1,
+                Check::Skipped(_) => counts[1] += 1,
+                Check::Failed(reason) => {
+                    counts[2] += 1;
+                    reasons.push(format!("  {index}: {reason}"));
+                }
+            }
         }
     });
     println!(
@@ -241,6 +245,7 @@ fn executed() {
         counts[1],
         counts[2]
     );
+    reasons.iter().take(9).for_each(|line| println!("{line}"));
 }
 
 /// Settings for kernels like those of the six categories that the peers' figures are of.

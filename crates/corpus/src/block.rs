@@ -7,7 +7,7 @@ use crate::record::{Record, RecordBuilder};
 use crate::run::RunError;
 use crate::selection::Selected;
 use crate::split::Split;
-use crate::verify::{BATCH, Executor, Verifier};
+use crate::verify::{Executor, Verifier};
 
 /// A finished block.
 #[derive(Debug)]
@@ -51,10 +51,11 @@ impl<'a> BlockBuilder<'a> {
             None => Zstd::new().map_err(encoding)?,
         };
         let mut selected = selected.into_iter();
-        // A batch at a time, so that its texts are in the cache from the compiler to the file.
+        // As few at a time as can be, so that texts are in the cache from the compiler to the page.
+        let together = self.verifier.together();
         loop {
-            let mut batch: Vec<Record> = Vec::with_capacity(BATCH);
-            for one in selected.by_ref().take(BATCH) {
+            let mut batch: Vec<Record> = Vec::with_capacity(together);
+            for one in selected.by_ref().take(together) {
                 if let Ok((record, module)) = self.records.build(one, &self.settings.split) {
                     batch.push(self.execute(record, &module));
                     self.records.recycle(module);

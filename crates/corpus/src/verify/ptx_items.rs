@@ -46,10 +46,10 @@ impl<'a> PtxItems<'a> {
             }
             at += line.len();
         }
-        let header = &ptx[..starts.first().copied().unwrap_or(ptx.len())];
+        let header = without_last_comment(&ptx[..starts.first().copied().unwrap_or(ptx.len())]);
         let ends = starts.iter().skip(1).copied().chain([ptx.len()]);
         let items = starts.iter().zip(ends).map(|(start, end)| {
-            let text = &ptx[*start..end];
+            let text = without_last_comment(&ptx[*start..end]);
             Item {
                 text,
                 name: defined_name(text),
@@ -79,6 +79,15 @@ impl<'a> PtxItems<'a> {
             text.push_str(self.items[item].text);
         }
         text
+    }
+}
+
+/// A text without the comment at its end, which announces what comes next: `// .globl name`.
+fn without_last_comment(text: &str) -> &str {
+    let trimmed = text.trim_end();
+    match trimmed.rfind('\n') {
+        Some(line) if trimmed[line..].trim_start().starts_with("// .globl") => &trimmed[..=line],
+        _ => text,
     }
 }
 
@@ -123,6 +132,7 @@ mod tests {
 .target sm_80
 .address_size 64
 
+\t// .globl\tfirst_cuda_kernel_forward
 .extern .func  (.param .b32 func_retval0) vprintf
 (
 \t.param .b64 vprintf_param_0
@@ -138,7 +148,7 @@ mod tests {
 \tmov.u64 %rd1, table;
 \tret;
 }
-
+\t// .globl\tsecond_cuda_kernel_forward
 .func helper(.param .b64 p)
 {
 \tmov.u64 %rd1, $str;
@@ -173,6 +183,7 @@ mod tests {
         let first = items.module(&["first_cuda_kernel_forward".to_owned()]);
         assert!(first.contains(".target sm_80") && first.contains("table[16]"));
         assert!(!first.contains("vprintf") && !first.contains("helper"));
+        assert!(!first.contains("second") && !first.contains("globl"));
         let second = items.module(&["second_cuda_kernel_forward".to_owned()]);
         assert!(second.contains(".func helper") && second.contains("$str[4]"));
         assert!(second.contains(".extern .func") && !second.contains("table"));

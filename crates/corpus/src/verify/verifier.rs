@@ -108,6 +108,11 @@ impl Verifier {
         self.executed
     }
 
+    /// How many records are best checked together.
+    pub fn together(&self) -> usize {
+        if self.toolchain.is_some() { BATCH } else { 1 }
+    }
+
     /// Checks a batch of records at the levels that are not part of compiling them.
     ///
     /// # Errors
