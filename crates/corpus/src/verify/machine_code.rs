@@ -109,7 +109,8 @@ fn histogram(code: &[u8]) -> Vec<(&'static str, u64)> {
     counts
 }
 
-/// Operations by number, from Volta to Hopper, as `nvdisasm` names them.
+/// Operations by number, as `nvdisasm` names them: those that it found in this program's own kernels and
+/// in generated ones, for sm_80 and sm_90.
 const OPERATIONS: &[(u16, &str)] = &[
     (0x002, "MOV"),
     (0x003, "P2R"),
@@ -119,11 +120,13 @@ const OPERATIONS: &[(u16, &str)] = &[
     (0x007, "SEL"),
     (0x008, "FSEL"),
     (0x009, "FMNMX"),
+    (0x00a, "FSET"),
     (0x00b, "FSETP"),
     (0x00c, "ISETP"),
     (0x010, "IADD3"),
     (0x011, "LEA"),
     (0x012, "LOP3"),
+    (0x013, "IABS"),
     (0x016, "PRMT"),
     (0x017, "IMNMX"),
     (0x019, "SHF"),
@@ -138,8 +141,10 @@ const OPERATIONS: &[(u16, &str)] = &[
     (0x029, "DADD"),
     (0x02a, "DSETP"),
     (0x02b, "DFMA"),
+    (0x030, "HADD2"),
     (0x035, "HFMA2"),
     (0x036, "VIADD"),
+    (0x03e, "F2FP"),
     (0x045, "I2FP"),
     (0x046, "VIADDMNMX"),
     (0x048, "VIMNMX"),
@@ -160,6 +165,7 @@ const OPERATIONS: &[(u16, &str)] = &[
     (0x100, "FLO"),
     (0x101, "BREV"),
     (0x102, "FCHK"),
+    (0x104, "F2F"),
     (0x105, "F2I"),
     (0x106, "I2F"),
     (0x107, "FRND"),
@@ -168,6 +174,7 @@ const OPERATIONS: &[(u16, &str)] = &[
     (0x110, "F2F"),
     (0x111, "F2I"),
     (0x112, "I2F"),
+    (0x113, "FRND"),
     (0x118, "NOP"),
     (0x119, "S2R"),
     (0x11b, "ENDCOLLECTIVE"),
@@ -193,7 +200,9 @@ const OPERATIONS: &[(u16, &str)] = &[
     (0x18e, "RED"),
     (0x18f, "CCTL"),
     (0x192, "MEMBAR"),
+    (0x1a6, "RED"),
     (0x1a8, "ATOMG"),
+    (0x1a9, "ATOMG"),
     (0x1ab, "ERRBAR"),
     (0x1c2, "R2UR"),
     (0x1c3, "S2UR"),
