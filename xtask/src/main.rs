@@ -5,6 +5,7 @@ mod conformance;
 mod gpu;
 mod image;
 mod kernels;
+mod oracles;
 mod packages;
 mod python;
 mod schemas;

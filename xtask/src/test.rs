@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::Args;
 
 use crate::workspace::run;
-use crate::{kernels, packages, python, schemas, wheels};
+use crate::{kernels, oracles, packages, python, schemas, wheels};
 
 #[derive(Args)]
 pub(crate) struct Test {}
@@ -31,6 +31,7 @@ impl Test {
             )?;
         }
         packages::install();
+        oracles::install();
         kernels::check()?;
         // The tests of the compiler's text use the newest of the old NVRTCs beside the oldest.
         wheels::wheel("nvidia-cuda-nvrtc-cu12", "12.9.86")?;

@@ -51,6 +51,79 @@ fn rules_hold() -> Result<(), Failed> {
     Ok(())
 }
 
+/// The files of a data set by name, its manifests and card left out.
+fn data_files(folder: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>, Failed> {
+    let mut files = Vec::new();
+    for split in fs::read_dir(folder.join("data"))? {
+        for file in fs::read_dir(split?.path())? {
+            let path = file?.path();
+            let bytes = fs::read(&path)?;
+            files.push((path.strip_prefix(folder)?.to_owned(), bytes));
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// What `deploy/corpus` starts on a cluster, started here without one: the shares that the Slurm array
+/// and the Kubernetes job make are, byte for byte, the files of one run.
+fn shares_are_the_whole() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let program = Path::new(env!("CARGO_BIN_EXE_warpsmith"));
+    let path = format!(
+        "{}:{}",
+        program.parent().ok_or("no folder")?.display(),
+        std::env::var("PATH").unwrap_or_default()
+    );
+    let whole = folder.path().join("whole");
+    check(
+        Command::new(program)
+            .args(["corpus", "generate", "--out"])
+            .arg(&whole)
+            .args(["--count", "40", "--seed", "1", "--shard-pairs", "12"])
+            .args(["--verify", "executed"]),
+    )?;
+    let slurm = folder.path().join("slurm");
+    for task in ["1", "0"] {
+        check(
+            Command::new("bash")
+                .arg(deploy().join("corpus/slurm-array.sh"))
+                .arg(&slurm)
+                .env("PATH", &path)
+                .env("COUNT", "40")
+                .env("SHARD_PAIRS", "12")
+                .env("SLURM_ARRAY_TASK_ID", task)
+                .env("SLURM_ARRAY_TASK_COUNT", "2"),
+        )?;
+    }
+    let job = fs::read_to_string(deploy().join("corpus/kubernetes-job.yaml"))?;
+    let (_, script) = job.split_once("- >-\n").ok_or("no script")?;
+    let (script, _) = script.split_once("resources:").ok_or("no end")?;
+    let words: Vec<&str> = script.split_whitespace().collect();
+    let kubernetes = folder.path().join("kubernetes");
+    for pod in ["0", "1", "2"] {
+        check(
+            Command::new("sh")
+                .args(["-c", &words.join(" ")])
+                .env("PATH", &path)
+                .env("COUNT", "40")
+                .env("SHARD_PAIRS", "12")
+                .env("SHARES", "3")
+                .env("OUT", &kubernetes)
+                .env("JOB_COMPLETION_INDEX", pod),
+        )?;
+    }
+    let expected = data_files(&whole)?;
+    for made in [&slurm, &kubernetes] {
+        if data_files(made)? != expected {
+            return Err(format!("`{}` has other files", made.display()).into());
+        }
+        check(Command::new(program).args(["corpus", "card"]).arg(made))?;
+        check(Command::new(program).args(["corpus", "verify"]).arg(made))?;
+    }
+    Ok(())
+}
+
 /// Needs no tool: every alert has a case that fires and one that stays silent.
 fn every_alert_is_tested_both_ways() -> Result<(), Failed> {
     let folder = deploy().join("prometheus");
@@ -464,6 +537,11 @@ fn main() {
         Trial::test(name, run).with_ignored_flag(!missing.is_empty())
     };
     let trials = vec![
+        needs(
+            &["bash", "sh"],
+            "shares of a data set are the whole",
+            shares_are_the_whole,
+        ),
         needs(
             &[],
             "every alert is tested both ways",

@@ -73,7 +73,7 @@ pub fn card(statistics: &Statistics) -> String {
                 counts.passed, counts.skipped, counts.failed
             );
         }
-        out.push_str("\n`executed`: the interpreter ran the kernel and its adjoint on random inputs, inside its arrays, with finite results, and no two threads can race.\n");
+        out.push_str("\n`executed`: the interpreter ran the kernel and its adjoint on random inputs, inside its arrays, with finite results, and no thread met another's writes.\n");
     }
     let _ = write!(
         out,
@@ -82,7 +82,9 @@ pub fn card(statistics: &Statistics) -> String {
          replaced by `HASH`. `category`, `difficulty` (1 to 5), `builtins`, `constructs` and the counts \
          describe the kernel; `hash_exact`, `hash_modulo_names`, `hash_shape` and `minhash` are for \
          deduplication; `executed`, `gradient`, `compiled`, `gpu` and `warp` say what was checked; \
-         `expected` holds the launch and the first values of each array that it changed.\n\n\
+         `expected` holds the launch and the first values of each array that it changed. `inputs`, \
+         `gradients`, `ptx` and `sass` (registers, spills, instructions by name) are empty unless the \
+         set was made with `--keep`.\n\n\
          ## Reproduce\n\n```console\n$ warpsmith corpus generate --seed {} --count {} --out DIR\n```\n\n\
          Pair *i* of a seed is the same on every machine. Generator {}, compiler {}, Warp {}.\n",
         s.settings.seed,

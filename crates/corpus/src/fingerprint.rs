@@ -50,9 +50,26 @@ impl Hasher {
     }
 }
 
+/// The hash of `bytes[at..end]`, the same as [`hash_bytes`] gives: short words are one load.
+fn hash_part(bytes: &[u8], at: usize, end: usize) -> u64 {
+    let length = end - at;
+    match bytes[at..].first_chunk::<8>() {
+        Some(eight) if (1..8).contains(&length) => {
+            let word = u64::from_le_bytes(*eight) & (u64::MAX >> (64 - 8 * length));
+            let mut hasher = Hasher(START);
+            hasher.word(word ^ ((length as u64) << 56));
+            hasher.finish()
+        }
+        _ => hash_bytes(&bytes[at..end]),
+    }
+}
+
+/// What a running hash begins with.
+const START: u64 = 0x6a09_e667_f3bc_c908;
+
 /// A 64-bit hash of bytes.
 pub(crate) fn hash_bytes(bytes: &[u8]) -> u64 {
-    let mut hasher = Hasher(0x6a09_e667_f3bc_c908);
+    let mut hasher = Hasher(START);
     hasher.bytes(bytes);
     hasher.finish()
 }
@@ -116,8 +133,8 @@ impl Words {
     }
 
     /// What a word stands for, whether it is a name or part of the language.
-    fn meaning(&mut self, word: &[u8]) -> u64 {
-        let hash = hash_bytes(word).max(1);
+    fn meaning(&mut self, word: &[u8], hash: u64) -> u64 {
+        let hash = hash.max(1);
         let at = self.find(hash);
         if self.slots[at].0 == hash {
             return self.slots[at].1;
@@ -206,15 +223,16 @@ impl Fingerprint {
                     let after_dot = at > 0 && bytes[at - 1] == b'.';
                     let of_warp = after_dot && at >= 3 && &bytes[at - 3..at] == b"wp.";
                     let component = after_dot && word.len() == 1;
+                    let hash = hash_part(bytes, at, end);
                     let meaning = match of_warp || component {
-                        true => hash_bytes(word),
-                        false => words.meaning(word),
+                        true => hash,
+                        false => words.meaning(word, hash),
                     };
                     (end, meaning, meaning)
                 }
                 b'0'..=b'9' => {
                     let end = at + number_length(&bytes[at..]);
-                    (end, hash_bytes(&bytes[at..end]), NUMBER)
+                    (end, hash_part(bytes, at, end), NUMBER)
                 }
                 b'"' | b'\'' => {
                     let end = skip_string(bytes, at);
@@ -228,9 +246,12 @@ impl Fingerprint {
             window.rotate_left(1);
             window[3] = kept;
             if tokens >= 4 {
-                let mut shingle = Hasher(window[0]);
-                window[1..].iter().for_each(|word| shingle.word(*word));
-                let hash = shingle.finish();
+                // Four products that wait for nothing but their word.
+                let part = |n: usize, by: u64, turn| window[n].wrapping_mul(by).rotate_left(turn);
+                let hash = mix(part(0, 0x9e37_79b9_7f4a_7c15, 0)
+                    ^ part(1, 0xbf58_476d_1ce4_e5b9, 17)
+                    ^ part(2, 0x94d0_49bb_1331_11eb, 31)
+                    ^ part(3, 0xd6e8_feb8_6659_fd93, 47));
                 // One permutation: the high bits choose the bucket, the low ones compete in it.
                 let bucket = (hash >> 60) as usize;
                 minhash[bucket] = minhash[bucket].min(hash as u32);
@@ -256,13 +277,29 @@ impl Fingerprint {
     }
 }
 
+/// Bytes of words and, beyond those, of numbers.
+static PARTS: [u8; 256] = {
+    let mut parts = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let part = byte as u8;
+        if part.is_ascii_alphanumeric() || part == b'_' {
+            parts[byte] = 1;
+        } else if part == b'.' {
+            parts[byte] = 2;
+        }
+        byte += 1;
+    }
+    parts
+};
+
 fn word_length(bytes: &[u8]) -> usize {
-    let part = |b: &&u8| b.is_ascii_alphanumeric() || **b == b'_';
+    let part = |b: &&u8| PARTS[usize::from(**b)] == 1;
     bytes.iter().take_while(part).count()
 }
 
 fn number_length(bytes: &[u8]) -> usize {
-    let part = |b: &&u8| b.is_ascii_alphanumeric() || **b == b'.' || **b == b'_';
+    let part = |b: &&u8| PARTS[usize::from(**b)] != 0;
     bytes.iter().take_while(part).count()
 }
 
@@ -366,6 +403,17 @@ mod tests {
         assert_eq!(token_count("wp::add(a, b_2);\n  x"), 11);
         let long = "wp::add(a, b_2);\n  x ".repeat(40);
         assert_eq!(token_count(&long), 440);
+    }
+
+    #[test]
+    fn a_part_has_the_hash_of_its_bytes() {
+        let bytes = b"positions + wp.vec3(0.5)";
+        for at in 0..bytes.len() {
+            for end in at..=bytes.len() {
+                let (part, whole) = (hash_part(bytes, at, end), hash_bytes(&bytes[at..end]));
+                assert_eq!(part, whole, "{at}..{end}");
+            }
+        }
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! The corpus: kernels written at random, compiled, verified, deduplicated, split, and written down.
 //!
-//! [`draft`] writes the program of one pair; [`Record::build`] compiles it; [`generate`] makes a whole
+//! [`draft`] writes the program of one pair; [`RecordBuilder`] compiles it; [`generate`] makes a whole
 //! data set, which
 //! [`inspect`] checks and [`statistics`] describes.
 //!
 //! Invariant: pair *i* of seed *s* is the same bytes whatever the number of threads, the shard that it
 //! falls in, and however often the run was stopped.
 
+mod block;
 mod card;
 mod category;
 mod coverage;
@@ -19,11 +20,13 @@ mod inspect;
 mod mistakes;
 mod output;
 mod page;
+mod pipeline;
 mod random;
 mod record;
 mod run;
 mod selection;
 mod shape_set;
+mod shard;
 mod split;
 mod statistics;
 mod verify;
@@ -42,13 +45,16 @@ pub use output::{
     FileEntry, LevelCounts, Manifest, ManifestError, ReadError, Row, Settings, Tally, read_rows,
 };
 pub use page::page;
-pub use record::{GENERATOR_VERSION, Origin, Record, SCHEMA_VERSION, WARP_VERSION};
+pub use record::{
+    Extra, GENERATOR_VERSION, Origin, Record, RecordBuilder, SCHEMA_VERSION, WARP_VERSION,
+};
 pub use run::{Progress, RunError, generate};
-pub use selection::{MOST_ATTEMPTS, Selected, Selection};
+pub use selection::{MOST_ATTEMPTS, Selected, Selection, write_draft};
 pub use shape_set::ShapeSet;
 pub use split::{Split, SplitRule};
 pub use statistics::{Distribution, Statistics, StatisticsError, statistics};
 pub use verify::{
-    Check, CompileReport, Execution, Level, PrepareError, Toolchain, Tools, UnknownLevel,
-    Verification, Verifier, WarpOracle, WarpText, compile_batch, execute, launch_shape, race_free,
+    Check, CompileReport, Execution, Executor, Keep, Level, PrepareError, Toolchain, Tools,
+    UnknownColumn, UnknownLevel, Verification, Verifier, WarpOracle, WarpText, compile_batch,
+    launch_shape,
 };

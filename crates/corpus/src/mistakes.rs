@@ -12,7 +12,7 @@ use warpsmith_compiler::{Compiler, Options, Target, emit, render};
 use crate::generate::{Draft, Wanted, draft};
 use crate::random::Random;
 use crate::record::Origin;
-use crate::verify::{Check, execute};
+use crate::verify::{Check, Executor};
 
 /// A program that is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -199,11 +199,11 @@ fn text_and_results(
     origin: Origin,
 ) -> Option<(String, String)> {
     let module = compiler.compile(source, &Options::default()).ok()?;
-    let execution = execute(&module, origin, false);
+    let execution = Executor::default().execute(&module, origin, false);
     let mut text = String::new();
     emit(&module, Target::Cuda, &mut text);
     compiler.recycle(module);
-    (execution.executed == Check::Passed).then_some((text, execution.expected))
+    (execution.executed == Check::Passed).then_some((text, execution.extra.expected))
 }
 
 /// The text of `other` with its quoted lines replaced by those of the draft.

@@ -7,6 +7,7 @@ use warpsmith_core::Finding;
 use crate::features::Features;
 use crate::fingerprint::{Fingerprint, token_count};
 use crate::generate::Draft;
+use crate::selection::Selected;
 use crate::split::{Split, SplitRule};
 use crate::verify::Verification;
 
@@ -39,14 +40,14 @@ pub struct Record {
     pub draft: Draft,
     /// Which part of the data set it belongs to.
     pub split: Split,
-    /// CUDA C++, up to the backward kernel.
-    pub cuda_forward: String,
-    /// CUDA C++ of the backward kernel; after `cuda_forward` it makes the module as Warp writes it.
-    pub cuda_backward: String,
-    /// C++ for the CPU, up to the backward function.
-    pub cpu_forward: String,
-    /// The rest of the CPU's module: the backward function and the entry points.
-    pub cpu_backward: String,
+    /// The whole CUDA C++ text, as Warp writes it.
+    pub cuda: String,
+    /// Where the backward kernel begins in it.
+    cuda_cut: usize,
+    /// The whole C++ text for the CPU.
+    pub cpu: String,
+    /// Where the backward function begins in it.
+    cpu_cut: usize,
     /// Hashes of the source.
     pub fingerprint: Fingerprint,
     /// What the kernel is made of.
@@ -55,107 +56,161 @@ pub struct Record {
     pub cuda_tokens: u32,
     /// What was checked.
     pub verification: Verification,
+    /// What the checks brought to light, where it is kept.
+    pub extra: Extra,
+}
+
+/// What verification found out about a pair besides whether it holds; empty where nobody asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Extra {
+    /// The launch, and the first values of each array that it changed, as JSON.
+    pub expected: String,
+    /// The arguments of the launch, as JSON.
+    pub inputs: String,
+    /// The seeds of the backward pass and the gradients that came of them, as JSON.
+    pub gradients: String,
+    /// PTX of both kernels.
+    pub ptx: String,
+    /// Registers, spills and instructions of the machine code, as JSON.
+    pub sass: String,
 }
 
 impl Record {
-    /// Compiles a draft.
-    ///
-    /// # Errors
-    /// The compiler's findings; the generator never writes such a program on purpose.
-    pub fn build(
-        compiler: &mut Compiler,
-        origin: Origin,
-        draft: Draft,
-        fingerprint: Fingerprint,
-        rule: &SplitRule,
-    ) -> Result<(Self, Module), Vec<Finding>> {
-        let module = compiler.compile(&draft.source, &Options::default())?;
-        let features = Features::of(&module);
-        let mut cuda_forward = String::with_capacity(draft.source.len() * 10);
-        emit(&module, Target::Cuda, &mut cuda_forward);
-        let cuda_tokens = token_count(&cuda_forward);
-        let cuda_backward = split_backward(
-            &mut cuda_forward,
-            "_cuda_kernel_backward(",
-            "\n\nextern \"C\" ",
-        );
-        let mut cpu_forward = String::with_capacity(draft.source.len() * 12);
-        emit(&module, Target::Cpu, &mut cpu_forward);
-        let cpu_backward =
-            split_backward(&mut cpu_forward, "_cpu_kernel_backward(", "\n\ntemplate <");
-        let split = rule.choose(fingerprint.shape, draft.category, &features.builtins);
-        let record = Self {
-            origin,
-            draft,
-            split,
-            cuda_forward,
-            cuda_backward,
-            cpu_forward,
-            cpu_backward,
-            fingerprint,
-            features,
-            cuda_tokens,
-            verification: Verification::default(),
-        };
-        Ok((record, module))
+    /// Up to the backward kernel: declarations and the forward kernel.
+    pub fn cuda_forward(&self) -> &str {
+        &self.cuda[..self.cuda_cut]
+    }
+
+    /// The backward kernel; after [`Self::cuda_forward`] it makes the module as Warp writes it.
+    pub fn cuda_backward(&self) -> &str {
+        &self.cuda[self.cuda_cut..]
+    }
+
+    /// Up to the CPU's backward function.
+    pub fn cpu_forward(&self) -> &str {
+        &self.cpu[..self.cpu_cut]
+    }
+
+    /// The rest of the CPU's module: the backward function and the entry points.
+    pub fn cpu_backward(&self) -> &str {
+        &self.cpu[self.cpu_cut..]
     }
 
     /// The pair's name in the data set.
     pub fn id(&self) -> String {
         format!("{}-{}", self.origin.seed, self.origin.index)
     }
+
+    /// Leaves the record without its whole texts; gives the memory of the longest for the next ones.
+    pub(crate) fn take_texts(&mut self) -> [String; 2] {
+        (self.cuda_cut, self.cpu_cut) = (0, 0);
+        self.draft.source = String::new();
+        self.extra = Extra::default();
+        [
+            std::mem::take(&mut self.cuda),
+            std::mem::take(&mut self.cpu),
+        ]
+    }
 }
 
-/// Cuts the text before the definition that `symbol` belongs to, which begins with `opening`.
-fn split_backward(text: &mut String, symbol: &str, opening: &str) -> String {
-    let start = memchr::memmem::find(text.as_bytes(), symbol.as_bytes())
-        .and_then(|at| text[..at].rfind(opening))
-        .unwrap_or(text.len());
-    text.split_off(start)
+/// Compiles drafts into records, and keeps what memory it can from one to the next.
+#[derive(Debug, Default)]
+pub struct RecordBuilder {
+    compiler: Compiler,
+    options: Options,
+    spare: Vec<String>,
+}
+
+impl RecordBuilder {
+    /// A new builder.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Compiles a draft.
+    ///
+    /// # Errors
+    /// The compiler's findings; the generator never writes such a program on purpose.
+    pub fn build(
+        &mut self,
+        selected: Selected,
+        rule: &SplitRule,
+    ) -> Result<(Record, Module), Vec<Finding>> {
+        let Selected {
+            origin,
+            draft,
+            fingerprint,
+        } = selected;
+        let module = self.compiler.compile(&draft.source, &self.options)?;
+        let features = Features::of(&module);
+        let cuda = self.emit(&module, Target::Cuda);
+        let cpu = self.emit(&module, Target::Cpu);
+        let split = rule.choose(fingerprint.shape, draft.category, &features.builtins);
+        let record = Record {
+            origin,
+            split,
+            cuda_cut: backward_start(&cuda, "_cuda_kernel_backward(", "\n\nextern \"C\" "),
+            cpu_cut: backward_start(&cpu, "_cpu_kernel_backward(", "\n\ntemplate <"),
+            cuda_tokens: token_count(&cuda),
+            cuda,
+            cpu,
+            draft,
+            fingerprint,
+            features,
+            verification: Verification::default(),
+            extra: Extra::default(),
+        };
+        Ok((record, module))
+    }
+
+    fn emit(&mut self, module: &Module, target: Target) -> String {
+        let mut text = self.spare.pop().unwrap_or_default();
+        text.clear();
+        emit(module, target, &mut text);
+        text
+    }
+
+    /// Takes a module's memory back.
+    pub fn recycle(&mut self, module: Module) {
+        self.compiler.recycle(module);
+    }
+
+    /// Takes the memory of texts back.
+    pub(crate) fn reuse(&mut self, texts: [String; 2]) {
+        self.spare.extend(texts);
+    }
+}
+
+/// Where the definition begins that `symbol` belongs to, which begins with `opening`.
+fn backward_start(text: &str, symbol: &str, opening: &str) -> usize {
+    memchr::memmem::find(text.as_bytes(), symbol.as_bytes())
+        .and_then(|at| memchr::memmem::rfind(&text.as_bytes()[..at], opening.as_bytes()))
+        .unwrap_or(text.len())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::generate::{Wanted, draft};
+    use crate::generate::Wanted;
+    use crate::selection::write_draft;
     use warpsmith_compiler::{emit_cpu, emit_cuda};
 
     #[test]
     fn the_texts_make_the_module_again() {
-        let mut compiler = Compiler::new();
+        let mut builder = RecordBuilder::new();
         for index in 0..60 {
-            let draft = draft(&Wanted::default(), 5, index, 0);
-            let origin = Origin {
-                seed: 5,
-                index,
-                attempt: 0,
-            };
-            let fingerprint = Fingerprint::of(&draft.source);
-            let (record, module) = Record::build(
-                &mut compiler,
-                origin,
-                draft,
-                fingerprint,
-                &SplitRule::default(),
-            )
-            .unwrap();
-            assert_eq!(
-                record.cuda_forward.clone() + &record.cuda_backward,
-                emit_cuda(&module)
-            );
-            assert_eq!(
-                record.cpu_forward.clone() + &record.cpu_backward,
-                emit_cpu(&module)
-            );
-            assert!(record.cuda_forward.contains("_cuda_kernel_forward("));
-            assert!(
-                record
-                    .cuda_backward
-                    .starts_with("\n\nextern \"C\" __global__ void ")
-            );
-            assert!(!record.cuda_forward.contains("_cuda_kernel_backward("));
-            assert!(record.cpu_backward.starts_with("\n\ntemplate <"));
-            assert!(!record.cpu_forward.contains("_cpu_kernel_backward("));
+            let selected = write_draft(&Wanted::default(), 5, index, 0);
+            let (mut record, module) = builder.build(selected, &SplitRule::default()).unwrap();
+            assert_eq!(record.cuda, emit_cuda(&module));
+            assert_eq!(record.cpu, emit_cpu(&module));
+            assert!(record.cuda_forward().contains("_cuda_kernel_forward("));
+            assert!(!record.cuda_forward().contains("_cuda_kernel_backward("));
+            let start = "\n\nextern \"C\" __global__ void ";
+            assert!(record.cuda_backward().starts_with(start));
+            assert!(record.cpu_backward().starts_with("\n\ntemplate <"));
+            assert!(!record.cpu_forward().contains("_cpu_kernel_backward("));
+            builder.recycle(module);
+            builder.reuse(record.take_texts());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A run: shard after shard, each drafted, deduplicated, compiled, verified and written.
+//! A run: shard after shard, each made by the pipeline and written.
 //!
 //! Invariants: a shard's files are complete before the manifest names them; a run that is started again
 //! goes on after the last shard that the manifest names and ends with the same bytes as one that was
@@ -7,18 +7,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rayon::prelude::*;
 use sha2::{Digest, Sha256};
-use warpsmith_compiler::Compiler;
 
-use crate::generate::Wanted;
-use crate::output::{
-    FileEntry, Manifest, ManifestError, Row, Settings, Tally, write_jsonl, write_parquet,
-};
-use crate::record::Record;
-use crate::selection::{Selected, Selection};
-use crate::split::{Split, SplitRule};
-use crate::verify::{Check, PrepareError, Verifier, execute};
+use crate::block::Built;
+use crate::output::{Manifest, ManifestError, Settings, Tally};
+use crate::pipeline::{self, Block, block_pairs, blocks};
+use crate::selection::Selection;
+use crate::shard::Shard;
+use crate::verify::{PrepareError, Verifier};
 
 /// A run that cannot begin or go on. What was written stays valid.
 #[derive(Debug, thiserror::Error)]
@@ -65,6 +61,12 @@ pub enum RunError {
     /// A level of verification.
     #[error(transparent)]
     Verify(#[from] PrepareError),
+    /// Rows that could not be encoded.
+    #[error("cannot encode rows: {0}")]
+    Encode(String),
+    /// A worker that ended by itself.
+    #[error("a worker ended before its block was made")]
+    WorkerLost,
 }
 
 /// How far a run has come.
@@ -94,19 +96,13 @@ pub fn generate(
     check_settings(settings, part)?;
     let mut manifest = open(settings, part, folder)?;
     let shards = manifest.shard_range();
-    let pairs_of = |shard: u64| {
-        let start = shard * settings.shard_pairs;
-        start..(start + settings.shard_pairs).min(settings.count)
+    let pairs = |shards: std::ops::Range<u64>| -> u64 {
+        let ranges = shards.map(|shard| settings.pairs_of(shard));
+        ranges.map(|range| range.end - range.start).sum()
     };
-    let of: u64 = shards.clone().map(pairs_of).map(|r| r.end - r.start).sum();
+    let of = pairs(shards.clone());
     let before = manifest.tally.pairs;
     let next = shards.start + manifest.shards_done;
-    let wanted = Wanted {
-        categories: settings.categories.clone(),
-        difficulties: settings.difficulties.clone(),
-    };
-    let expected = (shards.end * settings.shard_pairs).min(settings.count);
-    let mut selection = Selection::new(wanted, settings.seed, settings.deduplicate, expected);
     let mut drafts = 0;
     let mut report = |tally: &Tally, drafts: u64| {
         progress(Progress {
@@ -117,92 +113,60 @@ pub fn generate(
         });
     };
     report(&manifest.tally, 0);
-    if next < shards.end {
-        selection.skip(0..(next * settings.shard_pairs).min(settings.count));
+    let expected = (shards.end * settings.shard_pairs).min(settings.count);
+    let mut selection = Selection::new(
+        settings.wanted(),
+        settings.seed,
+        settings.deduplicate,
+        expected,
+    );
+    let mut waiting: Vec<Block> = Vec::new();
+    if next < shards.end && selection.deduplicates() {
+        let known = 0..(next * settings.shard_pairs).min(settings.count);
+        waiting.extend(blocks(known, None, 5000));
     }
-    // A shard is written while the next one is drafted and compiled: hashing, compressing the last
-    // chunks and waiting for the disk keep no core idle.
-    let mut ready: Option<Prepared> = None;
-    let mut failed = None;
-    for shard in next..shards.end + 1 {
-        let finished = ready.take();
-        let more = shard < shards.end && failed.is_none();
-        let (written, prepared) = rayon::join(
-            || {
-                finished.map(|shard| {
-                    (
-                        shard.tally,
-                        write_shard(folder, settings, shard.shard, shard.records),
-                    )
-                })
-            },
-            || more.then(|| prepare(&mut selection, settings, shard, pairs_of(shard), verifier)),
-        );
-        if let Some((tally, files)) = written {
-            manifest.files.extend(files?);
-            let asked = tally.pairs + tally.exhausted + tally.refused;
-            let exhausted = tally.exhausted == asked;
-            drafts += tally.drafts;
-            manifest.tally.merge(&tally);
-            manifest.shards_done += 1;
-            manifest.write(folder)?;
-            report(&manifest.tally, drafts);
-            if exhausted {
-                return Err(RunError::Exhausted {
-                    pairs: manifest.tally.pairs,
-                    count: settings.count,
-                });
-            }
+    for shard in next..shards.end {
+        let range = settings.pairs_of(shard);
+        waiting.extend(blocks(range, Some(shard), block_pairs(&settings.verify)));
+    }
+    let mut open_shard = Shard::new(settings);
+    let mut collect = |block: &Block, built: Built| -> Result<(), RunError> {
+        let Some(shard) = block.shard else {
+            return Ok(());
+        };
+        open_shard.append(built)?;
+        if block.range.end < settings.pairs_of(shard).end {
+            return Ok(());
         }
-        match prepared {
-            Some(Ok(shard)) => ready = Some(shard),
-            // What came before is still to be written.
-            Some(Err(error)) => failed = Some(error),
-            None => {}
+        let finished = std::mem::replace(&mut open_shard, Shard::new(settings));
+        let tally = finished.tally.clone();
+        manifest
+            .files
+            .extend(finished.write(folder, settings, shard)?);
+        let asked = tally.pairs + tally.exhausted + tally.refused;
+        drafts += tally.drafts;
+        manifest.tally.merge(&tally);
+        manifest.shards_done += 1;
+        manifest.write(folder)?;
+        report(&manifest.tally, drafts);
+        match tally.exhausted == asked {
+            true => Err(RunError::Exhausted {
+                pairs: manifest.tally.pairs,
+                count: settings.count,
+            }),
+            false => Ok(()),
         }
-    }
-    match failed {
-        Some(error) => Err(error.into()),
-        None => Ok(manifest),
-    }
-}
-
-/// A shard whose records are complete.
-struct Prepared {
-    shard: u64,
-    records: Vec<Record>,
-    tally: Tally,
-}
-
-fn prepare(
-    selection: &mut Selection,
-    settings: &Settings,
-    shard: u64,
-    range: std::ops::Range<u64>,
-    verifier: &Verifier,
-) -> Result<Prepared, PrepareError> {
-    (selection.drafts, selection.exhausted) = (0, 0);
-    let asked = range.end - range.start;
-    let selected = selection.take(range);
-    let mut records = compile_all(selected, &settings.split, verifier);
-    verifier.check(&mut records)?;
-    let mut tally = records
-        .par_chunks(1000)
-        .map(count)
-        .collect::<Vec<Tally>>()
-        .iter()
-        .fold(Tally::default(), |mut all, part| {
-            all.merge(part);
-            all
-        });
-    tally.drafts = selection.drafts;
-    tally.exhausted = selection.exhausted;
-    tally.refused = asked - selection.exhausted - records.len() as u64;
-    Ok(Prepared {
-        shard,
-        records,
-        tally,
-    })
+    };
+    let workers = rayon::current_num_threads();
+    pipeline::run(
+        settings,
+        &waiting,
+        &mut selection,
+        verifier,
+        workers,
+        &mut collect,
+    )?;
+    Ok(manifest)
 }
 
 fn check_settings(settings: &Settings, (part, parts): (u64, u64)) -> Result<(), RunError> {
@@ -258,8 +222,24 @@ fn open(settings: &Settings, part: (u64, u64), folder: &Path) -> Result<Manifest
             });
         }
     }
+    if part.1 == 1 {
+        remove_unfinished(folder);
+    }
     let mine = known.into_iter().find(|manifest| manifest.part == part);
     Ok(mine.unwrap_or_else(|| Manifest::new(settings.clone(), part)))
+}
+
+/// Removes the files that a killed run had not finished. Only where there are no other shares, whose
+/// unfinished files may be growing at this moment.
+fn remove_unfinished(folder: &Path) {
+    let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
+    for split in entries(&folder.join("data")) {
+        for file in entries(&split.path()) {
+            if file.file_name().to_string_lossy().starts_with(".part-") {
+                let _ = fs::remove_file(file.path());
+            }
+        }
+    }
 }
 
 /// The first setting that is not the same.
@@ -277,158 +257,6 @@ fn difference(manifest: &Manifest, settings: &Settings, part: (u64, u64)) -> Str
         }
     }
     "its settings differ".to_owned()
-}
-
-/// Compiles what was selected, on all cores; what the compiler refuses is left out and counted.
-fn compile_all(selected: Vec<Selected>, rule: &SplitRule, verifier: &Verifier) -> Vec<Record> {
-    let built: Vec<Option<Record>> = selected
-        .into_par_iter()
-        .with_min_len(16)
-        .map_init(Compiler::new, |compiler, selected| {
-            let Selected {
-                origin,
-                draft,
-                fingerprint,
-            } = selected;
-            let (mut record, module) =
-                Record::build(compiler, origin, draft, fingerprint, rule).ok()?;
-            if verifier.executes() {
-                let execution = execute(&module, origin, origin.index.is_multiple_of(8));
-                record.verification.executed = execution.executed;
-                record.verification.gradient = execution.gradient;
-                record.verification.expected = execution.expected;
-            }
-            compiler.recycle(module);
-            Some(record)
-        })
-        .collect();
-    built.into_iter().flatten().collect()
-}
-
-/// What some records add to the tally.
-fn count(records: &[Record]) -> Tally {
-    let mut tally = Tally {
-        pairs: records.len() as u64,
-        ..Tally::default()
-    };
-    for record in records {
-        add_one(&mut tally.categories, record.draft.category.name());
-        *tally
-            .difficulties
-            .entry(record.draft.difficulty)
-            .or_default() += 1;
-        add_one(&mut tally.splits, record.split.name());
-        for builtin in &record.features.builtins {
-            add_one(&mut tally.builtins, builtin);
-        }
-        tally.distinct_exact.add(record.fingerprint.exact);
-        tally
-            .distinct_modulo_names
-            .add(record.fingerprint.modulo_names);
-        tally.distinct_shapes.add(record.fingerprint.shape);
-        tally.distinct_minhash.add(record.fingerprint.minhash_key());
-        let checks = &record.verification;
-        let levels = [
-            ("executed", &checks.executed),
-            ("gradient", &checks.gradient),
-            ("compiled", &checks.compiled),
-            ("gpu", &checks.gpu),
-            ("warp", &checks.warp),
-        ];
-        for (name, check) in levels {
-            if *check == Check::NotRun {
-                continue;
-            }
-            let counts = tally.levels.entry(name.to_owned()).or_default();
-            match check {
-                Check::Passed => counts.passed += 1,
-                Check::Skipped(_) => counts.skipped += 1,
-                Check::Failed(reason) => {
-                    counts.failed += 1;
-                    if counts.reasons.len() < 20 {
-                        counts
-                            .reasons
-                            .push(format!("{}: {reason}", record.origin.index));
-                    }
-                }
-                Check::NotRun => {}
-            }
-        }
-    }
-    tally
-}
-
-/// Counts a name, without making a `String` of one that is there.
-fn add_one(counts: &mut std::collections::BTreeMap<String, u64>, name: &str) {
-    match counts.get_mut(name) {
-        Some(count) => *count += 1,
-        None => {
-            counts.insert(name.to_owned(), 1);
-        }
-    }
-}
-
-/// Writes a shard, one file per split that has rows.
-fn write_shard(
-    folder: &Path,
-    settings: &Settings,
-    shard: u64,
-    records: Vec<Record>,
-) -> Result<Vec<FileEntry>, RunError> {
-    let mut by_split: [Vec<Row>; 5] = Default::default();
-    for record in records {
-        by_split[record.split as usize].push(Row::from(record));
-    }
-    let mut files = Vec::new();
-    for (split, rows) in Split::ALL.into_iter().zip(by_split) {
-        if rows.is_empty() {
-            continue;
-        }
-        let name = format!(
-            "data/{split}/part-{shard:05}-of-{:05}.{}",
-            settings.shards(),
-            settings.format
-        );
-        let path = folder.join(&name);
-        let (bytes, sha256) = write_file(&path, &rows).map_err(|reason| RunError::Write {
-            path: path.clone(),
-            reason,
-        })?;
-        files.push(FileEntry {
-            path: name,
-            split,
-            shard,
-            rows: rows.len() as u64,
-            bytes,
-            sha256,
-        });
-    }
-    Ok(files)
-}
-
-/// Writes a file under a temporary name, renames it, and gives its size and checksum.
-fn write_file(path: &Path, rows: &[Row]) -> Result<(u64, String), String> {
-    let parent = path.parent().ok_or("it has no folder")?;
-    fs::create_dir_all(parent).map_err(|error| error.to_string())?;
-    let mut file = tempfile::Builder::new()
-        .prefix(".part-")
-        .tempfile_in(parent)
-        .map_err(|error| error.to_string())?;
-    if path
-        .extension()
-        .is_some_and(|extension| extension == "jsonl")
-    {
-        write_jsonl(file.as_file_mut(), rows).map_err(|error| error.to_string())?;
-    } else {
-        write_parquet(file.as_file_mut(), rows).map_err(|error| error.to_string())?;
-    }
-    file.as_file()
-        .sync_all()
-        .map_err(|error| error.to_string())?;
-    let digest = checksum(file.path()).map_err(|error| error.to_string())?;
-    file.persist(path)
-        .map_err(|error| error.error.to_string())?;
-    Ok(digest)
 }
 
 /// A file's size and SHA-256.

@@ -1,11 +1,7 @@
 //! Which draft of each index is taken: the first whose shape no earlier index has.
 //!
 //! Decided in the order of the indices, so that it does not depend on threads, shards or restarts:
-//! drafts are written and hashed on all cores, then looked up one after the other.
-
-use std::ops::Range;
-
-use rayon::prelude::*;
+//! drafts are written and hashed anywhere ([`write_draft`]), then looked up one after the other.
 
 use crate::fingerprint::Fingerprint;
 use crate::generate::{Draft, Wanted, draft};
@@ -26,13 +22,27 @@ pub struct Selected {
     pub fingerprint: Fingerprint,
 }
 
-/// Takes drafts for a range of indices.
+/// Writes and hashes a draft of pair `index`.
+pub fn write_draft(wanted: &Wanted, seed: u64, index: u64, attempt: u32) -> Selected {
+    let draft = draft(wanted, seed, index, attempt);
+    Selected {
+        fingerprint: Fingerprint::of(&draft.source),
+        draft,
+        origin: Origin {
+            seed,
+            index,
+            attempt,
+        },
+    }
+}
+
+/// Takes drafts for indices.
 #[derive(Debug)]
 pub struct Selection {
     wanted: Wanted,
     seed: u64,
     shapes: Option<ShapeSet>,
-    /// Drafts that were written.
+    /// Drafts that were looked at.
     pub drafts: u64,
     /// Indices for which every draft was a duplicate.
     pub exhausted: u64,
@@ -51,71 +61,53 @@ impl Selection {
         }
     }
 
-    fn write(&self, index: u64, attempt: u32) -> Selected {
-        let draft = draft(&self.wanted, self.seed, index, attempt);
-        let fingerprint = Fingerprint::of(&draft.source);
-        let origin = Origin {
-            seed: self.seed,
-            index,
-            attempt,
-        };
-        Selected {
-            origin,
-            draft,
-            fingerprint,
-        }
+    /// Whether shapes are remembered at all.
+    pub fn deduplicates(&self) -> bool {
+        self.shapes.is_some()
     }
 
-    /// The drafts of a range; ranges must be taken in order.
-    pub fn take(&mut self, range: Range<u64>) -> Vec<Selected> {
-        let count = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(0);
-        let first: Vec<Selected> = (0..count)
-            .into_par_iter()
-            .with_min_len(64)
-            .map(|offset| self.write(range.start + offset as u64, 0))
-            .collect();
+    /// What is taken of first drafts, which must come in the order of their indices.
+    pub fn take(&mut self, first: Vec<Selected>) -> Vec<Selected> {
         let mut taken = Vec::with_capacity(first.len());
-        for selected in first {
+        for draft in first {
             self.drafts += 1;
-            let Some(mut shapes) = self.shapes.take() else {
-                taken.push(selected);
-                continue;
-            };
-            let index = selected.origin.index;
-            let mut candidate = Some(selected);
-            let mut attempt = 0;
-            while let Some(tried) = candidate.take() {
-                if shapes.insert(tried.fingerprint.shape) {
-                    taken.push(tried);
-                    break;
-                }
-                attempt += 1;
-                if attempt == MOST_ATTEMPTS {
-                    self.exhausted += 1;
-                    break;
-                }
-                self.drafts += 1;
-                candidate = Some(self.write(index, attempt));
+            let index = draft.origin.index;
+            match self.is_new(draft.fingerprint.shape) {
+                true => taken.push(draft),
+                false => taken.extend(self.draw_again(index)),
             }
-            self.shapes = Some(shapes);
         }
         taken
     }
 
-    /// Remembers the shapes of a range that others write, or that was written before.
-    pub fn skip(&mut self, range: Range<u64>) {
-        if self.shapes.is_none() {
-            return;
+    /// Remembers the shapes of first drafts that others write, or that were written before: those of the
+    /// indices from `start`.
+    pub fn remember(&mut self, start: u64, shapes: &[u64]) {
+        for (index, shape) in (start..).zip(shapes) {
+            if !self.is_new(*shape) {
+                self.draw_again(index);
+            }
         }
-        // In pieces, so that memory stays bounded.
-        let mut start = range.start;
-        while start < range.end {
-            let end = (start + 50_000).min(range.end);
-            self.take(start..end);
-            start = end;
+        (self.drafts, self.exhausted) = (0, 0);
+    }
+
+    /// The first later draft of an index whose shape is new.
+    fn draw_again(&mut self, index: u64) -> Option<Selected> {
+        for attempt in 1..MOST_ATTEMPTS {
+            self.drafts += 1;
+            let draft = write_draft(&self.wanted, self.seed, index, attempt);
+            if self.is_new(draft.fingerprint.shape) {
+                return Some(draft);
+            }
         }
-        self.drafts = 0;
-        self.exhausted = 0;
+        self.exhausted += 1;
+        None
+    }
+
+    fn is_new(&mut self, shape: u64) -> bool {
+        self.shapes
+            .as_mut()
+            .is_none_or(|shapes| shapes.insert(shape))
     }
 
     /// Bytes of the table of shapes.
@@ -128,25 +120,28 @@ impl Selection {
 mod tests {
     use super::*;
 
+    fn drafts(wanted: &Wanted, seed: u64, range: std::ops::Range<u64>) -> Vec<Selected> {
+        range.map(|n| write_draft(wanted, seed, n, 0)).collect()
+    }
+
     #[test]
     fn ranges_make_the_same_choice_as_the_whole() {
         let wanted = Wanted {
             difficulties: vec![1],
             ..Wanted::default()
         };
+        let sources = |taken: Vec<Selected>| -> Vec<String> {
+            taken.into_iter().map(|s| s.draft.source).collect()
+        };
         let mut whole = Selection::new(wanted.clone(), 9, true, 4000);
-        let all: Vec<String> = whole
-            .take(0..4000)
-            .into_iter()
-            .map(|s| s.draft.source)
+        let all = sources(whole.take(drafts(&wanted, 9, 0..4000)));
+        let mut resumed = Selection::new(wanted.clone(), 9, true, 4000);
+        let before: Vec<u64> = drafts(&wanted, 9, 0..2500)
+            .iter()
+            .map(|s| s.fingerprint.shape)
             .collect();
-        let mut resumed = Selection::new(wanted, 9, true, 4000);
-        resumed.skip(0..2500);
-        let rest: Vec<String> = resumed
-            .take(2500..4000)
-            .into_iter()
-            .map(|s| s.draft.source)
-            .collect();
+        resumed.remember(0, &before);
+        let rest = sources(resumed.take(drafts(&wanted, 9, 2500..4000)));
         assert_eq!(all[2500..], rest);
         assert!(
             whole.drafts > 4000,
@@ -157,7 +152,7 @@ mod tests {
     #[test]
     fn no_shape_is_taken_twice() {
         let mut selection = Selection::new(Wanted::default(), 2, true, 5000);
-        let taken = selection.take(0..5000);
+        let taken = selection.take(drafts(&Wanted::default(), 2, 0..5000));
         let mut shapes: Vec<u64> = taken.iter().map(|s| s.fingerprint.shape).collect();
         shapes.sort_unstable();
         shapes.dedup();

@@ -12,9 +12,11 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use libtest_mimic::{Arguments, Failed, Trial};
+use serde_json::Value;
+use warpsmith_compiler::{Compiler, Options};
 use warpsmith_corpus::{
-    Category, Level, Manifest, Row, RunError, Settings, Tools, Verifier, generate, inspect,
-    read_rows,
+    Category, Keep, Level, Manifest, Row, RunError, Settings, Tools, Verifier, Wanted, generate,
+    inspect, read_rows, rejected, wrong_code,
 };
 
 const CHILD: &str = "WARPSMITH_CORPUS_CHILD";
@@ -32,6 +34,9 @@ fn main() {
     if let Some(folder) = std::env::var_os(CHILD) {
         let verifier = Verifier::default();
         let done = generate(&small(), (0, 1), Path::new(&folder), &verifier, &mut |_| {});
+        if let Err(error) = &done {
+            eprintln!("{error}");
+        }
         std::process::exit(i32::from(done.is_err()));
     }
     let arguments = Arguments::from_args();
@@ -42,10 +47,13 @@ fn main() {
             shares_make_the_whole,
         ),
         Trial::test("a_killed_run_resumes_to_the_same_bytes", killed_and_resumed),
+        Trial::test("a_full_disk_leaves_what_was_written_valid", full_disk),
         Trial::test("rows_are_read_back_from_both_formats", rows_are_read_back),
         Trial::test("what_cannot_be_done_is_said", refusals),
         Trial::test("damage_is_found", damage_is_found),
         Trial::test("pairs_run_and_stay_finite", pairs_execute),
+        Trial::test("what_is_kept_of_a_run_is_whole", kept_values),
+        Trial::test("mistakes_are_mistakes", mistakes),
     ];
     trials.extend(oracles::trials());
     libtest_mimic::run(&arguments, trials).exit();
@@ -146,6 +154,62 @@ fn killed_and_resumed() -> Result<(), Failed> {
         return Err("no run was killed, so nothing was tested".into());
     }
     same(&whole, &killed)
+}
+
+/// A file system that takes no more, played by a limit on the size of files: some shards are there, then
+/// writing fails, then there is room again.
+fn full_disk() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let (whole, full) = (folder.path().join("whole"), folder.path().join("full"));
+    make(&small(), (0, 1), &whole)?;
+    let mut child = Command::new(std::env::current_exe()?)
+        .env(CHILD, &full)
+        .spawn()?;
+    let shards_done = || Manifest::read(&full.join("manifest.json")).map_or(0, |m| m.shards_done);
+    while shards_done() < 2 && child.try_wait()?.is_none() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.kill()?;
+    child.wait()?;
+    let before = shards_done();
+    if before >= small().shards() {
+        return Err("the run was over before it could be stopped".into());
+    }
+    // Ignored, the signal of the limit becomes an error of the write.
+    let limited = Command::new("sh")
+        .args(["-c", "trap '' XFSZ; ulimit -f 100; exec \"$0\""])
+        .arg(std::env::current_exe()?)
+        .env(CHILD, &full)
+        .output()?;
+    let said = String::from_utf8_lossy(&limited.stderr);
+    if limited.status.code() != Some(1) || !said.contains("what was written before is complete") {
+        return Err(format!("{:?}: {said}", limited.status).into());
+    }
+    let (_, findings) = inspect(&full, 10, &mut |_, _| {})?;
+    let codes: Vec<&str> = findings.iter().map(|finding| &*finding.code).collect();
+    if codes != ["S002"] || shards_done() < before {
+        return Err(format!("{codes:?}, {} shards", shards_done()).into());
+    }
+    make(&small(), (0, 1), &full)?;
+    same(&whole, &full)?;
+    let left = || -> std::io::Result<usize> {
+        let splits = fs::read_dir(full.join("data"))?;
+        let mut count = 0;
+        for split in splits {
+            let hidden = |entry: &fs::DirEntry| {
+                let name = entry.file_name();
+                name.to_string_lossy().starts_with('.')
+            };
+            count += fs::read_dir(split?.path())?
+                .filter(|entry| entry.as_ref().is_ok_and(hidden))
+                .count();
+        }
+        Ok(count)
+    };
+    match left()? {
+        0 => Ok(()),
+        files => Err(format!("{files} unfinished files were left behind").into()),
+    }
 }
 
 fn rows_are_read_back() -> Result<(), Failed> {
@@ -268,6 +332,85 @@ fn pairs_execute() -> Result<(), Failed> {
     let gradient = &manifest.tally.levels["gradient"];
     if gradient.failed * 5 > gradient.passed {
         return Err(format!("{gradient:?}").into());
+    }
+    Ok(())
+}
+
+fn kept_values() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let settings = Settings {
+        count: 36,
+        verify: vec![Level::Text, Level::Executed],
+        keep: vec![Keep::Inputs, Keep::Outputs, Keep::Gradients],
+        ..small()
+    };
+    let verifier = Verifier::new(&settings.verify, &Tools::default(), 1)?;
+    let manifest = generate(&settings, (0, 1), folder.path(), &verifier, &mut |_| {})?;
+    let mut seen = 0;
+    for file in &manifest.files {
+        for row in read_rows(&folder.path().join(&file.path), &[])? {
+            if row.executed != "passed" {
+                continue;
+            }
+            let inputs: Value = serde_json::from_str(&row.inputs)?;
+            let expected: Value = serde_json::from_str(&row.expected)?;
+            let gradients: Value = serde_json::from_str(&row.gradients)?;
+            let arguments = inputs["arguments"].as_object().ok_or("no arguments")?;
+            if arguments.len() != row.parameters as usize || inputs["dim"] != expected["dim"] {
+                return Err(format!("pair {}: {}", row.index, row.inputs).into());
+            }
+            let changed = expected["changed"].as_object().ok_or("no results")?;
+            for (name, values) in changed {
+                // As many numbers as the array had before.
+                let before = arguments[name]["values"].as_array().map(Vec::len);
+                if before != values.as_array().map(Vec::len) {
+                    return Err(format!("pair {}: `{name}` is not whole", row.index).into());
+                }
+            }
+            let given = gradients["given"].as_object().ok_or("no seeds")?;
+            let left = gradients["left"].as_object().ok_or("no gradients")?;
+            if !given.keys().eq(left.keys()) {
+                return Err(format!("pair {}: {}", row.index, row.gradients).into());
+            }
+            seen += 1;
+        }
+    }
+    match seen {
+        0..30 => Err(format!("only {seen} pairs were run").into()),
+        _ => Ok(()),
+    }
+}
+
+/// Rejected programs are rejected and their repairs are not; wrong code is CUDA text that computes
+/// something else.
+fn mistakes() -> Result<(), Failed> {
+    let mut compiler = Compiler::new();
+    let wanted = Wanted::default();
+    let (mut rejected_count, mut faults, mut wrong_count) = (0, BTreeMap::new(), 0);
+    for index in 0..120 {
+        if let Some(bad) = rejected(&mut compiler, &wanted, 4, index) {
+            let options = Options::default();
+            if compiler.compile(&bad.python, &options).is_ok() {
+                return Err(format!("pair {index} is accepted:\n{}", bad.python).into());
+            }
+            let repaired = compiler.compile(&bad.repaired, &options);
+            let module = repaired.map_err(|_| format!("pair {index} is not repaired"))?;
+            compiler.recycle(module);
+            if bad.code.is_empty() || bad.line == 0 || bad.diagnostic.is_empty() {
+                return Err(format!("{bad:?}").into());
+            }
+            *faults.entry(bad.fault).or_insert(0) += 1;
+            rejected_count += 1;
+        }
+        if let Some(bad) = wrong_code(&mut compiler, &wanted, 4, index) {
+            if bad.cuda == bad.wrong_cuda || bad.expected == bad.wrong {
+                return Err(format!("pair {index}: nothing is wrong: {}", bad.exchange).into());
+            }
+            wrong_count += 1;
+        }
+    }
+    if rejected_count < 100 || faults.len() < 8 || wrong_count < 60 {
+        return Err(format!("{rejected_count} rejected, {wrong_count} wrong, {faults:?}").into());
     }
     Ok(())
 }

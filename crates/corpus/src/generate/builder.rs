@@ -3,14 +3,14 @@
 use super::form::{Palette, Pattern};
 use super::kind::{Kind, Scalar};
 use super::plan::Plan;
-use super::text::NamesTaken;
+use super::text::{Name, NamesTaken};
 use super::vocabulary::{THEMES, Theme};
 use crate::random::Random;
 
 /// Something that an expression can name.
 #[derive(Clone, Debug)]
 pub(super) struct Var {
-    pub(super) text: String,
+    pub(super) text: Name,
     pub(super) kind: Kind,
     /// How large its absolute value can be.
     pub(super) bound: f32,
@@ -25,21 +25,21 @@ pub(super) struct Var {
 pub(super) enum ParamType {
     Value(Kind),
     Array(Kind, u8),
-    Struct(String),
-    StructArray(String),
+    Struct(Name),
+    StructArray(Name),
 }
 
 /// A parameter of the kernel.
 #[derive(Clone, Debug)]
 pub(super) struct Param {
-    pub(super) name: String,
+    pub(super) name: Name,
     pub(super) ty: ParamType,
 }
 
 /// An array that threads only read, at their own indices or at guarded ones.
 #[derive(Clone, Debug)]
 pub(super) struct Input {
-    pub(super) name: String,
+    pub(super) name: Name,
     pub(super) kind: Kind,
     pub(super) rank: u8,
 }
@@ -47,15 +47,15 @@ pub(super) struct Input {
 /// The struct that a thread works on: its array, its local copy, and its fields.
 #[derive(Clone, Debug)]
 pub(super) struct StructElement {
-    pub(super) array: String,
-    pub(super) local: String,
-    pub(super) fields: Vec<(String, Kind)>,
+    pub(super) array: Name,
+    pub(super) local: Name,
+    pub(super) fields: Vec<(&'static str, Kind)>,
 }
 
 /// A function of the program.
 #[derive(Clone, Debug)]
 pub(super) struct UserFunction {
-    pub(super) name: String,
+    pub(super) name: Name,
     pub(super) params: Vec<Kind>,
     pub(super) result: Kind,
 }
@@ -89,7 +89,7 @@ pub(super) struct Builder {
     /// Whether arrays may be read here; not inside functions.
     pub(super) arrays: bool,
     /// The name of the random state, where there is one.
-    pub(super) state: Option<String>,
+    pub(super) state: Option<Name>,
     pub(super) plain_types: bool,
     /// Fixed when the kernel's signature is: no new parameters after that.
     pub(super) max_params: usize,
@@ -131,11 +131,11 @@ impl Builder {
             palette: Palette { float, integer },
             theme,
             prelude: String::new(),
-            body: String::with_capacity(1024),
+            body: String::with_capacity(2048),
             indent: 1,
-            params: Vec::new(),
-            vars: Vec::new(),
-            inputs: Vec::new(),
+            params: Vec::with_capacity(8),
+            vars: Vec::with_capacity(16),
+            inputs: Vec::with_capacity(8),
             functions: Vec::new(),
             taken: NamesTaken::default(),
             index: String::new(),
@@ -199,7 +199,7 @@ impl Builder {
         self.body.push('\n');
     }
 
-    pub(super) fn declare(&mut self, text: String, kind: Kind, bound: f32, mutable: bool) {
+    pub(super) fn declare(&mut self, text: Name, kind: Kind, bound: f32, mutable: bool) {
         self.vars.push(Var {
             text,
             kind,
@@ -230,7 +230,7 @@ impl Builder {
     }
 
     /// A new number or vector that the caller passes.
-    pub(super) fn new_setting(&mut self, kind: Kind) -> String {
+    pub(super) fn new_setting(&mut self, kind: Kind) -> Name {
         let words = match kind {
             Kind::Scalar(scalar) if scalar.is_float() => self.theme.settings,
             Kind::Scalar(_) => &["count_limit", "order", "shift_by", "divisor", "level_count"][..],
@@ -250,7 +250,7 @@ impl Builder {
     }
 
     /// A new array for results.
-    pub(super) fn new_output(&mut self, kind: Kind, rank: u8) -> String {
+    pub(super) fn new_output(&mut self, kind: Kind, rank: u8) -> Name {
         let name = self.taken.fresh(self.theme.outputs, &mut self.random);
         self.params.push(Param {
             name: name.clone(),

@@ -2,6 +2,7 @@
 
 use super::builder::{Builder, Param, ParamType, StructElement, UserFunction};
 use super::kind::{Kind, Scalar};
+use super::text::Name;
 use super::vocabulary as words;
 
 impl Builder {
@@ -30,10 +31,10 @@ impl Builder {
         let mut taken = super::text::NamesTaken::default();
         std::mem::swap(&mut taken, &mut self.taken);
         for function in &self.functions {
-            self.taken.take(&function.name);
+            self.taken.take(function.name.clone());
         }
         for (n, kind) in kinds.iter().enumerate() {
-            let pool: &[&str] = match kind {
+            let pool: &[&'static str] = match kind {
                 Kind::Vector(..) => &["direction", "point", "offset", "along"],
                 Kind::Scalar(Scalar::I32) => &["order", "level", "mode", "steps"],
                 _ => &["x", "amount", "value", "rate", "level_in", "scale", "t"],
@@ -130,7 +131,7 @@ impl Builder {
         let struct_name = self.taken.fresh(words::STRUCTS, &mut self.random);
         let float = self.float();
         let vector = Kind::Vector(3, self.palette.float);
-        let mut fields: Vec<(String, Kind)> = Vec::new();
+        let mut fields: Vec<(&'static str, Kind)> = Vec::new();
         let count = 2 + self.random.below(3);
         for n in 0..count {
             let kind = match n {
@@ -149,7 +150,7 @@ impl Builder {
                 .map(|offset| pool[(start + offset) % pool.len()])
                 .find(|name| fields.iter().all(|(taken, _)| taken != name));
             if let Some(name) = free {
-                fields.push((name.to_owned(), kind));
+                fields.push((name, kind));
             }
         }
         if !self.prelude.is_empty() {
@@ -165,7 +166,7 @@ impl Builder {
         let lower = struct_name.to_lowercase();
         let by_value = self.rank > 1 || self.random.chance(25);
         if by_value {
-            let name = self.taken.fresh(
+            let name = self.taken.fresh_of(
                 &[&format!("{lower}_in"), "config", "options"],
                 &mut self.random,
             );
@@ -176,7 +177,7 @@ impl Builder {
             self.struct_array = None;
             self.field_variables(&name, &fields);
         } else {
-            let array = self.taken.fresh(
+            let array = self.taken.fresh_of(
                 &[&format!("{lower}s"), &format!("{lower}_list")],
                 &mut self.random,
             );
@@ -186,7 +187,7 @@ impl Builder {
             });
             let local = self
                 .taken
-                .fresh(&[&lower, &format!("this_{lower}")], &mut self.random);
+                .fresh_of(&[&lower, &format!("this_{lower}")], &mut self.random);
             let line = format!("{local} = {array}[{}]", self.index);
             self.line(&line);
             self.field_variables(&local, &fields);
@@ -198,10 +199,11 @@ impl Builder {
         }
     }
 
-    fn field_variables(&mut self, owner: &str, fields: &[(String, Kind)]) {
+    fn field_variables(&mut self, owner: &str, fields: &[(&'static str, Kind)]) {
         for (name, kind) in fields {
             let bound = super::builder::input_bound(*kind);
-            self.declare(format!("{owner}.{name}"), *kind, bound, false);
+            let field = Name::Owned(format!("{owner}.{name}"));
+            self.declare(field, *kind, bound, false);
         }
     }
 

@@ -3,7 +3,7 @@
 use super::builder::{Builder, Input, Written, input_bound};
 use super::form::{Form, Part, Pattern, forms};
 use super::kind::{Kind, Scalar};
-use super::text::{any_float, float_literal, integer, integer_literal};
+use super::text::{Name, any_float, float_literal, integer, integer_literal};
 
 /// Whether an expression is a literal, which Warp keeps constant, signs included.
 pub(super) fn is_literal(text: &str) -> bool {
@@ -271,7 +271,7 @@ impl Builder {
     }
 
     /// A one-dimensional array of floats, by name.
-    fn whole_array(&mut self) -> String {
+    fn whole_array(&mut self) -> Name {
         let float = self.float();
         let known = self
             .inputs

@@ -33,7 +33,7 @@ pub fn draft(wanted: &Wanted, seed: u64, index: u64, attempt: u32) -> Draft {
     };
     let mut builder = Builder::new(plan, Random::of_pair(seed, index, attempt));
     let kernel = builder.kernel_name();
-    builder.taken.take(&kernel);
+    builder.taken.take(kernel.clone().into());
     if category == Category::Functions || category == Category::Combined && difficulty > 3 {
         builder.define_functions();
     }

@@ -6,7 +6,7 @@
 use super::builder::{Builder, Param, ParamType};
 use super::kind::{Kind, Scalar};
 use super::statement::LoopStyle;
-use super::text::{float_literal, integer};
+use super::text::{Name, float_literal, integer};
 use crate::category::Category;
 
 /// Names of the thread's coordinates, by rank.
@@ -87,12 +87,13 @@ impl Builder {
         let names = &names[..usize::from(self.rank)];
         self.index = names.join(", ");
         for name in names {
-            self.taken.take(name);
+            self.taken.take(Name::Borrowed(name));
         }
         let line = format!("{} = wp.tid()", self.index);
         self.line(&line);
         for name in names {
-            self.declare((*name).to_owned(), Kind::Scalar(Scalar::I32), 1000.0, false);
+            let coordinate = Name::Borrowed(name);
+            self.declare(coordinate, Kind::Scalar(Scalar::I32), 1000.0, false);
             if let Some(var) = self.vars.last_mut() {
                 var.used = true;
             }
@@ -158,7 +159,7 @@ impl Builder {
             self.line("return");
             self.indent -= 1;
         }
-        let words: &[&str] = &[
+        let words: &[&'static str] = &[
             "left", "right", "north", "south", "above", "below", "ahead", "behind", "west", "east",
         ];
         self.element_variable(&name, &index, kind, &["center_value", "here", "current"]);
@@ -184,7 +185,7 @@ impl Builder {
     }
 
     /// `name = array[index]`.
-    fn element_variable(&mut self, array: &str, index: &str, kind: Kind, words: &[&str]) {
+    fn element_variable(&mut self, array: &str, index: &str, kind: Kind, words: &[&'static str]) {
         let name = self.taken.fresh(words, &mut self.random);
         self.line(&format!("{name} = {array}[{index}]"));
         self.declare(name, kind, 2.0, true);
@@ -282,7 +283,7 @@ impl Builder {
     /// Loops within loops, all of them changing one value.
     fn nested_loops(&mut self, style: LoopStyle, depth: u8) {
         let name = self.accumulator();
-        let counters: Vec<String> = (0..=depth)
+        let counters: Vec<Name> = (0..=depth)
             .map(|_| {
                 self.taken
                     .fresh(super::vocabulary::COUNTERS, &mut self.random)

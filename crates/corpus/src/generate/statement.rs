@@ -8,7 +8,7 @@ use super::expression::is_literal;
 use super::form::{Pattern, forms};
 use super::kind::{Kind, Scalar};
 use super::plan::Featured;
-use super::text::{any_float, float_literal, integer, local_words};
+use super::text::{Name, any_float, float_literal, integer, local_words};
 use super::vocabulary::COUNTERS;
 
 /// A kind of loop.
@@ -22,7 +22,7 @@ pub(super) enum LoopStyle {
 
 impl Builder {
     /// `name = expression`; gives the name.
-    pub(super) fn let_statement(&mut self, kind: Kind, depth: u8) -> String {
+    pub(super) fn let_statement(&mut self, kind: Kind, depth: u8) -> Name {
         let name = self.taken.fresh(local_words(kind), &mut self.random);
         self.begin();
         self.body.push_str(&name);
@@ -34,7 +34,7 @@ impl Builder {
     }
 
     /// `name = zero`, which loops may change; gives the name.
-    pub(super) fn zero_statement(&mut self, kind: Kind) -> String {
+    pub(super) fn zero_statement(&mut self, kind: Kind) -> Name {
         let name = self.taken.fresh(local_words(kind), &mut self.random);
         self.begin();
         self.body.push_str(&name);
@@ -74,7 +74,7 @@ impl Builder {
             }
             Featured::Tuple(position) => {
                 let tuple = &forms().tuples[usize::from(position)];
-                let names: Vec<String> = tuple
+                let names: Vec<Name> = tuple
                     .results
                     .iter()
                     .map(|pattern| {
@@ -143,7 +143,7 @@ impl Builder {
     }
 
     /// A float that may change, made if there is none.
-    pub(super) fn accumulator(&mut self) -> String {
+    pub(super) fn accumulator(&mut self) -> Name {
         let float = self.float();
         let found = self
             .vars
@@ -436,7 +436,7 @@ impl Builder {
 
     /// Trips of a loop that is unrolled: few where the loop itself is copied.
     pub(super) fn unrolled_trips(&mut self) -> usize {
-        let trips = if self.copies >= 3 {
+        let trips = if self.copies >= 2 {
             2
         } else {
             2 + self.random.below(3)
@@ -456,7 +456,7 @@ impl Builder {
     }
 
     /// An integer that the caller passes and that bounds a loop.
-    pub(super) fn trip_limit(&mut self) -> String {
+    pub(super) fn trip_limit(&mut self) -> Name {
         let int32 = Kind::Scalar(Scalar::I32);
         let known = self
             .params
@@ -465,7 +465,7 @@ impl Builder {
         match known {
             Some(param) => param.name.clone(),
             None if self.arrays => self.new_setting(int32),
-            None => "6".to_owned(),
+            None => Name::Borrowed("6"),
         }
     }
 }

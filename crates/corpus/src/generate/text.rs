@@ -1,5 +1,7 @@
 //! The text of a program as it is written: lines, literals, and fresh names.
 
+use std::borrow::Cow;
+
 use super::kind::{Kind, Scalar};
 use crate::random::Random;
 
@@ -69,31 +71,56 @@ pub(super) fn any_float(random: &mut Random, fraction: bool) -> f32 {
     }
 }
 
+/// A name in a program: almost always a word of the vocabulary, so that nothing is allocated.
+pub(super) type Name = Cow<'static, str>;
+
 /// Names that are taken in a program; a name that comes again gets a suffix that a person would use.
 #[derive(Debug, Default)]
-pub(super) struct NamesTaken(Vec<String>);
+pub(super) struct NamesTaken(Vec<Name>);
 
 const SUFFIXES: &[&str] = &["_next", "_prev", "_b", "_c", "_alt", "_out", "_two", "_mid"];
 
 impl NamesTaken {
     /// One of `words`, or one of them with a suffix.
-    pub(super) fn fresh(&mut self, words: &[&str], random: &mut Random) -> String {
+    pub(super) fn fresh(&mut self, words: &[&'static str], random: &mut Random) -> Name {
         let start = random.below(words.len());
-        let in_turn = || (0..words.len()).map(|n| words[(start + n) % words.len()]);
-        let plain = in_turn().take(4).find(|word| !self.has(word));
-        let name = plain.map(str::to_owned).or_else(|| {
-            in_turn()
-                .flat_map(|word| SUFFIXES.iter().map(move |suffix| format!("{word}{suffix}")))
-                .find(|name| !self.has(name))
-        });
-        // Beyond every suffix, numbers never run out.
-        let name = name.unwrap_or_else(|| format!("{}_{}", words[start], self.0.len()));
+        let name = match self.plain(words, start) {
+            Some(free) => Name::Borrowed(words[free]),
+            None => Name::Owned(self.suffixed(words, start)),
+        };
         self.0.push(name.clone());
         name
     }
 
-    pub(super) fn take(&mut self, name: &str) {
-        self.0.push(name.to_owned());
+    /// As [`Self::fresh`], of words that are not in the vocabulary.
+    pub(super) fn fresh_of(&mut self, words: &[&str], random: &mut Random) -> Name {
+        let start = random.below(words.len());
+        let name = match self.plain(words, start) {
+            Some(free) => words[free].to_owned(),
+            None => self.suffixed(words, start),
+        };
+        self.0.push(Name::Owned(name.clone()));
+        Name::Owned(name)
+    }
+
+    /// The first of four words from `start` that is free.
+    fn plain(&self, words: &[&str], start: usize) -> Option<usize> {
+        (0..words.len().min(4))
+            .map(|n| (start + n) % words.len())
+            .find(|n| !self.has(words[*n]))
+    }
+
+    fn suffixed(&self, words: &[&str], start: usize) -> String {
+        let in_turn = (0..words.len()).map(|n| words[(start + n) % words.len()]);
+        in_turn
+            .flat_map(|word| SUFFIXES.iter().map(move |suffix| format!("{word}{suffix}")))
+            .find(|name| !self.has(name))
+            // Beyond every suffix, numbers never run out.
+            .unwrap_or_else(|| format!("{}_{}", words[start], self.0.len()))
+    }
+
+    pub(super) fn take(&mut self, name: Name) {
+        self.0.push(name);
     }
 
     fn has(&self, name: &str) -> bool {

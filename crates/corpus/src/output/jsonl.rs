@@ -1,21 +1,11 @@
 //! JSON Lines: one row per line, the same columns as in Parquet.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, BufWriter, Result, Write};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use super::parquet_reader::ReadError;
 use super::row::Row;
-
-/// Writes rows to a file.
-pub(crate) fn write_jsonl(file: &mut File, rows: &[Row]) -> Result<()> {
-    let mut out = BufWriter::new(file);
-    for row in rows {
-        serde_json::to_writer(&mut out, row)?;
-        out.write_all(b"\n")?;
-    }
-    out.flush()
-}
 
 /// Reads rows from a file.
 pub(crate) fn read_jsonl(path: &Path, file: File) -> std::result::Result<Vec<Row>, ReadError> {

@@ -3,18 +3,18 @@
 //! It holds nothing that differs between two runs of the same settings: no times, no machine, no thread
 //! count. A file counts once the manifest names it; until then it does not exist.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::tally::Tally;
 use crate::category::Category;
-use crate::distinct::Distinct;
+use crate::generate::Wanted;
 use crate::record::{GENERATOR_VERSION, SCHEMA_VERSION, WARP_VERSION};
 use crate::split::{Split, SplitRule};
-use crate::verify::Level;
+use crate::verify::{Keep, Level};
 
 /// Everything that decides what a data set contains.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,6 +43,9 @@ pub struct Settings {
     pub verify: Vec<Level>,
     /// One pair of how many is compared with Warp.
     pub warp_every: u64,
+    /// Which findings of the checks rows keep.
+    #[serde(default)]
+    pub keep: Vec<Keep>,
     /// `parquet` or `jsonl`.
     pub format: String,
     /// Pairs of one shard.
@@ -64,6 +67,7 @@ impl Default for Settings {
             split: SplitRule::default(),
             verify: vec![Level::Text],
             warp_every: 1000,
+            keep: Vec::new(),
             format: "parquet".to_owned(),
             shard_pairs: 5_000,
         }
@@ -74,6 +78,20 @@ impl Settings {
     /// How many shards there are.
     pub fn shards(&self) -> u64 {
         self.count.div_ceil(self.shard_pairs.max(1))
+    }
+
+    /// The indices of a shard.
+    pub(crate) fn pairs_of(&self, shard: u64) -> std::ops::Range<u64> {
+        let start = shard * self.shard_pairs;
+        start..(start + self.shard_pairs).min(self.count)
+    }
+
+    /// Which drafts are asked for.
+    pub fn wanted(&self) -> Wanted {
+        Wanted {
+            categories: self.categories.clone(),
+            difficulties: self.difficulties.clone(),
+        }
     }
 }
 
@@ -92,50 +110,6 @@ pub struct FileEntry {
     pub bytes: u64,
     /// SHA-256 of the bytes.
     pub sha256: String,
-}
-
-/// How a level of verification went, over all pairs.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LevelCounts {
-    /// Pairs for which it holds.
-    pub passed: u64,
-    /// Pairs for which it could not be checked.
-    pub skipped: u64,
-    /// Pairs for which it does not hold.
-    pub failed: u64,
-    /// The first few reasons for failures, with the pair's index.
-    pub reasons: Vec<String>,
-}
-
-/// What was generated so far.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tally {
-    /// Pairs that were written.
-    pub pairs: u64,
-    /// Drafts that were made for them.
-    pub drafts: u64,
-    /// Indices for which no new shape was found.
-    pub exhausted: u64,
-    /// Drafts that the compiler refused.
-    pub refused: u64,
-    /// Pairs by category.
-    pub categories: BTreeMap<String, u64>,
-    /// Pairs by difficulty.
-    pub difficulties: BTreeMap<u8, u64>,
-    /// Pairs by split.
-    pub splits: BTreeMap<String, u64>,
-    /// Pairs by builtin.
-    pub builtins: BTreeMap<String, u64>,
-    /// Verification by level.
-    pub levels: BTreeMap<String, LevelCounts>,
-    /// Distinct sources.
-    pub distinct_exact: Distinct,
-    /// Distinct sources up to names.
-    pub distinct_modulo_names: Distinct,
-    /// Distinct shapes; exact where pairs are deduplicated, since then every pair has its own.
-    pub distinct_shapes: Distinct,
-    /// Distinct MinHash signatures.
-    pub distinct_minhash: Distinct,
 }
 
 /// The manifest of one process's share of a data set.
@@ -267,38 +241,5 @@ impl Manifest {
         let (part, parts) = self.part;
         let shards = self.settings.shards();
         shards * part / parts..shards * (part + 1) / parts
-    }
-}
-
-impl Tally {
-    /// Adds another share's numbers.
-    pub fn merge(&mut self, other: &Self) {
-        self.pairs += other.pairs;
-        self.drafts += other.drafts;
-        self.exhausted += other.exhausted;
-        self.refused += other.refused;
-        add_all(&mut self.categories, &other.categories);
-        add_all(&mut self.difficulties, &other.difficulties);
-        add_all(&mut self.splits, &other.splits);
-        add_all(&mut self.builtins, &other.builtins);
-        for (level, counts) in &other.levels {
-            let ours = self.levels.entry(level.clone()).or_default();
-            ours.passed += counts.passed;
-            ours.skipped += counts.skipped;
-            ours.failed += counts.failed;
-            ours.reasons.extend(counts.reasons.iter().cloned());
-            ours.reasons.truncate(20);
-        }
-        self.distinct_exact.merge(&other.distinct_exact);
-        self.distinct_modulo_names
-            .merge(&other.distinct_modulo_names);
-        self.distinct_shapes.merge(&other.distinct_shapes);
-        self.distinct_minhash.merge(&other.distinct_minhash);
-    }
-}
-
-fn add_all<K: Ord + Clone>(ours: &mut BTreeMap<K, u64>, theirs: &BTreeMap<K, u64>) {
-    for (key, count) in theirs {
-        *ours.entry(key.clone()).or_default() += count;
     }
 }

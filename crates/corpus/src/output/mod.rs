@@ -2,14 +2,20 @@
 
 mod column;
 mod jsonl;
+mod long_text;
 mod manifest;
 mod parquet_reader;
 mod parquet_writer;
+mod part;
 mod row;
+mod row_group;
+mod schema;
+mod tally;
 
-pub use manifest::{FileEntry, LevelCounts, Manifest, ManifestError, Settings, Tally};
+pub use manifest::{FileEntry, Manifest, ManifestError, Settings};
 pub use parquet_reader::{ReadError, read_rows};
 pub use row::Row;
+pub use tally::{LevelCounts, Tally};
 
-pub(crate) use jsonl::write_jsonl;
-pub(crate) use parquet_writer::write_parquet;
+pub(crate) use long_text::Zstd;
+pub(crate) use part::Part;

@@ -104,7 +104,10 @@ fn fill(column: &Column, reader: ColumnReader, rows: &mut [Row]) -> Result<()> {
         ))),
     };
     match (column, reader) {
-        (Column::Text(_, set), ColumnReader::ByteArrayColumnReader(mut reader)) => {
+        (
+            Column::Long(_, set) | Column::Short(_, set),
+            ColumnReader::ByteArrayColumnReader(mut reader),
+        ) => {
             let mut values = Vec::new();
             let (seen, ..) = reader.read_records(count, None, None, &mut values)?;
             complete(seen)?;
@@ -128,7 +131,7 @@ fn fill(column: &Column, reader: ColumnReader, rows: &mut [Row]) -> Result<()> {
                 *set(row) = value.cast_unsigned();
             }
         }
-        (Column::Texts(_, set), ColumnReader::ByteArrayColumnReader(mut reader)) => {
+        (Column::Names(_, set), ColumnReader::ByteArrayColumnReader(mut reader)) => {
             let (mut values, mut definition, mut repetition) = (Vec::new(), Vec::new(), Vec::new());
             let (seen, ..) = reader.read_records(
                 count,

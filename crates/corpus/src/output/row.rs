@@ -45,13 +45,17 @@ pub struct Row {
     pub gpu: String,
     pub warp: String,
     pub expected: String,
+    pub inputs: String,
+    pub gradients: String,
+    pub ptx: String,
+    pub sass: String,
     pub generator_version: String,
     pub compiler_version: String,
     pub warp_version: String,
 }
 
-impl From<Record> for Row {
-    fn from(record: Record) -> Self {
+impl From<&Record> for Row {
+    fn from(record: &Record) -> Self {
         let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         let features = &record.features;
         let checks = &record.verification;
@@ -86,13 +90,17 @@ impl From<Record> for Row {
             compiled: checks.compiled.to_string(),
             gpu: checks.gpu.to_string(),
             warp: checks.warp.to_string(),
-            expected: record.verification.expected,
-            kernel_name: record.draft.kernel,
-            python: record.draft.source,
-            cuda_forward: record.cuda_forward,
-            cuda_backward: record.cuda_backward,
-            cpu_forward: record.cpu_forward,
-            cpu_backward: record.cpu_backward,
+            expected: record.extra.expected.clone(),
+            inputs: record.extra.inputs.clone(),
+            gradients: record.extra.gradients.clone(),
+            ptx: record.extra.ptx.clone(),
+            sass: record.extra.sass.clone(),
+            cuda_forward: record.cuda_forward().to_owned(),
+            cuda_backward: record.cuda_backward().to_owned(),
+            cpu_forward: record.cpu_forward().to_owned(),
+            cpu_backward: record.cpu_backward().to_owned(),
+            kernel_name: record.draft.kernel.clone(),
+            python: record.draft.source.clone(),
             generator_version: GENERATOR_VERSION.to_owned(),
             compiler_version: env!("CARGO_PKG_VERSION").to_owned(),
             warp_version: WARP_VERSION.to_owned(),

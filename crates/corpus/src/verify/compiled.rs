@@ -12,15 +12,18 @@ use warpsmith_compiler::launch_abi::nvrtc_options;
 use warpsmith_compiler::runtime_header;
 use warpsmith_device::{CompileOptions, DeviceError, Nvrtc, Target};
 
+use super::keep::Keep;
 use super::level::Check;
+use super::machine_code::{KernelCost, MachineCode, costs_text};
+use super::ptx_items::PtxItems;
 use crate::record::Record;
 
 /// What compiles and assembles.
 #[derive(Debug)]
 pub struct Toolchain {
     nvrtc: Nvrtc,
-    /// The virtual architecture of the PTX.
-    pub architecture: u32,
+    /// The architectures to assemble for, ascending; the PTX is for the first.
+    architectures: Vec<u32>,
     ptxas: Option<PathBuf>,
 }
 
@@ -29,25 +32,33 @@ pub struct Toolchain {
 pub struct CompileReport {
     /// Whether it compiled, and was assembled where ptxas is.
     pub check: Check,
-    /// Registers of the forward and the backward kernel, where ptxas is.
-    pub registers: Option<(u32, u32)>,
+    /// PTX of its kernels, if it is kept.
+    pub ptx: String,
+    /// What its machine code costs, as JSON, if it is kept and ptxas is there.
+    pub sass: String,
 }
 
 impl Toolchain {
-    /// NVRTC as this machine has it, or at `library`; ptxas beside it or on the path.
+    /// NVRTC as this machine has it, or at `library`; ptxas on the path. Without architectures, for
+    /// sm_80.
     ///
     /// # Errors
     /// Where there is no NVRTC.
-    pub fn find(library: Option<&Path>, architecture: u32) -> Result<Self, DeviceError> {
+    pub fn find(library: Option<&Path>, architectures: &[u32]) -> Result<Self, DeviceError> {
         let nvrtc = match library {
             Some(path) => Nvrtc::open(path)?,
             None => Nvrtc::find()?,
         };
-        let ptxas = find_ptxas();
+        let mut architectures = architectures.to_vec();
+        if architectures.is_empty() {
+            architectures.push(80);
+        }
+        architectures.sort_unstable();
+        architectures.dedup();
         Ok(Self {
             nvrtc,
-            architecture,
-            ptxas,
+            architectures,
+            ptxas: find_ptxas(),
         })
     }
 
@@ -67,7 +78,7 @@ impl Toolchain {
         let (major, minor) = self.nvrtc.version();
         let version = (major.unsigned_abs(), minor.unsigned_abs());
         let options = CompileOptions {
-            target: Target::Ptx(self.architecture),
+            target: Target::Ptx(self.architectures[0]),
             flags: nvrtc_options(version)
                 .into_iter()
                 .map(str::to_owned)
@@ -84,23 +95,34 @@ impl Toolchain {
             .ok_or_else(|| "the PTX is not text".to_owned())
     }
 
-    /// Assembles PTX; gives what ptxas says about each kernel.
-    fn assemble(&self, ptxas: &Path, ptx: &str) -> Result<String, String> {
+    /// Assembles PTX for every architecture; gives the machine code for the first, where ptxas is.
+    fn assemble(&self, ptx: &str) -> Result<Option<MachineCode>, String> {
+        let Some(ptxas) = &self.ptxas else {
+            return Ok(None);
+        };
         let mut file = tempfile::NamedTempFile::new().map_err(|error| error.to_string())?;
         file.write_all(ptx.as_bytes())
             .map_err(|error| error.to_string())?;
-        let output = Command::new(ptxas)
-            .arg(format!("-arch=sm_{}", self.architecture))
-            .args(["-v", "-o", "/dev/null"])
-            .arg(file.path())
-            .output()
-            .map_err(|error| format!("cannot run `{}`: {error}", ptxas.display()))?;
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        if output.status.success() {
-            Ok(said)
-        } else {
-            Err(said)
+        let code = tempfile::NamedTempFile::new().map_err(|error| error.to_string())?;
+        let mut first = None;
+        for architecture in &self.architectures {
+            let output = Command::new(ptxas)
+                .arg(format!("-arch=sm_{architecture}"))
+                .args(["-v", "-o"])
+                .args([code.path(), file.path()])
+                .output()
+                .map_err(|error| format!("cannot run `{}`: {error}", ptxas.display()))?;
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            if !output.status.success() {
+                return Err(said);
+            }
+            if first.is_none() {
+                let cubin = std::fs::read(code.path()).map_err(|error| error.to_string())?;
+                let read = MachineCode::of(&cubin, said);
+                first = Some(read.ok_or("ptxas wrote what is no machine code")?);
+            }
         }
+        Ok(first)
     }
 }
 
@@ -111,104 +133,88 @@ fn find_ptxas() -> Option<PathBuf> {
 }
 
 /// Compiles the CUDA texts of `records` together.
-pub fn compile_batch(toolchain: &Toolchain, records: &[&Record]) -> Vec<CompileReport> {
+pub fn compile_batch(
+    toolchain: &Toolchain,
+    records: &[Record],
+    keep: &[Keep],
+) -> Vec<CompileReport> {
     let mut reports = vec![CompileReport::default(); records.len()];
     let mut within = Vec::new();
     for (position, record) in records.iter().enumerate() {
-        let text = record.cuda_forward.clone() + &record.cuda_backward;
-        let missing = runtime_header::missing(&text);
+        let missing = runtime_header::missing(&record.cuda);
         if missing.is_empty() {
-            within.push((position, text));
+            within.push(position);
         } else {
             let reason = format!("the runtime header lacks {}", missing.join(", "));
             reports[position].check = Check::Skipped(reason);
         }
     }
-    compile_part(toolchain, records, &within, &mut reports);
+    compile_part(toolchain, records, &within, keep, &mut reports);
     reports
 }
 
-/// A pair's text under a name that no other pair of the batch has.
-fn renamed(record: &Record, position: usize, text: &str) -> String {
-    let kernel = &record.draft.kernel;
-    text.replace(
-        &format!("{kernel}_HASH_cuda"),
-        &format!("{kernel}_p{position}_cuda"),
-    )
+/// A pair's kernel under a name that no other pair of the batch has.
+fn unit_name(record: &Record, position: usize) -> String {
+    format!("{}_p{position}_cuda", record.draft.kernel)
 }
 
 fn compile_part(
     toolchain: &Toolchain,
-    records: &[&Record],
-    part: &[(usize, String)],
+    records: &[Record],
+    part: &[usize],
+    keep: &[Keep],
     reports: &mut [CompileReport],
 ) {
     if part.is_empty() {
         return;
     }
     let mut body = String::new();
-    for (position, text) in part {
+    for position in part {
+        let record = &records[*position];
+        let written = format!("{}_HASH_cuda", record.draft.kernel);
         body.push_str(&format!("namespace pair_{position} {{\n"));
-        body.push_str(&renamed(records[*position], *position, text));
+        body.push_str(&record.cuda.replace(&written, &unit_name(record, *position)));
         body.push_str("}\n");
     }
     let source = runtime_header::prologue(&body) + &body;
     let outcome = toolchain
         .compile(&source)
-        .and_then(|ptx| match &toolchain.ptxas {
-            Some(ptxas) => toolchain.assemble(ptxas, &ptx).map(Some),
-            None => Ok(None),
-        });
+        .and_then(|ptx| toolchain.assemble(&ptx).map(|code| (ptx, code)));
     match outcome {
-        Ok(said) => {
-            for (position, _) in part {
+        Ok((ptx, code)) => {
+            let items = keep.contains(&Keep::Ptx).then(|| PtxItems::of(&ptx));
+            for position in part {
+                let record = &records[*position];
+                let unit = unit_name(record, *position);
+                let passes = ["forward", "backward"];
+                let kernels = passes.map(|pass| format!("{unit}_kernel_{pass}"));
                 let report = &mut reports[*position];
                 report.check = Check::Passed;
-                report.registers = said.as_deref().and_then(|said| {
-                    let kernel = &records[*position].draft.kernel;
-                    let registers = |pass: &str| {
-                        registers_of(said, &format!("{kernel}_p{position}_cuda_kernel_{pass}'"))
-                    };
-                    Some((registers("forward")?, registers("backward")?))
-                });
+                if let Some(items) = &items {
+                    // Under the name that the CUDA text has.
+                    let written = format!("{}_HASH_cuda", record.draft.kernel);
+                    report.ptx = items.module(&kernels).replace(&unit, &written);
+                }
+                if let (true, Some(code)) = (keep.contains(&Keep::Sass), &code) {
+                    let costs: Vec<(&str, KernelCost)> = passes
+                        .into_iter()
+                        .zip(&kernels)
+                        .filter_map(|(pass, kernel)| Some((pass, code.cost(kernel)?)))
+                        .collect();
+                    report.sass = costs_text(toolchain.architectures[0], &costs);
+                }
             }
         }
         Err(log) => {
-            if let [(position, _)] = part {
+            if let [position] = part {
                 let line = log.lines().find(|line| line.contains("error"));
                 let line = line.or_else(|| log.lines().next()).unwrap_or_default();
                 reports[*position].check = Check::Failed(line.trim().to_owned());
                 return;
             }
             let (left, right) = part.split_at(part.len() / 2);
-            compile_part(toolchain, records, left, reports);
-            compile_part(toolchain, records, right, reports);
+            compile_part(toolchain, records, left, keep, reports);
+            compile_part(toolchain, records, right, keep, reports);
         }
-    }
-}
-
-/// The number before `registers` in what ptxas says after it names a kernel.
-fn registers_of(said: &str, kernel: &str) -> Option<u32> {
-    let after = &said[said.find(kernel)?..];
-    let line = after.lines().find(|line| line.contains(" registers"))?;
-    let before = line.split(" registers").next()?;
-    before.rsplit(' ').next()?.parse().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn registers_are_read_from_what_ptxas_says() {
-        let said = "ptxas info    : Compiling entry function 'scale_p3_cuda_kernel_forward' for 'sm_90'\n\
-                    ptxas info    : Function properties for scale_p3_cuda_kernel_forward\n\
-                    \x20   0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n\
-                    ptxas info    : Used 22 registers, used 0 barriers\n";
-        assert_eq!(
-            registers_of(said, "scale_p3_cuda_kernel_forward'"),
-            Some(22)
-        );
-        assert_eq!(registers_of(said, "other'"), None);
     }
 }

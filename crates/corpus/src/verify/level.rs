@@ -110,7 +110,4 @@ pub struct Verification {
     pub gpu: Check,
     /// Warp wrote the same bytes.
     pub warp: Check,
-    /// The launch, and the first values of each array that it changed, as JSON; empty if it was not
-    /// executed.
-    pub expected: String,
 }

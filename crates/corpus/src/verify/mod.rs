@@ -3,14 +3,20 @@
 mod arguments;
 mod compiled;
 mod executed;
+mod gradients;
+mod keep;
 mod level;
-mod races;
+mod machine_code;
+mod ptx_items;
+mod values;
 mod verifier;
 mod warp;
 
 pub use compiled::{CompileReport, Toolchain, compile_batch};
-pub use executed::{Execution, execute, launch_shape};
+pub use executed::{Execution, Executor, launch_shape};
+pub use keep::{Keep, UnknownColumn};
 pub use level::{Check, Level, UnknownLevel, Verification};
-pub use races::race_free;
 pub use verifier::{PrepareError, Tools, Verifier};
 pub use warp::{WarpOracle, WarpText};
+
+pub(crate) use verifier::BATCH;

@@ -3,18 +3,18 @@
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use rayon::prelude::*;
 use warpsmith_compiler::{Options, compile};
 use warpsmith_device::{CompileCache, CudaDevice, DeviceError, Nvrtc};
 use warpsmith_runner::{KernelParity, verify_kernel};
 
 use super::compiled::{Toolchain, compile_batch};
+use super::keep::Keep;
 use super::level::{Check, Level};
 use super::warp::WarpOracle;
 use crate::record::Record;
 
 /// Pairs of one translation unit: NVRTC's own start and the header are shared by so many.
-const BATCH: usize = 100;
+pub(crate) const BATCH: usize = 100;
 
 /// Threads in each dimension on the GPU; loops of generated kernels stay within 16 elements.
 const GPU_SIZE: usize = 40;
@@ -26,8 +26,8 @@ pub struct Tools {
     pub nvrtc: Option<PathBuf>,
     /// ptxas; searched for on the path where it is not named.
     pub ptxas: Option<PathBuf>,
-    /// The virtual architecture of the PTX.
-    pub architecture: Option<u32>,
+    /// The architectures to assemble for; the PTX is for the lowest.
+    pub architectures: Vec<u32>,
     /// A Python with Warp.
     pub python: Option<PathBuf>,
 }
@@ -74,9 +74,8 @@ impl Verifier {
                 Level::Text => {}
                 Level::Executed => verifier.executed = true,
                 Level::Compiled => {
-                    let toolchain =
-                        Toolchain::find(tools.nvrtc.as_deref(), tools.architecture.unwrap_or(80))
-                            .map_err(device(*level))?;
+                    let toolchain = Toolchain::find(tools.nvrtc.as_deref(), &tools.architectures)
+                        .map_err(device(*level))?;
                     verifier.toolchain = Some(match &tools.ptxas {
                         Some(path) => toolchain.with_ptxas(path.clone()),
                         None => toolchain,
@@ -109,24 +108,28 @@ impl Verifier {
         self.executed
     }
 
-    /// Checks records at the levels that are not part of compiling them.
+    /// How many records are best checked together.
+    pub fn together(&self) -> usize {
+        if self.toolchain.is_some() { BATCH } else { 1 }
+    }
+
+    /// Checks a batch of records at the levels that are not part of compiling them.
     ///
     /// # Errors
     /// Where Warp's process is gone.
-    pub fn check(&self, records: &mut [Record]) -> Result<(), PrepareError> {
+    pub fn check(&self, records: &mut [Record], keep: &[Keep]) -> Result<(), PrepareError> {
         if let Some(toolchain) = &self.toolchain {
-            records.par_chunks_mut(BATCH).for_each(|batch| {
-                let texts: Vec<&Record> = batch.iter().collect();
-                let reports = compile_batch(toolchain, &texts);
-                for (record, report) in batch.iter_mut().zip(reports) {
-                    record.verification.compiled = report.check;
-                }
-            });
+            let reports = compile_batch(toolchain, records, keep);
+            for (record, report) in records.iter_mut().zip(reports) {
+                record.verification.compiled = report.check;
+                record.extra.ptx = report.ptx;
+                record.extra.sass = report.sass;
+            }
         }
         if let Some((gpu, nvrtc, cache)) = &self.gpu {
-            records.par_iter_mut().for_each(|record| {
+            for record in &mut *records {
                 record.verification.gpu = on_gpu(gpu, nvrtc, cache, record);
-            });
+            }
         }
         if let Some(oracle) = &self.oracle {
             let mut oracle = oracle

@@ -78,6 +78,17 @@ pub fn kernel_resources(cubin: &[u8]) -> Option<Vec<KernelResources>> {
     Some(kernels.into_values().collect())
 }
 
+/// The machine code of each kernel in a cubin; `None` where the file is not a 64-bit ELF.
+pub fn kernel_code(cubin: &[u8]) -> Option<Vec<(&str, &[u8])>> {
+    let mut code = Vec::new();
+    for section in sections(cubin)? {
+        if let Some(kernel) = section.name.strip_prefix(".text.") {
+            code.push((kernel, section.data));
+        }
+    }
+    Some(code)
+}
+
 fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..at.checked_add(N)?)?.try_into().ok()
 }

@@ -9,4 +9,4 @@ pub(crate) mod search;
 pub use binding::Nvrtc;
 pub use cache::CompileCache;
 pub use compile::{CompileOptions, Compiled, Target};
-pub use cubin::{KernelResources, kernel_resources};
+pub use cubin::{KernelResources, kernel_code, kernel_resources};

@@ -8,8 +8,8 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use warpsmith_corpus::{
-    Category, Level, Manifest, PrepareError, Progress, Settings, SplitRule, Tools, Verifier, card,
-    generate, manifest_findings, statistics,
+    Category, Keep, Level, Manifest, PrepareError, Progress, Settings, SplitRule, Tools, Verifier,
+    card, generate, manifest_findings, statistics,
 };
 
 use crate::arguments::Global;
@@ -24,6 +24,7 @@ use crate::output;
 #[command(after_help = "Examples:
   warpsmith corpus generate --count 1000000 --out pairs
   warpsmith corpus generate --count 20000 --out checked --verify executed,compiled
+  warpsmith corpus generate --count 5000 --out rich --verify executed,compiled --keep inputs,outputs,gradients,ptx,sass
   warpsmith corpus generate --count 2000 --out sampled --verify warp --warp-every 10 --python venv/bin/python
   warpsmith corpus generate --count 10000000 --out pairs --shards $SLURM_ARRAY_TASK_ID/64")]
 pub(crate) struct Generate {
@@ -57,9 +58,13 @@ pub(crate) struct Generate {
     /// ptxas, for the level `compiled`; looked for on the path.
     #[arg(long, value_name = "FILE")]
     ptxas: Option<PathBuf>,
-    /// The architecture that the level `compiled` compiles for.
-    #[arg(long, default_value_t = 80, value_name = "SM")]
-    architecture: u32,
+    /// The architectures that the level `compiled` assembles for; the PTX is for the lowest.
+    #[arg(long, default_value = "80", value_name = "SM", value_delimiter = ',')]
+    architecture: Vec<u32>,
+    /// Columns that are empty otherwise: `inputs`, `outputs`, `gradients` (whole, of the level
+    /// `executed`), `ptx`, `sass` (of the level `compiled`).
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    keep: Vec<Keep>,
     /// The format of the files.
     #[arg(long = "as", value_enum, default_value_t = FileFormat::Parquet)]
     file_format: FileFormat,
@@ -136,7 +141,7 @@ impl Generate {
         let tools = Tools {
             nvrtc: self.nvrtc.clone(),
             ptxas: self.ptxas.clone(),
-            architecture: Some(self.architecture),
+            architectures: self.architecture.clone(),
             python: self.python.clone(),
         };
         let verifier = match Verifier::new(&settings.verify, &tools, settings.warp_every) {
@@ -200,6 +205,15 @@ impl Generate {
         );
         verify.sort();
         verify.dedup();
+        let mut keep = self.keep.clone();
+        keep.sort();
+        keep.dedup();
+        if let Some(column) = keep.iter().find(|column| !verify.contains(&column.level())) {
+            bail!(
+                "`--keep {column}` needs `--verify {}`, which brings it to light",
+                column.level()
+            );
+        }
         Ok(Settings {
             seed: self.seed,
             count: self.count,
@@ -216,6 +230,7 @@ impl Generate {
             },
             verify,
             warp_every: self.warp_every,
+            keep,
             format: match self.file_format {
                 FileFormat::Parquet => "parquet",
                 FileFormat::Jsonl => "jsonl",

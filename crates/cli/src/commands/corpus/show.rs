@@ -61,16 +61,31 @@ fn describe(row: &Row, all: bool) -> String {
             let _ = writeln!(text, "{level}: {outcome}");
         }
     }
-    if !row.expected.is_empty() {
-        let _ = writeln!(text, "expected: {}", row.expected);
+    for (column, value) in [
+        ("expected", &row.expected),
+        ("inputs", &row.inputs),
+        ("gradients", &row.gradients),
+        ("machine code", &row.sass),
+    ] {
+        if !value.is_empty() {
+            let _ = writeln!(text, "{column}: {}", shortened(value));
+        }
     }
     let _ = write!(text, "\n{}\n{}", row.python, row.cuda_forward);
     if all {
         let _ = write!(
             text,
-            "{}\n{}\n{}",
-            row.cuda_backward, row.cpu_forward, row.cpu_backward
+            "{}\n{}\n{}\n{}",
+            row.cuda_backward, row.cpu_forward, row.cpu_backward, row.ptx
         );
     }
     text
+}
+
+/// The beginning of what would fill the screen; `--format json` has all of it.
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(300) {
+        Some((end, _)) => format!("{}… ({} bytes)", &text[..end], text.len()),
+        None => text.to_owned(),
+    }
 }

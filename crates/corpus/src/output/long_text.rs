@@ -1,0 +1,157 @@
+//! A column of whole texts: compressed page by page as rows come in, while the page is in the cache.
+//!
+//! Invariants: a page holds whole rows, is one zstd frame of PLAIN values, and is closed after the row
+//! that takes it past [`PAGE_BYTES`]; so the bytes follow from the rows and from where [`LongText::seal`]
+//! was called.
+
+use bytes::Bytes;
+use parquet::basic::{Compression, Encoding, EncodingMask, PageType, ZstdLevel};
+use parquet::column::page::{CompressedPage, Page, PageWriter};
+use parquet::column::writer::ColumnCloseResult;
+use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::{ColumnChunkMetaData, OffsetIndexBuilder, PageEncodingStats};
+use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
+use parquet::schema::types::ColumnDescPtr;
+
+use super::row_group::Chunk;
+
+/// What a page may hold before it is closed: a quarter of a second-level cache. Pages of 1 MB compress
+/// 5 % better and take 30 % longer.
+const PAGE_BYTES: usize = 256 << 10;
+
+/// zstd's level; the fast ones differ in size, hardly in time.
+pub(super) const LEVEL: i32 = 1;
+
+/// A zstd context, reused from page to page.
+pub(crate) struct Zstd(zstd::bulk::Compressor<'static>);
+
+impl Zstd {
+    /// A new context.
+    ///
+    /// # Errors
+    /// Where there is no memory for it.
+    pub(crate) fn new() -> Result<Self> {
+        let compressor = zstd::bulk::Compressor::new(LEVEL);
+        compressor.map(Self).map_err(ParquetError::from)
+    }
+}
+
+/// A closed page: where it begins, its length, its rows, and the length of its texts.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    offset: usize,
+    length: usize,
+    rows: u32,
+    text_bytes: usize,
+}
+
+/// Texts of consecutive rows.
+#[derive(Debug, Default)]
+pub(crate) struct LongText {
+    /// The page that is being filled.
+    open: Vec<u8>,
+    open_rows: u32,
+    /// Headers and frames of the closed pages.
+    sealed: Vec<u8>,
+    places: Vec<Place>,
+    uncompressed: usize,
+}
+
+impl LongText {
+    /// Adds a row.
+    pub(super) fn push(&mut self, text: &str, zstd: &mut Zstd) -> Result<()> {
+        let length = u32::try_from(text.len())
+            .map_err(|_| ParquetError::General("a text of more than 4 GB".to_owned()))?;
+        self.open.extend_from_slice(&length.to_le_bytes());
+        self.open.extend_from_slice(text.as_bytes());
+        self.open_rows += 1;
+        match self.open.len() >= PAGE_BYTES {
+            true => self.seal(zstd),
+            false => Ok(()),
+        }
+    }
+
+    /// Closes the open page, if it holds anything.
+    pub(super) fn seal(&mut self, zstd: &mut Zstd) -> Result<()> {
+        if self.open_rows == 0 {
+            return Ok(());
+        }
+        let frame = zstd.0.compress(&self.open)?;
+        let page = Page::DataPage {
+            buf: Bytes::from(frame),
+            num_values: self.open_rows,
+            encoding: Encoding::PLAIN,
+            def_level_encoding: Encoding::RLE,
+            rep_level_encoding: Encoding::RLE,
+            statistics: None,
+        };
+        let offset = self.sealed.len();
+        let mut sink = TrackedWrite::new(&mut self.sealed);
+        let page = CompressedPage::new(page, self.open.len());
+        let spec = SerializedPageWriter::new(&mut sink).write_page(page)?;
+        sink.into_inner()?;
+        self.places.push(Place {
+            offset,
+            length: self.sealed.len() - offset,
+            rows: self.open_rows,
+            text_bytes: self.open.len() - 4 * self.open_rows as usize,
+        });
+        self.uncompressed += spec.uncompressed_size;
+        self.open.clear();
+        self.open_rows = 0;
+        Ok(())
+    }
+
+    /// Puts the pages of `other` after these; both are sealed.
+    pub(super) fn append(&mut self, other: Self) {
+        let shift = self.sealed.len();
+        self.sealed.extend_from_slice(&other.sealed);
+        let moved = other.places.into_iter().map(|mut place| {
+            place.offset += shift;
+            place
+        });
+        self.places.extend(moved);
+        self.uncompressed += other.uncompressed;
+    }
+
+    /// The column chunk that the pages make.
+    pub(super) fn into_chunk(self, column: ColumnDescPtr) -> Result<Chunk> {
+        let rows: u64 = self.places.iter().map(|place| u64::from(place.rows)).sum();
+        let text_bytes: usize = self.places.iter().map(|place| place.text_bytes).sum();
+        let signed = |n: usize| n as i64;
+        let pages = PageEncodingStats {
+            page_type: PageType::DATA_PAGE,
+            encoding: Encoding::PLAIN,
+            count: self.places.len() as i32,
+        };
+        let metadata = ColumnChunkMetaData::builder(column)
+            .set_compression(Compression::ZSTD(ZstdLevel::try_new(LEVEL)?))
+            .set_encodings_mask(EncodingMask::new_from_encodings(
+                [Encoding::PLAIN, Encoding::RLE].iter(),
+            ))
+            .set_page_encoding_stats(vec![pages])
+            .set_total_compressed_size(signed(self.sealed.len()))
+            .set_total_uncompressed_size(signed(self.uncompressed))
+            .set_num_values(rows.cast_signed())
+            .set_data_page_offset(0)
+            .set_unencoded_byte_array_data_bytes(Some(signed(text_bytes)))
+            .build()?;
+        let mut index = OffsetIndexBuilder::new();
+        for place in &self.places {
+            index.append_row_count(i64::from(place.rows));
+            index.append_offset_and_size(signed(place.offset), place.length as i32);
+            index.append_unencoded_byte_array_data_bytes(Some(signed(place.text_bytes)));
+        }
+        Ok(Chunk {
+            close: ColumnCloseResult {
+                bytes_written: self.sealed.len() as u64,
+                rows_written: rows,
+                metadata,
+                bloom_filter: None,
+                column_index: None,
+                offset_index: Some(index.build()),
+            },
+            bytes: Bytes::from(self.sealed),
+        })
+    }
+}

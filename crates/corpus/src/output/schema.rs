@@ -1,0 +1,75 @@
+//! The Parquet schema and how each column is encoded.
+
+use std::sync::{Arc, OnceLock};
+
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::errors::{ParquetError, Result};
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesPtr};
+use parquet::schema::parser::parse_message_type;
+use parquet::schema::types::{ColumnPath, SchemaDescriptor, TypePtr};
+
+use super::column::{COLUMNS, Column};
+use super::long_text::LEVEL;
+
+/// Columns in which no value comes twice; a dictionary of them would only cost time.
+const DISTINCT: [&str; 7] = [
+    "id",
+    "index",
+    "kernel_name",
+    "hash_exact",
+    "hash_modulo_names",
+    "hash_shape",
+    "minhash.list.element",
+];
+
+/// What all files share.
+pub(super) struct Shared {
+    pub(super) schema: TypePtr,
+    pub(super) descriptor: SchemaDescriptor,
+    pub(super) properties: WriterPropertiesPtr,
+}
+
+fn schema() -> Result<TypePtr> {
+    let mut text = String::from("message pair {\n");
+    for (name, column) in COLUMNS {
+        text.push_str(&match column {
+            Column::Long(..) | Column::Short(..) => format!("required binary {name} (STRING);\n"),
+            Column::Number(..) => format!("required int32 {name} (INTEGER(32,false));\n"),
+            Column::Wide(..) => format!("required int64 {name} (INTEGER(64,false));\n"),
+            Column::Names(..) => format!(
+                "required group {name} (LIST) {{ repeated group list {{ required binary element (STRING); }} }}\n"
+            ),
+            Column::Numbers(..) => format!(
+                "required group {name} (LIST) {{ repeated group list {{ required int32 element (INTEGER(32,false)); }} }}\n"
+            ),
+        });
+    }
+    text.push('}');
+    Ok(Arc::new(parse_message_type(&text)?))
+}
+
+fn make() -> Result<Shared> {
+    let schema = schema()?;
+    let mut properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(LEVEL)?))
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_created_by(concat!("warpsmith ", env!("CARGO_PKG_VERSION")).to_owned());
+    for name in DISTINCT {
+        let path = ColumnPath::from(name.split('.').map(str::to_owned).collect::<Vec<_>>());
+        properties = properties.set_column_dictionary_enabled(path, false);
+    }
+    Ok(Shared {
+        descriptor: SchemaDescriptor::new(schema.clone()),
+        schema,
+        properties: Arc::new(properties.build()),
+    })
+}
+
+/// What all files share, made once.
+pub(super) fn shared() -> Result<&'static Shared> {
+    static SHARED: OnceLock<std::result::Result<Shared, String>> = OnceLock::new();
+    SHARED
+        .get_or_init(|| make().map_err(|error| error.to_string()))
+        .as_ref()
+        .map_err(|error| ParquetError::General(error.clone()))
+}

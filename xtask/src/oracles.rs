@@ -1,0 +1,47 @@
+//! Python environments that tests compare with: Warp itself, and the library that opens data sets.
+//!
+//! Each is a virtual environment in `target/oracle`, made once. Where one cannot be made, the tests that
+//! need it say that they are skipped.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::workspace::{self, run};
+
+/// Environments: the module to import, and the packages that bring it.
+const ENVIRONMENTS: &[(&str, &[&str])] = &[
+    ("warp", &["warp-lang==1.19.0", "numpy"]),
+    ("datasets", &["datasets>=5,<6"]),
+];
+
+/// Makes what is missing, as far as that can be done.
+pub(crate) fn install() {
+    for (module, packages) in ENVIRONMENTS {
+        let environment = workspace::target().join("oracle").join(module);
+        let Some(folder) = environment.to_str() else {
+            continue;
+        };
+        let python = environment.join("bin/python");
+        if imports(&python, module) {
+            continue;
+        }
+        let install = ["-m", "pip", "install", "--quiet"];
+        let made = run("python3", &["-m", "venv", folder]).and_then(|()| {
+            let python = format!("{folder}/bin/python");
+            run(&python, &[&install[..], packages].concat())
+        });
+        // A package index that does not answer must not fail the tests that need none of this.
+        if let Err(error) = made {
+            eprintln!("skipped: tests that need `{module}`: {error:#}");
+        }
+    }
+}
+
+fn imports(python: &Path, module: &str) -> bool {
+    Command::new(python)
+        .args(["-c", &format!("import {module}")])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
