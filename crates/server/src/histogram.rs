@@ -39,10 +39,7 @@ impl Histogram {
         for (nth, count) in self.counts.iter().enumerate() {
             seen += count.load(Ordering::Relaxed);
             if total > 0 && seen >= wanted.max(1) {
-                return Some(
-                    ENDS.get(nth)
-                        .map_or(f64::INFINITY, |end| *end as f64 / 1e6),
-                );
+                return Some(ENDS.get(nth).map_or(f64::INFINITY, |end| *end as f64 / 1e6));
             }
         }
         None

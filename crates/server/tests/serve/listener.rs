@@ -110,6 +110,13 @@ impl Listener {
         }
     }
 
+    /// Takes what comes until `position` has arrived, without giving credit.
+    pub(crate) fn take_until(&mut self, position: u64) {
+        while self.received() < position {
+            assert_eq!(self.take_one(), None, "closed at {}", self.received());
+        }
+    }
+
     /// Takes messages until one of this type has come.
     pub(crate) fn message(&mut self, kind: &str) -> Value {
         loop {

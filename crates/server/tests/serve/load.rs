@@ -1,10 +1,10 @@
 //! The load test, small, in one process with its server.
 
+use warpsmith_server::Settings;
 use warpsmith_server::load_test::{self, Plan};
 use warpsmith_server::protocol::Hello;
-use warpsmith_server::{Limits, Settings};
 
-use crate::server_with;
+use crate::{server, server_with};
 
 fn plan(address: std::net::SocketAddr, codec: &str) -> Plan {
     Plan {
@@ -50,14 +50,7 @@ fn every_sample_of_every_listener_is_where_it_belongs() {
 
 #[test]
 fn an_hour_of_sixty_listeners_costs_no_memory() {
-    let limits = Limits {
-        messages_per_second: 1_000_000,
-        ..Limits::default()
-    };
-    let server = server_with(Settings {
-        limits,
-        ..Settings::default()
-    });
+    let server = server();
     // A minute for each in a second: an hour of tags for all, twice, and nothing may be left over.
     let plan = Plan {
         clients: 60,

@@ -8,11 +8,18 @@ mod load;
 mod protocol;
 mod requests;
 
-use warpsmith_server::{Server, Settings};
+use warpsmith_server::{Limits, Server, Settings};
 
-/// A server on a port of its own.
+/// A server on a port of its own, for listeners that play as fast as they can.
 pub(crate) fn server() -> Server {
-    server_with(Settings::default())
+    let limits = Limits {
+        messages_per_second: 1_000_000,
+        ..Limits::default()
+    };
+    server_with(Settings {
+        limits,
+        ..Settings::default()
+    })
 }
 
 pub(crate) fn server_with(settings: Settings) -> Server {

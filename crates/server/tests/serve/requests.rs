@@ -164,7 +164,7 @@ fn control_reaches_a_stream_by_its_key_alone() {
     );
     assert_eq!(
         listener.message("params")["params"]["intensity"],
-        json!(0.9f32)
+        json!(0.9)
     );
     wish["params"]["intensity"] = json!(7);
     let refused = ask(address, "POST", "/api/control", &wish.to_string());

@@ -36,10 +36,20 @@ pub(super) struct LoadTest {
     #[arg(long, default_value = "pcm16", value_parser = ["pcm16", "f32", "tag"], requires = "load_test")]
     codec: String,
     /// Play this many times as fast as a sound card.
-    #[arg(long, value_name = "TIMES", default_value_t = 1.0, requires = "load_test")]
+    #[arg(
+        long,
+        value_name = "TIMES",
+        default_value_t = 1.0,
+        requires = "load_test"
+    )]
     load_speed: f64,
     /// Frames a second.
-    #[arg(long, value_name = "HZ", default_value_t = 48_000, requires = "load_test")]
+    #[arg(
+        long,
+        value_name = "HZ",
+        default_value_t = 48_000,
+        requires = "load_test"
+    )]
     load_rate: u32,
     /// The other half of the load test: listeners, with their plan on standard input.
     #[arg(long, hide = true)]
@@ -99,6 +109,10 @@ impl LoadTest {
         let mut report = output::report("serve", body);
         report.findings = findings;
         output::print(global, &report, ToString::to_string)?;
-        Ok(Some(if fine { Outcome::Fine } else { Outcome::NotFine }))
+        Ok(Some(if fine {
+            Outcome::Fine
+        } else {
+            Outcome::NotFine
+        }))
     }
 }

@@ -88,7 +88,11 @@ impl Serve {
         }
         output::note(
             global,
-            &format!("http://{}/ plays, rendered on {}", server.address(), server.device()),
+            &format!(
+                "http://{}/ plays, rendered on {}",
+                server.address(),
+                server.device()
+            ),
         );
         while !sampling::is_interrupted(&interrupted) {
             std::thread::sleep(Duration::from_millis(100));
