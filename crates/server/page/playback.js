@@ -8,7 +8,7 @@ const FADE_SECONDS = 0.005;
 class Playback extends AudioWorkletProcessor {
   constructor(options) {
     super();
-    const { control, samples, port } = options.processorOptions;
+    const { control, samples } = options.processorOptions;
     this.control = control ?? new Int32Array(16);
     this.samples = samples ?? new Float32Array(2 * options.processorOptions.frames);
     this.frames = this.samples.length / 2;
@@ -21,8 +21,10 @@ class Playback extends AudioWorkletProcessor {
     this.fade = 1 / (FADE_SECONDS * sampleRate);
     this.since = 0;
     // Without shared memory samples come as messages, and the figures go back as messages.
-    this.port.onmessage = ({ data }) => this.message(data);
-    if (port) { port.onmessage = ({ data }) => this.message(data); this.back = port; }
+    this.port.onmessage = ({ data: { port } }) => {
+      port.onmessage = ({ data }) => this.message(data);
+      this.back = port;
+    };
   }
 
   message(data) {
@@ -55,7 +57,7 @@ class Playback extends AudioWorkletProcessor {
     }
     if (!this.isolated && (this.since += count) >= 1024) {
       this.since = 0;
-      this.back.postMessage(this.control.slice());
+      this.back?.postMessage(this.control.slice());
     }
     return true;
   }

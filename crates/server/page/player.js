@@ -20,27 +20,28 @@ export class Player {
     // The device's own rate, unless a test asks for one; the server renders at it.
     const context = new AudioContext({ latencyHint: 'playback', ...(rate ? { sampleRate: rate } : {}) });
     this.context = context;
-    const worker = this.worker = new Worker('/socket.js', { name: 'socket' });
-    await context.audioWorklet.addModule('/playback.js');
-    if (this.context !== context) return;  // stopped meanwhile
     const frames = RING_SECONDS * Math.max(48_000, context.sampleRate);
     const shared = globalThis.crossOriginIsolated ? {
       control: new Int32Array(new SharedArrayBuffer(4 * WORDS)),
       samples: new Float32Array(new SharedArrayBuffer(8 * frames)),
     } : {};
     const channel = shared.control ? null : new MessageChannel();
-    this.node = new AudioWorkletNode(context, 'playback', {
-      numberOfInputs: 0, outputChannelCount: [2],
-      processorOptions: { ...shared, frames, port: channel?.port1 },
-    }, channel ? [channel.port1] : []);
-    this.analyser = new AnalyserNode(context, { fftSize: 4096, smoothingTimeConstant: 0.7 });
-    this.node.connect(this.analyser).connect(context.destination);
+    // Samples travel while the audio callback is being loaded.
+    const worker = this.worker = new Worker('/socket.js', { name: 'socket' });
     worker.onmessage = ({ data }) => this.heard(data, asked);
-    const url = location.origin.replace(/^http/, 'ws') + '/ws';
     worker.postMessage({ start: {
-      url, token, rate: context.sampleRate, frames, ...shared, port: channel?.port2,
+      url: location.origin.replace(/^http/, 'ws') + '/ws', token, rate: context.sampleRate, frames, ...shared, port: channel?.port2,
       hello: { channels: 2, codecs: ['pcm16'], frame_ms: 20, prebuffer_ms: 120, ...hello, rate: context.sampleRate },
     } }, channel ? [channel.port2] : []);
+    await context.audioWorklet.addModule('/playback.js');
+    if (this.context !== context) return;  // stopped meanwhile
+    this.node = new AudioWorkletNode(context, 'playback', {
+      numberOfInputs: 0, outputChannelCount: [2],
+      processorOptions: { ...shared, frames },
+    });
+    if (channel) this.node.port.postMessage({ port: channel.port1 }, [channel.port1]);
+    this.analyser = new AnalyserNode(context, { fftSize: 4096, smoothingTimeConstant: 0.7 });
+    this.node.connect(this.analyser).connect(context.destination);
     await context.resume();
   }
 

@@ -2,7 +2,7 @@
 
 const WRITTEN = 0, READ = 1, EVENTS = 2, MISSING = 3, PLAYING = 4, TARGET = 5, BREAKS = 6, TAGGED = 7, STOPPING = 8, RATIO = 9, LOWEST = 10;
 const CODECS = { pcm16: 0, f32: 1, tag: 3 };
-const CREDIT_MS = 200, CREDIT_LEAST_MS = 30, TICK_MS = 15;
+const CREDIT_MS = 200, CREDIT_LEAST_MS = 20, TICK_MS = 10;
 const MOST_TARGET_MS = 2000;
 
 let settings, control, samples, port, socket, welcome, timer, retry = 0, over = false;
@@ -140,7 +140,7 @@ function tick() {
   if (!welcome || socket.readyState !== 1) return;
   const depth = written - read;
   const target = control[TARGET];
-  const due = now - lastCredit >= CREDIT_MS || depth < 0.8 * target;
+  const due = now - lastCredit >= CREDIT_MS || depth < 0.9 * target;
   if (due && now - lastCredit >= CREDIT_LEAST_MS) {
     lastCredit = now;
     socket.send(JSON.stringify({

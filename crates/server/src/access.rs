@@ -28,7 +28,7 @@ impl Default for Limits {
             connections: 8_192,
             listeners: 2_000,
             per_client: 64,
-            messages_per_second: 50,
+            messages_per_second: 100,
         }
     }
 }
@@ -41,8 +41,8 @@ pub(crate) struct Access {
     origins: Vec<String>,
 }
 
-fn refusal(message: &str) -> Finding {
-    Finding::new("W008", Severity::Error, message)
+fn refusal(message: &str, hint: &str) -> Box<Finding> {
+    Box::new(Finding::new("W008", Severity::Error, message).hint(hint))
 }
 
 impl Access {
@@ -68,15 +68,15 @@ impl Access {
     }
 
     /// Whether the request comes from where requests may come from.
-    pub(crate) fn check_origin(&self, request: &Request) -> Result<(), Finding> {
+    pub(crate) fn check_origin(&self, request: &Request) -> Result<(), Box<Finding>> {
         let host = request.header("host").unwrap_or_default();
         // A page elsewhere can give its own name this machine's address (DNS rebinding), but
         // cannot change the name that the browser sends.
         if self.loopback && !is_loopback_name(host) {
-            return Err(
-                refusal("the `Host` of the request is no name of this machine")
-                    .hint("use localhost or 127.0.0.1"),
-            );
+            return Err(refusal(
+                "the `Host` of the request is no name of this machine",
+                "use localhost or 127.0.0.1",
+            ));
         }
         let Some(origin) = request.header("origin") else {
             return Ok(());
@@ -88,13 +88,16 @@ impl Access {
         if same || self.origins.iter().any(|allowed| allowed == origin) {
             return Ok(());
         }
-        Err(refusal("a page of another origin may not use this server")
-            .because("Origin", origin.chars().take(100).collect::<String>())
-            .hint("`--allow-origin` names origins that may"))
+        let finding = refusal(
+            "a page of another origin may not use this server",
+            "`--allow-origin` names origins that may",
+        );
+        let origin: String = origin.chars().take(100).collect();
+        Err(Box::new(finding.because("Origin", origin)))
     }
 
     /// Whether the request brings the token, where one is needed.
-    pub(crate) fn check_token(&self, request: &Request) -> Result<(), Finding> {
+    pub(crate) fn check_token(&self, request: &Request) -> Result<(), Box<Finding>> {
         let Some(token) = &self.token else {
             return Ok(());
         };
@@ -109,10 +112,10 @@ impl Access {
         let given = bearer.or(protocol).or(request.query("token"));
         match given.is_some_and(|given| same(given, token)) {
             true => Ok(()),
-            false => {
-                Err(refusal("the token is missing or wrong")
-                    .hint("send `Authorization: Bearer TOKEN`"))
-            }
+            false => Err(refusal(
+                "the token is missing or wrong",
+                "send `Authorization: Bearer TOKEN`",
+            )),
         }
     }
 }
@@ -154,8 +157,8 @@ impl Doors {
         self: &Arc<Self>,
         address: IpAddr,
         limits: &Limits,
-    ) -> Result<Door, Finding> {
-        let full = |message| Finding::new("W009", Severity::Error, message);
+    ) -> Result<Door, Box<Finding>> {
+        let full = |message| Box::new(Finding::new("W009", Severity::Error, message));
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.values().sum::<usize>() >= limits.connections {
             return Err(full("too many connections"));

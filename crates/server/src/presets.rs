@@ -57,26 +57,30 @@ impl Presets {
     }
 
     /// Keeps parameters under a name.
-    pub(crate) fn keep(&self, name: &str, params: Params) -> Result<(), Finding> {
+    pub(crate) fn keep(&self, name: &str, params: Params) -> Result<(), Box<Finding>> {
         let name = name.trim().to_ascii_lowercase();
-        let wrong = |message: &str| Finding::new("W001", Severity::Error, message);
+        let refuse = |code: &str, message: String, hint: &str| {
+            Err(Box::new(
+                Finding::new(code, Severity::Error, message).hint(hint),
+            ))
+        };
         let plain = |c: char| c.is_alphanumeric() || " -_".contains(c);
         if name.is_empty() || name.chars().count() > 40 || !name.chars().all(plain) {
-            return Err(wrong(
-                "a preset's name has 1 to 40 letters, digits, spaces, `-` and `_`",
-            ));
+            let message = format!("`{name:.40}` is no name for a preset");
+            return refuse(
+                "W001",
+                message,
+                "1 to 40 letters, digits, spaces, `-` and `_`",
+            );
         }
         if built_in(&name).is_some() {
-            return Err(wrong("the built-in presets stay as they are").hint("choose another name"));
+            let message = format!("`{name}` is built in and stays as it is");
+            return refuse("W001", message, "choose another name");
         }
         let mut kept = self.locked();
         if kept.len() >= MOST && !kept.contains_key(&name) {
-            return Err(Finding::new(
-                "W009",
-                Severity::Error,
-                format!("{MOST} presets are kept already"),
-            )
-            .hint("`DELETE /api/presets/NAME` makes room"));
+            let message = format!("{MOST} presets are kept already");
+            return refuse("W009", message, "`DELETE /api/presets/NAME` makes room");
         }
         kept.insert(name, params);
         Ok(())

@@ -95,14 +95,14 @@ pub(crate) fn wanted(
 }
 
 pub(super) fn keep_preset(request: &Request, shared: &Shared) -> Response {
-    let kept = |new: NewPreset| -> Result<Params, Finding> {
+    let kept = |new: NewPreset| -> Result<Params, Box<Finding>> {
         let params = wanted(shared, &shared.params, new.preset.as_deref(), &new.params)
-            .map_err(|error| error.finding())?;
+            .map_err(|error| Box::new(error.finding()))?;
         shared.presets.keep(&new.name, params)?;
         Ok(params)
     };
     match body(request)
-        .map_err(|error| error.finding())
+        .map_err(|error| Box::new(error.finding()))
         .and_then(kept)
     {
         Ok(params) => Response::json(201, &json!({ "params": params })),
