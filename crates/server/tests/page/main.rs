@@ -3,7 +3,7 @@
 //! no Chromium.
 //!
 //! `WARPSMITH_PAGE_SECONDS=60` listens that long with the page's own small buffer and insists on no
-//! underrun; `WARPSMITH_SCREENSHOTS=DIR` keeps pictures.
+//! underrun; `WARPSMITH_PAGE_OUT=DIR` keeps figures and pictures.
 
 mod browser;
 
@@ -88,7 +88,7 @@ fn every_sample_is_played_once() -> Result<(), Failed> {
     std::thread::sleep(std::time::Duration::from_secs_f64(seconds));
     browser.until(&format!("player.figures.position > {samples}"))?;
     let figures = browser.evaluate("player.figures")?;
-    println!("{figures}");
+    keep("figures.json", &figures.to_string())?;
     let lost = [
         &figures["breaks"],
         &figures["gaps"],
@@ -240,10 +240,8 @@ fn it_can_be_used_by_keyboard_and_on_a_phone() -> Result<(), Failed> {
         browser.evaluate("document.getElementById('play').getAttribute('aria-pressed')")? == "true",
         || "not pressed".into(),
     )?;
-    println!(
-        "first sound after {} ms",
-        browser.evaluate("player.figures.firstSoundMs")?
-    );
+    let first_sound = browser.evaluate("player.figures.firstSoundMs")?;
+    keep("first_sound_ms.json", &first_sound.to_string())?;
     browser.until("document.getElementById('figure-buffer') !== null")?;
     // A slider by its arrow keys reaches the server.
     browser.evaluate("document.getElementById('param-intensity').focus(); player.seen = new Promise((done) => { const on = player.on; player.on = (data) => { on(data); if (data.message?.type === 'params') done(data.message.params.intensity); }; }); 1")?;
@@ -316,12 +314,17 @@ fn everything_has_a_name(browser: &mut Browser) -> Result<(), Failed> {
     expect(count > 3, || format!("only {count} controls"))
 }
 
-fn keep_picture(browser: &mut Browser, name: &str) -> Result<(), Failed> {
-    let picture = browser.screenshot()?;
-    if let Ok(folder) = std::env::var("WARPSMITH_SCREENSHOTS") {
-        std::fs::write(format!("{folder}/{name}.png.base64"), picture)?;
+/// Keeps something for whoever asked for it.
+fn keep(name: &str, text: &str) -> Result<(), Failed> {
+    if let Ok(folder) = std::env::var("WARPSMITH_PAGE_OUT") {
+        std::fs::write(format!("{folder}/{name}"), text)?;
     }
     Ok(())
+}
+
+fn keep_picture(browser: &mut Browser, name: &str) -> Result<(), Failed> {
+    let picture = browser.screenshot()?;
+    keep(&format!("{name}.png.base64"), &picture)
 }
 
 fn the_broadcast_plays_at_another_rate() -> Result<(), Failed> {
@@ -346,12 +349,14 @@ fn the_broadcast_plays_at_another_rate() -> Result<(), Failed> {
     expect(figures["breaks"] == 0, || figures.to_string())
 }
 
+type Test = fn() -> Result<(), Failed>;
+
 fn main() {
     let mut arguments = Arguments::from_args();
     // One page at a time: each needs a core.
     arguments.test_threads = Some(1);
     let missing = browser::chromium().is_none();
-    let trials: [(&str, fn() -> Result<(), Failed>); 6] = [
+    let trials: [(&str, Test); 6] = [
         ("every sample is played once", every_sample_is_played_once),
         ("a break is not heard", a_break_is_not_heard),
         (
