@@ -160,7 +160,7 @@ function adapt(now) {
     retarget();
   } else if (targetMs > floorMs && now - grownAt > 10_000) {
     grownAt = now;
-    targetMs = Math.max(floorMs, 2 * longest + 40, targetMs * 0.99);
+    targetMs = Math.min(targetMs, Math.max(floorMs, 2 * longest + 40, targetMs * 0.99));
     retarget();
   }
 }
