@@ -2,12 +2,15 @@
 
 const RING_SECONDS = 4;
 const WORDS = 16;
+const newWorker = () => new Worker('/socket.js', { name: 'socket' });
 
 export class Player {
   constructor(on = () => {}) {
     this.on = on;
     this.figures = {};
     this.welcome = null;
+    // Started before it is needed: that is a good part of the time to the first sound.
+    this.spare = newWorker();
   }
 
   get playing() { return !!this.context; }
@@ -27,7 +30,8 @@ export class Player {
     } : {};
     const channel = shared.control ? null : new MessageChannel();
     // Samples travel while the audio callback is being loaded.
-    const worker = this.worker = new Worker('/socket.js', { name: 'socket' });
+    const worker = this.worker = this.spare ?? newWorker();
+    this.spare = null;
     worker.onmessage = ({ data }) => this.heard(data, asked);
     worker.postMessage({ start: {
       url: location.origin.replace(/^http/, 'ws') + '/ws', token, rate: context.sampleRate, frames, ...shared, port: channel?.port2,
@@ -67,6 +71,7 @@ export class Player {
     // Time for the fade and the farewell.
     await new Promise((done) => setTimeout(done, 60));
     worker.terminate();
+    this.spare ??= newWorker();
     await context.close();
   }
 }
