@@ -18,6 +18,7 @@ const TABLES: &[&[CodeDoc]] = &[
     warpsmith_doctor::CODE_DOCS,
     warpsmith_md::CODES,
     warpsmith_measure::findings::CODES,
+    warpsmith_server::CODES,
     warpsmith_synth::CODES,
     warpsmith_telemetry::baseline::CODES,
     warpsmith_telemetry::baseline::COMPARISON_CODES,

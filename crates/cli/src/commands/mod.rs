@@ -37,6 +37,7 @@ mod run;
 mod sampling;
 mod scale;
 mod selftest;
+mod serve;
 mod synth;
 mod verify;
 mod verify_python;
@@ -71,6 +72,7 @@ pub(crate) enum Command {
     Run(run::Run),
     Scale(scale::Scale),
     Selftest(selftest::Selftest),
+    Serve(serve::Serve),
     Synth(synth::Synth),
     Verify(verify::Verify),
     Voice(voice::Voice),
@@ -106,6 +108,7 @@ impl Command {
             Self::Run(command) => command.run(global),
             Self::Scale(command) => command.run(global),
             Self::Selftest(command) => command.run(global),
+            Self::Serve(command) => command.run(global),
             Self::Synth(command) => command.run(global),
             Self::Verify(command) => command.run(global),
             Self::Voice(command) => command.run(global),

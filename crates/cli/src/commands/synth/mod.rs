@@ -7,7 +7,7 @@ use crate::arguments::Global;
 use crate::exit::Outcome;
 
 mod ablate;
-mod music;
+pub(crate) mod music;
 mod render;
 mod spectrogram;
 

@@ -5,7 +5,7 @@ use warpsmith_synth::{Key, Mode, ParamError, Params, Preset};
 
 /// What the music is like; what is not given comes from the preset.
 #[derive(Args)]
-pub(super) struct Music {
+pub(crate) struct Music {
     /// What to start from: focus, meditation, sleep or bright.
     #[arg(long, default_value = "focus")]
     preset: String,
@@ -43,7 +43,7 @@ pub(super) struct Music {
 
 impl Music {
     /// The parameters, all inside their ranges.
-    pub(super) fn params(&self) -> Result<Params, ParamError> {
+    pub(crate) fn params(&self) -> Result<Params, ParamError> {
         let mut params = Params::preset(self.preset.parse::<Preset>()?);
         if let Some(key) = &self.key {
             params.key = key.parse::<Key>()?;

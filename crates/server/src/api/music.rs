@@ -1,0 +1,126 @@
+//! Sound as files: `GET /stream.wav` without an end, `POST /api/render` of a given length.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Map, Number, Value};
+use warpsmith_core::{Finding, Severity};
+use warpsmith_synth::{Stream, StreamSettings};
+
+use super::control::{body, refused, wanted};
+use super::route::Reply;
+use crate::error::ProtocolError;
+use crate::http::{Request, Response};
+use crate::secret;
+use crate::server::Shared;
+use crate::wav::WavFile;
+
+/// The longest file that is rendered on demand: an hour.
+const MOST_SECONDS: f64 = 3_600.0;
+
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Order {
+    seed: Option<u64>,
+    rate: u32,
+    seconds: f64,
+    preset: Option<String>,
+    params: Map<String, Value>,
+}
+
+impl Default for Order {
+    fn default() -> Self {
+        Self {
+            seed: None,
+            rate: 48_000,
+            seconds: 60.0,
+            preset: None,
+            params: Map::new(),
+        }
+    }
+}
+
+impl Order {
+    /// From a query; what is no field of its own is a parameter of the music.
+    fn from_query(request: &Request) -> Result<Self, ProtocolError> {
+        let number = |name: &str, text: &str| ProtocolError::Message {
+            what: format!("`{name}={text:.40}` is no number"),
+        };
+        let mut order = Self::default();
+        for (name, text) in request.queries() {
+            match name {
+                "token" => {}
+                "seed" => order.seed = Some(text.parse().map_err(|_| number(name, text))?),
+                "rate" => order.rate = text.parse().map_err(|_| number(name, text))?,
+                "preset" => order.preset = Some(text.to_owned()),
+                _ => {
+                    let parsed = text.parse().ok().and_then(Number::from_f64);
+                    let value = parsed.map_or_else(|| Value::from(text), Value::Number);
+                    order.params.insert(name.to_owned(), value);
+                }
+            }
+        }
+        Ok(order)
+    }
+
+    fn stream(&self, shared: &Shared) -> Result<Stream, ProtocolError> {
+        let params = wanted(shared, &shared.params, self.preset.as_deref(), &self.params)?;
+        let settings = StreamSettings {
+            sample_rate: self.rate,
+            ..StreamSettings::default()
+        };
+        let seed = self.seed.unwrap_or_else(secret::seed);
+        Ok(Stream::with_settings(seed, params, settings)?)
+    }
+}
+
+fn full(message: &str) -> Reply {
+    Response::finding(503, &Finding::new("W009", Severity::Error, message)).into()
+}
+
+pub(super) fn endless(request: &Request, shared: &Arc<Shared>) -> Reply {
+    let stream = Order::from_query(request).and_then(|order| order.stream(shared));
+    let stream = match stream {
+        Ok(stream) => stream,
+        Err(error) => return refused(&error).into(),
+    };
+    let Ok(place) = Arc::clone(&shared.listeners).try_acquire_owned() else {
+        return full("there are too many listeners");
+    };
+    Reply::Wav(Box::new(WavFile {
+        stream,
+        frames: None,
+        place,
+        stopping: shared.stopping.clone(),
+    }))
+}
+
+pub(super) fn render(request: &Request, shared: &Arc<Shared>) -> Reply {
+    let order: Order = match body(request) {
+        Ok(order) => order,
+        Err(error) => return refused(&error).into(),
+    };
+    if !(order.seconds > 0.0 && order.seconds <= MOST_SECONDS) {
+        let error = ProtocolError::Message {
+            what: format!(
+                "`seconds` is {}, outside 0 to {MOST_SECONDS}",
+                order.seconds
+            ),
+        };
+        return refused(&error).into();
+    }
+    let stream = match order.stream(shared) {
+        Ok(stream) => stream,
+        Err(error) => return refused(&error).into(),
+    };
+    let Ok(place) = Arc::clone(&shared.renders).try_acquire_owned() else {
+        return full("other files are being rendered; come back in a moment");
+    };
+    let frames = (order.seconds * f64::from(order.rate)).round() as u64;
+    Reply::Wav(Box::new(WavFile {
+        stream,
+        frames: Some(frames),
+        place,
+        stopping: shared.stopping.clone(),
+    }))
+}

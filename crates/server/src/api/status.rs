@@ -1,0 +1,107 @@
+//! What the server is doing, for people, programs and Prometheus.
+
+use serde_json::json;
+use warpsmith_synth::{Mode, Params};
+use warpsmith_telemetry::Clock;
+use warpsmith_telemetry::exporter::{ProcessSeries, metrics_text};
+
+use crate::http::Response;
+use crate::protocol::{BUFFER_MS, FRAME_MS, SUBPROTOCOL};
+use crate::server::Shared;
+
+/// Listeners that are listed one by one.
+const LISTED: usize = 200;
+const PATHS: [&str; 14] = [
+    "GET /",
+    "GET /ws",
+    "GET /stream.wav",
+    "GET /metrics",
+    "GET /api/status",
+    "GET /api/health",
+    "GET /api/metrics",
+    "GET|POST /api/presets",
+    "DELETE /api/presets/NAME",
+    "POST /api/presets/NAME/load",
+    "POST /api/control",
+    "POST /api/render",
+    "GET /api/matrix",
+    "GET /api/events",
+];
+
+pub(super) fn status(shared: &Shared) -> Response {
+    let ranges: serde_json::Map<_, _> = Params::RANGES
+        .iter()
+        .map(|(name, least, most)| ((*name).to_owned(), json!([least, most])))
+        .collect();
+    let broadcast = &shared.broadcast;
+    Response::json(
+        200,
+        &json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "protocol": SUBPROTOCOL,
+            "device": shared.device,
+            "codecs": ["pcm16", "f32", "tag"],
+            "frame_ms": [FRAME_MS.start(), FRAME_MS.end()],
+            "prebuffer_ms": [BUFFER_MS.start(), BUFFER_MS.end()],
+            "limits": {
+                "connections": shared.limits.connections,
+                "listeners": shared.limits.listeners,
+                "per_client": shared.limits.per_client,
+                "messages_per_second": shared.limits.messages_per_second,
+            },
+            "params": { "ranges": ranges, "modes": Mode::NAMES, "default": shared.params },
+            "broadcast": {
+                "seed": broadcast.seed(),
+                "position": broadcast.position(),
+                "listeners": broadcast.listeners(),
+                "params": broadcast.params(),
+            },
+            "listeners": { "count": shared.seats.count(), "first": shared.seats.json(LISTED) },
+            "paths": PATHS,
+        }),
+    )
+}
+
+/// Well unless it is ending, or has no room.
+pub(super) fn health(shared: &Shared) -> Response {
+    let stopping = *shared.stopping.borrow();
+    let room = shared.listeners.available_permits();
+    let (status, word) = match (stopping, room) {
+        (true, _) => (503, "stopping"),
+        (false, 0) => (503, "full"),
+        (false, _) => (200, "ok"),
+    };
+    Response::json(
+        status,
+        &json!({
+            "status": word,
+            "room_for_listeners": room,
+            "uptime_seconds": shared.metrics.uptime_seconds(),
+        }),
+    )
+}
+
+pub(super) fn metrics(shared: &Shared) -> Response {
+    Response::json(200, &shared.metrics.json(&shared.gauges()))
+}
+
+pub(super) fn prometheus(shared: &Shared) -> Response {
+    let mut text = shared.metrics.text(&shared.gauges());
+    if let Some(board) = &shared.board {
+        metrics_text(
+            &board.now(),
+            Clock::System.now(),
+            ProcessSeries::Off,
+            &mut text,
+        );
+    }
+    Response::new(200, "text/plain; version=0.0.4; charset=utf-8", text)
+}
+
+/// The GPUs and the host, as the sampler sees them.
+pub(super) fn telemetry(shared: &Shared) -> Response {
+    match &shared.board {
+        Some(board) => Response::json(200, &*board.now()),
+        None => Response::json(200, &json!({ "absent": "this server samples no GPUs" })),
+    }
+}

@@ -1,0 +1,261 @@
+//! A listener's own stream: what may be sent is decided by the listener's sound card alone.
+//!
+//! Invariants: played ≤ sent ≤ rendered ≤ played + target; rendering allocates nothing; what is
+//! sent depends on seed, parameters and positions, not on how it was cut into frames.
+
+use std::ops::Range;
+use std::time::Instant;
+
+use warpsmith_synth::{Params, Stream, StreamSettings};
+
+use super::sample_ring::{SampleRing, Source};
+use crate::error::ProtocolError;
+use crate::protocol::{Codec, Credit, Hello};
+
+/// A stream and how far its listener is.
+#[derive(Debug)]
+pub(crate) struct OwnStream {
+    source: Source,
+    ring: SampleRing,
+    codec: Codec,
+    rate: u32,
+    seed: u64,
+    params: Params,
+    frame: u32,
+    target: u64,
+    sent: u64,
+    played: u64,
+}
+
+/// A frame to send.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Due {
+    pub(crate) positions: Range<u64>,
+    /// How long rendering took; zero for samples that were there already.
+    pub(crate) render_us: u32,
+}
+
+impl OwnStream {
+    /// The stream that `hello` asks for.
+    pub(crate) fn new(hello: &Hello, seed: u64, params: Params) -> Result<Self, ProtocolError> {
+        let codec = hello.codec().ok_or(ProtocolError::NoCodec)?;
+        let settings = StreamSettings {
+            sample_rate: hello.rate,
+            ..StreamSettings::default()
+        };
+        let source = match codec {
+            Codec::Tag => Source::Tag,
+            Codec::Pcm16 | Codec::F32 => {
+                Source::Music(Box::new(Stream::with_settings(seed, params, settings)?))
+            }
+        };
+        let frame = hello.frame();
+        let target = whole_frames(hello.prebuffer_ms, hello.rate, frame);
+        Ok(Self {
+            source,
+            ring: SampleRing::new(codec, target as usize),
+            codec,
+            rate: hello.rate,
+            seed,
+            params,
+            frame,
+            target,
+            sent: 0,
+            played: 0,
+        })
+    }
+
+    pub(crate) fn codec(&self) -> Codec {
+        self.codec
+    }
+
+    pub(crate) fn rate(&self) -> u32 {
+        self.rate
+    }
+
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    pub(crate) fn params(&self) -> &Params {
+        &self.params
+    }
+
+    pub(crate) fn frame(&self) -> u32 {
+        self.frame
+    }
+
+    pub(crate) fn target(&self) -> u64 {
+        self.target
+    }
+
+    pub(crate) fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    pub(crate) fn bytes(&self, positions: &Range<u64>) -> [&[u8]; 2] {
+        self.ring.bytes(positions)
+    }
+
+    /// The next frame, rendered, if the listener has room for it. Allocates nothing.
+    pub(crate) fn next_frame(&mut self) -> Option<Due> {
+        let end = self.sent + u64::from(self.frame);
+        if end > self.played + self.target {
+            return None;
+        }
+        let mut render_us = 0;
+        if end > self.ring.end() {
+            let begun = Instant::now();
+            self.ring
+                .render(&mut self.source, (end - self.ring.end()) as usize);
+            render_us = u32::try_from(begun.elapsed().as_micros()).unwrap_or(u32::MAX);
+        }
+        let positions = self.sent..end;
+        self.sent = end;
+        Some(Due {
+            positions,
+            render_us,
+        })
+    }
+
+    /// The listener is further.
+    pub(crate) fn credit(&mut self, credit: &Credit) -> Result<(), ProtocolError> {
+        if credit.played < self.played || credit.played > self.sent {
+            return Err(ProtocolError::Credit {
+                played: credit.played,
+                before: self.played,
+                sent: self.sent,
+            });
+        }
+        self.played = credit.played;
+        if let Some(target_ms) = credit.target_ms {
+            self.target = whole_frames(target_ms, self.rate, self.frame);
+            self.ring.grow(self.target as usize);
+        }
+        Ok(())
+    }
+
+    /// New parameters hold from what is rendered next; gives that position.
+    pub(crate) fn set_params(&mut self, params: Params) -> Result<u64, ProtocolError> {
+        if let Source::Music(stream) = &mut self.source {
+            stream.set_params(params)?;
+        }
+        self.params = params;
+        Ok(self.ring.end())
+    }
+
+    /// Goes on from `next_sample` for a listener who comes back with `hello`.
+    pub(crate) fn rewind(&mut self, next_sample: u64, hello: &Hello) -> Result<(), &'static str> {
+        if hello.rate != self.rate || hello.codec() != Some(self.codec) {
+            return Err("it had another rate or codec");
+        }
+        if !(self.ring.begin()..=self.ring.end()).contains(&next_sample) {
+            return Err("those samples are not kept");
+        }
+        self.frame = hello.frame();
+        self.target = whole_frames(hello.prebuffer_ms, self.rate, self.frame);
+        self.ring.grow(self.target as usize);
+        self.sent = next_sample;
+        self.played = self.played.min(next_sample);
+        Ok(())
+    }
+}
+
+/// At least two frames, so that one can play while the next is on its way.
+fn whole_frames(milliseconds: u32, rate: u32, frame: u32) -> u64 {
+    let wanted = u64::from(milliseconds) * u64::from(rate) / 1000;
+    wanted.div_ceil(u64::from(frame)).max(2) * u64::from(frame)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hello(text: &str) -> Hello {
+        serde_json::from_str(text).unwrap()
+    }
+
+    /// Plays `frames` with credits of `step` and gives the bytes.
+    fn play(stream: &mut OwnStream, frames: u64, step: u64) -> Vec<u8> {
+        let (mut bytes, mut played) = (Vec::new(), 0);
+        while stream.sent() < frames {
+            while let Some(due) = stream.next_frame() {
+                bytes.extend(stream.bytes(&due.positions).concat());
+            }
+            played = (played + step).min(stream.sent());
+            let credit = Credit {
+                played,
+                ..Credit::default()
+            };
+            stream.credit(&credit).unwrap();
+        }
+        bytes
+    }
+
+    #[test]
+    fn what_is_sent_does_not_depend_on_frames_or_credits() {
+        let mut whole = vec![0i16; 2 * 48_000];
+        Stream::new(5, Params::default())
+            .unwrap()
+            .render_into(&mut whole);
+        let expected: &[u8] = bytemuck::cast_slice(&whole);
+        for (frame_ms, prebuffer_ms, step) in [
+            (5, 20, 7),
+            (20, 120, 9_600),
+            (100, 100, 480),
+            (200, 2_000, 1),
+        ] {
+            let hello = Hello {
+                frame_ms,
+                prebuffer_ms,
+                ..Hello::default()
+            };
+            let mut stream = OwnStream::new(&hello, 5, Params::default()).unwrap();
+            let bytes = play(&mut stream, 48_000, step);
+            assert!(bytes.len() >= expected.len());
+            assert!(
+                bytes[..expected.len()] == *expected,
+                "{frame_ms} ms frames, steps of {step}"
+            );
+        }
+    }
+
+    #[test]
+    fn nothing_is_sent_beyond_the_target_and_false_credit_is_refused() {
+        let mut stream =
+            OwnStream::new(&hello(r#"{"prebuffer_ms":100}"#), 1, Params::default()).unwrap();
+        let mut sent = 0;
+        while let Some(due) = stream.next_frame() {
+            sent = due.positions.end;
+        }
+        assert_eq!(sent, 4_800);
+        let credit = |played| Credit {
+            played,
+            ..Credit::default()
+        };
+        assert!(stream.credit(&credit(4_801)).is_err());
+        stream.credit(&credit(960)).unwrap();
+        assert!(stream.credit(&credit(959)).is_err());
+        assert_eq!(stream.next_frame().unwrap().positions, 4_800..5_760);
+        assert_eq!(stream.next_frame(), None);
+    }
+
+    #[test]
+    fn a_listener_who_comes_back_gets_the_samples_that_it_lost() {
+        let hello = Hello::default();
+        let mut stream = OwnStream::new(&hello, 3, Params::default()).unwrap();
+        let sent = play(&mut stream, 96_000, 1_000);
+        let lost = stream.sent() - 3_000;
+        stream.rewind(lost, &hello).unwrap();
+        let due = stream.next_frame().unwrap();
+        assert_eq!((due.positions.start, due.render_us), (lost, 0));
+        let again = stream.bytes(&due.positions).concat();
+        assert_eq!(again[..], sent[4 * lost as usize..][..again.len()]);
+        assert!(stream.rewind(0, &hello).is_err());
+        let other = Hello {
+            rate: 44_100,
+            ..Hello::default()
+        };
+        assert!(stream.rewind(lost, &other).is_err());
+    }
+}

@@ -1,0 +1,81 @@
+//! Sound over plain HTTP, for players that know nothing of WebSockets.
+//!
+//! An endless file keeps the player's buffer two seconds ahead of the clock; a file of a given
+//! length comes as fast as it is taken.
+
+use std::io;
+use std::time::Duration;
+
+use tokio::net::TcpStream;
+use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::time::{Instant, sleep_until};
+use warpsmith_synth::Stream;
+use warpsmith_synth::wav_file::{FRAME_BYTES, wav_head};
+
+use crate::connection::write;
+
+/// What a player may have ahead of the clock.
+const AHEAD: Duration = Duration::from_secs(2);
+/// The longest RIFF file; players take it for one without an end.
+const ENDLESS_FRAMES: u64 = (u32::MAX as u64 - 36) / FRAME_BYTES;
+
+/// A file to send.
+pub(crate) struct WavFile {
+    pub(crate) stream: Stream,
+    /// How long; without an end where it is absent.
+    pub(crate) frames: Option<u64>,
+    /// Its place among the listeners or renders.
+    pub(crate) place: OwnedSemaphorePermit,
+    pub(crate) stopping: watch::Receiver<bool>,
+}
+
+/// Sends the file; ends with it, with the client or with the server.
+pub(crate) async fn send(mut socket: TcpStream, file: WavFile) -> io::Result<()> {
+    let WavFile {
+        mut stream,
+        frames,
+        place,
+        mut stopping,
+    } = file;
+    let rate = stream.settings().sample_rate;
+    let head = wav_head(rate, frames.unwrap_or(ENDLESS_FRAMES));
+    let length = match frames {
+        Some(frames) => format!(
+            "Content-Length: {}\r\n",
+            head.len() as u64 + frames * FRAME_BYTES
+        ),
+        None => String::new(),
+    };
+    let answer = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: audio/wav\r\n{length}Cache-Control: no-store\r\n\
+         {}Connection: close\r\n\r\n",
+        crate::http::SECURITY_HEADERS
+    );
+    let mut bytes = answer.into_bytes();
+    bytes.extend_from_slice(&head);
+    let mut samples = vec![0i16; 2 * (rate as usize / 50)];
+    let begun = Instant::now();
+    loop {
+        let left = frames.map_or(u64::MAX, |frames| frames - stream.position());
+        let count = left.min(samples.len() as u64 / 2) as usize;
+        stream.render_into(&mut samples[..2 * count]);
+        bytes.extend_from_slice(bytemuck::cast_slice(&samples[..2 * count]));
+        tokio::select! {
+            written = write(&mut socket, &bytes) => written?,
+            _ = stopping.wait_for(|stopping| *stopping) => break,
+        }
+        bytes.clear();
+        if left == count as u64 {
+            break;
+        }
+        if frames.is_none() {
+            let played = Duration::from_secs_f64(stream.position() as f64 / f64::from(rate));
+            tokio::select! {
+                () = sleep_until(begun + played.saturating_sub(AHEAD)) => {}
+                _ = stopping.wait_for(|stopping| *stopping) => break,
+            }
+        }
+    }
+    drop(place);
+    Ok(())
+}

@@ -1,0 +1,58 @@
+//! Sound as files.
+
+use warpsmith_synth::wav_file::wav_head;
+use warpsmith_synth::{Params, Preset, Stream};
+
+use crate::requests::{ask, send};
+use crate::server;
+
+#[test]
+fn a_rendered_file_is_the_stream_of_its_seed() {
+    let server = server();
+    let order = r#"{"seed":5,"seconds":1.5,"preset":"sleep","params":{"bpm":50}}"#;
+    let answer = ask(server.address(), "POST", "/api/render", order);
+    assert_eq!(answer.status, 200);
+    let params = Params {
+        bpm: 50.0,
+        ..Params::preset(Preset::Sleep)
+    };
+    let mut samples = vec![0i16; 2 * 72_000];
+    Stream::new(5, params).unwrap().render_into(&mut samples);
+    let mut expected = wav_head(48_000, 72_000);
+    expected.extend(samples.iter().flat_map(|sample| sample.to_le_bytes()));
+    assert!(answer.body == expected);
+}
+
+#[test]
+fn the_endless_file_begins_at_once_and_does_not_run_ahead() {
+    let server = server();
+    let address = server.address();
+    let request = format!(
+        "GET /stream.wav?seed=5&rate=44100&key=F%23&bpm=90 HTTP/1.1\r\nHost: {address}\r\n\r\n"
+    );
+    let answer = send(address, &request, 300_000);
+    assert_eq!(answer.status, 200);
+    assert!(answer.head.contains("audio/wav") && !answer.head.contains("Content-Length"));
+    let params = Params {
+        bpm: 90.0,
+        key: "F#".parse().unwrap(),
+        ..Params::default()
+    };
+    let settings = warpsmith_synth::StreamSettings {
+        sample_rate: 44_100,
+        ..Default::default()
+    };
+    let count = (answer.body.len() - 44) / 2;
+    let mut samples = vec![0i16; count & !1];
+    Stream::with_settings(5, params, settings)
+        .unwrap()
+        .render_into(&mut samples);
+    let expected: Vec<u8> = samples
+        .iter()
+        .flat_map(|sample| sample.to_le_bytes())
+        .collect();
+    assert!(answer.body[44..44 + expected.len()] == expected);
+    // A thousandth of a second of work per second: what was rendered is what the clock allows.
+    let metrics = ask(address, "GET", "/api/metrics", "").json();
+    assert_eq!(metrics["listeners"], 0);
+}
