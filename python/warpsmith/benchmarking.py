@@ -94,8 +94,18 @@ class Benchmark:
         return f"<Benchmark {self.summary().splitlines()[0]}>"
 
     def _repr_html_(self) -> str:
-        picture = _native.histogram(self.name, self.samples)
-        return f"<pre>{self.summary()}</pre><div style='max-width:40em'>{picture}</div>"
+        return _view(self.summary(), _native.histogram(self.name, self.samples))
+
+
+def _view(text: str, *pictures: str) -> str:
+    """What a notebook shows: the summary above its pictures."""
+    shown = "".join(f"<div style='max-width:40em'>{picture}</div>" for picture in pictures)
+    return f"<pre>{html_escape(text)}</pre>{shown}"
+
+
+def html_escape(text: str) -> str:
+    """Text that may hold any name, inside a page."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def benchmark(
@@ -221,6 +231,17 @@ class Trajectory:
             "traces": self.traces,
         }
 
+    def __repr__(self) -> str:
+        return f"<Trajectory {self.latency.summary().splitlines()[0]}>"
+
+    def _repr_html_(self) -> str:
+        micro = [seconds * 1e6 for seconds in self.latency.samples]
+        pictures = [_native.trace(f"{self.latency.name}, µs", micro, "µs")]
+        for kind, values in self.traces.items():
+            mebi = [value / 2**20 for value in values]
+            pictures.append(_native.trace(f"{kind} memory, MiB", mebi, "MiB"))
+        return _view(self.summary(), *pictures)
+
 
 def benchmark_trajectory(
     fn: Callable[..., Any],
@@ -272,6 +293,7 @@ class Comparison:
     base: str
     results: dict[str, Benchmark]
     verdicts: dict[str, dict]
+    margin: float
 
     def summary(self) -> str:
         lines = [f"{self.base}: {_time(self.results[self.base].median)} (the base)"]
@@ -288,6 +310,10 @@ class Comparison:
 
     def __repr__(self) -> str:
         return f"<Comparison {self.summary()}>"
+
+    def _repr_html_(self) -> str:
+        rows = [(name, v["ratio"], v["low"], v["high"]) for name, v in self.verdicts.items()]
+        return _view(self.summary(), _native.forest(f"time / {self.base}", rows, self.margin))
 
 
 def compare(
@@ -347,7 +373,7 @@ def compare(
         # Bonferroni over the candidates: a dozen rivals must not produce a winner by luck.
         alpha = 0.05 / len(others)
         verdicts[name] = json.loads(_native.evaluate_rounds(ratios, margin, alpha))
-    return Comparison(base, results, verdicts)
+    return Comparison(base, results, verdicts, margin)
 
 
 class Timer:
