@@ -1,6 +1,7 @@
 //! Developer's commands: everything that tests, CI and releases do, by hand.
 
 mod conformance;
+mod docs;
 mod gpu;
 mod image;
 mod kernels;
@@ -27,6 +28,8 @@ enum Command {
     Test(test::Test),
     /// Compare the compiler with a suite of kernels and the text that Warp writes for them.
     Conformance(conformance::Conformance),
+    /// Renew the generated pages of the documentation.
+    Docs(docs::Docs),
     /// Run the device layer's tests and every parity check, or bundle them for a machine without a toolchain.
     Gpu(gpu::Gpu),
     /// Build the exporter's image and run it hardened, with buildah, podman and runc.
@@ -39,6 +42,7 @@ fn main() -> Result<()> {
     match Arguments::parse().command {
         Command::Test(command) => command.run(),
         Command::Conformance(command) => command.run(),
+        Command::Docs(command) => command.run(),
         Command::Gpu(command) => command.run(),
         Command::Image(command) => command.run(),
         Command::Kernels(command) => command.run(),

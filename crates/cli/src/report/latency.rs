@@ -65,7 +65,6 @@ pub(super) fn section(job: &Job) -> Result<Section> {
         let half_width = 50.0 * (interval.high - interval.low) / interval.median;
         rows.push(vec![
             workload.id().to_owned(),
-            parameters.to_string(),
             time(interval.median),
             format!("±{half_width:.2} %"),
             time(summary.mean),
@@ -83,6 +82,7 @@ pub(super) fn section(job: &Job) -> Result<Section> {
             },
             memory.map_or("–".into(), |bytes| Bytes(bytes).to_string()),
             summary.count.to_string(),
+            parameters.to_string(),
         ]);
         let (_, mut sorted, _) = measurement.basis();
         sorted.sort_unstable_by(f64::total_cmp);
@@ -91,7 +91,6 @@ pub(super) fn section(job: &Job) -> Result<Section> {
     }
     let headings = [
         "workload",
-        "parameters",
         ">median",
         ">95 %",
         ">mean",
@@ -102,6 +101,7 @@ pub(super) fn section(job: &Job) -> Result<Section> {
         ">each",
         ">memory",
         ">samples",
+        "parameters",
     ];
     section.blocks.push(Block::sampled_table(
         &headings,
