@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
+from array import array
 from dataclasses import dataclass, field
 from typing import Any, Callable, Iterable, Mapping
 
@@ -34,8 +35,9 @@ class Benchmark:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95 % interval of the median."""
-        return self.figures["interval"]["low"], self.figures["interval"]["high"]
+        """The 95 % interval of the median; from 0 to infinity where the samples give none."""
+        low, high = self.figures["interval"]["low"], self.figures["interval"]["high"]
+        return (0.0 if low is None else low, math.inf if high is None else high)
 
     @property
     def mean(self) -> float:
@@ -69,8 +71,9 @@ class Benchmark:
         """
         low, high = self.interval
         half = 50.0 * (high - low) / self.median if self.median else math.inf
+        spread = f"±{half:.2f} %" if math.isfinite(half) else "(too few samples for an interval)"
         lines = [
-            f"{self.name} on {self.device}: median {_time(self.median)} ±{half:.2f} %, "
+            f"{self.name} on {self.device}: median {_time(self.median)} {spread}, "
             f"{len(self.samples)} samples, {self.stop}",
             f"  mean {_time(self.mean)}, std {_time(self.std)}, "
             f"P95 {_time(self.quantile(0.95))}, P99 {_time(self.quantile(0.99))}",
@@ -220,7 +223,8 @@ class Trajectory:
         lines = [self.latency.summary()]
         drift = self.latency.figures["summary"]["drift"]
         if drift is not None:
-            lines.append(f"  drift over the run: {json.dumps(drift)}")
+            change = 100.0 * drift["relative_change"]
+            lines.append(f"  drift over the run: {change:+.1f} % (p = {drift['p_value']:.2g})")
         lines += [f"  {kind}: {report}" for kind, report in self.leaks.items()]
         return "\n".join(lines)
 
@@ -262,13 +266,16 @@ def benchmark_trajectory(
     if not inputs:
         raise ValueError("a trajectory needs at least one step")
     clock = clock_for(device, (fn, *inputs[0]))
-    samples = []
+    # All of it beforehand: a list that grows while memory is read would look like a leak.
+    samples = array("d", bytes(8 * len(inputs)))
     memory = _memory_readers(clock)
-    traces: dict[str, list[float]] = {kind: [] for kind in memory}
-    for step in inputs:
-        samples.append(clock.time(_bound(fn, step, {})))
+    columns = {kind: array("d", bytes(8 * len(inputs))) for kind in memory}
+    for index, step in enumerate(inputs):
+        samples[index] = clock.time(_bound(fn, step, {}))
         for kind, read in memory.items():
-            traces[kind].append(read())
+            columns[kind][index] = read()
+    samples = samples.tolist()
+    traces = {kind: column.tolist() for kind, column in columns.items()}
     figures = json.loads(_native.summarise(samples, []))
     latency = Benchmark(_name(fn, name), samples, clock.name, "count-reached", 1, figures)
     leaks = {kind: check_leak_of(trace, kind) for kind, trace in traces.items()}
