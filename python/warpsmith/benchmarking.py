@@ -133,8 +133,15 @@ def benchmark(
     call = _bound(fn, args, kwargs)
     use = measure_memory(call, clock) if memory else None
     samples, stop, inner = _sample(call, clock, seconds, precision)
-    figures = json.loads(_native.summarise(samples, []))
+    figures = _figures(samples, [])
     return Benchmark(_name(fn, name), samples, clock.name, stop, inner, figures, use)
+
+
+def _figures(samples: list[float], round_starts: list[int]) -> dict:
+    text = _native.summarise(samples, round_starts)
+    if text is None:
+        raise ValueError("no sample was taken")
+    return json.loads(text)
 
 
 def _bound(fn: Callable[..., Any], args: tuple, kwargs: Mapping[str, Any]) -> Callable[[], Any]:
@@ -274,10 +281,10 @@ def benchmark_trajectory(
         samples[index] = clock.time(_bound(fn, step, {}))
         for kind, read in memory.items():
             columns[kind][index] = read()
-    samples = samples.tolist()
+    taken = samples.tolist()
     traces = {kind: column.tolist() for kind, column in columns.items()}
-    figures = json.loads(_native.summarise(samples, []))
-    latency = Benchmark(_name(fn, name), samples, clock.name, "count-reached", 1, figures)
+    figures = _figures(taken, [])
+    latency = Benchmark(_name(fn, name), taken, clock.name, "count-reached", 1, figures)
     leaks = {kind: check_leak_of(trace, kind) for kind, trace in traces.items()}
     return Trajectory(latency, leaks, traces)
 
@@ -369,7 +376,7 @@ def compare(
             medians[name].append(sorted(taken)[len(taken) // 2])
     results = {}
     for name in names:
-        figures = json.loads(_native.summarise(samples[name], starts[name]))
+        figures = _figures(samples[name], starts[name])
         results[name] = Benchmark(
             name, samples[name], clock.name, "count-reached", inner[name], figures
         )

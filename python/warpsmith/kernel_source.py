@@ -29,7 +29,9 @@ def _collect(function: Callable[..., Any], kind: str, parts: list[str], seen: se
         if isinstance(value, (bool, int, float)):
             parts.append(f"{name} = wp.constant({value!r})")
             continue
-        used = None if inspect.ismodule(value) else _function(value)
+        if inspect.ismodule(value):
+            continue
+        used = _function(value)
         # Functions of Warp's own are builtins of the language.
         plain = inspect.isfunction(used) and used.__module__.partition(".")[0] != "warp"
         if plain and id(used.__code__) not in seen:

@@ -71,10 +71,15 @@ fn make_environment(name: &str) -> Result<String> {
                 "install",
                 "--quiet",
                 "maturin>=1.9,<2",
+                "mypy",
                 "numpy",
                 "pytest",
             ],
         )?;
+        // Not every Python has it; the tests that need it say that they are skipped.
+        if let Err(error) = run(&python, &["-m", "pip", "install", "--quiet", "ray>=2,<3"]) {
+            eprintln!("skipped: {error:#}");
+        }
     }
     Ok(python)
 }

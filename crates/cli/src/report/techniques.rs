@@ -16,10 +16,10 @@ use crate::catalogue;
 pub(super) fn section(job: &Job) -> Result<Section> {
     let plan = if job.quick {
         ComparisonPlan {
-            rounds: 12,
-            extra_rounds: 12,
-            maximum_rounds: 24,
-            pairs: 4,
+            rounds: 8,
+            extra_rounds: 8,
+            maximum_rounds: 16,
+            pairs: 3,
             ..ComparisonPlan::default()
         }
     } else {
