@@ -141,6 +141,7 @@ mod tests {
             .iter()
             // A variable stands for what only its user knows.
             .map(|line| line.replace("$SLURM_ARRAY_TASK_ID", "0"))
+            .map(|line| line.replace("$(git rev-parse HEAD)", "HEAD"))
             .filter_map(|line| {
                 let error = Arguments::try_parse_from(words(&line)).err()?;
                 Some(format!("{line}\n{error}"))

@@ -20,6 +20,7 @@ fn render(command: &Command, name: &str, pages: &mut Vec<Page>) -> Result<()> {
     let mut contents = Vec::new();
     Man::new(command.clone())
         .title(name)
+        .source(concat!("warpsmith ", env!("CARGO_PKG_VERSION")))
         .render(&mut contents)?;
     pages.push(Page {
         name: format!("{name}.1"),
