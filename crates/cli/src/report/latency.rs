@@ -17,7 +17,7 @@ use crate::catalogue;
 use crate::measured::quantile_text;
 
 /// Seconds of a quick report that this section takes.
-const QUICK_SECONDS: f64 = 15.0;
+const QUICK_SECONDS: f64 = 18.0;
 
 pub(super) fn section(job: &Job) -> Result<Section> {
     job.device.warm_up()?;
@@ -113,7 +113,7 @@ pub(super) fn section(job: &Job) -> Result<Section> {
     Ok(section)
 }
 
-/// In a quick report all workloads together take some fifteen seconds: what one took longer to
+/// In a quick report all workloads together take some eighteen seconds: what one took longer to
 /// prepare, the others have less.
 fn plan(job: &Job, elapsed: Duration, left: usize) -> StopPlan {
     if !job.quick {

@@ -80,7 +80,7 @@ pub(crate) const PARTS: &[Part] = &[
     Part {
         id: "latency",
         title: "Workloads: latency and rate",
-        seconds: (15.0, 90.0),
+        seconds: (18.0, 90.0),
         make: latency::section,
     },
     Part {
