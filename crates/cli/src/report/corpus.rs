@@ -4,7 +4,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::Result;
-use warpsmith_corpus::{Level, Settings, Tools, Verifier, find_row, generate, statistics};
+use warpsmith_corpus::{
+    Level, Settings, Tools, Verifier, find_row, generate, manifest_findings, statistics,
+};
 
 use super::{Block, Job, Section};
 
@@ -20,7 +22,7 @@ pub(super) fn section(job: &Job) -> Result<Section> {
     let folder = tempfile::tempdir()?;
     let verifier = Verifier::new(&settings.verify, &Tools::default(), settings.warp_every)?;
     let begun = Instant::now();
-    generate(&settings, (0, 1), folder.path(), &verifier, &mut |_| {})?;
+    let manifest = generate(&settings, (0, 1), folder.path(), &verifier, &mut |_| {})?;
     let seconds = begun.elapsed().as_secs_f64();
     let found = statistics(folder.path())?;
     let share = |count: u64| format!("{:.1} %", 100.0 * count as f64 / found.pairs.max(1) as f64);
@@ -69,6 +71,7 @@ pub(super) fn section(job: &Job) -> Result<Section> {
             Block::Text(example(folder.path())?),
         ],
         raw: serde_json::to_value(&found)?,
+        findings: manifest_findings(&manifest),
         ..Section::default()
     })
 }
