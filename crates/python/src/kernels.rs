@@ -104,6 +104,9 @@ pub(crate) enum DeviceArgument {
     Value(Vec<Component>),
 }
 
+/// Lines that a kernel printed, its arrays after the run, and what was found.
+type Ran<'py> = (Vec<String>, Vec<Bound<'py, PyBytes>>, Option<String>);
+
 /// A compiled kernel.
 #[pyclass(frozen)]
 pub(crate) struct Program {
@@ -181,7 +184,7 @@ impl Program {
         py: Python<'py>,
         dim: Vec<usize>,
         arguments: Vec<HostArgument>,
-    ) -> PyResult<(Vec<String>, Vec<Bound<'py, PyBytes>>, Option<String>)> {
+    ) -> PyResult<Ran<'py>> {
         let mut arguments: Vec<Argument> = arguments
             .into_iter()
             .map(|argument| match argument {
