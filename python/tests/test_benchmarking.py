@@ -66,6 +66,21 @@ def test_a_trajectory_that_keeps_memory_leaks_and_one_that_does_not_is_not_said_
         warpsmith.benchmark_trajectory(busy, [])
 
 
+def test_keeping_books_is_not_taken_for_a_leak():
+    def nothing():
+        pass
+
+    verdicts = [warpsmith.check_leak(nothing, steps=4000).verdict for _ in range(2)]
+    verdicts.append(warpsmith.benchmark_trajectory(nothing, 4000).leaks["resident"].verdict)
+    assert "LEAK" not in verdicts
+
+
+def test_two_samples_have_no_interval_and_say_so():
+    result = warpsmith.benchmark_trajectory(busy, [10, 20]).latency
+    assert result.interval == (0.0, math.inf)
+    assert "too few samples" in result.summary()
+
+
 def test_a_device_that_is_not_there_is_an_error_that_says_so():
     with pytest.raises(ValueError, match="'auto', 'cpu' or 'cuda'"):
         warpsmith.benchmark(abs, -1, device="gpu")

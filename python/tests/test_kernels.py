@@ -37,8 +37,9 @@ def kernel(function):
     return Decorated(function)
 
 
-class wp:  # The decorator as the source spells it.
+class wp:  # Decorator and types as the source spells them.
     kernel = staticmethod(kernel)
+    array = dict
 
 
 def test_a_decorated_function_is_found_by_its_source():
@@ -47,3 +48,22 @@ def test_a_decorated_function_is_found_by_its_source():
         m = n * 2  # noqa: F841
 
     assert "double" in warpsmith.compile(double).cuda
+
+
+FACTOR = 3.0
+
+
+def tripled(x: float):
+    return FACTOR * x
+
+
+def test_a_bare_function_brings_what_it_uses():
+    def all_tripled(x: wp.array(dtype=float)):
+        i = wp.tid()
+        x[i] = tripled(x[i])
+
+    import numpy as np
+
+    x = np.ones(3, np.float32)
+    warpsmith.compile(all_tripled).launch(3, x)
+    assert (x == 3).all()

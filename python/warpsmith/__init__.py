@@ -17,17 +17,17 @@ from .benchmarking import (
     compare,
     warmup,
 )
-from .kernels import Kernel, KernelRefused, compile
+from .kernels import Kernel, KernelRefused, Parameter, compile
 from .machine import audit, baseline, check
 from .memory import LeakReport, MemoryUse, check_leak, track_memory
 
 
 def __getattr__(name: str):
     # NumPy takes longer to import than everything else here together.
-    if name == "voice":
+    if name in ("corpus", "synth", "voice"):
         import importlib
 
-        return importlib.import_module(".voice", __name__)
+        return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -38,6 +38,7 @@ __all__ = [
     "KernelRefused",
     "LeakReport",
     "MemoryUse",
+    "Parameter",
     "Timer",
     "Trajectory",
     "__version__",
@@ -49,6 +50,8 @@ __all__ = [
     "check_leak",
     "compare",
     "compile",
+    "corpus",
+    "synth",
     "track_memory",
     "voice",
     "warmup",

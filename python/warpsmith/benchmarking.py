@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
+from array import array
 from dataclasses import dataclass, field
 from typing import Any, Callable, Iterable, Mapping
 
@@ -34,8 +35,9 @@ class Benchmark:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95 % interval of the median."""
-        return self.figures["interval"]["low"], self.figures["interval"]["high"]
+        """The 95 % interval of the median; from 0 to infinity where the samples give none."""
+        low, high = self.figures["interval"]["low"], self.figures["interval"]["high"]
+        return (0.0 if low is None else low, math.inf if high is None else high)
 
     @property
     def mean(self) -> float:
@@ -69,8 +71,9 @@ class Benchmark:
         """
         low, high = self.interval
         half = 50.0 * (high - low) / self.median if self.median else math.inf
+        spread = f"±{half:.2f} %" if math.isfinite(half) else "(too few samples for an interval)"
         lines = [
-            f"{self.name} on {self.device}: median {_time(self.median)} ±{half:.2f} %, "
+            f"{self.name} on {self.device}: median {_time(self.median)} {spread}, "
             f"{len(self.samples)} samples, {self.stop}",
             f"  mean {_time(self.mean)}, std {_time(self.std)}, "
             f"P95 {_time(self.quantile(0.95))}, P99 {_time(self.quantile(0.99))}",
@@ -94,8 +97,18 @@ class Benchmark:
         return f"<Benchmark {self.summary().splitlines()[0]}>"
 
     def _repr_html_(self) -> str:
-        picture = _native.histogram(self.name, self.samples)
-        return f"<pre>{self.summary()}</pre><div style='max-width:40em'>{picture}</div>"
+        return _view(self.summary(), _native.histogram(self.name, self.samples))
+
+
+def _view(text: str, *pictures: str) -> str:
+    """What a notebook shows: the summary above its pictures."""
+    shown = "".join(f"<div style='max-width:40em'>{picture}</div>" for picture in pictures)
+    return f"<pre>{html_escape(text)}</pre>{shown}"
+
+
+def html_escape(text: str) -> str:
+    """Text that may hold any name, inside a page."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def benchmark(
@@ -120,8 +133,15 @@ def benchmark(
     call = _bound(fn, args, kwargs)
     use = measure_memory(call, clock) if memory else None
     samples, stop, inner = _sample(call, clock, seconds, precision)
-    figures = json.loads(_native.summarise(samples, []))
+    figures = _figures(samples, [])
     return Benchmark(_name(fn, name), samples, clock.name, stop, inner, figures, use)
+
+
+def _figures(samples: list[float], round_starts: list[int]) -> dict:
+    text = _native.summarise(samples, round_starts)
+    if text is None:
+        raise ValueError("no sample was taken")
+    return json.loads(text)
 
 
 def _bound(fn: Callable[..., Any], args: tuple, kwargs: Mapping[str, Any]) -> Callable[[], Any]:
@@ -210,7 +230,8 @@ class Trajectory:
         lines = [self.latency.summary()]
         drift = self.latency.figures["summary"]["drift"]
         if drift is not None:
-            lines.append(f"  drift over the run: {json.dumps(drift)}")
+            change = 100.0 * drift["relative_change"]
+            lines.append(f"  drift over the run: {change:+.1f} % (p = {drift['p_value']:.2g})")
         lines += [f"  {kind}: {report}" for kind, report in self.leaks.items()]
         return "\n".join(lines)
 
@@ -220,6 +241,17 @@ class Trajectory:
             "leaks": {kind: report.to_dict() for kind, report in self.leaks.items()},
             "traces": self.traces,
         }
+
+    def __repr__(self) -> str:
+        return f"<Trajectory {self.latency.summary().splitlines()[0]}>"
+
+    def _repr_html_(self) -> str:
+        micro = [seconds * 1e6 for seconds in self.latency.samples]
+        pictures = [_native.trace(f"{self.latency.name}, µs", micro, "µs")]
+        for kind, values in self.traces.items():
+            mebi = [value / 2**20 for value in values]
+            pictures.append(_native.trace(f"{kind} memory, MiB", mebi, "MiB"))
+        return _view(self.summary(), *pictures)
 
 
 def benchmark_trajectory(
@@ -241,15 +273,18 @@ def benchmark_trajectory(
     if not inputs:
         raise ValueError("a trajectory needs at least one step")
     clock = clock_for(device, (fn, *inputs[0]))
-    samples = []
+    # All of it beforehand: a list that grows while memory is read would look like a leak.
+    samples = array("d", bytes(8 * len(inputs)))
     memory = _memory_readers(clock)
-    traces: dict[str, list[float]] = {kind: [] for kind in memory}
-    for step in inputs:
-        samples.append(clock.time(_bound(fn, step, {})))
+    columns = {kind: array("d", bytes(8 * len(inputs))) for kind in memory}
+    for index, step in enumerate(inputs):
+        samples[index] = clock.time(_bound(fn, step, {}))
         for kind, read in memory.items():
-            traces[kind].append(read())
-    figures = json.loads(_native.summarise(samples, []))
-    latency = Benchmark(_name(fn, name), samples, clock.name, "count-reached", 1, figures)
+            columns[kind][index] = read()
+    taken = samples.tolist()
+    traces = {kind: column.tolist() for kind, column in columns.items()}
+    figures = _figures(taken, [])
+    latency = Benchmark(_name(fn, name), taken, clock.name, "count-reached", 1, figures)
     leaks = {kind: check_leak_of(trace, kind) for kind, trace in traces.items()}
     return Trajectory(latency, leaks, traces)
 
@@ -272,6 +307,7 @@ class Comparison:
     base: str
     results: dict[str, Benchmark]
     verdicts: dict[str, dict]
+    margin: float
 
     def summary(self) -> str:
         lines = [f"{self.base}: {_time(self.results[self.base].median)} (the base)"]
@@ -288,6 +324,10 @@ class Comparison:
 
     def __repr__(self) -> str:
         return f"<Comparison {self.summary()}>"
+
+    def _repr_html_(self) -> str:
+        rows = [(name, v["ratio"], v["low"], v["high"]) for name, v in self.verdicts.items()]
+        return _view(self.summary(), _native.forest(f"time / {self.base}", rows, self.margin))
 
 
 def compare(
@@ -336,7 +376,7 @@ def compare(
             medians[name].append(sorted(taken)[len(taken) // 2])
     results = {}
     for name in names:
-        figures = json.loads(_native.summarise(samples[name], starts[name]))
+        figures = _figures(samples[name], starts[name])
         results[name] = Benchmark(
             name, samples[name], clock.name, "count-reached", inner[name], figures
         )
@@ -347,7 +387,7 @@ def compare(
         # Bonferroni over the candidates: a dozen rivals must not produce a winner by luck.
         alpha = 0.05 / len(others)
         verdicts[name] = json.loads(_native.evaluate_rounds(ratios, margin, alpha))
-    return Comparison(base, results, verdicts)
+    return Comparison(base, results, verdicts, margin)
 
 
 class Timer:

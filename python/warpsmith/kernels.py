@@ -1,4 +1,4 @@
-"""Kernels written in Python, compiled to CUDA and C++ without starting NVIDIA Warp."""
+"""Kernels written in Python: compiled to CUDA and C++ without starting NVIDIA Warp, and run."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, Callable
 
 from . import _native
+from .arrays import GpuArray, is_on_gpu, on_gpu
 
 
 class KernelRefused(ValueError):
-    """The kernel is outside the language; `findings` say why, with lines."""
+    """The kernel is outside the language, or did what it must not; `findings` say why, with lines."""
 
     def __init__(self, text: str, findings: list[dict]):
         super().__init__(text)
@@ -18,22 +19,133 @@ class KernelRefused(ValueError):
 
 
 @dataclass(frozen=True)
+class Parameter:
+    """A parameter of a kernel: an array of `rank` dimensions, or a value where that is None."""
+
+    name: str
+    described: str
+    rank: int | None
+    dtype: str | None
+    components: tuple[int, ...]
+
+    @property
+    def is_array(self) -> bool:
+        return self.rank is not None
+
+
+@dataclass(frozen=True)
 class Kernel:
-    """A kernel's texts, forward and backward."""
+    """A compiled kernel: its texts, forward and backward, and ways to run it."""
 
     cuda: str = field(repr=False)
     cpu: str = field(repr=False)
     ir: str = field(repr=False)
     header: str = field(repr=False)
+    parameters: tuple[Parameter, ...]
+    _program: Any = field(repr=False)
 
     @property
     def translation_unit(self) -> str:
         """CUDA text that NVRTC compiles as it is."""
         return self.header + self.cuda
 
+    def launch(self, dim: int | tuple[int, ...], *arguments: Any) -> list[str]:
+        """Run over the grid `dim`; arrays are changed in place. Returns what the kernel printed.
+
+        NumPy arrays run on the reference interpreter, which checks every index and raises
+        `KernelRefused` where the kernel leaves an array. GPU arrays (PyTorch, CuPy, and whatever
+        speaks DLPack) are neither copied nor waited for: the kernel is queued on the stream that
+        their library uses now. The GPU checks no index, so try a kernel on NumPy arrays first.
+
+        >>> import numpy as np, warpsmith
+        >>> kernel = warpsmith.compile('''
+        ... import warp as wp
+        ...
+        ... @wp.kernel
+        ... def scale(x: wp.array(dtype=float), a: float):
+        ...     i = wp.tid()
+        ...     x[i] = a * x[i]
+        ... ''')
+        >>> x = np.ones(4, np.float32)
+        >>> _ = kernel.launch(4, x, 2.5)
+        >>> x
+        array([2.5, 2.5, 2.5, 2.5], dtype=float32)
+        """
+        grid = [dim] if isinstance(dim, int) else list(dim)
+        if len(arguments) != len(self.parameters):
+            names = ", ".join(parameter.name for parameter in self.parameters)
+            raise TypeError(f"the kernel takes {names}: {len(arguments)} arguments were given")
+        if any(is_on_gpu(argument) for argument in arguments):
+            self._launch_on_gpu(grid, arguments)
+            return []
+        return self._run_on_host(grid, arguments)
+
+    def _run_on_host(self, grid: list[int], arguments: tuple) -> list[str]:
+        import numpy as np
+
+        passed: list[Any] = []
+        arrays = []
+        for parameter, argument in zip(self.parameters, arguments):
+            if not parameter.is_array:
+                passed.append(_value(argument))
+                continue
+            array = np.asarray(argument)
+            shape = _checked(parameter, array.dtype.name, array.shape)
+            passed.append((np.ascontiguousarray(array).tobytes(), shape))
+            arrays.append(array)
+        printed, after, found = self._program.run(grid, passed)
+        if found is not None:
+            report = json.loads(found)
+            raise KernelRefused(report["text"], report["findings"])
+        for array, data in zip(arrays, after):
+            result = np.frombuffer(data, array.dtype).reshape(array.shape)
+            # An input may be read-only; what the kernel left unchanged need not be written.
+            if array.flags.writeable:
+                array[...] = result
+            elif not np.array_equal(array, result, equal_nan=True):
+                raise ValueError("the kernel writes an array that is read-only")
+        return printed
+
+    def _launch_on_gpu(self, grid: list[int], arguments: tuple) -> None:
+        passed: list[Any] = []
+        arrays: list[GpuArray] = []
+        for parameter, argument in zip(self.parameters, arguments):
+            if not parameter.is_array:
+                passed.append(_value(argument))
+                continue
+            if not is_on_gpu(argument):
+                raise ValueError(f"{parameter.name} is not on the GPU, where others are")
+            array = on_gpu(argument)
+            passed.append((array.address, _checked(parameter, array.dtype, array.shape)))
+            arrays.append(array)
+        if len({array.gpu for array in arrays}) > 1:
+            raise ValueError("the arrays are on different GPUs")
+        self._program.launch(arrays[0].gpu, arrays[0].stream, grid, passed)
+
+
+def _value(argument: Any) -> list[int | float]:
+    if isinstance(argument, (int, float)):
+        return [argument]
+    flat = argument.ravel() if hasattr(argument, "ravel") else argument
+    items = flat.tolist() if hasattr(flat, "tolist") else list(flat)
+    return items if isinstance(items, list) else [items]
+
+
+def _checked(parameter: Parameter, dtype: str, shape: tuple[int, ...]) -> list[int]:
+    """The array's shape without the parts of its elements; TypeError where it does not fit."""
+    inner = parameter.components
+    if dtype != parameter.dtype:
+        raise TypeError(f"{parameter.name} is {parameter.described}: an array of {dtype} was given")
+    outer = shape[: len(shape) - len(inner)]
+    if len(outer) != parameter.rank or tuple(shape[len(outer) :]) != tuple(inner):
+        raise TypeError(f"{parameter.name} is {parameter.described}: the shape {shape} does not fit")
+    return [int(size) for size in outer]
+
 
 def compile(kernel: str | Callable[..., Any], name: str | None = None) -> Kernel:
-    """Compile Warp-style source text, or a function decorated with `wp.kernel`.
+    """Compile Warp-style source text, or a function: decorated with `wp.kernel`, or bare.
+
+    A function brings along the functions and numbers of its module that it uses.
 
     >>> import warpsmith
     >>> kernel = warpsmith.compile('''
@@ -46,21 +158,23 @@ def compile(kernel: str | Callable[..., Any], name: str | None = None) -> Kernel
     ... ''')
     >>> "wp::mul" in kernel.cuda
     True
+    >>> [parameter.name for parameter in kernel.parameters]
+    ['x', 'a']
     """
     if isinstance(kernel, str):
         source, file = kernel, "kernels.py"
     else:
-        # Here, because importing it takes longer than importing everything else.
-        import inspect
-        import textwrap
+        from .kernel_source import source_of
 
-        # Warp's decorator keeps the function in `func`.
-        function = inspect.unwrap(getattr(kernel, "func", kernel))
-        source = "import warp as wp\n\n" + textwrap.dedent(inspect.getsource(function))
-        file = inspect.getsourcefile(function) or "kernels.py"
-        name = name or function.__name__
-    compiled, refused = _native.compile(source, name, file)
-    if compiled is None:
+        source, file, own_name = source_of(kernel)
+        name = name or own_name
+    program, refused = _native.compile(source, name, file)
+    if program is None:
         report = json.loads(refused or "{}")
         raise KernelRefused(report["text"], report["findings"])
-    return Kernel(**json.loads(compiled))
+    texts = json.loads(program.texts())
+    parameters = tuple(
+        Parameter(**{**parameter, "components": tuple(parameter["components"])})
+        for parameter in texts.pop("parameters")
+    )
+    return Kernel(**texts, parameters=parameters, _program=program)

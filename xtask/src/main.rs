@@ -2,6 +2,7 @@
 
 mod compat;
 mod conformance;
+mod docs;
 mod gpu;
 mod image;
 mod kernels;
@@ -32,6 +33,8 @@ enum Command {
     Compat(compat::Compat),
     /// Compare the compiler with a suite of kernels and the text that Warp writes for them.
     Conformance(conformance::Conformance),
+    /// Renew the generated pages of the documentation.
+    Docs(docs::Docs),
     /// Run the device layer's tests and every parity check, or bundle them for a machine without a toolchain.
     Gpu(gpu::Gpu),
     /// Build the exporter's image and run it hardened, with buildah, podman and runc.
@@ -45,6 +48,7 @@ fn main() -> Result<()> {
         Command::Test(command) => command.run(),
         Command::Compat(command) => command.run(),
         Command::Conformance(command) => command.run(),
+        Command::Docs(command) => command.run(),
         Command::Gpu(command) => command.run(),
         Command::Image(command) => command.run(),
         Command::Kernels(command) => command.run(),

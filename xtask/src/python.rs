@@ -1,21 +1,65 @@
-//! The wheel: built from the same build folder as everything else, installed into an environment of
+//! The wheel: built from the same build folder as everything else, installed into environments of
 //! its own, and tested there as its users would use it.
 
 use std::fs;
+use std::path::Path;
 
 use anyhow::{Context, Result};
 
 use crate::workspace::{self, run};
 
-/// Builds, installs and tests the wheel.
+/// Builds, installs and tests the wheel, then does the same from the sources as `pip install .` does.
 pub(crate) fn test() -> Result<()> {
-    let environment = workspace::target().join("python");
-    let text = |path: &std::path::Path| -> Result<String> {
-        Ok(path
-            .to_str()
-            .context("the checkout's path is not UTF-8")?
-            .to_owned())
-    };
+    let python = environment()?;
+    install_wheel(&python)?;
+    test_installed(&python)?;
+    let python = source_environment()?;
+    // The environment's maturin, and the profile of the tests: nothing is fetched or compiled twice.
+    run(
+        &python,
+        &[
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--no-deps",
+            "--no-build-isolation",
+            "--force-reinstall",
+            "--config-settings=build-args=--profile=dev",
+            ".",
+        ],
+    )?;
+    test_installed(&python)
+}
+
+/// Tests and documentation examples against what is installed, from where the wheel put it.
+fn test_installed(python: &str) -> Result<()> {
+    run(python, &["-m", "pytest", "--quiet", "-rs", "python/tests"])?;
+    run(
+        python,
+        &[
+            "-m",
+            "pytest",
+            "--quiet",
+            "--doctest-modules",
+            "--pyargs",
+            "warpsmith",
+        ],
+    )
+}
+
+/// The environment for the wheel; its interpreter.
+pub(crate) fn environment() -> Result<String> {
+    make_environment("python")
+}
+
+/// The environment for an installation from the sources; its interpreter.
+fn source_environment() -> Result<String> {
+    make_environment("python-source")
+}
+
+fn make_environment(name: &str) -> Result<String> {
+    let environment = workspace::target().join(name);
     let python = text(&environment.join("bin/python"))?;
     if !environment.join("bin/maturin").is_file() {
         run("python3", &["-m", "venv", &text(&environment)?])?;
@@ -27,16 +71,26 @@ pub(crate) fn test() -> Result<()> {
                 "install",
                 "--quiet",
                 "maturin>=1.9,<2",
+                "mypy",
                 "numpy",
                 "pytest",
             ],
         )?;
+        // Not every Python has it; the tests that need it say that they are skipped.
+        if let Err(error) = run(&python, &["-m", "pip", "install", "--quiet", "ray>=2,<3"]) {
+            eprintln!("skipped: {error:#}");
+        }
     }
+    Ok(python)
+}
+
+/// Builds a wheel and installs it.
+pub(crate) fn install_wheel(python: &str) -> Result<()> {
     let wheels = workspace::target().join("wheel-test");
     let _ = fs::remove_dir_all(&wheels);
     // The profile of the tests, so that nothing is compiled twice.
     run(
-        &python,
+        python,
         &[
             "-m",
             "maturin",
@@ -44,7 +98,7 @@ pub(crate) fn test() -> Result<()> {
             "--profile",
             "dev",
             "--interpreter",
-            &python,
+            python,
             "--out",
             &text(&wheels)?,
         ],
@@ -61,18 +115,10 @@ pub(crate) fn test() -> Result<()> {
         "--no-deps",
         "--force-reinstall",
     ];
-    run(&python, &[&install[..], &[&text(&wheel)?]].concat())?;
-    run(&python, &["-m", "pytest", "--quiet", "python/tests"])?;
-    // The examples in the documentation run too, from where the wheel put them.
-    run(
-        &python,
-        &[
-            "-m",
-            "pytest",
-            "--quiet",
-            "--doctest-modules",
-            "--pyargs",
-            "warpsmith",
-        ],
-    )
+    run(python, &[&install[..], &[&text(&wheel)?]].concat())
+}
+
+fn text(path: &Path) -> Result<String> {
+    let text = path.to_str().context("the checkout's path is not UTF-8")?;
+    Ok(text.to_owned())
 }

@@ -9,6 +9,7 @@ mod catalogue;
 mod commands;
 mod exit;
 mod kernel_argument;
+mod manual;
 mod measured;
 mod npy_file;
 mod output;

@@ -13,6 +13,10 @@ use std::process::Command;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 
+use session::{fits, line_fits, sessions};
+
+mod session;
+
 fn main() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/transcripts");
     let mut files: Vec<PathBuf> = fs::read_dir(folder)
@@ -53,7 +57,7 @@ fn check(path: &Path) -> Result<(), Failed> {
         let seen = run(command, folder.path())?;
         let seen: Vec<&str> = seen.lines().collect();
         actual.push_str(&format!("$ {command}\n"));
-        if fits(&expected, &seen) {
+        if fits(&expected, &seen, &line_fits) {
             expected
                 .iter()
                 .for_each(|line| actual.push_str(&format!("{line}\n")));
@@ -90,19 +94,6 @@ fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Commands with the lines below them; lines before the first command are a comment.
-fn sessions(text: &str) -> Vec<(Option<&str>, Vec<&str>)> {
-    let mut sessions = vec![(None, Vec::new())];
-    for line in text.lines() {
-        match line.strip_prefix("$ ") {
-            Some(command) => sessions.push((Some(command), Vec::new())),
-            None => sessions.last_mut().expect("never empty").1.push(line),
-        }
-    }
-    sessions.retain(|(command, lines)| command.is_some() || !lines.is_empty());
-    sessions
-}
-
 fn run(command: &str, folder: &Path) -> Result<String, Failed> {
     let mut words = command.split_whitespace();
     if words.next() != Some("warpsmith") {
@@ -123,33 +114,4 @@ fn run(command: &str, folder: &Path) -> Result<String, Failed> {
         seen.push_str(&format!("? {}\n", output.status.code().unwrap_or(-1)));
     }
     Ok(seen)
-}
-
-fn fits(expected: &[&str], seen: &[&str]) -> bool {
-    match expected.split_first() {
-        None => seen.is_empty(),
-        Some((&"...", rest)) => (0..=seen.len()).any(|skip| fits(rest, &seen[skip..])),
-        Some((line, rest)) => seen
-            .split_first()
-            .is_some_and(|(first, others)| line_fits(line, first) && fits(rest, others)),
-    }
-}
-
-fn line_fits(pattern: &str, line: &str) -> bool {
-    let mut pieces = pattern.trim_end().split("[..]");
-    let first = pieces.next().unwrap_or_default();
-    let Some(mut rest) = line.trim_end().strip_prefix(first) else {
-        return false;
-    };
-    let mut pieces: Vec<&str> = pieces.collect();
-    let Some(last) = pieces.pop() else {
-        return rest.is_empty();
-    };
-    for piece in pieces {
-        match rest.find(piece) {
-            Some(position) => rest = &rest[position + piece.len()..],
-            None => return false,
-        }
-    }
-    rest.ends_with(last)
 }

@@ -8,8 +8,11 @@
 )]
 
 mod audio;
+mod data_set;
+mod foreign;
 mod kernels;
 mod machine;
+mod music;
 mod statistics;
 
 use pyo3::exceptions::PyRuntimeError;
@@ -34,10 +37,18 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(statistics::compare_apart, module)?)?;
     module.add_function(wrap_pyfunction!(statistics::judge_leak, module)?)?;
     module.add_function(wrap_pyfunction!(statistics::histogram, module)?)?;
+    module.add_function(wrap_pyfunction!(statistics::forest, module)?)?;
+    module.add_function(wrap_pyfunction!(statistics::trace, module)?)?;
     module.add_function(wrap_pyfunction!(machine::check, module)?)?;
     module.add_function(wrap_pyfunction!(machine::audit, module)?)?;
     module.add_function(wrap_pyfunction!(machine::baseline, module)?)?;
     module.add_function(wrap_pyfunction!(kernels::compile, module)?)?;
+    module.add_class::<kernels::Program>()?;
+    module.add_function(wrap_pyfunction!(foreign::dlpack_facts, module)?)?;
+    module.add_function(wrap_pyfunction!(music::render_music, module)?)?;
+    module.add_function(wrap_pyfunction!(music::compose_midi, module)?)?;
+    module.add_function(wrap_pyfunction!(data_set::corpus_generate, module)?)?;
+    module.add_function(wrap_pyfunction!(data_set::corpus_statistics, module)?)?;
     module.add_function(wrap_pyfunction!(audio::read_audio, module)?)?;
     module.add_function(wrap_pyfunction!(audio::features, module)?)?;
     module.add_function(wrap_pyfunction!(audio::yin, module)?)?;

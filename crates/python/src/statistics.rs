@@ -101,3 +101,35 @@ pub(crate) fn histogram(title: &str, mut samples: Vec<f64>) -> String {
         plot::histogram(title, &samples)
     )
 }
+
+/// Ratios with their intervals as SVG, with its style inside.
+#[pyfunction]
+pub(crate) fn forest(title: &str, rows: Vec<(String, f64, f64, f64)>, margin: f64) -> String {
+    let rows: Vec<plot::ForestRow<'_>> = rows
+        .iter()
+        .map(|(name, ratio, low, high)| plot::ForestRow {
+            name,
+            ratio: (*ratio, *low, *high),
+        })
+        .collect();
+    format!(
+        "<style>{}</style>{}",
+        plot::STYLE,
+        plot::forest(title, &rows, margin)
+    )
+}
+
+/// Values over their index as SVG, with its style inside.
+#[pyfunction]
+pub(crate) fn trace(title: &str, values: Vec<f64>, unit: &str) -> String {
+    let points = values.iter().enumerate();
+    let curve = plot::Curve {
+        name: title,
+        points: points.map(|(step, value)| (step as f64, *value)).collect(),
+    };
+    format!(
+        "<style>{}</style>{}",
+        plot::STYLE,
+        plot::curves(title, &[curve], false, "step", unit)
+    )
+}

@@ -152,7 +152,7 @@ fn adjoint(argument: &launch_abi::Argument) -> launch_abi::Argument {
 }
 
 /// The bytes of a value, as many as its type has; missing numbers are zero.
-fn value_bytes(ty: &ParameterType, numbers: &[Number]) -> Vec<u8> {
+pub(crate) fn value_bytes(ty: &ParameterType, numbers: &[Number]) -> Vec<u8> {
     let mut places = Vec::new();
     scalars(ty, 0, &mut places);
     let mut bytes = vec![0; ty.bytes()];

@@ -164,6 +164,32 @@ impl GpuKernel {
         self.backward.is_some()
     }
 
+    /// The kernel of a direction.
+    pub(crate) fn entry(&self, direction: Direction) -> Result<&Arc<Kernel>, RunError> {
+        match (direction, &self.backward) {
+            (Direction::Forward, _) => Ok(&self.forward),
+            (Direction::Backward, Some(backward)) => Ok(backward),
+            (Direction::Backward, None) => {
+                Err(RunError::Unsupported("no adjoint, run backwards".into()))
+            }
+        }
+    }
+
+    /// The types of the parameters, in order.
+    pub(crate) fn parameters(&self) -> &[ParameterType] {
+        &self.parameters
+    }
+
+    /// Blocks and threads for a grid.
+    pub(crate) fn shape(&self, bounds: &LaunchBounds) -> LaunchShape {
+        let blocks = bounds.blocks(self.block).next_multiple_of(self.cluster);
+        LaunchShape {
+            grid: [blocks, 1, 1],
+            block: [self.block, 1, 1],
+            shared_bytes: 0,
+        }
+    }
+
     /// Runs over the grid `dim` and leaves results and gradients in `arguments`.
     ///
     /// # Safety
@@ -177,26 +203,12 @@ impl GpuKernel {
         dim: &[usize],
         arguments: &mut [Argument],
     ) -> Result<(), RunError> {
-        let kernel = match (direction, &self.backward) {
-            (Direction::Forward, _) => &self.forward,
-            (Direction::Backward, Some(backward)) => backward,
-            (Direction::Backward, None) => {
-                return Err(RunError::Unsupported("no adjoint, run backwards".into()));
-            }
-        };
+        let kernel = self.entry(direction)?;
         let bounds = LaunchBounds::new(dim)?;
         let on_device = DeviceArguments::upload(gpu, module, arguments)?;
         let adjoints = (direction == Direction::Backward).then_some(&on_device.adjoints[..]);
         let packed = ArgumentBuffer::pack(&bounds, &self.parameters, &on_device.packed, adjoints)?;
-        let shape = LaunchShape {
-            grid: [
-                bounds.blocks(self.block).next_multiple_of(self.cluster),
-                1,
-                1,
-            ],
-            block: [self.block, 1, 1],
-            shared_bytes: 0,
-        };
+        let shape = self.shape(&bounds);
         let mut bytes = packed.bytes().to_vec();
         // SAFETY: the bytes are packed for exactly this kernel's parameters; the buffers live until
         // the downloads below have waited for the launch; bounds are the caller's promise.

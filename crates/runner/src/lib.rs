@@ -5,10 +5,12 @@
 
 mod agreement;
 mod device_arguments;
+mod foreign_launch;
 mod gpu_kernel;
 mod parameter;
 mod verify;
 
 pub use agreement::{Difference, compare_arguments};
+pub use foreign_launch::ForeignArgument;
 pub use gpu_kernel::{Build, GpuKernel, RunError};
 pub use verify::{KernelParity, verify_kernel};

@@ -11,7 +11,7 @@ use crate::exit::Outcome;
 
 /// Tables of every crate that makes findings.
 #[rustfmt::skip] // one to a line
-const TABLES: &[&[CodeDoc]] = &[
+pub(crate) const TABLES: &[&[CodeDoc]] = &[
     super::devices::CODES,
     warpsmith_compiler::CODES,
     warpsmith_corpus::CODES,

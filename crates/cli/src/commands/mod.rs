@@ -18,15 +18,17 @@ mod compile;
 mod compile_cuda;
 mod compile_machine_code;
 mod compile_python;
+mod completions;
 mod corpus;
 pub(crate) mod devices;
 mod exec;
-mod explain;
+pub(crate) mod explain;
 mod export;
 mod health;
 mod history;
 mod lattice;
 mod leak;
+pub(crate) mod manual;
 mod md;
 mod paired_commands;
 mod profile;
@@ -55,6 +57,7 @@ pub(crate) enum Command {
     Check(check::Check),
     Compare(compare::Compare),
     Compile(compile::Compile),
+    Completions(completions::Completions),
     Corpus(corpus::Corpus),
     Devices(devices::Devices),
     Exec(exec::Exec),
@@ -64,6 +67,7 @@ pub(crate) enum Command {
     History(history::HistoryCommand),
     Lattice(lattice::Lattice),
     Leak(leak::Leak),
+    Manual(manual::Manual),
     Md(md::Md),
     Profile(profile::Profile),
     Record(record::Record),
@@ -91,6 +95,7 @@ impl Command {
             Self::Check(command) => command.run(global),
             Self::Compare(command) => command.run(global),
             Self::Compile(command) => command.run(global),
+            Self::Completions(command) => command.run(global),
             Self::Corpus(command) => command.run(global),
             Self::Devices(command) => command.run(global),
             Self::Exec(command) => command.run(global),
@@ -100,6 +105,7 @@ impl Command {
             Self::History(command) => command.run(global),
             Self::Lattice(command) => command.run(global),
             Self::Leak(command) => command.run(global),
+            Self::Manual(command) => command.run(global),
             Self::Md(command) => command.run(global),
             Self::Profile(command) => command.run(global),
             Self::Record(command) => command.run(global),

@@ -61,8 +61,15 @@ pub(crate) fn compare_with(old: &Value, new: &[FinishedSection]) -> Result<Secti
                 name.clone(),
                 Seconds(median_of(&a.seconds)).to_string(),
                 Seconds(median_of(&b.seconds)).to_string(),
-                format!("{:.3}", evaluation.ratio),
-                format!("{:.3} to {:.3}", evaluation.low, evaluation.high),
+                // Samples too few for a ratio have none.
+                match evaluation.ratio.is_finite() {
+                    true => format!("{:.3}", evaluation.ratio),
+                    false => "–".to_owned(),
+                },
+                match evaluation.high.is_finite() {
+                    true => format!("{:.3} to {:.3}", evaluation.low, evaluation.high),
+                    false => "–".to_owned(),
+                },
                 evaluation.verdict.to_string(),
             ]
         })
@@ -70,6 +77,7 @@ pub(crate) fn compare_with(old: &Value, new: &[FinishedSection]) -> Result<Secti
     let bars: Vec<ForestRow<'_>> = names
         .iter()
         .zip(&evaluations)
+        .filter(|(_, evaluation)| evaluation.ratio.is_finite() && evaluation.high.is_finite())
         .map(|(name, evaluation)| ForestRow {
             name,
             ratio: (evaluation.ratio, evaluation.low, evaluation.high),
@@ -106,8 +114,13 @@ pub(crate) fn compare_with(old: &Value, new: &[FinishedSection]) -> Result<Secti
 fn measured(raw: &Value) -> Vec<(String, Measurement)> {
     let row = |row: &Value| {
         let measurement: Measurement = serde_json::from_value(row["measurement"].clone()).ok()?;
+        let settings: Vec<String> = row["parameters"]
+            .as_object()?
+            .iter()
+            .map(|(name, value)| format!("{name}={}", value.to_string().trim_matches('"')))
+            .collect();
         Some((
-            format!("{} {}", measurement.name, row["parameters"]),
+            format!("{} {}", measurement.name, settings.join(" ")),
             measurement,
         ))
     };

@@ -79,6 +79,19 @@ impl Block {
         }
     }
 
+    /// A table whose rows say where their samples are below the section's raw numbers.
+    pub(crate) fn linked_table(
+        headings: &[&str],
+        rows: Vec<Vec<String>>,
+        samples: Vec<String>,
+    ) -> Self {
+        Self::Table {
+            headings: headings.iter().map(|&text| text.to_owned()).collect(),
+            rows,
+            samples,
+        }
+    }
+
     /// A table whose rows say where their samples are: row i below `raw[i]`, at `below`.
     pub(crate) fn sampled_table(headings: &[&str], rows: Vec<Vec<String>>, below: &str) -> Self {
         Self::Table {

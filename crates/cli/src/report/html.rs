@@ -113,7 +113,11 @@ fn write_section(out: &mut String, section: &FinishedSection, raw: &str) {
                 let _ = writeln!(out, "<p class=\"how\">{}</p>", escape(text));
             }
             Block::Text(text) => {
-                let _ = writeln!(out, "<pre>{}</pre>", escape(text.trim_end()));
+                let _ = writeln!(
+                    out,
+                    "<pre class=\"screen\">{}</pre>",
+                    escape(text.trim_end())
+                );
             }
             Block::Plot(svg) => {
                 let _ = writeln!(out, "<figure>{svg}</figure>");
@@ -134,8 +138,22 @@ fn write_section(out: &mut String, section: &FinishedSection, raw: &str) {
             }
         }
     }
-    for finding in &section.content.findings {
+    let (notes, others): (Vec<&Finding>, Vec<&Finding>) = section
+        .content
+        .findings
+        .iter()
+        .partition(|finding| finding.severity <= Severity::Info);
+    for finding in others {
         let _ = writeln!(out, "<pre>{}</pre>", escape(&finding.to_string()));
+    }
+    // What needs no attention is there for who asks.
+    if !notes.is_empty() {
+        let plural = if notes.len() == 1 { "note" } else { "notes" };
+        let _ = writeln!(out, "<details><summary>{} {plural}</summary>", notes.len());
+        for finding in notes {
+            let _ = writeln!(out, "<pre>{}</pre>", escape(&finding.to_string()));
+        }
+        out.push_str("</details>\n");
     }
     out.push_str("</section>\n");
 }

@@ -1,6 +1,6 @@
 //! How long each workload takes here.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use warpsmith_core::{Bytes, BytesPerSecond, Seconds};
@@ -16,26 +16,20 @@ use super::{Block, Job, Section};
 use crate::catalogue;
 use crate::measured::quantile_text;
 
+/// Seconds of a quick report that this section takes.
+const QUICK_SECONDS: f64 = 18.0;
+
 pub(super) fn section(job: &Job) -> Result<Section> {
     job.device.warm_up()?;
     let workloads = catalogue::workloads();
-    let plan = if job.quick {
-        // All of them together within some fifteen seconds.
-        let share = 15.0 / workloads.len() as f64;
-        let timeout = Duration::from_secs_f64(share.min(3.0));
-        StopPlan {
-            target: 0.01,
-            timeout,
-            ..StopPlan::default()
-        }
-    } else {
-        StopPlan::default()
-    };
+    let started = Instant::now();
+    let count = workloads.len();
     let mut section = Section::default();
     let mut rows = Vec::new();
     let mut raw = Vec::new();
     let mut plots = Vec::new();
-    for workload in workloads {
+    for (index, workload) in workloads.into_iter().enumerate() {
+        let plan = plan(job, started.elapsed(), count - index);
         let settings = affordable_settings(workload.as_ref(), &[], job.run_budget())?;
         let parameters = Parameters::resolve(workload.parameters(), &settings)?;
         let mut sampler = RunSampler::new(&job.device, RunMode::Warm)?;
@@ -65,7 +59,6 @@ pub(super) fn section(job: &Job) -> Result<Section> {
         let half_width = 50.0 * (interval.high - interval.low) / interval.median;
         rows.push(vec![
             workload.id().to_owned(),
-            parameters.to_string(),
             time(interval.median),
             format!("±{half_width:.2} %"),
             time(summary.mean),
@@ -83,6 +76,7 @@ pub(super) fn section(job: &Job) -> Result<Section> {
             },
             memory.map_or("–".into(), |bytes| Bytes(bytes).to_string()),
             summary.count.to_string(),
+            parameters.to_string(),
         ]);
         let (_, mut sorted, _) = measurement.basis();
         sorted.sort_unstable_by(f64::total_cmp);
@@ -91,7 +85,6 @@ pub(super) fn section(job: &Job) -> Result<Section> {
     }
     let headings = [
         "workload",
-        "parameters",
         ">median",
         ">95 %",
         ">mean",
@@ -102,6 +95,7 @@ pub(super) fn section(job: &Job) -> Result<Section> {
         ">each",
         ">memory",
         ">samples",
+        "parameters",
     ];
     section.blocks.push(Block::sampled_table(
         &headings,
@@ -117,6 +111,20 @@ pub(super) fn section(job: &Job) -> Result<Section> {
     section.blocks.extend(plots);
     section.raw = raw.into();
     Ok(section)
+}
+
+/// In a quick report all workloads together take some eighteen seconds: what one took longer to
+/// prepare, the others have less.
+fn plan(job: &Job, elapsed: Duration, left: usize) -> StopPlan {
+    if !job.quick {
+        return StopPlan::default();
+    }
+    let share = (QUICK_SECONDS - elapsed.as_secs_f64()) / left as f64;
+    StopPlan {
+        target: 0.01,
+        timeout: Duration::from_secs_f64(share.clamp(0.1, 3.0)),
+        ..StopPlan::default()
+    }
 }
 
 /// What a GPU's buffers hold, or what the process holds where the device is the CPU.

@@ -23,7 +23,7 @@ pub(super) fn section(_: &Job) -> Result<Section> {
     }
     section
         .blocks
-        .push(Block::table(&["device", "fact", ">value"], rows));
+        .push(Block::table(&["device", "fact", "value"], rows));
     Ok(section)
 }
 

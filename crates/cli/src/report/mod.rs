@@ -6,17 +6,20 @@
 mod baseline;
 mod check;
 mod comparison;
+mod corpus;
 mod document;
 mod html;
 mod latency;
 mod machine;
 mod markdown;
 mod method;
+mod music;
 mod parity;
 mod project;
 mod scaling;
 mod sound;
 mod techniques;
+mod wav_sound;
 
 pub(crate) use comparison::compare_with;
 pub(crate) use document::{Block, Document, FinishedSection, Section, Status};
@@ -77,7 +80,7 @@ pub(crate) const PARTS: &[Part] = &[
     Part {
         id: "latency",
         title: "Workloads: latency and rate",
-        seconds: (15.0, 90.0),
+        seconds: (18.0, 90.0),
         make: latency::section,
     },
     Part {
@@ -100,9 +103,21 @@ pub(crate) const PARTS: &[Part] = &[
     },
     Part {
         id: "sound",
-        title: "Sound",
+        title: "Sound: analysis",
         seconds: (0.5, 0.5),
         make: sound::section,
+    },
+    Part {
+        id: "music",
+        title: "Sound: synthesis",
+        seconds: (0.3, 0.3),
+        make: music::section,
+    },
+    Part {
+        id: "corpus",
+        title: "Data set",
+        seconds: (1.0, 4.0),
+        make: corpus::section,
     },
     Part {
         id: "project",

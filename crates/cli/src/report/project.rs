@@ -31,6 +31,7 @@ pub(super) fn section(_: &Job) -> Result<Section> {
     Ok(Section {
         blocks: vec![Block::Text(audit_text(&report, false))],
         raw: serde_json::to_value(&report)?,
+        findings: report.findings,
         ..Section::default()
     })
 }

@@ -34,7 +34,8 @@ pub(super) fn section(job: &Job) -> Result<Section> {
     let mut rows = Vec::new();
     let mut crossovers = Vec::new();
     let mut plots = Vec::new();
-    let mut raw = Vec::new();
+    let mut raw: Vec<serde_json::Value> = Vec::new();
+    let mut samples = Vec::new();
     for (workload, sizes) in &studied {
         let study = |device: &Device, mode| -> Result<Vec<SizeRow>> {
             let study = SizeStudy {
@@ -71,6 +72,7 @@ pub(super) fn section(job: &Job) -> Result<Section> {
                     Seconds(law.chosen.overhead).to_string(),
                     law.balance_size.map_or("–".into(), |n| format!("{n:.0}")),
                 ]);
+                samples.push(format!("/{}/{device}", raw.len()));
                 section
                     .findings
                     .extend(findings::of_scaling(workload.id(), &law));
@@ -113,7 +115,9 @@ pub(super) fn section(job: &Job) -> Result<Section> {
         ">overhead",
         ">overhead = work at N",
     ];
-    section.blocks.push(Block::table(&headings, rows));
+    section
+        .blocks
+        .push(Block::linked_table(&headings, rows, samples));
     if !crossovers.is_empty() {
         let headings = ["workload", "the GPU is faster", ">at the largest size"];
         section.blocks.push(Block::table(&headings, crossovers));

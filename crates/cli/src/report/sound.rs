@@ -10,6 +10,7 @@ use warpsmith_measure::report::plot::{Curve, curves};
 use warpsmith_measure::statistics::order::median_of;
 use warpsmith_voice::{Framing, Padding, PitchRange, Pyin, PyinSettings, Yin};
 
+use super::wav_sound::wav;
 use super::{Block, Job, Section};
 
 const RATE: u32 = 16_000;
@@ -93,35 +94,11 @@ pub(super) fn section(_: &Job) -> Result<Section> {
                 wav: wav(&signal, RATE),
             },
             Block::Plot(curves("pitch", &tracks, false, "s", "Hz")),
-            Block::table(&headings, rows),
+            Block::linked_table(&headings, rows, vec!["/yin".into(), "/pyin".into()]),
         ],
         raw: serde_json::json!({ "truth": truth, "yin": yin, "pyin": pyin.frequency }),
         ..Section::default()
     })
-}
-
-/// 16-bit mono samples as a WAV file.
-fn wav(signal: &[f32], rate: u32) -> Vec<u8> {
-    let bytes = 2 * signal.len() as u32;
-    let mut file = Vec::with_capacity(44 + bytes as usize);
-    file.extend(b"RIFF");
-    file.extend((36 + bytes).to_le_bytes());
-    file.extend(b"WAVEfmt ");
-    file.extend(16_u32.to_le_bytes());
-    for field in [1_u16, 1] {
-        file.extend(field.to_le_bytes());
-    }
-    file.extend(rate.to_le_bytes());
-    file.extend((2 * rate).to_le_bytes());
-    for field in [2_u16, 16] {
-        file.extend(field.to_le_bytes());
-    }
-    file.extend(b"data");
-    file.extend(bytes.to_le_bytes());
-    for sample in signal {
-        file.extend(((sample.clamp(-1.0, 1.0) * 32767.0).round() as i16).to_le_bytes());
-    }
-    file
 }
 
 #[cfg(test)]
@@ -142,13 +119,5 @@ mod tests {
             let near: f64 = row[2].trim_end_matches(" %").parse().unwrap();
             assert!(near > 97.0, "{row:?}");
         }
-    }
-
-    #[test]
-    fn a_wav_file_says_how_long_it_is() {
-        let file = wav(&[0.0, 1.0, -1.0], 8000);
-        assert_eq!(file.len(), 50);
-        assert_eq!(file[4..8], 42_u32.to_le_bytes());
-        assert_eq!(file[46..50], [0xff, 0x7f, 0x01, 0x80]);
     }
 }

@@ -16,10 +16,10 @@ use crate::catalogue;
 pub(super) fn section(job: &Job) -> Result<Section> {
     let plan = if job.quick {
         ComparisonPlan {
-            rounds: 12,
-            extra_rounds: 12,
-            maximum_rounds: 24,
-            pairs: 4,
+            rounds: 8,
+            extra_rounds: 8,
+            maximum_rounds: 16,
+            pairs: 3,
             ..ComparisonPlan::default()
         }
     } else {
@@ -27,7 +27,8 @@ pub(super) fn section(job: &Job) -> Result<Section> {
     };
     let mut section = Section::default();
     let mut rows = Vec::new();
-    let mut raw = Vec::new();
+    let mut raw: Vec<serde_json::Value> = Vec::new();
+    let mut samples = Vec::new();
     let mut plots = Vec::new();
     let started = Instant::now();
     let budget = Duration::from_secs(if job.quick { 8 } else { 90 });
@@ -61,6 +62,7 @@ pub(super) fn section(job: &Job) -> Result<Section> {
             other => other?,
         };
         let names: Vec<String> = measured.iter().map(change).collect();
+        samples.extend((0..measured.len()).map(|row| format!("/{}/rows/{row}", raw.len())));
         rows.extend(
             measured
                 .iter()
@@ -92,7 +94,9 @@ pub(super) fn section(job: &Job) -> Result<Section> {
         ">quality: max difference",
         "output",
     ];
-    section.blocks.push(Block::table(&headings, rows));
+    section
+        .blocks
+        .push(Block::linked_table(&headings, rows, samples));
     section.blocks.push(Block::Paragraph(
         "End to end, in paired rounds that take turns; ratios below 1 are faster; verdicts are \
          corrected for their number. How much work a technique is and how risky are judgements, \

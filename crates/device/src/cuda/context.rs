@@ -20,7 +20,7 @@ use super::buffer::DeviceBuffer;
 use super::facts::{self, GpuFacts, cuda_devices};
 use super::kernel::{Kernel, ModuleKey};
 use super::pool::BufferPool;
-use super::raw::{ContextHandle, Driver};
+use super::raw::{ContextHandle, Driver, StreamHandle};
 use super::stream::Stream;
 use crate::error::DeviceError;
 use crate::ledger::Ledger;
@@ -183,6 +183,17 @@ impl CudaDevice {
     /// A stream of its own, which runs beside the others.
     pub fn new_stream(&self) -> Result<Stream, DeviceError> {
         Stream::new(&self.context)
+    }
+
+    /// Another library's stream on this GPU as ours, so that our work is in order with its own. Null
+    /// is the legacy default stream.
+    ///
+    /// # Safety
+    /// The handle is null or a live stream of this GPU's primary context, and outlives every use of
+    /// the result.
+    pub unsafe fn borrow_stream(&self, handle: StreamHandle) -> Stream {
+        // SAFETY: the caller's promise is the one that is asked for.
+        unsafe { Stream::borrowed(&self.context, handle) }
     }
 
     /// A pool of buffers for work on `stream`.

@@ -33,6 +33,8 @@ pub struct Stream {
 
 struct Inner {
     handle: StreamHandle,
+    /// Whether the stream is another library's, which ends it.
+    borrowed: bool,
     context: Arc<Context>,
     recording: AtomicBool,
     kept: Mutex<Vec<Arc<dyn Any + Send + Sync>>>,
@@ -51,7 +53,7 @@ impl fmt::Debug for Stream {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        if self.context.bind().is_ok() {
+        if !self.borrowed && self.context.bind().is_ok() {
             // SAFETY: the handle is ours and this is its last use; queued work still finishes.
             unsafe { (self.context.driver.stream_destroy)(self.handle) };
         }
@@ -65,15 +67,28 @@ impl Stream {
         // SAFETY: the pointer is to a live handle.
         let status = unsafe { (context.driver.stream_create)(&raw mut handle, NON_BLOCKING) };
         context.check(status, "make a stream")?;
+        Ok(Self::of(context, handle, false))
+    }
+
+    /// Another library's stream of the same context; null is the legacy default stream.
+    ///
+    /// # Safety
+    /// The handle is null or a stream of this context that outlives every use of the result.
+    pub(super) unsafe fn borrowed(context: &Arc<Context>, handle: StreamHandle) -> Self {
+        Self::of(context, handle, true)
+    }
+
+    fn of(context: &Arc<Context>, handle: StreamHandle, borrowed: bool) -> Self {
         let inner = Inner {
             handle,
+            borrowed,
             context: Arc::clone(context),
             recording: AtomicBool::new(false),
             kept: Mutex::default(),
         };
-        Ok(Self {
+        Self {
             inner: Arc::new(inner),
-        })
+        }
     }
 
     /// The driver's handle, for other libraries and for measuring what this layer costs. It lives

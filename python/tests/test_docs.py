@@ -1,0 +1,33 @@
+"""The Python blocks of the documentation run, page by page, and the reference is current."""
+
+import pathlib
+import re
+import sys
+
+import pytest
+
+import reference_page
+
+DOCS = pathlib.Path(__file__).parent.parent.parent / "docs"
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PAGES = [path for path in sorted(DOCS.rglob("*.md")) if BLOCK.search(path.read_text("utf-8"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[str(path.relative_to(DOCS)) for path in PAGES])
+def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {"__name__": "page"}
+    for block in BLOCK.findall(page.read_text("utf-8")):
+        exec(compile(block, str(page), "exec"), names)
+
+
+def test_there_are_examples():
+    assert any(page.name == "python.md" for page in PAGES)
+
+
+@pytest.mark.skipif(
+    sys.version_info >= (3, 14), reason="annotations are printed differently since Python 3.14"
+)
+def test_the_reference_is_current():
+    committed = (DOCS / "reference" / "python.md").read_text("utf-8")
+    assert committed == reference_page.page(), "`cargo xtask docs` renews it"
