@@ -157,7 +157,10 @@ impl GpuProbe {
                 if margin {
                     self.margin_read = Some((at, self.temperature_c));
                 }
-                let (seldom, activity) = (self.seconds % 5 == 0, self.seconds % 2 == 0);
+                let (seldom, activity) = (
+                    self.seconds.is_multiple_of(5),
+                    self.seconds.is_multiple_of(2),
+                );
                 self.seconds = self.seconds.wrapping_add(1);
                 let steady = self.handle.steady(margin, seldom, activity)?;
                 self.say(at, Happening::Steady(steady), say);

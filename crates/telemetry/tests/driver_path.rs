@@ -185,7 +185,7 @@ fn process_lists_may_grow_beyond_the_room_offered() {
             _ => None,
         })
         .collect();
-    assert_eq!(counts, [2, 2, 502, 2, 2]);
+    assert_eq!(counts, [2, 2, 502, 2, 2, 2], "both ends are read");
     let identity = events
         .iter()
         .find_map(|event| match &event.what {
