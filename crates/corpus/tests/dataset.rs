@@ -3,6 +3,11 @@
 //! The program is also the child that one of the tests kills: with `WARPSMITH_CORPUS_CHILD` set it
 //! generates into that folder and does nothing else.
 
+#![allow(
+    clippy::print_stderr,
+    reason = "the child of a test says why it failed"
+)]
+
 mod oracles;
 
 use std::collections::BTreeMap;
