@@ -17,7 +17,8 @@ use super::figures::{Figures, Spread};
 use crate::error::ServeError;
 use crate::process;
 use crate::protocol::{
-    ClientMessage, Continuity, Credit, FrameHead, Hello, Kind, SUBPROTOCOL, ServerMessage, Welcome,
+    ClientMessage, Codec, Continuity, Credit, FrameHead, Hello, Kind, SUBPROTOCOL, ServerMessage,
+    Welcome,
 };
 use crate::server::runtime;
 use crate::websocket::{Decoder, Incoming, Opcode, Role, masked_frame};
@@ -69,7 +70,10 @@ async fn listeners(plan: Arc<Plan>) -> Figures {
         clients: plan.clients,
         seconds: plan.seconds,
         speed: plan.speed,
-        compared_streams: plan.compared.min(plan.clients),
+        compared_streams: match plan.hello.codec() {
+            Some(Codec::Pcm16) => plan.compared.min(plan.clients),
+            _ => 0,
+        },
         ..Figures::default()
     };
     let begun = Instant::now();

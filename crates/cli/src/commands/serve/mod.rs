@@ -67,8 +67,8 @@ impl Serve {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         if let DeviceChoice::Cuda(_) = global.device {
             bail!(
-                "`warpsmith serve` renders on the CPU, where a listener takes a thousandth of a \
-                 core; measure the kernels with `warpsmith bench synth --device cuda`"
+                "`warpsmith serve` renders on the CPU, where a listener takes two thousandths of \
+                 a core; measure the kernels with `warpsmith bench synth --device cuda`"
             );
         }
         if let Some(outcome) = self.load_test.run(global, self)? {
