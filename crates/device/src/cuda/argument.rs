@@ -264,7 +264,7 @@ mod tests {
     fn narrow_values_keep_their_bits() {
         let bits = |argument: Argument<'static>| match argument.0 {
             Kind::Value { bits, .. } => bits,
-            Kind::Buffer { .. } | Kind::Flag(_) => unreachable!(),
+            Kind::Buffer { .. } | Kind::Flag(_) | Kind::Words(_) => unreachable!(),
         };
         assert_eq!(bits((-1i8).into()), 0xFF);
         assert_eq!(bits((-2i32).into()), 0xFFFF_FFFE);
