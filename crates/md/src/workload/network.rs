@@ -87,7 +87,7 @@ impl Workload for NetworkCall {
     fn sizes(&self) -> Option<Sizes> {
         Some(Sizes {
             parameter: "n",
-            values: &["1", "10", "50", "100", "200", "500", "1000", "4000"],
+            values: &["10", "25", "50", "100", "200", "500", "1000", "4000"],
         })
     }
 

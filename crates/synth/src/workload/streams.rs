@@ -102,7 +102,7 @@ impl Workload for Streams {
     fn sizes(&self) -> Option<Sizes> {
         Some(Sizes {
             parameter: "streams",
-            values: &["1", "4", "16", "64", "256", "1024"],
+            values: &["2", "4", "16", "64", "256", "1024"],
         })
     }
 
