@@ -30,6 +30,7 @@ const FAMILIES: &[(&str, &str)] = &[
     ("T", "Molecular dynamics"),
     ("TKT", "CUDA toolkits"),
     ("TST", "A project's tests"),
+    ("W", "Listening"),
     ("Y", "Music"),
 ];
 

@@ -10,18 +10,47 @@ use warpsmith_measure::run_sampler::RunMode;
 use warpsmith_measure::scaling::{self, SizePoint};
 use warpsmith_measure::size_study::{SizeRow, SizeStudy};
 use warpsmith_measure::statistics::stop_rule::StopPlan;
-use warpsmith_measure::{Sizes, Workload, findings};
+use warpsmith_measure::{BadParameter, Parameters, Sizes, Workload, findings};
 
 use super::{Block, Job, Section};
 use crate::catalogue;
 
+/// A workload, what its size is called, and the sizes that are measured.
+type Studied = (Box<dyn Workload>, Sizes, Vec<&'static str>);
+
+/// The sizes at which a run moves and computes at most `most` bytes and operations together: the
+/// largest fill a GPU, and a CPU would take minutes for them.
+fn affordable(
+    workload: &dyn Workload,
+    sizes: &Sizes,
+    most: f64,
+) -> Result<Vec<&'static str>, BadParameter> {
+    let mut values = Vec::new();
+    for &value in sizes.values {
+        let setting = (sizes.parameter.to_owned(), value.to_owned());
+        let parameters = Parameters::resolve(workload.parameters(), &[setting])?;
+        let cost = workload.cost(&parameters);
+        if cost.bytes.0 as f64 + cost.flops.0 as f64 <= most {
+            values.push(value);
+        }
+    }
+    Ok(values)
+}
+
 pub(super) fn section(job: &Job) -> Result<Section> {
     let cpu = Device::open(DeviceChoice::Cpu)?;
-    let studied: Vec<(Box<dyn Workload>, Sizes)> = catalogue::workloads()
-        .into_iter()
-        .filter_map(|workload| workload.sizes().map(|sizes| (workload, sizes)))
-        .collect();
-    let sizes: usize = studied.iter().map(|(_, sizes)| sizes.values.len()).sum();
+    let most = if job.quick { 2e7 } else { 1e9 };
+    let mut studied: Vec<Studied> = Vec::new();
+    for workload in catalogue::workloads() {
+        if let Some(sizes) = workload.sizes() {
+            let values = affordable(workload.as_ref(), &sizes, most)?;
+            // Fewer points tell nothing about a law.
+            if values.len() >= 4 {
+                studied.push((workload, sizes, values));
+            }
+        }
+    }
+    let sizes: usize = studied.iter().map(|(_, _, values)| values.len()).sum();
     // The budget is shared by all sizes on all devices, so that more workloads do not take longer.
     let devices = 1 + usize::from(job.device.cuda().is_some());
     let budget = if job.quick { 10.0 } else { 60.0 };
@@ -36,7 +65,7 @@ pub(super) fn section(job: &Job) -> Result<Section> {
     let mut plots = Vec::new();
     let mut raw: Vec<serde_json::Value> = Vec::new();
     let mut samples = Vec::new();
-    for (workload, sizes) in &studied {
+    for (workload, sizes, values) in &studied {
         let study = |device: &Device, mode| -> Result<Vec<SizeRow>> {
             let study = SizeStudy {
                 workload: workload.as_ref(),
@@ -47,7 +76,7 @@ pub(super) fn section(job: &Job) -> Result<Section> {
                 plan,
             };
             let measure = |size: &&str| Ok(study.measure(size, &mut |_, _| {})?);
-            sizes.values.iter().map(measure).collect()
+            values.iter().map(measure).collect()
         };
         let on_cpu = study(&cpu, RunMode::Warm)?;
         // What a caller waits for: the launch and the synchronisation count.

@@ -42,7 +42,7 @@ impl Workload for Mel {
     fn sizes(&self) -> Option<Sizes> {
         Some(Sizes {
             parameter: "seconds",
-            values: &["1", "4", "15", "60", "240", "600"],
+            values: &["2", "4", "15", "60", "240", "600"],
         })
     }
 

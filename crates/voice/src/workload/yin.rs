@@ -88,7 +88,7 @@ impl Workload for YinPitch {
     fn sizes(&self) -> Option<Sizes> {
         Some(Sizes {
             parameter: "seconds",
-            values: &["1", "4", "15", "60", "240", "600"],
+            values: &["2", "4", "15", "60", "240", "600"],
         })
     }
 

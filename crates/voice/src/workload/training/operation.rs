@@ -64,11 +64,11 @@ impl Workload for &'static Operation {
             },
             Sizes {
                 parameter: "heads",
-                values: &["1", "4", "16", "64"],
+                values: &["2", "4", "16", "64"],
             },
             Sizes {
                 parameter: "signals",
-                values: &["1", "2", "4", "8", "16"],
+                values: &["2", "4", "8", "16"],
             },
         ];
         SIZES.iter().copied().find(|sizes| {
