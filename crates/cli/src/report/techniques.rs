@@ -8,10 +8,36 @@ use warpsmith_measure::ablation::{AblationRow, Setting, ablate};
 use warpsmith_measure::comparison::paired_rounds::ComparisonPlan;
 use warpsmith_measure::report::plot::{ForestRow, forest};
 use warpsmith_measure::run_sampler::RunMode;
-use warpsmith_measure::{WorkloadError, affordable_settings};
+use warpsmith_measure::{Parameters, Workload, WorkloadError, affordable_settings};
 
 use super::{Block, Job, Section};
 use crate::catalogue;
+
+/// How long a run takes with every technique off: what no cost tells.
+fn seconds_of_a_run(
+    workload: &dyn Workload,
+    job: &Job,
+    settings: &[(String, String)],
+) -> Result<f64, WorkloadError> {
+    let mut settings = settings.to_vec();
+    for technique in workload.techniques() {
+        settings.retain(|(name, _)| name != technique.parameter);
+        settings.push((technique.parameter.to_owned(), technique.off.to_owned()));
+    }
+    let parameters = Parameters::resolve(workload.parameters(), &settings)?;
+    let mut prepared = workload.prepare(&job.device, &parameters, 1)?;
+    let mut run = || -> Result<f64, WorkloadError> {
+        let begun = Instant::now();
+        prepared.run_once()?;
+        if let Some(stream) = prepared.stream() {
+            stream.synchronize()?;
+        }
+        Ok(begun.elapsed().as_secs_f64())
+    };
+    // The first run warms up.
+    run()?;
+    run()
+}
 
 pub(super) fn section(job: &Job) -> Result<Section> {
     let plan = if job.quick {
@@ -43,6 +69,15 @@ pub(super) fn section(job: &Job) -> Result<Section> {
         }
         // A technique that is off can cost ten times as much as all of them on.
         let settings = affordable_settings(workload.as_ref(), &[], job.run_budget() / 20.0)?;
+        let slow = match seconds_of_a_run(workload.as_ref(), job, &settings) {
+            Ok(seconds) => seconds > if job.quick { 0.01 } else { 0.25 },
+            // `ablate` says what is wrong.
+            Err(_) => false,
+        };
+        if slow {
+            left_out.push(format!("`warpsmith ablate {}`", workload.id()));
+            continue;
+        }
         let measured = ablate(
             workload.as_ref(),
             &job.device,

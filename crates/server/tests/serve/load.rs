@@ -4,7 +4,7 @@ use warpsmith_server::Settings;
 use warpsmith_server::load_test::{self, Plan};
 use warpsmith_server::protocol::Hello;
 
-use crate::{server, server_with};
+use crate::server_with;
 
 fn plan(address: std::net::SocketAddr, codec: &str) -> Plan {
     Plan {
@@ -46,26 +46,4 @@ fn every_sample_of_every_listener_is_where_it_belongs() {
         assert!(figures.samples >= 24 * 2 * 48_000, "{figures:?}");
     }
     assert_eq!(server.metrics()["totals"]["violations"], 0);
-}
-
-#[test]
-fn an_hour_of_sixty_listeners_costs_no_memory() {
-    let server = server();
-    // A minute for each in a second: an hour of tags for all, twice, and nothing may be left over.
-    let plan = Plan {
-        clients: 60,
-        seconds: 1.0,
-        speed: 60.0,
-        ..plan(server.address(), "tag")
-    };
-    load_test::run(&plan).unwrap();
-    let before = server.metrics()["resident_bytes"].as_u64().unwrap();
-    let figures = load_test::run(&plan).unwrap();
-    let after = server.metrics()["resident_bytes"].as_u64().unwrap();
-    assert!(figures.samples > 60 * 30 * 48_000, "{}", figures.samples);
-    assert_eq!((figures.breaks, figures.wrong_tags), (0, 0));
-    assert!(
-        after < before + (4 << 20),
-        "{before} bytes before, {after} after"
-    );
 }
