@@ -1,7 +1,6 @@
-//! Measuring this machine for the next choice, after the caller has got its answer.
+//! Measuring this machine for the next choice, once the caller's own work is done.
 
 use std::env;
-use std::ffi::OsString;
 use std::process::{Command, Stdio};
 
 use crate::arguments::Global;
@@ -19,11 +18,10 @@ pub(crate) fn start(global: &Global, workload: &str) {
     let Ok(program) = env::current_exe() else {
         return;
     };
-    let arguments = ["wisdom", "calibrate", "--quick", "--only", workload];
-    let arguments = arguments.map(OsString::from);
     // Whoever works now goes first; without `nice` there is no calibration.
     let mut command = Command::new("nice");
-    command.args(["-n", "19"]).arg(program).args(arguments);
+    command.args(["-n", "19"]).arg(program);
+    command.args(["wisdom", "calibrate", "--quick", "--only", workload]);
     command.stdin(Stdio::null());
     command.stdout(Stdio::null()).stderr(Stdio::null());
     // Its own group, so that an interrupt at the terminal is not for it.

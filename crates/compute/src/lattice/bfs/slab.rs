@@ -233,8 +233,8 @@ impl Slab {
         cells
     }
 
-    /// Takes ghosts off the list of this parity and posts what they got. Places are those of the
-    /// receiver, but for its planes, which [`deliver`] adds.
+    /// Takes ghosts off the list of this parity and posts what they got. Places above are the
+    /// receiver's own; to those below [`deliver`] adds the receiver's planes, which only it knows.
     fn post(&mut self, parity: usize) {
         let plane = self.plane();
         let (low, high) = (plane, (self.planes + 1) * plane);
