@@ -1,8 +1,8 @@
 //! The wheel: built from the same build folder as everything else, installed into environments of
 //! its own, and tested there as its users would use it.
 
-use std::fs;
 use std::path::Path;
+use std::{env, fs};
 
 use anyhow::{Context, Result};
 
@@ -15,9 +15,14 @@ pub(crate) fn test() -> Result<()> {
     test_installed(&python)?;
     let python = source_environment()?;
     // The environment's maturin, and the profile of the tests: nothing is fetched or compiled twice.
+    // Without isolation the build looks for `maturin` on the path.
+    let binaries = text(&workspace::target().join("python-source/bin"))?;
+    let path = env::var("PATH").unwrap_or_default();
     run(
-        &python,
+        "env",
         &[
+            &format!("PATH={binaries}:{path}"),
+            &python,
             "-m",
             "pip",
             "install",
