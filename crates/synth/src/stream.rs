@@ -9,11 +9,11 @@ use crate::effects::chain::{Chain, Mix};
 use crate::error::ParamError;
 use crate::note::{Formulas, Note};
 use crate::params::Params;
-use crate::sound::QUANTUM;
 use crate::sound::master::{Limit, pcm16};
 use crate::sound::oscillator::Saw;
-use crate::sound::simd::Simd;
+use crate::sound::simd::{Simd, Task};
 use crate::sound::technique::Techniques;
+use crate::sound::{Lane, QUANTUM};
 use crate::voices::{Style, Voices};
 
 /// What a stream is made with and keeps.
@@ -74,8 +74,10 @@ pub struct Stream {
     composer: Composer,
     voices: Voices,
     chain: Chain,
-    /// The quantum that is being handed out, interleaved.
-    quantum: [f32; 2 * QUANTUM],
+    /// Instructions that this machine has.
+    simd: Simd,
+    /// The quantum that is being handed out.
+    quantum: [Lane; 2],
     /// Frames of it that are still to be handed out.
     left: usize,
     /// Position of the next frame that is handed out.
@@ -131,6 +133,7 @@ impl Clone for Stream {
             seed: self.seed,
             settings: self.settings,
             params: self.params,
+            simd: self.simd,
             quantum: self.quantum,
             left: self.left,
             position: self.position,
@@ -145,6 +148,7 @@ impl Clone for Stream {
         self.seed = source.seed;
         self.settings = source.settings;
         self.params = source.params;
+        self.simd = source.simd;
         self.quantum = source.quantum;
         self.left = source.left;
         self.position = source.position;
@@ -181,7 +185,8 @@ impl Stream {
             composer: Composer::new(seed, settings.sample_rate),
             voices: Voices::new(style, WAITING, TONES),
             chain: Chain::new(&params, settings.sample_rate),
-            quantum: [0.0; 2 * QUANTUM],
+            simd: style.simd,
+            quantum: [[0.0; QUANTUM]; 2],
             left: 0,
             position: 0,
         })
@@ -230,19 +235,23 @@ impl Stream {
     /// Renders the next frames, left and right alternating. A half frame at the end of an odd block
     /// is left as it is.
     pub fn render_into<S: Sample>(&mut self, out: &mut [S]) {
-        let formulas = self.settings.formulas;
-        let mut rest = out.chunks_exact_mut(2);
-        while rest.len() > 0 {
+        let mut rest = out;
+        while rest.len() >= 2 {
             if self.left == 0 {
                 self.render_quantum();
             }
-            let count = self.left.min(rest.len());
-            let from = 2 * (QUANTUM - self.left);
-            let frames = self.quantum[from..from + 2 * count].chunks_exact(2);
-            for (out, frame) in rest.by_ref().take(count).zip(frames) {
-                out[0] = S::from_unit(frame[0], formulas);
-                out[1] = S::from_unit(frame[1], formulas);
-            }
+            let count = self.left.min(rest.len() / 2);
+            let from = QUANTUM - self.left;
+            let (out, later) = rest.split_at_mut(2 * count);
+            self.simd.run(Interleave {
+                channels: [
+                    &self.quantum[0][from..from + count],
+                    &self.quantum[1][from..from + count],
+                ],
+                formulas: self.settings.formulas,
+                out,
+            });
+            rest = later;
             self.left -= count;
             self.position += count as u64;
         }
@@ -263,9 +272,8 @@ impl Stream {
         let mut pads = [[0.0; QUANTUM]; 2];
         let mut plain = [[0.0; QUANTUM]; 2];
         voices.render(position, &mut pads, &mut plain);
-        let simd = self.settings.simd.or_available();
         match self.settings.formulas {
-            Formulas::ClickFree => simd.run(Mix {
+            Formulas::ClickFree => self.simd.run(Mix {
                 chain: &mut self.chain,
                 params,
                 pads: &mut pads,
@@ -278,11 +286,8 @@ impl Stream {
                 plain[1] = plain[0];
             }
         }
-        let frames = self.quantum.chunks_exact_mut(2);
-        for (j, frame) in frames.enumerate() {
-            frame.copy_from_slice(&[plain[0][j], plain[1][j]]);
-        }
-        simd.run(Limit(&mut self.quantum));
+        self.quantum = plain;
+        self.simd.run(Limit(self.quantum.as_flattened_mut()));
         self.left = QUANTUM;
     }
 
@@ -299,5 +304,27 @@ impl Stream {
     /// A stream that goes on from `snapshot`.
     pub fn resume(snapshot: &Snapshot) -> Self {
         snapshot.0.clone()
+    }
+}
+
+/// Two channels as alternating samples; as many as fit.
+pub(crate) struct Interleave<'a, S> {
+    pub(crate) channels: [&'a [f32]; 2],
+    pub(crate) formulas: Formulas,
+    pub(crate) out: &'a mut [S],
+}
+
+impl<S: Sample> Task for Interleave<'_, S> {
+    #[inline(always)]
+    fn run(self) {
+        let Self {
+            channels: [left, right],
+            formulas,
+            out,
+        } = self;
+        let frames = out.as_chunks_mut::<2>().0.iter_mut();
+        for (frame, (left, right)) in frames.zip(left.iter().zip(right)) {
+            *frame = [*left, *right].map(|value| S::from_unit(value, formulas));
+        }
     }
 }
