@@ -39,7 +39,8 @@ pub(super) fn status(shared: &Shared) -> Response {
         &json!({
             "version": env!("CARGO_PKG_VERSION"),
             "protocol": SUBPROTOCOL,
-            "device": shared.device,
+            "device": shared.device(),
+            "findings": shared.desk.as_ref().and_then(|desk| desk.loss()).into_iter().collect::<Vec<_>>(),
             "codecs": ["pcm16", "f32", "tag"],
             "frame_ms": [FRAME_MS.start(), FRAME_MS.end()],
             "prebuffer_ms": [BUFFER_MS.start(), BUFFER_MS.end()],

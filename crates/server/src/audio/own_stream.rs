@@ -6,8 +6,10 @@
 use std::ops::Range;
 use std::time::Instant;
 
-use warpsmith_synth::{Params, Stream, StreamSettings};
+use tokio::sync::oneshot;
+use warpsmith_synth::{DryRequest, Params, Stream, StreamSettings};
 
+use super::desk::Desk;
 use super::sample_ring::{SampleRing, Source};
 use crate::error::ProtocolError;
 use crate::protocol::{Codec, Credit, Hello};
@@ -25,6 +27,24 @@ pub(crate) struct OwnStream {
     target: u64,
     sent: u64,
     played: u64,
+    /// Where voices are rendered; here where it is absent.
+    desk: Option<Desk>,
+    asked: Option<Asked>,
+    /// Memory of the last request.
+    spare: DryRequest,
+    /// How long the voices of what was rendered last took, until it is told.
+    waited_us: u32,
+}
+
+/// Voices that are being rendered elsewhere.
+#[derive(Debug)]
+struct Asked {
+    answer: oneshot::Receiver<DryRequest>,
+    since: Instant,
+    /// Frames that the answer makes possible.
+    frames: usize,
+    /// Parameters that hold after them.
+    params: Option<Params>,
 }
 
 /// A frame to send.
@@ -62,7 +82,22 @@ impl OwnStream {
             target,
             sent: 0,
             played: 0,
+            desk: None,
+            asked: None,
+            spare: DryRequest::default(),
+            waited_us: 0,
         })
+    }
+
+    /// Lets the engine behind `desk` render the voices of a stream that has not begun.
+    pub(crate) fn rendered_at(mut self, desk: Option<&Desk>) -> Self {
+        if let Source::Music(stream) = &mut self.source
+            && let Some(desk) = desk.filter(|desk| desk.loss().is_none())
+            && stream.send_away()
+        {
+            self.desk = Some(desk.clone());
+        }
+        self
     }
 
     pub(crate) fn codec(&self) -> Codec {
@@ -97,17 +132,79 @@ impl OwnStream {
         self.ring.bytes(positions)
     }
 
-    /// The next frame, rendered, if the listener has room for it. Allocates nothing.
+    /// Whether voices are being rendered elsewhere.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.asked.is_some()
+    }
+
+    /// Asks for the voices of all that the listener has room for; whether they are waited for.
+    fn ask(&mut self) -> bool {
+        let (Some(desk), Source::Music(stream)) = (&self.desk, &mut self.source) else {
+            return false;
+        };
+        if self.asked.is_none() {
+            let room = (self.played + self.target).saturating_sub(self.ring.end());
+            let frames = (room - room % u64::from(self.frame)) as usize;
+            let mut request = std::mem::take(&mut self.spare);
+            stream.ask(frames, &mut request);
+            self.asked = Some(Asked {
+                answer: desk.ask(request),
+                since: Instant::now(),
+                frames,
+                params: None,
+            });
+        }
+        true
+    }
+
+    /// Waits for voices that are rendered elsewhere and takes them; for ever where there are none.
+    /// An engine that fails is not asked again: the stream goes on by itself.
+    pub(crate) async fn answered(&mut self) {
+        let Some(asked) = &mut self.asked else {
+            return std::future::pending().await;
+        };
+        let answer = (&mut asked.answer).await;
+        let Some(Asked {
+            since,
+            frames,
+            params,
+            ..
+        }) = self.asked.take()
+        else {
+            return;
+        };
+        match answer {
+            Ok(answer) => {
+                self.ring.render(&mut self.source, frames, Some(&answer));
+                self.spare = answer;
+            }
+            Err(_) => {
+                self.desk = None;
+                self.ring.render(&mut self.source, frames, None);
+            }
+        }
+        self.waited_us = u32::try_from(since.elapsed().as_micros()).unwrap_or(u32::MAX);
+        if let (Some(params), Source::Music(stream)) = (params, &mut self.source) {
+            // They were checked when they were wished for.
+            let _ = stream.set_params(params);
+        }
+    }
+
+    /// The next frame, rendered, if the listener has room for it. Allocates nothing, unless voices
+    /// are rendered elsewhere.
     pub(crate) fn next_frame(&mut self) -> Option<Due> {
         let end = self.sent + u64::from(self.frame);
         if end > self.played + self.target {
             return None;
         }
-        let mut render_us = 0;
+        let mut render_us = std::mem::take(&mut self.waited_us);
         if end > self.ring.end() {
+            if self.ask() {
+                return None;
+            }
             let begun = Instant::now();
-            self.ring
-                .render(&mut self.source, (end - self.ring.end()) as usize);
+            let frames = (end - self.ring.end()) as usize;
+            self.ring.render(&mut self.source, frames, None);
             render_us = u32::try_from(begun.elapsed().as_micros()).unwrap_or(u32::MAX);
         }
         let positions = self.sent..end;
@@ -137,11 +234,18 @@ impl OwnStream {
 
     /// New parameters hold from what is rendered next; gives that position.
     pub(crate) fn set_params(&mut self, params: Params) -> Result<u64, ProtocolError> {
-        if let Source::Music(stream) = &mut self.source {
-            stream.set_params(params)?;
+        let mut at = self.ring.end();
+        match (&mut self.source, &mut self.asked) {
+            (Source::Music(_), Some(asked)) => {
+                params.validate()?;
+                asked.params = Some(params);
+                at += asked.frames as u64;
+            }
+            (Source::Music(stream), None) => stream.set_params(params)?,
+            (Source::Tag, _) => {}
         }
         self.params = params;
-        Ok(self.ring.end())
+        Ok(at)
     }
 
     /// Goes on from `next_sample` for a listener who comes back with `hello`.

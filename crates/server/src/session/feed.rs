@@ -117,10 +117,16 @@ impl Feed {
         }
     }
 
-    /// Waits for the broadcast; for ever where the stream is the listener's own.
+    /// Whether the next frame is being rendered elsewhere.
+    pub(super) fn is_waiting(&self) -> bool {
+        matches!(self, Self::Own { stream, .. } if stream.is_waiting())
+    }
+
+    /// Waits for the broadcast, or for voices that are rendered elsewhere; for ever where the
+    /// stream is rendered here.
     pub(super) async fn heard(&mut self) {
         match self {
-            Self::Own { .. } => std::future::pending().await,
+            Self::Own { stream, .. } => stream.answered().await,
             Self::Shared(heard) => match heard.receiver.recv().await {
                 Ok(block) => heard.waiting.push_back(block),
                 // The next block shows by its position how much was missed.
