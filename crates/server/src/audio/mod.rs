@@ -3,6 +3,7 @@
 mod broadcast;
 mod desk;
 mod own_stream;
+mod packets;
 mod parking;
 mod sample_ring;
 

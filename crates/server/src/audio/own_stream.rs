@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 use warpsmith_synth::{DryRequest, Params, Stream, StreamSettings};
 
 use super::desk::Desk;
+use super::packets::Packets;
 use super::sample_ring::{SampleRing, Source};
 use crate::error::ProtocolError;
 use crate::protocol::{Codec, Credit, Hello};
@@ -20,6 +21,7 @@ pub(crate) struct OwnStream {
     source: Source,
     ring: SampleRing,
     codec: Codec,
+    packets: Option<Box<Packets>>,
     rate: u32,
     seed: u64,
     params: Params,
@@ -65,7 +67,7 @@ impl OwnStream {
         };
         let source = match codec {
             Codec::Tag => Source::Tag,
-            Codec::Pcm16 | Codec::F32 => {
+            Codec::Pcm16 | Codec::F32 | Codec::Opus => {
                 Source::Music(Box::new(Stream::with_settings(seed, params, settings)?))
             }
         };
@@ -75,6 +77,7 @@ impl OwnStream {
             source,
             ring: SampleRing::new(codec, target as usize),
             codec,
+            packets: packets(codec, hello)?,
             rate: hello.rate,
             seed,
             params,
@@ -128,8 +131,12 @@ impl OwnStream {
         self.sent
     }
 
+    /// The bytes of the frame that was given last.
     pub(crate) fn bytes(&self, positions: &Range<u64>) -> [&[u8]; 2] {
-        self.ring.bytes(positions)
+        match &self.packets {
+            Some(packets) => [packets.bytes(), &[]],
+            None => self.ring.bytes(positions),
+        }
     }
 
     /// Whether voices are being rendered elsewhere.
@@ -208,6 +215,9 @@ impl OwnStream {
             render_us = u32::try_from(begun.elapsed().as_micros()).unwrap_or(u32::MAX);
         }
         let positions = self.sent..end;
+        if let Some(packets) = &mut self.packets {
+            packets.encode(self.ring.bytes(&positions));
+        }
         self.sent = end;
         Some(Due {
             positions,
@@ -256,6 +266,8 @@ impl OwnStream {
         if !(self.ring.begin()..=self.ring.end()).contains(&next_sample) {
             return Err("those samples are not kept");
         }
+        // The listener's decoder has forgotten what came before, too.
+        self.packets = packets(self.codec, hello).map_err(|_| "it had another length of frames")?;
         self.frame = hello.frame();
         self.target = whole_frames(hello.prebuffer_ms, self.rate, self.frame);
         self.ring.grow(self.target as usize);
@@ -263,6 +275,15 @@ impl OwnStream {
         self.played = self.played.min(next_sample);
         Ok(())
     }
+}
+
+/// The encoder that a codec needs.
+fn packets(codec: Codec, hello: &Hello) -> Result<Option<Box<Packets>>, ProtocolError> {
+    if codec != Codec::Opus {
+        return Ok(None);
+    }
+    let packets = Packets::new(hello.rate, hello.frame()).ok_or(ProtocolError::NoCodec)?;
+    Ok(Some(Box::new(packets)))
 }
 
 /// At least two frames, so that one can play while the next is on its way.
@@ -361,5 +382,65 @@ mod tests {
             ..Hello::default()
         };
         assert!(stream.rewind(lost, &other).is_err());
+    }
+
+    #[test]
+    fn opus_is_refused_or_passed_over_where_it_cannot_be() {
+        let named = |text: &str| hello(text).codec();
+        let offered = Codec::offered().any(|codec| codec == Codec::Opus);
+        let both = named(r#"{"codecs":["opus","pcm16"]}"#);
+        assert_eq!(both, Some(if offered { Codec::Opus } else { Codec::Pcm16 }));
+        for wrong in [
+            r#"{"codecs":["opus"],"rate":44100}"#,
+            r#"{"codecs":["opus"],"frame_ms":50}"#,
+        ] {
+            assert_eq!(named(wrong), None, "{wrong}");
+        }
+    }
+
+    #[cfg(feature = "opus")]
+    #[test]
+    fn opus_packets_decode_to_the_music_at_their_positions() {
+        let hello = hello(r#"{"codecs":["opus"],"frame_ms":20}"#);
+        let mut stream = OwnStream::new(&hello, 6, Params::default()).unwrap();
+        let mut decoder = ropus::Decoder::new(48_000, ropus::Channels::Stereo).unwrap();
+        let (mut heard, mut bytes) = (Vec::new(), 0);
+        while heard.len() < 2 * 48_000 * 4 {
+            while let Some(due) = stream.next_frame() {
+                assert_eq!(due.positions.start as usize, heard.len() / 2);
+                let packet = stream.bytes(&due.positions).concat();
+                bytes += packet.len();
+                let mut frame = [0i16; 2 * 960];
+                let normal = ropus::DecodeMode::Normal;
+                let count = decoder.decode(&packet, &mut frame, normal).unwrap();
+                assert_eq!(count as u64, due.positions.end - due.positions.start);
+                heard.extend_from_slice(&frame);
+            }
+            let credit = Credit {
+                played: stream.sent(),
+                ..Credit::default()
+            };
+            stream.credit(&credit).unwrap();
+        }
+        let mut music = vec![0i16; heard.len()];
+        Stream::new(6, Params::default())
+            .unwrap()
+            .render_into(&mut music);
+        // 128 kbit/s, a twelfth of the samples themselves.
+        assert!(bytes < heard.len() * 2 / 10, "{bytes} bytes");
+        // The codec's look-ahead of 6.5 ms, to be found by the best fit.
+        let fit = |late: usize| -> f64 {
+            let pairs = heard[2 * late..].iter().zip(&music).skip(96_000);
+            let (mut product, mut power) = (0.0, [0.0; 2]);
+            for (a, b) in pairs {
+                let (a, b) = (f64::from(*a), f64::from(*b));
+                product += a * b;
+                power = [power[0] + a * a, power[1] + b * b];
+            }
+            product / (power[0] * power[1]).sqrt()
+        };
+        let best = (0..600).max_by(|a, b| fit(*a).total_cmp(&fit(*b))).unwrap();
+        assert_eq!(best, 312);
+        assert!(fit(best) > 0.99, "{}", fit(best));
     }
 }

@@ -36,7 +36,7 @@ pub(crate) struct SampleRing {
 impl SampleRing {
     pub(crate) fn new(codec: Codec, capacity: usize) -> Self {
         let samples = match codec {
-            Codec::Pcm16 | Codec::Tag => Samples::Pcm16(vec![0; 2 * capacity]),
+            Codec::Pcm16 | Codec::Tag | Codec::Opus => Samples::Pcm16(vec![0; 2 * capacity]),
             Codec::F32 => Samples::F32(vec![0.0; 2 * capacity]),
         };
         Self {

@@ -12,6 +12,9 @@ use crate::audio::{Block, OwnStream};
 use crate::metrics::Metrics;
 use crate::protocol::{Codec, FrameHead, Kind, ServerMessage, flags};
 
+/// Bytes of a frame of the broadcast: 16-bit stereo.
+const BLOCK_FRAME_BYTES: usize = 4;
+
 /// The broadcast, as one listener hears it.
 pub(super) struct Heard {
     receiver: Receiver<Arc<Block>>,
@@ -167,7 +170,7 @@ impl Heard {
                 message: None,
             });
         }
-        let frames = (block.bytes.len() / Codec::Pcm16.frame_bytes()) as u32;
+        let frames = (block.bytes.len() / BLOCK_FRAME_BYTES) as u32;
         self.next = Some(block.first + u64::from(frames));
         Some(Next {
             head: FrameHead {
