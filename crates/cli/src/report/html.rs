@@ -98,6 +98,13 @@ fn write_section(out: &mut String, section: &FinishedSection, raw: &str) {
         section.id,
         escape(section.title)
     );
+    if !section.content.raw.is_null() {
+        let _ = writeln!(
+            out,
+            "<p class=\"raw\"><a href=\"{0}\" title=\"{0}\">raw numbers</a></p>",
+            escape(raw)
+        );
+    }
     match &section.status {
         Status::Done => {}
         Status::Skipped(why) => {
@@ -238,6 +245,7 @@ mod tests {
         );
         let content = Section {
             blocks: vec![table],
+            raw: serde_json::json!([1]),
             ..Section::default()
         };
         let section = FinishedSection {
@@ -261,6 +269,12 @@ mod tests {
         let page = page(&report(Status::Done), "report.json");
         assert!(page.contains("&lt;b&gt;") && page.contains("1 &amp; 2"));
         assert!(!page.contains("<b>"));
+    }
+
+    #[test]
+    fn every_section_says_where_its_raw_numbers_are() {
+        let page = page(&report(Status::Done), "report.json");
+        assert!(page.contains("href=\"report.json#/body/sections/0/raw\""));
     }
 
     #[test]

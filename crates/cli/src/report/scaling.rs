@@ -149,7 +149,14 @@ pub(super) fn section(job: &Job) -> Result<Section> {
         .push(Block::linked_table(&headings, rows, samples));
     if !crossovers.is_empty() {
         let headings = ["workload", "the GPU is faster", ">at the largest size"];
-        section.blocks.push(Block::table(&headings, crossovers));
+        let places = (0..crossovers.len()).map(|row| format!("/{row}")).collect();
+        section
+            .blocks
+            .push(Block::linked_table(&headings, crossovers, places));
+    } else {
+        section.blocks.push(Block::Paragraph(
+            "The crossover is skipped: there is no GPU to compare with the CPU.".into(),
+        ));
     }
     section.blocks.extend(plots);
     section.raw = raw.into();
