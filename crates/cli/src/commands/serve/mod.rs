@@ -12,7 +12,7 @@ use warpsmith_device::DeviceChoice;
 use warpsmith_server::{Limits, Server, Settings};
 use warpsmith_telemetry::{LiveBoard, Machine, Sampler};
 
-use super::sampling;
+use super::sampling::Interruption;
 use super::synth::music::Music;
 use crate::arguments::{Format, Global};
 use crate::exit::Outcome;
@@ -74,7 +74,7 @@ impl Serve {
         if let Some(outcome) = self.load_test.run(global, self)? {
             return Ok(outcome);
         }
-        let interrupted = sampling::interruption()?;
+        let interruption = Interruption::listen()?;
         let (board, sampler) = self.board(global)?;
         let server = Server::start(Settings {
             board: Some(Arc::new(board)),
@@ -94,9 +94,7 @@ impl Serve {
                 server.device()
             ),
         );
-        while !sampling::is_interrupted(&interrupted) {
-            std::thread::sleep(Duration::from_millis(100));
-        }
+        while !interruption.wait(Duration::from_secs(3600)) {}
         server.stop();
         sampler.stop();
         Ok(Outcome::Fine)
