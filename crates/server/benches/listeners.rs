@@ -1,4 +1,5 @@
-//! How many listeners this machine serves: `cargo bench -p warpsmith-server -- [LISTENERS [SECONDS]]`.
+//! How many listeners this machine serves: `cargo bench -p warpsmith-server --
+//! [LISTENERS [SECONDS [SPEED [CODEC]]]]`.
 //!
 //! Each count is served as music (some streams compared byte by byte) and as tags (every sample
 //! compared). Pin it to cores with `taskset` to see what so many cores do.
@@ -24,7 +25,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let count = arguments.next().map_or(Ok(1_000), |text| text.parse())?;
     let seconds = arguments.next().map_or(Ok(10.0), |text| text.parse())?;
     let speed = arguments.next().map_or(Ok(1.0), |text| text.parse())?;
-    for codec in ["pcm16", "tag"] {
+    let codecs = match arguments.next() {
+        Some(codec) => vec![codec],
+        None => vec!["pcm16".to_owned(), "tag".to_owned()],
+    };
+    for codec in codecs {
         let settings = Settings::default();
         let plan = Plan {
             address: settings.listen,
@@ -34,7 +39,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             ramp_seconds: 3.0,
             speed,
             hello: Hello {
-                codecs: vec![codec.into()],
+                codecs: vec![codec],
                 frame_ms: 100,
                 prebuffer_ms: 300,
                 ..Hello::default()

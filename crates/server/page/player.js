@@ -2,6 +2,8 @@
 
 const RING_SECONDS = 4;
 const WORDS = 16;
+// Samples as they are on this machine; packets, where server and browser know them, over a network.
+const FAR = !['localhost', '127.0.0.1', '[::1]'].includes(location.hostname);
 const newWorker = () => new Worker('/socket.js', { name: 'socket' });
 
 export class Player {
@@ -35,7 +37,7 @@ export class Player {
     worker.onmessage = ({ data }) => this.heard(data, asked);
     worker.postMessage({ start: {
       url: location.origin.replace(/^http/, 'ws') + '/ws', token, rate: context.sampleRate, frames, ...shared, port: channel?.port2,
-      hello: { channels: 2, codecs: ['pcm16'], frame_ms: 20, prebuffer_ms: 120, ...hello, rate: context.sampleRate },
+      hello: { channels: 2, codecs: FAR ? ['opus', 'pcm16'] : ['pcm16'], frame_ms: 20, prebuffer_ms: 120, ...hello, rate: context.sampleRate },
     } }, channel ? [channel.port2] : []);
     await context.audioWorklet.addModule('/playback.js');
     if (this.context !== context) return;  // stopped meanwhile

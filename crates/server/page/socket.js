@@ -1,13 +1,16 @@
 // The connection, off the page's thread: frames into the ring, credit back, again after a break.
 
 const WRITTEN = 0, READ = 1, EVENTS = 2, MISSING = 3, PLAYING = 4, TARGET = 5, BREAKS = 6, TAGGED = 7, STOPPING = 8, RATIO = 9, LOWEST = 10;
-const CODECS = { pcm16: 0, f32: 1, tag: 3 };
+const CODECS = { pcm16: 0, f32: 1, opus: 2, tag: 3 };
+const OPUS = { codec: 'opus', sampleRate: 48_000, numberOfChannels: 2 };
 const CREDIT_MS = 200, CREDIT_LEAST_MS = 20, TICK_MS = 10;
 const MOST_TARGET_MS = 2000;
 
 let settings, control, samples, port, socket, welcome, timer, retry = 0, over = false;
 let base = 0;            // stream position of ring frame 0
 let written = 0;         // frames put into the ring since the start, not wrapped
+let arrived = 0;         // the same and what is still being decoded
+let decoder;             // of Opus, where that is spoken
 let read = 0;            // frames taken out, not wrapped
 let sequence = 0, lastCredit = 0, lastArrival = 0, started = false, startedAt = 0, startedRead = 0;
 let targetMs, floorMs, eventsSeen = 0, grownAt = 0;
@@ -22,7 +25,7 @@ onmessage = ({ data }) => {
   else if (data.drop) socket?.close(3000, 'dropped for a test');
 };
 
-function begin(start) {
+async function begin(start) {
   settings = start;
   control = start.control ?? new Int32Array(16);
   samples = start.samples;
@@ -33,8 +36,33 @@ function begin(start) {
   };
   targetMs = floorMs = start.hello.prebuffer_ms;
   set(TARGET, 1);
+  if (start.hello.codecs.includes('opus') && !await opusIsKnown(start.rate))
+    start.hello.codecs = start.hello.codecs.filter((codec) => codec !== 'opus');
   connect();
   timer = setInterval(tick, TICK_MS);
+}
+
+async function opusIsKnown(rate) {
+  if (typeof AudioDecoder === 'undefined' || rate !== OPUS.sampleRate) return false;
+  try { return (await AudioDecoder.isConfigSupported(OPUS)).supported; } catch { return false; }
+}
+
+// Packets come out of the decoder in their order, a while later.
+function newDecoder() {
+  const made = new AudioDecoder({
+    output: (data) => {
+      const frames = data.numberOfFrames, block = new Float32Array(2 * frames), plane = new Float32Array(frames);
+      for (let channel = 0; channel < 2; channel++) {
+        data.copyTo(plane, { planeIndex: Math.min(channel, data.numberOfChannels - 1), format: 'f32-planar' });
+        for (let n = 0; n < frames; n++) block[2 * n + channel] = plane[n];
+      }
+      data.close();
+      put(frames, (to, at, from, count) => to.set(block.subarray(from, from + count), at));
+    },
+    error: () => { breaks++; decoder = undefined; },
+  });
+  made.configure(OPUS);
+  return made;
 }
 
 function set(word, value) {
@@ -51,7 +79,7 @@ function connect() {
   const mine = socket;
   socket.onopen = () => {
     const hello = { type: 'hello', ...settings.hello, prebuffer_ms: Math.round(targetMs) };
-    if (welcome && !welcome.shared) hello.resume = { stream: welcome.stream, key: welcome.key, next_sample: base + written };
+    if (welcome && !welcome.shared) hello.resume = { stream: welcome.stream, key: welcome.key, next_sample: base + arrived };
     socket.send(JSON.stringify(hello));
   };
   socket.onmessage = ({ data }) => typeof data === 'string' ? text(JSON.parse(data)) : audio(data);
@@ -66,7 +94,7 @@ function connect() {
 function text(message) {
   if (message.type === 'welcome') {
     retry = 0;
-    if (!message.resumed) base = message.position - written;
+    if (!message.resumed) { arrived = written; base = message.position - written; }
     welcome = message;
     const scale = settings.rate / message.rate;
     set(RATIO, message.shared ? Math.round(1e6 / scale) : 0);
@@ -95,7 +123,8 @@ function audio(data) {
   bytes += data.byteLength;
   if (kind === 2) return postMessage({ boundary: first });
   if (kind === 1) { base += frames; breaks++; return; }
-  if (first !== base + written) { breaks++; base = first - written; }
+  if (first !== base + arrived) { breaks++; base = first - arrived; }
+  arrived += frames;
   renderUs = head.getUint32(28, true) || renderUs;
   if (lastArrival && started) {
     const late = Math.max(0, now - lastArrival - 1000 * frames / welcome.rate);
@@ -103,19 +132,25 @@ function audio(data) {
     longest = Math.max(longest * 0.9995, late);
   }
   lastArrival = now;
-  put(data, codec, frames);
+  if (codec === CODECS.opus) {
+    decoder ??= newDecoder();
+    decoder.decode(new EncodedAudioChunk({ type: 'key', timestamp: 1e6 * first / welcome.rate, data: new Uint8Array(data, 32) }));
+    return;
+  }
+  put(frames, (to, at, from, count) => decode(data, codec, to, at, from, count));
 }
 
-function put(data, codec, frames) {
+// Puts frames into the ring; `copy` writes so many samples of them.
+function put(frames, copy) {
   const size = settings.frames;
   if (port) {
     const block = new Float32Array(2 * frames);
-    decode(data, codec, block, 0, 0, 2 * frames);
+    copy(block, 0, 0, 2 * frames);
     port.postMessage({ samples: block }, [block.buffer]);
   } else {
     const at = written % size, fits = Math.min(frames, size - at);
-    decode(data, codec, samples, 2 * at, 0, 2 * fits);
-    decode(data, codec, samples, 0, 2 * fits, 2 * (frames - fits));
+    copy(samples, 2 * at, 0, 2 * fits);
+    copy(samples, 0, 2 * fits, 2 * (frames - fits));
   }
   written += frames;
   Atomics.store(control, WRITTEN, written | 0);

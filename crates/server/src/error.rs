@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 
 use thiserror::Error;
 use warpsmith_core::{CodeDoc, Finding, Severity};
+use warpsmith_device::DeviceError;
 use warpsmith_synth::ParamError;
 
 /// What a client said that cannot be done.
@@ -139,6 +140,12 @@ pub enum ServeError {
     Threads {
         /// What the system said.
         source: io::Error,
+    },
+    /// The device that should render cannot be used.
+    #[error("cannot render on the device that was asked for")]
+    Device {
+        /// What was wrong with it.
+        source: DeviceError,
     },
     /// Parameters that no stream takes.
     #[error(transparent)]

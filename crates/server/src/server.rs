@@ -8,13 +8,14 @@ use std::time::{Duration, Instant};
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::runtime::Runtime;
 use tokio::sync::{Semaphore, watch};
-use warpsmith_device::DeviceChoice;
-use warpsmith_synth::{Params, Simd};
+use warpsmith_core::Finding;
+use warpsmith_device::{Device, DeviceChoice};
+use warpsmith_synth::{CudaVoices, DryEngine, Params, Simd};
 use warpsmith_telemetry::LiveBoard;
 
 use crate::access::{Access, Doors, Limits};
 use crate::api::matrix::Matrix;
-use crate::audio::{Broadcast, Parking};
+use crate::audio::{Broadcast, Desk, Parking};
 use crate::connection;
 use crate::error::ServeError;
 use crate::events::Events;
@@ -47,6 +48,8 @@ pub struct Settings {
     pub seed: u64,
     /// Parameters of the broadcast, and of listeners who ask for none.
     pub params: Params,
+    /// What renders the voices of listeners' own streams. A GPU that fails is given up for the CPU.
+    pub device: DeviceChoice,
     /// Where the matrix is measured.
     pub matrix_device: DeviceChoice,
     /// What the GPUs do, where they are sampled.
@@ -63,6 +66,7 @@ impl Default for Settings {
             threads: 0,
             seed: 1,
             params: Params::default(),
+            device: DeviceChoice::Cpu,
             matrix_device: DeviceChoice::Cpu,
             board: None,
         }
@@ -74,9 +78,12 @@ pub(crate) struct Shared {
     pub(crate) access: Access,
     pub(crate) limits: Limits,
     pub(crate) params: Params,
+    /// The CPU.
     pub(crate) device: String,
+    /// Where voices are rendered, if not by the threads of the connections.
+    pub(crate) desk: Option<Desk>,
     pub(crate) metrics: Arc<Metrics>,
-    pub(crate) events: Events,
+    pub(crate) events: Arc<Events>,
     pub(crate) seats: Seats,
     pub(crate) parking: Parking,
     pub(crate) presets: Presets,
@@ -90,6 +97,14 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
+    /// What renders listeners' own streams now.
+    pub(crate) fn device(&self) -> &str {
+        match &self.desk {
+            Some(desk) if desk.loss().is_none() => desk.device(),
+            _ => &self.device,
+        }
+    }
+
     pub(crate) fn gauges(&self) -> Gauges {
         Gauges {
             connections: self.doors.count(),
@@ -112,6 +127,15 @@ pub struct Server {
 impl Server {
     /// Binds the address and serves from threads of its own.
     pub fn start(settings: Settings) -> Result<Self, ServeError> {
+        let engine = engine(settings.device)?;
+        Self::start_with(settings, engine)
+    }
+
+    /// The same with voices from `engine`, whatever device the settings name.
+    pub fn start_with(
+        settings: Settings,
+        engine: Option<Box<dyn DryEngine>>,
+    ) -> Result<Self, ServeError> {
         let address = settings.listen;
         let loopback = address.ip().is_loopback();
         if !loopback && settings.token.is_none() {
@@ -123,13 +147,23 @@ impl Server {
             runtime(settings.threads, "serve").map_err(|source| ServeError::Threads { source })?;
         let (broadcast, music) = Broadcast::new(settings.seed, settings.params)?;
         let (stop, stopping) = watch::channel(false);
+        let events = Arc::new(Events::new());
+        let told = Arc::clone(&events);
+        let on_lost = move |finding: &Finding| {
+            told.tell("engine", || serde_json::json!({ "finding": finding }));
+        };
+        let desk = engine
+            .map(|engine| Desk::open(engine, on_lost))
+            .transpose()
+            .map_err(|source| ServeError::Threads { source })?;
         let shared = Arc::new(Shared {
             access,
             limits: settings.limits,
             params: settings.params,
             device: device(),
+            desk,
             metrics: Arc::new(Metrics::new()),
-            events: Events::new(),
+            events,
             seats: Seats::default(),
             parking: Parking::default(),
             presets: Presets::default(),
@@ -166,7 +200,12 @@ impl Server {
 
     /// What renders.
     pub fn device(&self) -> &str {
-        &self.shared.device
+        self.shared.device()
+    }
+
+    /// What is not as it was asked for: a GPU that was given up.
+    pub fn finding(&self) -> Option<&Finding> {
+        self.shared.desk.as_ref()?.loss()
     }
 
     /// Calls `take` with every event, a JSON object to a line, from a thread of its own.
@@ -240,6 +279,20 @@ fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
     socket.set_send_buffer_size(SEND_BUFFER_BYTES)?;
     socket.bind(address)?;
     socket.listen(4_096)
+}
+
+/// The engine of a device; absent for the CPU, where connections render for themselves.
+fn engine(choice: DeviceChoice) -> Result<Option<Box<dyn DryEngine>>, ServeError> {
+    if choice == DeviceChoice::Cpu {
+        return Ok(None);
+    }
+    let failed = |source| ServeError::Device { source };
+    let device = Device::open(choice).map_err(failed)?;
+    let Some(gpu) = device.cuda() else {
+        return Ok(None);
+    };
+    let engine = CudaVoices::new(gpu).map_err(failed)?;
+    Ok(Some(Box::new(engine)))
 }
 
 fn device() -> String {

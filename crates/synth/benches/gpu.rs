@@ -8,8 +8,8 @@ use warpsmith_device::{CudaDevice, Device, DeviceChoice};
 use warpsmith_measure::random::Random;
 use warpsmith_measure::{Parameters, Workload, check_parity};
 use warpsmith_synth::{
-    BlockSettings, Blocks, Formulas, Params, Phrase, PhraseRenderer, Preset, Saw, StreamSettings,
-    compose, workloads,
+    BlockSettings, Blocks, CpuVoices, CudaVoices, DryEngine, DryRequest, Formulas, Params, Phrase,
+    PhraseRenderer, Preset, Saw, Stream, StreamSettings, compose, workloads,
 };
 
 /// Quantiles of times in milliseconds.
@@ -115,6 +115,46 @@ fn composed_parity(gpu: &CudaDevice, seed: u64, formulas: Formulas) {
         "parity, composed, seed {seed}, {formulas:?}: {:.1} dB, at most {worst} of 32767",
         10.0 * (noise.max(1e-9) / signal).log10()
     );
+}
+
+/// The voices of a server's streams, all in one launch: against the CPU, and how long they take.
+fn served_voices(gpu: &CudaDevice, count: u64) {
+    let mut streams: Vec<Stream> = (0..count)
+        .map(|seed| Stream::new(seed, Params::default()).unwrap())
+        .collect();
+    let mut batch: Vec<DryRequest> = streams.iter().map(|_| DryRequest::default()).collect();
+    let mut engine = CudaVoices::new(gpu).unwrap();
+    let (mut times, mut worst) = (Vec::new(), 0f32);
+    let mut out = vec![0i16; 2 * 4_800];
+    for block in 0..60 {
+        for (stream, request) in streams.iter_mut().zip(&mut batch) {
+            assert!(stream.send_away());
+            stream.ask(4_800, request);
+        }
+        let start = Instant::now();
+        engine.render(&mut batch).unwrap();
+        if block >= 10 {
+            times.push(start.elapsed().as_secs_f64());
+        }
+        if block % 20 == 19 {
+            let mut expected = batch.clone();
+            CpuVoices.render(&mut expected).unwrap();
+            for (a, b) in batch.iter().zip(&expected) {
+                let pairs = a.samples.iter().zip(&b.samples);
+                worst = pairs.map(|(a, b)| (a - b).abs()).fold(worst, f32::max);
+            }
+        }
+        for (stream, request) in streams.iter_mut().zip(&batch) {
+            stream.render_dry_into(request, &mut out);
+        }
+    }
+    line(
+        &format!("voices of {count} served streams, 100 ms, from notes to host"),
+        times,
+    );
+    let db = 20.0 * worst.max(1e-12).log10();
+    println!("  largest difference from the CPU {db:.1} dB of full scale");
+    assert!(db < -100.0);
 }
 
 fn main() {
@@ -237,4 +277,7 @@ fn main() {
         voices.len(),
         kernel_only.elapsed().as_secs_f64() * 1e3
     );
+    for count in [1, 100, 1_000] {
+        served_voices(&gpu, count);
+    }
 }

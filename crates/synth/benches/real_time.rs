@@ -1,4 +1,5 @@
-//! Figures of one core: the reference phrase, and pads in real time.
+//! Figures of one core: the reference phrase, streams with their effects, and pads in real time.
+//! `-- streams` measures the streams alone.
 
 #![allow(clippy::print_stdout)] // a program whose output is its purpose
 
@@ -70,8 +71,45 @@ fn voices(name: &str, settings: StreamSettings) {
     );
 }
 
+/// `count` streams, a block of each in turn: with a thousand of them none finds its state in the
+/// cache, as in a server.
+fn streams(count: u64) {
+    let mut streams: Vec<Stream> = (0..count)
+        .map(|seed| Stream::new(seed, Params::default()).unwrap())
+        .collect();
+    let mut block = vec![0i16; 2 * 4_800];
+    let rounds = (2_000 / count).max(1);
+    for _ in 0..(100 / rounds).max(1) {
+        for stream in &mut streams {
+            stream.render_into(&mut block);
+        }
+    }
+    let (shortest, median) = time(|| {
+        for _ in 0..rounds {
+            for stream in &mut streams {
+                stream.render_into(black_box(&mut block));
+            }
+        }
+    });
+    let voices: usize = streams.iter().map(Stream::sounding_voices).sum();
+    let each = |seconds: f64| seconds / (count * rounds) as f64 * 1e6;
+    println!(
+        "  {count:4} in turn, {:4.1} voices each {:9.1} us  median {:9.1} us",
+        voices as f64 / count as f64,
+        each(shortest),
+        each(median)
+    );
+}
+
 fn main() {
     println!("one core, {:?}, shortest of 15 runs", Simd::detect());
+    println!("streams of their own with all effects, 100 ms at 48 kHz");
+    for count in [1, 16, 1_000] {
+        streams(count);
+    }
+    if std::env::args().any(|argument| argument == "streams") {
+        return;
+    }
     let style = |formulas, saw| StreamSettings {
         formulas,
         saw,
@@ -124,16 +162,4 @@ fn main() {
             }
         }
     }
-    let mut stream = Stream::new(1, Params::default()).unwrap();
-    let mut block = vec![0i16; 2 * 4_800];
-    for _ in 0..100 {
-        stream.render_into(&mut block);
-    }
-    let (shortest, median) =
-        time(|| (0..50).for_each(|_| stream.render_into(black_box(&mut block))));
-    println!(
-        "one stream, 100 ms at 48 kHz, all effects: {:.1} us, median {:.1} us",
-        shortest / 50.0 * 1e6,
-        median / 50.0 * 1e6
-    );
 }

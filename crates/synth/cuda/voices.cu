@@ -32,6 +32,7 @@ typedef long long i64;
 #define SAW_NAIVE 0u
 #define SAW_POLYBLEP 1u
 #define TRUNCATE 4u
+#define DRY 8u // sums as they are, for effects that are the host's
 
 struct Piece {
     u64 start;
@@ -344,8 +345,14 @@ __device__ __forceinline__ void render_block(const u64* notes, u64 notes_length,
 #pragma unroll
     for (int pass = 0; pass < PASSES; pass++) {
         u64 frame = first + (pass * (THREADS / 32) + warp) * QUANTUM + 2 * lane;
-        for (int half = 0; half < 2; half++)
-            if (frame + half < frames) store(stream * frames + frame + half, limit(sum[pass][half][0]), limit(sum[pass][half][1]));
+        for (int half = 0; half < 2; half++) {
+            float left = sum[pass][half][0], right = sum[pass][half][1];
+            if (!(flags & DRY)) {
+                left = limit(left);
+                right = limit(right);
+            }
+            if (frame + half < frames) store(stream * frames + frame + half, left, right);
+        }
     }
 }
 

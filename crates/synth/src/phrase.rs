@@ -9,9 +9,9 @@ use crate::error::ParamError;
 use crate::note::{Formulas, Note, Voice};
 use crate::params::Params;
 use crate::sound::QUANTUM;
-use crate::sound::master::{Limit, pcm16};
+use crate::sound::master::Limit;
 use crate::sound::simd::{Simd, Task};
-use crate::stream::StreamSettings;
+use crate::stream::{Interleave, StreamSettings};
 use crate::voices::Voices;
 
 /// Notes over so many frames.
@@ -213,8 +213,8 @@ impl PhraseRenderer {
             let rest = out.len().saturating_sub(2 * first).min(2 * QUANTUM);
             if let Some(out) = out.get_mut(2 * first..2 * first + rest) {
                 simd.run(Interleave {
-                    channels: plain,
-                    truncate: formulas == Formulas::Original,
+                    channels: [&plain[0], &plain[1]],
+                    formulas,
                     out,
                 });
             }
@@ -230,8 +230,8 @@ impl PhraseRenderer {
             let from = 2 * (at - first);
             let to = (from + 2 * QUANTUM).min(out.len());
             simd.run(Interleave {
-                channels: plain,
-                truncate: formulas == Formulas::Original,
+                channels: [&plain[0], &plain[1]],
+                formulas,
                 out: &mut out[from..to],
             });
         });
@@ -258,29 +258,5 @@ impl Task for AddPads<'_> {
                 *plain += pad;
             }
         }
-    }
-}
-
-/// Two channels as alternating 16-bit samples.
-struct Interleave<'a> {
-    channels: &'a [[f32; QUANTUM]; 2],
-    truncate: bool,
-    out: &'a mut [i16],
-}
-
-impl Task for Interleave<'_> {
-    #[inline(always)]
-    fn run(self) {
-        let mut both = [[0i16; 2]; QUANTUM];
-        for (j, frame) in both.iter_mut().enumerate() {
-            let [left, right] = [self.channels[0][j], self.channels[1][j]];
-            *frame = if self.truncate {
-                [pcm16::<true>(left), pcm16::<true>(right)]
-            } else {
-                [pcm16::<false>(left), pcm16::<false>(right)]
-            };
-        }
-        self.out
-            .copy_from_slice(&both.as_flattened()[..self.out.len()]);
     }
 }

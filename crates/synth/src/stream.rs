@@ -2,18 +2,21 @@
 //!
 //! Invariants: rendering allocates nothing, locks nothing and never fails; what comes out depends
 //! on the seed, the parameters and where they changed, not on the block sizes that were asked for;
-//! a snapshot goes on exactly as the stream would have.
+//! a snapshot goes on exactly as the stream would have; voices that an engine renders can be taken
+//! back at any quantum.
 
 use crate::compose::composer::{Composer, MOST_NOTES_A_BAR};
 use crate::effects::chain::{Chain, Mix};
+use crate::engine::dry_voices::DryRequest;
+use crate::engine::note_table::{note_span, note_words};
 use crate::error::ParamError;
-use crate::note::{Formulas, Note};
+use crate::note::{Formulas, Note, Voice};
 use crate::params::Params;
-use crate::sound::QUANTUM;
 use crate::sound::master::{Limit, pcm16};
 use crate::sound::oscillator::Saw;
-use crate::sound::simd::Simd;
+use crate::sound::simd::{Simd, Task};
 use crate::sound::technique::Techniques;
+use crate::sound::{Lane, QUANTUM};
 use crate::voices::{Style, Voices};
 
 /// What a stream is made with and keeps.
@@ -73,9 +76,13 @@ pub struct Stream {
     params: Params,
     composer: Composer,
     voices: Voices,
+    /// Notes that sound or are to come, with their ends, where an engine renders their voices.
+    away: Option<Vec<(Note, u64)>>,
     chain: Chain,
-    /// The quantum that is being handed out, interleaved.
-    quantum: [f32; 2 * QUANTUM],
+    /// Instructions that this machine has.
+    simd: Simd,
+    /// The quantum that is being handed out.
+    quantum: [Lane; 2],
     /// Frames of it that are still to be handed out.
     left: usize,
     /// Position of the next frame that is handed out.
@@ -127,10 +134,12 @@ impl Clone for Stream {
         Self {
             composer: self.composer.clone(),
             voices: self.voices.clone(),
+            away: self.away.clone(),
             chain: self.chain.clone(),
             seed: self.seed,
             settings: self.settings,
             params: self.params,
+            simd: self.simd,
             quantum: self.quantum,
             left: self.left,
             position: self.position,
@@ -141,10 +150,12 @@ impl Clone for Stream {
     fn clone_from(&mut self, source: &Self) {
         self.composer.clone_from(&source.composer);
         self.voices.clone_from(&source.voices);
+        self.away.clone_from(&source.away);
         self.chain.clone_from(&source.chain);
         self.seed = source.seed;
         self.settings = source.settings;
         self.params = source.params;
+        self.simd = source.simd;
         self.quantum = source.quantum;
         self.left = source.left;
         self.position = source.position;
@@ -180,8 +191,10 @@ impl Stream {
             params,
             composer: Composer::new(seed, settings.sample_rate),
             voices: Voices::new(style, WAITING, TONES),
+            away: None,
             chain: Chain::new(&params, settings.sample_rate),
-            quantum: [0.0; 2 * QUANTUM],
+            simd: style.simd,
+            quantum: [[0.0; QUANTUM]; 2],
             left: 0,
             position: 0,
         })
@@ -230,19 +243,88 @@ impl Stream {
     /// Renders the next frames, left and right alternating. A half frame at the end of an odd block
     /// is left as it is.
     pub fn render_into<S: Sample>(&mut self, out: &mut [S]) {
-        let formulas = self.settings.formulas;
-        let mut rest = out.chunks_exact_mut(2);
-        while rest.len() > 0 {
+        self.hand_out(out, Self::render_quantum);
+    }
+
+    /// The same with voices that an engine rendered; by itself where `answer` is not what was asked
+    /// for last.
+    pub fn render_dry_into<S: Sample>(&mut self, answer: &DryRequest, out: &mut [S]) {
+        self.hand_out(out, |stream| match answer.lanes(stream.position) {
+            Some([mut pads, mut plain]) if stream.away.is_some() => {
+                stream.mix(&mut pads, &mut plain);
+            }
+            _ => stream.render_quantum(),
+        });
+    }
+
+    /// Lets an engine render the voices from now on; says whether it may. Nothing of the stream
+    /// may have been rendered, and engines know the click-free formulas alone.
+    pub fn send_away(&mut self) -> bool {
+        let usual = StreamSettings {
+            sample_rate: self.settings.sample_rate,
+            simd: self.settings.simd,
+            ..StreamSettings::default()
+        };
+        if self.position == 0 && self.settings == usual {
+            self.away = Some(Vec::new());
+        }
+        self.away.is_some()
+    }
+
+    /// What an engine must render before the next `frames` can be had; zero frames where that is
+    /// nothing. To ask again is no harm. Composing may allocate here.
+    pub fn ask(&mut self, frames: usize, request: &mut DryRequest) {
+        let sample_rate = self.settings.sample_rate;
+        // The grid goes on where the quantum in hand ends.
+        let position = self.position + self.left as u64;
+        let missing = frames.saturating_sub(self.left).next_multiple_of(QUANTUM);
+        request.sample_rate = sample_rate;
+        request.position = position;
+        request.frames = missing;
+        request.samples.clear();
+        request.notes.iter_mut().for_each(Vec::clear);
+        let Self {
+            composer,
+            params,
+            away: Some(notes),
+            ..
+        } = self
+        else {
+            request.frames = 0;
+            return;
+        };
+        notes.retain(|(_, end)| *end > position);
+        let end = position + missing as u64;
+        while composer.next_bar() < end {
+            composer.compose_bar(params, &mut |note: Note| {
+                let words = note_words(&note, sample_rate, Formulas::ClickFree);
+                notes.push((note, note_span(&words).1));
+            });
+        }
+        for (note, _) in notes.iter().filter(|(note, _)| note.start < end) {
+            request.notes[usize::from(note.voice != Voice::Pad)].push(*note);
+        }
+    }
+
+    /// Hands out what is left of a quantum and lets `render` make the next.
+    fn hand_out<S: Sample>(&mut self, out: &mut [S], mut render: impl FnMut(&mut Self)) {
+        let mut rest = out;
+        while rest.len() >= 2 {
             if self.left == 0 {
-                self.render_quantum();
+                render(self);
             }
-            let count = self.left.min(rest.len());
-            let from = 2 * (QUANTUM - self.left);
-            let frames = self.quantum[from..from + 2 * count].chunks_exact(2);
-            for (out, frame) in rest.by_ref().take(count).zip(frames) {
-                out[0] = S::from_unit(frame[0], formulas);
-                out[1] = S::from_unit(frame[1], formulas);
-            }
+            let count = self.left.min(rest.len() / 2);
+            let from = QUANTUM - self.left;
+            let (out, later) = rest.split_at_mut(2 * count);
+            self.simd.run(Interleave {
+                channels: [
+                    &self.quantum[0][from..from + count],
+                    &self.quantum[1][from..from + count],
+                ],
+                formulas: self.settings.formulas,
+                out,
+            });
+            rest = later;
             self.left -= count;
             self.position += count as u64;
         }
@@ -251,6 +333,13 @@ impl Stream {
     fn render_quantum(&mut self) {
         // Nothing is left of the quantum before, so the grid is where the next frame is.
         let position = self.position;
+        for (note, _) in self.away.take().into_iter().flatten() {
+            if note.start < position {
+                self.voices.begin(&note);
+            } else {
+                self.voices.add(note);
+            }
+        }
         let Self {
             composer,
             voices,
@@ -263,13 +352,17 @@ impl Stream {
         let mut pads = [[0.0; QUANTUM]; 2];
         let mut plain = [[0.0; QUANTUM]; 2];
         voices.render(position, &mut pads, &mut plain);
-        let simd = self.settings.simd.or_available();
+        self.mix(&mut pads, &mut plain);
+    }
+
+    /// Effects, limit, and the next quantum to hand out.
+    fn mix(&mut self, pads: &mut [Lane; 2], plain: &mut [Lane; 2]) {
         match self.settings.formulas {
-            Formulas::ClickFree => simd.run(Mix {
+            Formulas::ClickFree => self.simd.run(Mix {
                 chain: &mut self.chain,
-                params,
-                pads: &mut pads,
-                plain: &mut plain,
+                params: &self.params,
+                pads,
+                plain,
             }),
             Formulas::Original => {
                 for j in 0..QUANTUM {
@@ -278,11 +371,8 @@ impl Stream {
                 plain[1] = plain[0];
             }
         }
-        let frames = self.quantum.chunks_exact_mut(2);
-        for (j, frame) in frames.enumerate() {
-            frame.copy_from_slice(&[plain[0][j], plain[1][j]]);
-        }
-        simd.run(Limit(&mut self.quantum));
+        self.quantum = *plain;
+        self.simd.run(Limit(self.quantum.as_flattened_mut()));
         self.left = QUANTUM;
     }
 
@@ -299,5 +389,27 @@ impl Stream {
     /// A stream that goes on from `snapshot`.
     pub fn resume(snapshot: &Snapshot) -> Self {
         snapshot.0.clone()
+    }
+}
+
+/// Two channels as alternating samples; as many as fit.
+pub(crate) struct Interleave<'a, S> {
+    pub(crate) channels: [&'a [f32]; 2],
+    pub(crate) formulas: Formulas,
+    pub(crate) out: &'a mut [S],
+}
+
+impl<S: Sample> Task for Interleave<'_, S> {
+    #[inline(always)]
+    fn run(self) {
+        let Self {
+            channels: [left, right],
+            formulas,
+            out,
+        } = self;
+        let frames = out.as_chunks_mut::<2>().0.iter_mut();
+        for (frame, (left, right)) in frames.zip(left.iter().zip(right)) {
+            *frame = [*left, *right].map(|value| S::from_unit(value, formulas));
+        }
     }
 }

@@ -108,7 +108,8 @@ impl Voices {
         self.next_start = u64::MAX;
     }
 
-    fn begin(&mut self, note: &Note) {
+    /// Lets a note sound, or go on sounding.
+    pub(crate) fn begin(&mut self, note: &Note) {
         let Style {
             sample_rate,
             formulas,

@@ -6,7 +6,7 @@ use warpsmith_telemetry::Clock;
 use warpsmith_telemetry::exporter::{ProcessSeries, metrics_text};
 
 use crate::http::Response;
-use crate::protocol::{BUFFER_MS, FRAME_MS, SUBPROTOCOL};
+use crate::protocol::{BUFFER_MS, Codec, FRAME_MS, SUBPROTOCOL};
 use crate::server::Shared;
 
 /// Listeners that are listed one by one.
@@ -39,8 +39,9 @@ pub(super) fn status(shared: &Shared) -> Response {
         &json!({
             "version": env!("CARGO_PKG_VERSION"),
             "protocol": SUBPROTOCOL,
-            "device": shared.device,
-            "codecs": ["pcm16", "f32", "tag"],
+            "device": shared.device(),
+            "findings": shared.desk.as_ref().and_then(|desk| desk.loss()).into_iter().collect::<Vec<_>>(),
+            "codecs": Codec::offered().map(Codec::name).collect::<Vec<_>>(),
             "frame_ms": [FRAME_MS.start(), FRAME_MS.end()],
             "prebuffer_ms": [BUFFER_MS.start(), BUFFER_MS.end()],
             "limits": {

@@ -6,8 +6,11 @@
 use std::ops::Range;
 use std::time::Instant;
 
-use warpsmith_synth::{Params, Stream, StreamSettings};
+use tokio::sync::oneshot;
+use warpsmith_synth::{DryRequest, Params, Stream, StreamSettings};
 
+use super::desk::Desk;
+use super::packets::Packets;
 use super::sample_ring::{SampleRing, Source};
 use crate::error::ProtocolError;
 use crate::protocol::{Codec, Credit, Hello};
@@ -18,6 +21,7 @@ pub(crate) struct OwnStream {
     source: Source,
     ring: SampleRing,
     codec: Codec,
+    packets: Option<Box<Packets>>,
     rate: u32,
     seed: u64,
     params: Params,
@@ -25,6 +29,24 @@ pub(crate) struct OwnStream {
     target: u64,
     sent: u64,
     played: u64,
+    /// Where voices are rendered; here where it is absent.
+    desk: Option<Desk>,
+    asked: Option<Asked>,
+    /// Memory of the last request.
+    spare: DryRequest,
+    /// How long the voices of what was rendered last took, until it is told.
+    waited_us: u32,
+}
+
+/// Voices that are being rendered elsewhere.
+#[derive(Debug)]
+struct Asked {
+    answer: oneshot::Receiver<DryRequest>,
+    since: Instant,
+    /// Frames that the answer makes possible.
+    frames: usize,
+    /// Parameters that hold after them.
+    params: Option<Params>,
 }
 
 /// A frame to send.
@@ -45,7 +67,7 @@ impl OwnStream {
         };
         let source = match codec {
             Codec::Tag => Source::Tag,
-            Codec::Pcm16 | Codec::F32 => {
+            Codec::Pcm16 | Codec::F32 | Codec::Opus => {
                 Source::Music(Box::new(Stream::with_settings(seed, params, settings)?))
             }
         };
@@ -55,6 +77,7 @@ impl OwnStream {
             source,
             ring: SampleRing::new(codec, target as usize),
             codec,
+            packets: packets(codec, hello)?,
             rate: hello.rate,
             seed,
             params,
@@ -62,7 +85,22 @@ impl OwnStream {
             target,
             sent: 0,
             played: 0,
+            desk: None,
+            asked: None,
+            spare: DryRequest::default(),
+            waited_us: 0,
         })
+    }
+
+    /// Lets the engine behind `desk` render the voices of a stream that has not begun.
+    pub(crate) fn rendered_at(mut self, desk: Option<&Desk>) -> Self {
+        if let Source::Music(stream) = &mut self.source
+            && let Some(desk) = desk.filter(|desk| desk.loss().is_none())
+            && stream.send_away()
+        {
+            self.desk = Some(desk.clone());
+        }
+        self
     }
 
     pub(crate) fn codec(&self) -> Codec {
@@ -93,24 +131,93 @@ impl OwnStream {
         self.sent
     }
 
+    /// The bytes of the frame that was given last.
     pub(crate) fn bytes(&self, positions: &Range<u64>) -> [&[u8]; 2] {
-        self.ring.bytes(positions)
+        match &self.packets {
+            Some(packets) => [packets.bytes(), &[]],
+            None => self.ring.bytes(positions),
+        }
     }
 
-    /// The next frame, rendered, if the listener has room for it. Allocates nothing.
+    /// Whether voices are being rendered elsewhere.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.asked.is_some()
+    }
+
+    /// Asks for the voices of all that the listener has room for; whether they are waited for.
+    fn ask(&mut self) -> bool {
+        let (Some(desk), Source::Music(stream)) = (&self.desk, &mut self.source) else {
+            return false;
+        };
+        if self.asked.is_none() {
+            let room = (self.played + self.target).saturating_sub(self.ring.end());
+            let frames = (room - room % u64::from(self.frame)) as usize;
+            let mut request = std::mem::take(&mut self.spare);
+            stream.ask(frames, &mut request);
+            self.asked = Some(Asked {
+                answer: desk.ask(request),
+                since: Instant::now(),
+                frames,
+                params: None,
+            });
+        }
+        true
+    }
+
+    /// Waits for voices that are rendered elsewhere and takes them; for ever where there are none.
+    /// An engine that fails is not asked again: the stream goes on by itself.
+    pub(crate) async fn answered(&mut self) {
+        let Some(asked) = &mut self.asked else {
+            return std::future::pending().await;
+        };
+        let answer = (&mut asked.answer).await;
+        let Some(Asked {
+            since,
+            frames,
+            params,
+            ..
+        }) = self.asked.take()
+        else {
+            return;
+        };
+        match answer {
+            Ok(answer) => {
+                self.ring.render(&mut self.source, frames, Some(&answer));
+                self.spare = answer;
+            }
+            Err(_) => {
+                self.desk = None;
+                self.ring.render(&mut self.source, frames, None);
+            }
+        }
+        self.waited_us = u32::try_from(since.elapsed().as_micros()).unwrap_or(u32::MAX);
+        if let (Some(params), Source::Music(stream)) = (params, &mut self.source) {
+            // They were checked when they were wished for.
+            let _ = stream.set_params(params);
+        }
+    }
+
+    /// The next frame, rendered, if the listener has room for it. Allocates nothing, unless voices
+    /// are rendered elsewhere.
     pub(crate) fn next_frame(&mut self) -> Option<Due> {
         let end = self.sent + u64::from(self.frame);
         if end > self.played + self.target {
             return None;
         }
-        let mut render_us = 0;
+        let mut render_us = std::mem::take(&mut self.waited_us);
         if end > self.ring.end() {
+            if self.ask() {
+                return None;
+            }
             let begun = Instant::now();
-            self.ring
-                .render(&mut self.source, (end - self.ring.end()) as usize);
+            let frames = (end - self.ring.end()) as usize;
+            self.ring.render(&mut self.source, frames, None);
             render_us = u32::try_from(begun.elapsed().as_micros()).unwrap_or(u32::MAX);
         }
         let positions = self.sent..end;
+        if let Some(packets) = &mut self.packets {
+            packets.encode(self.ring.bytes(&positions));
+        }
         self.sent = end;
         Some(Due {
             positions,
@@ -137,11 +244,18 @@ impl OwnStream {
 
     /// New parameters hold from what is rendered next; gives that position.
     pub(crate) fn set_params(&mut self, params: Params) -> Result<u64, ProtocolError> {
-        if let Source::Music(stream) = &mut self.source {
-            stream.set_params(params)?;
+        let mut at = self.ring.end();
+        match (&mut self.source, &mut self.asked) {
+            (Source::Music(_), Some(asked)) => {
+                params.validate()?;
+                asked.params = Some(params);
+                at += asked.frames as u64;
+            }
+            (Source::Music(stream), None) => stream.set_params(params)?,
+            (Source::Tag, _) => {}
         }
         self.params = params;
-        Ok(self.ring.end())
+        Ok(at)
     }
 
     /// Goes on from `next_sample` for a listener who comes back with `hello`.
@@ -152,6 +266,8 @@ impl OwnStream {
         if !(self.ring.begin()..=self.ring.end()).contains(&next_sample) {
             return Err("those samples are not kept");
         }
+        // The listener's decoder has forgotten what came before, too.
+        self.packets = packets(self.codec, hello).map_err(|_| "it had another length of frames")?;
         self.frame = hello.frame();
         self.target = whole_frames(hello.prebuffer_ms, self.rate, self.frame);
         self.ring.grow(self.target as usize);
@@ -159,6 +275,15 @@ impl OwnStream {
         self.played = self.played.min(next_sample);
         Ok(())
     }
+}
+
+/// The encoder that a codec needs.
+fn packets(codec: Codec, hello: &Hello) -> Result<Option<Box<Packets>>, ProtocolError> {
+    if codec != Codec::Opus {
+        return Ok(None);
+    }
+    let packets = Packets::new(hello.rate, hello.frame()).ok_or(ProtocolError::NoCodec)?;
+    Ok(Some(Box::new(packets)))
 }
 
 /// At least two frames, so that one can play while the next is on its way.
@@ -257,5 +382,65 @@ mod tests {
             ..Hello::default()
         };
         assert!(stream.rewind(lost, &other).is_err());
+    }
+
+    #[test]
+    fn opus_is_refused_or_passed_over_where_it_cannot_be() {
+        let named = |text: &str| hello(text).codec();
+        let offered = Codec::offered().any(|codec| codec == Codec::Opus);
+        let both = named(r#"{"codecs":["opus","pcm16"]}"#);
+        assert_eq!(both, Some(if offered { Codec::Opus } else { Codec::Pcm16 }));
+        for wrong in [
+            r#"{"codecs":["opus"],"rate":44100}"#,
+            r#"{"codecs":["opus"],"frame_ms":50}"#,
+        ] {
+            assert_eq!(named(wrong), None, "{wrong}");
+        }
+    }
+
+    #[cfg(feature = "opus")]
+    #[test]
+    fn opus_packets_decode_to_the_music_at_their_positions() {
+        let hello = hello(r#"{"codecs":["opus"],"frame_ms":20}"#);
+        let mut stream = OwnStream::new(&hello, 6, Params::default()).unwrap();
+        let mut decoder = ropus::Decoder::new(48_000, ropus::Channels::Stereo).unwrap();
+        let (mut heard, mut bytes) = (Vec::new(), 0);
+        while heard.len() < 2 * 48_000 * 4 {
+            while let Some(due) = stream.next_frame() {
+                assert_eq!(due.positions.start as usize, heard.len() / 2);
+                let packet = stream.bytes(&due.positions).concat();
+                bytes += packet.len();
+                let mut frame = [0i16; 2 * 960];
+                let normal = ropus::DecodeMode::Normal;
+                let count = decoder.decode(&packet, &mut frame, normal).unwrap();
+                assert_eq!(count as u64, due.positions.end - due.positions.start);
+                heard.extend_from_slice(&frame);
+            }
+            let credit = Credit {
+                played: stream.sent(),
+                ..Credit::default()
+            };
+            stream.credit(&credit).unwrap();
+        }
+        let mut music = vec![0i16; heard.len()];
+        Stream::new(6, Params::default())
+            .unwrap()
+            .render_into(&mut music);
+        // 128 kbit/s, a twelfth of the samples themselves.
+        assert!(bytes < heard.len() * 2 / 10, "{bytes} bytes");
+        // The codec's look-ahead of 6.5 ms, to be found by the best fit.
+        let fit = |late: usize| -> f64 {
+            let pairs = heard[2 * late..].iter().zip(&music).skip(96_000);
+            let (mut product, mut power) = (0.0, [0.0; 2]);
+            for (a, b) in pairs {
+                let (a, b) = (f64::from(*a), f64::from(*b));
+                product += a * b;
+                power = [power[0] + a * a, power[1] + b * b];
+            }
+            product / (power[0] * power[1]).sqrt()
+        };
+        let best = (0..600).max_by(|a, b| fit(*a).total_cmp(&fit(*b))).unwrap();
+        assert_eq!(best, 312);
+        assert!(fit(best) > 0.99, "{}", fit(best));
     }
 }

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use warpsmith_synth::Stream;
+use warpsmith_synth::{DryRequest, Stream};
 
 use crate::protocol::{Codec, tagged};
 
@@ -36,7 +36,7 @@ pub(crate) struct SampleRing {
 impl SampleRing {
     pub(crate) fn new(codec: Codec, capacity: usize) -> Self {
         let samples = match codec {
-            Codec::Pcm16 | Codec::Tag => Samples::Pcm16(vec![0; 2 * capacity]),
+            Codec::Pcm16 | Codec::Tag | Codec::Opus => Samples::Pcm16(vec![0; 2 * capacity]),
             Codec::F32 => Samples::F32(vec![0.0; 2 * capacity]),
         };
         Self {
@@ -55,20 +55,28 @@ impl SampleRing {
         self.end.saturating_sub(self.capacity as u64)
     }
 
-    /// Renders `frames` more over the oldest ones. Allocates nothing.
-    pub(crate) fn render(&mut self, source: &mut Source, frames: usize) {
+    /// Renders `frames` more over the oldest ones; the voices are in `answer`, where an engine
+    /// rendered them. Allocates nothing.
+    pub(crate) fn render(
+        &mut self,
+        source: &mut Source,
+        frames: usize,
+        answer: Option<&DryRequest>,
+    ) {
         let mut left = frames.min(self.capacity);
         while left > 0 {
             let at = (self.end % self.capacity as u64) as usize;
             let count = left.min(self.capacity - at);
             let place = 2 * at..2 * (at + count);
             match (&mut self.samples, &mut *source) {
-                (Samples::Pcm16(samples), Source::Music(stream)) => {
-                    stream.render_into(&mut samples[place]);
-                }
-                (Samples::F32(samples), Source::Music(stream)) => {
-                    stream.render_into(&mut samples[place]);
-                }
+                (Samples::Pcm16(samples), Source::Music(stream)) => match answer {
+                    Some(answer) => stream.render_dry_into(answer, &mut samples[place]),
+                    None => stream.render_into(&mut samples[place]),
+                },
+                (Samples::F32(samples), Source::Music(stream)) => match answer {
+                    Some(answer) => stream.render_dry_into(answer, &mut samples[place]),
+                    None => stream.render_into(&mut samples[place]),
+                },
                 (Samples::Pcm16(samples), Source::Tag) => {
                     let pairs = samples[place].chunks_exact_mut(2).zip(self.end..);
                     for (pair, position) in pairs {
@@ -148,7 +156,7 @@ mod tests {
     fn samples_are_found_by_position_also_where_they_wrap() {
         let mut ring = SampleRing::new(Codec::Tag, 100);
         for _ in 0..37 {
-            ring.render(&mut Source::Tag, 30);
+            ring.render(&mut Source::Tag, 30, None);
         }
         assert_eq!((ring.begin(), ring.end()), (1010, 1110));
         for begin in 1010..1100 {
@@ -159,11 +167,11 @@ mod tests {
     #[test]
     fn growing_keeps_what_is_there() {
         let mut ring = SampleRing::new(Codec::Tag, 100);
-        ring.render(&mut Source::Tag, 70);
-        ring.render(&mut Source::Tag, 70);
+        ring.render(&mut Source::Tag, 70, None);
+        ring.render(&mut Source::Tag, 70, None);
         ring.grow(170);
         assert_eq!(tags(&ring, 40..140), expected(40..140));
-        ring.render(&mut Source::Tag, 70);
+        ring.render(&mut Source::Tag, 70, None);
         assert_eq!(tags(&ring, 40..210), expected(40..210));
     }
 }

@@ -33,6 +33,8 @@ pub enum Codec {
     Pcm16 = 0,
     /// 32-bit floats, the same way.
     F32 = 1,
+    /// A packet of Opus, as long as it happens to be; only in builds that have it.
+    Opus = 2,
     /// As `Pcm16`, but each frame holds its own position: see [`tagged`].
     Tag = 3,
 }
@@ -43,22 +45,39 @@ impl Codec {
         match self {
             Self::Pcm16 => "pcm16",
             Self::F32 => "f32",
+            Self::Opus => "opus",
             Self::Tag => "tag",
         }
     }
 
-    /// The codec of that name.
-    pub fn named(name: &str) -> Option<Self> {
-        [Self::Pcm16, Self::F32, Self::Tag]
+    /// All of them.
+    const ALL: [Self; 4] = [Self::Pcm16, Self::F32, Self::Opus, Self::Tag];
+
+    /// What this build writes.
+    pub fn offered() -> impl Iterator<Item = Self> {
+        let opus = cfg!(feature = "opus");
+        Self::ALL
             .into_iter()
-            .find(|codec| codec.name() == name)
+            .filter(move |codec| opus || *codec != Self::Opus)
     }
 
-    /// Bytes of a stereo frame.
-    pub fn frame_bytes(self) -> usize {
+    /// The codec of that name, where this build writes it for this rate and length of frames.
+    pub fn named(name: &str, rate: u32, frame_ms: u32) -> Option<Self> {
+        Self::offered()
+            .find(|codec| codec.name() == name)
+            .filter(|codec| {
+                *codec != Self::Opus
+                    || matches!(rate, 8_000 | 12_000 | 16_000 | 24_000 | 48_000)
+                        && matches!(frame_ms, 5 | 10 | 20 | 40 | 60)
+            })
+    }
+
+    /// Bytes of a stereo frame; packets have no such thing.
+    pub fn frame_bytes(self) -> Option<usize> {
         match self {
-            Self::Pcm16 | Self::Tag => 4,
-            Self::F32 => 8,
+            Self::Pcm16 | Self::Tag => Some(4),
+            Self::F32 => Some(8),
+            Self::Opus => None,
         }
     }
 }
@@ -137,6 +156,7 @@ impl FrameHead {
             codec: match head[5] {
                 0 => Codec::Pcm16,
                 1 => Codec::F32,
+                2 => Codec::Opus,
                 3 => Codec::Tag,
                 _ => return Err(wrong("in an unknown codec")),
             },
@@ -151,11 +171,12 @@ impl FrameHead {
         if parsed.channels != 2 {
             return Err(wrong("not stereo"));
         }
-        let announced = match parsed.kind {
-            Kind::Audio => parsed.frames as usize * parsed.codec.frame_bytes(),
-            Kind::Gap | Kind::Boundary => 0,
+        let announced = match (parsed.kind, parsed.codec.frame_bytes()) {
+            (Kind::Audio, Some(bytes)) => Some(parsed.frames as usize * bytes),
+            (Kind::Audio, None) => None,
+            (Kind::Gap | Kind::Boundary, _) => Some(0),
         };
-        if announced != payload.len() {
+        if announced.is_some_and(|announced| announced != payload.len()) {
             return Err(wrong("not as long as its head says"));
         }
         Ok((parsed, payload))
@@ -171,17 +192,17 @@ mod tests {
     proptest! {
         #[test]
         fn heads_survive_the_wire(stream: u32, sequence: u32, first: u64, render_us: u32, flags: u8,
-                                  kind in 0u8..3, codec in prop::sample::select(vec![0u8, 1, 3]), frames in 0u32..64) {
+                                  kind in 0u8..3, codec in prop::sample::select(Codec::ALL.to_vec()), frames in 0u32..64) {
             let kind = [Kind::Audio, Kind::Gap, Kind::Boundary][usize::from(kind)];
-            let codec = match codec { 0 => Codec::Pcm16, 1 => Codec::F32, _ => Codec::Tag };
             let head = FrameHead { kind, codec, channels: 2, flags, stream, sequence, first, frames, render_us };
             let mut bytes = head.encode().to_vec();
             if kind == Kind::Audio {
-                bytes.resize(HEAD_BYTES + frames as usize * codec.frame_bytes(), 7);
+                bytes.resize(HEAD_BYTES + frames as usize * codec.frame_bytes().unwrap_or(3), 7);
             }
             prop_assert_eq!(FrameHead::parse(&bytes).unwrap().0, head);
             bytes.push(0);
-            prop_assert!(FrameHead::parse(&bytes).is_err());
+            let any_length = kind == Kind::Audio && codec == Codec::Opus;
+            prop_assert_eq!(FrameHead::parse(&bytes).is_ok(), any_length);
         }
 
         #[test]
@@ -190,7 +211,8 @@ mod tests {
                 bytes[..4].copy_from_slice(b"WSM1");
             }
             if let Ok((head, payload)) = FrameHead::parse(&bytes) {
-                prop_assert!(head.kind != Kind::Audio || payload.len() == head.frames as usize * head.codec.frame_bytes());
+                let announced = head.codec.frame_bytes().map(|bytes| bytes * head.frames as usize);
+                prop_assert!(head.kind != Kind::Audio || announced.is_none_or(|bytes| bytes == payload.len()));
             }
         }
 

@@ -63,7 +63,9 @@ impl Hello {
 
     /// The first of the listener's codecs that there is.
     pub fn codec(&self) -> Option<Codec> {
-        self.codecs.iter().find_map(|name| Codec::named(name))
+        self.codecs
+            .iter()
+            .find_map(|name| Codec::named(name, self.rate, self.frame_ms))
     }
 
     fn check(&self) -> Result<(), ProtocolError> {

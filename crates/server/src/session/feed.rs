@@ -12,6 +12,9 @@ use crate::audio::{Block, OwnStream};
 use crate::metrics::Metrics;
 use crate::protocol::{Codec, FrameHead, Kind, ServerMessage, flags};
 
+/// Bytes of a frame of the broadcast: 16-bit stereo.
+const BLOCK_FRAME_BYTES: usize = 4;
+
 /// The broadcast, as one listener hears it.
 pub(super) struct Heard {
     receiver: Receiver<Arc<Block>>,
@@ -117,10 +120,16 @@ impl Feed {
         }
     }
 
-    /// Waits for the broadcast; for ever where the stream is the listener's own.
+    /// Whether the next frame is being rendered elsewhere.
+    pub(super) fn is_waiting(&self) -> bool {
+        matches!(self, Self::Own { stream, .. } if stream.is_waiting())
+    }
+
+    /// Waits for the broadcast, or for voices that are rendered elsewhere; for ever where the
+    /// stream is rendered here.
     pub(super) async fn heard(&mut self) {
         match self {
-            Self::Own { .. } => std::future::pending().await,
+            Self::Own { stream, .. } => stream.answered().await,
             Self::Shared(heard) => match heard.receiver.recv().await {
                 Ok(block) => heard.waiting.push_back(block),
                 // The next block shows by its position how much was missed.
@@ -161,7 +170,7 @@ impl Heard {
                 message: None,
             });
         }
-        let frames = (block.bytes.len() / Codec::Pcm16.frame_bytes()) as u32;
+        let frames = (block.bytes.len() / BLOCK_FRAME_BYTES) as u32;
         self.next = Some(block.first + u64::from(frames));
         Some(Next {
             head: FrameHead {

@@ -66,7 +66,9 @@ pub(super) async fn greet(
     )
     .map_err(|error| error.finding())?;
     let seed = hello.seed.unwrap_or_else(secret::seed);
-    let own = OwnStream::new(hello, seed, params).map_err(|error| error.finding())?;
+    let own = OwnStream::new(hello, seed, params)
+        .map_err(|error| error.finding())?
+        .rendered_at(shared.desk.as_ref());
     let stream = shared.seats.next_stream();
     Ok(seated(
         stream,
@@ -95,7 +97,7 @@ fn seated(
         rate: own.rate(),
         frame: own.frame(),
         target: own.target(),
-        device: shared.device.clone(),
+        device: shared.device().to_owned(),
         seed: own.seed(),
         position: own.sent(),
         resumed,

@@ -369,7 +369,9 @@ impl Listener {
                 return Ok(Pause::Turn);
             }
             let Some(next) = self.feed.next_frame(&self.shared.metrics) else {
-                if let Some(credit_at) = self.credit_at.take().filter(|_| rendered > 0) {
+                if !self.feed.is_waiting()
+                    && let Some(credit_at) = self.credit_at.take().filter(|_| rendered > 0)
+                {
                     self.shared.metrics.answer.note(credit_at.elapsed());
                 }
                 return Ok(Pause::Idle);

@@ -49,6 +49,9 @@ window.peak = (samples, rate) => {
 };
 1"#;
 
+/// Frames over which a change of parameters may not step: the two quanta in which it begins.
+const CHANGE: usize = 128;
+
 fn serve() -> Result<(Server, Browser), Failed> {
     let listen = ([127, 0, 0, 1], 0).into();
     let server = Server::start(Settings {
@@ -220,8 +223,25 @@ fn parameters_change_without_a_click() -> Result<(), Failed> {
         .iter()
         .zip(&expected[from..])
         .all(|(a, b)| a == b);
-    // That the stream itself changes without a step is a test of the synthesiser.
-    expect(same, || "other samples than the stream's".into())
+    expect(same, || "other samples than the stream's".into())?;
+    // Where the change begins, what was played leaves the same stream without the change; it must
+    // not jump away from it. Later the two are different music, and a slope is no step.
+    let mut unchanged = vec![0i16; 2 * (at + CHANGE)];
+    Stream::with_settings(8, params, StreamSettings::default())?.render_into(&mut unchanged);
+    let apart = |index: usize| {
+        let played = recorded[begin + index - from];
+        i32::from(played) - i32::from(unchanged[index])
+    };
+    expect((2 * at - 2..2 * at).all(|index| apart(index) == 0), || {
+        "it changed before the boundary".into()
+    })?;
+    let step = (2 * at..2 * (at + CHANGE))
+        .map(|index| (apart(index) - apart(index - 2)).unsigned_abs())
+        .max()
+        .unwrap_or(0);
+    let db = 20.0 * (f64::from(step.max(1)) / 32_768.0).log10();
+    keep("step_db.json", &format!("{db:.1}"))?;
+    expect(db < -60.0, || format!("a step of {db:.1} dB at the change"))
 }
 
 fn it_can_be_used_by_keyboard_and_on_a_phone() -> Result<(), Failed> {

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tungstenite::Message;
-use warpsmith_server::Server;
+use warpsmith_server::{Limits, Server, Settings};
+use warpsmith_synth::{CpuVoices, DryEngine, DryRequest, EngineLost, Params, Stream};
 
 use crate::listener::Listener;
 use crate::requests::ask;
@@ -222,4 +223,83 @@ fn listeners_come_and_go_under_load_and_nobody_loses_a_sample() {
         burner.join().unwrap();
     }
     witness.heard_everything();
+}
+
+/// A GPU that falls off the bus after so many batches; until then, its specification.
+struct FallsOff {
+    after: usize,
+}
+
+impl DryEngine for FallsOff {
+    fn name(&self) -> String {
+        "one that falls off".to_owned()
+    }
+
+    fn render(&mut self, batch: &mut [DryRequest]) -> Result<(), EngineLost> {
+        let lost = EngineLost {
+            reason: "the GPU has fallen off the bus".to_owned(),
+        };
+        self.after = self.after.checked_sub(1).ok_or(lost)?;
+        CpuVoices.render(batch)
+    }
+}
+
+#[test]
+fn a_gpu_that_disappears_is_a_finding_and_no_listener_hears_it() {
+    let settings = Settings {
+        listen: ([127, 0, 0, 1], 0).into(),
+        limits: Limits {
+            messages_per_second: 1_000_000,
+            ..Limits::default()
+        },
+        ..Settings::default()
+    };
+    let server = Server::start_with(settings, Some(Box::new(FallsOff { after: 40 }))).unwrap();
+    assert_eq!(server.device(), "one that falls off");
+    let frames = 48_000 * 6;
+    let listen = |seed: u64| {
+        let address = server.address();
+        std::thread::spawn(move || {
+            let hello = json!({ "seed": seed, "frame_ms": 50, "prebuffer_ms": 100 });
+            let mut listener = Listener::hello(address, hello);
+            listener.play_until(48_000);
+            let change = json!({ "type": "control", "params": { "volume": 0.5 } });
+            listener.say(&change);
+            listener.play_until(frames);
+            let at = listener.message("params")["at"].as_u64().unwrap();
+            (listener, at)
+        })
+    };
+    let listeners: Vec<_> = (0..4).map(|seed| (seed, listen(seed))).collect();
+    for (seed, listener) in listeners {
+        let (listener, at) = listener.join().unwrap();
+        assert!(listener.seen.is_whole(), "{:?}", listener.seen);
+        let mut expected = vec![0i16; 2 * frames as usize];
+        let (before, after) = expected.split_at_mut(2 * at as usize);
+        let mut stream = Stream::new(seed, Params::default()).unwrap();
+        stream.render_into(before);
+        let quieter = Params {
+            volume: 0.5,
+            ..Params::default()
+        };
+        stream.set_params(quieter).unwrap();
+        stream.render_into(after);
+        // An engine's sums are rounded elsewhere: a 16-bit step at most.
+        let heard = listener.payload.chunks_exact(2);
+        let worst = heard
+            .map(|bytes| i16::from_le_bytes([bytes[0], bytes[1]]))
+            .zip(&expected)
+            .map(|(heard, expected)| i32::from(heard).abs_diff(i32::from(*expected)))
+            .max();
+        assert!(worst <= Some(1), "seed {seed}: {worst:?}");
+    }
+    let finding = server.finding().expect("a finding");
+    assert_eq!(finding.code, "Y005");
+    assert!(server.device().starts_with("cpu"), "{}", server.device());
+    let status = ask(server.address(), "GET", "/api/status", "").json();
+    assert_eq!(status["findings"][0]["code"], "Y005");
+    // Whoever comes later is rendered by the CPU from the start.
+    let mut late = Listener::hello(server.address(), json!({ "seed": 9 }));
+    late.play_until(9_600);
+    assert!(late.seen.is_whole());
 }

@@ -1,5 +1,6 @@
 //! A delay of three sixteenths that answers left, then right.
 
+use super::line::Line;
 use crate::sound::{Lane, QUANTUM};
 
 /// The longest delay in seconds; longer ones are halved.
@@ -28,8 +29,7 @@ pub(crate) fn right_samples(samples: usize) -> usize {
 /// One line with two taps.
 #[derive(Debug)]
 pub(crate) struct Delay {
-    line: Vec<f32>,
-    write: usize,
+    line: Line,
     samples: usize,
     /// The time that is faded to, and quanta of the fade that are done.
     next: Option<(usize, u32)>,
@@ -40,7 +40,6 @@ impl Clone for Delay {
     fn clone(&self) -> Self {
         Self {
             line: self.line.clone(),
-            write: self.write,
             samples: self.samples,
             next: self.next,
             last: self.last,
@@ -50,7 +49,6 @@ impl Clone for Delay {
     /// Into the memory that is there.
     fn clone_from(&mut self, source: &Self) {
         self.line.clone_from(&source.line);
-        self.write = source.write;
         self.samples = source.samples;
         self.next = source.next;
         self.last = source.last;
@@ -59,10 +57,9 @@ impl Clone for Delay {
 
 impl Delay {
     pub(crate) fn new(bpm: f32, sample_rate: u32) -> Self {
-        let longest = (LONGEST_SECONDS * f64::from(sample_rate)) as usize + QUANTUM;
+        let longest = (LONGEST_SECONDS * f64::from(sample_rate)) as usize;
         Self {
-            line: vec![0.0; longest],
-            write: 0,
+            line: Line::new(longest),
             samples: delay_samples(bpm, sample_rate),
             next: None,
             last: 0.0,
@@ -77,22 +74,13 @@ impl Delay {
         }
     }
 
-    #[inline(always)]
-    fn read(&self, samples: usize, out: &mut Lane) {
-        let length = self.line.len();
-        let from = (self.write + length - samples) % length;
-        let first = (length - from).min(QUANTUM);
-        out[..first].copy_from_slice(&self.line[from..from + first]);
-        out[first..].copy_from_slice(&self.line[..QUANTUM - first]);
-    }
-
     /// Both taps of one delay time.
     #[inline(always)]
     fn taps(&self, samples: usize) -> [Lane; 2] {
-        let mut taps = [[0.0; QUANTUM]; 2];
-        self.read(samples, &mut taps[0]);
-        self.read(right_samples(samples), &mut taps[1]);
-        taps
+        [
+            *self.line.quantum(samples),
+            *self.line.quantum(right_samples(samples)),
+        ]
     }
 
     /// Takes a quantum in and gives what comes out left and right.
@@ -126,11 +114,7 @@ impl Delay {
             last = now;
         }
         self.last = last;
-        let length = self.line.len();
-        let first = (length - self.write).min(QUANTUM);
-        self.line[self.write..self.write + first].copy_from_slice(&back[..first]);
-        self.line[..QUANTUM - first].copy_from_slice(&back[first..]);
-        self.write = (self.write + QUANTUM) % length;
+        self.line.write(&back);
         out
     }
 }

@@ -1,6 +1,13 @@
 //! The pads' low-pass: a state-variable filter of second order, stable under any change of cutoff.
+//!
+//! Sample by sample, each step waits for the one before. Eight samples at a time are one product
+//! with a matrix, of which only the two states wait; the sums are those of the formulas, in another
+//! order, in double precision.
 
-use crate::sound::Lane;
+use crate::sound::{Lane, QUANTUM};
+
+/// Samples filtered at a time.
+const BLOCK: usize = 8;
 
 /// Damping of a Butterworth response.
 const DAMPING: f64 = std::f64::consts::SQRT_2;
@@ -28,12 +35,58 @@ impl Coefficients {
     }
 }
 
+/// The filter over a block: outputs and states after it, from inputs and states before it.
+#[derive(Clone, Debug)]
+struct BlockForm {
+    /// What each state adds to each output.
+    from_states: [[f64; BLOCK]; 2],
+    /// The answer to an impulse, behind as many zeros as it is long: what input `m` adds to the
+    /// outputs is the window that begins `m` before the answer.
+    impulse: [f64; 2 * BLOCK],
+    /// What each input adds to both states.
+    to_states: [[f64; 2]; BLOCK],
+    /// What the states become by themselves, row by row.
+    across: [[f64; 2]; 2],
+}
+
+impl BlockForm {
+    fn new(log2_hz: f64, sample_rate: u32) -> Self {
+        let Coefficients { a1, a2, a3 } = Coefficients::new(log2_hz, sample_rate);
+        let step = [[2.0 * a1 - 1.0, -2.0 * a2], [2.0 * a2, 1.0 - 2.0 * a3]];
+        let (input, output) = ([2.0 * a2, 2.0 * a3], [a2, 1.0 - a3]);
+        let stepped = |[s, t]: [f64; 2]| step.map(|[a, b]| a * s + b * t);
+        let mut form = Self {
+            from_states: [[0.0; BLOCK]; 2],
+            impulse: [0.0; 2 * BLOCK],
+            to_states: [[0.0; 2]; BLOCK],
+            across: [[0.0; 2]; 2],
+        };
+        form.impulse[BLOCK] = a3;
+        // States that each began as one, and the states that an impulse leaves.
+        let (mut units, mut driven) = ([[1.0, 0.0], [0.0, 1.0]], input);
+        for j in 0..BLOCK {
+            let heard = |[s, t]: [f64; 2]| output[0] * s + output[1] * t;
+            for (state, unit) in units.iter_mut().enumerate() {
+                form.from_states[state][j] = heard(*unit);
+                *unit = stepped(*unit);
+            }
+            if j + 1 < BLOCK {
+                form.impulse[BLOCK + j + 1] = heard(driven);
+            }
+            form.to_states[BLOCK - 1 - j] = driven;
+            driven = stepped(driven);
+        }
+        form.across = [[units[0][0], units[1][0]], [units[0][1], units[1][1]]];
+        form
+    }
+}
+
 /// Two channels of the filter.
 #[derive(Clone, Debug)]
 pub(crate) struct LowPass {
     sample_rate: u32,
     log2_hz: f64,
-    coefficients: Coefficients,
+    form: BlockForm,
     /// Both states of both channels.
     states: [[f64; 2]; 2],
 }
@@ -43,36 +96,50 @@ impl LowPass {
         Self {
             sample_rate,
             log2_hz,
-            coefficients: Coefficients::new(log2_hz, sample_rate),
+            form: BlockForm::new(log2_hz, sample_rate),
             states: [[0.0; 2]; 2],
         }
     }
 
     /// Filters a quantum in place.
     #[inline(always)]
-    pub(crate) fn run(&mut self, log2_hz: f64, [left, right]: &mut [Lane; 2]) {
+    #[allow(clippy::needless_range_loop)] // a moment indexes several arrays at once
+    pub(crate) fn run(&mut self, log2_hz: f64, lanes: &mut [Lane; 2]) {
         if log2_hz != self.log2_hz {
-            self.coefficients = Coefficients::new(log2_hz, self.sample_rate);
+            self.form = BlockForm::new(log2_hz, self.sample_rate);
             self.log2_hz = log2_hz;
         }
-        // The filter as a matrix: half as many steps wait for each other as in the usual form. In
-        // single precision its coefficients would be too coarse for low cutoffs.
-        let Coefficients { a1, a2, a3 } = self.coefficients;
-        let (to_first, to_second) = ([2.0 * a1 - 1.0, -2.0 * a2], [2.0 * a2, 1.0 - 2.0 * a3]);
-        let ([mut s1, mut s2], [mut t1, mut t2]) = (self.states[0], self.states[1]);
-        let step = |x: f64, s1: &mut f64, s2: &mut f64| {
-            let out = (a3 * x + a2 * *s1) + (1.0 - a3) * *s2;
-            let first = (2.0 * a2 * x + to_first[0] * *s1) + to_first[1] * *s2;
-            *s2 = (2.0 * a3 * x + to_second[0] * *s1) + to_second[1] * *s2;
-            *s1 = first;
-            out as f32
-        };
-        for (left, right) in left.iter_mut().zip(right) {
-            *left = step(f64::from(*left), &mut s1, &mut s2);
-            *right = step(f64::from(*right), &mut t1, &mut t2);
+        let form = &self.form;
+        let mut states = self.states;
+        for at in (0..QUANTUM).step_by(BLOCK) {
+            let mut next = [[0.0; 2]; 2];
+            for channel in 0..2 {
+                let [s, t] = states[channel];
+                let (mut inputs, mut outputs) = ([0.0; BLOCK], [0.0; BLOCK]);
+                for j in 0..BLOCK {
+                    inputs[j] = f64::from(lanes[channel][at + j]);
+                    outputs[j] = form.from_states[0][j] * s + form.from_states[1][j] * t;
+                }
+                let mut driven = [0.0; 2];
+                for m in 0..BLOCK {
+                    for j in 0..BLOCK {
+                        outputs[j] += form.impulse[BLOCK - m + j] * inputs[m];
+                    }
+                    driven[0] += form.to_states[m][0] * inputs[m];
+                    driven[1] += form.to_states[m][1] * inputs[m];
+                }
+                for state in 0..2 {
+                    let [from_s, from_t] = form.across[state];
+                    next[channel][state] = driven[state] + (from_s * s + from_t * t);
+                }
+                for j in 0..BLOCK {
+                    lanes[channel][at + j] = outputs[j] as f32;
+                }
+            }
+            states = next;
         }
         // What has decayed to nothing must not become denormal, which is slow.
         let settle = |value: f64| if value.abs() < 1e-20 { 0.0 } else { value };
-        self.states = [[s1, s2].map(settle), [t1, t2].map(settle)];
+        self.states = states.map(|channel| channel.map(settle));
     }
 }

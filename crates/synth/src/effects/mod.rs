@@ -7,4 +7,5 @@ pub(crate) mod chain;
 pub(crate) mod control;
 pub(crate) mod delay;
 pub(crate) mod filter;
+mod line;
 pub(crate) mod reverb;

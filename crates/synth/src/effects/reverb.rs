@@ -2,8 +2,9 @@
 //!
 //! Even lines hear and answer on the left, odd lines on the right. What goes round is averaged with
 //! its neighbour in time, so highs fade first; an average, unlike a one-pole filter, needs only
-//! samples that are already known, and the loops stay vector loops.
+//! samples that are already known, and one vector loop takes all lines through the matrix.
 
+use super::line::Line;
 use crate::sound::{Lane, QUANTUM};
 
 /// Number of lines.
@@ -36,9 +37,8 @@ pub(crate) fn gains(space: f64, sample_rate: u32) -> [f32; LINES] {
 /// The reverb.
 #[derive(Debug)]
 pub(crate) struct Reverb {
-    lines: [Vec<f32>; LINES],
-    places: [usize; LINES],
-    last: [f32; LINES],
+    lines: [Line; LINES],
+    lengths: [usize; LINES],
     gains: [f32; LINES],
     space: f64,
     sample_rate: u32,
@@ -48,8 +48,7 @@ impl Clone for Reverb {
     fn clone(&self) -> Self {
         Self {
             lines: self.lines.clone(),
-            places: self.places,
-            last: self.last,
+            lengths: self.lengths,
             gains: self.gains,
             space: self.space,
             sample_rate: self.sample_rate,
@@ -61,20 +60,35 @@ impl Clone for Reverb {
         for (line, source) in self.lines.iter_mut().zip(&source.lines) {
             line.clone_from(source);
         }
-        self.places = source.places;
-        self.last = source.last;
+        self.lengths = source.lengths;
         self.gains = source.gains;
         self.space = source.space;
         self.sample_rate = source.sample_rate;
     }
 }
 
+/// Sums and differences of lines that are `distance` apart.
+#[inline(always)]
+fn butterflies(bank: [f32; LINES], distance: usize) -> [f32; LINES] {
+    let mut mixed = bank;
+    for line in 0..LINES {
+        let (low, high) = (bank[line & !distance], bank[line | distance]);
+        mixed[line] = if line & distance == 0 {
+            low + high
+        } else {
+            low - high
+        };
+    }
+    mixed
+}
+
 impl Reverb {
     pub(crate) fn new(space: f64, sample_rate: u32) -> Self {
+        let lengths = lengths(sample_rate);
         Self {
-            lines: lengths(sample_rate).map(|length| vec![0.0; length]),
-            places: [0; LINES],
-            last: [0.0; LINES],
+            // The neighbour in time lies one sample further back.
+            lines: lengths.map(|length| Line::new(length + 1)),
+            lengths,
             gains: gains(space, sample_rate),
             space,
             sample_rate,
@@ -90,53 +104,36 @@ impl Reverb {
             self.gains = gains(space, self.sample_rate);
             self.space = space;
         }
-        let mut bank = [[0.0; QUANTUM]; LINES];
         let mut output = [[0.0; QUANTUM]; 2];
+        let mut back = [[0.0; QUANTUM]; LINES];
+        let mut loss = [0.0; LINES];
         for line in 0..LINES {
-            let (ring, place) = (&self.lines[line], self.places[line]);
-            let first = (ring.len() - place).min(QUANTUM);
-            bank[line][..first].copy_from_slice(&ring[place..place + first]);
-            bank[line][first..].copy_from_slice(&ring[..QUANTUM - first]);
+            loss[line] = self.gains[line] * NORMAL;
         }
-        for j in 0..QUANTUM {
-            let answer = |side: usize| {
-                SIGNS[side] * bank[side][j]
-                    + SIGNS[side + 2] * bank[side + 2][j]
-                    + SIGNS[side + 4] * bank[side + 4][j]
-                    + SIGNS[side + 6] * bank[side + 6][j]
-            };
-            output[0][j] = OUT * answer(0);
-            output[1][j] = OUT * answer(1);
-        }
-        for line in 0..LINES {
-            let mut before = [0.0; QUANTUM];
-            before[0] = self.last[line];
-            before[1..].copy_from_slice(&bank[line][..QUANTUM - 1]);
-            self.last[line] = bank[line][QUANTUM - 1];
-            let gain = self.gains[line] * NORMAL;
-            for j in 0..QUANTUM {
-                bank[line][j] = gain * ((1.0 - DAMPING) * bank[line][j] + DAMPING * before[j]);
+        {
+            let ([mut now, mut before], lines) = ([[&[0.0; QUANTUM]; LINES]; 2], &self.lines);
+            for line in 0..LINES {
+                now[line] = lines[line].quantum(self.lengths[line]);
+                before[line] = lines[line].quantum(self.lengths[line] + 1);
             }
-        }
-        for distance in [1, 2, 4] {
-            for low in (0..LINES).filter(|line| line & distance == 0) {
-                for j in 0..QUANTUM {
-                    let (a, b) = (bank[low][j], bank[low + distance][j]);
-                    bank[low][j] = a + b;
-                    bank[low + distance][j] = a - b;
+            for j in 0..QUANTUM {
+                let (mut bank, mut answers) = ([0.0; LINES], [0.0; 2]);
+                for line in 0..LINES {
+                    let now = now[line][j];
+                    answers[line % 2] += SIGNS[line] * now;
+                    bank[line] = loss[line] * ((1.0 - DAMPING) * now + DAMPING * before[line][j]);
+                }
+                let mixed = butterflies(butterflies(butterflies(bank, 1), 2), 4);
+                for line in 0..LINES {
+                    back[line][j] = mixed[line] + input[line % 2][j];
+                }
+                for side in 0..2 {
+                    output[side][j] = OUT * answers[side];
                 }
             }
         }
         for line in 0..LINES {
-            let input = &input[line % 2];
-            for j in 0..QUANTUM {
-                bank[line][j] += input[j];
-            }
-            let (ring, place) = (&mut self.lines[line], self.places[line]);
-            let first = (ring.len() - place).min(QUANTUM);
-            ring[place..place + first].copy_from_slice(&bank[line][..first]);
-            ring[..QUANTUM - first].copy_from_slice(&bank[line][first..]);
-            self.places[line] = (place + QUANTUM) % ring.len();
+            self.lines[line].write(&back[line]);
         }
         output
     }

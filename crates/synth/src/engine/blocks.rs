@@ -21,6 +21,9 @@ pub(crate) const THREADS: u32 = 256;
 /// Grids are at most this high.
 const MOST_STREAMS_A_LAYER: usize = 65_535;
 
+/// The flag for sums as they are, before the limit.
+pub(crate) const DRY: u32 = 8;
+
 /// The kernels' flags.
 pub(crate) fn flags(formulas: Formulas, saw: Saw) -> u32 {
     let saw = match saw {

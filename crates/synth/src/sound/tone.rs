@@ -73,24 +73,32 @@ impl Amplitude {
     /// Fills `out` with the amplitudes of samples `k0..k0 + 64`, zero outside the note.
     #[inline(always)]
     pub(crate) fn fill(&mut self, k0: i64, out: &mut Lane) {
-        self.arrive(k0);
-        let within = u32::try_from(k0).ok().filter(|&k| {
-            let inside = self.piece != usize::MAX
-                && self.envelope.pieces()[self.piece].start <= k
-                && k + QUANTUM as u32 <= self.envelope.piece_end(self.piece);
-            inside && self.ratio != 0.0
-        });
-        match within {
-            Some(_) => {
-                let coefficients = self.cubic(self.piece, self.decayed, self.tremolo);
-                fill_cubic(coefficients, out);
-                self.decayed *= self.ratio;
-            }
+        match self.whole(k0) {
+            Some(cubic) => fill_cubic(cubic, out),
             None => self.fill_pieces(k0, out),
+        }
+    }
+
+    /// Moves on over samples `k0..k0 + 64`; gives the cubic that they lie on. Where there is none,
+    /// [`Amplitude::fill_pieces`] must be called for them.
+    #[inline(always)]
+    fn whole(&mut self, k0: i64) -> Option<[f32; 4]> {
+        self.arrive(k0);
+        let within = u32::try_from(k0).is_ok_and(|k| {
+            self.piece != usize::MAX
+                && self.envelope.pieces()[self.piece].start <= k
+                && k + QUANTUM as u32 <= self.envelope.piece_end(self.piece)
+                && self.ratio != 0.0
+        });
+        let mut cubic = None;
+        if within {
+            cubic = Some(self.cubic(self.piece, self.decayed, self.tremolo));
+            self.decayed *= self.ratio;
         }
         let ([s, c], [ts, tc]) = (self.tremolo, self.turn);
         self.tremolo = [s * tc + c * ts, c * tc - s * ts];
         self.next = k0 + QUANTUM as i64;
+        cubic
     }
 
     fn arrive(&mut self, k0: i64) {
@@ -179,7 +187,7 @@ impl Amplitude {
 #[allow(clippy::needless_range_loop)] // see `Tone::add`
 fn fill_cubic([c0, c1, c2, c3]: [f32; 4], out: &mut Lane) {
     for j in 0..QUANTUM {
-        let x = j as f32;
+        let x = MOMENTS[j];
         out[j] = ((c3 * x + c2) * x + c1) * x + c0;
     }
 }
@@ -276,8 +284,34 @@ impl Tone {
         right: &mut Lane,
     ) {
         let k0 = position.cast_signed() - self.start.cast_signed();
-        let mut amplitude = [0.0; QUANTUM];
-        self.amplitude.fill(k0, &mut amplitude);
+        match self.amplitude.whole(k0) {
+            Some([c0, c1, c2, c3]) => self.add_times::<KIND, STEREO>(
+                k0,
+                |j| {
+                    let x = MOMENTS[j];
+                    ((c3 * x + c2) * x + c1) * x + c0
+                },
+                left,
+                right,
+            ),
+            None => {
+                let mut amplitude = [0.0; QUANTUM];
+                self.amplitude.fill_pieces(k0, &mut amplitude);
+                self.add_times::<KIND, STEREO>(k0, |j| amplitude[j], left, right);
+            }
+        }
+    }
+
+    /// Adds the quantum from its sample `k0` on, times `amplitude`.
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop)]
+    fn add_times<const KIND: u8, const STEREO: bool>(
+        &self,
+        k0: i64,
+        amplitude: impl Fn(usize) -> f32,
+        left: &mut Lane,
+        right: &mut Lane,
+    ) {
         let phase = self.step.wrapping_mul(k0.cast_unsigned());
         let saw_phase = self.saw_step.wrapping_mul(k0.cast_unsigned());
         // Everything in locals: the compiler must not fear that a store changes the tone.
@@ -304,7 +338,7 @@ impl Tone {
                 }
             }
             for j in 0..GROUP {
-                wave[j] *= amplitude[group * GROUP + j];
+                wave[j] *= amplitude(group * GROUP + j);
             }
             if STEREO {
                 accumulate(left, group, &wave, to_left);
@@ -328,6 +362,17 @@ fn accumulate(lane: &mut Lane, group: usize, wave: &[f32; GROUP], gain: f32) {
     }
     place.copy_from_slice(&sums);
 }
+
+/// The numbers 0 to 63: conversions of 64-bit counters would cost as much as the cubic.
+const MOMENTS: Lane = {
+    let mut moments = [0.0; QUANTUM];
+    let mut j = 0;
+    while j < QUANTUM {
+        moments[j] = j as f32;
+        j += 1;
+    }
+    moments
+};
 
 /// Samples between two exact phases: the low half of a step is added once in as many.
 const GROUP: usize = 16;

@@ -78,7 +78,7 @@ impl LoadTest {
                  plays 0.1 to 100 times as fast"
             );
         }
-        let settings = serve.settings()?;
+        let settings = serve.settings(global)?;
         let plan = Plan {
             // Where the server will be is not known yet.
             address: settings.listen,

@@ -6,9 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::Args;
-use warpsmith_device::DeviceChoice;
 use warpsmith_server::{Limits, Server, Settings};
 use warpsmith_telemetry::{LiveBoard, Machine, Sampler};
 
@@ -26,6 +25,10 @@ mod load_test;
 /// lists the rest. It listens on loopback unless told otherwise; beyond it every request needs the
 /// token, given in the variable WARPSMITH_TOKEN or in a file. There is no TLS: put a proxy in front
 /// of it, which browsers need anyway to play sound from another machine.
+///
+/// The voices of listeners' streams are rendered on a GPU where there is one (`--device cpu` keeps
+/// it on the CPU), all that wait in one launch; effects are the CPU's. Should the GPU disappear, the
+/// CPU takes over within the block, and a finding says so.
 #[derive(Args)]
 #[command(after_help = "Examples:
   warpsmith serve
@@ -65,12 +68,6 @@ pub(crate) struct Serve {
 
 impl Serve {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
-        if let DeviceChoice::Cuda(_) = global.device {
-            bail!(
-                "`warpsmith serve` renders on the CPU, where a listener takes two thousandths of \
-                 a core; measure the kernels with `warpsmith bench synth --device cuda`"
-            );
-        }
         if let Some(outcome) = self.load_test.run(global, self)? {
             return Ok(outcome);
         }
@@ -78,7 +75,7 @@ impl Serve {
         let (board, sampler) = self.board(global)?;
         let server = Server::start(Settings {
             board: Some(Arc::new(board)),
-            ..self.settings()?
+            ..self.settings(global)?
         })?;
         if global.format == Format::Json {
             server.on_event(|line| {
@@ -94,14 +91,22 @@ impl Serve {
                 server.device()
             ),
         );
-        while !interruption.wait(Duration::from_secs(3600)) {}
+        let mut told = false;
+        while !interruption.wait(Duration::from_secs(1)) {
+            if let (Some(finding), false) = (server.finding(), told) {
+                output::note(global, &finding.to_string());
+                told = true;
+            }
+        }
         server.stop();
         sampler.stop();
         Ok(Outcome::Fine)
     }
 
-    fn settings(&self) -> Result<Settings> {
+    fn settings(&self, global: &Global) -> Result<Settings> {
         Ok(Settings {
+            device: global.device,
+            matrix_device: global.device,
             listen: self.listen,
             token: self.token()?,
             origins: self.allow_origin.clone(),
