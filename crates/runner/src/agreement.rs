@@ -175,7 +175,8 @@ fn first_difference(
     None
 }
 
-fn read(bytes: &[u8], scalar: ScalarType) -> f64 {
+/// The number that begins `bytes`.
+pub(crate) fn read(bytes: &[u8], scalar: ScalarType) -> f64 {
     let mut word = [0; 8];
     word[..scalar.bytes()].copy_from_slice(&bytes[..scalar.bytes()]);
     let bits = u64::from_le_bytes(word);

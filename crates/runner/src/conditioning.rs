@@ -9,6 +9,7 @@ use warpsmith_compiler::ir::Module;
 use warpsmith_compiler::launch_abi::ScalarType;
 use warpsmith_compiler::{Argument, Type, TypeId};
 
+use crate::agreement::read;
 use crate::parameter::{parameter_type, scalars};
 
 /// How many times the inputs are moved.
@@ -18,8 +19,8 @@ pub(crate) const MOVES: u64 = 8;
 /// of several operations, the inputs were moved by that of one.
 pub(crate) const ALLOWED_MOVES: f64 = 8.0;
 
-/// The arguments with every floating-point number of their arrays one unit in the last place higher or
-/// lower, as `seed` says.
+/// The arguments with the last bit of some floating-point numbers of their arrays flipped, as `seed`
+/// says.
 pub(crate) fn moved(module: &Module, given: &[Argument], seed: u64) -> Vec<Argument> {
     let kernel = &module.kernel;
     let vars = &kernel.vars[..kernel.params as usize];
@@ -58,35 +59,10 @@ fn move_elements(places: &[(usize, ScalarType)], width: usize, bytes: &mut [u8],
     for (position, element) in bytes.chunks_exact_mut(width).enumerate() {
         for (place, &(offset, scalar)) in places.iter().enumerate() {
             let random = mix(seed ^ (position * places.len() + place) as u64);
-            let size = scalar.bytes();
-            match (scalar, &mut element[offset..offset + size]) {
-                (ScalarType::Float32, bytes) => {
-                    if let Ok(word) = <[u8; 4]>::try_from(&*bytes) {
-                        let value = f32::from_le_bytes(word);
-                        let next = if random & 1 == 0 {
-                            value.next_up()
-                        } else {
-                            value.next_down()
-                        };
-                        if value.is_normal() && next.is_normal() {
-                            bytes.copy_from_slice(&next.to_le_bytes());
-                        }
-                    }
-                }
-                (ScalarType::Float64, bytes) => {
-                    if let Ok(word) = <[u8; 8]>::try_from(&*bytes) {
-                        let value = f64::from_le_bytes(word);
-                        let next = if random & 1 == 0 {
-                            value.next_up()
-                        } else {
-                            value.next_down()
-                        };
-                        if value.is_normal() && next.is_normal() {
-                            bytes.copy_from_slice(&next.to_le_bytes());
-                        }
-                    }
-                }
-                _ => {}
+            let floating = matches!(scalar, ScalarType::Float32 | ScalarType::Float64);
+            // Zero stays: its last bit is the smallest number there is, and no neighbour of it.
+            if floating && random & 1 == 1 && read(&element[offset..], scalar).is_normal() {
+                element[offset] ^= 1;
             }
         }
     }
