@@ -49,8 +49,8 @@ window.peak = (samples, rate) => {
 };
 1"#;
 
-/// Frames over which a change of parameters may not step: the two quanta in which it begins.
-const CHANGE: usize = 128;
+/// Frames over which a change of parameters may not step: a third of a millisecond.
+const CHANGE: usize = 16;
 
 fn serve() -> Result<(Server, Browser), Failed> {
     let listen = ([127, 0, 0, 1], 0).into();
@@ -362,6 +362,40 @@ fn the_broadcast_plays_at_another_rate() -> Result<(), Failed> {
     expect(figures["breaks"] == 0, || figures.to_string())
 }
 
+#[cfg(feature = "opus")]
+fn packets_are_decoded_and_played() -> Result<(), Failed> {
+    let (_server, mut browser) = serve()?;
+    play(
+        &mut browser,
+        json!({ "codecs": ["opus", "pcm16"], "seed": 8, "prebuffer_ms": 500 }),
+        48_000,
+    )?;
+    expect(browser.evaluate("player.welcome.codec")? == "opus", || {
+        "the browser does not decode Opus".into()
+    })?;
+    browser.until("player.figures.position > 96000")?;
+    let level = browser.evaluate("record(1).then(([left]) => Math.sqrt(left.reduce((sum, x) => sum + x * x, 0) / left.length))")?;
+    expect(
+        level
+            .as_f64()
+            .is_some_and(|level| level > 1e-3 && level < 1.0),
+        || format!("a level of {level}"),
+    )?;
+    browser.evaluate("player.drop()")?;
+    browser.until("player.figures.reconnects === 1 && player.welcome.resumed")?;
+    let position = browser.evaluate("player.figures.received")?;
+    browser.until(&format!("player.figures.position > {position} + 24000"))?;
+    let figures = browser.evaluate("player.figures")?;
+    expect(figures["breaks"] == 0 && figures["gaps"] == 0, || {
+        figures.to_string()
+    })?;
+    // A tenth of what the samples would be.
+    let (bytes, samples) = (figures["bytes"].as_f64(), figures["received"].as_f64());
+    expect(bytes < samples.map(|samples| 0.4 * samples), || {
+        figures.to_string()
+    })
+}
+
 type Test = fn() -> Result<(), Failed>;
 
 fn main() {
@@ -369,7 +403,7 @@ fn main() {
     // One page at a time: each needs a core.
     arguments.test_threads = Some(1);
     let missing = browser::chromium().is_none();
-    let trials: [(&str, Test); 6] = [
+    let trials: &[(&str, Test)] = &[
         ("every sample is played once", every_sample_is_played_once),
         ("a break is not heard", a_break_is_not_heard),
         (
@@ -388,14 +422,19 @@ fn main() {
             "the broadcast plays at another rate",
             the_broadcast_plays_at_another_rate,
         ),
+        #[cfg(feature = "opus")]
+        (
+            "packets are decoded and played",
+            packets_are_decoded_and_played,
+        ),
     ];
-    let trials = trials.map(|(name, run)| {
+    let trials = trials.iter().map(|(name, run)| {
         let name = if missing {
             format!("{name} (skipped: no chromium)")
         } else {
-            name.to_owned()
+            (*name).to_owned()
         };
-        Trial::test(name, run).with_ignored_flag(missing)
+        Trial::test(name, *run).with_ignored_flag(missing)
     });
-    libtest_mimic::run(&arguments, trials.into()).exit();
+    libtest_mimic::run(&arguments, trials.collect()).exit();
 }

@@ -101,45 +101,61 @@ impl LowPass {
         }
     }
 
-    /// Filters a quantum in place.
+    /// Filters a quantum in place. Where the cutoff is another than before, the quantum begins as
+    /// the old one would have it and ends as the new one does: the states mean other levels under
+    /// other coefficients, and the difference would be a step.
     #[inline(always)]
-    #[allow(clippy::needless_range_loop)] // a moment indexes several arrays at once
     pub(crate) fn run(&mut self, log2_hz: f64, lanes: &mut [Lane; 2]) {
-        if log2_hz != self.log2_hz {
-            self.form = BlockForm::new(log2_hz, self.sample_rate);
-            self.log2_hz = log2_hz;
+        if log2_hz == self.log2_hz {
+            self.states = filter(&self.form, self.states, lanes);
+            return;
         }
-        let form = &self.form;
-        let mut states = self.states;
-        for at in (0..QUANTUM).step_by(BLOCK) {
-            let mut next = [[0.0; 2]; 2];
-            for channel in 0..2 {
-                let [s, t] = states[channel];
-                let (mut inputs, mut outputs) = ([0.0; BLOCK], [0.0; BLOCK]);
-                for j in 0..BLOCK {
-                    inputs[j] = f64::from(lanes[channel][at + j]);
-                    outputs[j] = form.from_states[0][j] * s + form.from_states[1][j] * t;
-                }
-                let mut driven = [0.0; 2];
-                for m in 0..BLOCK {
-                    for j in 0..BLOCK {
-                        outputs[j] += form.impulse[BLOCK - m + j] * inputs[m];
-                    }
-                    driven[0] += form.to_states[m][0] * inputs[m];
-                    driven[1] += form.to_states[m][1] * inputs[m];
-                }
-                for state in 0..2 {
-                    let [from_s, from_t] = form.across[state];
-                    next[channel][state] = driven[state] + (from_s * s + from_t * t);
-                }
-                for j in 0..BLOCK {
-                    lanes[channel][at + j] = outputs[j] as f32;
-                }
+        let mut before = *lanes;
+        filter(&self.form, self.states, &mut before);
+        self.form = BlockForm::new(log2_hz, self.sample_rate);
+        self.log2_hz = log2_hz;
+        self.states = filter(&self.form, self.states, lanes);
+        for channel in 0..2 {
+            for j in 0..QUANTUM {
+                let (old, share) = (before[channel][j], j as f32 / QUANTUM as f32);
+                lanes[channel][j] = old + (lanes[channel][j] - old) * share;
             }
-            states = next;
         }
-        // What has decayed to nothing must not become denormal, which is slow.
-        let settle = |value: f64| if value.abs() < 1e-20 { 0.0 } else { value };
-        self.states = states.map(|channel| channel.map(settle));
     }
+}
+
+/// Filters a quantum in place; gives the states after it.
+#[inline(always)]
+#[allow(clippy::needless_range_loop)] // a moment indexes several arrays at once
+fn filter(form: &BlockForm, mut states: [[f64; 2]; 2], lanes: &mut [Lane; 2]) -> [[f64; 2]; 2] {
+    for at in (0..QUANTUM).step_by(BLOCK) {
+        let mut next = [[0.0; 2]; 2];
+        for channel in 0..2 {
+            let [s, t] = states[channel];
+            let (mut inputs, mut outputs) = ([0.0; BLOCK], [0.0; BLOCK]);
+            for j in 0..BLOCK {
+                inputs[j] = f64::from(lanes[channel][at + j]);
+                outputs[j] = form.from_states[0][j] * s + form.from_states[1][j] * t;
+            }
+            let mut driven = [0.0; 2];
+            for m in 0..BLOCK {
+                for j in 0..BLOCK {
+                    outputs[j] += form.impulse[BLOCK - m + j] * inputs[m];
+                }
+                driven[0] += form.to_states[m][0] * inputs[m];
+                driven[1] += form.to_states[m][1] * inputs[m];
+            }
+            for state in 0..2 {
+                let [from_s, from_t] = form.across[state];
+                next[channel][state] = driven[state] + (from_s * s + from_t * t);
+            }
+            for j in 0..BLOCK {
+                lanes[channel][at + j] = outputs[j] as f32;
+            }
+        }
+        states = next;
+    }
+    // What has decayed to nothing must not become denormal, which is slow.
+    let settle = |value: f64| if value.abs() < 1e-20 { 0.0 } else { value };
+    states.map(|channel| channel.map(settle))
 }

@@ -124,6 +124,41 @@ fn no_parameter_change_makes_a_step() {
 }
 
 #[test]
+fn where_a_change_begins_the_music_does_not_jump_away() {
+    // A third of a millisecond from where it begins, against the same stream without the change.
+    // Later they are different music, and a slope is no step.
+    let (lead, watched) = (48_000 * 3, 16);
+    let base = Params::preset(Preset::Bright);
+    let changes: [fn(&mut Params); 5] = [
+        |params| params.brightness = 0.1,
+        |params| params.volume = 0.2,
+        |params| params.space = 0.9,
+        |params| params.bpm = 44.0,
+        |params| (params.brightness, params.intensity, params.volume) = (0.0, 0.0, 0.9),
+    ];
+    for (seed, change) in (8..).zip(changes) {
+        let mut changed = base;
+        change(&mut changed);
+        // There, and back again.
+        for (from, to) in [(base, changed), (changed, base)] {
+            let mut stream = Stream::new(seed, from).unwrap();
+            render(&mut stream, lead, 480);
+            let mut other = Stream::resume(&stream.snapshot());
+            other.set_params(to).unwrap();
+            let (without, with) = (
+                render(&mut stream, watched, 480),
+                render(&mut other, watched, 480),
+            );
+            let apart: Vec<f32> = with.iter().zip(&without).map(|(a, b)| a - b).collect();
+            let start = apart[0].abs().max(apart[1].abs());
+            let steps = apart.windows(3).map(|w| (w[2] - w[0]).abs());
+            let db = 20.0 * steps.fold(start, f32::max).max(1e-9).log10();
+            assert!(db < -60.0, "seed {seed}: {db:.1} dB");
+        }
+    }
+}
+
+#[test]
 fn a_refused_change_changes_nothing() {
     let mut stream = Stream::new(1, loud()).unwrap();
     let mut wrong = loud();
