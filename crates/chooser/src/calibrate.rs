@@ -1,4 +1,12 @@
-//! Measuring: each operation at a few sizes on each backend, until two runs agree or the time is up.
+//! Measuring: each operation at a few sizes in each way, in turns.
+//!
+//! Noise only ever adds time, and comes in bursts. So the least of several runs counts, the ways of
+//! an operation take turns, and sizes are come back to: a burst then hits all alternatives alike, and
+//! not all runs of one. Runs that are too long to fit between two interruptions are counted without
+//! what their threads waited for cores.
+//!
+//! Invariants: preparing counts against the budget; beyond it only the first size is measured, and
+//! the second where it is expected to take no longer than the budget itself.
 
 use std::time::{Duration, Instant};
 
@@ -8,6 +16,7 @@ use warpsmith_measure::{BadParameter, Parameters, Prepared, Workload, WorkloadEr
 use super::error::ChooserError;
 use super::observe::Correction;
 use super::profile::Bus;
+use super::undisturbed::Stopwatch;
 use super::wisdom::{OperationWisdom, Point};
 
 /// How an operation is calibrated.
@@ -19,8 +28,6 @@ pub struct Plan {
     pub sizes: Vec<String>,
     /// The parameter that sets the number of passes, where there is one.
     pub passes_parameter: Option<&'static str>,
-    /// Parameters that are the same throughout.
-    pub settings: Vec<(String, String)>,
 }
 
 impl Plan {
@@ -31,7 +38,6 @@ impl Plan {
             size_parameter: sizes.parameter,
             sizes: sizes.values.iter().map(|&size| size.to_owned()).collect(),
             passes_parameter: workload.passes(),
-            settings: Vec::new(),
         })
     }
 
@@ -39,10 +45,11 @@ impl Plan {
     fn parameters(
         &self,
         workload: &dyn Workload,
+        settings: &[(String, String)],
         size: &str,
         passes: u64,
     ) -> Result<Parameters, BadParameter> {
-        let mut settings = self.settings.clone();
+        let mut settings = settings.to_vec();
         settings.push((self.size_parameter.to_owned(), size.to_owned()));
         if let Some(parameter) = self.passes_parameter {
             settings.push((parameter.to_owned(), passes.to_string()));
@@ -51,10 +58,21 @@ impl Plan {
     }
 }
 
+/// A way to run an operation, that is an alternative to others.
+#[derive(Clone, Copy, Debug)]
+pub struct Way<'way> {
+    /// What it is called.
+    pub backend: &'way str,
+    /// Where it runs.
+    pub device: &'way Device,
+    /// Parameters that make it this way.
+    pub settings: &'way [(String, String)],
+}
+
 /// How long a calibration may take.
 #[derive(Clone, Copy, Debug)]
 pub struct Calibration {
-    /// For one operation on one backend.
+    /// For one operation in one way, preparing included.
     pub budget: Duration,
     /// Two runs that are this close agree.
     pub agreement: f64,
@@ -63,7 +81,7 @@ pub struct Calibration {
 impl Default for Calibration {
     fn default() -> Self {
         Self {
-            budget: Duration::from_millis(400),
+            budget: Duration::from_millis(300),
             agreement: 0.03,
         }
     }
@@ -72,94 +90,240 @@ impl Default for Calibration {
 /// Passes of a run while calibrating: one, and enough to tell a pass from the fixed part.
 const FEW: u64 = 1;
 const MANY: u64 = 9;
+/// Share of the budget for a first look at the sizes; the rest is for coming back.
+const FIRST_LOOK: f64 = 0.6;
+/// Runs at a size each time it is come to: the first of them finds cold caches.
+const TURN: u32 = 3;
+/// Runs that a size gets, however well the first ones agree.
+const LEAST_RUNS: u32 = 2 * TURN;
 
-/// Measures `workload` on `device` under the name `backend`. Sizes that do not fit are left out.
+/// Measures `workload` in each way, in turns. A way that has no form here is left out, and so are
+/// sizes that do not fit into memory or into the budget.
 pub fn calibrate(
     workload: &dyn Workload,
-    device: &Device,
-    backend: &str,
+    ways: &[Way<'_>],
     plan: &Plan,
     calibration: &Calibration,
     unix: u64,
-) -> Result<OperationWisdom, ChooserError> {
+) -> Result<Vec<OperationWisdom>, ChooserError> {
     let begun = Instant::now();
-    let share = calibration.budget / u32::try_from(plan.sizes.len().max(1)).unwrap_or(1);
-    let mut points: Vec<Point> = Vec::new();
+    let budget = calibration.budget.as_secs_f64() * ways.len() as f64;
+    let mut tracks: Vec<Track<'_>> = ways.iter().map(Track::new).collect();
+    let mut last: Option<(f64, f64)> = None;
     for (index, size) in plan.sizes.iter().enumerate() {
-        let until = begun + share * (index as u32 + 1);
-        let run = |passes: u64| -> Result<f64, WorkloadError> {
-            let parameters = plan.parameters(workload, size, passes)?;
-            let mut prepared = workload.prepare(device, &parameters, 1)?;
-            least_time(prepared.as_mut(), until, calibration.agreement)
-        };
-        let measured = match plan.passes_parameter {
-            None => run(FEW).map(|seconds| (seconds, 0.0)),
-            Some(_) => run(FEW).and_then(|few| {
-                let many = run(MANY)?;
-                // Noise can make nine passes look shorter than one.
-                let pass = ((many - few) / (MANY - FEW) as f64).max(many / MANY as f64 * 0.2);
-                Ok((pass, (few - pass).max(0.0)))
-            }),
-        };
-        let (pass, rest) = match measured {
-            Ok(measured) => measured,
-            // What does not fit is not measured; the choice will not offer it either.
-            Err(WorkloadError::Device(
-                DeviceError::OutOfMemory { .. } | DeviceError::OutOfHostMemory { .. },
-            )) if !points.is_empty() => break,
-            Err(error) => return Err(error.into()),
-        };
-        let one_pass = plan.parameters(workload, size, FEW);
-        let units = workload.cost(&one_pass.map_err(WorkloadError::from)?).units;
-        points.push(Point {
-            size: units as f64,
-            // A start below the clock's resolution is one nobody notices.
-            start: rest.max(1e-9),
-            pass: pass.max(1e-9),
-        });
-        // Large sizes are worth one look each; beyond four times the budget they are left out.
-        if begun.elapsed() > 4 * calibration.budget {
+        let one_pass = plan.parameters(workload, &[], size, FEW);
+        let units = workload.cost(&one_pass.map_err(WorkloadError::from)?).units as f64;
+        if let Some((units_before, seconds_before)) = last {
+            let expected = seconds_before * units / units_before.max(1.0);
+            let spent = begun.elapsed().as_secs_f64();
+            if expected > budget || (index > 1 && spent + expected > FIRST_LOOK * budget) {
+                break;
+            }
+        }
+        let came = Instant::now();
+        for track in &mut tracks {
+            track.look(workload, plan, size, units, budget)?;
+        }
+        last = Some((units, came.elapsed().as_secs_f64()));
+    }
+    let until = begun + Duration::from_secs_f64(budget);
+    while Instant::now() < until {
+        let mut busy = false;
+        for index in 0..plan.sizes.len() {
+            for track in &mut tracks {
+                if Instant::now() < until && !track.is_settled(index, calibration.agreement) {
+                    track.look_again(index)?;
+                    busy = true;
+                }
+            }
+        }
+        if !busy {
             break;
         }
     }
-    Ok(OperationWisdom {
-        operation: workload.id().to_owned(),
-        backend: backend.to_owned(),
-        unix,
-        points,
-        correction: Correction::default(),
-    })
+    Ok(tracks
+        .into_iter()
+        .filter(|track| !track.spots.is_empty())
+        .map(|track| OperationWisdom {
+            operation: workload.id().to_owned(),
+            backend: track.way.backend.to_owned(),
+            unix,
+            points: track.spots.iter().map(Spot::point).collect(),
+            correction: Correction::default(),
+        })
+        .collect())
 }
 
-/// The least time from the call to the end of the wait, once the two least agree or time is up.
-fn least_time(
-    prepared: &mut dyn Prepared,
-    until: Instant,
-    agreement: f64,
-) -> Result<f64, WorkloadError> {
-    let mut once = || -> Result<f64, WorkloadError> {
-        let begun = Instant::now();
+/// One way, at the sizes that were come to so far.
+struct Track<'way> {
+    way: &'way Way<'way>,
+    spots: Vec<Spot>,
+    /// Larger sizes do not fit.
+    ended: bool,
+}
+
+/// One size in one way.
+struct Spot {
+    units: f64,
+    /// A run of few passes, and one of many where the workload has passes.
+    runs: Vec<Timed>,
+}
+
+/// A run and the least times that it took.
+struct Timed {
+    /// Gone where another look would take too long.
+    prepared: Option<Box<dyn Prepared>>,
+    least: [f64; 2],
+    runs: u32,
+    /// What the last run took; 0 before the first, and always on a GPU, whose host only waits.
+    expected: f64,
+    on_cpu: bool,
+}
+
+impl<'way> Track<'way> {
+    fn new(way: &'way Way<'way>) -> Self {
+        Self {
+            way,
+            spots: Vec::new(),
+            ended: false,
+        }
+    }
+
+    /// Comes to a size for the first time.
+    fn look(
+        &mut self,
+        workload: &dyn Workload,
+        plan: &Plan,
+        size: &str,
+        units: f64,
+        budget: f64,
+    ) -> Result<(), ChooserError> {
+        if self.ended {
+            return Ok(());
+        }
+        let all_passes: &[u64] = match plan.passes_parameter {
+            Some(_) => &[FEW, MANY],
+            None => &[FEW],
+        };
+        let timed = |&passes: &u64| -> Result<Timed, WorkloadError> {
+            let parameters = plan.parameters(workload, self.way.settings, size, passes)?;
+            let mut timed = Timed {
+                prepared: Some(workload.prepare(self.way.device, &parameters, 1)?),
+                least: [f64::INFINITY; 2],
+                runs: 0,
+                expected: 0.0,
+                on_cpu: self.way.device.cuda().is_none(),
+            };
+            // Warms things up, and does not count unless it took so long that once must do.
+            let first = timed.run()?;
+            if first > 0.2 * budget {
+                timed.note(first);
+            } else {
+                timed.turn(1)?;
+            }
+            if first > 0.05 * budget {
+                timed.prepared = None;
+            }
+            Ok(timed)
+        };
+        match all_passes.iter().map(timed).collect() {
+            Ok(runs) => self.spots.push(Spot { units, runs }),
+            // What does not fit is not measured; the choice will not offer it either.
+            Err(WorkloadError::Device(
+                DeviceError::OutOfMemory { .. } | DeviceError::OutOfHostMemory { .. },
+            )) if !self.spots.is_empty() => self.ended = true,
+            // What has no form for a device is never placed there.
+            Err(WorkloadError::Unsupported { .. }) => self.ended = true,
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+
+    /// Comes to a size again.
+    fn look_again(&mut self, index: usize) -> Result<(), WorkloadError> {
+        for timed in self
+            .spots
+            .get_mut(index)
+            .into_iter()
+            .flat_map(|spot| &mut spot.runs)
+        {
+            timed.turn(TURN)?;
+        }
+        Ok(())
+    }
+
+    /// Whether looking again at a size is of no use. A size that took longer than the next larger
+    /// one was most likely disturbed.
+    fn is_settled(&self, index: usize, agreement: f64) -> bool {
+        let Some(spot) = self.spots.get(index) else {
+            return true;
+        };
+        let larger = self.spots.get(index + 1);
+        spot.runs.iter().enumerate().all(|(nth, timed)| {
+            let [least, second] = timed.least;
+            timed.prepared.is_none()
+                || timed.runs >= LEAST_RUNS
+                    && second <= (1.0 + agreement) * least
+                    && larger.is_none_or(|larger| least <= larger.runs[nth].least[0])
+        })
+    }
+}
+
+impl Spot {
+    fn point(&self) -> Point {
+        let few = self.runs[0].least[0];
+        let (pass, start) = match self.runs.get(1) {
+            None => (few, 0.0),
+            Some(many) => {
+                let many = many.least[0];
+                // Noise can make nine passes look shorter than one.
+                let pass = ((many - few) / (MANY - FEW) as f64).max(many / MANY as f64 * 0.2);
+                (pass, few - pass)
+            }
+        };
+        Point {
+            size: self.units,
+            // A start below the clock's resolution is one nobody notices.
+            start: start.max(1e-9),
+            pass: pass.max(1e-9),
+        }
+    }
+}
+
+impl Timed {
+    /// Seconds from the call to the end of the wait.
+    fn run(&mut self) -> Result<f64, WorkloadError> {
+        let Some(prepared) = &mut self.prepared else {
+            return Ok(f64::INFINITY);
+        };
+        let watch = Stopwatch::start(self.expected);
         prepared.run_once()?;
         if let Some(stream) = prepared.stream() {
             stream.synchronize()?;
         }
-        Ok(begun.elapsed().as_secs_f64())
-    };
-    let first = once()?;
-    if Instant::now() > until {
-        return Ok(first);
+        let seconds = watch.stop();
+        if self.on_cpu {
+            self.expected = seconds;
+        }
+        Ok(seconds)
     }
-    // The first run warmed things up.
-    let mut least = [once()?, f64::INFINITY];
-    while least[1] > (1.0 + agreement) * least[0] && Instant::now() < until {
-        let seconds = once()?;
-        if seconds < least[0] {
-            least = [seconds, least[0]];
-        } else if seconds < least[1] {
-            least[1] = seconds;
+
+    fn turn(&mut self, runs: u32) -> Result<(), WorkloadError> {
+        for _ in 0..runs {
+            let seconds = self.run()?;
+            self.note(seconds);
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, seconds: f64) {
+        self.runs += 1;
+        if seconds < self.least[0] {
+            self.least = [seconds, self.least[0]];
+        } else if seconds < self.least[1] {
+            self.least[1] = seconds;
         }
     }
-    Ok(least[0])
 }
 
 impl Bus {

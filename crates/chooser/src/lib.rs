@@ -29,10 +29,11 @@ mod error;
 mod identity;
 mod observe;
 mod profile;
+mod undisturbed;
 mod wisdom;
 mod wisdom_file;
 
-pub use calibrate::{Calibration, Plan, calibrate};
+pub use calibrate::{Calibration, Plan, Way, calibrate};
 pub use choose::{Candidate, Choice, Chooser, Constraints, OperationId, Problem, Refusal};
 pub use curve::Curve;
 pub use error::ChooserError;
@@ -40,4 +41,4 @@ pub use identity::Identity;
 pub use observe::Correction;
 pub use profile::{Bus, Condition, Origin, Parts, Profile};
 pub use wisdom::{OperationWisdom, Point, Wisdom};
-pub use wisdom_file::{Loaded, WisdomFile};
+pub use wisdom_file::{Claim, Loaded, WisdomFile};

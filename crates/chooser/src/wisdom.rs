@@ -101,6 +101,45 @@ impl Wisdom {
             .sort_by(|a, b| (&a.operation, &a.backend).cmp(&(&b.operation, &b.backend)));
     }
 
+    /// Takes a run for a measurement, where nobody calibrates: at each size the least time counts.
+    pub fn note_run(&mut self, operation: &str, backend: &str, size: f64, seconds: f64, unix: u64) {
+        let mut known = match self.find(operation, backend) {
+            Some(known) => known.clone(),
+            None => OperationWisdom {
+                operation: operation.to_owned(),
+                backend: backend.to_owned(),
+                unix,
+                points: Vec::new(),
+                correction: Correction::default(),
+            },
+        };
+        known.unix = unix;
+        known.note_run(size.max(1.0), seconds.max(1e-9));
+        self.put(known);
+    }
+
+    /// Keeps at most `most` of the entries whose operation begins with `prefix`, the newest.
+    pub fn forget_oldest(&mut self, prefix: &str, most: usize) {
+        let of_prefix = |wisdom: &OperationWisdom| wisdom.operation.starts_with(prefix);
+        let mut times: Vec<u64> = self
+            .operations
+            .iter()
+            .filter(|wisdom| of_prefix(wisdom))
+            .map(|wisdom| wisdom.unix)
+            .collect();
+        times.sort_unstable();
+        let Some(excess) = times.len().checked_sub(most).filter(|excess| *excess > 0) else {
+            return;
+        };
+        let last = times[excess - 1];
+        let mut left = excess;
+        self.operations.retain(|wisdom| {
+            let goes = left > 0 && of_prefix(wisdom) && wisdom.unix <= last;
+            left -= usize::from(goes);
+            !goes
+        });
+    }
+
     /// Copies to and from a device.
     pub fn bus(&self, device: &str) -> Option<[Bus; 2]> {
         let (_, to, back) = self.buses.iter().find(|(name, _, _)| name == device)?;
@@ -167,6 +206,26 @@ impl Wisdom {
 }
 
 impl OperationWisdom {
+    fn note_run(&mut self, size: f64, seconds: f64) {
+        /// Sizes that are kept of runs.
+        const SIZES: usize = 16;
+        let at = self.points.partition_point(|point| point.size < size);
+        if let Some(known) = self.points.get_mut(at).filter(|known| known.size == size) {
+            known.pass = known.pass.min(seconds);
+            return;
+        }
+        let point = Point {
+            size,
+            start: 1e-9,
+            pass: seconds,
+        };
+        self.points.insert(at, point);
+        if self.points.len() > SIZES {
+            // The neighbour says about the same.
+            self.points.remove(if at == 0 { 1 } else { at - 1 });
+        }
+    }
+
     /// As the chooser uses it.
     pub fn profile(&self) -> Result<Profile, String> {
         let curve = |seconds: fn(&Point) -> f64| {
@@ -237,6 +296,38 @@ mod tests {
         assert_eq!(wisdom.operations.len(), 2);
         assert_eq!(wisdom.find("lattice/rd", "cpu"), Some(&newer));
         assert_eq!(wisdom.bus("cuda:0").unwrap()[0].rate, 5e10);
+    }
+
+    #[test]
+    fn runs_become_measurements_and_the_oldest_go() {
+        let mut wisdom = sample();
+        let kernel = |wisdom: &Wisdom| wisdom.find("exec/k", "cpu").unwrap().clone();
+        wisdom.note_run("exec/k", "cpu", 100.0, 2.0, 5);
+        wisdom.note_run("exec/k", "cpu", 10.0, 0.5, 6);
+        wisdom.note_run("exec/k", "cpu", 100.0, 1.0, 7);
+        wisdom.note_run("exec/k", "cpu", 100.0, 3.0, 8);
+        let points: Vec<_> = kernel(&wisdom)
+            .points
+            .iter()
+            .map(|p| (p.size, p.pass))
+            .collect();
+        assert_eq!(points, [(10.0, 0.5), (100.0, 1.0)]);
+        for size in 0..50 {
+            wisdom.note_run("exec/k", "cpu", f64::from(size), f64::from(size), 9);
+        }
+        assert_eq!(kernel(&wisdom).points.len(), 16);
+        for age in 0..9 {
+            wisdom.note_run(&format!("exec/old{age}"), "cpu", 1.0, 1.0, age);
+        }
+        wisdom.forget_oldest("exec/", 3);
+        wisdom.check().unwrap();
+        let mut left: Vec<_> = wisdom
+            .operations
+            .iter()
+            .map(|one| one.operation.as_str())
+            .collect();
+        left.dedup();
+        assert_eq!(left, ["exec/k", "exec/old7", "exec/old8", "lattice/rd"]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! A file that cannot be used is never an obstacle and never lost: it is left where it is, said to
 //! be useless, and the model takes over.
 
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +18,12 @@ const LARGEST: u64 = 16 << 20;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WisdomFile {
     path: PathBuf,
+}
+
+/// The right to measure a machine, see [`WisdomFile::claim`].
+#[derive(Debug)]
+pub struct Claim {
+    _file: File,
 }
 
 /// What became of reading it.
@@ -123,6 +129,25 @@ impl WisdomFile {
         Ok(())
     }
 
+    /// Claims the right to measure this machine: two at once would measure each other. `None` where
+    /// another process has it. It is given back when the claim is dropped or the process ends.
+    pub fn claim(&self) -> Result<Option<Claim>, ChooserError> {
+        let path = self.path.with_extension("lock");
+        let failed = |source| ChooserError::File {
+            attempted: "lock",
+            path: path.clone(),
+            source,
+        };
+        let folder = path.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(folder).map_err(&failed)?;
+        let file = File::create(&path).map_err(&failed)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Claim { _file: file })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(failed(error)),
+        }
+    }
+
     /// Removes it; `false` where there was none.
     pub fn forget(&self) -> Result<bool, ChooserError> {
         match fs::remove_file(&self.path) {
@@ -186,6 +211,17 @@ mod tests {
             }
         });
         assert!(matches!(file.load(&here), Loaded::Found(_)));
+    }
+
+    #[test]
+    fn one_measures_at_a_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = WisdomFile::in_folder(folder.path(), &Identity::here());
+        let claim = file.claim().unwrap();
+        assert!(claim.is_some());
+        assert!(file.claim().unwrap().is_none());
+        drop(claim);
+        assert!(file.claim().unwrap().is_some());
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod catalogue;
 mod commands;
 mod exit;
 mod kernel_argument;
+mod kernel_placement;
 mod manual;
 mod measured;
 mod npy_file;

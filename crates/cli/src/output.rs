@@ -53,9 +53,14 @@ pub(crate) fn note(global: &Global, text: &str) {
     }
 }
 
+/// Whether somebody watches progress.
+pub(crate) fn is_watched(global: &Global) -> bool {
+    !global.quiet && stderr().is_terminal()
+}
+
 /// A line that is overwritten by the next one, where somebody watches.
 pub(crate) fn progress(global: &Global, text: &str) {
-    if !global.quiet && stderr().is_terminal() {
+    if is_watched(global) {
         let _ = write!(stderr(), "\r\x1b[K{text}");
         let _ = stderr().flush();
     }

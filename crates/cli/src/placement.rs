@@ -10,7 +10,7 @@ use warpsmith_chooser::{
     Problem, Profile, Wisdom, WisdomFile,
 };
 use warpsmith_core::Seconds;
-use warpsmith_device::{CpuDevice, CudaDevice, Device, DeviceChoice, cuda_devices};
+use warpsmith_device::{CpuDevice, CudaDevice, Device, DeviceChoice, GpuFacts, cuda_devices};
 use warpsmith_measure::Parameters;
 use warpsmith_telemetry::{Clock, Happening, Machine, Settings, SteppedSampler};
 
@@ -28,10 +28,11 @@ pub(crate) fn unix_now() -> u64 {
 
 /// A chooser for one operation on this machine.
 pub(crate) struct Placement {
-    operation: &'static str,
+    operation: String,
     chooser: Chooser,
     id: OperationId,
     choices: Vec<DeviceChoice>,
+    identity: Identity,
     file: WisdomFile,
     wisdom: Option<Wisdom>,
     /// Why there is a file that is not used.
@@ -67,11 +68,28 @@ impl Placement {
     /// Looks at the machine for the operation of a workload: devices, wisdom, telemetry.
     pub(crate) fn of(workload: &str) -> Result<Self> {
         let workload = catalogue::named(workload)?;
-        let operation = workload.id();
         let parameters = Parameters::resolve(workload.parameters(), &[])?;
         let cost = workload.cost(&parameters);
         let per_unit = |amount: u64| amount as f64 / cost.units.max(1) as f64;
         let (bytes, flops) = (per_unit(cost.bytes.0), per_unit(cost.flops.0));
+        // A core streams some 8 GB/s and computes some 8 Gflop/s; a pool is woken in some 5 µs.
+        let rate = 8e9 * CpuDevice::open()?.threads() as f64;
+        let on_cpu = Profile::modelled(5e-6, bytes.max(flops) / rate, 1e-7);
+        Ok(Self::look(workload.id(), on_cpu, |facts, _| {
+            // Most of the datasheet's rate, some five operations to a byte of it; a launch and its
+            // wait take some 15 µs.
+            let rate = 0.75 * facts.memory_bandwidth.max(1e11);
+            Profile::modelled(1.5e-5, bytes.max(flops / 5.0) / rate, 3e-6)
+        }))
+    }
+
+    /// Looks at the machine for an operation, with what it is thought to take where nothing was
+    /// measured: on the CPU, and on a GPU by its facts and what is known of the CPU.
+    pub(crate) fn look(
+        operation: &str,
+        on_cpu: Profile,
+        on_gpu: impl Fn(&GpuFacts, &Profile) -> Profile,
+    ) -> Self {
         let identity = Identity::here();
         let file = WisdomFile::of(&identity);
         let (wisdom, useless) = match file.load(&identity) {
@@ -79,28 +97,19 @@ impl Placement {
             Loaded::Absent => (None, None),
             Loaded::Useless(why) => (None, Some(why)),
         };
-        let profile = |backend: &str, model: Profile| {
-            wisdom
-                .as_ref()
-                .and_then(|wisdom| wisdom.find(operation, backend))
-                .and_then(|measured| measured.profile().ok())
-                .unwrap_or(model)
+        let measured = |backend: &str| {
+            let known = wisdom.as_ref()?.find(operation, backend)?;
+            known.profile().ok()
         };
-        let cpu = CpuDevice::open()?;
-        // A core streams some 8 GB/s and computes some 8 Gflop/s; a pool is woken in some 5 µs.
-        let rate = 8e9 * cpu.threads() as f64;
-        let model = Profile::modelled(5e-6, bytes.max(flops) / rate, 1e-7);
-        let mut candidates = vec![Candidate::on_host("cpu", profile("cpu", model))];
+        let on_cpu = measured("cpu").unwrap_or(on_cpu);
+        let mut candidates = vec![Candidate::on_host("cpu", on_cpu)];
         let mut choices = vec![DeviceChoice::Cpu];
         let conditions = conditions();
         // A driver that does not start is an error only where a GPU is asked for.
         for facts in cuda_devices().unwrap_or_default() {
             let name = format!("cuda:{}", facts.index);
-            // Most of the datasheet's rate, some five operations to a byte of it; a launch and its
-            // wait take some 15 µs.
-            let rate = 0.75 * facts.memory_bandwidth.max(1e11);
-            let model = Profile::modelled(1.5e-5, bytes.max(flops / 5.0) / rate, 3e-6);
-            let mut candidate = Candidate::on_host(&name, profile(&name, model));
+            let profile = measured(&name).unwrap_or_else(|| on_gpu(&facts, &on_cpu));
+            let mut candidate = Candidate::on_host(&name, profile);
             let bus = wisdom.as_ref().and_then(|wisdom| wisdom.bus(&name));
             let slow = Bus {
                 latency: 1.5e-5,
@@ -119,15 +128,16 @@ impl Placement {
         }
         let mut chooser = Chooser::new();
         let id = chooser.add(operation, candidates);
-        Ok(Self {
-            operation,
+        Self {
+            operation: operation.to_owned(),
             chooser,
             id,
             choices,
+            identity,
             file,
             wisdom,
             useless,
-        })
+        }
     }
 
     /// Decides, or explains what the user decided.
@@ -208,26 +218,49 @@ impl Placement {
         let guessed = |line: &CandidateLine| line.origin == Origin::Modelled;
         let chosen = decision.automatic && decision.candidates.len() > 1;
         if chosen && decision.candidates.iter().any(guessed) {
-            background_calibration::start(global, self.operation);
+            background_calibration::offer(global, &self.operation);
             return;
         }
-        let Some(wisdom) = &mut self.wisdom else {
-            return;
-        };
         let candidates = self.chooser.candidates(self.id);
         let Some(index) = candidates.iter().position(|one| one.name() == device) else {
             return;
         };
         self.chooser.observe(self.id, index, problem, seconds);
-        let correction = self.chooser.candidates(self.id)[index].profile().correction;
-        if let Some(known) = wisdom.find_mut(self.operation, device) {
-            known.correction = correction;
-            // A folder that cannot be written costs a lesson, not the run.
-            if let Err(error) = self.file.save(wisdom)
-                && global.verbose
-            {
-                output::note(global, &format!("note: {error}"));
-            }
+        let profile = *self.chooser.candidates(self.id)[index].profile();
+        self.amend(global, |wisdom, operation| {
+            // Measured anew meanwhile, it has another curve: the lesson was about the old one.
+            let known = wisdom.find_mut(operation, device)?;
+            let same = profile.origin == Origin::Measured { unix: known.unix };
+            same.then(|| known.correction = profile.correction)
+        });
+    }
+
+    /// Takes note of a run on the CPU of something that is no workload: its runs are the only
+    /// measurements that there will be of it.
+    pub(crate) fn remember(self, global: &Global, problem: &Problem, seconds: f64) {
+        /// Kernels that are remembered.
+        const MOST: usize = 256;
+        self.amend(global, |wisdom, operation| {
+            wisdom.note_run(operation, "cpu", problem.size, seconds, unix_now());
+            let (area, _) = operation.split_once('/')?;
+            wisdom.forget_oldest(&format!("{area}/"), MOST);
+            Some(())
+        });
+    }
+
+    /// Changes the file as it is now: others may have written since it was read. `None` leaves it.
+    fn amend(&self, global: &Global, change: impl FnOnce(&mut Wisdom, &str) -> Option<()>) {
+        let mut wisdom = match self.file.load(&self.identity) {
+            Loaded::Found(wisdom) => wisdom,
+            Loaded::Absent => Wisdom::empty(self.identity.clone()),
+            Loaded::Useless(_) => return,
+        };
+        // A folder that cannot be written costs a lesson, not the run.
+        if change(&mut wisdom, &self.operation).is_some()
+            && let Err(error) = self.file.save(&wisdom)
+            && global.verbose
+        {
+            output::note(global, &format!("note: {error}"));
         }
     }
 }

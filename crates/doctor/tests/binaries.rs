@@ -7,7 +7,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use support::{elf, gpu_library};
-use warpsmith_doctor::{Runs, coverage_of_elf, coverage_of_wheel, will_it_run};
+use warpsmith_doctor::{Capability, Runs, coverage_of_elf, coverage_of_wheel, will_it_run};
 
 fn sms(coverage: &warpsmith_doctor::Coverage) -> (Vec<u32>, Vec<u32>) {
     let list = |set: &std::collections::BTreeSet<warpsmith_doctor::Target>| {
@@ -67,6 +67,28 @@ fn a_library_says_what_it_contains() {
     assert_eq!(sms(&coverage), (vec![75, 80, 90], vec![90]));
     assert!(coverage_of_elf(&elf(&[(".text", 1, b"code")])).is_none());
     assert!(coverage_of_elf(&b"#!/bin/sh".to_vec()).is_none());
+}
+
+/// Flags as the fat-binary library of CUDA 12.9 writes them for `sm_100`, `sm_100a` and `sm_100f`.
+#[test]
+fn code_for_one_part_or_one_family_is_told_apart() {
+    let flags_at = 64 + 16 + 40;
+    for (flags, name, runs_on_its_sibling) in [
+        (0x0100_0011_u64, "sm_100", true),
+        (0x0110_0011, "sm_100a", false),
+        (0x0120_0011, "sm_100f", true),
+    ] {
+        let mut bytes = gpu_library(&[100], &[]);
+        bytes[flags_at..flags_at + 8].copy_from_slice(&flags.to_le_bytes());
+        let coverage = coverage_of_elf(&bytes).unwrap();
+        assert_eq!(coverage.describe(), format!("{name}, no PTX"));
+        let sibling = coverage.runs_on(Capability::from_sm(103));
+        assert_eq!(
+            matches!(sibling, Runs::Native(_)),
+            runs_on_its_sibling,
+            "{name}"
+        );
+    }
 }
 
 #[test]

@@ -25,6 +25,7 @@ fn main() {
             .chain(traces::HOLD_OUT)
             .chain(traces::SECOND_HOLD_OUT)
             .chain(traces::THIRD_HOLD_OUT)
+            .chain(traces::FOURTH_HOLD_OUT)
         {
             let mark = if family.beyond { '*' } else { ' ' };
             let mut line = format!("{mark}{:38}", family.name);

@@ -35,4 +35,6 @@ pub use affordable::affordable_settings;
 pub use output::Output;
 pub use parameters::{BadParameter, ParameterKind, ParameterSpec, ParameterValue, Parameters};
 pub use parity::{Parity, check_parity};
-pub use workload::{ArguedTolerance, Cost, Prepared, Sizes, Technique, Workload, WorkloadError};
+pub use workload::{
+    ArguedTolerance, Cost, Judgement, Prepared, Sizes, Technique, Workload, WorkloadError,
+};

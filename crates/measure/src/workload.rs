@@ -3,6 +3,9 @@
 //! Implementing [`Workload`] gives listing, measuring, CPU/GPU parity, scaling and ablation.
 //! The CPU form of a workload is its specification.
 
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::{Device, DeviceError, Stream};
@@ -81,6 +84,32 @@ pub struct Technique {
     pub on: &'static str,
     /// What it changes, in a line.
     pub meaning: &'static str,
+    /// How much work it is to build and to keep.
+    pub effort: Judgement,
+    /// How easily it goes wrong.
+    pub risk: Judgement,
+}
+
+/// What no clock measures: somebody's opinion, printed as such.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Judgement {
+    /// An afternoon; goes wrong visibly or not at all.
+    Low,
+    /// Days; wants tests of its own.
+    Medium,
+    /// Weeks; wants somebody who has done it before.
+    High,
+}
+
+impl fmt::Display for Judgement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        })
+    }
 }
 
 /// The sizes at which a workload is studied.

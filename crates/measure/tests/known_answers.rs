@@ -209,11 +209,9 @@ fn leaks_are_found_and_rarely_invented() {
         .iter()
         .chain(traces::HOLD_OUT)
         .chain(traces::SECOND_HOLD_OUT)
-        .chain(
-            traces::THIRD_HOLD_OUT
-                .iter()
-                .filter(|family| !family.beyond),
-        );
+        .chain(traces::THIRD_HOLD_OUT)
+        .chain(traces::FOURTH_HOLD_OUT)
+        .filter(|family| !family.beyond);
     for family in families {
         let verdicts = |rate: f64| -> Vec<LeakVerdict> {
             let judged = (0..24u64).into_par_iter().map(|seed| {

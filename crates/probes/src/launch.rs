@@ -12,8 +12,8 @@ use warpsmith_device::{
     PinnedBuffer, Stream,
 };
 use warpsmith_measure::{
-    ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Technique,
-    Workload, WorkloadError,
+    ArguedTolerance, Cost, Judgement, Output, ParameterKind, ParameterSpec, Parameters, Prepared,
+    Technique, Workload, WorkloadError,
 };
 
 pub(crate) struct Launch;
@@ -59,6 +59,8 @@ const TECHNIQUES: &[Technique] = &[
         off: "series",
         on: "graph",
         meaning: "twenty launches recorded once and launched as one",
+        effort: Judgement::Medium,
+        risk: Judgement::Medium,
     },
     Technique {
         name: "pinned memory",
@@ -66,6 +68,8 @@ const TECHNIQUES: &[Technique] = &[
         off: "pageable",
         on: "pinned",
         meaning: "the host side of the copy is page-locked",
+        effort: Judgement::Low,
+        risk: Judgement::Low,
     },
 ];
 

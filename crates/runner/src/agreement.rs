@@ -6,6 +6,7 @@ use warpsmith_compiler::ir::Module;
 use warpsmith_compiler::launch_abi::ScalarType;
 use warpsmith_compiler::{Scalar, Type, TypeId, bfloat16_to_f32, half_to_f32};
 
+use crate::conditioning::ALLOWED_MOVES;
 use crate::parameter::{parameter_type, scalars};
 
 /// The first number that is not the same.
@@ -46,15 +47,26 @@ pub fn compare_arguments(
     actual: &[Argument],
     expected: &[Argument],
 ) -> Option<Difference> {
+    compare_conditioned(module, actual, expected, &[])
+}
+
+/// The same with a number allowed to be off by some of the largest movements that `moved` shows: the
+/// results of the kernel on inputs that differ from the given ones in their last bits.
+pub(crate) fn compare_conditioned(
+    module: &Module,
+    actual: &[Argument],
+    expected: &[Argument],
+    moved: &[Vec<Argument>],
+) -> Option<Difference> {
     let kernel = &module.kernel;
     let vars = &kernel.vars[..kernel.params as usize];
     let narrow = computes_in_float32(module);
-    vars.iter()
-        .zip(actual.iter().zip(expected))
-        .find_map(|(var, (actual, expected))| {
-            let name = var.name.map_or("", |name| module.names.get(name));
-            compare(module, narrow, var.ty, name, actual, expected)
-        })
+    vars.iter().enumerate().find_map(|(index, var)| {
+        let name = var.name.map_or("", |name| module.names.get(name));
+        let moved: Vec<&Argument> = moved.iter().filter_map(|run| run.get(index)).collect();
+        let (actual, expected) = (actual.get(index)?, expected.get(index)?);
+        compare(module, narrow, var.ty, name, actual, expected, &moved)
+    })
 }
 
 /// Whether any value is a `float32`: then a `float64` may be no more exact than one.
@@ -72,6 +84,7 @@ fn compare(
     name: &str,
     actual: &Argument,
     expected: &Argument,
+    moved: &[&Argument],
 ) -> Option<Difference> {
     match (actual, expected, module.types.get(ty)) {
         (Argument::Array(actual), Argument::Array(expected), Type::Array { element, .. }) => {
@@ -83,13 +96,23 @@ fn compare(
                 .map(|(offset, scalar)| (offset, scalar, bound(scalar, narrow)))
                 .collect();
             let width = ty.bytes();
-            let data = first_difference(&places, width, &actual.data, &expected.data);
+            let arrays = || {
+                moved.iter().filter_map(|argument| match argument {
+                    Argument::Array(array) => Some(array),
+                    _ => None,
+                })
+            };
+            let near: Vec<&[u8]> = arrays().map(|array| &array.data[..]).collect();
+            let data = first_difference(&places, width, &actual.data, &expected.data, &near);
             let found = data
                 .map(|difference| (name.to_owned(), difference))
                 .or_else(|| {
                     let (actual, expected) =
                         (actual.gradient.as_ref()?, expected.gradient.as_ref()?);
-                    let difference = first_difference(&places, width, actual, expected)?;
+                    let near: Vec<&[u8]> = arrays()
+                        .filter_map(|array| array.gradient.as_deref())
+                        .collect();
+                    let difference = first_difference(&places, width, actual, expected, &near)?;
                     Some((format!("gradient of {name}"), difference))
                 });
             found.map(|(place, (index, actual, expected))| Difference {
@@ -101,12 +124,18 @@ fn compare(
         }
         (Argument::Struct(actual), Argument::Struct(expected), Type::Struct(id)) => {
             let fields = &module.types.struct_def(id).fields;
-            fields.iter().zip(actual.iter().zip(expected)).find_map(
-                |(field, (actual, expected))| {
-                    let name = format!("{name}.{}", module.names.get(field.name));
-                    compare(module, narrow, field.ty, &name, actual, expected)
-                },
-            )
+            fields.iter().enumerate().find_map(|(index, field)| {
+                let name = format!("{name}.{}", module.names.get(field.name));
+                let moved: Vec<&Argument> = moved
+                    .iter()
+                    .filter_map(|argument| match argument {
+                        Argument::Struct(values) => values.get(index),
+                        _ => None,
+                    })
+                    .collect();
+                let (actual, expected) = (actual.get(index)?, expected.get(index)?);
+                compare(module, narrow, field.ty, &name, actual, expected, &moved)
+            })
         }
         _ => None,
     }
@@ -117,6 +146,7 @@ fn first_difference(
     width: usize,
     actual: &[u8],
     expected: &[u8],
+    near: &[&[u8]],
 ) -> Option<(usize, f64, f64)> {
     let elements = actual.chunks_exact(width).zip(expected.chunks_exact(width));
     for (position, (actual, expected)) in elements.enumerate() {
@@ -125,9 +155,18 @@ fn first_difference(
                 read(&actual[offset..], scalar),
                 read(&expected[offset..], scalar),
             );
+            let movement = || {
+                let start = position * width + offset;
+                let moved = near.iter().filter_map(|bytes| bytes.get(start..));
+                moved
+                    .map(|bytes| (read(bytes, scalar) - e).abs())
+                    .fold(0.0, f64::max)
+            };
+            let off = (a - e).abs();
             let same = a == e
                 || (!a.is_finite() && !e.is_finite())
-                || (a - e).abs() <= bound * e.abs().max(1.0);
+                || off <= bound * e.abs().max(1.0)
+                || (bound > 0.0 && off <= ALLOWED_MOVES * movement());
             if !same {
                 return Some((position * places.len() + place, a, e));
             }
@@ -136,7 +175,8 @@ fn first_difference(
     None
 }
 
-fn read(bytes: &[u8], scalar: ScalarType) -> f64 {
+/// The number that begins `bytes`.
+pub(crate) fn read(bytes: &[u8], scalar: ScalarType) -> f64 {
     let mut word = [0; 8];
     word[..scalar.bytes()].copy_from_slice(&bytes[..scalar.bytes()]);
     let bits = u64::from_le_bytes(word);

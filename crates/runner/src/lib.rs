@@ -4,6 +4,7 @@
 //! The compiler knows no devices and the device layer knows no languages; they meet here.
 
 mod agreement;
+mod conditioning;
 mod device_arguments;
 mod foreign_launch;
 mod gpu_kernel;

@@ -7,7 +7,8 @@ use warpsmith_compiler::{Argument, Interpreter, random_arguments};
 use warpsmith_core::Finding;
 use warpsmith_device::{CompileCache, CudaDevice, Nvrtc};
 
-use crate::agreement::{Difference, compare_arguments};
+use crate::agreement::{Difference, compare_conditioned};
+use crate::conditioning::{MOVES, moved};
 use crate::gpu_kernel::{Build, GpuKernel, RunError};
 
 /// Iterations that a block of interpreted threads may make: kernels that search until they find go on
@@ -31,6 +32,9 @@ pub enum KernelParity {
         /// Whether products and sums may be rounded once, as they are unless told otherwise. A kernel
         /// that cancels to nothing (a cross product of equal vectors, normalised) agrees without only.
         fused: bool,
+        /// Whether they agree only as far as the last bits of the inputs decide the results: a kernel
+        /// that subtracts what is nearly equal amplifies rounding, and a GPU rounds elsewhere.
+        ill_conditioned: bool,
         /// What makes more threads give results that depend on their order, so that it was compared with
         /// few.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -126,12 +130,13 @@ fn check(
         if attempt + 1 == ATTEMPTS {
             given.iter_mut().for_each(without_integers);
         }
-        match compare(gpu, module, &kernel, &dim, &given)? {
+        match compare(gpu, module, &kernel, &dim, &given, 0)? {
             Compared::Agrees { backward } => {
                 return Ok(KernelParity::Agrees {
                     backward,
                     threads: dim.iter().product(),
                     fused: true,
+                    ill_conditioned: false,
                     not_deterministic: race,
                 });
             }
@@ -143,21 +148,26 @@ fn check(
                     silent,
                     fused: false,
                 };
-                let kernel = GpuKernel::build_with(gpu, nvrtc, cache, module, separate)?;
-                let again = compare(gpu, module, &kernel, &dim, &given)?;
+                let unfused = GpuKernel::build_with(gpu, nvrtc, cache, module, separate)?;
                 let threads = dim.iter().product();
-                return Ok(match again {
-                    Compared::Agrees { backward } => KernelParity::Agrees {
-                        backward,
-                        threads,
-                        fused: false,
-                        not_deterministic: race,
-                    },
-                    _ => KernelParity::Disagrees {
-                        direction,
-                        difference,
-                        threads,
-                    },
+                let tries = [(&unfused, false), (&kernel, true)];
+                for (kernel, ill_conditioned) in tries {
+                    let moves = if ill_conditioned { MOVES } else { 0 };
+                    let again = compare(gpu, module, kernel, &dim, &given, moves)?;
+                    if let Compared::Agrees { backward } = again {
+                        return Ok(KernelParity::Agrees {
+                            backward,
+                            threads,
+                            fused: ill_conditioned,
+                            ill_conditioned,
+                            not_deterministic: race,
+                        });
+                    }
+                }
+                return Ok(KernelParity::Disagrees {
+                    direction,
+                    difference,
+                    threads,
                 });
             }
             Compared::Race(reason) => {
@@ -182,12 +192,15 @@ enum Compared {
     Fault(String),
 }
 
+/// Runs both and compares; with `moves` above zero, as far as that many movements of the inputs' last
+/// bits leave the results alone.
 fn compare(
     gpu: &CudaDevice,
     module: &Module,
     kernel: &GpuKernel,
     dim: &[usize],
     given: &[Argument],
+    moves: u64,
 ) -> Result<Compared, RunError> {
     let mut backward = false;
     for (direction, name) in [
@@ -207,7 +220,16 @@ fn compare(
         let mut actual = given.to_vec();
         // SAFETY: the interpreter ran with these arguments and found no index out of range.
         unsafe { kernel.run(gpu, module, direction, dim, &mut actual)? };
-        if let Some(difference) = compare_arguments(module, &actual, &expected) {
+        let moved: Vec<Vec<Argument>> = (0..moves)
+            .map(|seed| moved(module, given, seed))
+            .filter_map(
+                |given| match expect(module, direction, kernel.block_dim(), dim, &given) {
+                    Expectation::Results(arguments) => Some(arguments),
+                    Expectation::Race(_) | Expectation::Fault(_) => None,
+                },
+            )
+            .collect();
+        if let Some(difference) = compare_conditioned(module, &actual, &expected, &moved) {
             return Ok(Compared::Disagrees {
                 direction: name,
                 difference,

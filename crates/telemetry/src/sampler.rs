@@ -1,4 +1,7 @@
-//! Sampling threads: one per GPU, one for the host, and a watchdog over them.
+//! Sampling threads: one per GPU, and one that reads the host and watches over them.
+//!
+//! A wake-up costs more than most readings, so that there are few: each GPU's thread wakes ten times
+//! a second, the other one once. `tests/wake_ups.rs` counts them.
 //!
 //! Invariants: a driver call that hangs holds up its own GPU only, and that GPU is said to be stale
 //! within `stale_after` and two watchdog rounds; nothing here waits for the one who reads the
@@ -18,7 +21,8 @@ use crate::process_identity::ProcessLookup;
 use crate::schedule::Schedule;
 use crate::{Clock, Micros};
 
-/// Stale is said within the limit of 1.5 s and one round: under 3 s. Waking up is what it costs.
+/// Stale is said within the limit of 1.5 s and one round: under 3 s. The host's period is a multiple
+/// of it, so that reading the host wakes nobody else.
 const WATCHDOG_ROUND: Duration = Duration::from_millis(1_000);
 /// How long stopping waits for the last readings.
 const STOP_GRACE: Duration = Duration::from_millis(500);
@@ -59,7 +63,7 @@ pub struct Sampler {
     inventory: Inventory,
     stop: Arc<Stop>,
     pulses: Vec<Arc<Pulse>>,
-    host: Option<thread::JoinHandle<()>>,
+    keeper: Option<thread::JoinHandle<()>>,
 }
 
 impl Sampler {
@@ -87,24 +91,24 @@ impl Sampler {
                 sample_gpu(probe, &pulse, origin, &stop, &events)
             });
         }
-        let host_probe = HostProbe::new(&settings.proc_root);
-        let (host_stop, host_events) = (Arc::clone(&stop), events.clone());
-        let period = settings.schedule.host;
-        let host = named("host", move || {
-            sample_host(host_probe, period, &host_stop, &host_events)
-        });
-        if !pulses.is_empty() {
-            let (stop, pulses, limit) = (Arc::clone(&stop), pulses.clone(), settings.stale_after);
-            named("watchdog", move || {
-                watch_pulses(&pulses, origin, limit, &stop, &events)
-            });
-        }
+        let keeper = Keeper {
+            host: HostProbe::new(&settings.proc_root),
+            host_period: settings.schedule.host,
+            watchdog: Watchdog {
+                stale: vec![false; pulses.len()],
+                pulses: pulses.clone(),
+                origin,
+                limit: settings.stale_after,
+            },
+        };
+        let keeper_stop = Arc::clone(&stop);
+        let keeper = named("host", move || keeper.keep(&keeper_stop, &events));
         (
             Self {
                 inventory: machine.inventory,
                 stop,
                 pulses,
-                host: Some(host),
+                keeper: Some(keeper),
             },
             received,
         )
@@ -119,9 +123,9 @@ impl Sampler {
     /// its thread ends with the call or with the program.
     pub fn stop(mut self) {
         self.stop.ask();
-        if let Some(host) = self.host.take() {
-            // A panic of the host's thread has been reported by the runtime already.
-            let _ = host.join();
+        if let Some(keeper) = self.keeper.take() {
+            // A panic of this thread has been reported by the runtime already.
+            let _ = keeper.join();
         }
         let deadline = Instant::now() + STOP_GRACE;
         let running = |pulse: &Arc<Pulse>| pulse.0.load(Ordering::Acquire) != ENDED;
@@ -173,53 +177,81 @@ fn sample_gpu(
     pulse.0.store(ENDED, Ordering::Release);
 }
 
-fn sample_host(mut probe: HostProbe, period: Duration, stop: &Stop, events: &Sender<Event>) {
-    while !stop.sleep(period) {
-        let event = Event {
-            at: Clock::System.now(),
-            gpu: 0,
-            what: Happening::Host(probe.read()),
-        };
-        if events.send(event).is_err() {
-            return;
+/// What one thread does for all: reads the host, and says which GPUs hang.
+struct Keeper {
+    host: HostProbe,
+    host_period: Duration,
+    watchdog: Watchdog,
+}
+
+impl Keeper {
+    fn keep(mut self, stop: &Stop, events: &Sender<Event>) {
+        let start = Instant::now();
+        let mut host_due = start + self.host_period;
+        let mut round_due = start + WATCHDOG_ROUND;
+        // A receiver that is gone means that nobody listens any more: the stop signal follows.
+        let mut say = |event| drop(events.send(event));
+        loop {
+            let next = match self.watchdog.pulses.is_empty() {
+                true => host_due,
+                false => host_due.min(round_due),
+            };
+            let stopping = stop.sleep(next.saturating_duration_since(Instant::now()));
+            let now = Instant::now();
+            if stopping || now >= round_due {
+                round_due = after(round_due, WATCHDOG_ROUND, now);
+                self.watchdog.look(&mut say);
+            }
+            if stopping {
+                return;
+            }
+            if now >= host_due {
+                host_due = after(host_due, self.host_period, now);
+                say(Event {
+                    at: Clock::System.now(),
+                    gpu: 0,
+                    what: Happening::Host(self.host.read()),
+                });
+            }
         }
     }
 }
 
-fn watch_pulses(
-    pulses: &[Arc<Pulse>],
+/// The turn after `due` on its beat; turns that were missed are skipped.
+fn after(due: Instant, period: Duration, now: Instant) -> Instant {
+    let next = due + period;
+    if next > now { next } else { now + period }
+}
+
+/// Which GPUs' threads have been inside of the driver for too long.
+struct Watchdog {
+    pulses: Vec<Arc<Pulse>>,
+    stale: Vec<bool>,
     origin: Instant,
     limit: Duration,
-    stop: &Stop,
-    events: &Sender<Event>,
-) {
-    let mut stale = vec![false; pulses.len()];
-    loop {
-        let stopping = stop.sleep(WATCHDOG_ROUND);
-        let now = u64::try_from(origin.elapsed().as_micros()).unwrap_or(0);
-        for (position, pulse) in pulses.iter().enumerate() {
+}
+
+impl Watchdog {
+    /// Says which GPUs began or ceased to hang since the last look.
+    fn look(&mut self, say: &mut dyn FnMut(Event)) {
+        let now = u64::try_from(self.origin.elapsed().as_micros()).unwrap_or(0);
+        for (position, pulse) in self.pulses.iter().enumerate() {
             let entered = pulse.0.load(Ordering::Acquire);
             let hangs =
-                entered < ENDED && Duration::from_micros(now.saturating_sub(entered)) > limit;
-            if hangs != stale[position] {
-                stale[position] = hangs;
+                entered < ENDED && Duration::from_micros(now.saturating_sub(entered)) > self.limit;
+            if hangs != self.stale[position] {
+                self.stale[position] = hangs;
                 let presence = if hangs {
                     Presence::Stale
                 } else {
                     Presence::Live
                 };
-                let event = Event {
+                say(Event {
                     at: Clock::System.now(),
                     gpu: u16::try_from(position).unwrap_or(u16::MAX),
                     what: Happening::Presence(presence),
-                };
-                if events.send(event).is_err() {
-                    return;
-                }
+                });
             }
-        }
-        if stopping {
-            return;
         }
     }
 }

@@ -25,6 +25,8 @@ struct Case {
     seconds: u64,
     processes: Vec<(u32, String)>,
     pid_namespace: bool,
+    #[serde(default)]
+    measured_by: Option<u32>,
     fitness: Fitness,
     codes: Vec<String>,
     thermal: Option<ThermalBand>,
@@ -52,6 +54,9 @@ fn judge(path: &Path) -> Result<(), Failed> {
     };
     let start = events.first().ok_or("no events")?.at;
     let mut collector = Collector::new(inventory, start, span, expectation, &Schedule::default());
+    if let Some(pid) = case.measured_by {
+        collector = collector.measured_by(pid);
+    }
     events.iter().for_each(|event| collector.push(event));
     let report = collector.finish();
     let mut codes: Vec<&str> = report

@@ -10,7 +10,7 @@ use warpsmith_telemetry::baseline::{BaselineBody, Collector, Expectation, Fitnes
 use warpsmith_telemetry::recording::Recording;
 use warpsmith_telemetry::{Clock, Event, Happening, Sampler, Schedule};
 
-use super::sampling::{self, Selection};
+use super::sampling::{self, Interruption, Selection};
 use crate::arguments::Global;
 use crate::exit::Outcome;
 use crate::output;
@@ -78,7 +78,7 @@ impl Baseline {
         let Some(machine) = sampling::open(global, &settings)? else {
             return Ok(None);
         };
-        let interrupted = sampling::interruption()?;
+        let interruption = Interruption::listen()?;
         let mut collector = Collector::new(
             machine.inventory().clone(),
             Clock::System.now(),
@@ -90,11 +90,10 @@ impl Baseline {
         let (sampler, events) = Sampler::start(machine, &settings);
         let mut glance = Glance::default();
         while let Some(left) = self.duration.checked_sub(started.elapsed()) {
-            if sampling::is_interrupted(&interrupted) {
+            if interruption.wait(left.min(Duration::from_millis(200))) {
                 output::note(global, "interrupted: judging what was sampled so far");
                 break;
             }
-            std::thread::sleep(left.min(Duration::from_millis(200)));
             for event in events.try_iter() {
                 glance.take(&event);
                 collector.push(&event);

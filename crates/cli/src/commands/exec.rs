@@ -2,6 +2,7 @@
 
 use std::io::{Write, stderr};
 use std::path::PathBuf;
+use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -10,23 +11,28 @@ use warpsmith_compiler::ir::Module;
 use warpsmith_compiler::launch_abi::Direction;
 use warpsmith_compiler::{Argument, Interpreter, Options, compile, render};
 use warpsmith_core::Finding;
-use warpsmith_device::{CompileCache, CudaDevice, Device, Nvrtc};
+use warpsmith_device::{CompileCache, CudaDevice, Nvrtc};
 use warpsmith_runner::GpuKernel;
 
 use crate::arguments::{Format, Global};
 use crate::exit::Outcome;
 use crate::kernel_argument::{self, Parameter};
+use crate::kernel_placement;
 use crate::npy_file::NpyArray;
 use crate::output;
+use crate::placement::Decision;
 use crate::warp_library::WarpLibrary;
 
 /// Run a kernel written in Python: forward, or its adjoint. On the CPU this is the reference
 /// interpreter, which reports indices out of range and variables without a value. On a GPU the
-/// interpreter checks the run first, and the GPU then computes the results.
+/// interpreter checks the run first, and the GPU then computes the results. `--device auto` takes what
+/// is sooner done, which is the interpreter alone; `--explain` shows the predictions. Runs are remembered
+/// for the next prediction.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     warpsmith exec saxpy.py --dim 1000 --arg x=random:1000:f32:7 --arg y=zeros:1000:f32 --arg a=2.5 --out y=@y.npy\n  \
     warpsmith exec saxpy.py --device cuda --dim 1000 --arg x=random:1000:f32 --arg y=zeros:1000:f32 --arg a=2\n  \
+    warpsmith exec saxpy.py --explain --dim 1000 --arg x=random:1000:f32 --arg y=zeros:1000:f32 --arg a=2\n  \
     warpsmith exec saxpy.py --dim 64 --arg x=@x.npy --arg y=@y.npy --arg a=2 --adjoint --grad y=ones --out-grad x=@gx.npy\n\n\
     Arguments: NUMBER[,NUMBER…] for values, @FILE.npy, zeros:SHAPE:TYPE, ones:SHAPE:TYPE,\n\
     random:SHAPE:TYPE[:SEED] for arrays; SHAPE is 1000 or 100x3, TYPE is f32, i32, u8, bool, …")]
@@ -56,7 +62,13 @@ pub(crate) struct Exec {
     /// A file for an array's gradient after the run.
     #[arg(long = "out-grad", value_name = "NAME=@FILE.npy", value_parser = kernel_argument::parse_assignment, requires = "adjoint")]
     gradient_outputs: Vec<(String, String)>,
+    /// Print what each device was predicted to take, in parts, and where the numbers come from.
+    #[arg(long)]
+    explain: bool,
 }
+
+/// Seconds below which a run is not worth a file.
+const WORTH_REMEMBERING: f64 = 1e-3;
 
 /// What the run did.
 #[derive(Serialize)]
@@ -68,6 +80,8 @@ struct Body {
     /// Whether threads ran on several cores.
     parallel: bool,
     printed: Vec<String>,
+    /// Why this device.
+    decision: Decision,
     arrays: Vec<ArrayView>,
 }
 
@@ -116,11 +130,20 @@ impl Exec {
         }
         // The emitted text checks no index. The interpreter runs first, on a copy: what it finds would be
         // an access outside an array on the GPU, and nothing is launched then.
-        let gpu = open_gpu(global)?;
-        let mut checked = gpu.as_ref().map(|_| arguments.clone());
+        let direction = if self.adjoint { "backward" } else { "forward" };
+        let problem = kernel_placement::problem(&self.dim, &arguments);
+        let placement = kernel_placement::of(&self.file, &source, direction);
+        let (chosen, decision) = placement.decide(global, &problem, false)?;
+        let gpu = chosen.cuda();
+        let mut checked = gpu.map(|_| arguments.clone());
+        let begun = Instant::now();
         let outcome = interpreter.run(&self.dim, checked.as_mut().unwrap_or(&mut arguments))?;
+        let seconds = begun.elapsed().as_secs_f64();
+        if outcome.findings.is_empty() && seconds > WORTH_REMEMBERING {
+            placement.remember(global, &problem, seconds);
+        }
         let mut device = "cpu".to_owned();
-        if let Some(gpu) = &gpu
+        if let Some(gpu) = gpu
             && outcome.findings.is_empty()
         {
             self.run_on(gpu, &module, &mut arguments)?;
@@ -134,10 +157,11 @@ impl Exec {
         let body = Body {
             kernel: module.names.get(module.kernel.native).to_owned(),
             device,
-            direction: if self.adjoint { "backward" } else { "forward" },
+            direction,
             dim: self.dim.clone(),
             parallel: outcome.parallel,
             printed: outcome.printed,
+            decision,
             arrays: parameters
                 .iter()
                 .zip(&arguments)
@@ -152,6 +176,9 @@ impl Exec {
         } else {
             for finding in std::mem::take(&mut report.findings) {
                 write!(stderr(), "{}", render(&finding, &source))?;
+            }
+            if self.explain {
+                output::note(global, report.body.decision.explain().trim_end());
             }
             output::print(global, &report, human)?;
         }
@@ -191,14 +218,6 @@ impl Exec {
         }
         Ok(Outcome::NotFine)
     }
-}
-
-/// The GPU that is asked for; with `auto`, the first there is, or none.
-fn open_gpu(global: &Global) -> Result<Option<CudaDevice>> {
-    Ok(match Device::open(global.device)? {
-        Device::Cuda(gpu) => Some(gpu),
-        Device::Cpu(_) => None,
-    })
 }
 
 fn human(body: &Body) -> String {

@@ -11,7 +11,7 @@ use warpsmith_telemetry::exporter::{Exporter, ProcessSeries, WebConfig};
 use warpsmith_telemetry::recording::Recording;
 use warpsmith_telemetry::{LiveBoard, Player, Sampler};
 
-use super::sampling::{self, Selection};
+use super::sampling::{self, Interruption, Selection};
 use crate::arguments::Global;
 use crate::exit::Outcome;
 use crate::output;
@@ -59,7 +59,7 @@ impl Export {
         } else {
             ProcessSeries::Off
         };
-        let interrupted = sampling::interruption()?;
+        let interruption = Interruption::listen()?;
         let (board, sampler) = match &self.from {
             Some(path) => {
                 let recording = Recording::open(path)?;
@@ -85,10 +85,7 @@ impl Export {
             global,
             &format!("serving {scheme}://{}/metrics", exporter.address()),
         );
-        while !sampling::is_interrupted(&interrupted) {
-            // Often enough for whoever presses Ctrl-C, and cheap.
-            std::thread::sleep(Duration::from_millis(500));
-        }
+        while !interruption.wait(Duration::from_secs(3600)) {}
         drop(exporter);
         if let Some(sampler) = sampler {
             sampler.stop();

@@ -9,7 +9,7 @@ use warpsmith_core::Bytes;
 use warpsmith_telemetry::Sampler;
 use warpsmith_telemetry::recording::RecordingWriter;
 
-use super::sampling::{self, Selection};
+use super::sampling::{self, Interruption, Selection};
 use crate::arguments::Global;
 use crate::exit::Outcome;
 use crate::output;
@@ -36,6 +36,11 @@ pub(crate) struct Record {
     with_command_lines: bool,
 }
 
+/// How often events go to the writer, which keeps ten seconds of them in any case. Somebody who
+/// watches sees the seconds go by; for nobody a wake-up each would be wasted.
+const WATCHED: Duration = Duration::from_millis(500);
+const UNWATCHED: Duration = Duration::from_secs(5);
+
 impl Record {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         let mut settings = self.selection.settings();
@@ -43,7 +48,7 @@ impl Record {
         let Some(machine) = sampling::open(global, &settings)? else {
             return Ok(Outcome::CannotHere);
         };
-        let interrupted = sampling::interruption()?;
+        let interruption = Interruption::listen()?;
         let mut writer = RecordingWriter::create(&self.file, machine.inventory())?;
         let started = Instant::now();
         let (sampler, events) = Sampler::start(machine, &settings);
@@ -51,14 +56,16 @@ impl Record {
             self.duration
                 .is_some_and(|duration| started.elapsed() >= duration)
         };
-        while !over() && !sampling::is_interrupted(&interrupted) {
+        let pause = if output::is_watched(global) {
+            WATCHED
+        } else {
+            UNWATCHED
+        };
+        while !over() && !interruption.came() {
             let left = self
                 .duration
                 .map(|duration| duration.saturating_sub(started.elapsed()));
-            std::thread::sleep(
-                left.unwrap_or(Duration::MAX)
-                    .min(Duration::from_millis(500)),
-            );
+            interruption.wait(left.unwrap_or(Duration::MAX).min(pause));
             for event in events.try_iter() {
                 writer
                     .push(event)

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, Result, bail};
 use flate2::read::GzDecoder;
@@ -73,11 +74,18 @@ pub(super) fn run(
     let nvrtc = Nvrtc::find()?;
     let jobs = read_jobs(Path::new(file))?;
     let cache = CompileCache::for_user();
+    let done = AtomicUsize::new(0);
     // Compiling is most of the work and uses every core; launches queue on one stream.
     let rows: Vec<Row> = jobs
         .par_iter()
-        .map(|job| verify(job, &options, gpu, &nvrtc, &cache, seed))
+        .map(|job| {
+            let row = verify(job, &options, gpu, &nvrtc, &cache, seed);
+            let done = 1 + done.fetch_add(1, Ordering::Relaxed);
+            output::progress(global, &format!("{done} of {} kernels", jobs.len()));
+            row
+        })
         .collect();
+    output::progress(global, "");
     let facts = gpu.facts();
     let mut counts = BTreeMap::new();
     for row in &rows {
@@ -189,6 +197,10 @@ fn word(parity: &KernelParity) -> &'static str {
             not_deterministic: Some(_),
             ..
         } => "not deterministic with many threads, agrees with few",
+        KernelParity::Agrees {
+            ill_conditioned: true,
+            ..
+        } => "agrees as far as the inputs' last bits decide",
         KernelParity::Agrees { fused: false, .. } => "agrees without fused multiply-add",
         KernelParity::Agrees { backward: true, .. } => "agrees, forward and backward",
         KernelParity::Agrees { .. } => "agrees, forward",

@@ -8,12 +8,12 @@ use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use warpsmith_chooser::{
-    Bus, Calibration, ChooserError, Identity, Loaded, Plan, Wisdom, WisdomFile, calibrate,
+    Bus, Calibration, Identity, Loaded, Plan, Way, Wisdom, WisdomFile, calibrate,
 };
 use warpsmith_core::{BytesPerSecond, Seconds};
-use warpsmith_measure::WorkloadError;
 
 use crate::arguments::Global;
+use crate::background_calibration;
 use crate::catalogue;
 use crate::exit::Outcome;
 use crate::output;
@@ -30,6 +30,8 @@ background when it is done, at the lowest priority; `WARPSMITH_BACKGROUND=off` f
 
 Examples:
   warpsmith wisdom calibrate
+  warpsmith wisdom calibrate --thorough --only lattice
+  warpsmith wisdom calibrate --background
   warpsmith wisdom show
   warpsmith wisdom export h200.json && warpsmith wisdom import h200.json"
 )]
@@ -43,14 +45,7 @@ enum Verb {
     /// Show what is known about this machine.
     Show,
     /// Measure every workload that has sizes on every device here.
-    Calibrate {
-        /// Take a tenth of the time.
-        #[arg(long)]
-        quick: bool,
-        /// Only workloads whose name contains this.
-        #[arg(long, value_name = "TEXT")]
-        only: Option<String>,
-    },
+    Calibrate(Effort),
     /// Write this machine's wisdom to a file.
     Export {
         /// The file.
@@ -63,6 +58,34 @@ enum Verb {
     },
     /// Remove this machine's wisdom.
     Forget,
+}
+
+/// How thoroughly to measure what.
+#[derive(Args)]
+struct Effort {
+    /// Take a tenth of the time.
+    #[arg(long)]
+    quick: bool,
+    /// Take ten times as long: more of the large sizes, more runs of each.
+    #[arg(long, conflicts_with = "quick")]
+    thorough: bool,
+    /// Return at once; the measuring goes on in a process of its own, at the lowest priority.
+    #[arg(long)]
+    background: bool,
+    /// Only workloads whose name contains this.
+    #[arg(long, value_name = "TEXT")]
+    only: Option<String>,
+}
+
+impl Effort {
+    /// Time for one workload on one device: some eight seconds for all of them on a CPU.
+    fn budget(&self) -> Duration {
+        Duration::from_millis(match (self.quick, self.thorough) {
+            (true, _) => 30,
+            (_, true) => 3_000,
+            _ => 300,
+        })
+    }
 }
 
 #[derive(Serialize)]
@@ -88,10 +111,11 @@ impl WisdomCommand {
         };
         match &self.verb {
             Verb::Show => {}
-            Verb::Calibrate { quick, only } => {
-                let wisdom = self.calibrate(global, &file, &identity, *quick, only.as_deref())?;
-                file.save(&wisdom)?;
+            Verb::Calibrate(effort) if effort.background => {
+                background_calibration::start(global, effort.only.as_deref())?;
+                return Ok(Outcome::Fine);
             }
+            Verb::Calibrate(effort) => calibrate_here(global, &file, &identity, effort)?,
             Verb::Export { file: target } => {
                 let wisdom = found()?;
                 WisdomFile::at(target).save(&wisdom)?;
@@ -134,66 +158,78 @@ impl WisdomCommand {
             Outcome::Fine
         })
     }
+}
 
-    fn calibrate(
-        &self,
-        global: &Global,
-        file: &WisdomFile,
-        identity: &Identity,
-        quick: bool,
-        only: Option<&str>,
-    ) -> Result<Wisdom> {
-        // A useless file is replaced: its numbers are of no use to anybody.
-        let mut wisdom = match file.load(identity) {
-            Loaded::Found(wisdom) => wisdom,
-            Loaded::Absent | Loaded::Useless(_) => Wisdom::empty(identity.clone()),
-        };
-        let calibration = Calibration {
-            budget: Duration::from_millis(if quick { 40 } else { 400 }),
-            ..Calibration::default()
-        };
-        let begun = Instant::now();
-        let mut measured = 0;
-        for (name, device) in devices(global)? {
-            device.warm_up()?;
-            if let Some(gpu) = device.cuda() {
-                let [to, back] = Bus::measure(gpu)?;
-                wisdom.put_bus(&name, to, back);
-            }
-            for workload in catalogue::workloads() {
-                let workload = workload.as_ref();
-                if only.is_some_and(|text| !workload.id().contains(text)) {
-                    continue;
-                }
-                let Some(plan) = Plan::of(workload) else {
-                    continue;
-                };
-                output::progress(global, &format!("{} on {name}", workload.id()));
-                match calibrate(workload, &device, &name, &plan, &calibration, unix_now()) {
-                    Ok(found) => wisdom.put(found),
-                    // What has no form for a device is never placed there.
-                    Err(ChooserError::Workload(WorkloadError::Unsupported { .. })) => continue,
-                    Err(error) => return Err(error.into()),
-                }
-                measured += 1;
-            }
+/// Measures every device, workload by workload, and adds what was found to the file.
+fn calibrate_here(
+    global: &Global,
+    file: &WisdomFile,
+    identity: &Identity,
+    effort: &Effort,
+) -> Result<()> {
+    let Some(_claim) = file.claim()? else {
+        bail!("another process is measuring this machine; both would measure each other");
+    };
+    let calibration = Calibration {
+        budget: effort.budget(),
+        ..Calibration::default()
+    };
+    let begun = Instant::now();
+    let devices = devices(global)?;
+    let mut buses = Vec::new();
+    for (name, device) in &devices {
+        device.warm_up()?;
+        if let Some(gpu) = device.cuda() {
+            buses.push((name, Bus::measure(gpu)?));
         }
-        output::progress(global, "");
-        if measured == 0 {
-            bail!(
-                "no workload with sizes has `{}` in its name",
-                only.unwrap_or_default()
-            );
-        }
-        output::note(
-            global,
-            &format!(
-                "{measured} measured in {}",
-                Seconds(begun.elapsed().as_secs_f64())
-            ),
-        );
-        Ok(wisdom)
     }
+    let ways: Vec<_> = devices
+        .iter()
+        .map(|(name, device)| Way {
+            backend: name,
+            device,
+            settings: &[],
+        })
+        .collect();
+    let mut measured = Vec::new();
+    for workload in catalogue::workloads() {
+        let workload = workload.as_ref();
+        let only = effort.only.as_deref();
+        if only.is_some_and(|text| !workload.id().contains(text)) {
+            continue;
+        }
+        if let Some(plan) = Plan::of(workload) {
+            output::progress(global, workload.id());
+            measured.extend(calibrate(workload, &ways, &plan, &calibration, unix_now())?);
+        }
+    }
+    output::progress(global, "");
+    if measured.is_empty() {
+        bail!(
+            "no workload with sizes has `{}` in its name",
+            effort.only.as_deref().unwrap_or_default()
+        );
+    }
+    output::note(
+        global,
+        &format!(
+            "{} measured in {}",
+            measured.len(),
+            Seconds(begun.elapsed().as_secs_f64())
+        ),
+    );
+    // Read only now: runs may have taught something meanwhile. A useless file is replaced, its
+    // numbers are of no use to anybody.
+    let mut wisdom = match file.load(identity) {
+        Loaded::Found(wisdom) => wisdom,
+        Loaded::Absent | Loaded::Useless(_) => Wisdom::empty(identity.clone()),
+    };
+    for (name, [to, back]) in buses {
+        wisdom.put_bus(name, to, back);
+    }
+    measured.into_iter().for_each(|found| wisdom.put(found));
+    file.save(&wisdom)?;
+    Ok(())
 }
 
 fn describe(body: &Body) -> String {

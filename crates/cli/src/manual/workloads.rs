@@ -54,15 +54,17 @@ fn describe(workload: &dyn Workload, text: &mut String) {
         ));
     }
     if !workload.techniques().is_empty() {
-        text.push_str("\n| technique | switch | what it changes |\n|---|---|---|\n");
+        text.push_str("\n| technique | switch | what it changes | effort, risk (judged) |\n|---|---|---|---|\n");
         for technique in workload.techniques() {
             text.push_str(&format!(
-                "| {} | `{}` from `{}` to `{}` | {} |\n",
+                "| {} | `{}` from `{}` to `{}` | {} | {}, {} |\n",
                 cell(technique.name),
                 technique.parameter,
                 technique.off,
                 technique.on,
-                cell(technique.meaning)
+                cell(technique.meaning),
+                technique.effort,
+                technique.risk
             ));
         }
     }

@@ -25,7 +25,8 @@ pub(super) fn section(job: &Job) -> Result<Section> {
         duration,
         Expectation::Idle,
         &schedule,
-    );
+    )
+    .measured_by(std::process::id());
     let started = Instant::now();
     let (sampler, events) = Sampler::start(machine, &settings);
     while let Some(left) = duration.checked_sub(started.elapsed()) {

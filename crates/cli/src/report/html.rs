@@ -55,35 +55,56 @@ pub(crate) fn page(report: &Report<Document>, json_name: &str) -> String {
     out
 }
 
-/// What needs attention, the worst first; each stands with its evidence in its own section.
+/// What needs attention, the worst first; each stands with its evidence in its own section. What is
+/// said of many things alike is one line: a list of thirty is not read.
 fn write_findings(out: &mut String, report: &Report<Document>) {
-    let mut lines: Vec<(Severity, &str, String)> = Vec::new();
+    struct Line<'a> {
+        first: &'a Finding,
+        section: &'a str,
+        count: usize,
+    }
+    let mut lines: Vec<Line<'_>> = Vec::new();
     for section in &report.body.sections {
-        let worth = |finding: &&Finding| finding.severity > Severity::Info;
-        lines.extend(
-            section
-                .content
-                .findings
-                .iter()
-                .filter(worth)
-                .map(|finding| {
-                    let text = format!("{} {}", finding.code, finding.message);
-                    (finding.severity, section.id, text)
+        let findings = section.content.findings.iter();
+        for finding in findings.filter(|finding| finding.severity > Severity::Info) {
+            let alike = lines.iter_mut().find(|line| {
+                line.section == section.id
+                    && line.first.code == finding.code
+                    && line.first.severity == finding.severity
+            });
+            match alike {
+                Some(line) => line.count += 1,
+                None => lines.push(Line {
+                    first: finding,
+                    section: section.id,
+                    count: 1,
                 }),
-        );
+            }
+        }
     }
     out.push_str("<section id=\"findings\">\n<h2>Findings</h2>\n");
     if lines.is_empty() {
         out.push_str("<p>Nothing needs attention.</p>\n");
     } else {
         // The sort is stable: within a severity, the order of the page.
-        lines.sort_by_key(|line| std::cmp::Reverse(line.0));
+        lines.sort_by_key(|line| std::cmp::Reverse(line.first.severity));
         out.push_str("<ul class=\"findings\">\n");
-        for (severity, section, text) in lines {
+        for Line {
+            first,
+            section,
+            count,
+        } in lines
+        {
+            let severity = first.severity;
+            let more = match count {
+                1 => String::new(),
+                _ => format!(", and {} more like it", count - 1),
+            };
             let _ = writeln!(
                 out,
-                "<li class=\"{severity}\"><a href=\"#{section}\">{severity}</a> {}</li>",
-                escape(&text)
+                "<li class=\"{severity}\"><a href=\"#{section}\">{severity}</a> {} {}{more}</li>",
+                escape(&first.code),
+                escape(&first.message),
             );
         }
         out.push_str("</ul>\n");
@@ -98,6 +119,13 @@ fn write_section(out: &mut String, section: &FinishedSection, raw: &str) {
         section.id,
         escape(section.title)
     );
+    if !section.content.raw.is_null() {
+        let _ = writeln!(
+            out,
+            "<p class=\"raw\"><a href=\"{0}\" title=\"{0}\">raw numbers</a></p>",
+            escape(raw)
+        );
+    }
     match &section.status {
         Status::Done => {}
         Status::Skipped(why) => {
@@ -238,6 +266,7 @@ mod tests {
         );
         let content = Section {
             blocks: vec![table],
+            raw: serde_json::json!([1]),
             ..Section::default()
         };
         let section = FinishedSection {
@@ -264,6 +293,12 @@ mod tests {
     }
 
     #[test]
+    fn every_section_says_where_its_raw_numbers_are() {
+        let page = page(&report(Status::Done), "report.json");
+        assert!(page.contains("href=\"report.json#/body/sections/0/raw\""));
+    }
+
+    #[test]
     fn bytes_become_text_as_the_standard_says() {
         for (bytes, text) in [
             ("", ""),
@@ -273,6 +308,16 @@ mod tests {
         ] {
             assert_eq!(base64(bytes.as_bytes()), text);
         }
+    }
+
+    #[test]
+    fn what_is_said_of_many_is_one_line_above_and_whole_below() {
+        let mut report = report(Status::Done);
+        let of = |name: &str| Finding::new("M030", Severity::Warning, format!("{name} is odd"));
+        report.body.sections[0].content.findings = vec![of("one"), of("two"), of("three")];
+        let page = page(&report, "report.json");
+        assert!(page.contains("M030 one is odd, and 2 more like it</li>"));
+        assert_eq!(page.matches("three is odd").count(), 1);
     }
 
     #[test]

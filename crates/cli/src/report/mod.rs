@@ -97,7 +97,7 @@ pub(crate) const PARTS: &[Part] = &[
     },
     Part {
         id: "parity",
-        title: "Workloads: CPU and GPU agree",
+        title: "Workloads: what there is, and parity",
         seconds: (4.0, 10.0),
         make: parity::section,
     },

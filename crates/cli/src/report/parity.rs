@@ -1,21 +1,16 @@
-//! Whether the GPU computes what the CPU says.
+//! The workloads, and whether the GPU computes what the CPU says.
 
 use anyhow::Result;
 use warpsmith_core::{Evidence, Finding, Severity};
 use warpsmith_device::{Device, DeviceChoice};
-use warpsmith_measure::{Parameters, Parity, WorkloadError, affordable_settings, check_parity};
+use warpsmith_measure::{
+    Parameters, Parity, Workload, WorkloadError, affordable_settings, check_parity,
+};
 
 use super::{Block, Job, Section};
 use crate::catalogue;
 
 pub(super) fn section(job: &Job) -> Result<Section> {
-    if job.device.cuda().is_none() {
-        let skipped = Some("there is no GPU to compare with the CPU".to_owned());
-        return Ok(Section {
-            skipped,
-            ..Section::default()
-        });
-    }
     let reference = Device::open(DeviceChoice::Cpu)?;
     let mut rows = Vec::new();
     let mut raw = Vec::new();
@@ -24,23 +19,15 @@ pub(super) fn section(job: &Job) -> Result<Section> {
         // The reference has to take its turn on the CPU.
         let settings = affordable_settings(workload.as_ref(), &[], 1e8)?;
         let parameters = Parameters::resolve(workload.parameters(), &settings)?;
-        let checked = check_parity(
-            workload.as_ref(),
-            &job.device,
-            &reference,
-            &parameters,
-            &[1, 2],
-        );
-        let parity = match checked {
-            Err(WorkloadError::Unsupported { .. }) => continue,
-            other => other?,
-        };
+        let parity = agreement(job, &reference, workload.as_ref(), &parameters)?;
         let seen = match &parity {
-            Parity::Agrees { worst, .. } => worst.to_string(),
-            Parity::Disagrees { agreement, .. } => agreement.to_string(),
-            Parity::Incomparable { reason } => reason.clone(),
+            Some(Parity::Agrees { worst, .. }) => worst.to_string(),
+            Some(Parity::Disagrees { agreement, .. }) => agreement.to_string(),
+            Some(Parity::Incomparable { reason }) => reason.clone(),
+            None => "–".to_owned(),
         };
-        if !parity.holds() {
+        let holds = parity.as_ref().map(Parity::holds);
+        if holds == Some(false) {
             let message = format!("`{}` on the GPU is not what the CPU says", workload.id());
             let mut finding = Finding::new("M050", Severity::Error, message);
             finding.evidence.push(Evidence {
@@ -49,25 +36,49 @@ pub(super) fn section(job: &Job) -> Result<Section> {
             });
             findings.push(finding);
         }
-        rows.push(vec![
-            workload.id().to_owned(),
-            if parity.holds() {
-                "agrees"
-            } else {
-                "DISAGREES"
-            }
-            .to_owned(),
-            seen,
-            workload.tolerance(&parameters).because.to_owned(),
-        ]);
+        let word = match holds {
+            Some(true) => "agrees",
+            Some(false) => "DISAGREES",
+            None if job.device.cuda().is_some() => "has no GPU form",
+            None => "skipped",
+        };
+        let because = workload.tolerance(&parameters).because;
+        let row = [workload.id(), workload.summary(), word, &seen, because];
+        rows.push(row.map(str::to_owned).to_vec());
         raw.push(serde_json::json!({ "workload": workload.id(), "parity": parity }));
     }
-    let headings = ["workload", "parity", "seen", "tolerance because"];
-    let blocks = vec![Block::table(&headings, rows)];
+    let headings = [
+        "workload",
+        "what it does",
+        "parity",
+        "seen",
+        "tolerance because",
+    ];
+    let mut blocks = vec![Block::sampled_table(&headings, rows, "/parity")];
+    if job.device.cuda().is_none() {
+        let why = "Parity is skipped: there is no GPU to compare with the CPU.";
+        blocks.push(Block::Paragraph(why.to_owned()));
+    }
     Ok(Section {
         blocks,
         findings,
         raw: raw.into(),
         ..Section::default()
     })
+}
+
+/// What two fresh inputs say; nothing where there is no GPU, or no form of the workload for it.
+fn agreement(
+    job: &Job,
+    reference: &Device,
+    workload: &dyn Workload,
+    parameters: &Parameters,
+) -> Result<Option<Parity>> {
+    if job.device.cuda().is_none() {
+        return Ok(None);
+    }
+    match check_parity(workload, &job.device, reference, parameters, &[1, 2]) {
+        Err(WorkloadError::Unsupported { .. }) => Ok(None),
+        other => Ok(Some(other?)),
+    }
 }

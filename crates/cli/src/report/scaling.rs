@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use warpsmith_core::Seconds;
+use warpsmith_core::{Seconds, Severity};
 use warpsmith_device::{Device, DeviceChoice};
 use warpsmith_measure::report::plot::{self, Curve};
 use warpsmith_measure::run_sampler::RunMode;
@@ -102,9 +102,11 @@ pub(super) fn section(job: &Job) -> Result<Section> {
                     law.balance_size.map_or("–".into(), |n| format!("{n:.0}")),
                 ]);
                 samples.push(format!("/{}/{device}", raw.len()));
-                section
-                    .findings
-                    .extend(findings::of_scaling(workload.id(), &law));
+                if let Some(mut finding) = findings::of_scaling(workload.id(), &law) {
+                    // The row says so already; the note adds which laws fit as well.
+                    finding.severity = Severity::Info;
+                    section.findings.push(finding);
+                }
                 if on_gpu.is_none() {
                     plots.push(Block::Plot(plot::scaling(workload.id(), &law)));
                 }
@@ -149,7 +151,14 @@ pub(super) fn section(job: &Job) -> Result<Section> {
         .push(Block::linked_table(&headings, rows, samples));
     if !crossovers.is_empty() {
         let headings = ["workload", "the GPU is faster", ">at the largest size"];
-        section.blocks.push(Block::table(&headings, crossovers));
+        let places = (0..crossovers.len()).map(|row| format!("/{row}")).collect();
+        section
+            .blocks
+            .push(Block::linked_table(&headings, crossovers, places));
+    } else {
+        section.blocks.push(Block::Paragraph(
+            "The crossover is skipped: there is no GPU to compare with the CPU.".into(),
+        ));
     }
     section.blocks.extend(plots);
     section.raw = raw.into();

@@ -8,7 +8,9 @@ use warpsmith_measure::ablation::{AblationRow, Setting, ablate};
 use warpsmith_measure::comparison::paired_rounds::ComparisonPlan;
 use warpsmith_measure::report::plot::{ForestRow, forest};
 use warpsmith_measure::run_sampler::RunMode;
-use warpsmith_measure::{Parameters, Workload, WorkloadError, affordable_settings};
+use warpsmith_measure::{
+    Judgement, Parameters, Technique, Workload, WorkloadError, affordable_settings,
+};
 
 use super::{Block, Job, Section};
 use crate::catalogue;
@@ -102,7 +104,7 @@ pub(super) fn section(job: &Job) -> Result<Section> {
             measured
                 .iter()
                 .zip(&names)
-                .map(|(row, name)| line(workload.id(), row, name)),
+                .map(|(row, name)| line(workload.as_ref(), row, name)),
         );
         let bars: Vec<ForestRow<'_>> = measured
             .iter()
@@ -128,14 +130,16 @@ pub(super) fn section(job: &Job) -> Result<Section> {
         ">memory",
         ">quality: max difference",
         "output",
+        "effort (judged)",
+        "risk (judged)",
     ];
     section
         .blocks
         .push(Block::linked_table(&headings, rows, samples));
     section.blocks.push(Block::Paragraph(
         "End to end, in paired rounds that take turns; ratios below 1 are faster; verdicts are \
-         corrected for their number. How much work a technique is and how risky are judgements, \
-         which no clock measures, and are not printed."
+         corrected for their number. How much work a technique is and how risky are judgements \
+         in a word, which no clock measures."
             .into(),
     ));
     if !left_out.is_empty() {
@@ -157,14 +161,21 @@ fn change(row: &AblationRow) -> String {
     }
 }
 
-fn line(workload: &str, row: &AblationRow, name: &str) -> Vec<String> {
+fn line(workload: &dyn Workload, row: &AblationRow, name: &str) -> Vec<String> {
     let evaluation = &row.evaluation;
+    let technique = workload
+        .techniques()
+        .iter()
+        .find(|technique| technique.name == row.technique);
+    let judged = |word: fn(&Technique) -> Judgement| {
+        technique.map_or("–".into(), |technique| word(technique).to_string())
+    };
     let memory = |bytes: i64| {
         let sign = if bytes < 0 { "−" } else { "+" };
         format!("{sign}{}", Bytes(bytes.unsigned_abs()))
     };
     vec![
-        workload.to_owned(),
+        workload.id().to_owned(),
         name.to_owned(),
         evaluation.verdict.to_string(),
         format!("{:.3}", evaluation.ratio),
@@ -178,5 +189,7 @@ fn line(workload: &str, row: &AblationRow, name: &str) -> Vec<String> {
             None => "–",
         }
         .to_owned(),
+        judged(|technique| technique.effort),
+        judged(|technique| technique.risk),
     ]
 }

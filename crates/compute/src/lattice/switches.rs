@@ -1,7 +1,7 @@
 //! Parameters and techniques that several lattice workloads share.
 
 use warpsmith_device::CpuDevice;
-use warpsmith_measure::{ParameterKind, ParameterSpec, Parameters, Technique};
+use warpsmith_measure::{Judgement, ParameterKind, ParameterSpec, Parameters, Technique};
 
 use super::instruction_set::InstructionSet;
 
@@ -26,6 +26,8 @@ pub(super) const ALL_THREADS: Technique = Technique {
     off: "one",
     on: "all",
     meaning: "every core that this process may use (CPU)",
+    effort: Judgement::Medium,
+    risk: Judgement::Medium,
 };
 
 /// [`SIMD`] as a technique.
@@ -35,6 +37,8 @@ pub(super) const WIDEST_SIMD: Technique = Technique {
     off: "portable",
     on: "avx512",
     meaning: "the widest vectors of this CPU instead of those that every CPU has",
+    effort: Judgement::Medium,
+    risk: Judgement::Low,
 };
 
 /// A graph of all launches as a technique; the workload has a parameter `launch`.
@@ -44,6 +48,8 @@ pub(super) const ONE_GRAPH: Technique = Technique {
     off: "each",
     on: "graph",
     meaning: "all launches recorded once and launched as one (GPU)",
+    effort: Judgement::Medium,
+    risk: Judgement::Medium,
 };
 
 /// The instruction set that [`SIMD`] asks for, or the widest narrower one.

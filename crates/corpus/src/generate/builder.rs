@@ -95,6 +95,8 @@ pub(super) struct Builder {
     pub(super) max_params: usize,
     /// Whether the text so far is inside a loop whose trips are counted at run time.
     pub(super) in_dynamic_loop: bool,
+    /// How often the text so far runs, at most.
+    pub(super) trips: f32,
     /// How many loops around the text so far are unrolled. A name that only one branch gives a value
     /// would be met again by the next copy of the body, so branches in there declare nothing.
     pub(super) unrolled: u32,
@@ -145,6 +147,7 @@ impl Builder {
             plain_types: random.chance(70),
             max_params: 3 + usize::from(plan.difficulty) / 2,
             in_dynamic_loop: false,
+            trips: 1.0,
             unrolled: 0,
             copies: 1,
             last_read: None,

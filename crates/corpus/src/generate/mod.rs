@@ -9,6 +9,7 @@ mod definition;
 mod expression;
 mod form;
 mod form_table;
+mod growth;
 mod kind;
 mod plan;
 mod program;

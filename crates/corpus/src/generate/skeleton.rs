@@ -220,7 +220,7 @@ impl Builder {
         self.line(&format!("for {counter} in range({range}):"));
         self.indent += 1;
         let scope = self.vars.len();
-        let was_dynamic = std::mem::replace(&mut self.in_dynamic_loop, true);
+        let outside = self.enter_loop(16.0);
         self.unrolled += 1;
         self.element_variable(
             &table,
@@ -254,7 +254,8 @@ impl Builder {
         self.leave_scope(scope, &total);
         self.indent -= 1;
         self.unrolled -= 1;
-        (self.in_dynamic_loop, self.copies) = (was_dynamic, copies);
+        self.copies = copies;
+        self.leave_loop(outside);
     }
 
     fn random_state(&mut self) {
@@ -293,6 +294,8 @@ impl Builder {
         let indent = self.indent;
         let mut dynamic = matches!(style, LoopStyle::Long | LoopStyle::Dynamic);
         let (unrolled, copies) = (self.unrolled, self.copies);
+        // The outermost has up to 20 trips; those within have 4, or as many as the one around them.
+        let outside = self.enter_loop([80.0, 320.0][usize::from(depth > 1)]);
         for (level, counter) in counters.iter().enumerate() {
             let trips = 2 + self.random.below(2);
             let depends = level > 0 && dynamic && self.random.chance(50);
@@ -320,7 +323,6 @@ impl Builder {
                 self.update(&name);
             }
         }
-        let was_dynamic = std::mem::replace(&mut self.in_dynamic_loop, true);
         let inner = self.vars.len();
         if self.random.chance(50) {
             let kind = self.any_kind();
@@ -330,7 +332,7 @@ impl Builder {
         self.leave_scope(inner, &name);
         self.leave_scope(scope, &name);
         (self.unrolled, self.copies) = (unrolled, copies);
-        self.in_dynamic_loop = was_dynamic;
+        self.leave_loop(outside);
         self.indent = indent;
     }
 
@@ -394,6 +396,7 @@ impl Builder {
             }
             self.vars[position].used = true;
             let (text, kind) = (self.vars[position].text.clone(), self.vars[position].kind);
+            let bound = self.vars[position].bound;
             match kind {
                 // Bits and products are what combines these; a sum would not be a rotation.
                 Kind::Quat(_) | Kind::Transform(_) if !scalar_result => {
@@ -404,7 +407,7 @@ impl Builder {
                 _ => {
                     self.body.push_str(" + ");
                     if scalar_result {
-                        self.contribution(&text, kind);
+                        self.contribution(&text, kind, bound);
                     } else {
                         self.body.push_str(&text);
                     }

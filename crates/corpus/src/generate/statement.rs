@@ -8,7 +8,7 @@ use super::expression::is_literal;
 use super::form::{Pattern, forms};
 use super::kind::{Kind, Scalar};
 use super::plan::Featured;
-use super::text::{Name, any_float, float_literal, integer, local_words};
+use super::text::{Name, any_float, float_literal, integer, integer_literal, local_words};
 use super::vocabulary::COUNTERS;
 
 /// A kind of loop.
@@ -163,7 +163,6 @@ impl Builder {
         };
         let (kind, bound) = (self.vars[position].kind, self.vars[position].bound);
         let depth = self.depth();
-        let trips = if self.in_dynamic_loop { 32.0 } else { 1.0 };
         self.last_read = Some(position);
         self.begin();
         self.body.push_str(name);
@@ -172,8 +171,7 @@ impl Builder {
         if style < 3 || !kind.scalar().is_float() {
             self.body.push_str(if style == 2 { " -= " } else { " += " });
             let added = self.computed(kind, depth);
-            let total = bound + added * trips;
-            if total <= kind.scalar().most() {
+            if let Some(total) = self.sum_bound(kind, bound, added) {
                 self.vars[position].bound = total;
                 self.vars[position].used = false;
                 self.body.push('\n');
@@ -197,8 +195,17 @@ impl Builder {
         let fraction = any_float(&mut self.random, true).min(0.5);
         float_literal(kind.scalar(), fraction, &mut self.body);
         self.body.push_str(" + ");
-        let added = self.operand(kind, depth.min(2), 2);
-        self.vars[position].bound = bound.max(added * 2.0);
+        let start = self.body.len();
+        let written = self.expression(kind, depth.min(2));
+        let cut = match kind == self.float() {
+            true => self.cut(start, written.bound),
+            false => None,
+        };
+        if cut.is_none() && written.precedence < 2 {
+            self.body.insert(start, '(');
+            self.body.push(')');
+        }
+        self.vars[position].bound = bound.max(cut.unwrap_or(written.bound) * 2.0);
         self.vars[position].used = false;
         self.body.push('\n');
     }
@@ -220,16 +227,21 @@ impl Builder {
             self.body.push_str(" * ");
             float_literal(float, fraction, &mut self.body);
             self.body.push_str(" + ");
-            self.contribution(&text, kind);
+            let added = self.contribution(&text, kind, self.vars[position].bound);
             self.body.push('\n');
-            let grown = self.vars[position].bound * 40.0 + 10.0;
-            self.grow(name, grown.min(float.most()));
+            self.grow(name, 2.0 * added);
         }
         self.vars.truncate(vars);
     }
 
-    /// A float made from a variable of any type.
-    pub(super) fn contribution(&mut self, text: &str, kind: Kind) {
+    /// A float made from a variable of any type and of this bound, small enough to be added; its bound.
+    pub(super) fn contribution(&mut self, text: &str, kind: Kind, bound: f32) -> f32 {
+        let start = self.body.len();
+        let bound = self.as_float(text, kind, bound);
+        self.cut(start, bound).unwrap_or(bound)
+    }
+
+    fn as_float(&mut self, text: &str, kind: Kind, bound: f32) -> f32 {
         let float = self.float();
         let choose = self.random.below(2);
         match kind {
@@ -242,12 +254,13 @@ impl Builder {
                 self.body.push_str(", ");
                 float_literal(float.scalar(), 0.25, &mut self.body);
                 self.body.push(')');
+                return 1.0;
             }
-            Kind::Scalar(_) => {
+            Kind::Scalar(scalar) => {
                 float.spell(self.plain_types, &mut self.body);
                 self.body.push('(');
                 self.body.push_str(text);
-                self.body.push(')');
+                return self.end_integer(scalar, bound);
             }
             Kind::Vector(n, scalar) if !scalar.is_float() => {
                 float.spell(self.plain_types, &mut self.body);
@@ -255,7 +268,8 @@ impl Builder {
                 self.body.push_str(text);
                 self.body.push('[');
                 integer(self.random.below(usize::from(n)) as u64, &mut self.body);
-                self.body.push_str("])");
+                self.body.push(']');
+                return self.end_integer(scalar, bound);
             }
             Kind::Vector(n, _) if choose == 0 || n > 4 => {
                 self.body.push_str("wp.dot(");
@@ -263,6 +277,7 @@ impl Builder {
                 self.body.push_str(", ");
                 self.body.push_str(text);
                 self.body.push(')');
+                return f32::from(n) * bound * bound;
             }
             Kind::Vector(n, _) => {
                 self.body.push_str(text);
@@ -274,6 +289,7 @@ impl Builder {
                 self.body.push_str("wp.trace(");
                 self.body.push_str(text);
                 self.body.push(')');
+                return f32::from(n) * bound;
             }
             Kind::Matrix(n, _) => {
                 self.body.push_str(text);
@@ -293,6 +309,21 @@ impl Builder {
                 self.body.push_str([")[0]", ")[2]"][choose]);
             }
         }
+        bound
+    }
+
+    /// Ends the conversion of an integer, of which a half float takes the low bits alone.
+    fn end_integer(&mut self, scalar: Scalar, bound: f32) -> f32 {
+        let bound = Self::integer_bound(scalar, bound);
+        let float = self.palette.float;
+        if bound <= float.most() || float != Scalar::F16 {
+            self.body.push(')');
+            return bound;
+        }
+        self.body.push_str(" & ");
+        integer_literal(scalar, 63, &mut self.body);
+        self.body.push(')');
+        63.0
     }
 
     /// Statements of the category's kinds, `nest` blocks deep at most.
@@ -377,7 +408,7 @@ impl Builder {
         let counter = self.taken.fresh(COUNTERS, &mut self.random);
         let scope = self.vars.len();
         let int32 = Kind::Scalar(Scalar::I32);
-        let (was_dynamic, copies) = (self.in_dynamic_loop, self.copies);
+        let copies = self.copies;
         let trips;
         match style {
             LoopStyle::Unrolled => {
@@ -410,7 +441,7 @@ impl Builder {
                 self.body.push_str(":\n");
             }
         }
-        self.in_dynamic_loop = true;
+        let outside = self.enter_loop(trips as f32);
         self.unrolled += u32::from(style == LoopStyle::Unrolled);
         self.indent += 1;
         self.declare(counter.clone(), int32, trips as f32, false);
@@ -431,7 +462,8 @@ impl Builder {
         self.vars.truncate(scope);
         self.indent -= 1;
         self.unrolled -= u32::from(style == LoopStyle::Unrolled);
-        (self.in_dynamic_loop, self.copies) = (was_dynamic, copies);
+        self.copies = copies;
+        self.leave_loop(outside);
     }
 
     /// Trips of a loop that is unrolled: few where the loop itself is copied.

@@ -13,6 +13,9 @@ use crate::architecture::{Capability, Coverage, Target};
 const MAGIC: u64 = 0xBA55_ED50;
 const KIND_PTX: u64 = 1;
 const KIND_CUBIN: u64 = 2;
+/// Bits of an entry's flags: the code is for exactly its part (`sm_90a`), or for its family (`sm_100f`).
+const FLAG_PART_ONLY: u64 = 0x10_0000;
+const FLAG_FAMILY: u64 = 0x20_0000;
 /// libtorch_cuda has about 3,000; a file that claims a thousand times that is not a library.
 const ENTRY_LIMIT: usize = 1 << 20;
 
@@ -155,9 +158,14 @@ impl FatbinStream {
         }
         let number = le::<4>(header, 28);
         if (20..1000).contains(&number) {
+            let flags = le::<8>(header, 40);
             let target = Target {
                 capability: Capability::from_sm(number as u32),
-                suffix: None,
+                suffix: match flags {
+                    _ if flags & FLAG_PART_ONLY != 0 => Some('a'),
+                    _ if flags & FLAG_FAMILY != 0 => Some('f'),
+                    _ => None,
+                },
             };
             if kind == KIND_PTX {
                 coverage.ptx.insert(target);

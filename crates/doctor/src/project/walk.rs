@@ -123,6 +123,8 @@ pub(super) fn kind(path: &str) -> Kind {
         "cmake" => return Kind::Cmake,
         "md" | "rst" => return Kind::Document,
         "sh" => return Kind::Script,
+        // `Dockerfile.cuda` is one; `dockerfile.rs`, which may read them, is not.
+        "rs" | "go" | "js" | "ts" | "java" | "json" => return Kind::Other,
         _ => {}
     }
     if name == "setup.py" {
@@ -178,6 +180,12 @@ pub(super) fn kind(path: &str) -> Kind {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_that_reads_dockerfiles_is_none() {
+        assert_eq!(kind("docker/Dockerfile.cuda"), Kind::Dockerfile);
+        assert_eq!(kind("src/dockerfile.rs"), Kind::Other);
+    }
 
     #[test]
     fn folders_that_a_tool_made_are_left_out() {

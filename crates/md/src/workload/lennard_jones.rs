@@ -8,8 +8,8 @@ use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::{CpuDevice, Device, Stream};
 use warpsmith_measure::random::Random;
 use warpsmith_measure::{
-    ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Sizes,
-    Technique, Workload, WorkloadError,
+    ArguedTolerance, Cost, Judgement, Output, ParameterKind, ParameterSpec, Parameters, Prepared,
+    Sizes, Technique, Workload, WorkloadError,
 };
 
 use super::{SIMD, failed, instructions};
@@ -78,6 +78,8 @@ const TECHNIQUES: &[Technique] = &[
         off: "every-step",
         on: "keep",
         meaning: "a list with a skin serves several steps",
+        effort: Judgement::Medium,
+        risk: Judgement::Medium,
     },
     Technique {
         name: "SIMD",
@@ -85,6 +87,8 @@ const TECHNIQUES: &[Technique] = &[
         off: "scalar",
         on: "best",
         meaning: "a vector of neighbours at a time (CPU)",
+        effort: Judgement::Medium,
+        risk: Judgement::Low,
     },
     Technique {
         name: "cell order",
@@ -92,6 +96,8 @@ const TECHNIQUES: &[Technique] = &[
         off: "start",
         on: "cells",
         meaning: "atoms that are near each other are near in memory (CPU)",
+        effort: Judgement::Medium,
+        risk: Judgement::Low,
     },
     Technique {
         name: "threads",
@@ -99,6 +105,8 @@ const TECHNIQUES: &[Technique] = &[
         off: "one",
         on: "all",
         meaning: "blocks of atoms on all cores (CPU)",
+        effort: Judgement::Medium,
+        risk: Judgement::Medium,
     },
     Technique {
         name: "graph",
@@ -106,6 +114,8 @@ const TECHNIQUES: &[Technique] = &[
         off: "off",
         on: "on",
         meaning: "seven launches of a step recorded once and launched as one (GPU)",
+        effort: Judgement::Medium,
+        risk: Judgement::Medium,
     },
 ];
 

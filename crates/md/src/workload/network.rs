@@ -4,8 +4,8 @@ use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::{Device, Graph, Stream};
 use warpsmith_measure::random::Random;
 use warpsmith_measure::{
-    ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Sizes,
-    Technique, Workload, WorkloadError,
+    ArguedTolerance, Cost, Judgement, Output, ParameterKind, ParameterSpec, Parameters, Prepared,
+    Sizes, Technique, Workload, WorkloadError,
 };
 
 use super::{SIMD, failed, instructions};
@@ -46,6 +46,8 @@ const TECHNIQUES: &[Technique] = &[
         off: "scalar",
         on: "best",
         meaning: "a vector of outputs at a time (CPU)",
+        effort: Judgement::Medium,
+        risk: Judgement::Low,
     },
     Technique {
         name: "graph",
@@ -53,6 +55,8 @@ const TECHNIQUES: &[Technique] = &[
         off: "off",
         on: "on",
         meaning: "the launch recorded once (GPU)",
+        effort: Judgement::Medium,
+        risk: Judgement::Medium,
     },
 ];
 

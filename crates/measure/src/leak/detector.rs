@@ -1,13 +1,14 @@
 //! The verdict on one memory trace: leak, no leak, or not enough steps to say.
 //!
 //! Invariants: `Leak` needs growth that is significant, lasts into the second half, exceeds the
-//! allocator's grain and is no matter of two or three levels; `Ok` needs an upper bound below the budget; everything else is
-//! `Inconclusive` with the steps still needed.
+//! allocator's grain and any cycle that the windows do not span, and is no matter of two or three
+//! levels; `Ok` needs an upper bound below the budget; everything else is `Inconclusive` with the
+//! steps still needed.
 
 use serde::{Deserialize, Serialize};
 
 use super::level_shift::{LevelShift, find_isolated, steps_explain};
-use super::low_water::{FEWEST_MARKS, LowWater};
+use super::low_water::{FEWEST_MARKS, LowWater, swing};
 use super::trend_test::{Trend, fit, fit_straight};
 use crate::statistics::order::median_of;
 
@@ -138,22 +139,27 @@ struct Part {
     halves: Option<(Trend, Trend)>,
     /// A few levels explain the marks better than growth does.
     levels: bool,
+    /// How far the marks swing where they still have a cycle, which is longer than the windows.
+    swing: f64,
 }
 
 impl Part {
     fn of(trace: &[f64], skipped: usize) -> Option<Self> {
         let mut low_water = LowWater::of(&trace[skipped..]);
-        let shifts = find_isolated(&mut low_water.marks);
+        let shifts = find_isolated(&mut low_water.marks, &low_water.places);
         let age = (skipped + low_water.start) as f64 / low_water.window as f64;
         let places: Vec<usize> = shifts.iter().map(|shift| shift.mark).collect();
-        let fitted = fit(&low_water.marks, age, &places)?;
-        let (first, second) = fitted.settled.split_at(fitted.settled.len() / 2);
+        let fitted = fit(&low_water.marks, &low_water.places, age, &places)?;
+        let middle = fitted.settled.len() / 2;
+        let (first, second) = fitted.settled.split_at(middle);
+        let (earlier, later) = low_water.places.split_at(middle);
         Some(Self {
             skipped,
             shifts,
             whole: fitted.trend,
-            halves: fit_straight(first).zip(fit_straight(second)),
+            halves: fit_straight(first, earlier).zip(fit_straight(second, later)),
             levels: steps_explain(&fitted.settled),
+            swing: swing(&fitted.settled),
             low_water,
         })
     }
@@ -182,6 +188,7 @@ fn conclude(trace: &[f64], part: &Part, plan: &LeakPlan) -> LeakReport {
         && slope - reach > 0.0
         && part.lasts()
         && !part.levels
+        && slope * judged >= part.swing
         && slope * judged >= 2.0 * grain;
     let verdict = if grows {
         LeakVerdict::Leak

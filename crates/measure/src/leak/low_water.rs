@@ -18,6 +18,10 @@ pub struct LowWater {
     pub start: usize,
     /// One mark per window.
     pub marks: Vec<f64>,
+    /// Where in the trace each mark is, in windows from the first: growth runs along the steps
+    /// at which the marks were met, not along the windows, whose beginnings drift through a cycle
+    /// that they do not span exactly.
+    pub places: Vec<f64>,
     /// The period that the window was fitted to, where there is one.
     pub period: Option<usize>,
 }
@@ -37,13 +41,25 @@ impl LowWater {
             .filter(|window| trace.len() / window >= FEWEST_MARKS)
             .unwrap_or(shortest);
         let start = trace.len() % window;
+        let lowest = |(nth, steps): (usize, &[f64])| {
+            let mut mark = (0, f64::INFINITY);
+            for (step, bytes) in steps.iter().enumerate() {
+                if *bytes < mark.1 {
+                    mark = (step, *bytes);
+                }
+            }
+            (nth as f64 + mark.0 as f64 / window as f64, mark.1)
+        };
+        let (places, marks) = trace[start..]
+            .chunks_exact(window)
+            .enumerate()
+            .map(lowest)
+            .unzip();
         Self {
             window,
             start,
-            marks: trace[start..]
-                .chunks_exact(window)
-                .map(|steps| steps.iter().copied().fold(f64::INFINITY, f64::min))
-                .collect(),
+            marks,
+            places,
             period,
         }
     }
@@ -80,6 +96,26 @@ fn first_period(trace: &[f64]) -> Option<usize> {
         }
     }
     None
+}
+
+/// How far `marks` swing around their line where they have a cycle of their own, because the windows do
+/// not span the trace's; 0 where they have none. Over such a cycle a line may rise by as much.
+pub(crate) fn swing(marks: &[f64]) -> f64 {
+    let flat = detrended(marks);
+    let variance = autocovariance(&flat, 0);
+    if flat.len() < FEWEST_MARKS || variance <= 0.0 {
+        return 0.0;
+    }
+    let mut deepest = 1.0f64;
+    let cycles = (1..=flat.len() / 4).any(|lag| {
+        let here = autocovariance(&flat, lag) / variance;
+        deepest = deepest.min(here);
+        deepest < -0.2 && here > 0.3
+    });
+    let (low, high) = flat.iter().fold((0.0f64, 0.0f64), |(low, high), value| {
+        (low.min(*value), high.max(*value))
+    });
+    if cycles { high - low } else { 0.0 }
 }
 
 /// The trace less a line through the medians of its thirds, clipped to 4 sigma so that one burst
@@ -126,6 +162,28 @@ mod tests {
         let low = LowWater::of(&saw);
         assert_eq!(low.window % 130, 0);
         assert!(low.marks.iter().all(|mark| *mark == 100.0), "{low:?}");
+    }
+
+    #[test]
+    fn marks_of_a_leaking_saw_tooth_lie_on_the_leak() {
+        // The blocks that a period is searched in hide its exact length.
+        let saw: Vec<f64> = (0..9000)
+            .map(|i| f64::from(i % 131) + 0.01 * f64::from(i))
+            .collect();
+        let low = LowWater::of(&saw);
+        for (mark, place) in low.marks.iter().zip(&low.places) {
+            let step = low.start as f64 + place * low.window as f64;
+            assert!((mark - 0.01 * step).abs() < 1e-9, "{mark} at {step}");
+        }
+    }
+
+    #[test]
+    fn marks_with_a_cycle_swing_and_noise_does_not() {
+        let mut random = crate::random::Random::seeded(4);
+        let noise: Vec<f64> = (0..60).map(|_| random.normal()).collect();
+        assert_eq!(swing(&noise), 0.0);
+        let cycle: Vec<f64> = (0..60).map(|i| f64::from(i * 90 % 400)).collect();
+        assert!(swing(&cycle) > 300.0, "{}", swing(&cycle));
     }
 
     #[test]

@@ -61,25 +61,26 @@ const DECAYS: [f64; 14] = [
     0.02, 0.027, 0.036, 0.048, 0.064, 0.085, 0.11, 0.15, 0.2, 0.27, 0.36, 0.48, 0.64, 0.85,
 ];
 /// Beginnings of logarithmic and algebraic warm-ups that are tried, in marks before the first step.
-const BEGINNINGS: [f64; 5] = [0.25, 0.75, 2.0, 4.0, 8.0];
+const BEGINNINGS: [f64; 10] = [0.25, 0.4, 0.6, 0.9, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0];
 /// Powers of the time with which algebraic warm-ups fade; a cache that fills does so with 1.
 const POWERS: [f64; 3] = [0.5, 1.0, 2.0];
 
 /// The share of a warm-up's movement that may be mistaken for growth.
 const MISFIT: f64 = 0.01;
 
-/// Fits the trend of `marks`. `age` is how many marks' worth of steps went before the first;
+/// Fits the trend of `marks`, which were met at `places`, in marks from the first; `age` is how many
+/// marks' worth of steps went before those;
 /// `shifts` are the marks that are first on a new level. `None` where the marks are
 /// too few for the terms.
-pub fn fit(marks: &[f64], age: f64, shifts: &[usize]) -> Option<Fit> {
-    let n = marks.len();
-    let mut columns: Vec<Vec<f64>> = vec![(0..n).map(|i| i as f64).collect()];
+pub fn fit(marks: &[f64], places: &[f64], age: f64, shifts: &[usize]) -> Option<Fit> {
+    let n = marks.len().min(places.len());
+    let mut columns: Vec<Vec<f64>> = vec![places.to_vec()];
     for shift in shifts {
         columns.push((0..n).map(|i| f64::from(u8::from(i >= *shift))).collect());
     }
     let straight = gls(marks, &columns)?;
     // Each is written so that a warm-up has a positive coefficient.
-    let time = |before: f64| (0..n).map(move |i| age + i as f64 + before);
+    let time = |before: f64| places.iter().map(move |place| age + place + before);
     let logarithm = |before: &f64| time(*before).map(f64::ln).collect();
     let algebraic = POWERS.iter().flat_map(|power| {
         let fading = move |t: f64| -t.powf(-power);
@@ -89,7 +90,7 @@ pub fn fit(marks: &[f64], age: f64, shifts: &[usize]) -> Option<Fit> {
     });
     let exponential = |share: &f64| {
         let decay = share * (n as f64 + age);
-        (0..n).map(|i| -(-(i as f64) / decay).exp()).collect()
+        places.iter().map(|place| -(-place / decay).exp()).collect()
     };
     let mut bends: Vec<(Fitted, Vec<f64>)> = BEGINNINGS
         .iter()
@@ -144,9 +145,8 @@ pub fn fit(marks: &[f64], age: f64, shifts: &[usize]) -> Option<Fit> {
 }
 
 /// The trend of marks that have been settled already.
-pub fn fit_straight(marks: &[f64]) -> Option<Trend> {
-    let line = (0..marks.len()).map(|i| i as f64).collect();
-    Some(gls(marks, &[line])?.trend(false))
+pub fn fit_straight(marks: &[f64], places: &[f64]) -> Option<Trend> {
+    Some(gls(marks, &[places.to_vec()])?.trend(false))
 }
 
 struct Fitted {
@@ -329,6 +329,11 @@ mod tests {
     use super::*;
     use crate::random::Random;
 
+    fn fit_evenly(marks: &[f64], age: f64) -> Option<Fit> {
+        let places: Vec<f64> = (0..marks.len()).map(|i| i as f64).collect();
+        fit(marks, &places, age, &[])
+    }
+
     fn simulate(seed: u64, slope: f64, rho: f64) -> Vec<f64> {
         let mut random = Random::seeded(seed);
         let mut state = 0.0;
@@ -345,7 +350,7 @@ mod tests {
         for rho in [0.0, 0.5, 0.9, 0.97, 1.0] {
             let called = (0..1000)
                 .filter(|seed| {
-                    let trend = fit(&simulate(*seed, 0.0, rho), 10.0, &[]).unwrap().trend;
+                    let trend = fit_evenly(&simulate(*seed, 0.0, rho), 10.0).unwrap().trend;
                     trend.p_growth() < 0.005
                 })
                 .count();
@@ -358,7 +363,7 @@ mod tests {
         for rho in [0.0, 0.6, 1.0] {
             let held = (0..600)
                 .filter(|seed| {
-                    let trend = fit(&simulate(*seed, 0.7, rho), 10.0, &[]).unwrap().trend;
+                    let trend = fit_evenly(&simulate(*seed, 0.7, rho), 10.0).unwrap().trend;
                     (trend.slope - 0.7).abs() <= trend.reach(0.05)
                 })
                 .count();
@@ -369,9 +374,9 @@ mod tests {
     #[test]
     fn an_exact_line_has_its_slope_and_no_error() {
         let line: Vec<f64> = (0..40).map(|i| 3.0 + 2.0 * f64::from(i)).collect();
-        let trend = fit(&line, 5.0, &[]).unwrap().trend;
+        let trend = fit_evenly(&line, 5.0).unwrap().trend;
         assert!((trend.slope - 2.0).abs() < 1e-9 && trend.p_growth() < 1e-9);
-        assert!(fit(&line[..6], 5.0, &[]).is_none());
+        assert!(fit_evenly(&line[..6], 5.0).is_none());
     }
 
     #[test]
@@ -380,7 +385,7 @@ mod tests {
         let marks: Vec<f64> = (0..60)
             .map(|i| 100.0 * f64::from(i + 7).ln() + 0.2 * random.normal())
             .collect();
-        let trend = fit(&marks, 6.0, &[]).unwrap().trend;
+        let trend = fit_evenly(&marks, 6.0).unwrap().trend;
         assert!(trend.bent && trend.p_growth() > 0.005, "{trend:?}");
     }
 }

@@ -517,3 +517,134 @@ pub(crate) const THIRD_HOLD_OUT: &[Family] = &[
         },
     },
 ];
+
+/// Shapes that were written after marks had got their places, cycles their swing, and resets had ceased
+/// to be shifts; the detector is unchanged since.
+pub(crate) const FOURTH_HOLD_OUT: &[Family] = &[
+    Family {
+        name: "spikes that are paid back slowly",
+        beyond: false,
+        make: |n, random| {
+            let mut debt = 0.0;
+            (0..n)
+                .map(|_| {
+                    debt *= 0.995;
+                    if random.unit() < 0.01 {
+                        debt += between(1.0, 6.0, random) * MB;
+                    }
+                    debt + 0.02 * MB * random.normal()
+                })
+                .collect()
+        },
+    },
+    Family {
+        name: "kernels compiled on first use",
+        beyond: true,
+        make: |n, random| {
+            let mut trace = noise(n, 0.02 * MB, random);
+            for _ in 0..40 {
+                let at = (random.unit().powi(4) * 0.9 * n as f64) as usize;
+                let size = between(0.2, 1.2, random) * MB;
+                trace[at..].iter_mut().for_each(|bytes| *bytes += size);
+            }
+            trace
+        },
+    },
+    Family {
+        name: "cache at its limit with evictions",
+        beyond: false,
+        make: |n, random| {
+            let rate = 60.0 * MB / (between(0.03, 0.12, random) * n as f64);
+            let mut held = 0.0f64;
+            (0..n)
+                .map(|_| {
+                    held += rate * 2.0 * random.unit();
+                    if held > 60.0 * MB {
+                        held -= between(0.5, 4.0, random) * MB;
+                    }
+                    held
+                })
+                .collect()
+        },
+    },
+    Family {
+        name: "log flushed by the clock",
+        beyond: false,
+        make: |n, random| {
+            let period = 150 + random.below(500);
+            let (mut rate, mut written) = (0.02 * MB, 0.0);
+            (0..n)
+                .map(|i| {
+                    if i % period == 0 {
+                        written = 0.0;
+                        rate = between(0.005, 0.04, random) * MB;
+                    }
+                    written += rate * random.unit();
+                    written
+                })
+                .collect()
+        },
+    },
+    Family {
+        name: "square wave of two tenants",
+        beyond: false,
+        make: |n, random| {
+            let (period, phase) = (600 + random.below(1500), random.below(2000));
+            let mut trace = autoregressive(n, 0.7, 0.3 * MB, random);
+            for (i, bytes) in trace.iter_mut().enumerate() {
+                let second = (i + phase) % period < period / 3;
+                *bytes += if second { 25.0 * MB } else { 0.0 };
+            }
+            trace
+        },
+    },
+    Family {
+        name: "free list with hysteresis",
+        beyond: false,
+        make: |n, random| {
+            let need = autoregressive(n, 0.99, 6.0 * MB, random);
+            let (mut held, mut idle) = (0.0f64, 0);
+            need.iter()
+                .map(|bytes| {
+                    let chunks = (bytes.max(0.0) / (4.0 * MB)).ceil() * 4.0 * MB;
+                    idle = if chunks < held { idle + 1 } else { 0 };
+                    if chunks > held || idle > 200 {
+                        (held, idle) = (chunks, 0);
+                    }
+                    held
+                })
+                .collect()
+        },
+    },
+    Family {
+        name: "set-up freed, then cycles",
+        beyond: false,
+        make: |n, random| {
+            let end = (between(0.1, 0.25, random) * n as f64) as usize;
+            let period = 40 + random.below(120);
+            (0..n)
+                .map(|i| {
+                    let set_up = if i < end { 90.0 * MB } else { 0.0 };
+                    let cycle = 3.0 * MB * (i % period) as f64 / period as f64;
+                    set_up + cycle + 0.05 * MB * random.normal()
+                })
+                .collect()
+        },
+    },
+    Family {
+        name: "requests of Pareto size and life",
+        beyond: false,
+        make: |n, random| {
+            let mut trace = vec![0.0; n];
+            for at in 0..n {
+                if random.unit() < 0.05 {
+                    let size = 0.1 * MB * (1.0 - random.unit()).powf(-0.5);
+                    let life = 20.0 * (1.0 - random.unit()).powf(-0.6);
+                    let end = (at + life as usize).min(n);
+                    trace[at..end].iter_mut().for_each(|bytes| *bytes += size);
+                }
+            }
+            trace
+        },
+    },
+];

@@ -5,8 +5,8 @@ use rayon::prelude::*;
 use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::{CpuDevice, Device, Stream};
 use warpsmith_measure::{
-    ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Technique,
-    Workload, WorkloadError,
+    ArguedTolerance, Cost, Judgement, Output, ParameterKind, ParameterSpec, Parameters, Prepared,
+    Technique, Workload, WorkloadError,
 };
 
 use super::cuda_phrase::CudaPhrase;
@@ -116,6 +116,8 @@ const TECHNIQUES: &[Technique] = &[
         off: "per-render",
         on: "pool",
         meaning: "buffers made once instead of for every render",
+        effort: Judgement::Low,
+        risk: Judgement::Low,
     },
     Technique {
         name: "running-sum swell",
@@ -123,6 +125,8 @@ const TECHNIQUES: &[Technique] = &[
         off: "convolution",
         on: "running-sum",
         meaning: "two additions a sample instead of a hundred",
+        effort: Judgement::Low,
+        risk: Judgement::Low,
     },
     Technique {
         name: "SIMD",
@@ -130,6 +134,8 @@ const TECHNIQUES: &[Technique] = &[
         off: "portable",
         on: "best",
         meaning: "the widest vector instructions instead of the target's least",
+        effort: Judgement::Medium,
+        risk: Judgement::Low,
     },
     Technique {
         name: "batching",
@@ -137,6 +143,8 @@ const TECHNIQUES: &[Technique] = &[
         off: "voice",
         on: "phrase",
         meaning: "one launch for all voices instead of one for each",
+        effort: Judgement::Medium,
+        risk: Judgement::Medium,
     },
     Technique {
         name: "graph",
@@ -144,6 +152,8 @@ const TECHNIQUES: &[Technique] = &[
         off: "off",
         on: "on",
         meaning: "launches and copy recorded once and launched as one",
+        effort: Judgement::Medium,
+        risk: Judgement::Medium,
     },
     Technique {
         name: "pinned memory",
@@ -151,6 +161,8 @@ const TECHNIQUES: &[Technique] = &[
         off: "pageable",
         on: "pinned",
         meaning: "the samples are copied to page-locked memory",
+        effort: Judgement::Low,
+        risk: Judgement::Low,
     },
 ];
 

@@ -4,8 +4,8 @@ use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::{Device, Stream};
 use warpsmith_measure::random::Random;
 use warpsmith_measure::{
-    ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Technique,
-    Workload, WorkloadError,
+    ArguedTolerance, Cost, Judgement, Output, ParameterKind, ParameterSpec, Parameters, Prepared,
+    Technique, Workload, WorkloadError,
 };
 
 pub(crate) struct Wire;
@@ -43,6 +43,8 @@ const TECHNIQUES: &[Technique] = &[
         off: "json-base64",
         on: "pcm16",
         meaning: "samples as they are instead of base64 inside JSON",
+        effort: Judgement::Low,
+        risk: Judgement::Low,
     },
     Technique {
         name: "shared encoding",
@@ -50,6 +52,8 @@ const TECHNIQUES: &[Technique] = &[
         off: "per-client",
         on: "shared",
         meaning: "one encoding for all listeners of a stream",
+        effort: Judgement::Low,
+        risk: Judgement::Low,
     },
 ];
 

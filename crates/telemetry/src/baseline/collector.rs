@@ -73,6 +73,8 @@ struct GpuCollection {
     energy: Vec<(Micros, i64)>,
     memory_used: Option<i64>,
     reserved_known: bool,
+    /// The process that measures, where it uses the GPU itself.
+    measuring: Option<u32>,
     process_lists: usize,
     processes: BTreeMap<u32, (ProcessIdentity, Option<i64>, bool, usize)>,
     identities: BTreeMap<u32, ProcessIdentity>,
@@ -118,6 +120,15 @@ impl Collector {
             host: BTreeMap::new(),
             swap_used: None,
         }
+    }
+
+    /// Says which process measures: what it holds is no load that somebody has to explain.
+    #[must_use]
+    pub fn measured_by(mut self, pid: u32) -> Self {
+        for gpu in &mut self.gpus {
+            gpu.measuring = Some(pid);
+        }
+        self
     }
 
     fn offset_ms(&self, at: Micros) -> u32 {
@@ -414,16 +425,17 @@ impl GpuCollection {
     fn take_processes(&mut self, uses: &[ProcessUse]) {
         self.process_lists += 1;
         for process in uses {
+            let compute = process.compute && self.measuring != Some(process.pid);
             let identity = self.identities.get(&process.pid).cloned();
             let seen = self.processes.entry(process.pid).or_insert_with(|| {
                 let unknown = ProcessIdentity {
                     pid: process.pid,
                     ..ProcessIdentity::default()
                 };
-                (identity.unwrap_or(unknown), None, process.compute, 0)
+                (identity.unwrap_or(unknown), None, compute, 0)
             });
             seen.1 = seen.1.max(process.memory_bytes);
-            seen.2 |= process.compute;
+            seen.2 |= compute;
             seen.3 += 1;
         }
         // Memory that somebody holds is only a ghost where everybody's is known.

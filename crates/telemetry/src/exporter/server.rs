@@ -27,6 +27,8 @@ const IDLE: Duration = Duration::from_secs(120);
 const PAGE_LIFE: Duration = Duration::from_millis(50);
 /// While the next page is being rendered, one younger than this is given out.
 const PAGE_OLD: Duration = Duration::from_millis(250);
+/// Without scrapes the events would pile up: a dozen a second for each GPU, 200 bytes each.
+const REFRESH: Duration = Duration::from_secs(5);
 /// The sampler is alive while its last sample is younger than this.
 const HEALTHY_AGE: Duration = Duration::from_secs(3);
 
@@ -84,15 +86,19 @@ impl Exporter {
             stopping: AtomicBool::new(false),
         });
         let accepting = Arc::clone(&shared);
-        thread::spawn(move || accept(&listener, &accepting));
+        let named = |name: &str| thread::Builder::new().name(name.to_owned());
+        named("accept")
+            .spawn(move || accept(&listener, &accepting))
+            .map_err(refused)?;
         let refreshing = Arc::clone(&shared);
-        // Without scrapes the events would pile up.
-        thread::spawn(move || {
-            while !refreshing.stopping.load(Ordering::Relaxed) {
-                thread::sleep(Duration::from_secs(1));
-                drop(refreshing.board.now());
-            }
-        });
+        named("refresh")
+            .spawn(move || {
+                while !refreshing.stopping.load(Ordering::Relaxed) {
+                    thread::sleep(REFRESH);
+                    drop(refreshing.board.now());
+                }
+            })
+            .map_err(refused)?;
         Ok(Self {
             address: bound,
             shared,

@@ -1,8 +1,8 @@
 //! The normalised autocorrelation of windowed frames after Boersma (1993): that of the windowed frame
 //! over that of the window, so that a periodic sound reaches 1 at its period.
 //!
-//! Frames lie as in Praat: as many as fit, centred in the signal as a whole, each around a point
-//! between two samples.
+//! Frames lie as in Praat, as many as fit, centred in the signal as a whole, each around a point
+//! between two samples; or around every sample whose number is a multiple of the hop.
 
 use super::range::PitchRange;
 use crate::error::{Result, VoiceError};
@@ -20,6 +20,15 @@ pub enum CorrelationWindow {
     Gaussian,
 }
 
+/// Where the centres of frames lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Alignment {
+    /// As far from the signal's start as from its end, as in Praat.
+    Centred,
+    /// At multiples of the hop, so that nobody has to interpolate to a grid of round times.
+    Grid,
+}
+
 /// Where frames lie and how long they are, in samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Placement {
@@ -34,6 +43,7 @@ pub(super) struct Placement {
     /// Lags that are looked at.
     pub(super) lags: usize,
     window: CorrelationWindow,
+    alignment: Alignment,
 }
 
 impl Placement {
@@ -85,7 +95,18 @@ impl Placement {
             period,
             lags: ((2 * half) as f64 / periods) as usize + 2,
             window,
+            alignment: Alignment::Centred,
         })
+    }
+
+    /// The same windows at other places.
+    pub(super) fn aligned(self, alignment: Alignment) -> Self {
+        Self { alignment, ..self }
+    }
+
+    /// Hops from the signal's start to the first centre of a grid whose window lies inside.
+    fn first_hop(&self) -> usize {
+        self.half.div_ceil(self.hop)
     }
 
     /// Lags of a frame's correlation that are computed.
@@ -117,6 +138,10 @@ impl Placement {
 
     /// Number of frames of a signal of `samples` samples.
     pub(super) fn frames(&self, samples: usize) -> usize {
+        if self.alignment == Alignment::Grid {
+            let last = samples.saturating_sub(self.half) / self.hop;
+            return (last + 1).saturating_sub(self.first_hop());
+        }
         // In seconds and in this order: whether a last frame fits is a matter of rounding, and all
         // frames move by half a hop with it.
         let room = samples as f64 * (1.0 / self.rate) - self.seconds;
@@ -130,12 +155,18 @@ impl Placement {
     /// Time of a frame's centre, seconds.
     pub(super) fn time(&self, frame: usize, samples: usize) -> f64 {
         let step = self.hop as f64 / self.rate;
+        if self.alignment == Alignment::Grid {
+            return (self.first_hop() + frame) as f64 * step;
+        }
         let span = (self.frames(samples).max(1) - 1) as f64 * step;
         (samples as f64 / self.rate - span) / 2.0 + frame as f64 * step
     }
 
     /// First sample of a frame.
     fn start(&self, frame: usize, samples: usize) -> usize {
+        if self.alignment == Alignment::Grid {
+            return (self.first_hop() + frame) * self.hop - self.half;
+        }
         // The sample after the centre; sample n is heard at (n + ½)/rate.
         let right = (self.time(frame, samples) * self.rate - 0.5).floor() as i64 + 1;
         (right - self.half as i64).clamp(0, (samples - 2 * self.half) as i64) as usize

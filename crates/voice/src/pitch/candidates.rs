@@ -92,25 +92,25 @@ impl PathCosts {
     }
 }
 
-/// The `count` strongest tops above `least` of a frame's autocorrelation within the range.
-pub(super) fn maxima(
+/// Places and heights of the `count` strongest tops above `least` of a frame's autocorrelation, by
+/// parabolas.
+pub(super) fn tops(
     r: &[f32],
     placement: Placement,
     range: PitchRange,
     least: f64,
     octave: f64,
     count: usize,
-) -> Vec<Candidate> {
+) -> Vec<(f64, f64)> {
     let least = least as f32;
     let mut found: Vec<(f64, f64)> = Vec::new();
     let last = placement.lags.min(r.len() - 1);
     for lag in 2..last {
         if r[lag] > least && r[lag] > r[lag - 1] && r[lag] >= r[lag + 1] {
-            let [before, here, after] = [r[lag - 1], r[lag], r[lag + 1]].map(f64::from);
-            let curvature = 2.0 * here - before - after;
-            let place = lag as f64 + 0.5 * (after - before) / curvature.max(f64::MIN_POSITIVE);
-            let height = here + 0.125 * (after - before).powi(2) / curvature.max(f64::MIN_POSITIVE);
-            found.push((place, height));
+            found.push(parabola(
+                [r[lag - 1], r[lag], r[lag + 1]].map(f64::from),
+                lag,
+            ));
         }
     }
     // The preference for high candidates decides which are kept.
@@ -120,16 +120,43 @@ pub(super) fn maxima(
     found.sort_by(|a, b| worth(b).total_cmp(&worth(a)));
     found.truncate(count);
     found
+}
+
+/// Place and height of the top of a parabola through a local maximum and its neighbours.
+pub(super) fn parabola([before, here, after]: [f64; 3], lag: usize) -> (f64, f64) {
+    let curvature = (2.0 * here - before - after).max(f64::MIN_POSITIVE);
+    let place = lag as f64 + 0.5 * (after - before) / curvature;
+    let height = here + 0.125 * (after - before).powi(2) / curvature;
+    (place, height)
+}
+
+/// A top of an autocorrelation as a candidate, where it lies in the range.
+pub(super) fn candidate(
+    (place, height): (f64, f64),
+    rate: f64,
+    range: PitchRange,
+) -> Option<Candidate> {
+    let frequency = rate / place;
+    // Above 1 is an error of the interpolation, and as large as it is above.
+    let strength = if height > 1.0 { 1.0 / height } else { height };
+    (frequency <= range.high_hz && frequency >= range.low_hz).then_some(Candidate {
+        frequency,
+        strength,
+    })
+}
+
+/// The `count` strongest tops above `least` of a frame's autocorrelation within the range, exact
+/// between samples.
+pub(super) fn maxima(
+    r: &[f32],
+    placement: Placement,
+    range: PitchRange,
+    least: f64,
+    octave: f64,
+    count: usize,
+) -> Vec<Candidate> {
+    tops(r, placement, range, least, octave, count)
         .iter()
-        .filter_map(|&(near, _)| {
-            let (place, height) = sinc_peak(r, near);
-            let frequency = placement.rate / place;
-            // Above 1 is an error of the interpolation, and as large as it is above.
-            let strength = if height > 1.0 { 1.0 / height } else { height };
-            (frequency <= range.high_hz && frequency >= range.low_hz).then_some(Candidate {
-                frequency,
-                strength,
-            })
-        })
+        .filter_map(|&(near, _)| candidate(sinc_peak(r, near), placement.rate, range))
         .collect()
 }

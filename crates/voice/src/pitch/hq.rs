@@ -2,13 +2,18 @@
 //!
 //! The first look averages the normalised autocorrelation of neighbouring frames, which noise does
 //! not survive and a voice does, and takes the best path through its tops, and through those of the
-//! frame alone where they are high: a quick glide does not survive the average. The second look measures
-//! each voiced frame again, alone, in a window of a few of its own periods: short enough for
-//! vibrato, and exact between samples. A frame too noisy for that keeps the first answer.
+//! frame alone where they are high: a quick glide does not survive the average. Pauses of a few
+//! frames between voiced stretches are bridged. The second look, [`super::repetition`], asks of
+//! each voiced frame which period the sound repeats itself with at that instant: steep glides keep
+//! their shape. The third measures a clean frame in a window of a few of its own periods: short
+//! enough for vibrato, and exact between samples. A frame too noisy for that keeps the answer before.
+//!
+//! Frames lie at multiples of the hop, and sample `n` is heard at `n/rate`.
 
-use super::autocorrelation::{Autocorrelation, Placement};
-use super::candidates::{Candidate, PathCosts, maxima};
+use super::autocorrelation::{Alignment, Autocorrelation, Placement};
+use super::candidates::{Candidate, PathCosts, candidate, tops};
 use super::range::PitchRange;
+use super::repetition::Repetition;
 use super::sinc_peak::sinc_peak;
 use crate::error::Result;
 
@@ -23,18 +28,24 @@ const LEAST_ALONE: f64 = 0.5;
 /// Candidates nearer than this, octaves, are one.
 const SAME: f64 = 1.0 / 24.0;
 /// Strength of the unvoiced candidate, and what it gains in silence.
-const UNVOICED: f64 = 0.3;
+const UNVOICED: f64 = 0.25;
 /// Frames below this share of the loudest are silent.
-const SILENCE: f64 = 0.01;
+const SILENCE: f64 = 0.003;
 /// Costs of 10 ms.
 const OCTAVE: f64 = 0.02;
 const OCTAVE_JUMP: f64 = 0.5;
 const VOICING_CHANGE: f64 = 0.2;
-/// Periods in the second look's window.
+/// The longest pause that is bridged, seconds, and the widest interval over it, octaves.
+const PAUSE: f64 = 0.05;
+const PAUSE_INTERVAL: f64 = 0.6;
+/// Cost of an octave's jump in 10 ms in the second look, and what the first look's answer gains there.
+const GLIDE: f64 = 1.0;
+const FIRST_LOOK: f64 = 0.05;
+/// Periods in the third look's window.
 const OWN_PERIODS: f64 = 3.0;
-/// Least autocorrelation at which the second look is trusted alone.
-const CLEAN: f64 = 0.9;
-/// Lags on either side of a period that the second look computes.
+/// Least autocorrelation at which the third look is trusted alone.
+const CLEAN: f64 = 0.95;
+/// Lags on either side of a period that the third look computes.
 const REACH: usize = 34;
 
 /// A track with its confidence.
@@ -58,7 +69,7 @@ pub struct HqPitch {
 impl HqPitch {
     /// A tracker for frames `hop` samples apart.
     pub fn new(sample_rate: u32, hop: usize, range: PitchRange) -> Result<Self> {
-        let placement = Placement::new(sample_rate, hop, range, 3.0)?;
+        let placement = Placement::new(sample_rate, hop, range, 3.0)?.aligned(Alignment::Grid);
         Ok(Self {
             placement,
             range,
@@ -80,14 +91,19 @@ impl HqPitch {
         let seconds: Vec<f64> = (0..path.len())
             .map(|frame| self.placement.time(frame, signal.len()))
             .collect();
-        let frequency = path
+        let mut frequency: Vec<f64> = path
             .iter()
             .zip(&candidates)
+            .map(|(index, candidates)| candidates[*index].frequency)
+            .collect();
+        self.bridge_pauses(&mut frequency);
+        self.second_look(signal, &seconds, &mut frequency);
+        let frequency = frequency
+            .iter()
             .zip(&seconds)
-            .map(|((index, candidates), seconds)| {
-                let chosen = candidates[*index].frequency;
-                if chosen > 0.0 {
-                    self.second_look(signal, *seconds, chosen) as f32
+            .map(|(hertz, seconds)| {
+                if *hertz > 0.0 {
+                    self.third_look(signal, *seconds, *hertz) as f32
                 } else {
                     0.0
                 }
@@ -140,38 +156,91 @@ impl HqPitch {
         (looks.candidates, looks.confidence)
     }
 
+    /// Fills short pauses between voiced frames of about the same pitch.
+    fn bridge_pauses(&self, frequency: &mut [f64]) {
+        let longest = (PAUSE * self.placement.rate / self.placement.hop as f64).round() as usize;
+        let mut before: Option<usize> = None;
+        for here in 0..frequency.len() {
+            if frequency[here] <= 0.0 {
+                continue;
+            }
+            if let Some(before) = before {
+                let octaves = (frequency[here] / frequency[before]).log2();
+                let pause = here - before - 1;
+                if (1..=longest).contains(&pause) && octaves.abs() < PAUSE_INTERVAL {
+                    for step in 1..=pause {
+                        let share = step as f64 / (pause + 1) as f64;
+                        frequency[before + step] = frequency[before] * (share * octaves).exp2();
+                    }
+                }
+            }
+            before = Some(here);
+        }
+    }
+
+    /// The best path through the periods of repetition around the first look's answers, in each
+    /// voiced stretch.
+    fn second_look(&self, signal: &[f32], seconds: &[f64], frequency: &mut [f64]) {
+        let mut repetition = Repetition::new(self.placement.rate, self.range);
+        let costs = PathCosts {
+            ceiling_hz: self.range.high_hz,
+            octave: 0.0,
+            octave_jump: GLIDE * 0.01 * self.placement.rate / self.placement.hop as f64,
+            voicing_change: 0.0,
+        };
+        let mut stretch: Vec<Vec<Candidate>> = Vec::new();
+        for frame in 0..=frequency.len() {
+            if let Some(hertz) = frequency.get(frame).filter(|hertz| **hertz > 0.0) {
+                let centre = (seconds[frame] * self.placement.rate).round() as usize;
+                stretch.push(repetition.candidates(signal, centre, *hertz, FIRST_LOOK));
+            } else if !stretch.is_empty() {
+                let slots = &mut frequency[frame - stretch.len()..frame];
+                let chosen = costs.best_path(&stretch);
+                for ((slot, candidates), index) in slots.iter_mut().zip(&stretch).zip(chosen) {
+                    *slot = candidates[index].frequency;
+                }
+                stretch.clear();
+            }
+        }
+    }
+
     /// The frequency near `chosen` in a window of the frame's own periods.
-    fn second_look(&self, signal: &[f32], seconds: f64, chosen: f64) -> f64 {
+    fn third_look(&self, signal: &[f32], seconds: f64, chosen: f64) -> f64 {
         let period = self.placement.rate / chosen;
-        // At least so long that the interpolation finds well-founded lags around a short period.
+        // At least so long that the interpolation finds well-founded lags around a short period; odd,
+        // so that a sample lies in the middle.
         let length = (OWN_PERIODS * period)
             .max(2.0 * (period + REACH as f64))
-            .ceil() as usize;
-        let start = (seconds * self.placement.rate - length as f64 / 2.0).round();
-        let Some(frame) = (start >= 0.0)
-            .then(|| signal.get(start as usize..start as usize + length))
-            .flatten()
+            .ceil() as usize
+            | 1;
+        let centre = (seconds * self.placement.rate).round() as usize;
+        let Some(frame) = centre
+            .checked_sub(length / 2)
+            .and_then(|start| signal.get(start..start + length))
         else {
             return chosen;
         };
         let mean = frame.iter().map(|x| f64::from(*x)).sum::<f64>() / length as f64;
         let span = (length + 1) as f64;
+        let turn = std::f64::consts::TAU / span;
+        // cos((n+1)θ) = 2·cos θ·cos(nθ) − cos((n−1)θ).
+        let (mut before, mut cosine) = (1.0, turn.cos());
+        let twice = 2.0 * cosine;
         let windowed: Vec<f64> = frame
             .iter()
-            .enumerate()
-            .map(|(n, x)| {
-                let phase = std::f64::consts::TAU * (n + 1) as f64 / span;
-                (f64::from(*x) - mean) * (0.5 - 0.5 * phase.cos())
+            .map(|x| {
+                let weight = 0.5 - 0.5 * cosine;
+                (before, cosine) = (cosine, twice * cosine - before);
+                (f64::from(*x) - mean) * weight
             })
             .collect();
         let at = |lag: usize| -> f64 {
-            let pairs = windowed.iter().zip(&windowed[lag.min(length)..]);
             // A Hann window's own autocorrelation (Boersma 1993).
             let share = lag as f64 / span;
             let turn = std::f64::consts::TAU * share;
             let window =
                 (1.0 - share) * (2.0 + turn.cos()) / 3.0 + turn.sin() / std::f64::consts::TAU;
-            pairs.map(|(a, b)| a * b).sum::<f64>() / window.max(1e-3)
+            dot(&windowed[lag.min(length)..], &windowed) / window.max(1e-3)
         };
         let energy = at(0);
         if energy <= 0.0 {
@@ -196,6 +265,21 @@ impl HqPitch {
             chosen
         }
     }
+}
+
+/// The sum of products of `a` with the start of `b`, in eight partial sums that a machine adds side by
+/// side.
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let (pairs, rest) = a.as_chunks::<8>();
+    let (others, _) = b.as_chunks::<8>();
+    let mut sums = [0.0f64; 8];
+    for (a, b) in pairs.iter().zip(others) {
+        for (sum, (a, b)) in sums.iter_mut().zip(a.iter().zip(b)) {
+            *sum += a * b;
+        }
+    }
+    let tail = rest.iter().zip(&b[8 * pairs.len()..]);
+    sums.iter().sum::<f64>() + tail.map(|(a, b)| a * b).sum::<f64>()
 }
 
 /// The frames around the one that is judged.
@@ -226,25 +310,19 @@ impl Looks {
                 *mean += share * r;
             }
         }
-        let mut found = maxima(
-            &self.mean,
-            self.placement,
-            self.range,
-            LEAST,
-            OCTAVE,
-            CANDIDATES,
-        );
-        let alone = self.recent.get(frame - self.first).map(|correlation| {
-            let (placement, range) = (self.placement, self.range);
-            maxima(
-                correlation,
-                placement,
-                range,
-                LEAST_ALONE,
-                OCTAVE,
-                CANDIDATES,
-            )
-        });
+        let (placement, range) = (self.placement, self.range);
+        let rate = placement.rate;
+        let among = |r: &[f32], least: f64| -> Vec<Candidate> {
+            tops(r, placement, range, least, OCTAVE, CANDIDATES)
+                .into_iter()
+                .filter_map(|top| candidate(top, rate, range))
+                .collect()
+        };
+        let mut found = among(&self.mean, LEAST);
+        let alone = self
+            .recent
+            .get(frame - self.first)
+            .map(|correlation| among(correlation, LEAST_ALONE));
         for candidate in alone.unwrap_or_default() {
             let same = |known: &&mut Candidate| {
                 (known.frequency / candidate.frequency).log2().abs() < SAME

@@ -8,6 +8,7 @@ mod periodicity;
 mod praat;
 mod pyin;
 mod range;
+mod repetition;
 mod sinc_peak;
 mod viterbi;
 mod yin;

@@ -11,7 +11,7 @@ use clap::Args;
 use warpsmith_server::{Limits, Server, Settings};
 use warpsmith_telemetry::{LiveBoard, Machine, Sampler};
 
-use super::sampling;
+use super::sampling::Interruption;
 use super::synth::music::Music;
 use crate::arguments::{Format, Global};
 use crate::exit::Outcome;
@@ -71,7 +71,7 @@ impl Serve {
         if let Some(outcome) = self.load_test.run(global, self)? {
             return Ok(outcome);
         }
-        let interrupted = sampling::interruption()?;
+        let interruption = Interruption::listen()?;
         let (board, sampler) = self.board(global)?;
         let server = Server::start(Settings {
             board: Some(Arc::new(board)),
@@ -92,12 +92,11 @@ impl Serve {
             ),
         );
         let mut told = false;
-        while !sampling::is_interrupted(&interrupted) {
+        while !interruption.wait(Duration::from_secs(1)) {
             if let (Some(finding), false) = (server.finding(), told) {
                 output::note(global, &finding.to_string());
                 told = true;
             }
-            std::thread::sleep(Duration::from_millis(100));
         }
         server.stop();
         sampler.stop();

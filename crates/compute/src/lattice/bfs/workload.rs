@@ -3,8 +3,8 @@
 use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::{Device, Stream};
 use warpsmith_measure::{
-    ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Sizes,
-    Technique, Workload, WorkloadError,
+    ArguedTolerance, Cost, Judgement, Output, ParameterKind, ParameterSpec, Parameters, Prepared,
+    Sizes, Technique, Workload, WorkloadError,
 };
 
 use super::cpu::TileSearch;
@@ -57,6 +57,8 @@ const TECHNIQUES: &[Technique] = &[
         off: "off",
         on: "on",
         meaning: "64 cells to a word instead of a queue of cells (CPU)",
+        effort: Judgement::High,
+        risk: Judgement::Medium,
     },
     ALL_THREADS,
 ];

@@ -3,8 +3,8 @@
 use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::{CpuDevice, CudaDevice, Device, Graph, Stream};
 use warpsmith_measure::{
-    ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Sizes,
-    Technique, Workload, WorkloadError,
+    ArguedTolerance, Cost, Judgement, Output, ParameterKind, ParameterSpec, Parameters, Prepared,
+    Sizes, Technique, Workload, WorkloadError,
 };
 
 use super::cpu::{CpuForm, CpuRun};
@@ -67,6 +67,8 @@ const TECHNIQUES: &[Technique] = &[
         off: "1",
         on: "2",
         meaning: "two steps for one pass over memory",
+        effort: Judgement::High,
+        risk: Judgement::Medium,
     },
     ALL_THREADS,
     WIDEST_SIMD,

@@ -112,3 +112,21 @@ pub fn apply_patches(root: &Path, patches: &[Patch]) -> Result<(), PatchError> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::catalog::{Mend, PROJECT_RULES};
+
+    #[test]
+    fn the_catalogue_promises_the_patches_that_there_are() {
+        let promised: BTreeSet<&str> = PROJECT_RULES
+            .iter()
+            .filter(|rule| rule.mend == Mend::Patch)
+            .map(|rule| rule.doc.code)
+            .collect();
+        assert_eq!(promised, mendable().into_iter().collect());
+    }
+}

@@ -1,0 +1,39 @@
+//! What tests call beside NVML's own functions: the scenario, the clock, the count of calls.
+
+use std::ffi::c_uint;
+
+use crate::machine::{self, code};
+
+/// Hands in a scenario as JSON text; returns 0, or 2 where it cannot be used.
+///
+/// # Safety
+/// `text` points to `length` readable bytes.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fake_nvml_load(text: *const u8, length: usize) -> c_uint {
+    if text.is_null() {
+        return code::INVALID_ARGUMENT;
+    }
+    // SAFETY: promised by the caller.
+    let bytes = unsafe { std::slice::from_raw_parts(text, length) };
+    match std::str::from_utf8(bytes).map(machine::load) {
+        Ok(Ok(())) => code::SUCCESS,
+        _ => code::INVALID_ARGUMENT,
+    }
+}
+
+/// How often the function of this name was called; names are UTF-8 of the given length.
+///
+/// # Safety
+/// `name` points to `length` readable bytes.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fake_nvml_calls(name: *const u8, length: usize) -> u64 {
+    // SAFETY: the caller's promise above.
+    let bytes = unsafe { std::slice::from_raw_parts(name, length) };
+    std::str::from_utf8(bytes).map_or(0, machine::calls)
+}
+
+/// Sets the clock in microseconds since 1970; 0 gives it back to the system.
+#[unsafe(no_mangle)]
+extern "C" fn fake_nvml_set_clock(micros: u64) {
+    machine::set_clock(micros);
+}
