@@ -211,8 +211,8 @@ impl RunSampler {
             },
             *inner,
         );
-        if prepared.stream().is_some() {
-            // The host waits for the device: its CPU time says nothing about the work.
+        if prepared.stream().is_some() || prepared.works_on_other_threads() {
+            // This thread waits for the work: its CPU time says nothing about it.
             sample.cpu_seconds = None;
         }
         match failed {

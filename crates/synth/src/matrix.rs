@@ -441,6 +441,20 @@ mod tests {
     }
 
     #[test]
+    fn what_the_pool_renders_is_not_timed_by_the_thread_that_waits() {
+        let device = Device::open(warpsmith_device::DeviceChoice::Cpu).unwrap();
+        for (id, side, elsewhere) in [
+            ("synth/phrase", &[("threads", "one")][..], false),
+            ("synth/streams", &[("streams", "2")][..], true),
+        ] {
+            let workload = workload(id).unwrap();
+            let parameters = resolve(workload.as_ref(), side).unwrap();
+            let prepared = workload.prepare(&device, &parameters, 1).unwrap();
+            assert_eq!(prepared.works_on_other_threads(), elsewhere, "{id}");
+        }
+    }
+
+    #[test]
     fn a_row_without_its_device_says_so() {
         let device = Device::open(warpsmith_device::DeviceChoice::Cpu).unwrap();
         let fusion = TECHNIQUES

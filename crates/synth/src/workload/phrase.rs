@@ -335,6 +335,10 @@ impl Prepared for CpuPhrase {
         Ok(())
     }
 
+    fn works_on_other_threads(&self) -> bool {
+        self.renderers.len() > 1
+    }
+
     fn stream(&self) -> Option<&Stream> {
         None
     }
