@@ -150,8 +150,10 @@ impl OwnStream {
             return false;
         };
         if self.asked.is_none() {
-            let room = (self.played + self.target).saturating_sub(self.ring.end());
-            let frames = (room - room % u64::from(self.frame)) as usize;
+            // The frame that is due, and as many whole ones as fit behind it.
+            let (end, frame) = (self.sent + u64::from(self.frame), u64::from(self.frame));
+            let behind = (self.played + self.target).saturating_sub(end) / frame * frame;
+            let frames = (end + behind - self.ring.end()) as usize;
             let mut request = std::mem::take(&mut self.spare);
             stream.ask(frames, &mut request);
             self.asked = Some(Asked {

@@ -35,8 +35,9 @@ const HELLO: Duration = Duration::from_secs(10);
 const STALL: Duration = Duration::from_secs(5);
 /// A silent client is pinged after the first, and closed after the second.
 const SILENCE: [Duration; 2] = [Duration::from_secs(15), Duration::from_secs(45)];
-/// Frames rendered before others get their turn.
-const BURST: usize = 4;
+/// Samples rendered before others get their turn: a tenth of a millisecond's work. Whoever has just
+/// come waits for no more than that of each, not for whole buffers.
+const TURN: u64 = 4_800;
 /// Reads before others get their turn.
 const READS: usize = 8;
 
@@ -365,7 +366,7 @@ impl Listener {
             {
                 self.shared.metrics.first_audio.note(hello_at.elapsed());
             }
-            if rendered == BURST {
+            if rendered >= TURN {
                 return Ok(Pause::Turn);
             }
             let Some(next) = self.feed.next_frame(&self.shared.metrics) else {
@@ -376,7 +377,8 @@ impl Listener {
                 }
                 return Ok(Pause::Idle);
             };
-            rendered += 1;
+            // A boundary without samples is something, too.
+            rendered += u64::from(next.head.frames).max(1);
             let [first, second] = self.feed.bytes(&next.payload);
             let bytes = first.len() + second.len();
             self.shared.metrics.frames.add(1);
