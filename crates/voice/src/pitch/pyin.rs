@@ -73,6 +73,16 @@ impl Pyin {
         range: PitchRange,
         settings: PyinSettings,
     ) -> Result<Self> {
+        Self::with_blocks(sample_rate, framing, range, settings, Blocks::Wide)
+    }
+
+    pub(super) fn with_blocks(
+        sample_rate: u32,
+        framing: Framing,
+        range: PitchRange,
+        settings: PyinSettings,
+        blocks: Blocks,
+    ) -> Result<Self> {
         let framing = framing.checked()?;
         let periods = range.periods(sample_rate, framing)?;
         let per_octave = 12.0 * settings.bins_per_semitone as f64;
@@ -90,8 +100,7 @@ impl Pyin {
             cumulated: beta_distribution(settings.beta),
             boltzmann: settings.boltzmann,
         };
-        let engine =
-            engine_for_this_machine!(Blocks::Wide, Engine::new(framing, periods, observation));
+        let engine = engine_for_this_machine!(blocks, Engine::new(framing, periods, observation));
         Ok(Self {
             framing,
             range,
@@ -105,23 +114,42 @@ impl Pyin {
     /// The track of `signal`.
     pub fn track(&mut self, signal: &[f32]) -> PyinTrack {
         let frames = self.framing.count(signal.len());
-        let mut lattice = Lattice::new(self.bins, self.reach, self.settings.switch, frames);
-        let mut probability = Vec::with_capacity(frames);
-        self.engine
-            .observe(signal, frames, &mut lattice, &mut probability);
+        let mut lattice = self.lattice(frames);
+        let mut track = PyinTrack {
+            probability: Vec::with_capacity(frames),
+            ..PyinTrack::default()
+        };
+        self.observe(signal, frames, &mut lattice, &mut track.probability);
+        self.append(&lattice.path(), &mut track);
+        track
+    }
+
+    /// A decoder with room for `frames` frames.
+    pub(super) fn lattice(&self, frames: usize) -> Lattice {
+        Lattice::new(self.bins, self.reach, self.settings.switch, frames)
+    }
+
+    /// Takes the first `frames` frames of `signal` into the decoder.
+    pub(super) fn observe(
+        &mut self,
+        signal: &[f32],
+        frames: usize,
+        lattice: &mut Lattice,
+        probability: &mut Vec<f32>,
+    ) {
+        self.engine.observe(signal, frames, lattice, probability);
+    }
+
+    /// Appends frequency and voicing of the states of a path.
+    pub(super) fn append(&self, path: &[usize], track: &mut PyinTrack) {
         let per_octave = 12.0 * self.settings.bins_per_semitone as f64;
-        let path = lattice.path();
-        PyinTrack {
-            frequency: path
-                .iter()
-                .map(|state| {
-                    let octaves = (state % self.bins) as f64 / per_octave;
-                    (self.range.low_hz * octaves.exp2()) as f32
-                })
-                .collect(),
-            voiced: path.iter().map(|state| *state < self.bins).collect(),
-            probability,
-        }
+        track.frequency.extend(path.iter().map(|state| {
+            let octaves = (state % self.bins) as f64 / per_octave;
+            (self.range.low_hz * octaves.exp2()) as f32
+        }));
+        track
+            .voiced
+            .extend(path.iter().map(|state| *state < self.bins));
     }
 }
 
