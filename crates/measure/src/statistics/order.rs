@@ -118,7 +118,7 @@ pub fn median_of(values: &[f64]) -> f64 {
     if values.is_empty() {
         return f64::NAN;
     }
-    let even = values.len() % 2 == 0;
+    let even = values.len().is_multiple_of(2);
     let (below, upper, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
     match below.iter().copied().max_by(f64::total_cmp) {
         Some(lower) if even => 0.5 * (lower + *upper),
