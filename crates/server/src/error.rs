@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use thiserror::Error;
 use warpsmith_core::{CodeDoc, Finding, Severity};
 use warpsmith_device::DeviceError;
-use warpsmith_synth::ParamError;
+use warpsmith_synth::{EngineLost, ParamError};
 
 /// What a client said that cannot be done.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -146,6 +146,12 @@ pub enum ServeError {
     Device {
         /// What was wrong with it.
         source: DeviceError,
+    },
+    /// The device renders, but not what the CPU does.
+    #[error("the GPU cannot be trusted with music (hint: `--device cpu` does without it)")]
+    Engine {
+        /// What it did.
+        source: EngineLost,
     },
     /// Parameters that no stream takes.
     #[error(transparent)]

@@ -10,7 +10,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::{Semaphore, watch};
 use warpsmith_core::Finding;
 use warpsmith_device::{Device, DeviceChoice};
-use warpsmith_synth::{CudaVoices, DryEngine, Params, Simd};
+use warpsmith_synth::{CudaVoices, DryEngine, Params, Simd, prove};
 use warpsmith_telemetry::LiveBoard;
 
 use crate::access::{Access, Doors, Limits};
@@ -291,7 +291,8 @@ fn engine(choice: DeviceChoice) -> Result<Option<Box<dyn DryEngine>>, ServeError
     let Some(gpu) = device.cuda() else {
         return Ok(None);
     };
-    let engine = CudaVoices::new(gpu).map_err(failed)?;
+    let mut engine = CudaVoices::new(gpu).map_err(failed)?;
+    prove(&mut engine).map_err(|source| ServeError::Engine { source })?;
     Ok(Some(Box::new(engine)))
 }
 

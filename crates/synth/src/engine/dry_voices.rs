@@ -14,10 +14,11 @@ use super::images::BLOCK_F32;
 use super::note_table::{NOTE_WORDS, note_words};
 use crate::error::ParamError;
 use crate::note::{Formulas, Note};
+use crate::params::{Params, Preset};
 use crate::sound::QUANTUM;
 use crate::sound::kick::kick_table;
 use crate::sound::oscillator::Saw;
-use crate::stream::StreamSettings;
+use crate::stream::{Stream, StreamSettings};
 use crate::voices::Voices;
 
 /// What one stream wants rendered; see [`crate::Stream::ask`].
@@ -88,6 +89,35 @@ pub trait DryEngine: Send {
 
     /// Answers every request. After an error no answer counts, and the engine is not asked again.
     fn render(&mut self, batch: &mut [DryRequest]) -> Result<(), EngineLost>;
+}
+
+/// Largest difference from the CPU that an engine may show: −80 dB, far above rounding and far below
+/// what a wrong note would be.
+const PROOF: f32 = 1e-4;
+
+/// Holds three seconds of every voice against the CPU, so that an engine which computes something
+/// else is never heard. Warms the engine up on the way.
+pub fn prove(engine: &mut dyn DryEngine) -> Result<(), EngineLost> {
+    let mut params = Params::preset(Preset::Bright);
+    (params.intensity, params.density) = (1.0, 1.0);
+    let mut stream = Stream::new(1, params)?;
+    let mut request = [DryRequest::default()];
+    stream.send_away();
+    stream.ask(3 * 48_000, &mut request[0]);
+    let mut expected = request.clone();
+    CpuVoices.render(&mut expected)?;
+    engine.render(&mut request)?;
+    let ([request], [expected]) = (request, expected);
+    let pairs = request.samples.iter().zip(&expected.samples);
+    let apart: Vec<f32> = pairs.map(|(a, b)| (a - b).abs()).collect();
+    // Not `max`, which forgets what is not a number.
+    if apart.len() == expected.samples.len() && apart.iter().all(|apart| *apart <= PROOF) {
+        return Ok(());
+    }
+    let worst = apart.into_iter().max_by(f32::total_cmp).unwrap_or(f32::NAN);
+    Err(EngineLost {
+        reason: format!("its voices differ from the CPU's by {worst:e} of full scale"),
+    })
 }
 
 /// The specification of [`CudaVoices`], on this thread.
@@ -241,7 +271,6 @@ impl DryEngine for CudaVoices {
 mod tests {
     use super::*;
     use crate::engine::note_table::note_span;
-    use crate::{Params, Stream};
 
     /// A stream whose voices an engine renders, in blocks of `frames`.
     fn through(engine: &mut dyn DryEngine, seed: u64, blocks: usize, frames: usize) -> Vec<f32> {
@@ -282,6 +311,37 @@ mod tests {
             let power: f64 = expected.iter().map(|b| f64::from(*b).powi(2)).sum();
             let db = 10.0 * (noise.max(1e-30) / power.max(1e-30)).log10();
             assert!(db < -100.0, "{frames}: {db:.1} dB");
+        }
+    }
+
+    /// An engine that is wrong in one voice-sample, or silent about some.
+    struct Wrong(fn(&mut Vec<f32>));
+
+    impl DryEngine for Wrong {
+        fn name(&self) -> String {
+            "wrong".to_owned()
+        }
+
+        fn render(&mut self, batch: &mut [DryRequest]) -> Result<(), EngineLost> {
+            CpuVoices.render(batch)?;
+            batch
+                .iter_mut()
+                .for_each(|request| self.0(&mut request.samples));
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn only_an_engine_that_computes_the_same_is_proven() {
+        prove(&mut CpuVoices).unwrap();
+        let wrongs: [fn(&mut Vec<f32>); 4] = [
+            |samples| samples[100_000] += 2e-4,
+            |samples| samples[7] = f32::NAN,
+            |samples| samples.truncate(1_000),
+            |samples| samples.fill(0.0),
+        ];
+        for wrong in wrongs {
+            assert!(prove(&mut Wrong(wrong)).is_err());
         }
     }
 
