@@ -189,6 +189,15 @@ struct Engine<V> {
     troughs: Vec<Vec<Trough>>,
     likelihoods: Vec<f64>,
     probabilities: Vec<f64>,
+    scratch: Scratch,
+}
+
+/// Memory for [`Observation::trough_probabilities`].
+#[derive(Default)]
+struct Scratch {
+    /// The first threshold above each trough, from 1 on.
+    firsts: Vec<usize>,
+    /// Troughs below some threshold, the deepest first.
     order: Vec<usize>,
 }
 
@@ -199,7 +208,7 @@ impl<V: Lanes> Engine<V> {
             troughs: vec![Vec::new(); V::WIDTH],
             likelihoods: vec![impossible(); observation.bins],
             probabilities: Vec::new(),
-            order: Vec::new(),
+            scratch: Scratch::default(),
             observation,
         }
     }
@@ -246,7 +255,7 @@ impl<V: Lanes> Engine<V> {
             return 0.0;
         }
         self.observation
-            .trough_probabilities(troughs, &mut self.order, &mut self.probabilities);
+            .trough_probabilities(troughs, &mut self.scratch, &mut self.probabilities);
         let mut voiced = 0.0;
         for (trough, probability) in troughs.iter().zip(&self.probabilities) {
             if *probability <= 0.0 {
@@ -276,7 +285,7 @@ impl Observation {
     fn trough_probabilities(
         &self,
         troughs: &[Trough],
-        order: &mut Vec<usize>,
+        Scratch { firsts, order }: &mut Scratch,
         probabilities: &mut Vec<f64>,
     ) {
         probabilities.clear();
@@ -294,23 +303,25 @@ impl Observation {
             }
             i.max(1)
         };
+        firsts.clear();
+        firsts.extend(troughs.iter().map(from));
         order.clear();
-        order.extend((0..troughs.len()).filter(|&t| from(&troughs[t]) <= THRESHOLDS));
-        order.sort_by_key(|&t| from(&troughs[t]));
+        order.extend((0..troughs.len()).filter(|&t| firsts[t] <= THRESHOLDS));
+        order.sort_by_key(|&t| firsts[t]);
         let decay = (-self.boltzmann).exp();
         for rank in 0..order.len() {
-            let begin = from(&troughs[order[rank]]);
+            let begin = firsts[order[rank]];
             let end = order
                 .get(rank + 1)
-                .map_or(THRESHOLDS + 1, |&next| from(&troughs[next]));
+                .map_or(THRESHOLDS + 1, |&next| firsts[next]);
             let weight = self.cumulated[end - 1] - self.cumulated[begin - 1];
             if weight == 0.0 {
                 continue;
             }
             let count = (rank + 1) as f64;
             let mut share = weight * (1.0 - decay) / (1.0 - (-self.boltzmann * count).exp());
-            for (trough, probability) in troughs.iter().zip(probabilities.iter_mut()) {
-                if from(trough) <= begin {
+            for (first, probability) in firsts.iter().zip(probabilities.iter_mut()) {
+                if *first <= begin {
                     *probability += share;
                     share *= decay;
                 }
@@ -322,7 +333,7 @@ impl Observation {
                 deepest = t;
             }
         }
-        let below = from(&troughs[deepest]) - 1;
+        let below = firsts[deepest] - 1;
         probabilities[deepest] += self.no_trough * self.cumulated[below];
     }
 }
