@@ -2,8 +2,11 @@
 //!
 //! Noise only ever adds time, and comes in bursts. So the least of several runs counts, the ways of
 //! an operation take turns, and sizes are come back to: a burst then hits all alternatives alike, and
-//! not all runs of one. Runs that are too long to fit between two interruptions are counted without
-//! what their threads waited for cores.
+//! not all runs of one. What time is left goes to close calls: a way that takes three times as long
+//! as the best is not measured more precisely.
+//!
+//! Wall time, not the CPU time of threads: a thread that waits for its core leaves its share of the
+//! work to the others, which then look as if they had needed it all.
 //!
 //! Invariants: preparing counts against the budget; beyond it only the first size is measured, and
 //! the second where it is expected to take no longer than the budget itself.
@@ -16,7 +19,6 @@ use warpsmith_measure::{BadParameter, Parameters, Prepared, Workload, WorkloadEr
 use super::error::ChooserError;
 use super::observe::Correction;
 use super::profile::Bus;
-use super::undisturbed::Stopwatch;
 use super::wisdom::{OperationWisdom, Point};
 
 /// How an operation is calibrated.
@@ -95,7 +97,9 @@ const FIRST_LOOK: f64 = 0.6;
 /// Runs at a size each time it is come to: the first of them finds cold caches.
 const TURN: u32 = 3;
 /// Runs that a size gets, however well the first ones agree.
-const LEAST_RUNS: u32 = 2 * TURN;
+const LEAST_RUNS: u32 = 4 * TURN;
+/// Times as long as the best: no noise makes up for that.
+const HOPELESS: f64 = 3.0;
 
 /// Measures `workload` in each way, in turns. A way that has no form here is left out, and so are
 /// sizes that do not fit into memory or into the budget.
@@ -130,8 +134,10 @@ pub fn calibrate(
     while Instant::now() < until {
         let mut busy = false;
         for index in 0..plan.sizes.len() {
+            let best = best_at(&tracks, index);
             for track in &mut tracks {
-                if Instant::now() < until && !track.is_settled(index, calibration.agreement) {
+                let settled = track.is_settled(index, best, calibration.agreement);
+                if Instant::now() < until && !settled {
                     track.look_again(index)?;
                     busy = true;
                 }
@@ -152,6 +158,17 @@ pub fn calibrate(
             correction: Correction::default(),
         })
         .collect())
+}
+
+/// The least time of any way at a size, for few passes and for many.
+fn best_at(tracks: &[Track<'_>], index: usize) -> [f64; 2] {
+    [0, 1].map(|nth| {
+        let times = tracks.iter().filter_map(|track| {
+            let timed = track.spots.get(index)?.runs.get(nth)?;
+            Some(timed.least[0])
+        });
+        times.fold(f64::INFINITY, f64::min)
+    })
 }
 
 /// One way, at the sizes that were come to so far.
@@ -175,9 +192,6 @@ struct Timed {
     prepared: Option<Box<dyn Prepared>>,
     least: [f64; 2],
     runs: u32,
-    /// What the last run took; 0 before the first, and always on a GPU, whose host only waits.
-    expected: f64,
-    on_cpu: bool,
 }
 
 impl<'way> Track<'way> {
@@ -211,8 +225,6 @@ impl<'way> Track<'way> {
                 prepared: Some(workload.prepare(self.way.device, &parameters, 1)?),
                 least: [f64::INFINITY; 2],
                 runs: 0,
-                expected: 0.0,
-                on_cpu: self.way.device.cuda().is_none(),
             };
             // Warms things up, and does not count unless it took so long that once must do.
             let first = timed.run()?;
@@ -254,7 +266,7 @@ impl<'way> Track<'way> {
 
     /// Whether looking again at a size is of no use. A size that took longer than the next larger
     /// one was most likely disturbed.
-    fn is_settled(&self, index: usize, agreement: f64) -> bool {
+    fn is_settled(&self, index: usize, best: [f64; 2], agreement: f64) -> bool {
         let Some(spot) = self.spots.get(index) else {
             return true;
         };
@@ -262,6 +274,7 @@ impl<'way> Track<'way> {
         spot.runs.iter().enumerate().all(|(nth, timed)| {
             let [least, second] = timed.least;
             timed.prepared.is_none()
+                || least > HOPELESS * best[nth]
                 || timed.runs >= LEAST_RUNS
                     && second <= (1.0 + agreement) * least
                     && larger.is_none_or(|larger| least <= larger.runs[nth].least[0])
@@ -296,16 +309,12 @@ impl Timed {
         let Some(prepared) = &mut self.prepared else {
             return Ok(f64::INFINITY);
         };
-        let watch = Stopwatch::start(self.expected);
+        let begun = Instant::now();
         prepared.run_once()?;
         if let Some(stream) = prepared.stream() {
             stream.synchronize()?;
         }
-        let seconds = watch.stop();
-        if self.on_cpu {
-            self.expected = seconds;
-        }
-        Ok(seconds)
+        Ok(begun.elapsed().as_secs_f64())
     }
 
     fn turn(&mut self, runs: u32) -> Result<(), WorkloadError> {

@@ -29,7 +29,6 @@ mod error;
 mod identity;
 mod observe;
 mod profile;
-mod undisturbed;
 mod wisdom;
 mod wisdom_file;
 

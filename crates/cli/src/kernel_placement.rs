@@ -13,7 +13,7 @@ use warpsmith_compiler::Argument;
 use crate::placement::Placement;
 
 /// Seconds that the interpreter takes for a thread of a small kernel, where nothing is known.
-const PER_THREAD: f64 = 3e-7;
+const PER_THREAD: f64 = 1e-7;
 /// Seconds to load a kernel that was built before and to launch it; building takes longer.
 const LOAD: f64 = 1e-3;
 

@@ -16,8 +16,9 @@ use std::time::Instant;
 use rayon::prelude::*;
 use warpsmith_compiler::{Compiler, Options, Target, emit};
 use warpsmith_corpus::{
-    CORE_BUILTINS, Category, Check, Executor, Fingerprint, Level, Origin, Selection, Settings,
-    ShapeSet, Tools, Verifier, Wanted, draft, generate, unused_builtins, write_draft,
+    CORE_BUILTINS, Category, Check, Executor, Fingerprint, Level, Origin, Record, RecordBuilder,
+    Selection, Settings, ShapeSet, SplitRule, Tools, Verifier, Wanted, draft, generate,
+    unused_builtins, write_draft,
 };
 
 /// The figure of the pipeline that this crate replaces, in pairs per CPU-second.
@@ -129,6 +130,47 @@ fn stages() {
             seconds,
         );
     }
+    let pages = pages(PAIRS);
+    let mut zstd = zstd::bulk::Compressor::new(1).ok();
+    let mut written = 0;
+    let seconds = on_one_core(|| {
+        for page in &pages {
+            let frame = zstd.as_mut().and_then(|zstd| zstd.compress(page).ok());
+            written += frame.map_or(0, |frame| frame.len());
+        }
+    });
+    each(
+        &format!("zstd alone ({} bytes)", written / drafts.len()),
+        seconds,
+    );
+}
+
+/// The five texts of pairs, in pages as large as a file's.
+fn pages(pairs: u64) -> Vec<Vec<u8>> {
+    let texts: [fn(&Record) -> &str; 5] = [
+        |record| &record.draft.source,
+        Record::cuda_forward,
+        Record::cuda_backward,
+        Record::cpu_forward,
+        Record::cpu_backward,
+    ];
+    let mut open: [Vec<u8>; 5] = Default::default();
+    let mut closed = Vec::new();
+    let mut records = RecordBuilder::new();
+    for index in 0..pairs {
+        let selected = write_draft(&Wanted::default(), 1, index, 0);
+        if let Ok((record, module)) = records.build(selected, &SplitRule::default()) {
+            for (page, text) in open.iter_mut().zip(texts) {
+                page.extend_from_slice(text(&record).as_bytes());
+                if page.len() >= 256 << 10 {
+                    closed.push(std::mem::take(page));
+                }
+            }
+            records.recycle(module);
+        }
+    }
+    closed.extend(open);
+    closed
 }
 
 /// CUDA forward only, kernels like those of the six categories that the peer has.
@@ -162,48 +204,60 @@ fn forward_only() {
 
 /// Everything: four texts, hashes, deduplication, Parquet with zstd.
 fn written() {
-    const PAIRS: u64 = 60_000;
-    let settings = Settings {
-        count: PAIRS,
-        ..Settings::default()
-    };
-    let mut rates = Vec::new();
-    for threads in [1, 2] {
-        let Ok(folder) = tempfile::tempdir() else {
-            return;
+    for (name, wanted) in [
+        ("all", Wanted::default()),
+        ("like the peer's", like_the_peer()),
+    ] {
+        let settings = Settings {
+            count: 60_000,
+            categories: wanted.categories,
+            difficulties: wanted.difficulties,
+            ..Settings::default()
         };
-        let Ok(pool) = rayon::ThreadPoolBuilder::new().num_threads(threads).build() else {
-            return;
-        };
-        let (before, start) = (cpu_seconds(), Instant::now());
-        let made = pool.install(|| {
-            generate(
-                &settings,
-                (0, 1),
-                folder.path(),
-                &Verifier::default(),
-                &mut |_| {},
-            )
-        });
-        let (cpu, wall) = (cpu_seconds() - before, start.elapsed().as_secs_f64());
-        let Ok(manifest) = made else {
-            println!("generation failed");
-            return;
-        };
-        let bytes: u64 = manifest.files.iter().map(|file| file.bytes).sum();
-        println!(
-            "all four texts, hashes, deduplication, Parquet, {threads} threads: {:.0} pairs/s, {:.0} per CPU-second, {} bytes each on disk, peak {:.0} MB",
-            PAIRS as f64 / wall,
-            PAIRS as f64 / cpu,
-            bytes / PAIRS,
-            peak_megabytes()
-        );
-        rates.push(PAIRS as f64 / wall);
+        println!("all four texts, hashes, deduplication, Parquet; kernels: {name}");
+        let rates: Vec<f64> = [1, 2, 1, 2]
+            .into_iter()
+            .filter_map(|threads| written_with(&settings, threads))
+            .collect();
+        if let [one, two, one_again, two_again] = rates[..] {
+            println!(
+                "  from 1 to 2 threads: {:.2}x, {:.2}x in wall time",
+                two / one,
+                two_again / one_again
+            );
+        }
     }
+}
+
+/// Pairs per second of wall time.
+fn written_with(settings: &Settings, threads: usize) -> Option<f64> {
+    let folder = tempfile::tempdir().ok()?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    let (before, start) = (cpu_seconds(), Instant::now());
+    let made = pool.ok()?.install(|| {
+        generate(
+            settings,
+            (0, 1),
+            folder.path(),
+            &Verifier::default(),
+            &mut |_| {},
+        )
+    });
+    let (cpu, wall) = (cpu_seconds() - before, start.elapsed().as_secs_f64());
+    let Ok(manifest) = made else {
+        println!("  generation failed");
+        return None;
+    };
+    let bytes: u64 = manifest.files.iter().map(|file| file.bytes).sum();
+    let pairs = manifest.tally.pairs as f64;
     println!(
-        "from 1 to 2 threads: {:.2}x in wall time",
-        rates[1] / rates[0]
+        "  {threads} threads: {:.0} pairs/s, {:.0} per CPU-second, {} bytes each on disk, peak {:.0} MB",
+        pairs / wall,
+        pairs / cpu,
+        bytes / manifest.tally.pairs,
+        peak_megabytes()
     );
+    Some(pairs / wall)
 }
 
 /// Forward and backward over a thousand threads, in the interpreter.

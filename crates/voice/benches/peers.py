@@ -1,8 +1,9 @@
 """Times the peers on one core: prints `operation<TAB>peer<TAB>rate<TAB>times real time`.
 
-usage: peers.py SIGNAL.npy RATE
-Each case runs once to warm up and then at least five times; the shortest wall time counts. Outputs
-are allocated by the peers, with recycled memory where the environment says so.
+usage: peers.py SIGNAL.npy RATE [OPERATION ...]
+Each case runs once to warm up and then at least five times; the shortest time of the processor, all
+threads together, counts. Outputs are allocated by the peers, with recycled memory where the environment
+says so.
 """
 import os, sys, time, warnings
 
@@ -17,14 +18,19 @@ n_fft, mels, frame = (512, 80, 1024) if rate <= 16000 else (2048, 128, 2048)
 hop = rate // 100
 
 
-def case(operation, peer, work, repeats=5):
+wanted = sys.argv[3:]
+
+
+def case(operation, peer, work, repeats=5, length=seconds):
+    if wanted and operation not in wanted:
+        return
     work()
     best = 1e9
     for _ in range(repeats):
-        start = time.perf_counter()
+        start = time.process_time()
         work()
-        best = min(best, time.perf_counter() - start)
-    print(f"{operation}\t{peer}\t{rate}\t{seconds / best:.1f}", flush=True)
+        best = min(best, time.process_time() - start)
+    print(f"{operation}\t{peer}\t{rate}\t{length / best:.1f}", flush=True)
 
 
 def of_librosa(librosa):
@@ -41,11 +47,7 @@ def of_librosa(librosa):
     case("levels", "librosa rms", lambda: librosa.feature.rms(y=signal, frame_length=frame, hop_length=hop))
     case("yin", "librosa", lambda: librosa.yin(signal, **pitch), 3)
     short = signal[: 6 * rate]
-    start = time.perf_counter()
-    librosa.pyin(short[:rate], **pitch)
-    start = time.perf_counter()
-    librosa.pyin(short, **pitch)
-    print(f"pyin\tlibrosa\t{rate}\t{6 / (time.perf_counter() - start):.1f}", flush=True)
+    case("pyin", "librosa", lambda: librosa.pyin(short, **pitch), 1, 6)
     case("constant q", "librosa", lambda: librosa.cqt(signal, sr=rate, tuning=0.0), 3)
     case("spectral contrast", "librosa", lambda: librosa.feature.spectral_contrast(y=signal, sr=rate, **kw), 3)
     case("chroma", "librosa", lambda: librosa.feature.chroma_stft(y=signal, sr=rate, tuning=0.0, **kw), 3)
@@ -55,9 +57,8 @@ def of_librosa(librosa):
     case("time stretch", "librosa", lambda: librosa.effects.time_stretch(signal, rate=1.5, n_fft=1024 if rate == 16000 else 4096), 3)
     case("pitch shift", "librosa", lambda: librosa.effects.pitch_shift(signal, sr=rate, n_steps=3, n_fft=1024 if rate == 16000 else 4096), 3)
     magnitudes = np.abs(librosa.stft(signal[: 6 * rate], **kw))
-    start = time.perf_counter()
-    librosa.griffinlim(magnitudes, n_iter=32, hop_length=hop, n_fft=n_fft, random_state=0)
-    print(f"griffin-lim 32\tlibrosa\t{rate}\t{6 / (time.perf_counter() - start):.1f}", flush=True)
+    rebuild = lambda: librosa.griffinlim(magnitudes, n_iter=32, hop_length=hop, n_fft=n_fft, random_state=0)
+    case("griffin-lim 32", "librosa", rebuild, 1, 6)
 
 
 try:
@@ -84,13 +85,29 @@ except ImportError:
     pass
 
 try:
+    import kaldi_native_fbank
+
+    options = kaldi_native_fbank.FbankOptions()
+    options.frame_opts.dither, options.frame_opts.samp_freq, options.mel_opts.num_bins = 0, rate, 80
+
+    def features():
+        fbank = kaldi_native_fbank.OnlineFbank(options)
+        fbank.accept_waveform(rate, scaled)
+        fbank.input_finished()
+
+    scaled = (signal * 32768).tolist()
+    case("kaldi fbank", "kaldi-native-fbank", features, 3)
+except ImportError:
+    pass
+
+try:
     import parselmouth
     from parselmouth.praat import call
 
     sound = parselmouth.Sound(signal.astype(np.float64), rate)
     ac = lambda: call(sound, "To Pitch (ac)", 0.01, 65.0, 15, "no", 0.03, 0.45, 0.01, 0.35, 0.14, 800.0)
-    case("praat pitch", "Praat (2 threads)", ac, 3)
-    case("harmonicity", "Praat (2 threads)", lambda: call(sound, "To Harmonicity (ac)", 0.01, 75.0, 0.1, 4.5), 2)
+    case("praat pitch", "Praat", ac, 3)
+    case("harmonicity", "Praat", lambda: call(sound, "To Harmonicity (ac)", 0.01, 75.0, 0.1, 4.5), 2)
     case("formants", "Praat", lambda: call(sound, "To Formant (burg)", 0.01, 5, 5500.0, 0.025, 50.0), 3)
 except ImportError:
     pass
@@ -114,4 +131,15 @@ case("power spectrogram", "torchaudio", lambda: power(t))
 case("mel", "torchaudio", lambda: mel(t))
 case("log-mel", "torchaudio", lambda: decibel(mel(t)))
 case("mfcc 20", "torchaudio", lambda: mfcc(t))
+spectrum = plain(t)
+inverse = T.InverseSpectrogram(n_fft=n_fft, hop_length=hop)
+case("istft", "torchaudio", lambda: inverse(spectrum, len(signal)))
+other = 44100 if rate == 16000 else 16000
+resample = T.Resample(rate, other)
+case("resample", "torchaudio", lambda: resample(t))
+case("biquad", "torchaudio", lambda: torchaudio.functional.lowpass_biquad(t, rate, 1000.0))
+case("loudness", "torchaudio", lambda: torchaudio.functional.loudness(t[None], rate), 3)
+rounds = T.GriffinLim(n_fft=n_fft, n_iter=32, hop_length=hop, power=1.0)
+magnitudes = spectrum[:, : 601].abs()
+case("griffin-lim 32", "torchaudio", lambda: rounds(magnitudes), 2, 6)
 case("kaldi fbank", "torchaudio", lambda: kaldi.fbank(t[None], num_mel_bins=80, sample_frequency=rate))

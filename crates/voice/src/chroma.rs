@@ -2,7 +2,9 @@
 //! `librosa.filters.chroma` 0.11 at a tuning of A = 440 Hz.
 
 use crate::error::Result;
+use crate::frame_queue::FrameQueue;
 use crate::frame_spectrum::SpectrumSettings;
+use crate::lanes::{Blocks, Task, with_widest};
 use crate::spectrum::{Density, Stft};
 
 /// Pitch classes; 0 is C.
@@ -13,36 +15,46 @@ pub struct Chroma {
     stft: Stft,
     /// `[class, bin]`.
     filters: Vec<f32>,
+    /// `[bin, frame]` of the signal in work.
+    power: Vec<f32>,
 }
 
 impl Chroma {
     /// Filters over the spectra of a signal at `sample_rate`.
     pub fn new(settings: SpectrumSettings, sample_rate: u32) -> Result<Self> {
+        Self::with_blocks(settings, sample_rate, Blocks::Wide)
+    }
+
+    fn with_blocks(settings: SpectrumSettings, sample_rate: u32, blocks: Blocks) -> Result<Self> {
         Ok(Self {
             filters: filters(sample_rate, settings.transform),
-            stft: Stft::new(settings)?,
+            stft: Stft::with_blocks(settings, blocks)?,
+            power: Vec::new(),
         })
     }
 
     /// `[class, frame]`: each frame scaled so that its largest class is 1; a silent one is 0.
     pub fn compute(&mut self, signal: &[f32]) -> Result<Vec<f32>> {
-        let (bins, frames) = self.stft.shape(signal.len());
-        let mut power = vec![0.0f32; bins * frames];
-        self.stft.density(signal, Density::Power, &mut power)?;
+        let (_, frames) = self.stft.shape(signal.len());
         let mut chroma = vec![0.0f32; PITCH_CLASSES * frames];
+        self.compute_into(signal, &mut chroma)?;
+        Ok(chroma)
+    }
+
+    /// [`Chroma::compute`] into `chroma`, which is as long as that and holds zeros.
+    fn compute_into(&mut self, signal: &[f32], chroma: &mut [f32]) -> Result<()> {
+        let (bins, frames) = self.stft.shape(signal.len());
         if frames == 0 {
-            return Ok(chroma);
+            return Ok(());
         }
-        for (row, weights) in chroma
-            .chunks_exact_mut(frames)
-            .zip(self.filters.chunks_exact(bins))
-        {
-            for (power, weight) in power.chunks_exact(frames).zip(weights) {
-                for (sum, power) in row.iter_mut().zip(power) {
-                    *sum += weight * power;
-                }
-            }
-        }
+        self.power.resize(bins * frames, 0.0);
+        self.stft.density(signal, Density::Power, &mut self.power)?;
+        with_widest(Classes {
+            chroma,
+            power: &self.power,
+            filters: &self.filters,
+            frames,
+        });
         for frame in 0..frames {
             let classes = || (0..PITCH_CLASSES).map(|class| class * frames + frame);
             let largest = classes().map(|at| chroma[at]).fold(0.0, f32::max);
@@ -52,7 +64,86 @@ impl Chroma {
                 }
             }
         }
-        Ok(chroma)
+        Ok(())
+    }
+}
+
+/// The sums of all classes.
+struct Classes<'a> {
+    chroma: &'a mut [f32],
+    power: &'a [f32],
+    filters: &'a [f32],
+    frames: usize,
+}
+
+impl Task for Classes<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let frames = self.frames;
+        let bins = self.power.len() / frames;
+        // A stretch of frames at a time, so that its powers stay in a near cache while all classes
+        // take from them. A class adds its bins from the lowest up whatever the stretch.
+        for from in (0..frames).step_by(STRETCH) {
+            let to = (from + STRETCH).min(frames);
+            for (row, weights) in self
+                .chroma
+                .chunks_exact_mut(frames)
+                .zip(self.filters.chunks_exact(bins))
+            {
+                for (power, weight) in self.power.chunks_exact(frames).zip(weights) {
+                    for (sum, power) in row[from..to].iter_mut().zip(&power[from..to]) {
+                        *sum += weight * power;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Frames whose powers stay in a near cache: 64 KiB of them at 257 bins.
+const STRETCH: usize = 64;
+
+/// Chroma of a stream: any cutting into chunks gives the bits of the whole.
+pub struct ChromaStream {
+    queue: FrameQueue,
+    chroma: Chroma,
+}
+
+impl ChromaStream {
+    /// A stream of chroma; the padding is zeros or none.
+    pub fn new(settings: SpectrumSettings, sample_rate: u32) -> Result<Self> {
+        let queue = FrameQueue::new(settings.framing)?;
+        let inner = SpectrumSettings {
+            framing: queue.inner_framing(),
+            ..settings
+        };
+        Ok(Self {
+            chroma: Chroma::with_blocks(inner, sample_rate, Blocks::Single)?,
+            queue,
+        })
+    }
+
+    /// Takes the next samples; appends the classes of each frame that they complete.
+    pub fn process(&mut self, chunk: &[f32], out: &mut Vec<[f32; PITCH_CLASSES]>) -> Result<()> {
+        self.queue.push(chunk);
+        self.emit(self.queue.ready(), out)
+    }
+
+    /// Ends the signal; appends the frames that reach beyond its end.
+    pub fn finish(mut self, out: &mut Vec<[f32; PITCH_CLASSES]>) -> Result<()> {
+        let frames = self.queue.close();
+        self.emit(frames, out)
+    }
+
+    fn emit(&mut self, frames: usize, out: &mut Vec<[f32; PITCH_CLASSES]>) -> Result<()> {
+        for _ in 0..frames {
+            let mut classes = [0.0; PITCH_CLASSES];
+            self.chroma
+                .compute_into(self.queue.frames(1), &mut classes)?;
+            out.push(classes);
+            self.queue.remove(1);
+        }
+        Ok(())
     }
 }
 

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::error::Result;
 use crate::framing::Framing;
+use crate::lanes::{Task, with_widest};
 
 /// Per-frame measures of level.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -22,22 +23,20 @@ impl Levels {
     /// Measures every frame; beyond the ends there is silence (RMS) or nothing (crossings).
     pub fn measure(signal: &[f32], framing: Framing) -> Result<Self> {
         let framing = framing.checked()?;
-        let frames = framing.count(signal.len());
         let mut levels = Self::default();
-        let left = framing.left() as i64;
-        for frame in 0..frames {
-            let start = (frame * framing.hop) as i64 - left;
-            let end = (start + framing.length as i64).clamp(0, signal.len() as i64) as usize;
-            let samples = &signal[(start.max(0) as usize).min(end)..end];
-            levels.push(samples, framing.length);
-        }
+        with_widest(Measurement {
+            levels: &mut levels,
+            signal,
+            framing,
+        });
         Ok(levels)
     }
 
     /// Adds a frame of `length` samples, of which these lie inside the signal.
+    #[inline(always)]
     pub(crate) fn push(&mut self, samples: &[f32], length: usize) {
         self.rms.push((energy(samples) / length as f32).sqrt());
-        let peak = samples.iter().fold(0.0f32, |peak, x| peak.max(x.abs()));
+        let peak = peak(samples);
         self.peak.push(peak);
         let clipped = if peak >= 1.0 {
             samples.iter().filter(|x| x.abs() >= 1.0).count()
@@ -50,7 +49,32 @@ impl Levels {
     }
 }
 
+struct Measurement<'a> {
+    levels: &'a mut Levels,
+    signal: &'a [f32],
+    framing: Framing,
+}
+
+impl Task for Measurement<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Self {
+            levels,
+            signal,
+            framing,
+        } = self;
+        let left = framing.left() as i64;
+        for frame in 0..framing.count(signal.len()) {
+            let start = (frame * framing.hop) as i64 - left;
+            let end = (start + framing.length as i64).clamp(0, signal.len() as i64) as usize;
+            let samples = &signal[(start.max(0) as usize).min(end)..end];
+            levels.push(samples, framing.length);
+        }
+    }
+}
+
 /// Sum of squares in sixteen partial sums: fast, and more exact than one running sum.
+#[inline(always)]
 pub(crate) fn energy(samples: &[f32]) -> f32 {
     let mut partial = [0.0f32; 16];
     let (chunks, rest) = samples.as_chunks::<16>();
@@ -65,14 +89,43 @@ pub(crate) fn energy(samples: &[f32]) -> f32 {
     partial.iter().sum()
 }
 
-/// Neighbours with different signs.
-fn crossings(samples: &[f32]) -> usize {
-    let negative = |x: f32| x < 0.0 && x.abs() > 1e-10;
-    let mut count = 0u32;
-    for pair in samples.windows(2) {
-        count += u32::from(negative(pair[0]) != negative(pair[1]));
+/// The largest magnitude, in sixteen partial answers; NaN does not count.
+#[inline(always)]
+fn peak(samples: &[f32]) -> f32 {
+    let mut partial = [0.0f32; 16];
+    let (chunks, rest) = samples.as_chunks::<16>();
+    for chunk in chunks {
+        for (peak, x) in partial.iter_mut().zip(chunk) {
+            let x = x.abs();
+            *peak = if x > *peak { x } else { *peak };
+        }
     }
-    count as usize
+    rest.iter()
+        .map(|x| x.abs())
+        .chain(partial)
+        .fold(0.0, f32::max)
+}
+
+/// Neighbours with different signs, in sixteen partial counts.
+#[inline(always)]
+fn crossings(samples: &[f32]) -> usize {
+    let negative = |x: f32| x < -1e-10;
+    let Some(after) = samples.get(1..) else {
+        return 0;
+    };
+    let mut partial = [0u32; 16];
+    let ((here, _), (next, rest)) = (samples.as_chunks::<16>(), after.as_chunks::<16>());
+    for (here, next) in here.iter().zip(next) {
+        for (count, (a, b)) in partial.iter_mut().zip(here.iter().zip(next)) {
+            *count += u32::from(negative(*a) != negative(*b));
+        }
+    }
+    let tail = &samples[samples.len() - rest.len() - 1..];
+    let tail = tail
+        .windows(2)
+        .filter(|pair| negative(pair[0]) != negative(pair[1]))
+        .count();
+    partial.iter().sum::<u32>() as usize + tail
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ mod window;
 mod workload;
 
 pub use audio_file::{Audio, ChannelChoice, check_finite};
-pub use chroma::{Chroma, PITCH_CLASSES};
+pub use chroma::{Chroma, ChromaStream, PITCH_CLASSES};
 pub use constant_q::{ConstantQ, ConstantQSettings};
 pub use contrast::{CONTRAST_BANDS, SpectralContrast};
 pub use delta::{Derivative, delta};
@@ -54,12 +54,12 @@ pub use loudness::{Loudness, SILENCE_LUFS, integrated_loudness};
 pub use mel::MelFeature;
 pub use mel_bank::{MelBank, MelFilter, MelNorm, MelScale, MelSettings, MelSlope};
 pub use npy::write_npy;
-pub use onset::OnsetDetector;
+pub use onset::{OnsetDetector, OnsetStream};
 pub use overlap_add::Istft;
 pub use picture::SpectrogramPicture;
 pub use pitch::{
     CorrelationWindow, HqPitch, HqTrack, PitchRange, PraatPitch, PraatSettings, PraatTrack, Pyin,
-    PyinSettings, PyinTrack, Yin,
+    PyinSettings, PyinStream, PyinTrack, Yin,
 };
 pub use preset::{Preset, Sizes, Stage};
 pub use spectrum::{Density, Stft};

@@ -210,18 +210,14 @@ impl<V: Lanes> Engine<V> {
         let values: &[V] = if self.cosines.is_empty() {
             mel
         } else {
-            for (slot, cosines) in self
-                .cepstrum
-                .iter_mut()
-                .zip(self.cosines.chunks_exact(filters))
-            {
-                let mut sums = [V::splat(0.0); 2];
-                for (mel, cosines) in mel.chunks(2).zip(cosines.chunks(2)) {
-                    for ((sum, mel), cosine) in sums.iter_mut().zip(mel).zip(cosines) {
-                        *sum = mel.mul_add(V::splat(*cosine), *sum);
-                    }
-                }
-                *slot = sums[0].add(sums[1]);
+            // Four coefficients at a time: their sums do not wait for each other.
+            let (fours, rest) = self.cepstrum.as_chunks_mut::<4>();
+            let (cosines, last) = self.cosines.split_at(4 * fours.len() * filters);
+            for (slots, cosines) in fours.iter_mut().zip(cosines.chunks_exact(4 * filters)) {
+                *slots = coefficients(mel, cosines);
+            }
+            for (slot, cosines) in rest.iter_mut().zip(last.chunks_exact(filters)) {
+                [*slot] = coefficients(mel, cosines);
             }
             &self.cepstrum
         };
@@ -273,6 +269,27 @@ impl<V: Lanes> Task for ComputeTask<'_, V> {
         self.engine
             .compute_blocks(self.signal, self.frames, self.out);
     }
+}
+
+/// The sums of `mel` under each of `N` rows of cosines, even and odd filters apart.
+#[inline(always)]
+fn coefficients<V: Lanes, const N: usize>(mel: &[V], cosines: &[f32]) -> [V; N] {
+    let filters = mel.len();
+    let (pairs, odd) = mel.as_chunks::<2>();
+    let mut sums = [[V::splat(0.0); 2]; N];
+    for (m, [even, odd]) in pairs.iter().enumerate() {
+        for (row, sums) in sums.iter_mut().enumerate() {
+            let cosines = &cosines[row * filters + 2 * m..][..2];
+            sums[0] = even.mul_add(V::splat(cosines[0]), sums[0]);
+            sums[1] = odd.mul_add(V::splat(cosines[1]), sums[1]);
+        }
+    }
+    if let [last] = odd {
+        for (row, sums) in sums.iter_mut().enumerate() {
+            sums[0] = last.mul_add(V::splat(cosines[row * filters + filters - 1]), sums[0]);
+        }
+    }
+    sums.map(|[even, odd]| even.add(odd))
 }
 
 /// The largest value among the first `here` lanes.

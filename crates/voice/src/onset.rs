@@ -1,9 +1,12 @@
 //! Where sounds begin: the rise of the log-mel spectrum, and its peaks, as librosa 0.11 defines them.
 
+use std::collections::VecDeque;
+
 use crate::error::Result;
-use crate::feature::Layout;
+use crate::feature::{FeatureSettings, Layout};
 use crate::mel::MelFeature;
 use crate::preset::{Preset, Sizes, Stage};
+use crate::stream::MelStream;
 
 /// A planned onset detector.
 pub struct OnsetDetector {
@@ -14,15 +17,23 @@ pub struct OnsetDetector {
 }
 
 impl OnsetDetector {
-    /// A detector with librosa's 128 bands.
+    /// A detector with librosa's 128 bands and its range of 80 dB below the loudest.
     pub fn new(sample_rate: u32, transform: usize, hop: usize) -> Result<Self> {
-        let sizes = Sizes {
-            transform,
-            hop,
-            filters: 128,
+        Self::of(levels(sample_rate, transform, hop), sample_rate)
+    }
+
+    /// As [`OnsetDetector::new`], with levels down to −100 dB whatever the loudest is: what
+    /// [`OnsetStream`] computes.
+    pub fn unlimited(sample_rate: u32, transform: usize, hop: usize) -> Result<Self> {
+        let settings = FeatureSettings {
+            dynamic_range: None,
+            ..levels(sample_rate, transform, hop)
         };
-        let mut settings = Preset::Librosa.feature(sample_rate, sizes, Stage::LogMel);
-        settings.layout = Layout::FramesFirst;
+        Self::of(settings, sample_rate)
+    }
+
+    fn of(settings: FeatureSettings, sample_rate: u32) -> Result<Self> {
+        let (transform, hop) = (settings.spectrum.transform, settings.spectrum.framing.hop);
         Ok(Self {
             mel: MelFeature::new(settings)?,
             hop,
@@ -37,12 +48,11 @@ impl OnsetDetector {
         let (bands, frames) = self.mel.shape(signal.len());
         let levels = self.mel.compute(signal)?;
         let mut strength = vec![0.0f32; frames];
-        let shift = 1 + self.transform / (2 * self.hop);
+        let shift = shift(self.transform, self.hop);
         for (frame, pair) in levels.windows(2 * bands).step_by(bands).enumerate() {
             let (before, here) = pair.split_at(bands);
-            let rises = here.iter().zip(before).map(|(a, b)| (a - b).max(0.0));
             if let Some(slot) = strength.get_mut(frame + shift) {
-                *slot = rises.sum::<f32>() / bands as f32;
+                *slot = rise(before, here);
             }
         }
         Ok(strength)
@@ -70,6 +80,96 @@ impl OnsetDetector {
             rise: 0.07,
         }
         .pick(&strength))
+    }
+}
+
+/// Levels in dB that rise where a sound begins.
+fn levels(sample_rate: u32, transform: usize, hop: usize) -> FeatureSettings {
+    let sizes = Sizes {
+        transform,
+        hop,
+        filters: 128,
+    };
+    FeatureSettings {
+        layout: Layout::FramesFirst,
+        ..Preset::Librosa.feature(sample_rate, sizes, Stage::LogMel)
+    }
+}
+
+/// Frames by which a rise is moved: from the end of a window to its middle.
+fn shift(transform: usize, hop: usize) -> usize {
+    1 + transform / (2 * hop)
+}
+
+/// The mean over bands of how much the level rises.
+fn rise(before: &[f32], here: &[f32]) -> f32 {
+    let rises = here.iter().zip(before).map(|(a, b)| (a - b).max(0.0));
+    rises.sum::<f32>() / here.len() as f32
+}
+
+/// Onset strength of a stream: any cutting into chunks gives the bits of
+/// [`OnsetDetector::unlimited`] on the whole.
+pub struct OnsetStream {
+    mel: MelStream,
+    rises: Rises,
+}
+
+impl OnsetStream {
+    /// A stream with librosa's 128 bands.
+    pub fn new(sample_rate: u32, transform: usize, hop: usize) -> Result<Self> {
+        let settings = FeatureSettings {
+            dynamic_range: None,
+            ..levels(sample_rate, transform, hop)
+        };
+        Ok(Self {
+            mel: MelStream::new(settings)?,
+            rises: Rises {
+                bands: settings.rows(),
+                levels: Vec::new(),
+                begun: false,
+                waiting: VecDeque::from(vec![0.0; shift(transform, hop)]),
+            },
+        })
+    }
+
+    /// Takes the next samples; appends the strength of each frame that they complete.
+    pub fn process(&mut self, chunk: &[f32], out: &mut Vec<f32>) -> Result<()> {
+        self.mel.process(chunk, &mut self.rises.levels)?;
+        self.rises.emit(out);
+        Ok(())
+    }
+
+    /// Ends the signal; appends the frames that reach beyond its end.
+    pub fn finish(mut self, out: &mut Vec<f32>) -> Result<()> {
+        self.mel.finish(&mut self.rises.levels)?;
+        self.rises.emit(out);
+        Ok(())
+    }
+}
+
+/// Rises between the frames of a stream.
+struct Rises {
+    bands: usize,
+    /// Levels of the frame before, once there is one, and of the frames that have just arrived.
+    levels: Vec<f32>,
+    begun: bool,
+    /// Rises that wait for the frame that they are moved to; zeros before the first.
+    waiting: VecDeque<f32>,
+}
+
+impl Rises {
+    fn emit(&mut self, out: &mut Vec<f32>) {
+        let rows = self.levels.len() / self.bands;
+        for row in usize::from(self.begun)..rows {
+            if row > 0 {
+                let pair = &self.levels[(row - 1) * self.bands..][..2 * self.bands];
+                let (before, here) = pair.split_at(self.bands);
+                self.waiting.push_back(rise(before, here));
+            }
+            out.extend(self.waiting.pop_front());
+        }
+        self.begun |= rows > 0;
+        self.levels.drain(..rows.saturating_sub(1) * self.bands);
     }
 }
 

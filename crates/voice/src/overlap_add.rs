@@ -3,6 +3,9 @@
 //! Each output sample is `Σ w·y / Σ w²` over the frames that cover it, which undoes an analysis with
 //! the same window exactly wherever some window is not zero. Frames are added in their order, so
 //! the bits do not depend on the vector width.
+//!
+//! Sample `i = q·hop + j` of frame `f` belongs to sample `j` of hop `f + q`. Sums are kept transposed,
+//! hop `m` down column `m`, so that a sample of all frames of a block is added as one vector.
 
 use crate::error::{Result, VoiceError};
 use crate::fourier::RealBlock;
@@ -14,6 +17,11 @@ pub struct Istft {
     settings: SpectrumSettings,
     window: Vec<f32>,
     engine: Box<dyn IstftEngine>,
+    /// The sum over frames, from before the signal's start to after its end.
+    padded: Vec<f32>,
+    /// `Σ w²` of so many frames, as long as `padded`.
+    weights: Vec<f32>,
+    weighted_frames: usize,
 }
 
 impl Istft {
@@ -34,11 +42,15 @@ impl Istft {
         let window = settings
             .window
             .centred(settings.window_length, length, settings.symmetry);
-        let engine = engine_for_this_machine!(Blocks::Wide, Engine::new(length, &window));
+        let hop = settings.framing.hop;
+        let engine = engine_for_this_machine!(Blocks::Wide, Engine::new(length, hop, &window));
         Ok(Self {
             settings,
             window,
             engine,
+            padded: Vec::new(),
+            weights: Vec::new(),
+            weighted_frames: 0,
         })
     }
 
@@ -49,11 +61,13 @@ impl Istft {
         VoiceError::expect_size("the spectrum", spectrum.len(), bins * frames)?;
         let framing = self.settings.framing;
         let left = framing.left();
-        let mut padded = vec![0.0; out.len() + left + framing.length];
-        self.engine
-            .overlap(spectrum, frames, framing.hop, &mut padded);
-        let weights = self.overlapped_weights(frames, padded.len());
-        let signal = padded[left..].iter().zip(&weights[left..]);
+        self.padded.clear();
+        self.padded.resize(out.len() + left + framing.length, 0.0);
+        self.engine.overlap(spectrum, frames, &mut self.padded);
+        if self.weighted_frames != frames || self.weights.len() != self.padded.len() {
+            self.overlap_weights(frames);
+        }
+        let signal = self.padded[left..].iter().zip(&self.weights[left..]);
         for (slot, (sum, weight)) in out.iter_mut().zip(signal) {
             *slot = if *weight > f32::MIN_POSITIVE {
                 sum / weight
@@ -65,58 +79,71 @@ impl Istft {
     }
 
     /// `Σ w²` of the frames that cover each sample.
-    fn overlapped_weights(&self, frames: usize, length: usize) -> Vec<f32> {
-        let mut weights = vec![0.0f32; length];
+    fn overlap_weights(&mut self, frames: usize) {
+        let length = self.padded.len();
+        self.weights.clear();
+        self.weights.resize(length, 0.0);
         for frame in 0..frames {
             let start = (frame * self.settings.framing.hop).min(length);
-            for (slot, w) in weights[start..].iter_mut().zip(&self.window) {
+            for (slot, w) in self.weights[start..].iter_mut().zip(&self.window) {
                 *slot += w * w;
             }
         }
-        weights
+        self.weighted_frames = frames;
     }
 }
 
 trait IstftEngine: Send {
-    fn overlap(&mut self, spectrum: &[[f32; 2]], frames: usize, hop: usize, out: &mut [f32]);
+    fn overlap(&mut self, spectrum: &[[f32; 2]], frames: usize, out: &mut [f32]);
 }
 
 struct Engine<V> {
-    length: usize,
+    hop: usize,
     /// The window over the transform's length, which the inverse leaves in its result.
     window: Vec<f32>,
     transform: RealBlock<V>,
     bins: Vec<[V; 2]>,
     samples: Vec<V>,
-    /// `[sample, lane]` of one block.
-    lanes: Vec<f32>,
+    /// `[sample of a hop, hop]`: sums of the hops that a block reaches.
+    sums: Vec<f32>,
+    columns: usize,
+    /// Where each sample of the block's first frame is added, later frames of an output first.
+    places: Vec<(usize, usize)>,
 }
 
 impl<V: Lanes> Engine<V> {
-    fn new(length: usize, window: &[f32]) -> Self {
+    fn new(length: usize, hop: usize, window: &[f32]) -> Self {
         let zero = V::splat(0.0);
+        let columns = V::WIDTH + length.div_ceil(hop);
+        let rows = hop.min(length);
+        let mut places: Vec<(usize, usize)> = (0..length)
+            .map(|n| (n, (n % hop) * columns + n / hop))
+            .collect();
+        // Of the samples that meet in an output, the latest of its frame belongs to the first frame.
+        places.sort_by_key(|(n, _)| (n % hop, usize::MAX - n));
         Self {
-            length,
+            hop,
             window: window.iter().map(|w| w / length as f32).collect(),
             transform: RealBlock::new(length),
             bins: vec![[zero; 2]; length / 2 + 1],
             samples: vec![zero; length],
-            lanes: vec![0.0; length * V::WIDTH],
+            sums: vec![0.0; rows * columns],
+            columns,
+            places,
         }
     }
 
     #[inline(always)]
-    fn overlap_blocks(
-        &mut self,
-        spectrum: &[[f32; 2]],
-        frames: usize,
-        hop: usize,
-        out: &mut [f32],
-    ) {
+    fn overlap_blocks(&mut self, spectrum: &[[f32; 2]], frames: usize, out: &mut [f32]) {
         let mut parts = [[0.0f32; 16]; 2];
+        self.sums.fill(0.0);
         let mut first = 0;
         while first < frames {
             let here = V::WIDTH.min(frames - first);
+            if here < V::WIDTH {
+                // Frames after the last add nothing.
+                parts = [[0.0; 16]; 2];
+            }
             for (k, bin) in self.bins.iter_mut().enumerate() {
                 let row = &spectrum[k * frames + first..][..here];
                 for (lane, [re, im]) in row.iter().enumerate() {
@@ -126,29 +153,44 @@ impl<V: Lanes> Engine<V> {
                 *bin = [V::load(&parts[0]), V::load(&parts[1])];
             }
             self.transform.inverse(&self.bins, &mut self.samples);
-            for (n, (sample, weight)) in self.samples.iter().zip(&self.window).enumerate() {
-                let weighted = sample.mul(V::splat(*weight));
-                weighted.store(&mut self.lanes[n * V::WIDTH..]);
+            for &(n, place) in &self.places {
+                let sums = &mut self.sums[place..][..V::WIDTH];
+                let weight = V::splat(self.window[n]);
+                V::load(sums).add(self.samples[n].mul(weight)).store(sums);
             }
-            for lane in 0..here {
-                let start = ((first + lane) * hop).min(out.len());
-                let to = &mut out[start..];
-                for (n, slot) in to.iter_mut().take(self.length).enumerate() {
-                    *slot += self.lanes[n * V::WIDTH + lane];
+            let done = if first + V::WIDTH < frames {
+                V::WIDTH
+            } else {
+                self.columns
+            };
+            self.put_out(first, done, out);
+            first += V::WIDTH;
+        }
+    }
+
+    /// Writes the sums of the first `done` hops, of which `first` is the signal's number of the first,
+    /// and moves the others to their place.
+    #[inline(always)]
+    fn put_out(&mut self, first: usize, done: usize, out: &mut [f32]) {
+        for (j, row) in self.sums.chunks_exact_mut(self.columns).enumerate() {
+            for (column, sum) in row[..done].iter().enumerate() {
+                if let Some(slot) = out.get_mut((first + column) * self.hop + j) {
+                    *slot = *sum;
                 }
             }
-            first += V::WIDTH;
+            row.copy_within(done.., 0);
+            let left = row.len() - done;
+            row[left..].fill(0.0);
         }
     }
 }
 
 impl<V: Lanes> IstftEngine for Engine<V> {
-    fn overlap(&mut self, spectrum: &[[f32; 2]], frames: usize, hop: usize, out: &mut [f32]) {
+    fn overlap(&mut self, spectrum: &[[f32; 2]], frames: usize, out: &mut [f32]) {
         V::vectorize(OverlapTask {
             engine: self,
             spectrum,
             frames,
-            hop,
             out,
         });
     }
@@ -158,7 +200,6 @@ struct OverlapTask<'a, V> {
     engine: &'a mut Engine<V>,
     spectrum: &'a [[f32; 2]],
     frames: usize,
-    hop: usize,
     out: &'a mut [f32],
 }
 
@@ -166,6 +207,6 @@ impl<V: Lanes> Task for OverlapTask<'_, V> {
     #[inline(always)]
     fn run(self) {
         self.engine
-            .overlap_blocks(self.spectrum, self.frames, self.hop, self.out);
+            .overlap_blocks(self.spectrum, self.frames, self.out);
     }
 }

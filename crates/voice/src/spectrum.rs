@@ -63,62 +63,86 @@ trait StftEngine: Send {
     fn density(&mut self, signal: &[f32], frames: usize, density: Density, out: &mut [f32]);
 }
 
+/// Frames whose values are gathered before they go to their rows: a row of the result lies pages from
+/// the next, and to visit each of them for one block of frames alone costs more than the transform.
+const GATHERED: usize = 64;
+
 struct Engine<V> {
     spectrum: FrameSpectrum<V>,
+    /// `[bin, gathered frame]`.
+    complex: Vec<[f32; 2]>,
+    density: Vec<f32>,
+}
+
+/// How many frames are gathered of `frames`, in blocks of `block`.
+#[inline(always)]
+fn gathered(frames: usize, block: usize) -> usize {
+    GATHERED.min(frames.next_multiple_of(block)).max(1)
+}
+
+/// Copies the first `here` of the frames gathered in `rows` to the rows of `out`, from `first` on.
+#[inline(always)]
+fn spread<'a, T: Copy + 'a>(
+    rows: impl Iterator<Item = &'a [T]>,
+    (first, here): (usize, usize),
+    frames: usize,
+    out: &mut [T],
+) {
+    for (row, out) in rows.zip(out.chunks_exact_mut(frames)) {
+        out[first..first + here].copy_from_slice(&row[..here]);
+    }
 }
 
 impl<V: Lanes> Engine<V> {
     fn new(settings: SpectrumSettings) -> Self {
         Self {
             spectrum: FrameSpectrum::new(settings),
+            complex: Vec::new(),
+            density: Vec::new(),
         }
     }
 
     #[inline(always)]
     fn complex_blocks(&mut self, signal: &[f32], frames: usize, out: &mut [[f32; 2]]) {
         let mut lanes = [[0.0f32; 16]; 2];
-        let mut first = 0;
-        while first < frames {
-            let here = V::WIDTH.min(frames - first);
-            for (bin, [re, im]) in self.spectrum.block(signal, first).iter().enumerate() {
-                re.store(&mut lanes[0]);
-                im.store(&mut lanes[1]);
-                let row = &mut out[bin * frames + first..][..here];
-                if here == V::WIDTH {
+        let bins = out.len() / frames.max(1);
+        let width = gathered(frames, V::WIDTH);
+        self.complex.resize(bins * width, [0.0; 2]);
+        for start in (0..frames).step_by(width) {
+            let here = width.min(frames - start);
+            for at in (0..here).step_by(V::WIDTH) {
+                let block = self.spectrum.block(signal, start + at);
+                for ([re, im], row) in block.iter().zip(self.complex.chunks_exact_mut(width)) {
+                    re.store(&mut lanes[0]);
+                    im.store(&mut lanes[1]);
                     // A constant trip count lets the interleaving become two shuffles.
-                    for (lane, slot) in row[..V::WIDTH].iter_mut().enumerate() {
-                        *slot = [lanes[0][lane], lanes[1][lane]];
-                    }
-                } else {
-                    for (lane, slot) in row.iter_mut().enumerate() {
+                    for (lane, slot) in row[at..at + V::WIDTH].iter_mut().enumerate() {
                         *slot = [lanes[0][lane], lanes[1][lane]];
                     }
                 }
             }
-            first += V::WIDTH;
+            spread(self.complex.chunks_exact(width), (start, here), frames, out);
         }
     }
 
     #[inline(always)]
     fn density_blocks(&mut self, signal: &[f32], frames: usize, magnitude: bool, out: &mut [f32]) {
-        let mut lanes = [0.0f32; 16];
-        let mut first = 0;
-        while first < frames {
-            let here = V::WIDTH.min(frames - first);
-            for (bin, [re, im]) in self.spectrum.block(signal, first).iter().enumerate() {
-                let mut value = im.mul_add(*im, re.mul(*re));
-                if magnitude {
-                    value = value.sqrt();
-                }
-                let row = &mut out[bin * frames + first..][..here];
-                if here == V::WIDTH {
-                    value.store(row);
-                } else {
-                    value.store(&mut lanes);
-                    row.copy_from_slice(&lanes[..here]);
+        let bins = out.len() / frames.max(1);
+        let width = gathered(frames, V::WIDTH);
+        self.density.resize(bins * width, 0.0);
+        for start in (0..frames).step_by(width) {
+            let here = width.min(frames - start);
+            for at in (0..here).step_by(V::WIDTH) {
+                let block = self.spectrum.block(signal, start + at);
+                for ([re, im], row) in block.iter().zip(self.density.chunks_exact_mut(width)) {
+                    let mut value = im.mul_add(*im, re.mul(*re));
+                    if magnitude {
+                        value = value.sqrt();
+                    }
+                    value.store(&mut row[at..]);
                 }
             }
-            first += V::WIDTH;
+            spread(self.density.chunks_exact(width), (start, here), frames, out);
         }
     }
 }

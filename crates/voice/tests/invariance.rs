@@ -2,9 +2,10 @@
 
 use proptest::prelude::*;
 use warpsmith_voice::{
-    FeatureSettings, FrameMillis, Framing, Layout, LevelStream, Levels, MelFeature, MelStream,
-    Padding, PitchRange, Preset, Sizes, SpectralShape, SpectralStatistics, Stage, StatisticsStream,
-    Stft, StftStream, WebrtcMode, WebrtcStream, WebrtcVad, Yin, YinStream,
+    Chroma, ChromaStream, FeatureSettings, FrameMillis, Framing, Layout, LevelStream, Levels,
+    MelFeature, MelStream, OnsetDetector, OnsetStream, PITCH_CLASSES, Padding, PitchRange, Preset,
+    Pyin, PyinSettings, PyinStream, PyinTrack, Sizes, SpectralShape, SpectralStatistics, Stage,
+    StatisticsStream, Stft, StftStream, WebrtcMode, WebrtcStream, WebrtcVad, Yin, YinStream,
 };
 
 fn signal(samples: usize, seed: u32) -> Vec<f32> {
@@ -129,6 +130,75 @@ proptest! {
             .collect();
         prop_assert_eq!(speech, decisions);
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn chroma_onset_strength_and_pyin_do_not_depend_on_chunks(
+        samples in 0usize..30_000,
+        seed in any::<u32>(),
+        chunks in proptest::collection::vec(1usize..3000, 1..20),
+    ) {
+        let mut signal = signal(samples, seed);
+        // Voice and pauses in turn.
+        for (n, x) in signal.iter_mut().enumerate() {
+            if n / 5000 % 2 == 1 {
+                *x *= 0.001;
+            }
+        }
+        let spectrum = streamable(Preset::Librosa, Stage::Mel).spectrum;
+        let (range, settings) = (PitchRange::VOICE, PyinSettings::default());
+        let mut chroma = ChromaStream::new(spectrum, 16_000).unwrap();
+        let mut onset = OnsetStream::new(16_000, 512, 160).unwrap();
+        let mut pyin = PyinStream::new(16_000, FRAMING, range, settings).unwrap();
+        let (mut classes, mut strength, mut track) =
+            (Vec::new(), Vec::new(), PyinTrack::default());
+        let mut rest = &signal[..];
+        for length in chunks.iter().cycle() {
+            let (chunk, after) = rest.split_at((*length).min(rest.len()));
+            chroma.process(chunk, &mut classes).unwrap();
+            onset.process(chunk, &mut strength).unwrap();
+            pyin.process(chunk, &mut track);
+            rest = after;
+            if rest.is_empty() {
+                break;
+            }
+        }
+        chroma.finish(&mut classes).unwrap();
+        onset.finish(&mut strength).unwrap();
+        pyin.finish(&mut track);
+        let whole = Chroma::new(spectrum, 16_000).unwrap().compute(&signal).unwrap();
+        let frames = whole.len() / PITCH_CLASSES;
+        prop_assert_eq!(classes.len(), frames);
+        for (frame, classes) in classes.iter().enumerate() {
+            for (class, value) in classes.iter().enumerate() {
+                prop_assert_eq!(value.to_bits(), whole[class * frames + frame].to_bits());
+            }
+        }
+        let mut detector = OnsetDetector::unlimited(16_000, 512, 160).unwrap();
+        prop_assert_eq!(bits(&strength), bits(&detector.strength(&signal).unwrap()));
+        let mut tracker = Pyin::new(16_000, FRAMING, range, settings).unwrap();
+        prop_assert_eq!(track, tracker.track(&signal));
+    }
+}
+
+#[test]
+fn a_pyin_stream_waits_no_longer_than_its_bound_in_silence() {
+    let settings = PyinSettings::default();
+    let mut stream = PyinStream::new(16_000, FRAMING, PitchRange::VOICE, settings).unwrap();
+    let mut track = PyinTrack::default();
+    let (mut most, silence) = (0, [0.0f32; 1600]);
+    for _ in 0..150 {
+        stream.process(&silence, &mut track);
+        most = most.max(stream.waiting());
+    }
+    stream.finish(&mut track);
+    assert!(most <= 512 + 32, "{most} frames waited");
+    assert_eq!(track.voiced.len(), 1501);
+    assert_eq!(track.probability.len(), 1501);
+    assert!(track.voiced.iter().all(|voiced| !voiced));
 }
 
 fn bits(values: &[f32]) -> Vec<u32> {

@@ -1,10 +1,10 @@
 //! Voice activity against human labels: fourteen AMI meeting excerpts of 30 s, 10 ms frames, as
 //! recorded and with white noise.
 //!
-//! The statistical detector's constants were ranked by the nine recordings whose names start with `tr`,
-//! with the scores of the five others (`dev`, `tst`, `sample`) in view, so those flatter it a little.
-//! Those of the detector
-//! by periodicity were chosen on all, so that its bounds only guard against regressions. Ignored where
+//! The statistical detector's constants are those that ranked first on the nine recordings whose names
+//! start with `tr`; the five others (`dev`, `tst`, `sample`) were only scored, but seen before by
+//! whoever chose the bands, so that they flatter it a little. Those of the detector by periodicity were
+//! chosen on all, so that its bounds only guard against regressions. Ignored where
 //! `tests/oracle/set_up.sh` has not fetched the recordings. `cargo test --test vad_accuracy --
 //! --nocapture` prints the scores.
 
@@ -166,11 +166,12 @@ fn main() {
     let tuned: Chosen = |recording| recording.tuned_on;
     let held_out: Chosen = |recording| !recording.tuned_on;
     let trials = [
+        ("statistical_vad", statistical, all, [0.88, 0.86, 0.82]),
         (
             "statistical_vad_tuned",
             statistical,
             tuned,
-            [0.855, 0.86, 0.895],
+            [0.92, 0.895, 0.92],
         ),
         (
             "statistical_vad_held_out",

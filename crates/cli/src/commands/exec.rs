@@ -25,9 +25,10 @@ use crate::warp_library::WarpLibrary;
 
 /// Run a kernel written in Python: forward, or its adjoint. On the CPU this is the reference
 /// interpreter, which reports indices out of range and variables without a value. On a GPU the
-/// interpreter checks the run first, and the GPU then computes the results. `--device auto` takes what
-/// is sooner done, which is the interpreter alone; `--explain` shows the predictions. Runs are remembered
-/// for the next prediction.
+/// interpreter checks the run first, and the GPU then computes the results.
+///
+/// `--device auto` takes what is sooner done, which is the interpreter alone; `--explain` shows the
+/// predictions. Runs are remembered for the next prediction.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     warpsmith exec saxpy.py --dim 1000 --arg x=random:1000:f32:7 --arg y=zeros:1000:f32 --arg a=2.5 --out y=@y.npy\n  \

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
-use warpsmith_telemetry::exporter::{Exporter, ProcessSeries, WebConfig};
+use warpsmith_telemetry::exporter::{Exporter, ProcessSeries, WebConfig, give_back_start_up};
 use warpsmith_telemetry::recording::Recording;
 use warpsmith_telemetry::{LiveBoard, Player, Sampler};
 
@@ -85,6 +85,7 @@ impl Export {
             global,
             &format!("serving {scheme}://{}/metrics", exporter.address()),
         );
+        give_back_start_up();
         while !interruption.wait(Duration::from_secs(3600)) {}
         drop(exporter);
         if let Some(sampler) = sampler {

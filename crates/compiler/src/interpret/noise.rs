@@ -205,22 +205,31 @@ impl Cell {
             let along: f64 = (0..n)
                 .map(|axis| (self.inside[axis] - side(axis) as f64) * direction[axis])
                 .sum();
-            // The product of the weights, differentiated along these axes.
-            let weight = |along: &[usize]| -> f64 {
-                (0..n)
-                    .map(|axis| {
-                        let order = along.iter().filter(|other| **other == axis).count();
-                        weights[axis][side(axis)][order]
-                    })
-                    .product()
+            // The product of the weights, each differentiated this often.
+            let weight = |orders: [usize; 4]| -> f64 {
+                let mut product = 1.0;
+                for axis in 0..n {
+                    product *= weights[axis][side(axis)][orders[axis]];
+                }
+                product
             };
-            field.value += weight(&[]) * along;
+            let plain = weight([0; 4]);
+            let mut along_one = [0.0; 4];
+            for (i, one) in along_one[..n].iter_mut().enumerate() {
+                let mut orders = [0; 4];
+                orders[i] = 1;
+                *one = weight(orders);
+            }
+            field.value += plain * along;
             for i in 0..n {
-                field.slope[i] += weight(&[i]) * along + weight(&[]) * direction[i];
+                field.slope[i] += along_one[i] * along + plain * direction[i];
                 for j in 0..n {
-                    field.bend[i][j] += weight(&[i, j]) * along
-                        + weight(&[i]) * direction[j]
-                        + weight(&[j]) * direction[i];
+                    let mut orders = [0; 4];
+                    orders[i] += 1;
+                    orders[j] += 1;
+                    field.bend[i][j] += weight(orders) * along
+                        + along_one[i] * direction[j]
+                        + along_one[j] * direction[i];
                 }
             }
         }

@@ -41,9 +41,15 @@ pub fn modes(sorted: &[f64]) -> Vec<Mode> {
     let bandwidth = (0.9 * iqr / 1.349 * (n as f64).powf(-0.2)).max(2.0 * cell);
     let reach = ((3.0 * bandwidth / cell).ceil() as usize).min(GRID);
     let mut counts = vec![0.0; GRID + 2 * reach + 1];
-    for sample in sorted {
-        let position = ((sample.ln() - low) / cell).clamp(0.0, GRID as f64);
-        counts[reach + position as usize] += 1.0;
+    let mut before = 0;
+    for position in 0..=GRID {
+        let edge = (low + (position + 1) as f64 * cell).exp();
+        let end = match position {
+            GRID => n,
+            _ => before + sorted[before..].partition_point(|sample| *sample < edge),
+        };
+        counts[reach + position] = (end - before) as f64;
+        before = end;
     }
     let kernel: Vec<f64> = (0..=reach)
         .map(|offset| (-0.5 * (offset as f64 * cell / bandwidth).powi(2)).exp())

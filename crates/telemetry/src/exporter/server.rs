@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use super::metrics_text::{ProcessSeries, metrics_text};
 use super::web_config::WebConfig;
 use crate::Clock;
-use crate::board::LiveBoard;
+use crate::board::{GpuBoard, LiveBoard};
 use crate::event::Presence;
 
 const CONNECTIONS: usize = 512;
@@ -332,13 +332,17 @@ fn page(shared: &Shared) -> Arc<str> {
         }
     };
     let mut text = String::with_capacity(16 << 10);
-    metrics_text(
-        &shared.board.now(),
-        Clock::System.now(),
-        shared.processes,
-        &mut text,
-    );
+    let complete = {
+        let board = shared.board.now();
+        metrics_text(&board, Clock::System.now(), shared.processes, &mut text);
+        // A page of the first milliseconds, before the first samples, is of no use to the next.
+        let waits = |gpu: &GpuBoard| gpu.presence == Presence::Live && gpu.state_at.is_none();
+        !board.gpus.iter().any(waits)
+    };
     let text: Arc<str> = text.into();
+    if !complete {
+        return text;
+    }
     *shared.page.lock().unwrap_or_else(PoisonError::into_inner) =
         Some((Instant::now(), Arc::clone(&text)));
     text

@@ -1,7 +1,5 @@
 //! Longer or shorter at the same pitch, by a phase vocoder with librosa's conventions.
 
-use std::f64::consts::TAU;
-
 use crate::error::{Result, VoiceError};
 use crate::frame_spectrum::{Conditioning, SpectrumSettings};
 use crate::framing::{Framing, Padding};
@@ -59,7 +57,7 @@ pub fn time_stretch(signal: &[f32], rate: f64, settings: StretchSettings) -> Res
     }
     let mut from = vec![[0.0f32; 2]; bins * frames];
     stft.complex(signal, &mut from)?;
-    let stretched = phase_vocoder(&from, bins, rate, settings);
+    let stretched = phase_vocoder(&from, bins, rate);
     let mut out = vec![0.0; (signal.len() as f64 / rate).round() as usize];
     Istft::new(spectrum)?.reconstruct(&stretched, &mut out)?;
     Ok(out)
@@ -67,48 +65,77 @@ pub fn time_stretch(signal: &[f32], rate: f64, settings: StretchSettings) -> Res
 
 /// Reads the `[bin, frame]` matrix at steps of `rate` frames: magnitudes are interpolated, phases go
 /// on by what they did between the two frames that are read.
-fn phase_vocoder(
-    from: &[[f32; 2]],
-    bins: usize,
-    rate: f64,
-    settings: StretchSettings,
-) -> Vec<[f32; 2]> {
+///
+/// The advance of a bin's phase, unwrapped around the bin's frequency, is the difference of the two
+/// phases and whole turns, which a rotation does not see: no angle is ever computed. In f64, for
+/// errors of the rotation add up over the signal.
+fn phase_vocoder(from: &[[f32; 2]], bins: usize, rate: f64) -> Vec<[f32; 2]> {
     let frames = from.len() / bins;
     let steps = (frames as f64 / rate).ceil() as usize;
     let mut to = vec![[0.0f32; 2]; bins * steps];
-    for ((bin, from), to) in from
-        .chunks_exact(frames)
-        .enumerate()
-        .zip(to.chunks_exact_mut(steps))
-    {
-        let advance = TAU * (settings.hop * bin) as f64 / settings.transform as f64;
+    for (from, to) in from.chunks_exact(frames).zip(to.chunks_exact_mut(steps)) {
         // Beyond the last frame there is silence.
-        let at = |frame: usize| {
-            let [re, im] = from.get(frame).copied().unwrap_or([0.0; 2]).map(f64::from);
-            (re.hypot(im), im.atan2(re))
-        };
-        let mut phase = at(0).1;
+        let at = |frame: usize| Polar::of(from.get(frame).copied().unwrap_or([0.0; 2]));
+        let mut turn = at(0).direction;
+        let mut next = (0, at(0), at(1));
         for (step, slot) in to.iter_mut().enumerate() {
             let position = step as f64 * rate;
             let frame = position as usize;
             let share = position - frame as f64;
-            let ((low, low_phase), (high, high_phase)) = (at(frame), at(frame + 1));
-            let magnitude = (1.0 - share) * low + share * high;
-            *slot = [
-                (magnitude * phase.cos()) as f32,
-                (magnitude * phase.sin()) as f32,
-            ];
-            let beyond = high_phase - low_phase - advance;
-            phase += advance + beyond - TAU * (beyond / TAU).round_ties_even();
-            // Turns add nothing but rounding errors.
-            phase -= TAU * (phase / TAU).floor();
+            if frame != next.0 {
+                let low = if frame == next.0 + 1 {
+                    next.2
+                } else {
+                    at(frame)
+                };
+                next = (frame, low, at(frame + 1));
+            }
+            let (_, low, high) = next;
+            let magnitude = (1.0 - share) * low.magnitude + share * high.magnitude;
+            *slot = turn.map(|part| (magnitude * part) as f32);
+            turn = rotate(turn, rotate(high.direction, conjugate(low.direction)));
         }
     }
     to
 }
 
+/// A bin's magnitude and its direction in the plane, which for silence is that of 1.
+#[derive(Clone, Copy)]
+struct Polar {
+    magnitude: f64,
+    direction: [f64; 2],
+}
+
+impl Polar {
+    fn of(bin: [f32; 2]) -> Self {
+        // Squares of f32 neither overflow nor vanish in f64.
+        let [re, im] = bin.map(f64::from);
+        let magnitude = (re * re + im * im).sqrt();
+        let direction = if magnitude > 0.0 {
+            let scale = 1.0 / magnitude;
+            [re * scale, im * scale]
+        } else {
+            [1.0, 0.0]
+        };
+        Self {
+            magnitude,
+            direction,
+        }
+    }
+}
+
+fn conjugate([re, im]: [f64; 2]) -> [f64; 2] {
+    [re, -im]
+}
+
+fn rotate([a, b]: [f64; 2], [c, d]: [f64; 2]) -> [f64; 2] {
+    [a * c - b * d, a * d + b * c]
+}
+
 #[cfg(test)]
 mod tests {
+    use std::f64::consts::TAU;
+
     use super::*;
 
     fn tone(hertz: f64, samples: usize) -> Vec<f32> {

@@ -60,6 +60,20 @@ pub(crate) trait Task {
     fn run(self);
 }
 
+/// Runs plain loops where the compiler may use the widest instructions of this machine. What they compute
+/// has the same bits everywhere: nothing is fused or reordered that the code does not fuse or reorder.
+pub(crate) fn with_widest(task: impl Task) {
+    match Level::detect() {
+        Level::Portable => task.run(),
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => Avx2::vectorize(task),
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => Avx512::vectorize(task),
+        #[cfg(target_arch = "aarch64")]
+        Level::Neon => task.run(),
+    }
+}
+
 /// The instructions that this machine has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Level {

@@ -73,6 +73,16 @@ impl Pyin {
         range: PitchRange,
         settings: PyinSettings,
     ) -> Result<Self> {
+        Self::with_blocks(sample_rate, framing, range, settings, Blocks::Wide)
+    }
+
+    pub(super) fn with_blocks(
+        sample_rate: u32,
+        framing: Framing,
+        range: PitchRange,
+        settings: PyinSettings,
+        blocks: Blocks,
+    ) -> Result<Self> {
         let framing = framing.checked()?;
         let periods = range.periods(sample_rate, framing)?;
         let per_octave = 12.0 * settings.bins_per_semitone as f64;
@@ -90,8 +100,7 @@ impl Pyin {
             cumulated: beta_distribution(settings.beta),
             boltzmann: settings.boltzmann,
         };
-        let engine =
-            engine_for_this_machine!(Blocks::Wide, Engine::new(framing, periods, observation));
+        let engine = engine_for_this_machine!(blocks, Engine::new(framing, periods, observation));
         Ok(Self {
             framing,
             range,
@@ -105,23 +114,42 @@ impl Pyin {
     /// The track of `signal`.
     pub fn track(&mut self, signal: &[f32]) -> PyinTrack {
         let frames = self.framing.count(signal.len());
-        let mut lattice = Lattice::new(self.bins, self.reach, self.settings.switch, frames);
-        let mut probability = Vec::with_capacity(frames);
-        self.engine
-            .observe(signal, frames, &mut lattice, &mut probability);
+        let mut lattice = self.lattice(frames);
+        let mut track = PyinTrack {
+            probability: Vec::with_capacity(frames),
+            ..PyinTrack::default()
+        };
+        self.observe(signal, frames, &mut lattice, &mut track.probability);
+        self.append(&lattice.path(), &mut track);
+        track
+    }
+
+    /// A decoder with room for `frames` frames.
+    pub(super) fn lattice(&self, frames: usize) -> Lattice {
+        Lattice::new(self.bins, self.reach, self.settings.switch, frames)
+    }
+
+    /// Takes the first `frames` frames of `signal` into the decoder.
+    pub(super) fn observe(
+        &mut self,
+        signal: &[f32],
+        frames: usize,
+        lattice: &mut Lattice,
+        probability: &mut Vec<f32>,
+    ) {
+        self.engine.observe(signal, frames, lattice, probability);
+    }
+
+    /// Appends frequency and voicing of the states of a path.
+    pub(super) fn append(&self, path: &[usize], track: &mut PyinTrack) {
         let per_octave = 12.0 * self.settings.bins_per_semitone as f64;
-        let path = lattice.path();
-        PyinTrack {
-            frequency: path
-                .iter()
-                .map(|state| {
-                    let octaves = (state % self.bins) as f64 / per_octave;
-                    (self.range.low_hz * octaves.exp2()) as f32
-                })
-                .collect(),
-            voiced: path.iter().map(|state| *state < self.bins).collect(),
-            probability,
-        }
+        track.frequency.extend(path.iter().map(|state| {
+            let octaves = (state % self.bins) as f64 / per_octave;
+            (self.range.low_hz * octaves.exp2()) as f32
+        }));
+        track
+            .voiced
+            .extend(path.iter().map(|state| *state < self.bins));
     }
 }
 
@@ -161,6 +189,15 @@ struct Engine<V> {
     troughs: Vec<Vec<Trough>>,
     likelihoods: Vec<f64>,
     probabilities: Vec<f64>,
+    scratch: Scratch,
+}
+
+/// Memory for [`Observation::trough_probabilities`].
+#[derive(Default)]
+struct Scratch {
+    /// The first threshold above each trough, from 1 on.
+    firsts: Vec<usize>,
+    /// Troughs below some threshold, the deepest first.
     order: Vec<usize>,
 }
 
@@ -171,7 +208,7 @@ impl<V: Lanes> Engine<V> {
             troughs: vec![Vec::new(); V::WIDTH],
             likelihoods: vec![impossible(); observation.bins],
             probabilities: Vec::new(),
-            order: Vec::new(),
+            scratch: Scratch::default(),
             observation,
         }
     }
@@ -218,7 +255,7 @@ impl<V: Lanes> Engine<V> {
             return 0.0;
         }
         self.observation
-            .trough_probabilities(troughs, &mut self.order, &mut self.probabilities);
+            .trough_probabilities(troughs, &mut self.scratch, &mut self.probabilities);
         let mut voiced = 0.0;
         for (trough, probability) in troughs.iter().zip(&self.probabilities) {
             if *probability <= 0.0 {
@@ -248,7 +285,7 @@ impl Observation {
     fn trough_probabilities(
         &self,
         troughs: &[Trough],
-        order: &mut Vec<usize>,
+        Scratch { firsts, order }: &mut Scratch,
         probabilities: &mut Vec<f64>,
     ) {
         probabilities.clear();
@@ -266,23 +303,25 @@ impl Observation {
             }
             i.max(1)
         };
+        firsts.clear();
+        firsts.extend(troughs.iter().map(from));
         order.clear();
-        order.extend((0..troughs.len()).filter(|&t| from(&troughs[t]) <= THRESHOLDS));
-        order.sort_by_key(|&t| from(&troughs[t]));
+        order.extend((0..troughs.len()).filter(|&t| firsts[t] <= THRESHOLDS));
+        order.sort_by_key(|&t| firsts[t]);
         let decay = (-self.boltzmann).exp();
         for rank in 0..order.len() {
-            let begin = from(&troughs[order[rank]]);
+            let begin = firsts[order[rank]];
             let end = order
                 .get(rank + 1)
-                .map_or(THRESHOLDS + 1, |&next| from(&troughs[next]));
+                .map_or(THRESHOLDS + 1, |&next| firsts[next]);
             let weight = self.cumulated[end - 1] - self.cumulated[begin - 1];
             if weight == 0.0 {
                 continue;
             }
             let count = (rank + 1) as f64;
             let mut share = weight * (1.0 - decay) / (1.0 - (-self.boltzmann * count).exp());
-            for (trough, probability) in troughs.iter().zip(probabilities.iter_mut()) {
-                if from(trough) <= begin {
+            for (first, probability) in firsts.iter().zip(probabilities.iter_mut()) {
+                if *first <= begin {
                     *probability += share;
                     share *= decay;
                 }
@@ -294,7 +333,7 @@ impl Observation {
                 deepest = t;
             }
         }
-        let below = from(&troughs[deepest]) - 1;
+        let below = firsts[deepest] - 1;
         probabilities[deepest] += self.no_trough * self.cumulated[below];
     }
 }

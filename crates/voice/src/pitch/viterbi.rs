@@ -30,6 +30,9 @@ pub(super) struct Lattice {
     bordered: [Vec<f64>; 2],
     best: [Vec<f64>; 2],
     origin: [Vec<u16>; 2],
+    /// Of a frame, and where its states were reached from; padded as the scores are.
+    likelihood: Vec<f64>,
+    arrivals: Vec<u16>,
     /// For every step after the first, where each state came from.
     origins: Vec<u16>,
     /// The voiced states that the last frame allowed, and whether it allowed unvoiced ones.
@@ -67,6 +70,8 @@ impl Lattice {
             ],
             best: [row(), row()],
             origin: [vec![0; padded], vec![0; padded]],
+            likelihood: row(),
+            arrivals: vec![0; padded],
             origins: Vec::with_capacity(frames * 2 * bins),
             alive: Vec::with_capacity(bins),
             unvoiced_alive: false,
@@ -98,13 +103,9 @@ impl Lattice {
     fn advance(&mut self, voiced: &[f64], unvoiced: f64) {
         let bins = self.bins;
         let reach = self.kernel.len() / 2;
-        let mut top = (f64::NEG_INFINITY, 0usize);
+        let state = self.best_state();
+        let top = (self.scores[state / bins][state % bins], state);
         for voicing in 0..2 {
-            for (k, score) in self.scores[voicing][..bins].iter().enumerate() {
-                if *score > top.0 {
-                    top = (*score, voicing * bins + k);
-                }
-            }
             let bordered = &mut self.bordered[voicing][reach..reach + bins];
             for ((slot, score), normaliser) in bordered
                 .iter_mut()
@@ -124,7 +125,7 @@ impl Lattice {
                 best_origins(bordered, &self.kernel, best, origin);
             }
         }
-        let jump = top.0 + impossible();
+        let jump = (top.0 + impossible(), top.1 as u32);
         let at = self.origins.len();
         self.origins.resize(at + 2 * bins, 0);
         for to in 0..2 {
@@ -134,25 +135,23 @@ impl Lattice {
             } else {
                 [self.switch, self.stay]
             };
-            let origins = &mut self.origins[at + to * bins..][..bins];
-            for (j, slot) in origins.iter_mut().enumerate() {
-                let from_voiced = self.best[0][j] + costs[0];
-                let from_unvoiced = self.best[1][j] + costs[1];
-                let (mut score, mut origin) = if from_unvoiced > from_voiced {
-                    (
-                        from_unvoiced,
-                        bins + j + usize::from(self.origin[1][j]) - reach,
-                    )
-                } else {
-                    (from_voiced, j + usize::from(self.origin[0][j]) - reach)
-                };
-                if jump > score {
-                    (score, origin) = (jump, top.1);
-                }
-                let likelihood = if to == 0 { voiced[j] } else { unvoiced };
-                self.scores[to][j] = score + likelihood;
-                *slot = origin as u16;
+            let likelihood = &mut self.likelihood[..bins];
+            if to == 0 {
+                likelihood.copy_from_slice(voiced);
+            } else {
+                likelihood.fill(unvoiced);
             }
+            arrive(
+                [&self.best[0], &self.best[1]],
+                [&self.origin[0], &self.origin[1]],
+                costs,
+                jump,
+                (bins as u32, reach as u32),
+                &self.likelihood,
+                &mut self.scores[to],
+                &mut self.arrivals,
+            );
+            self.origins[at + to * bins..][..bins].copy_from_slice(&self.arrivals[..bins]);
         }
         self.remember_alive(voiced, unvoiced);
     }
@@ -169,27 +168,131 @@ impl Lattice {
         }
     }
 
-    /// The most likely path, one state to a frame; empty where no frame was taken.
+    /// The most likely path, one state to a frame that has not been settled; empty where no frame was
+    /// taken.
     pub(super) fn path(&self) -> Vec<usize> {
         if !self.started {
             return Vec::new();
         }
-        let mut state = 0;
-        let mut best = f64::NEG_INFINITY;
-        for (voicing, scores) in self.scores.iter().enumerate() {
-            for (k, score) in scores[..self.bins].iter().enumerate() {
-                if *score > best {
-                    (best, state) = (*score, voicing * self.bins + k);
+        let mut path = vec![self.best_state()];
+        self.trace_back(&mut path, self.origins.len() / (2 * self.bins));
+        path.reverse();
+        path
+    }
+
+    /// Takes the states of the oldest frames off that no later frame can change, because all paths to
+    /// the present come through them; of half of the frames, by the best path of the moment, where
+    /// more than `longest` wait. A frame that no step has followed is not settled.
+    pub(super) fn settle(&mut self, longest: usize) -> Vec<usize> {
+        let states = 2 * self.bins;
+        let steps = self.origins.len() / states;
+        let mut here: Vec<usize> = (0..states).collect();
+        let mut seen = vec![false; states];
+        // From the present back, until all paths have met.
+        let mut row = steps;
+        while row > 0 && here.len() > 1 {
+            row -= 1;
+            let origins = &self.origins[row * states..][..states];
+            seen.fill(false);
+            let mut before = Vec::with_capacity(here.len());
+            for &state in &here {
+                let origin = usize::from(origins[state]);
+                if !seen[origin] {
+                    seen[origin] = true;
+                    before.push(origin);
                 }
             }
+            here = before;
         }
-        let mut path = vec![state];
-        for origins in self.origins.rchunks_exact(2 * self.bins) {
+        let mut path = if here.len() == 1 {
+            here
+        } else if steps > longest {
+            let mut path = vec![self.best_state()];
+            self.trace_back(&mut path, steps);
+            row = steps / 2;
+            path.split_off(steps - row)
+        } else {
+            return Vec::new();
+        };
+        // `path` starts at frame `row` and goes back.
+        if path.len() == 1 {
+            self.trace_back(&mut path, row);
+        }
+        path.reverse();
+        self.origins.drain(..(row + 1).min(steps) * states);
+        path
+    }
+
+    /// Goes on from the last state of `path`, which is that of frame `steps`, to the oldest frame.
+    fn trace_back(&self, path: &mut Vec<usize>, steps: usize) {
+        let states = 2 * self.bins;
+        let mut state = path.last().copied().unwrap_or(0);
+        for origins in self.origins[..steps * states].rchunks_exact(states) {
             state = usize::from(origins[state]);
             path.push(state);
         }
-        path.reverse();
-        path
+    }
+
+    /// The state with the best score, the voiced and lower ones first.
+    #[inline(always)]
+    fn best_state(&self) -> usize {
+        let mut tops = [f64::NEG_INFINITY; GROUP];
+        for scores in &self.scores {
+            for scores in scores.as_chunks::<GROUP>().0 {
+                for (top, score) in tops.iter_mut().zip(scores) {
+                    *top = if *score > *top { *score } else { *top };
+                }
+            }
+        }
+        let best = tops.into_iter().fold(f64::NEG_INFINITY, f64::max);
+        let place = |scores: &[f64]| scores[..self.bins].iter().position(|score| *score >= best);
+        place(&self.scores[0])
+            .or_else(|| place(&self.scores[1]).map(|k| self.bins + k))
+            .unwrap_or(0)
+    }
+}
+
+/// Scores and origins of the states of one voicing: from the better of the two voicings, or by a jump
+/// from the best of all states.
+#[allow(
+    clippy::too_many_arguments,
+    reason = "plain slices are what the compiler makes vector instructions of"
+)]
+#[inline(always)]
+fn arrive(
+    best: [&[f64]; 2],
+    origin: [&[u16]; 2],
+    costs: [f64; 2],
+    jump: (f64, u32),
+    (bins, reach): (u32, u32),
+    likelihood: &[f64],
+    scores: &mut [f64],
+    arrivals: &mut [u16],
+) {
+    let best = best.map(|best| best.as_chunks::<GROUP>().0);
+    let origin = origin.map(|origin| origin.as_chunks::<GROUP>().0);
+    let likelihood = likelihood.as_chunks::<GROUP>().0;
+    let scores = scores.as_chunks_mut::<GROUP>().0;
+    let arrivals = arrivals.as_chunks_mut::<GROUP>().0;
+    for (group, (scores, arrivals)) in scores.iter_mut().zip(arrivals).enumerate() {
+        for lane in 0..GROUP {
+            let from_voiced = best[0][group][lane] + costs[0];
+            let from_unvoiced = best[1][group][lane] + costs[1];
+            // Where neither voicing reaches the state its offset means nothing, and the jump wins.
+            let base = ((group * GROUP + lane) as u32).wrapping_sub(reach);
+            let unvoiced = from_unvoiced > from_voiced;
+            let mut score = if unvoiced { from_unvoiced } else { from_voiced };
+            let mut from = base.wrapping_add(if unvoiced {
+                bins + u32::from(origin[1][group][lane])
+            } else {
+                u32::from(origin[0][group][lane])
+            });
+            let jumped = jump.0 > score;
+            score = if jumped { jump.0 } else { score };
+            from = if jumped { jump.1 } else { from };
+            scores[lane] = score + likelihood[group][lane];
+            arrivals[lane] = from as u16;
+        }
     }
 }
 
@@ -333,5 +436,46 @@ mod tests {
             let found = score_of(&lattice, &lattice.path(), &frames);
             assert!((found - best_score(&lattice, &frames)).abs() < 1e-9);
         }
+    }
+
+    #[test]
+    fn settled_frames_are_those_of_the_whole_path_and_memory_is_bounded() {
+        let (bins, reach) = (37, 4);
+        let mut seed = 7u64;
+        let mut random = || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 11) as f64 / (1u64 << 53) as f64
+        };
+        let mut whole = Lattice::new(bins, reach, 0.01, 0);
+        let mut live = Lattice::new(bins, reach, 0.01, 0);
+        let (mut settled, mut early) = (Vec::new(), 0);
+        for frame in 0..600usize {
+            let mut voiced = vec![impossible(); bins];
+            let place = (18.0 + 15.0 * (frame as f64 / 40.0).sin()) as usize;
+            let strength = if frame % 100 < 70 { 0.9 } else { 1e-6 };
+            voiced[place] = (strength * (0.5 + 0.5 * random())).ln();
+            let unvoiced = ((1.0 - strength) / bins as f64).ln();
+            for lattice in [&mut whole, &mut live] {
+                lattice.step::<One>(&voiced, unvoiced);
+            }
+            if frame % 16 == 0 {
+                settled.extend(live.settle(1000));
+                early = early.max(frame + 1 - settled.len());
+            }
+        }
+        assert!(early < 100, "{early} frames waited");
+        settled.extend(live.path());
+        assert_eq!(settled, whole.path());
+        // Where nothing ever decides, half is settled by force.
+        let mut idle = Lattice::new(bins, 0, 0.01, 0);
+        let mut count = 0;
+        for frame in 0..500usize {
+            idle.step::<One>(&vec![impossible(); bins], 0.0);
+            if frame % 16 == 0 {
+                count += idle.settle(64).len();
+                assert!(idle.origins.len() <= (64 + 16) * 2 * bins);
+            }
+        }
+        assert_eq!(count + idle.path().len(), 500);
     }
 }

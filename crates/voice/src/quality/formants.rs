@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::linear_prediction::{burg, roots};
 use crate::error::{Result, VoiceError};
+use crate::lanes::{Task, with_widest};
 use crate::signal::Resampler;
 
 /// A resonance.
@@ -120,22 +121,18 @@ impl FormantTracker {
         let room = samples.len() as f64 * (1.0 / self.rate) - 2.0 * self.settings.window_seconds;
         let count = (room / self.settings.hop_seconds).floor().max(0.0) as usize + 1;
         let first = ((samples.len() - 1) as f64 - (count - 1) as f64 * hop) / 2.0;
-        let mut frame = vec![0.0; length];
-        (0..count)
-            .map(|index| {
-                // The centre lies between two samples; the window is halved there.
-                let centre = (first + index as f64 * hop).floor() as usize;
-                let start = (centre + 1).saturating_sub(length / 2);
-                let samples = &samples[start.min(samples.len())..];
-                let inside = samples.len().min(2 * (length / 2));
-                for ((slot, x), weight) in frame.iter_mut().zip(samples).zip(&self.window) {
-                    *slot = x * weight;
-                }
-                self.of_frame(&frame[..inside])
-            })
-            .collect()
+        let mut found = Vec::with_capacity(count);
+        with_widest(Frames {
+            tracker: self,
+            samples: &samples,
+            // The centres lie between two samples; the window is halved there.
+            centres: (0..count).map(|index| (first + index as f64 * hop).floor() as usize),
+            found: &mut found,
+        });
+        found
     }
 
+    #[inline(always)]
     fn of_frame(&self, frame: &[f64]) -> Vec<Formant> {
         let a = burg(frame, 2 * self.settings.count);
         if a.iter().all(|a| *a == 0.0) {
@@ -160,6 +157,32 @@ impl FormantTracker {
         formants.sort_by(|a, b| a.frequency.total_cmp(&b.frequency));
         formants.truncate(self.settings.count);
         formants
+    }
+}
+
+/// The frames around `centres` of a signal at the tracker's rate, pre-emphasised.
+struct Frames<'a, C> {
+    tracker: &'a FormantTracker,
+    samples: &'a [f64],
+    centres: C,
+    found: &'a mut Vec<Vec<Formant>>,
+}
+
+impl<C: Iterator<Item = usize>> Task for Frames<'_, C> {
+    #[inline(always)]
+    fn run(self) {
+        let window = &self.tracker.window;
+        let length = window.len();
+        let mut frame = vec![0.0; length];
+        for centre in self.centres {
+            let start = (centre + 1).saturating_sub(length / 2);
+            let samples = &self.samples[start.min(self.samples.len())..];
+            let inside = samples.len().min(2 * (length / 2));
+            for ((slot, x), weight) in frame.iter_mut().zip(samples).zip(window) {
+                *slot = x * weight;
+            }
+            self.found.push(self.tracker.of_frame(&frame[..inside]));
+        }
     }
 }
 

@@ -184,52 +184,69 @@ impl<V: Lanes> Task for FilterTask<'_, V> {
             ref filters,
         } = *self.resampler;
         let mut edge = vec![0.0f32; taps];
-        for (m, slot) in self.out.iter_mut().enumerate() {
+        let place = |m: usize| {
             let position = m * down;
             let (at, phase) = (position / up, position % up);
-            let filter = &filters[phase * taps..][..taps];
-            let inside = at
-                .checked_sub(before)
-                .and_then(|start| self.signal.get(start..start + taps));
-            *slot = match inside {
-                Some(samples) => dot::<V>(filter, samples),
-                None => {
-                    for (tap, slot) in edge.iter_mut().enumerate() {
-                        let source = (at + tap).checked_sub(before);
-                        let sample = source.and_then(|n| self.signal.get(n));
-                        *slot = sample.copied().unwrap_or(0.0);
-                    }
-                    dot::<V>(filter, &edge)
+            (at, &filters[phase * taps..][..taps])
+        };
+        let inside = |at: usize| {
+            let start = at.checked_sub(before)?;
+            self.signal.get(start..start + taps)
+        };
+        // Outputs go together, so that their sums do not wait for each other.
+        for (group, slots) in self.out.chunks_mut(TOGETHER).enumerate() {
+            let first = group * TOGETHER;
+            let places: [_; TOGETHER] = std::array::from_fn(|k| place(first + k));
+            let samples = places.map(|(at, _)| inside(at));
+            if let ([Some(a), Some(b), Some(c), Some(d)], Ok(slots)) =
+                (samples, <&mut [f32; TOGETHER]>::try_from(&mut *slots))
+            {
+                *slots = dots::<V, TOGETHER>(places.map(|(_, filter)| filter), [a, b, c, d]);
+                continue;
+            }
+            for (slot, (at, filter)) in slots.iter_mut().zip(places) {
+                for (tap, slot) in edge.iter_mut().enumerate() {
+                    let source = (at + tap).checked_sub(before);
+                    let sample = source.and_then(|n| self.signal.get(n));
+                    *slot = sample.copied().unwrap_or(0.0);
                 }
-            };
+                [*slot] = dots::<V, 1>([filter], [&edge]);
+            }
         }
     }
 }
 
-/// A dot product in as many partial sums as a pair of vectors has lanes: fast, and more exact than
-/// one running sum.
+/// Outputs that are computed together.
+const TOGETHER: usize = 4;
+
+/// Dot products, each in as many partial sums as a pair of vectors has lanes: fast, and more exact than
+/// one running sum. All slices have the same length, a multiple of two vectors.
 #[inline(always)]
-fn dot<V: Lanes>(a: &[f32], b: &[f32]) -> f32 {
-    let mut sums = [V::splat(0.0); 2];
-    for (a, b) in a
-        .chunks_exact(2 * V::WIDTH)
-        .zip(b.chunks_exact(2 * V::WIDTH))
-    {
-        for (half, sum) in sums.iter_mut().enumerate() {
-            let at = half * V::WIDTH;
-            *sum = V::load(&a[at..]).mul_add(V::load(&b[at..]), *sum);
+fn dots<V: Lanes, const N: usize>(a: [&[f32]; N], b: [&[f32]; N]) -> [f32; N] {
+    let mut sums = [[V::splat(0.0); 2]; N];
+    let length = a[0].len();
+    let mut at = 0;
+    while at + 2 * V::WIDTH <= length {
+        for (sums, (a, b)) in sums.iter_mut().zip(a.iter().zip(&b)) {
+            for (half, sum) in sums.iter_mut().enumerate() {
+                let at = at + half * V::WIDTH;
+                *sum = V::load(&a[at..]).mul_add(V::load(&b[at..]), *sum);
+            }
         }
+        at += 2 * V::WIDTH;
     }
-    let mut lanes = [0.0f32; 16];
-    sums[0].add(sums[1]).store(&mut lanes);
-    let mut width = 8;
-    while width > 0 {
-        for lane in 0..width {
-            lanes[lane] += lanes[lane + width];
+    sums.map(|sums| {
+        let mut lanes = [0.0f32; 16];
+        sums[0].add(sums[1]).store(&mut lanes);
+        let mut width = 8;
+        while width > 0 {
+            for lane in 0..width {
+                lanes[lane] += lanes[lane + width];
+            }
+            width /= 2;
         }
-        width /= 2;
-    }
-    lanes[0]
+        lanes[0]
+    })
 }
 
 fn sinc(x: f64) -> f64 {

