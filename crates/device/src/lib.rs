@@ -30,7 +30,7 @@ mod machine;
 mod nvrtc;
 
 pub use choice::{Device, DeviceChoice, ParseChoiceError};
-pub use cpu::{CpuCache, CpuDevice, CpuFacts, ensure_host_room};
+pub use cpu::{CpuCache, CpuDevice, CpuFacts, ensure_host_room, pool_waits};
 pub use cuda::{
     Argument, BufferPool, CudaDevice, DeviceBuffer, DeviceElement, EmbeddedCubin, Event, GpuFacts,
     Graph, HostFlag, HostWords, Kernel, LaunchShape, LoadedFrom, MemoryInfo, PinnedBuffer,

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use warpsmith_device::{Device, DeviceError, Graph};
+use warpsmith_device::{Device, DeviceError, Graph, pool_waits};
 
 use crate::cpu::closure::{ClosureSampler, Progress};
 use crate::cpu::steal::CpuTicks;
@@ -201,6 +201,7 @@ impl RunSampler {
             return Ok(());
         }
         let mut failed = None;
+        let waits = pool_waits();
         let mut sample = self.closure.sample(
             &mut || {
                 let ran = prepared.run_once().and_then(|()| match prepared.stream() {
@@ -211,7 +212,7 @@ impl RunSampler {
             },
             *inner,
         );
-        if prepared.stream().is_some() || prepared.works_on_other_threads() {
+        if prepared.stream().is_some() || pool_waits() != waits {
             // This thread waits for the work: its CPU time says nothing about it.
             sample.cpu_seconds = None;
         }

@@ -64,12 +64,6 @@ pub trait Prepared {
     /// The stream that `run_once` queues on; `None` where the work is done when it returns.
     fn stream(&self) -> Option<&Stream>;
 
-    /// Whether other threads do the work: then the CPU time of the thread that asked for it says
-    /// nothing.
-    fn works_on_other_threads(&self) -> bool {
-        false
-    }
-
     /// Fills the output with values that no run leaves there.
     fn poison(&mut self) -> Result<(), WorkloadError>;
 

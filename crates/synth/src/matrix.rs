@@ -425,6 +425,8 @@ pub fn cells(row: &MatrixRow) -> [String; 13] {
 
 #[cfg(test)]
 mod tests {
+    use warpsmith_device::pool_waits;
+
     use super::*;
 
     #[test]
@@ -449,8 +451,10 @@ mod tests {
         ] {
             let workload = workload(id).unwrap();
             let parameters = resolve(workload.as_ref(), side).unwrap();
-            let prepared = workload.prepare(&device, &parameters, 1).unwrap();
-            assert_eq!(prepared.works_on_other_threads(), elsewhere, "{id}");
+            let mut prepared = workload.prepare(&device, &parameters, 1).unwrap();
+            let waits = pool_waits();
+            prepared.run_once().unwrap();
+            assert_eq!(pool_waits() != waits, elsewhere, "{id}");
         }
     }
 

@@ -6,5 +6,5 @@ mod pool;
 mod room;
 
 pub use facts::{CpuCache, CpuFacts};
-pub use pool::CpuDevice;
+pub use pool::{CpuDevice, pool_waits};
 pub use room::ensure_host_room;

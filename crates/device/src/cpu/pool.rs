@@ -3,6 +3,7 @@
 //! One pool for the process, as wide as affinity and container quota allow: more threads than
 //! quota make a container's scheduler stop all of them for the rest of its period.
 
+use std::cell::Cell;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -20,6 +21,10 @@ pub struct CpuDevice {
 struct Shared {
     facts: CpuFacts,
     pool: ThreadPool,
+}
+
+thread_local! {
+    static POOL_WAITS: Cell<u64> = const { Cell::new(0) };
 }
 
 static SHARED: Mutex<Option<Arc<Shared>>> = Mutex::new(None);
@@ -63,6 +68,7 @@ impl CpuDevice {
 
     /// Runs `work` on the pool; parallel iterators of rayon inside it use this pool's workers.
     pub fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        POOL_WAITS.set(POOL_WAITS.get() + 1);
         self.shared.pool.install(work)
     }
 
@@ -70,6 +76,12 @@ impl CpuDevice {
     pub fn warm_up(&self) {
         self.shared.pool.broadcast(|_| ());
     }
+}
+
+/// How often this thread has waited for a pool to do its work. Where that happened, the thread's own
+/// CPU time says nothing about the work.
+pub fn pool_waits() -> u64 {
+    POOL_WAITS.get()
 }
 
 fn pool_of(threads: usize) -> Result<ThreadPool, DeviceError> {

@@ -335,10 +335,6 @@ impl Prepared for CpuPhrase {
         Ok(())
     }
 
-    fn works_on_other_threads(&self) -> bool {
-        self.renderers.len() > 1
-    }
-
     fn stream(&self) -> Option<&Stream> {
         None
     }

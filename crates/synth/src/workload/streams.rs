@@ -215,10 +215,6 @@ impl Prepared for CpuStreams {
         Ok(())
     }
 
-    fn works_on_other_threads(&self) -> bool {
-        true
-    }
-
     fn stream(&self) -> Option<&Stream> {
         None
     }
