@@ -60,7 +60,12 @@ pub(super) fn section(job: &Job) -> Result<Section> {
         rows.push(vec![
             workload.id().to_owned(),
             time(interval.median),
-            format!("±{half_width:.2} %"),
+            // A handful of samples supports no interval.
+            if half_width.is_finite() {
+                format!("±{half_width:.2} %")
+            } else {
+                "–".into()
+            },
             time(summary.mean),
             time(summary.standard_deviation),
             quantile(0.95),
