@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, VoiceError};
+use crate::lanes::{Task, with_widest};
 
 /// The choices of the optimiser; the default is PyTorch's.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,6 +49,7 @@ pub(crate) struct Factors {
 
 impl Factors {
     /// Moves one weight and its moments.
+    #[inline(always)]
     pub(crate) fn apply(&self, weight: &mut f32, gradient: f32, first: &mut f32, second: &mut f32) {
         let (keep, give) = self.first;
         *first = keep.mul_add(*first, give * gradient);
@@ -112,12 +114,34 @@ impl AdamW {
             VoiceError::expect_size(what, found, weights.len())?;
         }
         state.steps = state.steps.saturating_add(1);
-        let factors = self.factors(state.steps);
-        let moments = state.first.iter_mut().zip(&mut state.second);
-        for ((weight, gradient), (first, second)) in weights.iter_mut().zip(gradient).zip(moments) {
-            factors.apply(weight, *gradient, first, second);
-        }
+        with_widest(Step {
+            factors: self.factors(state.steps),
+            weights,
+            gradient,
+            first: &mut state.first,
+            second: &mut state.second,
+        });
         Ok(())
+    }
+}
+
+/// A step over weights and moments of one length.
+pub(crate) struct Step<'a> {
+    pub(crate) factors: Factors,
+    pub(crate) weights: &'a mut [f32],
+    pub(crate) gradient: &'a [f32],
+    pub(crate) first: &'a mut [f32],
+    pub(crate) second: &'a mut [f32],
+}
+
+impl Task for Step<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let moments = self.first.iter_mut().zip(self.second);
+        let weights = self.weights.iter_mut().zip(self.gradient);
+        for ((weight, gradient), (first, second)) in weights.zip(moments) {
+            self.factors.apply(weight, *gradient, first, second);
+        }
     }
 }
 

@@ -1,7 +1,10 @@
 //! Scaled dot-product attention: every query takes the mean of the values, weighted by the softmax of
 //! its products with the keys.
 
+use super::exponential::exp;
+use super::strands;
 use crate::error::{Result, VoiceError};
+use crate::lanes::{Task, with_widest};
 
 /// The shape of an attention over `[head, token, width]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,7 +38,7 @@ pub fn attend(
         heads,
         tokens,
         width,
-        causal,
+        ..
     } = shape;
     let expected = heads * tokens * width;
     for (what, found) in [
@@ -46,43 +49,68 @@ pub fn attend(
     ] {
         VoiceError::expect_size(what, found, expected)?;
     }
-    let head = tokens * width;
-    if head == 0 {
+    if tokens * width == 0 {
         return Ok(());
     }
-    let scale = shape.scale();
-    let mut scores = vec![0.0f32; tokens];
-    let mut sums = vec![0.0f64; width];
-    let inputs = query
-        .chunks_exact(head)
-        .zip(key.chunks_exact(head))
-        .zip(value.chunks_exact(head));
-    for (((query, key), value), out) in inputs.zip(out.chunks_exact_mut(head)) {
-        let rows = query.chunks_exact(width).zip(out.chunks_exact_mut(width));
-        for (token, (query, out)) in rows.enumerate() {
-            let seen = if causal { token + 1 } else { tokens };
-            let mut largest = f32::NEG_INFINITY;
-            for (score, key) in scores[..seen].iter_mut().zip(key.chunks_exact(width)) {
-                let products = query.iter().zip(key);
-                let dot: f64 = products.map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
-                *score = (dot * f64::from(scale)) as f32;
-                largest = largest.max(*score);
-            }
-            sums.fill(0.0);
-            let mut total = 0.0f64;
-            for (score, value) in scores[..seen].iter().zip(value.chunks_exact(width)) {
-                let share = f64::from(score - largest).exp();
-                total += share;
-                for (sum, value) in sums.iter_mut().zip(value) {
-                    *sum += share * f64::from(*value);
+    with_widest(Heads {
+        shape,
+        inputs: [query, key, value],
+        out,
+    });
+    Ok(())
+}
+
+/// Whole heads.
+struct Heads<'a> {
+    shape: Attention,
+    inputs: [&'a [f32]; 3],
+    out: &'a mut [f32],
+}
+
+impl Task for Heads<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Attention {
+            tokens,
+            width,
+            causal,
+            ..
+        } = self.shape;
+        let scale = f64::from(self.shape.scale());
+        let mut scores = vec![0.0f32; tokens];
+        let mut sums = vec![0.0f64; width];
+        let head = tokens * width;
+        let [query, key, value] = self.inputs.map(|input| input.chunks_exact(head));
+        for (((query, key), value), out) in query
+            .zip(key)
+            .zip(value)
+            .zip(self.out.chunks_exact_mut(head))
+        {
+            let rows = query.chunks_exact(width).zip(out.chunks_exact_mut(width));
+            for (token, (query, out)) in rows.enumerate() {
+                let seen = if causal { token + 1 } else { tokens };
+                let scores = &mut scores[..seen];
+                for (score, key) in scores.iter_mut().zip(key.chunks_exact(width)) {
+                    *score = (strands::dot(query, key) * scale) as f32;
                 }
-            }
-            for (slot, sum) in out.iter_mut().zip(&sums) {
-                *slot = (sum / total) as f32;
+                let largest = strands::largest(scores);
+                for score in &mut *scores {
+                    *score = exp(*score - largest);
+                }
+                sums.fill(0.0);
+                for (share, value) in scores.iter().zip(value.chunks_exact(width)) {
+                    let share = f64::from(*share);
+                    for (sum, value) in sums.iter_mut().zip(value) {
+                        *sum += share * f64::from(*value);
+                    }
+                }
+                let total = strands::sum(scores, |share| share);
+                for (slot, sum) in out.iter_mut().zip(&sums) {
+                    *slot = (sum / total) as f32;
+                }
             }
         }
     }
-    Ok(())
 }
 
 #[cfg(test)]

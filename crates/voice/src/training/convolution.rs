@@ -1,6 +1,7 @@
 //! One-dimensional convolution over channels, as networks define it (a correlation).
 
 use crate::error::{Result, VoiceError};
+use crate::lanes::{Task, with_widest};
 
 /// The shape of a convolution of `[channel, position]` signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,23 +51,18 @@ impl Conv1d {
         if positions == 0 {
             return Ok(());
         }
-        let rows = weight.chunks_exact((self.in_channels * self.taps).max(1));
-        let mut sums = vec![0.0f64; positions];
-        for ((out, row), bias) in out.chunks_exact_mut(positions).zip(rows).zip(bias) {
-            sums.fill(f64::from(*bias));
-            for (channel, taps) in x.chunks_exact(length).zip(row.chunks_exact(self.taps)) {
-                for (tap, weight) in taps.iter().enumerate() {
-                    self.add_tap(channel, tap, f64::from(*weight), &mut sums);
-                }
-            }
-            for (slot, sum) in out.iter_mut().zip(&sums) {
-                *slot = *sum as f32;
-            }
-        }
+        with_widest(Channels {
+            shape: *self,
+            length,
+            positions,
+            inputs: [x, weight, bias],
+            out,
+        });
         Ok(())
     }
 
     /// Adds one tap's products to the positions that it reaches.
+    #[inline(always)]
     fn add_tap(&self, channel: &[f32], tap: usize, weight: f64, sums: &mut [f64]) {
         let ahead = tap * self.dilation;
         // The first position whose source is not in the padding before the signal.
@@ -77,11 +73,49 @@ impl Conv1d {
             .min(sums.len());
         let source = first * self.stride + ahead - self.padding;
         let samples = channel.get(source..).unwrap_or_default();
-        for (sum, x) in sums[first..]
-            .iter_mut()
-            .zip(samples.iter().step_by(self.stride))
-        {
-            *sum += weight * f64::from(*x);
+        let sums = &mut sums[first..];
+        // A step of 1 apart: its loop is a vector loop.
+        if self.stride == 1 {
+            for (sum, x) in sums.iter_mut().zip(samples) {
+                *sum += weight * f64::from(*x);
+            }
+        } else {
+            for (sum, x) in sums.iter_mut().zip(samples.iter().step_by(self.stride)) {
+                *sum += weight * f64::from(*x);
+            }
+        }
+    }
+}
+
+/// The channels of the result, one after another.
+struct Channels<'a> {
+    shape: Conv1d,
+    length: usize,
+    positions: usize,
+    /// Signal, weights, biases.
+    inputs: [&'a [f32]; 3],
+    out: &'a mut [f32],
+}
+
+impl Task for Channels<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let shape = self.shape;
+        let [x, weight, bias] = self.inputs;
+        let rows = weight.chunks_exact((shape.in_channels * shape.taps).max(1));
+        let mut sums = vec![0.0f64; self.positions];
+        let channels = self.out.chunks_exact_mut(self.positions);
+        for ((out, row), bias) in channels.zip(rows).zip(bias) {
+            sums.fill(f64::from(*bias));
+            let signal = x.chunks_exact(self.length);
+            for (channel, taps) in signal.zip(row.chunks_exact(shape.taps)) {
+                for (tap, weight) in taps.iter().enumerate() {
+                    shape.add_tap(channel, tap, f64::from(*weight), &mut sums);
+                }
+            }
+            for (slot, sum) in out.iter_mut().zip(&sums) {
+                *slot = *sum as f32;
+            }
         }
     }
 }

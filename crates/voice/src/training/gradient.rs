@@ -1,9 +1,33 @@
 //! The norm of a gradient, and the clipping that keeps it from growing.
 
+use super::strands;
+use crate::lanes::{Task, with_widest};
+
 /// The root of the sum of squares, summed in f64.
 pub fn gradient_norm(gradient: &[f32]) -> f32 {
-    let squares = gradient.iter().map(|x| f64::from(*x) * f64::from(*x));
-    squares.sum::<f64>().sqrt() as f32
+    sum_of_squares(gradient).sqrt() as f32
+}
+
+/// The sum of squares, for who takes the root of many.
+pub(crate) fn sum_of_squares(values: &[f32]) -> f64 {
+    let mut sum = 0.0;
+    with_widest(Squares {
+        values,
+        sum: &mut sum,
+    });
+    sum
+}
+
+struct Squares<'a> {
+    values: &'a [f32],
+    sum: &'a mut f64,
+}
+
+impl Task for Squares<'_> {
+    #[inline(always)]
+    fn run(self) {
+        *self.sum = strands::sum(self.values, |x| x * x);
+    }
 }
 
 /// Scales `gradient` down to `largest_norm` where its norm is larger; returns the norm before.

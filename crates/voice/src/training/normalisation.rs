@@ -1,7 +1,9 @@
 //! Layer norm: every row to mean 0 and variance 1, then scaled and shifted by column.
 
 use super::activation::Gelu;
+use super::strands;
 use crate::error::{Result, VoiceError};
+use crate::lanes::{Task, with_widest};
 
 /// The parameters of a layer norm.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,21 +31,38 @@ impl LayerNorm {
                 format!("{} values do not make whole rows", x.len()),
             ));
         }
-        for (row, out) in x.chunks_exact(width).zip(out.chunks_exact_mut(width)) {
-            let count = width as f64;
-            let mean = row.iter().map(|x| f64::from(*x)).sum::<f64>() / count;
-            let squares = row.iter().map(|x| (f64::from(*x) - mean).powi(2));
-            let deviation = (squares.sum::<f64>() / count + f64::from(self.epsilon)).sqrt();
-            let columns = self.scale.iter().zip(&self.shift);
+        with_widest(Rows { norm: self, x, out });
+        Ok(())
+    }
+}
+
+/// Whole rows.
+struct Rows<'a> {
+    norm: &'a LayerNorm,
+    x: &'a [f32],
+    out: &'a mut [f32],
+}
+
+impl Task for Rows<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let LayerNorm { scale, shift, .. } = self.norm;
+        let width = scale.len();
+        let (count, epsilon) = (width as f64, f64::from(self.norm.epsilon));
+        let rows = self.x.chunks_exact(width);
+        for (row, out) in rows.zip(self.out.chunks_exact_mut(width)) {
+            let mean = strands::sum(row, |x| x) / count;
+            let squares = strands::sum(row, |x| (x - mean) * (x - mean));
+            let deviation = (squares / count + epsilon).sqrt();
+            let columns = scale.iter().zip(shift);
             for ((slot, x), (scale, shift)) in out.iter_mut().zip(row).zip(columns) {
                 let normal = ((f64::from(*x) - mean) / deviation) as f32;
-                let value = normal.mul_add(*scale, *shift);
-                *slot = self
-                    .activation
-                    .map_or(value, |activation| activation.of(value));
+                *slot = normal.mul_add(*scale, *shift);
+            }
+            if let Some(activation) = self.norm.activation {
+                activation.apply(out);
             }
         }
-        Ok(())
     }
 }
 

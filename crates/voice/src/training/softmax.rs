@@ -1,6 +1,9 @@
 //! Softmax over rows: exponentials of what lies below the row's largest, as shares of their sum.
 
+use super::exponential::exp;
+use super::strands;
 use crate::error::{Result, VoiceError};
+use crate::lanes::{Task, with_widest};
 
 /// The softmax of every row of `width` numbers of `x`, into `out`.
 pub fn softmax_rows(x: &[f32], width: usize, out: &mut [f32]) -> Result<()> {
@@ -12,18 +15,32 @@ pub fn softmax_rows(x: &[f32], width: usize, out: &mut [f32]) -> Result<()> {
             format!("{} values do not make whole rows", x.len()),
         ));
     }
-    for (row, out) in x.chunks_exact(width).zip(out.chunks_exact_mut(width)) {
-        let largest = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-        let mut sum = 0.0f64;
-        for (slot, x) in out.iter_mut().zip(row) {
-            *slot = (x - largest).exp();
-            sum += f64::from(*slot);
-        }
-        for slot in out {
-            *slot = (f64::from(*slot) / sum) as f32;
+    with_widest(Rows { x, width, out });
+    Ok(())
+}
+
+/// Whole rows.
+struct Rows<'a> {
+    x: &'a [f32],
+    width: usize,
+    out: &'a mut [f32],
+}
+
+impl Task for Rows<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let rows = self.x.chunks_exact(self.width);
+        for (row, out) in rows.zip(self.out.chunks_exact_mut(self.width)) {
+            let largest = strands::largest(row);
+            for (slot, x) in out.iter_mut().zip(row) {
+                *slot = exp(x - largest);
+            }
+            let sum = strands::sum(out, |share| share);
+            for slot in out {
+                *slot = (f64::from(*slot) / sum) as f32;
+            }
         }
     }
-    Ok(())
 }
 
 #[cfg(test)]

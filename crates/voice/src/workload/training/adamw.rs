@@ -12,7 +12,8 @@ use warpsmith_measure::{
 };
 
 use super::operation::normal_numbers;
-use crate::training::{AdamW, AdamWState};
+use crate::lanes::with_widest;
+use crate::training::{AdamW, AdamWState, Step};
 
 pub(super) struct AdamWStep;
 
@@ -150,11 +151,13 @@ impl Prepared for CpuAdamW {
                 .zip(first.par_chunks_mut(CHUNK))
                 .zip(second.par_chunks_mut(CHUNK))
                 .for_each(|(((weights, gradient), first), second)| {
-                    let moments = first.iter_mut().zip(second);
-                    let inputs = weights.iter_mut().zip(gradient).zip(moments);
-                    for ((weight, gradient), (first, second)) in inputs {
-                        factors.apply(weight, *gradient, first, second);
-                    }
+                    with_widest(Step {
+                        factors,
+                        weights,
+                        gradient,
+                        first,
+                        second,
+                    });
                 });
         });
         Ok(())

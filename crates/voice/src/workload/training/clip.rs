@@ -12,6 +12,7 @@ use warpsmith_measure::{
 };
 
 use super::operation::normal_numbers;
+use crate::training::sum_of_squares;
 
 pub(super) struct Clip;
 
@@ -134,13 +135,7 @@ impl Prepared for CpuClip {
         let (gradient, out) = (&self.gradient, &mut self.out);
         self.norm = self.cpu.run(|| {
             // Sums of fixed chunks in their order: the same bits with any number of threads.
-            let sums: Vec<f64> = gradient
-                .par_chunks(CHUNK)
-                .map(|chunk| {
-                    let squares = chunk.iter().map(|x| f64::from(*x) * f64::from(*x));
-                    squares.sum()
-                })
-                .collect();
+            let sums: Vec<f64> = gradient.par_chunks(CHUNK).map(sum_of_squares).collect();
             let norm = sums.iter().sum::<f64>().sqrt() as f32;
             let scale = if norm > LARGEST_NORM {
                 LARGEST_NORM / norm
