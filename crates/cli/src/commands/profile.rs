@@ -1,6 +1,7 @@
 //! `warpsmith profile`: nsys or ncu on a command, and what they found.
 
 use std::fs;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -40,6 +41,10 @@ pub(crate) struct Profile {
     /// Print the profiler's command line, and run nothing.
     #[arg(long)]
     dry_run: bool,
+    /// How many launches ncu takes of each kernel and launch shape: it repeats every one of them
+    /// many times. 0 takes all.
+    #[arg(long, value_name = "COUNT", default_value_t = 5)]
+    launches: u32,
     /// Where the profiler's files go, without their extension.
     #[arg(long, default_value = "warpsmith-profile")]
     output: PathBuf,
@@ -122,7 +127,12 @@ impl Profile {
         };
         let found = tool.find();
         let program = found.clone().unwrap_or_else(|| tool.program().into());
-        let words = tool.words(&program, &self.output, &self.words);
+        let words = tool.words(
+            &program,
+            &self.output,
+            NonZeroU32::new(self.launches),
+            &self.words,
+        );
         let line = shell_line(&words);
         if self.dry_run {
             let report = output::report("profile", line);

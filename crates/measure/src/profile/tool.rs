@@ -1,5 +1,6 @@
 //! The command line of a profiler for a command of the user's.
 
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 /// Which profiler.
@@ -33,8 +34,16 @@ impl Tool {
             .find(|path| path.is_file())
     }
 
-    /// The words that profile `command` into files that begin with `stem`.
-    pub fn words(self, program: &Path, stem: &Path, command: &[String]) -> Vec<String> {
+    /// The words that profile `command` into files that begin with `stem`. ncu repeats a launch
+    /// once for each set of counters: it takes the first `launches` of each kernel and shape, or
+    /// all of them where that is `None`. nsys takes everything.
+    pub fn words(
+        self,
+        program: &Path,
+        stem: &Path,
+        launches: Option<NonZeroU32>,
+        command: &[String],
+    ) -> Vec<String> {
         let program = program.display().to_string();
         let stem = stem.display();
         let mut words = match self {
@@ -62,6 +71,10 @@ impl Tool {
                 format!("--log-file={stem}.csv"),
             ],
         };
+        if let (Self::Ncu, Some(launches)) = (self, launches) {
+            words.push("--filter-mode=per-launch-config".into());
+            words.push(format!("--launch-count={launches}"));
+        }
         words.extend(command.iter().cloned());
         words
     }
@@ -104,7 +117,8 @@ mod tests {
             "it's".into(),
             String::new(),
         ];
-        let words = Tool::Nsys.words(Path::new("nsys"), Path::new("out/p"), &command);
+        let few = NonZeroU32::new(5);
+        let words = Tool::Nsys.words(Path::new("nsys"), Path::new("out/p"), few, &command);
         let line = shell_line(&words);
         assert!(
             line.starts_with("nsys profile --trace=cuda,nvtx,osrt"),
@@ -119,5 +133,19 @@ mod tests {
             Path::new("out/p.1.sqlite")
         );
         assert_eq!(Tool::Ncu.result(Path::new("p")), Path::new("p.csv"));
+    }
+
+    #[test]
+    fn ncu_takes_a_few_launches_of_each_kernel_unless_told_to_take_all() {
+        let line = |launches| {
+            let command = ["./run".to_owned()];
+            shell_line(&Tool::Ncu.words(Path::new("ncu"), Path::new("p"), launches, &command))
+        };
+        let few = line(NonZeroU32::new(5));
+        assert!(
+            few.ends_with("--filter-mode=per-launch-config --launch-count=5 ./run"),
+            "{few}"
+        );
+        assert!(!line(None).contains("launch-count"));
     }
 }
