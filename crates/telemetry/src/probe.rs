@@ -25,7 +25,7 @@ const DEAR_COUNTERS: Duration = Duration::from_secs(60);
 const DEAR_REASONS: i64 = 0x8 | 0x20 | 0x40 | 0x80;
 /// How often the thermal margin is read, for the same reason, while the temperature moves, and
 /// while it does not.
-const MARGIN: [Duration; 2] = [Duration::from_secs(5), Duration::from_secs(30)];
+const MARGIN: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(30)];
 
 /// Samples one GPU.
 pub(crate) struct GpuProbe {
@@ -157,9 +157,10 @@ impl GpuProbe {
                 if margin {
                     self.margin_read = Some((at, self.temperature_c));
                 }
+                // A rate takes two samples of activity: the second comes soon, the others cost too much.
                 let (seldom, activity) = (
-                    self.seconds.is_multiple_of(5),
-                    self.seconds.is_multiple_of(2),
+                    self.seconds.is_multiple_of(10),
+                    self.seconds.is_multiple_of(4) || self.seconds == 2,
                 );
                 self.seconds = self.seconds.wrapping_add(1);
                 let steady = self.handle.steady(margin, seldom, activity)?;

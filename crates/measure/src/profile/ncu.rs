@@ -11,14 +11,14 @@ pub enum NcuError {
         "no heading with `Kernel Name` and `Metric Value`; was it made with `--csv --page=details`?"
     )]
     NoHeading,
-    /// A line is shorter than the heading.
-    #[error("line {line} has {found} fields, the heading {expected}")]
+    /// A line ends before the value.
+    #[error("line {line} has {found} fields, and the metric's value is number {expected}")]
     ShortLine {
         /// From 1.
         line: usize,
         /// Fields there.
         found: usize,
-        /// Fields in the heading.
+        /// Fields up to the value.
         expected: usize,
     },
 }
@@ -57,16 +57,19 @@ pub fn read(text: &str) -> Result<Vec<Metric>, NcuError> {
         if line.trim().is_empty() || line.starts_with("==") {
             continue;
         }
-        if fields.len() < heading.len() {
+        let place = |name: &str| heading.iter().position(|column| column == name);
+        // Columns of rules follow the value, and ncu leaves them out where there is no rule.
+        let expected = place("Metric Value").map_or(0, |place| place + 1);
+        if fields.len() < expected {
             return Err(NcuError::ShortLine {
                 line: index + 1,
                 found: fields.len(),
-                expected: heading.len(),
+                expected,
             });
         }
         let get = |name: &str| {
-            let place = heading.iter().position(|column| column == name);
-            place.map_or(String::new(), |place| fields[place].clone())
+            let field = place(name).and_then(|place| fields.get(place));
+            field.cloned().unwrap_or_default()
         };
         // Lines that hold a rule's advice instead of a metric have no metric name.
         if get("Metric Name").is_empty() {
@@ -201,6 +204,18 @@ hello from the program
         assert_eq!(metrics[2].value, None);
         let durations = durations(&metrics);
         assert!(durations.len() == 1 && (durations[0].1 - 1234.5e-6).abs() < 1e-12);
+    }
+
+    #[test]
+    fn metrics_without_a_rule_and_rules_without_a_metric_are_told_apart() {
+        // As ncu 2025.3 writes them.
+        let csv = r#""ID","Kernel Name","Section Name","Metric Name","Metric Unit","Metric Value","Rule Name","Rule Type","Rule Description"
+"0","saxpy","GPU Speed Of Light Throughput","Duration","ns","64,288",
+"0","saxpy","SpeedOfLight","","","","SOLBottleneck","INF","Compute and Memory are well-balanced: ""both"" must be reduced."
+"#;
+        let metrics = read(csv).unwrap();
+        assert_eq!(metrics.len(), 1);
+        assert_eq!(durations(&metrics), [("saxpy".to_owned(), 64288.0 * 1e-9)]);
     }
 
     #[test]
