@@ -31,7 +31,7 @@ Examples:
 )]
 pub(crate) struct Rd {
     /// Cells: `128` is a cube, `512x512` a plane, `64x128x256` slowest first.
-    #[arg(long, default_value = "128")]
+    #[arg(long, default_value = "128", allow_negative_numbers = true)]
     size: Shape,
     /// Steps in time.
     #[arg(long, default_value_t = 100)]
