@@ -130,7 +130,7 @@ impl Rd {
         let (field, seconds) = match &device {
             Device::Cpu(cpu) => on_cpu(global, cpu, rule, field, self.steps)?,
             Device::Cuda(gpu) => {
-                let form = CudaForm::best(shape, self.steps, gpu.facts().l2_bytes);
+                let form = CudaForm::best(shape, self.steps, gpu.facts());
                 let mut run = CudaRun::new(gpu, rule, form, &field)?;
                 let begun = Instant::now();
                 run.advance(self.steps)?;

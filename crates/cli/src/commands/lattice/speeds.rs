@@ -175,7 +175,7 @@ impl Speeds {
                 continue;
             }
             let gpu = CudaDevice::open(facts.index)?;
-            let best = CudaForm::best(field.shape, self.steps, facts.l2_bytes);
+            let best = CudaForm::best(field.shape, self.steps, &facts);
             let mut forms = vec![CudaForm::Steps { planes: 0 }];
             if best != forms[0] {
                 forms.push(best);
