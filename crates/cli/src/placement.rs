@@ -11,7 +11,7 @@ use warpsmith_chooser::{
 };
 use warpsmith_core::Seconds;
 use warpsmith_device::{CpuDevice, CudaDevice, Device, DeviceChoice, GpuFacts, cuda_devices};
-use warpsmith_measure::Parameters;
+use warpsmith_measure::{Parameters, Workload};
 use warpsmith_telemetry::{Clock, Happening, Machine, Settings, SteppedSampler};
 
 use crate::arguments::Global;
@@ -62,6 +62,35 @@ pub(crate) struct CandidateLine {
     origin: Origin,
     condition: Condition,
     refused: Option<&'static str>,
+}
+
+/// The device for a workload whose data are there before it begins: the one that was asked for, or
+/// the faster one.
+pub(crate) fn device_for(
+    global: &Global,
+    workload: &dyn Workload,
+    parameters: &Parameters,
+) -> Result<Device> {
+    // Without a GPU there is nothing to choose between; one that does not start is an error.
+    if global.device != DeviceChoice::Auto || cuda_devices().unwrap_or_default().is_empty() {
+        return Ok(Device::open(global.device)?);
+    }
+    let cost = workload.cost(parameters);
+    let passes = workload
+        .passes()
+        .map_or(1, |name| parameters.integer(name).max(1)) as f64;
+    let problem = Problem {
+        size: cost.units as f64 / passes,
+        passes,
+        // What a pass touches is the least that has to be there.
+        footprint: cost.bytes.0 as f64 / passes,
+        ..Problem::default()
+    };
+    let (device, decision) = Placement::of(workload.id())?.decide(global, &problem, false)?;
+    if global.verbose {
+        output::note(global, &decision.explain());
+    }
+    Ok(device)
 }
 
 impl Placement {
@@ -215,10 +244,7 @@ impl Placement {
         seconds: f64,
     ) {
         let device = decision.device.as_str();
-        let guessed = |line: &CandidateLine| line.origin == Origin::Modelled;
-        let chosen = decision.automatic && decision.candidates.len() > 1;
-        if chosen && decision.candidates.iter().any(guessed) {
-            background_calibration::offer(global, &self.operation);
+        if self.measure_what_was_guessed(global, decision) {
             return;
         }
         let candidates = self.chooser.candidates(self.id);
@@ -233,6 +259,18 @@ impl Placement {
             let same = profile.origin == Origin::Measured { unix: known.unix };
             same.then(|| known.correction = profile.correction)
         });
+    }
+
+    /// Has this operation measured in the background, where a choice had nothing to go by.
+    pub(crate) fn measure_what_was_guessed(&self, global: &Global, decision: &Decision) -> bool {
+        let modelled = |line: &CandidateLine| line.origin == Origin::Modelled;
+        let guessed = decision.automatic
+            && decision.candidates.len() > 1
+            && decision.candidates.iter().any(modelled);
+        if guessed {
+            background_calibration::offer(global, &self.operation);
+        }
+        guessed
     }
 
     /// Takes note of a run on the CPU of something that is no workload: its runs are the only

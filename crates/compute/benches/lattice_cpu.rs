@@ -2,8 +2,8 @@
 //! `rd`, `catalytic`, `xor`, `bfs` or `peers` behind it for a part.
 //!
 //! Prints time per cell and step, the copy rate of the same run beside it, and, where a Python with
-//! NumPy (and Numba, SciPy) is named by `WARPSMITH_PEER_PYTHON`, the peers of `benches/peers.py` on
-//! the same problems. Times are the best of several by the CPU time of this thread, because shared
+//! NumPy (and SciPy, Numba, PyTorch) is named by `WARPSMITH_PEER_PYTHON`, the peers of
+//! `benches/peers.py` on the same problems. Times are the best of several by the CPU time of this thread, because shared
 //! machines stretch wall time.
 
 #![allow(clippy::print_stdout)] // A bench prints its figures.
@@ -15,9 +15,10 @@ use warpsmith_compute::lattice::bfs::{Maze, QueueSearch, TileSearch};
 use warpsmith_compute::lattice::catalytic::{CpuBorrow, Walks};
 use warpsmith_compute::lattice::rd::{CpuForm, CpuRun, Field, Rule};
 use warpsmith_compute::lattice::xor::Key;
-use warpsmith_compute::lattice::{Cell, InstructionSet, Shape};
+use warpsmith_compute::lattice::{Cell, InstructionSet, PEERS, Shape};
 use warpsmith_device::CpuDevice;
 use warpsmith_measure::cpu::thread_usage::ThreadUsage;
+use warpsmith_measure::peers::time_peers;
 
 /// Best of several runs: CPU seconds of this thread, and wall seconds.
 fn best(mut work: impl FnMut()) -> (f64, f64) {
@@ -69,7 +70,7 @@ fn main() {
         paths();
     }
     if wanted("peers") {
-        peers();
+        peers(&one);
     }
 }
 
@@ -179,11 +180,49 @@ fn paths() {
     }
 }
 
-fn peers() {
+/// Ours and the peers' on the same problems, in turn.
+fn peers(one: &CpuDevice) {
     let Some(python) = std::env::var_os("WARPSMITH_PEER_PYTHON") else {
         println!("\npeers: skipped: WARPSMITH_PEER_PYTHON names no interpreter");
         return;
     };
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/peers.py");
-    let _ = std::process::Command::new(python).arg(script).status();
+    println!("\npeers, CPU time of all threads:");
+    let set = InstructionSet::widest();
+    for (n, steps) in [(64, 50), (100, 10), (128, 30)] {
+        let shape = Shape::cube(n).expect("a cube");
+        let field = Field::noise(shape, 1234).expect("it fits");
+        let form = CpuForm::Blocked { set, depth: 2 };
+        let mut run = CpuRun::new(one, Rule::usual(shape), form, field).expect("fits");
+        let (ours, _) = best(|| run.advance(steps));
+        let problem = ["rd", &n.to_string(), &steps.to_string()];
+        beside(&python, &problem, ours, (shape.cells() * steps) as f64);
+    }
+    let shape = Shape::cube(128).expect("a cube");
+    let maze = Maze::random(shape, 30.0, 7).expect("a maze");
+    let mut tiles = TileSearch::new(maze).expect("it fits");
+    let (ours, _) = best(|| {
+        black_box(tiles.run(Cell([0, 0, 0]), None)).expect("the corner is free");
+    });
+    beside(&python, &["bfs", "128"], ours, shape.cells() as f64);
+}
+
+fn beside(python: &std::ffi::OsStr, problem: &[&str], ours: f64, units: f64) {
+    let line = |name: &str, seconds: f64| {
+        println!(
+            "  {} {name}: {:.3} ns per cell, {:.2} ms, {:.2} times ours",
+            problem.join(" "),
+            seconds / units * 1e9,
+            seconds * 1e3,
+            seconds / ours
+        );
+    };
+    line("Warpsmith, one thread", ours);
+    match time_peers(python.as_ref(), PEERS, problem) {
+        Ok(peers) => {
+            for peer in &peers {
+                line(&peer.name, peer.cpu_seconds.unwrap_or(f64::NAN));
+            }
+        }
+        Err(error) => println!("  peers: {error}"),
+    }
 }

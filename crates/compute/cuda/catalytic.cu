@@ -7,7 +7,8 @@ typedef unsigned long long u64;
 
 #define ARRAYS                                                                                   \
   const u32 *__restrict__ source, u64 source_length, u32 *__restrict__ target,                   \
-      u64 target_length, const u32 *__restrict__ open, u64 open_length, u32 nx, u32 ny, u32 nz, u32 chunk, u32 sign
+      u64 target_length, const u32 *__restrict__ open, u64 open_length, u32 nx, u32 ny, u32 nz,    \
+      u32 chunk, u32 sign, u32 backwards
 
 __device__ __forceinline__ bool fits(u32 nx, u32 ny, u32 nz, u64 source, u64 target, u64 open) {
   u64 cells = (u64)nx * ny * nz, words = (u64)((nx + 31) / 32) * ny * nz;
@@ -41,13 +42,15 @@ __device__ __forceinline__ uint4 operator+(uint4 a, uint4 b) {
 }
 
 // Rows of a multiple of four cells: blocks of 32 by blockDim.y threads, four cells to a thread.
-extern "C" __global__ void __launch_bounds__(256) feistel4(ARRAYS) {
-  if (!fits(nx, ny, nz, source_length, target_length, open_length)) return;
-  if (nx % 4 != 0 || blockDim.x != 32) return;
+// `backwards` begins with the last planes, which the pass before has left in L2.
+template <bool MASKED>
+__device__ __forceinline__ void sweep4(const u32* __restrict__ source, u32* __restrict__ target,
+                                       const u32* __restrict__ open, u32 nx, u32 ny, u32 nz,
+                                       u32 chunk, u32 sign, u32 backwards) {
   u32 row = nx / 4, words = (nx + 31) / 32;
   u64 plane = (u64)row * ny;
   u32 x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
-  u32 first = blockIdx.z * chunk;
+  u32 first = (backwards ? gridDim.z - 1 - blockIdx.z : blockIdx.z) * chunk;
   if (y >= ny || first >= nz) return;
   bool inside = x < row;
   u32 last = min(first + chunk, nz);
@@ -60,8 +63,7 @@ extern "C" __global__ void __launch_bounds__(256) feistel4(ARRAYS) {
 #pragma unroll 2
   for (u32 z = first; z < last; ++z, at += plane) {
     uint4 above = inside && z + 1 < nz ? from[at + plane] : zero;
-    // What is changed is touched once: it may leave L2 before what the next blocks read again.
-    uint4 value = inside ? __ldcs(to + at) : zero;
+    uint4 value = inside ? to[at] : zero;
     uint4 y0 = inside && y > 0 ? from[at - row] : zero;
     uint4 y1 = inside && y + 1 < ny ? from[at + row] : zero;
     u32 left = __shfl_up_sync(0xffffffffu, own.w, 1);
@@ -71,17 +73,27 @@ extern "C" __global__ void __launch_bounds__(256) feistel4(ARRAYS) {
     uint4 sum = ((below + above) + (y0 + y1)) + make_uint4(left + own.y, own.x + own.z,
                                                           own.y + own.w, own.z + right);
     if (inside) {
-      u32 bits = open_length ? open[((u64)z * ny + y) * words + x / 8] >> (4 * (x % 8)) : 15;
+      u32 bits = MASKED ? open[((u64)z * ny + y) * words + x / 8] >> (4 * (x % 8)) : 15;
       value.x += ((sum.x ^ sign) - sign) & (0 - (bits & 1));
       value.y += ((sum.y ^ sign) - sign) & (0 - (bits >> 1 & 1));
       value.z += ((sum.z ^ sign) - sign) & (0 - (bits >> 2 & 1));
       value.w += ((sum.w ^ sign) - sign) & (0 - (bits >> 3 & 1));
-      __stcs(to + at, value);
+      to[at] = value;
     }
     below = own;
     own = above;
   }
 }
+
+#define SWEEPING(NAME, MASKED)                                                        \
+  extern "C" __global__ void __launch_bounds__(256) NAME(ARRAYS) {                    \
+    if (!fits(nx, ny, nz, source_length, target_length, open_length)) return;         \
+    if (nx % 4 != 0 || blockDim.x != 32 || (MASKED) != (open_length != 0)) return;    \
+    sweep4<MASKED>(source, target, open, nx, ny, nz, chunk, sign, backwards);         \
+  }
+
+SWEEPING(feistel4, false)
+SWEEPING(feistel4_masked, true)
 
 // Reads one word out, then adds `delta` to it.
 extern "C" __global__ void feistel_word(u32* array, u64 array_length, u64 at, u32 delta, u32* out,

@@ -2,13 +2,11 @@
 // Reaction-diffusion: the rule of rd/rule.rs, with a fused multiply-add exactly where that has one.
 //
 // `rd_step`: one step, any row length, a thread per cell, marching along z.
-// `rd_step4`: the same for rows that are a multiple of four cells, four cells to a thread;
-// `rd_step4_streamed`: where the lattice is larger than L2.
+// `rd_step4`: the same for rows that are a multiple of four cells, four cells to a thread.
 // `rd_block2`, `rd_block3`: two or three steps per pass over memory.
-// `rd_resident`: many steps in one cooperative launch, for lattices that live in L2.
+// `rd_resident`: many steps in one cooperative launch, for lattices that shared memory holds.
 
-#include "grid_barrier.cuh"
-
+typedef unsigned int u32;
 typedef unsigned long long u64;
 
 struct Rule {
@@ -83,17 +81,17 @@ extern "C" __global__ void rd_step(FIELDS) {
 }
 
 // Blocks of 32 by blockDim.y threads; each thread has four cells of a row and marches along z. The
-// rows beside come out of L1, where the neighbouring warps have just put them. What is touched once
-// is marked to leave L2 first where STREAMED, so that the planes that the next blocks read again
-// stay.
-template <bool STREAMED>
-__device__ __forceinline__ void step4(const float* __restrict__ u, const float* __restrict__ e,
-                                      float* __restrict__ u_out, float* __restrict__ e_out, u32 nx,
-                                      u32 ny, u32 nz, u32 chunk, const Rule& rule) {
-  u32 row = nx / 4;
+// rows beside come out of L1, where the neighbouring warps have just put them. The grid's x counts
+// the blocks of some rows, its y chunks of planes and its z such stripes of rows, so that a plane
+// that two chunks read is still in L2.
+extern "C" __global__ void __launch_bounds__(256) rd_step4(FIELDS) {
+  CHECKED_RULE
+  if (nx % 4 != 0 || blockDim.x != 32) return;
+  u32 row = nx / 4, columns = (row + 31) / 32;
   u64 plane = (u64)row * ny;
-  u32 x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
-  u32 first = blockIdx.z * chunk;
+  u32 line = blockIdx.x / columns, x = (blockIdx.x - line * columns) * 32 + threadIdx.x;
+  u32 y = (blockIdx.z * (gridDim.x / columns) + line) * blockDim.y + threadIdx.y;
+  u32 first = blockIdx.y * chunk;
   // Lanes beyond the end stay for the shuffles; the whole warp leaves where its row is outside.
   if (y >= ny || first >= nz) return;
   bool inside = x < row;
@@ -109,7 +107,7 @@ __device__ __forceinline__ void step4(const float* __restrict__ u, const float* 
 #pragma unroll 2
   for (u32 z = first; z < last; ++z, at += plane) {
     float4 above = inside && z + 1 < nz ? from[at + plane] : zero;
-    float4 old = !inside ? zero : STREAMED ? __ldcs(memory + at) : memory[at];
+    float4 old = inside ? memory[at] : zero;
     float4 y0 = inside && y > 0 ? from[at - row] : zero;
     float4 y1 = inside && y + 1 < ny ? from[at + row] : zero;
     float left = __shfl_up_sync(0xffffffffu, own.w, 1);
@@ -118,10 +116,7 @@ __device__ __forceinline__ void step4(const float* __restrict__ u, const float* 
     if (threadIdx.x == 31) right = x + 1 < row ? u[4 * at + 4] : 0.0f;
     float4 next, next_memory;
     cells(rule, own, old, left, right, y0, y1, below, above, next, next_memory);
-    if (inside && STREAMED) {
-      __stcs(to + at, next);
-      __stcs(memory_to + at, next_memory);
-    } else if (inside) {
+    if (inside) {
       to[at] = next;
       memory_to[at] = next_memory;
     }
@@ -129,16 +124,6 @@ __device__ __forceinline__ void step4(const float* __restrict__ u, const float* 
     own = above;
   }
 }
-
-#define STEPPING(NAME, STREAMED)                                              \
-  extern "C" __global__ void __launch_bounds__(256) NAME(FIELDS) {            \
-    CHECKED_RULE                                                              \
-    if (nx % 4 != 0 || blockDim.x != 32) return;                              \
-    step4<STREAMED>(u, e, u_out, e_out, nx, ny, nz, chunk, rule);             \
-  }
-
-STEPPING(rd_step4, false)
-STEPPING(rd_step4_streamed, true)
 
 // Several steps per pass. A block of 32 by TY threads owns a column of 128 by TY·RY cells and
 // marches along z; thread t has four cells of RY rows. When plane t is read, step s is taken by
@@ -263,42 +248,153 @@ __device__ __forceinline__ void march(const float* u, const float* e, float* u_o
 BLOCKED(rd_block2, 2, 16, 2)
 BLOCKED(rd_block3, 3, 16, 2)
 
-// Many steps in one launch: the first reads `u` and `e`, the others go to and fro between the a and
-// b fields, and the last wrote to a if the number of steps is odd. Threads have four cells each, in
-// a stride over the grid; between steps all blocks meet. Reads go to L2, because other
-// multiprocessors wrote there.
-extern "C" __global__ void __launch_bounds__(512)
-    rd_resident(const float* u, u64 u_length, const float* e, u64 e_length, float* u_a,
-                u64 u_a_length, float* e_a, u64 e_a_length, float* u_b, u64 u_b_length, float* e_b,
-                u64 e_b_length, u32* arrived, u64 arrived_length, u32 nx, u32 ny, u32 nz, u32 steps,
-                u32 passed, float centre, float diffusion, float reaction, float damped,
-                float threshold) {
-  if (!fits(nx, ny, nz, u_length, e_length, u_a_length, e_a_length)) return;
-  if (!fits(nx, ny, nz, u_b_length, e_b_length, 1ull << 32, 1ull << 32)) return;
-  if (nx % 4 != 0 || arrived_length < 1) return;
-  Rule rule = {centre, diffusion, reaction, damped, threshold};
-  u32 row = nx / 4, plane = row * ny, all = plane * nz;
+// Many steps in one launch, for lattices that the multiprocessors hold between them. A block owns
+// `tile_y` rows of `tile_z` planes: the medium lies in shared memory, twice, with a rim of its
+// neighbours' cells around it; the memory stays in registers. What neighbours need of a step is
+// computed first and passed on through `letters`, each value in one word with the number of its
+// step, so that the reader waits for the value itself: no flag, no fence. Even and odd steps have
+// letters of their own. One is written again two steps later, after the answer to its reader's next
+// step, so that nobody loses what is not read yet. `before` is the number of the step before the
+// first, in all launches that use these letters.
+#define RESIDENT_THREADS 1024
+#define RESIDENT_GROUPS 4
+
+__device__ __forceinline__ void send(u64* letter, float4 value, u32 number) {
+  u64 tag = (u64)number << 32;
+  u64 a = tag | __float_as_uint(value.x), b = tag | __float_as_uint(value.y);
+  u64 c = tag | __float_as_uint(value.z), d = tag | __float_as_uint(value.w);
+  asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(letter), "l"(a), "l"(b)
+               : "memory");
+  asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(letter + 2), "l"(c), "l"(d)
+               : "memory");
+}
+
+__device__ __forceinline__ float4 receive(const u64* letter, u32 number) {
+  u64 a, b, c, d;
+  do {
+    asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
+                 : "=l"(a), "=l"(b)
+                 : "l"(letter)
+                 : "memory");
+    asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
+                 : "=l"(c), "=l"(d)
+                 : "l"(letter + 2)
+                 : "memory");
+  } while ((u32)(a >> 32) != number || (u32)(b >> 32) != number || (u32)(c >> 32) != number ||
+           (u32)(d >> 32) != number);
+  return make_float4(__uint_as_float((u32)a), __uint_as_float((u32)b), __uint_as_float((u32)c),
+                     __uint_as_float((u32)d));
+}
+
+extern "C" __global__ void __launch_bounds__(RESIDENT_THREADS, 1)
+    rd_resident(const float* __restrict__ u, u64 u_length, const float* __restrict__ e,
+                u64 e_length, float* __restrict__ u_out, u64 u_out_length,
+                float* __restrict__ e_out, u64 e_out_length, u64* letters, u64 letters_length,
+                u32 nx, u32 ny, u32 nz, u32 tile_y, u32 tile_z, u32 before, u32 steps,
+                float centre, float diffusion, float reaction, float damped, float threshold) {
+  CHECKED_RULE
+  u64 all = (u64)nx * ny * nz;
+  if (nx % 4 != 0 || tile_y == 0 || tile_z == 0 || blockDim.x != RESIDENT_THREADS) return;
+  if (all >= 1ull << 31 || letters_length < 2 * all) return;
+  u32 row = nx / 4, plane = row * ny;
+  u32 tiles_y = (ny + tile_y - 1) / tile_y, tiles_z = (nz + tile_z - 1) / tile_z;
+  u32 pitch = (tile_y + 2) * row, held = (tile_z + 2) * pitch;
+  u32 shared_bytes;
+  asm("mov.u32 %0, %%dynamic_smem_size;" : "=r"(shared_bytes));
+  if (gridDim.x != tiles_y * tiles_z) return;
+  if ((u64)tile_y * tile_z * row > RESIDENT_THREADS * RESIDENT_GROUPS) return;
+  if (shared_bytes < 2 * (u64)held * sizeof(float4) + 2 * (tile_y + tile_z) * (u64)row * sizeof(uint2))
+    return;
+  extern __shared__ float4 shared[];
+  // Of each group of the rim, where it lies here and in the fields.
+  uint2* rim_places = (uint2*)(shared + 2 * held);
   const float4 zero = make_float4(0, 0, 0, 0);
-  u32 stride = gridDim.x * blockDim.x;
-  for (u32 step = 0; step < steps; ++step) {
-    const float4* from = (const float4*)(step == 0 ? u : step % 2 ? u_a : u_b);
-    const float4* memory = (const float4*)(step == 0 ? e : step % 2 ? e_a : e_b);
-    float4* to = (float4*)(step % 2 ? u_b : u_a);
-    float4* memory_to = (float4*)(step % 2 ? e_b : e_a);
-    for (u32 at = blockIdx.x * blockDim.x + threadIdx.x; at < all; at += stride) {
-      u32 line = at / row, x = at - line * row, z = line / ny, y = line - z * ny;
-      float4 own = __ldcg(from + at), old = __ldcg(memory + at);
-      float4 y0 = y > 0 ? __ldcg(from + at - row) : zero;
-      float4 y1 = y + 1 < ny ? __ldcg(from + at + row) : zero;
-      float4 z0 = z > 0 ? __ldcg(from + at - plane) : zero;
-      float4 z1 = z + 1 < nz ? __ldcg(from + at + plane) : zero;
-      float left = x > 0 ? __ldcg((const float*)(from + at) - 1) : 0.0f;
-      float right = x + 1 < row ? __ldcg((const float*)(from + at) + 4) : 0.0f;
-      float4 next, next_memory;
-      cells(rule, own, old, left, right, y0, y1, z0, z1, next, next_memory);
-      to[at] = next;
-      memory_to[at] = next_memory;
+  const float4* from = (const float4*)u;
+  const float4* memory_from = (const float4*)e;
+  u32 first_y = blockIdx.x % tiles_y * tile_y, first_z = blockIdx.x / tiles_y * tile_z;
+  u32 rows = min(tile_y, ny - first_y), planes = min(tile_z, nz - first_z);
+  u32 groups = rows * planes * row;
+  // Rows that neighbours read come first: two planes, and the ends of those between.
+  u32 rim = planes == 1 ? rows : 2 * rows + (planes - 2) * min(rows, 2u);
+  for (u32 i = threadIdx.x; i < 2 * held; i += RESIDENT_THREADS) shared[i] = zero;
+  __syncthreads();
+  // Where a group lies in shared memory, its two upper bits whether it begins or ends a row, and
+  // where it lies in the fields.
+  const u32 BEGINS = 1u << 30, ENDS = 1u << 31, PLACE = BEGINS - 1;
+  u32 place[RESIDENT_GROUPS], at[RESIDENT_GROUPS];
+  float4 old[RESIDENT_GROUPS];
+#pragma unroll
+  for (int g = 0; g < RESIDENT_GROUPS; ++g) {
+    u32 i = threadIdx.x + g * RESIDENT_THREADS;
+    // Threads without a group go along for the shuffles.
+    place[g] = (pitch + row) | BEGINS | ENDS, at[g] = 0, old[g] = zero;
+    if (i >= groups) continue;
+    u32 line = i / row, x = i - line * row, y = line, z = 0;
+    if (planes > 1 && line >= rim) {
+      y = 1 + (line - rim) % (rows - 2), z = 1 + (line - rim) / (rows - 2);
+    } else if (planes > 1 && line >= 2 * rows) {
+      u32 ends = min(rows, 2u), end = line - 2 * rows;
+      y = end % ends ? rows - 1 : 0, z = 1 + end / ends;
+    } else if (planes > 1 && line >= rows) {
+      y = line - rows, z = planes - 1;
     }
-    if (step + 1 < steps) grid_barrier(arrived, passed);
+    place[g] = ((z + 1) * pitch + (y + 1) * row + x) | (x == 0 ? BEGINS : 0) |
+               (x + 1 == row ? ENDS : 0);
+    at[g] = (first_z + z) * plane + (first_y + y) * row + x;
+    old[g] = memory_from[at[g]];
+    shared[place[g] & PLACE] = from[at[g]];
+  }
+  u32 around = 2 * (rows + planes) * row;
+  for (u32 i = threadIdx.x; i < around; i += RESIDENT_THREADS) {
+    u32 line = i / row, x = i - line * row;
+    bool planewise = line < 2 * rows;
+    u32 side = planewise ? line : line - 2 * rows, along = planewise ? rows : planes;
+    // One before the tile's first, which wraps, or one behind its last.
+    u32 across = side < along ? ~0u : planewise ? planes : rows;
+    u32 y = planewise ? side % along : across, z = planewise ? across : side % along;
+    u32 here = (z + 1) * pitch + (y + 1) * row + x;
+    u32 there = (first_z + z) * plane + (first_y + y) * row + x;
+    bool outside = first_y + y >= ny || first_z + z >= nz;
+    if (!outside) shared[here] = from[there];
+    rim_places[i] = make_uint2(here, outside ? ~0u : there);
+  }
+  __syncthreads();
+  for (u32 step = 0; step < steps; ++step) {
+    const float4* now = shared + (step % 2 ? held : 0);
+    float4* next = shared + (step % 2 ? 0 : held);
+    bool last = step + 1 == steps;
+#pragma unroll
+    for (int g = 0; g < RESIDENT_GROUPS; ++g) {
+      u32 i = threadIdx.x + g * RESIDENT_THREADS;
+      if (g * RESIDENT_THREADS >= groups) break;
+      u32 p = place[g] & PLACE;
+      float4 own = now[p];
+      float left = __shfl_up_sync(0xffffffffu, own.w, 1);
+      float right = __shfl_down_sync(0xffffffffu, own.x, 1);
+      if (place[g] & BEGINS) left = 0.0f;
+      else if (threadIdx.x % 32 == 0) left = ((const float*)(now + p))[-1];
+      if (place[g] & ENDS) right = 0.0f;
+      else if (threadIdx.x % 32 == 31) right = ((const float*)(now + p))[4];
+      float4 value, memory;
+      cells(rule, own, old[g], left, right, now[p - row], now[p + row], now[p - pitch],
+            now[p + pitch], value, memory);
+      old[g] = memory;
+      if (i >= groups) continue;
+      if (last) {
+        ((float4*)u_out)[at[g]] = value;
+        ((float4*)e_out)[at[g]] = memory;
+      } else {
+        next[p] = value;
+        if (i < rim * row)
+          send(letters + (step % 2 ? all : 0) + 4ull * at[g], value, before + step + 1);
+      }
+    }
+    if (last) break;
+    const u64* post = letters + (step % 2 ? all : 0);
+    for (u32 i = threadIdx.x; i < around; i += RESIDENT_THREADS) {
+      uint2 places = rim_places[i];
+      if (places.y != ~0u) next[places.x] = receive(post + 4ull * places.y, before + step + 1);
+    }
+    __syncthreads();
   }
 }

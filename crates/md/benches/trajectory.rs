@@ -14,13 +14,13 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::Command;
 
 use warpsmith_device::CpuDevice;
 use warpsmith_md::{
-    Atoms, Engine, ForceNetwork, Instructions, Real, Settings, Simulation, Truncation,
+    Atoms, Engine, ForceNetwork, Instructions, PEERS, Real, Settings, Simulation, Truncation,
 };
 use warpsmith_measure::leak::resident::resident_bytes;
+use warpsmith_measure::peers::{Peer, time_peers};
 use warpsmith_measure::random::Random;
 
 /// Unit cells to a side: 4,000, 16,384 and 32,000 atoms.
@@ -41,7 +41,6 @@ fn main() {
         .and_then(|text| text.parse().ok())
         .unwrap_or(3);
     let skin = option("--skin").and_then(|text| text.parse().ok());
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/peers.py");
     let mut best: BTreeMap<(String, usize), f64> = BTreeMap::new();
     let mut keep = |name: &str, atoms: usize, rate: f64| {
         let slot = best.entry((name.to_owned(), atoms)).or_insert(0.0);
@@ -63,22 +62,24 @@ fn main() {
             let Some(python) = option("--python") else {
                 continue;
             };
-            let said = Command::new(&python)
-                .arg(&script)
-                .arg(cells.to_string())
-                .output();
-            let Ok(said) = said else {
-                eprintln!("peers: cannot run `{python}`");
-                continue;
+            let peers = match time_peers(Path::new(&python), PEERS, &["lj", &atoms.to_string()]) {
+                Ok(peers) => peers,
+                Err(error) => {
+                    eprintln!("peers: `{python}`: {error}");
+                    continue;
+                }
             };
-            for line in String::from_utf8_lossy(&said.stdout).lines() {
-                match line
-                    .rsplit_once('\t')
-                    .and_then(|(name, rate)| Some((name, rate.parse().ok()?)))
-                {
-                    Some((name, rate)) => keep(name, atoms, rate),
-                    None if round == 0 && cells == SIZES[0] => println!("{line}"),
-                    None => {}
+            for Peer {
+                name,
+                cpu_seconds,
+                missing,
+                ..
+            } in peers
+            {
+                if let Some(seconds) = cpu_seconds {
+                    keep(&name, atoms, 1.0 / seconds);
+                } else if round == 0 {
+                    println!("{name}, {atoms} atoms: {}", missing.unwrap_or_default());
                 }
             }
         }

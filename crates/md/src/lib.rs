@@ -52,3 +52,6 @@ pub use start::{Atoms, FCC_ATOMS, fcc_lattice, maxwell_velocities};
 pub use thermodynamics::Thermodynamics;
 pub use trajectory_file::{Frame, read_frame, write_frame};
 pub use workload::{held_bytes, workloads};
+
+/// A script for [`warpsmith_measure::peers`]: `lj ATOMS` or `network ATOMS`.
+pub const PEERS: &str = include_str!("../benches/peers.py");

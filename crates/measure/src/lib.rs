@@ -18,6 +18,7 @@ pub mod measurement;
 mod output;
 mod parameters;
 mod parity;
+pub mod peers;
 pub mod profile;
 pub mod random;
 pub mod report;

@@ -16,6 +16,9 @@ pub use shape::{Cell, Shape};
 
 use warpsmith_measure::Workload;
 
+/// A script for [`warpsmith_measure::peers`]: `rd N STEPS` or `bfs N`.
+pub const PEERS: &str = include_str!("../../benches/peers.py");
+
 /// The workloads of the lattice.
 pub fn workloads() -> Vec<Box<dyn Workload>> {
     vec![

@@ -176,7 +176,9 @@ impl Workload for LennardJonesStep {
     fn sizes(&self) -> Option<Sizes> {
         Some(Sizes {
             parameter: "n",
-            values: &["500", "1372", "4000", "10976", "32000", "108000"],
+            values: &[
+                "500", "864", "1372", "2048", "4000", "10976", "32000", "108000",
+            ],
         })
     }
 

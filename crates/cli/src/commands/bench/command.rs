@@ -28,6 +28,8 @@ use crate::output;
 
 /// Measure workloads or a kernel of a file, or list the workloads.
 ///
+/// With `--device auto` each workload runs where it is expected to be faster; `-v` says why.
+///
 /// On a GPU the output is held against the CPU's first: a time for a wrong result is no time
 /// (finding M050, exit code 1). Work that never ends is given up after `--limit`, and the rest goes
 /// on in a new context (finding M051).
@@ -159,17 +161,25 @@ impl Bench {
             .iter()
             .map(|name| findings::of_given_up(name, self.limit))
             .collect();
-        let jobs: Vec<Job> = jobs
+        let jobs = jobs
             .into_iter()
             .filter(|job| !given_up.contains(&job.name))
-            .collect();
+            .map(|job| {
+                // A roofline is that of one device.
+                let place = match self.roofline {
+                    true => device.clone(),
+                    false => job.place(global, &device)?,
+                };
+                Ok((job, place))
+            })
+            .collect::<Result<Vec<_>>>()?;
         let ceilings = match self.roofline && !jobs.is_empty() {
             true => Some(Ceilings::measure(&device)?),
             false => None,
         };
         let rows = match self.steps {
-            Some(steps) => self.trajectories(global, &jobs, &device, steps, limit)?,
-            None => self.measure(global, &jobs, &device, limit, ceilings.as_ref(), &mut found)?,
+            Some(steps) => self.trajectories(global, &jobs, steps, limit)?,
+            None => self.measure(global, &jobs, limit, ceilings.as_ref(), &mut found)?,
         };
         output::progress(global, "");
         let beside = Beside {
@@ -234,8 +244,7 @@ impl Bench {
     fn measure(
         &self,
         global: &Global,
-        jobs: &[Job],
-        device: &Device,
+        jobs: &[(Job, Device)],
         limit: Duration,
         ceilings: Option<&Ceilings>,
         found: &mut Vec<Finding>,
@@ -250,7 +259,7 @@ impl Bench {
             plan.maximum_count = samples.max(1);
         }
         let mut begun = Vec::new();
-        for job in jobs {
+        for (job, device) in jobs {
             output::progress(global, &job.name);
             let begin = || {
                 let parity = match self.no_check {
@@ -261,11 +270,11 @@ impl Bench {
             };
             let (parity, (sampler, target)) = unless_it_never_ends(job, begin())?;
             let measurement = sampler.begin(&job.name, &target);
-            begun.push((job, parity, sampler, target, measurement));
+            begun.push((job, device, parity, sampler, target, measurement));
         }
         // Round-robin: a state of the machine that outlives one round meets every workload.
         for _ in 0..self.rounds {
-            for (job, _, sampler, target, measurement) in &mut begun {
+            for (job, _, _, sampler, target, measurement) in &mut begun {
                 let round = sampler.measure_round(measurement, target, &plan, &mut |progress| {
                     measured::show_progress(global, &job.name, plan.target, progress);
                 });
@@ -273,7 +282,7 @@ impl Bench {
             }
         }
         let mut rows = Vec::new();
-        for (job, parity, sampler, _, measurement) in begun {
+        for (job, device, parity, sampler, _, measurement) in begun {
             if sampler.unheld() > 0 {
                 found.push(
                     Finding::new(
@@ -295,13 +304,12 @@ impl Bench {
     fn trajectories(
         &self,
         global: &Global,
-        jobs: &[Job],
-        device: &Device,
+        jobs: &[(Job, Device)],
         steps: usize,
         limit: Duration,
     ) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
-        for job in jobs {
+        for (job, device) in jobs {
             let begin = job.begin(device, RunMode::EndToEnd, limit);
             let (sampler, mut target) = unless_it_never_ends(job, begin)?;
             let budget = warpsmith_measure::leak::detector::LeakPlan::default().budget;

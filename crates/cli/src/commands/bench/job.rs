@@ -12,6 +12,9 @@ use warpsmith_measure::run_sampler::{RunMode, RunSampler, RunTarget};
 use warpsmith_measure::trajectory::MemorySeries;
 use warpsmith_measure::{Cost, Parameters, Parity, Prepared, Workload, check_parity};
 
+use crate::arguments::Global;
+use crate::placement::device_for;
+
 /// Something to measure.
 pub(super) struct Job {
     pub(super) name: String,
@@ -83,6 +86,17 @@ impl Job {
             name,
             cost,
             what: What::Kernel(launch),
+        }
+    }
+
+    /// Where it runs: the faster device for so much work, where the user leaves it to us; a kernel
+    /// of a file on `gpu`.
+    pub(super) fn place(&self, global: &Global, gpu: &Device) -> Result<Device> {
+        match &self.what {
+            What::Workload(workload, parameters) => {
+                device_for(global, workload.as_ref(), parameters)
+            }
+            What::Kernel(_) => Ok(gpu.clone()),
         }
     }
 

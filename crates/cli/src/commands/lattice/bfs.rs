@@ -37,7 +37,12 @@ Examples:
 )]
 pub(crate) struct Bfs {
     /// Cells: `128` is a cube, `512x512` a plane, `64x128x256` slowest first.
-    #[arg(long, default_value = "128", conflicts_with = "map")]
+    #[arg(
+        long,
+        default_value = "128",
+        conflicts_with = "map",
+        allow_negative_numbers = true
+    )]
     size: Shape,
     /// Percent of the cells that are blocked at random.
     #[arg(

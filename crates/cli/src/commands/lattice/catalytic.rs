@@ -37,7 +37,7 @@ Examples:
 )]
 pub(crate) struct Catalytic {
     /// Cells: `128` is a cube, `512x512` a plane, `64x128x256` slowest first.
-    #[arg(long, default_value = "64")]
+    #[arg(long, default_value = "64", allow_negative_numbers = true)]
     size: Shape,
     /// The longest walk; the programme takes four passes for each step.
     #[arg(long, default_value_t = 16)]

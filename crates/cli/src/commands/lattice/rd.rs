@@ -31,7 +31,7 @@ Examples:
 )]
 pub(crate) struct Rd {
     /// Cells: `128` is a cube, `512x512` a plane, `64x128x256` slowest first.
-    #[arg(long, default_value = "128")]
+    #[arg(long, default_value = "128", allow_negative_numbers = true)]
     size: Shape,
     /// Steps in time.
     #[arg(long, default_value_t = 100)]
@@ -130,7 +130,7 @@ impl Rd {
         let (field, seconds) = match &device {
             Device::Cpu(cpu) => on_cpu(global, cpu, rule, field, self.steps)?,
             Device::Cuda(gpu) => {
-                let form = CudaForm::best(shape, self.steps, gpu.facts().l2_bytes);
+                let form = CudaForm::best(shape, self.steps, gpu.facts());
                 let mut run = CudaRun::new(gpu, rule, form, &field)?;
                 let begun = Instant::now();
                 run.advance(self.steps)?;

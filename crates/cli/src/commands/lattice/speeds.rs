@@ -1,16 +1,16 @@
 //! `warpsmith lattice speeds`: the table "backend, time, speed-up" for one problem.
 
-use std::path::PathBuf;
-use std::process::Command;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use warpsmith_compute::lattice::rd::{CpuForm, CpuRun, CudaForm, CudaRun, Field, Rule};
-use warpsmith_compute::lattice::{InstructionSet, Shape};
+use warpsmith_compute::lattice::{InstructionSet, PEERS, Shape};
 use warpsmith_core::Seconds;
 use warpsmith_device::{CpuDevice, CudaDevice, DeviceChoice, cuda_devices};
+use warpsmith_measure::peers::{Peer, time_peers};
 
 use crate::arguments::Global;
 use crate::exit::Outcome;
@@ -36,7 +36,7 @@ pub(crate) struct Speeds {
     /// Steps in time.
     #[arg(long, default_value_t = 10)]
     steps: usize,
-    /// A Python interpreter; its NumPy, Numba and PyTorch are timed beside.
+    /// A Python interpreter; its NumPy, SciPy, Numba and PyTorch are timed beside.
     #[arg(long, value_name = "PYTHON")]
     python: Option<PathBuf>,
 }
@@ -58,12 +58,6 @@ struct Row {
     seconds: f64,
     speed_up: f64,
     nanoseconds_per_cell_step: f64,
-}
-
-#[derive(Deserialize)]
-struct PeerLine {
-    backend: String,
-    seconds: f64,
 }
 
 impl Speeds {
@@ -181,7 +175,7 @@ impl Speeds {
                 continue;
             }
             let gpu = CudaDevice::open(facts.index)?;
-            let best = CudaForm::best(field.shape, self.steps, facts.l2_bytes);
+            let best = CudaForm::best(field.shape, self.steps, &facts);
             let mut forms = vec![CudaForm::Steps { planes: 0 }];
             if best != forms[0] {
                 forms.push(best);
@@ -218,24 +212,12 @@ impl Speeds {
         Ok(())
     }
 
-    fn peers(&self, python: &PathBuf) -> Result<Vec<(String, f64)>> {
-        let attempted = || format!("cannot time peers with `{}`", python.display());
-        let output = Command::new(python)
-            .args(["-c", include_str!("peers.py")])
-            .args([self.size.to_string(), self.steps.to_string()])
-            .output()
-            .with_context(attempted)?;
-        if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
-            bail!("{}: {}", attempted(), said.trim());
-        }
-        String::from_utf8_lossy(&output.stdout)
-            .lines()
-            .map(|line| {
-                let line: PeerLine = serde_json::from_str(line).with_context(attempted)?;
-                Ok((line.backend, line.seconds))
-            })
-            .collect()
+    fn peers(&self, python: &Path) -> Result<Vec<(String, f64)>> {
+        let (size, steps) = (self.size.to_string(), self.steps.to_string());
+        let peers = time_peers(python, PEERS, &["rd", &size, &steps])
+            .with_context(|| format!("cannot time peers with `{}`", python.display()))?;
+        let timed = |peer: Peer| Some((peer.name, peer.seconds?));
+        Ok(peers.into_iter().filter_map(timed).collect())
     }
 }
 

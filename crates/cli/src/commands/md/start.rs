@@ -37,19 +37,19 @@ pub(super) struct Start {
     #[arg(long, value_name = "FILE")]
     restart: Option<PathBuf>,
     /// Atoms in a cubic σ.
-    #[arg(long, default_value_t = 0.8442)]
+    #[arg(long, default_value_t = 0.8442, allow_negative_numbers = true)]
     density: f64,
     /// Temperature of the start, and of the thermostat.
-    #[arg(long, default_value_t = 1.44)]
+    #[arg(long, default_value_t = 1.44, allow_negative_numbers = true)]
     temperature: f64,
     /// Time step.
-    #[arg(long, default_value_t = 0.005)]
+    #[arg(long, default_value_t = 0.005, allow_negative_numbers = true)]
     dt: f64,
     /// Where the potential ends.
-    #[arg(long, default_value_t = 2.5)]
+    #[arg(long, default_value_t = 2.5, allow_negative_numbers = true)]
     cutoff: f64,
     /// How much further neighbour lists reach; what is fastest on the device where nothing is said.
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true)]
     skin: Option<f64>,
     /// What is done about the step of the energy at the cut-off.
     #[arg(long, value_enum, default_value_t = Truncate::Cut)]
@@ -58,7 +58,7 @@ pub(super) struct Start {
     #[arg(long, value_enum, default_value_t = Keep::None)]
     thermostat: Keep,
     /// Friction of the Langevin thermostat.
-    #[arg(long, default_value_t = 1.0)]
+    #[arg(long, default_value_t = 1.0, allow_negative_numbers = true)]
     friction: f64,
     /// Seed of velocities and thermostat.
     #[arg(long, default_value_t = 1)]
@@ -196,6 +196,9 @@ impl Start {
     }
 
     fn lattice(&self, global: &Global) -> Result<Atoms> {
+        if self.atoms == 0 {
+            bail!("`--atoms 0` leaves nothing to simulate");
+        }
         let cells = ((self.atoms as f64 / 4.0).cbrt().round() as usize).max(1);
         let atoms = Atoms::lattice(cells, self.density, self.temperature, self.seed)?;
         if atoms.len() != self.atoms {

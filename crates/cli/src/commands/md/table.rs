@@ -1,14 +1,16 @@
 //! `warpsmith md table`: latency, memory and time per atom over sizes, in one table.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use warpsmith_core::{Bytes, Seconds};
 use warpsmith_device::Device;
-use warpsmith_md::held_bytes;
+use warpsmith_md::{PEERS, held_bytes};
 use warpsmith_measure::measurement::Measurement;
+use warpsmith_measure::peers::time_peers;
 use warpsmith_measure::run_sampler::{RunMode, RunSampler};
 use warpsmith_measure::statistics::stop_rule::StopPlan;
 use warpsmith_measure::{Parameters, Workload};
@@ -26,6 +28,7 @@ use crate::table::Table;
   warpsmith md table
   warpsmith md table --of lj --atoms 500,4000,32000
   warpsmith md table --device cuda --of network --atoms 50,100,200,500,1000
+  warpsmith md table --python .venv/bin/python   # LAMMPS, OpenMM, ASE, GROMACS, PyTorch beside
 
 Latency is from the call to the end of the wait, its median with the 95 % interval.")]
 pub(crate) struct TableOfSizes {
@@ -38,6 +41,9 @@ pub(crate) struct TableOfSizes {
     /// Stop a size after this many seconds.
     #[arg(long, default_value_t = 3.0)]
     timeout: f64,
+    /// A Python interpreter; the peers that it has are timed beside, one thread each on the CPU.
+    #[arg(long, value_name = "PYTHON")]
+    python: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -68,6 +74,9 @@ impl Of {
 #[derive(Serialize)]
 struct Row {
     workload: &'static str,
+    /// The peer whose row it is; ours where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    peer: Option<String>,
     /// Atoms, and for the fluid the whole lattice that was made of them.
     atoms: u64,
     latency_seconds: f64,
@@ -75,7 +84,8 @@ struct Row {
     latency_high: f64,
     memory_bytes: u64,
     microseconds_per_atom: f64,
-    measurement: Measurement,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    measurement: Option<Measurement>,
 }
 
 #[derive(Serialize)]
@@ -98,7 +108,10 @@ impl TableOfSizes {
             let sizes = self.atoms.as_deref();
             for &atoms in sizes.unwrap_or(of.sizes(device.cuda().is_some())) {
                 for workload in &workloads {
-                    rows.push(self.measure(global, &device, workload.as_ref(), atoms)?);
+                    let row = self.measure(global, &device, workload.as_ref(), atoms)?;
+                    let atoms = row.atoms;
+                    rows.push(row);
+                    rows.extend(self.peers(global, workload.as_ref(), atoms)?);
                 }
             }
         }
@@ -145,14 +158,49 @@ impl TableOfSizes {
         let units = workload.cost(&parameters).units;
         Ok(Row {
             workload: workload.id(),
+            peer: None,
             atoms: units,
             latency_seconds: interval.median,
             latency_low: interval.low,
             latency_high: interval.high,
             memory_bytes,
             microseconds_per_atom: 1e6 * interval.median / units.max(1) as f64,
-            measurement,
+            measurement: Some(measurement),
         })
+    }
+
+    /// The same by others; what is missing is said.
+    fn peers(&self, global: &Global, workload: &dyn Workload, atoms: u64) -> Result<Vec<Row>> {
+        let Some(python) = &self.python else {
+            return Ok(Vec::new());
+        };
+        output::progress(global, &format!("{} n={atoms}, peers", workload.id()));
+        let kind = workload.id().trim_start_matches("md/");
+        let peers = time_peers(python, PEERS, &[kind, &atoms.to_string()])
+            .with_context(|| format!("cannot time peers with `{}`", python.display()))?;
+        let mut rows = Vec::new();
+        for peer in peers {
+            let Some(seconds) = peer.seconds else {
+                let missing = peer.missing.unwrap_or_default();
+                output::note(
+                    global,
+                    &format!("{} at {atoms} atoms: {missing}", peer.name),
+                );
+                continue;
+            };
+            rows.push(Row {
+                workload: workload.id(),
+                peer: Some(peer.name),
+                atoms,
+                latency_seconds: seconds,
+                latency_low: f64::NAN,
+                latency_high: f64::NAN,
+                memory_bytes: peer.bytes.unwrap_or(0),
+                microseconds_per_atom: 1e6 * seconds / atoms as f64,
+                measurement: None,
+            });
+        }
+        Ok(rows)
     }
 }
 
@@ -168,11 +216,15 @@ fn describe(body: &Body) -> String {
     for row in &body.rows {
         let half = 50.0 * (row.latency_high - row.latency_low) / row.latency_seconds;
         table.row([
-            row.workload.to_owned(),
+            match &row.peer {
+                Some(peer) => format!("  {peer}"),
+                None => row.workload.to_owned(),
+            },
             row.atoms.to_string(),
             Seconds(row.latency_seconds).to_string(),
             match half.is_finite() {
                 true => format!("±{half:.2} %"),
+                false if row.peer.is_some() => "-".to_owned(),
                 false => "too few".to_owned(),
             },
             Bytes(row.memory_bytes).to_string(),

@@ -41,10 +41,13 @@ pub(super) fn gpu_for(
         bytes_in: 64_000.0 * seconds,
         bytes_out: 32_000.0 * seconds,
     };
-    let (device, decision) = Placement::of(workload)?.decide(global, &problem, false)?;
+    let placement = Placement::of(workload)?;
+    let (device, decision) = placement.decide(global, &problem, false)?;
     if global.verbose {
         note(global, &decision.explain());
     }
+    // Decoding is in the time of these runs: there is nothing to learn from them about the kernel.
+    placement.measure_what_was_guessed(global, &decision);
     Ok(match device {
         Device::Cuda(gpu) => Some(gpu),
         Device::Cpu(_) => None,

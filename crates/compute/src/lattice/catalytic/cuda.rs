@@ -9,11 +9,12 @@ use super::programme::{Direction, Walks};
 use crate::lattice::error::LatticeError;
 use crate::lattice::shape::Shape;
 
-/// Source, target, obstacles; extents and chunk; sign.
+/// Source, target, obstacles; extents and chunk; sign; which end to begin at.
 const ARRAYS: &[Parameter] = &[
     Parameter::In(Element::U32),
     Parameter::Out(Element::U32),
     Parameter::In(Element::U32),
+    Parameter::Value(Element::U32),
     Parameter::Value(Element::U32),
     Parameter::Value(Element::U32),
     Parameter::Value(Element::U32),
@@ -37,6 +38,16 @@ static GROUPED: KernelImage = unsafe {
     KernelImage::trusted(
         "compute/catalytic",
         "feistel4",
+        ARRAYS,
+        include_str!("../../../cuda/catalytic.ptx"),
+    )
+};
+
+// SAFETY: as above.
+static MASKED: KernelImage = unsafe {
+    KernelImage::trusted(
+        "compute/catalytic",
+        "feistel4_masked",
         ARRAYS,
         include_str!("../../../cuda/catalytic.ptx"),
     )
@@ -77,6 +88,10 @@ pub struct CudaBorrow {
     grouped: Arc<Kernel>,
     word: Arc<Kernel>,
     multiprocessors: u32,
+    /// Whether a pass leaves much of what it touched in L2.
+    nearly_cached: bool,
+    /// Whether the next pass begins with the last planes.
+    backwards: bool,
     stream: Stream,
 }
 
@@ -104,9 +119,11 @@ impl CudaBorrow {
             },
             readings: gpu.upload(&[0; 3])?,
             plain: gpu.kernel(&PLAIN)?,
-            grouped: gpu.kernel(&GROUPED)?,
+            grouped: gpu.kernel(if open.is_some() { &MASKED } else { &GROUPED })?,
             word: gpu.kernel(&WORD)?,
             multiprocessors: gpu.facts().multiprocessors,
+            nearly_cached: 8 * expected as u64 <= 4 * gpu.facts().l2_bytes,
+            backwards: false,
             stream: gpu.stream().clone(),
             walks,
         })
@@ -196,8 +213,11 @@ impl CudaBorrow {
             nz.into(),
             planes.into(),
             direction.sign().into(),
+            u32::from(self.backwards).into(),
         ];
-        stream.launch(kernel, shape, &arguments)
+        stream.launch(kernel, shape, &arguments)?;
+        self.backwards = self.nearly_cached && !self.backwards;
+        Ok(())
     }
 
     /// Waits, and says what was counted.
@@ -231,9 +251,14 @@ fn grouped_launch(shape: Shape, multiprocessors: u32) -> (LaunchShape, u32) {
     let [nz, ny, nx] = shape.extents().map(|extent| extent as u32);
     let (columns, rows) = ((nx / 4).div_ceil(32), ny.div_ceil(ROWS));
     // Few planes to a block: those that two blocks read are then still in L2.
-    let blocks = u64::from(columns) * u64::from(rows) * u64::from(nz.div_ceil(4));
-    let planes = if blocks >= 3 * u64::from(multiprocessors) {
+    let most = if nx.saturating_mul(ny) <= 1 << 18 {
+        8
+    } else {
         4
+    };
+    let blocks = u64::from(columns) * u64::from(rows) * u64::from(nz.div_ceil(most));
+    let planes = if blocks >= 3 * u64::from(multiprocessors) {
+        most
     } else {
         1
     };

@@ -143,7 +143,8 @@ impl CpuBorrow {
     fn pass(&self, walks: &Walks, direction: Direction, source: &[u32], target: &mut [u32]) {
         let (shape, sign) = (walks.shape, direction.sign());
         let obstacles = walks.obstacles.as_ref();
-        if !self.threads {
+        // One task is no work to share.
+        if !self.threads || shape.cells() <= TASK_CELLS {
             stencil::rows(
                 self.set,
                 shape,
@@ -295,6 +296,32 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_pass_in_several_tasks_changes_the_same_bits() {
+        let mut random = Random::seeded(13);
+        let cpu = CpuDevice::with_threads(3).unwrap();
+        let shape = Shape::new(&[9, 70, 150]).unwrap();
+        let walks = Walks {
+            shape,
+            steps: 3,
+            source: Cell([4, 35, 70]),
+            tap: Cell([4, 35, 71]),
+            obstacles: None,
+        };
+        let source = contents(&mut random, shape.cells());
+        let lent = contents(&mut random, shape.cells());
+        let [alone, shared] = [false, true].map(|threads| {
+            let mut target = lent.clone();
+            CpuBorrow::new(&cpu, InstructionSet::widest(), threads, shape).pass_forward(
+                &walks,
+                &source,
+                &mut target,
+            );
+            target
+        });
+        assert!(shape.cells() > 2 * TASK_CELLS && alone != lent && alone == shared);
     }
 
     #[test]

@@ -1,13 +1,16 @@
 //! Runs on a GPU: a launch per step, several steps per pass over memory, or many steps in one
-//! launch for lattices that live in L2.
+//! launch for lattices that the multiprocessors hold between them.
 
 use std::sync::Arc;
 
 use warpsmith_core::{Element, KernelImage, Parameter};
-use warpsmith_device::{CudaDevice, DeviceBuffer, DeviceError, Graph, Kernel, LaunchShape, Stream};
+use warpsmith_device::{
+    CudaDevice, DeviceBuffer, DeviceError, GpuFacts, Graph, Kernel, LaunchShape, Stream,
+};
 
 use super::field::Field;
 use super::rule::Rule;
+use super::tiling::{self, Tiling};
 use crate::lattice::error::LatticeError;
 use crate::lattice::shape::Shape;
 
@@ -44,12 +47,12 @@ macro_rules! stepping_kernel {
 }
 stepping_kernel!(STEP, "rd_step");
 stepping_kernel!(STEP4, "rd_step4");
-stepping_kernel!(STEP4_STREAMED, "rd_step4_streamed");
 stepping_kernel!(BLOCK2, "rd_block2");
 stepping_kernel!(BLOCK3, "rd_block3");
 
-// SAFETY: `cuda/rd.cu` takes six fields, the barrier's counter and these values; it returns unless
-// all six lengths hold nx·ny·nz cells and the counter is there; accesses are inside as above.
+// SAFETY: `cuda/rd.cu` takes four fields, letters and these values; it returns unless all four
+// lengths hold nx·ny·nz cells, the letters twice as many, and a tile fits its threads and shared
+// memory; accesses are inside as above.
 static RESIDENT: KernelImage = unsafe {
     KernelImage::trusted(
         "compute/rd",
@@ -59,9 +62,9 @@ static RESIDENT: KernelImage = unsafe {
             Parameter::In(Element::F32),
             Parameter::Out(Element::F32),
             Parameter::Out(Element::F32),
-            Parameter::Out(Element::F32),
-            Parameter::Out(Element::F32),
-            Parameter::Out(Element::U32),
+            Parameter::Out(Element::U64),
+            Parameter::Value(Element::U32),
+            Parameter::Value(Element::U32),
             Parameter::Value(Element::U32),
             Parameter::Value(Element::U32),
             Parameter::Value(Element::U32),
@@ -92,24 +95,33 @@ pub enum CudaForm {
         /// Planes that a block marches along.
         planes: u32,
     },
-    /// All steps in one launch.
+    /// All steps in one launch; single steps where the lattice is too large for that.
     Resident,
 }
 
 impl CudaForm {
-    /// What is fastest: single steps where the lattice lives in the cache, else blocking.
-    pub fn best(shape: Shape, steps: usize, l2_bytes: u64) -> Self {
-        let planes = 0;
-        if !shape.row().is_multiple_of(4) || steps < 2 {
-            return Self::Steps { planes };
+    /// What is fastest: all steps in one launch where the multiprocessors hold the lattice.
+    pub fn best(shape: Shape, steps: usize, facts: &GpuFacts) -> Self {
+        match tiling_on(facts, shape) {
+            Some(_) if steps > 1 => Self::Resident,
+            _ => Self::by_passes(shape, steps, facts),
         }
-        // Two pairs of fields. In the cache, passes are not what costs, and launches that the graph
-        // puts one after the other are cheaper than a barrier over the whole device.
-        if 16 * shape.cells() as u64 <= l2_bytes {
-            return Self::Steps { planes };
-        }
-        Self::Blocked { depth: 3, planes }
     }
+
+    /// What is fastest with launches for every pass: single steps where the lattice lives in the
+    /// cache and passes are not what costs, else several steps to a pass.
+    pub fn by_passes(shape: Shape, steps: usize, facts: &GpuFacts) -> Self {
+        let planes = 0;
+        let cached = 16 * shape.cells() as u64 <= facts.l2_bytes;
+        match cached || !shape.row().is_multiple_of(4) || steps < 2 {
+            true => Self::Steps { planes },
+            false => Self::Blocked { depth: 3, planes },
+        }
+    }
+}
+
+fn tiling_on(facts: &GpuFacts, shape: Shape) -> Option<Tiling> {
+    Tiling::of(shape, facts.multiprocessors, facts.shared_bytes_per_block)
 }
 
 /// Medium and memory on the device.
@@ -139,12 +151,15 @@ struct Stepper {
     /// Blocks of each of `blocks` that the device holds at once.
     resident_blocks: [u32; 2],
     resident: Arc<Kernel>,
+    tiling: Option<Tiling>,
     multiprocessors: u32,
     stream: Stream,
 }
 
 /// Rows of threads of `rd_step4`'s blocks.
 const STEP_ROWS: u32 = 8;
+/// What a chunk of planes of a stripe of rows reads and writes.
+const STRIPE_BYTES: u64 = 32 << 20;
 /// Threads of `rd_block*`'s blocks in y, and rows of a tile.
 const BLOCK_THREADS: u32 = 16;
 const BLOCK_ROWS: u32 = 32;
@@ -152,12 +167,11 @@ const BLOCK_ROWS: u32 = 32;
 const BLOCK_GROUPS: u32 = 30;
 /// A grid's limit in y and z.
 const GRID_LIMIT: u32 = 65_535;
-const RESIDENT_THREADS: u32 = 512;
+/// Steps of one launch of `rd_resident`, so that a GPU that also draws a screen gets to it.
+const LONGEST_LAUNCH: usize = 4096;
 
 impl Stepper {
     fn new(gpu: &CudaDevice, rule: Rule, shape: Shape) -> Result<Self, DeviceError> {
-        // Beyond L2, what is touched once should not push out what is read again.
-        let streamed = 16 * shape.cells() as u64 > gpu.facts().l2_bytes;
         let blocks = [gpu.kernel(&BLOCK2)?, gpu.kernel(&BLOCK3)?];
         let mut resident_blocks = [0; 2];
         for ((kernel, resident), depth) in blocks.iter().zip(&mut resident_blocks).zip(2..) {
@@ -165,14 +179,20 @@ impl Stepper {
             kernel.allow_shared_bytes(shared)?;
             *resident = kernel.resident_blocks(32 * BLOCK_THREADS, shared)?.max(1);
         }
+        let resident = gpu.kernel(&RESIDENT)?;
+        let tiling = tiling_on(gpu.facts(), shape);
+        if let Some(tiling) = &tiling {
+            resident.allow_shared_bytes(tiling.shared_bytes)?;
+        }
         Ok(Self {
             rule,
             shape,
             step: gpu.kernel(&STEP)?,
-            step4: gpu.kernel(if streamed { &STEP4_STREAMED } else { &STEP4 })?,
+            step4: gpu.kernel(&STEP4)?,
             blocks,
             resident_blocks,
-            resident: gpu.kernel(&RESIDENT)?,
+            resident,
+            tiling,
             multiprocessors: gpu.facts().multiprocessors,
             stream: gpu.stream().clone(),
         })
@@ -229,14 +249,18 @@ impl Stepper {
     ) -> Result<(), DeviceError> {
         let [nx, ny, nz] = self.extents();
         let rows = ny.div_ceil(STEP_ROWS);
-        if nx.is_multiple_of(4) && rows <= GRID_LIMIT {
+        if nx.is_multiple_of(4) {
             let columns = (nx / 4).div_ceil(32);
             let planes = match planes {
                 0 => self.step_planes(columns.saturating_mul(rows)),
                 given => given.max(nz.div_ceil(GRID_LIMIT)),
             };
+            // Stripes of rows of which a chunk of planes stays in L2 until the next chunk.
+            let bytes = 16 * u64::from(nx) * u64::from(STEP_ROWS * planes);
+            let stripe = (STRIPE_BYTES / bytes).clamp(1, u64::from(rows)) as u32;
+            let stripe = stripe.max(rows.div_ceil(GRID_LIMIT));
             let shape = LaunchShape {
-                grid: [columns, rows, nz.div_ceil(planes)],
+                grid: [columns * stripe, nz.div_ceil(planes), rows.div_ceil(stripe)],
                 block: [32, STEP_ROWS, 1],
                 shared_bytes: 0,
             };
@@ -309,9 +333,49 @@ impl Stepper {
         self.stream.launch(kernel, shape, &arguments)
     }
 
-    /// Whether `rd_resident` can run: it counts cells in 32 bits.
-    fn in_one_launch(&self) -> bool {
-        self.in_groups() && self.shape.cells() < 1 << 31
+    fn resident(
+        &self,
+        tiling: &Tiling,
+        from: &DeviceField,
+        to: &mut DeviceField,
+        letters: &mut DeviceBuffer<u64>,
+        before: u32,
+        steps: u32,
+    ) -> Result<(), DeviceError> {
+        let [nx, ny, nz] = self.extents();
+        let Rule {
+            centre,
+            diffusion,
+            reaction,
+            damped,
+            threshold,
+        } = self.rule;
+        let arguments = [
+            from.u.read(),
+            from.e.read(),
+            to.u.write(),
+            to.e.write(),
+            letters.write(),
+            nx.into(),
+            ny.into(),
+            nz.into(),
+            tiling.rows.into(),
+            tiling.planes.into(),
+            before.into(),
+            steps.into(),
+            centre.into(),
+            diffusion.into(),
+            reaction.into(),
+            damped.into(),
+            threshold.into(),
+        ];
+        let shape = LaunchShape {
+            grid: [tiling.blocks, 1, 1],
+            block: [tiling::THREADS, 1, 1],
+            shared_bytes: tiling.shared_bytes,
+        };
+        self.stream
+            .launch_cooperative(&self.resident, shape, &arguments)
     }
 
     /// Whether the forms that work on groups of four cells can run.
@@ -330,9 +394,24 @@ pub struct CudaRun {
     work: [DeviceField; 2],
     /// Which of `work` holds the state; the initial field where nothing has been done.
     latest: Option<usize>,
-    arrived: DeviceBuffer<u32>,
-    /// What `arrived` will be when everything queued is done.
-    arrivals: u32,
+    /// What the blocks of `rd_resident` tell each other; empty in the other forms.
+    letters: DeviceBuffer<u64>,
+    /// Steps that were taken with these letters.
+    told: u32,
+}
+
+/// Where a pass reads and writes, and which of `work` that is.
+fn ends<'run>(
+    initial: &'run DeviceField,
+    work: &'run mut [DeviceField; 2],
+    latest: Option<usize>,
+) -> (&'run DeviceField, &'run mut DeviceField, usize) {
+    let [a, b] = work;
+    match latest {
+        None => (initial, a, 0),
+        Some(0) => (a, b, 1),
+        Some(_) => (b, a, 0),
+    }
 }
 
 impl CudaRun {
@@ -348,8 +427,13 @@ impl CudaRun {
             u: gpu.upload(&field.u)?,
             e: gpu.upload(&field.e)?,
         };
+        let stepper = Stepper::new(gpu, rule, field.shape)?;
+        let letters = match stepper.tiling {
+            Some(_) if form == CudaForm::Resident => 2 * cells,
+            _ => 0,
+        };
         Ok(Self {
-            stepper: Stepper::new(gpu, rule, field.shape)?,
+            stepper,
             form,
             initial,
             work: [
@@ -357,8 +441,8 @@ impl CudaRun {
                 DeviceField::empty(gpu, cells)?,
             ],
             latest: None,
-            arrived: gpu.upload(&[0u32])?,
-            arrivals: 0,
+            letters: gpu.upload(&vec![0; letters])?,
+            told: 0,
         })
     }
 
@@ -367,7 +451,7 @@ impl CudaRun {
         &self.stepper.stream
     }
 
-    /// Goes on in another form.
+    /// Goes on in another form; [`CudaForm::Resident`] only where it began so.
     pub fn set_form(&mut self, form: CudaForm) {
         self.form = form;
     }
@@ -380,10 +464,10 @@ impl CudaRun {
     /// Queues `steps` steps.
     pub fn advance(&mut self, steps: usize) -> Result<(), DeviceError> {
         match self.form {
-            CudaForm::Resident if self.stepper.in_one_launch() && self.latest.is_none() => {
-                self.resident(steps)
-            }
-            CudaForm::Resident => self.pass_by_pass(steps, 1, 0),
+            CudaForm::Resident => match self.stepper.tiling {
+                Some(tiling) if !self.letters.is_empty() => self.resident(&tiling, steps),
+                _ => self.pass_by_pass(steps, 1, 0),
+            },
             CudaForm::Steps { planes } => self.pass_by_pass(steps, 1, planes),
             CudaForm::Blocked { depth, planes } => {
                 let depth = if self.stepper.in_groups() {
@@ -400,12 +484,7 @@ impl CudaRun {
         let mut left = steps;
         while left > 0 {
             let taken = left.min(depth);
-            let (a, b) = self.work.split_at_mut(1);
-            let (from, to, target) = match self.latest {
-                None => (&self.initial, &mut a[0], 0),
-                Some(0) => (&a[0], &mut b[0], 1),
-                Some(_) => (&b[0], &mut a[0], 0),
-            };
+            let (from, to, target) = ends(&self.initial, &mut self.work, self.latest);
             if taken == 1 {
                 // Planes were given for the blocked form, if that was asked for.
                 let planes = if depth == 1 { planes } else { 0 };
@@ -419,55 +498,17 @@ impl CudaRun {
         Ok(())
     }
 
-    fn resident(&mut self, steps: usize) -> Result<(), DeviceError> {
-        let steps = u32::try_from(steps).unwrap_or(u32::MAX);
-        if steps == 0 {
-            return Ok(());
+    fn resident(&mut self, tiling: &Tiling, steps: usize) -> Result<(), DeviceError> {
+        let mut left = steps;
+        while left > 0 {
+            let taken = left.min(LONGEST_LAUNCH) as u32;
+            let (from, to, target) = ends(&self.initial, &mut self.work, self.latest);
+            self.stepper
+                .resident(tiling, from, to, &mut self.letters, self.told, taken)?;
+            self.told = self.told.wrapping_add(taken);
+            self.latest = Some(target);
+            left -= taken as usize;
         }
-        let stepper = &self.stepper;
-        let [nx, ny, nz] = stepper.extents();
-        let groups = stepper.shape.cells().div_ceil(4);
-        let mut shape = LaunchShape::linear(groups, RESIDENT_THREADS);
-        shape.grid[0] = shape.grid[0].min(
-            stepper
-                .resident
-                .resident_blocks(RESIDENT_THREADS, 0)?
-                .min(2 * stepper.multiprocessors),
-        );
-        let Rule {
-            centre,
-            diffusion,
-            reaction,
-            damped,
-            threshold,
-        } = stepper.rule;
-        let (a, b) = self.work.split_at_mut(1);
-        let arguments = [
-            self.initial.u.read(),
-            self.initial.e.read(),
-            a[0].u.write(),
-            a[0].e.write(),
-            b[0].u.write(),
-            b[0].e.write(),
-            self.arrived.write(),
-            nx.into(),
-            ny.into(),
-            nz.into(),
-            steps.into(),
-            self.arrivals.into(),
-            centre.into(),
-            diffusion.into(),
-            reaction.into(),
-            damped.into(),
-            threshold.into(),
-        ];
-        stepper
-            .stream
-            .launch_cooperative(&stepper.resident, shape, &arguments)?;
-        self.arrivals = self
-            .arrivals
-            .wrapping_add(shape.grid[0].wrapping_mul(steps - 1));
-        self.latest = Some(usize::from(steps.is_multiple_of(2)));
         Ok(())
     }
 

@@ -16,6 +16,7 @@ mod cuda;
 mod field;
 mod rule;
 mod sweep;
+mod tiling;
 mod workload;
 
 pub use cpu::{CpuForm, CpuRun};

@@ -63,39 +63,17 @@ fn sweep_rows<const W: usize>(
 #[inline(always)]
 fn sweep_row<const W: usize>(rule: &Rule, rows: Rows<'_>, e: &mut [f32], out: &mut [f32]) {
     let nx = rows.own.len();
-    let whole = nx / W * W;
-    for base in (0..whole).step_by(W) {
-        let left: [f32; W] = if base > 0 {
-            chunk(rows.own, base - 1)
-        } else {
-            let mut left = [0.0; W];
-            left[1..].copy_from_slice(&rows.own[..W - 1]);
-            left
-        };
-        let right: [f32; W] = if base + W < nx {
-            chunk(rows.own, base + 1)
-        } else {
-            let mut right = [0.0; W];
-            right[..W - 1].copy_from_slice(&rows.own[base + 1..]);
-            right
-        };
-        let own: [f32; W] = chunk(rows.own, base);
-        let old: [f32; W] = chunk(e, base);
-        let y: [[f32; W]; 2] = [chunk(rows.y[0], base), chunk(rows.y[1], base)];
-        let z: [[f32; W]; 2] = [chunk(rows.z[0], base), chunk(rows.z[1], base)];
-        let (mut next, mut memory) = ([0.0; W], [0.0; W]);
-        for lane in 0..W {
-            let around = Around {
-                x: [left[lane], right[lane]],
-                y: [y[0][lane], y[1][lane]],
-                z: [z[0][lane], z[1][lane]],
-            };
-            (next[lane], memory[lane]) = rule.cell(own[lane], old[lane], around);
-        }
-        out[base..base + W].copy_from_slice(&next);
-        e[base..base + W].copy_from_slice(&memory);
+    let mut x = 0;
+    while x + W <= nx {
+        sweep_chunk::<W>(rule, rows, e, out, x);
+        x += W;
     }
-    for x in whole..nx {
+    // Wide vectors leave up to 31 cells, which are most of a short row.
+    while x + NARROWEST <= nx {
+        sweep_chunk::<NARROWEST>(rule, rows, e, out, x);
+        x += NARROWEST;
+    }
+    for x in x..nx {
         let around = Around {
             x: [
                 if x > 0 { rows.own[x - 1] } else { 0.0 },
@@ -106,6 +84,49 @@ fn sweep_row<const W: usize>(rule: &Rule, rows: Rows<'_>, e: &mut [f32], out: &m
         };
         (out[x], e[x]) = rule.cell(rows.own[x], e[x], around);
     }
+}
+
+/// Cells of the narrowest chunk.
+const NARROWEST: usize = 8;
+
+/// The `W` cells of a row from `base` on.
+#[inline(always)]
+fn sweep_chunk<const W: usize>(
+    rule: &Rule,
+    rows: Rows<'_>,
+    e: &mut [f32],
+    out: &mut [f32],
+    base: usize,
+) {
+    let left: [f32; W] = if base > 0 {
+        chunk(rows.own, base - 1)
+    } else {
+        let mut left = [0.0; W];
+        left[1..].copy_from_slice(&rows.own[..W - 1]);
+        left
+    };
+    let right: [f32; W] = if base + W < rows.own.len() {
+        chunk(rows.own, base + 1)
+    } else {
+        let mut right = [0.0; W];
+        right[..W - 1].copy_from_slice(&rows.own[base + 1..]);
+        right
+    };
+    let own: [f32; W] = chunk(rows.own, base);
+    let old: [f32; W] = chunk(e, base);
+    let y: [[f32; W]; 2] = [chunk(rows.y[0], base), chunk(rows.y[1], base)];
+    let z: [[f32; W]; 2] = [chunk(rows.z[0], base), chunk(rows.z[1], base)];
+    let (mut next, mut memory) = ([0.0; W], [0.0; W]);
+    for lane in 0..W {
+        let around = Around {
+            x: [left[lane], right[lane]],
+            y: [y[0][lane], y[1][lane]],
+            z: [z[0][lane], z[1][lane]],
+        };
+        (next[lane], memory[lane]) = rule.cell(own[lane], old[lane], around);
+    }
+    out[base..base + W].copy_from_slice(&next);
+    e[base..base + W].copy_from_slice(&memory);
 }
 
 #[inline(always)]

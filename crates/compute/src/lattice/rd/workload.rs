@@ -55,8 +55,9 @@ const PARAMETERS: &[ParameterSpec] = &[
     },
     ParameterSpec {
         name: "launch",
-        meaning: "GPU: launches of their own, one graph, or one launch for all steps",
-        kind: ParameterKind::Choice(&["graph", "each", "resident"]),
+        meaning: "GPU: launches of their own, one graph, or one launch for all steps of a lattice \
+                  that the multiprocessors hold; the last where it can be, else a graph",
+        kind: ParameterKind::Choice(&["best", "graph", "each", "resident"]),
     },
 ];
 
@@ -228,18 +229,19 @@ impl CudaPrepared {
         field: &Field,
         steps: usize,
     ) -> Result<Self, WorkloadError> {
-        let resident = parameters.choice("launch") == "resident";
+        let launch = parameters.choice("launch");
         let form = match parameters.choice("blocking").parse() {
-            _ if resident => CudaForm::Resident,
+            _ if launch == "resident" => CudaForm::Resident,
             Ok(1) => CudaForm::Steps { planes: 0 },
             Ok(depth) => CudaForm::Blocked { depth, planes: 0 },
-            Err(_) => CudaForm::best(field.shape, steps, gpu.facts().l2_bytes),
+            Err(_) if launch == "best" => CudaForm::best(field.shape, steps, gpu.facts()),
+            Err(_) => CudaForm::by_passes(field.shape, steps, gpu.facts()),
         };
         let mut run =
             CudaRun::new(gpu, Rule::usual(field.shape), form, field).map_err(failed(ID))?;
-        // A cooperative launch is one launch already, and a graph is kept in memory node by node.
+        // One launch is one launch already, and a graph is kept in memory node by node.
         let recorded = form != CudaForm::Resident && steps <= LONGEST_GRAPH;
-        let graph = (parameters.choice("launch") == "graph" && recorded)
+        let graph = (matches!(launch, "best" | "graph") && recorded)
             .then(|| run.record(steps))
             .transpose()?;
         Ok(Self { run, graph, steps })
