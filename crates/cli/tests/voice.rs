@@ -1,6 +1,6 @@
 //! `warpsmith voice …` on files and pipes that were made a moment ago.
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -255,8 +255,8 @@ fn notes_and_shapes_have_a_column_each() {
 #[test]
 fn a_gpu_that_a_verb_has_no_use_for_is_refused_before_anything_is_read() {
     for arguments in [
-        &["analyze", "none.wav"][..],
-        &["pitch", "none.wav", "--method", "pyin"],
+        &["loudness", "none.wav"][..],
+        &["pitch", "none.wav", "--method", "hq"],
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_warpsmith"))
             .arg("voice")
@@ -266,6 +266,68 @@ fn a_gpu_that_a_verb_has_no_use_for_is_refused_before_anything_is_read() {
             .unwrap();
         assert_eq!(output.status.code(), Some(2));
         let said = String::from_utf8_lossy(&output.stderr);
-        assert!(said.contains("yin"), "{said}");
+        assert!(said.contains("run on a GPU"), "{said}");
     }
+}
+
+#[test]
+fn a_pipe_is_decided_about_while_it_is_open_and_as_the_whole_file_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = tone(folder.path());
+    let mut bytes = std::fs::read(&path).unwrap();
+    for method in ["energy", "webrtc"] {
+        let file = ["vad", path.to_str().unwrap(), "--method", method];
+        let whole = text(&warpsmith(&file).output().unwrap());
+        assert_eq!(whole.lines().count(), 401);
+        let mut child = warpsmith(&["vad", "-", "--method", method])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        // As a program writes its header that does not know how long it will go on.
+        bytes[4..8].fill(0xFF);
+        bytes[40..44].fill(0xFF);
+        stdin.write_all(&bytes[..100_000]).unwrap();
+        stdin.flush().unwrap();
+        // The pipe stays open, and the first two seconds are decided all the same.
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let early: Vec<String> = lines.by_ref().take(200).map(Result::unwrap).collect();
+        stdin.write_all(&bytes[100_000..]).unwrap();
+        drop(stdin);
+        let all: Vec<String> = early.into_iter().chain(lines.map(Result::unwrap)).collect();
+        assert!(child.wait().unwrap().success());
+        assert_eq!(all, whole.lines().collect::<Vec<_>>(), "{method}");
+    }
+}
+
+#[test]
+fn an_analysis_writes_the_frames_of_every_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = tone(folder.path());
+    let frames = folder.path().join("frames.csv");
+    let output = warpsmith(&[
+        "analyze",
+        path.to_str().unwrap(),
+        "--output",
+        frames.to_str().unwrap(),
+        "--columns",
+        "pitch,speech,level,formants,mel",
+    ])
+    .output()
+    .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let sheet = std::fs::read_to_string(&frames).unwrap();
+    let heading = sheet.lines().next().unwrap();
+    assert!(
+        heading.starts_with("seconds,hertz,voiced,probability,speech,level_db,f1,f2,f3,mel0,mel1"),
+        "{heading}"
+    );
+    assert_eq!(sheet.lines().count(), 1 + 401);
+    let middle: Vec<&str> = sheet.lines().nth(201).unwrap().split(',').collect();
+    assert_eq!(middle.len(), 9 + 80);
+    let number = |column: usize| middle[column].parse::<f64>().unwrap();
+    assert_eq!((number(0), number(2), number(4)), (2.0, 1.0, 1.0));
+    assert!((number(1) - 220.0).abs() < 1.5, "{}", number(1));
+    assert!((-20.0..-10.0).contains(&number(5)), "{}", number(5));
 }

@@ -11,8 +11,9 @@ use warpsmith_measure::gpu::device_timer::{CacheState, DeviceTimer};
 use warpsmith_measure::random::Random;
 use warpsmith_measure::{Parameters, Parity, Workload, WorkloadError, check_parity};
 use warpsmith_voice::{
-    FeatureSettings, Framing, Layout, MelFeature, Padding, PitchRange, Preset, Sizes, Stage, Yin,
-    mel_on_cuda, yin_on_cuda,
+    FeatureSettings, Framing, Layout, MelFeature, Padding, PitchRange, PraatPitch, PraatSettings,
+    Preset, Pyin, PyinSettings, Sizes, Stage, Yin, mel_on_cuda, praat_on_cuda, pyin_on_cuda,
+    yin_on_cuda,
 };
 
 /// Device timings to a line.
@@ -33,6 +34,43 @@ const CASES: &[(&str, &str, &str)] = &[
     (
         "voice/yin",
         "files=3 seconds=1 rate=44100",
+        "files=1 seconds=60 rate=44100",
+    ),
+    (
+        "voice/spectrogram",
+        "files=5 seconds=2",
+        "files=1 seconds=60",
+    ),
+    (
+        "voice/spectrogram",
+        "files=5 seconds=1 kind=power rate=44100",
+        "files=256 seconds=10 kind=power",
+    ),
+    (
+        "voice/spectrogram",
+        "files=2 seconds=1 kind=magnitude",
+        "files=1 seconds=60 kind=power rate=44100",
+    ),
+    ("voice/pyin", "files=5 seconds=2", "files=1 seconds=60"),
+    (
+        "voice/pyin",
+        "files=3 seconds=1 rate=44100",
+        "files=256 seconds=10",
+    ),
+    (
+        "voice/pyin",
+        "files=1 seconds=1",
+        "files=1 seconds=60 rate=44100",
+    ),
+    ("voice/praat", "files=5 seconds=2", "files=1 seconds=60"),
+    (
+        "voice/praat",
+        "files=3 seconds=1 rate=44100",
+        "files=256 seconds=10",
+    ),
+    (
+        "voice/praat",
+        "files=1 seconds=1",
         "files=1 seconds=60 rate=44100",
     ),
     (
@@ -225,7 +263,87 @@ fn signals_agree(gpu: &CudaDevice) -> Result<String, Box<dyn std::error::Error>>
         if off * 100 > frames {
             return Err(lines.into());
         }
+        lines.push_str(&tracks_agree(gpu, rate, framing, &all)?);
     }
+    Ok(lines)
+}
+
+/// pYIN and Praat's pitch of the signals, with pauses cut into them: voicing of all frames but one in two
+/// hundred, and frequencies of all but one in a hundred within a bin of pYIN and a tenth of a cent of
+/// Praat's. Frames that are mostly beyond the ends have flat troughs that either rounding may choose.
+fn tracks_agree(
+    gpu: &CudaDevice,
+    rate: u32,
+    framing: Framing,
+    signals: &[&[f32]],
+) -> Result<String, Box<dyn std::error::Error>> {
+    let pauses: Vec<Vec<f32>> = signals
+        .iter()
+        .map(|signal| {
+            let quiet = |n: usize| n / (rate as usize / 5) % 3 == 2;
+            let samples = signal.iter().enumerate();
+            samples
+                .map(|(n, x)| if quiet(n) { x * 0.001 } else { *x })
+                .collect()
+        })
+        .collect();
+    let signals: Vec<&[f32]> = pauses.iter().map(|signal| &signal[..]).collect();
+    let range = PitchRange::VOICE;
+    let mut lines = String::new();
+    let mut judge = |name: &str, most: f32, pairs: Vec<(Vec<f32>, Vec<f32>)>| {
+        let (mut frames, mut voicing, mut apart) = (0, 0, 0);
+        for (ours, theirs) in pairs {
+            if ours.len() != theirs.len() {
+                return Err(format!(
+                    "{name}: {} frames, not {}",
+                    ours.len(),
+                    theirs.len()
+                ));
+            }
+            for (a, b) in ours.iter().zip(&theirs) {
+                frames += 1;
+                if (*a > 0.0) != (*b > 0.0) {
+                    voicing += 1;
+                } else if *a > 0.0 && (1200.0 * (a / b).log2()).abs() > most {
+                    apart += 1;
+                }
+            }
+        }
+        let line = format!(
+            "signals {rate} Hz {name}: of {frames} frames {voicing} differ in voicing, {apart} by more \
+             than {most} cents\n"
+        );
+        if voicing * 200 > frames || apart * 100 > frames {
+            return Err(line);
+        }
+        lines.push_str(&line);
+        Ok(())
+    };
+    let settings = PyinSettings::default();
+    let mut pyin = Pyin::new(rate, framing, range, settings)?;
+    let flat = |frequency: Vec<f32>, voiced: Vec<bool>| -> Vec<f32> {
+        let frames = frequency.into_iter().zip(voiced);
+        frames
+            .map(|(hertz, voiced)| if voiced { hertz } else { 0.0 })
+            .collect()
+    };
+    let ours = pyin_on_cuda(gpu, rate, framing, range, settings, &signals)?;
+    let pairs = ours.into_iter().zip(&signals).map(|(ours, signal)| {
+        let theirs = pyin.track(signal);
+        (
+            flat(ours.frequency, ours.voiced),
+            flat(theirs.frequency, theirs.voiced),
+        )
+    });
+    judge("pYIN", 10.1, pairs.collect())?;
+    let settings = PraatSettings::default();
+    let mut praat = PraatPitch::new(rate, framing.hop, range, settings)?;
+    let ours = praat_on_cuda(gpu, rate, framing.hop, range, settings, &signals)?;
+    let pairs = ours
+        .into_iter()
+        .zip(&signals)
+        .map(|(ours, signal)| (ours.frequency, praat.track(signal).frequency));
+    judge("Praat", 0.1, pairs.collect())?;
     Ok(lines)
 }
 

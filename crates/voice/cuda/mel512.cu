@@ -1,27 +1,34 @@
-// Log-mel features of 512-point frames, half a warp to a frame.
+// Log-mel features of 512-point frames, half a warp to two frames.
 //
 // A real frame is 256 complex points, 16 to a lane. Two 16-point transforms in registers with one
-// exchange between them make the transform (256 = 16 x 16): lane l holds the points l + 16 j before
-// and the bins l + 16 j after. The bins k and 256 - k, which the split of a packed real transform
+// exchange between them make the transform (256 = 16 x 16): lane l of a half holds the points l + 16 j
+// before and the bins l + 16 j after. The bins k and 256 - k, which the split of a packed real transform
 // needs together, are then in the lanes l and 16 - l. Powers go through shared memory once to the
 // lanes that sum them: between two neighbouring filter centres lies a segment of bins, whose rising
 // weights belong to the filter above and whose falling ones to the filter below.
 //
-// Window and roots are loaded from shared memory where they are used, once to a frame: held in
-// registers they would cost a third of the warps that hide each other's waiting.
+// What limits this is the path to shared memory. Two frames share each load of window, roots and weights,
+// and the halves of a warp are its even and its odd lanes: neighbours that read the same place are one
+// access.
 
 #include "ragged.cuh"
 
 #define THREADS 128
-#define FRAMES (THREADS / 16)
+#define HALVES (THREADS / 16)
+// Frames of a half-warp at a time, and of a block.
+#define TOGETHER 2
+#define FRAMES (HALVES * TOGETHER)
 #define POINTS 256
 // Weight pairs of a lane that have room in shared memory, over all groups of a filter bank.
 #define MOST_PAIRS 48
-// Rows of 16 points, one more column than needed, so that rows and columns both avoid conflicts.
+// Rows of 16 points, one more column than needed, so that rows and columns both avoid conflicts, and
+// eight more points, so that the two halves of a warp keep to different banks.
 #define PITCH 17
-#define ROOM (16 * PITCH)
+#define ROOM (16 * PITCH + 8)
+// From a half-warp's room for one of its frames to that for the next.
+#define NEXT_ROOM (HALVES * ROOM)
 // Blocks that a multiprocessor shall hold, which bounds the registers of a thread.
-#define RESIDENT 7
+#define RESIDENT 4
 
 __device__ __forceinline__ float2 turn(float2 value, float2 w) {
   return make_float2(fmaf(-value.y, w.y, value.x * w.x), fmaf(value.y, w.x, value.x * w.y));
@@ -78,6 +85,10 @@ __device__ __forceinline__ void sixteen(float2* z) {
 #define FIRST_HALF(F) F(0) F(1) F(2) F(3) F(4) F(5) F(6) F(7)
 #define SECOND_HALF(F) F(8) F(9) F(10) F(11) F(12) F(13) F(14) F(15)
 
+// From the lane `i` of the own half.
+#define FROM_LANE(value, i) __shfl_sync(0xffffffffu, value, 2 * (i) + (threadIdx.x & 1), 32)
+#define EACH_FRAME _Pragma("unroll") for (int f = 0; f < TOGETHER; ++f)
+
 // What the filters' tables say.
 struct Filters {
   const u32* firsts;
@@ -93,6 +104,35 @@ struct Shared {
   float4 slopes[16 * MOST_PAIRS / 2];
   u32 firsts[16 * 8];
 };
+
+// A frame's points of a lane; a frame beyond a file's ends goes by way of `room`.
+__device__ __forceinline__ void load_frame(const Place& place, bool active, float2* room, u32 l,
+                                           u32 reflect, float2* z) {
+  const float* from = place.samples + place.start;
+  if (active && place.start >= 0 && place.start + 2 * POINTS <= place.length) {
+    // Where the hop is odd, half of the frames start at an odd sample.
+    if (((u64)from & 7) == 0) {
+#pragma unroll
+      for (int j = 0; j < 16; ++j) z[j] = __ldg((const float2*)from + l + 16 * j);
+    } else {
+#pragma unroll
+      for (int j = 0; j < 16; ++j) {
+        z[j].x = __ldg(from + 2 * l + 32 * j);
+        z[j].y = __ldg(from + 2 * l + 32 * j + 1);
+      }
+    }
+  } else {
+    // A file's ends are rare, so in a loop, and by way of shared memory, which can be indexed in one.
+#pragma unroll 1
+    for (u32 n = l; n < POINTS; n += 16) {
+      long long at = place.start + 2 * n;
+      room[n] = active ? make_float2(sample_at(place, at, reflect), sample_at(place, at + 1, reflect))
+                         : make_float2(0.0f, 0.0f);
+    }
+#pragma unroll
+    for (int j = 0; j < 16; ++j) z[j] = room[l + 16 * j];
+  }
+}
 
 template <int GROUPS>
 __device__ __forceinline__ void mel_frames(const float* samples, u64 samples_length,
@@ -133,13 +173,12 @@ __device__ __forceinline__ void mel_frames(const float* samples, u64 samples_len
   }
   __syncthreads();
 
-  u32 half = threadIdx.x / 16, l = threadIdx.x % 16;
+  u32 half = threadIdx.x / 32 * 2 + threadIdx.x % 2, l = threadIdx.x % 32 / 2;
   float2* room = shared.rooms + half * ROOM;
-  // The two frames of a warp keep to different banks.
-  float* power = (float*)room + 16 * (half % 2);
+  float* power = (float*)room;
   u32 own_tables = (u32)__cvta_generic_to_shared(tables + l);
   u32 partner = (16 - l) % 16;
-  const float* last_power = power + bank.firsts[16 * groups];
+  u32 last_first = bank.firsts[16 * groups];
 
   u64 frames = file_frames[file_frames_length - 1];
   u64 base = (u64)blockIdx.x * frames_per_block;
@@ -147,120 +186,115 @@ __device__ __forceinline__ void mel_frames(const float* samples, u64 samples_len
   u32 todo = (u32)(frames - base < frames_per_block ? frames - base : frames_per_block);
   u64 frame = base + half;
   float* to = out + frame * bank.filters + l;
-  Place place = {samples, 0, 0, 0};
+  Place place[TOGETHER];
+  EACH_FRAME place[f] = {samples, 0, 0, 0};
   for (u32 done = 0; done < todo; done += FRAMES) {
-    bool active = done + half < todo;
-    if (active) {
-      if (frame >= place.frame_end) {
-        active = find_frame(frame, samples, samples_length, file_samples, file_samples_length,
-                            file_frames, file_frames_length, hop, left, &place);
-        if (!active) place.frame_end = 0;
-      } else {
-        // The next frames of a file need no search.
-        place.start += hop * FRAMES;
-      }
-    }
-    float2 z[16];
-    const float* from = place.samples + place.start;
-    if (active && place.start >= 0 && place.start + 2 * POINTS <= place.length) {
-      // Half of the files of a ragged batch may start at an odd sample.
-      if (((u64)from & 7) == 0) {
-#pragma unroll
-        for (int j = 0; j < 16; ++j) z[j] = __ldg((const float2*)from + l + 16 * j);
-      } else {
-#pragma unroll
-        for (int j = 0; j < 16; ++j) {
-          z[j].x = __ldg(from + 2 * l + 32 * j);
-          z[j].y = __ldg(from + 2 * l + 32 * j + 1);
+    bool active[TOGETHER];
+    float2 z[TOGETHER][16];
+    EACH_FRAME {
+      active[f] = done + half + f * HALVES < todo;
+      if (active[f]) {
+        if (frame + f * HALVES >= place[f].frame_end) {
+          active[f] = find_frame(frame + f * HALVES, samples, samples_length, file_samples,
+                                 file_samples_length, file_frames, file_frames_length, hop, left,
+                                 &place[f]);
+          if (!active[f]) place[f].frame_end = 0;
+        } else {
+          // The next frames of a file need no search.
+          place[f].start += hop * FRAMES;
         }
       }
-    } else {
-      // A file's ends are rare, so in a loop, and by way of shared memory, which can be indexed in one.
-#pragma unroll 1
-      for (u32 n = l; n < POINTS; n += 16) {
-        long long at = place.start + 2 * n;
-        room[n] = active ? make_float2(sample_at(place, at, reflect), sample_at(place, at + 1, reflect))
-                         : make_float2(0.0f, 0.0f);
-      }
-#pragma unroll
-      for (int j = 0; j < 16; ++j) z[j] = room[l + 16 * j];
+      load_frame(place[f], active[f], room + f * NEXT_ROOM, l, reflect, z[f]);
     }
     __syncwarp();
     float2 w;
 #define WEIGH(j)                                        \
   LOAD_PAIR(w, own_tables, 16 * j);                     \
-  z[j] = make_float2(z[j].x * w.x, z[j].y * w.y);
+  EACH_FRAME z[f][j] = make_float2(z[f][j].x * w.x, z[f][j].y * w.y);
     FIRST_HALF(WEIGH)
     SECOND_HALF(WEIGH)
-    sixteen(z);
-    // Result k of lane l goes to row k, column l; lane k takes row k.
+    EACH_FRAME sixteen(z[f]);
 #define TWIST(k)                         \
   LOAD_PAIR(w, own_tables, 256 + 16 * k); \
-  room[k * PITCH + l] = turn(z[AT(k)], w);
+  EACH_FRAME room[f * NEXT_ROOM + k * PITCH + l] = turn(z[f][AT(k)], w);
     FIRST_HALF(TWIST)
     SECOND_HALF(TWIST)
     __syncwarp();
+    // Result k of lane l went to row k, column l; lane k takes row k.
+    EACH_FRAME {
 #pragma unroll
-    for (int j = 0; j < 16; ++j) z[j] = room[l * PITCH + j];
-    sixteen(z);
+      for (int j = 0; j < 16; ++j) z[f][j] = room[f * NEXT_ROOM + l * PITCH + j];
+      sixteen(z[f]);
+    }
     __syncwarp();
     // Bin k = l + 16 j and its partner 256 - k; lane 0 has its partners itself.
-#define SPLIT(j)                                                                       \
-  {                                                                                    \
-    LOAD_PAIR(w, own_tables, 512 + 16 * j);                                            \
-    float2 a = z[AT(j)], own = z[AT((16 - j) % 16)], b;                                \
-    b.x = __shfl_sync(0xffffffffu, z[AT(15 - j)].x, partner, 16);                      \
-    b.y = __shfl_sync(0xffffffffu, z[AT(15 - j)].y, partner, 16);                      \
-    if (l == 0) b = own;                                                               \
-    float2 even = make_float2(a.x + b.x, a.y - b.y);                                   \
-    float2 odd = make_float2(a.y + b.y, b.x - a.x);                                    \
-    float2 low = make_float2(fmaf(odd.x, w.x, fmaf(-odd.y, w.y, even.x)),              \
-                             fmaf(odd.y, w.x, fmaf(odd.x, w.y, even.y)));              \
-    float2 high = make_float2(fmaf(2.0f, even.x, -low.x), fmaf(2.0f, even.y, -low.y)); \
-    power[l + 16 * j] = fmaf(low.y, low.y, low.x * low.x);                             \
-    power[POINTS - 16 * j - l] = fmaf(high.y, high.y, high.x * high.x);                \
+#define SPLIT(j)                                                                              \
+  {                                                                                           \
+    LOAD_PAIR(w, own_tables, 512 + 16 * j);                                                   \
+    EACH_FRAME {                                                                              \
+      float2 a = z[f][AT(j)], own = z[f][AT((16 - j) % 16)], b;                               \
+      b.x = FROM_LANE(z[f][AT(15 - j)].x, partner);                                           \
+      b.y = FROM_LANE(z[f][AT(15 - j)].y, partner);                                           \
+      if (l == 0) b = own;                                                                    \
+      float2 even = make_float2(a.x + b.x, a.y - b.y);                                        \
+      float2 odd = make_float2(a.y + b.y, b.x - a.x);                                         \
+      float2 low = make_float2(fmaf(odd.x, w.x, fmaf(-odd.y, w.y, even.x)),                   \
+                               fmaf(odd.y, w.x, fmaf(odd.x, w.y, even.y)));                   \
+      float2 high = make_float2(fmaf(2.0f, even.x, -low.x), fmaf(2.0f, even.y, -low.y));      \
+      power[2 * f * NEXT_ROOM + l + 16 * j] = fmaf(low.y, low.y, low.x * low.x);              \
+      power[2 * f * NEXT_ROOM + POINTS - 16 * j - l] = fmaf(high.y, high.y, high.x * high.x); \
+    }                                                                                         \
   }
     FIRST_HALF(SPLIT)
     if (l == 0) {
-      float2 middle = z[AT(8)];
-      power[POINTS / 2] = 4.0f * fmaf(middle.y, middle.y, middle.x * middle.x);
+      EACH_FRAME {
+        float2 middle = z[f][AT(8)];
+        power[2 * f * NEXT_ROOM + POINTS / 2] = 4.0f * fmaf(middle.y, middle.y, middle.x * middle.x);
+      }
     }
     __syncwarp();
 
-    float rising[GROUPS], falling[GROUPS + 1];
+    float rising[TOGETHER][GROUPS], falling[TOGETHER][GROUPS + 1];
     const float4* slope = shared.slopes + l;
 #pragma unroll
     for (int g = 0; g < GROUPS; ++g) {
-      rising[g] = 0.0f;
-      falling[g] = 0.0f;
+      EACH_FRAME { rising[f][g] = 0.0f; falling[f][g] = 0.0f; }
       const float* bins = power + shared.firsts[16 * g + l];
 #pragma unroll 1
       for (u32 i = 0; i < count[g]; i += 2) {
         float4 v = *slope;
-        float p = bins[i], q = bins[i + 1];
         slope += 16;
-        rising[g] = fmaf(p, v.x, rising[g]);
-        falling[g] = fmaf(p, v.y, falling[g]);
-        rising[g] = fmaf(q, v.z, rising[g]);
-        falling[g] = fmaf(q, v.w, falling[g]);
+        EACH_FRAME {
+          float p = bins[2 * f * NEXT_ROOM + i], q = bins[2 * f * NEXT_ROOM + i + 1];
+          rising[f][g] = fmaf(p, v.x, rising[f][g]);
+          falling[f][g] = fmaf(p, v.y, falling[f][g]);
+          rising[f][g] = fmaf(q, v.z, rising[f][g]);
+          falling[f][g] = fmaf(q, v.w, falling[f][g]);
+        }
       }
     }
     // The last segment's falling side, by all lanes.
-    float last = 0.0f;
+    float last[TOGETHER];
+    EACH_FRAME last[f] = 0.0f;
 #pragma unroll 1
-    for (u32 i = l; i < last_count; i += 16) last = fmaf(last_power[i], __ldg(&last_slopes[i].y), last);
+    for (u32 i = l; i < last_count; i += 16) {
+      float s = __ldg(&last_slopes[i].y);
+      EACH_FRAME last[f] = fmaf(power[2 * f * NEXT_ROOM + last_first + i], s, last[f]);
+    }
+    EACH_FRAME {
 #pragma unroll
-    for (int reach = 8; reach > 0; reach /= 2) last += __shfl_xor_sync(0xffffffffu, last, reach, 16);
+      for (int reach = 8; reach > 0; reach /= 2) last[f] += __shfl_xor_sync(0xffffffffu, last[f], 2 * reach);
 #pragma unroll
-    for (int g = 0; g < GROUPS; ++g) {
-      // The falling side of filter m is in segment m + 1: the next lane, or lane 0 of the next group.
-      float next = g + 1 < GROUPS ? falling[g + 1] : last;
-      next = __shfl_sync(0xffffffffu, l == 0 ? next : falling[g], (l + 1) % 16, 16);
-      if (16 * g + l + 1 == bank.filters) next = last;
-      float sum = rising[g] + next;
-      // `sum - sum` carries a NaN past the maximum, as on the CPU.
-      if (log2_factor != 0.0f) sum = fmaf(__log2f(fmaxf(sum, floor_power)), log2_factor, sum - sum);
-      if (active && 16 * g + l < bank.filters) to[16 * g] = sum;
+      for (int g = 0; g < GROUPS; ++g) {
+        // The falling side of filter m is in segment m + 1: the next lane, or lane 0 of the next group.
+        float next = g + 1 < GROUPS ? falling[f][g + 1] : last[f];
+        next = FROM_LANE(l == 0 ? next : falling[f][g], (l + 1) % 16);
+        if (16 * g + l + 1 == bank.filters) next = last[f];
+        float sum = rising[f][g] + next;
+        // `sum - sum` carries a NaN past the maximum, as on the CPU.
+        if (log2_factor != 0.0f) sum = fmaf(__log2f(fmaxf(sum, floor_power)), log2_factor, sum - sum);
+        if (active[f] && 16 * g + l < bank.filters) to[f * HALVES * bank.filters + 16 * g] = sum;
+      }
     }
     __syncwarp();
     frame += FRAMES;

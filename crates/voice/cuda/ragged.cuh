@@ -1,5 +1,6 @@
-// A ragged batch: one flat buffer of samples, and two tables of running totals, samples and frames,
-// with one entry more than there are files. Frames are numbered through all files.
+// A ragged batch: one flat buffer of samples; a table of where each file's samples begin and end, in
+// pairs; and the running total of frames, with one entry more than there are files. Frames are numbered
+// through all files.
 
 #pragma once
 
@@ -19,14 +20,14 @@ struct Place {
 __device__ bool find_frame(u64 frame, const float* samples, u64 samples_length,
                            const u64* file_samples, u64 file_samples_length, const u64* file_frames,
                            u64 file_frames_length, u32 hop, u32 left, Place* place) {
-  if (file_frames_length < 2 || file_samples_length < file_frames_length) return false;
+  if (file_frames_length < 2 || file_samples_length / 2 < file_frames_length - 1) return false;
   u64 low = 0, high = file_frames_length - 1;
   if (frame >= file_frames[high]) return false;
   while (high - low > 1) {
     u64 middle = (low + high) / 2;
     if (file_frames[middle] <= frame) low = middle; else high = middle;
   }
-  u64 begin = file_samples[low], end = file_samples[low + 1];
+  u64 begin = file_samples[2 * low], end = file_samples[2 * low + 1];
   if (begin > end || end > samples_length) return false;
   place->samples = samples + begin;
   place->length = (long long)(end - begin);

@@ -4,19 +4,10 @@
 //! error names the file and how far it was read; channels stay apart until the caller mixes them.
 
 use std::fs::File;
-use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::io::{self, Cursor, Read, Write};
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use symphonia::core::codecs::audio::AudioDecoderOptions;
-use symphonia::core::errors::Error;
-use symphonia::core::formats::probe::Hint;
-use symphonia::core::formats::{FormatOptions, TrackType};
-use symphonia::core::io::{MediaSource, MediaSourceStream};
-use symphonia::core::meta::MetadataOptions;
-
+use crate::audio_decoder::{Ending, Forward, Source, decode};
 use crate::error::{Result, VoiceError};
 
 /// Decoded audio.
@@ -44,7 +35,7 @@ impl Audio {
             path: path.to_owned(),
             source,
         })?;
-        decode(path, Box::new(file), Ending::AsDeclared)
+        Self::gather(path, Box::new(file), Ending::AsDeclared)
     }
 
     /// Decodes everything that `source` has; `name` stands for it in errors. Pipes do not know their
@@ -57,7 +48,33 @@ impl Audio {
                 path: name.to_owned(),
                 source,
             })?;
-        decode(name, Box::new(Cursor::new(bytes)), Ending::AnyTime)
+        Self::gather(name, Box::new(Cursor::new(bytes)), Ending::AnyTime)
+    }
+
+    /// Shows `see` what arrives from `source`, piece by piece and as soon as it is decoded, so that hours
+    /// of it take no more memory than a piece. An empty piece of a signal without samples is shown too.
+    pub fn each_piece(
+        name: &Path,
+        source: impl Read + Send + Sync + 'static,
+        see: &mut dyn FnMut(&Self) -> Result<()>,
+    ) -> Result<()> {
+        decode(name, Box::new(Forward(source)), Ending::AnyTime, see)
+    }
+
+    fn gather(path: &Path, source: Box<dyn Source>, ending: Ending) -> Result<Self> {
+        let mut whole = Self {
+            sample_rate: 0,
+            channels: Vec::new(),
+        };
+        decode(path, source, ending, &mut |piece| {
+            whole.sample_rate = piece.sample_rate;
+            whole.channels.resize(piece.channels.len(), Vec::new());
+            for (whole, piece) in whole.channels.iter_mut().zip(&piece.channels) {
+                whole.extend_from_slice(piece);
+            }
+            Ok(())
+        })?;
+        Ok(whole)
     }
 
     /// Samples in a channel.
@@ -146,170 +163,4 @@ pub fn check_finite(signal: &[f32]) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Whether a signal may end before its header says.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Ending {
-    AsDeclared,
-    AnyTime,
-}
-
-/// A source that says how far it has been read.
-struct Counted<R> {
-    inner: R,
-    position: Arc<AtomicU64>,
-    length: Option<u64>,
-}
-
-impl<R: Read> Read for Counted<R> {
-    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        let count = self.inner.read(to)?;
-        self.position.fetch_add(count as u64, Ordering::Relaxed);
-        Ok(count)
-    }
-}
-
-impl<R: Seek> Seek for Counted<R> {
-    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        let position = self.inner.seek(to)?;
-        self.position.store(position, Ordering::Relaxed);
-        Ok(position)
-    }
-}
-
-impl<R: Read + Seek + Send + Sync> MediaSource for Counted<R> {
-    fn is_seekable(&self) -> bool {
-        self.length.is_some()
-    }
-
-    fn byte_len(&self) -> Option<u64> {
-        self.length
-    }
-}
-
-trait Source: Read + Seek + Send + Sync {}
-impl<T: Read + Seek + Send + Sync> Source for T {}
-
-fn decode(path: &Path, source: Box<dyn Source>, ending: Ending) -> Result<Audio> {
-    let position = Arc::new(AtomicU64::new(0));
-    // Format readers are other people's code, and some of their arithmetic trusts headers. What they
-    // held when they gave up is dropped with them; the counter alone is looked at again.
-    let read = AssertUnwindSafe(|| decode_all(path, source, ending, &position));
-    catch_unwind(read).unwrap_or_else(|_| {
-        Err(VoiceError::Decode {
-            path: path.to_owned(),
-            place: format!("near byte {}", position.load(Ordering::Relaxed)),
-            reason: "its header contradicts itself".into(),
-        })
-    })
-}
-
-fn decode_all(
-    path: &Path,
-    mut source: Box<dyn Source>,
-    ending: Ending,
-    position: &Arc<AtomicU64>,
-) -> Result<Audio> {
-    // A terminal or a device cannot seek; it is read forwards only.
-    let length = source.seek(SeekFrom::End(0)).ok();
-    if length.is_some() {
-        source
-            .seek(SeekFrom::Start(0))
-            .map_err(|source| VoiceError::Io {
-                path: path.to_owned(),
-                source,
-            })?;
-    }
-    let fail = |reason: String| VoiceError::Decode {
-        path: path.to_owned(),
-        place: format!("near byte {}", position.load(Ordering::Relaxed)),
-        reason,
-    };
-    let counted = Counted {
-        inner: source,
-        position: position.clone(),
-        length,
-    };
-    let stream = MediaSourceStream::new(Box::new(counted), Default::default());
-    let mut hint = Hint::new();
-    if let Some(extension) = path.extension().and_then(|extension| extension.to_str()) {
-        hint.with_extension(extension);
-    }
-    let mut format = symphonia::default::get_probe()
-        .probe(
-            &hint,
-            stream,
-            FormatOptions::default(),
-            MetadataOptions::default(),
-        )
-        .map_err(|error| fail(format!("not a known audio file ({error})")))?;
-    let track = format
-        .default_track(TrackType::Audio)
-        .ok_or_else(|| fail("there is no audio track".into()))?;
-    let (track_id, declared) = (track.id, track.num_frames);
-    let parameters = track
-        .codec_params
-        .as_ref()
-        .and_then(|parameters| parameters.audio())
-        .ok_or_else(|| fail("the audio track does not say how it is coded".into()))?;
-    let mut decoder = symphonia::default::get_codecs()
-        .make_audio_decoder(parameters, &AudioDecoderOptions::default())
-        .map_err(|error| fail(format!("no decoder for this coding ({error})")))?;
-    let mut sample_rate = parameters.sample_rate.unwrap_or(0);
-    let mut channels: Vec<Vec<f32>> = Vec::new();
-    let mut interleaved: Vec<f32> = Vec::new();
-    loop {
-        let packet = match format.next_packet() {
-            Ok(Some(packet)) => packet,
-            Ok(None) => break,
-            Err(Error::IoError(error)) if error.kind() == io::ErrorKind::UnexpectedEof => break,
-            Err(error) => return Err(fail(error.to_string())),
-        };
-        if packet.track_id != track_id {
-            continue;
-        }
-        let decoded = match decoder.decode(&packet) {
-            Ok(decoded) => decoded,
-            Err(Error::IoError(error)) if error.kind() == io::ErrorKind::UnexpectedEof => break,
-            Err(error) => return Err(fail(error.to_string())),
-        };
-        let rate = decoded.spec().rate();
-        let planes = decoded.num_planes();
-        if planes == 0 || rate == 0 {
-            return Err(fail(format!("{planes} channels at {rate} Hz")));
-        }
-        if channels.is_empty() {
-            sample_rate = rate;
-            channels.resize(planes, Vec::new());
-        }
-        if channels.len() != planes || sample_rate != rate {
-            return Err(fail(format!(
-                "{planes} channels at {rate} Hz follow {} at {sample_rate} Hz",
-                channels.len()
-            )));
-        }
-        decoded.copy_to_vec_interleaved(&mut interleaved);
-        for frame in interleaved.chunks_exact(planes) {
-            for (channel, x) in channels.iter_mut().zip(frame) {
-                channel.push(*x);
-            }
-        }
-    }
-    let found = channels.first().map_or(0, Vec::len) as u64;
-    if ending == Ending::AsDeclared
-        && let Some(declared) = declared
-        && found < declared
-    {
-        return Err(fail(format!(
-            "the header promises {declared} samples and the file ends after {found}"
-        )));
-    }
-    if channels.is_empty() && sample_rate == 0 {
-        return Err(fail("there are no samples and no sample rate".into()));
-    }
-    Ok(Audio {
-        sample_rate,
-        channels,
-    })
 }

@@ -4,6 +4,7 @@
 //! Plans own tables and scratch memory, callers own results: plan once, process often. A frame's
 //! bits depend on its samples alone, never on block size, chunking, batch or thread.
 
+mod audio_decoder;
 mod audio_file;
 mod chroma;
 mod constant_q;
@@ -70,4 +71,6 @@ pub use vad::{
     WebrtcMode, WebrtcVad, segments,
 };
 pub use window::{Symmetry, Window};
-pub use workload::{mel_on_cuda, workloads, yin_on_cuda};
+pub use workload::{
+    mel_on_cuda, praat_on_cuda, pyin_on_cuda, spectrogram_on_cuda, workloads, yin_on_cuda,
+};

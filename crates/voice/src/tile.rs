@@ -23,6 +23,17 @@ pub(crate) struct Tile {
 impl Tile {
     /// Room for blocks of `width` frames.
     pub(crate) fn new(framing: Framing, width: usize) -> Self {
+        if width == 1 {
+            // A frame on its own is one column, as it is.
+            return Self {
+                framing,
+                width,
+                rows: framing.length,
+                columns: 1,
+                samples: vec![0.0; framing.length],
+                offsets: (0..framing.length as u32).collect(),
+            };
+        }
         let rows = framing.hop.min(framing.length);
         let columns = width + framing.length.div_ceil(framing.hop);
         let offsets = (0..framing.length)
@@ -45,6 +56,10 @@ impl Tile {
         let hop = self.framing.hop;
         let start = (first * hop) as i64 - self.framing.left() as i64;
         let columns = self.columns;
+        if self.width == 1 {
+            self.fill_one(signal, start);
+            return;
+        }
         let reach = start + (columns * hop) as i64;
         if start >= 0 && reach <= signal.len() as i64 {
             let from = &signal[start as usize..reach as usize];
@@ -63,6 +78,20 @@ impl Tile {
                 let source = self.framing.source(base + row as i64, signal.len());
                 self.samples[row * columns + column] = source.map_or(0.0, |at| signal[at]);
             }
+        }
+    }
+
+    #[inline(always)]
+    fn fill_one(&mut self, signal: &[f32], start: i64) {
+        let end = start + self.rows as i64;
+        if start >= 0 && end <= signal.len() as i64 {
+            self.samples
+                .copy_from_slice(&signal[start as usize..end as usize]);
+            return;
+        }
+        for (at, slot) in (start..end).zip(&mut self.samples) {
+            let source = self.framing.source(at, signal.len());
+            *slot = source.map_or(0.0, |at| signal[at]);
         }
     }
 

@@ -7,8 +7,13 @@ use crate::lanes::Lanes;
 
 /// `value · (w[0] + i·w[1])`.
 #[inline(always)]
-fn turn<V: Lanes>([re, im]: [V; 2], [cos, sin]: [f32; 2]) -> [V; 2] {
-    let (cos, sin) = (V::splat(cos), V::splat(sin));
+fn turn<V: Lanes>(value: [V; 2], w: [f32; 2]) -> [V; 2] {
+    turn_by(value, w.map(V::splat))
+}
+
+/// As [`turn`], by a factor to each lane.
+#[inline(always)]
+pub(super) fn turn_by<V: Lanes>([re, im]: [V; 2], [cos, sin]: [V; 2]) -> [V; 2] {
     [
         im.neg_mul_add(sin, re.mul(cos)),
         im.mul_add(cos, re.mul(sin)),
@@ -53,7 +58,7 @@ pub(super) fn radix2<V: Lanes>(data: &mut [[V; 2]], stride: usize, twiddles: &[[
 
 /// The four-point transform of the values.
 #[inline(always)]
-fn four<V: Lanes>(a: [V; 2], b: [V; 2], c: [V; 2], d: [V; 2]) -> [[V; 2]; 4] {
+pub(super) fn four<V: Lanes>(a: [V; 2], b: [V; 2], c: [V; 2], d: [V; 2]) -> [[V; 2]; 4] {
     let (ac, a_c) = (plus(a, c), minus(a, c));
     let (bd, b_d) = (plus(b, d), minus(b, d));
     [

@@ -2,6 +2,7 @@
 
 mod butterfly;
 mod plan;
+mod points;
 mod real;
 
 pub(crate) use plan::smooth_length_at_least;

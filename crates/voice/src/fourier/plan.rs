@@ -146,6 +146,16 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// The passes after the first few, on one block that those have left.
+    #[inline(always)]
+    pub(super) fn run_after<V: Lanes>(&self, passes: usize, data: &mut [[V; 2]]) {
+        for pass in &self.passes[passes..] {
+            pass.run(data);
+        }
+    }
+}
+
 /// Bytes of transforms that stay in a core's nearest cache, of 32 KiB or more.
 const NEAREST_CACHE: usize = 32 << 10;
 

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use super::plan::{Plan, root};
+use super::points::PointPasses;
 use crate::lanes::Lanes;
 
 /// The scratch memory and tables for transforms of one length.
@@ -17,6 +18,8 @@ pub(crate) struct RealBlock<V> {
     /// `exp(−2πi·k/length)` for `k ≤ length/4`; empty for odd lengths.
     halves: Arc<Vec<[f32; 2]>>,
     work: Vec<[V; 2]>,
+    /// For a frame on its own, where its points fill vectors, with room for both parts of them.
+    points: Option<(Arc<PointPasses>, Vec<f32>)>,
 }
 
 impl<V: Lanes> RealBlock<V> {
@@ -30,7 +33,12 @@ impl<V: Lanes> RealBlock<V> {
             Vec::new()
         };
         let work = vec![[V::splat(0.0); 2]; plan.length()];
+        let alone = (V::WIDTH == 1).then(|| PointPasses::new(plan.length()));
+        let points = alone
+            .flatten()
+            .map(|passes| (Arc::new(passes), vec![0.0; 2 * plan.length()]));
         Self {
+            points,
             length,
             plan: Arc::new(plan),
             halves: Arc::new(halves),
@@ -46,6 +54,16 @@ impl<V: Lanes> RealBlock<V> {
         &mut self.work.as_flattened_mut()[..self.length]
     }
 
+    #[inline(always)]
+    fn transform(&mut self) {
+        match &mut self.points {
+            Some((passes, parts)) if V::WIDTH == 1 => {
+                self.plan.run_points(passes, &mut self.work, parts);
+            }
+            _ => self.plan.run(&mut self.work),
+        }
+    }
+
     /// Transforms the samples into `bins`, lowest first.
     #[inline(always)]
     pub(crate) fn forward(&mut self, bins: &mut [[V; 2]]) {
@@ -55,13 +73,13 @@ impl<V: Lanes> RealBlock<V> {
                 let sample = self.work.as_flattened()[n];
                 self.work[n] = [sample, zero];
             }
-            self.plan.run(&mut self.work);
+            self.transform();
             for (k, bin) in bins.iter_mut().enumerate() {
                 *bin = self.work[self.plan.place(k)];
             }
             return;
         }
-        self.plan.run(&mut self.work);
+        self.transform();
         let half = self.length / 2;
         let bins = &mut bins[..=half];
         let [re, im] = self.work[0];
@@ -104,7 +122,7 @@ impl<V: Lanes> RealBlock<V> {
                 self.work[k] = [im, re];
                 self.work[self.length - k] = [zero.sub(im), re];
             }
-            self.plan.run(&mut self.work);
+            self.transform();
             for (n, sample) in samples.iter_mut().enumerate() {
                 *sample = self.work[self.plan.place(n)][1];
             }
@@ -129,7 +147,7 @@ impl<V: Lanes> RealBlock<V> {
             self.work[half - k] = [odd[0].sub(even[1]), even[0].add(odd[1])];
             self.work[k] = [even[1].add(odd[0]), even[0].sub(odd[1])];
         }
-        self.plan.run(&mut self.work);
+        self.transform();
         for (n, pair) in samples.as_chunks_mut::<2>().0.iter_mut().enumerate() {
             let [im, re] = self.work[self.plan.place(n)];
             *pair = [re, im];

@@ -23,6 +23,8 @@ pub(crate) use x86::{Avx2, Avx512};
 pub(crate) trait Lanes: Copy + Send + Sync + 'static {
     /// Number of lanes.
     const WIDTH: usize;
+    /// For a type of one lane, eight that compute the same bits; others have no use for it.
+    type Points: Lanes;
 
     /// The same value in each lane.
     fn splat(value: f32) -> Self;

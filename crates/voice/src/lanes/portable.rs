@@ -64,6 +64,7 @@ macro_rules! elementwise {
 
 impl<const N: usize, const FUSED: bool> Lanes for Array<N, FUSED> {
     const WIDTH: usize = N;
+    type Points = Self;
 
     #[inline(always)]
     fn splat(value: f32) -> Self {
@@ -165,6 +166,7 @@ impl<const N: usize, const FUSED: bool> Lanes for Array<N, FUSED> {
 
 impl<const FUSED: bool> Lanes for Scalar<FUSED> {
     const WIDTH: usize = 1;
+    type Points = Array<8, FUSED>;
 
     #[inline(always)]
     fn splat(value: f32) -> Self {

@@ -41,6 +41,7 @@ macro_rules! lanes_in_registers {
     ) => {
         impl Lanes for $type {
             const WIDTH: usize = $width;
+            type Points = Self;
 
             #[inline(always)]
             fn splat(value: f32) -> Self {

@@ -31,17 +31,17 @@ pub(super) enum Alignment {
 
 /// Where frames lie and how long they are, in samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Placement {
-    pub(super) rate: f64,
-    pub(super) hop: usize,
+pub(crate) struct Placement {
+    pub(crate) rate: f64,
+    pub(crate) hop: usize,
     /// Half of the window: samples on either side of a frame's centre.
-    pub(super) half: usize,
+    pub(crate) half: usize,
     /// Seconds that a window stands for.
     seconds: f64,
     /// Samples of the longest period.
-    pub(super) period: usize,
+    pub(crate) period: usize,
     /// Lags that are looked at.
-    pub(super) lags: usize,
+    pub(crate) lags: usize,
     window: CorrelationWindow,
     alignment: Alignment,
 }
@@ -58,7 +58,7 @@ impl Placement {
     }
 
     /// Windows of `periods` of the lowest frequency, of a Gaussian twice as many.
-    pub(super) fn under(
+    pub(crate) fn under(
         window: CorrelationWindow,
         sample_rate: u32,
         hop: usize,
@@ -110,7 +110,7 @@ impl Placement {
     }
 
     /// Lags of a frame's correlation that are computed.
-    fn reach(&self) -> usize {
+    pub(crate) fn reach(&self) -> usize {
         match self.window {
             CorrelationWindow::Hann => self.half + 1,
             // Further out next to nothing of the window overlaps.
@@ -119,7 +119,7 @@ impl Placement {
     }
 
     /// The window's values.
-    fn window(&self) -> Vec<f64> {
+    pub(crate) fn window(&self) -> Vec<f64> {
         let length = 2 * self.half;
         let span = (length + 1) as f64;
         (1..=length)
@@ -136,8 +136,21 @@ impl Placement {
             .collect()
     }
 
+    /// One over the window's own normalised autocorrelation, at the lags that are computed.
+    pub(crate) fn unwindow(&self) -> Vec<f32> {
+        let window = self.window();
+        let at = |lag: usize| -> f64 {
+            let pairs = window.iter().zip(&window[lag..]);
+            pairs.map(|(a, b)| a * b).sum()
+        };
+        let whole = at(0);
+        (0..self.reach())
+            .map(|lag| (whole / at(lag)) as f32)
+            .collect()
+    }
+
     /// Number of frames of a signal of `samples` samples.
-    pub(super) fn frames(&self, samples: usize) -> usize {
+    pub(crate) fn frames(&self, samples: usize) -> usize {
         if self.alignment == Alignment::Grid {
             let last = samples.saturating_sub(self.half) / self.hop;
             return (last + 1).saturating_sub(self.first_hop());
@@ -153,7 +166,7 @@ impl Placement {
     }
 
     /// Time of a frame's centre, seconds.
-    pub(super) fn time(&self, frame: usize, samples: usize) -> f64 {
+    pub(crate) fn time(&self, frame: usize, samples: usize) -> f64 {
         let step = self.hop as f64 / self.rate;
         if self.alignment == Alignment::Grid {
             return (self.first_hop() + frame) as f64 * step;
@@ -163,7 +176,7 @@ impl Placement {
     }
 
     /// First sample of a frame.
-    fn start(&self, frame: usize, samples: usize) -> usize {
+    pub(crate) fn start(&self, frame: usize, samples: usize) -> usize {
         if self.alignment == Alignment::Grid {
             return (self.first_hop() + frame) * self.hop - self.half;
         }
@@ -256,17 +269,11 @@ impl<V: Lanes> Engine<V> {
         let zero = V::splat(0.0);
         let length = 2 * placement.half;
         let reach = placement.reach();
-        let window = placement.window();
-        let at = |lag: usize| -> f64 {
-            let pairs = window.iter().zip(&window[lag..]);
-            pairs.map(|(a, b)| a * b).sum()
-        };
-        let whole = at(0);
         let transform_length = smooth_length_at_least(length + reach);
         Self {
             placement,
-            unwindow: (0..reach).map(|lag| (whole / at(lag)) as f32).collect(),
-            window: window.iter().map(|w| *w as f32).collect(),
+            unwindow: placement.unwindow(),
+            window: placement.window().iter().map(|w| *w as f32).collect(),
             transform: RealBlock::new(transform_length),
             bins: vec![[zero; 2]; transform_length / 2 + 1],
             correlation: vec![zero; reach.next_multiple_of(2)],

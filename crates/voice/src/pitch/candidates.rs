@@ -22,13 +22,13 @@ impl Candidate {
 
 /// What a path pays, a step.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct PathCosts {
-    pub(super) ceiling_hz: f64,
+pub(crate) struct PathCosts {
+    pub(crate) ceiling_hz: f64,
     /// To an octave below the ceiling.
-    pub(super) octave: f64,
+    pub(crate) octave: f64,
     /// To an octave of a jump.
-    pub(super) octave_jump: f64,
-    pub(super) voicing_change: f64,
+    pub(crate) octave_jump: f64,
+    pub(crate) voicing_change: f64,
 }
 
 impl PathCosts {

@@ -44,6 +44,20 @@ impl PraatSettings {
     }
 }
 
+impl PraatSettings {
+    /// What a path pays. Costs are for 10 ms; shorter steps cost more, because they are taken more
+    /// often.
+    pub(crate) fn costs(&self, placement: Placement, range: PitchRange) -> PathCosts {
+        let correction = 0.01 * placement.rate / placement.hop as f64;
+        PathCosts {
+            ceiling_hz: range.high_hz,
+            octave: self.octave,
+            octave_jump: self.octave_jump * correction,
+            voicing_change: self.voicing_change * correction,
+        }
+    }
+}
+
 impl Default for PraatSettings {
     fn default() -> Self {
         Self {
@@ -140,15 +154,7 @@ impl PraatPitch {
             found.insert(0, Candidate::unvoiced(settings.voicing + loud.max(0.0)));
             candidates.push(found);
         });
-        // Costs are for 10 ms; shorter steps cost more, because they are taken more often.
-        let correction = 0.01 * placement.rate / placement.hop as f64;
-        let path = PathCosts {
-            ceiling_hz: range.high_hz,
-            octave: settings.octave,
-            octave_jump: settings.octave_jump * correction,
-            voicing_change: settings.voicing_change * correction,
-        }
-        .best_path(&candidates);
+        let path = settings.costs(placement, range).best_path(&candidates);
         let chosen: Vec<Candidate> = path
             .iter()
             .zip(&candidates)

@@ -4,14 +4,12 @@
 //! beta distribution, would choose it; a Viterbi search over pitch bins and voicing finds the track.
 
 use super::difference::{Difference, parabolic_shift, trough_lanes};
+use super::pyin_plan::{PyinPlan, THRESHOLDS};
 use super::range::PitchRange;
 use super::viterbi::{Lattice, impossible};
 use crate::error::Result;
 use crate::framing::Framing;
 use crate::lanes::{Blocks, Lanes, Task, engine_for_this_machine};
-
-/// Number of thresholds between 0 and 1.
-const THRESHOLDS: usize = 100;
 
 /// The choices of pYIN; the default is librosa's.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,12 +54,7 @@ pub struct PyinTrack {
 
 /// A planned pYIN tracker.
 pub struct Pyin {
-    framing: Framing,
-    range: PitchRange,
-    settings: PyinSettings,
-    /// Pitch bins and how many of them a step may cross.
-    bins: usize,
-    reach: usize,
+    plan: PyinPlan,
     engine: Box<dyn PyinEngine>,
 }
 
@@ -83,50 +76,34 @@ impl Pyin {
         settings: PyinSettings,
         blocks: Blocks,
     ) -> Result<Self> {
-        let framing = framing.checked()?;
-        let periods = range.periods(sample_rate, framing)?;
-        let per_octave = 12.0 * settings.bins_per_semitone as f64;
-        let bins = (per_octave * (range.high_hz / range.low_hz).log2()).floor() as usize + 1;
-        let rate = f64::from(sample_rate);
-        let semitones = settings.octaves_per_second * 12.0 * framing.hop as f64 / rate;
-        let reach = semitones.round_ties_even() as usize * settings.bins_per_semitone / 2;
-        let observation = Observation {
-            sample_rate: rate,
-            shortest: periods.0,
-            low_hz: range.low_hz,
-            per_octave,
-            bins,
-            no_trough: settings.no_trough,
-            cumulated: beta_distribution(settings.beta),
-            boltzmann: settings.boltzmann,
-        };
-        let engine = engine_for_this_machine!(blocks, Engine::new(framing, periods, observation));
-        Ok(Self {
-            framing,
-            range,
-            settings,
-            bins,
-            reach,
-            engine,
-        })
+        let plan = PyinPlan::new(sample_rate, framing, range, settings)?;
+        let observation = Observation::new(&plan);
+        let engine =
+            engine_for_this_machine!(blocks, Engine::new(framing, plan.periods, observation));
+        Ok(Self { plan, engine })
     }
 
     /// The track of `signal`.
     pub fn track(&mut self, signal: &[f32]) -> PyinTrack {
-        let frames = self.framing.count(signal.len());
+        let frames = self.plan.framing.count(signal.len());
         let mut lattice = self.lattice(frames);
         let mut track = PyinTrack {
             probability: Vec::with_capacity(frames),
             ..PyinTrack::default()
         };
         self.observe(signal, frames, &mut lattice, &mut track.probability);
-        self.append(&lattice.path(), &mut track);
+        self.plan.append(&lattice.path(), &mut track);
         track
     }
 
     /// A decoder with room for `frames` frames.
     pub(super) fn lattice(&self, frames: usize) -> Lattice {
-        Lattice::new(self.bins, self.reach, self.settings.switch, frames)
+        Lattice::new(
+            self.plan.bins,
+            self.plan.reach,
+            self.plan.settings.switch,
+            frames,
+        )
     }
 
     /// Takes the first `frames` frames of `signal` into the decoder.
@@ -142,14 +119,7 @@ impl Pyin {
 
     /// Appends frequency and voicing of the states of a path.
     pub(super) fn append(&self, path: &[usize], track: &mut PyinTrack) {
-        let per_octave = 12.0 * self.settings.bins_per_semitone as f64;
-        track.frequency.extend(path.iter().map(|state| {
-            let octaves = (state % self.bins) as f64 / per_octave;
-            (self.range.low_hz * octaves.exp2()) as f32
-        }));
-        track
-            .voiced
-            .extend(path.iter().map(|state| *state < self.bins));
+        self.plan.append(path, track);
     }
 }
 
@@ -281,6 +251,19 @@ impl<V: Lanes> Engine<V> {
 }
 
 impl Observation {
+    fn new(plan: &PyinPlan) -> Self {
+        Self {
+            sample_rate: plan.sample_rate,
+            shortest: plan.periods.0,
+            low_hz: plan.range.low_hz,
+            per_octave: plan.per_octave,
+            bins: plan.bins,
+            no_trough: plan.settings.no_trough,
+            cumulated: plan.thresholds(),
+            boltzmann: plan.settings.boltzmann,
+        }
+    }
+
     /// The probability that each trough is the one that a random threshold chooses.
     fn trough_probabilities(
         &self,
@@ -375,24 +358,4 @@ impl<V: Lanes> Task for TroughTask<'_, V> {
     fn run(self) {
         self.engine.find_troughs(self.signal, self.first);
     }
-}
-
-/// Probability that a beta-distributed value is at most `i/100`, for `i = 0..=100`.
-fn beta_distribution((a, b): (u32, u32)) -> Vec<f64> {
-    // For whole a and b: the chance of at least a successes in a + b − 1 trials.
-    let trials = (a + b).saturating_sub(1);
-    (0..=THRESHOLDS)
-        .map(|i| {
-            let x = i as f64 / THRESHOLDS as f64;
-            let mut choose = 1.0;
-            let mut sum = 0.0;
-            for j in 0..=trials {
-                if j >= a {
-                    sum += choose * x.powi(j as i32) * (1.0 - x).powi((trials - j) as i32);
-                }
-                choose *= f64::from(trials - j) / f64::from(j + 1);
-            }
-            sum
-        })
-        .collect()
 }

@@ -8,8 +8,41 @@
 use crate::lanes::{Lanes, Task};
 
 /// `ln` of the smallest normal number: what an impossible step costs.
-pub(super) fn impossible() -> f64 {
+pub(crate) fn impossible() -> f64 {
     f64::MIN_POSITIVE.ln()
+}
+
+/// Logarithms of what steps cost.
+pub(crate) struct Transitions {
+    /// Of the triangle, lowest offset first.
+    pub(crate) kernel: Vec<f64>,
+    /// Minus that of the triangle's sum over the bins that a row reaches.
+    pub(crate) normaliser: Vec<f64>,
+    /// Of keeping the voicing and of changing it.
+    pub(crate) stay: f64,
+    pub(crate) switch: f64,
+}
+
+impl Transitions {
+    /// Over `bins` bins, by at most `reach` of them in a step.
+    pub(crate) fn new(bins: usize, reach: usize, switch_probability: f64) -> Self {
+        let width = 2 * reach + 1;
+        let triangle = |offset: usize| 1.0 - offset.abs_diff(reach) as f64 / (reach + 1) as f64;
+        let normaliser = (0..bins)
+            .map(|k| {
+                let low = reach.saturating_sub(k);
+                let high = width.min(reach + bins - k);
+                let sum: f64 = (low..high).map(triangle).sum();
+                -sum.ln()
+            })
+            .collect();
+        Self {
+            kernel: (0..width).map(|offset| triangle(offset).ln()).collect(),
+            normaliser,
+            stay: (1.0 - switch_probability).ln(),
+            switch: switch_probability.ln(),
+        }
+    }
 }
 
 /// Bins worked on at once; a multiple of any vector width.
@@ -45,24 +78,20 @@ impl Lattice {
     /// Paths over `bins` bins that move by at most `reach` of them in a step.
     /// Has room for `frames` steps.
     pub(super) fn new(bins: usize, reach: usize, switch_probability: f64, frames: usize) -> Self {
-        let width = 2 * reach + 1;
-        let triangle = |offset: usize| 1.0 - offset.abs_diff(reach) as f64 / (reach + 1) as f64;
-        let normaliser = (0..bins)
-            .map(|k| {
-                let low = reach.saturating_sub(k);
-                let high = width.min(reach + bins - k);
-                let sum: f64 = (low..high).map(triangle).sum();
-                -sum.ln()
-            })
-            .collect();
+        let Transitions {
+            kernel,
+            normaliser,
+            stay,
+            switch,
+        } = Transitions::new(bins, reach, switch_probability);
         let padded = bins.next_multiple_of(GROUP);
         let row = || vec![f64::NEG_INFINITY; padded];
         Self {
             bins,
-            kernel: (0..width).map(|offset| triangle(offset).ln()).collect(),
+            kernel,
             normaliser,
-            stay: (1.0 - switch_probability).ln(),
-            switch: switch_probability.ln(),
+            stay,
+            switch,
             scores: [row(), row()],
             bordered: [
                 vec![f64::NEG_INFINITY; padded + 2 * reach],

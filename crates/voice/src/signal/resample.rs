@@ -183,70 +183,99 @@ impl<V: Lanes> Task for FilterTask<'_, V> {
             before,
             ref filters,
         } = *self.resampler;
-        let mut edge = vec![0.0f32; taps];
-        let place = |m: usize| {
-            let position = m * down;
-            let (at, phase) = (position / up, position % up);
-            (at, &filters[phase * taps..][..taps])
-        };
-        let inside = |at: usize| {
-            let start = at.checked_sub(before)?;
-            self.signal.get(start..start + taps)
-        };
-        // Outputs go together, so that their sums do not wait for each other.
-        for (group, slots) in self.out.chunks_mut(TOGETHER).enumerate() {
-            let first = group * TOGETHER;
-            let places: [_; TOGETHER] = std::array::from_fn(|k| place(first + k));
-            let samples = places.map(|(at, _)| inside(at));
-            if let ([Some(a), Some(b), Some(c), Some(d)], Ok(slots)) =
-                (samples, <&mut [f32; TOGETHER]>::try_from(&mut *slots))
-            {
-                *slots = dots::<V, TOGETHER>(places.map(|(_, filter)| filter), [a, b, c, d]);
-                continue;
-            }
-            for (slot, (at, filter)) in slots.iter_mut().zip(places) {
-                for (tap, slot) in edge.iter_mut().enumerate() {
-                    let source = (at + tap).checked_sub(before);
-                    let sample = source.and_then(|n| self.signal.get(n));
-                    *slot = sample.copied().unwrap_or(0.0);
+        // Few phases are gone through several times, so that there are enough to go together.
+        let turns = if up < 4 * TOGETHER { TOGETHER } else { 1 };
+        let (outputs, inputs) = (turns * up, turns * down);
+        let mut tile = vec![V::splat(0.0); inputs + taps];
+        let mut lanes = [0.0f32; 16];
+        for (number, out) in self.out.chunks_mut(V::WIDTH * outputs).enumerate() {
+            let start = (number * V::WIDTH * inputs) as i64 - before as i64;
+            fill(&mut tile, self.signal, start, inputs);
+            for first in (0..outputs).step_by(TOGETHER) {
+                let place = |k: usize| (first + k).min(outputs - 1) * down;
+                let at: [usize; TOGETHER] = std::array::from_fn(|k| place(k) / up);
+                let filters = std::array::from_fn(|k| &filters[place(k) % up * taps..][..taps]);
+                for (k, sum) in dots(&tile, at, filters).into_iter().enumerate() {
+                    sum.store(&mut lanes);
+                    if first + k < outputs {
+                        let slots = out.iter_mut().skip(first + k).step_by(outputs);
+                        for (slot, sum) in slots.zip(&lanes[..V::WIDTH]) {
+                            *slot = *sum;
+                        }
+                    }
                 }
-                [*slot] = dots::<V, 1>([filter], [&edge]);
             }
         }
     }
 }
 
-/// Outputs that are computed together.
+/// Phases that are computed together: each sample that is loaded is used by all of them.
 const TOGETHER: usize = 4;
 
-/// Dot products, each in as many partial sums as a pair of vectors has lanes: fast, and more exact than
-/// one running sum. All slices have the same length, a multiple of two vectors.
+/// Lane `l` of row `n` is the sample at `start + n + l·apart`, silence beyond the signal's ends.
 #[inline(always)]
-fn dots<V: Lanes, const N: usize>(a: [&[f32]; N], b: [&[f32]; N]) -> [f32; N] {
-    let mut sums = [[V::splat(0.0); 2]; N];
-    let length = a[0].len();
-    let mut at = 0;
-    while at + 2 * V::WIDTH <= length {
-        for (sums, (a, b)) in sums.iter_mut().zip(a.iter().zip(&b)) {
-            for (half, sum) in sums.iter_mut().enumerate() {
-                let at = at + half * V::WIDTH;
-                *sum = V::load(&a[at..]).mul_add(V::load(&b[at..]), *sum);
+fn fill<V: Lanes>(tile: &mut [V], signal: &[f32], start: i64, apart: usize) {
+    let mut lanes = [0.0f32; 16];
+    let reach = start + (tile.len() + (V::WIDTH - 1) * apart) as i64;
+    if start >= 0 && reach <= signal.len() as i64 {
+        let inside = &signal[start as usize..reach as usize];
+        for (n, row) in tile.iter_mut().enumerate() {
+            let mut at = n;
+            for lane in &mut lanes[..V::WIDTH] {
+                *lane = inside[at];
+                at += apart;
             }
+            *row = V::load(&lanes);
         }
-        at += 2 * V::WIDTH;
+        return;
     }
-    sums.map(|sums| {
-        let mut lanes = [0.0f32; 16];
-        sums[0].add(sums[1]).store(&mut lanes);
-        let mut width = 8;
-        while width > 0 {
-            for lane in 0..width {
-                lanes[lane] += lanes[lane + width];
-            }
-            width /= 2;
+    for (n, row) in tile.iter_mut().enumerate() {
+        for (l, lane) in lanes[..V::WIDTH].iter_mut().enumerate() {
+            let sample = usize::try_from(start + (n + l * apart) as i64);
+            *lane = sample
+                .ok()
+                .and_then(|at| signal.get(at))
+                .copied()
+                .unwrap_or(0.0);
         }
-        lanes[0]
-    })
+        *row = V::load(&lanes);
+    }
+}
+
+/// The products of filters with the rows from `at` on, which never fall; each in two partial sums, which
+/// do not wait for each other and are more exact than one.
+#[inline(always)]
+fn dots<V: Lanes>(tile: &[V], at: [usize; TOGETHER], filters: [&[f32]; TOGETHER]) -> [V; TOGETHER] {
+    let taps = filters[0].len();
+    let mut sums = [[V::splat(0.0); 2]; TOGETHER];
+    let last = at[TOGETHER - 1];
+    // Rows before the last filter begins, rows of all, rows after the first filter has ended.
+    let begun = at.map(|at| (last - at).min(taps));
+    let shared = taps - begun[0];
+    for k in 0..TOGETHER {
+        let alone = (0..begun[k]).chain(begun[k] + shared..taps);
+        for tap in alone {
+            let weight = V::splat(filters[k][tap]);
+            sums[k][tap % 2] = tile[at[k] + tap].mul_add(weight, sums[k][tap % 2]);
+        }
+    }
+    let rows = &tile[last..][..shared];
+    let weights: [&[f32]; TOGETHER] = std::array::from_fn(|k| &filters[k][begun[k]..][..shared]);
+    let whole = shared / 2 * 2;
+    for n in (0..whole).step_by(2) {
+        for half in 0..2 {
+            let row = rows[n + half];
+            for (sums, weights) in sums.iter_mut().zip(&weights) {
+                sums[half] = row.mul_add(V::splat(weights[n + half]), sums[half]);
+            }
+        }
+    }
+    if whole < shared {
+        for (sums, weights) in sums.iter_mut().zip(&weights) {
+            sums[0] = rows[whole].mul_add(V::splat(weights[whole]), sums[0]);
+        }
+    }
+    sums.map(|[a, b]| a.add(b))
 }
 
 fn sinc(x: f64) -> f64 {

@@ -134,12 +134,11 @@ impl StatisticalVad {
     /// tell.
     fn periodic(&mut self, signal: &[f32], frames: usize) -> Vec<bool> {
         let (first, tops) = self.periodicity.of(&self.narrow.process(signal));
-        let mut sorted = tops.clone();
-        sorted.sort_unstable_by(f32::total_cmp);
-        let place = (sorted.len().saturating_sub(1) as f64 * BACKGROUND) as usize;
-        let Some(background) = sorted.get(place) else {
+        if tops.is_empty() {
             return vec![true; frames];
-        };
+        }
+        let place = ((tops.len() - 1) as f64 * BACKGROUND) as usize;
+        let background = ranked(&mut tops.clone(), place);
         let bound = (FACTOR * background).clamp(BOUNDS.0, BOUNDS.1);
         // Frames whose window would leave the signal are like their nearest neighbour.
         (0..frames)
@@ -185,9 +184,14 @@ fn quiet_and_loud(power: &[f32]) -> (f32, f32) {
             state
         })
         .collect();
-    smoothed.sort_unstable_by(f32::total_cmp);
-    let percentile = |share: usize| smoothed[(smoothed.len() - 1) * share / 100];
+    let last = smoothed.len() - 1;
+    let mut percentile = |share: usize| ranked(&mut smoothed, last * share / 100);
     (percentile(10), percentile(95))
+}
+
+/// The value that would stand at `place` if the values were sorted.
+fn ranked(values: &mut [f32], place: usize) -> f32 {
+    *values.select_nth_unstable_by(place, f32::total_cmp).1
 }
 
 #[cfg(test)]

@@ -1,10 +1,8 @@
-//! A ragged batch of signals: one flat buffer and running totals, no padding to the longest.
+//! A ragged batch of signals: one flat buffer and the files' places, no padding to the longest.
 
 use warpsmith_device::{CudaDevice, DeviceBuffer, DeviceError};
 use warpsmith_measure::random::Random;
 use warpsmith_measure::{ParameterKind, ParameterSpec, Parameters};
-
-use crate::framing::Framing;
 
 /// How many files of which length and rate.
 pub(super) const PARAMETERS: &[ParameterSpec] = &[
@@ -53,22 +51,31 @@ pub(super) fn lengths(parameters: &Parameters) -> Vec<usize> {
 /// Signals with their places.
 pub(super) struct Batch {
     pub(super) samples: Vec<f32>,
-    /// Running totals of samples and frames, one more than there are files.
+    /// Where each file's samples begin and end, in pairs.
     pub(super) file_samples: Vec<u64>,
+    /// Running totals of frames, one more than there are files.
     pub(super) file_frames: Vec<u64>,
 }
 
+/// Files begin at multiples of this many samples, so that loads of several at once stay whole.
+const ALIGNMENT: usize = 32;
+
 impl Batch {
-    /// Voices over noise: every frame has a pitch, and no band is so empty that rounding decides it.
-    pub(super) fn voices(parameters: &Parameters, framing: Framing, seed: u64) -> Self {
+    /// Voices over noise, with as many frames as `count` says of a length: every frame has a pitch, and no band is so empty that rounding decides it.
+    pub(super) fn voices(
+        parameters: &Parameters,
+        count: impl Fn(usize) -> usize,
+        seed: u64,
+    ) -> Self {
         let rate = f64::from(sample_rate(parameters));
         let mut random = Random::seeded(seed);
         let mut batch = Self {
             samples: Vec::new(),
-            file_samples: vec![0],
+            file_samples: Vec::new(),
             file_frames: vec![0],
         };
         for length in lengths(parameters) {
+            let begin = batch.samples.len();
             let base = 90.0 + 200.0 * random.unit();
             let mut phase = 0.0f64;
             for n in 0..length {
@@ -82,30 +89,37 @@ impl Batch {
                 let noise = random.unit() - 0.5;
                 batch.samples.push((0.2 * tone + 0.02 * noise) as f32);
             }
-            let frames = batch.file_frames[batch.file_frames.len() - 1] as usize;
-            batch.file_samples.push(batch.samples.len() as u64);
-            batch
-                .file_frames
-                .push((frames + framing.count(length)) as u64);
+            batch.end_file(begin, count(length));
         }
         batch
     }
 
     /// Signals that somebody has.
-    pub(super) fn of(signals: &[&[f32]], framing: Framing) -> Self {
+    pub(super) fn of(signals: &[&[f32]], count: impl Fn(usize) -> usize) -> Self {
         let mut batch = Self {
-            samples: Vec::with_capacity(signals.iter().map(|signal| signal.len()).sum()),
-            file_samples: vec![0],
+            samples: Vec::with_capacity(
+                signals
+                    .iter()
+                    .map(|signal| signal.len().next_multiple_of(ALIGNMENT))
+                    .sum(),
+            ),
+            file_samples: Vec::new(),
             file_frames: vec![0],
         };
-        let mut frames = 0;
         for signal in signals {
+            let begin = batch.samples.len();
             batch.samples.extend_from_slice(signal);
-            frames += framing.count(signal.len());
-            batch.file_samples.push(batch.samples.len() as u64);
-            batch.file_frames.push(frames as u64);
+            batch.end_file(begin, count(signal.len()));
         }
         batch
+    }
+
+    /// Notes the file whose samples are the last ones from `begin` on, and pads behind it.
+    fn end_file(&mut self, begin: usize, frames: usize) {
+        let end = self.samples.len();
+        self.file_samples.extend([begin as u64, end as u64]);
+        self.file_frames.push((self.frames() + frames) as u64);
+        self.samples.resize(end.next_multiple_of(ALIGNMENT), 0.0);
     }
 
     /// Frames of all files.
@@ -113,10 +127,10 @@ impl Batch {
         self.file_frames[self.file_frames.len() - 1] as usize
     }
 
-    /// Each signal with its first frame.
+    /// Each signal.
     pub(super) fn signals(&self) -> impl Iterator<Item = &[f32]> {
         self.file_samples
-            .windows(2)
+            .chunks_exact(2)
             .map(|ends| &self.samples[ends[0] as usize..ends[1] as usize])
     }
 

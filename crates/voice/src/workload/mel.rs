@@ -1,14 +1,13 @@
 //! `voice/mel`: log-mel features of a ragged batch, from samples to decibels in one kernel.
 
-use rayon::prelude::*;
 use warpsmith_core::{Bytes, Flops, Tolerance};
-use warpsmith_device::{CpuDevice, CudaDevice, Device, Stream};
+use warpsmith_device::{CudaDevice, Device};
 use warpsmith_measure::{
-    ArguedTolerance, Cost, Output, ParameterSpec, Parameters, Prepared, Sizes, Workload,
-    WorkloadError,
+    ArguedTolerance, Cost, ParameterSpec, Parameters, Prepared, Sizes, Workload, WorkloadError,
 };
 
 use super::batch::{Batch, PARAMETERS, lengths, sample_rate};
+use super::cpu_files::CpuFiles;
 use super::mel_cuda::CudaMel;
 use super::mel512::CudaMel512;
 use crate::feature::{FeatureSettings, Layout};
@@ -83,19 +82,20 @@ impl Workload for Mel {
         seed: u64,
     ) -> Result<Box<dyn Prepared>, WorkloadError> {
         let settings = settings(parameters);
-        let batch = Batch::voices(parameters, settings.spectrum.framing, seed);
-        let out = batch.frames() * settings.rows();
+        let batch = Batch::voices(
+            parameters,
+            |samples| settings.spectrum.framing.count(samples),
+            seed,
+        );
         Ok(match device {
-            Device::Cpu(cpu) => Box::new(CpuMel {
-                cpu: cpu.clone(),
-                settings,
-                features: batch
-                    .signals()
-                    .map(|_| feature(settings))
-                    .collect::<Result<_, _>>()?,
-                out: vec![0.0; out],
+            Device::Cpu(cpu) => Box::new(CpuFiles::new(
+                self.id(),
+                cpu,
                 batch,
-            }),
+                || MelFeature::new(settings),
+                |_, samples| settings.frames(samples) * settings.rows(),
+                MelFeature::compute_into,
+            )?),
             Device::Cuda(gpu) => on_cuda(gpu, &settings, &batch)?,
         })
     }
@@ -111,56 +111,4 @@ pub(super) fn on_cuda(
         Some(fast) => Box::new(fast),
         None => Box::new(CudaMel::new(gpu, settings, batch)?),
     })
-}
-
-fn feature(settings: FeatureSettings) -> Result<MelFeature, WorkloadError> {
-    MelFeature::new(settings).map_err(|error| WorkloadError::Failed {
-        workload: "voice/mel",
-        reason: error.to_string(),
-    })
-}
-
-struct CpuMel {
-    cpu: CpuDevice,
-    settings: FeatureSettings,
-    batch: Batch,
-    /// One plan to a file, so that files run side by side.
-    features: Vec<MelFeature>,
-    out: Vec<f32>,
-}
-
-impl Prepared for CpuMel {
-    fn run_once(&mut self) -> Result<(), WorkloadError> {
-        let rows = self.settings.rows();
-        let mut rest = &mut self.out[..];
-        let mut tasks = Vec::with_capacity(self.features.len());
-        for (signal, feature) in self.batch.signals().zip(&mut self.features) {
-            let (out, after) = rest.split_at_mut(rows * self.settings.frames(signal.len()));
-            tasks.push((signal, feature, out));
-            rest = after;
-        }
-        self.cpu
-            .run(|| {
-                tasks
-                    .into_par_iter()
-                    .try_for_each(|(signal, feature, out)| feature.compute_into(signal, out))
-            })
-            .map_err(|error| WorkloadError::Failed {
-                workload: "voice/mel",
-                reason: error.to_string(),
-            })
-    }
-
-    fn stream(&self) -> Option<&Stream> {
-        None
-    }
-
-    fn poison(&mut self) -> Result<(), WorkloadError> {
-        self.out.fill(f32::NAN);
-        Ok(())
-    }
-
-    fn output(&mut self) -> Result<Output, WorkloadError> {
-        Ok(Output::F32(self.out.clone()))
-    }
 }

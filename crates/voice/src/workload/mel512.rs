@@ -1,4 +1,4 @@
-//! The mel kernel for frames of 512 samples, half a warp to a frame.
+//! The mel kernel for frames of 512 samples, half a warp to two frames.
 
 use std::sync::Arc;
 
@@ -7,6 +7,7 @@ use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
 use warpsmith_measure::{Output, Prepared, WorkloadError};
 
 use super::batch::{Batch, DeviceBatch};
+use super::mel_cuda::transform_roots;
 use super::mel_segments::MelSegments;
 use crate::feature::FeatureSettings;
 use crate::frame_spectrum::Conditioning;
@@ -49,11 +50,9 @@ const MOST_FILTERS: usize = 128;
 const MOST_PAIRS: u32 = 48;
 /// Threads of a block, as the kernel insists, and the frames that it takes at a time.
 const THREADS: u32 = 128;
-const FRAMES: usize = 8;
-/// Blocks that a multiprocessor holds at once, and how many it is given in turn: more and shorter
-/// ones even out what they find in the caches.
-const RESIDENT: usize = 7;
-const TURNS: usize = 4;
+const FRAMES: usize = 16;
+/// Blocks that a multiprocessor holds at once: each gets its share of the frames.
+const RESIDENT: usize = 4;
 
 pub(super) struct CudaMel512 {
     kernel: Arc<Kernel>,
@@ -95,17 +94,11 @@ impl CudaMel512 {
         else {
             return Ok(None);
         };
-        let roots: Vec<f32> = (0..TRANSFORM)
-            .flat_map(|k| {
-                let angle = std::f64::consts::TAU * k as f64 / TRANSFORM as f64;
-                [angle.cos() as f32, -angle.sin() as f32]
-            })
-            .collect();
         let window = spectrum
             .window
             .centred(spectrum.window_length, TRANSFORM, spectrum.symmetry);
         // Each block takes its share of the frames, in whole steps.
-        let resident = gpu.facts().multiprocessors as usize * RESIDENT * TURNS;
+        let resident = gpu.facts().multiprocessors as usize * RESIDENT;
         let frames_per_block = batch
             .frames()
             .div_ceil(resident)
@@ -118,7 +111,7 @@ impl CudaMel512 {
             frames_per_block: frames_per_block as u32,
             batch: batch.upload(gpu)?,
             window: gpu.upload(&window)?,
-            roots: gpu.upload(&roots)?,
+            roots: gpu.upload(&transform_roots(TRANSFORM))?,
             firsts: gpu.upload(&segments.firsts)?,
             counts: gpu.upload(&segments.counts)?,
             slopes: gpu.upload(&segments.slopes)?,

@@ -42,6 +42,16 @@ static KERNEL: KernelImage = unsafe {
 const THREADS: u32 = 256;
 const POINTS: usize = 1024;
 
+/// exp(−2πi·k/transform) as pairs, for every k below `transform`.
+pub(super) fn transform_roots(transform: usize) -> Vec<f32> {
+    (0..transform)
+        .flat_map(|k| {
+            let angle = std::f64::consts::TAU * k as f64 / transform as f64;
+            [angle.cos() as f32, -angle.sin() as f32]
+        })
+        .collect()
+}
+
 pub(super) struct CudaMel {
     kernel: Arc<Kernel>,
     shape: LaunchShape,
@@ -82,12 +92,6 @@ impl CudaMel {
             spans.extend([filter.first, weights.len(), filter.weights.len()].map(|n| n as u32));
             weights.extend_from_slice(&filter.weights);
         }
-        let roots: Vec<f32> = (0..transform)
-            .flat_map(|k| {
-                let angle = std::f64::consts::TAU * k as f64 / transform as f64;
-                [angle.cos() as f32, -angle.sin() as f32]
-            })
-            .collect();
         let window = spectrum
             .window
             .centred(spectrum.window_length, transform, spectrum.symmetry);
@@ -99,7 +103,7 @@ impl CudaMel {
             shape: LaunchShape::linear(blocks * THREADS as usize, THREADS),
             batch: batch.upload(gpu)?,
             window: gpu.upload(&window)?,
-            roots: gpu.upload(&roots)?,
+            roots: gpu.upload(&transform_roots(transform))?,
             spans: gpu.upload(&spans)?,
             weights: gpu.upload(&weights)?,
             out: gpu.alloc(batch.frames() * settings.rows())?,

@@ -1,20 +1,34 @@
 //! The operations as workloads: measured, and held against each other on CPU and GPU.
 
 mod batch;
+mod cpu_files;
 mod mel;
 mod mel512;
 mod mel_cuda;
 mod mel_segments;
+mod praat;
+mod praat_cuda;
+mod pyin;
+mod pyin_cuda;
 mod signals;
+mod spectrogram;
+mod spectrogram_cuda;
 mod training;
+mod warp_room;
 mod yin;
 
-pub use signals::{mel_on_cuda, yin_on_cuda};
+pub use signals::{mel_on_cuda, praat_on_cuda, pyin_on_cuda, spectrogram_on_cuda, yin_on_cuda};
 use warpsmith_measure::Workload;
 
 /// The workloads of this crate.
 pub fn workloads() -> Vec<Box<dyn Workload>> {
-    let mut all: Vec<Box<dyn Workload>> = vec![Box::new(mel::Mel), Box::new(yin::YinPitch)];
+    let mut all: Vec<Box<dyn Workload>> = vec![
+        Box::new(mel::Mel),
+        Box::new(spectrogram::Spectrogram),
+        Box::new(yin::YinPitch),
+        Box::new(pyin::PyinPitch),
+        Box::new(praat::Praat),
+    ];
     all.extend(training::workloads());
     all
 }

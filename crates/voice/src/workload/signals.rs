@@ -4,19 +4,26 @@ use warpsmith_device::CudaDevice;
 use warpsmith_measure::{Output, Prepared, WorkloadError};
 
 use super::batch::Batch;
+use super::cpu_files::failed;
 use super::mel::on_cuda;
+use super::praat_cuda::CudaPraat;
+use super::pyin_cuda::CudaPyin;
+use super::spectrogram_cuda::{CudaSpectrogram, Kind};
 use super::yin::CudaYin;
 use crate::feature::{FeatureSettings, Layout};
-use crate::frame_spectrum::Conditioning;
+use crate::frame_spectrum::{Conditioning, SpectrumSettings};
 use crate::framing::Framing;
 use crate::mel::finish_frames;
-use crate::pitch::PitchRange;
+use crate::pitch::{
+    PitchRange, Placement, PraatSettings, PraatTrack, PyinPlan, PyinSettings, PyinTrack,
+};
+use crate::spectrum::Density;
 
 /// What a batch gives, cut where the signals end: `width` values to a frame.
 fn cut(
     prepared: &mut dyn Prepared,
     signals: &[&[f32]],
-    framing: Framing,
+    count: impl Fn(usize) -> usize,
     width: usize,
 ) -> Result<Vec<Vec<f32>>, WorkloadError> {
     prepared.run_once()?;
@@ -29,7 +36,7 @@ fn cut(
     let mut rest = &values[..];
     let mut results = Vec::with_capacity(signals.len());
     for signal in signals {
-        let Some((here, after)) = rest.split_at_checked(framing.count(signal.len()) * width) else {
+        let Some((here, after)) = rest.split_at_checked(count(signal.len()) * width) else {
             return Err(WorkloadError::Failed {
                 workload: "voice",
                 reason: "the kernel's result is too short".into(),
@@ -71,13 +78,18 @@ pub fn mel_on_cuda(
         layout: Layout::FramesFirst,
         ..settings
     };
-    let batch = Batch::of(signals, spectrum.framing);
+    let batch = Batch::of(signals, |samples| spectrum.framing.count(samples));
     if batch.frames() == 0 {
         return Ok(vec![Vec::new(); signals.len()]);
     }
     let mut prepared = on_cuda(gpu, &plain, &batch)?;
     let width = settings.mel.filters;
-    let mels = cut(&mut *prepared, signals, spectrum.framing, width)?;
+    let mels = cut(
+        &mut *prepared,
+        signals,
+        |samples| spectrum.framing.count(samples),
+        width,
+    )?;
     Ok(mels
         .into_iter()
         .zip(signals)
@@ -96,10 +108,94 @@ pub fn yin_on_cuda(
     range: PitchRange,
     signals: &[&[f32]],
 ) -> Result<Vec<Vec<f32>>, WorkloadError> {
-    let batch = Batch::of(signals, framing);
+    let batch = Batch::of(signals, |samples| framing.count(samples));
     if batch.frames() == 0 {
         return Ok(vec![Vec::new(); signals.len()]);
     }
     let mut prepared = CudaYin::new(gpu, sample_rate, framing, range, &batch)?;
-    cut(&mut prepared, signals, framing, 1)
+    cut(&mut prepared, signals, |samples| framing.count(samples), 1)
+}
+
+/// Powers or magnitudes of each signal, `[frame, bin]`.
+pub fn spectrogram_on_cuda(
+    gpu: &CudaDevice,
+    settings: &SpectrumSettings,
+    density: Density,
+    signals: &[&[f32]],
+) -> Result<Vec<Vec<f32>>, WorkloadError> {
+    let settings = settings
+        .checked()
+        .map_err(|error| failed("voice/spectrogram", &error))?;
+    let count = |samples: usize| settings.framing.count(samples);
+    let batch = Batch::of(signals, count);
+    if batch.frames() == 0 {
+        return Ok(vec![Vec::new(); signals.len()]);
+    }
+    let mut prepared = CudaSpectrogram::new(gpu, &settings, Kind::Density(density), &batch)?;
+    cut(&mut prepared, signals, count, settings.bins())
+}
+
+/// Pitch and voicing of each signal by probabilistic YIN.
+pub fn pyin_on_cuda(
+    gpu: &CudaDevice,
+    sample_rate: u32,
+    framing: Framing,
+    range: PitchRange,
+    settings: PyinSettings,
+    signals: &[&[f32]],
+) -> Result<Vec<PyinTrack>, WorkloadError> {
+    let plan = PyinPlan::new(sample_rate, framing, range, settings)
+        .map_err(|error| failed("voice/pyin", &error))?;
+    let batch = Batch::of(signals, |samples| framing.count(samples));
+    if batch.frames() == 0 {
+        return Ok(vec![PyinTrack::default(); signals.len()]);
+    }
+    let mut prepared = CudaPyin::new(gpu, plan, &batch)?;
+    prepared.run_once()?;
+    let whole = prepared.track()?;
+    let files = batch.file_frames.windows(2);
+    Ok(files
+        .map(|ends| {
+            let frames = ends[0] as usize..ends[1] as usize;
+            PyinTrack {
+                frequency: whole.frequency[frames.clone()].to_vec(),
+                voiced: whole.voiced[frames.clone()].to_vec(),
+                probability: whole.probability[frames].to_vec(),
+            }
+        })
+        .collect())
+}
+
+/// Pitch and voicing of each signal as Praat finds them, in frames `hop` samples apart.
+pub fn praat_on_cuda(
+    gpu: &CudaDevice,
+    sample_rate: u32,
+    hop: usize,
+    range: PitchRange,
+    settings: PraatSettings,
+    signals: &[&[f32]],
+) -> Result<Vec<PraatTrack>, WorkloadError> {
+    let placement = Placement::under(settings.window, sample_rate, hop, range, settings.periods)
+        .map_err(|error| failed("voice/praat", &error))?;
+    let batch = Batch::of(signals, |samples| placement.frames(samples));
+    if batch.frames() == 0 {
+        return Ok(vec![PraatTrack::default(); signals.len()]);
+    }
+    let mut prepared = CudaPraat::new(gpu, placement, range, settings, &batch)?;
+    prepared.run_once()?;
+    let pairs = prepared.track()?;
+    let files = batch.file_frames.windows(2).zip(signals);
+    Ok(files
+        .map(|(ends, signal)| {
+            let pairs = &pairs[2 * ends[0] as usize..2 * ends[1] as usize];
+            let frames = pairs.len() / 2;
+            PraatTrack {
+                seconds: (0..frames)
+                    .map(|frame| placement.time(frame, signal.len()))
+                    .collect(),
+                frequency: pairs.chunks_exact(2).map(|pair| pair[0]).collect(),
+                strength: pairs.chunks_exact(2).map(|pair| pair[1]).collect(),
+            }
+        })
+        .collect())
 }

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use rayon::prelude::*;
 use warpsmith_core::{Bytes, Element, Flops, KernelImage, Parameter, Tolerance};
-use warpsmith_device::{CpuDevice, CudaDevice, Device, DeviceBuffer, Kernel, LaunchShape, Stream};
+use warpsmith_device::{CudaDevice, Device, DeviceBuffer, Kernel, LaunchShape, Stream};
 use warpsmith_measure::{
     ArguedTolerance, Cost, Output, ParameterSpec, Parameters, Prepared, Sizes, Workload,
     WorkloadError,
 };
 
 use super::batch::{Batch, DeviceBatch, PARAMETERS, lengths, sample_rate};
-use crate::error::VoiceError;
+use super::cpu_files::{CpuFiles, failed};
+use super::warp_room::WarpRoom;
 use crate::framing::{Framing, Padding};
 use crate::pitch::{PitchRange, Yin};
 
@@ -43,32 +43,13 @@ static KERNEL: KernelImage = unsafe {
 };
 
 const THRESHOLD: f32 = 0.1;
-/// Threads of a block, as the kernel insists: four warps, four frames.
-const THREADS: u32 = 128;
-/// Lags that a warp sums in one pass over a frame.
-const PASS: usize = 256;
-
-/// Floats of shared memory that a warp needs: the frame with zeros behind it for the furthest lag,
-/// 4 floats of padding to every 32, and the lags.
-fn warp_floats(frame_length: usize, longest: usize) -> usize {
-    let lags = (longest / PASS + 1) * PASS;
-    let reach = frame_length + lags + 8;
-    reach + reach / 32 * 4 + 4 + lags
-}
-
-fn framing(parameters: &Parameters) -> Framing {
+/// Frames that hold two periods of a voice, 10 ms apart.
+pub(super) fn framing(parameters: &Parameters) -> Framing {
     let rate = sample_rate(parameters);
     Framing {
         length: if rate > 16_000 { 2048 } else { 1024 },
         hop: rate as usize / 100,
         padding: Padding::CentredZero,
-    }
-}
-
-fn failed(error: &VoiceError) -> WorkloadError {
-    WorkloadError::Failed {
-        workload: "voice/yin",
-        reason: error.to_string(),
     }
 }
 
@@ -129,64 +110,20 @@ impl Workload for YinPitch {
     ) -> Result<Box<dyn Prepared>, WorkloadError> {
         let framing = framing(parameters);
         let rate = sample_rate(parameters);
-        let batch = Batch::voices(parameters, framing, seed);
+        let batch = Batch::voices(parameters, |samples| framing.count(samples), seed);
         Ok(match device {
-            Device::Cpu(cpu) => {
-                let trackers: Result<_, VoiceError> = batch
-                    .signals()
-                    .map(|_| Yin::new(rate, framing, PitchRange::VOICE, THRESHOLD))
-                    .collect();
-                Box::new(CpuYin {
-                    cpu: cpu.clone(),
-                    trackers: trackers.map_err(|error| failed(&error))?,
-                    out: vec![0.0; batch.frames()],
-                    batch,
-                })
-            }
+            Device::Cpu(cpu) => Box::new(CpuFiles::new(
+                self.id(),
+                cpu,
+                batch,
+                || Yin::new(rate, framing, PitchRange::VOICE, THRESHOLD),
+                Yin::frames,
+                Yin::track_into,
+            )?),
             Device::Cuda(gpu) => {
                 Box::new(CudaYin::new(gpu, rate, framing, PitchRange::VOICE, &batch)?)
             }
         })
-    }
-}
-
-struct CpuYin {
-    cpu: CpuDevice,
-    batch: Batch,
-    /// One plan to a file, so that files run side by side.
-    trackers: Vec<Yin>,
-    out: Vec<f32>,
-}
-
-impl Prepared for CpuYin {
-    fn run_once(&mut self) -> Result<(), WorkloadError> {
-        let mut rest = &mut self.out[..];
-        let mut tasks = Vec::with_capacity(self.trackers.len());
-        for (signal, tracker) in self.batch.signals().zip(&mut self.trackers) {
-            let (out, after) = rest.split_at_mut(tracker.frames(signal.len()));
-            tasks.push((signal, tracker, out));
-            rest = after;
-        }
-        self.cpu
-            .run(|| {
-                tasks
-                    .into_par_iter()
-                    .try_for_each(|(signal, tracker, out)| tracker.track_into(signal, out))
-            })
-            .map_err(|error| failed(&error))
-    }
-
-    fn stream(&self) -> Option<&Stream> {
-        None
-    }
-
-    fn poison(&mut self) -> Result<(), WorkloadError> {
-        self.out.fill(f32::NAN);
-        Ok(())
-    }
-
-    fn output(&mut self) -> Result<Output, WorkloadError> {
-        Ok(Output::F32(self.out.clone()))
     }
 }
 
@@ -218,18 +155,13 @@ impl CudaYin {
         }
         let periods = range
             .periods(rate, framing)
-            .map_err(|error| failed(&error))?;
+            .map_err(|error| failed("voice/yin", &error))?;
         let kernel = gpu.kernel(&KERNEL)?;
-        let warp_floats = warp_floats(framing.length, periods.1);
-        let shared_bytes = (warp_floats * 4 * THREADS as usize / 32) as u32;
-        kernel.allow_shared_bytes(shared_bytes)?;
+        let room = WarpRoom::new(framing.length, periods.1 + 1, 0);
         Ok(Self {
+            shape: room.shape(gpu, &kernel, "voice/yin", batch.frames())?,
             kernel,
-            shape: LaunchShape {
-                shared_bytes,
-                ..LaunchShape::linear(batch.frames() * 32, THREADS)
-            },
-            warp_floats: warp_floats as u32,
+            warp_floats: room.floats,
             batch: batch.upload(gpu)?,
             out: gpu.alloc(batch.frames())?,
             framing,

@@ -4,10 +4,11 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 use warpsmith_voice::{
     EnergyVad, FrameMillis, PeriodicityVad, StatisticalSettings, StatisticalVad, WebrtcMode,
-    WebrtcVad, segments,
+    WebrtcStream, WebrtcVad, segments,
 };
 
 use super::input::Input;
+use super::live::{Listener, listen};
 use super::sheet::{Destination, Sheet};
 use crate::arguments::Global;
 use crate::exit::Outcome;
@@ -19,8 +20,9 @@ const HOP_SECONDS: f64 = 0.01;
 #[derive(Args)]
 pub(super) struct Detector {
     /// `statistical` compares the bands of the whole signal with its noise; `periodicity` asks for
-    /// the pitch of a voice, which loud noises do not have; `energy` decides as the sound arrives;
-    /// `webrtc` decides bit for bit as libfvad and webrtcvad do.
+    /// the pitch of a voice, which loud noises do not have; `energy` compares levels with the noise of
+    /// the last seconds; `webrtc` decides bit for bit as libfvad and webrtcvad do. The last two decide
+    /// about a pipe while it is still arriving.
     #[arg(long, value_enum, default_value_t = Method::Statistical)]
     method: Method,
     /// How much `webrtc` must be convinced: 0 misses the least speech, 3 passes the least noise.
@@ -40,25 +42,116 @@ enum Method {
 }
 
 impl Detector {
+    fn mode(&self) -> WebrtcMode {
+        match self.mode {
+            0 => WebrtcMode::Quality,
+            1 => WebrtcMode::LowBitrate,
+            2 => WebrtcMode::Aggressive,
+            _ => WebrtcMode::VeryAggressive,
+        }
+    }
+
+    /// Whether decisions need no more than the past.
+    fn is_causal(&self) -> bool {
+        matches!(self.method, Method::Energy | Method::Webrtc)
+    }
+
+    /// A listener whose decisions are those of [`Self::decide`].
+    fn listener(&self, sample_rate: u32) -> Result<Box<dyn Listener>> {
+        let hop = (sample_rate as usize / 100).max(1);
+        let decider = match self.method {
+            Method::Energy => Decider::Energy(EnergyVad::new(self.margin)),
+            Method::Webrtc if [8_000, 16_000, 32_000, 48_000].contains(&sample_rate) => {
+                Decider::Webrtc(WebrtcStream::new(
+                    sample_rate,
+                    self.mode(),
+                    FrameMillis::Ten,
+                )?)
+            }
+            // Other rates are resampled, which looks at the whole signal.
+            _ => Decider::Late(sample_rate, self.mode()),
+        };
+        Ok(Box::new(LiveDecisions {
+            decider,
+            hop,
+            waiting: Vec::with_capacity(2 * hop),
+            decided: 0,
+        }))
+    }
+
     fn decide(&self, signal: &[f32], sample_rate: u32) -> Result<Vec<bool>> {
         Ok(match self.method {
             Method::Energy => {
                 EnergyVad::new(self.margin).decide(signal, (sample_rate as usize / 100).max(1))
             }
             Method::Webrtc => {
-                let mode = match self.mode {
-                    0 => WebrtcMode::Quality,
-                    1 => WebrtcMode::LowBitrate,
-                    2 => WebrtcMode::Aggressive,
-                    _ => WebrtcMode::VeryAggressive,
-                };
-                WebrtcVad::decide(signal, sample_rate, mode, FrameMillis::Ten)?
+                WebrtcVad::decide(signal, sample_rate, self.mode(), FrameMillis::Ten)?
             }
             Method::Periodicity => PeriodicityVad::new(sample_rate)?.decide(signal),
             Method::Statistical => {
                 StatisticalVad::new(sample_rate, StatisticalSettings::default())?.decide(signal)?
             }
         })
+    }
+}
+
+enum Decider {
+    Energy(EnergyVad),
+    Webrtc(WebrtcStream),
+    Late(u32, WebrtcMode),
+}
+
+/// Decisions on a pipe, one to each hop that has arrived.
+struct LiveDecisions {
+    decider: Decider,
+    hop: usize,
+    waiting: Vec<f32>,
+    decided: usize,
+}
+
+impl Listener for LiveDecisions {
+    fn columns(&self) -> &'static [&'static str] {
+        &["seconds", "speech"]
+    }
+
+    fn hear(&mut self, piece: &[f32], rows: &mut Vec<f64>) -> Result<()> {
+        self.waiting.extend_from_slice(piece);
+        if let Decider::Late(..) = self.decider {
+            return Ok(());
+        }
+        let whole = self.waiting.len() / self.hop * self.hop;
+        let mut decisions = Vec::new();
+        for hop in self.waiting[..whole].chunks_exact(self.hop) {
+            match &mut self.decider {
+                Decider::Energy(vad) => decisions.push(vad.process(hop)),
+                Decider::Webrtc(vad) => vad.process(&WebrtcVad::integers(hop), &mut decisions)?,
+                Decider::Late(..) => {}
+            }
+        }
+        self.waiting.drain(..whole);
+        self.report(&decisions, rows);
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>, rows: &mut Vec<f64>) -> Result<()> {
+        // A hop that is not full is not decided.
+        if let Decider::Late(rate, mode) = self.decider {
+            let decisions = WebrtcVad::decide(&self.waiting, rate, mode, FrameMillis::Ten)?;
+            self.report(&decisions, rows);
+        }
+        Ok(())
+    }
+}
+
+impl LiveDecisions {
+    fn report(&mut self, decisions: &[bool], rows: &mut Vec<f64>) {
+        for speech in decisions {
+            rows.extend([
+                self.decided as f64 * HOP_SECONDS,
+                f64::from(u8::from(*speech)),
+            ]);
+            self.decided += 1;
+        }
     }
 }
 
@@ -78,6 +171,9 @@ pub(crate) struct Vad {
 
 impl Vad {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        if self.detector.is_causal() && self.destination.is_live(global, &self.input) {
+            return listen(&self.input, |rate| self.detector.listener(rate));
+        }
         self.destination.each(global, &self.input, |path| {
             let (signal, rate) = self.input.signal(path)?;
             let decisions = self.detector.decide(&signal, rate)?;

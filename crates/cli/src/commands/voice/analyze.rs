@@ -1,19 +1,20 @@
-//! `warpsmith voice analyze`: what is in many files, one row to a file, on all cores.
+//! `warpsmith voice analyze`: what is in many files, one row to a file, on all cores, pitch and mel
+//! features on a GPU where that is asked for or faster.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::Result;
 use clap::Args;
 use rayon::prelude::*;
 use serde::Serialize;
-use warpsmith_voice::{
-    PitchRange, Pyin, PyinSettings, Segment, StatisticalSettings, StatisticalVad,
-    integrated_loudness, segments,
-};
+use warpsmith_device::CudaDevice;
+use warpsmith_voice::{Segment, integrated_loudness, segments};
 
+use super::analysis::{Column, Sound, Wanted};
+use super::device::{GROUP_BYTES, gpu_for};
 use super::input::Input;
-use super::pitch::default_framing;
+use super::sheet::{Destination, first_group};
 use crate::arguments::Global;
 use crate::exit::Outcome;
 use crate::output::{print, progress, report};
@@ -21,11 +22,20 @@ use crate::table::Table;
 
 /// Summarise files: length, level, loudness, speech and pitch.
 #[derive(Args)]
-#[command(after_help = "Examples:\n  warpsmith voice analyze *.wav\n  \
-                        warpsmith voice analyze talk.mp3 --format json")]
+#[command(after_help = "Examples:
+  warpsmith voice analyze *.wav
+  warpsmith voice analyze talk.mp3 --format json
+  warpsmith voice analyze *.flac --output frames --as npy --columns pitch,speech,mel
+  warpsmith voice analyze *.wav --device cuda")]
 pub(crate) struct Analyze {
     #[command(flatten)]
     input: Input,
+    /// Where the numbers of every 10 ms of each file go too.
+    #[command(flatten)]
+    destination: Destination,
+    /// What is written of every 10 ms, with `--output`.
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = Column::ALL)]
+    columns: Vec<Column>,
 }
 
 /// What is said of all files.
@@ -76,25 +86,35 @@ impl Analyze {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         let done = AtomicUsize::new(0);
         let count = self.input.files.len();
-        let files: Vec<Row> = self
-            .input
-            .files
-            .par_iter()
-            .map(|path| {
-                let result = match self.summarise(path) {
+        let finish = |path: &PathBuf, result: Result<Summary>| {
+            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+            progress(global, &format!("{done}/{count} files"));
+            Row {
+                file: path.display().to_string(),
+                result: match result {
                     Ok(summary) => Analysis::Done(summary),
                     Err(error) => Analysis::Failed {
                         error: format!("{error:#}"),
                     },
-                };
-                let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-                progress(global, &format!("{done}/{count} files"));
-                Row {
-                    file: path.display().to_string(),
-                    result,
-                }
-            })
-            .collect();
+                },
+            }
+        };
+        let files: Vec<Row> = match gpu_for(global, "voice/pyin", &self.input, true)? {
+            None => self
+                .input
+                .files
+                .par_iter()
+                .map(|path| {
+                    let sound = Sound::read(&self.input, path);
+                    let heard = sound.and_then(|sound| sound.hear(self.wanted()));
+                    finish(
+                        path,
+                        heard.and_then(|sound| self.summarise(global, path, sound)),
+                    )
+                })
+                .collect(),
+            Some(gpu) => self.on_gpu(global, &gpu, finish)?,
+        };
         progress(global, "");
         let failed = files
             .iter()
@@ -107,39 +127,77 @@ impl Analyze {
         })
     }
 
-    fn summarise(&self, path: &Path) -> Result<Summary> {
-        let audio = self.input.read(path)?;
-        let rate = audio.sample_rate;
-        let signal = audio.signal(self.input.channels)?;
+    /// Many files at a time: decoding and what has no kernel on all cores, the rest in one pass over the
+    /// GPU.
+    fn on_gpu(
+        &self,
+        global: &Global,
+        gpu: &CudaDevice,
+        finish: impl Fn(&PathBuf, Result<Summary>) -> Row + Sync,
+    ) -> Result<Vec<Row>> {
+        let mut rows = Vec::with_capacity(self.input.files.len());
+        let mut rest = &self.input.files[..];
+        while !rest.is_empty() {
+            let (group, after) = rest.split_at(first_group(rest, GROUP_BYTES));
+            let sounds: Vec<Result<Sound>> = group
+                .par_iter()
+                .map(|path| Sound::read(&self.input, path))
+                .collect();
+            let heard = Sound::hear_all(global, gpu, sounds, self.wanted())?;
+            let tasks: Vec<_> = group.iter().zip(heard).collect();
+            rows.extend(
+                tasks
+                    .into_par_iter()
+                    .map(|(path, sound)| {
+                        finish(
+                            path,
+                            sound.and_then(|sound| self.summarise(global, path, sound)),
+                        )
+                    })
+                    .collect::<Vec<Row>>(),
+            );
+            rest = after;
+        }
+        Ok(rows)
+    }
+
+    fn wanted(&self) -> Wanted {
+        Wanted {
+            mel: self.destination.is_file() && self.columns.contains(&Column::Mel),
+        }
+    }
+
+    fn summarise(&self, global: &Global, path: &Path, sound: Sound) -> Result<Summary> {
+        let speech = sound.speech()?;
+        if self.destination.is_file() {
+            let sheet = sound.sheet(&self.columns, &speech)?;
+            self.destination
+                .write_file(global, &self.input, path, &sheet)?;
+        }
+        let audio = &sound.audio;
         let samples = || audio.channels.iter().flatten();
-        let mut vad = StatisticalVad::new(rate, StatisticalSettings::default())?;
-        let speech = segments(&vad.decide(&signal)?, 0.01);
-        let range = PitchRange {
-            high_hz: PitchRange::VOICE.high_hz.min(f64::from(rate) / 2.0),
-            ..PitchRange::VOICE
-        };
-        let framing = default_framing(rate, range);
-        let track = Pyin::new(rate, framing, range, PyinSettings::default())?.track(&signal);
-        let mut voiced: Vec<f32> = track
-            .frequency
-            .iter()
-            .zip(&track.voiced)
-            .filter_map(|(hz, voiced)| voiced.then_some(*hz))
+        let speech: Vec<Segment> = segments(&speech, 0.01)
+            .into_iter()
+            .map(|segment| Segment {
+                end: segment.end.min(audio.seconds()),
+                ..segment
+            })
             .collect();
+        let frames = sound.pitch.voiced.len();
+        let mut voiced: Vec<f32> = sound.voiced_hertz().collect();
         voiced.sort_unstable_by(f32::total_cmp);
         Ok(Summary {
             seconds: audio.seconds(),
-            sample_rate: rate,
+            sample_rate: audio.sample_rate,
             channels: audio.channels.len(),
             peak: samples().fold(0.0f32, |peak, x| peak.max(x.abs())),
             clipped: samples().filter(|x| x.abs() >= 1.0).count(),
-            loudness_lufs: integrated_loudness(&audio).ok(),
+            loudness_lufs: integrated_loudness(audio).ok(),
             speech_seconds: speech
                 .iter()
-                .map(|segment| segment.end - segment.start)
-                .sum(),
+                .fold(0.0, |sum, segment| sum + segment.end - segment.start),
             speech,
-            voiced_share: voiced.len() as f64 / track.voiced.len().max(1) as f64,
+            voiced_share: voiced.len() as f64 / frames.max(1) as f64,
             pitch_median_hz: voiced.get(voiced.len() / 2).copied(),
             pitch_low_hz: voiced.first().copied(),
             pitch_high_hz: voiced.last().copied(),

@@ -5,9 +5,12 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use warpsmith_chooser::Problem;
 use warpsmith_device::{CudaDevice, Device, DeviceChoice};
+use warpsmith_measure::WorkloadError;
 
 use super::input::Input;
+use super::sheet::{Destination, Sheet};
 use crate::arguments::Global;
+use crate::exit::Outcome;
 use crate::output::note;
 use crate::placement::Placement;
 
@@ -52,6 +55,55 @@ pub(super) fn gpu_for(
         Device::Cuda(gpu) => Some(gpu),
         Device::Cpu(_) => None,
     })
+}
+
+/// Writes the sheet of every input: of one after the other on the CPU, of many at a time on the GPU that
+/// [`gpu_for`] finds.
+pub(super) fn write_sheets(
+    global: &Global,
+    workload: &str,
+    (input, destination): (&Input, &Destination),
+    fits: bool,
+    on_cpu: impl Fn(&[f32], u32) -> Result<Sheet>,
+    on_gpu: impl Fn(&CudaDevice, u32, &[&[f32]]) -> Result<Vec<Sheet>, WorkloadError>,
+) -> Result<Outcome> {
+    match gpu_for(global, workload, input, fits)? {
+        None => destination.each(global, input, |path| {
+            let (signal, rate) = input.signal(path)?;
+            on_cpu(&signal, rate)
+        })?,
+        Some(gpu) => destination.in_groups(global, input, GROUP_BYTES, |paths| {
+            let signals: Vec<(Vec<f32>, u32)> = paths
+                .iter()
+                .map(|path| input.signal(path))
+                .collect::<Result<_>>()?;
+            by_rate(&signals, |rate, same| {
+                unless_unsupported(global, on_gpu(&gpu, rate, same), || {
+                    same.iter().map(|signal| on_cpu(signal, rate)).collect()
+                })
+            })
+        })?,
+    }
+    Ok(Outcome::Fine)
+}
+
+/// What the GPU said; or what the CPU says, where the GPU's kernel does not take such signals and the
+/// choice of the device was left to us.
+pub(super) fn unless_unsupported<T>(
+    global: &Global,
+    said: Result<Vec<T>, WorkloadError>,
+    on_cpu: impl FnOnce() -> Result<Vec<T>>,
+) -> Result<Vec<T>> {
+    match said {
+        Err(WorkloadError::Unsupported { reason, .. }) if global.device == DeviceChoice::Auto => {
+            note(
+                global,
+                &format!("note: on the CPU, for the GPU cannot: {reason}"),
+            );
+            on_cpu()
+        }
+        other => Ok(other?),
+    }
 }
 
 fn bytes_on_disk(files: &[PathBuf]) -> f64 {

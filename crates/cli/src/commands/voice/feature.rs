@@ -3,11 +3,13 @@
 use anyhow::Result;
 use clap::Args;
 use warpsmith_device::CudaDevice;
+use warpsmith_measure::WorkloadError;
 use warpsmith_voice::{
-    Density, FeatureSettings, Layout, MelFeature, Preset, Sizes, Stage, Stft, mel_on_cuda,
+    Density, FeatureSettings, Layout, MelFeature, Preset, Sizes, SpectrumSettings, Stage, Stft,
+    mel_on_cuda, spectrogram_on_cuda,
 };
 
-use super::device::{GROUP_BYTES, by_rate, gpu_for};
+use super::device::write_sheets;
 use super::input::Input;
 use super::sheet::{Destination, Sheet};
 use crate::arguments::Global;
@@ -41,6 +43,14 @@ impl Shape {
         }
     }
 
+    /// Whether frames are of the kernels' kind.
+    fn fits(&self) -> bool {
+        matches!(
+            self.preset,
+            Preset::Librosa | Preset::Torchaudio | Preset::Htk
+        )
+    }
+
     /// Writes the feature of every input, on the device that is asked for or faster.
     fn write(
         &self,
@@ -49,25 +59,14 @@ impl Shape {
         destination: &Destination,
         stage: Stage,
     ) -> Result<Outcome> {
-        // The kernels' kinds of frames.
-        let fits = matches!(
-            self.preset,
-            Preset::Librosa | Preset::Torchaudio | Preset::Htk
-        );
-        match gpu_for(global, "voice/mel", input, fits)? {
-            None => destination.each(global, input, |path| {
-                let (signal, rate) = input.signal(path)?;
-                self.sheet(global, &signal, rate, stage)
-            })?,
-            Some(gpu) => destination.in_groups(global, input, GROUP_BYTES, |paths| {
-                let signals: Vec<(Vec<f32>, u32)> = paths
-                    .iter()
-                    .map(|path| input.signal(path))
-                    .collect::<Result<_>>()?;
-                by_rate(&signals, |rate, same| self.on_gpu(&gpu, rate, same, stage))
-            })?,
-        }
-        Ok(Outcome::Fine)
+        write_sheets(
+            global,
+            "voice/mel",
+            (input, destination),
+            self.fits(),
+            |signal, rate| self.sheet(global, signal, rate, stage),
+            |gpu, rate, signals| self.on_gpu(gpu, rate, signals, stage),
+        )
     }
 
     fn settings(&self, rate: u32, stage: Stage) -> FeatureSettings {
@@ -83,7 +82,7 @@ impl Shape {
         rate: u32,
         signals: &[&[f32]],
         stage: Stage,
-    ) -> Result<Vec<Sheet>> {
+    ) -> Result<Vec<Sheet>, WorkloadError> {
         let settings = self.settings(rate, stage);
         let features = mel_on_cuda(gpu, &settings, signals)?;
         Ok(features
@@ -202,26 +201,46 @@ impl Spectrogram {
         } else {
             Density::Magnitude
         };
-        self.destination.each(global, &self.input, |path| {
-            let (signal, rate) = self.input.signal(path)?;
+        let spectrum = |rate: u32| {
             let sizes = self.shape.sizes(rate);
-            let settings = self.shape.preset.feature(rate, sizes, Stage::Mel).spectrum;
-            let mut stft = Stft::new(settings)?;
-            let (bins, frames) = stft.shape(signal.len());
-            let mut matrix = vec![0.0; bins * frames];
-            stft.density(&signal, density, &mut matrix)?;
-            let hertz = f64::from(rate) / settings.transform as f64;
-            let values = (0..frames)
-                .flat_map(|frame| (0..bins).map(move |bin| (bin, frame)))
-                .map(|(bin, frame)| f64::from(matrix[bin * frames + frame]))
-                .collect();
-            Ok(Sheet {
-                columns: (0..bins)
-                    .map(|bin| format!("{}", bin as f64 * hertz))
-                    .collect(),
-                values,
-            })
-        })?;
-        Ok(Outcome::Fine)
+            self.shape.preset.feature(rate, sizes, Stage::Mel).spectrum
+        };
+        write_sheets(
+            global,
+            "voice/spectrogram",
+            (&self.input, &self.destination),
+            self.shape.fits(),
+            |signal, rate| {
+                let settings = spectrum(rate);
+                let mut stft = Stft::new(settings)?;
+                let (bins, frames) = stft.shape(signal.len());
+                let mut matrix = vec![0.0; bins * frames];
+                stft.density(signal, density, &mut matrix)?;
+                let values = (0..frames)
+                    .flat_map(|frame| (0..bins).map(move |bin| (bin, frame)))
+                    .map(|(bin, frame)| matrix[bin * frames + frame])
+                    .collect();
+                Ok(spectra(&settings, rate, values))
+            },
+            |gpu, rate, signals| {
+                let settings = spectrum(rate);
+                let found = spectrogram_on_cuda(gpu, &settings, density, signals)?;
+                Ok(found
+                    .into_iter()
+                    .map(|values| spectra(&settings, rate, values))
+                    .collect())
+            },
+        )
+    }
+}
+
+/// Rows of bins, named by their frequencies.
+fn spectra(settings: &SpectrumSettings, rate: u32, values: Vec<f32>) -> Sheet {
+    let hertz = f64::from(rate) / settings.transform as f64;
+    Sheet {
+        columns: (0..settings.bins())
+            .map(|bin| format!("{}", bin as f64 * hertz))
+            .collect(),
+        values: values.into_iter().map(f64::from).collect(),
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
-use warpsmith_voice::{Audio, ChannelChoice, check_finite};
+use warpsmith_voice::{Audio, ChannelChoice, VoiceError, check_finite};
 
 /// The audio to analyse.
 #[derive(Args)]
@@ -47,6 +47,12 @@ impl Input {
         } else {
             Audio::read(path)?
         };
+        self.check(path, &mut audio, 0)?;
+        Ok(audio)
+    }
+
+    /// Checks the samples of audio that has `before` samples before it, or makes them zeros.
+    pub(super) fn check(&self, path: &Path, audio: &mut Audio, before: usize) -> Result<()> {
         for channel in &mut audio.channels {
             if self.nan == BadSamples::Zero {
                 for x in channel.iter_mut().filter(|x| !x.is_finite()) {
@@ -54,13 +60,20 @@ impl Input {
                 }
             }
             if let Err(error) = check_finite(channel) {
+                let error = match error {
+                    VoiceError::BadSample { index, value } => VoiceError::BadSample {
+                        index: before + index,
+                        value,
+                    },
+                    other => other,
+                };
                 bail!(
                     "cannot analyse `{}`: {error} (`--nan zero`)",
                     path.display()
                 );
             }
         }
-        Ok(audio)
+        Ok(())
     }
 
     /// The signal to analyse, with its sample rate.

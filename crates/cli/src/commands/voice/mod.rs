@@ -8,12 +8,14 @@ use crate::arguments::Global;
 use crate::exit::Outcome;
 
 mod activity;
+mod analysis;
 mod analyze;
 mod constant_q;
 mod device;
 mod effect;
 mod feature;
 mod input;
+mod live;
 mod loudness;
 mod picture;
 mod pitch;
@@ -59,12 +61,15 @@ enum Verb {
 
 impl Voice {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
-        let on_gpu_too = matches!(self.verb, Verb::Mel(_) | Verb::Mfcc(_) | Verb::Pitch(_));
+        let on_gpu_too = matches!(
+            self.verb,
+            Verb::Analyze(_) | Verb::Pitch(_) | Verb::Mel(_) | Verb::Mfcc(_) | Verb::Spectrogram(_)
+        );
         // A run that asked for the GPU and used the CPU would be a wrong answer.
         if let (DeviceChoice::Cuda(_), false) = (global.device, on_gpu_too) {
             bail!(
-                "only `voice mel`, `mfcc` and `pitch --method yin` run on a GPU; leave `--device` \
-                 out for the others"
+                "only `voice analyze`, `pitch`, `mel`, `mfcc` and `spectrogram` run on a GPU; leave \
+                 `--device` out for the others"
             );
         }
         match &self.verb {

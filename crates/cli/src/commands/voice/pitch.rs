@@ -3,13 +3,15 @@
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use warpsmith_device::{CudaDevice, DeviceChoice};
+use warpsmith_measure::WorkloadError;
 use warpsmith_voice::{
-    Framing, HqPitch, Padding, PitchRange, PraatPitch, PraatSettings, Pyin, PyinSettings, Yin,
-    yin_on_cuda,
+    Framing, HqPitch, Padding, PitchRange, PraatPitch, PraatSettings, PraatTrack, Pyin,
+    PyinSettings, PyinStream, PyinTrack, Yin, praat_on_cuda, pyin_on_cuda, yin_on_cuda,
 };
 
-use super::device::{GROUP_BYTES, by_rate, gpu_for};
+use super::device::write_sheets;
 use super::input::Input;
+use super::live::{Listener, listen};
 use super::sheet::{Destination, Sheet};
 use crate::arguments::Global;
 use crate::exit::Outcome;
@@ -18,7 +20,8 @@ use crate::exit::Outcome;
 #[derive(Args)]
 #[command(after_help = "Examples:
   warpsmith voice pitch song.wav
-  warpsmith voice pitch song.wav --method yin --low 80 --high 400 --as npy --output f0.npy")]
+  warpsmith voice pitch song.wav --method yin --low 80 --high 400 --as npy --output f0.npy
+  warpsmith voice pitch *.wav --method pyin --device cuda --output tracks")]
 pub(crate) struct Pitch {
     #[command(flatten)]
     input: Input,
@@ -70,98 +73,189 @@ impl Pitch {
         }
     }
 
-    /// The GPU for YIN, where it was asked for or is faster; the other methods have no kernel.
-    fn gpu(&self, global: &Global) -> Result<Option<CudaDevice>> {
-        if self.method == Method::Yin {
-            return gpu_for(global, "voice/yin", &self.input, true);
+    /// The workload whose kernel tracks as is asked for.
+    fn workload(&self) -> Option<&'static str> {
+        match self.method {
+            Method::Pyin => Some("voice/pyin"),
+            Method::Yin => Some("voice/yin"),
+            Method::Praat => Some("voice/praat"),
+            Method::Hq => None,
         }
-        if let DeviceChoice::Cuda(_) = global.device {
-            bail!("only `--method yin` runs on a GPU; leave `--device` out for the others");
-        }
-        Ok(None)
     }
 
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        if let (DeviceChoice::Cuda(_), None) = (global.device, self.workload()) {
+            bail!("`--method hq` does not run on a GPU; leave `--device` out, or take another");
+        }
         let range = PitchRange {
             low_hz: self.low,
             high_hz: self.high,
         };
-        if let Some(gpu) = self.gpu(global)? {
-            self.destination
-                .in_groups(global, &self.input, GROUP_BYTES, |paths| {
-                    let signals: Vec<(Vec<f32>, u32)> = paths
-                        .iter()
-                        .map(|path| self.input.signal(path))
-                        .collect::<Result<_>>()?;
-                    by_rate(&signals, |rate, same| {
-                        let framing = self.framing(rate, range);
-                        let tracks = yin_on_cuda(&gpu, rate, framing, range, same)?;
-                        Ok(tracks
-                            .iter()
-                            .map(|track| yin_sheet(track, framing, rate))
-                            .collect())
-                    })
-                })?;
-            return Ok(Outcome::Fine);
+        if self.method == Method::Pyin && self.destination.is_live(global, &self.input) {
+            return listen(&self.input, |rate| {
+                LivePitch::listener(rate, self.framing(rate, range), range)
+            });
         }
-        self.destination.each(global, &self.input, |path| {
-            let (signal, rate) = self.input.signal(path)?;
-            let framing = self.framing(rate, range);
-            let time = |frame: usize| (frame * framing.hop) as f64 / f64::from(rate);
-            let mut values = Vec::new();
-            let columns: &[&str] = match self.method {
-                Method::Yin => {
-                    let track = Yin::new(rate, framing, range, 0.1)?.track(&signal)?;
-                    return Ok(yin_sheet(&track, framing, rate));
-                }
-                Method::Hq => {
-                    let track = HqPitch::new(rate, framing.hop, range)?.track(&signal);
-                    for (frame, seconds) in track.seconds.iter().enumerate() {
-                        let hz = f64::from(track.frequency[frame]);
-                        values.extend([
-                            *seconds,
-                            if hz > 0.0 { hz } else { f64::NAN },
-                            f64::from(u8::from(hz > 0.0)),
-                            f64::from(track.confidence[frame]),
-                        ]);
-                    }
-                    &["seconds", "hertz", "voiced", "confidence"]
-                }
-                Method::Praat => {
-                    let settings = PraatSettings::default();
-                    let track = PraatPitch::new(rate, framing.hop, range, settings)?.track(&signal);
-                    for (frame, seconds) in track.seconds.iter().enumerate() {
-                        let hz = f64::from(track.frequency[frame]);
-                        values.extend([
-                            *seconds,
-                            if hz > 0.0 { hz } else { f64::NAN },
-                            f64::from(u8::from(hz > 0.0)),
-                            f64::from(track.strength[frame]),
-                        ]);
-                    }
-                    &["seconds", "hertz", "voiced", "strength"]
-                }
-                Method::Pyin => {
-                    let settings = PyinSettings::default();
-                    let track = Pyin::new(rate, framing, range, settings)?.track(&signal);
-                    for (frame, voiced) in track.voiced.iter().enumerate() {
-                        let hz = f64::from(track.frequency[frame]);
-                        values.extend([
-                            time(frame),
-                            if *voiced { hz } else { f64::NAN },
-                            f64::from(u8::from(*voiced)),
-                            f64::from(track.probability[frame]),
-                        ]);
-                    }
-                    &["seconds", "hertz", "voiced", "probability"]
-                }
-            };
-            Ok(Sheet {
-                columns: columns.iter().map(|name| (*name).to_owned()).collect(),
-                values,
+        write_sheets(
+            global,
+            self.workload().unwrap_or("voice/pyin"),
+            (&self.input, &self.destination),
+            self.workload().is_some(),
+            |signal, rate| self.on_cpu(signal, rate, range),
+            |gpu, rate, signals| self.on_gpu(gpu, rate, range, signals),
+        )
+    }
+
+    fn on_cpu(&self, signal: &[f32], rate: u32, range: PitchRange) -> Result<Sheet> {
+        let framing = self.framing(rate, range);
+        Ok(match self.method {
+            Method::Yin => {
+                let track = Yin::new(rate, framing, range, 0.1)?.track(signal)?;
+                yin_sheet(&track, framing, rate)
+            }
+            Method::Hq => {
+                let track = HqPitch::new(rate, framing.hop, range)?.track(signal);
+                let voicing = ("confidence", &track.confidence[..]);
+                voiced_sheet(&track.seconds, &track.frequency, voicing)
+            }
+            Method::Praat => {
+                let settings = PraatSettings::default();
+                let track = PraatPitch::new(rate, framing.hop, range, settings)?.track(signal);
+                praat_sheet(&track)
+            }
+            Method::Pyin => {
+                let settings = PyinSettings::default();
+                let track = Pyin::new(rate, framing, range, settings)?.track(signal);
+                pyin_sheet(&track, framing, rate)
+            }
+        })
+    }
+
+    fn on_gpu(
+        &self,
+        gpu: &CudaDevice,
+        rate: u32,
+        range: PitchRange,
+        signals: &[&[f32]],
+    ) -> Result<Vec<Sheet>, WorkloadError> {
+        let framing = self.framing(rate, range);
+        Ok(match self.method {
+            Method::Yin => yin_on_cuda(gpu, rate, framing, range, signals)?
+                .iter()
+                .map(|track| yin_sheet(track, framing, rate))
+                .collect(),
+            Method::Praat => {
+                let settings = PraatSettings::default();
+                praat_on_cuda(gpu, rate, framing.hop, range, settings, signals)?
+                    .iter()
+                    .map(praat_sheet)
+                    .collect()
+            }
+            Method::Pyin => {
+                let settings = PyinSettings::default();
+                pyin_on_cuda(gpu, rate, framing, range, settings, signals)?
+                    .iter()
+                    .map(|track| pyin_sheet(track, framing, rate))
+                    .collect()
+            }
+            Method::Hq => {
+                return Err(WorkloadError::Unsupported {
+                    workload: "voice/hq",
+                    reason: "there is no kernel for `--method hq`".into(),
+                });
+            }
+        })
+    }
+}
+
+/// pYIN on a pipe: a frame is written once no later one can change it, mostly within a few frames.
+struct LivePitch {
+    stream: PyinStream,
+    /// Seconds from frame to frame.
+    hop: f64,
+    written: usize,
+}
+
+impl LivePitch {
+    fn listener(rate: u32, framing: Framing, range: PitchRange) -> Result<Box<dyn Listener>> {
+        Ok(Box::new(Self {
+            stream: PyinStream::new(rate, framing, range, PyinSettings::default())?,
+            hop: framing.hop as f64 / f64::from(rate),
+            written: 0,
+        }))
+    }
+}
+
+/// Appends the frames of `track`, of which the first is number `written`.
+fn append_rows(track: &PyinTrack, hop: f64, written: usize, rows: &mut Vec<f64>) {
+    for (frame, voiced) in track.voiced.iter().enumerate() {
+        let hertz = f64::from(track.frequency[frame]);
+        rows.extend([
+            (written + frame) as f64 * hop,
+            if *voiced { hertz } else { f64::NAN },
+            f64::from(u8::from(*voiced)),
+            f64::from(track.probability[frame]),
+        ]);
+    }
+}
+
+impl Listener for LivePitch {
+    fn columns(&self) -> &'static [&'static str] {
+        &["seconds", "hertz", "voiced", "probability"]
+    }
+
+    fn hear(&mut self, piece: &[f32], rows: &mut Vec<f64>) -> Result<()> {
+        let mut track = PyinTrack::default();
+        self.stream.process(piece, &mut track);
+        append_rows(&track, self.hop, self.written, rows);
+        self.written += track.voiced.len();
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, rows: &mut Vec<f64>) -> Result<()> {
+        let mut track = PyinTrack::default();
+        self.stream.finish(&mut track);
+        append_rows(&track, self.hop, self.written, rows);
+        Ok(())
+    }
+}
+
+fn pyin_sheet(track: &PyinTrack, framing: Framing, rate: u32) -> Sheet {
+    let times: Vec<f64> = (0..track.voiced.len())
+        .map(|frame| (frame * framing.hop) as f64 / f64::from(rate))
+        .collect();
+    let hertz: Vec<f32> = track
+        .frequency
+        .iter()
+        .zip(&track.voiced)
+        .map(|(hertz, voiced)| if *voiced { *hertz } else { 0.0 })
+        .collect();
+    voiced_sheet(&times, &hertz, ("probability", &track.probability))
+}
+
+fn praat_sheet(track: &PraatTrack) -> Sheet {
+    let strength = ("strength", &track.strength[..]);
+    voiced_sheet(&track.seconds, &track.frequency, strength)
+}
+
+/// Frames with a frequency, 0 where they are unvoiced, and how sure that is.
+fn voiced_sheet(seconds: &[f64], hertz: &[f32], (name, sure): (&str, &[f32])) -> Sheet {
+    let frames = seconds.iter().zip(hertz).zip(sure);
+    Sheet {
+        columns: ["seconds", "hertz", "voiced", name]
+            .map(str::to_owned)
+            .to_vec(),
+        values: frames
+            .flat_map(|((seconds, hertz), sure)| {
+                let voiced = *hertz > 0.0;
+                [
+                    *seconds,
+                    if voiced { f64::from(*hertz) } else { f64::NAN },
+                    f64::from(u8::from(voiced)),
+                    f64::from(*sure),
+                ]
             })
-        })?;
-        Ok(Outcome::Fine)
+            .collect(),
     }
 }
 

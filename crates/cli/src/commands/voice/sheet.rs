@@ -52,16 +52,7 @@ impl Sheet {
             Encoding::Csv => {
                 writeln!(out, "{}", self.columns.join(","))?;
                 for row in self.rows() {
-                    let cells: Vec<String> = row
-                        .iter()
-                        .map(|value| {
-                            if value.is_nan() {
-                                String::new()
-                            } else {
-                                cell(*value)
-                            }
-                        })
-                        .collect();
+                    let cells: Vec<String> = row.iter().map(|value| cell(*value)).collect();
                     writeln!(out, "{}", cells.join(","))?;
                 }
             }
@@ -89,9 +80,13 @@ impl Sheet {
     }
 }
 
-/// Seven digits: what an f32 holds.
-fn cell(value: f64) -> String {
-    (value as f32).to_string()
+/// Seven digits, what an f32 holds; nothing where the value is absent.
+pub(super) fn cell(value: f64) -> String {
+    if value.is_nan() {
+        String::new()
+    } else {
+        (value as f32).to_string()
+    }
 }
 
 impl Destination {
@@ -116,10 +111,7 @@ impl Destination {
         bytes: u64,
         mut analyse: impl FnMut(&[PathBuf]) -> Result<Vec<Sheet>>,
     ) -> Result<()> {
-        let encoding = match global.format {
-            Format::Json => Encoding::Json,
-            Format::Human => self.encoding,
-        };
+        let encoding = self.encoding(global);
         let several = input.files.len() > 1;
         if several && self.output.is_none() {
             bail!("several files need `--output DIRECTORY`, one result to a file");
@@ -143,6 +135,37 @@ impl Destination {
         Ok(())
     }
 
+    /// Whether rows may be written one by one while the input is still arriving: from a pipe, as CSV, to
+    /// standard output.
+    pub(super) fn is_live(&self, global: &Global, input: &Input) -> bool {
+        matches!(&input.files[..], [only] if only == Path::new("-"))
+            && self.output.is_none()
+            && self.encoding(global) == Encoding::Csv
+    }
+
+    /// Whether numbers go to files.
+    pub(super) fn is_file(&self) -> bool {
+        self.output.is_some()
+    }
+
+    /// Writes the sheet of one of the inputs to its file.
+    pub(super) fn write_file(
+        &self,
+        global: &Global,
+        input: &Input,
+        path: &Path,
+        sheet: &Sheet,
+    ) -> Result<()> {
+        self.write(path, sheet, self.encoding(global), input.files.len() > 1)
+    }
+
+    fn encoding(&self, global: &Global) -> Encoding {
+        match global.format {
+            Format::Json => Encoding::Json,
+            Format::Human => self.encoding,
+        }
+    }
+
     /// Writes the sheet of one of the inputs, where that goes.
     fn write(&self, path: &Path, sheet: &Sheet, encoding: Encoding, several: bool) -> Result<()> {
         match &self.output {
@@ -164,7 +187,7 @@ impl Destination {
 }
 
 /// How many of the first files have up to `bytes` on disk together; at least one.
-fn first_group(files: &[PathBuf], bytes: u64) -> usize {
+pub(super) fn first_group(files: &[PathBuf], bytes: u64) -> usize {
     let mut sum = 0u64;
     let fitting = files.iter().take_while(|path| {
         sum = sum.saturating_add(std::fs::metadata(path).map_or(u64::MAX, |facts| facts.len()));

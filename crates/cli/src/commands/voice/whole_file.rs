@@ -16,7 +16,11 @@ pub(super) fn write_whole(
         _ => Path::new("."),
     };
     let write = || -> Result<()> {
-        let mut file = BufWriter::new(NamedTempFile::new_in(folder)?);
+        let mut builder = tempfile::Builder::new();
+        // A temporary file is private by default; what the user asked for is an ordinary one.
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let mut file = BufWriter::new(builder.tempfile_in(folder)?);
         write(&mut file)?;
         file.into_inner()
             .map_err(IntoInnerError::into_error)?

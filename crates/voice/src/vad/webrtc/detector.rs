@@ -161,12 +161,16 @@ impl WebrtcVad {
             .chunks_exact(samples)
             .map(|chunk| {
                 for (slot, x) in frame.iter_mut().zip(chunk) {
-                    // A cast of a float saturates.
-                    *slot = (x * 32_768.0).round_ties_even() as i16;
+                    *slot = integer(*x);
                 }
                 vad.process(&frame)
             })
             .collect()
+    }
+
+    /// Samples as the detector takes them, of a signal whose full scale is 1.
+    pub fn integers(signal: &[f32]) -> Vec<i16> {
+        signal.iter().map(|x| integer(*x)).collect()
     }
 
     /// Decides a frame at 8 kHz; `length` is its column in the tables.
@@ -210,6 +214,12 @@ impl WebrtcVad {
         self.hang -= i16::from(hanging);
         hanging
     }
+}
+
+/// A sample of a signal whose full scale is 1; what is beyond it is clipped.
+fn integer(x: f32) -> i16 {
+    // A cast of a float saturates.
+    (x * 32_768.0).round_ties_even() as i16
 }
 
 #[cfg(test)]
