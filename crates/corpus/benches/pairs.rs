@@ -315,17 +315,18 @@ fn once() {
 
 /// Forward and backward over a thousand threads, in the interpreter.
 fn executed() {
-    const PAIRS: u64 = 2000;
+    let pairs = pairs(2000);
     let wanted = Wanted::default();
     let mut compiler = Compiler::new();
     let executor = Executor::default();
-    let modules: Vec<_> = (0..PAIRS)
+    let modules: Vec<_> = (0..pairs)
         .filter_map(|index| {
             let source = draft(&wanted, 1, index, 0).source;
             Some((index, compiler.compile(&source, &Options::default()).ok()?))
         })
         .collect();
-    let mut counts = [0; 3];
+    // Of the run, and of the gradients against differences: passed, skipped, failed.
+    let mut counts = [[0; 3]; 2];
     let mut reasons = Vec::new();
     let seconds = on_one_core(|| {
         for (index, module) in &modules {
@@ -335,22 +336,31 @@ fn executed() {
                 attempt: 0,
             };
             let execution = executor.execute(module, origin, index.is_multiple_of(8));
-            match execution.executed {
-                Check::Passed | Check::NotRun => counts[0] += 1,
-                Check::Skipped(_) => counts[1] += 1,
-                Check::Failed(reason) => {
-                    counts[2] += 1;
-                    reasons.push(format!("  {index}: {reason}"));
+            let checks = [execution.executed, execution.gradient];
+            for (check, counts) in checks.into_iter().zip(&mut counts) {
+                match check {
+                    Check::NotRun => {}
+                    Check::Passed => counts[0] += 1,
+                    Check::Skipped(_) => counts[1] += 1,
+                    Check::Failed(reason) => {
+                        counts[2] += 1;
+                        reasons.push(format!("  {index}: {reason}"));
+                    }
                 }
             }
         }
     });
     println!(
-        "executed, about 1000 threads, forward and backward: {:.0} pairs per CPU-second ({} passed, {} skipped, {} failed)",
+        "executed, about 1000 threads, forward and backward: {:.0} pairs per CPU-second; {}",
         modules.len() as f64 / seconds,
-        counts[0],
-        counts[1],
-        counts[2]
+        ["executed", "gradients"]
+            .iter()
+            .zip(counts)
+            .map(|(name, [passed, skipped, failed])| format!(
+                "{name}: {passed} passed, {skipped} skipped, {failed} failed"
+            ))
+            .collect::<Vec<_>>()
+            .join("; ")
     );
     reasons.iter().take(9).for_each(|line| println!("{line}"));
 }
