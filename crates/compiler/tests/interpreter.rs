@@ -91,6 +91,27 @@ fn the_adjoint_of_saxpy() {
 }
 
 #[test]
+fn an_adjoint_takes_the_result_as_its_variable_holds_it() {
+    // The backward walk of the loop repeats it, so that the adjoint of `cbrt` finds 2 + 19.
+    let source = "
+import warp as wp
+
+@wp.kernel
+def overwritten(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    total = wp.cbrt(x[i])
+    for n in range(19):
+        total += 1.0
+    y[i] = total
+";
+    let mut arguments = [with_gradient(&[8.0], &[0.0]), with_gradient(&[0.0], &[1.0])];
+    let outcome = back(source, &[1], &mut arguments);
+    assert!(outcome.findings.is_empty());
+    let expected = 1.0 / (3.0 * 21.0 * 21.0);
+    assert!((gradient(&arguments[0])[0] - expected).abs() < 1e-9);
+}
+
+#[test]
 fn loops_branches_breaks_and_returns() {
     let source = "
 import warp as wp

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cargo bench -p warpsmith-corpus --bench pairs
-//! cargo bench -p warpsmith-corpus --bench pairs -- compiled gpu million ten-million
+//! cargo bench -p warpsmith-corpus --bench pairs -- cores compiled gpu million ten-million
 //! ```
 //! CPU time is what counts, so that other work on the machine does not. The peer of generation is the
 //! figure of the pipeline that this crate replaces, about 210 pairs per CPU-second on a 2-core virtual
@@ -29,12 +29,14 @@ fn main() {
         .skip(1)
         .filter(|a| !a.starts_with("--"))
         .collect();
-    let figures: [(&str, bool, fn()); 9] = [
+    let figures: [(&str, bool, fn()); 11] = [
         ("stages", true, stages),
         ("forward", true, forward_only),
         ("written", true, written),
         ("executed", true, executed),
         ("builtins", true, builtins),
+        ("cores", false, cores),
+        ("once", false, once),
         ("compiled", false, compiled),
         ("gpu", false, on_gpu),
         ("million", false, || shapes(1_000_000)),
@@ -260,19 +262,71 @@ fn written_with(settings: &Settings, threads: usize) -> Option<f64> {
     Some(pairs / wall)
 }
 
+/// One or two cores that all of a process runs on, writing and fsync included, in turns.
+fn cores() {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let allowed = status
+        .lines()
+        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    let mut cpus = Vec::new();
+    for range in allowed.unwrap_or_default().trim().split(',') {
+        let (from, to) = range.split_once('-').unwrap_or((range, range));
+        if let (Ok(from), Ok(to)) = (from.parse::<u32>(), to.parse::<u32>()) {
+            cpus.extend(from..=to);
+        }
+    }
+    let [first, second, ..] = cpus[..] else {
+        println!("cores: skipped: one core");
+        return;
+    };
+    let rate = |list: String, threads: &str| -> Option<f64> {
+        let program = std::env::current_exe().ok()?;
+        let out = std::process::Command::new("taskset")
+            .args(["-c", &list])
+            .arg(program)
+            .arg("once")
+            .env("WARPSMITH_THREADS", threads)
+            .output();
+        let text = String::from_utf8(out.ok()?.stdout).ok()?;
+        text.split_whitespace().nth(2)?.parse().ok()
+    };
+    println!("pairs/s of wall time, kernels: all");
+    for _ in 0..3 {
+        let one = rate(first.to_string(), "1");
+        let two = rate(format!("{first},{second}"), "2");
+        match (one, two) {
+            (Some(one), Some(two)) => {
+                println!("  1 core {one:.0}, 2 cores {two:.0}: {:.2}x", two / one);
+            }
+            _ => println!("  skipped: no `taskset`"),
+        }
+    }
+}
+
+/// A data set with `WARPSMITH_THREADS` threads.
+fn once() {
+    let threads = std::env::var("WARPSMITH_THREADS").ok();
+    let settings = Settings {
+        count: 40_000,
+        ..Settings::default()
+    };
+    written_with(&settings, threads.and_then(|n| n.parse().ok()).unwrap_or(1));
+}
+
 /// Forward and backward over a thousand threads, in the interpreter.
 fn executed() {
-    const PAIRS: u64 = 2000;
+    let pairs = pairs(2000);
     let wanted = Wanted::default();
     let mut compiler = Compiler::new();
     let executor = Executor::default();
-    let modules: Vec<_> = (0..PAIRS)
+    let modules: Vec<_> = (0..pairs)
         .filter_map(|index| {
             let source = draft(&wanted, 1, index, 0).source;
             Some((index, compiler.compile(&source, &Options::default()).ok()?))
         })
         .collect();
-    let mut counts = [0; 3];
+    // Of the run, and of the gradients against differences: passed, skipped, failed.
+    let mut counts = [[0; 3]; 2];
     let mut reasons = Vec::new();
     let seconds = on_one_core(|| {
         for (index, module) in &modules {
@@ -282,22 +336,31 @@ fn executed() {
                 attempt: 0,
             };
             let execution = executor.execute(module, origin, index.is_multiple_of(8));
-            match execution.executed {
-                Check::Passed | Check::NotRun => counts[0] += 1,
-                Check::Skipped(_) => counts[1] += 1,
-                Check::Failed(reason) => {
-                    counts[2] += 1;
-                    reasons.push(format!("  {index}: {reason}"));
+            let checks = [execution.executed, execution.gradient];
+            for (check, counts) in checks.into_iter().zip(&mut counts) {
+                match check {
+                    Check::NotRun => {}
+                    Check::Passed => counts[0] += 1,
+                    Check::Skipped(_) => counts[1] += 1,
+                    Check::Failed(reason) => {
+                        counts[2] += 1;
+                        reasons.push(format!("  {index}: {reason}"));
+                    }
                 }
             }
         }
     });
     println!(
-        "executed, about 1000 threads, forward and backward: {:.0} pairs per CPU-second ({} passed, {} skipped, {} failed)",
+        "executed, about 1000 threads, forward and backward: {:.0} pairs per CPU-second; {}",
         modules.len() as f64 / seconds,
-        counts[0],
-        counts[1],
-        counts[2]
+        ["executed", "gradients"]
+            .iter()
+            .zip(counts)
+            .map(|(name, [passed, skipped, failed])| format!(
+                "{name}: {passed} passed, {skipped} skipped, {failed} failed"
+            ))
+            .collect::<Vec<_>>()
+            .join("; ")
     );
     reasons.iter().take(9).for_each(|line| println!("{line}"));
 }
@@ -326,7 +389,8 @@ fn pairs(otherwise: u64) -> u64 {
 }
 
 /// PTX, forward and backward, batched; `WARPSMITH_NVRTC` names the library. Warp's own batched NVRTC path
-/// takes 0.067 CPU-seconds a kernel like the peer's, with a precompiled header and units of 100.
+/// takes 0.067 CPU-seconds a kernel like the peer's, with a precompiled header and units of 100; where
+/// `WARPSMITH_WARP_PYTHON` names a Python with Warp, it compiles the same kernels in the same run.
 fn compiled() {
     let tools = Tools {
         nvrtc: std::env::var_os("WARPSMITH_NVRTC").map(Into::into),
@@ -337,10 +401,35 @@ fn compiled() {
         ("all", Wanted::default()),
     ] {
         println!("{name}:");
-        if let Some(seconds) = checked("compiled", Level::Compiled, pairs(400), wanted, &tools) {
+        let count = pairs(400);
+        let theirs = warp_seconds(&wanted, count);
+        if let Some(seconds) = checked("compiled", Level::Compiled, count, wanted, &tools) {
             println!("  Warp's 0.067 CPU-s a kernel: {:.2}x", 0.067 / seconds);
+            if let Some(theirs) = theirs {
+                println!(
+                    "  Warp on the same kernels, {theirs:.4} CPU-s each: {:.2}x",
+                    theirs / seconds
+                );
+            }
         }
     }
+}
+
+/// CPU-seconds that Warp takes for each of the first kernels, in units of 100.
+fn warp_seconds(wanted: &Wanted, count: u64) -> Option<f64> {
+    let python = std::env::var_os("WARPSMITH_WARP_PYTHON")?;
+    let sources: Vec<String> = (0..count)
+        .map(|index| draft(wanted, 5, index, 0).source)
+        .collect();
+    let folder = tempfile::tempdir().ok()?;
+    let list = folder.path().join("sources.json");
+    std::fs::write(&list, serde_json::to_vec(&sources).ok()?).ok()?;
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/warp_batches.py");
+    let mut command = std::process::Command::new(python);
+    let out = command.arg(script).arg(&list).arg("80").output().ok()?;
+    let text = String::from_utf8(out.stdout).ok()?;
+    let figures: serde_json::Value = serde_json::from_str(text.lines().last()?).ok()?;
+    Some(figures["seconds"].as_f64()? / figures["kernels"].as_f64()?)
 }
 
 /// The GPU against the interpreter, forward and backward, on random inputs.

@@ -12,7 +12,7 @@ use warpsmith_compiler::{Compiler, Options, Target, emit, render};
 use crate::generate::{Draft, Wanted, draft};
 use crate::random::Random;
 use crate::record::Origin;
-use crate::verify::{Check, Executor};
+use crate::verify::{Check, Executor, WarpOracle};
 
 /// A program that is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,8 +29,22 @@ pub struct Rejected {
     pub line: u32,
     /// The whole diagnostic.
     pub diagnostic: String,
+    /// What Warp itself says about it, where it was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warp_diagnostic: Option<String>,
     /// The program without the fault.
     pub repaired: String,
+}
+
+impl Rejected {
+    /// The same with what Warp says; `None` where Warp accepts the program.
+    ///
+    /// # Errors
+    /// Where Warp could not be asked.
+    pub fn asking(mut self, oracle: &mut WarpOracle) -> Result<Option<Self>, String> {
+        self.warp_diagnostic = oracle.ask(&self.id, &self.python)?.error;
+        Ok(self.warp_diagnostic.is_some().then_some(self))
+    }
 }
 
 /// CUDA text that compiles and computes something else.
@@ -96,9 +110,13 @@ pub fn rejected(
 ) -> Option<Rejected> {
     let draft = draft(wanted, seed, index, 0);
     let mut random = Random::of_pair(seed, index, u32::MAX - 3);
+    // From a random one on; what fits every program only where it is drawn, or where nothing else fits.
     let start = random.below(FAULTS.len());
-    for offset in 0..FAULTS.len() {
-        let (fault, from, to) = FAULTS[(start + offset) % FAULTS.len()];
+    let mut order: Vec<_> = (0..FAULTS.len())
+        .map(|offset| FAULTS[(start + offset) % FAULTS.len()])
+        .collect();
+    order[1..].sort_by_key(|(fault, ..)| *fault == "syntax");
+    for (fault, from, to) in order {
         let Some(at) = draft.source.rfind(from) else {
             continue;
         };
@@ -116,6 +134,7 @@ pub fn rejected(
                     line: finding.span.as_ref().map_or(0, |span| span.line),
                     diagnostic: render(finding, &broken),
                     python: broken,
+                    warp_diagnostic: None,
                     repaired: draft.source,
                 });
             }

@@ -22,7 +22,7 @@ pub(crate) fn block_pairs(levels: &[Level]) -> u64 {
     if levels.contains(&Level::Gpu) {
         8
     } else if levels == [Level::Text] {
-        500
+        1000
     } else {
         BATCH as u64
     }

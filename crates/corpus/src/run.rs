@@ -273,10 +273,11 @@ pub(crate) fn checksum(path: &Path) -> std::io::Result<(u64, String)> {
         hasher.update(&buffer[..read]);
         size += read as u64;
     }
-    let digest: String = hasher
-        .finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    Ok((size, digest))
+    Ok((size, hexadecimal(hasher)))
+}
+
+/// A SHA-256 as it is written in manifests.
+pub(crate) fn hexadecimal(hasher: Sha256) -> String {
+    let digest = hasher.finalize();
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,11 +1,14 @@
 //! A shard: the blocks of consecutive indices, written as one file for each split that has rows.
 
 use std::fs;
+use std::io::Write;
 use std::path::Path;
+
+use sha2::{Digest, Sha256};
 
 use crate::block::Built;
 use crate::output::{FileEntry, Part, Settings, Tally};
-use crate::run::{RunError, checksum};
+use crate::run::{RunError, hexadecimal};
 use crate::split::Split;
 
 /// Blocks that were collected, in order.
@@ -78,13 +81,38 @@ fn write_file(path: &Path, part: Part) -> Result<(u64, String), String> {
         .prefix(".part-")
         .tempfile_in(parent)
         .map_err(|error| error.to_string())?;
-    part.write(file.as_file_mut())
+    let mut checked = Checked {
+        file: file.as_file_mut(),
+        bytes: 0,
+        digest: Sha256::new(),
+    };
+    part.write(&mut checked)
         .map_err(|error| error.to_string())?;
+    let digest = (checked.bytes, hexadecimal(checked.digest));
     file.as_file()
         .sync_all()
         .map_err(|error| error.to_string())?;
-    let digest = checksum(file.path()).map_err(|error| error.to_string())?;
     file.persist(path)
         .map_err(|error| error.error.to_string())?;
     Ok(digest)
+}
+
+/// A file whose size and SHA-256 are known when it is written.
+struct Checked<'f> {
+    file: &'f mut fs::File,
+    bytes: u64,
+    digest: Sha256,
+}
+
+impl Write for Checked<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        self.digest.update(&bytes[..written]);
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.file.flush()
+    }
 }

@@ -78,11 +78,12 @@ pub struct Statistics {
     pub files: u64,
     /// Drafts that were made.
     pub drafts: u64,
-    /// Distinct sources, estimated to within 1 %.
+    /// Distinct sources: exact where pairs are deduplicated, since then every pair has a shape of its own;
+    /// else estimated to within 1 %.
     pub distinct_exact: u64,
-    /// Distinct up to names, estimated.
+    /// Distinct up to names, likewise.
     pub distinct_modulo_names: u64,
-    /// Distinct shapes: exact in one deduplicated share, else estimated.
+    /// Distinct shapes, likewise.
     pub distinct_shapes: u64,
     /// Distinct MinHash signatures, estimated.
     pub distinct_minhash: u64,
@@ -153,19 +154,22 @@ pub fn statistics(folder: &Path) -> Result<Statistics, StatisticsError> {
         }
     }
     let settings = manifests[0].settings.clone();
-    let exact = settings.deduplicate && manifests.len() == 1;
-    let estimate = |distinct: &crate::Distinct| distinct.estimate().round() as u64;
+    // Never more than there are pairs, which an estimate would not know.
+    let estimate =
+        |distinct: &crate::Distinct| (distinct.estimate().round() as u64).min(tally.pairs);
+    // Every share looks at the shapes of all pairs before its own.
+    let distinct = |distinct: &crate::Distinct| match settings.deduplicate {
+        true => tally.pairs,
+        false => estimate(distinct),
+    };
     Ok(Statistics {
         pairs: tally.pairs,
         bytes,
         files,
         drafts: tally.drafts,
-        distinct_exact: estimate(&tally.distinct_exact),
-        distinct_modulo_names: estimate(&tally.distinct_modulo_names),
-        distinct_shapes: match exact {
-            true => tally.pairs,
-            false => estimate(&tally.distinct_shapes),
-        },
+        distinct_exact: distinct(&tally.distinct_exact),
+        distinct_modulo_names: distinct(&tally.distinct_modulo_names),
+        distinct_shapes: distinct(&tally.distinct_shapes),
         distinct_minhash: estimate(&tally.distinct_minhash),
         unused_builtins: unused_builtins(|name| tally.builtins.contains_key(name)),
         core_builtins: CORE_BUILTINS.len(),

@@ -335,7 +335,7 @@ fn pairs_execute() -> Result<(), Failed> {
         return Err(format!("only {} pairs were executed", executed.passed).into());
     }
     let gradient = &manifest.tally.levels["gradient"];
-    if gradient.failed * 5 > gradient.passed {
+    if gradient.failed > 0 || gradient.passed < 15 {
         return Err(format!("{gradient:?}").into());
     }
     Ok(())
@@ -413,6 +413,10 @@ fn mistakes() -> Result<(), Failed> {
             }
             wrong_count += 1;
         }
+    }
+    // Among these an exchange makes a loop endless, which is no reason to wait.
+    for index in 100..150 {
+        wrong_code(&mut compiler, &wanted, 0, index);
     }
     if rejected_count < 100 || faults.len() < 8 || wrong_count < 60 {
         return Err(format!("{rejected_count} rejected, {wrong_count} wrong, {faults:?}").into());

@@ -22,8 +22,13 @@ const PAGE_BYTES: usize = 256 << 10;
 /// zstd's level; the fast ones differ in size, hardly in time.
 pub(super) const LEVEL: i32 = 1;
 
-/// A zstd context, reused from page to page.
-pub(crate) struct Zstd(zstd::bulk::Compressor<'static>);
+/// A zstd context and the memory of pages, reused from page to page.
+pub(crate) struct Zstd {
+    compressor: zstd::bulk::Compressor<'static>,
+    frame: Vec<u8>,
+    /// Empty pages.
+    spare: Vec<Vec<u8>>,
+}
 
 impl Zstd {
     /// A new context.
@@ -31,8 +36,20 @@ impl Zstd {
     /// # Errors
     /// Where there is no memory for it.
     pub(crate) fn new() -> Result<Self> {
-        let compressor = zstd::bulk::Compressor::new(LEVEL);
-        compressor.map(Self).map_err(ParquetError::from)
+        Ok(Self {
+            compressor: zstd::bulk::Compressor::new(LEVEL)?,
+            frame: Vec::new(),
+            spare: Vec::new(),
+        })
+    }
+
+    /// A page as one frame.
+    fn compress(&mut self, page: &[u8]) -> Result<Bytes> {
+        self.frame.clear();
+        self.frame
+            .reserve(zstd::zstd_safe::compress_bound(page.len()));
+        self.compressor.compress_to_buffer(page, &mut self.frame)?;
+        Ok(Bytes::copy_from_slice(&self.frame))
     }
 }
 
@@ -62,6 +79,9 @@ impl LongText {
     pub(super) fn push(&mut self, text: &str, zstd: &mut Zstd) -> Result<()> {
         let length = u32::try_from(text.len())
             .map_err(|_| ParquetError::General("a text of more than 4 GB".to_owned()))?;
+        if self.open.capacity() == 0 {
+            self.open = zstd.spare.pop().unwrap_or_default();
+        }
         self.open.extend_from_slice(&length.to_le_bytes());
         self.open.extend_from_slice(text.as_bytes());
         self.open_rows += 1;
@@ -76,9 +96,8 @@ impl LongText {
         if self.open_rows == 0 {
             return Ok(());
         }
-        let frame = zstd.0.compress(&self.open)?;
         let page = Page::DataPage {
-            buf: Bytes::from(frame),
+            buf: zstd.compress(&self.open)?,
             num_values: self.open_rows,
             encoding: Encoding::PLAIN,
             def_level_encoding: Encoding::RLE,
@@ -97,8 +116,9 @@ impl LongText {
             text_bytes: self.open.len() - 4 * self.open_rows as usize,
         });
         self.uncompressed += spec.uncompressed_size;
-        self.open.clear();
         self.open_rows = 0;
+        self.open.clear();
+        zstd.spare.push(std::mem::take(&mut self.open));
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! Parquet files: row groups laid down one after the other.
 
-use std::fs::File;
+use std::io::Write;
 
 use parquet::errors::Result;
 use parquet::file::writer::SerializedFileWriter;
@@ -9,7 +9,7 @@ use super::row_group::RowGroup;
 use super::schema::shared;
 
 /// Writes row groups to a file; the bytes follow from them alone.
-pub(crate) fn write_parquet(file: &mut File, groups: Vec<RowGroup>) -> Result<()> {
+pub(crate) fn write_parquet(file: &mut (impl Write + Send), groups: Vec<RowGroup>) -> Result<()> {
     let shared = shared()?;
     let mut writer =
         SerializedFileWriter::new(file, shared.schema.clone(), shared.properties.clone())?;

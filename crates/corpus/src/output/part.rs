@@ -4,7 +4,6 @@
 //! many rows of a split makes a row group by itself; where it has few, blocks are put together until
 //! they have [`GROUP_ROWS`].
 
-use std::fs::File;
 use std::io::Write;
 
 use parquet::errors::{ParquetError, Result};
@@ -117,7 +116,7 @@ impl Part {
     }
 
     /// Writes all of it.
-    pub(crate) fn write(self, file: &mut File) -> Result<()> {
+    pub(crate) fn write(self, file: &mut (impl Write + Send)) -> Result<()> {
         match self {
             Self::Parquet { mut groups, loose } => {
                 if loose.len() > 0 {

@@ -22,6 +22,16 @@ const DISTINCT: [&str; 7] = [
     "minhash.list.element",
 ];
 
+/// Columns that zstd makes smaller. The others are dictionary codes or hashes, whose pages would stay as
+/// long and cost a context each.
+const COMPRESSED: [&str; 5] = [
+    "id",
+    "index",
+    "kernel_name",
+    "builtins.list.element",
+    "constructs.list.element",
+];
+
 /// What all files share.
 pub(super) struct Shared {
     pub(super) schema: TypePtr,
@@ -50,13 +60,18 @@ fn schema() -> Result<TypePtr> {
 
 fn make() -> Result<Shared> {
     let schema = schema()?;
+    let path =
+        |name: &str| ColumnPath::from(name.split('.').map(str::to_owned).collect::<Vec<_>>());
     let mut properties = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(ZstdLevel::try_new(LEVEL)?))
+        .set_compression(Compression::UNCOMPRESSED)
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_created_by(concat!("warpsmith ", env!("CARGO_PKG_VERSION")).to_owned());
     for name in DISTINCT {
-        let path = ColumnPath::from(name.split('.').map(str::to_owned).collect::<Vec<_>>());
-        properties = properties.set_column_dictionary_enabled(path, false);
+        properties = properties.set_column_dictionary_enabled(path(name), false);
+    }
+    for name in COMPRESSED {
+        let zstd = Compression::ZSTD(ZstdLevel::try_new(LEVEL)?);
+        properties = properties.set_column_compression(path(name), zstd);
     }
     Ok(Shared {
         descriptor: SchemaDescriptor::new(schema.clone()),

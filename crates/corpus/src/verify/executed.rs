@@ -20,6 +20,10 @@ const KEPT: usize = 8;
 /// compute meets another thread's within so few, if it meets any.
 const WATCHED: [usize; 4] = [128, 12, 5, 4];
 
+/// Iterations after which loops are taken to be endless. Those of generated kernels end after hundreds;
+/// a wrong text may have turned one round.
+const MOST_ITERATIONS: u64 = 100_000;
+
 /// What came of running a pair.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Execution {
@@ -87,7 +91,7 @@ impl Executor {
         differences: bool,
         execution: &mut Execution,
     ) -> Result<(), Check> {
-        let forward = planned(Interpreter::forward(module))?;
+        let forward = planned(Interpreter::forward(module))?.with_iteration_limit(MOST_ITERATIONS);
         let dim = launch_shape(rank(module));
         let mut random = Random::of_pair(origin.seed, origin.index, u32::MAX - 1);
         let given = arguments(module, &dim, &mut random).map_err(Check::Skipped)?;
@@ -106,7 +110,7 @@ impl Executor {
         if self.inputs {
             execution.extra.inputs = inputs_text(module, &dim, &given);
         }
-        let adjoint = planned(Interpreter::adjoint(module))?;
+        let adjoint = planned(Interpreter::adjoint(module))?.with_iteration_limit(MOST_ITERATIONS);
         let mut seeded = given;
         seed_gradients(module, &mut seeded, &results, &mut random);
         let seeds = self.gradients.then(|| seeded.clone());

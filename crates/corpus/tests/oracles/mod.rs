@@ -1,11 +1,14 @@
 //! Against others: NVRTC, Warp, and the `datasets` library, each where it is.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use libtest_mimic::{Failed, Trial};
+use warpsmith_compiler::Compiler;
 use warpsmith_corpus::{
-    Keep, Level, Settings, Tools, Verifier, card, generate, read_rows, statistics,
+    Keep, Level, Settings, Tools, Verifier, Wanted, WarpOracle, card, generate, read_rows,
+    rejected, statistics,
 };
 
 fn root() -> PathBuf {
@@ -44,11 +47,13 @@ fn python(package: &str) -> Option<PathBuf> {
 pub(crate) fn trials() -> Vec<Trial> {
     let (warp, datasets) = (python("warp"), python("datasets"));
     let (without_nvrtc, without_warp) = (nvrtc().is_none(), warp.is_none());
-    let without_datasets = datasets.is_none();
+    let (without_datasets, again) = (datasets.is_none(), warp.clone());
     vec![
         Trial::test("nvrtc_compiles_every_category", || compiled(nvrtc()))
             .with_ignored_flag(without_nvrtc),
         Trial::test("warp_writes_the_same_bytes", || same_as_warp(warp))
+            .with_ignored_flag(without_warp),
+        Trial::test("warp_rejects_what_is_rejected", || rejected_by_warp(again))
             .with_ignored_flag(without_warp),
         Trial::test("the_datasets_library_reads_the_card_and_the_files", || {
             read_by_datasets(datasets)
@@ -154,6 +159,28 @@ fn same_as_warp(python: Option<PathBuf>) -> Result<(), Failed> {
         return Err(format!("{passed} of {count} identical:\n{}", reasons.join("\n")).into());
     }
     Ok(())
+}
+
+/// The compiler's refusals are Warp's, and Warp's message is kept.
+fn rejected_by_warp(python: Option<PathBuf>) -> Result<(), Failed> {
+    let python = python.ok_or("no Python with `warp`")?;
+    let mut oracle = WarpOracle::start(&python)?;
+    let mut compiler = Compiler::new();
+    let mut faults = BTreeSet::new();
+    for index in 0..90 {
+        let Some(bad) = rejected(&mut compiler, &Wanted::default(), 0, index) else {
+            continue;
+        };
+        let (fault, source) = (bad.fault.clone(), bad.python.clone());
+        match bad.asking(&mut oracle)? {
+            Some(_) => faults.insert(fault),
+            None => return Err(format!("Warp accepts pair {index} ({fault}):\n{source}").into()),
+        };
+    }
+    match faults.len() {
+        0..10 => Err(format!("{faults:?}").into()),
+        _ => Ok(()),
+    }
 }
 
 fn read_by_datasets(python: Option<PathBuf>) -> Result<(), Failed> {

@@ -8,7 +8,7 @@ use clap::Args;
 use rayon::prelude::*;
 use serde::Serialize;
 use warpsmith_compiler::Compiler;
-use warpsmith_corpus::{Wanted, rejected, wrong_code};
+use warpsmith_corpus::{Wanted, WarpOracle, rejected, wrong_code};
 
 use crate::arguments::Global;
 use crate::exit::Outcome;
@@ -16,9 +16,13 @@ use crate::output;
 
 /// Write data about mistakes: `rejected.jsonl` has programs that do not compile, with the diagnostic and
 /// the repaired program; `wrong_code.jsonl` has CUDA text that compiles and computes something else.
+///
+/// With `--python`, Warp is asked about every rejected program: its message is written too, and programs
+/// that it accepts are left out.
 #[derive(Args)]
 #[command(after_help = "Examples:
   warpsmith corpus mistakes --count 10000 --out mistakes
+  warpsmith corpus mistakes --count 500 --out mistakes --python venv/bin/python
   warpsmith corpus mistakes --count 500 --seed 3 --out mistakes --format json")]
 pub(crate) struct Mistakes {
     /// How many pairs to make mistakes from; a few of them give none.
@@ -30,6 +34,9 @@ pub(crate) struct Mistakes {
     /// What the pairs follow from.
     #[arg(long, default_value_t = 0)]
     seed: u64,
+    /// A Python with warp-lang 1.19.0, whose diagnostics are written too.
+    #[arg(long, value_name = "FILE")]
+    python: Option<PathBuf>,
 }
 
 #[derive(Serialize)]
@@ -44,12 +51,21 @@ impl Mistakes {
         std::fs::create_dir_all(&self.out)
             .with_context(|| format!("cannot make `{}`", self.out.display()))?;
         let wanted = Wanted::default();
-        let rejected = self.write("rejected.jsonl", |compiler, index| {
-            rejected(compiler, &wanted, self.seed, index)
-        })?;
-        let wrong_code = self.write("wrong_code.jsonl", |compiler, index| {
-            wrong_code(compiler, &wanted, self.seed, index)
-        })?;
+        let mut programs =
+            self.make(|compiler, index| rejected(compiler, &wanted, self.seed, index));
+        if let Some(python) = &self.python {
+            let mut oracle = WarpOracle::start(python).map_err(anyhow::Error::msg)?;
+            let asked = programs.into_iter().map(|one| one.asking(&mut oracle));
+            let asked: Result<Vec<_>, String> = asked.collect();
+            programs = asked
+                .map_err(anyhow::Error::msg)?
+                .into_iter()
+                .flatten()
+                .collect();
+        }
+        let texts = self.make(|compiler, index| wrong_code(compiler, &wanted, self.seed, index));
+        let rejected = self.write("rejected.jsonl", &programs)?;
+        let wrong_code = self.write("wrong_code.jsonl", &texts)?;
         let folder = self.out.display().to_string();
         let body = Body {
             folder,
@@ -66,25 +82,24 @@ impl Mistakes {
         Ok(Outcome::Fine)
     }
 
-    /// Writes a line for every pair that gives one, in the order of the pairs.
-    fn write<T: Serialize + Send>(
-        &self,
-        name: &str,
-        make: impl Fn(&mut Compiler, u64) -> Option<T> + Sync,
-    ) -> Result<usize> {
-        let made: Vec<Option<T>> = (0..self.count)
+    /// What the pairs give, in their order.
+    fn make<T: Send>(&self, make: impl Fn(&mut Compiler, u64) -> Option<T> + Sync) -> Vec<T> {
+        (0..self.count)
             .collect::<Vec<u64>>()
             .into_par_iter()
             .map_init(Compiler::new, |compiler, index| make(compiler, index))
-            .collect();
+            .flatten_iter()
+            .collect()
+    }
+
+    /// Writes a line for each row.
+    fn write<T: Serialize>(&self, name: &str, rows: &[T]) -> Result<usize> {
         let mut text = Vec::new();
-        let mut count = 0;
-        for row in made.into_iter().flatten() {
-            serde_json::to_writer(&mut text, &row)?;
+        for row in rows {
+            serde_json::to_writer(&mut text, row)?;
             text.write_all(b"\n")?;
-            count += 1;
         }
         output::write_file(&self.out.join(name), &text)?;
-        Ok(count)
+        Ok(rows.len())
     }
 }

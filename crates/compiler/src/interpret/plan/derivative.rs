@@ -10,10 +10,11 @@ use std::collections::{HashMap, HashSet};
 use super::builder::{Builder, Planned};
 use super::call::Signature;
 use super::frame::Frame;
+use crate::builtin::BUILTINS;
 use crate::interpret::factorisation::Factorisation;
 use crate::interpret::instruction::{Binary, Instruction, Unary};
 use crate::interpret::lanes::Cell;
-use crate::ir::{Call, Comparison};
+use crate::ir::{Call, Callee, Comparison};
 use crate::types::Scalar;
 
 /// Duals of cells while one call is walked back.
@@ -25,6 +26,18 @@ struct Duals {
     temporaries: HashMap<Cell, Cell>,
     /// Cells that depend on a variable with a dual.
     active: HashSet<Cell>,
+    /// For results that the adjoint is given: where their variables hold them.
+    held: HashMap<Cell, Cell>,
+}
+
+/// Whether the adjoint of a builtin is given its results.
+fn takes_output(call: &Call) -> bool {
+    match call.callee {
+        Callee::Builtin(index, row) => {
+            BUILTINS[usize::from(index)].rows[usize::from(row)].adjoint_takes_output
+        }
+        _ => false,
+    }
 }
 
 impl<'m> Builder<'m> {
@@ -70,6 +83,19 @@ impl<'m> Builder<'m> {
             };
             if sources.iter().any(|source| duals.active.contains(source)) {
                 duals.active.insert(dst);
+            }
+        }
+        // Such an adjoint is given the variable, which a loop may have overwritten since; and nothing is
+        // computed twice.
+        if takes_output(call) {
+            let mut results = results.iter();
+            for out in outputs {
+                let (ty, held) = (frame.value_type(self, *out), frame.cell(*out));
+                let leaves = self.layout(ty).leaves.len();
+                let cells = results.by_ref().take(leaves).enumerate();
+                duals
+                    .held
+                    .extend(cells.map(|(n, cell)| (*cell, held.at(n))));
             }
         }
         for (result, (ty, seed)) in results.iter().zip(seeds) {
@@ -168,8 +194,9 @@ impl<'m> Builder<'m> {
         let Some(g) = duals.temporaries.get(&dst).copied() else {
             return Ok(());
         };
+        let dst = duals.held.get(&dst).copied().unwrap_or(dst);
         match *operation {
-            Instruction::Binary { op, ty, dst, a, b } if ty.is_float() => {
+            Instruction::Binary { op, ty, a, b, .. } if ty.is_float() => {
                 let wanted = (duals.active.contains(&a), duals.active.contains(&b));
                 let (da, db) = self.binary_rule(op, ty, (dst, a, b), g, wanted)?;
                 for (cell, share) in [(a, da), (b, db)] {
@@ -178,7 +205,7 @@ impl<'m> Builder<'m> {
                     }
                 }
             }
-            Instruction::Unary { op, ty, dst, a } if ty.is_float() => {
+            Instruction::Unary { op, ty, a, .. } if ty.is_float() => {
                 if let Some(share) = self.unary_rule(op, ty, dst, a, g) {
                     self.accumulate(duals, ty, a, share);
                 }
