@@ -48,7 +48,7 @@ pub struct Settings {
     pub seed: u64,
     /// Parameters of the broadcast, and of listeners who ask for none.
     pub params: Params,
-    /// What renders the voices of listeners' own streams. A GPU that fails is given up for the CPU.
+    /// What renders the voices of all streams. A GPU that fails is given up for the CPU.
     pub device: DeviceChoice,
     /// Where the matrix is measured.
     pub matrix_device: DeviceChoice,
@@ -182,7 +182,8 @@ impl Server {
         };
         let bound = listener.local_addr().map_err(refused)?;
         let broadcast = Arc::clone(&shared.broadcast);
-        runtime.spawn(broadcast.run(music, Arc::clone(&shared.metrics)));
+        let desk = shared.desk.clone();
+        runtime.spawn(broadcast.run(music, desk, Arc::clone(&shared.metrics)));
         runtime.spawn(connection::accept(listener, Arc::clone(&shared)));
         Ok(Self {
             address: bound,

@@ -8,9 +8,9 @@ use crate::effects::chain::{Chain, Mix};
 use crate::error::ParamError;
 use crate::note::{Formulas, Note, Voice};
 use crate::params::Params;
-use crate::sound::QUANTUM;
 use crate::sound::master::Limit;
 use crate::sound::simd::{Simd, Task};
+use crate::sound::{Aligned, QUANTUM};
 use crate::stream::{Interleave, StreamSettings};
 use crate::voices::Voices;
 
@@ -180,9 +180,9 @@ impl PhraseRenderer {
         let mono = self.formulas == Formulas::Original && self.chain.is_none();
         let first_quantum = range.start.next_multiple_of(QUANTUM);
         for first in (first_quantum..range.end).step_by(QUANTUM) {
-            let mut pads = [[0.0; QUANTUM]; 2];
-            let mut plain = [[0.0; QUANTUM]; 2];
-            self.voices.render(first as u64, &mut pads, &mut plain);
+            let mut lanes = Aligned([[[0.0; QUANTUM]; 2]; 2]);
+            let [pads, plain] = &mut lanes.0;
+            self.voices.render(first as u64, pads, plain);
             if self.formulas == Formulas::Original {
                 pads[1] = pads[0];
                 plain[1] = plain[0];
@@ -191,10 +191,10 @@ impl PhraseRenderer {
                 Some((params, _, chain)) => self.simd.run(Mix {
                     chain,
                     params,
-                    pads: &mut pads,
-                    plain: &mut plain,
+                    pads,
+                    plain,
                 }),
-                None => self.simd.run(AddPads(&pads, &mut plain)),
+                None => self.simd.run(AddPads(pads, plain)),
             }
             self.simd.run(Limit(&mut plain[0]));
             if mono {
@@ -202,7 +202,7 @@ impl PhraseRenderer {
             } else {
                 self.simd.run(Limit(&mut plain[1]));
             }
-            take(first, &plain);
+            take(first, plain);
         }
     }
 

@@ -16,7 +16,7 @@ use crate::sound::master::{Limit, pcm16};
 use crate::sound::oscillator::Saw;
 use crate::sound::simd::{Simd, Task};
 use crate::sound::technique::Techniques;
-use crate::sound::{Lane, QUANTUM};
+use crate::sound::{Aligned, Lane, QUANTUM};
 use crate::voices::{Style, Voices};
 
 /// What a stream is made with and keeps.
@@ -250,8 +250,10 @@ impl Stream {
     /// for last.
     pub fn render_dry_into<S: Sample>(&mut self, answer: &DryRequest, out: &mut [S]) {
         self.hand_out(out, |stream| match answer.lanes(stream.position) {
-            Some([mut pads, mut plain]) if stream.away.is_some() => {
-                stream.mix(&mut pads, &mut plain);
+            Some(lanes) if stream.away.is_some() => {
+                let mut lanes = Aligned(lanes);
+                let [pads, plain] = &mut lanes.0;
+                stream.mix(pads, plain);
             }
             _ => stream.render_quantum(),
         });
@@ -349,10 +351,10 @@ impl Stream {
         while composer.next_bar() < position + QUANTUM as u64 {
             composer.compose_bar(params, &mut |note: Note| voices.add(note));
         }
-        let mut pads = [[0.0; QUANTUM]; 2];
-        let mut plain = [[0.0; QUANTUM]; 2];
-        voices.render(position, &mut pads, &mut plain);
-        self.mix(&mut pads, &mut plain);
+        let mut lanes = Aligned([[[0.0; QUANTUM]; 2]; 2]);
+        let [pads, plain] = &mut lanes.0;
+        voices.render(position, pads, plain);
+        self.mix(pads, plain);
     }
 
     /// Effects, limit, and the next quantum to hand out.

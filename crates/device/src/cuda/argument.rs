@@ -15,6 +15,7 @@ use super::context::Context;
 use super::host_flag::HostFlag;
 use super::host_words::HostWords;
 use super::kernel::Kernel;
+use super::mapped::Mapped;
 use crate::error::DeviceError;
 
 /// A type that device buffers hold.
@@ -40,6 +41,11 @@ enum Kind<'a> {
         length: usize,
         element: Element,
         writable: bool,
+    },
+    Mapped {
+        memory: &'a Arc<Mapped>,
+        length: usize,
+        element: Element,
     },
     Flag(&'a HostFlag),
     Words(&'a HostWords),
@@ -92,6 +98,14 @@ impl<'a> Argument<'a> {
         })
     }
 
+    pub(super) fn mapped<T: DeviceElement>(memory: &'a Arc<Mapped>, length: usize) -> Self {
+        Self(Kind::Mapped {
+            memory,
+            length,
+            element: T::ELEMENT,
+        })
+    }
+
     pub(super) fn flag(flag: &'a HostFlag) -> Self {
         Self(Kind::Flag(flag))
     }
@@ -103,6 +117,7 @@ impl<'a> Argument<'a> {
     pub(super) fn memory(&self) -> Option<Arc<dyn Any + Send + Sync>> {
         match self.0 {
             Kind::Buffer { memory, .. } => Some(Arc::clone(memory) as _),
+            Kind::Mapped { memory, .. } => Some(Arc::clone(memory) as _),
             Kind::Flag(_) | Kind::Words(_) | Kind::Value { .. } => None,
         }
     }
@@ -192,6 +207,21 @@ impl PackedArguments {
                     values[used + 1] = length as u64;
                     used += 2;
                 }
+                (
+                    Kind::Mapped {
+                        memory,
+                        length,
+                        element,
+                    },
+                    parameter,
+                ) if parameter == Parameter::Out(element) => {
+                    if !Arc::ptr_eq(memory.context(), context) {
+                        return Err(bad(format!("argument {index} lies on another device")));
+                    }
+                    values[used] = memory.pointer();
+                    values[used + 1] = length as u64;
+                    used += 2;
+                }
                 (Kind::Flag(flag), Parameter::In(Element::U32)) => {
                     if !Arc::ptr_eq(flag.context(), context) {
                         return Err(bad(format!("argument {index} lies on another device")));
@@ -236,6 +266,7 @@ impl Kind<'_> {
     fn describe(&self) -> String {
         match self {
             Self::Value { element, .. } => format!("a value of {element:?}"),
+            Self::Mapped { element, .. } => format!("a mapped buffer of {element:?}"),
             Self::Flag(_) => "a host flag".to_owned(),
             Self::Words(_) => "host words".to_owned(),
             Self::Buffer {
@@ -264,7 +295,7 @@ mod tests {
     fn narrow_values_keep_their_bits() {
         let bits = |argument: Argument<'static>| match argument.0 {
             Kind::Value { bits, .. } => bits,
-            Kind::Buffer { .. } | Kind::Flag(_) | Kind::Words(_) => unreachable!(),
+            _ => unreachable!(),
         };
         assert_eq!(bits((-1i8).into()), 0xFF);
         assert_eq!(bits((-2i32).into()), 0xFFFF_FFFE);

@@ -1,6 +1,9 @@
 //! Loading kernels: the matching cubin where the program carries one, else the PTX.
+//!
+//! Invariant: an image is loaded once however many of its functions are asked for; a driver that
+//! compiles PTX takes tens of milliseconds each time.
 
-use std::collections::hash_map::{DefaultHasher, Entry};
+use std::collections::hash_map::DefaultHasher;
 use std::ffi::{CString, c_void};
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -19,10 +22,16 @@ use crate::error::DeviceError;
 /// A kernel that is loaded on one GPU.
 pub struct Kernel {
     function: FunctionHandle,
-    loaded: ModuleHandle,
+    loaded: Arc<Module>,
     image: KernelImage,
-    loaded_from: LoadedFrom,
     load_time: Seconds,
+    context: Arc<Context>,
+}
+
+/// A loaded image, which the kernels in it share.
+struct Module {
+    handle: ModuleHandle,
+    loaded_from: LoadedFrom,
     context: Arc<Context>,
 }
 
@@ -55,6 +64,10 @@ pub(super) type ModuleKey = (String, String, u64);
 unsafe impl Send for Kernel {}
 // SAFETY: as above.
 unsafe impl Sync for Kernel {}
+// SAFETY: as above.
+unsafe impl Send for Module {}
+// SAFETY: as above.
+unsafe impl Sync for Module {}
 
 impl fmt::Debug for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -62,16 +75,16 @@ impl fmt::Debug for Kernel {
             f,
             "Kernel({} from {})",
             self.image.entry(),
-            self.loaded_from
+            self.loaded.loaded_from
         )
     }
 }
 
-impl Drop for Kernel {
+impl Drop for Module {
     fn drop(&mut self) {
         if self.context.bind().is_ok() {
-            // SAFETY: the handle is ours and this is its last use.
-            unsafe { (self.context.driver.module_unload)(self.loaded) };
+            // SAFETY: the handle is ours, and the last kernel of the module is gone.
+            unsafe { (self.context.driver.module_unload)(self.handle) };
         }
     }
 }
@@ -92,26 +105,27 @@ impl Kernel {
             .kernels
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        match kernels.entry(key) {
-            Entry::Occupied(loaded) => Ok(Arc::clone(loaded.get())),
-            Entry::Vacant(slot) => Ok(Arc::clone(
-                slot.insert(Arc::new(Self::load_anew(context, image)?)),
-            )),
+        if let Some(loaded) = kernels.get(&key) {
+            return Ok(Arc::clone(loaded));
         }
+        let shared = kernels
+            .iter()
+            .find(|(other, _)| (other.2, &other.0) == (key.2, &key.0))
+            .map(|(_, kernel)| Arc::clone(&kernel.loaded));
+        let kernel = Arc::new(Self::load_anew(context, image, shared)?);
+        kernels.insert(key, Arc::clone(&kernel));
+        Ok(kernel)
     }
 
-    fn load_anew(context: &Arc<Context>, image: &KernelImage) -> Result<Self, DeviceError> {
+    fn load_anew(
+        context: &Arc<Context>,
+        image: &KernelImage,
+        shared: Option<Arc<Module>>,
+    ) -> Result<Self, DeviceError> {
         let start = Instant::now();
-        let (module, loaded_from) = match cubin::find(image, context.facts.sm()) {
-            Some(cubin) => {
-                let module = load_module(context, image, cubin.bytes)?;
-                (module, LoadedFrom::Cubin { sm: cubin.sm })
-            }
-            None => {
-                // The driver reads PTX up to the first zero byte.
-                let text = [image.ptx().as_bytes(), &[0]].concat();
-                (load_module(context, image, &text)?, LoadedFrom::Ptx)
-            }
+        let loaded = match shared {
+            Some(module) => module,
+            None => Arc::new(Module::load(context, image)?),
         };
         let no_such_function = || DeviceError::NoSuchFunction {
             module: image.module().to_owned(),
@@ -121,13 +135,12 @@ impl Kernel {
         let mut function = std::ptr::null_mut();
         // SAFETY: the module is loaded, the name ends in a zero, the pointer is to a live handle.
         let status = unsafe {
-            (context.driver.module_get_function)(&raw mut function, module, entry.as_ptr())
+            (context.driver.module_get_function)(&raw mut function, loaded.handle, entry.as_ptr())
         };
         let kernel = Self {
             function,
-            loaded: module,
+            loaded,
             image: image.clone(),
-            loaded_from,
             load_time: Seconds(start.elapsed().as_secs_f64()),
             context: Arc::clone(context),
         };
@@ -169,10 +182,10 @@ impl Kernel {
 
     /// What the machine code was made from.
     pub fn loaded_from(&self) -> LoadedFrom {
-        self.loaded_from
+        self.loaded.loaded_from
     }
 
-    /// How long loading took, JIT included.
+    /// How long loading took, JIT included; next to nothing where the image was there already.
     pub fn load_time(&self) -> Seconds {
         self.load_time
     }
@@ -216,6 +229,27 @@ impl Kernel {
             status,
             &format!("allow `{}` {bytes} B of shared memory", self.entry()),
         )
+    }
+}
+
+impl Module {
+    fn load(context: &Arc<Context>, image: &KernelImage) -> Result<Self, DeviceError> {
+        let (handle, loaded_from) = match cubin::find(image, context.facts.sm()) {
+            Some(cubin) => (
+                load_module(context, image, cubin.bytes)?,
+                LoadedFrom::Cubin { sm: cubin.sm },
+            ),
+            None => {
+                // The driver reads PTX up to the first zero byte.
+                let text = [image.ptx().as_bytes(), &[0]].concat();
+                (load_module(context, image, &text)?, LoadedFrom::Ptx)
+            }
+        };
+        Ok(Self {
+            handle,
+            loaded_from,
+            context: Arc::clone(context),
+        })
     }
 }
 

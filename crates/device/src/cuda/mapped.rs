@@ -17,7 +17,8 @@ pub(super) struct Mapped {
     context: Arc<Context>,
 }
 
-// SAFETY: this type hands out the address only; who reaches the memory does so by atomics.
+// SAFETY: this type hands out the address only; who reaches the memory does so by atomics, or after
+// it has waited for the device.
 unsafe impl Send for Mapped {}
 // SAFETY: as above.
 unsafe impl Sync for Mapped {}

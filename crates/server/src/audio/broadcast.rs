@@ -11,8 +11,9 @@ use std::time::Duration;
 
 use tokio::sync::{Notify, broadcast};
 use tokio::time::{Instant, sleep_until};
-use warpsmith_synth::{ParamError, Params, Stream};
+use warpsmith_synth::{DryRequest, ParamError, Params, Stream};
 
+use super::desk::Desk;
 use crate::metrics::Metrics;
 
 /// Frames a second.
@@ -102,9 +103,16 @@ impl Broadcast {
         (before, receiver)
     }
 
-    /// Renders on schedule until the task is dropped.
-    pub(crate) async fn run(self: Arc<Self>, mut stream: Stream, metrics: Arc<Metrics>) {
+    /// Renders on schedule until the task is dropped; the voices are `desk`'s while it answers.
+    pub(crate) async fn run(
+        self: Arc<Self>,
+        mut stream: Stream,
+        desk: Option<Desk>,
+        metrics: Arc<Metrics>,
+    ) {
         let length = Duration::from_secs(u64::from(BLOCK)) / RATE;
+        let mut desk = desk.filter(|desk| desk.loss().is_none() && stream.send_away());
+        let mut request = DryRequest::default();
         let mut samples = vec![0i16; 2 * BLOCK as usize];
         let mut due = Instant::now();
         loop {
@@ -116,18 +124,36 @@ impl Broadcast {
             sleep_until(due).await;
             metrics.broadcast_lateness.note(due.elapsed());
             due += length;
-            self.render_block(&mut stream, &mut samples, &metrics);
+            let begun = std::time::Instant::now();
+            let params = self.take_wish(&mut stream);
+            if let Some(engine) = &desk {
+                stream.ask(BLOCK as usize, &mut request);
+                match engine.ask(std::mem::take(&mut request)).await {
+                    Ok(answer) => request = answer,
+                    // An engine that fails is not asked again: the stream goes on by itself.
+                    Err(_) => desk = None,
+                }
+            }
+            let first = stream.position();
+            if desk.is_some() {
+                stream.render_dry_into(&request, &mut samples);
+            } else {
+                stream.render_into(&mut samples);
+            }
+            metrics.render.note(begun.elapsed());
+            self.publish(first, &samples, begun.elapsed(), params);
+            self.position.store(stream.position(), Ordering::Relaxed);
         }
     }
 
-    fn render_block(&self, stream: &mut Stream, samples: &mut [i16], metrics: &Metrics) {
+    /// Gives the stream the parameters that were asked for, if any were.
+    fn take_wish(&self, stream: &mut Stream) -> Option<Params> {
         let wish = locked(&self.wish).take();
-        let params = wish.filter(|params| stream.set_params(*params).is_ok());
-        let first = stream.position();
-        let begun = std::time::Instant::now();
-        stream.render_into(samples);
-        let elapsed = begun.elapsed();
-        metrics.render.note(elapsed);
+        wish.filter(|params| stream.set_params(*params).is_ok())
+    }
+
+    /// Hands a block to everybody.
+    fn publish(&self, first: u64, samples: &[i16], elapsed: Duration, params: Option<Params>) {
         let mut recent = locked(&self.recent);
         let oldest = if recent.len() == KEPT {
             recent.pop_front().and_then(Arc::into_inner)
@@ -145,7 +171,6 @@ impl Broadcast {
             params,
         });
         recent.push_back(Arc::clone(&block));
-        self.position.store(stream.position(), Ordering::Relaxed);
         // Nobody may be there to hear it.
         let _ = self.sender.send(block);
     }
@@ -158,15 +183,20 @@ mod tests {
     #[test]
     fn whoever_joins_gets_the_past_and_the_future_without_a_seam() {
         let (broadcast, mut stream) = Broadcast::new(4, Params::default()).unwrap();
-        let (metrics, mut samples) = (Metrics::new(), vec![0; 2 * BLOCK as usize]);
+        let mut samples = vec![0i16; 2 * BLOCK as usize];
+        let mut block = || {
+            let first = stream.position();
+            stream.render_into(&mut samples);
+            broadcast.publish(first, &samples, Duration::ZERO, None);
+        };
         let first = broadcast.join(0).1;
         for _ in 0..10 {
-            broadcast.render_block(&mut stream, &mut samples, &metrics);
+            block();
         }
         let (past, mut future) = broadcast.join(5_000);
         let begins: Vec<u64> = past.iter().map(|block| block.first).collect();
         assert_eq!(begins, [3840, 4800, 5760, 6720, 7680, 8640]);
-        broadcast.render_block(&mut stream, &mut samples, &metrics);
+        block();
         assert_eq!(future.try_recv().unwrap().first, 9600);
         assert_eq!(broadcast.listeners(), 2);
         drop(first);

@@ -74,7 +74,8 @@ pub struct Figures {
     pub breaks: u64,
     /// Samples of tag streams that were not where they belong.
     pub wrong_tags: u64,
-    /// Streams that were rendered a second time and compared byte by byte.
+    /// Streams that were rendered a second time and compared: byte by byte, or to a 16-bit step where
+    /// a GPU renders the voices.
     pub compared_streams: usize,
     /// Samples of those that differed.
     pub wrong_samples: u64,

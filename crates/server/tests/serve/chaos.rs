@@ -284,14 +284,8 @@ fn a_gpu_that_disappears_is_a_finding_and_no_listener_hears_it() {
         };
         stream.set_params(quieter).unwrap();
         stream.render_into(after);
-        // An engine's sums are rounded elsewhere: a 16-bit step at most.
-        let heard = listener.payload.chunks_exact(2);
-        let worst = heard
-            .map(|bytes| i16::from_le_bytes([bytes[0], bytes[1]]))
-            .zip(&expected)
-            .map(|(heard, expected)| i32::from(heard).abs_diff(i32::from(*expected)))
-            .max();
-        assert!(worst <= Some(1), "seed {seed}: {worst:?}");
+        let worst = largest_difference(&listener.payload, &expected);
+        assert!(worst <= 1, "seed {seed}: {worst}");
     }
     let finding = server.finding().expect("a finding");
     assert_eq!(finding.code, "Y005");
@@ -302,4 +296,38 @@ fn a_gpu_that_disappears_is_a_finding_and_no_listener_hears_it() {
     let mut late = Listener::hello(server.address(), json!({ "seed": 9 }));
     late.play_until(9_600);
     assert!(late.seen.is_whole());
+}
+
+#[test]
+fn the_broadcast_of_a_gpu_goes_on_when_it_disappears() {
+    let settings = Settings {
+        listen: ([127, 0, 0, 1], 0).into(),
+        seed: 6,
+        ..Settings::default()
+    };
+    let server = Server::start_with(settings, Some(Box::new(FallsOff { after: 20 }))).unwrap();
+    let mut listener = Listener::hello(
+        server.address(),
+        json!({ "shared": true, "prebuffer_ms": 100 }),
+    );
+    listener.take_until(48_000);
+    assert!(listener.seen.is_whole(), "{:?}", listener.seen);
+    assert_eq!(server.finding().expect("a finding").code, "Y005");
+    let mut expected = vec![0i16; listener.payload.len() / 2];
+    Stream::new(6, Params::default())
+        .unwrap()
+        .render_into(&mut expected);
+    assert!(largest_difference(&listener.payload, &expected) <= 1);
+}
+
+/// In 16-bit steps; an engine's sums are rounded elsewhere, which is one at most.
+fn largest_difference(heard: &[u8], expected: &[i16]) -> u32 {
+    let heard = heard
+        .chunks_exact(2)
+        .map(|bytes| i16::from_le_bytes([bytes[0], bytes[1]]));
+    let pairs = heard.zip(expected);
+    pairs
+        .map(|(heard, expected)| i32::from(heard).abs_diff(i32::from(*expected)))
+        .max()
+        .unwrap_or(0)
 }

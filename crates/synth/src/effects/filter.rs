@@ -1,13 +1,14 @@
 //! The pads' low-pass: a state-variable filter of second order, stable under any change of cutoff.
 //!
-//! Sample by sample, each step waits for the one before. Eight samples at a time are one product
+//! Sample by sample, each step waits for the one before. Sixteen samples at a time are one product
 //! with a matrix, of which only the two states wait; the sums are those of the formulas, in another
-//! order, in double precision.
+//! order. Single precision suffices: a rounding of a state fades with the state, within the hundred
+//! samples that the lowest cutoff remembers.
 
 use crate::sound::{Lane, QUANTUM};
 
 /// Samples filtered at a time.
-const BLOCK: usize = 8;
+const BLOCK: usize = 16;
 
 /// Damping of a Butterworth response.
 const DAMPING: f64 = std::f64::consts::SQRT_2;
@@ -39,14 +40,14 @@ impl Coefficients {
 #[derive(Clone, Debug)]
 struct BlockForm {
     /// What each state adds to each output.
-    from_states: [[f64; BLOCK]; 2],
+    from_states: [[f32; BLOCK]; 2],
     /// The answer to an impulse, behind as many zeros as it is long: what input `m` adds to the
     /// outputs is the window that begins `m` before the answer.
-    impulse: [f64; 2 * BLOCK],
-    /// What each input adds to both states.
-    to_states: [[f64; 2]; BLOCK],
+    impulse: [f32; 2 * BLOCK],
+    /// What each input adds to each state.
+    to_states: [[f32; BLOCK]; 2],
     /// What the states become by themselves, row by row.
-    across: [[f64; 2]; 2],
+    across: [[f32; 2]; 2],
 }
 
 impl BlockForm {
@@ -58,14 +59,14 @@ impl BlockForm {
         let mut form = Self {
             from_states: [[0.0; BLOCK]; 2],
             impulse: [0.0; 2 * BLOCK],
-            to_states: [[0.0; 2]; BLOCK],
+            to_states: [[0.0; BLOCK]; 2],
             across: [[0.0; 2]; 2],
         };
-        form.impulse[BLOCK] = a3;
+        form.impulse[BLOCK] = a3 as f32;
         // States that each began as one, and the states that an impulse leaves.
         let (mut units, mut driven) = ([[1.0, 0.0], [0.0, 1.0]], input);
         for j in 0..BLOCK {
-            let heard = |[s, t]: [f64; 2]| output[0] * s + output[1] * t;
+            let heard = |[s, t]: [f64; 2]| (output[0] * s + output[1] * t) as f32;
             for (state, unit) in units.iter_mut().enumerate() {
                 form.from_states[state][j] = heard(*unit);
                 *unit = stepped(*unit);
@@ -73,10 +74,13 @@ impl BlockForm {
             if j + 1 < BLOCK {
                 form.impulse[BLOCK + j + 1] = heard(driven);
             }
-            form.to_states[BLOCK - 1 - j] = driven;
+            for (state, to_state) in form.to_states.iter_mut().enumerate() {
+                to_state[BLOCK - 1 - j] = driven[state] as f32;
+            }
             driven = stepped(driven);
         }
-        form.across = [[units[0][0], units[1][0]], [units[0][1], units[1][1]]];
+        let across = [[units[0][0], units[1][0]], [units[0][1], units[1][1]]];
+        form.across = across.map(|row| row.map(|value| value as f32));
         form
     }
 }
@@ -88,7 +92,7 @@ pub(crate) struct LowPass {
     log2_hz: f64,
     form: BlockForm,
     /// Both states of both channels.
-    states: [[f64; 2]; 2],
+    states: [[f32; 2]; 2],
 }
 
 impl LowPass {
@@ -127,35 +131,64 @@ impl LowPass {
 /// Filters a quantum in place; gives the states after it.
 #[inline(always)]
 #[allow(clippy::needless_range_loop)] // a moment indexes several arrays at once
-fn filter(form: &BlockForm, mut states: [[f64; 2]; 2], lanes: &mut [Lane; 2]) -> [[f64; 2]; 2] {
+fn filter(form: &BlockForm, mut states: [[f32; 2]; 2], lanes: &mut [Lane; 2]) -> [[f32; 2]; 2] {
     for at in (0..QUANTUM).step_by(BLOCK) {
-        let mut next = [[0.0; 2]; 2];
+        // Sums of even and of odd inputs apart, and both channels beside each other: four sums that
+        // do not wait for one another.
+        let mut sums = [[[0.0; BLOCK]; 2]; 2];
         for channel in 0..2 {
             let [s, t] = states[channel];
-            let (mut inputs, mut outputs) = ([0.0; BLOCK], [0.0; BLOCK]);
             for j in 0..BLOCK {
-                inputs[j] = f64::from(lanes[channel][at + j]);
-                outputs[j] = form.from_states[0][j] * s + form.from_states[1][j] * t;
-            }
-            let mut driven = [0.0; 2];
-            for m in 0..BLOCK {
-                for j in 0..BLOCK {
-                    outputs[j] += form.impulse[BLOCK - m + j] * inputs[m];
-                }
-                driven[0] += form.to_states[m][0] * inputs[m];
-                driven[1] += form.to_states[m][1] * inputs[m];
-            }
-            for state in 0..2 {
-                let [from_s, from_t] = form.across[state];
-                next[channel][state] = driven[state] + (from_s * s + from_t * t);
-            }
-            for j in 0..BLOCK {
-                lanes[channel][at + j] = outputs[j] as f32;
+                sums[channel][0][j] = form.from_states[0][j] * s;
+                sums[channel][1][j] = form.from_states[1][j] * t;
             }
         }
-        states = next;
+        for m in 0..BLOCK {
+            let mut window = [0.0; BLOCK];
+            window.copy_from_slice(&form.impulse[BLOCK - m..2 * BLOCK - m]);
+            for channel in 0..2 {
+                let input = lanes[channel][at + m];
+                for j in 0..BLOCK {
+                    sums[channel][m % 2][j] += window[j] * input;
+                }
+            }
+        }
+        for channel in 0..2 {
+            let [s, t] = states[channel];
+            let mut inputs = [0.0; BLOCK];
+            inputs.copy_from_slice(&lanes[channel][at..at + BLOCK]);
+            for state in 0..2 {
+                let [from_s, from_t] = form.across[state];
+                let driven = dot(&form.to_states[state], &inputs);
+                states[channel][state] = driven + (from_s * s + from_t * t);
+            }
+            let mut outputs = [0.0; BLOCK];
+            for j in 0..BLOCK {
+                outputs[j] = sums[channel][0][j] + sums[channel][1][j];
+            }
+            lanes[channel][at..at + BLOCK].copy_from_slice(&outputs);
+        }
     }
     // What has decayed to nothing must not become denormal, which is slow.
-    let settle = |value: f64| if value.abs() < 1e-20 { 0.0 } else { value };
+    let settle = |value: f32| if value.abs() < 1e-20 { 0.0 } else { value };
     states.map(|channel| channel.map(settle))
+}
+
+/// The sum of products, halves added to halves.
+#[inline(always)]
+#[allow(clippy::needless_range_loop)] // iterators are functions, which may be left uninlined
+fn dot(a: &[f32; BLOCK], b: &[f32; BLOCK]) -> f32 {
+    let mut sums = [0.0; BLOCK];
+    for j in 0..BLOCK {
+        sums[j] = a[j] * b[j];
+    }
+    let mut eight = [0.0; 8];
+    for j in 0..8 {
+        eight[j] = sums[j] + sums[j + 8];
+    }
+    let mut four = [0.0; 4];
+    for j in 0..4 {
+        four[j] = eight[j] + eight[j + 4];
+    }
+    (four[0] + four[2]) + (four[1] + four[3])
 }

@@ -5,7 +5,7 @@
 //! samples that are already known, and one vector loop takes all lines through the matrix.
 
 use super::line::Line;
-use crate::sound::{Lane, QUANTUM};
+use crate::sound::{Aligned, Lane, QUANTUM};
 
 /// Number of lines.
 pub(crate) const LINES: usize = 8;
@@ -105,7 +105,7 @@ impl Reverb {
             self.space = space;
         }
         let mut output = [[0.0; QUANTUM]; 2];
-        let mut back = [[0.0; QUANTUM]; LINES];
+        let mut back = Aligned([[0.0; QUANTUM]; LINES]);
         let mut loss = [0.0; LINES];
         for line in 0..LINES {
             loss[line] = self.gains[line] * NORMAL;
@@ -125,7 +125,7 @@ impl Reverb {
                 }
                 let mixed = butterflies(butterflies(butterflies(bank, 1), 2), 4);
                 for line in 0..LINES {
-                    back[line][j] = mixed[line] + input[line % 2][j];
+                    back.0[line][j] = mixed[line] + input[line % 2][j];
                 }
                 for side in 0..2 {
                     output[side][j] = OUT * answers[side];
@@ -133,7 +133,7 @@ impl Reverb {
             }
         }
         for line in 0..LINES {
-            self.lines[line].write(&back[line]);
+            self.lines[line].write(&back.0[line]);
         }
         output
     }

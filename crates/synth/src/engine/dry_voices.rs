@@ -160,12 +160,16 @@ impl DryEngine for CpuVoices {
     }
 }
 
-/// A GPU: one launch for all requests of one rate and length.
+/// Floats of the largest answer that is fetched at once, 4 MiB: page-locked memory is everybody's.
+const LARGEST_ROOM: usize = 1 << 20;
+
+/// A GPU: one launch for all requests of one rate and length, or for as many as fit.
 pub struct CudaVoices {
     gpu: CudaDevice,
     kernel: Arc<Kernel>,
-    /// Where answers arrive: a buffer for each power of two that a batch has needed.
-    hosts: Vec<PinnedBuffer<f32>>,
+    /// Where answers are made and where they arrive, for each power of two that a batch has needed:
+    /// memory taken and given back for every batch would make the device wait twice.
+    rooms: Vec<(DeviceBuffer<f32>, PinnedBuffer<f32>)>,
     /// The kick of each rate that was asked for.
     kicks: Vec<(u32, DeviceBuffer<f32>)>,
 }
@@ -175,7 +179,7 @@ impl CudaVoices {
     pub fn new(gpu: &CudaDevice) -> Result<Self, DeviceError> {
         Ok(Self {
             kernel: gpu.kernel(&BLOCK_F32)?,
-            hosts: Vec::new(),
+            rooms: Vec::new(),
             kicks: Vec::new(),
             gpu: gpu.clone(),
         })
@@ -189,20 +193,20 @@ impl CudaVoices {
         let (sample_rate, frames) = (first.sample_rate, first.frames);
         let (words, offsets) = tables(group);
         let room = (4 * frames * group.len()).next_power_of_two();
-        if !self.hosts.iter().any(|host| host.len() == room) {
-            self.hosts.push(PinnedBuffer::new(&self.gpu, room)?);
+        if !self.rooms.iter().any(|(out, _)| out.len() == room) {
+            let host = PinnedBuffer::new(&self.gpu, room)?;
+            self.rooms.push((self.gpu.alloc(room)?, host));
         }
-        let host = self.hosts.iter_mut().find(|host| host.len() == room);
+        let place = self.rooms.iter_mut().find(|(out, _)| out.len() == room);
         if !self.kicks.iter().any(|(rate, _)| *rate == sample_rate) {
             let table = kick_table(sample_rate, Formulas::ClickFree);
             self.kicks.push((sample_rate, self.gpu.upload(&table)?));
         }
         let kick = self.kicks.iter().find(|(rate, _)| *rate == sample_rate);
-        let (Some((_, kick)), Some(host)) = (kick, host) else {
+        let (Some((_, kick)), Some((out, host))) = (kick, place) else {
             return Ok(());
         };
         let (notes, offsets) = (self.gpu.upload(&words)?, self.gpu.upload(&offsets)?);
-        let mut out = self.gpu.alloc::<f32>(room)?;
         let queue = self.gpu.stream().clone();
         let arguments = [
             notes.read(),
@@ -216,7 +220,7 @@ impl CudaVoices {
         ];
         let shape = launch_shape(frames, 2 * group.len());
         queue.launch(&self.kernel, shape, &arguments)?;
-        queue.copy_to_host(&out, host)?;
+        queue.copy_to_host(out, host)?;
         let answers = host.as_slice()?.chunks_exact(4 * frames);
         for (request, answer) in group.iter_mut().zip(answers) {
             request.samples.clear();
@@ -259,8 +263,12 @@ impl DryEngine for CudaVoices {
             (a.sample_rate, a.frames) == (b.sample_rate, b.frames)
         };
         for group in waiting.chunk_by_mut(same) {
-            if group[0].frames > 0 {
-                self.render_group(group)?;
+            let frames = group[0].frames;
+            if frames > 0 {
+                let most = (LARGEST_ROOM / (4 * frames)).max(1);
+                for part in group.chunks_mut(most) {
+                    self.render_group(part)?;
+                }
             }
         }
         Ok(())

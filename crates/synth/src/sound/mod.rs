@@ -19,3 +19,8 @@ pub const QUANTUM: usize = 64;
 
 /// One channel of a quantum.
 pub(crate) type Lane = [f32; QUANTUM];
+
+/// Something that begins with a cache line: a vector that lies across two costs twice.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub(crate) struct Aligned<T>(pub(crate) T);

@@ -114,20 +114,26 @@ impl Swell {
         }
         window.copy_within(QUANTUM.., 0);
         self.draw(k0 + BEFORE as i64, &mut window[SPAN..]);
+        let mut sums = [0; QUANTUM];
         let mut sum: i32 = window[..SPAN].iter().sum();
         for j in 0..QUANTUM {
             if average == Average::Convolution {
                 sum = window[j..j + SPAN].iter().sum();
             }
-            let inside = (0..i64::from(self.length)).contains(&(k0 + j as i64));
-            let value = if inside {
-                sum as f32 * (1.0 / (SPAN as f32 * UNITS))
-            } else {
-                0.0
-            };
-            left[j] += value * self.gains[0];
-            right[j] += value * self.gains[1];
+            sums[j] = sum;
             sum += window[SPAN + j] - window[j];
+        }
+        // The average looks beyond both ends of the note.
+        let inside = |k: i64| k.clamp(0, QUANTUM as i64) as usize;
+        sums[..inside(-k0)].fill(0);
+        sums[inside(i64::from(self.length) - k0)..].fill(0);
+        let scale = 1.0 / (SPAN as f32 * UNITS);
+        let [to_left, to_right] = self.gains;
+        for j in 0..QUANTUM {
+            left[j] += sums[j] as f32 * scale * to_left;
+        }
+        for j in 0..QUANTUM {
+            right[j] += sums[j] as f32 * scale * to_right;
         }
         self.window = window;
     }

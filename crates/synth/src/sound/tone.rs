@@ -10,7 +10,7 @@ use super::instrument::{instrument, pan_gains};
 use super::oscillator::{Saw, phase_step, saw, sine};
 use super::technique::{EnvelopeRate, Techniques};
 use super::variant::Wave;
-use super::{Lane, QUANTUM};
+use super::{Aligned, Lane, QUANTUM};
 use crate::note::{Formulas, Note};
 
 /// `velocity · envelope(k) · (base + depth·sin(step·k))`.
@@ -187,7 +187,7 @@ impl Amplitude {
 #[allow(clippy::needless_range_loop)] // see `Tone::add`
 fn fill_cubic([c0, c1, c2, c3]: [f32; 4], out: &mut Lane) {
     for j in 0..QUANTUM {
-        let x = MOMENTS[j];
+        let x = MOMENTS.0[j];
         out[j] = ((c3 * x + c2) * x + c1) * x + c0;
     }
 }
@@ -273,8 +273,9 @@ impl Tone {
         }
     }
 
-    /// Adds the quantum that begins at `position`. Plain loops: a function that is left uninlined, an
-    /// iterator's for example, would be compiled without the vector instructions.
+    /// Adds the quantum that begins at `position`. Plain loops over whole quanta: a function that is
+    /// left uninlined, an iterator's or a closure for example, would be compiled without the vector
+    /// instructions, and a loop of sixteen would be unrolled before it is made a vector loop.
     #[inline(always)]
     #[allow(clippy::needless_range_loop)]
     pub(crate) fn add<const KIND: u8, const STEREO: bool>(
@@ -284,36 +285,12 @@ impl Tone {
         right: &mut Lane,
     ) {
         let k0 = position.cast_signed() - self.start.cast_signed();
+        let mut aligned = Aligned([0.0; QUANTUM]);
+        let wave = &mut aligned.0;
         match self.amplitude.whole(k0) {
-            Some([c0, c1, c2, c3]) => self.add_times::<KIND, STEREO>(
-                k0,
-                |j| {
-                    let x = MOMENTS[j];
-                    ((c3 * x + c2) * x + c1) * x + c0
-                },
-                left,
-                right,
-            ),
-            None => {
-                let mut amplitude = [0.0; QUANTUM];
-                self.amplitude.fill_pieces(k0, &mut amplitude);
-                self.add_times::<KIND, STEREO>(k0, |j| amplitude[j], left, right);
-            }
+            Some(cubic) => fill_cubic(cubic, wave),
+            None => self.amplitude.fill_pieces(k0, wave),
         }
-    }
-
-    /// Adds the quantum from its sample `k0` on, times `amplitude`.
-    #[inline(always)]
-    #[allow(clippy::needless_range_loop)]
-    fn add_times<const KIND: u8, const STEREO: bool>(
-        &self,
-        k0: i64,
-        amplitude: impl Fn(usize) -> f32,
-        left: &mut Lane,
-        right: &mut Lane,
-    ) {
-        let phase = self.step.wrapping_mul(k0.cast_unsigned());
-        let saw_phase = self.saw_step.wrapping_mul(k0.cast_unsigned());
         // Everything in locals: the compiler must not fear that a store changes the tone.
         let Self {
             step,
@@ -324,79 +301,76 @@ impl Tone {
             gains: [to_left, to_right],
             ..
         } = *self;
-        let has_saw = saw_share != 0.0;
-        for group in 0..QUANTUM / GROUP {
-            let sine_at = Ramp::new(phase, step, group);
-            let saw_at = Ramp::new(saw_phase, saw_step, group);
-            let mut wave = [0.0; GROUP];
-            for j in 0..GROUP {
-                wave[j] = sine_share * sine(sine_at.phase(j));
+        let mut sine_at = Ramp::new(step, k0);
+        if saw_share == 0.0 {
+            for j in 0..QUANTUM {
+                wave[j] *= sine_share * sine(sine_at.next());
             }
-            if has_saw {
-                for j in 0..GROUP {
-                    wave[j] += saw_share * saw::<KIND>(saw_at.phase(j), saw_samples);
-                }
+        } else {
+            let mut saw_at = Ramp::new(saw_step, k0);
+            for j in 0..QUANTUM {
+                let saw = saw::<KIND>(saw_at.next(), saw_samples);
+                wave[j] *= sine_share * sine(sine_at.next()) + saw_share * saw;
             }
-            for j in 0..GROUP {
-                wave[j] *= amplitude(group * GROUP + j);
+        }
+        if STEREO {
+            for j in 0..QUANTUM {
+                left[j] += wave[j] * to_left;
             }
-            if STEREO {
-                accumulate(left, group, &wave, to_left);
-                accumulate(right, group, &wave, to_right);
-            } else {
-                accumulate(left, group, &wave, 1.0);
+            for j in 0..QUANTUM {
+                right[j] += wave[j] * to_right;
+            }
+        } else {
+            for j in 0..QUANTUM {
+                left[j] += wave[j];
             }
         }
     }
 }
 
-/// Adds a group at its place. Read, add and write apart, so that they are three vector instructions.
-#[inline(always)]
-#[allow(clippy::needless_range_loop)] // iterators are functions, which may be left uninlined
-fn accumulate(lane: &mut Lane, group: usize, wave: &[f32; GROUP], gain: f32) {
-    let place = &mut lane[group * GROUP..(group + 1) * GROUP];
-    let mut sums = [0.0; GROUP];
-    sums.copy_from_slice(place);
-    for j in 0..GROUP {
-        sums[j] += wave[j] * gain;
-    }
-    place.copy_from_slice(&sums);
-}
-
 /// The numbers 0 to 63: conversions of 64-bit counters would cost as much as the cubic.
-const MOMENTS: Lane = {
+static MOMENTS: Aligned<Lane> = {
     let mut moments = [0.0; QUANTUM];
     let mut j = 0;
     while j < QUANTUM {
         moments[j] = j as f32;
         j += 1;
     }
-    moments
+    Aligned(moments)
 };
 
-/// Samples between two exact phases: the low half of a step is added once in as many.
-const GROUP: usize = 16;
-
-/// The phases of a group, exact to 2⁻²⁸ turns.
+/// The phases of a quantum, exact to 2⁻³² turns: the high half of the phase, and the bits below it
+/// that can carry into it, each as 32 bits so that a vector holds sixteen.
 #[derive(Clone, Copy)]
 struct Ramp {
-    first: u32,
-    step: u32,
+    high: u32,
+    low: u32,
+    high_step: u32,
+    low_step: u32,
 }
+
+/// Bits of the low half that are counted: 64 steps of them fill 32 bits.
+const LOW_BITS: u32 = 26;
 
 impl Ramp {
     #[inline(always)]
-    fn new(phase: u64, step: u64, group: usize) -> Self {
-        let offset = step.wrapping_mul((group * GROUP) as u64);
+    fn new(step: u64, k0: i64) -> Self {
+        let phase = step.wrapping_mul(k0.cast_unsigned());
+        let low = |value: u64| (value as u32) >> (32 - LOW_BITS);
         Self {
-            first: (phase.wrapping_add(offset) >> 32) as u32,
-            step: (step >> 32) as u32,
+            high: (phase >> 32) as u32,
+            low: low(phase),
+            high_step: (step >> 32) as u32,
+            low_step: low(step),
         }
     }
 
     #[inline(always)]
-    fn phase(self, j: usize) -> u32 {
-        self.first.wrapping_add(self.step.wrapping_mul(j as u32))
+    fn next(&mut self) -> u32 {
+        let phase = self.high.wrapping_add(self.low >> LOW_BITS);
+        self.high = self.high.wrapping_add(self.high_step);
+        self.low = self.low.wrapping_add(self.low_step);
+        phase
     }
 }
 

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use warpsmith_device::{
-    CudaDevice, DeviceBuffer, DeviceError, Graph, Kernel, PinnedBuffer, Stream,
+    CudaDevice, DeviceBuffer, DeviceError, Graph, Kernel, MappedBuffer, PinnedBuffer, Stream,
 };
 use warpsmith_measure::{Output, Parameters, Prepared, WorkloadError};
 
 use super::phrase::{ID, settings};
-use crate::engine::images::{BLOCK_F32, BLOCK_MONO16};
+use crate::engine::images::{BLOCK_F32, BLOCK_MONO16, BLOCK_PCM16};
 use crate::engine::operators::{DevicePhrase, Launches};
 use crate::note::Formulas;
 use crate::phrase::Phrase;
@@ -20,6 +20,8 @@ enum Samples {
     Pcm16(DeviceBuffer<i16>, Host<i16>),
     Mono16(DeviceBuffer<i16>, Host<i16>),
     Float(DeviceBuffer<f32>, Host<f32>),
+    /// Written by the kernel where the host reads it.
+    Mapped16(MappedBuffer<i16>),
 }
 
 enum Host<T> {
@@ -97,7 +99,20 @@ impl CudaPhrase {
             Launches::Phrase => parameters.choice("out"),
             _ => "i16",
         };
+        let mapped = parameters.choice("host") == "mapped";
+        if mapped && (launches, out) != (Launches::Phrase, "i16") {
+            return Err(WorkloadError::Unsupported {
+                workload: ID,
+                reason:
+                    "only the kernel of the whole phrase writes 16-bit samples to mapped memory"
+                        .to_owned(),
+            });
+        }
         let (samples, image) = match out {
+            _ if mapped => (
+                Samples::Mapped16(MappedBuffer::new(gpu, 2 * frames)?),
+                &BLOCK_PCM16,
+            ),
             "f32" => (
                 Samples::Float(gpu.alloc(2 * frames)?, host(gpu, pinned, 2 * frames)?),
                 &BLOCK_F32,
@@ -112,7 +127,7 @@ impl CudaPhrase {
             ),
         };
         let converted = match &samples {
-            Samples::Pcm16(..) => 0,
+            Samples::Pcm16(..) | Samples::Mapped16(_) => 0,
             _ => 2 * frames,
         };
         let per_render = parameters.choice("alloc") == "per-render";
@@ -132,7 +147,7 @@ impl CudaPhrase {
         };
         // A copy to pageable memory waits, and memory made for every render changes: neither can
         // be recorded.
-        if parameters.choice("graph") == "on" && pinned && !per_render {
+        if parameters.choice("graph") == "on" && (pinned || mapped) && !per_render {
             let stream = prepared.stream.clone();
             prepared.graph = Some(stream.capture(|_| prepared.queue())?);
         }
@@ -156,13 +171,17 @@ impl CudaPhrase {
                     .queue_block(stream, &self.whole_block, device.write())?;
                 fetch(stream, device, host)
             }
+            Samples::Mapped16(host) => {
+                self.phrase
+                    .queue_block(stream, &self.whole_block, host.write())
+            }
         }
     }
 
     /// What the host does where the device did not give 16-bit stereo.
     fn convert(&mut self) -> Result<(), DeviceError> {
         match &self.samples {
-            Samples::Pcm16(..) => {}
+            Samples::Pcm16(..) | Samples::Mapped16(_) => {}
             Samples::Mono16(_, host) => {
                 for (frame, sample) in self.converted.chunks_exact_mut(2).zip(contents(host)?) {
                     frame.fill(*sample);
@@ -200,6 +219,7 @@ impl Prepared for CudaPhrase {
                 device.fill_bytes(&self.stream, 0x80)?;
             }
             Samples::Float(device, _) => device.fill_bytes(&self.stream, 0xFF)?,
+            Samples::Mapped16(host) => host.as_mut_slice()?.fill(i16::MIN),
         }
         self.converted.fill(i16::MIN);
         Ok(())
@@ -209,6 +229,7 @@ impl Prepared for CudaPhrase {
         self.stream.synchronize().map_err(WorkloadError::from)?;
         Ok(Output::I16(match &self.samples {
             Samples::Pcm16(_, host) => contents(host)?.to_vec(),
+            Samples::Mapped16(host) => host.as_slice()?.to_vec(),
             _ => self.converted.clone(),
         }))
     }

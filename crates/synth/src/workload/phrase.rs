@@ -96,9 +96,10 @@ const PARAMETERS: &[ParameterSpec] = &[
     choice!("graph", "launches recorded once (GPU)", "on", "off"),
     choice!(
         "host",
-        "memory that the samples are copied to (GPU)",
+        "host memory that the samples are copied to, or that the kernel writes (GPU)",
         "pinned",
-        "pageable"
+        "pageable",
+        "mapped"
     ),
     choice!(
         "out",

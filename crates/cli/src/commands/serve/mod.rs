@@ -26,7 +26,7 @@ mod load_test;
 /// token, given in the variable WARPSMITH_TOKEN or in a file. There is no TLS: put a proxy in front
 /// of it, which browsers need anyway to play sound from another machine.
 ///
-/// The voices of listeners' streams are rendered on a GPU where there is one (`--device cpu` keeps
+/// The voices of all streams are rendered on a GPU where there is one (`--device cpu` keeps
 /// it on the CPU), all that wait in one launch; effects are the CPU's. Should the GPU disappear, the
 /// CPU takes over within the block, and a finding says so.
 #[derive(Args)]

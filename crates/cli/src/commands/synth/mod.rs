@@ -7,6 +7,7 @@ use crate::arguments::Global;
 use crate::exit::Outcome;
 
 mod ablate;
+mod gpu_voices;
 pub(crate) mod music;
 mod render;
 mod spectrogram;

@@ -12,6 +12,7 @@ use warpsmith_synth::midi_file::midi_file;
 use warpsmith_synth::wav_file::wav_head;
 use warpsmith_synth::{Formulas, ParamError, Params, Stream, StreamSettings, compose};
 
+use super::gpu_voices::{GpuVoices, WarmUp};
 use super::music::Music;
 use super::spectrogram;
 use crate::arguments::Global;
@@ -19,11 +20,15 @@ use crate::exit::Outcome;
 use crate::output;
 
 /// Render music into a WAV file, many times faster than it plays.
+///
+/// One stream takes a thousandth of a core, so that the CPU renders it unless `--device cuda` is given;
+/// then a GPU renders the voices, to a 16-bit step the same, and how long its warm-up took is printed.
 #[derive(Args)]
 #[command(after_help = "Examples:
   warpsmith synth render --seed 7 --seconds 60 --output a.wav
   warpsmith synth render --preset sleep --seconds 28800 --output night.wav
   warpsmith synth render --key F# --mode lydian --bpm 90 --intensity 0.9 --output b.wav --midi b.mid
+  warpsmith synth render --device cuda --seconds 600 --output c.wav
 The same seed and parameters give the same bytes.")]
 pub(crate) struct Render {
     /// The WAV file to write: 16-bit stereo.
@@ -69,16 +74,12 @@ struct Body {
     dropped_notes: u64,
     render_seconds: f64,
     times_real_time: f64,
+    /// From nothing to the first sound of a GPU, where one rendered.
+    warm_up: Option<WarmUp>,
 }
 
 impl Render {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
-        if let DeviceChoice::Cuda(_) = global.device {
-            bail!(
-                "`warpsmith synth render` renders on the CPU, where one stream takes a thousandth \
-                 of a core; measure the kernels with `warpsmith bench synth --device cuda`"
-            );
-        }
         if !(self.seconds > 0.0 && self.seconds <= LONGEST_SECONDS) {
             bail!(
                 "`--seconds {}` is outside 0 to {LONGEST_SECONDS}",
@@ -101,9 +102,13 @@ impl Render {
             Ok(opened) => opened,
             Err(error) => return self.refuse(global, &error),
         };
+        let gpu = match global.device {
+            DeviceChoice::Cuda(_) => Some(GpuVoices::open(global.device, &mut stream)?),
+            _ => None,
+        };
         let frames = (self.seconds * f64::from(self.rate)).round() as u64;
         let begun = Instant::now();
-        let (body, drawn) = self.write(global, &params, &mut stream, frames)?;
+        let (body, drawn) = self.write(global, &params, &mut stream, gpu, frames)?;
         let notes = compose(self.seed, &params, self.rate, frames);
         if let Some(path) = &self.midi {
             output::write_file(path, &midi_file(&notes, params.bpm, self.rate))?;
@@ -139,6 +144,7 @@ impl Render {
             dropped_notes: 0,
             render_seconds: 0.0,
             times_real_time: 0.0,
+            warm_up: None,
         };
         let mut report = output::report("synth render", body);
         report.findings.push(error.finding());
@@ -152,6 +158,7 @@ impl Render {
         global: &Global,
         params: &Params,
         stream: &mut Stream,
+        mut gpu: Option<GpuVoices>,
         frames: u64,
     ) -> Result<(Body, Vec<f32>)> {
         let folder = self
@@ -179,7 +186,10 @@ impl Render {
         while done < frames {
             let count = (frames - done).min(u64::from(self.rate)) as usize;
             let block = &mut samples[..2 * count];
-            stream.render_into(block);
+            match &mut gpu {
+                Some(gpu) => gpu.render_into(stream, block)?,
+                None => stream.render_into(block),
+            }
             bytes.clear();
             for frame in block.chunks_exact(2) {
                 if (drawn.len() as u64) < most_drawn {
@@ -226,14 +236,16 @@ impl Render {
             dropped_notes: stream.dropped_notes(),
             render_seconds: 0.0,
             times_real_time: 0.0,
+            warm_up: gpu.map(|gpu| gpu.warm_up),
         };
         Ok((body, drawn))
     }
 }
 
 fn describe(body: &Body) -> String {
+    let warm_up = body.warm_up.as_ref().map(WarmUp::describe);
     format!(
-        "{}: {:.1} s at {} Hz, {} notes, seed {}\npeak {:.1} dBFS, level {:.1} dBFS\n",
+        "{}: {:.1} s at {} Hz, {} notes, seed {}\npeak {:.1} dBFS, level {:.1} dBFS\n{}",
         body.file.display(),
         body.frames as f64 / f64::from(body.sample_rate),
         body.sample_rate,
@@ -241,5 +253,6 @@ fn describe(body: &Body) -> String {
         body.seed,
         20.0 * body.peak.max(1e-9).log10(),
         20.0 * body.rms.max(1e-9).log10(),
+        warm_up.unwrap_or_default(),
     )
 }
