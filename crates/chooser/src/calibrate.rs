@@ -8,8 +8,9 @@
 //! Wall time, not the CPU time of threads: a thread that waits for its core leaves its share of the
 //! work to the others, which then look as if they had needed it all.
 //!
-//! Invariants: preparing counts against the budget; beyond it only the first size is measured, and
-//! the second where it is expected to take no longer than the budget itself.
+//! Invariants: preparing counts against the budget, except for the first on a GPU, which may compile;
+//! beyond it only the first size is measured, and the second where it is expected to take no longer
+//! than the budget itself.
 
 use std::time::{Duration, Instant};
 
@@ -110,6 +111,9 @@ pub fn calibrate(
     calibration: &Calibration,
     unix: u64,
 ) -> Result<Vec<OperationWisdom>, ChooserError> {
+    for way in ways {
+        load(workload, plan, way);
+    }
     let begun = Instant::now();
     let budget = calibration.budget.as_secs_f64() * ways.len() as f64;
     let mut tracks: Vec<Track<'_>> = ways.iter().map(Track::new).collect();
@@ -158,6 +162,20 @@ pub fn calibrate(
             correction: Correction::default(),
         })
         .collect())
+}
+
+/// Loads what a GPU needs, which can take longer than all measuring and says nothing about larger
+/// sizes. What fails here fails again where it is looked at.
+fn load(workload: &dyn Workload, plan: &Plan, way: &Way<'_>) -> Option<()> {
+    way.device.cuda()?;
+    let parameters = plan.parameters(workload, way.settings, plan.sizes.first()?, FEW);
+    let prepared = workload.prepare(way.device, &parameters.ok()?, 1).ok()?;
+    let mut timed = Timed {
+        prepared: Some(prepared),
+        least: [f64::INFINITY; 2],
+        runs: 0,
+    };
+    timed.run().ok().map(drop)
 }
 
 /// The least time of any way at a size, for few passes and for many.
