@@ -68,7 +68,8 @@ static PATH: KernelImage = unsafe {
 
 /// Steps whose origins the path kernel holds at a time.
 const ROWS: usize = 16;
-/// Threads of a block at most: a thread to a pitch bin.
+/// Pitch bins of a thread of the path kernel, and of all threads of a block at most.
+const BINS_OF_A_THREAD: usize = 4;
 const MOST_BINS: usize = 1024;
 
 pub(super) struct CudaPyin {
@@ -116,10 +117,11 @@ impl CudaPyin {
         let observe = gpu.kernel(&OBSERVE)?;
         let observe_shape = room.shape(gpu, &observe, "voice/pyin", frames)?;
         let path = gpu.kernel(&PATH)?;
-        let threads = plan.bins.next_multiple_of(32);
+        let threads = plan.bins.div_ceil(BINS_OF_A_THREAD).next_multiple_of(32);
         let transitions = transitions(&plan);
         let width = 2 * plan.reach + 1;
-        let scores = 8 * (width + 2 * (2 * (threads + 2 * plan.reach) + 64));
+        let quarter = threads + (2 * plan.reach).div_ceil(BINS_OF_A_THREAD) + 1;
+        let scores = 8 * (width + 8 + 2 * (2 * BINS_OF_A_THREAD * quarter + 32));
         let rows = ROWS * (4 * plan.bins + 4) + 8;
         let shared_bytes = scores.max(rows) as u32;
         path.allow_shared_bytes(shared_bytes)?;
