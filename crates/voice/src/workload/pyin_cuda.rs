@@ -13,7 +13,7 @@ use super::warp_room::WarpRoom;
 use crate::framing::Padding;
 use crate::pitch::{PyinPlan, PyinTrack, Transitions, impossible};
 
-// SAFETY: `pyin` in `cuda/pyin.cu` takes these in this order. Samples are read between two totals
+// SAFETY: `pyin` in `cuda/pyin.cu` takes these in this order. Samples are read between a file's two places,
 // that are checked against their length; its shared memory and its tables are checked against what it
 // reads of them, and both results against the number of frames, before the first frame.
 static OBSERVE: KernelImage = unsafe {
@@ -68,8 +68,7 @@ static PATH: KernelImage = unsafe {
 
 /// Steps whose origins the path kernel holds at a time.
 const ROWS: usize = 16;
-/// Pitch bins of a thread of the path kernel, and of all threads of a block at most.
-const BINS_OF_A_THREAD: usize = 4;
+/// Threads of a block at most: a thread to a pitch bin.
 const MOST_BINS: usize = 1024;
 
 pub(super) struct CudaPyin {
@@ -117,11 +116,10 @@ impl CudaPyin {
         let observe = gpu.kernel(&OBSERVE)?;
         let observe_shape = room.shape(gpu, &observe, "voice/pyin", frames)?;
         let path = gpu.kernel(&PATH)?;
-        let threads = plan.bins.div_ceil(BINS_OF_A_THREAD).next_multiple_of(32);
+        let threads = plan.bins.next_multiple_of(32);
         let transitions = transitions(&plan);
         let width = 2 * plan.reach + 1;
-        let quarter = threads + (2 * plan.reach).div_ceil(BINS_OF_A_THREAD) + 1;
-        let scores = 8 * (width + 8 + 2 * (2 * BINS_OF_A_THREAD * quarter + 32));
+        let scores = 8 * (width + 2 * (2 * (threads + 2 * plan.reach) + 64));
         let rows = ROWS * (4 * plan.bins + 4) + 8;
         let shared_bytes = scores.max(rows) as u32;
         path.allow_shared_bytes(shared_bytes)?;
