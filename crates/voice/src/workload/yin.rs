@@ -18,7 +18,7 @@ use crate::pitch::{PitchRange, Yin};
 pub(super) struct YinPitch;
 
 // SAFETY: `yin` in `cuda/yin.cu` takes these in this order. Samples are read between a file's two places,
-// that are checked against their length; its shared memory is checked against what a warp needs; its
+// which are checked against their length; its shared memory is checked against what a warp needs; its
 // one store is behind `frame < out_length`.
 static KERNEL: KernelImage = unsafe {
     KernelImage::trusted(
