@@ -14,8 +14,8 @@ use crate::frame_spectrum::Conditioning;
 use crate::framing::Padding;
 use crate::mel_bank::MelBank;
 
-// SAFETY: `mel512` in `cuda/mel512.cu` takes these in this order. Samples are read between two
-// totals that are checked against their length; window, roots and the three tables are checked
+// SAFETY: `mel512` in `cuda/mel512.cu` takes these in this order. Samples are read between a file's
+// two places, which are checked against their length; window, roots and the three tables are checked
 // against what the kernel reads of them before it reads it; the one store is behind
 // `place_out < out_length`.
 static KERNEL: KernelImage = unsafe {

@@ -11,8 +11,8 @@ use crate::feature::FeatureSettings;
 use crate::framing::Padding;
 use crate::mel_bank::MelBank;
 
-// SAFETY: `mel` in `cuda/mel.cu` takes these in this order. Samples are read between two totals
-// that are checked against their length; windows, roots and weights behind checks against theirs;
+// SAFETY: `mel` in `cuda/mel.cu` takes these in this order. Samples are read between a file's two places,
+// which are checked against their length; windows, roots and weights behind checks against theirs;
 // spans below `spans_length / 3`; the one store behind `place_out < out_length`.
 static KERNEL: KernelImage = unsafe {
     KernelImage::trusted(

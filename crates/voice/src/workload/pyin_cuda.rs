@@ -13,8 +13,8 @@ use super::warp_room::WarpRoom;
 use crate::framing::Padding;
 use crate::pitch::{PyinPlan, PyinTrack, Transitions, impossible};
 
-// SAFETY: `pyin` in `cuda/pyin.cu` takes these in this order. Samples are read between two totals
-// that are checked against their length; its shared memory and its tables are checked against what it
+// SAFETY: `pyin` in `cuda/pyin.cu` takes these in this order. Samples are read between a file's two places,
+// which are checked against their length; its shared memory and its tables are checked against what it
 // reads of them, and both results against the number of frames, before the first frame.
 static OBSERVE: KernelImage = unsafe {
     KernelImage::trusted(

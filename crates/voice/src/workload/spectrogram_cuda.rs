@@ -13,7 +13,7 @@ use crate::framing::Padding;
 use crate::spectrum::Density;
 
 // SAFETY: `spectrogram` in `cuda/spectrogram.cu` takes these in this order. Samples are read between
-// two totals that are checked against their length; window, roots and the result against what the kernel
+// a file's two places, which are checked against their length; window, roots and the result against what the kernel
 // touches of them before the first frame.
 static KERNEL: KernelImage = unsafe {
     KernelImage::trusted(

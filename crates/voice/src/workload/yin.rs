@@ -17,8 +17,8 @@ use crate::pitch::{PitchRange, Yin};
 
 pub(super) struct YinPitch;
 
-// SAFETY: `yin` in `cuda/yin.cu` takes these in this order. Samples are read between two totals
-// that are checked against their length; its shared memory is checked against what a warp needs; its
+// SAFETY: `yin` in `cuda/yin.cu` takes these in this order. Samples are read between a file's two places,
+// which are checked against their length; its shared memory is checked against what a warp needs; its
 // one store is behind `frame < out_length`.
 static KERNEL: KernelImage = unsafe {
     KernelImage::trusted(
