@@ -20,9 +20,17 @@ const STEPS: [f64; 2] = [1.0 / 128.0, 1.0 / 1024.0];
 /// A central difference in single precision: the step's square, and the rounding of a sum.
 const TOLERANCE: f64 = 0.05;
 
-/// Builtins that Warp gives no adjoint although their results follow their arguments, or one that leaves
-/// out that a component is overwritten.
-const OTHER_ADJOINT: [&str; 4] = ["assign_inplace", "atomic_cas", "atomic_exch", "frac"];
+/// Builtins that Warp gives no adjoint although their results follow their arguments, one that leaves out
+/// that a component is overwritten, or one that takes a random state that has moved on since.
+const OTHER_ADJOINT: [&str; 7] = [
+    "assign_inplace",
+    "atomic_cas",
+    "atomic_exch",
+    "curlnoise",
+    "frac",
+    "noise",
+    "pnoise",
+];
 
 /// What a moved element says about its gradient.
 #[derive(Clone, Copy, PartialEq, Eq)]
