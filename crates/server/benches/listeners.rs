@@ -1,5 +1,5 @@
 //! How many listeners this machine serves: `cargo bench -p warpsmith-server --
-//! [LISTENERS [SECONDS [SPEED [CODEC]]]]`.
+//! [LISTENERS [SECONDS [SPEED [CODEC [DEVICE [RAMP]]]]]]`.
 //!
 //! Each count is served as music (some streams compared byte by byte) and as tags (every sample
 //! compared). Pin it to cores with `taskset` to see what so many cores do.
@@ -8,6 +8,7 @@
 
 use std::process::Command;
 
+use warpsmith_device::DeviceChoice;
 use warpsmith_server::Settings;
 use warpsmith_server::load_test::{Plan, listen_as_told, run_whole};
 use warpsmith_server::protocol::Hello;
@@ -29,14 +30,22 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Some(codec) => vec![codec],
         None => vec!["pcm16".to_owned(), "tag".to_owned()],
     };
+    let device = match arguments.next().as_deref() {
+        Some("cuda") => DeviceChoice::Cuda(0),
+        _ => DeviceChoice::Cpu,
+    };
+    let ramp_seconds = arguments.next().map_or(Ok(3.0), |text| text.parse())?;
     for codec in codecs {
-        let settings = Settings::default();
+        let settings = Settings {
+            device,
+            ..Settings::default()
+        };
         let plan = Plan {
             address: settings.listen,
             token: None,
             clients: count,
             seconds,
-            ramp_seconds: 3.0,
+            ramp_seconds,
             speed,
             hello: Hello {
                 codecs: vec![codec],

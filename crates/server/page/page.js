@@ -42,6 +42,7 @@ async function load() {
   }
   show(presets.find((p) => p.name === chosen).params);
   figure('device', 'Renders on', status.device);
+  player.prepare();
 }
 
 function addSelect(name, values) {

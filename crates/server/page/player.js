@@ -13,6 +13,31 @@ export class Player {
     this.welcome = null;
     // Started before it is needed: that is a good part of the time to the first sound.
     this.spare = newWorker();
+    this.prepared = null;
+  }
+
+  /// Makes the sound card's context, asleep, and loads the audio callback into it: playing then only
+  /// has to wake it. Without a place for sound there is nothing to prepare.
+  prepare(rate) {
+    if (this.prepared || this.context || typeof AudioWorkletNode === 'undefined' || !isSecureContext) return;
+    // The device's own rate, unless a test asks for one; the server renders at it.
+    const context = new AudioContext({ latencyHint: 'playback', ...(rate ? { sampleRate: rate } : {}) });
+    context.suspend();
+    const loaded = context.audioWorklet.addModule('/playback.js');
+    loaded.catch(() => {});  // whoever plays hears of it
+    this.prepared = { rate, context, loaded };
+  }
+
+  /// What was prepared for this rate, or the same made now.
+  take(rate) {
+    if (this.prepared && this.prepared.rate !== rate) {
+      this.prepared.context.close();
+      this.prepared = null;
+    }
+    this.prepare(rate);
+    const { prepared } = this;
+    this.prepared = null;
+    return prepared;
   }
 
   get playing() { return !!this.context; }
@@ -22,9 +47,10 @@ export class Player {
     const asked = performance.now();
     if (typeof AudioWorkletNode === 'undefined' || !isSecureContext)
       throw new Error('Sound needs a secure page: open it as https or on localhost.');
-    // The device's own rate, unless a test asks for one; the server renders at it.
-    const context = new AudioContext({ latencyHint: 'playback', ...(rate ? { sampleRate: rate } : {}) });
+    const { context, loaded } = this.take(rate);
     this.context = context;
+    // The card wakes up while samples travel, and while the gesture that asked for it still counts.
+    const awake = context.resume();
     const frames = RING_SECONDS * Math.max(48_000, context.sampleRate);
     const shared = globalThis.crossOriginIsolated ? {
       control: new Int32Array(new SharedArrayBuffer(4 * WORDS)),
@@ -39,7 +65,7 @@ export class Player {
       url: location.origin.replace(/^http/, 'ws') + '/ws', token, rate: context.sampleRate, frames, ...shared, port: channel?.port2,
       hello: { channels: 2, codecs: FAR ? ['opus', 'pcm16'] : ['pcm16'], frame_ms: 20, prebuffer_ms: 120, ...hello, rate: context.sampleRate },
     } }, channel ? [channel.port2] : []);
-    await context.audioWorklet.addModule('/playback.js');
+    await loaded;
     if (this.context !== context) return;  // stopped meanwhile
     this.node = new AudioWorkletNode(context, 'playback', {
       numberOfInputs: 0, outputChannelCount: [2],
@@ -48,7 +74,7 @@ export class Player {
     if (channel) this.node.port.postMessage({ port: channel.port1 }, [channel.port1]);
     this.analyser = new AnalyserNode(context, { fftSize: 4096, smoothingTimeConstant: 0.7 });
     this.node.connect(this.analyser).connect(context.destination);
-    await context.resume();
+    await awake;
   }
 
   heard(data, asked) {
@@ -75,5 +101,6 @@ export class Player {
     worker.terminate();
     this.spare ??= newWorker();
     await context.close();
+    this.prepare();
   }
 }
