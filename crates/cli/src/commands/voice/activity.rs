@@ -62,11 +62,11 @@ impl Detector {
         let decider = match self.method {
             Method::Energy => Decider::Energy(EnergyVad::new(self.margin)),
             Method::Webrtc if [8_000, 16_000, 32_000, 48_000].contains(&sample_rate) => {
-                Decider::Webrtc(WebrtcStream::new(
+                Decider::Webrtc(Box::new(WebrtcStream::new(
                     sample_rate,
                     self.mode(),
                     FrameMillis::Ten,
-                )?)
+                )?))
             }
             // Other rates are resampled, which looks at the whole signal.
             _ => Decider::Late(sample_rate, self.mode()),
@@ -97,7 +97,7 @@ impl Detector {
 
 enum Decider {
     Energy(EnergyVad),
-    Webrtc(WebrtcStream),
+    Webrtc(Box<WebrtcStream>),
     Late(u32, WebrtcMode),
 }
 
