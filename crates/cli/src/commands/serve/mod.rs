@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Args;
+use warpsmith_device::DeviceChoice;
 use warpsmith_server::{Limits, Server, Settings};
 use warpsmith_telemetry::{LiveBoard, Machine, Sampler};
 
@@ -26,9 +27,9 @@ mod load_test;
 /// token, given in the variable WARPSMITH_TOKEN or in a file. There is no TLS: put a proxy in front
 /// of it, which browsers need anyway to play sound from another machine.
 ///
-/// The voices of all streams are rendered on a GPU where there is one (`--device cpu` keeps
-/// it on the CPU), all that wait in one launch; effects are the CPU's. Should the GPU disappear, the
-/// CPU takes over within the block, and a finding says so.
+/// The CPU renders unless `--device cuda` is given; then a GPU renders the voices of all streams, all
+/// that wait in one launch, and effects stay the CPU's. Should the GPU disappear, the CPU takes over
+/// within the block, and a finding says so.
 #[derive(Args)]
 #[command(after_help = "Examples:
   warpsmith serve
@@ -105,7 +106,11 @@ impl Serve {
 
     fn settings(&self, global: &Global) -> Result<Settings> {
         Ok(Settings {
-            device: global.device,
+            // A dozen voices a listener: their samples cost a GPU's host as much to fetch as to render.
+            device: match global.device {
+                DeviceChoice::Auto => DeviceChoice::Cpu,
+                chosen => chosen,
+            },
             matrix_device: global.device,
             listen: self.listen,
             token: self.token()?,
