@@ -285,15 +285,17 @@ fn a_pipe_is_decided_about_while_it_is_open_and_as_the_whole_file_is() {
             .spawn()
             .unwrap();
         let mut stdin = child.stdin.take().unwrap();
-        // As a program writes its header that does not know how long it will go on.
+        // As a program writes its header that does not know how long it will go on: the lengths of
+        // the file and of its samples, which are f32 and begin at byte 58.
         bytes[4..8].fill(0xFF);
-        bytes[40..44].fill(0xFF);
-        stdin.write_all(&bytes[..100_000]).unwrap();
+        bytes[54..58].fill(0xFF);
+        // Three seconds: the reader of files takes up to 32 KiB at once.
+        stdin.write_all(&bytes[..3 * 64_000]).unwrap();
         stdin.flush().unwrap();
         // The pipe stays open, and the first two seconds are decided all the same.
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let early: Vec<String> = lines.by_ref().take(200).map(Result::unwrap).collect();
-        stdin.write_all(&bytes[100_000..]).unwrap();
+        stdin.write_all(&bytes[3 * 64_000..]).unwrap();
         drop(stdin);
         let all: Vec<String> = early.into_iter().chain(lines.map(Result::unwrap)).collect();
         assert!(child.wait().unwrap().success());
