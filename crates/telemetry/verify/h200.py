@@ -4,12 +4,14 @@
     python3 crates/telemetry/verify/h200.py --warpsmith target/release/warpsmith --out OUT
 
 Records the reference recordings (idle, matmul, stencil, copy), compares our values with
-`nvidia-smi -q -x` of the same second, measures the CPU time of sampling, matrix multiplication
-with sampling on and off, and energy from samples against the counter. Writes `verify.json` and the
-recordings to OUT; exit code 1 when a check fails. Checks whose facts are missing are skipped.
+`nvidia-smi -q -x` of the same second, measures the CPU time of sampling, the exporter's start and
+memory, matrix multiplication with sampling on and off, and energy from samples against the counter.
+Writes `verify.json` and the recordings to OUT; exit code 1 when a check fails. Checks whose facts
+are missing are skipped.
 """
 
 import argparse
+import inspect
 import json
 import os
 import random
@@ -19,6 +21,7 @@ import statistics
 import subprocess
 import sys
 import time
+import urllib.request
 import xml.etree.ElementTree as ElementTree
 
 # What a load does until its deadline; run by a child process, so that its CPU time is its own.
@@ -187,6 +190,49 @@ def cpu_seconds(command):
     return (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
 
 
+def resident_mb(pid="self"):
+    """Resident memory of a process."""
+    with open(f"/proc/{pid}/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("VmRSS")) / 1000
+
+
+def exporter_start(warpsmith):
+    """Seconds from the start of the exporter to a GPU's first metric, and its memory 3 s later."""
+    begun = time.perf_counter()
+    exporter = subprocess.Popen([warpsmith, "export", "-q", "--listen", "127.0.0.1:9879"])
+    try:
+        while True:
+            try:
+                with urllib.request.urlopen("http://127.0.0.1:9879/metrics", timeout=1) as answer:
+                    if b"warpsmith_gpu_power_watts{" in answer.read():
+                        break
+            except OSError:
+                pass
+            if time.perf_counter() > begun + 10 or exporter.poll() is not None:
+                return None
+            time.sleep(0.002)
+        seconds = time.perf_counter() - begun
+        time.sleep(3)
+        return seconds, resident_mb(exporter.pid)
+    finally:
+        exporter.terminate()
+        exporter.wait()
+
+
+def initialisation_mb():
+    """Memory that the driver's own library takes to initialise, in a process that does nothing else."""
+    name = os.environ.get("WARPSMITH_NVML_LIBRARY", "libnvidia-ml.so.1")
+    program = f"""
+import ctypes
+{inspect.getsource(resident_mb)}
+library = ctypes.CDLL({name!r})
+before = resident_mb()
+library.nvmlInit_v2()
+print(resident_mb() - before)
+"""
+    return float(run([sys.executable, "-c", program]).stdout)
+
+
 def interval(values):
     """Mean with a 95 % bootstrap interval."""
     draw = random.Random(1)
@@ -199,7 +245,7 @@ def main():
     parser.add_argument("--warpsmith", required=True)
     parser.add_argument("--out", required=True)
     parser.add_argument("--seconds", type=float, default=30, help="length of each recording")
-    parser.add_argument("--parts", default="recordings,cpu,perturbation,baselines",
+    parser.add_argument("--parts", default="recordings,cpu,exporter,perturbation,baselines",
                         help="what to do, by name")
     parser.add_argument("--loads", default="matmul,stencil,copy", help="which loads to record")
     parser.add_argument("--cpu-seconds", type=int, default=60, help="length of the CPU measurement")
@@ -271,6 +317,17 @@ def main():
         peer = statistics.median(cpu_seconds(query) for _ in range(5))
         verdict("sampling CPU, full schedule", share <= 0.0013,
                 f"{share * 100:.3f} % of a core (recording included); nvidia-smi --query at 1 Hz {peer * 100:.1f} %")
+
+    if "exporter" in parts:
+        starts = [exporter_start(warpsmith) for _ in range(3)]
+        if None in starts:
+            verdict("exporter", None, "no GPU's metrics within 10 s")
+        else:
+            own = initialisation_mb()
+            slowest, most = (max(column) for column in zip(*starts))
+            verdict("exporter, start to first metric", slowest <= 0.05, f"at most {slowest * 1e3:.1f} ms of 3 starts")
+            verdict("exporter, memory", most <= 10,
+                    f"{most:.1f} MB, of which NVML's initialisation takes {own:.1f}")
 
     if "perturbation" in parts and "matmul" in loads:
         program = PERTURBATION.format(body=LOADS["matmul"])
