@@ -6,10 +6,14 @@ mod mel;
 mod mel512;
 mod mel_cuda;
 mod mel_segments;
+mod pieces;
 mod praat;
 mod praat_cuda;
+mod praat_path_cuda;
 mod pyin;
+mod pyin_audit;
 mod pyin_cuda;
+mod pyin_path_cuda;
 mod signals;
 mod spectrogram;
 mod spectrogram_cuda;
@@ -17,6 +21,7 @@ mod training;
 mod warp_room;
 mod yin;
 
+pub use pyin_audit::{PyinAudit, UndecidedFrame, audit_pyin_on_cuda};
 pub use signals::{mel_on_cuda, praat_on_cuda, pyin_on_cuda, spectrogram_on_cuda, yin_on_cuda};
 use warpsmith_measure::Workload;
 
