@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Result, VoiceError};
 use crate::fourier::RealBlock;
 use crate::framing::Framing;
-use crate::lanes::Lanes;
+use crate::lanes::{Lanes, Task};
 use crate::tile::Tile;
 use crate::window::{Symmetry, Window};
 
@@ -92,8 +92,19 @@ impl<V: Lanes> FrameSpectrum<V> {
     }
 
     /// The spectra of the frames from `first` on, bins lowest first.
-    #[inline(always)]
     pub(crate) fn block(&mut self, signal: &[f32], first: usize) -> &[[V; 2]] {
+        V::vectorize(WindowTask {
+            spectrum: self,
+            signal,
+            first,
+        });
+        self.transform.forward(&mut self.bins);
+        &self.bins
+    }
+
+    /// The frames from `first` on, conditioned and windowed, to where the transform wants them.
+    #[inline(always)]
+    fn window(&mut self, signal: &[f32], first: usize) {
         self.tile.fill(signal, first);
         let conditioning = self.settings.conditioning;
         let samples = self.transform.samples_mut();
@@ -111,8 +122,19 @@ impl<V: Lanes> FrameSpectrum<V> {
         for slot in beyond {
             *slot = V::splat(0.0);
         }
-        self.transform.forward(&mut self.bins);
-        &self.bins
+    }
+}
+
+struct WindowTask<'a, V> {
+    spectrum: &'a mut FrameSpectrum<V>,
+    signal: &'a [f32],
+    first: usize,
+}
+
+impl<V: Lanes> Task for WindowTask<'_, V> {
+    #[inline(always)]
+    fn run(self) {
+        self.spectrum.window(self.signal, self.first);
     }
 }
 

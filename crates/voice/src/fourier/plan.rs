@@ -6,7 +6,7 @@
 use std::f64::consts::TAU;
 
 use super::butterfly;
-use crate::lanes::Lanes;
+use crate::lanes::{Lanes, Task};
 
 /// A complex transform of one length.
 #[derive(Clone, Debug)]
@@ -139,7 +139,7 @@ impl Plan {
         for (passes, block) in [(wide, data.len().max(1)), (narrow, block)] {
             for data in data.chunks_exact_mut(block) {
                 for pass in passes {
-                    pass.run(data);
+                    V::vectorize(PassTask { pass, data });
                 }
             }
         }
@@ -151,7 +151,7 @@ impl Plan {
     #[inline(always)]
     pub(super) fn run_after<V: Lanes>(&self, passes: usize, data: &mut [[V; 2]]) {
         for pass in &self.passes[passes..] {
-            pass.run(data);
+            V::vectorize(PassTask { pass, data });
         }
     }
 }
@@ -159,15 +159,21 @@ impl Plan {
 /// Bytes of transforms that stay in a core's nearest cache, of 32 KiB or more.
 const NEAREST_CACHE: usize = 32 << 10;
 
-impl Pass {
+struct PassTask<'a, V> {
+    pass: &'a Pass,
+    data: &'a mut [[V; 2]],
+}
+
+impl<V: Lanes> Task for PassTask<'_, V> {
     #[inline(always)]
-    fn run<V: Lanes>(&self, data: &mut [[V; 2]]) {
-        match self.radix {
-            2 => butterfly::radix2(data, self.stride, &self.twiddles),
-            3 => butterfly::radix3(data, self.stride, &self.twiddles),
-            4 => butterfly::radix4(data, self.stride, &self.twiddles),
-            5 => butterfly::radix5(data, self.stride, &self.twiddles),
-            radix => butterfly::any(data, radix, self.stride, &self.twiddles, &self.roots),
+    fn run(self) {
+        let Self { pass, data } = self;
+        match pass.radix {
+            2 => butterfly::radix2(data, pass.stride, &pass.twiddles),
+            3 => butterfly::radix3(data, pass.stride, &pass.twiddles),
+            4 => butterfly::radix4(data, pass.stride, &pass.twiddles),
+            5 => butterfly::radix5(data, pass.stride, &pass.twiddles),
+            radix => butterfly::any(data, radix, pass.stride, &pass.twiddles, &pass.roots),
         }
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::plan::{Plan, root};
 use super::points::PointPasses;
-use crate::lanes::Lanes;
+use crate::lanes::{Lanes, Task};
 
 /// The scratch memory and tables for transforms of one length.
 #[derive(Clone)]
@@ -54,19 +54,28 @@ impl<V: Lanes> RealBlock<V> {
         &mut self.work.as_flattened_mut()[..self.length]
     }
 
-    #[inline(always)]
-    fn transform(&mut self) {
-        match &mut self.points {
-            Some((passes, parts)) if V::WIDTH == 1 => {
-                self.plan.run_points(passes, &mut self.work, parts);
-            }
-            _ => self.plan.run(&mut self.work),
-        }
+    /// Transforms the samples into `bins`, lowest first.
+    pub(crate) fn forward(&mut self, bins: &mut [[V; 2]]) {
+        V::vectorize(ForwardTask { block: self, bins });
     }
 
-    /// Transforms the samples into `bins`, lowest first.
+    /// The real frames whose bins are given, times `length`, into `samples`: all, or the
+    /// first few, an even number. Imaginary parts of bin 0 and of the middle bin are ignored.
+    pub(crate) fn inverse(&mut self, bins: &[[V; 2]], samples: &mut [V]) {
+        V::vectorize(InverseTask {
+            block: self,
+            bins,
+            samples,
+        });
+    }
+
     #[inline(always)]
-    pub(crate) fn forward(&mut self, bins: &mut [[V; 2]]) {
+    fn transform(&mut self) {
+        V::vectorize(TransformTask { block: self });
+    }
+
+    #[inline(always)]
+    fn samples_to_bins(&mut self, bins: &mut [[V; 2]]) {
         let zero = V::splat(0.0);
         if self.halves.is_empty() {
             for n in (0..self.length).rev() {
@@ -110,10 +119,8 @@ impl<V: Lanes> RealBlock<V> {
         }
     }
 
-    /// The real frames whose bins are given, times `length`, into `samples`: all, or the
-    /// first few, an even number. Imaginary parts of bin 0 and of the middle bin are ignored.
     #[inline(always)]
-    pub(crate) fn inverse(&mut self, bins: &[[V; 2]], samples: &mut [V]) {
+    fn bins_to_samples(&mut self, bins: &[[V; 2]], samples: &mut [V]) {
         let zero = V::splat(0.0);
         // A forward transform with real and imaginary parts exchanged is an inverse one.
         if self.halves.is_empty() {
@@ -152,6 +159,49 @@ impl<V: Lanes> RealBlock<V> {
             let [im, re] = self.work[self.plan.place(n)];
             *pair = [re, im];
         }
+    }
+}
+
+struct TransformTask<'a, V> {
+    block: &'a mut RealBlock<V>,
+}
+
+impl<V: Lanes> Task for TransformTask<'_, V> {
+    #[inline(always)]
+    fn run(self) {
+        let block = self.block;
+        if const { V::WIDTH == 1 }
+            && let Some((passes, parts)) = &mut block.points
+        {
+            block.plan.run_points(passes, &mut block.work, parts);
+        } else {
+            block.plan.run(&mut block.work);
+        }
+    }
+}
+
+struct ForwardTask<'a, V> {
+    block: &'a mut RealBlock<V>,
+    bins: &'a mut [[V; 2]],
+}
+
+impl<V: Lanes> Task for ForwardTask<'_, V> {
+    #[inline(always)]
+    fn run(self) {
+        self.block.samples_to_bins(self.bins);
+    }
+}
+
+struct InverseTask<'a, V> {
+    block: &'a mut RealBlock<V>,
+    bins: &'a [[V; 2]],
+    samples: &'a mut [V],
+}
+
+impl<V: Lanes> Task for InverseTask<'_, V> {
+    #[inline(always)]
+    fn run(self) {
+        self.block.bins_to_samples(self.bins, self.samples);
     }
 }
 

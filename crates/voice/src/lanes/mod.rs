@@ -52,7 +52,8 @@ pub(crate) trait Lanes: Copy + Send + Sync + 'static {
     /// Splits positive normal numbers into `mantissa · 2^exponent` with the mantissa in
     /// `[√½, √2)`.
     fn split_exponent(self) -> (Self, Self);
-    /// Runs `task` where the compiler may use this type's instructions.
+    /// Runs `task` where the compiler may use this type's instructions, and never inlines it: a part that
+    /// several tasks share is a task itself, or every one of them, of every type, compiles a copy of it.
     fn vectorize(task: impl Task);
 }
 

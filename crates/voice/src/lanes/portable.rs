@@ -30,6 +30,22 @@ fn fused<const FUSED: bool>(a: f32, b: f32, c: f32) -> f32 {
     if FUSED { a.mul_add(b, c) } else { a * b + c }
 }
 
+/// See [`Lanes::vectorize`].
+#[inline(always)]
+fn run<const FUSED: bool>(task: impl Task) {
+    #[cfg(target_arch = "x86_64")]
+    if FUSED {
+        super::x86::with_fma(task);
+        return;
+    }
+    plainly(task);
+}
+
+#[inline(never)]
+fn plainly(task: impl Task) {
+    task.run();
+}
+
 #[inline(always)]
 fn larger(a: f32, b: f32) -> f32 {
     if a > b { a } else { b }
@@ -160,7 +176,7 @@ impl<const N: usize, const FUSED: bool> Lanes for Array<N, FUSED> {
     }
     #[inline(always)]
     fn vectorize(task: impl Task) {
-        task.run();
+        run::<FUSED>(task);
     }
 }
 
@@ -231,11 +247,6 @@ impl<const FUSED: bool> Lanes for Scalar<FUSED> {
     }
     #[inline(always)]
     fn vectorize(task: impl Task) {
-        #[cfg(target_arch = "x86_64")]
-        if FUSED {
-            super::x86::with_fma(task);
-            return;
-        }
-        task.run();
+        run::<FUSED>(task);
     }
 }

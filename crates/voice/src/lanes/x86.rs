@@ -15,11 +15,13 @@ pub(crate) struct Avx2(__m256);
 #[derive(Clone, Copy)]
 pub(crate) struct Avx512(__m512);
 
+#[inline(never)]
 #[target_feature(enable = "avx2,fma")]
 fn in_avx2(task: impl Task) {
     task.run();
 }
 
+#[inline(never)]
 #[target_feature(enable = "avx512f,avx512dq,avx2,fma")]
 fn in_avx512(task: impl Task) {
     task.run();
@@ -28,7 +30,7 @@ fn in_avx512(task: impl Task) {
 /// Runs `task` where scalar multiply-adds are one instruction.
 #[inline(always)]
 pub(super) fn with_fma(task: impl Task) {
-    // SAFETY: `OneFused` is chosen only on machines with AVX2 and FMA.
+    // SAFETY: `OneFused`, and with it its eight points, is chosen only on machines with AVX2 and FMA.
     unsafe { in_avx2(task) }
 }
 
