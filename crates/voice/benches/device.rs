@@ -73,6 +73,37 @@ const CASES: &[(&str, &str, &str)] = &[
         "files=1 seconds=1",
         "files=1 seconds=60 rate=44100",
     ),
+    ("voice/istft", "files=5 seconds=2", "files=1 seconds=60"),
+    (
+        "voice/istft",
+        "files=3 seconds=1 rate=44100",
+        "files=256 seconds=10",
+    ),
+    (
+        "voice/griffin-lim",
+        "files=3 seconds=2 rounds=1",
+        "files=1 seconds=60 rounds=8",
+    ),
+    (
+        "voice/griffin-lim",
+        "files=2 seconds=1 rounds=4 rate=44100",
+        "files=256 seconds=10 rounds=8",
+    ),
+    (
+        "voice/griffin-lim",
+        "files=3 seconds=2 rounds=8",
+        "files=1 seconds=60 rounds=8 rate=44100",
+    ),
+    (
+        "voice/resample",
+        "files=5 seconds=2",
+        "files=1 seconds=60 rate=44100",
+    ),
+    (
+        "voice/resample",
+        "files=3 seconds=1 rate=44100",
+        "files=256 seconds=10",
+    ),
     (
         "training/layer-norm",
         "rows=513 width=1024",

@@ -2,6 +2,9 @@
 
 mod batch;
 mod cpu_files;
+mod griffin_lim_cuda;
+mod inverse;
+mod istft_cuda;
 mod mel;
 mod mel512;
 mod mel_cuda;
@@ -14,6 +17,8 @@ mod pyin;
 mod pyin_audit;
 mod pyin_cuda;
 mod pyin_path_cuda;
+mod resample;
+mod resample_cuda;
 mod signals;
 mod spectrogram;
 mod spectrogram_cuda;
@@ -22,7 +27,10 @@ mod warp_room;
 mod yin;
 
 pub use pyin_audit::{PyinAudit, UndecidedFrame, audit_pyin_on_cuda};
-pub use signals::{mel_on_cuda, praat_on_cuda, pyin_on_cuda, spectrogram_on_cuda, yin_on_cuda};
+pub use signals::{
+    griffin_lim_on_cuda, istft_on_cuda, mel_on_cuda, praat_on_cuda, pyin_on_cuda, resample_on_cuda,
+    spectrogram_on_cuda, yin_on_cuda,
+};
 use warpsmith_measure::Workload;
 
 /// The workloads of this crate.
@@ -30,6 +38,9 @@ pub fn workloads() -> Vec<Box<dyn Workload>> {
     let mut all: Vec<Box<dyn Workload>> = vec![
         Box::new(mel::Mel),
         Box::new(spectrogram::Spectrogram),
+        Box::new(inverse::IstftWorkload),
+        Box::new(inverse::GriffinLimWorkload),
+        Box::new(resample::Resample),
         Box::new(yin::YinPitch),
         Box::new(pyin::PyinPitch),
         Box::new(praat::Praat),
