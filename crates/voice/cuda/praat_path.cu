@@ -112,13 +112,13 @@ __device__ __forceinline__ void walk(Cell cell, double score, const Frames& fram
   u32 lane = threadIdx.x % 32;
   Loaded next = load_frame(frames, min(from + 1, end - 1), lane);
   for (u64 frame = from + 1; frame < end; ++frame) {
-    if (frame == keep && enter != nullptr) {
-      enter[lane] = lane <= cell.count ? score - __shfl_sync(EVERY, score, 0) : 0.0;
-    }
+    // All lanes take part in a shuffle, whoever wants its result.
+    double unvoiced = __shfl_sync(EVERY, score, 0);
+    if (frame == keep && enter != nullptr) enter[lane] = lane <= cell.count ? score - unvoiced : 0.0;
     Loaded loaded = next;
     next = load_frame(frames, min(frame + 1, end - 1), lane);
     Cell here = cell_of(loaded, costs, lane);
-    double best = __shfl_sync(EVERY, score, 0) - (lane == 0 ? 0.0 : costs.change);
+    double best = unvoiced - (lane == 0 ? 0.0 : costs.change);
     u32 origin = 0;
     for (u32 n = 1; n <= cell.count; ++n) {
       double other = __shfl_sync(EVERY, cell.height, n);
@@ -136,10 +136,11 @@ __device__ __forceinline__ void walk(Cell cell, double score, const Frames& fram
       if (lane == 0) tops[frame] = 0;
     }
   }
-  leave[lane] = lane <= cell.count ? score - __shfl_sync(EVERY, score, 0) : 0.0;
+  double unvoiced = __shfl_sync(EVERY, score, 0);
+  leave[lane] = lane <= cell.count ? score - unvoiced : 0.0;
   if (end == file_end) {
     u32 top = 0;
-    double best = __shfl_sync(EVERY, score, 0);
+    double best = unvoiced;
     for (u32 n = 1; n <= cell.count; ++n) {
       double other = __shfl_sync(EVERY, score, n);
       if (other > best) {
