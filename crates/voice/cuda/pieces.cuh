@@ -10,8 +10,6 @@
 #include "ragged.cuh"
 
 #define EVERY 0xffffffffu
-// Steps whose origins are taken back to shared memory at a time.
-#define ROWS 32
 
 // Pieces are fours of frames: where the walk starts, the first frame of the piece, the one after its last, and
 // the one after the file's last.
@@ -44,40 +42,20 @@ __device__ __forceinline__ u64 next_apart(const u32* same, u64 at, u64 end, u32*
   return end;
 }
 
-// The way back through piece `n` by a block, from the best state of a frame `further` frames behind it or of
-// the file's last. A row of origins has `row` states, and is followed only below that; rows go through `held`,
-// which has room for `rows` of them. `entries` gets what the way came through in the frame after the piece.
+// The way back through piece `n` by a thread, from the best state of a frame `further` frames behind it or of the
+// file's last. A row of origins has `row` states, and is followed only below that. `entries` gets what the way
+// came through in the frame after the piece. One load waits for the other: what hides that is other pieces.
 template <typename Origin>
 __device__ __forceinline__ void trace_back(const Piece& piece, u64 n, const Origin* origins,
-                                           const u32* tops, u32 row, u32 rows, u32 further, u32* found,
-                                           uint2* held, u32* places, u32* entries) {
-  u32 words = row * (u32)sizeof(Origin) / 8, threads = blockDim.x;
-  u64 last = min(piece.end - 1 + further, piece.file_end - 1);
-  u32 place = min(tops[last], row - 1);
-  // Frames from `before` to `after`; the piece's first frame is the last whose place is wanted.
-  for (u64 after = last + 1; after > piece.begin;) {
-    u64 before = after - piece.begin > rows ? after - rows : piece.begin;
-    u32 here = (u32)(after - before);
-    const uint2* from = (const uint2*)(origins + before * row);
-    for (u32 i = threadIdx.x; i < here * words; i += threads) {
-      if (before + i / words > piece.begin) held[i] = __ldg(from + i);
-    }
-    __syncthreads();
-    if (threadIdx.x == 0) {
-      for (u32 i = here; i-- > 0;) {
-        found[i] = place;
-        if (before + i > piece.begin) place = min((u32)((const Origin*)held)[i * row + place], row - 1);
-      }
-    }
-    __syncthreads();
-    for (u32 i = threadIdx.x; i < here; i += threads) {
-      u64 frame = before + i;
-      if (frame < piece.end) places[frame] = found[i];
-      if (frame == piece.end) entries[n] = found[i];
-    }
-    after = before;
-    __syncthreads();
+                                           const u32* tops, u32 row, u32 further, u32* places, u32* entries) {
+  u64 frame = min(piece.end - 1 + further, piece.file_end - 1);
+  u32 place = min(tops[frame], row - 1);
+  for (; frame > piece.begin; --frame) {
+    if (frame < piece.end) places[frame] = place;
+    if (frame == piece.end) entries[n] = place;
+    place = min((u32)__ldg(origins + frame * row + place), row - 1);
   }
+  places[frame] = place;
 }
 
 // Follows the way back once more where a piece's way came from another place than the piece after it has,

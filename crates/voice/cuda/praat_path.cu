@@ -271,18 +271,16 @@ praat_repair(const float* peaks, u64 peaks_length, const u32* counts, u64 counts
   if (lane == 0) repaired[file] = walked;
 }
 
-// The way back through each piece, a warp to each, from a frame `further` frames behind it or the file's last.
+// The way back through each piece, a thread to each, from a frame `further` frames behind it or the file's last.
 extern "C" __global__ void __launch_bounds__(32)
 praat_back(const u64* pieces, u64 pieces_length, const unsigned char* origins, u64 origins_length,
            const u32* tops, u64 tops_length, u32* places, u64 places_length, u32* entries,
            u64 entries_length, u32 further) {
-  __shared__ u32 found[ROWS];
-  __shared__ uint2 held[ROWS * ROW / 8];
-  u64 n = blockIdx.x;
+  u64 n = (u64)blockIdx.x * blockDim.x + threadIdx.x;
   if (n >= pieces_length / 4 || n >= entries_length) return;
   Piece piece = piece_at(pieces, n);
   if (!piece_fits(piece, min(min(origins_length / ROW, tops_length), places_length))) return;
-  trace_back(piece, n, origins, tops, ROW, ROWS, further, found, held, places, entries);
+  trace_back(piece, n, origins, tops, ROW, further, places, entries);
 }
 
 // Joins the ways back of a file's pieces, a warp to a file.

@@ -18,8 +18,6 @@
 #define LOST (-2000000000)
 // ln of the smallest normal number in units of 2^-16.
 #define IMPOSSIBLE (-46425468)
-// Voiced states of a frame that are looked at one by one.
-#define MOST_ALIVE 32
 #define MOST_WARPS 8
 
 extern __shared__ int4 path_shared[];
@@ -44,6 +42,8 @@ struct Scores {
   int unvoiced_here;
   // The best state of all, as a place in a row.
   u32 top;
+  // What leaving a bin costs: the same in every frame.
+  int normaliser[OWN];
 };
 
 struct Room {
@@ -52,8 +52,6 @@ struct Room {
   int* weights;
   int* tops;
   u32* top_places;
-  u32* alive_count;
-  int2* alive;
 };
 
 // The likelihoods of a thread's bins, and those of an unvoiced bin, which follow the last bin.
@@ -124,43 +122,53 @@ __device__ __forceinline__ void settle_scores(Scores& scores, const Room& room, 
   }
 }
 
-// For each of the thread's bins the best of score and weight, and the first offset that reaches it.
-__device__ __forceinline__ void best_origins(const int* keys, const int* weights, u32 width, int* best,
-                                             u32* from) {
+// The best keys of a thread's bins among four offsets, `near` and `far` the keys that they reach.
+__device__ __forceinline__ void four_offsets(const int4& near, const int4& far, const int4& w, u32 count,
+                                             int* top) {
+  const int window[8] = {near.x, near.y, near.z, near.w, far.x, far.y, far.z, far.w};
+  const int weight[4] = {w.x, w.y, w.z, w.w};
+#pragma unroll
+  for (u32 q = 0; q < 4; ++q) {
+    if (q < count) {
+#pragma unroll
+      for (int b = 0; b < OWN; ++b) top[b] = max(window[b + q] + weight[q], top[b]);
+    }
+  }
+}
+
+// For each of the thread's bins the best of score and weight, from voiced states in row 0 and from unvoiced ones
+// in row 1, and the first offset that reaches it.
+__device__ __forceinline__ void best_origins(const int* voiced, const int* unvoiced, const int* weights,
+                                             u32 width, int best[2][OWN], u32 from[2][OWN]) {
   for (u32 group = 0; group < width; group += OFFSETS) {
     u32 end = min(width, group + OFFSETS), p = group;
-    int top[OWN] = {LOST, LOST, LOST, LOST};
-    int4 near = *(const int4*)(keys + p);
+    int top[2][OWN] = {{LOST, LOST, LOST, LOST}, {LOST, LOST, LOST, LOST}};
+    int4 near[2] = {*(const int4*)(voiced + p), *(const int4*)(unvoiced + p)};
 #pragma unroll 5
     for (; p + 4 <= end; p += 4) {
-      int4 far = *(const int4*)(keys + p + 4), w = *(const int4*)(weights + p);
-      const int window[8] = {near.x, near.y, near.z, near.w, far.x, far.y, far.z, far.w};
-      const int weight[4] = {w.x, w.y, w.z, w.w};
+      int4 w = *(const int4*)(weights + p);
+      int4 far[2] = {*(const int4*)(voiced + p + 4), *(const int4*)(unvoiced + p + 4)};
 #pragma unroll
-      for (int q = 0; q < 4; ++q) {
-#pragma unroll
-        for (int b = 0; b < OWN; ++b) top[b] = max(window[b + q] + weight[q], top[b]);
+      for (int v = 0; v < 2; ++v) {
+        four_offsets(near[v], far[v], w, 4, top[v]);
+        near[v] = far[v];
       }
-      near = far;
     }
     if (p < end) {
-      int4 far = *(const int4*)(keys + p + 4), w = *(const int4*)(weights + p);
-      const int window[8] = {near.x, near.y, near.z, near.w, far.x, far.y, far.z, far.w};
-      const int weight[4] = {w.x, w.y, w.z, w.w};
+      int4 w = *(const int4*)(weights + p);
+      int4 far[2] = {*(const int4*)(voiced + p + 4), *(const int4*)(unvoiced + p + 4)};
 #pragma unroll
-      for (int q = 0; q < 3; ++q) {
-        if (p + q < end) {
-#pragma unroll
-          for (int b = 0; b < OWN; ++b) top[b] = max(window[b + q] + weight[q], top[b]);
-        }
-      }
+      for (int v = 0; v < 2; ++v) four_offsets(near[v], far[v], w, end - p, top[v]);
     }
 #pragma unroll
-    for (int b = 0; b < OWN; ++b) {
-      int score = (top[b] >> OFFSET_BITS) - BIAS;
-      if (group == 0 || score > best[b]) {
-        best[b] = score;
-        from[b] = group + OFFSETS - 1 - (u32)(top[b] & (OFFSETS - 1));
+    for (int v = 0; v < 2; ++v) {
+#pragma unroll
+      for (int b = 0; b < OWN; ++b) {
+        int score = (top[v][b] >> OFFSET_BITS) - BIAS;
+        if (group == 0 || score > best[v][b]) {
+          best[v][b] = score;
+          from[v][b] = group + OFFSETS - 1 - (u32)(top[v][b] & (OFFSETS - 1));
+        }
       }
     }
   }
@@ -168,76 +176,29 @@ __device__ __forceinline__ void best_origins(const int* keys, const int* weights
 
 // One frame on: scores become those of the frame whose row is `next`, and the origins of its states are
 // written to `origins` unless that is null.
-__device__ __forceinline__ void step(Scores& scores, const Row& next, u32 parity, const Room& room,
-                                     const Costs& costs, unsigned short* origins) {
+__device__ __forceinline__ void step(Scores& scores, const Row& next, const Room& room, const Costs& costs,
+                                     unsigned short* origins) {
   u32 width = 2 * costs.reach + 1, first = OWN * threadIdx.x;
-  int normaliser[OWN], key[OWN];
-  u32* alive_count = room.alive_count + parity;
-  int2* alive = room.alive + parity * MOST_ALIVE;
 #pragma unroll
-  for (int b = 0; b < OWN; ++b) {
-    normaliser[b] = first + b < costs.bins ? costs.normaliser[first + b] : 0;
-    int score = scores.voiced[b] + normaliser[b];
-    key[b] = first + b < costs.bins ? (score + BIAS) * OFFSETS : LOST;
-    if (scores.here[b] > IMPOSSIBLE / 2) {
-      u32 at = atomicAdd(alive_count, 1u);
-      if (at < MOST_ALIVE) alive[at] = make_int2((int)(first + b), score);
-    }
-  }
-  int* to = room.voiced + costs.reach + first;
-  if (costs.reach % 4 == 0) {
-    *(int4*)to = make_int4(key[0], key[1], key[2], key[3]);
-  } else {
-#pragma unroll
-    for (int b = 0; b < OWN; ++b) to[b] = key[b];
-  }
-#pragma unroll
-  for (int b = 0; b < OWN; ++b) {
-    key[b] = first + b < costs.bins ? (scores.unvoiced[b] + normaliser[b] + BIAS) * OFFSETS : LOST;
-  }
-  to = room.unvoiced + costs.reach + first;
-  if (costs.reach % 4 == 0) {
-    *(int4*)to = make_int4(key[0], key[1], key[2], key[3]);
-  } else {
-#pragma unroll
-    for (int b = 0; b < OWN; ++b) to[b] = key[b];
-  }
-  __syncthreads();
-  if (threadIdx.x == 0) room.alive_count[1 - parity] = 0;
-  int best_unvoiced[OWN], best_voiced[OWN];
-  u32 from_unvoiced[OWN], from_voiced[OWN];
-  best_origins(room.unvoiced + first, room.weights, width, best_unvoiced, from_unvoiced);
-  // Voiced and unvoiced state of a bin were reached from the same places, at costs that differ by the
-  // change. Where the last frame called one impossible and not the other, the other is ahead by hundreds: the
-  // impossible one is nobody's best origin.
-  u32 count = *alive_count;
-  if (scores.unvoiced_here > IMPOSSIBLE / 2 && count <= MOST_ALIVE) {
+  for (int v = 0; v < 2; ++v) {
+    int key[OWN];
 #pragma unroll
     for (int b = 0; b < OWN; ++b) {
-      best_voiced[b] = (LOST >> OFFSET_BITS) - BIAS;
-      from_voiced[b] = 0;
+      int score = (v == 0 ? scores.voiced[b] : scores.unvoiced[b]) + scores.normaliser[b];
+      key[b] = first + b < costs.bins ? (score + BIAS) * OFFSETS : LOST;
     }
-    for (u32 n = 0; n < count; ++n) {
-      int2 state = alive[n];
-      u32 offset = (u32)state.x + costs.reach - first;
-      // Offsets of the thread's bins fall by one from bin to bin.
-      if (offset < width + OWN - 1) {
+    int* to = (v == 0 ? room.voiced : room.unvoiced) + costs.reach + first;
+    if (costs.reach % 4 == 0) {
+      *(int4*)to = make_int4(key[0], key[1], key[2], key[3]);
+    } else {
 #pragma unroll
-        for (int b = 0; b < OWN; ++b) {
-          u32 at = offset - b;
-          if (at < width) {
-            int score = state.y + (room.weights[at] >> OFFSET_BITS);
-            if (score > best_voiced[b] || (score == best_voiced[b] && at < from_voiced[b])) {
-              best_voiced[b] = score;
-              from_voiced[b] = at;
-            }
-          }
-        }
-      }
+      for (int b = 0; b < OWN; ++b) to[b] = key[b];
     }
-  } else {
-    best_origins(room.voiced + first, room.weights, width, best_voiced, from_voiced);
   }
+  __syncthreads();
+  int best[2][OWN];
+  u32 from[2][OWN];
+  best_origins(room.voiced + first, room.unvoiced + first, room.weights, width, best, from);
   u32 top = scores.top;
   take_row(next, costs, scores);
   u32 places[2][OWN];
@@ -246,10 +207,10 @@ __device__ __forceinline__ void step(Scores& scores, const Row& next, u32 parity
     u32 base = first + b - costs.reach;
 #pragma unroll
     for (int to_unvoiced = 0; to_unvoiced < 2; ++to_unvoiced) {
-      int voiced = best_voiced[b] + (to_unvoiced ? costs.change : costs.stay);
-      int unvoiced = best_unvoiced[b] + (to_unvoiced ? costs.stay : costs.change);
+      int voiced = best[0][b] + (to_unvoiced ? costs.change : costs.stay);
+      int unvoiced = best[1][b] + (to_unvoiced ? costs.stay : costs.change);
       int score = max(voiced, unvoiced);
-      u32 place = base + (unvoiced > voiced ? costs.stride + from_unvoiced[b] : from_voiced[b]);
+      u32 place = base + (unvoiced > voiced ? costs.stride + from[1][b] : from[0][b]);
       if (IMPOSSIBLE > score) {
         score = IMPOSSIBLE;
         place = top;
@@ -309,7 +270,7 @@ __device__ __forceinline__ bool room_of(const Costs& costs, Room* room) {
   asm("mov.u32 %0, %%dynamic_smem_size;" : "=r"(shared_bytes));
   u32 width = 2 * costs.reach + 1, threads = blockDim.x;
   u32 span = (OWN * threads + width + 11) / 4 * 4, weights = (width + 7) / 4 * 4;
-  u32 words = 2 * span + weights + 2 * MOST_WARPS + 4 + 4 * MOST_ALIVE;
+  u32 words = 2 * span + weights + 2 * MOST_WARPS;
   if (threads % 32 != 0 || threads > 32 * MOST_WARPS || OWN * threads < costs.stride) return false;
   if (shared_bytes / 4 < words) return false;
   int* base = (int*)path_shared;
@@ -318,14 +279,11 @@ __device__ __forceinline__ bool room_of(const Costs& costs, Room* room) {
   room->weights = base + 2 * span;
   room->tops = room->weights + weights;
   room->top_places = (u32*)(room->tops + MOST_WARPS);
-  room->alive_count = room->top_places + MOST_WARPS;
-  room->alive = (int2*)(room->alive_count + 4);
   for (u32 n = threadIdx.x; n < 2 * span; n += threads) base[n] = LOST;
   for (u32 n = threadIdx.x; n < weights; n += threads) {
     u32 low = OFFSETS - 1 - n % OFFSETS;
     room->weights[n] = n < width ? costs.weights[n] * OFFSETS + (int)low : 0;
   }
-  if (threadIdx.x < 2) room->alive_count[threadIdx.x] = 0;
   __syncthreads();
   return true;
 }
@@ -335,6 +293,11 @@ __device__ __forceinline__ bool room_of(const Costs& costs, Room* room) {
 __device__ __forceinline__ void walk(Scores& scores, const int* rows, u64 from, u64 keep, u64 end,
                                      const Room& room, const Costs& costs, unsigned short* origins,
                                      u32* tops, int* enter, int* leave) {
+#pragma unroll
+  for (int b = 0; b < OWN; ++b) {
+    u32 bin = OWN * threadIdx.x + b;
+    scores.normaliser[b] = bin < costs.bins ? costs.normaliser[bin] : 0;
+  }
   Row next, after;
   u64 last = end - 1;
   next = load_row(rows, min(from + 1, last), costs);
@@ -345,7 +308,7 @@ __device__ __forceinline__ void walk(Scores& scores, const int* rows, u64 from, 
     next = after;
     after = load_row(rows, min(frame + 2, last), costs);
     bool kept = frame >= keep;
-    step(scores, row, (u32)(frame & 1), room, costs,
+    step(scores, row, room, costs,
          kept ? origins + frame * 2 * costs.stride : nullptr);
     if (kept && threadIdx.x == 0) tops[frame] = scores.top;
   }
@@ -354,7 +317,7 @@ __device__ __forceinline__ void walk(Scores& scores, const int* rows, u64 from, 
 
 // Every piece from its start on. `edges` has two rows of states to a piece: the scores before it and those of
 // its last frame.
-extern "C" __global__ void __launch_bounds__(32 * MOST_WARPS)
+extern "C" __global__ void __launch_bounds__(32 * MOST_WARPS, 2)
 pyin_forward(const int* rows, u64 rows_length, const u64* pieces, u64 pieces_length, const int* tables,
              u64 tables_length, unsigned short* origins, u64 origins_length, u32* tops, u64 tops_length,
              int* edges, u64 edges_length, u32 bins, u32 reach) {
@@ -376,7 +339,6 @@ pyin_forward(const int* rows, u64 rows_length, const u64* pieces, u64 pieces_len
       scores.unvoiced[b] = inside ? scores.unvoiced_here : 4 * IMPOSSIBLE;
     }
     __syncthreads();
-    if (threadIdx.x < 2) room.alive_count[threadIdx.x] = 0;
     settle_scores(scores, room, costs);
     if (piece.start == piece.begin && threadIdx.x == 0) tops[piece.start] = scores.top;
     walk(scores, rows, piece.start, piece.begin, piece.end, room, costs, origins, tops,
@@ -402,7 +364,7 @@ pyin_compare(const u64* pieces, u64 pieces_length, const int* edges, u64 edges_l
 
 // Walks the pieces again that started with other scores than the one before ends with, a block to a file, and
 // counts them. `file_pieces` holds the running total of pieces.
-extern "C" __global__ void __launch_bounds__(32 * MOST_WARPS)
+extern "C" __global__ void __launch_bounds__(32 * MOST_WARPS, 2)
 pyin_repair(const int* rows, u64 rows_length, const u64* pieces, u64 pieces_length, const int* tables,
             u64 tables_length, const u64* file_pieces, u64 file_pieces_length, const u32* same,
             u64 same_length, unsigned short* origins, u64 origins_length, u32* tops, u64 tops_length,
@@ -434,7 +396,6 @@ pyin_repair(const int* rows, u64 rows_length, const u64* pieces, u64 pieces_leng
       }
       take_row(load_row(rows, piece.begin - 1, costs), costs, scores);
       __syncthreads();
-      if (threadIdx.x < 2) room.alive_count[threadIdx.x] = 0;
       // Finds the best state; the scores are relative to it already.
       settle_scores(scores, room, costs);
       walk(scores, rows, piece.begin - 1, piece.begin, piece.end, room, costs, origins, tops, nullptr,
@@ -450,23 +411,18 @@ pyin_repair(const int* rows, u64 rows_length, const u64* pieces, u64 pieces_leng
   if (threadIdx.x == 0) repaired[file] = walked;
 }
 
-// The way back through each piece, from the best state of a frame `further` frames behind it or of the file's
-// last. `entries` holds what the way came through in the frame after the piece.
-extern "C" __global__ void __launch_bounds__(32 * MOST_WARPS)
+// The way back through each piece, a thread to each, from the best state of a frame `further` frames behind it or
+// of the file's last. `entries` holds what the way came through in the frame after the piece.
+extern "C" __global__ void __launch_bounds__(32)
 pyin_back(const u64* pieces, u64 pieces_length, const unsigned short* origins, u64 origins_length,
           const u32* tops, u64 tops_length, u32* places, u64 places_length, u32* entries,
           u64 entries_length, u32 bins, u32 further) {
-  __shared__ u32 found[ROWS];
-  u32 shared_bytes;
-  asm("mov.u32 %0, %%dynamic_smem_size;" : "=r"(shared_bytes));
   u32 row = 2 * ((bins + 1 + 3) / 4 * 4);
-  u32 rows = min((u32)ROWS, shared_bytes / (2 * row));
-  if (bins < 1 || bins > 4096 || rows < 1) return;
-  u64 n = blockIdx.x;
-  if (n >= pieces_length / 4 || n >= entries_length) return;
+  u64 n = (u64)blockIdx.x * blockDim.x + threadIdx.x;
+  if (bins < 1 || bins > 4096 || n >= pieces_length / 4 || n >= entries_length) return;
   Piece piece = piece_at(pieces, n);
   if (!piece_fits(piece, min(min(origins_length / row, tops_length), places_length))) return;
-  trace_back(piece, n, origins, tops, row, rows, further, found, (uint2*)path_shared, places, entries);
+  trace_back(piece, n, origins, tops, row, further, places, entries);
 }
 
 // Follows the way back once more where a piece's way came from another place than the piece after it has,

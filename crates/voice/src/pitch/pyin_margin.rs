@@ -163,7 +163,7 @@ impl Closest {
 mod tests {
     use super::*;
     use crate::framing::{Framing, Padding};
-    use crate::pitch::{PitchRange, PyinSettings};
+    use crate::pitch::{PitchRange, Pyin, PyinSettings};
 
     fn plan() -> PyinPlan {
         let framing = Framing {
@@ -180,6 +180,47 @@ mod tests {
         let close = closest_decision(&plan(), &[0.3], 0).unwrap();
         assert!(close.margin <= 1e-12, "{close:?}");
         assert_eq!(close.decision, Decision::Trough);
+    }
+
+    #[test]
+    fn a_louder_voice_has_the_same_rows_but_where_a_decision_is_close() {
+        let plan = plan();
+        let mut seed = 5u64;
+        let mut phase = 0.0f64;
+        let signal: Vec<f32> = (0..32_000)
+            .map(|n| {
+                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let noise = (seed >> 40) as f64 / (1u64 << 24) as f64 - 0.5;
+                let t = n as f64 / 16_000.0;
+                phase += (150.0 + 60.0 * (0.7 * t).sin()) / 16_000.0;
+                let angle = std::f64::consts::TAU * phase;
+                let tone: f64 = (1..9)
+                    .map(|k| (f64::from(k) * angle).sin() / f64::from(k))
+                    .sum();
+                let loud = if t % 0.6 < 0.35 { 0.3 } else { 0.0005 };
+                (loud * tone + 0.002 * noise) as f32
+            })
+            .collect();
+        // Another rounding of the same normalised difference.
+        let louder: Vec<f32> = signal.iter().map(|x| x * 1.7).collect();
+        let mut pyin = Pyin::new(16_000, plan.framing, plan.range, plan.settings).unwrap();
+        let (rows, others) = (pyin.rows(&signal), pyin.rows(&louder));
+        let width = plan.bins + 1;
+        let mut apart = 0;
+        for (frame, (a, b)) in rows.chunks(width).zip(others.chunks(width)).enumerate() {
+            if a.iter().zip(b).any(|(a, b)| (a - b).abs() > 1) {
+                apart += 1;
+                let close = closest_decision(&plan, &signal, frame);
+                let bins: Vec<_> = a
+                    .iter()
+                    .zip(b)
+                    .enumerate()
+                    .filter(|(_, (a, b))| a != b)
+                    .collect();
+                assert!(close.is_some(), "frame {frame}: {bins:?}");
+            }
+        }
+        assert!(apart < 30, "{apart} of 201 frames");
     }
 
     #[test]

@@ -75,7 +75,7 @@ static REPAIR: KernelImage = unsafe {
     )
 };
 
-// SAFETY: `praat_back` takes these in this order. A block's piece is checked against origins, tops, places
+// SAFETY: `praat_back` takes these in this order. A thread's piece is checked against origins, tops, places
 // and entries, and every place that it follows is cut at a row's length.
 static BACK: KernelImage = unsafe {
     KernelImage::trusted(
@@ -187,7 +187,7 @@ impl CudaPraatPath {
             forward: (gpu.kernel(&FORWARD)?, warps(pieces)),
             compare: (gpu.kernel(&COMPARE)?, warps(pieces)),
             repair: (gpu.kernel(&REPAIR)?, warps(files)),
-            back: (gpu.kernel(&BACK)?, warps(pieces)),
+            back: (gpu.kernel(&BACK)?, LaunchShape::linear(pieces, 32)),
             join: (gpu.kernel(&JOIN)?, warps(files)),
             finish: (gpu.kernel(&TRACK)?, LaunchShape::linear(frames, 256)),
             pieces: gpu.upload(&table.frames)?,

@@ -72,7 +72,7 @@ static REPAIR: KernelImage = unsafe {
     )
 };
 
-// SAFETY: `pyin_back` takes these in this order. A block's piece is checked against origins, tops, places
+// SAFETY: `pyin_back` takes these in this order. A thread's piece is checked against origins, tops, places
 // and entries, and every place that it follows is cut at a row's length.
 static BACK: KernelImage = unsafe {
     KernelImage::trusted(
@@ -112,10 +112,8 @@ static JOIN: KernelImage = unsafe {
 /// Bins that a thread has, and the most that a block has.
 const OWN: usize = 4;
 pub(super) const MOST_BINS: usize = 1024 - 4;
-/// Steps whose origins the way back holds at most.
-const ROWS: usize = 32;
 /// Blocks that a multiprocessor holds at once.
-const RESIDENT: usize = 5;
+const RESIDENT: usize = 4;
 
 /// Rows of scores: bins, the unvoiced one, and what makes a multiple of four.
 pub(super) fn stride(plan: &PyinPlan) -> usize {
@@ -156,13 +154,10 @@ impl CudaPyinPath {
         let row = 2 * stride(&plan);
         let threads = stride(&plan).div_ceil(OWN).next_multiple_of(32);
         let width = 2 * plan.reach + 1;
-        // Two rows of keys between borders, the weights, tops of eight warps, and the voiced states of two
-        // frames.
+        // Two rows of keys between borders, the weights, and tops of eight warps.
         let keys = (OWN * threads + width + 11).next_multiple_of(4);
-        let words = 2 * keys + (width + 7).next_multiple_of(4) + 16 + 4 + 4 * 32;
+        let words = 2 * keys + (width + 7).next_multiple_of(4) + 16;
         let walk_bytes = 4 * words as u32;
-        let most = gpu.facts().shared_bytes_per_block as usize;
-        let back_bytes = (ROWS * 2 * row).min(most / (2 * row) * 2 * row) as u32;
         let walk = |kernel: &Kernel| kernel.allow_shared_bytes(walk_bytes);
         let shape = |blocks: usize, threads: usize, shared_bytes: u32| LaunchShape {
             shared_bytes,
@@ -170,15 +165,13 @@ impl CudaPyinPath {
         };
         let forward = gpu.kernel(&FORWARD)?;
         let repair = gpu.kernel(&REPAIR)?;
-        let back = gpu.kernel(&BACK)?;
         walk(&forward)?;
         walk(&repair)?;
-        back.allow_shared_bytes(back_bytes)?;
         Ok(Self {
             forward: (forward, shape(pieces, threads, walk_bytes)),
             compare: (gpu.kernel(&COMPARE)?, shape(pieces, 256, 0)),
             repair: (repair, shape(files, threads, walk_bytes)),
-            back: (back, shape(pieces, threads, back_bytes)),
+            back: (gpu.kernel(&BACK)?, LaunchShape::linear(pieces, 32)),
             join: (gpu.kernel(&JOIN)?, shape(files, 32, 0)),
             pieces: gpu.upload(&table.frames)?,
             file_pieces: gpu.upload(&table.of_files)?,
