@@ -4,6 +4,9 @@
 //! piece before ends with, which the kernels check to the last bit, the piece is what one walk through the
 //! file finds; where not, it is walked again. The way back is cut and checked alike.
 
+use warpsmith_device::{CudaDevice, DeviceBuffer, DeviceElement, Stream};
+use warpsmith_measure::WorkloadError;
+
 /// Frames that a piece starts early, and that its way back starts late: scores of a voice meet within some
 /// tens of frames.
 const EARLY: u64 = 64;
@@ -45,6 +48,60 @@ impl Pieces {
     /// How many there are.
     pub(super) fn count(&self) -> usize {
         self.frames.len() / 4
+    }
+}
+
+/// What a search in pieces keeps on the GPU: origins of type `O` of every state, edges of type `E`.
+pub(super) struct PieceMemory<O: DeviceElement, E: DeviceElement> {
+    pub(super) pieces: DeviceBuffer<u64>,
+    pub(super) file_pieces: DeviceBuffer<u64>,
+    /// Where each state of each frame came from.
+    pub(super) origins: DeviceBuffer<O>,
+    /// The state from which a way back starts in a frame.
+    pub(super) tops: DeviceBuffer<u32>,
+    /// Scores before each piece and of its last frame.
+    pub(super) edges: DeviceBuffer<E>,
+    /// Whether a piece starts with what the one before it ends with.
+    pub(super) same: DeviceBuffer<u32>,
+    /// Pieces of each file that were walked again.
+    pub(super) repaired: DeviceBuffer<u32>,
+    /// What a piece's way back came through in the frame after it.
+    pub(super) entries: DeviceBuffer<u32>,
+    /// The way back: a state of each frame.
+    pub(super) places: DeviceBuffer<u32>,
+}
+
+impl<O: DeviceElement, E: DeviceElement> PieceMemory<O, E> {
+    /// For `pieces` of `frames` frames in all, of `row` states each; edges have `edge` scores.
+    pub(super) fn new(
+        gpu: &CudaDevice,
+        pieces: &Pieces,
+        frames: usize,
+        (row, edge): (usize, usize),
+    ) -> Result<Self, WorkloadError> {
+        let (count, files) = (pieces.count(), pieces.of_files.len() - 1);
+        Ok(Self {
+            pieces: gpu.upload(&pieces.frames)?,
+            file_pieces: gpu.upload(&pieces.of_files)?,
+            origins: gpu.alloc(frames * row)?,
+            tops: gpu.alloc(frames)?,
+            edges: gpu.alloc(count * 2 * edge)?,
+            same: gpu.alloc(count)?,
+            repaired: gpu.alloc(files)?,
+            entries: gpu.alloc(count)?,
+            places: gpu.alloc(frames)?,
+        })
+    }
+
+    /// Fills everything that the search writes with bytes that are not a result.
+    pub(super) fn poison(&mut self, stream: &Stream) -> Result<(), WorkloadError> {
+        self.origins.fill_bytes(stream, 0xFF)?;
+        self.tops.fill_bytes(stream, 0xFF)?;
+        self.edges.fill_bytes(stream, 0xFF)?;
+        self.same.fill_bytes(stream, 0xFF)?;
+        self.repaired.fill_bytes(stream, 0xFF)?;
+        self.entries.fill_bytes(stream, 0xFF)?;
+        Ok(self.places.fill_bytes(stream, 0xFF)?)
     }
 }
 

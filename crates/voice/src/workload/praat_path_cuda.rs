@@ -7,7 +7,7 @@ use warpsmith_core::{Element, KernelImage, Parameter};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
 use warpsmith_measure::WorkloadError;
 
-use super::pieces::{LATE, Pieces};
+use super::pieces::{LATE, PieceMemory, Pieces};
 
 const PTX: &str = include_str!("../../cuda/praat_path.ptx");
 
@@ -150,17 +150,9 @@ pub(super) struct CudaPraatPath {
     back: Launch,
     join: Launch,
     finish: Launch,
-    pieces: DeviceBuffer<u64>,
-    file_pieces: DeviceBuffer<u64>,
     piece_files: DeviceBuffer<u32>,
     costs: DeviceBuffer<f64>,
-    origins: DeviceBuffer<u8>,
-    tops: DeviceBuffer<u32>,
-    edges: DeviceBuffer<f64>,
-    same: DeviceBuffer<u32>,
-    repaired: DeviceBuffer<u32>,
-    entries: DeviceBuffer<u32>,
-    places: DeviceBuffer<u32>,
+    memory: PieceMemory<u8, f64>,
     /// Frequency and strength.
     track: DeviceBuffer<f32>,
 }
@@ -190,17 +182,9 @@ impl CudaPraatPath {
             back: (gpu.kernel(&BACK)?, LaunchShape::linear(pieces, 32)),
             join: (gpu.kernel(&JOIN)?, warps(files)),
             finish: (gpu.kernel(&TRACK)?, LaunchShape::linear(frames, 256)),
-            pieces: gpu.upload(&table.frames)?,
-            file_pieces: gpu.upload(&table.of_files)?,
             piece_files: gpu.upload(&piece_files)?,
             costs: gpu.upload(costs)?,
-            origins: gpu.alloc(ROW * frames)?,
-            tops: gpu.alloc(frames)?,
-            edges: gpu.alloc(2 * ROW * pieces)?,
-            same: gpu.alloc(pieces)?,
-            repaired: gpu.alloc(files)?,
-            entries: gpu.alloc(pieces)?,
-            places: gpu.alloc(frames)?,
+            memory: PieceMemory::new(gpu, &table, frames, (ROW, ROW))?,
             track: gpu.alloc(2 * frames)?,
         })
     }
@@ -219,14 +203,18 @@ impl CudaPraatPath {
             found.file_tiles.read(),
             found.file_samples.read(),
             self.costs.read(),
-            self.pieces.read(),
+            self.memory.pieces.read(),
             self.piece_files.read(),
-            self.origins.write(),
-            self.tops.write(),
-            self.edges.write(),
+            self.memory.origins.write(),
+            self.memory.tops.write(),
+            self.memory.edges.write(),
         ];
         stream.launch(&self.forward.0, self.forward.1, &arguments)?;
-        let arguments = [self.pieces.read(), self.edges.read(), self.same.write()];
+        let arguments = [
+            self.memory.pieces.read(),
+            self.memory.edges.read(),
+            self.memory.same.write(),
+        ];
         stream.launch(&self.compare.0, self.compare.1, &arguments)?;
         let arguments = [
             found.peaks.read(),
@@ -236,34 +224,34 @@ impl CudaPraatPath {
             found.file_tiles.read(),
             found.file_samples.read(),
             self.costs.read(),
-            self.pieces.read(),
-            self.file_pieces.read(),
-            self.same.read(),
-            self.origins.write(),
-            self.tops.write(),
-            self.edges.write(),
-            self.repaired.write(),
+            self.memory.pieces.read(),
+            self.memory.file_pieces.read(),
+            self.memory.same.read(),
+            self.memory.origins.write(),
+            self.memory.tops.write(),
+            self.memory.edges.write(),
+            self.memory.repaired.write(),
         ];
         stream.launch(&self.repair.0, self.repair.1, &arguments)?;
         let arguments = [
-            self.pieces.read(),
-            self.origins.read(),
-            self.tops.read(),
-            self.places.write(),
-            self.entries.write(),
+            self.memory.pieces.read(),
+            self.memory.origins.read(),
+            self.memory.tops.read(),
+            self.memory.places.write(),
+            self.memory.entries.write(),
             LATE.into(),
         ];
         stream.launch(&self.back.0, self.back.1, &arguments)?;
         let arguments = [
-            self.pieces.read(),
-            self.file_pieces.read(),
-            self.origins.read(),
-            self.entries.read(),
-            self.places.write(),
+            self.memory.pieces.read(),
+            self.memory.file_pieces.read(),
+            self.memory.origins.read(),
+            self.memory.entries.read(),
+            self.memory.places.write(),
         ];
         stream.launch(&self.join.0, self.join.1, &arguments)?;
         let arguments = [
-            self.places.read(),
+            self.memory.places.read(),
             found.candidates.read(),
             self.track.write(),
         ];
@@ -277,13 +265,7 @@ impl CudaPraatPath {
 
     /// Fills everything that the search writes with bytes that are not a result.
     pub(super) fn poison(&mut self, stream: &Stream) -> Result<(), WorkloadError> {
-        self.origins.fill_bytes(stream, 0xFF)?;
-        self.tops.fill_bytes(stream, 0xFF)?;
-        self.edges.fill_bytes(stream, 0xFF)?;
-        self.same.fill_bytes(stream, 0xFF)?;
-        self.repaired.fill_bytes(stream, 0xFF)?;
-        self.entries.fill_bytes(stream, 0xFF)?;
-        self.places.fill_bytes(stream, 0xFF)?;
+        self.memory.poison(stream)?;
         Ok(self.track.fill_bytes(stream, 0xFF)?)
     }
 }

@@ -8,7 +8,7 @@ use warpsmith_core::{Element, KernelImage, Parameter};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
 use warpsmith_measure::WorkloadError;
 
-use super::pieces::{LATE, Pieces};
+use super::pieces::{LATE, PieceMemory, Pieces};
 use crate::pitch::{PyinPlan, Transitions};
 
 const PTX: &str = include_str!("../../cuda/pyin_path.ptx");
@@ -128,16 +128,8 @@ pub(super) struct CudaPyinPath {
     repair: (Arc<Kernel>, LaunchShape),
     back: (Arc<Kernel>, LaunchShape),
     join: (Arc<Kernel>, LaunchShape),
-    pieces: DeviceBuffer<u64>,
-    file_pieces: DeviceBuffer<u64>,
     tables: DeviceBuffer<i32>,
-    origins: DeviceBuffer<u16>,
-    tops: DeviceBuffer<u32>,
-    edges: DeviceBuffer<i32>,
-    same: DeviceBuffer<u32>,
-    repaired: DeviceBuffer<u32>,
-    entries: DeviceBuffer<u32>,
-    places: DeviceBuffer<u32>,
+    memory: PieceMemory<u16, i32>,
 }
 
 impl CudaPyinPath {
@@ -173,16 +165,8 @@ impl CudaPyinPath {
             repair: (repair, shape(files, threads, walk_bytes)),
             back: (gpu.kernel(&BACK)?, LaunchShape::linear(pieces, 32)),
             join: (gpu.kernel(&JOIN)?, shape(files, 32, 0)),
-            pieces: gpu.upload(&table.frames)?,
-            file_pieces: gpu.upload(&table.of_files)?,
             tables: gpu.upload(&tables(&plan))?,
-            origins: gpu.alloc(frames * row)?,
-            tops: gpu.alloc(frames)?,
-            edges: gpu.alloc(pieces * 2 * row)?,
-            same: gpu.alloc(pieces)?,
-            repaired: gpu.alloc(files)?,
-            entries: gpu.alloc(pieces)?,
-            places: gpu.alloc(frames)?,
+            memory: PieceMemory::new(gpu, &table, frames, (row, row))?,
             plan,
         })
     }
@@ -196,52 +180,52 @@ impl CudaPyinPath {
         let (bins, reach) = (self.plan.bins as u32, self.plan.reach as u32);
         let arguments = [
             rows.read(),
-            self.pieces.read(),
+            self.memory.pieces.read(),
             self.tables.read(),
-            self.origins.write(),
-            self.tops.write(),
-            self.edges.write(),
+            self.memory.origins.write(),
+            self.memory.tops.write(),
+            self.memory.edges.write(),
             bins.into(),
             reach.into(),
         ];
         stream.launch(&self.forward.0, self.forward.1, &arguments)?;
         let arguments = [
-            self.pieces.read(),
-            self.edges.read(),
-            self.same.write(),
+            self.memory.pieces.read(),
+            self.memory.edges.read(),
+            self.memory.same.write(),
             bins.into(),
         ];
         stream.launch(&self.compare.0, self.compare.1, &arguments)?;
         let arguments = [
             rows.read(),
-            self.pieces.read(),
+            self.memory.pieces.read(),
             self.tables.read(),
-            self.file_pieces.read(),
-            self.same.read(),
-            self.origins.write(),
-            self.tops.write(),
-            self.edges.write(),
-            self.repaired.write(),
+            self.memory.file_pieces.read(),
+            self.memory.same.read(),
+            self.memory.origins.write(),
+            self.memory.tops.write(),
+            self.memory.edges.write(),
+            self.memory.repaired.write(),
             bins.into(),
             reach.into(),
         ];
         stream.launch(&self.repair.0, self.repair.1, &arguments)?;
         let arguments = [
-            self.pieces.read(),
-            self.origins.read(),
-            self.tops.read(),
-            self.places.write(),
-            self.entries.write(),
+            self.memory.pieces.read(),
+            self.memory.origins.read(),
+            self.memory.tops.read(),
+            self.memory.places.write(),
+            self.memory.entries.write(),
             bins.into(),
             LATE.into(),
         ];
         stream.launch(&self.back.0, self.back.1, &arguments)?;
         let arguments = [
-            self.pieces.read(),
-            self.file_pieces.read(),
-            self.origins.read(),
-            self.entries.read(),
-            self.places.write(),
+            self.memory.pieces.read(),
+            self.memory.file_pieces.read(),
+            self.memory.origins.read(),
+            self.memory.entries.read(),
+            self.memory.places.write(),
             bins.into(),
         ];
         Ok(stream.launch(&self.join.0, self.join.1, &arguments)?)
@@ -250,7 +234,7 @@ impl CudaPyinPath {
     /// The state of every frame: a bin, or a bin plus their number where it is unvoiced.
     pub(super) fn states(&mut self, stream: &Stream) -> Result<Vec<usize>, WorkloadError> {
         let (bins, stride) = (self.plan.bins, stride(&self.plan));
-        let places = self.places.download(stream)?;
+        let places = self.memory.places.download(stream)?;
         let state = |place: u32| {
             let (voicing, bin) = (place as usize / stride, place as usize % stride);
             (voicing < 2 && bin < bins).then_some(voicing * bins + bin)
@@ -264,20 +248,14 @@ impl CudaPyinPath {
 
     /// Pieces, and how many of them were walked again.
     pub(super) fn repaired(&mut self, stream: &Stream) -> Result<(usize, usize), WorkloadError> {
-        let repaired = self.repaired.download(stream)?;
+        let repaired = self.memory.repaired.download(stream)?;
         let sum = repaired.into_iter().map(|count| count as usize).sum();
-        Ok((self.pieces.len() / 4, sum))
+        Ok((self.memory.pieces.len() / 4, sum))
     }
 
     /// Fills everything that the search writes with bytes that are not a result.
     pub(super) fn poison(&mut self, stream: &Stream) -> Result<(), WorkloadError> {
-        self.origins.fill_bytes(stream, 0xFF)?;
-        self.tops.fill_bytes(stream, 0xFF)?;
-        self.edges.fill_bytes(stream, 0xFF)?;
-        self.same.fill_bytes(stream, 0xFF)?;
-        self.repaired.fill_bytes(stream, 0xFF)?;
-        self.entries.fill_bytes(stream, 0xFF)?;
-        Ok(self.places.fill_bytes(stream, 0xFF)?)
+        self.memory.poison(stream)
     }
 }
 
