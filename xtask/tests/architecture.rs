@@ -22,7 +22,7 @@ const HOMES: &[(&str, &[&str])] = &[
 ];
 
 /// `| layer | `crate` | …` rows of ARCHITECTURE.md.
-fn layers() -> BTreeMap<String, u32> {
+fn layers() -> BTreeMap<String, i32> {
     let text = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
     text.lines()
         .filter_map(|line| {

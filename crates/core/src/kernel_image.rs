@@ -8,6 +8,9 @@
 
 use std::borrow::Cow;
 
+use miniz_oxide::inflate::decompress_to_vec_zlib;
+pub use warpsmith_packed::packed;
+
 /// What a buffer holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // The names are Rust's own.
@@ -41,11 +44,19 @@ pub struct KernelImage {
     module: Cow<'static, str>,
     entry: Cow<'static, str>,
     parameters: Cow<'static, [Parameter]>,
-    ptx: Cow<'static, str>,
+    ptx: Ptx,
+}
+
+/// PTX as the program has it.
+#[derive(Clone, Debug)]
+enum Ptx {
+    Text(String),
+    /// By [`packed!`].
+    Packed(&'static [u8]),
 }
 
 impl KernelImage {
-    /// Describes the function `entry` in `ptx`.
+    /// Describes the function `entry` in the PTX that [`packed!`] embedded.
     ///
     /// `module` names the source file as `owner/stem` (for example `probes/saxpy`); prebuilt
     /// machine code is looked up under that name.
@@ -58,13 +69,13 @@ impl KernelImage {
         module: &'static str,
         entry: &'static str,
         parameters: &'static [Parameter],
-        ptx: &'static str,
+        ptx: &'static [u8],
     ) -> Self {
         Self {
             module: Cow::Borrowed(module),
             entry: Cow::Borrowed(entry),
             parameters: Cow::Borrowed(parameters),
-            ptx: Cow::Borrowed(ptx),
+            ptx: Ptx::Packed(ptx),
         }
     }
 
@@ -82,7 +93,7 @@ impl KernelImage {
             module: Cow::Owned(module),
             entry: Cow::Owned(entry),
             parameters: Cow::Owned(parameters),
-            ptx: Cow::Owned(ptx),
+            ptx: Ptx::Text(ptx),
         }
     }
 
@@ -102,7 +113,35 @@ impl KernelImage {
     }
 
     /// The portable form, from which a driver makes machine code.
-    pub fn ptx(&self) -> &str {
-        &self.ptx
+    pub fn ptx(&self) -> Cow<'_, str> {
+        match &self.ptx {
+            Ptx::Text(text) => Cow::Borrowed(text),
+            Ptx::Packed(bytes) => {
+                // What cannot be unpacked is no PTX either, which the driver then says of the kernel.
+                let text = decompress_to_vec_zlib(bytes).unwrap_or_default();
+                Cow::Owned(String::from_utf8(text).unwrap_or_default())
+            }
+        }
+    }
+
+    /// What tells its PTX from another's, without unpacking it.
+    pub fn ptx_identity(&self) -> &[u8] {
+        match &self.ptx {
+            Ptx::Text(text) => text.as_bytes(),
+            Ptx::Packed(bytes) => bytes,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packed_file_is_smaller_and_comes_back_as_it_was() {
+        // SAFETY: never launched.
+        let image = unsafe { KernelImage::trusted("core/lib", "none", &[], packed!("src/lib.rs")) };
+        assert_eq!(image.ptx(), include_str!("lib.rs"));
+        assert!(image.ptx_identity().len() < image.ptx().len());
     }
 }

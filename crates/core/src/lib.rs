@@ -11,7 +11,7 @@ mod rule;
 mod tolerance;
 
 pub use finding::{CodeDoc, Evidence, Finding, Severity, Span};
-pub use kernel_image::{Element, KernelImage, Parameter};
+pub use kernel_image::{Element, KernelImage, Parameter, packed};
 pub use quantity::{Bytes, BytesPerSecond, Flops, Hertz, Seconds};
 pub use report::{MachineIdentity, REPORT_SCHEMA, Report};
 pub use rule::{Rule, RuleResult, Verdict, run_rules};

@@ -2,7 +2,7 @@
 //! `WARPSMITH_REQUIRE_GPU=1` a missing GPU is a failure.
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use warpsmith_core::{Element, KernelImage, Parameter};
+use warpsmith_core::{Element, KernelImage, Parameter, packed};
 use warpsmith_device::{
     CudaDevice, DeviceBuffer, DeviceError, EmbeddedCubin, Event, LaunchShape, PinnedBuffer,
     cuda_devices, embed_cubins,
@@ -96,14 +96,8 @@ const MARK: &[Parameter] = &[
 ];
 
 // SAFETY: `mark.cu` takes the marks, an index and a value; its store is behind a bounds check.
-static KERNEL: KernelImage = unsafe {
-    KernelImage::trusted(
-        "probes/mark",
-        "mark",
-        MARK,
-        include_str!("../../probes/cuda/mark.ptx"),
-    )
-};
+static KERNEL: KernelImage =
+    unsafe { KernelImage::trusted("probes/mark", "mark", MARK, KERNEL_PTX) };
 
 const ONE: LaunchShape = LaunchShape {
     grid: [1, 1, 1],
@@ -449,19 +443,16 @@ fn too_much_memory_is_refused_with_sizes(gpu: &CudaDevice) -> Outcome {
 }
 
 fn corrupt_images_are_refused(gpu: &CudaDevice) -> Outcome {
-    // SAFETY: these never load.
-    let (junk, stale, missing) = unsafe {
-        (
-            KernelImage::trusted(
-                "test/junk",
-                "mark",
-                MARK,
-                ".version 8.0\n.target sm_70\nnonsense;",
-            ),
-            KernelImage::trusted("test/corrupt-cubin", "mark", MARK, "ptx of a corrupt cubin"),
-            KernelImage::trusted("probes/mark", "no_such_function", MARK, KERNEL_PTX),
-        )
+    let of_text = |module: &str, ptx: &str| {
+        let (module, ptx) = (module.to_owned(), ptx.to_owned());
+        // SAFETY: these never load.
+        unsafe { KernelImage::compiled(module, "mark".to_owned(), MARK.to_vec(), ptx) }
     };
+    let junk = of_text("test/junk", ".version 8.0\n.target sm_70\nnonsense;");
+    let stale = of_text("test/corrupt-cubin", "ptx of a corrupt cubin");
+    // SAFETY: it never loads.
+    let missing =
+        unsafe { KernelImage::trusted("probes/mark", "no_such_function", MARK, KERNEL_PTX) };
     let error = refusal(gpu.kernel(&junk))?;
     ensure(
         matches!(&error, DeviceError::BadImage { log, .. } if !log.is_empty()),
@@ -480,7 +471,7 @@ fn corrupt_images_are_refused(gpu: &CudaDevice) -> Outcome {
     ensure(matches!(error, DeviceError::NoSuchFunction { .. }), &error)
 }
 
-const KERNEL_PTX: &str = include_str!("../../probes/cuda/mark.ptx");
+const KERNEL_PTX: &[u8] = packed!("../probes/cuda/mark.ptx");
 
 /// SHA-256 of "ptx of a corrupt cubin".
 const PTX_OF_A_CORRUPT_CUBIN_SHA256: [u8; 32] = [
@@ -489,7 +480,7 @@ const PTX_OF_A_CORRUPT_CUBIN_SHA256: [u8; 32] = [
 ];
 
 fn ptx_of_a_newer_driver_is_refused_with_a_hint(gpu: &CudaDevice) -> Outcome {
-    let ptx = KERNEL_PTX.replace(".version 8.0", ".version 99.0");
+    let ptx = KERNEL.ptx().replace(".version 8.0", ".version 99.0");
     // SAFETY: this never loads.
     let image =
         unsafe { KernelImage::compiled("test/newer".into(), "mark".into(), MARK.to_vec(), ptx) };

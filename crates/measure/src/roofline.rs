@@ -7,7 +7,7 @@
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
-use warpsmith_core::{Element, KernelImage, Parameter};
+use warpsmith_core::{Element, KernelImage, Parameter, packed};
 use warpsmith_device::{CudaDevice, Device, DeviceBuffer, DeviceError, LaunchShape};
 
 use crate::gpu::device_timer::{CacheState, DeviceTimer};
@@ -20,7 +20,7 @@ pub(crate) static FMA_PEAK: KernelImage = unsafe {
         "measure/fma_peak",
         "fma_peak",
         &[Parameter::Out(Element::F32), Parameter::Value(Element::U32)],
-        include_str!("../cuda/fma_peak.ptx"),
+        packed!("cuda/fma_peak.ptx"),
     )
 };
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use warpsmith_core::{Element, KernelImage, Parameter, Tolerance};
+use warpsmith_core::{Element, KernelImage, Parameter, Tolerance, packed};
 use warpsmith_device::{
     ActivityTrace, Device, DeviceBuffer, DeviceChoice, DeviceError, Kernel, LaunchShape, Stream,
 };
@@ -233,7 +233,7 @@ static SUMS: KernelImage = unsafe {
         "measure/fma_peak",
         "fma_peak",
         &[Parameter::Out(Element::F32), Parameter::Value(Element::U32)],
-        include_str!("../cuda/fma_peak.ptx"),
+        packed!("cuda/fma_peak.ptx"),
     )
 };
 

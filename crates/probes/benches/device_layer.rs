@@ -8,7 +8,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use warpsmith_core::{Element, KernelImage, Parameter, Seconds};
+use warpsmith_core::{Element, KernelImage, Parameter, Seconds, packed};
 use warpsmith_device::{CudaDevice, DeviceBuffer, DeviceError, Event, Kernel, LaunchShape};
 
 const ROUNDS: usize = 2000;
@@ -29,7 +29,7 @@ static MARK: KernelImage = unsafe {
             Parameter::Value(Element::U64),
             Parameter::Value(Element::U64),
         ],
-        include_str!("../cuda/mark.ptx"),
+        packed!("cuda/mark.ptx"),
     )
 };
 

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use warpsmith_core::{Bytes, Element, Flops, KernelImage, Parameter, Tolerance};
+use warpsmith_core::{Bytes, Element, Flops, KernelImage, Parameter, Tolerance, packed};
 use warpsmith_device::{
     CpuDevice, CudaDevice, Device, DeviceBuffer, DeviceError, Graph, Kernel, LaunchShape,
     PinnedBuffer, Stream,
@@ -29,7 +29,7 @@ static KERNEL: KernelImage = unsafe {
             Parameter::Value(Element::U64),
             Parameter::Value(Element::U64),
         ],
-        include_str!("../cuda/mark.ptx"),
+        packed!("cuda/mark.ptx"),
     )
 };
 

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 use std::sync::Arc;
-use warpsmith_core::{Bytes, Element, Flops, KernelImage, Parameter, Tolerance};
+use warpsmith_core::{Bytes, Element, Flops, KernelImage, Parameter, Tolerance, packed};
 use warpsmith_device::{
     CpuDevice, CudaDevice, Device, DeviceBuffer, Kernel, LaunchShape, Stream, ensure_host_room,
 };
@@ -26,7 +26,7 @@ static KERNEL: KernelImage = unsafe {
             Parameter::Out(Element::F32),
             Parameter::Value(Element::F32),
         ],
-        include_str!("../cuda/saxpy.ptx"),
+        packed!("cuda/saxpy.ptx"),
     )
 };
 

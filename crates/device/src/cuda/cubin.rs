@@ -54,12 +54,12 @@ pub(super) fn find(image: &KernelImage, sm: u32) -> Option<EmbeddedCubin> {
 mod tests {
     use super::*;
 
-    // SAFETY: never loaded.
-    const IMAGE: KernelImage = unsafe { KernelImage::trusted("test/cubin", "f", &[], "ptx text") };
-
     #[test]
     fn the_nearest_older_minor_of_the_same_major_with_the_same_ptx_is_found() {
-        let ptx_sha256: [u8; 32] = Sha256::digest(b"ptx text").into();
+        let [module, entry, ptx] = ["test/cubin", "f", "ptx text"].map(str::to_owned);
+        let ptx_sha256: [u8; 32] = Sha256::digest(&ptx).into();
+        // SAFETY: never loaded.
+        let image = unsafe { KernelImage::compiled(module, entry, Vec::new(), ptx) };
         let cubin = |sm| EmbeddedCubin {
             module: "test/cubin",
             ptx_sha256,
@@ -71,7 +71,7 @@ mod tests {
             ..cubin(70)
         };
         embed_cubins(&[cubin(80), cubin(86), cubin(90), stale]);
-        let found = |sm| find(&IMAGE, sm).map(|cubin| cubin.sm);
+        let found = |sm| find(&image, sm).map(|cubin| cubin.sm);
         assert_eq!(found(80), Some(80));
         assert_eq!(found(89), Some(86));
         assert_eq!(found(90), Some(90));

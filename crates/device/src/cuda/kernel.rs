@@ -95,7 +95,7 @@ impl Kernel {
         image: &KernelImage,
     ) -> Result<Arc<Self>, DeviceError> {
         let mut hasher = DefaultHasher::new();
-        image.ptx().hash(&mut hasher);
+        image.ptx_identity().hash(&mut hasher);
         let key = (
             image.module().to_owned(),
             image.entry().to_owned(),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use warpsmith_core::{Element, KernelImage, Parameter};
+use warpsmith_core::{Element, KernelImage, Parameter, packed};
 use warpsmith_device::{CudaDevice, DeviceBuffer, DeviceError, Kernel, LaunchShape, Stream};
 
 use super::weights::ForceNetwork;
@@ -26,7 +26,7 @@ static NETWORK: KernelImage = unsafe {
             Parameter::Out(Element::U32),
             Parameter::Value(Element::U32),
         ],
-        include_str!("../../cuda/network.ptx"),
+        packed!("cuda/network.ptx"),
     )
 };
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use warpsmith_core::{Element, KernelImage, Parameter};
+use warpsmith_core::{Element, KernelImage, Parameter, packed};
 use warpsmith_device::{CudaDevice, DeviceError, HostWords, Kernel, LaunchShape, Stream};
 
 // SAFETY: `cuda/clock_stamp.cu` takes a buffer of u64 with its length and a u64, and writes three
@@ -12,7 +12,7 @@ static KERNEL: KernelImage = unsafe {
         "measure/clock_stamp",
         "clock_stamp",
         &[Parameter::Out(Element::U64), Parameter::Value(Element::U64)],
-        include_str!("../../cuda/clock_stamp.ptx"),
+        packed!("cuda/clock_stamp.ptx"),
     )
 };
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use warpsmith_core::{Element, KernelImage, Parameter};
+use warpsmith_core::{Element, KernelImage, Parameter, packed};
 use warpsmith_device::{CudaDevice, DeviceError, HostFlag, Kernel, LaunchShape, Stream};
 
 // SAFETY: `cuda/hold_stream.cu` takes a buffer of u32 with its length, a u32 and a u64; it reads
@@ -17,7 +17,7 @@ static KERNEL: KernelImage = unsafe {
             Parameter::Value(Element::U32),
             Parameter::Value(Element::U64),
         ],
-        include_str!("../../cuda/hold_stream.ptx"),
+        packed!("cuda/hold_stream.ptx"),
     )
 };
 

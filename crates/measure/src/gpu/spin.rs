@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use warpsmith_core::{Element, KernelImage, Parameter};
+use warpsmith_core::{Element, KernelImage, Parameter, packed};
 use warpsmith_device::{CudaDevice, DeviceError, Kernel, LaunchShape, Stream};
 
 // SAFETY: `cuda/spin.cu` takes one number and touches no memory.
@@ -11,7 +11,7 @@ static KERNEL: KernelImage = unsafe {
         "measure/spin",
         "spin",
         &[Parameter::Value(Element::U64)],
-        include_str!("../../cuda/spin.ptx"),
+        packed!("cuda/spin.ptx"),
     )
 };
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use warpsmith_core::{Element, KernelImage, Parameter};
+use warpsmith_core::{Element, KernelImage, Parameter, packed};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
 use warpsmith_measure::{Output, Prepared, WorkloadError};
 
@@ -12,7 +12,7 @@ use crate::effect::GriffinLim;
 use crate::frame_spectrum::SpectrumSettings;
 use crate::framing::Padding;
 
-const PTX: &str = include_str!("../../cuda/griffin_lim.ptx");
+const PTX: &[u8] = packed!("cuda/griffin_lim.ptx");
 
 // SAFETY: `first_phases` in `cuda/griffin_lim.cu` takes these in this order and touches bins that both
 // magnitudes and spectrum have.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use warpsmith_core::{Element, KernelImage, Parameter};
+use warpsmith_core::{Element, KernelImage, Parameter, packed};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
 use warpsmith_measure::{Output, Prepared, WorkloadError};
 
@@ -11,7 +11,7 @@ use super::batch::{Batch, DeviceBatch};
 use super::mel_cuda::transform_roots;
 use crate::frame_spectrum::{Conditioning, SpectrumSettings};
 
-const PTX: &str = include_str!("../../cuda/griffin_lim.ptx");
+const PTX: &[u8] = packed!("cuda/griffin_lim.ptx");
 
 // SAFETY: `inverse_frames` in `cuda/griffin_lim.cu` takes these in this order; frames are those that both
 // spectrum and result have, window and roots are checked against the transform.

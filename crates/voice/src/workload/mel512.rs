@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use warpsmith_core::{Element, KernelImage, Parameter};
+use warpsmith_core::{Element, KernelImage, Parameter, packed};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
 use warpsmith_measure::{Output, Prepared, WorkloadError};
 
@@ -40,7 +40,7 @@ static KERNEL: KernelImage = unsafe {
             Parameter::Value(Element::F32),
             Parameter::Value(Element::F32),
         ],
-        include_str!("../../cuda/mel512.ptx"),
+        packed!("cuda/mel512.ptx"),
     )
 };
 

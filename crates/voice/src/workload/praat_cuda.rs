@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use warpsmith_core::{Element, KernelImage, Parameter};
+use warpsmith_core::{Element, KernelImage, Parameter, packed};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
 use warpsmith_measure::{Output, Prepared, WorkloadError};
 
@@ -38,7 +38,7 @@ static CANDIDATES: KernelImage = unsafe {
             Parameter::Value(Element::F64),
             Parameter::Value(Element::F64),
         ],
-        include_str!("../../cuda/praat.ptx"),
+        packed!("cuda/praat.ptx"),
     )
 };
 
@@ -53,7 +53,7 @@ static LEVELS: KernelImage = unsafe {
             Parameter::In(Element::U64),
             Parameter::Out(Element::F64),
         ],
-        include_str!("../../cuda/praat_path.ptx"),
+        packed!("cuda/praat_path.ptx"),
     )
 };
 

@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use warpsmith_core::{Element, KernelImage, Parameter};
+use warpsmith_core::{Element, KernelImage, Parameter, packed};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
 use warpsmith_measure::WorkloadError;
 
 use super::pieces::{LATE, PieceMemory, Pieces};
 
-const PTX: &str = include_str!("../../cuda/praat_path.ptx");
+const PTX: &[u8] = packed!("cuda/praat_path.ptx");
 
 // SAFETY: `praat_forward` in `cuda/praat_path.cu` takes these in this order. A block's piece is checked
 // against everything of frames, its file against tiles and samples, before it is walked.

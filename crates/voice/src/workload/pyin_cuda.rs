@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use warpsmith_core::{Element, KernelImage, Parameter};
+use warpsmith_core::{Element, KernelImage, Parameter, packed};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
 use warpsmith_measure::{Output, Prepared, WorkloadError};
 
@@ -41,7 +41,7 @@ static OBSERVE: KernelImage = unsafe {
             Parameter::Value(Element::F64),
             Parameter::Value(Element::F64),
         ],
-        include_str!("../../cuda/pyin.ptx"),
+        packed!("cuda/pyin.ptx"),
     )
 };
 

@@ -4,14 +4,14 @@
 
 use std::sync::Arc;
 
-use warpsmith_core::{Element, KernelImage, Parameter};
+use warpsmith_core::{Element, KernelImage, Parameter, packed};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
 use warpsmith_measure::WorkloadError;
 
 use super::pieces::{LATE, PieceMemory, Pieces};
 use crate::pitch::{PyinPlan, Transitions};
 
-const PTX: &str = include_str!("../../cuda/pyin_path.ptx");
+const PTX: &[u8] = packed!("cuda/pyin_path.ptx");
 
 // SAFETY: `pyin_forward` in `cuda/pyin_path.cu` takes these in this order. A piece is checked against rows,
 // origins and tops before it is walked; tables, edges and shared memory before the first piece.

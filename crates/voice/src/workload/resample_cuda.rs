@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use warpsmith_core::{Element, KernelImage, Parameter};
+use warpsmith_core::{Element, KernelImage, Parameter, packed};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
 use warpsmith_measure::{Output, Prepared, WorkloadError};
 
@@ -26,7 +26,7 @@ static KERNEL: KernelImage = unsafe {
             Parameter::Value(Element::U32),
             Parameter::Value(Element::U32),
         ],
-        include_str!("../../cuda/resample.ptx"),
+        packed!("cuda/resample.ptx"),
     )
 };
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use warpsmith_core::{Bytes, Element, Flops, KernelImage, Parameter, Tolerance};
+use warpsmith_core::{Bytes, Element, Flops, KernelImage, Parameter, Tolerance, packed};
 use warpsmith_device::{CudaDevice, Device, DeviceBuffer, Kernel, LaunchShape, Stream};
 use warpsmith_measure::{
     ArguedTolerance, Cost, Output, ParameterSpec, Parameters, Prepared, Sizes, Workload,
@@ -38,7 +38,7 @@ static KERNEL: KernelImage = unsafe {
             Parameter::Value(Element::F32),
             Parameter::Value(Element::F32),
         ],
-        include_str!("../../cuda/yin.ptx"),
+        packed!("cuda/yin.ptx"),
     )
 };
 

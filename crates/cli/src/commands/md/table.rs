@@ -1,5 +1,6 @@
 //! `warpsmith md table`: latency, memory and time per atom over sizes, in one table.
 
+use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -92,6 +93,16 @@ struct Row {
 struct Body {
     device: String,
     rows: Vec<Row>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    not_run: Vec<NotRun>,
+}
+
+/// A peer that gave no time.
+#[derive(Serialize)]
+struct NotRun {
+    peer: String,
+    reason: String,
+    atoms: Vec<u64>,
 }
 
 impl TableOfSizes {
@@ -102,7 +113,7 @@ impl TableOfSizes {
             Some(of) => vec![of],
             None => vec![Of::Network, Of::Lj],
         };
-        let mut rows = Vec::new();
+        let (mut rows, mut not_run) = (Vec::new(), Vec::new());
         for of in kinds {
             let workloads = catalogue::choose(&[of.id().to_owned()])?;
             let sizes = self.atoms.as_deref();
@@ -111,7 +122,7 @@ impl TableOfSizes {
                     let row = self.measure(global, &device, workload.as_ref(), atoms)?;
                     let atoms = row.atoms;
                     rows.push(row);
-                    rows.extend(self.peers(global, workload.as_ref(), atoms)?);
+                    rows.extend(self.peers(global, workload.as_ref(), atoms, &mut not_run)?);
                 }
             }
         }
@@ -119,6 +130,7 @@ impl TableOfSizes {
         let body = Body {
             device: device.name().to_owned(),
             rows,
+            not_run,
         };
         output::print(global, &output::report("md table", body), describe)?;
         Ok(Outcome::Fine)
@@ -169,8 +181,14 @@ impl TableOfSizes {
         })
     }
 
-    /// The same by others; what is missing is said.
-    fn peers(&self, global: &Global, workload: &dyn Workload, atoms: u64) -> Result<Vec<Row>> {
+    /// The same by others; what is missing is noted, once for all sizes.
+    fn peers(
+        &self,
+        global: &Global,
+        workload: &dyn Workload,
+        atoms: u64,
+        not_run: &mut Vec<NotRun>,
+    ) -> Result<Vec<Row>> {
         let Some(python) = &self.python else {
             return Ok(Vec::new());
         };
@@ -181,11 +199,18 @@ impl TableOfSizes {
         let mut rows = Vec::new();
         for peer in peers {
             let Some(seconds) = peer.seconds else {
-                let missing = peer.missing.unwrap_or_default();
-                output::note(
-                    global,
-                    &format!("{} at {atoms} atoms: {missing}", peer.name),
-                );
+                let (peer, reason) = (peer.name, peer.missing.unwrap_or_default());
+                match not_run
+                    .iter_mut()
+                    .find(|known| known.peer == peer && known.reason == reason)
+                {
+                    Some(known) => known.atoms.push(atoms),
+                    None => not_run.push(NotRun {
+                        peer,
+                        reason,
+                        atoms: vec![atoms],
+                    }),
+                }
                 continue;
             };
             rows.push(Row {
@@ -231,5 +256,19 @@ fn describe(body: &Body) -> String {
             format!("{:.4}", row.microseconds_per_atom),
         ]);
     }
-    format!("{table}\non {}\n", body.device)
+    let mut text = format!("{table}\non {}\n", body.device);
+    for NotRun {
+        peer,
+        reason,
+        atoms,
+    } in &body.not_run
+    {
+        let sizes: Vec<_> = atoms.iter().map(u64::to_string).collect();
+        let _ = writeln!(
+            text,
+            "not run: {peer} at {} atoms: {reason}",
+            sizes.join(", ")
+        );
+    }
+    text
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use warpsmith_core::{Element, KernelImage, Parameter};
+use warpsmith_core::{Element, KernelImage, Parameter, packed};
 use warpsmith_device::{CudaDevice, DeviceBuffer, DeviceError, Kernel, LaunchShape, Stream};
 
 use super::labels::{Labels, Reach};
@@ -29,7 +29,7 @@ static BEGIN: KernelImage = unsafe {
             Parameter::Value(Element::U64),
             Parameter::Value(Element::U64),
         ],
-        include_str!("../../../cuda/bfs.ptx"),
+        packed!("cuda/bfs.ptx"),
     )
 };
 
@@ -53,7 +53,7 @@ static LEVELS: KernelImage = unsafe {
             Parameter::Value(Element::U32),
             Parameter::Value(Element::U64),
         ],
-        include_str!("../../../cuda/bfs.ptx"),
+        packed!("cuda/bfs.ptx"),
     )
 };
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use warpsmith_core::{Element, KernelImage, Parameter};
+use warpsmith_core::{Element, KernelImage, Parameter, packed};
 use warpsmith_device::{CudaDevice, DeviceBuffer, DeviceError, Kernel, LaunchShape, Stream};
 
 use super::programme::{Direction, Walks};
@@ -29,7 +29,7 @@ static PLAIN: KernelImage = unsafe {
         "compute/catalytic",
         "feistel",
         ARRAYS,
-        include_str!("../../../cuda/catalytic.ptx"),
+        packed!("cuda/catalytic.ptx"),
     )
 };
 
@@ -39,7 +39,7 @@ static GROUPED: KernelImage = unsafe {
         "compute/catalytic",
         "feistel4",
         ARRAYS,
-        include_str!("../../../cuda/catalytic.ptx"),
+        packed!("cuda/catalytic.ptx"),
     )
 };
 
@@ -49,7 +49,7 @@ static MASKED: KernelImage = unsafe {
         "compute/catalytic",
         "feistel4_masked",
         ARRAYS,
-        include_str!("../../../cuda/catalytic.ptx"),
+        packed!("cuda/catalytic.ptx"),
     )
 };
 
@@ -66,7 +66,7 @@ static WORD: KernelImage = unsafe {
             Parameter::Out(Element::U32),
             Parameter::Value(Element::U64),
         ],
-        include_str!("../../../cuda/catalytic.ptx"),
+        packed!("cuda/catalytic.ptx"),
     )
 };
 

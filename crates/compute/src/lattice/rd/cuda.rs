@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use warpsmith_core::{Element, KernelImage, Parameter};
+use warpsmith_core::{Element, KernelImage, Parameter, packed};
 use warpsmith_device::{
     CudaDevice, DeviceBuffer, DeviceError, GpuFacts, Graph, Kernel, LaunchShape, Stream,
 };
@@ -33,16 +33,12 @@ const FIELDS: &[Parameter] = &[
 
 macro_rules! stepping_kernel {
     ($name:ident, $entry:literal) => {
-        // SAFETY: `cuda/rd.cu` declares it with the parameters of `FIELDS`; it returns unless all
-        // four lengths hold nx·ny·nz cells, and every access is at an (x, y, z) inside that.
-        static $name: KernelImage = unsafe {
-            KernelImage::trusted(
-                "compute/rd",
-                $entry,
-                FIELDS,
-                include_str!("../../../cuda/rd.ptx"),
-            )
-        };
+        static $name: KernelImage =
+            // SAFETY: `cuda/rd.cu` declares it with the parameters of `FIELDS`; it returns unless all
+            // four lengths hold nx·ny·nz cells, and every access is at an (x, y, z) inside that.
+            unsafe {
+                KernelImage::trusted("compute/rd", $entry, FIELDS, packed!("cuda/rd.ptx"))
+            };
     };
 }
 stepping_kernel!(STEP, "rd_step");
@@ -76,7 +72,7 @@ static RESIDENT: KernelImage = unsafe {
             Parameter::Value(Element::F32),
             Parameter::Value(Element::F32),
         ],
-        include_str!("../../../cuda/rd.ptx"),
+        packed!("cuda/rd.ptx"),
     )
 };
 

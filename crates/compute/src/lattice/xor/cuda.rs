@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use warpsmith_core::{Element, KernelImage, Parameter};
+use warpsmith_core::{Element, KernelImage, Parameter, packed};
 use warpsmith_device::{CudaDevice, DeviceBuffer, DeviceError, Kernel, LaunchShape, Stream};
 
 use super::cpu::Key;
@@ -14,7 +14,7 @@ static KERNEL: KernelImage = unsafe {
         "compute/xor",
         "xor_keyed",
         &[Parameter::Out(Element::U8), Parameter::In(Element::U8)],
-        include_str!("../../../cuda/xor.ptx"),
+        packed!("cuda/xor.ptx"),
     )
 };
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use warpsmith_core::{Bytes, Element, Flops, KernelImage, Parameter, Tolerance};
+use warpsmith_core::{Bytes, Element, Flops, KernelImage, Parameter, Tolerance, packed};
 use warpsmith_device::{CpuDevice, CudaDevice, Device, DeviceBuffer, Kernel, LaunchShape, Stream};
 use warpsmith_measure::random::Random;
 use warpsmith_measure::{
@@ -38,7 +38,7 @@ static KERNEL: KernelImage = unsafe {
             Parameter::Value(Element::F32),
             Parameter::Value(Element::F32),
         ],
-        include_str!("../../../cuda/optimiser.ptx"),
+        packed!("cuda/optimiser.ptx"),
     )
 };
 

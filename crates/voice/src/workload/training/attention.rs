@@ -1,7 +1,7 @@
 //! `training/attention`: scaled dot-product attention without a matrix of scores in memory.
 
 use rayon::prelude::*;
-use warpsmith_core::{Bytes, Element, Flops, KernelImage, Parameter, Tolerance};
+use warpsmith_core::{Bytes, Element, Flops, KernelImage, Parameter, Tolerance, packed};
 use warpsmith_device::LaunchShape;
 use warpsmith_measure::{ArguedTolerance, Cost, ParameterKind, ParameterSpec, Parameters};
 
@@ -29,7 +29,7 @@ static KERNEL: KernelImage = unsafe {
             Parameter::Value(Element::U32),
             Parameter::Value(Element::F32),
         ],
-        include_str!("../../../cuda/attention.ptx"),
+        packed!("cuda/attention.ptx"),
     )
 };
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use warpsmith_core::{Bytes, Element, Flops, KernelImage, Parameter, Tolerance};
+use warpsmith_core::{Bytes, Element, Flops, KernelImage, Parameter, Tolerance, packed};
 use warpsmith_device::{CpuDevice, CudaDevice, Device, DeviceBuffer, Kernel, LaunchShape, Stream};
 use warpsmith_measure::random::Random;
 use warpsmith_measure::{
@@ -23,7 +23,7 @@ static SUMS: KernelImage = unsafe {
         "voice/optimiser",
         "square_sums",
         &[Parameter::In(Element::F32), Parameter::Out(Element::F64)],
-        include_str!("../../../cuda/optimiser.ptx"),
+        packed!("cuda/optimiser.ptx"),
     )
 };
 
@@ -40,7 +40,7 @@ static CLIP: KernelImage = unsafe {
             Parameter::Out(Element::F32),
             Parameter::Value(Element::F32),
         ],
-        include_str!("../../../cuda/optimiser.ptx"),
+        packed!("cuda/optimiser.ptx"),
     )
 };
 

@@ -1,7 +1,7 @@
 //! `training/conv1d`: convolution over channels, as the front of a speech encoder does it.
 
 use rayon::prelude::*;
-use warpsmith_core::{Bytes, Element, Flops, KernelImage, Parameter, Tolerance};
+use warpsmith_core::{Bytes, Element, Flops, KernelImage, Parameter, Tolerance, packed};
 use warpsmith_device::LaunchShape;
 use warpsmith_measure::{ArguedTolerance, Cost, ParameterKind, ParameterSpec, Parameters};
 
@@ -33,7 +33,7 @@ static KERNEL: KernelImage = unsafe {
             Parameter::Value(Element::U32),
             Parameter::Value(Element::U32),
         ],
-        include_str!("../../../cuda/conv1d.ptx"),
+        packed!("cuda/conv1d.ptx"),
     )
 };
 

@@ -1,7 +1,7 @@
 //! `training/layer-norm`, `layer-norm-gelu`, `gelu` and `softmax`: a matrix read once, written once.
 
 use rayon::prelude::*;
-use warpsmith_core::{Bytes, Element, Flops, KernelImage, Parameter, Tolerance};
+use warpsmith_core::{Bytes, Element, Flops, KernelImage, Parameter, Tolerance, packed};
 use warpsmith_device::{Argument, CudaDevice, LaunchShape};
 use warpsmith_measure::{ArguedTolerance, Cost, ParameterKind, ParameterSpec, Parameters};
 
@@ -56,7 +56,7 @@ static LAYER_NORM_KERNEL: KernelImage = unsafe {
             Parameter::Value(Element::F32),
             Parameter::Value(Element::U32),
         ],
-        include_str!("../../../cuda/normalisation.ptx"),
+        packed!("cuda/normalisation.ptx"),
     )
 };
 
@@ -71,7 +71,7 @@ static SOFTMAX_KERNEL: KernelImage = unsafe {
             Parameter::Out(Element::F32),
             Parameter::Value(Element::U32),
         ],
-        include_str!("../../../cuda/normalisation.ptx"),
+        packed!("cuda/normalisation.ptx"),
     )
 };
 
@@ -86,7 +86,7 @@ static GELU_KERNEL: KernelImage = unsafe {
             Parameter::Out(Element::F32),
             Parameter::Value(Element::U32),
         ],
-        include_str!("../../../cuda/activation.ptx"),
+        packed!("cuda/activation.ptx"),
     )
 };
 
