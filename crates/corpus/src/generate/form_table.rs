@@ -315,6 +315,7 @@ pub(super) const TUPLES: &[(&[&str], &str, Group, &str)] = &[
     (&["m3", "v3", "m3"], "svd3", Matrix, "wp.svd3({o3})"),
     (&["m2", "v2", "m2"], "svd2", Matrix, "wp.svd2({o2})"),
     (&["m3", "m3"], "qr3", Matrix, "wp.qr3({o3})"),
-    (&["m3", "v3"], "eig3", Matrix, "wp.eig3(wp.diag({v3}) + wp.outer({v3}, {v3}))"),
+    // Symmetric, as Warp takes it to be: it reads one triangle, and its adjoint writes both.
+    (&["m3", "v3"], "eig3", Matrix, "wp.eig3(wp.diag({v3}) + wp.outer({Tv3}({=0.5}, {=1.0}, {=1.5}), {Tv3}({=0.5}, {=1.0}, {=1.5})))"),
     (&["v3", "f"], "quat_to_axis_angle", Rotation, "wp.quat_to_axis_angle({d})"),
 ];
