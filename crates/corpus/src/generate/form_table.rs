@@ -96,8 +96,10 @@ pub(super) const ROWS: &[Row] = &[
     ("f", "pow", Math, 3, "square", "{4p} ** {=2.0}"),
     ("f", "erf", Math, 4, "1", "wp.erf({f})"),
     ("f", "erfc", Math, 4, "2", "wp.erfc({f})"),
-    ("f", "erfinv", Math, 4, "1.2", "wp.erfinv({u})"),
-    ("f", "erfcinv", Math, 4, "1.2", "wp.erfcinv({1u} + {=1.0})"),
+    // Never a variable's own value: a loop may change that, and the adjoints, which read the result back,
+    // grow as the exponential of its square.
+    ("f", "erfinv", Math, 2, "1.2", "{C} * wp.erfinv({u})"),
+    ("f", "erfcinv", Math, 2, "1.2", "{C} * wp.erfcinv({1u} + {=1.0})"),
     ("f", "degrees", Math, 4, "52", "wp.degrees({u})"),
     ("f", "radians", Math, 4, "first", "wp.radians({f})"),
     ("f", "where", Choice, 4, "max", "wp.where({b}, {f}, {f})"),
