@@ -62,7 +62,7 @@ impl Builder {
         match category {
             Category::NestedLoop => {
                 let styles = [LoopStyle::Unrolled, LoopStyle::Long, LoopStyle::Dynamic];
-                let style = styles[self.random.weighted(&[20, 30, 50])];
+                let style = styles[self.random.weighted(&[20, 10, 70])];
                 let depth = 1 + u8::from(level > 3);
                 self.nested_loops(style, depth);
             }

@@ -364,7 +364,7 @@ impl Builder {
             LoopStyle::Long,
             LoopStyle::Dynamic,
             LoopStyle::While,
-        ][self.random.weighted(&[40, 15, 30, 15])]
+        ][self.random.weighted(&[40, 8, 36, 16])]
     }
 
     /// `if`, with `else` or `elif` branches.
@@ -418,7 +418,7 @@ impl Builder {
                 self.line(&format!("for {counter} in range({trips}):"));
             }
             LoopStyle::Long => {
-                trips = 17 + self.random.below(8);
+                trips = 17 + self.random.below(4);
                 self.line(&format!("for {counter} in range({trips}):"));
             }
             LoopStyle::Dynamic => {
