@@ -10,7 +10,7 @@
 use crate::error::{Result, VoiceError};
 use crate::fourier::RealBlock;
 use crate::frame_spectrum::SpectrumSettings;
-use crate::lanes::{Blocks, Lanes, Task, engine_for_this_machine};
+use crate::lanes::{Blocks, Lanes, Task, engine_for_this_machine, with_widest};
 
 /// A planned inverse of [`crate::Stft`].
 pub struct Istft {
@@ -67,14 +67,11 @@ impl Istft {
         if self.weighted_frames != frames || self.weights.len() != self.padded.len() {
             self.overlap_weights(frames);
         }
-        let signal = self.padded[left..].iter().zip(&self.weights[left..]);
-        for (slot, (sum, weight)) in out.iter_mut().zip(signal) {
-            *slot = if *weight > f32::MIN_POSITIVE {
-                sum / weight
-            } else {
-                *sum
-            };
-        }
+        with_widest(Quotients {
+            sums: &self.padded[left..],
+            weights: &self.weights[left..],
+            out,
+        });
         Ok(())
     }
 
@@ -93,22 +90,43 @@ impl Istft {
     }
 }
 
+/// Sums over their weights, where there are any.
+struct Quotients<'a> {
+    sums: &'a [f32],
+    weights: &'a [f32],
+    out: &'a mut [f32],
+}
+
+impl Task for Quotients<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let signal = self.sums.iter().zip(self.weights);
+        for (slot, (sum, weight)) in self.out.iter_mut().zip(signal) {
+            let none = *weight <= f32::MIN_POSITIVE;
+            *slot = sum / if none { 1.0 } else { *weight };
+        }
+    }
+}
+
 trait IstftEngine: Send {
     fn overlap(&mut self, spectrum: &[[f32; 2]], frames: usize, out: &mut [f32]);
 }
+
+/// Frames whose bins are gathered at a time: a row of the spectrum lies pages from the next, and to
+/// visit each of them for one block of frames alone costs more than the transform.
+const GATHERED: usize = 64;
 
 struct Engine<V> {
     hop: usize,
     /// The window over the transform's length, which the inverse leaves in its result.
     window: Vec<f32>,
     transform: RealBlock<V>,
+    /// `[block, bin]` of the frames that are gathered.
     bins: Vec<[V; 2]>,
     samples: Vec<V>,
     /// `[sample of a hop, hop]`: sums of the hops that a block reaches.
     sums: Vec<f32>,
     columns: usize,
-    /// Where each sample of the block's first frame is added, later frames of an output first.
-    places: Vec<(usize, usize)>,
 }
 
 impl<V: Lanes> Engine<V> {
@@ -116,55 +134,75 @@ impl<V: Lanes> Engine<V> {
         let zero = V::splat(0.0);
         let columns = V::WIDTH + length.div_ceil(hop);
         let rows = hop.min(length);
-        let mut places: Vec<(usize, usize)> = (0..length)
-            .map(|n| (n, (n % hop) * columns + n / hop))
-            .collect();
-        // Of the samples that meet in an output, the latest of its frame belongs to the first frame.
-        places.sort_by_key(|(n, _)| (n % hop, usize::MAX - n));
         Self {
             hop,
             window: window.iter().map(|w| w / length as f32).collect(),
             transform: RealBlock::new(length),
-            bins: vec![[zero; 2]; length / 2 + 1],
+            bins: vec![[zero; 2]; (length / 2 + 1) * GATHERED.div_ceil(V::WIDTH)],
             samples: vec![zero; length],
             sums: vec![0.0; rows * columns],
             columns,
-            places,
         }
     }
 
     #[inline(always)]
     fn overlap_blocks(&mut self, spectrum: &[[f32; 2]], frames: usize, out: &mut [f32]) {
-        let mut parts = [[0.0f32; 16]; 2];
         self.sums.fill(0.0);
-        let mut first = 0;
-        while first < frames {
-            let here = V::WIDTH.min(frames - first);
-            if here < V::WIDTH {
-                // Frames after the last add nothing.
-                parts = [[0.0; 16]; 2];
+        let bins = self.window.len() / 2 + 1;
+        for start in (0..frames).step_by(GATHERED) {
+            self.gather(spectrum, frames, start);
+            for first in (start..frames.min(start + GATHERED)).step_by(V::WIDTH) {
+                let block = &self.bins[(first - start) / V::WIDTH * bins..][..bins];
+                self.transform.inverse(block, &mut self.samples);
+                self.add_samples();
+                let done = if first + V::WIDTH < frames {
+                    V::WIDTH
+                } else {
+                    self.columns
+                };
+                self.put_out(first, done, out);
             }
-            for (k, bin) in self.bins.iter_mut().enumerate() {
-                let row = &spectrum[k * frames + first..][..here];
-                for (lane, [re, im]) in row.iter().enumerate() {
-                    parts[0][lane] = *re;
-                    parts[1][lane] = *im;
+        }
+    }
+
+    /// The bins of the frames from `start` on, as many as are gathered; frames after the last add nothing.
+    #[inline(always)]
+    fn gather(&mut self, spectrum: &[[f32; 2]], frames: usize, start: usize) {
+        let bins = self.window.len() / 2 + 1;
+        for (k, row) in spectrum.chunks_exact(frames).enumerate() {
+            let row = &row[start..frames.min(start + GATHERED)];
+            for (block, row) in row.chunks(V::WIDTH).enumerate() {
+                let mut parts = [[0.0f32; 16]; 2];
+                if row.len() == V::WIDTH {
+                    // A constant trip count makes shuffles of this.
+                    for (lane, [re, im]) in row[..V::WIDTH].iter().enumerate() {
+                        (parts[0][lane], parts[1][lane]) = (*re, *im);
+                    }
+                } else {
+                    for (lane, [re, im]) in row.iter().enumerate() {
+                        (parts[0][lane], parts[1][lane]) = (*re, *im);
+                    }
                 }
-                *bin = [V::load(&parts[0]), V::load(&parts[1])];
+                self.bins[block * bins + k] = [V::load(&parts[0]), V::load(&parts[1])];
             }
-            self.transform.inverse(&self.bins, &mut self.samples);
-            for &(n, place) in &self.places {
-                let sums = &mut self.sums[place..][..V::WIDTH];
-                let weight = V::splat(self.window[n]);
-                V::load(sums).add(self.samples[n].mul(weight)).store(sums);
+        }
+    }
+
+    /// Adds the windowed samples of a block's frames to the sums. Of those that meet in an output the
+    /// latest of its frame, which belongs to the first frame, comes first; a hop lies between two that
+    /// meet, so that none waits for the one before.
+    #[inline(always)]
+    fn add_samples(&mut self) {
+        let hops = self
+            .samples
+            .chunks(self.hop)
+            .zip(self.window.chunks(self.hop));
+        for (hop, (samples, window)) in hops.enumerate().rev() {
+            let rows = self.sums.chunks_exact_mut(self.columns);
+            for ((sums, sample), weight) in rows.zip(samples).zip(window) {
+                let sums = &mut sums[hop..][..V::WIDTH];
+                V::load(sums).add(sample.mul(V::splat(*weight))).store(sums);
             }
-            let done = if first + V::WIDTH < frames {
-                V::WIDTH
-            } else {
-                self.columns
-            };
-            self.put_out(first, done, out);
-            first += V::WIDTH;
         }
     }
 
@@ -172,11 +210,12 @@ impl<V: Lanes> Engine<V> {
     /// and moves the others to their place.
     #[inline(always)]
     fn put_out(&mut self, first: usize, done: usize, out: &mut [f32]) {
+        let start = (first * self.hop).min(out.len());
+        let out = &mut out[start..];
         for (j, row) in self.sums.chunks_exact_mut(self.columns).enumerate() {
-            for (column, sum) in row[..done].iter().enumerate() {
-                if let Some(slot) = out.get_mut((first + column) * self.hop + j) {
-                    *slot = *sum;
-                }
+            let slots = out.iter_mut().skip(j).step_by(self.hop);
+            for (slot, sum) in slots.zip(&row[..done]) {
+                *slot = *sum;
             }
             row.copy_within(done.., 0);
             let left = row.len() - done;

@@ -6,7 +6,9 @@
 use std::ops::Range;
 
 use super::time_stretch::StretchSettings;
+use crate::columns::{Column, ROWS, column, put_column};
 use crate::error::{Result, VoiceError};
+use crate::lanes::{Task, with_widest};
 use crate::overlap_add::Istft;
 use crate::spectrum::Stft;
 
@@ -77,24 +79,13 @@ impl Denoiser {
             Some(range) => self.frames_inside(&range, frames)?,
             None => quietest_frames(&spectrum, frames),
         };
-        let floor = 10f64.powf(-self.settings.reduction_db / 20.0);
-        let margin = 10f64.powf(self.settings.margin_db / 10.0);
-        for row in spectrum.chunks_exact_mut(frames) {
-            let power = |bin: &[f32; 2]| f64::from(bin[0]).powi(2) + f64::from(bin[1]).powi(2);
-            let sum: f64 = chosen.iter().map(|frame| power(&row[*frame])).sum();
-            // 200 dB below full scale is no noise at all; less would overflow the ratio.
-            let noise = (margin * sum / chosen.len() as f64).max(1e-20);
-            let mut kept = 0.0;
-            for bin in row {
-                let posterior = power(bin) / noise;
-                let prior = MEMORY * kept + (1.0 - MEMORY) * (posterior - 1.0).max(0.0);
-                // The estimate lags one frame behind a sudden sound; its own frame then decides.
-                let prior = prior.max(0.5 * (posterior - 10.0));
-                let gain = prior / (1.0 + prior);
-                kept = gain * gain * posterior;
-                *bin = bin.map(|part| (f64::from(part) * gain.max(floor)) as f32);
-            }
-        }
+        with_widest(Gains {
+            spectrum: &mut spectrum,
+            frames,
+            chosen: &chosen,
+            floor: 10f64.powf(-self.settings.reduction_db / 20.0),
+            margin: 10f64.powf(self.settings.margin_db / 10.0),
+        });
         let mut out = vec![0.0; signal.len()];
         self.istft.reconstruct(&spectrum, &mut out)?;
         Ok(out)
@@ -114,6 +105,56 @@ impl Denoiser {
         }
         Ok(chosen)
     }
+}
+
+/// Lowers the bins by their gains.
+struct Gains<'a> {
+    spectrum: &'a mut [[f32; 2]],
+    frames: usize,
+    /// Frames of noise.
+    chosen: &'a [usize],
+    floor: f64,
+    margin: f64,
+}
+
+impl Task for Gains<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let (frames, floor) = (self.frames, self.floor);
+        for rows in self.spectrum.chunks_mut(ROWS * frames) {
+            let mut sums = [0.0f64; ROWS];
+            for frame in self.chosen {
+                let column = column(rows, frames, *frame);
+                for (row, sum) in sums.iter_mut().enumerate() {
+                    *sum += power(&column, row);
+                }
+            }
+            // 200 dB below full scale is no noise at all; less would overflow the ratio.
+            let noise = sums.map(|sum| (self.margin * sum / self.chosen.len() as f64).max(1e-20));
+            let mut kept = [0.0f64; ROWS];
+            for frame in 0..frames {
+                let mut column = column(rows, frames, frame);
+                for row in 0..ROWS {
+                    let posterior = power(&column, row) / noise[row];
+                    let prior = MEMORY * kept[row] + (1.0 - MEMORY) * (posterior - 1.0).max(0.0);
+                    // The estimate lags one frame behind a sudden sound; its own frame then decides.
+                    let prior = prior.max(0.5 * (posterior - 10.0));
+                    let gain = prior / (1.0 + prior);
+                    kept[row] = gain * gain * posterior;
+                    let gain = gain.max(floor);
+                    column[0][row] = (f64::from(column[0][row]) * gain) as f32;
+                    column[1][row] = (f64::from(column[1][row]) * gain) as f32;
+                }
+                put_column(rows, frames, frame, &column);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn power(column: &Column, row: usize) -> f64 {
+    let (re, im) = (f64::from(column[0][row]), f64::from(column[1][row]));
+    re * re + im * im
 }
 
 /// The quietest tenth of the frames, at least one. Digital silence counts: a recording that has it

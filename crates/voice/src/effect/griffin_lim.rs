@@ -3,6 +3,7 @@
 
 use crate::error::{Result, VoiceError};
 use crate::frame_spectrum::SpectrumSettings;
+use crate::lanes::{Task, with_widest};
 use crate::overlap_add::Istft;
 use crate::spectrum::Stft;
 
@@ -47,12 +48,13 @@ impl GriffinLim {
         for _ in 0..self.iterations {
             istft.reconstruct(&spectrum, &mut signal)?;
             stft.complex(&signal, &mut rebuilt)?;
-            let parts = rebuilt.iter().zip(&before).zip(magnitudes);
-            for (slot, ((now, before), magnitude)) in spectrum.iter_mut().zip(parts) {
-                let [re, im] = [now[0] - inertia * before[0], now[1] - inertia * before[1]];
-                let scale = magnitude / (re.hypot(im) + f32::MIN_POSITIVE);
-                *slot = [re * scale, im * scale];
-            }
+            with_widest(Round {
+                spectrum: &mut spectrum,
+                now: &rebuilt,
+                before: &before,
+                magnitudes,
+                inertia,
+            });
             std::mem::swap(&mut rebuilt, &mut before);
         }
         istft.reconstruct(&spectrum, &mut signal)?;
@@ -75,6 +77,30 @@ impl GriffinLim {
                 [magnitude * cos, magnitude * sin]
             })
             .collect()
+    }
+}
+
+/// The next spectrum: the magnitudes that are wanted, in the directions of where the last two rounds lead.
+struct Round<'a> {
+    spectrum: &'a mut [[f32; 2]],
+    now: &'a [[f32; 2]],
+    before: &'a [[f32; 2]],
+    magnitudes: &'a [f32],
+    inertia: f32,
+}
+
+impl Task for Round<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let parts = self.now.iter().zip(self.before).zip(self.magnitudes);
+        for (slot, ((now, before), magnitude)) in self.spectrum.iter_mut().zip(parts) {
+            let re = now[0] - self.inertia * before[0];
+            let im = now[1] - self.inertia * before[1];
+            // Squares of f32 neither overflow nor vanish in f64.
+            let length = (f64::from(re).powi(2) + f64::from(im).powi(2)).sqrt() as f32;
+            let scale = magnitude / (length + f32::MIN_POSITIVE);
+            *slot = [re * scale, im * scale];
+        }
     }
 }
 

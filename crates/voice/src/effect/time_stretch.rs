@@ -1,8 +1,10 @@
 //! Longer or shorter at the same pitch, by a phase vocoder with librosa's conventions.
 
+use crate::columns::{Column, ROWS, column, put_column};
 use crate::error::{Result, VoiceError};
 use crate::frame_spectrum::{Conditioning, SpectrumSettings};
 use crate::framing::{Framing, Padding};
+use crate::lanes::{Task, with_widest};
 use crate::overlap_add::Istft;
 use crate::spectrum::Stft;
 use crate::window::{Symmetry, Window};
@@ -73,61 +75,94 @@ fn phase_vocoder(from: &[[f32; 2]], bins: usize, rate: f64) -> Vec<[f32; 2]> {
     let frames = from.len() / bins;
     let steps = (frames as f64 / rate).ceil() as usize;
     let mut to = vec![[0.0f32; 2]; bins * steps];
-    for (from, to) in from.chunks_exact(frames).zip(to.chunks_exact_mut(steps)) {
-        // Beyond the last frame there is silence.
-        let at = |frame: usize| Polar::of(from.get(frame).copied().unwrap_or([0.0; 2]));
-        let mut turn = at(0).direction;
-        let mut next = (0, at(0), at(1));
-        for (step, slot) in to.iter_mut().enumerate() {
-            let position = step as f64 * rate;
-            let frame = position as usize;
-            let share = position - frame as f64;
-            if frame != next.0 {
-                let low = if frame == next.0 + 1 {
-                    next.2
-                } else {
-                    at(frame)
-                };
-                next = (frame, low, at(frame + 1));
-            }
-            let (_, low, high) = next;
-            let magnitude = (1.0 - share) * low.magnitude + share * high.magnitude;
-            *slot = turn.map(|part| (magnitude * part) as f32);
-            turn = rotate(turn, rotate(high.direction, conjugate(low.direction)));
-        }
-    }
+    with_widest(Vocoder {
+        from,
+        frames,
+        to: &mut to,
+        steps,
+        rate,
+    });
     to
 }
 
-/// A bin's magnitude and its direction in the plane, which for silence is that of 1.
-#[derive(Clone, Copy)]
-struct Polar {
-    magnitude: f64,
-    direction: [f64; 2],
+struct Vocoder<'a> {
+    from: &'a [[f32; 2]],
+    frames: usize,
+    to: &'a mut [[f32; 2]],
+    steps: usize,
+    rate: f64,
 }
 
-impl Polar {
-    fn of(bin: [f32; 2]) -> Self {
-        // Squares of f32 neither overflow nor vanish in f64.
-        let [re, im] = bin.map(f64::from);
-        let magnitude = (re * re + im * im).sqrt();
-        let direction = if magnitude > 0.0 {
-            let scale = 1.0 / magnitude;
-            [re * scale, im * scale]
-        } else {
-            [1.0, 0.0]
-        };
-        Self {
-            magnitude,
-            direction,
+impl Task for Vocoder<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { frames, steps, .. } = self;
+        let groups = self.from.chunks(ROWS * frames);
+        for (from, to) in groups.zip(self.to.chunks_mut(ROWS * steps)) {
+            // Beyond the last frame there is silence.
+            let at = |frame: usize| Polar::of(&column(from, frames, frame));
+            let mut pair = (0, at(0), at(1));
+            let mut turn = pair.1.direction;
+            for step in 0..steps {
+                let position = step as f64 * self.rate;
+                let frame = position as usize;
+                let share = position - frame as f64;
+                if frame != pair.0 {
+                    let low = if frame == pair.0 + 1 {
+                        pair.2
+                    } else {
+                        at(frame)
+                    };
+                    pair = (frame, low, at(frame + 1));
+                }
+                let (_, low, high) = &pair;
+                let mut out = [[0.0; ROWS]; 2];
+                for row in 0..ROWS {
+                    let magnitude =
+                        (1.0 - share) * low.magnitude[row] + share * high.magnitude[row];
+                    let here = [turn[0][row], turn[1][row]];
+                    let [re, im] = here.map(|part| (magnitude * part) as f32);
+                    (out[0][row], out[1][row]) = (re, im);
+                    let back = [low.direction[0][row], -low.direction[1][row]];
+                    let forth = [high.direction[0][row], high.direction[1][row]];
+                    let [re, im] = rotate(here, rotate(forth, back));
+                    (turn[0][row], turn[1][row]) = (re, im);
+                }
+                put_column(to, steps, step, &out);
+            }
         }
     }
 }
 
-fn conjugate([re, im]: [f64; 2]) -> [f64; 2] {
-    [re, -im]
+/// The magnitudes of bins and their directions in the plane, which for silence is that of 1.
+#[derive(Clone, Copy)]
+struct Polar {
+    magnitude: [f64; ROWS],
+    direction: [[f64; ROWS]; 2],
 }
 
+impl Polar {
+    #[inline(always)]
+    fn of(column: &Column) -> Self {
+        let mut polar = Self {
+            magnitude: [0.0; ROWS],
+            direction: [[0.0; ROWS]; 2],
+        };
+        for row in 0..ROWS {
+            // Squares of f32 neither overflow nor vanish in f64.
+            let (re, im) = (f64::from(column[0][row]), f64::from(column[1][row]));
+            let magnitude = (re * re + im * im).sqrt();
+            let silent = magnitude == 0.0;
+            let scale = 1.0 / if silent { 1.0 } else { magnitude };
+            polar.magnitude[row] = magnitude;
+            polar.direction[0][row] = if silent { 1.0 } else { re * scale };
+            polar.direction[1][row] = if silent { 0.0 } else { im * scale };
+        }
+        polar
+    }
+}
+
+#[inline(always)]
 fn rotate([a, b]: [f64; 2], [c, d]: [f64; 2]) -> [f64; 2] {
     [a * c - b * d, a * d + b * c]
 }
