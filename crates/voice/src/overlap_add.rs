@@ -22,7 +22,12 @@ pub struct Istft {
     /// `Σ w²` of so many frames, as long as `padded`.
     weights: Vec<f32>,
     weighted_frames: usize,
+    /// Frames of the current signal that are in.
+    added: usize,
 }
+
+/// Frames that are added at a time are a multiple of this, but for the last.
+pub(crate) const FRAMES_TOGETHER: usize = 64;
 
 impl Istft {
     /// Tables for the inverse of an analysis with `settings`.
@@ -51,6 +56,7 @@ impl Istft {
             padded: Vec::new(),
             weights: Vec::new(),
             weighted_frames: 0,
+            added: 0,
         })
     }
 
@@ -59,13 +65,40 @@ impl Istft {
         let bins = self.settings.bins();
         let frames = spectrum.len() / bins;
         VoiceError::expect_size("the spectrum", spectrum.len(), bins * frames)?;
+        self.begin(out.len());
+        self.add(spectrum, frames, true)?;
+        self.finish(out)
+    }
+
+    /// Starts a signal of `samples` samples.
+    pub(crate) fn begin(&mut self, samples: usize) {
+        let framing = self.settings.framing;
+        self.padded.clear();
+        self.padded
+            .resize(samples + framing.left() + framing.length, 0.0);
+        self.added = 0;
+    }
+
+    /// Adds the next `frames` frames of the `[bin, frame]` matrix: a multiple of [`FRAMES_TOGETHER`], but
+    /// for the last.
+    pub(crate) fn add(&mut self, spectrum: &[[f32; 2]], frames: usize, last: bool) -> Result<()> {
+        let bins = self.settings.bins();
+        VoiceError::expect_size("the spectrum", spectrum.len(), bins * frames)?;
+        let place = (self.added, last);
+        self.engine
+            .overlap(spectrum, frames, place, &mut self.padded);
+        self.added += frames;
+        Ok(())
+    }
+
+    /// The signal of the frames that were added, into `out`, as long as was said.
+    pub(crate) fn finish(&mut self, out: &mut [f32]) -> Result<()> {
         let framing = self.settings.framing;
         let left = framing.left();
-        self.padded.clear();
-        self.padded.resize(out.len() + left + framing.length, 0.0);
-        self.engine.overlap(spectrum, frames, &mut self.padded);
-        if self.weighted_frames != frames || self.weights.len() != self.padded.len() {
-            self.overlap_weights(frames);
+        let samples = self.padded.len().saturating_sub(left + framing.length);
+        VoiceError::expect_size("the signal", out.len(), samples)?;
+        if self.weighted_frames != self.added || self.weights.len() != self.padded.len() {
+            self.overlap_weights(self.added);
         }
         with_widest(Quotients {
             sums: &self.padded[left..],
@@ -80,11 +113,28 @@ impl Istft {
         let length = self.padded.len();
         self.weights.clear();
         self.weights.resize(length, 0.0);
-        for frame in 0..frames {
-            let start = (frame * self.settings.framing.hop).min(length);
-            for (slot, w) in self.weights[start..].iter_mut().zip(&self.window) {
-                *slot += w * w;
+        let hop = self.settings.framing.hop;
+        let reach = self.window.len().div_ceil(hop);
+        // From the first hop that all frames reach which ever do, to the last, weights repeat.
+        let (first, end) = (reach - 1, frames.max(reach));
+        for (number, weights) in self.weights.chunks_mut(hop).enumerate() {
+            if number > first && number < end {
+                continue;
             }
+            let covering = (number + 1).saturating_sub(reach)..frames.min(number + 1);
+            for frame in covering {
+                let window = self.window.chunks(hop).nth(number - frame).unwrap_or(&[]);
+                for (slot, w) in weights.iter_mut().zip(window) {
+                    *slot += w * w;
+                }
+            }
+        }
+        let pattern = (first * hop).min(length)..((first + 1) * hop).min(length);
+        let middle = ((first + 1) * hop).min(length)..(end * hop).min(length);
+        for start in middle.clone().step_by(hop) {
+            let count = hop.min(middle.end - start);
+            self.weights
+                .copy_within(pattern.start..pattern.start + count, start);
         }
         self.weighted_frames = frames;
     }
@@ -109,12 +159,19 @@ impl Task for Quotients<'_> {
 }
 
 trait IstftEngine: Send {
-    fn overlap(&mut self, spectrum: &[[f32; 2]], frames: usize, out: &mut [f32]);
+    /// Adds frames, of which the first is number `place.0` of the signal; `place.1` is whether none follow.
+    fn overlap(
+        &mut self,
+        spectrum: &[[f32; 2]],
+        frames: usize,
+        place: (usize, bool),
+        out: &mut [f32],
+    );
 }
 
 /// Frames whose bins are gathered at a time: a row of the spectrum lies pages from the next, and to
 /// visit each of them for one block of frames alone costs more than the transform.
-const GATHERED: usize = 64;
+const GATHERED: usize = FRAMES_TOGETHER;
 
 struct Engine<V> {
     hop: usize,
@@ -146,8 +203,16 @@ impl<V: Lanes> Engine<V> {
     }
 
     #[inline(always)]
-    fn overlap_blocks(&mut self, spectrum: &[[f32; 2]], frames: usize, out: &mut [f32]) {
-        self.sums.fill(0.0);
+    fn overlap_blocks(
+        &mut self,
+        spectrum: &[[f32; 2]],
+        frames: usize,
+        (before, last): (usize, bool),
+        out: &mut [f32],
+    ) {
+        if before == 0 {
+            self.sums.fill(0.0);
+        }
         let bins = self.window.len() / 2 + 1;
         for start in (0..frames).step_by(GATHERED) {
             self.gather(spectrum, frames, start);
@@ -155,12 +220,12 @@ impl<V: Lanes> Engine<V> {
                 let block = &self.bins[(first - start) / V::WIDTH * bins..][..bins];
                 self.transform.inverse(block, &mut self.samples);
                 self.add_samples();
-                let done = if first + V::WIDTH < frames {
-                    V::WIDTH
-                } else {
+                let done = if first + V::WIDTH >= frames && last {
                     self.columns
+                } else {
+                    V::WIDTH
                 };
-                self.put_out(first, done, out);
+                self.put_out(before + first, done, out);
             }
         }
     }
@@ -225,11 +290,18 @@ impl<V: Lanes> Engine<V> {
 }
 
 impl<V: Lanes> IstftEngine for Engine<V> {
-    fn overlap(&mut self, spectrum: &[[f32; 2]], frames: usize, out: &mut [f32]) {
+    fn overlap(
+        &mut self,
+        spectrum: &[[f32; 2]],
+        frames: usize,
+        place: (usize, bool),
+        out: &mut [f32],
+    ) {
         V::vectorize(OverlapTask {
             engine: self,
             spectrum,
             frames,
+            place,
             out,
         });
     }
@@ -239,6 +311,7 @@ struct OverlapTask<'a, V> {
     engine: &'a mut Engine<V>,
     spectrum: &'a [[f32; 2]],
     frames: usize,
+    place: (usize, bool),
     out: &'a mut [f32],
 }
 
@@ -246,6 +319,6 @@ impl<V: Lanes> Task for OverlapTask<'_, V> {
     #[inline(always)]
     fn run(self) {
         self.engine
-            .overlap_blocks(self.spectrum, self.frames, self.out);
+            .overlap_blocks(self.spectrum, self.frames, self.place, self.out);
     }
 }

@@ -41,6 +41,8 @@ pub struct Denoiser {
     stft: Stft,
     istft: Istft,
     hop: usize,
+    /// The spectra of the last signal, kept for their memory.
+    spectrum: Vec<[f32; 2]>,
 }
 
 impl Denoiser {
@@ -64,6 +66,7 @@ impl Denoiser {
             stft: Stft::new(short.spectrum())?,
             istft: Istft::new(short.spectrum())?,
             hop: short.hop,
+            spectrum: Vec::new(),
         })
     }
 
@@ -73,21 +76,21 @@ impl Denoiser {
         if frames == 0 {
             return Ok(Vec::new());
         }
-        let mut spectrum = vec![[0.0f32; 2]; bins * frames];
-        self.stft.complex(signal, &mut spectrum)?;
+        self.spectrum.resize(bins * frames, [0.0; 2]);
+        self.stft.complex(signal, &mut self.spectrum)?;
         let chosen = match noise {
             Some(range) => self.frames_inside(&range, frames)?,
-            None => quietest_frames(&spectrum, frames),
+            None => quietest_frames(&self.spectrum, frames),
         };
         with_widest(Gains {
-            spectrum: &mut spectrum,
+            spectrum: &mut self.spectrum,
             frames,
             chosen: &chosen,
             floor: 10f64.powf(-self.settings.reduction_db / 20.0),
             margin: 10f64.powf(self.settings.margin_db / 10.0),
         });
         let mut out = vec![0.0; signal.len()];
-        self.istft.reconstruct(&spectrum, &mut out)?;
+        self.istft.reconstruct(&self.spectrum, &mut out)?;
         Ok(out)
     }
 
@@ -157,15 +160,31 @@ fn power(column: &Column, row: usize) -> f64 {
     re * re + im * im
 }
 
+/// The energy of every frame.
+struct Energies<'a> {
+    spectrum: &'a [[f32; 2]],
+    energy: &'a mut [f64],
+}
+
+impl Task for Energies<'_> {
+    #[inline(always)]
+    fn run(self) {
+        for row in self.spectrum.chunks_exact(self.energy.len()) {
+            for (energy, [re, im]) in self.energy.iter_mut().zip(row) {
+                *energy += f64::from(*re).powi(2) + f64::from(*im).powi(2);
+            }
+        }
+    }
+}
+
 /// The quietest tenth of the frames, at least one. Digital silence counts: a recording that has it
 /// has no noise in it.
 fn quietest_frames(spectrum: &[[f32; 2]], frames: usize) -> Vec<usize> {
     let mut energy = vec![0.0f64; frames];
-    for row in spectrum.chunks_exact(frames) {
-        for (energy, [re, im]) in energy.iter_mut().zip(row) {
-            *energy += f64::from(*re).powi(2) + f64::from(*im).powi(2);
-        }
-    }
+    with_widest(Energies {
+        spectrum,
+        energy: &mut energy,
+    });
     let mut order: Vec<usize> = (0..frames).collect();
     order.sort_by(|a, b| energy[*a].total_cmp(&energy[*b]));
     order.truncate(((frames as f64 * QUIETEST) as usize).max(1));

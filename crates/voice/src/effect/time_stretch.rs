@@ -1,11 +1,13 @@
 //! Longer or shorter at the same pitch, by a phase vocoder with librosa's conventions.
 
+use std::ops::Range;
+
 use crate::columns::{Column, ROWS, column, put_column};
 use crate::error::{Result, VoiceError};
 use crate::frame_spectrum::{Conditioning, SpectrumSettings};
 use crate::framing::{Framing, Padding};
 use crate::lanes::{Task, with_widest};
-use crate::overlap_add::Istft;
+use crate::overlap_add::{FRAMES_TOGETHER, Istft};
 use crate::spectrum::Stft;
 use crate::window::{Symmetry, Window};
 
@@ -57,53 +59,69 @@ pub fn time_stretch(signal: &[f32], rate: f64, settings: StretchSettings) -> Res
     if frames == 0 {
         return Ok(Vec::new());
     }
-    let mut from = vec![[0.0f32; 2]; bins * frames];
-    stft.complex(signal, &mut from)?;
-    let stretched = phase_vocoder(&from, bins, rate);
+    let mut istft = Istft::new(spectrum)?;
+    let steps = (frames as f64 / rate).ceil() as usize;
     let mut out = vec![0.0; (signal.len() as f64 / rate).round() as usize];
-    Istft::new(spectrum)?.reconstruct(&stretched, &mut out)?;
+    istft.begin(out.len());
+    let mut turns = vec![[[0.0; ROWS]; 2]; bins.div_ceil(ROWS)];
+    let (mut from, mut to) = (Vec::new(), Vec::new());
+    // So many steps at a time that their spectra stay near.
+    for step in (0..steps).step_by(FRAMES_TOGETHER) {
+        let here = FRAMES_TOGETHER.min(steps - step);
+        let first = (step as f64 * rate) as usize;
+        let last = ((step + here - 1) as f64 * rate) as usize + 1;
+        let count = frames.min(last + 1) - first;
+        from.resize(bins * count, [0.0; 2]);
+        stft.complex_frames(signal, (first, count), &mut from)?;
+        to.resize(bins * here, [0.0; 2]);
+        with_widest(Vocoder {
+            from: &from,
+            frames: first..first + count,
+            to: &mut to,
+            steps: step..step + here,
+            rate,
+            turns: &mut turns,
+        });
+        istft.add(&to, here, step + here == steps)?;
+    }
+    istft.finish(&mut out)?;
     Ok(out)
 }
 
-/// Reads the `[bin, frame]` matrix at steps of `rate` frames: magnitudes are interpolated, phases go
-/// on by what they did between the two frames that are read.
+/// Reads the `[bin, frame]` matrix of the signal at steps of `rate` frames: magnitudes are interpolated,
+/// phases go on by what they did between the two frames that are read.
 ///
 /// The advance of a bin's phase, unwrapped around the bin's frequency, is the difference of the two
 /// phases and whole turns, which a rotation does not see: no angle is ever computed. In f64, for
 /// errors of the rotation add up over the signal.
-fn phase_vocoder(from: &[[f32; 2]], bins: usize, rate: f64) -> Vec<[f32; 2]> {
-    let frames = from.len() / bins;
-    let steps = (frames as f64 / rate).ceil() as usize;
-    let mut to = vec![[0.0f32; 2]; bins * steps];
-    with_widest(Vocoder {
-        from,
-        frames,
-        to: &mut to,
-        steps,
-        rate,
-    });
-    to
-}
-
 struct Vocoder<'a> {
     from: &'a [[f32; 2]],
-    frames: usize,
+    /// The frames that `from` holds; beyond the signal's last there is silence.
+    frames: Range<usize>,
     to: &'a mut [[f32; 2]],
-    steps: usize,
+    /// The steps that are taken.
+    steps: Range<usize>,
     rate: f64,
+    /// The direction that each bin has come to.
+    turns: &'a mut [[[f64; ROWS]; 2]],
 }
 
 impl Task for Vocoder<'_> {
     #[inline(always)]
     fn run(self) {
-        let Self { frames, steps, .. } = self;
-        let groups = self.from.chunks(ROWS * frames);
-        for (from, to) in groups.zip(self.to.chunks_mut(ROWS * steps)) {
-            // Beyond the last frame there is silence.
-            let at = |frame: usize| Polar::of(&column(from, frames, frame));
-            let mut pair = (0, at(0), at(1));
-            let mut turn = pair.1.direction;
-            for step in 0..steps {
+        let (frames, steps) = (self.frames.len(), self.steps.len());
+        let groups = self.from.chunks(ROWS * frames).zip(self.turns);
+        for ((from, turn), to) in groups.zip(self.to.chunks_mut(ROWS * steps)) {
+            let at = |frame: usize| Polar::of(&column(from, frames, frame - self.frames.start));
+            let mut pair = (
+                self.frames.start,
+                at(self.frames.start),
+                at(self.frames.start + 1),
+            );
+            if self.steps.start == 0 {
+                *turn = pair.1.direction;
+            }
+            for step in self.steps.clone() {
                 let position = step as f64 * self.rate;
                 let frame = position as usize;
                 let share = position - frame as f64;
@@ -128,7 +146,7 @@ impl Task for Vocoder<'_> {
                     let [re, im] = rotate(here, rotate(forth, back));
                     (turn[0][row], turn[1][row]) = (re, im);
                 }
-                put_column(to, steps, step, &out);
+                put_column(to, steps, step - self.steps.start, &out);
             }
         }
     }
