@@ -105,7 +105,7 @@ impl<V: Lanes> FrameSpectrum<V> {
     /// The frames from `first` on, conditioned and windowed, to where the transform wants them.
     #[inline(always)]
     fn window(&mut self, signal: &[f32], first: usize) {
-        self.tile.fill(signal, first);
+        self.tile.fill::<V>(signal, first);
         let conditioning = self.settings.conditioning;
         let samples = self.transform.samples_mut();
         let (inside, beyond) = samples.split_at_mut(self.window.len());

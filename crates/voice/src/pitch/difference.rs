@@ -48,7 +48,7 @@ impl<V: Lanes> Difference<V> {
     #[inline(always)]
     pub(super) fn block(&mut self, signal: &[f32], first: usize) -> &[V] {
         let zero = V::splat(0.0);
-        self.tile.fill(signal, first);
+        self.tile.fill::<V>(signal, first);
         let (inside, beyond) = self.transform.samples_mut().split_at_mut(self.frame_length);
         let mut running = zero;
         for (n, slot) in inside.iter_mut().enumerate() {

@@ -13,6 +13,7 @@ use crate::lanes::EightFused;
 #[cfg(target_arch = "x86_64")]
 use crate::lanes::{Avx2, Avx512};
 use crate::lanes::{Eight, Lanes, Level, Task, with_widest};
+use crate::tile::transpose_into;
 
 /// How sharp the filter is. All stop at the lower of the two Nyquist frequencies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -185,7 +186,7 @@ impl<V: Lanes> Task for FilterTask<'_, V> {
             .div_ceil(down)
             .max(if up < 4 * TOGETHER { TOGETHER } else { 1 });
         let (outputs, inputs) = (turns * up, turns * down);
-        let mut tile = vec![V::splat(0.0); inputs + taps];
+        let mut tile = vec![V::splat(0.0); (inputs + taps).next_multiple_of(8)];
         let mut lanes = [0.0f32; 16];
         for (number, out) in self.out.chunks_mut(V::WIDTH * outputs).enumerate() {
             let start = (number * V::WIDTH * inputs) as i64 - before as i64;
@@ -211,25 +212,20 @@ impl<V: Lanes> Task for FilterTask<'_, V> {
 /// Phases that are computed together: each sample that is loaded is used by all of them.
 const TOGETHER: usize = 4;
 
-/// Lane `l` of row `n` is the sample at `start + n + l·apart`, silence beyond the signal's ends.
+/// Lane `l` of row `n` is the sample at `start + n + l·apart`, silence beyond the signal's ends. The number of
+/// rows is a multiple of eight.
 #[inline(always)]
 fn fill<V: Lanes>(tile: &mut [V], signal: &[f32], start: i64, apart: usize) {
-    let mut lanes = [0.0f32; 16];
-    let reach = start + (tile.len() + (V::WIDTH - 1) * apart) as i64;
+    let rows = tile.len();
+    let reach = start + (rows + (V::WIDTH - 1) * apart) as i64;
+    let tile = V::floats_mut(tile);
     if start >= 0 && reach <= signal.len() as i64 {
         let inside = &signal[start as usize..reach as usize];
-        for (n, row) in tile.iter_mut().enumerate() {
-            let mut at = n;
-            for lane in &mut lanes[..V::WIDTH] {
-                *lane = inside[at];
-                at += apart;
-            }
-            *row = V::load(&lanes);
-        }
+        transpose_into::<V::Points>(inside, apart, rows, tile, V::WIDTH);
         return;
     }
-    for (n, row) in tile.iter_mut().enumerate() {
-        for (l, lane) in lanes[..V::WIDTH].iter_mut().enumerate() {
+    for (n, row) in tile.chunks_exact_mut(V::WIDTH).enumerate() {
+        for (l, lane) in row.iter_mut().enumerate() {
             let sample = usize::try_from(start + (n + l * apart) as i64);
             *lane = sample
                 .ok()
@@ -237,7 +233,6 @@ fn fill<V: Lanes>(tile: &mut [V], signal: &[f32], start: i64, apart: usize) {
                 .copied()
                 .unwrap_or(0.0);
         }
-        *row = V::load(&lanes);
     }
 }
 
@@ -260,18 +255,19 @@ fn dots<V: Lanes>(tile: &[V], at: [usize; TOGETHER], filters: [&[f32]; TOGETHER]
     }
     let rows = &tile[last..][..shared];
     let weights: [&[f32]; TOGETHER] = std::array::from_fn(|k| &filters[k][begun[k]..][..shared]);
-    let whole = shared / 2 * 2;
-    for n in (0..whole).step_by(2) {
+    let [a, b, c, d] = weights.map(|weights| weights.as_chunks::<2>().0.iter());
+    let pairs = rows.as_chunks::<2>().0.iter();
+    for ((((rows, a), b), c), d) in pairs.zip(a).zip(b).zip(c).zip(d) {
         for half in 0..2 {
-            let row = rows[n + half];
-            for (sums, weights) in sums.iter_mut().zip(&weights) {
-                sums[half] = row.mul_add(V::splat(weights[n + half]), sums[half]);
+            let row = rows[half];
+            for (sums, weights) in sums.iter_mut().zip([a, b, c, d]) {
+                sums[half] = row.mul_add(V::splat(weights[half]), sums[half]);
             }
         }
     }
-    if whole < shared {
+    if let Some(last) = shared.checked_sub(1).filter(|last| last.is_multiple_of(2)) {
         for (sums, weights) in sums.iter_mut().zip(&weights) {
-            sums[0] = rows[whole].mul_add(V::splat(weights[whole]), sums[0]);
+            sums[0] = rows[last].mul_add(V::splat(weights[last]), sums[0]);
         }
     }
     sums.map(|[a, b]| a.add(b))
