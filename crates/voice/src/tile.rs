@@ -97,6 +97,13 @@ impl Tile {
         }
     }
 
+    /// The samples of a frame on its own, in their order.
+    #[inline(always)]
+    pub(crate) fn alone(&self) -> &[f32] {
+        debug_assert_eq!(self.width, 1);
+        &self.samples
+    }
+
     /// Sample `index` of all frames.
     #[inline(always)]
     pub(crate) fn sample<V: Lanes>(&self, index: usize) -> V {
