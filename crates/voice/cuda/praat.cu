@@ -12,6 +12,13 @@
 
 extern __shared__ float4 dynamic_shared[];
 
+// One over a distance of at least 1e-9: a single-precision guess and one step of Newton's leave less than 1e-14
+// of it, and a division costs several times that.
+__device__ __forceinline__ double reciprocal(double x) {
+  double guess = (double)__frcp_rn((float)x);
+  return guess * fma(-x, guess, 2.0);
+}
+
 // What one side adds to the value of `r` (even around entry 0) at `place`: side 0 the samples up to
 // the place, side 1 those after it. All lanes take part; the two sides of a candidate are neighbours.
 __device__ double interpolate(const float* r, u32 reach, double place, u32 side) {
@@ -29,7 +36,7 @@ __device__ double interpolate(const float* r, u32 reach, double place, u32 side)
     double sample = index < reach ? (double)r[index] : 0.0;
     if (i == 0) nearest = sample;
     // Where the place is a sample its own term would be 0 by 0.
-    if (!exact) sum += sign * sample * (0.5 + 0.5 * cosine) / distance;
+    if (!exact) sum += sign * sample * (0.5 + 0.5 * cosine) * reciprocal(distance);
     double turned = sine * turn_cos + cosine * turn_sin;
     cosine = cosine * turn_cos - sine * turn_sin;
     sine = turned;

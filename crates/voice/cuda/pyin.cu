@@ -10,6 +10,8 @@
 #define EVERY 0xffffffffu
 #define SMALLEST 2.2250738585072014e-308
 #define NONE 0xffffffffu
+// ln of the smallest number, in the units of scores.
+#define IMPOSSIBLE (-46425468)
 
 extern __shared__ float4 dynamic_shared[];
 
@@ -31,15 +33,18 @@ __device__ u32 next_threshold(const u32* firsts, u32 count, u32 after, u32 lane)
   return least;
 }
 
-// Log-likelihoods of the pitch bins, [frame, bin], and for each frame the probability that it is
-// voiced and the log-likelihood of an unvoiced bin. `tables` holds the probability of the thresholds
+// A probability's logarithm in units of 2^-16, as scores are.
+__device__ int score_of(double probability) { return __double2int_rn(log(probability + SMALLEST) * 65536.0); }
+
+// Log-likelihoods of the pitch bins and, behind them, of an unvoiced one, [frame, bin] with rows of a
+// multiple of four; and for each frame the probability that it is voiced. `tables` holds the probability of the thresholds
 // up to i, i from 0 to 100; the powers of the preference for early troughs, `most` of them; and the
 // share of the first of n troughs, n from 0 to `most`. A warp's room is for the padded frame, where the
 // troughs' lists lie once the frame is no longer needed, and for the lags, which start at `lag_at`.
 extern "C" __global__ void __launch_bounds__(32 * WARPS)
 pyin(const float* samples, u64 samples_length, const u64* file_samples, u64 file_samples_length,
      const u64* file_frames, u64 file_frames_length, const double* tables, u64 tables_length,
-     float* likelihoods, u64 likelihoods_length, float* voicing, u64 voicing_length,
+     int* rows, u64 rows_length, float* voicing, u64 voicing_length,
      u32 frame_length, u32 hop, u32 left, u32 shortest, u32 longest, u32 lag_at, u32 warp_floats,
      u32 bins, u32 most, double sample_rate, double low_hz, double per_octave, double no_trough) {
   if (shortest < 1 || shortest >= longest || longest >= frame_length || frame_length % 32 != 0) return;
@@ -64,16 +69,16 @@ pyin(const float* samples, u64 samples_length, const u64* file_samples, u64 file
   const double* power = tables + THRESHOLDS + 1;
   const double* share_of_first = power + most;
   u64 frames = file_frames_length > 0 ? file_frames[file_frames_length - 1] : 0;
-  if (frames > likelihoods_length / bins || frames > voicing_length / 2) return;
+  u32 stride = (bins + 1 + 3) / 4 * 4;
+  if (frames > rows_length / stride || frames > voicing_length) return;
   for (u64 frame = (u64)blockIdx.x * WARPS + warp; frame < frames; frame += (u64)gridDim.x * WARPS) {
     Place place;
     if (!find_frame(frame, samples, samples_length, file_samples, file_samples_length, file_frames,
                     file_frames_length, hop, left, &place)) {
       continue;
     }
-    float* row = likelihoods + frame * bins;
-    float impossible = (float)log(SMALLEST);
-    for (u32 bin = lane; bin < bins; bin += 32) row[bin] = impossible;
+    int* row = rows + frame * stride;
+    for (u32 bin = lane; bin < stride; bin += 32) row[bin] = IMPOSSIBLE;
     take_frame(place, frame_length, lane, x);
     // The lists of the frame before may have lain here.
     for (u32 n = frame_length + lane; n < reach; n += 32) x[slot(n)] = 0.0f;
@@ -153,7 +158,7 @@ pyin(const float* samples, u64 samples_length, const u64* file_samples, u64 file
       u32 next = __shfl_sync(EVERY, bin, later != 0 ? __ffs((int)later) - 1 : 0);
       if (later == 0) next = bin_after;
       if (bin != NONE && bin != next) {
-        row[bin] = (float)log(here + SMALLEST);
+        row[bin] = score_of(here);
         voiced += here;
       }
       u32 earliest = __shfl_sync(EVERY, bin, valid != 0 ? __ffs((int)valid) - 1 : 0);
@@ -162,8 +167,8 @@ pyin(const float* samples, u64 samples_length, const u64* file_samples, u64 file
     for (u32 reach = 16; reach > 0; reach /= 2) voiced += __shfl_xor_sync(EVERY, voiced, reach);
     if (lane == 0) {
       voiced = fmin(fmax(voiced, 0.0), 1.0);
-      voicing[2 * frame] = (float)voiced;
-      voicing[2 * frame + 1] = (float)log((1.0 - voiced) / bins + SMALLEST);
+      voicing[frame] = (float)voiced;
+      row[bins] = score_of((1.0 - voiced) / bins);
     }
     __syncwarp();
   }

@@ -60,8 +60,8 @@ pub use onset::{OnsetDetector, OnsetStream};
 pub use overlap_add::Istft;
 pub use picture::SpectrogramPicture;
 pub use pitch::{
-    CorrelationWindow, HqPitch, HqTrack, PitchRange, PraatPitch, PraatSettings, PraatTrack, Pyin,
-    PyinSettings, PyinStream, PyinTrack, Yin,
+    CloseDecision, CorrelationWindow, Decision, HqPitch, HqTrack, PitchRange, PraatPitch,
+    PraatSettings, PraatTrack, Pyin, PyinSettings, PyinStream, PyinTrack, Yin,
 };
 pub use preset::{Preset, Sizes, Stage};
 pub use spectrum::{Density, Stft};
@@ -73,5 +73,6 @@ pub use vad::{
 };
 pub use window::{Symmetry, Window};
 pub use workload::{
-    mel_on_cuda, praat_on_cuda, pyin_on_cuda, spectrogram_on_cuda, workloads, yin_on_cuda,
+    PyinAudit, UndecidedFrame, audit_pyin_on_cuda, griffin_lim_on_cuda, istft_on_cuda, mel_on_cuda,
+    praat_on_cuda, pyin_on_cuda, resample_on_cuda, spectrogram_on_cuda, workloads, yin_on_cuda,
 };

@@ -6,10 +6,11 @@
 use super::difference::{Difference, parabolic_shift, trough_lanes};
 use super::pyin_plan::{PyinPlan, THRESHOLDS};
 use super::range::PitchRange;
-use super::viterbi::{Lattice, impossible};
+use super::transitions::{IMPOSSIBLE, score_of};
+use super::viterbi::Lattice;
 use crate::error::Result;
 use crate::framing::Framing;
-use crate::lanes::{Blocks, Lanes, Task, engine_for_this_machine};
+use crate::lanes::{Blocks, Lanes, One, Task, engine_for_this_machine};
 
 /// The choices of pYIN; the default is librosa's.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -96,6 +97,24 @@ impl Pyin {
         track
     }
 
+    /// The scores that the path of `signal` is searched among: `bins + 1` to a frame, that of an unvoiced
+    /// bin last.
+    pub(crate) fn rows(&mut self, signal: &[f32]) -> Vec<i32> {
+        let frames = self.plan.framing.count(signal.len());
+        let mut lattice = self.lattice(frames).recording();
+        self.observe(signal, frames, &mut lattice, &mut Vec::new());
+        lattice.into_record()
+    }
+
+    /// The best path through such scores.
+    pub(crate) fn path_of_rows(&self, rows: &[i32]) -> Vec<usize> {
+        let mut lattice = self.lattice(rows.len() / (self.plan.bins + 1));
+        for row in rows.chunks_exact(self.plan.bins + 1) {
+            lattice.step::<One>(&row[..self.plan.bins], row[self.plan.bins]);
+        }
+        lattice.path()
+    }
+
     /// A decoder with room for `frames` frames.
     pub(super) fn lattice(&self, frames: usize) -> Lattice {
         Lattice::new(
@@ -157,7 +176,7 @@ struct Engine<V> {
     difference: Difference<V>,
     observation: Observation,
     troughs: Vec<Vec<Trough>>,
-    likelihoods: Vec<f64>,
+    likelihoods: Vec<i32>,
     probabilities: Vec<f64>,
     scratch: Scratch,
 }
@@ -176,7 +195,7 @@ impl<V: Lanes> Engine<V> {
         Self {
             difference: Difference::new(framing, periods),
             troughs: vec![Vec::new(); V::WIDTH],
-            likelihoods: vec![impossible(); observation.bins],
+            likelihoods: vec![IMPOSSIBLE; observation.bins],
             probabilities: Vec::new(),
             scratch: Scratch::default(),
             observation,
@@ -220,13 +239,14 @@ impl<V: Lanes> Engine<V> {
     /// Likelihoods of the frame in `lane`; returns the probability that it is voiced.
     fn likelihoods(&mut self, lane: usize) -> f64 {
         let troughs = &self.troughs[lane];
-        self.likelihoods.fill(impossible());
+        self.likelihoods.fill(IMPOSSIBLE);
         if troughs.is_empty() {
             return 0.0;
         }
         self.observation
             .trough_probabilities(troughs, &mut self.scratch, &mut self.probabilities);
         let mut voiced = 0.0;
+        let mut last = (usize::MAX, 0.0);
         for (trough, probability) in troughs.iter().zip(&self.probabilities) {
             if *probability <= 0.0 {
                 continue;
@@ -237,13 +257,15 @@ impl<V: Lanes> Engine<V> {
                 .round_ties_even()
                 .max(0.0);
             // A candidate above the highest bin is dropped, and of two candidates in one bin the
-            // longer period stays: both as in librosa.
-            if let Some(slot) = self.likelihoods.get_mut(bin as usize) {
-                if *slot > impossible() {
-                    voiced -= slot.exp();
+            // longer period, which comes later, stays: both as in librosa.
+            let bin = bin as usize;
+            if let Some(slot) = self.likelihoods.get_mut(bin) {
+                if last.0 == bin {
+                    voiced -= last.1;
                 }
-                *slot = (probability + f64::MIN_POSITIVE).ln();
+                *slot = score_of(*probability);
                 voiced += probability;
+                last = (bin, *probability);
             }
         }
         voiced.clamp(0.0, 1.0)
@@ -339,7 +361,7 @@ impl<V: Lanes> PyinEngine for Engine<V> {
             for lane in 0..V::WIDTH.min(frames - first) {
                 let voiced = self.likelihoods(lane);
                 let unvoiced = (1.0 - voiced) / self.observation.bins as f64;
-                lattice.step::<V>(&self.likelihoods, (unvoiced + f64::MIN_POSITIVE).ln());
+                lattice.step::<V>(&self.likelihoods, score_of(unvoiced));
                 probability.push(voiced as f32);
             }
             first += V::WIDTH;

@@ -62,11 +62,13 @@ impl PyinPlan {
             .extend(path.iter().map(|state| *state < self.bins));
     }
 
-    /// Probability that a beta-distributed threshold is at most `i/100`, for `i = 0..=100`.
+    /// Probability that a beta-distributed threshold is at most `i/100`, for `i = 0..=100`; never falls,
+    /// also where it is 1 but for rounding, so that no run of thresholds has a negative probability.
     pub(crate) fn thresholds(&self) -> Vec<f64> {
         // For whole a and b: the chance of at least a successes in a + b − 1 trials.
         let (a, b) = self.settings.beta;
         let trials = (a + b).saturating_sub(1);
+        let mut largest = 0.0f64;
         (0..=THRESHOLDS)
             .map(|i| {
                 let x = i as f64 / THRESHOLDS as f64;
@@ -78,8 +80,29 @@ impl PyinPlan {
                     }
                     choose *= f64::from(trials - j) / f64::from(j + 1);
                 }
-                sum
+                largest = largest.max(sum).min(1.0);
+                largest
             })
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::framing::Padding;
+
+    #[test]
+    fn the_probability_of_thresholds_never_falls_and_ends_at_one() {
+        let framing = Framing {
+            length: 1024,
+            hop: 160,
+            padding: Padding::CentredZero,
+        };
+        let settings = PyinSettings::default();
+        let plan = PyinPlan::new(16_000, framing, PitchRange::VOICE, settings).unwrap();
+        let thresholds = plan.thresholds();
+        assert!(thresholds.is_sorted());
+        assert_eq!((thresholds[0], thresholds[THRESHOLDS]), (0.0, 1.0));
     }
 }

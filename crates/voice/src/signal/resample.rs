@@ -130,6 +130,12 @@ impl Resampler {
         })
     }
 
+    /// The filters and how outputs follow inputs: outputs and inputs of a period, taps of a filter, taps
+    /// before an output's place, and the filters, `[phase, tap]`.
+    pub(crate) fn polyphase(&self) -> (usize, usize, usize, usize, &[f32]) {
+        (self.up, self.down, self.taps, self.before, &self.filters)
+    }
+
     /// Samples of the result of `samples` samples: as long, in seconds, rounded up.
     pub fn output_length(&self, samples: usize) -> usize {
         (samples * self.up).div_ceil(self.down)

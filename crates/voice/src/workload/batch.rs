@@ -114,6 +114,21 @@ impl Batch {
         batch
     }
 
+    /// Places for signals of these lengths that are still to come.
+    pub(super) fn empty(lengths: &[usize], count: impl Fn(usize) -> usize) -> Self {
+        let mut batch = Self {
+            samples: Vec::new(),
+            file_samples: Vec::new(),
+            file_frames: vec![0],
+        };
+        for length in lengths {
+            let begin = batch.samples.len();
+            batch.samples.resize(begin + length, 0.0);
+            batch.end_file(begin, count(*length));
+        }
+        batch
+    }
+
     /// Notes the file whose samples are the last ones from `begin` on, and pads behind it.
     fn end_file(&mut self, begin: usize, frames: usize) {
         let end = self.samples.len();

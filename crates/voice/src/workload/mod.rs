@@ -2,14 +2,23 @@
 
 mod batch;
 mod cpu_files;
+mod griffin_lim_cuda;
+mod inverse;
+mod istft_cuda;
 mod mel;
 mod mel512;
 mod mel_cuda;
 mod mel_segments;
+mod pieces;
 mod praat;
 mod praat_cuda;
+mod praat_path_cuda;
 mod pyin;
+mod pyin_audit;
 mod pyin_cuda;
+mod pyin_path_cuda;
+mod resample;
+mod resample_cuda;
 mod signals;
 mod spectrogram;
 mod spectrogram_cuda;
@@ -17,7 +26,11 @@ mod training;
 mod warp_room;
 mod yin;
 
-pub use signals::{mel_on_cuda, praat_on_cuda, pyin_on_cuda, spectrogram_on_cuda, yin_on_cuda};
+pub use pyin_audit::{PyinAudit, UndecidedFrame, audit_pyin_on_cuda};
+pub use signals::{
+    griffin_lim_on_cuda, istft_on_cuda, mel_on_cuda, praat_on_cuda, pyin_on_cuda, resample_on_cuda,
+    spectrogram_on_cuda, yin_on_cuda,
+};
 use warpsmith_measure::Workload;
 
 /// The workloads of this crate.
@@ -25,6 +38,9 @@ pub fn workloads() -> Vec<Box<dyn Workload>> {
     let mut all: Vec<Box<dyn Workload>> = vec![
         Box::new(mel::Mel),
         Box::new(spectrogram::Spectrogram),
+        Box::new(inverse::IstftWorkload),
+        Box::new(inverse::GriffinLimWorkload),
+        Box::new(resample::Resample),
         Box::new(yin::YinPitch),
         Box::new(pyin::PyinPitch),
         Box::new(praat::Praat),

@@ -1,5 +1,5 @@
-//! Praat's pitch on a GPU: candidates, a warp to a frame; the files' levels, a block to a tile; paths, a
-//! warp to a file.
+//! Praat's pitch on a GPU: candidates, a warp to a frame; the files' levels, a block to a tile;
+//! `praat_path_cuda` finds the path.
 
 use std::sync::Arc;
 
@@ -8,6 +8,7 @@ use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
 use warpsmith_measure::{Output, Prepared, WorkloadError};
 
 use super::batch::{Batch, DeviceBatch};
+use super::praat_path_cuda::{CudaPraatPath, Found};
 use super::warp_room::WarpRoom;
 use crate::pitch::{PitchRange, Placement, PraatSettings};
 
@@ -56,32 +57,8 @@ static LEVELS: KernelImage = unsafe {
     )
 };
 
-// SAFETY: `praat_path` in `cuda/praat_path.cu` takes these in this order. Every buffer is checked
-// against the last frame and tile of a file before the file is looked at; a candidate's number is cut
-// at the room of a frame.
-static PATH: KernelImage = unsafe {
-    KernelImage::trusted(
-        "voice/praat_path",
-        "praat_path",
-        &[
-            Parameter::In(Element::F32),
-            Parameter::In(Element::U32),
-            Parameter::In(Element::F64),
-            Parameter::In(Element::F64),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::F64),
-            Parameter::Out(Element::U8),
-            Parameter::Out(Element::F32),
-        ],
-        packed!("cuda/praat_path.ptx"),
-    )
-};
-
-/// Candidates of a frame, and bytes of their origins, that have room.
+/// Candidates of a frame that have room.
 const MOST: usize = 16;
-const ROW: usize = 32;
 /// Samples to a tile of levels.
 const TILE: usize = 8192;
 /// Lags beyond the longest period that the interpolation of a top reaches.
@@ -93,7 +70,7 @@ pub(super) struct CudaPraat {
     settings: PraatSettings,
     candidates_kernel: (Arc<Kernel>, LaunchShape, WarpRoom),
     levels_kernel: (Arc<Kernel>, LaunchShape),
-    path_kernel: (Arc<Kernel>, LaunchShape),
+    path: CudaPraatPath,
     batch: DeviceBatch,
     starts: DeviceBuffer<u64>,
     window: DeviceBuffer<f32>,
@@ -104,10 +81,6 @@ pub(super) struct CudaPraat {
     tiles: DeviceBuffer<u64>,
     file_tiles: DeviceBuffer<u64>,
     levels: DeviceBuffer<f64>,
-    costs: DeviceBuffer<f64>,
-    origins: DeviceBuffer<u8>,
-    /// Frequency and strength.
-    track: DeviceBuffer<f32>,
     stream: Stream,
 }
 
@@ -162,14 +135,13 @@ impl CudaPraat {
             settings.voicing,
             settings.silence,
         ];
-        let files = batch.file_frames.len() - 1;
         Ok(Self {
             placement,
             range,
             settings,
             candidates_kernel: (kernel, shape, room),
             levels_kernel: (gpu.kernel(&LEVELS)?, LaunchShape::linear(count * 256, 256)),
-            path_kernel: (gpu.kernel(&PATH)?, LaunchShape::linear(files * 32, 32)),
+            path: CudaPraatPath::new(gpu, &batch.file_frames, &costs)?,
             batch: batch.upload(gpu)?,
             starts: gpu.upload(&starts)?,
             window: gpu.upload(&window)?,
@@ -180,16 +152,13 @@ impl CudaPraat {
             tiles: gpu.upload(&tiles)?,
             file_tiles: gpu.upload(&file_tiles)?,
             levels: gpu.alloc(3 * count)?,
-            costs: gpu.upload(&costs)?,
-            origins: gpu.alloc(ROW * frames)?,
-            track: gpu.alloc(2 * frames)?,
             stream: gpu.stream().clone(),
         })
     }
 
     /// Frequency and strength of the frames of all files, in pairs, 0 where they are unvoiced.
     pub(super) fn track(&mut self) -> Result<Vec<f32>, WorkloadError> {
-        Ok(self.track.download(&self.stream)?)
+        self.path.track(&self.stream)
     }
 }
 
@@ -224,20 +193,15 @@ impl Prepared for CudaPraat {
             self.range.high_hz.into(),
         ];
         self.stream.launch(kernel, *shape, &arguments)?;
-        let arguments = [
-            self.peaks.read(),
-            self.counts.read(),
-            self.candidates.read(),
-            self.levels.read(),
-            self.file_tiles.read(),
-            self.batch.file_samples.read(),
-            self.batch.file_frames.read(),
-            self.costs.read(),
-            self.origins.write(),
-            self.track.write(),
-        ];
-        let (kernel, shape) = &self.path_kernel;
-        Ok(self.stream.launch(kernel, *shape, &arguments)?)
+        let found = Found {
+            peaks: &self.peaks,
+            counts: &self.counts,
+            candidates: &self.candidates,
+            levels: &self.levels,
+            file_tiles: &self.file_tiles,
+            file_samples: &self.batch.file_samples,
+        };
+        self.path.launch(&self.stream, &found)
     }
 
     fn stream(&self) -> Option<&Stream> {
@@ -249,8 +213,7 @@ impl Prepared for CudaPraat {
         self.counts.fill_bytes(&self.stream, 0xFF)?;
         self.candidates.fill_bytes(&self.stream, 0xFF)?;
         self.levels.fill_bytes(&self.stream, 0xFF)?;
-        self.origins.fill_bytes(&self.stream, 0xFF)?;
-        Ok(self.track.fill_bytes(&self.stream, 0xFF)?)
+        self.path.poison(&self.stream)
     }
 
     fn output(&mut self) -> Result<Output, WorkloadError> {

@@ -1,5 +1,4 @@
-//! Probabilistic YIN on a GPU: one kernel looks at frames, a warp to each, one finds paths, a block to
-//! a file.
+//! Probabilistic YIN on a GPU: one kernel looks at frames, a warp to each; `pyin_path_cuda` finds the path.
 
 use std::sync::Arc;
 
@@ -9,9 +8,10 @@ use warpsmith_measure::{Output, Prepared, WorkloadError};
 
 use super::batch::{Batch, DeviceBatch};
 use super::pyin::flatten;
+use super::pyin_path_cuda::{CudaPyinPath, MOST_BINS, stride};
 use super::warp_room::WarpRoom;
 use crate::framing::Padding;
-use crate::pitch::{PyinPlan, PyinTrack, Transitions, impossible};
+use crate::pitch::{PyinPlan, PyinTrack};
 
 // SAFETY: `pyin` in `cuda/pyin.cu` takes these in this order. Samples are read between a file's two places,
 // which are checked against their length; its shared memory and its tables are checked against what it
@@ -25,7 +25,7 @@ static OBSERVE: KernelImage = unsafe {
             Parameter::In(Element::U64),
             Parameter::In(Element::U64),
             Parameter::In(Element::F64),
-            Parameter::Out(Element::F32),
+            Parameter::Out(Element::I32),
             Parameter::Out(Element::F32),
             Parameter::Value(Element::U32),
             Parameter::Value(Element::U32),
@@ -45,45 +45,17 @@ static OBSERVE: KernelImage = unsafe {
     )
 };
 
-// SAFETY: `pyin_path` in `cuda/pyin_path.cu` takes these in this order. Every buffer is checked against
-// the last frame of a file before the file is looked at, tables and shared memory before that; states
-// that it reads back are those that it wrote, below twice the bins.
-static PATH: KernelImage = unsafe {
-    KernelImage::trusted(
-        "voice/pyin_path",
-        "pyin_path",
-        &[
-            Parameter::In(Element::F32),
-            Parameter::In(Element::F32),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::F64),
-            Parameter::Out(Element::U16),
-            Parameter::Out(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-        ],
-        packed!("cuda/pyin_path.ptx"),
-    )
-};
-
-/// Steps whose origins the path kernel holds at a time.
-const ROWS: usize = 16;
-/// Threads of a block at most: a thread to a pitch bin.
-const MOST_BINS: usize = 1024;
-
 pub(super) struct CudaPyin {
     plan: PyinPlan,
     observe: (Arc<Kernel>, LaunchShape, WarpRoom),
-    path: (Arc<Kernel>, LaunchShape),
+    path: CudaPyinPath,
     batch: DeviceBatch,
     most: u32,
     tables: DeviceBuffer<f64>,
-    likelihoods: DeviceBuffer<f32>,
-    /// Probability that a frame is voiced, and the likelihood of an unvoiced bin.
+    /// Scores of the bins and of an unvoiced one.
+    rows: DeviceBuffer<i32>,
+    /// Probability that a frame is voiced.
     voicing: DeviceBuffer<f32>,
-    transitions: DeviceBuffer<f64>,
-    origins: DeviceBuffer<u16>,
-    states: DeviceBuffer<u32>,
     stream: Stream,
 }
 
@@ -115,32 +87,14 @@ impl CudaPyin {
         let room = WarpRoom::new(plan.framing.length, plan.periods.1 + 1, 5 * most);
         let observe = gpu.kernel(&OBSERVE)?;
         let observe_shape = room.shape(gpu, &observe, "voice/pyin", frames)?;
-        let path = gpu.kernel(&PATH)?;
-        let threads = plan.bins.next_multiple_of(32);
-        let transitions = transitions(&plan);
-        let width = 2 * plan.reach + 1;
-        let scores = 8 * (width + 2 * (2 * (threads + 2 * plan.reach) + 64));
-        let rows = ROWS * (4 * plan.bins + 4) + 8;
-        let shared_bytes = scores.max(rows) as u32;
-        path.allow_shared_bytes(shared_bytes)?;
-        let files = batch.file_frames.len() - 1;
         Ok(Self {
             observe: (observe, observe_shape, room),
-            path: (
-                path,
-                LaunchShape {
-                    shared_bytes,
-                    ..LaunchShape::linear(files * threads, threads as u32)
-                },
-            ),
+            path: CudaPyinPath::new(gpu, plan, &batch.file_frames)?,
             batch: batch.upload(gpu)?,
             most: most as u32,
             tables: gpu.upload(&tables(&plan, most))?,
-            likelihoods: gpu.alloc(frames * plan.bins)?,
-            voicing: gpu.alloc(2 * frames)?,
-            transitions: gpu.upload(&transitions)?,
-            origins: gpu.alloc(2 * frames * plan.bins)?,
-            states: gpu.alloc(frames)?,
+            rows: gpu.alloc(frames * stride(&plan))?,
+            voicing: gpu.alloc(frames)?,
             stream: gpu.stream().clone(),
             plan,
         })
@@ -148,29 +102,29 @@ impl CudaPyin {
 
     /// The tracks of all files, one after the other.
     pub(super) fn track(&mut self) -> Result<PyinTrack, WorkloadError> {
-        let states: Vec<usize> = self
-            .states
-            .download(&self.stream)?
-            .into_iter()
-            .map(|state| state as usize)
-            .collect();
+        let states = self.path.states(&self.stream)?;
         let mut track = PyinTrack {
-            probability: self
-                .voicing
-                .download(&self.stream)?
-                .chunks_exact(2)
-                .map(|pair| pair[0])
-                .collect(),
+            probability: self.voicing.download(&self.stream)?,
             ..PyinTrack::default()
         };
-        if states.iter().any(|state| *state >= 2 * self.plan.bins) {
-            return Err(WorkloadError::Failed {
-                workload: "voice/pyin",
-                reason: "a frame has no state: the kernel did not reach it".into(),
-            });
-        }
         self.plan.append(&states, &mut track);
         Ok(track)
+    }
+
+    /// The states of all frames and the scores that they were found among, `bins + 1` to a frame.
+    pub(super) fn evidence(&mut self) -> Result<(Vec<usize>, Vec<i32>), WorkloadError> {
+        let rows = self.rows.download(&self.stream)?;
+        let used = |row: &[i32]| row[..=self.plan.bins].to_vec();
+        let rows = rows
+            .chunks_exact(stride(&self.plan))
+            .flat_map(used)
+            .collect();
+        Ok((self.path.states(&self.stream)?, rows))
+    }
+
+    /// Pieces of the search, and how many of them were walked again.
+    pub(super) fn repaired(&mut self) -> Result<(usize, usize), WorkloadError> {
+        self.path.repaired(&self.stream)
     }
 }
 
@@ -190,16 +144,6 @@ fn tables(plan: &PyinPlan, most: usize) -> Vec<f64> {
     tables
 }
 
-/// What `cuda/pyin_path.cu` looks up.
-fn transitions(plan: &PyinPlan) -> Vec<f64> {
-    let steps = Transitions::new(plan.bins, plan.reach, plan.settings.switch);
-    let start = -((2 * plan.bins) as f64).ln();
-    let mut tables = vec![steps.stay, steps.switch, start, impossible()];
-    tables.extend(steps.kernel);
-    tables.extend(steps.normaliser);
-    tables
-}
-
 impl Prepared for CudaPyin {
     fn run_once(&mut self) -> Result<(), WorkloadError> {
         let plan = &self.plan;
@@ -209,7 +153,7 @@ impl Prepared for CudaPyin {
             self.batch.file_samples.read(),
             self.batch.file_frames.read(),
             self.tables.read(),
-            self.likelihoods.write(),
+            self.rows.write(),
             self.voicing.write(),
             (plan.framing.length as u32).into(),
             (plan.framing.hop as u32).into(),
@@ -226,17 +170,7 @@ impl Prepared for CudaPyin {
             plan.settings.no_trough.into(),
         ];
         self.stream.launch(kernel, *shape, &arguments)?;
-        let arguments = [
-            self.likelihoods.read(),
-            self.voicing.read(),
-            self.batch.file_frames.read(),
-            self.transitions.read(),
-            self.origins.write(),
-            self.states.write(),
-            (plan.bins as u32).into(),
-            (plan.reach as u32).into(),
-        ];
-        Ok(self.stream.launch(&self.path.0, self.path.1, &arguments)?)
+        self.path.launch(&self.stream, &self.rows)
     }
 
     fn stream(&self) -> Option<&Stream> {
@@ -244,10 +178,9 @@ impl Prepared for CudaPyin {
     }
 
     fn poison(&mut self) -> Result<(), WorkloadError> {
-        self.likelihoods.fill_bytes(&self.stream, 0xFF)?;
+        self.rows.fill_bytes(&self.stream, 0xFF)?;
         self.voicing.fill_bytes(&self.stream, 0xFF)?;
-        self.origins.fill_bytes(&self.stream, 0xFF)?;
-        Ok(self.states.fill_bytes(&self.stream, 0xFF)?)
+        self.path.poison(&self.stream)
     }
 
     fn output(&mut self) -> Result<Output, WorkloadError> {

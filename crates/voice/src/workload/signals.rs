@@ -5,11 +5,16 @@ use warpsmith_measure::{Output, Prepared, WorkloadError};
 
 use super::batch::Batch;
 use super::cpu_files::failed;
+use super::griffin_lim_cuda::CudaGriffinLim;
+use super::inverse::{frames_first, istft};
 use super::mel::on_cuda;
 use super::praat_cuda::CudaPraat;
 use super::pyin_cuda::CudaPyin;
+use super::resample_cuda::CudaResample;
 use super::spectrogram_cuda::{CudaSpectrogram, Kind};
 use super::yin::CudaYin;
+use crate::effect::GriffinLim;
+use crate::error::VoiceError;
 use crate::feature::{FeatureSettings, Layout};
 use crate::frame_spectrum::{Conditioning, SpectrumSettings};
 use crate::framing::Framing;
@@ -17,6 +22,7 @@ use crate::mel::finish_frames;
 use crate::pitch::{
     PitchRange, Placement, PraatSettings, PraatTrack, PyinPlan, PyinSettings, PyinTrack,
 };
+use crate::signal::{Quality, Resampler};
 use crate::spectrum::Density;
 
 /// What a batch gives, cut where the signals end: `width` values to a frame.
@@ -196,6 +202,103 @@ pub fn praat_on_cuda(
                 frequency: pairs.chunks_exact(2).map(|pair| pair[0]).collect(),
                 strength: pairs.chunks_exact(2).map(|pair| pair[1]).collect(),
             }
+        })
+        .collect())
+}
+
+/// The signals whose short-time spectra are `[bin, frame]` matrices, each with its number of samples.
+pub fn istft_on_cuda(
+    gpu: &CudaDevice,
+    settings: &SpectrumSettings,
+    spectra: &[(&[[f32; 2]], usize)],
+) -> Result<Vec<Vec<f32>>, WorkloadError> {
+    let settings = settings
+        .checked()
+        .map_err(|error| failed("voice/istft", &error))?;
+    let sizes = spectra
+        .iter()
+        .map(|(matrix, samples)| (matrix.len(), *samples));
+    let Some(batch) = places("voice/istft", &settings, sizes)? else {
+        return Ok(silences(spectra.iter().map(|(_, samples)| *samples)));
+    };
+    let matrices = spectra.iter().map(|(matrix, _)| *matrix);
+    let flat = matrices.flat_map(|matrix| frames_first(matrix, settings.bins()));
+    let mut prepared = istft(gpu, settings, &batch, flat)?;
+    prepared.run_once()?;
+    prepared.signals()
+}
+
+/// Signals whose magnitudes are near `[bin, frame]` matrices, each with its number of samples.
+pub fn griffin_lim_on_cuda(
+    gpu: &CudaDevice,
+    choices: GriffinLim,
+    settings: &SpectrumSettings,
+    magnitudes: &[(&[f32], usize)],
+) -> Result<Vec<Vec<f32>>, WorkloadError> {
+    let settings = settings
+        .checked()
+        .map_err(|error| failed("voice/griffin-lim", &error))?;
+    let sizes = magnitudes
+        .iter()
+        .map(|(matrix, samples)| (matrix.len(), *samples));
+    let Some(batch) = places("voice/griffin-lim", &settings, sizes)? else {
+        return Ok(silences(magnitudes.iter().map(|(_, samples)| *samples)));
+    };
+    let matrices = magnitudes.iter().map(|(matrix, _)| *matrix);
+    let flat = matrices.flat_map(|matrix| frames_first(matrix, settings.bins()));
+    let flat: Vec<f32> = flat.collect();
+    let mut prepared = CudaGriffinLim::new(gpu, choices, &settings, &batch, &flat)?;
+    prepared.run_once()?;
+    prepared.signals()
+}
+
+/// Where signals of so many samples go whose matrices have so many values; `None` where there are no frames.
+fn places(
+    workload: &'static str,
+    settings: &SpectrumSettings,
+    sizes: impl Iterator<Item = (usize, usize)>,
+) -> Result<Option<Batch>, WorkloadError> {
+    let count = |samples: usize| settings.framing.count(samples);
+    let mut lengths = Vec::new();
+    for (values, samples) in sizes {
+        let expected = settings.bins() * count(samples);
+        VoiceError::expect_size("the spectrogram", values, expected)
+            .map_err(|error| failed(workload, &error))?;
+        lengths.push(samples);
+    }
+    let batch = Batch::empty(&lengths, count);
+    Ok((batch.frames() > 0).then_some(batch))
+}
+
+/// What signals without a frame are.
+fn silences(lengths: impl Iterator<Item = usize>) -> Vec<Vec<f32>> {
+    lengths.map(|samples| vec![0.0; samples]).collect()
+}
+
+/// Each signal at another sample rate, silence beyond its ends.
+pub fn resample_on_cuda(
+    gpu: &CudaDevice,
+    from_hz: u32,
+    to_hz: u32,
+    quality: Quality,
+    signals: &[&[f32]],
+) -> Result<Vec<Vec<f32>>, WorkloadError> {
+    let resampler = Resampler::new(from_hz, to_hz, quality)
+        .map_err(|error| failed("voice/resample", &error))?;
+    if from_hz == to_hz || signals.iter().all(|signal| signal.is_empty()) {
+        return Ok(signals.iter().map(|signal| signal.to_vec()).collect());
+    }
+    let batch = Batch::of(signals, |_| 0);
+    let mut prepared = CudaResample::new(gpu, &resampler, &batch)?;
+    prepared.run_once()?;
+    let results = prepared.results()?;
+    let mut rest = &results[..];
+    Ok(signals
+        .iter()
+        .map(|signal| {
+            let (here, after) = rest.split_at(resampler.output_length(signal.len()));
+            rest = after;
+            here.to_vec()
         })
         .collect())
 }

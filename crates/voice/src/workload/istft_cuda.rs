@@ -1,0 +1,180 @@
+//! Short-time spectra back to signals on a GPU: inverse transforms, then sums over the frames that cover a
+//! sample.
+
+use std::sync::Arc;
+
+use warpsmith_core::{Element, KernelImage, Parameter, packed};
+use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
+use warpsmith_measure::{Output, Prepared, WorkloadError};
+
+use super::batch::{Batch, DeviceBatch};
+use super::mel_cuda::transform_roots;
+use crate::frame_spectrum::{Conditioning, SpectrumSettings};
+
+const PTX: &[u8] = packed!("cuda/griffin_lim.ptx");
+
+// SAFETY: `inverse_frames` in `cuda/griffin_lim.cu` takes these in this order; frames are those that both
+// spectrum and result have, window and roots are checked against the transform.
+static INVERSE: KernelImage = unsafe {
+    KernelImage::trusted(
+        "voice/griffin_lim",
+        "inverse_frames",
+        &[
+            Parameter::In(Element::F32),
+            Parameter::In(Element::F32),
+            Parameter::In(Element::F32),
+            Parameter::Out(Element::F32),
+            Parameter::Value(Element::U32),
+        ],
+        PTX,
+    )
+};
+
+// SAFETY: `overlap_add` takes these in this order; the last file's frames and samples, which are the
+// furthest, are checked against theirs, the window against the frame.
+static OVERLAP: KernelImage = unsafe {
+    KernelImage::trusted(
+        "voice/griffin_lim",
+        "overlap_add",
+        &[
+            Parameter::In(Element::F32),
+            Parameter::In(Element::F32),
+            Parameter::In(Element::U64),
+            Parameter::In(Element::U64),
+            Parameter::Out(Element::F32),
+            Parameter::Value(Element::U32),
+            Parameter::Value(Element::U32),
+            Parameter::Value(Element::U32),
+        ],
+        PTX,
+    )
+};
+
+/// Threads of a block, as the kernels insist, and complex points that a block transforms.
+pub(super) const THREADS: u32 = 256;
+const POINTS: usize = 1024;
+
+/// Blocks enough for a thread to each of `count` things, or for a GPU to be full of them.
+pub(super) fn blocks(count: usize) -> LaunchShape {
+    LaunchShape::linear(count.min(1 << 22), THREADS)
+}
+
+/// Blocks for the transforms of `frames` frames: a quarter of the points' threads to a frame.
+pub(super) fn transform_blocks(transform: usize, frames: usize) -> LaunchShape {
+    let frames_per_block = THREADS as usize / (transform / 8);
+    LaunchShape::linear(
+        frames.div_ceil(frames_per_block) * THREADS as usize,
+        THREADS,
+    )
+}
+
+/// Signals of spectra, `[frame, bin]`, of all files.
+pub(super) struct CudaIstft {
+    pub(super) settings: SpectrumSettings,
+    inverse: (Arc<Kernel>, LaunchShape),
+    overlap: (Arc<Kernel>, LaunchShape),
+    pub(super) batch: DeviceBatch,
+    /// Where each file's samples begin and end, in pairs.
+    file_samples: Vec<u64>,
+    pub(super) spectrum: DeviceBuffer<f32>,
+    frames: DeviceBuffer<f32>,
+    pub(super) window: DeviceBuffer<f32>,
+    scaled_window: DeviceBuffer<f32>,
+    pub(super) roots: DeviceBuffer<f32>,
+    pub(super) stream: Stream,
+}
+
+impl CudaIstft {
+    /// For files with the places of `batch`, whose frames have `spectrum`.
+    pub(super) fn new(
+        gpu: &CudaDevice,
+        settings: &SpectrumSettings,
+        batch: &Batch,
+        spectrum: DeviceBuffer<f32>,
+    ) -> Result<Self, WorkloadError> {
+        let transform = settings.transform;
+        let points = transform / 2;
+        if !points.is_power_of_two()
+            || !(4..=POINTS).contains(&points)
+            || settings.framing.length != transform
+            || settings.conditioning != Conditioning::default()
+        {
+            return Err(WorkloadError::Unsupported {
+                workload: "voice/istft",
+                reason: format!(
+                    "frames of {} samples in a transform of {transform}: the kernels take whole frames as \
+                     they are, powers of two up to 2048",
+                    settings.framing.length
+                ),
+            });
+        }
+        let window = settings
+            .window
+            .centred(settings.window_length, transform, settings.symmetry);
+        let scaled: Vec<f32> = window.iter().map(|w| w / transform as f32).collect();
+        let frames = batch.frames();
+        Ok(Self {
+            settings: *settings,
+            inverse: (gpu.kernel(&INVERSE)?, transform_blocks(transform, frames)),
+            overlap: (gpu.kernel(&OVERLAP)?, blocks(batch.samples.len())),
+            batch: batch.upload(gpu)?,
+            file_samples: batch.file_samples.clone(),
+            spectrum,
+            frames: gpu.alloc(frames * transform)?,
+            window: gpu.upload(&window)?,
+            scaled_window: gpu.upload(&scaled)?,
+            roots: gpu.upload(&transform_roots(transform))?,
+            stream: gpu.stream().clone(),
+        })
+    }
+
+    /// The signals, file by file.
+    pub(super) fn signals(&mut self) -> Result<Vec<Vec<f32>>, WorkloadError> {
+        let samples = self.batch.samples.download(&self.stream)?;
+        let files = self.file_samples.chunks_exact(2);
+        Ok(files
+            .map(|ends| samples[ends[0] as usize..ends[1] as usize].to_vec())
+            .collect())
+    }
+}
+
+impl Prepared for CudaIstft {
+    fn run_once(&mut self) -> Result<(), WorkloadError> {
+        let framing = self.settings.framing;
+        let arguments = [
+            self.spectrum.read(),
+            self.scaled_window.read(),
+            self.roots.read(),
+            self.frames.write(),
+            (self.settings.transform as u32).into(),
+        ];
+        self.stream
+            .launch(&self.inverse.0, self.inverse.1, &arguments)?;
+        let arguments = [
+            self.frames.read(),
+            self.window.read(),
+            self.batch.file_samples.read(),
+            self.batch.file_frames.read(),
+            self.batch.samples.write(),
+            (framing.length as u32).into(),
+            (framing.hop as u32).into(),
+            (framing.left() as u32).into(),
+        ];
+        Ok(self
+            .stream
+            .launch(&self.overlap.0, self.overlap.1, &arguments)?)
+    }
+
+    fn stream(&self) -> Option<&Stream> {
+        Some(&self.stream)
+    }
+
+    fn poison(&mut self) -> Result<(), WorkloadError> {
+        self.frames.fill_bytes(&self.stream, 0xFF)?;
+        Ok(self.batch.samples.fill_bytes(&self.stream, 0xFF)?)
+    }
+
+    fn output(&mut self) -> Result<Output, WorkloadError> {
+        Ok(Output::F32(self.signals()?.concat()))
+    }
+}

@@ -1,0 +1,271 @@
+//! The path of Praat's pitch on a GPU: the files' frames in pieces, all at once. How pieces meet is said in
+//! `pieces`.
+
+use std::sync::Arc;
+
+use warpsmith_core::{Element, KernelImage, Parameter, packed};
+use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
+use warpsmith_measure::WorkloadError;
+
+use super::pieces::{LATE, PieceMemory, Pieces};
+
+const PTX: &[u8] = packed!("cuda/praat_path.ptx");
+
+// SAFETY: `praat_forward` in `cuda/praat_path.cu` takes these in this order. A block's piece is checked
+// against everything of frames, its file against tiles and samples, before it is walked.
+static FORWARD: KernelImage = unsafe {
+    KernelImage::trusted(
+        "voice/praat_path",
+        "praat_forward",
+        &[
+            Parameter::In(Element::F32),
+            Parameter::In(Element::U32),
+            Parameter::In(Element::F64),
+            Parameter::In(Element::F64),
+            Parameter::In(Element::U64),
+            Parameter::In(Element::U64),
+            Parameter::In(Element::F64),
+            Parameter::In(Element::U64),
+            Parameter::In(Element::U32),
+            Parameter::Out(Element::U8),
+            Parameter::Out(Element::U32),
+            Parameter::Out(Element::F64),
+        ],
+        PTX,
+    )
+};
+
+// SAFETY: `praat_compare` takes these in this order; a block's piece is checked against all three.
+static COMPARE: KernelImage = unsafe {
+    KernelImage::trusted(
+        "voice/praat_path",
+        "praat_compare",
+        &[
+            Parameter::In(Element::U64),
+            Parameter::In(Element::F64),
+            Parameter::Out(Element::U32),
+        ],
+        PTX,
+    )
+};
+
+// SAFETY: `praat_repair` takes these in this order and checks what `praat_forward` does, and a file's
+// pieces against all buffers of pieces.
+static REPAIR: KernelImage = unsafe {
+    KernelImage::trusted(
+        "voice/praat_path",
+        "praat_repair",
+        &[
+            Parameter::In(Element::F32),
+            Parameter::In(Element::U32),
+            Parameter::In(Element::F64),
+            Parameter::In(Element::F64),
+            Parameter::In(Element::U64),
+            Parameter::In(Element::U64),
+            Parameter::In(Element::F64),
+            Parameter::In(Element::U64),
+            Parameter::In(Element::U64),
+            Parameter::In(Element::U32),
+            Parameter::Out(Element::U8),
+            Parameter::Out(Element::U32),
+            Parameter::Out(Element::F64),
+            Parameter::Out(Element::U32),
+        ],
+        PTX,
+    )
+};
+
+// SAFETY: `praat_back` takes these in this order. A thread's piece is checked against origins, tops, places
+// and entries, and every place that it follows is cut at a row's length.
+static BACK: KernelImage = unsafe {
+    KernelImage::trusted(
+        "voice/praat_path",
+        "praat_back",
+        &[
+            Parameter::In(Element::U64),
+            Parameter::In(Element::U8),
+            Parameter::In(Element::U32),
+            Parameter::Out(Element::U32),
+            Parameter::Out(Element::U32),
+            Parameter::Value(Element::U32),
+        ],
+        PTX,
+    )
+};
+
+// SAFETY: `praat_join` takes these in this order. A file's pieces are checked against pieces and entries, a
+// piece against origins and places, and every place that it follows is cut at a row's length.
+static JOIN: KernelImage = unsafe {
+    KernelImage::trusted(
+        "voice/praat_path",
+        "praat_join",
+        &[
+            Parameter::In(Element::U64),
+            Parameter::In(Element::U64),
+            Parameter::In(Element::U8),
+            Parameter::In(Element::U32),
+            Parameter::Out(Element::U32),
+        ],
+        PTX,
+    )
+};
+
+// SAFETY: `praat_track` takes these in this order and reads and writes frames that all three have.
+static TRACK: KernelImage = unsafe {
+    KernelImage::trusted(
+        "voice/praat_path",
+        "praat_track",
+        &[
+            Parameter::In(Element::U32),
+            Parameter::In(Element::F64),
+            Parameter::Out(Element::F32),
+        ],
+        PTX,
+    )
+};
+
+/// Bytes of a frame's origins, and scores of an edge.
+const ROW: usize = 32;
+/// Warps, a block each, that a multiprocessor holds at once.
+const RESIDENT: usize = 24;
+
+/// What the search looks at: frames' peaks and candidates, files' levels.
+pub(super) struct Found<'a> {
+    pub(super) peaks: &'a DeviceBuffer<f32>,
+    pub(super) counts: &'a DeviceBuffer<u32>,
+    pub(super) candidates: &'a DeviceBuffer<f64>,
+    pub(super) levels: &'a DeviceBuffer<f64>,
+    pub(super) file_tiles: &'a DeviceBuffer<u64>,
+    pub(super) file_samples: &'a DeviceBuffer<u64>,
+}
+
+/// A kernel and the blocks it is launched with.
+type Launch = (Arc<Kernel>, LaunchShape);
+
+/// Kernels and memory of the search.
+pub(super) struct CudaPraatPath {
+    forward: Launch,
+    compare: Launch,
+    repair: Launch,
+    back: Launch,
+    join: Launch,
+    finish: Launch,
+    piece_files: DeviceBuffer<u32>,
+    costs: DeviceBuffer<f64>,
+    memory: PieceMemory<u8, f64>,
+    /// Frequency and strength.
+    track: DeviceBuffer<f32>,
+}
+
+impl CudaPraatPath {
+    /// For the frames of files, of which `file_frames` holds the running total.
+    pub(super) fn new(
+        gpu: &CudaDevice,
+        file_frames: &[u64],
+        costs: &[f64],
+    ) -> Result<Self, WorkloadError> {
+        let frames = file_frames.last().copied().unwrap_or(0) as usize;
+        let files = file_frames.len().saturating_sub(1);
+        let table = Pieces::new(file_frames, gpu.facts().multiprocessors as usize * RESIDENT);
+        let pieces = table.count();
+        let piece_files: Vec<u32> = table
+            .of_files
+            .windows(2)
+            .enumerate()
+            .flat_map(|(file, ends)| (ends[0]..ends[1]).map(move |_| file as u32))
+            .collect();
+        let warps = |count: usize| LaunchShape::linear(count * 32, 32);
+        Ok(Self {
+            forward: (gpu.kernel(&FORWARD)?, warps(pieces)),
+            compare: (gpu.kernel(&COMPARE)?, warps(pieces)),
+            repair: (gpu.kernel(&REPAIR)?, warps(files)),
+            back: (gpu.kernel(&BACK)?, LaunchShape::linear(pieces, 32)),
+            join: (gpu.kernel(&JOIN)?, warps(files)),
+            finish: (gpu.kernel(&TRACK)?, LaunchShape::linear(frames, 256)),
+            piece_files: gpu.upload(&piece_files)?,
+            costs: gpu.upload(costs)?,
+            memory: PieceMemory::new(gpu, &table, frames, (ROW, ROW))?,
+            track: gpu.alloc(2 * frames)?,
+        })
+    }
+
+    /// Queues the search among what was found.
+    pub(super) fn launch(
+        &mut self,
+        stream: &Stream,
+        found: &Found<'_>,
+    ) -> Result<(), WorkloadError> {
+        let arguments = [
+            found.peaks.read(),
+            found.counts.read(),
+            found.candidates.read(),
+            found.levels.read(),
+            found.file_tiles.read(),
+            found.file_samples.read(),
+            self.costs.read(),
+            self.memory.pieces.read(),
+            self.piece_files.read(),
+            self.memory.origins.write(),
+            self.memory.tops.write(),
+            self.memory.edges.write(),
+        ];
+        stream.launch(&self.forward.0, self.forward.1, &arguments)?;
+        let arguments = [
+            self.memory.pieces.read(),
+            self.memory.edges.read(),
+            self.memory.same.write(),
+        ];
+        stream.launch(&self.compare.0, self.compare.1, &arguments)?;
+        let arguments = [
+            found.peaks.read(),
+            found.counts.read(),
+            found.candidates.read(),
+            found.levels.read(),
+            found.file_tiles.read(),
+            found.file_samples.read(),
+            self.costs.read(),
+            self.memory.pieces.read(),
+            self.memory.file_pieces.read(),
+            self.memory.same.read(),
+            self.memory.origins.write(),
+            self.memory.tops.write(),
+            self.memory.edges.write(),
+            self.memory.repaired.write(),
+        ];
+        stream.launch(&self.repair.0, self.repair.1, &arguments)?;
+        let arguments = [
+            self.memory.pieces.read(),
+            self.memory.origins.read(),
+            self.memory.tops.read(),
+            self.memory.places.write(),
+            self.memory.entries.write(),
+            LATE.into(),
+        ];
+        stream.launch(&self.back.0, self.back.1, &arguments)?;
+        let arguments = [
+            self.memory.pieces.read(),
+            self.memory.file_pieces.read(),
+            self.memory.origins.read(),
+            self.memory.entries.read(),
+            self.memory.places.write(),
+        ];
+        stream.launch(&self.join.0, self.join.1, &arguments)?;
+        let arguments = [
+            self.memory.places.read(),
+            found.candidates.read(),
+            self.track.write(),
+        ];
+        Ok(stream.launch(&self.finish.0, self.finish.1, &arguments)?)
+    }
+
+    /// Frequency and strength of all frames in pairs, both 0 where they are unvoiced.
+    pub(super) fn track(&mut self, stream: &Stream) -> Result<Vec<f32>, WorkloadError> {
+        Ok(self.track.download(stream)?)
+    }
+
+    /// Fills everything that the search writes with bytes that are not a result.
+    pub(super) fn poison(&mut self, stream: &Stream) -> Result<(), WorkloadError> {
+        self.memory.poison(stream)?;
+        Ok(self.track.fill_bytes(stream, 0xFF)?)
+    }
+}
