@@ -507,8 +507,13 @@ fn container_file_is_clean() -> Result<(), Failed> {
 }
 
 fn manifests_follow_their_schema() -> Result<(), Failed> {
-    for file in ["daemonset.yaml", "service.yaml", "networkpolicy.yaml"] {
-        check(Command::new("kubernetes-validate").arg(deploy().join("kubernetes").join(file)))?;
+    for file in [
+        "corpus/kubernetes-job.yaml",
+        "kubernetes/daemonset.yaml",
+        "kubernetes/networkpolicy.yaml",
+        "kubernetes/service.yaml",
+    ] {
+        check(Command::new("kubernetes-validate").arg(deploy().join(file)))?;
     }
     Ok(())
 }

@@ -210,18 +210,26 @@ fn written() {
         ("all", Wanted::default()),
         ("like the peer's", like_the_peer()),
     ] {
+        let bytes = text_bytes(&wanted);
         let settings = Settings {
             count: 60_000,
             categories: wanted.categories,
             difficulties: wanted.difficulties,
             ..Settings::default()
         };
-        println!("all four texts, hashes, deduplication, Parquet; kernels: {name}");
+        println!(
+            "all four texts, hashes, deduplication, Parquet; kernels: {name}, {bytes:.0} bytes of text each"
+        );
         let rates: Vec<f64> = [1, 2, 1, 2]
             .into_iter()
             .filter_map(|threads| written_with(&settings, threads))
             .collect();
         if let [one, two, one_again, two_again] = rates[..] {
+            println!(
+                "  text: {:.0} and {:.0} MB/s on one thread",
+                one * bytes / 1e6,
+                one_again * bytes / 1e6
+            );
             println!(
                 "  from 1 to 2 threads: {:.2}x, {:.2}x in wall time",
                 two / one,
@@ -229,6 +237,21 @@ fn written() {
             );
         }
     }
+}
+
+/// Bytes of Python, CUDA and CPU text in a pair: the mean of some.
+fn text_bytes(wanted: &Wanted) -> f64 {
+    const PAIRS: u64 = 2000;
+    let mut records = RecordBuilder::new();
+    let mut bytes = 0;
+    for index in 0..PAIRS {
+        let selected = write_draft(wanted, 1, index, 0);
+        if let Ok((record, module)) = records.build(selected, &SplitRule::default()) {
+            bytes += record.draft.source.len() + record.cuda.len() + record.cpu.len();
+            records.recycle(module);
+        }
+    }
+    bytes as f64 / PAIRS as f64
 }
 
 /// Pairs per second of wall time.

@@ -15,7 +15,7 @@ use crate::verify::Verification;
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// The generator's version; raised when the same seed and index give another source.
-pub const GENERATOR_VERSION: &str = "2";
+pub const GENERATOR_VERSION: &str = "3";
 
 /// The Warp release whose text the compiler reproduces.
 pub const WARP_VERSION: &str = "1.19.0";

@@ -94,7 +94,27 @@ pub fn generate(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Manifest, RunError> {
     check_settings(settings, part)?;
-    let mut manifest = open(settings, part, folder)?;
+    let manifest = open(settings, part, folder)?;
+    let shards = manifest.shard_range();
+    let expected = (shards.end * settings.shard_pairs).min(settings.count);
+    let selection = Selection::new(
+        settings.wanted(),
+        settings.seed,
+        settings.deduplicate,
+        expected,
+    );
+    go_on(settings, folder, verifier, manifest, selection, progress)
+}
+
+/// Makes the shards that a manifest does not name yet.
+fn go_on(
+    settings: &Settings,
+    folder: &Path,
+    verifier: &Verifier,
+    mut manifest: Manifest,
+    mut selection: Selection,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Manifest, RunError> {
     let shards = manifest.shard_range();
     let pairs = |shards: std::ops::Range<u64>| -> u64 {
         let ranges = shards.map(|shard| settings.pairs_of(shard));
@@ -113,13 +133,6 @@ pub fn generate(
         });
     };
     report(&manifest.tally, 0);
-    let expected = (shards.end * settings.shard_pairs).min(settings.count);
-    let mut selection = Selection::new(
-        settings.wanted(),
-        settings.seed,
-        settings.deduplicate,
-        expected,
-    );
     let mut waiting: Vec<Block> = Vec::new();
     if next < shards.end && selection.deduplicates() {
         let known = 0..(next * settings.shard_pairs).min(settings.count);
@@ -280,4 +293,65 @@ pub(crate) fn checksum(path: &Path) -> std::io::Result<(u64, String)> {
 pub(crate) fn hexadecimal(hasher: Sha256) -> String {
     let digest = hasher.finalize();
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inspect::inspect;
+    use crate::selection::{MOST_ATTEMPTS, write_draft};
+
+    /// A grammar that runs dry, played by shapes that are all taken from some index on.
+    #[test]
+    fn a_count_that_cannot_be_reached_is_said_and_what_was_written_is_valid() {
+        let settings = Settings {
+            seed: 6,
+            count: 60,
+            shard_pairs: 20,
+            ..Settings::default()
+        };
+        let taken = |from: u64| {
+            let wanted = settings.wanted();
+            let mut selection = Selection::new(wanted.clone(), settings.seed, true, 60);
+            for index in from..settings.count {
+                let shapes = (0..MOST_ATTEMPTS)
+                    .map(|attempt| write_draft(&wanted, settings.seed, index, attempt))
+                    .map(|draft| draft.fingerprint.shape);
+                selection.take_shapes(shapes);
+            }
+            selection
+        };
+        let run = |folder: &Path, selection: Selection| {
+            let manifest = open(&settings, (0, 1), folder).unwrap();
+            let verifier = Verifier::default();
+            go_on(
+                &settings,
+                folder,
+                &verifier,
+                manifest,
+                selection,
+                &mut |_| {},
+            )
+        };
+        let codes = |folder: &Path| -> (u64, Vec<String>) {
+            let (inspection, findings) = inspect(folder, 10, &mut |_, _| {}).unwrap();
+            let codes = findings.into_iter().map(|finding| finding.code.to_string());
+            (inspection.rows, codes.collect())
+        };
+        // Half of the second shard and all of the third have nothing left.
+        let folder = tempfile::tempdir().unwrap();
+        match run(folder.path(), taken(30)) {
+            Err(RunError::Exhausted { pairs, count: 60 }) => assert!((25..=30).contains(&pairs)),
+            other => panic!("{other:?}"),
+        }
+        let (rows, found) = codes(folder.path());
+        assert!((25..=30).contains(&rows), "{rows}");
+        assert_eq!(found, ["S007"]);
+        // A few indices without a pair are a finding, and no reason to stop.
+        let folder = tempfile::tempdir().unwrap();
+        run(folder.path(), taken(55)).unwrap();
+        let (rows, found) = codes(folder.path());
+        assert!((50..=55).contains(&rows), "{rows}");
+        assert_eq!(found, ["S007"]);
+    }
 }

@@ -91,6 +91,14 @@ impl Selection {
         (self.drafts, self.exhausted) = (0, 0);
     }
 
+    /// Remembers shapes that no pair may have.
+    #[cfg(test)]
+    pub(crate) fn take_shapes(&mut self, shapes: impl Iterator<Item = u64>) {
+        shapes.for_each(|shape| {
+            self.is_new(shape);
+        });
+    }
+
     /// The first later draft of an index whose shape is new.
     fn draw_again(&mut self, index: u64) -> Option<Selected> {
         for attempt in 1..MOST_ATTEMPTS {

@@ -31,11 +31,7 @@ pub enum ChannelChoice {
 impl Audio {
     /// Decodes the file at `path`.
     pub fn read(path: &Path) -> Result<Self> {
-        let file = File::open(path).map_err(|source| VoiceError::Io {
-            path: path.to_owned(),
-            source,
-        })?;
-        Self::gather(path, Box::new(file), Ending::AsDeclared)
+        Self::gather(path, Box::new(open(path)?), Ending::AsDeclared)
     }
 
     /// Decodes everything that `source` has; `name` stands for it in errors. Pipes do not know their
@@ -59,6 +55,11 @@ impl Audio {
         see: &mut dyn FnMut(&Self) -> Result<()>,
     ) -> Result<()> {
         decode(name, Box::new(Forward(source)), Ending::AnyTime, see)
+    }
+
+    /// As [`Audio::each_piece`], of the file at `path`, which must be as long as its header says.
+    pub fn each_piece_of(path: &Path, see: &mut dyn FnMut(&Self) -> Result<()>) -> Result<()> {
+        decode(path, Box::new(open(path)?), Ending::AsDeclared, see)
     }
 
     fn gather(path: &Path, source: Box<dyn Source>, ending: Ending) -> Result<Self> {
@@ -147,6 +148,13 @@ impl Audio {
         }
         out.write_all(&bytes)
     }
+}
+
+fn open(path: &Path) -> Result<File> {
+    File::open(path).map_err(|source| VoiceError::Io {
+        path: path.to_owned(),
+        source,
+    })
 }
 
 /// The first sample that is not a finite number, as an error.

@@ -105,11 +105,16 @@ impl<V: Lanes> FrameSpectrum<V> {
     /// The frames from `first` on, conditioned and windowed, to where the transform wants them.
     #[inline(always)]
     fn window(&mut self, signal: &[f32], first: usize) {
-        self.tile.fill(signal, first);
+        self.tile.fill::<V>(signal, first);
         let conditioning = self.settings.conditioning;
         let samples = self.transform.samples_mut();
         let (inside, beyond) = samples.split_at_mut(self.window.len());
-        if conditioning == Conditioning::default() {
+        if conditioning == Conditioning::default() && const { V::WIDTH == 1 } {
+            let slots = V::floats_mut(inside).iter_mut();
+            for ((slot, x), weight) in slots.zip(self.tile.alone()).zip(&self.window) {
+                *slot = x * weight;
+            }
+        } else if conditioning == Conditioning::default() {
             for (n, (slot, weight)) in inside.iter_mut().zip(&self.window).enumerate() {
                 *slot = self.tile.sample::<V>(n).mul(V::splat(*weight));
             }

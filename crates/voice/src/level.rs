@@ -35,8 +35,12 @@ impl Levels {
     /// Adds a frame of `length` samples, of which these lie inside the signal.
     #[inline(always)]
     pub(crate) fn push(&mut self, samples: &[f32], length: usize) {
+        self.add(samples, length, peak(samples), crossings(samples));
+    }
+
+    #[inline(always)]
+    fn add(&mut self, samples: &[f32], length: usize, peak: f32, crossings: usize) {
         self.rms.push((energy(samples) / length as f32).sqrt());
-        let peak = peak(samples);
         self.peak.push(peak);
         let clipped = if peak >= 1.0 {
             samples.iter().filter(|x| x.abs() >= 1.0).count()
@@ -45,7 +49,7 @@ impl Levels {
         };
         self.clipped.push(clipped as u32);
         self.zero_crossing_rate
-            .push(crossings(samples) as f32 / length as f32);
+            .push(crossings as f32 / length as f32);
     }
 }
 
@@ -53,6 +57,48 @@ struct Measurement<'a> {
     levels: &'a mut Levels,
     signal: &'a [f32],
     framing: Framing,
+}
+
+/// What a hop adds to the frames that it belongs to. Largest values and counts are the same however they are
+/// put together, so that a sample is looked at once, whatever the overlap.
+#[derive(Clone, Copy, Default)]
+struct Hop {
+    peak: f32,
+    /// Crossings into its samples, from the sample before each.
+    crossings: usize,
+    /// Crossings into its first sample alone.
+    entered: usize,
+    /// Peak and crossings of as many first samples as a frame's last, incomplete hop has.
+    part: (f32, usize),
+}
+
+impl Hop {
+    #[inline(always)]
+    fn of(signal: &[f32], start: i64, hop: usize, part: usize) -> Self {
+        let inside = |end: usize| {
+            let at = |n: i64| n.clamp(0, signal.len() as i64) as usize;
+            at(start)..at(start + end as i64)
+        };
+        // Together with the sample before there is a crossing into each.
+        let into = |end: usize| {
+            let range = inside(end);
+            if range.is_empty() {
+                0
+            } else {
+                crossings(&signal[range.start.saturating_sub(1)..range.end])
+            }
+        };
+        let part = match part {
+            0 => (0.0, 0),
+            _ => (peak(&signal[inside(part)]), into(part)),
+        };
+        Self {
+            peak: peak(&signal[inside(hop)]),
+            crossings: into(hop),
+            entered: into(1),
+            part,
+        }
+    }
 }
 
 impl Task for Measurement<'_> {
@@ -64,11 +110,26 @@ impl Task for Measurement<'_> {
             framing,
         } = self;
         let left = framing.left() as i64;
-        for frame in 0..framing.count(signal.len()) {
-            let start = (frame * framing.hop) as i64 - left;
+        let frames = framing.count(signal.len());
+        let (whole, part) = (framing.length / framing.hop, framing.length % framing.hop);
+        let first = |hop: usize| (hop * framing.hop) as i64 - left;
+        let hops: Vec<Hop> = (0..frames + whole)
+            .map(|hop| Hop::of(signal, first(hop), framing.hop, part))
+            .collect();
+        for frame in 0..frames {
+            let start = first(frame);
             let end = (start + framing.length as i64).clamp(0, signal.len() as i64) as usize;
             let samples = &signal[(start.max(0) as usize).min(end)..end];
-            levels.push(samples, framing.length);
+            let (mut peak, mut crossings) = hops[frame + whole].part;
+            for hop in &hops[frame..frame + whole] {
+                peak = peak.max(hop.peak);
+                crossings += hop.crossings;
+            }
+            let entered = match whole {
+                0 => crossings.min(hops[frame].entered),
+                _ => hops[frame].entered,
+            };
+            levels.add(samples, framing.length, peak, crossings - entered);
         }
     }
 }
@@ -147,6 +208,38 @@ mod tests {
         assert_eq!(levels.rms, [1.0, 1.0]);
         assert_eq!(levels.clipped, [32, 32]);
         assert_eq!(levels.zero_crossing_rate, [31.0 / 32.0; 2]);
+    }
+
+    #[test]
+    fn frames_put_together_of_hops_are_those_that_were_looked_at_whole() {
+        let signal: Vec<f32> = (0..3000)
+            .map(|n| (n as f32 * 0.9).sin() * (n as f32 * 0.0031).cos() * 1.1)
+            .collect();
+        for (length, hop) in [
+            (512, 160),
+            (160, 160),
+            (100, 160),
+            (480, 160),
+            (33, 1),
+            (1, 1),
+        ] {
+            for padding in [Padding::Inside, Padding::CentredZero] {
+                let framing = Framing {
+                    length,
+                    hop,
+                    padding,
+                };
+                let measured = Levels::measure(&signal, framing).unwrap();
+                let mut whole = Levels::default();
+                for frame in 0..framing.count(signal.len()) {
+                    let start = (frame * hop) as i64 - framing.left() as i64;
+                    let inside = |at: i64| at.clamp(0, signal.len() as i64) as usize;
+                    let samples = &signal[inside(start)..inside(start + length as i64)];
+                    whole.push(samples, length);
+                }
+                assert_eq!(measured, whole, "{framing:?}");
+            }
+        }
     }
 
     #[test]

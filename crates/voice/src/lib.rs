@@ -7,6 +7,7 @@
 mod audio_decoder;
 mod audio_file;
 mod chroma;
+mod columns;
 mod constant_q;
 mod contrast;
 mod delta;

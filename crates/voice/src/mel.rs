@@ -74,6 +74,14 @@ trait MelEngine: Send {
     fn compute(&mut self, signal: &[f32], frames: usize, out: &mut [f32]);
 }
 
+/// The logarithm of powers, by its factor and floor.
+#[inline(always)]
+fn compressed<V: Lanes>(sum: V, (factor, floor): (f32, f32)) -> V {
+    // In this order a NaN survives `max`; `sum − sum` carries it past the logarithm.
+    let bounded = V::splat(floor).max(sum);
+    ln(bounded).mul(V::splat(factor)).add(sum.sub(sum))
+}
+
 /// A filter's place in the flat weight table.
 #[derive(Clone, Copy)]
 struct Span {
@@ -177,14 +185,27 @@ impl<V: Lanes> Engine<V> {
             for (weight, power) in weights.iter().zip(power) {
                 sum = power.mul_add(V::splat(*weight), sum);
             }
-            *slot = match self.logarithm {
-                None => sum,
-                Some((factor, floor)) => {
-                    // In this order a NaN survives `max`; `sum − sum` carries it past the logarithm.
-                    let bounded = V::splat(floor).max(sum);
-                    ln(bounded).mul(V::splat(factor)).add(sum.sub(sum))
-                }
-            };
+            *slot = sum;
+        }
+        let Some(logarithm) = self.logarithm else {
+            return;
+        };
+        let mel = &mut self.mel[at..at + self.spans.len()];
+        if const { V::WIDTH == 1 } {
+            // The filters of a frame on its own fill vectors, but for the last few.
+            let width = <V::Points as Lanes>::WIDTH;
+            let whole = mel.len() / width * width;
+            let (eights, rest) = mel.split_at_mut(whole);
+            for values in V::floats_mut(eights).chunks_exact_mut(width) {
+                compressed(<V::Points as Lanes>::load(values), logarithm).store(values);
+            }
+            for value in rest {
+                *value = compressed(*value, logarithm);
+            }
+        } else {
+            for value in mel {
+                *value = compressed(*value, logarithm);
+            }
         }
     }
 

@@ -45,7 +45,20 @@ impl Stft {
     pub fn complex(&mut self, signal: &[f32], out: &mut [[f32; 2]]) -> Result<()> {
         let (bins, frames) = self.shape(signal.len());
         VoiceError::expect_size("the spectrum", out.len(), bins * frames)?;
-        self.engine.complex(signal, frames, out);
+        self.engine.complex(signal, 0, frames, out);
+        Ok(())
+    }
+
+    /// The complex spectra of `frames` frames from `first` on, all of which the signal has, as
+    /// `[bin, frame]`.
+    pub(crate) fn complex_frames(
+        &mut self,
+        signal: &[f32],
+        (first, frames): (usize, usize),
+        out: &mut [[f32; 2]],
+    ) -> Result<()> {
+        VoiceError::expect_size("the spectrum", out.len(), self.settings.bins() * frames)?;
+        self.engine.complex(signal, first, frames, out);
         Ok(())
     }
 
@@ -59,7 +72,7 @@ impl Stft {
 }
 
 trait StftEngine: Send {
-    fn complex(&mut self, signal: &[f32], frames: usize, out: &mut [[f32; 2]]);
+    fn complex(&mut self, signal: &[f32], first: usize, frames: usize, out: &mut [[f32; 2]]);
     fn density(&mut self, signal: &[f32], frames: usize, density: Density, out: &mut [f32]);
 }
 
@@ -103,7 +116,13 @@ impl<V: Lanes> Engine<V> {
     }
 
     #[inline(always)]
-    fn complex_blocks(&mut self, signal: &[f32], frames: usize, out: &mut [[f32; 2]]) {
+    fn complex_blocks(
+        &mut self,
+        signal: &[f32],
+        first: usize,
+        frames: usize,
+        out: &mut [[f32; 2]],
+    ) {
         let mut lanes = [[0.0f32; 16]; 2];
         let bins = out.len() / frames.max(1);
         let width = gathered(frames, V::WIDTH);
@@ -111,7 +130,7 @@ impl<V: Lanes> Engine<V> {
         for start in (0..frames).step_by(width) {
             let here = width.min(frames - start);
             for at in (0..here).step_by(V::WIDTH) {
-                let block = self.spectrum.block(signal, start + at);
+                let block = self.spectrum.block(signal, first + start + at);
                 for ([re, im], row) in block.iter().zip(self.complex.chunks_exact_mut(width)) {
                     re.store(&mut lanes[0]);
                     im.store(&mut lanes[1]);
@@ -148,10 +167,11 @@ impl<V: Lanes> Engine<V> {
 }
 
 impl<V: Lanes> StftEngine for Engine<V> {
-    fn complex(&mut self, signal: &[f32], frames: usize, out: &mut [[f32; 2]]) {
+    fn complex(&mut self, signal: &[f32], first: usize, frames: usize, out: &mut [[f32; 2]]) {
         V::vectorize(ComplexTask {
             engine: self,
             signal,
+            first,
             frames,
             out,
         });
@@ -171,6 +191,7 @@ impl<V: Lanes> StftEngine for Engine<V> {
 struct ComplexTask<'a, V> {
     engine: &'a mut Engine<V>,
     signal: &'a [f32],
+    first: usize,
     frames: usize,
     out: &'a mut [[f32; 2]],
 }
@@ -179,7 +200,7 @@ impl<V: Lanes> Task for ComplexTask<'_, V> {
     #[inline(always)]
     fn run(self) {
         self.engine
-            .complex_blocks(self.signal, self.frames, self.out);
+            .complex_blocks(self.signal, self.first, self.frames, self.out);
     }
 }
 

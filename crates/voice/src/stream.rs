@@ -23,6 +23,16 @@ impl MelStream {
     /// A stream of the feature; its dynamic range must be unlimited, for that looks at the whole
     /// signal, and its hop not longer than its frame.
     pub fn new(settings: FeatureSettings) -> Result<Self> {
+        Self::with_blocks(settings, Blocks::Single)
+    }
+
+    /// The same stream for chunks of many frames, as a long file is read: the same bits, more of them at a
+    /// time.
+    pub fn in_bulk(settings: FeatureSettings) -> Result<Self> {
+        Self::with_blocks(settings, Blocks::Wide)
+    }
+
+    fn with_blocks(settings: FeatureSettings, blocks: Blocks) -> Result<Self> {
         if settings.dynamic_range.is_some() || settings.drop_last_frame {
             return Err(VoiceError::parameter(
                 "dynamic range",
@@ -37,7 +47,7 @@ impl MelStream {
         Ok(Self {
             queue,
             rows: settings.rows(),
-            feature: MelFeature::with_blocks(inner, Blocks::Single)?,
+            feature: MelFeature::with_blocks(inner, blocks)?,
         })
     }
 
@@ -81,11 +91,31 @@ impl YinStream {
         range: PitchRange,
         threshold: f32,
     ) -> Result<Self> {
+        Self::with_blocks(sample_rate, framing, range, threshold, Blocks::Single)
+    }
+
+    /// The same stream for chunks of many frames: the same bits, more of them at a time.
+    pub fn in_bulk(
+        sample_rate: u32,
+        framing: Framing,
+        range: PitchRange,
+        threshold: f32,
+    ) -> Result<Self> {
+        Self::with_blocks(sample_rate, framing, range, threshold, Blocks::Wide)
+    }
+
+    fn with_blocks(
+        sample_rate: u32,
+        framing: Framing,
+        range: PitchRange,
+        threshold: f32,
+        blocks: Blocks,
+    ) -> Result<Self> {
         let queue = FrameQueue::new(framing)?;
         let inner = queue.inner_framing();
         Ok(Self {
             queue,
-            yin: Yin::with_blocks(sample_rate, inner, range, threshold, Blocks::Single)?,
+            yin: Yin::with_blocks(sample_rate, inner, range, threshold, blocks)?,
         })
     }
 

@@ -5,7 +5,7 @@
 //! `[j][q], [j][q+1], …`. Each sample is moved once, however much the frames overlap.
 
 use crate::framing::Framing;
-use crate::lanes::Lanes;
+use crate::lanes::{EightLanes, Lanes};
 
 /// The transposed samples of one block of frames.
 #[derive(Clone)]
@@ -35,7 +35,8 @@ impl Tile {
             };
         }
         let rows = framing.hop.min(framing.length);
-        let columns = width + framing.length.div_ceil(framing.hop);
+        // Whole eights, which change places together.
+        let columns = (width + framing.length.div_ceil(framing.hop)).next_multiple_of(8);
         let offsets = (0..framing.length)
             .map(|i| ((i % framing.hop) * columns + i / framing.hop) as u32)
             .collect();
@@ -52,7 +53,7 @@ impl Tile {
     /// Takes the frames `first .. first + width` of `signal`; frames past the last are whatever the
     /// padding makes of them.
     #[inline(always)]
-    pub(crate) fn fill(&mut self, signal: &[f32], first: usize) {
+    pub(crate) fn fill<V: Lanes>(&mut self, signal: &[f32], first: usize) {
         let hop = self.framing.hop;
         let start = (first * hop) as i64 - self.framing.left() as i64;
         let columns = self.columns;
@@ -63,11 +64,12 @@ impl Tile {
         let reach = start + (columns * hop) as i64;
         if start >= 0 && reach <= signal.len() as i64 {
             let from = &signal[start as usize..reach as usize];
-            for (row, out) in self.samples.chunks_exact_mut(columns).enumerate() {
-                let mut at = row;
-                for slot in out {
-                    *slot = from[at];
-                    at += hop;
+            let whole = self.rows / 8 * 8;
+            let (eights, rest) = self.samples.split_at_mut(whole * columns);
+            transpose_into::<V::Points>(from, hop, whole, eights, columns);
+            for (row, out) in rest.chunks_exact_mut(columns).enumerate() {
+                for (column, slot) in out.iter_mut().enumerate() {
+                    *slot = from[whole + row + column * hop];
                 }
             }
             return;
@@ -95,10 +97,40 @@ impl Tile {
         }
     }
 
+    /// The samples of a frame on its own, in their order.
+    #[inline(always)]
+    pub(crate) fn alone(&self) -> &[f32] {
+        debug_assert_eq!(self.width, 1);
+        &self.samples
+    }
+
     /// Sample `index` of all frames.
     #[inline(always)]
     pub(crate) fn sample<V: Lanes>(&self, index: usize) -> V {
         debug_assert_eq!(V::WIDTH, self.width);
         V::load(&self.samples[self.offsets[index] as usize..])
+    }
+}
+
+/// Writes sample `row + column · apart` of `from` to `out[row · columns + column]`; rows and columns are
+/// multiples of eight.
+#[inline(always)]
+pub(crate) fn transpose_into<W: EightLanes>(
+    from: &[f32],
+    apart: usize,
+    rows: usize,
+    out: &mut [f32],
+    columns: usize,
+) {
+    for row in (0..rows).step_by(8) {
+        for column in (0..columns).step_by(8) {
+            let mut lines = [W::splat(0.0); 8];
+            for (line, slot) in lines.iter_mut().enumerate() {
+                *slot = W::load(&from[row + (column + line) * apart..]);
+            }
+            for (line, values) in W::transpose(lines).iter().enumerate() {
+                values.store(&mut out[(row + line) * columns + column..]);
+            }
+        }
     }
 }

@@ -78,7 +78,7 @@ impl Window {
 
 /// The modified Bessel function of the first kind, order zero, by its power series: every term is
 /// positive, so the sum is good to the last digits.
-pub(crate) fn bessel_i0(x: f64) -> f64 {
+fn bessel_i0(x: f64) -> f64 {
     let quarter = x * x / 4.0;
     let (mut sum, mut term, mut k) = (1.0, 1.0, 1.0);
     while term > sum * 1e-17 {

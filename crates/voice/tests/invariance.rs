@@ -46,6 +46,7 @@ proptest! {
         chunks in proptest::collection::vec(1usize..2000, 1..20),
         stage in 0usize..3,
         kaldi in any::<bool>(),
+        bulk in any::<bool>(),
     ) {
         let signal = signal(samples, seed);
         let stage = [Stage::Mel, Stage::LogMel, Stage::Cepstrum { coefficients: 13 }][stage];
@@ -54,6 +55,10 @@ proptest! {
         let whole = MelFeature::new(settings).unwrap().compute(&signal).unwrap();
         let mut stream = MelStream::new(settings).unwrap();
         let mut yin = YinStream::new(16_000, FRAMING, PitchRange::VOICE, 0.1).unwrap();
+        if bulk {
+            stream = MelStream::in_bulk(settings).unwrap();
+            yin = YinStream::in_bulk(16_000, FRAMING, PitchRange::VOICE, 0.1).unwrap();
+        }
         let (mut streamed, mut pitches) = (Vec::new(), Vec::new());
         let mut rest = &signal[..];
         for length in chunks.iter().cycle() {

@@ -34,6 +34,15 @@ fn blend<U: Word>(m: Mask, out: &mut [U; LANES], new: &[U; LANES]) {
 /// A cheap function of every lane.
 #[inline(always)]
 fn map1<T: Word, U: Word>(r: &mut Registers, m: Mask, dst: Cell, a: Cell, f: impl Fn(T) -> U) {
+    // Straight into the row, which most results have to themselves; else through a copy.
+    if m == ALL
+        && let Some((out, a, _)) = r.beside::<T, U>(dst, a, a)
+    {
+        for i in 0..LANES {
+            out[i] = f(a[i]);
+        }
+        return;
+    }
     let a = r.row::<T>(a);
     let mut new = [U::zeroed(); LANES];
     for i in 0..LANES {
@@ -60,6 +69,14 @@ fn map2<T: Word, U: Word>(
     (dst, a, b): (Cell, Cell, Cell),
     f: impl Fn(T, T) -> U,
 ) {
+    if m == ALL
+        && let Some((out, a, b)) = r.beside::<T, U>(dst, a, b)
+    {
+        for i in 0..LANES {
+            out[i] = f(a[i], b[i]);
+        }
+        return;
+    }
     let (a, b) = (r.row::<T>(a), r.row::<T>(b));
     let mut new = [U::zeroed(); LANES];
     for i in 0..LANES {

@@ -114,6 +114,35 @@ impl Registers {
         }
     }
 
+    /// The 32-bit lanes of a cell, to be changed, beside those of two others; `None` where it is one of
+    /// them.
+    #[inline]
+    pub(super) fn beside<T: Word, U: Word>(
+        &mut self,
+        dst: Cell,
+        a: Cell,
+        b: Cell,
+    ) -> Option<(&mut [U; LANES], &[T; LANES], &[T; LANES])> {
+        if size_of::<T>() != 4 || size_of::<U>() != 4 {
+            return None;
+        }
+        let at = dst.0 as usize - self.first;
+        let (low, rest) = self.narrow.split_at_mut(at);
+        let (out, high) = rest.split_first_mut()?;
+        let [a, b] = [a, b].map(|cell| {
+            let other = cell.0 as usize - self.first;
+            match other.checked_sub(at) {
+                None => low.get(other),
+                Some(beyond) => high.get(beyond.checked_sub(1)?),
+            }
+        });
+        Some((
+            bytemuck::cast_mut(out),
+            bytemuck::cast_ref(a?),
+            bytemuck::cast_ref(b?),
+        ))
+    }
+
     /// Zeroes a run of cells in every lane: the cells of a function that is about to begin, whose
     /// inactive lanes nobody reads before they are written.
     pub(super) fn zero(&mut self, first: Cell, count: u32) {

@@ -103,6 +103,12 @@ impl Buffer {
         let column = |leaf: &Leaf| {
             let elements = bytes.chunks_exact(width);
             match leaf.scalar {
+                // Scalars one after the other: a copy of the whole.
+                Scalar::F32 | Scalar::I32 | Scalar::U32 if width == 4 => {
+                    let words = bytes.as_chunks::<4>().0.iter();
+                    let words = words.map(|word| AtomicU32::new(u32::from_le_bytes(*word)));
+                    Column::Narrow(words.collect())
+                }
                 Scalar::F32 | Scalar::I32 | Scalar::U32 => {
                     let word = |at: &[u8]| at.first_chunk().map_or(0, |w| u32::from_le_bytes(*w));
                     let words = elements.map(|element| AtomicU32::new(word(&element[leaf.byte..])));
@@ -130,6 +136,13 @@ impl Buffer {
         for (leaf, column) in layout.leaves.iter().zip(&self.columns) {
             let elements = bytes.chunks_exact_mut(layout.bytes.max(1));
             match (column, leaf.scalar) {
+                (Column::Narrow(words), Scalar::F32 | Scalar::I32 | Scalar::U32)
+                    if layout.bytes == 4 =>
+                {
+                    for (word, place) in words.iter().zip(bytes.as_chunks_mut::<4>().0) {
+                        *place = word.load(Relaxed).to_le_bytes();
+                    }
+                }
                 (Column::Narrow(words), Scalar::F32 | Scalar::I32 | Scalar::U32) => {
                     for (word, element) in words.iter().zip(elements) {
                         let place = &mut element[leaf.byte..leaf.byte + 4];

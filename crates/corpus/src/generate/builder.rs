@@ -102,6 +102,10 @@ pub(super) struct Builder {
     pub(super) unrolled: u32,
     /// How often the text so far is copied by unrolling; kept small, since every copy is in the output.
     pub(super) copies: usize,
+    /// How long the finished lines are, each as often as it is copied; see [`Self::weigh`].
+    weight: usize,
+    /// Where the line begins that is not weighed yet, and how often it is copied.
+    unweighed: (usize, usize),
     /// The variable that was read last, so that nothing is compared with itself.
     pub(super) last_read: Option<usize>,
     /// The struct that a thread works on, where it comes from an array.
@@ -150,6 +154,8 @@ impl Builder {
             trips: 1.0,
             unrolled: 0,
             copies: 1,
+            weight: 0,
+            unweighed: (0, 1),
             last_read: None,
             struct_array: None,
             random,
@@ -188,8 +194,22 @@ impl Builder {
         })
     }
 
+    /// How long the generated texts will be, in bytes of Python: every line that is written, as often as
+    /// unrolling copies it.
+    pub(super) fn weigh(&mut self) -> usize {
+        let (start, copies) = self.unweighed;
+        if let Some(line) = self.body.len().checked_sub(start)
+            && line > 0
+        {
+            self.weight += (line + LINE_WEIGHT) * copies;
+        }
+        self.unweighed = (self.body.len(), self.copies);
+        self.weight
+    }
+
     /// Begins a line.
     pub(super) fn begin(&mut self) {
+        self.weigh();
         for _ in 0..self.indent {
             self.body.push_str("    ");
         }
@@ -262,6 +282,9 @@ impl Builder {
         name
     }
 }
+
+/// What a line adds to the texts besides its expressions: they quote it three times each.
+const LINE_WEIGHT: usize = 24;
 
 /// How large the values are that verification passes in.
 pub(super) fn input_bound(kind: Kind) -> f32 {

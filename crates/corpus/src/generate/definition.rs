@@ -72,7 +72,9 @@ impl Builder {
             // What a vector cannot take up does not change the result; a caller may drop it.
             self.vars.clear();
         }
+        self.weigh();
         let text = std::mem::replace(&mut self.body, body);
+        self.weigh();
         self.vars = vars;
         self.params = params;
         self.arrays = true;

@@ -49,6 +49,8 @@ impl Builder {
             && (self.state.is_some() || !form.draws)
             // Adjoints of loops replay their bodies; what reads an array as a whole stays outside.
             && !(self.in_dynamic_loop && form.draws && form.reads_array)
+            // A gradient that grows from trip to trip would leave the range of a half on its way back.
+            && !(self.in_dynamic_loop && form.builtin == "float16")
     }
 
     /// Writes a form; one whose value could grow too large is taken back and becomes a leaf.

@@ -96,8 +96,10 @@ pub(super) const ROWS: &[Row] = &[
     ("f", "pow", Math, 3, "square", "{4p} ** {=2.0}"),
     ("f", "erf", Math, 4, "1", "wp.erf({f})"),
     ("f", "erfc", Math, 4, "2", "wp.erfc({f})"),
-    ("f", "erfinv", Math, 4, "1.2", "wp.erfinv({u})"),
-    ("f", "erfcinv", Math, 4, "1.2", "wp.erfcinv({1u} + {=1.0})"),
+    // Never a variable's own value: a loop may change that, and the adjoints, which read the result back,
+    // grow as the exponential of its square.
+    ("f", "erfinv", Math, 2, "1.2", "{C} * wp.erfinv({u})"),
+    ("f", "erfcinv", Math, 2, "1.2", "{C} * wp.erfcinv({1u} + {=1.0})"),
     ("f", "degrees", Math, 4, "52", "wp.degrees({u})"),
     ("f", "radians", Math, 4, "first", "wp.radians({f})"),
     ("f", "where", Choice, 4, "max", "wp.where({b}, {f}, {f})"),
@@ -315,6 +317,7 @@ pub(super) const TUPLES: &[(&[&str], &str, Group, &str)] = &[
     (&["m3", "v3", "m3"], "svd3", Matrix, "wp.svd3({o3})"),
     (&["m2", "v2", "m2"], "svd2", Matrix, "wp.svd2({o2})"),
     (&["m3", "m3"], "qr3", Matrix, "wp.qr3({o3})"),
-    (&["m3", "v3"], "eig3", Matrix, "wp.eig3(wp.diag({v3}) + wp.outer({v3}, {v3}))"),
+    // Symmetric, as Warp takes it to be: it reads one triangle, and its adjoint writes both.
+    (&["m3", "v3"], "eig3", Matrix, "wp.eig3(wp.diag({v3}) + wp.outer({Tv3}({=0.5}, {=1.0}, {=1.5}), {Tv3}({=0.5}, {=1.0}, {=1.5})))"),
     (&["v3", "f"], "quat_to_axis_angle", Rotation, "wp.quat_to_axis_angle({d})"),
 ];

@@ -54,7 +54,7 @@ impl Default for Wanted {
 }
 
 /// How often each difficulty is drawn.
-const DIFFICULTY_WEIGHTS: [u32; 5] = [34, 32, 20, 10, 4];
+const DIFFICULTY_WEIGHTS: [u32; 5] = [44, 32, 15, 6, 3];
 
 impl Plan {
     /// The plan of pair `index`; the attempt does not change it.

@@ -7,6 +7,23 @@ use super::vocabulary::{QUALIFIERS, VERBS};
 use crate::category::Category;
 use crate::random::Random;
 
+/// How long a program of each difficulty may be, as [`Builder::weigh`] has it, so that a level stands
+/// for a length of context; twice and more where the category
+/// itself asks for blocks in the kernel.
+const MOST_WEIGHT: [usize; 5] = [420, 600, 850, 1300, 2400];
+
+/// Programs that are written for one draft until one is short enough; the shortest is taken if none is.
+const MOST_TRIALS: u32 = 4;
+
+fn most_weight(category: Category, difficulty: u8) -> usize {
+    let halves = match category {
+        Category::NestedLoop | Category::MultiConditional => 5,
+        Category::ControlFlow | Category::Functions | Category::Reduction | Category::Stencil => 4,
+        _ => 2,
+    };
+    MOST_WEIGHT[usize::from(difficulty) - 1] * halves / 2
+}
+
 /// A program before it is compiled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
@@ -31,15 +48,29 @@ pub fn draft(wanted: &Wanted, seed: u64, index: u64, attempt: u32) -> Draft {
         Featured::Tuple(tuple) => forms().tuples[usize::from(tuple)].builtin,
         Featured::Construct(_) => "construct",
     };
-    let mut builder = Builder::new(plan, Random::of_pair(seed, index, attempt));
-    let kernel = builder.kernel_name();
-    builder.taken.take(kernel.clone().into());
-    if category == Category::Functions || category == Category::Combined && difficulty > 3 {
-        builder.define_functions();
+    let most = most_weight(category, difficulty);
+    let mut lightest = None;
+    for trial in 0..MOST_TRIALS {
+        // Attempts are few, so that a trial of one is no other's first.
+        let random = Random::of_pair(seed, index, attempt | trial << 8);
+        let mut builder = Builder::new(plan.clone(), random);
+        let kernel = builder.write_kernel();
+        let weight = builder.weigh();
+        if lightest
+            .as_ref()
+            .is_none_or(|(_, _, least)| weight < *least)
+        {
+            lightest = Some((builder, kernel, weight));
+        }
+        if weight <= most {
+            break;
+        }
     }
-    builder.kernel_body();
+    let (source, kernel) = lightest.map_or_else(Default::default, |(mut builder, kernel, _)| {
+        (builder.assemble(&kernel), kernel)
+    });
     Draft {
-        source: builder.assemble(&kernel),
+        source,
         kernel,
         category,
         difficulty,
@@ -48,6 +79,18 @@ pub fn draft(wanted: &Wanted, seed: u64, index: u64, attempt: u32) -> Draft {
 }
 
 impl Builder {
+    /// Writes definitions and the kernel's body; gives the kernel's name.
+    fn write_kernel(&mut self) -> String {
+        let kernel = self.kernel_name();
+        self.taken.take(kernel.clone().into());
+        let (category, difficulty) = (self.plan.category, self.plan.difficulty);
+        if category == Category::Functions || category == Category::Combined && difficulty > 3 {
+            self.define_functions();
+        }
+        self.kernel_body();
+        kernel
+    }
+
     fn kernel_name(&mut self) -> String {
         let verb = *self.random.pick(VERBS);
         let object = *self.random.pick(self.theme.objects);
@@ -152,6 +195,31 @@ fn spell_parameter(ty: &ParamType, plain: bool, text: &mut String) {
             text.push_str("wp.array(dtype=");
             text.push_str(name);
             text.push(')');
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[test]
+    fn a_level_is_a_length_of_context() {
+        let mut records = crate::record::RecordBuilder::new();
+        // Tokens that a pair may have, and how many of 360 have them at least.
+        for (level, most, of_360) in [(1, 4096, 330), (2, 6144, 330), (3, 8192, 330)] {
+            let wanted = Wanted {
+                difficulties: vec![level],
+                ..Wanted::default()
+            };
+            let fits = (0..360).filter(|index| {
+                let selected = crate::selection::write_draft(&wanted, 1, *index, 0);
+                let rule = crate::split::SplitRule::default();
+                let (record, module) = records.build(selected, &rule).unwrap();
+                records.recycle(module);
+                record.cuda_tokens + record.fingerprint.tokens <= most
+            });
+            let fits = fits.count();
+            assert!(fits >= of_360, "level {level}: {fits} of 360");
         }
     }
 }

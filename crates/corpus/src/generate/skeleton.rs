@@ -61,7 +61,8 @@ impl Builder {
         self.featured();
         match category {
             Category::NestedLoop => {
-                let style = self.loop_style();
+                let styles = [LoopStyle::Unrolled, LoopStyle::Long, LoopStyle::Dynamic];
+                let style = styles[self.random.weighted(&[20, 10, 70])];
                 let depth = 1 + u8::from(level > 3);
                 self.nested_loops(style, depth);
             }
@@ -73,7 +74,7 @@ impl Builder {
             }
             _ => {}
         }
-        let more = [0, 0, 1, 2, 4, 6][level] + self.random.below(2);
+        let more = [0, 0, 1, 2, 3, 5][level] + self.random.below(2);
         self.statements(more, nest);
         match category {
             Category::Atomic => self.atomic_results(level),
@@ -212,11 +213,11 @@ impl Builder {
             .fresh(super::vocabulary::COUNTERS, &mut self.random);
         let trips = [8, 10, 12, 16][self.random.below(4)];
         let range = match self.random.below(4) {
-            0 => format!("{}", trips / 2),
+            0 => format!("{}", trips / 4),
             1 => format!("0, {trips}, 4"),
             _ => format!("wp.min({table}.shape[1], {trips})"),
         };
-        let copies = std::mem::replace(&mut self.copies, 8);
+        let copies = std::mem::replace(&mut self.copies, 4);
         self.line(&format!("for {counter} in range({range}):"));
         self.indent += 1;
         let scope = self.vars.len();
@@ -309,7 +310,8 @@ impl Builder {
                 _ => {
                     dynamic = false;
                     self.unrolled += 1;
-                    let trips = self.unrolled_trips();
+                    self.copies *= 2;
+                    let trips = 2;
                     match self.random.below(3) {
                         0 => format!("for {counter} in range(1, {}):", trips + 1),
                         _ => format!("for {counter} in range({trips}):"),

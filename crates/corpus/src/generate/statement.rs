@@ -63,7 +63,8 @@ impl Builder {
                 let start = self.body.len();
                 let mut bound = 0.0;
                 if self.allows(form) {
-                    bound = self.write_form(form, 2).bound;
+                    let depth = self.plan.difficulty.min(2);
+                    bound = self.write_form(form, depth).bound;
                 }
                 if self.body.len() == start || is_literal(&self.body[start..]) {
                     self.body.truncate(start);
@@ -363,7 +364,7 @@ impl Builder {
             LoopStyle::Long,
             LoopStyle::Dynamic,
             LoopStyle::While,
-        ][self.random.weighted(&[40, 15, 30, 15])]
+        ][self.random.weighted(&[40, 8, 36, 16])]
     }
 
     /// `if`, with `else` or `elif` branches.
@@ -393,7 +394,8 @@ impl Builder {
     pub(super) fn block(&mut self, name: &str, nest: u8) {
         self.indent += 1;
         let scope = self.vars.len();
-        let inner = self.random.chance(35) || nest > 0 && self.random.chance(50);
+        let usual = if self.plan.difficulty > 1 { 35 } else { 15 };
+        let inner = self.random.chance(usual) || nest > 0 && self.random.chance(50);
         if inner && self.unrolled == 0 {
             self.statements(1, nest);
         }
@@ -416,7 +418,7 @@ impl Builder {
                 self.line(&format!("for {counter} in range({trips}):"));
             }
             LoopStyle::Long => {
-                trips = 17 + self.random.below(8);
+                trips = 17 + self.random.below(4);
                 self.line(&format!("for {counter} in range({trips}):"));
             }
             LoopStyle::Dynamic => {

@@ -21,8 +21,9 @@ const STEPS: [f64; 2] = [1.0 / 128.0, 1.0 / 1024.0];
 const TOLERANCE: f64 = 0.05;
 
 /// Builtins that Warp gives no adjoint although their results follow their arguments, one that leaves out
-/// that a component is overwritten, or one that takes a random state that has moved on since.
-const OTHER_ADJOINT: [&str; 7] = [
+/// that a part is overwritten, so that gradients also flow to the value from before, or one that takes a
+/// random state that has moved on since.
+const OTHER_ADJOINT: [&str; 9] = [
     "assign_inplace",
     "atomic_cas",
     "atomic_exch",
@@ -30,7 +31,12 @@ const OTHER_ADJOINT: [&str; 7] = [
     "frac",
     "noise",
     "pnoise",
+    "transform_set_rotation",
+    "transform_set_translation",
 ];
+
+/// Conversions whose steps are as wide as the differences.
+const COARSE: [&str; 2] = ["bfloat16", "float16"];
 
 /// What a moved element says about its gradient.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -59,6 +65,20 @@ pub(super) fn compare_gradients(
         let reason = format!("the adjoint of `{name}` is not its derivative");
         return Err(Check::Skipped(reason));
     }
+    if let Some(name) = COARSE.iter().find(|name| builtins.contains(name)) {
+        let reason = format!("`{name}` rounds to steps as wide as the differences");
+        return Err(Check::Skipped(reason));
+    }
+    compare(module, origin, forward, adjoint)
+}
+
+/// Compares, whatever the kernel is made of.
+fn compare(
+    module: &Module,
+    origin: Origin,
+    forward: &Interpreter<'_>,
+    adjoint: &Interpreter<'_>,
+) -> Result<Check, Check> {
     // Indices that come from the inputs are below 100.
     let dim = [100, 8, 4, 3];
     let rank = rank(module).clamp(1, 4);
@@ -244,5 +264,123 @@ fn gradient_at(argument: &Argument, at: usize, scalar: Scalar) -> Option<f64> {
     match argument {
         Argument::Array(array) => read_float(&array.gradient.as_ref()?[at..], scalar),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verify::Executor;
+    use warpsmith_compiler::{Compiler, Options};
+
+    const ORIGIN: Origin = Origin {
+        seed: 3,
+        index: 0,
+        attempt: 0,
+    };
+
+    fn compile(parameters: &str, body: &[&str]) -> Module {
+        let source = format!(
+            "import warp as wp\n\n\n@wp.kernel\ndef f({parameters}):\n    i = wp.tid()\n    {}\n",
+            body.join("\n    ")
+        );
+        Compiler::new()
+            .compile(&source, &Options::default())
+            .unwrap()
+    }
+
+    fn differences(parameters: &str, body: &[&str]) -> Check {
+        let module = compile(parameters, body);
+        let forward = Interpreter::forward(&module).unwrap();
+        let adjoint = Interpreter::adjoint(&module).unwrap();
+        compare(&module, ORIGIN, &forward, &adjoint).unwrap()
+    }
+
+    /// Warp's `eig3` reads the lower triangle, and its adjoint is that of a symmetric matrix.
+    #[test]
+    fn eigenvalues_have_their_derivative_where_the_matrix_is_symmetric() {
+        let vectors =
+            "v: wp.array(dtype=wp.vec3), w: wp.array(dtype=wp.vec3), out: wp.array(dtype=wp.vec3)";
+        let of = |left: &str, right: &str| {
+            let call = format!("q, d = wp.eig3(wp.diag(v[i]) + wp.outer({left}, {right}))");
+            differences(vectors, &[&call, "out[i] = d"])
+        };
+        assert_eq!(of("w[i]", "w[i]"), Check::Passed);
+        assert!(matches!(of("v[i]", "w[i]"), Check::Failed(_)));
+    }
+
+    /// Warp's adjoint of a part that is set in place leaves the gradient of what was there before.
+    #[test]
+    fn a_part_set_in_place_keeps_the_gradient_of_what_it_replaced() {
+        let arrays =
+            "x: wp.array(dtype=wp.vec3), y: wp.array(dtype=wp.vec3), out: wp.array(dtype=wp.vec3)";
+        let of = |first: &str| {
+            let made = format!("t = wp.transform({first}, wp.quat_identity())");
+            let set = "wp.transform_set_translation(t, y[i])";
+            let read = "out[i] = wp.transform_get_translation(t) + x[i]";
+            differences(arrays, &[&made, set, read])
+        };
+        assert_eq!(of("wp.vec3(1.0, 2.0, 3.0)"), Check::Passed);
+        assert!(matches!(of("x[i]"), Check::Failed(_)));
+        let module = compile(
+            arrays,
+            &[
+                "t = wp.transform(x[i], wp.quat_identity())",
+                "wp.transform_set_translation(t, y[i])",
+                "out[i] = wp.transform_get_translation(t)",
+            ],
+        );
+        let execution = Executor::default().execute(&module, ORIGIN, true);
+        assert_eq!(execution.executed, Check::Passed);
+        assert!(matches!(execution.gradient, Check::Skipped(_)));
+    }
+
+    /// The adjoint of a conversion has the type of what was converted to.
+    #[test]
+    fn a_gradient_beyond_the_range_of_a_half_is_not_finite() {
+        let arrays = "x: wp.array(dtype=float), out: wp.array(dtype=float)";
+        let of = |factor: &str| {
+            let line = format!("out[i] = float(wp.float16(0.001 * x[i])) * {factor}");
+            let module = compile(arrays, &[&line]);
+            Executor::default().execute(&module, ORIGIN, false).executed
+        };
+        assert_eq!(of("100.0"), Check::Passed);
+        let seen = of("1000000.0");
+        assert!(
+            matches!(&seen, Check::Failed(reason) if reason.contains("gradient of `x` is not finite")),
+            "{seen:?}"
+        );
+    }
+
+    /// The adjoint of `erfinv` grows as the exponential of its result squared, and reads that result
+    /// from a variable which a dynamic loop has changed since.
+    #[test]
+    fn a_loop_that_changes_a_result_changes_what_its_adjoint_reads() {
+        let arrays = "x: wp.array(dtype=float), out: wp.array(dtype=float), n: int";
+        let of = |made: &str| {
+            let made = format!("y = {made}");
+            let body = [
+                made.as_str(),
+                "for k in range(wp.min(n, 0) + 40):",
+                "    y += 0.5",
+                "out[i] = y",
+            ];
+            let module = compile(arrays, &body);
+            Executor::default().execute(&module, ORIGIN, false).executed
+        };
+        let made = "wp.erfinv(wp.clamp(x[i], -0.9, 0.9))";
+        assert!(matches!(of(made), Check::Failed(_)));
+        assert_eq!(of(&format!("0.5 * {made}")), Check::Passed);
+    }
+
+    /// A difference of two numbers that were rounded to eight bits is no derivative.
+    #[test]
+    fn coarse_conversions_have_no_differences() {
+        let arrays = "x: wp.array(dtype=float), out: wp.array(dtype=float)";
+        let line = "out[i] = float(wp.bfloat16(2.75 - x[i]))";
+        let module = compile(arrays, &[line]);
+        let execution = Executor::default().execute(&module, ORIGIN, true);
+        assert_eq!(execution.executed, Check::Passed);
+        assert!(matches!(execution.gradient, Check::Skipped(_)));
     }
 }

@@ -6,7 +6,9 @@
 use std::ops::Range;
 
 use super::time_stretch::StretchSettings;
+use crate::columns::{Column, ROWS, column, put_column};
 use crate::error::{Result, VoiceError};
+use crate::lanes::{Task, with_widest};
 use crate::overlap_add::Istft;
 use crate::spectrum::Stft;
 
@@ -39,6 +41,8 @@ pub struct Denoiser {
     stft: Stft,
     istft: Istft,
     hop: usize,
+    /// The spectra of the last signal, kept for their memory.
+    spectrum: Vec<[f32; 2]>,
 }
 
 impl Denoiser {
@@ -62,6 +66,7 @@ impl Denoiser {
             stft: Stft::new(short.spectrum())?,
             istft: Istft::new(short.spectrum())?,
             hop: short.hop,
+            spectrum: Vec::new(),
         })
     }
 
@@ -71,32 +76,21 @@ impl Denoiser {
         if frames == 0 {
             return Ok(Vec::new());
         }
-        let mut spectrum = vec![[0.0f32; 2]; bins * frames];
-        self.stft.complex(signal, &mut spectrum)?;
+        self.spectrum.resize(bins * frames, [0.0; 2]);
+        self.stft.complex(signal, &mut self.spectrum)?;
         let chosen = match noise {
             Some(range) => self.frames_inside(&range, frames)?,
-            None => quietest_frames(&spectrum, frames),
+            None => quietest_frames(&self.spectrum, frames),
         };
-        let floor = 10f64.powf(-self.settings.reduction_db / 20.0);
-        let margin = 10f64.powf(self.settings.margin_db / 10.0);
-        for row in spectrum.chunks_exact_mut(frames) {
-            let power = |bin: &[f32; 2]| f64::from(bin[0]).powi(2) + f64::from(bin[1]).powi(2);
-            let sum: f64 = chosen.iter().map(|frame| power(&row[*frame])).sum();
-            // 200 dB below full scale is no noise at all; less would overflow the ratio.
-            let noise = (margin * sum / chosen.len() as f64).max(1e-20);
-            let mut kept = 0.0;
-            for bin in row {
-                let posterior = power(bin) / noise;
-                let prior = MEMORY * kept + (1.0 - MEMORY) * (posterior - 1.0).max(0.0);
-                // The estimate lags one frame behind a sudden sound; its own frame then decides.
-                let prior = prior.max(0.5 * (posterior - 10.0));
-                let gain = prior / (1.0 + prior);
-                kept = gain * gain * posterior;
-                *bin = bin.map(|part| (f64::from(part) * gain.max(floor)) as f32);
-            }
-        }
+        with_widest(Gains {
+            spectrum: &mut self.spectrum,
+            frames,
+            chosen: &chosen,
+            floor: 10f64.powf(-self.settings.reduction_db / 20.0),
+            margin: 10f64.powf(self.settings.margin_db / 10.0),
+        });
         let mut out = vec![0.0; signal.len()];
-        self.istft.reconstruct(&spectrum, &mut out)?;
+        self.istft.reconstruct(&self.spectrum, &mut out)?;
         Ok(out)
     }
 
@@ -116,15 +110,81 @@ impl Denoiser {
     }
 }
 
+/// Lowers the bins by their gains.
+struct Gains<'a> {
+    spectrum: &'a mut [[f32; 2]],
+    frames: usize,
+    /// Frames of noise.
+    chosen: &'a [usize],
+    floor: f64,
+    margin: f64,
+}
+
+impl Task for Gains<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let (frames, floor) = (self.frames, self.floor);
+        for rows in self.spectrum.chunks_mut(ROWS * frames) {
+            let mut sums = [0.0f64; ROWS];
+            for frame in self.chosen {
+                let column = column(rows, frames, *frame);
+                for (row, sum) in sums.iter_mut().enumerate() {
+                    *sum += power(&column, row);
+                }
+            }
+            // 200 dB below full scale is no noise at all; less would overflow the ratio.
+            let noise = sums.map(|sum| (self.margin * sum / self.chosen.len() as f64).max(1e-20));
+            let mut kept = [0.0f64; ROWS];
+            for frame in 0..frames {
+                let mut column = column(rows, frames, frame);
+                for row in 0..ROWS {
+                    let posterior = power(&column, row) / noise[row];
+                    let prior = MEMORY * kept[row] + (1.0 - MEMORY) * (posterior - 1.0).max(0.0);
+                    // The estimate lags one frame behind a sudden sound; its own frame then decides.
+                    let prior = prior.max(0.5 * (posterior - 10.0));
+                    let gain = prior / (1.0 + prior);
+                    kept[row] = gain * gain * posterior;
+                    let gain = gain.max(floor);
+                    column[0][row] = (f64::from(column[0][row]) * gain) as f32;
+                    column[1][row] = (f64::from(column[1][row]) * gain) as f32;
+                }
+                put_column(rows, frames, frame, &column);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn power(column: &Column, row: usize) -> f64 {
+    let (re, im) = (f64::from(column[0][row]), f64::from(column[1][row]));
+    re * re + im * im
+}
+
+/// The energy of every frame.
+struct Energies<'a> {
+    spectrum: &'a [[f32; 2]],
+    energy: &'a mut [f64],
+}
+
+impl Task for Energies<'_> {
+    #[inline(always)]
+    fn run(self) {
+        for row in self.spectrum.chunks_exact(self.energy.len()) {
+            for (energy, [re, im]) in self.energy.iter_mut().zip(row) {
+                *energy += f64::from(*re).powi(2) + f64::from(*im).powi(2);
+            }
+        }
+    }
+}
+
 /// The quietest tenth of the frames, at least one. Digital silence counts: a recording that has it
 /// has no noise in it.
 fn quietest_frames(spectrum: &[[f32; 2]], frames: usize) -> Vec<usize> {
     let mut energy = vec![0.0f64; frames];
-    for row in spectrum.chunks_exact(frames) {
-        for (energy, [re, im]) in energy.iter_mut().zip(row) {
-            *energy += f64::from(*re).powi(2) + f64::from(*im).powi(2);
-        }
-    }
+    with_widest(Energies {
+        spectrum,
+        energy: &mut energy,
+    });
     let mut order: Vec<usize> = (0..frames).collect();
     order.sort_by(|a, b| energy[*a].total_cmp(&energy[*b]));
     order.truncate(((frames as f64 * QUIETEST) as usize).max(1));

@@ -1,9 +1,13 @@
 //! Longer or shorter at the same pitch, by a phase vocoder with librosa's conventions.
 
+use std::ops::Range;
+
+use crate::columns::{Column, ROWS, column, put_column};
 use crate::error::{Result, VoiceError};
 use crate::frame_spectrum::{Conditioning, SpectrumSettings};
 use crate::framing::{Framing, Padding};
-use crate::overlap_add::Istft;
+use crate::lanes::{Task, with_widest};
+use crate::overlap_add::{FRAMES_TOGETHER, Istft};
 use crate::spectrum::Stft;
 use crate::window::{Symmetry, Window};
 
@@ -55,79 +59,128 @@ pub fn time_stretch(signal: &[f32], rate: f64, settings: StretchSettings) -> Res
     if frames == 0 {
         return Ok(Vec::new());
     }
-    let mut from = vec![[0.0f32; 2]; bins * frames];
-    stft.complex(signal, &mut from)?;
-    let stretched = phase_vocoder(&from, bins, rate);
+    let mut istft = Istft::new(spectrum)?;
+    let steps = (frames as f64 / rate).ceil() as usize;
     let mut out = vec![0.0; (signal.len() as f64 / rate).round() as usize];
-    Istft::new(spectrum)?.reconstruct(&stretched, &mut out)?;
+    istft.begin(out.len());
+    let mut turns = vec![[[0.0; ROWS]; 2]; bins.div_ceil(ROWS)];
+    let (mut from, mut to) = (Vec::new(), Vec::new());
+    // So many steps at a time that their spectra stay near.
+    for step in (0..steps).step_by(FRAMES_TOGETHER) {
+        let here = FRAMES_TOGETHER.min(steps - step);
+        let first = (step as f64 * rate) as usize;
+        let last = ((step + here - 1) as f64 * rate) as usize + 1;
+        let count = frames.min(last + 1) - first;
+        from.resize(bins * count, [0.0; 2]);
+        stft.complex_frames(signal, (first, count), &mut from)?;
+        to.resize(bins * here, [0.0; 2]);
+        with_widest(Vocoder {
+            from: &from,
+            frames: first..first + count,
+            to: &mut to,
+            steps: step..step + here,
+            rate,
+            turns: &mut turns,
+        });
+        istft.add(&to, here, step + here == steps)?;
+    }
+    istft.finish(&mut out)?;
     Ok(out)
 }
 
-/// Reads the `[bin, frame]` matrix at steps of `rate` frames: magnitudes are interpolated, phases go
-/// on by what they did between the two frames that are read.
+/// Reads the `[bin, frame]` matrix of the signal at steps of `rate` frames: magnitudes are interpolated,
+/// phases go on by what they did between the two frames that are read.
 ///
 /// The advance of a bin's phase, unwrapped around the bin's frequency, is the difference of the two
 /// phases and whole turns, which a rotation does not see: no angle is ever computed. In f64, for
 /// errors of the rotation add up over the signal.
-fn phase_vocoder(from: &[[f32; 2]], bins: usize, rate: f64) -> Vec<[f32; 2]> {
-    let frames = from.len() / bins;
-    let steps = (frames as f64 / rate).ceil() as usize;
-    let mut to = vec![[0.0f32; 2]; bins * steps];
-    for (from, to) in from.chunks_exact(frames).zip(to.chunks_exact_mut(steps)) {
-        // Beyond the last frame there is silence.
-        let at = |frame: usize| Polar::of(from.get(frame).copied().unwrap_or([0.0; 2]));
-        let mut turn = at(0).direction;
-        let mut next = (0, at(0), at(1));
-        for (step, slot) in to.iter_mut().enumerate() {
-            let position = step as f64 * rate;
-            let frame = position as usize;
-            let share = position - frame as f64;
-            if frame != next.0 {
-                let low = if frame == next.0 + 1 {
-                    next.2
-                } else {
-                    at(frame)
-                };
-                next = (frame, low, at(frame + 1));
-            }
-            let (_, low, high) = next;
-            let magnitude = (1.0 - share) * low.magnitude + share * high.magnitude;
-            *slot = turn.map(|part| (magnitude * part) as f32);
-            turn = rotate(turn, rotate(high.direction, conjugate(low.direction)));
-        }
-    }
-    to
+struct Vocoder<'a> {
+    from: &'a [[f32; 2]],
+    /// The frames that `from` holds; beyond the signal's last there is silence.
+    frames: Range<usize>,
+    to: &'a mut [[f32; 2]],
+    /// The steps that are taken.
+    steps: Range<usize>,
+    rate: f64,
+    /// The direction that each bin has come to.
+    turns: &'a mut [[[f64; ROWS]; 2]],
 }
 
-/// A bin's magnitude and its direction in the plane, which for silence is that of 1.
+impl Task for Vocoder<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let (frames, steps) = (self.frames.len(), self.steps.len());
+        let groups = self.from.chunks(ROWS * frames).zip(self.turns);
+        for ((from, turn), to) in groups.zip(self.to.chunks_mut(ROWS * steps)) {
+            let at = |frame: usize| Polar::of(&column(from, frames, frame - self.frames.start));
+            let mut pair = (
+                self.frames.start,
+                at(self.frames.start),
+                at(self.frames.start + 1),
+            );
+            if self.steps.start == 0 {
+                *turn = pair.1.direction;
+            }
+            for step in self.steps.clone() {
+                let position = step as f64 * self.rate;
+                let frame = position as usize;
+                let share = position - frame as f64;
+                if frame != pair.0 {
+                    let low = if frame == pair.0 + 1 {
+                        pair.2
+                    } else {
+                        at(frame)
+                    };
+                    pair = (frame, low, at(frame + 1));
+                }
+                let (_, low, high) = &pair;
+                let mut out = [[0.0; ROWS]; 2];
+                for row in 0..ROWS {
+                    let magnitude =
+                        (1.0 - share) * low.magnitude[row] + share * high.magnitude[row];
+                    let here = [turn[0][row], turn[1][row]];
+                    let [re, im] = here.map(|part| (magnitude * part) as f32);
+                    (out[0][row], out[1][row]) = (re, im);
+                    let back = [low.direction[0][row], -low.direction[1][row]];
+                    let forth = [high.direction[0][row], high.direction[1][row]];
+                    let [re, im] = rotate(here, rotate(forth, back));
+                    (turn[0][row], turn[1][row]) = (re, im);
+                }
+                put_column(to, steps, step - self.steps.start, &out);
+            }
+        }
+    }
+}
+
+/// The magnitudes of bins and their directions in the plane, which for silence is that of 1.
 #[derive(Clone, Copy)]
 struct Polar {
-    magnitude: f64,
-    direction: [f64; 2],
+    magnitude: [f64; ROWS],
+    direction: [[f64; ROWS]; 2],
 }
 
 impl Polar {
-    fn of(bin: [f32; 2]) -> Self {
-        // Squares of f32 neither overflow nor vanish in f64.
-        let [re, im] = bin.map(f64::from);
-        let magnitude = (re * re + im * im).sqrt();
-        let direction = if magnitude > 0.0 {
-            let scale = 1.0 / magnitude;
-            [re * scale, im * scale]
-        } else {
-            [1.0, 0.0]
+    #[inline(always)]
+    fn of(column: &Column) -> Self {
+        let mut polar = Self {
+            magnitude: [0.0; ROWS],
+            direction: [[0.0; ROWS]; 2],
         };
-        Self {
-            magnitude,
-            direction,
+        for row in 0..ROWS {
+            // Squares of f32 neither overflow nor vanish in f64.
+            let (re, im) = (f64::from(column[0][row]), f64::from(column[1][row]));
+            let magnitude = (re * re + im * im).sqrt();
+            let silent = magnitude == 0.0;
+            let scale = 1.0 / if silent { 1.0 } else { magnitude };
+            polar.magnitude[row] = magnitude;
+            polar.direction[0][row] = if silent { 1.0 } else { re * scale };
+            polar.direction[1][row] = if silent { 0.0 } else { im * scale };
         }
+        polar
     }
 }
 
-fn conjugate([re, im]: [f64; 2]) -> [f64; 2] {
-    [re, -im]
-}
-
+#[inline(always)]
 fn rotate([a, b]: [f64; 2], [c, d]: [f64; 2]) -> [f64; 2] {
     [a * c - b * d, a * d + b * c]
 }

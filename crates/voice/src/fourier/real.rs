@@ -6,8 +6,9 @@
 
 use std::sync::Arc;
 
+use super::butterfly::turn_by;
 use super::plan::{Plan, root};
-use super::points::PointPasses;
+use super::points::Points;
 use crate::lanes::{Lanes, Task};
 
 /// The scratch memory and tables for transforms of one length.
@@ -18,8 +19,8 @@ pub(crate) struct RealBlock<V> {
     /// `exp(−2πi·k/length)` for `k ≤ length/4`; empty for odd lengths.
     halves: Arc<Vec<[f32; 2]>>,
     work: Vec<[V; 2]>,
-    /// For a frame on its own, where its points fill vectors, with room for both parts of them.
-    points: Option<(Arc<PointPasses>, Vec<f32>)>,
+    /// For a frame on its own, where its points fill vectors.
+    points: Option<Points>,
 }
 
 impl<V: Lanes> RealBlock<V> {
@@ -33,12 +34,9 @@ impl<V: Lanes> RealBlock<V> {
             Vec::new()
         };
         let work = vec![[V::splat(0.0); 2]; plan.length()];
-        let alone = (V::WIDTH == 1).then(|| PointPasses::new(plan.length()));
-        let points = alone
-            .flatten()
-            .map(|passes| (Arc::new(passes), vec![0.0; 2 * plan.length()]));
+        let alone = packed && V::WIDTH == 1;
         Self {
-            points,
+            points: alone.then(|| Points::new(plan.length())).flatten(),
             length,
             plan: Arc::new(plan),
             halves: Arc::new(halves),
@@ -88,34 +86,27 @@ impl<V: Lanes> RealBlock<V> {
             }
             return;
         }
-        self.transform();
         let half = self.length / 2;
         let bins = &mut bins[..=half];
+        if const { V::WIDTH == 1 }
+            && let Some(points) = &mut self.points
+        {
+            points.take_samples::<V::Points>(V::floats(self.work.as_flattened()));
+            self.plan.run_points::<V::Points>(points);
+            let bins = V::floats_mut(bins.as_flattened_mut());
+            points.give_bins::<V::Points>(&self.halves, bins);
+            return;
+        }
+        self.transform();
         let [re, im] = self.work[0];
-        bins[0] = [re.add(im), zero];
-        bins[half] = [re.sub(im), zero];
-        let point_five = V::splat(0.5);
+        (bins[0], bins[half]) = ([re.add(im), zero], [re.sub(im), zero]);
         for k in 1..=half / 2 {
             let a = self.work[self.plan.place(k)];
             let b = self.work[self.plan.place(half - k)];
-            // Even samples transform to E, odd ones to O; X[k] = E + W·O, X[half−k] = conj(E − W·O).
-            let even = [
-                a[0].add(b[0]).mul(point_five),
-                a[1].sub(b[1]).mul(point_five),
-            ];
-            let odd = [
-                a[1].add(b[1]).mul(point_five),
-                b[0].sub(a[0]).mul(point_five),
-            ];
-            let [cos, sin] = self.halves[k];
-            let (cos, sin) = (V::splat(cos), V::splat(sin));
-            let turned = [
-                odd[1].neg_mul_add(sin, odd[0].mul(cos)),
-                odd[1].mul_add(cos, odd[0].mul(sin)),
-            ];
-            // Where k is its own partner both assignments say the same.
-            bins[half - k] = [even[0].sub(turned[0]), turned[1].sub(even[1])];
-            bins[k] = [even[0].add(turned[0]), even[1].add(turned[1])];
+            // Where k is its own partner the second assignment counts.
+            let [low, high] = bins_of_points(a, b, self.halves[k].map(V::splat));
+            bins[half - k] = high;
+            bins[k] = low;
         }
     }
 
@@ -137,22 +128,21 @@ impl<V: Lanes> RealBlock<V> {
         }
         let half = self.length / 2;
         let bins = &bins[..=half];
+        if const { V::WIDTH == 1 }
+            && let Some(points) = &mut self.points
+        {
+            let bins = V::floats(bins.as_flattened());
+            points.take_bins::<V::Points>(&self.halves, bins);
+            self.plan.run_points::<V::Points>(points);
+            points.give_samples::<V::Points>(V::floats_mut(samples));
+            return;
+        }
         let (first, last) = (bins[0][0], bins[half][0]);
         self.work[0] = [first.sub(last), first.add(last)];
         for k in 1..=half / 2 {
-            let (a, b) = (bins[k], bins[half - k]);
-            let even = [a[0].add(b[0]), a[1].sub(b[1])];
-            let difference = [a[0].sub(b[0]), a[1].add(b[1])];
-            // O = conj(W)·difference.
-            let [cos, sin] = self.halves[k];
-            let (cos, sin) = (V::splat(cos), V::splat(sin));
-            let odd = [
-                difference[1].mul_add(sin, difference[0].mul(cos)),
-                difference[0].neg_mul_add(sin, difference[1].mul(cos)),
-            ];
-            // Z[k] = E + i·O and Z[half−k] = conj(E) + i·conj(O), stored exchanged.
-            self.work[half - k] = [odd[0].sub(even[1]), even[0].add(odd[1])];
-            self.work[k] = [even[1].add(odd[0]), even[0].sub(odd[1])];
+            let [low, high] = points_of_bins(bins[k], bins[half - k], self.halves[k].map(V::splat));
+            self.work[half - k] = high;
+            self.work[k] = low;
         }
         self.transform();
         for (n, pair) in samples.as_chunks_mut::<2>().0.iter_mut().enumerate() {
@@ -162,6 +152,44 @@ impl<V: Lanes> RealBlock<V> {
     }
 }
 
+/// Bins `k` and `half − k` of the transformed points of the same numbers; `w` is `exp(−2πi·k/length)`.
+#[inline(always)]
+pub(super) fn bins_of_points<V: Lanes>(a: [V; 2], b: [V; 2], w: [V; 2]) -> [[V; 2]; 2] {
+    let point_five = V::splat(0.5);
+    // Even samples transform to E, odd ones to O; X[k] = E + W·O, X[half−k] = conj(E − W·O).
+    let even = [
+        a[0].add(b[0]).mul(point_five),
+        a[1].sub(b[1]).mul(point_five),
+    ];
+    let odd = [
+        a[1].add(b[1]).mul(point_five),
+        b[0].sub(a[0]).mul(point_five),
+    ];
+    let turned = turn_by(odd, w);
+    [
+        [even[0].add(turned[0]), even[1].add(turned[1])],
+        [even[0].sub(turned[0]), turned[1].sub(even[1])],
+    ]
+}
+
+/// Points `k` and `half − k`, real and imaginary parts exchanged, whose transform has the inverse of
+/// these bins.
+#[inline(always)]
+pub(super) fn points_of_bins<V: Lanes>(a: [V; 2], b: [V; 2], [cos, sin]: [V; 2]) -> [[V; 2]; 2] {
+    let even = [a[0].add(b[0]), a[1].sub(b[1])];
+    let difference = [a[0].sub(b[0]), a[1].add(b[1])];
+    // O = conj(W)·difference.
+    let odd = [
+        difference[1].mul_add(sin, difference[0].mul(cos)),
+        difference[0].neg_mul_add(sin, difference[1].mul(cos)),
+    ];
+    // Z[k] = E + i·O and Z[half−k] = conj(E) + i·conj(O), stored exchanged.
+    [
+        [even[1].add(odd[0]), even[0].sub(odd[1])],
+        [odd[0].sub(even[1]), even[0].add(odd[1])],
+    ]
+}
+
 struct TransformTask<'a, V> {
     block: &'a mut RealBlock<V>,
 }
@@ -169,14 +197,7 @@ struct TransformTask<'a, V> {
 impl<V: Lanes> Task for TransformTask<'_, V> {
     #[inline(always)]
     fn run(self) {
-        let block = self.block;
-        if const { V::WIDTH == 1 }
-            && let Some((passes, parts)) = &mut block.points
-        {
-            block.plan.run_points(passes, &mut block.work, parts);
-        } else {
-            block.plan.run(&mut block.work);
-        }
+        self.block.plan.run(&mut self.block.work);
     }
 }
 

@@ -24,7 +24,7 @@ pub(crate) trait Lanes: Copy + Send + Sync + 'static {
     /// Number of lanes.
     const WIDTH: usize;
     /// For a type of one lane, eight that compute the same bits; others have no use for it.
-    type Points: Lanes;
+    type Points: EightLanes;
 
     /// The same value in each lane.
     fn splat(value: f32) -> Self;
@@ -32,6 +32,18 @@ pub(crate) trait Lanes: Copy + Send + Sync + 'static {
     fn load(from: &[f32]) -> Self;
     /// Writes all lanes to the start of `to`; panics where there is no room.
     fn store(self, to: &mut [f32]);
+    /// The values in memory, lane by lane.
+    fn floats(values: &[Self]) -> &[f32] {
+        // SAFETY: every type is `WIDTH` f32 without padding, which any bytes make valid.
+        unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values) / 4) }
+    }
+    /// As [`Lanes::floats`], to be written.
+    fn floats_mut(values: &mut [Self]) -> &mut [f32] {
+        // SAFETY: as for `floats`; the borrow is exclusive.
+        unsafe {
+            std::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), size_of_val(values) / 4)
+        }
+    }
     fn add(self, other: Self) -> Self;
     fn sub(self, other: Self) -> Self;
     fn mul(self, other: Self) -> Self;
@@ -55,6 +67,18 @@ pub(crate) trait Lanes: Copy + Send + Sync + 'static {
     /// Runs `task` where the compiler may use this type's instructions, and never inlines it: a part that
     /// several tasks share is a task itself, or every one of them, of every type, compiles a copy of it.
     fn vectorize(task: impl Task);
+}
+
+/// Eight lanes that can change places.
+pub(crate) trait EightLanes: Lanes {
+    /// Lane `j` of row `i` becomes lane `i` of row `j`.
+    fn transpose(rows: [Self; 8]) -> [Self; 8];
+    /// The last lane first.
+    fn reverse(self) -> Self;
+    /// Lanes of the two in turn: the first eight and the last eight of them.
+    fn interleave(a: Self, b: Self) -> [Self; 2];
+    /// The inverse of [`EightLanes::interleave`].
+    fn deinterleave(pairs: [Self; 2]) -> [Self; 2];
 }
 
 /// Work for [`Lanes::vectorize`]. Not a closure: `run` must be `#[inline(always)]`, and so must

@@ -1,15 +1,16 @@
 //! Lanes as plain arrays: correct everywhere, and what the compiler vectorises on targets whose
 //! vector unit is part of the baseline.
 
-use super::{Lanes, Task};
+use super::{EightLanes, Lanes, Task};
 
 /// `N` lanes in an array; `FUSED` says whether multiply-adds round once.
 #[derive(Clone, Copy)]
-#[repr(align(32))]
+#[repr(C, align(32))]
 pub(crate) struct Array<const N: usize, const FUSED: bool>([f32; N]);
 
 /// One lane in a register.
 #[derive(Clone, Copy)]
+#[repr(transparent)]
 pub(crate) struct Scalar<const FUSED: bool>(f32);
 
 /// Eight lanes, multiply-adds in two roundings.
@@ -80,7 +81,7 @@ macro_rules! elementwise {
 
 impl<const N: usize, const FUSED: bool> Lanes for Array<N, FUSED> {
     const WIDTH: usize = N;
-    type Points = Self;
+    type Points = Array<8, FUSED>;
 
     #[inline(always)]
     fn splat(value: f32) -> Self {
@@ -180,9 +181,50 @@ impl<const N: usize, const FUSED: bool> Lanes for Array<N, FUSED> {
     }
 }
 
-impl<const FUSED: bool> Lanes for Scalar<FUSED> {
+impl<const FUSED: bool> EightLanes for Array<8, FUSED> {
+    #[inline(always)]
+    fn transpose(rows: [Self; 8]) -> [Self; 8] {
+        std::array::from_fn(|row| Self(std::array::from_fn(|lane| rows[lane].0[row])))
+    }
+    #[inline(always)]
+    fn reverse(self) -> Self {
+        Self(std::array::from_fn(|lane| self.0[7 - lane]))
+    }
+    #[inline(always)]
+    fn interleave(a: Self, b: Self) -> [Self; 2] {
+        let of = |n: usize| [a, b][n % 2].0[n / 2];
+        [0, 8].map(|first| Self(std::array::from_fn(|lane| of(first + lane))))
+    }
+    #[inline(always)]
+    fn deinterleave(pairs: [Self; 2]) -> [Self; 2] {
+        let of = |n: usize| pairs[n / 8].0[n % 8];
+        [0, 1].map(|part| Self(std::array::from_fn(|lane| of(2 * lane + part))))
+    }
+}
+
+/// Which eight lanes compute the bits of [`Scalar`].
+pub(crate) trait InPoints {
+    type Points: EightLanes;
+}
+
+/// Registers where the fused lane is only chosen together with them.
+impl InPoints for Scalar<true> {
+    #[cfg(target_arch = "x86_64")]
+    type Points = super::x86::Avx2;
+    #[cfg(not(target_arch = "x86_64"))]
+    type Points = Array<8, true>;
+}
+
+impl InPoints for Scalar<false> {
+    type Points = Array<8, false>;
+}
+
+impl<const FUSED: bool> Lanes for Scalar<FUSED>
+where
+    Self: InPoints,
+{
     const WIDTH: usize = 1;
-    type Points = Array<8, FUSED>;
+    type Points = <Self as InPoints>::Points;
 
     #[inline(always)]
     fn splat(value: f32) -> Self {

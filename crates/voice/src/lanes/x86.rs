@@ -5,14 +5,16 @@
 
 use std::arch::x86_64::*;
 
-use super::{Lanes, Task};
+use super::{EightLanes, Lanes, Task};
 
 /// Eight lanes.
 #[derive(Clone, Copy)]
+#[repr(transparent)]
 pub(crate) struct Avx2(__m256);
 
 /// Sixteen lanes.
 #[derive(Clone, Copy)]
+#[repr(transparent)]
 pub(crate) struct Avx512(__m512);
 
 #[inline(never)]
@@ -43,7 +45,7 @@ macro_rules! lanes_in_registers {
     ) => {
         impl Lanes for $type {
             const WIDTH: usize = $width;
-            type Points = Self;
+            type Points = Avx2;
 
             #[inline(always)]
             fn splat(value: f32) -> Self {
@@ -183,6 +185,102 @@ fn less_avx512(a: __m512, b: __m512) -> u32 {
 #[target_feature(enable = "avx512f,avx512dq,avx2,fma")]
 fn less_or_equal_avx512(a: __m512, b: __m512) -> u32 {
     u32::from(_mm512_cmp_ps_mask::<_CMP_LE_OQ>(a, b))
+}
+
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn transpose_avx2(r: [__m256; 8]) -> [__m256; 8] {
+    // Neighbouring rows to pairs, pairs to fours, and the halves of the fours to rows.
+    let pairs = |i: usize| {
+        let (a, b) = (r[2 * i], r[2 * i + 1]);
+        [_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b)]
+    };
+    let fours = |low: [__m256; 2], high: [__m256; 2]| {
+        [
+            _mm256_shuffle_ps::<0b01_00_01_00>(low[0], high[0]),
+            _mm256_shuffle_ps::<0b11_10_11_10>(low[0], high[0]),
+            _mm256_shuffle_ps::<0b01_00_01_00>(low[1], high[1]),
+            _mm256_shuffle_ps::<0b11_10_11_10>(low[1], high[1]),
+        ]
+    };
+    let (upper, lower) = (fours(pairs(0), pairs(1)), fours(pairs(2), pairs(3)));
+    let first = |i: usize| _mm256_permute2f128_ps::<0x20>(upper[i], lower[i]);
+    let last = |i: usize| _mm256_permute2f128_ps::<0x31>(upper[i], lower[i]);
+    [
+        first(0),
+        first(1),
+        first(2),
+        first(3),
+        last(0),
+        last(1),
+        last(2),
+        last(3),
+    ]
+}
+
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn reverse_avx2(a: __m256) -> __m256 {
+    _mm256_permutevar8x32_ps(a, _mm256_setr_epi32(7, 6, 5, 4, 3, 2, 1, 0))
+}
+
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn interleave_avx2(a: __m256, b: __m256) -> [__m256; 2] {
+    let (low, high) = (_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
+    [
+        _mm256_permute2f128_ps::<0x20>(low, high),
+        _mm256_permute2f128_ps::<0x31>(low, high),
+    ]
+}
+
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn deinterleave_avx2([a, b]: [__m256; 2]) -> [__m256; 2] {
+    // Halves that belong together first, then even and odd lanes.
+    let low = _mm256_permute2f128_ps::<0x20>(a, b);
+    let high = _mm256_permute2f128_ps::<0x31>(a, b);
+    [
+        _mm256_shuffle_ps::<0b10_00_10_00>(low, high),
+        _mm256_shuffle_ps::<0b11_01_11_01>(low, high),
+    ]
+}
+
+impl EightLanes for Avx2 {
+    #[inline(always)]
+    fn transpose(rows: [Self; 8]) -> [Self; 8] {
+        let [a, b, c, d, e, f, g, h] = rows;
+        // SAFETY: the type exists only where its instructions do.
+        let [a, b, c, d, e, f, g, h] =
+            unsafe { transpose_avx2([a.0, b.0, c.0, d.0, e.0, f.0, g.0, h.0]) };
+        [
+            Self(a),
+            Self(b),
+            Self(c),
+            Self(d),
+            Self(e),
+            Self(f),
+            Self(g),
+            Self(h),
+        ]
+    }
+    #[inline(always)]
+    fn reverse(self) -> Self {
+        // SAFETY: the type exists only where its instructions do.
+        Self(unsafe { reverse_avx2(self.0) })
+    }
+    #[inline(always)]
+    fn interleave(a: Self, b: Self) -> [Self; 2] {
+        // SAFETY: the type exists only where its instructions do.
+        let [first, last] = unsafe { interleave_avx2(a.0, b.0) };
+        [Self(first), Self(last)]
+    }
+    #[inline(always)]
+    fn deinterleave(pairs: [Self; 2]) -> [Self; 2] {
+        // SAFETY: the type exists only where its instructions do.
+        let [even, odd] = unsafe { deinterleave_avx2([pairs[0].0, pairs[1].0]) };
+        [Self(even), Self(odd)]
+    }
 }
 
 lanes_in_registers!(

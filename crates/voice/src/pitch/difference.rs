@@ -48,15 +48,19 @@ impl<V: Lanes> Difference<V> {
     #[inline(always)]
     pub(super) fn block(&mut self, signal: &[f32], first: usize) -> &[V] {
         let zero = V::splat(0.0);
-        self.tile.fill(signal, first);
+        self.tile.fill::<V>(signal, first);
         let (inside, beyond) = self.transform.samples_mut().split_at_mut(self.frame_length);
         let mut running = zero;
-        for (n, slot) in inside.iter_mut().enumerate() {
-            *slot = self.tile.sample(n);
-            if let Some(energy) = self.energy.get_mut(n) {
-                running = slot.mul(*slot).add(running);
-                *energy = running;
+        if const { V::WIDTH == 1 } {
+            V::floats_mut(inside).copy_from_slice(self.tile.alone());
+        } else {
+            for (n, slot) in inside.iter_mut().enumerate() {
+                *slot = self.tile.sample(n);
             }
+        }
+        for (sample, energy) in inside.iter().zip(&mut self.energy) {
+            running = sample.mul(*sample).add(running);
+            *energy = running;
         }
         for slot in beyond {
             *slot = zero;

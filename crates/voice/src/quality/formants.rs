@@ -121,31 +121,32 @@ impl FormantTracker {
         let room = samples.len() as f64 * (1.0 / self.rate) - 2.0 * self.settings.window_seconds;
         let count = (room / self.settings.hop_seconds).floor().max(0.0) as usize + 1;
         let first = ((samples.len() - 1) as f64 - (count - 1) as f64 * hop) / 2.0;
-        let mut found = Vec::with_capacity(count);
+        let (mut sounding, mut poles) = (Vec::new(), Vec::new());
         with_widest(Frames {
             tracker: self,
             samples: &samples,
             // The centres lie between two samples; the window is halved there.
             centres: (0..count).map(|index| (first + index as f64 * hop).floor() as usize),
-            found: &mut found,
+            sounding: &mut sounding,
+            poles: &mut poles,
         });
+        let mut found = vec![Vec::new(); count];
+        for (frame, poles) in sounding.iter().zip(&poles) {
+            found[*frame] = self.of_poles(poles);
+        }
         found
     }
 
-    #[inline(always)]
-    fn of_frame(&self, frame: &[f64]) -> Vec<Formant> {
-        let a = burg(frame, 2 * self.settings.count);
-        if a.iter().all(|a| *a == 0.0) {
-            return Vec::new();
-        }
-        let mut formants: Vec<Formant> = roots(&a)
-            .into_iter()
+    /// The formants among a frame's poles, lowest first.
+    fn of_poles(&self, poles: &[(f64, f64)]) -> Vec<Formant> {
+        let mut formants: Vec<Formant> = poles
+            .iter()
             .filter(|(_, im)| *im > 0.0)
             .map(|(re, im)| {
                 // A pole outside the circle sounds as the one that it mirrors.
-                let radius = re.hypot(im).min(1.0 / re.hypot(im));
+                let radius = re.hypot(*im).min(1.0 / re.hypot(*im));
                 Formant {
-                    frequency: (im.atan2(re) * self.rate / std::f64::consts::TAU) as f32,
+                    frequency: (im.atan2(*re) * self.rate / std::f64::consts::TAU) as f32,
                     bandwidth: (-radius.ln() * self.rate / std::f64::consts::PI) as f32,
                 }
             })
@@ -165,7 +166,9 @@ struct Frames<'a, C> {
     tracker: &'a FormantTracker,
     samples: &'a [f64],
     centres: C,
-    found: &'a mut Vec<Vec<Formant>>,
+    /// The frames that are not silent, and the poles of each.
+    sounding: &'a mut Vec<usize>,
+    poles: &'a mut Vec<Vec<(f64, f64)>>,
 }
 
 impl<C: Iterator<Item = usize>> Task for Frames<'_, C> {
@@ -174,15 +177,21 @@ impl<C: Iterator<Item = usize>> Task for Frames<'_, C> {
         let window = &self.tracker.window;
         let length = window.len();
         let mut frame = vec![0.0; length];
-        for centre in self.centres {
+        let mut polynomials = Vec::new();
+        for (number, centre) in self.centres.enumerate() {
             let start = (centre + 1).saturating_sub(length / 2);
             let samples = &self.samples[start.min(self.samples.len())..];
             let inside = samples.len().min(2 * (length / 2));
             for ((slot, x), weight) in frame.iter_mut().zip(samples).zip(window) {
                 *slot = x * weight;
             }
-            self.found.push(self.tracker.of_frame(&frame[..inside]));
+            let a = burg(&frame[..inside], 2 * self.tracker.settings.count);
+            if a.iter().any(|a| *a != 0.0) {
+                self.sounding.push(number);
+                polynomials.push(a);
+            }
         }
+        *self.poles = roots(&polynomials);
     }
 }
 

@@ -51,52 +51,98 @@ fn products(forward: &[f64], backward: &[f64]) -> [f64; 2] {
     [cross.iter().sum(), energy.iter().sum()]
 }
 
-/// The roots `(re, im)` of `zⁿ + a₁zⁿ⁻¹ + … + a_n`, by the simultaneous iteration of Aberth and
-/// Ehrlich.
+/// Polynomials whose roots are looked for side by side.
+const TOGETHER: usize = 32;
+
+/// A complex number to each polynomial.
+type Numbers = [[f64; TOGETHER]; 2];
+
+/// The roots `(re, im)` of every `zⁿ + a₁zⁿ⁻¹ + … + a_n`, all of one order, by the simultaneous iteration of
+/// Aberth and Ehrlich.
 #[inline(always)]
-pub(super) fn roots(a: &[f64]) -> Vec<(f64, f64)> {
-    let order = a.len();
-    let evaluate = |z: (f64, f64)| {
-        let (mut p, mut slope) = ((1.0, 0.0), (0.0, 0.0));
-        for coefficient in a {
-            slope = plus(times(slope, z), p);
-            p = plus(times(p, z), (*coefficient, 0.0));
+pub(super) fn roots(polynomials: &[Vec<f64>]) -> Vec<Vec<(f64, f64)>> {
+    let mut found = Vec::with_capacity(polynomials.len());
+    for polynomials in polynomials.chunks(TOGETHER) {
+        let order = polynomials[0].len();
+        let mut a = vec![[0.0; TOGETHER]; order];
+        for (k, a) in a.iter_mut().enumerate() {
+            for (lane, slot) in a.iter_mut().enumerate() {
+                // Lanes that are left go with the first polynomial, and are done when it is.
+                *slot = polynomials.get(lane).unwrap_or(&polynomials[0])[k];
+            }
         }
-        (p, slope)
-    };
-    // A circle inside the unit circle, off the real axis, where a stable filter has its roots.
-    let mut z: Vec<(f64, f64)> = (0..order)
-        .map(|k| {
-            let angle = std::f64::consts::TAU * (k as f64 + 0.25) / order as f64 + 0.1;
-            (0.9 * angle.cos(), 0.9 * angle.sin())
-        })
-        .collect();
-    for _ in 0..100 {
-        let mut moved = 0.0f64;
-        for k in 0..order {
-            let (p, slope) = evaluate(z[k]);
-            if p == (0.0, 0.0) {
+        // A circle inside the unit circle, off the real axis, where a stable filter has its roots.
+        let mut z: Vec<Numbers> = (0..order)
+            .map(|k| {
+                let angle = std::f64::consts::TAU * (k as f64 + 0.25) / order as f64 + 0.1;
+                [[0.9 * angle.cos(); TOGETHER], [0.9 * angle.sin(); TOGETHER]]
+            })
+            .collect();
+        for _ in 0..100 {
+            // The error goes by its cube from step to step: what is left after such a step is below
+            // rounding.
+            if sweep(&a, &mut z) < 1e-20 {
+                break;
+            }
+        }
+        let of_lane = |lane: usize| z.iter().map(|z| (z[0][lane], z[1][lane])).collect();
+        found.extend((0..polynomials.len()).map(of_lane));
+    }
+    found
+}
+
+/// Moves every root once; returns the square of the longest step.
+#[inline(always)]
+fn sweep(a: &[[f64; TOGETHER]], z: &mut [Numbers]) -> f64 {
+    let mut moved = [0.0f64; TOGETHER];
+    for k in 0..z.len() {
+        let here = z[k];
+        let [mut p, mut slope, mut others] = [[[0.0f64; TOGETHER]; 2]; 3];
+        p[0] = [1.0; TOGETHER];
+        for a in a {
+            for lane in 0..TOGETHER {
+                let z = (here[0][lane], here[1][lane]);
+                let (value, rise) = ((p[0][lane], p[1][lane]), (slope[0][lane], slope[1][lane]));
+                (slope[0][lane], slope[1][lane]) = plus(times(rise, z), value);
+                (p[0][lane], p[1][lane]) = plus(times(value, z), (a[lane], 0.0));
+            }
+        }
+        for (j, other) in z.iter().enumerate() {
+            if j == k {
                 continue;
             }
-            let newton = over(p, slope);
-            let mut others = (0.0, 0.0);
-            for (j, other) in z.iter().enumerate() {
-                if j != k {
-                    others = plus(others, over((1.0, 0.0), minus(z[k], *other)));
-                }
-            }
-            let step = over(newton, minus((1.0, 0.0), times(newton, others)));
-            if step.0.is_finite() && step.1.is_finite() {
-                z[k] = minus(z[k], step);
-                moved = moved.max(step.0.hypot(step.1));
+            for lane in 0..TOGETHER {
+                let distance = (
+                    here[0][lane] - other[0][lane],
+                    here[1][lane] - other[1][lane],
+                );
+                let inverse = over((1.0, 0.0), distance);
+                others[0][lane] += inverse.0;
+                others[1][lane] += inverse.1;
             }
         }
-        // The error goes by its cube from step to step: what is left after such a step is below rounding.
-        if moved < 1e-10 {
-            break;
+        let z = &mut z[k];
+        for lane in 0..TOGETHER {
+            let newton = over((p[0][lane], p[1][lane]), (slope[0][lane], slope[1][lane]));
+            let denominator = minus(
+                (1.0, 0.0),
+                times(newton, (others[0][lane], others[1][lane])),
+            );
+            let step = over(newton, denominator);
+            let square = step.0 * step.0 + step.1 * step.1;
+            // On a root already, or where two meet, there is no step.
+            let finite = square < f64::INFINITY;
+            z[0][lane] -= if finite { step.0 } else { 0.0 };
+            z[1][lane] -= if finite { step.1 } else { 0.0 };
+            let square = if finite { square } else { 0.0 };
+            moved[lane] = if square > moved[lane] {
+                square
+            } else {
+                moved[lane]
+            };
         }
     }
-    z
+    moved.iter().fold(0.0, |longest, step| step.max(longest))
 }
 
 #[inline(always)]
@@ -157,7 +203,11 @@ mod tests {
             a.push(quartic[k] - 0.3 * quartic[k - 1]);
         }
         a.push(-0.3 * quartic[3]);
-        let mut found: Vec<(f64, f64)> = roots(&a)
+        // Among others of its order, more than go together.
+        let others = (0..40).map(|n| (0..5).map(|k| 0.1 * ((n * 7 + k) as f64).sin()).collect());
+        let mut polynomials: Vec<Vec<f64>> = others.collect();
+        polynomials.push(a);
+        let mut found: Vec<(f64, f64)> = roots(&polynomials)[40]
             .iter()
             .map(|(re, im)| (re.hypot(*im), im.atan2(*re).abs()))
             .collect();

@@ -4,6 +4,7 @@
 //! Positions repeat after `up` outputs, so there are `up` filters; each is normalised to a sum of
 //! one, so that a constant stays exactly what it was.
 
+use std::f64::consts::PI;
 use std::marker::PhantomData;
 
 use crate::error::{Result, VoiceError};
@@ -11,8 +12,8 @@ use crate::error::{Result, VoiceError};
 use crate::lanes::EightFused;
 #[cfg(target_arch = "x86_64")]
 use crate::lanes::{Avx2, Avx512};
-use crate::lanes::{Eight, Lanes, Level, Task};
-use crate::window::bessel_i0;
+use crate::lanes::{Eight, Lanes, Level, Task, with_widest};
+use crate::tile::transpose_into;
 
 /// How sharp the filter is. All stop at the lower of the two Nyquist frequencies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,7 +55,7 @@ const LARGEST_TABLE: usize = 1 << 26;
 pub struct Resampler {
     up: usize,
     down: usize,
-    /// Taps of each filter, a multiple of 32.
+    /// Taps of each filter, a multiple of [`TAPS`].
     taps: usize,
     /// Inputs before the position that the first tap looks at.
     before: usize,
@@ -99,7 +100,7 @@ impl Resampler {
         let cutoff = band * cutoff;
         let half = zeros as f64 / band;
         let before = (half + shift.abs()).ceil() as usize;
-        let taps = (2 * before + 2).next_multiple_of(32);
+        let taps = (2 * before + 2).next_multiple_of(TAPS);
         let size = up.checked_mul(taps).filter(|size| *size <= LARGEST_TABLE);
         if size.is_none() {
             return Err(VoiceError::parameter(
@@ -110,17 +111,13 @@ impl Resampler {
         }
         let mut filters = Vec::with_capacity(up * taps);
         let mut filter = vec![0.0f64; taps];
+        let prototype = Prototype::new(taps, before, half, cutoff, beta);
         for phase in 0..up {
-            let fraction = phase as f64 / up as f64;
-            for (tap, slot) in filter.iter_mut().enumerate() {
-                let distance = tap as f64 - before as f64 - fraction - shift;
-                let edge = distance / half;
-                *slot = if edge.abs() < 1.0 {
-                    sinc(cutoff * distance) * bessel_i0(beta * (1.0 - edge * edge).sqrt())
-                } else {
-                    0.0
-                };
-            }
+            with_widest(PhaseTask {
+                prototype: &prototype,
+                offset: phase as f64 / up as f64 + shift,
+                filter: &mut filter,
+            });
             let sum: f64 = filter.iter().sum();
             filters.extend(filter.iter().map(|x| (x / sum) as f32));
         }
@@ -189,10 +186,13 @@ impl<V: Lanes> Task for FilterTask<'_, V> {
             before,
             ref filters,
         } = *self.resampler;
-        // Few phases are gone through several times, so that there are enough to go together.
-        let turns = if up < 4 * TOGETHER { TOGETHER } else { 1 };
+        // Few phases are gone through several times, so that there are enough to go together, and that a
+        // tile, which is the taps longer than its inputs, is not mostly what the last one held.
+        let turns = taps
+            .div_ceil(down)
+            .max(if up < 4 * TOGETHER { TOGETHER } else { 1 });
         let (outputs, inputs) = (turns * up, turns * down);
-        let mut tile = vec![V::splat(0.0); inputs + taps];
+        let mut tile = vec![V::splat(0.0); (inputs + taps).next_multiple_of(8)];
         let mut lanes = [0.0f32; 16];
         for (number, out) in self.out.chunks_mut(V::WIDTH * outputs).enumerate() {
             let start = (number * V::WIDTH * inputs) as i64 - before as i64;
@@ -218,25 +218,20 @@ impl<V: Lanes> Task for FilterTask<'_, V> {
 /// Phases that are computed together: each sample that is loaded is used by all of them.
 const TOGETHER: usize = 4;
 
-/// Lane `l` of row `n` is the sample at `start + n + l·apart`, silence beyond the signal's ends.
+/// Lane `l` of row `n` is the sample at `start + n + l·apart`, silence beyond the signal's ends. The number of
+/// rows is a multiple of eight.
 #[inline(always)]
 fn fill<V: Lanes>(tile: &mut [V], signal: &[f32], start: i64, apart: usize) {
-    let mut lanes = [0.0f32; 16];
-    let reach = start + (tile.len() + (V::WIDTH - 1) * apart) as i64;
+    let rows = tile.len();
+    let reach = start + (rows + (V::WIDTH - 1) * apart) as i64;
+    let tile = V::floats_mut(tile);
     if start >= 0 && reach <= signal.len() as i64 {
         let inside = &signal[start as usize..reach as usize];
-        for (n, row) in tile.iter_mut().enumerate() {
-            let mut at = n;
-            for lane in &mut lanes[..V::WIDTH] {
-                *lane = inside[at];
-                at += apart;
-            }
-            *row = V::load(&lanes);
-        }
+        transpose_into::<V::Points>(inside, apart, rows, tile, V::WIDTH);
         return;
     }
-    for (n, row) in tile.iter_mut().enumerate() {
-        for (l, lane) in lanes[..V::WIDTH].iter_mut().enumerate() {
+    for (n, row) in tile.chunks_exact_mut(V::WIDTH).enumerate() {
+        for (l, lane) in row.iter_mut().enumerate() {
             let sample = usize::try_from(start + (n + l * apart) as i64);
             *lane = sample
                 .ok()
@@ -244,7 +239,6 @@ fn fill<V: Lanes>(tile: &mut [V], signal: &[f32], start: i64, apart: usize) {
                 .copied()
                 .unwrap_or(0.0);
         }
-        *row = V::load(&lanes);
     }
 }
 
@@ -267,31 +261,116 @@ fn dots<V: Lanes>(tile: &[V], at: [usize; TOGETHER], filters: [&[f32]; TOGETHER]
     }
     let rows = &tile[last..][..shared];
     let weights: [&[f32]; TOGETHER] = std::array::from_fn(|k| &filters[k][begun[k]..][..shared]);
-    let whole = shared / 2 * 2;
-    for n in (0..whole).step_by(2) {
+    let [a, b, c, d] = weights.map(|weights| weights.as_chunks::<2>().0.iter());
+    let pairs = rows.as_chunks::<2>().0.iter();
+    for ((((rows, a), b), c), d) in pairs.zip(a).zip(b).zip(c).zip(d) {
         for half in 0..2 {
-            let row = rows[n + half];
-            for (sums, weights) in sums.iter_mut().zip(&weights) {
-                sums[half] = row.mul_add(V::splat(weights[n + half]), sums[half]);
+            let row = rows[half];
+            for (sums, weights) in sums.iter_mut().zip([a, b, c, d]) {
+                sums[half] = row.mul_add(V::splat(weights[half]), sums[half]);
             }
         }
     }
-    if whole < shared {
+    if let Some(last) = shared.checked_sub(1).filter(|last| last.is_multiple_of(2)) {
         for (sums, weights) in sums.iter_mut().zip(&weights) {
-            sums[0] = rows[whole].mul_add(V::splat(weights[whole]), sums[0]);
+            sums[0] = rows[last].mul_add(V::splat(weights[last]), sums[0]);
         }
     }
     sums.map(|[a, b]| a.add(b))
 }
 
-fn sinc(x: f64) -> f64 {
-    let angle = std::f64::consts::PI * x;
-    if angle == 0.0 {
-        1.0
-    } else {
-        angle.sin() / angle
+/// The sinc under its window, as a function of the distance from its centre.
+struct Prototype {
+    before: f64,
+    half: f64,
+    /// Half turns of the sinc to an input.
+    cutoff: f64,
+    /// Sine and cosine of the sinc's angle at each tap, the centre where no offset is.
+    turns: Vec<[f64; 2]>,
+    /// Coefficients of `I₀(β√u)`, the highest power of `u` first.
+    window: Vec<f64>,
+}
+
+impl Prototype {
+    fn new(taps: usize, before: usize, half: f64, cutoff: f64, beta: f64) -> Self {
+        let turns = (0..taps)
+            .map(|tap| {
+                let (sin, cos) = (PI * cutoff * (tap as f64 - before as f64)).sin_cos();
+                [sin, cos]
+            })
+            .collect();
+        // Of I₀(x) = Σ (x²/4)ᵏ/(k!)²; terms are positive, and those too small to count are left out.
+        let mut window = vec![1.0f64];
+        let mut sum = 1.0;
+        loop {
+            let k = window.len() as f64;
+            let term = window[window.len() - 1] * beta * beta / (4.0 * k * k);
+            sum += term;
+            if term < 1e-17 * sum {
+                break;
+            }
+            window.push(term);
+        }
+        window.reverse();
+        Self {
+            before: before as f64,
+            half,
+            cutoff,
+            turns,
+            window,
+        }
     }
 }
+
+/// The filter whose outputs lie `offset` inputs after a whole one, not yet normalised.
+struct PhaseTask<'a> {
+    prototype: &'a Prototype,
+    offset: f64,
+    filter: &'a mut [f64],
+}
+
+impl Task for PhaseTask<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Prototype {
+            before,
+            half,
+            cutoff,
+            ref turns,
+            ref window,
+        } = *self.prototype;
+        let (sin, cos) = (PI * cutoff * self.offset).sin_cos();
+        // The number of taps is a multiple of these.
+        let filter = self.filter.as_chunks_mut::<TAPS>().0.iter_mut();
+        for (first, (filter, turns)) in filter.zip(turns.as_chunks::<TAPS>().0).enumerate() {
+            let (mut distance, mut u) = ([0.0f64; TAPS], [0.0f64; TAPS]);
+            for n in 0..TAPS {
+                distance[n] = (first * TAPS + n) as f64 - before - self.offset;
+                u[n] = 1.0 - (distance[n] / half).powi(2);
+            }
+            let mut weight = [0.0f64; TAPS];
+            for coefficient in window {
+                for n in 0..TAPS {
+                    weight[n] = weight[n] * u[n] + coefficient;
+                }
+            }
+            for n in 0..TAPS {
+                let angle = PI * cutoff * distance[n];
+                let sine = turns[n][0] * cos - turns[n][1] * sin;
+                // Next to the centre the quotient of two small numbers is left to the series.
+                let sinc = if angle.abs() < 1e-4 {
+                    1.0 - angle * angle / 6.0
+                } else {
+                    sine / angle
+                };
+                filter[n] = if u[n] > 0.0 { sinc * weight[n] } else { 0.0 };
+            }
+        }
+    }
+}
+
+/// Taps that are computed side by side.
+const TAPS: usize = 16;
 
 fn greatest_common_divisor(mut a: u32, mut b: u32) -> u32 {
     while b != 0 {
