@@ -13,9 +13,10 @@ pub(crate) type Column = [[f32; ROWS]; 2];
 pub(crate) fn column(rows: &[[f32; 2]], frames: usize, frame: usize) -> Column {
     let mut column = [[0.0; ROWS]; 2];
     if frame < frames {
-        for row in 0..ROWS {
+        let [re, im] = &mut column;
+        for (row, (re, im)) in re.iter_mut().zip(im).enumerate() {
             if let Some(bin) = rows.get(row * frames + frame) {
-                (column[0][row], column[1][row]) = (bin[0], bin[1]);
+                (*re, *im) = (bin[0], bin[1]);
             }
         }
     }
@@ -25,9 +26,10 @@ pub(crate) fn column(rows: &[[f32; 2]], frames: usize, frame: usize) -> Column {
 /// Writes what [`column`] reads.
 #[inline(always)]
 pub(crate) fn put_column(rows: &mut [[f32; 2]], frames: usize, frame: usize, column: &Column) {
-    for row in 0..ROWS {
+    let [re, im] = column;
+    for (row, (re, im)) in re.iter().zip(im).enumerate() {
         if let Some(bin) = rows.get_mut(row * frames + frame) {
-            *bin = [column[0][row], column[1][row]];
+            *bin = [*re, *im];
         }
     }
 }

@@ -166,9 +166,9 @@ impl Polar {
             magnitude: [0.0; ROWS],
             direction: [[0.0; ROWS]; 2],
         };
-        for row in 0..ROWS {
+        for (row, (re, im)) in column[0].iter().zip(&column[1]).enumerate() {
             // Squares of f32 neither overflow nor vanish in f64.
-            let (re, im) = (f64::from(column[0][row]), f64::from(column[1][row]));
+            let (re, im) = (f64::from(*re), f64::from(*im));
             let magnitude = (re * re + im * im).sqrt();
             let silent = magnitude == 0.0;
             let scale = 1.0 / if silent { 1.0 } else { magnitude };
