@@ -333,3 +333,78 @@ fn an_analysis_writes_the_frames_of_every_file() {
     assert!((number(1) - 220.0).abs() < 1.5, "{}", number(1));
     assert!((-20.0..-10.0).contains(&number(5)), "{}", number(5));
 }
+
+/// A WAV file of 32-bit floats, written piece by piece: tones that come and go, and hiss.
+fn long_file(path: &Path, seconds: usize) {
+    let (rate, data) = (16_000u32, (seconds * 64_000) as u32);
+    let mut out = std::io::BufWriter::new(std::fs::File::create(path).unwrap());
+    let mut heading = Vec::new();
+    let silence = Audio {
+        sample_rate: rate,
+        channels: vec![Vec::new()],
+    };
+    silence.write_wav(&mut heading).unwrap();
+    // The sizes of the whole, of the number of samples and of the samples.
+    heading[4..8].copy_from_slice(&(data + 50).to_le_bytes());
+    let end = heading.len();
+    heading[end - 12..end - 8].copy_from_slice(&(data / 4).to_le_bytes());
+    heading[end - 4..].copy_from_slice(&data.to_le_bytes());
+    out.write_all(&heading).unwrap();
+    for n in 0..seconds as u32 * rate {
+        let hiss = (n.wrapping_mul(2_654_435_761) >> 8) as f32 / 16_777_216.0 - 0.5;
+        let on = (n / rate) % 3 == 1;
+        let saw = (n % 73) as f32 / 73.0 - 0.5;
+        let x = 0.001 * hiss + if on { 0.3 * saw } else { 0.0 };
+        out.write_all(&x.to_le_bytes()).unwrap();
+    }
+    out.flush().unwrap();
+}
+
+#[test]
+fn a_long_file_is_heard_piece_by_piece_and_says_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("long.wav");
+    let minutes = 20;
+    long_file(&path, 60 * minutes);
+    let megabytes = std::fs::metadata(&path).unwrap().len() >> 20;
+    let name = path.to_str().unwrap();
+    // As a sheet of JSON the file is read whole.
+    let whole = warpsmith(&["vad", name, "--method", "energy", "--format", "json"])
+        .output()
+        .unwrap();
+    let whole: serde_json::Value = serde_json::from_slice(&whole.stdout).unwrap();
+    let whole = whole["speech"].as_array().unwrap();
+    assert_eq!(whole.len(), 6000 * minutes);
+    let mut child = warpsmith(&["vad", name, "--method", "energy"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert_eq!(lines.next().unwrap().unwrap(), "seconds,speech");
+    for (frame, speech) in whole.iter().enumerate() {
+        if frame == whole.len() - 20_000 {
+            // More rows are left than a pipe holds: the program is still there and can be asked.
+            let status = std::fs::read_to_string(format!("/proc/{}/status", child.id()));
+            let peak = status.ok().and_then(|status| {
+                let line = status
+                    .lines()
+                    .find(|line| line.starts_with("VmHWM:"))?
+                    .to_owned();
+                line.split_whitespace().nth(1)?.parse::<u64>().ok()
+            });
+            if let Some(kilobytes) = peak {
+                let bound = megabytes * 1024 * 3 / 4;
+                assert!(kilobytes < bound, "{kilobytes} kB for {megabytes} MB");
+            }
+        }
+        let line = lines.next().unwrap().unwrap();
+        let (_, found) = line.split_once(',').unwrap();
+        assert_eq!(
+            found.parse::<f64>().unwrap(),
+            speech.as_f64().unwrap(),
+            "{line}"
+        );
+    }
+    assert!(lines.next().is_none());
+    assert!(child.wait().unwrap().success());
+}

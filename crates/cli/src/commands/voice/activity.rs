@@ -8,7 +8,7 @@ use warpsmith_voice::{
 };
 
 use super::input::Input;
-use super::live::{Listener, listen};
+use super::live::{Listener, Listening, listen};
 use super::sheet::{Destination, Sheet};
 use crate::arguments::Global;
 use crate::exit::Outcome;
@@ -110,8 +110,8 @@ struct LiveDecisions {
 }
 
 impl Listener for LiveDecisions {
-    fn columns(&self) -> &'static [&'static str] {
-        &["seconds", "speech"]
+    fn columns(&self) -> Vec<String> {
+        ["seconds", "speech"].map(str::to_owned).to_vec()
     }
 
     fn hear(&mut self, piece: &[f32], rows: &mut Vec<f64>) -> Result<()> {
@@ -171,10 +171,15 @@ pub(crate) struct Vad {
 
 impl Vad {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
-        if self.detector.is_causal() && self.destination.is_live(global, &self.input) {
-            return listen(&self.input, |rate| self.detector.listener(rate));
+        let listener = |rate: u32| self.detector.listener(rate);
+        let listener: Option<Listening<'_>> = self.detector.is_causal().then_some(&listener);
+        if let Some(listener) = listener
+            && self.destination.is_live(global, &self.input)
+        {
+            return listen(&self.input, listener);
         }
-        self.destination.each(global, &self.input, |path| {
+        let (destination, input) = (&self.destination, &self.input);
+        destination.each_or_in_pieces(global, input, listener, |path| {
             let (signal, rate) = self.input.signal(path)?;
             let decisions = self.detector.decide(&signal, rate)?;
             let values = decisions

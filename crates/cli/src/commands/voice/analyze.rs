@@ -26,11 +26,12 @@ use crate::table::Table;
   warpsmith voice analyze *.wav
   warpsmith voice analyze talk.mp3 --format json
   warpsmith voice analyze *.flac --output frames --as npy --columns pitch,speech,mel
-  warpsmith voice analyze *.wav --device cuda")]
+  warpsmith voice analyze *.wav --device cuda", mut_arg("output", |output| output.help(
+    "A file for the numbers of every 10 ms of one input, a directory for those of several; \
+     where absent only the summary is printed")))]
 pub(crate) struct Analyze {
     #[command(flatten)]
     input: Input,
-    /// Where the numbers of every 10 ms of each file go too.
     #[command(flatten)]
     destination: Destination,
     /// What is written of every 10 ms, with `--output`.

@@ -8,6 +8,7 @@ use warpsmith_device::{CudaDevice, Device, DeviceChoice};
 use warpsmith_measure::WorkloadError;
 
 use super::input::Input;
+use super::live::Listening;
 use super::sheet::{Destination, Sheet};
 use crate::arguments::Global;
 use crate::exit::Outcome;
@@ -57,18 +58,19 @@ pub(super) fn gpu_for(
     })
 }
 
-/// Writes the sheet of every input: of one after the other on the CPU, of many at a time on the GPU that
-/// [`gpu_for`] finds.
+/// Writes the sheet of every input: of one after the other on the CPU, where the listener hears long files
+/// piece by piece, or of many at a time on the GPU that [`gpu_for`] finds.
 pub(super) fn write_sheets(
     global: &Global,
     workload: &str,
     (input, destination): (&Input, &Destination),
     fits: bool,
+    listener: Option<Listening<'_>>,
     on_cpu: impl Fn(&[f32], u32) -> Result<Sheet>,
     on_gpu: impl Fn(&CudaDevice, u32, &[&[f32]]) -> Result<Vec<Sheet>, WorkloadError>,
 ) -> Result<Outcome> {
     match gpu_for(global, workload, input, fits)? {
-        None => destination.each(global, input, |path| {
+        None => destination.each_or_in_pieces(global, input, listener, |path| {
             let (signal, rate) = input.signal(path)?;
             on_cpu(&signal, rate)
         })?,

@@ -5,12 +5,13 @@ use clap::Args;
 use warpsmith_device::CudaDevice;
 use warpsmith_measure::WorkloadError;
 use warpsmith_voice::{
-    Density, FeatureSettings, Layout, MelFeature, Preset, Sizes, SpectrumSettings, Stage, Stft,
-    mel_on_cuda, spectrogram_on_cuda,
+    Density, FeatureSettings, Layout, MelFeature, MelStream, Padding, Preset, Sizes,
+    SpectrumSettings, Stage, Stft, mel_on_cuda, spectrogram_on_cuda,
 };
 
 use super::device::write_sheets;
 use super::input::Input;
+use super::live::{Listener, Listening, listen};
 use super::sheet::{Destination, Sheet};
 use crate::arguments::Global;
 use crate::exit::Outcome;
@@ -59,11 +60,25 @@ impl Shape {
         destination: &Destination,
         stage: Stage,
     ) -> Result<Outcome> {
+        let listener = |rate: u32| LiveMel::listener(&self.settings(rate, stage), stage);
+        // A limited dynamic range, a mirrored start and a dropped end need the whole signal; none of them
+        // depends on the sample rate.
+        let settings = self.settings(16_000, stage);
+        let in_pieces = settings.dynamic_range.is_none()
+            && !settings.drop_last_frame
+            && settings.spectrum.framing.padding != Padding::CentredReflect;
+        let listener: Option<Listening<'_>> = in_pieces.then_some(&listener);
+        if let Some(listener) = listener
+            && destination.is_live(global, input)
+        {
+            return listen(input, listener);
+        }
         write_sheets(
             global,
             "voice/mel",
             (input, destination),
             self.fits(),
+            listener,
             |signal, rate| self.sheet(global, signal, rate, stage),
             |gpu, rate, signals| self.on_gpu(gpu, rate, signals, stage),
         )
@@ -109,15 +124,58 @@ impl Shape {
     }
 }
 
-fn sheet_of(settings: &FeatureSettings, stage: Stage, values: Vec<f32>) -> Sheet {
+/// Mel features piece by piece.
+struct LiveMel {
+    stream: MelStream,
+    columns: Vec<String>,
+    values: Vec<f32>,
+}
+
+impl LiveMel {
+    fn listener(settings: &FeatureSettings, stage: Stage) -> Result<Box<dyn Listener>> {
+        Ok(Box::new(Self {
+            stream: MelStream::in_bulk(*settings)?,
+            columns: names(settings, stage),
+            values: Vec::new(),
+        }))
+    }
+}
+
+impl Listener for LiveMel {
+    fn columns(&self) -> Vec<String> {
+        self.columns.clone()
+    }
+
+    fn hear(&mut self, piece: &[f32], rows: &mut Vec<f64>) -> Result<()> {
+        self.stream.process(piece, &mut self.values)?;
+        rows.extend(self.values.drain(..).map(f64::from));
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, rows: &mut Vec<f64>) -> Result<()> {
+        let Self {
+            stream, mut values, ..
+        } = *self;
+        stream.finish(&mut values)?;
+        rows.extend(values.into_iter().map(f64::from));
+        Ok(())
+    }
+}
+
+/// The names of a feature's columns.
+fn names(settings: &FeatureSettings, stage: Stage) -> Vec<String> {
     let name = match stage {
         Stage::Cepstrum { .. } => "c",
         Stage::Mel | Stage::LogMel => "mel",
     };
+    (0..settings.rows())
+        .map(|row| format!("{name}{row}"))
+        .collect()
+}
+
+fn sheet_of(settings: &FeatureSettings, stage: Stage, values: Vec<f32>) -> Sheet {
     Sheet {
-        columns: (0..settings.rows())
-            .map(|row| format!("{name}{row}"))
-            .collect(),
+        columns: names(settings, stage),
         values: values.into_iter().map(f64::from).collect(),
     }
 }
@@ -210,6 +268,7 @@ impl Spectrogram {
             "voice/spectrogram",
             (&self.input, &self.destination),
             self.shape.fits(),
+            None,
             |signal, rate| {
                 let settings = spectrum(rate);
                 let mut stft = Stft::new(settings)?;

@@ -6,12 +6,12 @@ use warpsmith_device::{CudaDevice, DeviceChoice};
 use warpsmith_measure::WorkloadError;
 use warpsmith_voice::{
     Framing, HqPitch, Padding, PitchRange, PraatPitch, PraatSettings, PraatTrack, Pyin,
-    PyinSettings, PyinStream, PyinTrack, Yin, praat_on_cuda, pyin_on_cuda, yin_on_cuda,
+    PyinSettings, PyinStream, PyinTrack, Yin, YinStream, praat_on_cuda, pyin_on_cuda, yin_on_cuda,
 };
 
 use super::device::write_sheets;
 use super::input::Input;
-use super::live::{Listener, listen};
+use super::live::{Listener, Listening, listen};
 use super::sheet::{Destination, Sheet};
 use crate::arguments::Global;
 use crate::exit::Outcome;
@@ -44,6 +44,9 @@ pub(crate) struct Pitch {
     #[arg(long)]
     hop: Option<usize>,
 }
+
+/// The depth of a trough from which on YIN takes it, as in librosa.
+const THRESHOLD: f32 = 0.1;
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Method {
@@ -91,16 +94,27 @@ impl Pitch {
             low_hz: self.low,
             high_hz: self.high,
         };
-        if self.method == Method::Pyin && self.destination.is_live(global, &self.input) {
-            return listen(&self.input, |rate| {
-                LivePitch::listener(rate, self.framing(rate, range), range)
-            });
+        let listener = |rate: u32| -> Result<Box<dyn Listener>> {
+            let framing = self.framing(rate, range);
+            match self.method {
+                Method::Yin => LiveYin::listener(rate, framing, range),
+                _ => LivePitch::listener(rate, framing, range),
+            }
+        };
+        // The others look at the whole signal.
+        let in_pieces = matches!(self.method, Method::Pyin | Method::Yin);
+        let listener: Option<Listening<'_>> = in_pieces.then_some(&listener);
+        if let Some(listener) = listener
+            && self.destination.is_live(global, &self.input)
+        {
+            return listen(&self.input, listener);
         }
         write_sheets(
             global,
             self.workload().unwrap_or("voice/pyin"),
             (&self.input, &self.destination),
             self.workload().is_some(),
+            listener,
             |signal, rate| self.on_cpu(signal, rate, range),
             |gpu, rate, signals| self.on_gpu(gpu, rate, range, signals),
         )
@@ -110,7 +124,7 @@ impl Pitch {
         let framing = self.framing(rate, range);
         Ok(match self.method {
             Method::Yin => {
-                let track = Yin::new(rate, framing, range, 0.1)?.track(signal)?;
+                let track = Yin::new(rate, framing, range, THRESHOLD)?.track(signal)?;
                 yin_sheet(&track, framing, rate)
             }
             Method::Hq => {
@@ -171,27 +185,97 @@ impl Pitch {
 /// pYIN on a pipe: a frame is written once no later one can change it, mostly within a few frames.
 struct LivePitch {
     stream: PyinStream,
-    /// Seconds from frame to frame.
-    hop: f64,
+    times: Times,
     written: usize,
+}
+
+/// The times of frames.
+#[derive(Clone, Copy)]
+struct Times {
+    hop: usize,
+    rate: u32,
+}
+
+impl Times {
+    fn of(self, frame: usize) -> f64 {
+        (frame * self.hop) as f64 / f64::from(self.rate)
+    }
+}
+
+/// YIN piece by piece.
+struct LiveYin {
+    stream: YinStream,
+    times: Times,
+    written: usize,
+    track: Vec<f32>,
+}
+
+impl LiveYin {
+    fn listener(rate: u32, framing: Framing, range: PitchRange) -> Result<Box<dyn Listener>> {
+        Ok(Box::new(Self {
+            stream: YinStream::in_bulk(rate, framing, range, THRESHOLD)?,
+            times: Times {
+                hop: framing.hop,
+                rate,
+            },
+            written: 0,
+            track: Vec::new(),
+        }))
+    }
+
+    fn report(&mut self, rows: &mut Vec<f64>) {
+        for hertz in self.track.drain(..) {
+            rows.extend([self.times.of(self.written), f64::from(hertz)]);
+            self.written += 1;
+        }
+    }
+}
+
+impl Listener for LiveYin {
+    fn columns(&self) -> Vec<String> {
+        ["seconds", "hertz"].map(str::to_owned).to_vec()
+    }
+
+    fn hear(&mut self, piece: &[f32], rows: &mut Vec<f64>) -> Result<()> {
+        self.stream.process(piece, &mut self.track)?;
+        self.report(rows);
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, rows: &mut Vec<f64>) -> Result<()> {
+        let Self {
+            stream,
+            times,
+            written,
+            mut track,
+        } = *self;
+        stream.finish(&mut track)?;
+        for (frame, hertz) in track.iter().enumerate() {
+            rows.extend([times.of(written + frame), f64::from(*hertz)]);
+        }
+        Ok(())
+    }
 }
 
 impl LivePitch {
     fn listener(rate: u32, framing: Framing, range: PitchRange) -> Result<Box<dyn Listener>> {
         Ok(Box::new(Self {
             stream: PyinStream::new(rate, framing, range, PyinSettings::default())?,
-            hop: framing.hop as f64 / f64::from(rate),
+            times: Times {
+                hop: framing.hop,
+                rate,
+            },
             written: 0,
         }))
     }
 }
 
 /// Appends the frames of `track`, of which the first is number `written`.
-fn append_rows(track: &PyinTrack, hop: f64, written: usize, rows: &mut Vec<f64>) {
+fn append_rows(track: &PyinTrack, times: Times, written: usize, rows: &mut Vec<f64>) {
     for (frame, voiced) in track.voiced.iter().enumerate() {
         let hertz = f64::from(track.frequency[frame]);
         rows.extend([
-            (written + frame) as f64 * hop,
+            times.of(written + frame),
             if *voiced { hertz } else { f64::NAN },
             f64::from(u8::from(*voiced)),
             f64::from(track.probability[frame]),
@@ -200,14 +284,16 @@ fn append_rows(track: &PyinTrack, hop: f64, written: usize, rows: &mut Vec<f64>)
 }
 
 impl Listener for LivePitch {
-    fn columns(&self) -> &'static [&'static str] {
-        &["seconds", "hertz", "voiced", "probability"]
+    fn columns(&self) -> Vec<String> {
+        ["seconds", "hertz", "voiced", "probability"]
+            .map(str::to_owned)
+            .to_vec()
     }
 
     fn hear(&mut self, piece: &[f32], rows: &mut Vec<f64>) -> Result<()> {
         let mut track = PyinTrack::default();
         self.stream.process(piece, &mut track);
-        append_rows(&track, self.hop, self.written, rows);
+        append_rows(&track, self.times, self.written, rows);
         self.written += track.voiced.len();
         Ok(())
     }
@@ -215,7 +301,7 @@ impl Listener for LivePitch {
     fn finish(self: Box<Self>, rows: &mut Vec<f64>) -> Result<()> {
         let mut track = PyinTrack::default();
         self.stream.finish(&mut track);
-        append_rows(&track, self.hop, self.written, rows);
+        append_rows(&track, self.times, self.written, rows);
         Ok(())
     }
 }

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use warpsmith_voice::write_npy;
 
 use super::input::Input;
+use super::live::{LONG_FILE_BYTES, Listening, listen_to_file};
 use super::whole_file::write_whole;
 use crate::arguments::{Format, Global};
 use crate::output::progress;
@@ -47,7 +48,7 @@ impl Sheet {
         self.values.chunks_exact(self.columns.len())
     }
 
-    fn write(&self, encoding: Encoding, out: &mut impl Write) -> Result<()> {
+    fn write(&self, encoding: Encoding, mut out: &mut dyn Write) -> Result<()> {
         match encoding {
             Encoding::Csv => {
                 writeln!(out, "{}", self.columns.join(","))?;
@@ -57,13 +58,13 @@ impl Sheet {
                 }
             }
             Encoding::Json => {
-                serde_json::to_writer(&mut *out, &self.json())?;
+                serde_json::to_writer(&mut out, &self.json())?;
                 writeln!(out)?;
             }
             Encoding::Npy => {
                 let values: Vec<f32> = self.values.iter().map(|value| *value as f32).collect();
                 let columns = self.columns.len();
-                write_npy(out, &[values.len() / columns, columns], &values)?;
+                write_npy(&mut out, &[values.len() / columns, columns], &values)?;
             }
         }
         Ok(())
@@ -97,8 +98,34 @@ impl Destination {
         input: &Input,
         mut analyse: impl FnMut(&Path) -> Result<Sheet>,
     ) -> Result<()> {
-        self.in_groups(global, input, 0, |paths| {
-            paths.iter().map(|path| analyse(path)).collect()
+        self.each_or_in_pieces(global, input, None, |path| analyse(path))
+    }
+
+    /// As [`Destination::each`]; long files whose rows go out as CSV are heard by the listener, piece by
+    /// piece, where there is one.
+    pub(super) fn each_or_in_pieces(
+        &self,
+        global: &Global,
+        input: &Input,
+        listener: Option<Listening<'_>>,
+        mut analyse: impl FnMut(&Path) -> Result<Sheet>,
+    ) -> Result<()> {
+        let encoding = self.encoding(global);
+        let several = input.files.len() > 1;
+        self.each_group(global, input, 0, |paths| {
+            for path in paths {
+                let long =
+                    std::fs::metadata(path).is_ok_and(|facts| facts.len() >= LONG_FILE_BYTES);
+                match listener {
+                    Some(listener) if long && encoding == Encoding::Csv => {
+                        self.put(path, encoding, several, |out| {
+                            listen_to_file(input, path, listener, out)
+                        })?;
+                    }
+                    _ => self.write(path, &analyse(path)?, encoding, several)?,
+                }
+            }
+            Ok(())
         })
     }
 
@@ -111,7 +138,23 @@ impl Destination {
         bytes: u64,
         mut analyse: impl FnMut(&[PathBuf]) -> Result<Vec<Sheet>>,
     ) -> Result<()> {
-        let encoding = self.encoding(global);
+        let several = input.files.len() > 1;
+        self.each_group(global, input, bytes, |group| {
+            for (path, sheet) in group.iter().zip(analyse(group)?) {
+                self.write(path, &sheet, self.encoding(global), several)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Hands over neighbouring inputs, as many as have up to `bytes` on disk and at least one.
+    fn each_group(
+        &self,
+        global: &Global,
+        input: &Input,
+        bytes: u64,
+        mut take: impl FnMut(&[PathBuf]) -> Result<()>,
+    ) -> Result<()> {
         let several = input.files.len() > 1;
         if several && self.output.is_none() {
             bail!("several files need `--output DIRECTORY`, one result to a file");
@@ -124,9 +167,7 @@ impl Destination {
                 progress(global, &format!("{number}/{count} {}", path.display()));
             }
             let (group, after) = rest.split_at(first_group(rest, bytes));
-            for (path, sheet) in group.iter().zip(analyse(group)?) {
-                self.write(path, &sheet, encoding, several)?;
-            }
+            take(group)?;
             rest = after;
         }
         if several {
@@ -168,8 +209,19 @@ impl Destination {
 
     /// Writes the sheet of one of the inputs, where that goes.
     fn write(&self, path: &Path, sheet: &Sheet, encoding: Encoding, several: bool) -> Result<()> {
+        self.put(path, encoding, several, |out| sheet.write(encoding, out))
+    }
+
+    /// Where what is said of one of the inputs goes.
+    fn put(
+        &self,
+        path: &Path,
+        encoding: Encoding,
+        several: bool,
+        write: impl FnOnce(&mut dyn Write) -> Result<()>,
+    ) -> Result<()> {
         match &self.output {
-            None => sheet.write(encoding, &mut stdout().lock()),
+            None => write(&mut stdout().lock()),
             Some(output) if several => {
                 std::fs::create_dir_all(output)
                     .with_context(|| format!("cannot create `{}`", output.display()))?;
@@ -179,9 +231,9 @@ impl Destination {
                     Encoding::Json => ".json",
                     Encoding::Npy => ".npy",
                 });
-                write_whole(&output.join(name), |out| sheet.write(encoding, out))
+                write_whole(&output.join(name), |out| write(out))
             }
-            Some(output) => write_whole(output, |out| sheet.write(encoding, out)),
+            Some(output) => write_whole(output, |out| write(out)),
         }
     }
 }
