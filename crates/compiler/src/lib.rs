@@ -32,6 +32,7 @@ pub mod launch_abi;
 mod lower;
 mod names;
 pub mod runtime_header;
+mod small_keys;
 mod syntax;
 mod types;
 

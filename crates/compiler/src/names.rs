@@ -59,7 +59,15 @@ pub struct Names {
     /// Slots that user names took, to be cleared on a reset.
     taken: Vec<u32>,
     known_text: usize,
+    /// Words of up to eight bytes that were met lately, as numbers, and their names: a source repeats few.
+    recent: Vec<(u64, Name)>,
 }
+
+/// How many words are remembered.
+const RECENT: usize = 64;
+
+/// No word: a word of no bytes.
+const NO_WORD: (u64, Name) = (0, Name(0));
 
 /// A name in the index, with its hash: most texts that differ are told apart without looking at them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +96,7 @@ impl Names {
             slots: vec![EMPTY; 4096],
             taken: Vec::new(),
             known_text: 0,
+            recent: vec![NO_WORD; RECENT],
         };
         for builtin in &BUILTINS {
             names.intern(builtin.name);
@@ -108,6 +117,7 @@ impl Names {
             slots: Vec::new(),
             taken: Vec::new(),
             known_text: 0,
+            recent: Vec::new(),
         }
     }
 
@@ -117,6 +127,7 @@ impl Names {
             *self = Self::new();
             return;
         }
+        self.recent.fill(NO_WORD);
         self.text.truncate(self.known_text);
         self.spans.truncate(KNOWN);
         // Entries that came later never displaced one of the first, so clearing them leaves
@@ -142,10 +153,34 @@ impl Names {
                     self.taken.push(at as u32);
                     return name;
                 }
-                found if found.hash == hash && self.get(Name(found.name)) == text => {
+                found if found.hash == hash && self.bytes(found.name) == text.as_bytes() => {
                     return Name(found.name);
                 }
                 _ => at = (at + 1) & mask,
+            }
+        }
+    }
+
+    /// The name of the word `text[start..end]`, which has no byte that is 0.
+    pub(crate) fn intern_word(&mut self, text: &str, start: usize, end: usize) -> Name {
+        let length = end - start;
+        let eight = text
+            .as_bytes()
+            .get(start..)
+            .and_then(|rest| rest.first_chunk());
+        let (Some(eight), 1..=8) = (eight, length) else {
+            return self.intern(&text[start..end]);
+        };
+        let word = u64::from_le_bytes(*eight) & (u64::MAX >> (64 - 8 * length));
+        let at = (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize;
+        match self.recent.get(at) {
+            Some((same, name)) if *same == word => *name,
+            _ => {
+                let name = self.intern(&text[start..end]);
+                if let Some(place) = self.recent.get_mut(at) {
+                    *place = (word, name);
+                }
+                name
             }
         }
     }
@@ -158,7 +193,7 @@ impl Names {
         loop {
             match self.slots[at] {
                 EMPTY => return None,
-                found if found.hash == hash && self.get(Name(found.name)) == text => {
+                found if found.hash == hash && self.bytes(found.name) == text.as_bytes() => {
                     return Some(Name(found.name));
                 }
                 _ => at = (at + 1) & mask,
@@ -172,6 +207,12 @@ impl Names {
         self.text.push_str(text);
         self.spans.push((start, self.text.len() as u32));
         Name(self.spans.len() as u32 - 1)
+    }
+
+    /// The bytes of a name, without a look at where characters begin.
+    fn bytes(&self, name: u32) -> &[u8] {
+        let (start, end) = self.spans[name as usize];
+        &self.text.as_bytes()[start as usize..end as usize]
     }
 
     /// The text of a name.
@@ -208,21 +249,30 @@ impl Names {
 
 /// Eight bytes at a time; names are short.
 fn hash(text: &str) -> u32 {
-    let mut state = text.len() as u64;
-    let mut chunks = text.as_bytes().chunks_exact(8);
+    let bytes = text.as_bytes();
+    let mut state = bytes.len() as u64;
     let mut mix = |word: u64| {
         state = (state.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     };
-    for chunk in &mut chunks {
-        let mut word = [0; 8];
-        word.copy_from_slice(chunk);
-        mix(u64::from_le_bytes(word));
+    // First and last bytes overlap where a name is no multiple of a word.
+    let half = |bytes: &[u8; 4]| u64::from(u32::from_le_bytes(*bytes));
+    match (bytes.last_chunk::<8>(), bytes.first_chunk::<4>(), bytes) {
+        (Some(last), ..) => {
+            for word in bytes.as_chunks::<8>().0 {
+                mix(u64::from_le_bytes(*word));
+            }
+            mix(u64::from_le_bytes(*last));
+        }
+        (None, Some(first), _) => {
+            let last = bytes.last_chunk().map_or(0, half);
+            mix(half(first) << 32 | last);
+        }
+        (None, None, [first, .., last]) => {
+            let middle = bytes[bytes.len() / 2];
+            mix(u64::from(*first) << 16 | u64::from(middle) << 8 | u64::from(*last));
+        }
+        (None, None, _) => mix(bytes.first().map_or(0, |byte| u64::from(*byte))),
     }
-    let mut last = 0;
-    for byte in chunks.remainder() {
-        last = last << 8 | u64::from(*byte);
-    }
-    mix(last);
     (state >> 32) as u32
 }
 
@@ -240,6 +290,26 @@ mod tests {
         assert_eq!(names.intern("while").keyword(), Some(Keyword::While));
         assert_eq!(first.keyword(), None);
         assert_eq!(names.intern("sin").keyword(), None);
+    }
+
+    #[test]
+    fn a_word_has_the_name_of_its_text_before_and_after_a_reset() {
+        let source = "wp.sin(a, ab, velocity, velocities, velocity) + a ";
+        let mut names = Names::new();
+        for _ in 0..2 {
+            names.reset();
+            names.intern("shift the numbers of new names");
+            let mut start = 0;
+            for word in source.split_inclusive(|c: char| !c.is_alphanumeric()) {
+                let end = start + word.len() - 1;
+                if end > start {
+                    let name = names.intern_word(source, start, end);
+                    assert_eq!(names.get(name), &source[start..end]);
+                    assert_eq!(names.find(&source[start..end]), Some(name));
+                }
+                start += word.len();
+            }
+        }
     }
 
     #[test]

@@ -179,16 +179,17 @@ fn pages(pairs: u64) -> Vec<Vec<u8>> {
 fn forward_only() {
     const PAIRS: u64 = 100_000;
     let wanted = like_the_peer();
+    let options = Options::default();
     let mut bytes = 0;
     let seconds = on_one_core(|| {
         let mut compiler = Compiler::new();
         let mut out = String::new();
         for index in 0..PAIRS {
-            let mut draft = draft(&wanted, 1, index, 0);
-            draft.source = draft
-                .source
-                .replace("@wp.kernel\n", "@wp.kernel(enable_backward=False)\n");
-            if let Ok(module) = compiler.compile(&draft.source, &Options::default()) {
+            let mut source = draft(&wanted, 1, index, 0).source;
+            if let Some(at) = source.find("@wp.kernel\n") {
+                source.insert_str(at + "@wp.kernel".len(), "(enable_backward=False)");
+            }
+            if let Ok(module) = compiler.compile(&source, &options) {
                 out.clear();
                 emit(&module, Target::Cuda, &mut out);
                 bytes += black_box(&out).len();

@@ -101,7 +101,7 @@ pub(super) fn backward(
     for (var, variable) in function.locals() {
         writer.start();
         let ty = module.types.value_of(variable.ty);
-        writer.text(module.types.spelling(ty));
+        writer.out.push_short(module.types.spelling(ty));
         writer.text(" ");
         writer.adj(var);
         writer.text(" = {};\n");
@@ -146,7 +146,7 @@ impl Writer<'_> {
             }
             for (var, variable) in self.function.parameters() {
                 self.start();
-                self.text(self.module.types.spelling(variable.ty));
+                self.out.push_short(self.module.types.spelling(variable.ty));
                 self.text(" ");
                 if dual {
                     self.adj(var);
@@ -168,7 +168,7 @@ impl Writer<'_> {
             if variable.constant.is_some() {
                 self.text("const ");
             }
-            self.text(self.module.types.spelling(variable.ty));
+            self.out.push_short(self.module.types.spelling(variable.ty));
             self.text(" ");
             self.var(var);
             if let Some(constant) = variable.constant {

@@ -42,8 +42,8 @@ static DUALS: [[u8; 8]; TABLED] = numbered(b"adj_", true);
 
 /// Text that grows at its end.
 ///
-/// Invariant: the bytes are UTF-8. Only whole strings and ASCII are appended, and only ASCII that was just
-/// appended is taken off again.
+/// Invariant: the bytes are UTF-8 after every method. Whole strings and ASCII are appended; what is taken
+/// off again within a method was appended by it.
 #[derive(Debug)]
 pub(super) struct Buffer {
     bytes: Vec<u8>,
@@ -71,6 +71,44 @@ impl Buffer {
     #[inline(always)]
     pub(super) fn push_str(&mut self, text: &str) {
         self.bytes.extend_from_slice(text.as_bytes());
+    }
+
+    /// Appends a name or a type: text that is short, and not known where it is written. Two copies of
+    /// one size, which overlap, rather than a call.
+    #[inline]
+    pub(super) fn push_short(&mut self, text: &str) {
+        let bytes = text.as_bytes();
+        if let (8..=16, Some(first), Some(last)) = (
+            bytes.len(),
+            bytes.first_chunk::<8>(),
+            bytes.last_chunk::<8>(),
+        ) {
+            self.ends(bytes.len(), first, last);
+        } else if let (17..=32, Some(first), Some(last)) = (
+            bytes.len(),
+            bytes.first_chunk::<16>(),
+            bytes.last_chunk::<16>(),
+        ) {
+            self.ends(bytes.len(), first, last);
+        } else {
+            self.bytes.extend_from_slice(bytes);
+        }
+    }
+
+    /// Appends a text of `len` bytes by its first and last ones.
+    #[inline(always)]
+    fn ends<const N: usize>(&mut self, len: usize, first: &[u8; N], last: &[u8; N]) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(first);
+        self.bytes.truncate(start + len - N);
+        self.bytes.extend_from_slice(last);
+    }
+
+    /// Appends texts one after the other.
+    pub(super) fn parts(&mut self, parts: &[&str]) {
+        for part in parts {
+            self.push_short(part);
+        }
     }
 
     /// Appends an ASCII character.
@@ -156,6 +194,16 @@ impl fmt::Write for Buffer {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn short_texts_are_whole_at_any_length() {
+        let text = "wp::mat_t<4, 4, wp::float32> and more";
+        for length in 0..=text.len() {
+            let mut buffer = Buffer::after("x".to_owned());
+            buffer.push_short(&text[..length]);
+            assert_eq!(buffer.into_string(), format!("x{}", &text[..length]));
+        }
+    }
 
     #[test]
     fn numbers_are_decimal_on_both_sides_of_the_tables_end() {

@@ -200,7 +200,7 @@ impl Writer<'_> {
                         let ty = self.function.var(aggregate).ty;
                         let arrow = self.module.types.is_reference(ty);
                         self.text(if arrow { "->" } else { "." });
-                        self.text(self.module.names.get(field));
+                        self.out.push_short(self.module.names.get(field));
                     }
                 }
                 self.text(");\n");
@@ -211,7 +211,7 @@ impl Writer<'_> {
                 self.start();
                 self.var(root);
                 self.text(".");
-                self.text(self.module.names.get(path));
+                self.out.push_short(self.module.names.get(path));
                 self.text(" = ");
                 self.var(value);
                 self.text(";\n");
@@ -259,7 +259,7 @@ impl Writer<'_> {
             Op::Assert { cond, text } => {
                 self.start();
                 self.text("assert(((void)\"");
-                self.text(self.module.names.get(text));
+                self.out.push_short(self.module.names.get(text));
                 self.text("\",");
                 self.var(cond);
                 self.text("));\n");
@@ -321,21 +321,22 @@ impl Writer<'_> {
         match call.callee {
             Callee::Builtin(index, row) => {
                 let row = &BUILTINS[usize::from(index)].rows[usize::from(row)];
-                self.text(if adjoint { row.adjoint } else { row.native });
+                self.out
+                    .push_short(if adjoint { row.adjoint } else { row.native });
             }
             Callee::Function(index) => {
                 if adjoint {
                     self.text("adj_");
                 }
                 let native = self.module.functions[index as usize].native;
-                self.text(self.module.names.get(native));
+                self.out.push_short(self.module.names.get(native));
             }
             Callee::Struct(id) => {
                 if adjoint {
                     self.text("adj_");
                 }
                 let native = self.module.types.struct_def(id).native;
-                self.text(self.module.names.get(native));
+                self.out.push_short(self.module.names.get(native));
             }
         }
     }

@@ -1,8 +1,6 @@
 //! CPU kernels: an argument struct, a kernel that is called once per task, a loop over tasks, and the
 //! entry points that the host calls.
 
-use std::fmt::Write;
-
 use super::Target;
 use super::body::{self, Forward, Frame, is_vector_array};
 use super::buffer::Buffer;
@@ -20,19 +18,16 @@ pub(super) fn emit(module: &Module, out: &mut Buffer) {
     else {
         return;
     };
-    let name = format!(
-        "{}{}",
+    let name = [
         module.names.get(kernel.native),
-        module.names.get(module.suffix)
-    );
-    let _ = writeln!(out, "struct wp_args_{name} {{");
+        module.names.get(module.suffix),
+    ]
+    .concat();
+    let name = name.as_str();
+    out.parts(&["struct wp_args_", name, " {\n"]);
     for (_, variable) in kernel.parameters() {
-        let _ = writeln!(
-            out,
-            "    {} {};",
-            module.types.spelling(variable.ty),
-            label(module, variable)
-        );
+        let ty = module.types.spelling(variable.ty);
+        out.parts(&["    ", ty, " ", label(module, variable), ";\n"]);
     }
     out.push_str("};\n");
     let contiguous =
@@ -40,8 +35,8 @@ pub(super) fn emit(module: &Module, out: &mut Buffer) {
     let frame = Text {
         module,
         kernel,
-        name: &name,
-        rank: *launch_rank,
+        name,
+        rank: &launch_rank.to_string(),
         contiguous,
     };
     let layout = frame.kernel(None, out);
@@ -75,7 +70,7 @@ struct Text<'a> {
     module: &'a Module,
     kernel: &'a Function,
     name: &'a str,
-    rank: u32,
+    rank: &'a str,
     contiguous: bool,
 }
 
@@ -95,14 +90,21 @@ impl Text<'_> {
     /// The forward kernel, whose layout is given back; or, given that, the backward one.
     fn kernel(&self, layout: Option<&Forward>, out: &mut Buffer) -> Option<Forward> {
         let backward = layout.is_some();
-        let Self { name, rank, .. } = self;
+        let Self { name, rank, .. } = *self;
         let pass = if backward { "backward" } else { "forward" };
-        let _ = write!(
-            out,
-            "\n\ntemplate <bool wp_linear_contiguous>\nstatic void {name}_cpu_kernel_{pass}(\n    wp::launch_bounds_t<{rank}> dim,\n    size_t task_index,\n    wp_args_{name} *_wp_args"
-        );
+        out.parts(&[
+            "\n\ntemplate <bool wp_linear_contiguous>\nstatic void ",
+            name,
+            "_cpu_kernel_",
+            pass,
+            "(\n    wp::launch_bounds_t<",
+            rank,
+            "> dim,\n    size_t task_index,\n    wp_args_",
+            name,
+            " *_wp_args",
+        ]);
         if backward {
-            let _ = write!(out, ",\n    wp_args_{name} *_wp_adj_args");
+            out.parts(&[",\n    wp_args_", name, " *_wp_adj_args"]);
         }
         out.push_str(")\n{\n    static constexpr bool wp_linear_tid = wp_linear_contiguous;\n");
         if self.contiguous {
@@ -126,24 +128,30 @@ impl Text<'_> {
 
     fn contiguous_arguments(&self, backward: bool, out: &mut Buffer) {
         let name = self.name;
-        let _ = writeln!(out, "    wp_args_{name} wp_contiguous_args;");
+        out.parts(&["    wp_args_", name, " wp_contiguous_args;\n"]);
         if backward {
-            let _ = writeln!(out, "    wp_args_{name} wp_contiguous_adj_args;");
+            out.parts(&["    wp_args_", name, " wp_contiguous_adj_args;\n"]);
         }
         out.push_str("    if constexpr (wp_linear_contiguous)\n    {\n        wp_contiguous_args = *_wp_args;\n");
         if backward {
             out.push_str("        wp_contiguous_adj_args = *_wp_adj_args;\n");
         }
         for (array, element) in self.arrays() {
-            let _ = writeln!(
-                out,
-                "        wp_contiguous_args.{array}.strides[0] = sizeof({element});"
-            );
+            out.parts(&[
+                "        wp_contiguous_args.",
+                array,
+                ".strides[0] = sizeof(",
+                element,
+                ");\n",
+            ]);
             if backward {
-                let _ = writeln!(
-                    out,
-                    "        wp_contiguous_adj_args.{array}.strides[0] = sizeof({element});"
-                );
+                out.parts(&[
+                    "        wp_contiguous_adj_args.",
+                    array,
+                    ".strides[0] = sizeof(",
+                    element,
+                    ");\n",
+                ]);
             }
         }
         out.push_str("        _wp_args = &wp_contiguous_args;\n");
@@ -154,45 +162,63 @@ impl Text<'_> {
     }
 
     fn tasks(&self, backward: bool, out: &mut Buffer) {
-        let Self { name, rank, .. } = self;
+        let Self { name, rank, .. } = *self;
         let pass = if backward { "backward" } else { "forward" };
-        let mut params =
-            format!("    wp::launch_bounds_t<{rank}> *dim,\n    wp_args_{name} *_wp_args");
-        if backward {
-            let _ = write!(params, ",\n    wp_args_{name} *_wp_adj_args");
-        }
+        let adjoints = [",\n    wp_args_", name, " *_wp_adj_args"].concat();
+        let params = [
+            "    wp::launch_bounds_t<",
+            rank,
+            "> *dim,\n    wp_args_",
+            name,
+            " *_wp_args",
+            if backward { &adjoints } else { "" },
+        ]
+        .concat();
+        let params = params.as_str();
         let args = if backward {
             "_wp_args, _wp_adj_args"
         } else {
             "_wp_args"
         };
-        let _ = write!(
-            out,
-            "\n\ntemplate <bool wp_linear_contiguous>\nstatic WP_FORCEINLINE void {name}_cpu_{pass}_tasks(\n{params})\n{{\n    for (size_t task_index = 0; task_index < dim->size; ++task_index)\n    {{\n        {name}_cpu_kernel_{pass}<wp_linear_contiguous>("
-        );
-        let _ = if backward {
-            writeln!(out, "\n            *dim, task_index, {args});")
-        } else {
-            writeln!(out, "*dim, task_index, {args});")
-        };
-        let _ = write!(
-            out,
-            "    }}\n}}\n\nstatic WP_FORCEINLINE void {name}_cpu_{pass}_dispatch(\n{params})\n{{\n    wp::tile_shared_storage_t tile_mem;\n#if defined(WP_ENABLE_TILES_IN_STACK_MEMORY)\n    wp::shared_tile_storage = &tile_mem;\n#endif\n\n"
-        );
+        out.parts(&["\n\ntemplate <bool wp_linear_contiguous>\nstatic WP_FORCEINLINE void ", name, "_cpu_", pass, "_tasks(\n", params, ")\n{\n    for (size_t task_index = 0; task_index < dim->size; ++task_index)\n    {\n        ", name, "_cpu_kernel_", pass, "<wp_linear_contiguous>("]);
+        out.push_str(if backward { "\n            " } else { "" });
+        out.parts(&["*dim, task_index, ", args, ");\n"]);
+        out.parts(&["    }\n}\n\nstatic WP_FORCEINLINE void ", name, "_cpu_", pass, "_dispatch(\n", params, ")\n{\n    wp::tile_shared_storage_t tile_mem;\n#if defined(WP_ENABLE_TILES_IN_STACK_MEMORY)\n    wp::shared_tile_storage = &tile_mem;\n#endif\n\n"]);
         if self.contiguous {
             self.contiguous_dispatch(backward, pass, args, out);
         } else {
-            let _ = writeln!(out, "    {name}_cpu_{pass}_tasks<false>(dim, {args});");
+            out.parts(&[
+                "    ",
+                name,
+                "_cpu_",
+                pass,
+                "_tasks<false>(dim, ",
+                args,
+                ");\n",
+            ]);
         }
         let note = if backward {
             ""
         } else {
             "// Python CPU entry points\n"
         };
-        let _ = write!(
-            out,
-            "}}\n\nextern \"C\" {{\n\n{note}WP_API void {name}_cpu_{pass}(\n{params})\n{{\n    {name}_cpu_{pass}_dispatch(dim, {args});\n}}\n\n}} // extern C\n\n"
-        );
+        out.parts(&[
+            "}\n\nextern \"C\" {\n\n",
+            note,
+            "WP_API void ",
+            name,
+            "_cpu_",
+            pass,
+            "(\n",
+            params,
+            ")\n{\n    ",
+            name,
+            "_cpu_",
+            pass,
+            "_dispatch(dim, ",
+            args,
+            ");\n}\n\n} // extern C\n\n",
+        ]);
     }
 
     fn contiguous_dispatch(&self, backward: bool, pass: &str, args: &str, out: &mut Buffer) {
@@ -208,15 +234,31 @@ impl Text<'_> {
                     out.push_str(" & ");
                 }
                 first = false;
-                let _ = write!(
-                    out,
-                    "({holder}->{array}.strides[0] == (int)sizeof({element}))"
-                );
+                out.parts(&[
+                    "(",
+                    holder,
+                    "->",
+                    array,
+                    ".strides[0] == (int)sizeof(",
+                    element,
+                    "))",
+                ]);
             }
         }
-        let _ = write!(
-            out,
-            ");\n    if (wp_linear_contiguous)\n        {name}_cpu_{pass}_tasks<true>(dim, {args});\n    else\n        {name}_cpu_{pass}_tasks<false>(dim, {args});\n"
-        );
+        out.parts(&[
+            ");\n    if (wp_linear_contiguous)\n        ",
+            name,
+            "_cpu_",
+            pass,
+            "_tasks<true>(dim, ",
+            args,
+            ");\n    else\n        ",
+            name,
+            "_cpu_",
+            pass,
+            "_tasks<false>(dim, ",
+            args,
+            ");\n",
+        ]);
     }
 }

@@ -22,7 +22,7 @@ impl Writer<'_> {
                 self.text("(");
                 inner(self);
                 self.text(").");
-                self.text(self.module.names.get(*field));
+                self.out.push_short(self.module.names.get(*field));
             }
             Step::Element(indices) => {
                 self.text("(*wp::address(");
@@ -84,7 +84,7 @@ impl Writer<'_> {
                 }
                 SlotStep::Field(field) => {
                     self.text(".");
-                    self.text(self.module.names.get(field));
+                    self.out.push_short(self.module.names.get(field));
                 }
             }
         }
@@ -124,7 +124,7 @@ impl Writer<'_> {
         }
         let array_ty = self.module.types.value_of(self.function.var(slot.array).ty);
         self.text("([&]() -> ");
-        self.text(self.module.types.spelling(array_ty));
+        self.out.push_short(self.module.types.spelling(array_ty));
         self.text(" { auto slot_adj_0 = ");
         self.adj(place.root);
         self.text(";");

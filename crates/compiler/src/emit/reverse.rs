@@ -59,7 +59,7 @@ impl Writer<'_> {
                     self.start();
                     self.adj(aggregate);
                     self.text(".");
-                    self.text(self.module.names.get(field));
+                    self.out.push_short(self.module.names.get(field));
                     self.text(if accumulates { " += " } else { " = " });
                     self.adj(dst);
                     self.text(";\n");
@@ -76,13 +76,13 @@ impl Writer<'_> {
                         self.text(" += ");
                         self.adj(root);
                         self.text(".");
-                        self.text(self.module.names.get(path));
+                        self.out.push_short(self.module.names.get(path));
                         self.text(";\n");
                     }
                     self.start();
                     self.adj(root);
                     self.text(".");
-                    self.text(self.module.names.get(path));
+                    self.out.push_short(self.module.names.get(path));
                     self.text(" = {};\n");
                 }
                 Op::SlotStore { slot, value } => self.slot_adjoint("store", slot, value),

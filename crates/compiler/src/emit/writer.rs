@@ -76,7 +76,7 @@ impl Writer<'_> {
             Some(number) => self.out.number(number),
             None => {
                 if let Some(name) = self.function.var(var).name {
-                    self.out.push_str(self.module.names.get(name));
+                    self.out.push_short(self.module.names.get(name));
                 }
             }
         }

@@ -1,5 +1,7 @@
 //! The names of the `warp` module and of the few others that kernels use.
 
+use std::sync::OnceLock;
+
 use super::{Global, PythonModule};
 use crate::builtin::BUILTINS;
 use crate::ir::{Constant, Number};
@@ -12,6 +14,28 @@ fn float(value: f64) -> Global {
 
 /// A name of the `warp` module: types and constants first, then builtins.
 pub(crate) fn warp_attribute(name: Name, names: &Names, types: &mut TypeTable) -> Option<Global> {
+    if plain_builtins().get(name.index()) == Some(&true) {
+        return Some(Global::Builtin(name.index() as u16));
+    }
+    look_up(name, names, types)
+}
+
+/// For each builtin, whether its name in the `warp` module is that and nothing else: looked up once, since
+/// a source names them over and over.
+fn plain_builtins() -> &'static [bool] {
+    static PLAIN: OnceLock<Vec<bool>> = OnceLock::new();
+    PLAIN.get_or_init(|| {
+        let (names, mut types) = (Names::new(), TypeTable::new());
+        let plain = |index: usize| {
+            let index = index as u16;
+            let found = look_up(Name::of_builtin(index), &names, &mut types);
+            matches!(found, Some(Global::Builtin(same)) if same == index)
+        };
+        (0..BUILTINS.len()).map(plain).collect()
+    })
+}
+
+fn look_up(name: Name, names: &Names, types: &mut TypeTable) -> Option<Global> {
     let text = names.get(name);
     if let Some(ty) = type_of_name(text, types) {
         return Some(Global::Type(ty));

@@ -48,10 +48,32 @@ pub fn bfloat16_to_f32(bits: u16) -> f32 {
     f32::from_bits(u32::from(bits) << 16)
 }
 
-/// Rounds to what a half can hold.
-#[inline]
+/// Rounds to what a half can hold: what [`f32_to_half`] and [`half_to_f32`] make of a number, in 32-bit
+/// steps without a branch, so that lanes are rounded together.
+#[inline(always)]
 pub(super) fn round_half(value: f32) -> f32 {
-    half_to_f32(f32_to_half(value))
+    let bits = value.to_bits();
+    let sign = bits & 0x8000_0000;
+    let magnitude = bits & 0x7fff_ffff;
+    let normal = (magnitude + 0xfff + ((magnitude >> 13) & 1)) & !0x1fff;
+    // Below the smallest normal half: adding 0.5 puts the half's last place at the float's.
+    let subnormal = ((f32::from_bits(magnitude) + 0.5) - 0.5).to_bits();
+    let finite = if magnitude < 0x3880_0000 {
+        subnormal
+    } else {
+        normal
+    };
+    let number = if magnitude < 0x477f_f000 {
+        finite
+    } else {
+        0x7f80_0000
+    };
+    let rounded = if magnitude > 0x7f80_0000 {
+        0x7fc0_0000
+    } else {
+        number
+    };
+    f32::from_bits(sign | rounded)
 }
 
 /// Rounds to what a bfloat16 can hold.
@@ -71,6 +93,21 @@ mod tests {
             if !value.is_nan() {
                 assert_eq!(f32_to_half(value), bits);
             }
+        }
+    }
+
+    #[test]
+    fn rounding_is_a_conversion_there_and_back() {
+        // Every exponent and both signs, with steps that meet all low bits; and what lies beside halves.
+        let steps = (0..=u32::MAX).step_by(4099);
+        let beside = (0..=u16::MAX).flat_map(|half| {
+            let bits = half_to_f32(half).to_bits();
+            [0x0fff, 0x1000, 0x1001].map(|past| bits.wrapping_add(past))
+        });
+        for bits in steps.chain(beside) {
+            let value = f32::from_bits(bits);
+            let converted = half_to_f32(f32_to_half(value));
+            assert_eq!(round_half(value).to_bits(), converted.to_bits(), "{bits:x}");
         }
     }
 

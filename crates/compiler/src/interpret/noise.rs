@@ -68,7 +68,7 @@ impl Noise {
         let mut sums = [[0.0; 4]; 3];
         match self.kind {
             Kind::Curl => {
-                self.octaves(words, |field, amplitude, _, term| {
+                self.octaves::<1>(words, |field, amplitude, _, term| {
                     for (sum, slope) in sums[field].iter_mut().zip(term.slope) {
                         *sum += amplitude * slope;
                     }
@@ -81,7 +81,7 @@ impl Noise {
                     out[..3].copy_from_slice(&curl.map(|x| x as f32));
                 }
             }
-            _ => out[0] = self.cell(words).field(words[0]).value as f32,
+            _ => out[0] = self.cell(words).field::<0>(words[0]).value as f32,
         }
     }
 
@@ -90,7 +90,7 @@ impl Noise {
         let dual = |n: usize| f64::from(f32::from_bits(words[self.inputs() + n]));
         let mut sums = [0.0; 4];
         match self.kind {
-            Kind::Curl => self.octaves(words, |field, amplitude, frequency, term| {
+            Kind::Curl => self.octaves::<2>(words, |field, amplitude, frequency, term| {
                 // Which slopes of this field the results are made of, and with which sign.
                 let row = |axis: usize, sign: f64, result: usize| (axis, sign * dual(result));
                 let uses = match (self.axes, field) {
@@ -106,7 +106,7 @@ impl Noise {
                 }
             }),
             _ => {
-                let term = self.cell(words).field(words[0]);
+                let term = self.cell(words).field::<1>(words[0]);
                 for n in 0..self.axes {
                     sums[n] = term.slope[n] * dual(0);
                 }
@@ -133,7 +133,11 @@ impl Noise {
 
     /// Visits each field of each octave, with its amplitude and frequency. In space and beyond there are
     /// three fields, and each takes its random directions from a state of its own.
-    fn octaves(self, words: &[u32], mut visit: impl FnMut(usize, f64, f64, &Field)) {
+    fn octaves<const ORDER: usize>(
+        self,
+        words: &[u32],
+        mut visit: impl FnMut(usize, f64, f64, &Field),
+    ) {
         let mut state = words[0];
         let settings = &words[1 + self.axes..];
         let (lacunarity, gain) = (f32::from_bits(settings[1]), f32::from_bits(settings[2]));
@@ -141,11 +145,11 @@ impl Noise {
         for _ in 0..settings[0] {
             let cell = Cell::around(self.axes, |n| frequency * f32::from_bits(words[1 + n]));
             let (a, f) = (f64::from(amplitude), f64::from(frequency));
-            visit(0, a, f, &cell.field(state));
+            visit(0, a, f, &cell.field::<ORDER>(state));
             if self.axes > 2 {
                 for (field, offset) in [(1, 10_019_689), (2, 13_112_221)] {
                     state = permuted(state.wrapping_add(permuted(offset)));
-                    visit(field, a, f, &cell.field(state));
+                    visit(field, a, f, &cell.field::<ORDER>(state));
                 }
             }
             amplitude *= gain;
@@ -188,8 +192,19 @@ impl Cell {
         cell
     }
 
-    fn field(&self, state: u32) -> Field {
-        let n = self.axes;
+    /// The noise, with derivatives up to the order that is asked for; those beyond are 0.
+    fn field<const ORDER: usize>(&self, state: u32) -> Field {
+        match self.axes {
+            1 => self.field_of::<ORDER, 1>(state),
+            2 => self.field_of::<ORDER, 2>(state),
+            3 => self.field_of::<ORDER, 3>(state),
+            _ => self.field_of::<ORDER, 4>(state),
+        }
+    }
+
+    // The number of axes is known here, so that the loops over them unroll.
+    fn field_of<const ORDER: usize, const AXES: usize>(&self, state: u32) -> Field {
+        let n = AXES;
         let mut weights = [[[0.0; 3]; 2]; 4];
         for axis in 0..n {
             let t = self.inside[axis];
@@ -201,7 +216,7 @@ impl Cell {
         let mut field = Field::default();
         for corner in 0..1_usize << n {
             let side = |axis: usize| corner >> axis & 1;
-            let direction = self.direction(state, side);
+            let direction = self.direction::<AXES>(state, side);
             let along: f64 = (0..n)
                 .map(|axis| (self.inside[axis] - side(axis) as f64) * direction[axis])
                 .sum();
@@ -214,15 +229,21 @@ impl Cell {
                 product
             };
             let plain = weight([0; 4]);
+            field.value += plain * along;
+            if ORDER == 0 {
+                continue;
+            }
             let mut along_one = [0.0; 4];
             for (i, one) in along_one[..n].iter_mut().enumerate() {
                 let mut orders = [0; 4];
                 orders[i] = 1;
                 *one = weight(orders);
             }
-            field.value += plain * along;
             for i in 0..n {
                 field.slope[i] += along_one[i] * along + plain * direction[i];
+                if ORDER == 1 {
+                    continue;
+                }
                 for j in 0..n {
                     let mut orders = [0; 4];
                     orders[i] += 1;
@@ -237,10 +258,10 @@ impl Cell {
     }
 
     /// The random direction of a corner.
-    fn direction(&self, state: u32, side: impl Fn(usize) -> usize) -> [f64; 4] {
-        let last = self.axes - 1;
+    fn direction<const AXES: usize>(&self, state: u32, side: impl Fn(usize) -> usize) -> [f64; 4] {
+        let last = AXES - 1;
         let mut number = 0;
-        for axis in 0..self.axes {
+        for axis in 0..AXES {
             let term = self.corners[axis][side(axis)]
                 .cast_unsigned()
                 .wrapping_mul(PRIMES[axis]);
@@ -248,10 +269,10 @@ impl Cell {
             number ^= term.wrapping_add(if axis == last { state } else { 0 });
         }
         let mut direction = [0.0; 4];
-        for part in &mut direction[..self.axes] {
+        for part in &mut direction[..AXES] {
             *part = unit(&mut number) - 0.5;
         }
-        if self.axes == 1 {
+        if AXES == 1 {
             return [2.0 * direction[0], 0.0, 0.0, 0.0];
         }
         let length = direction.iter().map(|x| x * x).sum::<f64>().sqrt();

@@ -27,7 +27,12 @@ pub(super) fn erfcinv(q: f64) -> f64 {
     let denominator = 1.0 + t * (1.432_788 + t * (0.189_269 + t * 0.001_308));
     let mut x = std::f64::consts::FRAC_1_SQRT_2 * (t - numerator / denominator);
     for _ in 0..6 {
-        x += (libm::erfc(x) - q) / (SLOPE * (-x * x).exp());
+        let next = x + (libm::erfc(x) - q) / (SLOPE * (-x * x).exp());
+        // A fixed point: further steps would stay there.
+        if next == x {
+            break;
+        }
+        x = next;
     }
     x
 }
@@ -39,7 +44,11 @@ pub(super) fn erfinv(p: f64) -> f64 {
     }
     let mut x = p / SLOPE;
     for _ in 0..8 {
-        x -= (libm::erf(x) - p) / (SLOPE * (-x * x).exp());
+        let next = x - (libm::erf(x) - p) / (SLOPE * (-x * x).exp());
+        if next == x {
+            break;
+        }
+        x = next;
     }
     x
 }

@@ -10,6 +10,12 @@ pub(super) struct Symbols {
 }
 
 impl Symbols {
+    pub(super) fn with_capacity(names: usize) -> Self {
+        Self {
+            entries: Vec::with_capacity(names),
+        }
+    }
+
     pub(super) fn get(&self, name: Name) -> Option<Binding> {
         self.entries
             .iter()

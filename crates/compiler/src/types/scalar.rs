@@ -70,6 +70,10 @@ impl Scalar {
 
     /// The scalar of that Python name.
     pub fn from_name(name: &str) -> Option<Self> {
+        // Every name that is not a scalar's comes here too; few begin like one.
+        if !matches!(name.as_bytes(), [b'b' | b'f' | b'i' | b'u', ..]) {
+            return None;
+        }
         Self::CONCRETE
             .into_iter()
             .find(|scalar| scalar.name() == name)
@@ -168,5 +172,19 @@ impl Scalar {
     /// Whether hardware updates of one memory cell exist for the bitwise operations.
     pub fn has_bitwise_atomics(self) -> bool {
         matches!(self, Self::I32 | Self::I64 | Self::U32 | Self::U64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_concrete_scalar_is_found_by_its_name() {
+        for scalar in Scalar::CONCRETE {
+            assert_eq!(Scalar::from_name(scalar.name()), Some(scalar));
+        }
+        assert_eq!(Scalar::from_name("vec3"), None);
+        assert_eq!(Scalar::from_name("ind"), None);
     }
 }

@@ -4,10 +4,10 @@
 //! own, slightly wider notion (the rank of an array is not part of its type).
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 use super::Scalar;
 use crate::names::{Name, Names};
+use crate::small_keys::Map;
 
 /// A type in a [`TypeTable`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -128,7 +128,7 @@ impl StructDef {
 pub struct TypeTable {
     types: Vec<Type>,
     spellings: Vec<Box<str>>,
-    ids: HashMap<Type, TypeId, Mixing>,
+    ids: Map<Type, TypeId>,
     structs: Vec<StructDef>,
     tuples: Vec<Box<[TypeId]>>,
 }
@@ -154,7 +154,7 @@ impl TypeTable {
         let mut table = Self {
             types: Vec::with_capacity(64),
             spellings: Vec::with_capacity(64),
-            ids: HashMap::default(),
+            ids: Map::default(),
             structs: Vec::new(),
             tuples: Vec::new(),
         };
@@ -179,7 +179,7 @@ impl TypeTable {
         Self {
             types: Vec::new(),
             spellings: Vec::new(),
-            ids: HashMap::default(),
+            ids: Map::default(),
             structs: Vec::new(),
             tuples: Vec::new(),
         }
@@ -463,45 +463,5 @@ impl TypeTable {
             Type::Shape => "shape".to_owned(),
             Type::Str => "str".to_owned(),
         }
-    }
-}
-
-/// A hasher for small fixed-size keys, several times as fast as the default one.
-#[derive(Clone, Copy, Debug, Default)]
-struct Mixing(u64);
-
-impl std::hash::BuildHasher for Mixing {
-    type Hasher = Self;
-
-    fn build_hasher(&self) -> Self {
-        Self(0)
-    }
-}
-
-impl std::hash::Hasher for Mixing {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.write_u64(u64::from(*byte));
-        }
-    }
-
-    fn write_u32(&mut self, value: u32) {
-        self.write_u64(u64::from(value));
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        self.0 = (self.0.rotate_left(5) ^ value).wrapping_mul(0x517c_c1b7_2722_0a95);
-    }
-
-    fn write_isize(&mut self, value: isize) {
-        self.write_u64(value as u64);
-    }
-
-    fn write_usize(&mut self, value: usize) {
-        self.write_u64(value as u64);
     }
 }

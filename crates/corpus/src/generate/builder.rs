@@ -137,7 +137,8 @@ impl Builder {
             palette: Palette { float, integer },
             theme,
             prelude: String::new(),
-            body: String::with_capacity(2048),
+            // What the allocator keeps at hand; most bodies are shorter.
+            body: String::with_capacity(1000),
             indent: 1,
             params: Vec::with_capacity(8),
             vars: Vec::with_capacity(16),
@@ -217,9 +218,21 @@ impl Builder {
 
     /// A whole line.
     pub(super) fn line(&mut self, text: &str) {
+        self.line_of(&[text]);
+    }
+
+    /// A whole line, in parts.
+    pub(super) fn line_of(&mut self, parts: &[&str]) {
         self.begin();
-        self.body.push_str(text);
+        self.write(parts);
         self.body.push('\n');
+    }
+
+    /// Goes on with the line.
+    pub(super) fn write(&mut self, parts: &[&str]) {
+        for part in parts {
+            self.body.push_str(part);
+        }
     }
 
     pub(super) fn declare(&mut self, text: Name, kind: Kind, bound: f32, mutable: bool) {

@@ -95,9 +95,9 @@ impl Builder {
         let verb = *self.random.pick(VERBS);
         let object = *self.random.pick(self.theme.objects);
         match self.random.below(3) {
-            0 => format!("{verb}_{object}"),
-            1 => format!("{verb}_{}_{object}", self.random.pick(QUALIFIERS)),
-            _ => format!("{}_{object}", self.random.pick(QUALIFIERS)),
+            0 => [verb, "_", object].concat(),
+            1 => [verb, "_", *self.random.pick(QUALIFIERS), "_", object].concat(),
+            _ => [*self.random.pick(QUALIFIERS), "_", object].concat(),
         }
     }
 
@@ -138,32 +138,34 @@ impl Builder {
 
     /// One sentence about what the kernel does.
     fn doc_string(&mut self, kernel: &str, text: &mut String) {
-        let words = kernel.replace('_', " ");
-        let named_by_verb = VERBS.iter().any(|verb| words.starts_with(verb));
-        let mut sentence = match named_by_verb {
-            true => words,
-            false => format!("compute the {words}"),
-        };
-        if let Some(first) = sentence.get_mut(..1) {
+        text.push_str("    \"\"\"");
+        let start = text.len();
+        if !VERBS.iter().any(|verb| kernel.starts_with(verb)) {
+            text.push_str("compute the ");
+        }
+        for (n, word) in kernel.split('_').enumerate() {
+            text.push_str(if n > 0 { " " } else { "" });
+            text.push_str(word);
+        }
+        if let Some(first) = text.get_mut(start..=start) {
             first.make_ascii_uppercase();
         }
-        let subject = self.theme.subject;
         let ending = match self.random.below(5) {
-            0 => format!(" for every {subject}."),
-            1 => format!(", one thread per {subject}."),
+            0 => [" for every ", self.theme.subject, "."],
+            1 => [", one thread per ", self.theme.subject, "."],
             2 => match self.params.last() {
-                Some(param) => format!(" and store the result in `{}`.", param.name),
-                None => ".".to_owned(),
+                Some(param) => [" and store the result in `", &param.name, "`."],
+                None => [".", "", ""],
             },
             3 => match self.params.first() {
-                Some(param) => format!(" from `{}`.", param.name),
-                None => ".".to_owned(),
+                Some(param) => [" from `", &param.name, "`."],
+                None => [".", "", ""],
             },
-            _ => ".".to_owned(),
+            _ => [".", "", ""],
         };
-        text.push_str("    \"\"\"");
-        text.push_str(&sentence);
-        text.push_str(&ending);
+        for part in ending {
+            text.push_str(part);
+        }
         text.push_str("\"\"\"\n");
     }
 }

@@ -90,8 +90,9 @@ impl Builder {
         for name in names {
             self.taken.take(Name::Borrowed(name));
         }
-        let line = format!("{} = wp.tid()", self.index);
-        self.line(&line);
+        self.begin();
+        self.body.push_str(&self.index);
+        self.body.push_str(" = wp.tid()\n");
         for name in names {
             let coordinate = Name::Borrowed(name);
             self.declare(coordinate, Kind::Scalar(Scalar::I32), 1000.0, false);
@@ -118,8 +119,8 @@ impl Builder {
                 name: name.clone(),
                 ty: ParamType::Value(Kind::Scalar(Scalar::I32)),
             });
-            let line = format!("if {} >= {name}:", self.first_coordinate());
-            self.line(&line);
+            let first = self.first_coordinate().to_owned();
+            self.line_of(&["if ", &first, " >= ", &name, ":"]);
         } else {
             let float = self.float();
             let input = self.new_input(float, self.rank);
@@ -366,7 +367,7 @@ impl Builder {
         let depth = self.depth();
         self.begin();
         let index = self.index.clone();
-        self.body.push_str(&format!("{output}[{index}] = "));
+        self.write(&[&output, "[", &index, "] = "]);
         let rest = self.gather(kind, depth);
         self.body.push('\n');
         if rest {
@@ -374,8 +375,7 @@ impl Builder {
             let second = self.new_output(float, self.rank);
             self.begin();
             let operator = if self.random.chance(15) { "+=" } else { "=" };
-            self.body
-                .push_str(&format!("{second}[{index}] {operator} "));
+            self.write(&[&second, "[", &index, "] ", operator, " "]);
             self.gather(float, 1);
             self.body.push('\n');
         }
@@ -441,16 +441,13 @@ impl Builder {
             self.begin();
             let symbol = self.random.chance(30);
             match (style, symbol) {
-                (0, true) => self.body.push_str(&format!("{shared}[{place}] += ")),
-                (1, true) => self.body.push_str(&format!("{shared}[{place}] -= ")),
+                (0, true) => self.write(&[&shared, "[", &place, "] += "]),
+                (1, true) => self.write(&[&shared, "[", &place, "] -= "]),
                 (4..=6, true) => {
                     let operator = ["&=", "|=", "^="][style - 4];
-                    self.body
-                        .push_str(&format!("{shared}[{place}] {operator} "));
+                    self.write(&[&shared, "[", &place, "] ", operator, " "]);
                 }
-                _ => self
-                    .body
-                    .push_str(&format!("wp.atomic_{word}({shared}, {place}, ")),
+                _ => self.write(&["wp.atomic_", word, "(", &shared, ", ", &place, ", "]),
             }
             if style == 7 {
                 integer(self.random.below(50) as u64, &mut self.body);
@@ -482,13 +479,13 @@ impl Builder {
         }
         match self.random.below(4) {
             0 => "0".to_owned(),
-            1 => format!("{index} % {}", [4, 8, 16, 32][self.random.below(4)]),
+            1 => index + [" % 4", " % 8", " % 16", " % 32"][self.random.below(4)],
             2 => {
                 let int32 = Kind::Scalar(Scalar::I32);
                 let input = self.new_input(int32, 1);
-                format!("{}[{index}]", self.inputs[input].name)
+                [&self.inputs[input].name, "[", &index, "]"].concat()
             }
-            _ => format!("{index} // {}", [2, 4, 16][self.random.below(3)]),
+            _ => index + [" // 2", " // 4", " // 16"][self.random.below(3)],
         }
     }
 }

@@ -75,10 +75,16 @@ pub(super) fn any_float(random: &mut Random, fraction: bool) -> f32 {
 pub(super) type Name = Cow<'static, str>;
 
 /// Names that are taken in a program; a name that comes again gets a suffix that a person would use.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct NamesTaken(Vec<Name>);
 
 const SUFFIXES: &[&str] = &["_next", "_prev", "_b", "_c", "_alt", "_out", "_two", "_mid"];
+
+impl Default for NamesTaken {
+    fn default() -> Self {
+        Self(Vec::with_capacity(16))
+    }
+}
 
 impl NamesTaken {
     /// One of `words`, or one of them with a suffix.

@@ -19,7 +19,12 @@ use super::row_group::Chunk;
 /// 5 % better and take 30 % longer.
 const PAGE_BYTES: usize = 256 << 10;
 
-/// zstd's level; the fast ones differ in size, hardly in time.
+/// zstd's level. Its time goes with the matches, some 1,500 a pair of 20 bytes each, two thirds into
+/// finding and a third into coding them, so that little else changes it: on 100 MB of pages, best of five
+/// in turns, steps as long as those of levels -1 and -2 save 3 and 5 % of the time for 11 and 19 % more
+/// bytes, level 3 takes 11 % longer for 6 % fewer, and other hash tables and shortest matches gain nothing.
+/// A finder of our own that looks lines up by their shape, digits left out, and has zstd code its matches
+/// took longer than zstd's, for 16 % more bytes.
 pub(super) const LEVEL: i32 = 1;
 
 /// A zstd context and the memory of pages, reused from page to page.

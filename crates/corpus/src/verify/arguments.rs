@@ -56,6 +56,14 @@ impl Layout {
         }
     }
 
+    /// The type of all scalars, where elements are made of nothing else and have no gaps.
+    pub(super) fn only_scalar(&self) -> Option<Scalar> {
+        let (_, first) = *self.scalars.first()?;
+        let same = self.scalars.iter().all(|(_, scalar)| *scalar == first);
+        let dense = Some(self.bytes) == width(first).map(|width| width * self.scalars.len());
+        (same && dense).then_some(first)
+    }
+
     /// Whether every scalar is a float.
     pub(super) fn is_floating(&self) -> bool {
         !self.scalars.is_empty() && self.scalars.iter().all(|(_, scalar)| scalar.is_float())
@@ -103,12 +111,7 @@ fn argument(
                 .collect();
             let count: usize = shape.iter().product();
             let mut data = vec![0; count * layout.bytes];
-            for element in data.chunks_exact_mut(layout.bytes) {
-                for (offset, scalar) in &layout.scalars {
-                    let bits = random_bits(*scalar, random);
-                    write(&mut element[*offset..], *scalar, bits);
-                }
-            }
+            fill(&mut data, &layout, random);
             Argument::Array(ArrayArgument {
                 shape,
                 data,
@@ -137,6 +140,31 @@ fn argument(
             )
         }
     })
+}
+
+/// Fills elements with random scalars, in order.
+fn fill(data: &mut [u8], layout: &Layout, random: &mut Random) {
+    match layout.only_scalar() {
+        // Most arrays: words one after the other, without a look at the layout for each.
+        Some(Scalar::F32) => {
+            for word in data.as_chunks_mut::<4>().0 {
+                *word = (unit(random) as f32).to_le_bytes();
+            }
+        }
+        Some(scalar @ (Scalar::I32 | Scalar::U32)) => {
+            for word in data.as_chunks_mut::<4>().0 {
+                *word = (random_bits(scalar, random) as u32).to_le_bytes();
+            }
+        }
+        _ => {
+            for element in data.chunks_exact_mut(layout.bytes) {
+                for (offset, scalar) in &layout.scalars {
+                    let bits = random_bits(*scalar, random);
+                    write(&mut element[*offset..], *scalar, bits);
+                }
+            }
+        }
+    }
 }
 
 /// A float in ±2 with few digits, so that every type holds it exactly.

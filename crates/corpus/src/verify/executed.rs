@@ -210,12 +210,7 @@ pub(super) fn element_of(module: &Module, ty: TypeId) -> Option<TypeId> {
 
 pub(super) fn first_not_finite(layout: &Layout, data: &[u8]) -> Option<usize> {
     // Elements of `float`s alone, as most are, have no gaps: whole vector registers at once.
-    if layout
-        .scalars
-        .iter()
-        .all(|(_, scalar)| *scalar == Scalar::F32)
-        && layout.bytes == 4 * layout.scalars.len()
-    {
+    if layout.only_scalar() == Some(Scalar::F32) {
         let finite = data.as_chunks::<4>().0.iter().fold(true, |finite, bytes| {
             finite & (u32::from_le_bytes(*bytes) & EXPONENT != EXPONENT)
         });
@@ -252,11 +247,15 @@ pub(super) fn seed_gradients(
         }
         let changed = array.data != result.data;
         let mut gradient = vec![0; array.data.len()];
-        if changed {
+        let weight = |random: &mut Random| (random.below(257) as f64 - 128.0) / 128.0;
+        if changed && layout.only_scalar() == Some(Scalar::F32) {
+            for word in gradient.as_chunks_mut::<4>().0 {
+                *word = (weight(random) as f32).to_le_bytes();
+            }
+        } else if changed {
             for element in gradient.chunks_exact_mut(layout.bytes) {
                 for (offset, scalar) in &layout.scalars {
-                    let weight = (random.below(257) as f64 - 128.0) / 128.0;
-                    write_float(&mut element[*offset..], *scalar, weight);
+                    write_float(&mut element[*offset..], *scalar, weight(random));
                 }
             }
         }

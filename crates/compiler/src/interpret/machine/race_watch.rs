@@ -62,8 +62,29 @@ impl Machine<'_> {
     }
 
     pub(super) fn watch_load(&mut self, mask: Mask, position: usize, from: Location) {
+        self.note_lanes(mask, position, from, Touch::Read);
+    }
+
+    /// Notes that lanes touch a location: its buffer and column are looked up once where they share them.
+    fn note_lanes(&mut self, mask: Mask, position: usize, at: Location, touch: Touch) {
+        let shared = match at.buffer {
+            BufferAt::Param(_) if at.offset.is_none() => {
+                each(mask).find_map(|lane| self.place(at, lane))
+            }
+            _ => None,
+        };
+        let Some((buffer, column, _)) = shared else {
+            for lane in each(mask) {
+                self.note(lane, position, at, touch);
+            }
+            return;
+        };
+        let elements = *self.registers.row::<i32>(at.element);
         for lane in each(mask) {
-            self.note(lane, position, from, Touch::Read);
+            if let Ok(element) = usize::try_from(elements[lane]) {
+                let place = (buffer, column, element);
+                self.note_place(lane, position, place, at.space, touch);
+            }
         }
     }
 
@@ -104,8 +125,6 @@ impl Machine<'_> {
             (Update::Exchange, Space::Value) => Touch::Update { observed: true },
             (Update::Binary(_), _) => Touch::Update { observed },
         };
-        for lane in each(mask) {
-            self.note(lane, position, at, touch);
-        }
+        self.note_lanes(mask, position, at, touch);
     }
 }

@@ -3,7 +3,6 @@
 //! Cells below [`TEMPORARIES`] are reused by every operation of the source, the highest first so that
 //! all cells in use lie together; the rest belong to one variable, constant or reference each.
 
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::access::Access;
@@ -15,6 +14,7 @@ use crate::interpret::layout::Layout;
 use crate::interpret::machine::DenseCall;
 use crate::interpret::text::Piece;
 use crate::ir::{Comparison, Module, Number};
+use crate::small_keys::Map;
 use crate::types::{Scalar, TypeId};
 
 /// Cells that hold intermediate results of one operation.
@@ -43,9 +43,9 @@ pub(super) struct Builder<'m> {
     next_temporary: u32,
     /// The most temporaries that one operation needed.
     most_temporaries: u32,
-    constants: HashMap<(Scalar, u64), Cell>,
+    constants: Map<(Scalar, u64), Cell>,
     runs: Vec<(Cell, Scalar, u64)>,
-    layouts: HashMap<TypeId, Rc<Layout>>,
+    layouts: Map<TypeId, Rc<Layout>>,
     pub(super) labels: u32,
     /// Variables that are watched for reads without a value.
     pub(super) marks: Vec<String>,
@@ -99,9 +99,9 @@ impl<'m> Builder<'m> {
             next_cell: TEMPORARIES,
             next_temporary: 0,
             most_temporaries: 0,
-            constants: HashMap::new(),
+            constants: Map::default(),
             runs: Vec::new(),
-            layouts: HashMap::new(),
+            layouts: Map::default(),
             labels: 0,
             marks: Vec::new(),
             messages: Vec::new(),

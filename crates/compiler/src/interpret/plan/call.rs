@@ -84,21 +84,33 @@ impl<'m> Builder<'m> {
                 {
                     return Ok(());
                 }
+                let start = self.code.len();
                 let results = self.expand(frame, call, name)?;
-                self.deliver(frame, call, name, &results);
+                self.deliver(frame, call, name, &results, start);
                 Ok(())
             }
         }
     }
 
-    /// Copies results into the variables that receive them.
-    fn deliver(&mut self, frame: &Frame<'m>, call: &Call, name: &str, results: &[Cell]) {
+    /// Sees to it that results, made by the code since `start`, are in the variables that receive them.
+    fn deliver(
+        &mut self,
+        frame: &Frame<'m>,
+        call: &Call,
+        name: &str,
+        results: &[Cell],
+        start: usize,
+    ) {
+        let made = results;
         let mut results = results.iter();
         for out in Signature::of(frame.function, call, name).outputs {
             let ty = frame.value_type(self, *out);
             for (n, leaf) in self.layout(ty).leaves.iter().enumerate() {
                 if let Some(result) = results.next() {
-                    self.copy(leaf.scalar, frame.cell(*out).at(n), *result);
+                    let dst = frame.cell(*out).at(n);
+                    if !self.write_straight(start, made, (*result, leaf.scalar, dst)) {
+                        self.copy(leaf.scalar, dst, *result);
+                    }
                 }
             }
         }

@@ -5,8 +5,6 @@
 //! `min` and `max` go to the second argument, lengths and clamped arcs have derivative zero where they
 //! have none, `mod` passes the gradient to its first argument.
 
-use std::collections::{HashMap, HashSet};
-
 use super::builder::{Builder, Planned};
 use super::call::Signature;
 use super::frame::Frame;
@@ -15,19 +13,20 @@ use crate::interpret::factorisation::Factorisation;
 use crate::interpret::instruction::{Binary, Instruction, Unary};
 use crate::interpret::lanes::Cell;
 use crate::ir::{Call, Callee, Comparison};
+use crate::small_keys::{Map, Set};
 use crate::types::Scalar;
 
 /// Duals of cells while one call is walked back.
 #[derive(Default)]
 struct Duals {
     /// Duals of variables, which are added to in place.
-    variables: HashMap<Cell, Cell>,
+    variables: Map<Cell, Cell>,
     /// Duals of intermediate results, absent while zero.
-    temporaries: HashMap<Cell, Cell>,
+    temporaries: Map<Cell, Cell>,
     /// Cells that depend on a variable with a dual.
-    active: HashSet<Cell>,
+    active: Set<Cell>,
     /// For results that the adjoint is given: where their variables hold them.
-    held: HashMap<Cell, Cell>,
+    held: Map<Cell, Cell>,
 }
 
 /// Whether the adjoint of a builtin is given its results.
@@ -473,7 +472,7 @@ impl<'m> Builder<'m> {
     /// Takes out operations since `start` whose results nothing uses.
     fn drop_unused(&mut self, start: usize) {
         let code = self.take_code(start);
-        let mut live: HashSet<Cell> = HashSet::new();
+        let mut live: Set<Cell> = Set::default();
         let mut kept = Vec::with_capacity(code.len());
         for operation in code.into_iter().rev() {
             if let Some((dst, sources)) = flow(&operation)

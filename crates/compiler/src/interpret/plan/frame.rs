@@ -1,13 +1,12 @@
 //! A function as it is laid into its caller: where its variables lie.
 
-use std::collections::HashMap;
-
 use super::builder::{Builder, number_bits};
 use super::initialised;
 use super::reference::Reference;
 use crate::interpret::instruction::Instruction;
 use crate::interpret::lanes::Cell;
 use crate::ir::{Constant, Function, Number, VarId};
+use crate::small_keys::Map;
 use crate::types::{Scalar, Type, TypeId};
 
 /// Which pass over the operations is laid out forwards.
@@ -24,21 +23,21 @@ pub(super) struct Frame<'m> {
     dual: Vec<Option<Cell>>,
     /// Cells of variables that the adjoint begins with zeroes in.
     zeroed: (Cell, u32),
-    pub(super) references: HashMap<VarId, Reference>,
+    pub(super) references: Map<VarId, Reference>,
     /// Array variables that are parameters of the kernel, by position.
-    pub(super) arrays: HashMap<VarId, u16>,
+    pub(super) arrays: Map<VarId, u16>,
     /// Slices whose three numbers are constants.
-    pub(super) slices: HashMap<VarId, [i64; 3]>,
+    pub(super) slices: Map<VarId, [i64; 3]>,
     /// Variables that hold the thread's coordinates, in order.
     pub(super) coordinates: Vec<VarId>,
     /// Where results go, and where their duals come from.
     pub(super) results: Vec<Cell>,
     pub(super) result_duals: Vec<Option<Cell>>,
-    pub(super) labels: HashMap<u32, u32>,
+    pub(super) labels: Map<u32, u32>,
     /// Loops that are open, innermost last.
     pub(super) loops: Vec<u32>,
     /// Variables that may be read without a value, with their marks.
-    pub(super) marks: HashMap<VarId, u32>,
+    pub(super) marks: Map<VarId, u32>,
 }
 
 /// The leaves of a constant, as bits.
@@ -117,15 +116,15 @@ impl<'m> Frame<'m> {
             primal,
             dual,
             zeroed: (start, count),
-            references: HashMap::new(),
-            arrays: HashMap::new(),
-            slices: HashMap::new(),
+            references: Map::default(),
+            arrays: Map::default(),
+            slices: Map::default(),
             coordinates: Vec::new(),
             results: Vec::new(),
             result_duals: Vec::new(),
-            labels: HashMap::new(),
+            labels: Map::default(),
             loops: Vec::new(),
-            marks: HashMap::new(),
+            marks: Map::default(),
         }
     }
 

@@ -23,6 +23,7 @@ mod program;
 mod quaternion;
 mod reference;
 mod scalar;
+mod straight;
 mod transform;
 mod vector;
 mod walk;

@@ -13,6 +13,9 @@ pub(super) struct Begin {
     pub(super) line: u32,
 }
 
+/// A primary that is read already, and where it begins: an expression may go on after it.
+type Read = Option<(Begin, ExprId)>;
+
 /// A binary operator and how tightly it binds.
 fn binary(token: Token) -> Option<(BinaryOp, u8)> {
     let Token::Mark(mark) = token else {
@@ -133,10 +136,27 @@ impl Parser<'_> {
             return None;
         }
         let begin = self.begin();
-        let mut result = self.disjunction()?;
+        // Most arguments and indices are no more than a name, a number or a call: these need not pass
+        // through every precedence.
+        let read = match self.lexer.token {
+            Token::Name(_) | Token::Int(_) | Token::Float(_) => {
+                let primary = self.primary()?;
+                if let Token::Newline
+                | Token::Mark(
+                    Mark::Comma | Mark::Close | Mark::CloseSquare | Mark::Colon | Mark::Assign,
+                ) = self.lexer.token
+                {
+                    self.nesting -= 1;
+                    return Some(primary);
+                }
+                Some((begin, primary))
+            }
+            _ => None,
+        };
+        let mut result = self.disjunction(read)?;
         if self.is_word(Word::If) {
             self.lexer.advance()?;
-            let test = self.disjunction()?;
+            let test = self.disjunction(None)?;
             if !self.is_word(Word::Else) {
                 return None;
             }
@@ -153,9 +173,14 @@ impl Parser<'_> {
         Some(result)
     }
 
-    fn disjunction(&mut self) -> Option<ExprId> {
-        let begin = self.begin();
-        let first = self.conjunction()?;
+    /// Where an expression begins of which a primary may have been read.
+    fn begin_of(&self, read: Read) -> Begin {
+        read.map_or_else(|| self.begin(), |(begin, _)| begin)
+    }
+
+    fn disjunction(&mut self, read: Read) -> Option<ExprId> {
+        let begin = self.begin_of(read);
+        let first = self.conjunction(read)?;
         if !self.is_word(Word::Or) {
             return Some(first);
         }
@@ -163,16 +188,16 @@ impl Parser<'_> {
         self.exprs.push(first);
         while self.is_word(Word::Or) {
             self.lexer.advance()?;
-            let next = self.conjunction()?;
+            let next = self.conjunction(None)?;
             self.exprs.push(next);
         }
         let values = self.close_list(mark);
         Some(self.node(begin, ExprKind::BoolOp { and: false, values }))
     }
 
-    fn conjunction(&mut self) -> Option<ExprId> {
-        let begin = self.begin();
-        let first = self.negation()?;
+    fn conjunction(&mut self, read: Read) -> Option<ExprId> {
+        let begin = self.begin_of(read);
+        let first = self.negation(read)?;
         if !self.is_word(Word::And) {
             return Some(first);
         }
@@ -180,16 +205,16 @@ impl Parser<'_> {
         self.exprs.push(first);
         while self.is_word(Word::And) {
             self.lexer.advance()?;
-            let next = self.negation()?;
+            let next = self.negation(None)?;
             self.exprs.push(next);
         }
         let values = self.close_list(mark);
         Some(self.node(begin, ExprKind::BoolOp { and: true, values }))
     }
 
-    fn negation(&mut self) -> Option<ExprId> {
-        if !self.is_word(Word::Not) {
-            return self.compared();
+    fn negation(&mut self, read: Read) -> Option<ExprId> {
+        if read.is_some() || !self.is_word(Word::Not) {
+            return self.compared(read);
         }
         let begin = self.begin();
         self.lexer.advance()?;
@@ -197,14 +222,14 @@ impl Parser<'_> {
         if self.nesting > MAX_NESTING {
             return None;
         }
-        let operand = self.negation()?;
+        let operand = self.negation(None)?;
         self.nesting -= 1;
         Some(self.node(begin, ExprKind::Unary(UnaryOp::Not, operand)))
     }
 
-    fn compared(&mut self) -> Option<ExprId> {
-        let begin = self.begin();
-        let first = self.binary(1)?;
+    fn compared(&mut self, read: Read) -> Option<ExprId> {
+        let begin = self.begin_of(read);
+        let first = self.binary(1, read)?;
         if comparison(self.lexer.token).is_none() {
             return Some(first);
         }
@@ -214,7 +239,7 @@ impl Parser<'_> {
         while let Some(comparison) = comparison(self.lexer.token) {
             self.compares.push(CompareOp::Known(comparison));
             self.lexer.advance()?;
-            let next = self.binary(1)?;
+            let next = self.binary(1, None)?;
             self.exprs.push(next);
         }
         let operands = self.close_list(mark);
@@ -227,16 +252,19 @@ impl Parser<'_> {
     }
 
     /// Operators that bind at least as tightly as `least`.
-    pub(super) fn binary(&mut self, least: u8) -> Option<ExprId> {
-        let begin = self.begin();
-        let mut left = self.unary()?;
+    fn binary(&mut self, least: u8, read: Read) -> Option<ExprId> {
+        let begin = self.begin_of(read);
+        let mut left = match read {
+            Some(read) => self.power(Some(read))?,
+            None => self.unary()?,
+        };
         while let Some((op, tightness)) = binary(self.lexer.token) {
             if tightness < least {
                 break;
             }
             self.bound_chain()?;
             self.lexer.advance()?;
-            let right = self.binary(tightness + 1)?;
+            let right = self.binary(tightness + 1, None)?;
             left = self.node(begin, ExprKind::Binary(op, left, right));
         }
         Some(left)
@@ -247,7 +275,7 @@ impl Parser<'_> {
             Token::Mark(Mark::Minus) => UnaryOp::Minus,
             Token::Mark(Mark::Plus) => UnaryOp::Plus,
             Token::Mark(Mark::Invert) => UnaryOp::Invert,
-            _ => return self.power(),
+            _ => return self.power(None),
         };
         let begin = self.begin();
         self.lexer.advance()?;
@@ -260,9 +288,12 @@ impl Parser<'_> {
         Some(self.node(begin, ExprKind::Unary(op, operand)))
     }
 
-    fn power(&mut self) -> Option<ExprId> {
-        let begin = self.begin();
-        let base = self.primary()?;
+    fn power(&mut self, read: Read) -> Option<ExprId> {
+        let begin = self.begin_of(read);
+        let base = match read {
+            Some((_, primary)) => primary,
+            None => self.primary()?,
+        };
         if !self.take(Mark::Power)? {
             return Some(base);
         }

@@ -280,9 +280,8 @@ impl<'a> Lexer<'a> {
         if matches!(self.byte(self.at), b'"' | b'\'') {
             return None;
         }
-        let name = self
-            .names
-            .intern(&self.text[self.start as usize..self.end as usize]);
+        let (start, end) = (self.start as usize, self.end as usize);
+        let name = self.names.intern_word(self.text, start, end);
         Some(match name.keyword() {
             Some(keyword) => Token::Keyword(keyword),
             None => Token::Name(name),
