@@ -271,6 +271,25 @@ fn a_gpu_that_a_verb_has_no_use_for_is_refused_before_anything_is_read() {
 }
 
 #[test]
+fn a_signal_that_is_too_short_is_named_with_what_it_is_too_short_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("click.wav");
+    let mut bytes = b"RIFF\x26\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0".to_vec();
+    bytes.extend([16_000u32.to_le_bytes(), 32_000u32.to_le_bytes()].concat());
+    bytes.extend(b"\x02\0\x10\0data\x02\0\0\0\0\x40");
+    std::fs::write(&path, bytes).unwrap();
+    let output = warpsmith(&["loudness", path.to_str().unwrap()])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        said.contains("click.wav") && said.contains("0.4 s"),
+        "{said}"
+    );
+}
+
+#[test]
 fn a_pipe_is_decided_about_while_it_is_open_and_as_the_whole_file_is() {
     let folder = tempfile::tempdir().unwrap();
     let path = tone(folder.path());

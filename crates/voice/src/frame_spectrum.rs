@@ -1,9 +1,11 @@
 //! From samples to the spectra of a block of frames: framing, conditioning, window, transform.
 
+use std::marker::PhantomData;
+
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, VoiceError};
-use crate::fourier::RealBlock;
+use crate::fourier::{Inlet, Outlet, RealBlock};
 use crate::framing::Framing;
 use crate::lanes::{Lanes, Task};
 use crate::tile::Tile;
@@ -91,15 +93,63 @@ impl<V: Lanes> FrameSpectrum<V> {
         }
     }
 
-    /// The spectra of the frames from `first` on, bins lowest first.
-    pub(crate) fn block(&mut self, signal: &[f32], first: usize) -> &[[V; 2]] {
+    /// The spectra of the frames from `first` on, every bin to `outlet`.
+    pub(crate) fn block_to(
+        &mut self,
+        signal: &[f32],
+        first: usize,
+        mut outlet: impl Outlet<[V; 2]>,
+    ) {
+        if const { V::WIDTH == 1 } {
+            for (k, bin) in self.block(signal, first).iter().enumerate() {
+                outlet.put(k, *bin);
+            }
+            return;
+        }
+        if self.plain() {
+            V::vectorize(FillTask {
+                tile: &mut self.tile,
+                signal,
+                first,
+                lanes: PhantomData::<V>,
+            });
+            let (tile, window) = (&self.tile, &self.window[..]);
+            self.transform
+                .forward_from(Windowed { tile, window }, outlet);
+            return;
+        }
         V::vectorize(WindowTask {
             spectrum: self,
             signal,
             first,
         });
-        self.transform.forward(&mut self.bins);
-        &self.bins
+        self.transform.forward_to(outlet);
+    }
+
+    /// Whether nothing but the window comes between the samples and a transform of several frames.
+    fn plain(&self) -> bool {
+        let transform = self.settings.transform;
+        V::WIDTH > 1
+            && self.settings.conditioning == Conditioning::default()
+            && self.window.len() == transform
+            && transform.is_multiple_of(2)
+    }
+
+    /// The spectra of the frames from `first` on, bins lowest first, for the caller to do with as it likes.
+    pub(crate) fn block(&mut self, signal: &[f32], first: usize) -> &mut [[V; 2]] {
+        if const { V::WIDTH == 1 } {
+            V::vectorize(WindowTask {
+                spectrum: self,
+                signal,
+                first,
+            });
+            self.transform.forward(&mut self.bins);
+        } else {
+            let mut bins = std::mem::take(&mut self.bins);
+            self.block_to(signal, first, &mut bins[..]);
+            self.bins = bins;
+        }
+        &mut self.bins
     }
 
     /// The frames from `first` on, conditioned and windowed, to where the transform wants them.
@@ -127,6 +177,35 @@ impl<V: Lanes> FrameSpectrum<V> {
         for slot in beyond {
             *slot = V::splat(0.0);
         }
+    }
+}
+
+/// The windowed samples of a block's frames, two neighbours at a time.
+struct Windowed<'a> {
+    tile: &'a Tile,
+    window: &'a [f32],
+}
+
+impl<V: Lanes> Inlet<[V; 2]> for Windowed<'_> {
+    #[inline(always)]
+    fn get(&self, pair: usize) -> [V; 2] {
+        let [even, odd]: [V; 2] = [self.tile.sample(2 * pair), self.tile.sample(2 * pair + 1)];
+        let [first, second] = [self.window[2 * pair], self.window[2 * pair + 1]];
+        [even.mul(V::splat(first)), odd.mul(V::splat(second))]
+    }
+}
+
+struct FillTask<'a, V> {
+    tile: &'a mut Tile,
+    signal: &'a [f32],
+    first: usize,
+    lanes: PhantomData<V>,
+}
+
+impl<V: Lanes> Task for FillTask<'_, V> {
+    #[inline(always)]
+    fn run(self) {
+        self.tile.fill::<V>(self.signal, self.first);
     }
 }
 

@@ -6,7 +6,7 @@ use crate::frame_queue::FrameQueue;
 use crate::frame_spectrum::SpectrumSettings;
 use crate::framing::Framing;
 use crate::lanes::Blocks;
-use crate::level::Levels;
+use crate::level::{HopLevels, Levels};
 use crate::spectrum::Stft;
 use crate::statistics::{SpectralShape, SpectralStatistics};
 use crate::vad::{FrameMillis, WebrtcMode, WebrtcVad};
@@ -111,7 +111,9 @@ impl StatisticsStream {
 #[derive(Clone, Debug)]
 pub struct LevelStream {
     queue: FrameQueue,
-    length: usize,
+    framing: Framing,
+    /// Memory to work in.
+    hops: Vec<HopLevels>,
 }
 
 impl LevelStream {
@@ -119,7 +121,8 @@ impl LevelStream {
     pub fn new(framing: Framing) -> Result<Self> {
         Ok(Self {
             queue: FrameQueue::new(framing)?,
-            length: framing.length,
+            framing,
+            hops: Vec::new(),
         })
     }
 
@@ -137,7 +140,8 @@ impl LevelStream {
 
     fn emit(&mut self, frames: usize, out: &mut Levels) {
         for _ in 0..frames {
-            out.push(self.queue.inside(), self.length);
+            let (before, samples) = self.queue.inside();
+            out.push(samples, before, self.framing, &mut self.hops);
             self.queue.remove(1);
         }
     }
@@ -172,8 +176,12 @@ impl WebrtcStream {
         let mut rest = chunk;
         while self.waiting.len() + rest.len() >= self.frame {
             let (now, after) = rest.split_at(self.frame - self.waiting.len());
-            self.waiting.extend_from_slice(now);
-            out.push(self.vad.process(&self.waiting)?);
+            out.push(if self.waiting.is_empty() {
+                self.vad.process(now)?
+            } else {
+                self.waiting.extend_from_slice(now);
+                self.vad.process(&self.waiting)?
+            });
             self.waiting.clear();
             rest = after;
         }

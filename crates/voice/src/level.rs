@@ -1,10 +1,16 @@
 //! What can be said of a frame without a transform: level, peak, zero crossings, clipping.
 
+use std::marker::PhantomData;
+
 use serde::Serialize;
 
 use crate::error::Result;
 use crate::framing::Framing;
-use crate::lanes::{Task, with_widest};
+#[cfg(target_arch = "aarch64")]
+use crate::lanes::EightFused;
+#[cfg(target_arch = "x86_64")]
+use crate::lanes::{Avx2, Avx512};
+use crate::lanes::{Eight, Lanes, Level, Task};
 
 /// Per-frame measures of level.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -24,112 +30,253 @@ impl Levels {
     pub fn measure(signal: &[f32], framing: Framing) -> Result<Self> {
         let framing = framing.checked()?;
         let mut levels = Self::default();
-        with_widest(Measurement {
-            levels: &mut levels,
+        let frames = framing.count(signal.len());
+        for values in [
+            &mut levels.rms,
+            &mut levels.peak,
+            &mut levels.zero_crossing_rate,
+        ] {
+            values.reserve_exact(frames);
+        }
+        levels.clipped.reserve_exact(frames);
+        Measurement {
             signal,
             framing,
-        });
+            left: framing.left(),
+            frames,
+        }
+        .add_to(&mut levels, &mut Vec::new());
         Ok(levels)
     }
 
-    /// Adds a frame of `length` samples, of which these lie inside the signal.
-    #[inline(always)]
-    pub(crate) fn push(&mut self, samples: &[f32], length: usize) {
-        self.add(samples, length, peak(samples), crossings(samples));
-    }
-
-    #[inline(always)]
-    fn add(&mut self, samples: &[f32], length: usize, peak: f32, crossings: usize) {
-        self.rms.push((energy(samples) / length as f32).sqrt());
-        self.peak.push(peak);
-        let clipped = if peak >= 1.0 {
-            samples.iter().filter(|x| x.abs() >= 1.0).count()
-        } else {
-            0
-        };
-        self.clipped.push(clipped as u32);
-        self.zero_crossing_rate
-            .push(crossings as f32 / length as f32);
+    /// Adds a frame of which `samples` lie inside the signal, `before` samples after the frame's start.
+    pub(crate) fn push(
+        &mut self,
+        samples: &[f32],
+        before: usize,
+        framing: Framing,
+        hops: &mut Vec<HopLevels>,
+    ) {
+        Measurement {
+            signal: samples,
+            framing,
+            left: before,
+            frames: 1,
+        }
+        .add_to(self, hops);
     }
 }
 
+/// The first frames of a signal, the first of them starting `left` samples before it.
+#[derive(Clone, Copy)]
 struct Measurement<'a> {
-    levels: &'a mut Levels,
     signal: &'a [f32],
     framing: Framing,
+    left: usize,
+    frames: usize,
 }
 
-/// What a hop adds to the frames that it belongs to. Largest values and counts are the same however they are
-/// put together, so that a sample is looked at once, whatever the overlap.
-#[derive(Clone, Copy, Default)]
-struct Hop {
+/// What can be put together of parts, so that a sample is looked at once, whatever the overlap of frames.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stretch {
+    /// Sum of squares.
+    energy: f32,
     peak: f32,
     /// Crossings into its samples, from the sample before each.
-    crossings: usize,
-    /// Crossings into its first sample alone.
-    entered: usize,
-    /// Peak and crossings of as many first samples as a frame's last, incomplete hop has.
-    part: (f32, usize),
+    crossings: u32,
+    clipped: u32,
 }
 
-impl Hop {
+impl Stretch {
     #[inline(always)]
-    fn of(signal: &[f32], start: i64, hop: usize, part: usize) -> Self {
-        let inside = |end: usize| {
-            let at = |n: i64| n.clamp(0, signal.len() as i64) as usize;
-            at(start)..at(start + end as i64)
-        };
-        // Together with the sample before there is a crossing into each.
-        let into = |end: usize| {
-            let range = inside(end);
-            if range.is_empty() {
-                0
-            } else {
-                crossings(&signal[range.start.saturating_sub(1)..range.end])
-            }
-        };
-        let part = match part {
-            0 => (0.0, 0),
-            _ => (peak(&signal[inside(part)]), into(part)),
-        };
+    fn and(self, other: Self) -> Self {
         Self {
-            peak: peak(&signal[inside(hop)]),
-            crossings: into(hop),
-            entered: into(1),
-            part,
+            energy: self.energy + other.energy,
+            peak: self.peak.max(other.peak),
+            crossings: self.crossings + other.crossings,
+            clipped: self.clipped + other.clipped,
         }
     }
 }
 
-impl Task for Measurement<'_> {
+/// What a hop adds to the frames that it belongs to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HopLevels {
+    whole: Stretch,
+    /// As many first samples as a frame's last, incomplete hop has.
+    part: Stretch,
+    /// Crossings into its first sample alone.
+    entered: u32,
+}
+
+impl Measurement<'_> {
+    /// Adds the frames; `hops` is memory to work in.
+    fn add_to(self, levels: &mut Levels, hops: &mut Vec<HopLevels>) {
+        match Level::detect() {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => self.in_lanes::<Avx512>(levels, hops),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => self.in_lanes::<Avx2>(levels, hops),
+            #[cfg(target_arch = "aarch64")]
+            Level::Neon => self.in_lanes::<EightFused>(levels, hops),
+            Level::Portable => self.in_lanes::<Eight>(levels, hops),
+        }
+    }
+
+    fn in_lanes<V: Lanes>(self, levels: &mut Levels, hops: &mut Vec<HopLevels>) {
+        V::vectorize(MeasurementTask {
+            measurement: self,
+            levels,
+            hops,
+            lanes: PhantomData::<V>,
+        });
+    }
+
+    #[inline(always)]
+    fn hop<V: Lanes>(&self, number: usize) -> HopLevels {
+        let Self {
+            signal, framing, ..
+        } = *self;
+        let start = number * framing.hop;
+        let at = |n: usize| (start + n).saturating_sub(self.left).min(signal.len());
+        let middle = at(framing.length % framing.hop);
+        let mut meter = Meter::<V>::new();
+        let mut part = Stretch::default();
+        if at(0) < middle {
+            meter.take(signal, at(0), middle);
+            part = meter.read();
+        }
+        meter.take(signal, middle, at(framing.hop));
+        // From before the signal nothing crosses.
+        let entered = match at(0).checked_sub(1).and_then(|before| signal.get(before..)) {
+            Some([before, here, ..]) => u32::from(is_negative(*before) != is_negative(*here)),
+            _ => 0,
+        };
+        HopLevels {
+            whole: meter.read(),
+            part,
+            entered,
+        }
+    }
+}
+
+struct MeasurementTask<'a, V> {
+    measurement: Measurement<'a>,
+    levels: &'a mut Levels,
+    hops: &'a mut Vec<HopLevels>,
+    lanes: PhantomData<V>,
+}
+
+impl<V: Lanes> Task for MeasurementTask<'_, V> {
     #[inline(always)]
     fn run(self) {
         let Self {
+            measurement,
             levels,
-            signal,
-            framing,
+            hops,
+            ..
         } = self;
-        let left = framing.left() as i64;
-        let frames = framing.count(signal.len());
-        let (whole, part) = (framing.length / framing.hop, framing.length % framing.hop);
-        let first = |hop: usize| (hop * framing.hop) as i64 - left;
-        let hops: Vec<Hop> = (0..frames + whole)
-            .map(|hop| Hop::of(signal, first(hop), framing.hop, part))
-            .collect();
+        let Framing { length, hop, .. } = measurement.framing;
+        let (frames, whole) = (measurement.frames, length / hop);
+        let samples = length as f32;
+        hops.clear();
+        hops.reserve(frames + whole);
+        hops.extend((0..frames + whole).map(|number| measurement.hop::<V>(number)));
         for frame in 0..frames {
-            let start = first(frame);
-            let end = (start + framing.length as i64).clamp(0, signal.len() as i64) as usize;
-            let samples = &signal[(start.max(0) as usize).min(end)..end];
-            let (mut peak, mut crossings) = hops[frame + whole].part;
-            for hop in &hops[frame..frame + whole] {
-                peak = peak.max(hop.peak);
-                crossings += hop.crossings;
+            let hops = &hops[frame..=frame + whole];
+            let mut sum = Stretch::default();
+            for hop in &hops[..whole] {
+                sum = sum.and(hop.whole);
             }
-            let entered = match whole {
-                0 => crossings.min(hops[frame].entered),
-                _ => hops[frame].entered,
-            };
-            levels.add(samples, framing.length, peak, crossings - entered);
+            let sum = sum.and(hops[whole].part);
+            levels.rms.push((sum.energy / samples).sqrt());
+            levels.peak.push(sum.peak);
+            levels.clipped.push(sum.clipped);
+            let inside = sum.crossings.saturating_sub(hops[0].entered);
+            levels.zero_crossing_rate.push(inside as f32 / samples);
+        }
+    }
+}
+
+/// Whether a sample is on the lower side of zero; tiny ones are not.
+#[inline(always)]
+fn is_negative(x: f32) -> bool {
+    x < BELOW_ZERO
+}
+
+const BELOW_ZERO: f32 = -1e-10;
+
+/// Samples of a stretch so far, as many partial answers as a vector has lanes: fast, and of the energy more
+/// exact than one running sum.
+struct Meter<V> {
+    energy: V,
+    peak: V,
+    crossings: u32,
+    clipped: u32,
+}
+
+impl<V: Lanes> Meter<V> {
+    #[inline(always)]
+    fn new() -> Self {
+        Self {
+            energy: V::splat(0.0),
+            peak: V::splat(0.0),
+            crossings: 0,
+            clipped: 0,
+        }
+    }
+
+    /// Takes the samples from `start` to `end`.
+    #[inline(always)]
+    fn take(&mut self, signal: &[f32], start: usize, end: usize) {
+        let samples = &signal[start.min(end)..end];
+        let before = start.checked_sub(1).unwrap_or(start);
+        let mut negative = u32::from(signal.get(before).is_some_and(|x| is_negative(*x)));
+        let vectors = samples.chunks_exact(V::WIDTH);
+        let rest = vectors.remainder();
+        for values in vectors {
+            negative = self.take_vector(V::load(values), V::WIDTH, negative);
+        }
+        if !rest.is_empty() {
+            let mut lanes = [0.0f32; 16];
+            lanes[..rest.len()].copy_from_slice(rest);
+            self.take_vector(V::load(&lanes), rest.len(), negative);
+        }
+    }
+
+    /// Takes the first `count` lanes, others being 0, after a sample that was negative, 1, or not; returns
+    /// whether the last is.
+    #[inline(always)]
+    fn take_vector(&mut self, values: V, count: usize, before: u32) -> u32 {
+        self.energy = values.mul_add(values, self.energy);
+        let magnitudes = values.max(V::splat(0.0).sub(values));
+        // In this order what is not a number does not count.
+        self.peak = magnitudes.max(self.peak);
+        self.clipped += V::splat(1.0).less_or_equal(magnitudes).count_ones();
+        let negative = values.less(V::splat(BELOW_ZERO));
+        let all = u32::MAX >> (32 - count);
+        let crossed = (negative ^ (negative << 1 | before)) & all;
+        self.crossings += crossed.count_ones();
+        (negative >> (count - 1)) & 1
+    }
+
+    #[inline(always)]
+    fn read(&self) -> Stretch {
+        let (mut energies, mut peaks) = ([0.0f32; 16], [0.0f32; 16]);
+        self.energy.store(&mut energies);
+        self.peak.store(&mut peaks);
+        // Halves are added to each other, so that nothing waits for a long row of additions.
+        for half in [8, 4, 2, 1] {
+            for lane in 0..half {
+                energies[lane] += energies[lane + half];
+                peaks[lane] = peaks[lane].max(peaks[lane + half]);
+            }
+        }
+        Stretch {
+            energy: energies[0],
+            peak: peaks[0],
+            crossings: self.crossings,
+            clipped: self.clipped,
         }
     }
 }
@@ -148,45 +295,6 @@ pub(crate) fn energy(samples: &[f32]) -> f32 {
         *sum += x * x;
     }
     partial.iter().sum()
-}
-
-/// The largest magnitude, in sixteen partial answers; NaN does not count.
-#[inline(always)]
-fn peak(samples: &[f32]) -> f32 {
-    let mut partial = [0.0f32; 16];
-    let (chunks, rest) = samples.as_chunks::<16>();
-    for chunk in chunks {
-        for (peak, x) in partial.iter_mut().zip(chunk) {
-            let x = x.abs();
-            *peak = if x > *peak { x } else { *peak };
-        }
-    }
-    rest.iter()
-        .map(|x| x.abs())
-        .chain(partial)
-        .fold(0.0, f32::max)
-}
-
-/// Neighbours with different signs, in sixteen partial counts.
-#[inline(always)]
-fn crossings(samples: &[f32]) -> usize {
-    let negative = |x: f32| x < -1e-10;
-    let Some(after) = samples.get(1..) else {
-        return 0;
-    };
-    let mut partial = [0u32; 16];
-    let ((here, _), (next, rest)) = (samples.as_chunks::<16>(), after.as_chunks::<16>());
-    for (here, next) in here.iter().zip(next) {
-        for (count, (a, b)) in partial.iter_mut().zip(here.iter().zip(next)) {
-            *count += u32::from(negative(*a) != negative(*b));
-        }
-    }
-    let tail = &samples[samples.len() - rest.len() - 1..];
-    let tail = tail
-        .windows(2)
-        .filter(|pair| negative(pair[0]) != negative(pair[1]))
-        .count();
-    partial.iter().sum::<u32>() as usize + tail
 }
 
 #[cfg(test)]
@@ -230,14 +338,28 @@ mod tests {
                     padding,
                 };
                 let measured = Levels::measure(&signal, framing).unwrap();
-                let mut whole = Levels::default();
+                let (mut alone, mut hops) = (Levels::default(), Vec::new());
                 for frame in 0..framing.count(signal.len()) {
                     let start = (frame * hop) as i64 - framing.left() as i64;
                     let inside = |at: i64| at.clamp(0, signal.len() as i64) as usize;
                     let samples = &signal[inside(start)..inside(start + length as i64)];
-                    whole.push(samples, length);
+                    let before = (-start).max(0) as usize;
+                    alone.push(samples, before, framing, &mut hops);
+                    let squares: f64 = samples.iter().map(|x| f64::from(*x).powi(2)).sum();
+                    let rms = (squares / length as f64).sqrt();
+                    assert!((f64::from(measured.rms[frame]) - rms).abs() <= 1e-6 * rms);
+                    let peak = samples.iter().fold(0.0f32, |peak, x| peak.max(x.abs()));
+                    assert_eq!(measured.peak[frame], peak);
+                    let crossed = |pair: &&[f32]| (pair[0] < -1e-10) != (pair[1] < -1e-10);
+                    let crossings = samples.windows(2).filter(crossed).count();
+                    assert_eq!(
+                        measured.zero_crossing_rate[frame],
+                        crossings as f32 / length as f32
+                    );
+                    let clipped = samples.iter().filter(|x| x.abs() >= 1.0).count();
+                    assert_eq!(measured.clipped[frame] as usize, clipped);
                 }
-                assert_eq!(measured, whole, "{framing:?}");
+                assert_eq!(measured, alone, "{framing:?}");
             }
         }
     }

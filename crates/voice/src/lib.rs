@@ -7,18 +7,21 @@
 mod audio_decoder;
 mod audio_file;
 mod chroma;
-mod columns;
 mod constant_q;
 mod contrast;
 mod delta;
 pub mod effect;
 mod error;
 mod feature;
+mod filter_lanes;
 mod fourier;
 mod frame_queue;
+mod frame_rows;
 mod frame_spectrum;
 mod frame_streams;
 mod framing;
+mod hop_weights;
+mod inverse_spectrum;
 mod lanes;
 mod level;
 mod loudness;
@@ -29,6 +32,7 @@ mod onset;
 mod overlap_add;
 mod picture;
 mod pitch;
+mod prefetch;
 mod preset;
 pub mod quality;
 pub mod signal;
@@ -51,13 +55,13 @@ pub use feature::{CepstrumSettings, Compression, FeatureSettings, Layout, Lifter
 pub use frame_spectrum::{Conditioning, SpectrumSettings};
 pub use frame_streams::{LevelStream, StatisticsStream, StftStream, WebrtcStream};
 pub use framing::{Framing, Padding};
+pub use inverse_spectrum::Istft;
 pub use level::Levels;
 pub use loudness::{Loudness, SILENCE_LUFS, integrated_loudness};
 pub use mel::MelFeature;
 pub use mel_bank::{MelBank, MelFilter, MelNorm, MelScale, MelSettings, MelSlope};
 pub use npy::write_npy;
 pub use onset::{OnsetDetector, OnsetStream};
-pub use overlap_add::Istft;
 pub use picture::SpectrogramPicture;
 pub use pitch::{
     CloseDecision, CorrelationWindow, Decision, HqPitch, HqTrack, PitchRange, PraatPitch,
@@ -73,6 +77,7 @@ pub use vad::{
 };
 pub use window::{Symmetry, Window};
 pub use workload::{
-    PyinAudit, UndecidedFrame, audit_pyin_on_cuda, griffin_lim_on_cuda, istft_on_cuda, mel_on_cuda,
-    praat_on_cuda, pyin_on_cuda, resample_on_cuda, spectrogram_on_cuda, workloads, yin_on_cuda,
+    PyinAudit, UndecidedFrame, audit_pyin_on_cuda, formants_on_cuda, griffin_lim_on_cuda,
+    istft_on_cuda, mel_on_cuda, praat_on_cuda, pyin_on_cuda, resample_on_cuda, spectrogram_on_cuda,
+    workloads, yin_on_cuda,
 };

@@ -5,6 +5,7 @@ use std::f64::consts::PI;
 
 use crate::error::{Result, VoiceError};
 use crate::feature::{FeatureSettings, Layout, Lifter};
+use crate::filter_lanes::{FilterLanes, are_finite};
 use crate::frame_spectrum::FrameSpectrum;
 use crate::lanes::{Blocks, Lanes, Task, engine_for_this_machine, ln};
 use crate::mel_bank::MelBank;
@@ -94,6 +95,8 @@ struct Engine<V> {
     spectrum: FrameSpectrum<V>,
     spans: Vec<Span>,
     weights: Vec<f32>,
+    /// The same filters in lanes, for a frame on its own.
+    in_lanes: Option<FilterLanes>,
     /// Factor and floor of the logarithm.
     logarithm: Option<(f32, f32)>,
     dynamic_range: Option<f32>,
@@ -123,10 +126,13 @@ impl<V: Lanes> Engine<V> {
             weights.extend(filter.weights.iter().map(|weight| weight * power_gain));
         }
         let rows = settings.rows();
+        let in_lanes =
+            (V::WIDTH == 1).then(|| FilterLanes::new(bank, power_gain, settings.spectrum.bins()));
         Self {
             spectrum: FrameSpectrum::new(settings.spectrum),
             spans,
             weights,
+            in_lanes,
             logarithm: settings.compression.logarithm(),
             dynamic_range: settings.dynamic_range,
             scale: settings.scale,
@@ -178,14 +184,14 @@ impl<V: Lanes> Engine<V> {
         for (power, [re, im]) in self.power.iter_mut().zip(bins) {
             *power = im.mul_add(*im, re.mul(*re));
         }
-        for (span, slot) in self.spans.iter().zip(&mut self.mel[at..]) {
-            let weights = &self.weights[span.first_weight..][..span.weights];
-            let power = &self.power[span.first_bin..][..span.weights];
-            let mut sum = V::splat(0.0);
-            for (weight, power) in weights.iter().zip(power) {
-                sum = power.mul_add(V::splat(*weight), sum);
+        match &self.in_lanes {
+            Some(filters)
+                if const { V::WIDTH == 1 } && are_finite::<V::Points>(V::floats(&self.power)) =>
+            {
+                let mel = V::floats_mut(&mut self.mel[at..at + self.spans.len()]);
+                filters.sum::<V::Points>(V::floats(&self.power), mel);
             }
-            *slot = sum;
+            _ => self.sum_filters(at),
         }
         let Some(logarithm) = self.logarithm else {
             return;
@@ -206,6 +212,20 @@ impl<V: Lanes> Engine<V> {
             for value in mel {
                 *value = compressed(*value, logarithm);
             }
+        }
+    }
+
+    /// The filters' sums, one filter after the other.
+    #[inline(always)]
+    fn sum_filters(&mut self, at: usize) {
+        for (span, slot) in self.spans.iter().zip(&mut self.mel[at..]) {
+            let weights = &self.weights[span.first_weight..][..span.weights];
+            let power = &self.power[span.first_bin..][..span.weights];
+            let mut sum = V::splat(0.0);
+            for (weight, power) in weights.iter().zip(power) {
+                sum = power.mul_add(V::splat(*weight), sum);
+            }
+            *slot = sum;
         }
     }
 
@@ -243,6 +263,11 @@ impl<V: Lanes> Engine<V> {
             &self.cepstrum
         };
         let (factor, offset) = self.scale;
+        if const { V::WIDTH == 1 } && self.scale == (1.0, 0.0) && self.layout == Layout::FramesFirst
+        {
+            out[first * self.rows..][..self.rows].copy_from_slice(V::floats(values));
+            return;
+        }
         let mut lanes = [0.0f32; 16];
         for (row, value) in values.iter().enumerate() {
             let value = if self.scale == (1.0, 0.0) {

@@ -3,8 +3,10 @@
 //! Output buffers belong to the caller: a page fault per output page costs more than the transform.
 
 use crate::error::{Result, VoiceError};
+use crate::fourier::Outlet;
 use crate::frame_spectrum::{FrameSpectrum, SpectrumSettings};
 use crate::lanes::{Blocks, Lanes, Task, engine_for_this_machine};
+use crate::prefetch::prefetch_rows;
 
 /// What becomes of a bin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,20 +47,7 @@ impl Stft {
     pub fn complex(&mut self, signal: &[f32], out: &mut [[f32; 2]]) -> Result<()> {
         let (bins, frames) = self.shape(signal.len());
         VoiceError::expect_size("the spectrum", out.len(), bins * frames)?;
-        self.engine.complex(signal, 0, frames, out);
-        Ok(())
-    }
-
-    /// The complex spectra of `frames` frames from `first` on, all of which the signal has, as
-    /// `[bin, frame]`.
-    pub(crate) fn complex_frames(
-        &mut self,
-        signal: &[f32],
-        (first, frames): (usize, usize),
-        out: &mut [[f32; 2]],
-    ) -> Result<()> {
-        VoiceError::expect_size("the spectrum", out.len(), self.settings.bins() * frames)?;
-        self.engine.complex(signal, first, frames, out);
+        self.engine.complex(signal, frames, out);
         Ok(())
     }
 
@@ -72,13 +61,13 @@ impl Stft {
 }
 
 trait StftEngine: Send {
-    fn complex(&mut self, signal: &[f32], first: usize, frames: usize, out: &mut [[f32; 2]]);
+    fn complex(&mut self, signal: &[f32], frames: usize, out: &mut [[f32; 2]]);
     fn density(&mut self, signal: &[f32], frames: usize, density: Density, out: &mut [f32]);
 }
 
 /// Frames whose values are gathered before they go to their rows: a row of the result lies pages from
 /// the next, and to visit each of them for one block of frames alone costs more than the transform.
-const GATHERED: usize = 64;
+const GATHERED: usize = 128;
 
 struct Engine<V> {
     spectrum: FrameSpectrum<V>,
@@ -106,6 +95,43 @@ fn spread<'a, T: Copy + 'a>(
     }
 }
 
+/// Some neighbouring columns of the gathered rows, which have `width` values each.
+struct Columns<'a, T> {
+    rows: &'a mut [T],
+    width: usize,
+}
+
+impl<V: Lanes> Outlet<[V; 2]> for Columns<'_, [f32; 2]> {
+    #[inline(always)]
+    fn put(&mut self, bin: usize, [re, im]: [V; 2]) {
+        let mut lanes = [[0.0f32; 16]; 2];
+        re.store(&mut lanes[0]);
+        im.store(&mut lanes[1]);
+        // A constant trip count lets the interleaving become two shuffles.
+        let row = &mut self.rows[bin * self.width..][..V::WIDTH];
+        for (lane, slot) in row.iter_mut().enumerate() {
+            *slot = [lanes[0][lane], lanes[1][lane]];
+        }
+    }
+}
+
+/// The densities of bins to such columns.
+struct Densities<'a> {
+    columns: Columns<'a, f32>,
+    magnitude: bool,
+}
+
+impl<V: Lanes> Outlet<[V; 2]> for Densities<'_> {
+    #[inline(always)]
+    fn put(&mut self, bin: usize, [re, im]: [V; 2]) {
+        let mut value = im.mul_add(im, re.mul(re));
+        if self.magnitude {
+            value = value.sqrt();
+        }
+        value.store(&mut self.columns.rows[bin * self.columns.width..]);
+    }
+}
+
 impl<V: Lanes> Engine<V> {
     fn new(settings: SpectrumSettings) -> Self {
         Self {
@@ -116,29 +142,20 @@ impl<V: Lanes> Engine<V> {
     }
 
     #[inline(always)]
-    fn complex_blocks(
-        &mut self,
-        signal: &[f32],
-        first: usize,
-        frames: usize,
-        out: &mut [[f32; 2]],
-    ) {
-        let mut lanes = [[0.0f32; 16]; 2];
+    fn complex_blocks(&mut self, signal: &[f32], frames: usize, out: &mut [[f32; 2]]) {
         let bins = out.len() / frames.max(1);
         let width = gathered(frames, V::WIDTH);
         self.complex.resize(bins * width, [0.0; 2]);
         for start in (0..frames).step_by(width) {
             let here = width.min(frames - start);
-            for at in (0..here).step_by(V::WIDTH) {
-                let block = self.spectrum.block(signal, first + start + at);
-                for ([re, im], row) in block.iter().zip(self.complex.chunks_exact_mut(width)) {
-                    re.store(&mut lanes[0]);
-                    im.store(&mut lanes[1]);
-                    // A constant trip count lets the interleaving become two shuffles.
-                    for (lane, slot) in row[at..at + V::WIDTH].iter_mut().enumerate() {
-                        *slot = [lanes[0][lane], lanes[1][lane]];
-                    }
-                }
+            let blocks = here.div_ceil(V::WIDTH);
+            for (number, at) in (0..here).step_by(V::WIDTH).enumerate() {
+                prefetch_rows(out, frames, start..start + here, (number, blocks));
+                let rows = Columns {
+                    rows: &mut self.complex[at..],
+                    width,
+                };
+                self.spectrum.block_to(signal, start + at, rows);
             }
             spread(self.complex.chunks_exact(width), (start, here), frames, out);
         }
@@ -151,15 +168,15 @@ impl<V: Lanes> Engine<V> {
         self.density.resize(bins * width, 0.0);
         for start in (0..frames).step_by(width) {
             let here = width.min(frames - start);
-            for at in (0..here).step_by(V::WIDTH) {
-                let block = self.spectrum.block(signal, start + at);
-                for ([re, im], row) in block.iter().zip(self.density.chunks_exact_mut(width)) {
-                    let mut value = im.mul_add(*im, re.mul(*re));
-                    if magnitude {
-                        value = value.sqrt();
-                    }
-                    value.store(&mut row[at..]);
-                }
+            let blocks = here.div_ceil(V::WIDTH);
+            for (number, at) in (0..here).step_by(V::WIDTH).enumerate() {
+                prefetch_rows(out, frames, start..start + here, (number, blocks));
+                let columns = Columns {
+                    rows: &mut self.density[at..],
+                    width,
+                };
+                let outlet = Densities { columns, magnitude };
+                self.spectrum.block_to(signal, start + at, outlet);
             }
             spread(self.density.chunks_exact(width), (start, here), frames, out);
         }
@@ -167,11 +184,10 @@ impl<V: Lanes> Engine<V> {
 }
 
 impl<V: Lanes> StftEngine for Engine<V> {
-    fn complex(&mut self, signal: &[f32], first: usize, frames: usize, out: &mut [[f32; 2]]) {
+    fn complex(&mut self, signal: &[f32], frames: usize, out: &mut [[f32; 2]]) {
         V::vectorize(ComplexTask {
             engine: self,
             signal,
-            first,
             frames,
             out,
         });
@@ -191,7 +207,6 @@ impl<V: Lanes> StftEngine for Engine<V> {
 struct ComplexTask<'a, V> {
     engine: &'a mut Engine<V>,
     signal: &'a [f32],
-    first: usize,
     frames: usize,
     out: &'a mut [[f32; 2]],
 }
@@ -200,7 +215,7 @@ impl<V: Lanes> Task for ComplexTask<'_, V> {
     #[inline(always)]
     fn run(self) {
         self.engine
-            .complex_blocks(self.signal, self.first, self.frames, self.out);
+            .complex_blocks(self.signal, self.frames, self.out);
     }
 }
 

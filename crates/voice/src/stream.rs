@@ -81,6 +81,7 @@ impl MelStream {
 pub struct YinStream {
     queue: FrameQueue,
     yin: Yin,
+    started: bool,
 }
 
 impl YinStream {
@@ -116,6 +117,7 @@ impl YinStream {
         Ok(Self {
             queue,
             yin: Yin::with_blocks(sample_rate, inner, range, threshold, blocks)?,
+            started: false,
         })
     }
 
@@ -138,7 +140,12 @@ impl YinStream {
         let at = out.len();
         out.resize(at + frames, 0.0);
         let signal = self.queue.frames(frames);
-        self.yin.track_into(signal, &mut out[at..])?;
+        if self.started {
+            self.yin.go_on_into(signal, &mut out[at..])?;
+        } else {
+            self.yin.track_into(signal, &mut out[at..])?;
+        }
+        self.started = true;
         self.queue.remove(frames);
         Ok(())
     }

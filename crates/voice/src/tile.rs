@@ -66,7 +66,7 @@ impl Tile {
             let from = &signal[start as usize..reach as usize];
             let whole = self.rows / 8 * 8;
             let (eights, rest) = self.samples.split_at_mut(whole * columns);
-            transpose_into::<V::Points>(from, hop, whole, eights, columns);
+            transpose_into::<V::Points>(from, hop, (whole, columns), eights, columns);
             for (row, out) in rest.chunks_exact_mut(columns).enumerate() {
                 for (column, slot) in out.iter_mut().enumerate() {
                     *slot = from[whole + row + column * hop];
@@ -112,24 +112,31 @@ impl Tile {
     }
 }
 
-/// Writes sample `row + column · apart` of `from` to `out[row · columns + column]`; rows and columns are
+/// Writes value `row + column · apart` of `from` to `out[row · pitch + column]`; rows and columns are
 /// multiples of eight.
 #[inline(always)]
 pub(crate) fn transpose_into<W: EightLanes>(
     from: &[f32],
     apart: usize,
-    rows: usize,
+    (rows, columns): (usize, usize),
     out: &mut [f32],
-    columns: usize,
+    pitch: usize,
 ) {
-    for row in (0..rows).step_by(8) {
-        for column in (0..columns).step_by(8) {
-            let mut lines = [W::splat(0.0); 8];
-            for (line, slot) in lines.iter_mut().enumerate() {
-                *slot = W::load(&from[row + (column + line) * apart..]);
+    for column in (0..columns).step_by(8) {
+        // Lines of known length: of what is loaded nothing is checked on the way.
+        let mut lines = [&[][..]; 8];
+        for (line, slot) in lines.iter_mut().enumerate() {
+            *slot = from[(column + line) * apart..][..rows].as_chunks::<8>().0;
+        }
+        let [a, b, c, d, e, f, g, h] = lines.map(|line| line.iter());
+        let lines = a.zip(b).zip(c).zip(d).zip(e).zip(f).zip(g).zip(h);
+        for (out, (((((((a, b), c), d), e), f), g), h)) in out.chunks_mut(8 * pitch).zip(lines) {
+            let mut values = [W::splat(0.0); 8];
+            for (slot, line) in values.iter_mut().zip([a, b, c, d, e, f, g, h]) {
+                *slot = W::load(line);
             }
-            for (line, values) in W::transpose(lines).iter().enumerate() {
-                values.store(&mut out[(row + line) * columns + column..]);
+            for (line, values) in W::transpose(values).iter().enumerate() {
+                values.store(&mut out[line * pitch + column..]);
             }
         }
     }

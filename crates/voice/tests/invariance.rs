@@ -47,17 +47,20 @@ proptest! {
         stage in 0usize..3,
         kaldi in any::<bool>(),
         bulk in any::<bool>(),
+        hop in 0usize..2,
     ) {
+        // A hop of whole blocks of lags, and one that is left to transforms.
+        let framing = Framing { hop: [160, 150][hop], ..FRAMING };
         let signal = signal(samples, seed);
         let stage = [Stage::Mel, Stage::LogMel, Stage::Cepstrum { coefficients: 13 }][stage];
         let preset = if kaldi { Preset::Kaldi } else { Preset::Librosa };
         let settings = streamable(preset, stage);
         let whole = MelFeature::new(settings).unwrap().compute(&signal).unwrap();
         let mut stream = MelStream::new(settings).unwrap();
-        let mut yin = YinStream::new(16_000, FRAMING, PitchRange::VOICE, 0.1).unwrap();
+        let mut yin = YinStream::new(16_000, framing, PitchRange::VOICE, 0.1).unwrap();
         if bulk {
             stream = MelStream::in_bulk(settings).unwrap();
-            yin = YinStream::in_bulk(16_000, FRAMING, PitchRange::VOICE, 0.1).unwrap();
+            yin = YinStream::in_bulk(16_000, framing, PitchRange::VOICE, 0.1).unwrap();
         }
         let (mut streamed, mut pitches) = (Vec::new(), Vec::new());
         let mut rest = &signal[..];
@@ -73,7 +76,7 @@ proptest! {
         stream.finish(&mut streamed).unwrap();
         yin.finish(&mut pitches).unwrap();
         prop_assert_eq!(bits(&streamed), bits(&whole));
-        let mut tracker = Yin::new(16_000, FRAMING, PitchRange::VOICE, 0.1).unwrap();
+        let mut tracker = Yin::new(16_000, framing, PitchRange::VOICE, 0.1).unwrap();
         prop_assert_eq!(bits(&pitches), bits(&tracker.track(&signal).unwrap()));
     }
 }

@@ -1,21 +1,27 @@
 //! Steady noise taken out of a sound: in each bin a Wiener gain from the ratio of sound to noise, with
 //! the decision-directed estimate of Ephraim and Malah (1984) that keeps noise from becoming chirps.
 //!
-//! The noise is the mean power of a stretch that the caller names, or of the quietest frames.
+//! The noise is the mean power of a stretch that the caller names, or of the quietest frames. Spectra are made
+//! again each time that they are looked at: a transform costs less than to keep its result.
 
 use std::ops::Range;
 
 use super::time_stretch::StretchSettings;
-use crate::columns::{Column, ROWS, column, put_column};
 use crate::error::{Result, VoiceError};
-use crate::lanes::{Task, with_widest};
-use crate::overlap_add::Istft;
-use crate::spectrum::Stft;
+use crate::fourier::Outlet;
+use crate::frame_rows::FrameRows;
+use crate::frame_spectrum::{FrameSpectrum, SpectrumSettings};
+use crate::framing::Framing;
+use crate::lanes::{Blocks, Lanes, Task, engine_for_this_machine};
+use crate::overlap_add::{OverlapAdd, invertible};
 
 /// Share of the frames that are taken for noise where the caller names none.
 const QUIETEST: f64 = 0.1;
 /// How much of the last frame's estimate is kept.
-const MEMORY: f64 = 0.98;
+const MEMORY: f32 = 0.98;
+/// Less than this of the noise's power is nothing. In the course of some frames of noise the estimate would
+/// otherwise come down to subnormal numbers, which cost a processor a hundred times what others do.
+const NOTHING: f32 = 1e-16;
 
 /// The choices of a denoiser.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,11 +44,8 @@ impl Default for DenoiseSettings {
 /// A planned denoiser.
 pub struct Denoiser {
     settings: DenoiseSettings,
-    stft: Stft,
-    istft: Istft,
-    hop: usize,
-    /// The spectra of the last signal, kept for their memory.
-    spectrum: Vec<[f32; 2]>,
+    framing: Framing,
+    engine: Box<dyn DenoiseEngine>,
 }
 
 impl Denoiser {
@@ -61,43 +64,36 @@ impl Denoiser {
             transform: voice.transform / 2,
             hop: voice.transform / 8,
         };
+        let spectrum = invertible(short.spectrum())?;
         Ok(Self {
             settings,
-            stft: Stft::new(short.spectrum())?,
-            istft: Istft::new(short.spectrum())?,
-            hop: short.hop,
-            spectrum: Vec::new(),
+            framing: spectrum.framing,
+            engine: engine_for_this_machine!(Blocks::Wide, Engine::new(&spectrum)),
         })
     }
 
     /// `signal` without its noise; `noise` names samples that hold nothing else.
     pub fn process(&mut self, signal: &[f32], noise: Option<Range<usize>>) -> Result<Vec<f32>> {
-        let (bins, frames) = self.stft.shape(signal.len());
+        let frames = self.framing.count(signal.len());
         if frames == 0 {
             return Ok(Vec::new());
         }
-        self.spectrum.resize(bins * frames, [0.0; 2]);
-        self.stft.complex(signal, &mut self.spectrum)?;
         let chosen = match noise {
             Some(range) => self.frames_inside(&range, frames)?,
-            None => quietest_frames(&self.spectrum, frames),
+            None => quietest(&self.engine.energies(signal, frames)),
         };
-        with_widest(Gains {
-            spectrum: &mut self.spectrum,
-            frames,
-            chosen: &chosen,
-            floor: 10f64.powf(-self.settings.reduction_db / 20.0),
-            margin: 10f64.powf(self.settings.margin_db / 10.0),
-        });
+        let margin = 10f64.powf(self.settings.margin_db / 10.0);
+        self.engine.learn_noise(signal, &chosen, margin as f32);
+        let floor = 10f64.powf(-self.settings.reduction_db / 20.0);
         let mut out = vec![0.0; signal.len()];
-        self.istft.reconstruct(&self.spectrum, &mut out)?;
+        self.engine.reduce(signal, frames, floor as f32, &mut out);
         Ok(out)
     }
 
-    /// The frames whose centres lie in `range`.
+    /// The frames whose centres lie in `range`, in their order.
     fn frames_inside(&self, range: &Range<usize>, frames: usize) -> Result<Vec<usize>> {
         let chosen: Vec<usize> = (0..frames)
-            .filter(|frame| range.contains(&(frame * self.hop)))
+            .filter(|frame| range.contains(&(frame * self.framing.hop)))
             .collect();
         if chosen.is_empty() {
             return Err(VoiceError::parameter(
@@ -110,85 +106,164 @@ impl Denoiser {
     }
 }
 
-/// Lowers the bins by their gains.
-struct Gains<'a> {
-    spectrum: &'a mut [[f32; 2]],
-    frames: usize,
-    /// Frames of noise.
-    chosen: &'a [usize],
-    floor: f64,
-    margin: f64,
+/// The quietest tenth of the frames, at least one, in their order. Digital silence counts: a recording
+/// that has it has no noise in it.
+fn quietest(energies: &[f32]) -> Vec<usize> {
+    let count = ((energies.len() as f64 * QUIETEST) as usize).max(1);
+    let mut frames: Vec<usize> = (0..energies.len()).collect();
+    let by_energy = |a: &usize, b: &usize| energies[*a].total_cmp(&energies[*b]).then(a.cmp(b));
+    frames.select_nth_unstable_by(count - 1, by_energy);
+    frames.truncate(count);
+    frames.sort_unstable();
+    frames
 }
 
-impl Task for Gains<'_> {
+trait DenoiseEngine: Send {
+    /// The energy of every frame.
+    fn energies(&mut self, signal: &[f32], frames: usize) -> Vec<f32>;
+    /// Takes the mean power of the chosen frames, which ascend, times `margin` for the noise.
+    fn learn_noise(&mut self, signal: &[f32], chosen: &[usize], margin: f32);
+    /// The signal with every bin lowered by its gain, which is at least `floor`.
+    fn reduce(&mut self, signal: &[f32], frames: usize, floor: f32, out: &mut [f32]);
+}
+
+struct Engine<V: Lanes> {
+    analysis: FrameSpectrum<V>,
+    rows: FrameRows<V>,
+    overlap: OverlapAdd<V>,
+    /// One over the power of the noise.
+    inverse_noise: Vec<V>,
+    /// What the last frame's gain left of each bin, in units of the noise.
+    kept: Vec<V>,
+}
+
+impl<V: Lanes> Engine<V> {
+    fn new(settings: &SpectrumSettings) -> Self {
+        let rows = FrameRows::new(settings.bins());
+        let none = vec![V::splat(0.0); rows.vectors()];
+        Self {
+            analysis: FrameSpectrum::new(*settings),
+            rows,
+            overlap: OverlapAdd::new(settings),
+            inverse_noise: none.clone(),
+            kept: none,
+        }
+    }
+}
+
+impl<V: Lanes> DenoiseEngine for Engine<V> {
+    fn energies(&mut self, signal: &[f32], frames: usize) -> Vec<f32> {
+        let mut energies = vec![0.0; frames.next_multiple_of(V::WIDTH)];
+        let blocks = energies.chunks_exact_mut(V::WIDTH).enumerate();
+        for (block, energies) in blocks {
+            let mut energy = V::splat(0.0);
+            let outlet = Energy(&mut energy);
+            self.analysis.block_to(signal, block * V::WIDTH, outlet);
+            energy.store(energies);
+        }
+        energies.truncate(frames);
+        energies
+    }
+
+    fn learn_noise(&mut self, signal: &[f32], chosen: &[usize], margin: f32) {
+        let mut sums = vec![V::splat(0.0); self.rows.vectors()];
+        for block in chosen.chunk_by(|a, b| a / V::WIDTH == b / V::WIDTH) {
+            let first = block[0] / V::WIDTH * V::WIDTH;
+            self.rows.take(self.analysis.block(signal, first));
+            for frame in block {
+                V::vectorize(PowerTask {
+                    frame: self.rows.frame(frame - first),
+                    sums: &mut sums,
+                });
+            }
+        }
+        let scale = margin / chosen.len() as f32;
+        let noise = V::floats(&sums).iter().map(|sum| scale * sum);
+        for (slot, noise) in V::floats_mut(&mut self.inverse_noise).iter_mut().zip(noise) {
+            // 200 dB below full scale is no noise at all; less would overflow the ratio.
+            *slot = 1.0 / noise.max(1e-20);
+        }
+    }
+
+    fn reduce(&mut self, signal: &[f32], frames: usize, floor: f32, out: &mut [f32]) {
+        self.kept.fill(V::splat(0.0));
+        for first in (0..frames).step_by(V::WIDTH) {
+            let here = V::WIDTH.min(frames - first);
+            let bins = self.analysis.block(signal, first);
+            self.rows.take(bins);
+            for frame in 0..here {
+                V::vectorize(GainTask {
+                    frame: self.rows.frame_mut(frame),
+                    inverse_noise: &self.inverse_noise,
+                    kept: &mut self.kept,
+                    floor,
+                });
+            }
+            self.rows.give(here, bins);
+            self.overlap.add(bins, (first, frames), out);
+        }
+    }
+}
+
+/// Adds up the power of the bins of frames in the lanes.
+struct Energy<'a, V>(&'a mut V);
+
+impl<V: Lanes> Outlet<[V; 2]> for Energy<'_, V> {
+    #[inline(always)]
+    fn put(&mut self, _: usize, [re, im]: [V; 2]) {
+        *self.0 = self.0.add(power(re, im));
+    }
+}
+
+/// Adds the power of a frame's bins.
+struct PowerTask<'a, V> {
+    frame: [&'a [V]; 2],
+    sums: &'a mut [V],
+}
+
+impl<V: Lanes> Task for PowerTask<'_, V> {
     #[inline(always)]
     fn run(self) {
-        let (frames, floor) = (self.frames, self.floor);
-        for rows in self.spectrum.chunks_mut(ROWS * frames) {
-            let mut sums = [0.0f64; ROWS];
-            for frame in self.chosen {
-                let column = column(rows, frames, *frame);
-                for (row, sum) in sums.iter_mut().enumerate() {
-                    *sum += power(&column, row);
-                }
-            }
-            // 200 dB below full scale is no noise at all; less would overflow the ratio.
-            let noise = sums.map(|sum| (self.margin * sum / self.chosen.len() as f64).max(1e-20));
-            let mut kept = [0.0f64; ROWS];
-            for frame in 0..frames {
-                let mut column = column(rows, frames, frame);
-                for row in 0..ROWS {
-                    let posterior = power(&column, row) / noise[row];
-                    let prior = MEMORY * kept[row] + (1.0 - MEMORY) * (posterior - 1.0).max(0.0);
-                    // The estimate lags one frame behind a sudden sound; its own frame then decides.
-                    let prior = prior.max(0.5 * (posterior - 10.0));
-                    let gain = prior / (1.0 + prior);
-                    kept[row] = gain * gain * posterior;
-                    let gain = gain.max(floor);
-                    column[0][row] = (f64::from(column[0][row]) * gain) as f32;
-                    column[1][row] = (f64::from(column[1][row]) * gain) as f32;
-                }
-                put_column(rows, frames, frame, &column);
-            }
+        let [re, im] = self.frame;
+        for ((sum, re), im) in self.sums.iter_mut().zip(re).zip(im) {
+            *sum = sum.add(power(*re, *im));
+        }
+    }
+}
+
+/// Lowers a frame's bins by their gains.
+struct GainTask<'a, V> {
+    frame: [&'a mut [V]; 2],
+    inverse_noise: &'a [V],
+    kept: &'a mut [V],
+    floor: f32,
+}
+
+impl<V: Lanes> Task for GainTask<'_, V> {
+    #[inline(always)]
+    fn run(self) {
+        let [zero, one] = [V::splat(0.0), V::splat(1.0)];
+        let (memory, fresh) = (V::splat(MEMORY), V::splat(1.0 - MEMORY));
+        let floor = V::splat(self.floor);
+        let [re, im] = self.frame;
+        let state = self.kept.iter_mut().zip(self.inverse_noise);
+        for ((re, im), (kept, inverse_noise)) in re.iter_mut().zip(im).zip(state) {
+            // The bound is no bound for sounds, and leaves the quotient below defined.
+            let posterior = power(*re, *im).mul(*inverse_noise).min(V::splat(1e30));
+            let prior = fresh.mul_add(posterior.sub(one).max(zero), memory.mul(*kept));
+            // The estimate lags one frame behind a sudden sound; its own frame then decides.
+            let prior = prior.max(V::splat(0.5).mul(posterior.sub(V::splat(10.0))));
+            let gain = prior.div(prior.add(one));
+            *kept = gain.mul(gain).mul(posterior).max(V::splat(NOTHING));
+            let gain = gain.max(floor);
+            (*re, *im) = (re.mul(gain), im.mul(gain));
         }
     }
 }
 
 #[inline(always)]
-fn power(column: &Column, row: usize) -> f64 {
-    let (re, im) = (f64::from(column[0][row]), f64::from(column[1][row]));
-    re * re + im * im
-}
-
-/// The energy of every frame.
-struct Energies<'a> {
-    spectrum: &'a [[f32; 2]],
-    energy: &'a mut [f64],
-}
-
-impl Task for Energies<'_> {
-    #[inline(always)]
-    fn run(self) {
-        for row in self.spectrum.chunks_exact(self.energy.len()) {
-            for (energy, [re, im]) in self.energy.iter_mut().zip(row) {
-                *energy += f64::from(*re).powi(2) + f64::from(*im).powi(2);
-            }
-        }
-    }
-}
-
-/// The quietest tenth of the frames, at least one. Digital silence counts: a recording that has it
-/// has no noise in it.
-fn quietest_frames(spectrum: &[[f32; 2]], frames: usize) -> Vec<usize> {
-    let mut energy = vec![0.0f64; frames];
-    with_widest(Energies {
-        spectrum,
-        energy: &mut energy,
-    });
-    let mut order: Vec<usize> = (0..frames).collect();
-    order.sort_by(|a, b| energy[*a].total_cmp(&energy[*b]));
-    order.truncate(((frames as f64 * QUIETEST) as usize).max(1));
-    order
+fn power<V: Lanes>(re: V, im: V) -> V {
+    im.mul_add(im, re.mul(re))
 }
 
 #[cfg(test)]
@@ -256,6 +331,11 @@ mod tests {
                 .all(|x| *x == 0.0)
         );
         assert!(denoiser.process(&[], None).unwrap().is_empty());
+        for samples in [1, 100, 3000] {
+            let out = denoiser.process(&clean[..samples], None).unwrap();
+            assert_eq!(out.len(), samples);
+            assert!(out.iter().all(|x| x.is_finite()));
+        }
         assert!(denoiser.process(&clean, Some(3..4)).is_err());
     }
 }

@@ -2,9 +2,10 @@
 //! Perraudin, Balazs and Søndergaard (2013).
 
 use crate::error::{Result, VoiceError};
-use crate::frame_spectrum::SpectrumSettings;
-use crate::lanes::{Task, with_widest};
-use crate::overlap_add::{FRAMES_TOGETHER, Istft};
+use crate::fourier::Outlet;
+use crate::frame_spectrum::{FrameSpectrum, SpectrumSettings};
+use crate::lanes::{Blocks, Lanes, Task, engine_for_this_machine, inverse_sqrt, with_widest};
+use crate::overlap_add::{OverlapAdd, invertible};
 use crate::spectrum::Stft;
 
 /// The choices of a reconstruction; the default is librosa's.
@@ -36,101 +37,147 @@ impl GriffinLim {
         settings: SpectrumSettings,
         samples: usize,
     ) -> Result<Vec<f32>> {
-        let mut stft = Stft::new(settings)?;
-        let mut istft = Istft::new(settings)?;
-        let (bins, frames) = stft.shape(samples);
+        let settings = invertible(settings)?;
+        let (bins, frames) = (settings.bins(), settings.framing.count(samples));
         VoiceError::expect_size("the spectrogram", magnitudes.len(), bins * frames)?;
-        let (mut signal, mut next) = (vec![0.0; samples], vec![0.0; samples]);
-        // Frames in groups, so that a round goes over memory once, from one end to the other.
-        let wanted = in_groups(magnitudes, frames);
-        let mut before = vec![[0.0f32; 2]; wanted.len()];
-        let mut rebuilt = vec![[0.0f32; 2]; bins * FRAMES_TOGETHER];
-        let mut spectrum = rebuilt.clone();
+        let mut signal = vec![0.0; samples];
+        if frames == 0 {
+            return Ok(signal);
+        }
+        let mut rounds: Box<dyn Rounds> =
+            engine_for_this_machine!(Blocks::Wide, Engine::new(&settings, magnitudes, frames));
+        rounds.begin(self.seed, &mut signal);
+        // Where the last two rounds lead: spectra are linear, so that this is said of signals.
+        let mut ahead = signal.clone();
+        let mut next = signal.clone();
         let inertia = self.momentum / (1.0 + self.momentum);
-        for round in 0..=self.iterations {
-            istft.begin(samples);
-            for first in (0..frames).step_by(FRAMES_TOGETHER) {
-                let here = FRAMES_TOGETHER.min(frames - first);
-                let place = bins * first..bins * (first + here);
-                let (wanted, before) = (&wanted[place.clone()], &mut before[place]);
-                let (spectrum, rebuilt) =
-                    (&mut spectrum[..bins * here], &mut rebuilt[..bins * here]);
-                if round == 0 {
-                    self.guess(wanted, (first, frames), spectrum);
-                } else {
-                    stft.complex_frames(&signal, (first, here), rebuilt)?;
-                    with_widest(Round {
-                        spectrum,
-                        now: rebuilt,
-                        before,
-                        magnitudes: wanted,
-                        inertia,
-                    });
-                }
-                istft.add(spectrum, here, first + here == frames)?;
-            }
-            istft.finish(&mut next)?;
+        for _ in 0..self.iterations {
+            rounds.round(&ahead, &mut next);
+            with_widest(Ahead {
+                next: &next,
+                signal: &signal,
+                inertia,
+                ahead: &mut ahead,
+            });
             std::mem::swap(&mut signal, &mut next);
         }
         Ok(signal)
     }
-
-    /// Phases drawn evenly, the same for the same seed: those of the frames of a group that begins with
-    /// frame `place.0` of `place.1`.
-    fn guess(&self, magnitudes: &[f32], place: (usize, usize), spectrum: &mut [[f32; 2]]) {
-        let here = FRAMES_TOGETHER.min(place.1 - place.0);
-        for (n, (slot, magnitude)) in spectrum.iter_mut().zip(magnitudes).enumerate() {
-            let number = (n / here * place.1 + place.0 + n % here) as u64;
-            // SplitMix64: one multiplication chain to a number, every seed good.
-            let mut z = self
-                .seed
-                .wrapping_add((number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            let turn = ((z ^ (z >> 31)) >> 40) as f32 / (1u32 << 24) as f32;
-            let (sin, cos) = (std::f32::consts::TAU * turn).sin_cos();
-            *slot = [magnitude * cos, magnitude * sin];
-        }
-    }
 }
 
-/// The `[bin, frame]` matrix as one such matrix after the other, each of [`FRAMES_TOGETHER`] frames or of
-/// what is left.
-fn in_groups(magnitudes: &[f32], frames: usize) -> Vec<f32> {
-    let mut groups = Vec::with_capacity(magnitudes.len());
-    for first in (0..frames).step_by(FRAMES_TOGETHER) {
-        let end = frames.min(first + FRAMES_TOGETHER);
-        for row in magnitudes.chunks_exact(frames) {
-            groups.extend_from_slice(&row[first..end]);
-        }
-    }
-    groups
-}
-
-/// The next spectrum: the magnitudes that are wanted, in the directions of where the last two rounds lead.
-struct Round<'a> {
-    spectrum: &'a mut [[f32; 2]],
-    now: &'a [[f32; 2]],
-    /// Of the round before; becomes that of this one.
-    before: &'a mut [[f32; 2]],
-    magnitudes: &'a [f32],
+/// The signal of a round less some of the one before.
+struct Ahead<'a> {
+    next: &'a [f32],
+    signal: &'a [f32],
     inertia: f32,
+    ahead: &'a mut [f32],
 }
 
-impl Task for Round<'_> {
+impl Task for Ahead<'_> {
     #[inline(always)]
     fn run(self) {
-        let parts = self.now.iter().zip(self.before).zip(self.magnitudes);
-        for (slot, ((now, before), magnitude)) in self.spectrum.iter_mut().zip(parts) {
-            let re = now[0] - self.inertia * before[0];
-            let im = now[1] - self.inertia * before[1];
-            // Squares of f32 neither overflow nor vanish in f64.
-            let length = (f64::from(re).powi(2) + f64::from(im).powi(2)).sqrt() as f32;
-            let scale = magnitude / (length + f32::MIN_POSITIVE);
-            *slot = [re * scale, im * scale];
-            *before = *now;
+        let signals = self.next.iter().zip(self.signal);
+        for (slot, (next, signal)) in self.ahead.iter_mut().zip(signals) {
+            *slot = next - self.inertia * signal;
         }
     }
+}
+
+trait Rounds {
+    /// The signal of the magnitudes with phases that are drawn evenly, the same for the same seed.
+    fn begin(&mut self, seed: u64, out: &mut [f32]);
+    /// The signal of the magnitudes with the phases of `signal`.
+    fn round(&mut self, signal: &[f32], out: &mut [f32]);
+}
+
+struct Engine<V: Lanes> {
+    frames: usize,
+    /// `[block, bin]`; none after the last frame.
+    magnitudes: Vec<V>,
+    analysis: FrameSpectrum<V>,
+    bins: Vec<[V; 2]>,
+    overlap: OverlapAdd<V>,
+}
+
+impl<V: Lanes> Engine<V> {
+    fn new(settings: &SpectrumSettings, magnitudes: &[f32], frames: usize) -> Self {
+        let bins = settings.bins();
+        let mut in_lanes = vec![V::splat(0.0); bins * frames.div_ceil(V::WIDTH)];
+        for (k, row) in magnitudes.chunks_exact(frames).enumerate() {
+            for (block, row) in row.chunks(V::WIDTH).enumerate() {
+                let mut lanes = [0.0; 16];
+                lanes[..row.len()].copy_from_slice(row);
+                in_lanes[block * bins + k] = V::load(&lanes);
+            }
+        }
+        Self {
+            frames,
+            magnitudes: in_lanes,
+            analysis: FrameSpectrum::new(*settings),
+            bins: vec![[V::splat(0.0); 2]; bins],
+            overlap: OverlapAdd::new(settings),
+        }
+    }
+}
+
+impl<V: Lanes> Rounds for Engine<V> {
+    fn begin(&mut self, seed: u64, out: &mut [f32]) {
+        let count = self.magnitudes.len() / self.frames.div_ceil(V::WIDTH);
+        let blocks = self.magnitudes.chunks_exact(count);
+        for (first, magnitudes) in (0..self.frames).step_by(V::WIDTH).zip(blocks) {
+            for (k, (bin, magnitude)) in self.bins.iter_mut().zip(magnitudes).enumerate() {
+                let (mut cosines, mut sines) = ([0.0f32; 16], [0.0f32; 16]);
+                let lanes = cosines.iter_mut().zip(&mut sines).take(V::WIDTH);
+                for (lane, (cos, sin)) in lanes.enumerate() {
+                    let number = k * self.frames + first + lane;
+                    (*cos, *sin) = direction(seed, number as u64);
+                }
+                *bin = [
+                    magnitude.mul(V::load(&cosines)),
+                    magnitude.mul(V::load(&sines)),
+                ];
+            }
+            self.overlap.add(&self.bins, (first, self.frames), out);
+        }
+    }
+
+    fn round(&mut self, signal: &[f32], out: &mut [f32]) {
+        let count = self.magnitudes.len() / self.frames.div_ceil(V::WIDTH);
+        let blocks = self.magnitudes.chunks_exact(count);
+        for (first, magnitudes) in (0..self.frames).step_by(V::WIDTH).zip(blocks) {
+            let bins = &mut self.bins[..];
+            let outlet = Projection { bins, magnitudes };
+            self.analysis.block_to(signal, first, outlet);
+            self.overlap.add(&self.bins, (first, self.frames), out);
+        }
+    }
+}
+
+/// Bins with the magnitudes that are wanted and the directions that they come with.
+struct Projection<'a, V> {
+    bins: &'a mut [[V; 2]],
+    magnitudes: &'a [V],
+}
+
+impl<V: Lanes> Outlet<[V; 2]> for Projection<'_, V> {
+    #[inline(always)]
+    fn put(&mut self, bin: usize, [re, im]: [V; 2]) {
+        let power = im.mul_add(im, re.mul(re));
+        let inverse = inverse_sqrt(power.max(V::splat(f32::MIN_POSITIVE)));
+        let scale = self.magnitudes[bin].mul(inverse);
+        self.bins[bin] = [re.mul(scale), im.mul(scale)];
+    }
+}
+
+/// Cosine and sine of an angle that is drawn for value `number` of the matrix.
+fn direction(seed: u64, number: u64) -> (f32, f32) {
+    // SplitMix64: one multiplication chain to a number, every seed good.
+    let mut z = seed.wrapping_add((number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    let turn = ((z ^ (z >> 31)) >> 40) as f32 / (1u32 << 24) as f32;
+    let (sin, cos) = (std::f32::consts::TAU * turn).sin_cos();
+    (cos, sin)
 }
 
 /// How far the magnitudes of `signal` are from `magnitudes`: `20·log10(‖|X| − S‖/‖S‖)`.
@@ -193,5 +240,9 @@ mod tests {
         let (start, plain, fast) = (after(0, 0.0), after(32, 0.0), after(32, 0.99));
         assert!(plain < start - 5.0, "{start} {plain}");
         assert!(fast < plain - 2.0, "{plain} {fast}");
+        let nothing = GriffinLim::default()
+            .reconstruct(&[0.0; 2 * 257], settings, 200)
+            .unwrap();
+        assert_eq!(nothing, [0.0; 200]);
     }
 }

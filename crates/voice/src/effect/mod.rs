@@ -2,6 +2,7 @@
 
 mod denoise;
 mod griffin_lim;
+mod phase_vocoder;
 mod pitch_shift;
 mod time_stretch;
 

@@ -1,14 +1,11 @@
 //! Longer or shorter at the same pitch, by a phase vocoder with librosa's conventions.
 
-use std::ops::Range;
-
-use crate::columns::{Column, ROWS, column, put_column};
+use super::phase_vocoder::Vocoder;
 use crate::error::{Result, VoiceError};
 use crate::frame_spectrum::{Conditioning, SpectrumSettings};
 use crate::framing::{Framing, Padding};
-use crate::lanes::{Task, with_widest};
-use crate::overlap_add::{FRAMES_TOGETHER, Istft};
-use crate::spectrum::Stft;
+use crate::lanes::{Blocks, engine_for_this_machine};
+use crate::overlap_add::invertible;
 use crate::window::{Symmetry, Window};
 
 /// The spectra that a stretch goes by.
@@ -53,136 +50,21 @@ pub fn time_stretch(signal: &[f32], rate: f64, settings: StretchSettings) -> Res
     if !(rate > 0.0 && rate.is_finite()) {
         return Err(VoiceError::parameter("rate", rate, "it must be above 0"));
     }
-    let spectrum = settings.spectrum();
-    let mut stft = Stft::new(spectrum)?;
-    let (bins, frames) = stft.shape(signal.len());
-    if frames == 0 {
+    let spectrum = invertible(settings.spectrum())?;
+    if signal.is_empty() {
         return Ok(Vec::new());
     }
-    let mut istft = Istft::new(spectrum)?;
-    let steps = (frames as f64 / rate).ceil() as usize;
     let mut out = vec![0.0; (signal.len() as f64 / rate).round() as usize];
-    istft.begin(out.len());
-    let mut turns = vec![[[0.0; ROWS]; 2]; bins.div_ceil(ROWS)];
-    let (mut from, mut to) = (Vec::new(), Vec::new());
-    // So many steps at a time that their spectra stay near.
-    for step in (0..steps).step_by(FRAMES_TOGETHER) {
-        let here = FRAMES_TOGETHER.min(steps - step);
-        let first = (step as f64 * rate) as usize;
-        let last = ((step + here - 1) as f64 * rate) as usize + 1;
-        let count = frames.min(last + 1) - first;
-        from.resize(bins * count, [0.0; 2]);
-        stft.complex_frames(signal, (first, count), &mut from)?;
-        to.resize(bins * here, [0.0; 2]);
-        with_widest(Vocoder {
-            from: &from,
-            frames: first..first + count,
-            to: &mut to,
-            steps: step..step + here,
-            rate,
-            turns: &mut turns,
-        });
-        istft.add(&to, here, step + here == steps)?;
-    }
-    istft.finish(&mut out)?;
+    let mut vocoder: Box<dyn Stretch> =
+        engine_for_this_machine!(Blocks::Wide, Vocoder::new(&spectrum));
+    vocoder.stretch(signal, rate, &mut out);
     Ok(out)
 }
 
-/// Reads the `[bin, frame]` matrix of the signal at steps of `rate` frames: magnitudes are interpolated,
-/// phases go on by what they did between the two frames that are read.
-///
-/// The advance of a bin's phase, unwrapped around the bin's frequency, is the difference of the two
-/// phases and whole turns, which a rotation does not see: no angle is ever computed. In f64, for
-/// errors of the rotation add up over the signal.
-struct Vocoder<'a> {
-    from: &'a [[f32; 2]],
-    /// The frames that `from` holds; beyond the signal's last there is silence.
-    frames: Range<usize>,
-    to: &'a mut [[f32; 2]],
-    /// The steps that are taken.
-    steps: Range<usize>,
-    rate: f64,
-    /// The direction that each bin has come to.
-    turns: &'a mut [[[f64; ROWS]; 2]],
-}
-
-impl Task for Vocoder<'_> {
-    #[inline(always)]
-    fn run(self) {
-        let (frames, steps) = (self.frames.len(), self.steps.len());
-        let groups = self.from.chunks(ROWS * frames).zip(self.turns);
-        for ((from, turn), to) in groups.zip(self.to.chunks_mut(ROWS * steps)) {
-            let at = |frame: usize| Polar::of(&column(from, frames, frame - self.frames.start));
-            let mut pair = (
-                self.frames.start,
-                at(self.frames.start),
-                at(self.frames.start + 1),
-            );
-            if self.steps.start == 0 {
-                *turn = pair.1.direction;
-            }
-            for step in self.steps.clone() {
-                let position = step as f64 * self.rate;
-                let frame = position as usize;
-                let share = position - frame as f64;
-                if frame != pair.0 {
-                    let low = if frame == pair.0 + 1 {
-                        pair.2
-                    } else {
-                        at(frame)
-                    };
-                    pair = (frame, low, at(frame + 1));
-                }
-                let (_, low, high) = &pair;
-                let mut out = [[0.0; ROWS]; 2];
-                for row in 0..ROWS {
-                    let magnitude =
-                        (1.0 - share) * low.magnitude[row] + share * high.magnitude[row];
-                    let here = [turn[0][row], turn[1][row]];
-                    let [re, im] = here.map(|part| (magnitude * part) as f32);
-                    (out[0][row], out[1][row]) = (re, im);
-                    let back = [low.direction[0][row], -low.direction[1][row]];
-                    let forth = [high.direction[0][row], high.direction[1][row]];
-                    let [re, im] = rotate(here, rotate(forth, back));
-                    (turn[0][row], turn[1][row]) = (re, im);
-                }
-                put_column(to, steps, step - self.steps.start, &out);
-            }
-        }
-    }
-}
-
-/// The magnitudes of bins and their directions in the plane, which for silence is that of 1.
-#[derive(Clone, Copy)]
-struct Polar {
-    magnitude: [f64; ROWS],
-    direction: [[f64; ROWS]; 2],
-}
-
-impl Polar {
-    #[inline(always)]
-    fn of(column: &Column) -> Self {
-        let mut polar = Self {
-            magnitude: [0.0; ROWS],
-            direction: [[0.0; ROWS]; 2],
-        };
-        for (row, (re, im)) in column[0].iter().zip(&column[1]).enumerate() {
-            // Squares of f32 neither overflow nor vanish in f64.
-            let (re, im) = (f64::from(*re), f64::from(*im));
-            let magnitude = (re * re + im * im).sqrt();
-            let silent = magnitude == 0.0;
-            let scale = 1.0 / if silent { 1.0 } else { magnitude };
-            polar.magnitude[row] = magnitude;
-            polar.direction[0][row] = if silent { 1.0 } else { re * scale };
-            polar.direction[1][row] = if silent { 0.0 } else { im * scale };
-        }
-        polar
-    }
-}
-
-#[inline(always)]
-fn rotate([a, b]: [f64; 2], [c, d]: [f64; 2]) -> [f64; 2] {
-    [a * c - b * d, a * d + b * c]
+/// What makes a signal longer or shorter.
+pub(super) trait Stretch {
+    /// `signal`, which is not empty, at `rate` times its speed, into `out`.
+    fn stretch(&mut self, signal: &[f32], rate: f64, out: &mut [f32]);
 }
 
 #[cfg(test)]
@@ -234,5 +116,29 @@ mod tests {
                 .unwrap()
                 .is_empty()
         );
+    }
+
+    #[test]
+    fn signals_shorter_than_a_frame_have_their_length_too() {
+        let settings = StretchSettings::for_voice(16_000);
+        for samples in [1, 5, 300, 1500] {
+            for rate in [0.05, 0.7, 1.0, 7.3, 1000.0] {
+                let out = time_stretch(&tone(900.0, samples), rate, settings).unwrap();
+                assert_eq!(out.len(), (samples as f64 / rate).round() as usize);
+                assert!(out.iter().all(|x| x.abs() < 1.0), "{samples} at {rate}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_sound_after_silence_is_not_lost() {
+        let mut signal = vec![0.0; 16_000];
+        signal.extend(tone(440.0, 16_000));
+        let out = time_stretch(&signal, 0.8, StretchSettings::for_voice(16_000)).unwrap();
+        assert!(out[..18_000].iter().all(|x| *x == 0.0));
+        let peak = out[24_000..36_000]
+            .iter()
+            .fold(0.0f32, |peak, x| peak.max(x.abs()));
+        assert!((peak - 0.5).abs() < 0.08, "{peak}");
     }
 }

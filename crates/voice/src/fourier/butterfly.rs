@@ -3,6 +3,7 @@
 //! Each function sweeps over all blocks of `radix × stride` points. The twiddle of input `j` and
 //! output `p` is at `twiddles[j · (radix − 1) + p − 1]`.
 
+use super::inlet::Inlet;
 use crate::lanes::Lanes;
 
 /// `value · (w[0] + i·w[1])`.
@@ -92,6 +93,32 @@ pub(super) fn radix4<V: Lanes>(data: &mut [[V; 2]], stride: usize, twiddles: &[[
             *c = turn(z, w[1]);
             *d = turn(t, w[2]);
         }
+    }
+}
+
+/// Four-point butterflies over one block, `data`, its points from `inlet`.
+#[inline(always)]
+pub(super) fn radix4_from<V: Lanes>(
+    inlet: &impl Inlet<[V; 2]>,
+    data: &mut [[V; 2]],
+    twiddles: &[[f32; 2]],
+) {
+    let stride = data.len() / 4;
+    let (a, rest) = data.split_at_mut(stride);
+    let (b, rest) = rest.split_at_mut(stride);
+    let (c, d) = rest.split_at_mut(stride);
+    let outputs = a.iter_mut().zip(b).zip(c).zip(d);
+    for (j, ((((a, b), c), d), w)) in outputs.zip(twiddles.as_chunks::<3>().0).enumerate() {
+        let [x, y, z, t] = four(
+            inlet.get(j),
+            inlet.get(j + stride),
+            inlet.get(j + 2 * stride),
+            inlet.get(j + 3 * stride),
+        );
+        *a = x;
+        *b = turn(y, w[0]);
+        *c = turn(z, w[1]);
+        *d = turn(t, w[2]);
     }
 }
 

@@ -6,6 +6,7 @@
 use std::f64::consts::TAU;
 
 use super::butterfly;
+use super::inlet::Inlet;
 use crate::lanes::{Lanes, Task};
 
 /// A complex transform of one length.
@@ -127,15 +128,37 @@ impl Plan {
     /// Transforms `data` in place; bin `k` is left at [`Plan::place`]`(k)`.
     #[inline(always)]
     pub(crate) fn run<V: Lanes>(&self, data: &mut [[V; 2]]) {
+        self.run_blocks(&self.passes, data.len(), data);
+    }
+
+    /// Transforms the points that `inlet` yields into `data`, as [`Plan::run`] does.
+    #[inline(always)]
+    pub(super) fn run_from<V: Lanes>(&self, inlet: &impl Inlet<[V; 2]>, data: &mut [[V; 2]]) {
+        match self.passes.split_first() {
+            Some((pass, passes)) if pass.radix == 4 => {
+                butterfly::radix4_from(inlet, data, &pass.twiddles);
+                self.run_blocks(passes, pass.stride, data);
+            }
+            _ => {
+                for (n, slot) in data.iter_mut().enumerate() {
+                    *slot = inlet.get(n);
+                }
+                self.run(data);
+            }
+        }
+    }
+
+    /// The last passes, on data that has fallen into blocks.
+    #[inline(always)]
+    fn run_blocks<V: Lanes>(&self, passes: &[Pass], block: usize, data: &mut [[V; 2]]) {
         let room = NEAREST_CACHE / size_of::<[V; 2]>();
-        let wide = self
-            .passes
+        let wide = passes
             .iter()
             .take_while(|pass| pass.radix * pass.stride > room);
-        let (wide, narrow) = self.passes.split_at(wide.count());
+        let (wide, narrow) = passes.split_at(wide.count());
         // After a pass its blocks have nothing more to do with each other: once one fits the nearest
         // cache, all of its passes are done before the next block is touched. The bits are the same.
-        let block = wide.last().map_or(data.len(), |pass| pass.stride).max(1);
+        let block = wide.last().map_or(block, |pass| pass.stride).max(1);
         for (passes, block) in [(wide, data.len().max(1)), (narrow, block)] {
             for data in data.chunks_exact_mut(block) {
                 for pass in passes {

@@ -7,6 +7,8 @@
 use std::sync::Arc;
 
 use super::butterfly::turn_by;
+use super::inlet::Inlet;
+use super::outlet::Outlet;
 use super::plan::{Plan, root};
 use super::points::Points;
 use crate::lanes::{Lanes, Task};
@@ -57,6 +59,25 @@ impl<V: Lanes> RealBlock<V> {
         V::vectorize(ForwardTask { block: self, bins });
     }
 
+    /// As [`RealBlock::forward`], every bin to `outlet`. Not for a frame on its own.
+    pub(crate) fn forward_to(&mut self, outlet: impl Outlet<[V; 2]>) {
+        self.transform_samples();
+        V::vectorize(BinsTask {
+            block: self,
+            outlet,
+        });
+    }
+
+    /// As [`RealBlock::forward_to`], of the pairs of neighbouring samples that `inlet` yields. Not for odd lengths.
+    pub(crate) fn forward_from(&mut self, inlet: impl Inlet<[V; 2]>, outlet: impl Outlet<[V; 2]>) {
+        debug_assert!(self.length.is_multiple_of(2), "neighbours go together");
+        V::vectorize(TransformFromTask { block: self, inlet });
+        V::vectorize(BinsTask {
+            block: self,
+            outlet,
+        });
+    }
+
     /// The real frames whose bins are given, times `length`, into `samples`: all, or the
     /// first few, an even number. Imaginary parts of bin 0 and of the middle bin are ignored.
     pub(crate) fn inverse(&mut self, bins: &[[V; 2]], samples: &mut [V]) {
@@ -67,6 +88,15 @@ impl<V: Lanes> RealBlock<V> {
         });
     }
 
+    /// As [`RealBlock::inverse`], all samples to `outlet`, from the last to the first. Not for a frame on its own.
+    pub(crate) fn inverse_to(&mut self, bins: &[[V; 2]], outlet: impl Outlet<V>) {
+        V::vectorize(InverseToTask {
+            block: self,
+            bins,
+            outlet,
+        });
+    }
+
     #[inline(always)]
     fn transform(&mut self) {
         V::vectorize(TransformTask { block: self });
@@ -74,20 +104,7 @@ impl<V: Lanes> RealBlock<V> {
 
     #[inline(always)]
     fn samples_to_bins(&mut self, bins: &mut [[V; 2]]) {
-        let zero = V::splat(0.0);
-        if self.halves.is_empty() {
-            for n in (0..self.length).rev() {
-                let sample = self.work.as_flattened()[n];
-                self.work[n] = [sample, zero];
-            }
-            self.transform();
-            for (k, bin) in bins.iter_mut().enumerate() {
-                *bin = self.work[self.plan.place(k)];
-            }
-            return;
-        }
-        let half = self.length / 2;
-        let bins = &mut bins[..=half];
+        let bins = &mut bins[..=self.length / 2];
         if const { V::WIDTH == 1 }
             && let Some(points) = &mut self.points
         {
@@ -97,21 +114,90 @@ impl<V: Lanes> RealBlock<V> {
             points.give_bins::<V::Points>(&self.halves, bins);
             return;
         }
+        self.transform_samples();
+        self.points_to(bins);
+    }
+
+    /// Transforms the samples, which for an odd length are spread out first.
+    #[inline(always)]
+    fn transform_samples(&mut self) {
+        if self.halves.is_empty() {
+            for n in (0..self.length).rev() {
+                let sample = self.work.as_flattened()[n];
+                self.work[n] = [sample, V::splat(0.0)];
+            }
+        }
         self.transform();
+    }
+
+    /// The bins of transformed points.
+    #[inline(always)]
+    fn points_to(&mut self, mut bins: impl Outlet<[V; 2]>) {
+        let zero = V::splat(0.0);
+        if self.halves.is_empty() {
+            for k in 0..=self.length / 2 {
+                bins.put(k, self.work[self.plan.place(k)]);
+            }
+            return;
+        }
+        let half = self.length / 2;
         let [re, im] = self.work[0];
-        (bins[0], bins[half]) = ([re.add(im), zero], [re.sub(im), zero]);
+        bins.put(0, [re.add(im), zero]);
+        bins.put(half, [re.sub(im), zero]);
         for k in 1..=half / 2 {
             let a = self.work[self.plan.place(k)];
             let b = self.work[self.plan.place(half - k)];
-            // Where k is its own partner the second assignment counts.
             let [low, high] = bins_of_points(a, b, self.halves[k].map(V::splat));
-            bins[half - k] = high;
-            bins[k] = low;
+            bins.put(k, low);
+            if half - k != k {
+                bins.put(half - k, high);
+            }
         }
     }
 
     #[inline(always)]
     fn bins_to_samples(&mut self, bins: &[[V; 2]], samples: &mut [V]) {
+        if const { V::WIDTH == 1 }
+            && let Some(points) = &mut self.points
+        {
+            let bins = V::floats(bins[..=self.length / 2].as_flattened());
+            points.take_bins::<V::Points>(&self.halves, bins);
+            self.plan.run_points::<V::Points>(points);
+            points.give_samples::<V::Points>(V::floats_mut(samples));
+            return;
+        }
+        self.bins_to_points(bins);
+        if self.halves.is_empty() {
+            for (n, sample) in samples.iter_mut().enumerate() {
+                *sample = self.work[self.plan.place(n)][1];
+            }
+            return;
+        }
+        for (n, pair) in samples.as_chunks_mut::<2>().0.iter_mut().enumerate() {
+            let [im, re] = self.work[self.plan.place(n)];
+            *pair = [re, im];
+        }
+    }
+
+    #[inline(always)]
+    fn bins_to(&mut self, bins: &[[V; 2]], mut samples: impl Outlet<V>) {
+        self.bins_to_points(bins);
+        if self.halves.is_empty() {
+            for n in (0..self.length).rev() {
+                samples.put(n, self.work[self.plan.place(n)][1]);
+            }
+            return;
+        }
+        for n in (0..self.length / 2).rev() {
+            let [im, re] = self.work[self.plan.place(n)];
+            samples.put(2 * n + 1, im);
+            samples.put(2 * n, re);
+        }
+    }
+
+    /// The points whose parts, exchanged, are the samples, each at its place.
+    #[inline(always)]
+    fn bins_to_points(&mut self, bins: &[[V; 2]]) {
         let zero = V::splat(0.0);
         // A forward transform with real and imaginary parts exchanged is an inverse one.
         if self.halves.is_empty() {
@@ -121,22 +207,10 @@ impl<V: Lanes> RealBlock<V> {
                 self.work[self.length - k] = [zero.sub(im), re];
             }
             self.transform();
-            for (n, sample) in samples.iter_mut().enumerate() {
-                *sample = self.work[self.plan.place(n)][1];
-            }
             return;
         }
         let half = self.length / 2;
         let bins = &bins[..=half];
-        if const { V::WIDTH == 1 }
-            && let Some(points) = &mut self.points
-        {
-            let bins = V::floats(bins.as_flattened());
-            points.take_bins::<V::Points>(&self.halves, bins);
-            self.plan.run_points::<V::Points>(points);
-            points.give_samples::<V::Points>(V::floats_mut(samples));
-            return;
-        }
         let (first, last) = (bins[0][0], bins[half][0]);
         self.work[0] = [first.sub(last), first.add(last)];
         for k in 1..=half / 2 {
@@ -145,10 +219,6 @@ impl<V: Lanes> RealBlock<V> {
             self.work[k] = low;
         }
         self.transform();
-        for (n, pair) in samples.as_chunks_mut::<2>().0.iter_mut().enumerate() {
-            let [im, re] = self.work[self.plan.place(n)];
-            *pair = [re, im];
-        }
     }
 }
 
@@ -210,6 +280,44 @@ impl<V: Lanes> Task for ForwardTask<'_, V> {
     #[inline(always)]
     fn run(self) {
         self.block.samples_to_bins(self.bins);
+    }
+}
+
+struct TransformFromTask<'a, V, S> {
+    block: &'a mut RealBlock<V>,
+    inlet: S,
+}
+
+impl<V: Lanes, S: Inlet<[V; 2]>> Task for TransformFromTask<'_, V, S> {
+    #[inline(always)]
+    fn run(self) {
+        let RealBlock { plan, work, .. } = self.block;
+        plan.run_from(&self.inlet, work);
+    }
+}
+
+struct BinsTask<'a, V, S> {
+    block: &'a mut RealBlock<V>,
+    outlet: S,
+}
+
+impl<V: Lanes, S: Outlet<[V; 2]>> Task for BinsTask<'_, V, S> {
+    #[inline(always)]
+    fn run(self) {
+        self.block.points_to(self.outlet);
+    }
+}
+
+struct InverseToTask<'a, V, S> {
+    block: &'a mut RealBlock<V>,
+    bins: &'a [[V; 2]],
+    outlet: S,
+}
+
+impl<V: Lanes, S: Outlet<V>> Task for InverseToTask<'_, V, S> {
+    #[inline(always)]
+    fn run(self) {
+        self.block.bins_to(self.bins, self.outlet);
     }
 }
 

@@ -2,16 +2,19 @@
 //!
 //! With frames in the lanes an FFT needs no shuffles, a mel filter is one multiply per weight, and
 //! the `[bin, frame]` layout that users expect is a plain store. Nothing ever crosses lanes, so a
-//! frame's bits do not depend on its neighbours, on its place in a block, or on how a file was cut.
+//! frame's bits do not depend on its neighbours, on its place in a block, or on how a file was cut. What has
+//! the lags or filters of one frame in its lanes may let them cross.
 //!
 //! Invariant: all types compute a given sequence of operations to the same bits on one machine,
 //! because a fused multiply-add is fused in every type or in none (see [`Level::detect`]).
 
+mod inverse_sqrt;
 mod logarithm;
 mod portable;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+pub(crate) use inverse_sqrt::inverse_sqrt;
 pub(crate) use logarithm::ln;
 #[cfg(target_arch = "aarch64")]
 pub(crate) use portable::EightFused;
@@ -64,6 +67,10 @@ pub(crate) trait Lanes: Copy + Send + Sync + 'static {
     /// Splits positive normal numbers into `mantissa · 2^exponent` with the mantissa in
     /// `[√½, √2)`.
     fn split_exponent(self) -> (Self, Self);
+    /// `1/√x` of positive normal numbers, within 4 %.
+    fn inverse_sqrt_guess(self) -> Self;
+    /// Every lane and all before it, added up: neighbours first, then neighbouring pairs, and so on.
+    fn running_sums(self) -> Self;
     /// Runs `task` where the compiler may use this type's instructions, and never inlines it: a part that
     /// several tasks share is a task itself, or every one of them, of every type, compiles a copy of it.
     fn vectorize(task: impl Task);
@@ -171,4 +178,35 @@ pub(crate) enum Blocks {
     Wide,
     /// One: latency, for streams.
     Single,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sums_of_whole_numbers<V: Lanes>() {
+        let values: [f32; 16] = std::array::from_fn(|n| ((n * n + 3) % 11) as f32);
+        let mut sums = [0.0f32; 16];
+        V::load(&values).running_sums().store(&mut sums);
+        let mut sum = 0.0;
+        for (lane, value) in values[..V::WIDTH].iter().enumerate() {
+            sum += value;
+            assert_eq!(sums[lane], sum, "lane {lane} of {}", V::WIDTH);
+        }
+    }
+
+    #[test]
+    fn running_sums_are_those_of_the_lanes_so_far() {
+        sums_of_whole_numbers::<One>();
+        sums_of_whole_numbers::<Eight>();
+        #[cfg(target_arch = "x86_64")]
+        match Level::detect() {
+            Level::Portable => {}
+            Level::Avx2 => sums_of_whole_numbers::<Avx2>(),
+            Level::Avx512 => {
+                sums_of_whole_numbers::<Avx2>();
+                sums_of_whole_numbers::<Avx512>();
+            }
+        }
+    }
 }

@@ -68,6 +68,12 @@ fn split(value: f32) -> (f32, f32) {
     (mantissa, exponent as f32)
 }
 
+/// See [`Lanes::inverse_sqrt_guess`].
+#[inline(always)]
+fn guess(value: f32) -> f32 {
+    f32::from_bits(super::inverse_sqrt::MAGIC.wrapping_sub(value.to_bits() >> 1))
+}
+
 macro_rules! elementwise {
     ($a:ident, $b:ident => $value:expr) => {{
         let mut out = $a.0;
@@ -174,6 +180,26 @@ impl<const N: usize, const FUSED: bool> Lanes for Array<N, FUSED> {
             (mantissas[lane], exponents[lane]) = split(self.0[lane]);
         }
         (Self(mantissas), Self(exponents))
+    }
+    #[inline(always)]
+    fn inverse_sqrt_guess(self) -> Self {
+        let mut out = self.0;
+        for slot in &mut out {
+            *slot = guess(*slot);
+        }
+        Self(out)
+    }
+    #[inline(always)]
+    fn running_sums(self) -> Self {
+        let mut sums = self.0;
+        let mut distance = 1;
+        while distance < N {
+            for lane in (distance..N).rev() {
+                sums[lane] += sums[lane - distance];
+            }
+            distance *= 2;
+        }
+        Self(sums)
     }
     #[inline(always)]
     fn vectorize(task: impl Task) {
@@ -286,6 +312,14 @@ where
     fn split_exponent(self) -> (Self, Self) {
         let (mantissa, exponent) = split(self.0);
         (Self(mantissa), Self(exponent))
+    }
+    #[inline(always)]
+    fn inverse_sqrt_guess(self) -> Self {
+        Self(guess(self.0))
+    }
+    #[inline(always)]
+    fn running_sums(self) -> Self {
+        self
     }
     #[inline(always)]
     fn vectorize(task: impl Task) {

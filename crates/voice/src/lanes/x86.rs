@@ -5,6 +5,7 @@
 
 use std::arch::x86_64::*;
 
+use super::inverse_sqrt::MAGIC;
 use super::{EightLanes, Lanes, Task};
 
 /// Eight lanes.
@@ -41,7 +42,8 @@ macro_rules! lanes_in_registers {
         $type:ident, $width:literal, $vectorize:ident, splat $splat:ident, load $load:ident,
         store $store:ident, add $add:ident, sub $sub:ident, mul $mul:ident, div $div:ident, sqrt $sqrt:ident,
         fmadd $fmadd:ident, fnmadd $fnmadd:ident, max $max:ident, min $min:ident, less $less:ident,
-        less_or_equal $less_or_equal:ident, split $split:ident
+        less_or_equal $less_or_equal:ident, split $split:ident, guess $guess:ident,
+        running $running:ident
     ) => {
         impl Lanes for $type {
             const WIDTH: usize = $width;
@@ -126,6 +128,16 @@ macro_rules! lanes_in_registers {
                 (Self(mantissa), Self(exponent))
             }
             #[inline(always)]
+            fn inverse_sqrt_guess(self) -> Self {
+                // SAFETY: the type exists only where its instructions do.
+                Self(unsafe { $guess(self.0) })
+            }
+            #[inline(always)]
+            fn running_sums(self) -> Self {
+                // SAFETY: the type exists only where its instructions do.
+                Self(unsafe { $running(self.0) })
+            }
+            #[inline(always)]
             fn vectorize(task: impl Task) {
                 // SAFETY: the type exists only where its instructions do.
                 unsafe { $vectorize(task) }
@@ -161,6 +173,49 @@ fn split_avx512(value: __m512) -> (__m512, __m512) {
         fold,
     );
     (_mm512_castsi512_ps(mantissa), exponent)
+}
+
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn guess_avx2(value: __m256) -> __m256 {
+    let halves = _mm256_srli_epi32::<1>(_mm256_castps_si256(value));
+    _mm256_castsi256_ps(_mm256_sub_epi32(_mm256_set1_epi32(MAGIC as i32), halves))
+}
+
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn running_avx2(value: __m256) -> __m256 {
+    let up = |value: __m256| _mm256_castps_si256(value);
+    let ones = _mm256_add_ps(
+        value,
+        _mm256_castsi256_ps(_mm256_slli_si256::<4>(up(value))),
+    );
+    let twos = _mm256_add_ps(ones, _mm256_castsi256_ps(_mm256_slli_si256::<8>(up(ones))));
+    // The lower half's last lane, in all lanes of the upper half.
+    let last = _mm256_shuffle_ps::<0b11_11_11_11>(twos, twos);
+    _mm256_add_ps(twos, _mm256_permute2f128_ps::<0x08>(last, last))
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx2,fma")]
+fn guess_avx512(value: __m512) -> __m512 {
+    let halves = _mm512_srli_epi32::<1>(_mm512_castps_si512(value));
+    _mm512_castsi512_ps(_mm512_sub_epi32(_mm512_set1_epi32(MAGIC as i32), halves))
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx2,fma")]
+fn running_avx512(value: __m512) -> __m512 {
+    let zero = _mm512_setzero_si512();
+    let mut sums = value;
+    macro_rules! add_lanes_below {
+        ($($distance:literal),*) => {$(
+            let lower = _mm512_alignr_epi32::<{ 16 - $distance }>(_mm512_castps_si512(sums), zero);
+            sums = _mm512_add_ps(sums, _mm512_castsi512_ps(lower));
+        )*};
+    }
+    add_lanes_below!(1, 2, 4, 8);
+    sums
 }
 
 #[inline]
@@ -287,11 +342,13 @@ lanes_in_registers!(
     Avx2, 8, in_avx2, splat _mm256_set1_ps, load _mm256_loadu_ps, store _mm256_storeu_ps,
     add _mm256_add_ps, sub _mm256_sub_ps, mul _mm256_mul_ps, div _mm256_div_ps, sqrt _mm256_sqrt_ps,
     fmadd _mm256_fmadd_ps, fnmadd _mm256_fnmadd_ps, max _mm256_max_ps, min _mm256_min_ps, less less_avx2,
-    less_or_equal less_or_equal_avx2, split split_avx2
+    less_or_equal less_or_equal_avx2, split split_avx2, guess guess_avx2,
+    running running_avx2
 );
 lanes_in_registers!(
     Avx512, 16, in_avx512, splat _mm512_set1_ps, load _mm512_loadu_ps, store _mm512_storeu_ps,
     add _mm512_add_ps, sub _mm512_sub_ps, mul _mm512_mul_ps, div _mm512_div_ps, sqrt _mm512_sqrt_ps,
     fmadd _mm512_fmadd_ps, fnmadd _mm512_fnmadd_ps, max _mm512_max_ps, min _mm512_min_ps, less less_avx512,
-    less_or_equal less_or_equal_avx512, split split_avx512
+    less_or_equal less_or_equal_avx512, split split_avx512, guess guess_avx512,
+    running running_avx512
 );

@@ -8,6 +8,7 @@ use super::range::PitchRange;
 use crate::error::{Result, VoiceError};
 use crate::fourier::{RealBlock, smooth_length_at_least};
 use crate::lanes::{Blocks, Lanes, Task, engine_for_this_machine};
+use crate::tile::transpose_into;
 
 /// The window over a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -226,8 +227,9 @@ impl Autocorrelation {
         self.columns.resize(width * reach, 0.0);
         self.peaks.resize(width, 0.0);
         for first in (0..frames).step_by(width) {
+            let columns = Wanted::Columns(&mut self.columns);
             self.engine
-                .block(signal, first, frames, &mut self.columns, &mut self.peaks);
+                .block(signal, first, frames, columns, &mut self.peaks);
             for lane in 0..width.min(frames - first) {
                 see(
                     first + lane,
@@ -239,6 +241,33 @@ impl Autocorrelation {
             }
         }
     }
+
+    /// The highest value of every frame of `signal` among the lags from `lags.0` to before `lags.1`, not below
+    /// 0, and 0 for a frame whose middle is constant.
+    pub(super) fn tops(&mut self, signal: &[f32], lags: (usize, usize)) -> Vec<f32> {
+        let frames = self.placement.frames(signal.len());
+        let width = self.engine.width();
+        self.peaks.resize(width, 0.0);
+        let mut tops = vec![0.0; frames.next_multiple_of(width)];
+        for (block, tops) in tops.chunks_exact_mut(width).enumerate() {
+            let wanted = Wanted::Tops(lags, tops);
+            self.engine
+                .block(signal, block * width, frames, wanted, &mut self.peaks);
+            for (top, peak) in tops.iter_mut().zip(&self.peaks) {
+                *top = if *peak > 0.0 { *top } else { 0.0 };
+            }
+        }
+        tops.truncate(frames);
+        tops
+    }
+}
+
+/// What is asked of a block of frames.
+enum Wanted<'a> {
+    /// Every lag, `[lane, lag]`.
+    Columns(&'a mut [f32]),
+    /// The highest among the lags from one to before another, not below 0.
+    Tops((usize, usize), &'a mut [f32]),
 }
 
 trait CorrelationEngine: Send {
@@ -248,7 +277,7 @@ trait CorrelationEngine: Send {
         signal: &[f32],
         first: usize,
         frames: usize,
-        columns: &mut [f32],
+        wanted: Wanted<'_>,
         peaks: &mut [f32],
     );
 }
@@ -287,7 +316,7 @@ impl<V: Lanes> Engine<V> {
         signal: &[f32],
         first: usize,
         frames: usize,
-        columns: &mut [f32],
+        wanted: Wanted<'_>,
         peaks: &mut [f32],
     ) {
         let zero = V::splat(0.0);
@@ -299,13 +328,10 @@ impl<V: Lanes> Engine<V> {
             *start = self.placement.start(frame, signal.len());
             let centre = *start + half;
             let near = &signal[centre.saturating_sub(period)..(centre + period).min(signal.len())];
-            let sum: f64 = near.iter().map(|x| f64::from(*x)).sum();
-            *mean = (sum / near.len() as f64) as f32;
+            *mean = (sum(near) / near.len() as f64) as f32;
             let middle = &signal
                 [centre.saturating_sub(period / 2)..(centre + period / 2 + 1).min(signal.len())];
-            *peak = middle
-                .iter()
-                .fold(0.0f32, |peak, x| peak.max((x - *mean).abs()));
+            *peak = largest_distance(middle, *mean);
         }
         let mean = V::load(&{
             let mut lanes = [0.0f32; 16];
@@ -313,12 +339,9 @@ impl<V: Lanes> Engine<V> {
             lanes
         });
         let (inside, beyond) = self.transform.samples_mut().split_at_mut(2 * half);
-        let mut lanes = [0.0f32; 16];
-        for (n, (slot, weight)) in inside.iter_mut().zip(&self.window).enumerate() {
-            for (value, start) in lanes[..V::WIDTH].iter_mut().zip(&starts) {
-                *value = signal[start + n];
-            }
-            *slot = V::load(&lanes).sub(mean).mul(V::splat(*weight));
+        bring_side_by_side(signal, &starts[..V::WIDTH], self.placement.hop, inside);
+        for (slot, weight) in inside.iter_mut().zip(&self.window) {
+            *slot = slot.sub(mean).mul(V::splat(*weight));
         }
         for slot in beyond {
             *slot = zero;
@@ -329,18 +352,86 @@ impl<V: Lanes> Engine<V> {
             *bin = [im.mul_add(im, re.mul(re)), zero];
         }
         self.transform.inverse(&self.bins, &mut self.correlation);
-        let reach = self.placement.reach();
-        let at_zero = self.correlation[0];
-        let tiny = V::splat(f32::MIN_POSITIVE);
-        for (lag, unwindow) in self.unwindow.iter().enumerate() {
-            let value = self.correlation[lag]
-                .mul(V::splat(*unwindow))
-                .div(at_zero.max(tiny));
-            value.store(&mut lanes);
-            for (lane, value) in lanes[..V::WIDTH].iter().enumerate() {
-                columns[lane * reach + lag] = *value;
+        let at_zero = self.correlation[0].max(V::splat(f32::MIN_POSITIVE));
+        let lags = self.correlation.iter().zip(&self.unwindow);
+        let values = lags.map(|(value, unwindow)| value.mul(V::splat(*unwindow)).div(at_zero));
+        let mut lanes = [0.0f32; 16];
+        match wanted {
+            Wanted::Columns(columns) => {
+                let reach = self.unwindow.len();
+                for (lag, value) in values.enumerate() {
+                    value.store(&mut lanes);
+                    for (lane, value) in lanes[..V::WIDTH].iter().enumerate() {
+                        columns[lane * reach + lag] = *value;
+                    }
+                }
+            }
+            Wanted::Tops((first, last), tops) => {
+                let mut top = zero;
+                for value in values.take(last).skip(first) {
+                    top = value.max(top);
+                }
+                top.store(&mut lanes);
+                tops.copy_from_slice(&lanes[..V::WIDTH]);
             }
         }
+    }
+}
+
+/// The sum in eight partial sums, which do not wait for each other.
+#[inline(always)]
+fn sum(samples: &[f32]) -> f64 {
+    let mut partial = [0.0f64; 8];
+    let (eights, rest) = samples.as_chunks::<8>();
+    for eight in eights {
+        for (sum, x) in partial.iter_mut().zip(eight) {
+            *sum += f64::from(*x);
+        }
+    }
+    for (sum, x) in partial.iter_mut().zip(rest) {
+        *sum += f64::from(*x);
+    }
+    partial.iter().sum()
+}
+
+/// How far a sample is from `mean` at most.
+#[inline(always)]
+fn largest_distance(samples: &[f32], mean: f32) -> f32 {
+    let mut partial = [0.0f32; 16];
+    let (sixteens, rest) = samples.as_chunks::<16>();
+    for sixteen in sixteens {
+        for (largest, x) in partial.iter_mut().zip(sixteen) {
+            let distance = (x - mean).abs();
+            // In this order what is not a number does not count.
+            *largest = if distance > *largest {
+                distance
+            } else {
+                *largest
+            };
+        }
+    }
+    let rest = rest.iter().map(|x| (x - mean).abs());
+    rest.chain(partial).fold(0.0, f32::max)
+}
+
+/// The samples from each of `starts` on, a frame to a lane.
+#[inline(always)]
+fn bring_side_by_side<V: Lanes>(signal: &[f32], starts: &[usize], hop: usize, out: &mut [V]) {
+    let rows = out.len();
+    let is_even = starts.windows(2).all(|pair| pair[0] + hop == pair[1]);
+    let mut done = 0;
+    if is_even && const { V::WIDTH >= 8 } {
+        done = rows / 8 * 8;
+        let from = &signal[starts[0]..starts[V::WIDTH - 1] + rows];
+        let eights = V::floats_mut(&mut out[..done]);
+        transpose_into::<V::Points>(from, hop, (done, V::WIDTH), eights, V::WIDTH);
+    }
+    let mut lanes = [0.0f32; 16];
+    for (n, slot) in out.iter_mut().enumerate().skip(done) {
+        for (value, start) in lanes[..V::WIDTH].iter_mut().zip(starts) {
+            *value = signal[start + n];
+        }
+        *slot = V::load(&lanes);
     }
 }
 
@@ -354,7 +445,7 @@ impl<V: Lanes> CorrelationEngine for Engine<V> {
         signal: &[f32],
         first: usize,
         frames: usize,
-        columns: &mut [f32],
+        wanted: Wanted<'_>,
         peaks: &mut [f32],
     ) {
         V::vectorize(CorrelateTask {
@@ -362,7 +453,7 @@ impl<V: Lanes> CorrelationEngine for Engine<V> {
             signal,
             first,
             frames,
-            columns,
+            wanted,
             peaks,
         });
     }
@@ -373,7 +464,7 @@ struct CorrelateTask<'a, V> {
     signal: &'a [f32],
     first: usize,
     frames: usize,
-    columns: &'a mut [f32],
+    wanted: Wanted<'a>,
     peaks: &'a mut [f32],
 }
 
@@ -384,7 +475,7 @@ impl<V: Lanes> Task for CorrelateTask<'_, V> {
             self.signal,
             self.first,
             self.frames,
-            self.columns,
+            self.wanted,
             self.peaks,
         );
     }

@@ -6,12 +6,14 @@
 //! frames between voiced stretches are bridged. The second look, [`super::repetition`], asks of
 //! each voiced frame which period the sound repeats itself with at that instant: steep glides keep
 //! their shape. The third measures a clean frame in a window of a few of its own periods: short
-//! enough for vibrato, and exact between samples. A frame too noisy for that keeps the answer before.
+//! enough for vibrato, and exact between samples. A frame too noisy for that keeps the answer before,
+//! and [`super::contour`] draws a line through its neighbourhood.
 //!
 //! Frames lie at multiples of the hop, and sample `n` is heard at `n/rate`.
 
 use super::autocorrelation::{Alignment, Autocorrelation, Placement};
 use super::candidates::{Candidate, PathCosts, candidate, tops};
+use super::contour::{Heard, contour};
 use super::range::PitchRange;
 use super::repetition::Repetition;
 use super::sinc_peak::sinc_peak;
@@ -38,13 +40,13 @@ const VOICING_CHANGE: f64 = 0.2;
 /// The longest pause that is bridged, seconds, and the widest interval over it, octaves.
 const PAUSE: f64 = 0.05;
 const PAUSE_INTERVAL: f64 = 0.6;
-/// Cost of an octave's jump in 10 ms in the second look, and what the first look's answer gains there.
+/// Cost of an octave's jump in 10 ms in the second look.
 const GLIDE: f64 = 1.0;
-const FIRST_LOOK: f64 = 0.05;
 /// Periods in the third look's window.
-const OWN_PERIODS: f64 = 3.0;
-/// Least autocorrelation at which the third look is trusted alone.
+const OWN_PERIODS: f64 = 4.0;
+/// Least autocorrelation at which the third look is trusted, and at which it needs no neighbours.
 const CLEAN: f64 = 0.95;
+const SURE: f64 = 0.99;
 /// Lags on either side of a period that the third look computes.
 const REACH: usize = 34;
 
@@ -97,21 +99,18 @@ impl HqPitch {
             .map(|(index, candidates)| candidates[*index].frequency)
             .collect();
         self.bridge_pauses(&mut frequency);
-        self.second_look(signal, &seconds, &mut frequency);
-        let frequency = frequency
+        let mut repetition = Repetition::new(self.placement.rate, self.range);
+        self.second_look(signal, &mut repetition, &seconds, &mut frequency);
+        let heard: Vec<Heard> = frequency
             .iter()
             .zip(&seconds)
-            .map(|(hertz, seconds)| {
-                if *hertz > 0.0 {
-                    self.third_look(signal, *seconds, *hertz) as f32
-                } else {
-                    0.0
-                }
-            })
+            .map(|(hertz, seconds)| self.hear(signal, &repetition, *seconds, *hertz))
             .collect();
+        let hop = self.placement.hop as f64 / self.placement.rate;
+        let frequency = contour(&heard, hop);
         HqTrack {
             seconds,
-            frequency,
+            frequency: frequency.iter().map(|hertz| *hertz as f32).collect(),
             confidence,
         }
     }
@@ -180,8 +179,13 @@ impl HqPitch {
 
     /// The best path through the periods of repetition around the first look's answers, in each
     /// voiced stretch.
-    fn second_look(&self, signal: &[f32], seconds: &[f64], frequency: &mut [f64]) {
-        let mut repetition = Repetition::new(self.placement.rate, self.range);
+    fn second_look(
+        &self,
+        signal: &[f32],
+        repetition: &mut Repetition,
+        seconds: &[f64],
+        frequency: &mut [f64],
+    ) {
         let costs = PathCosts {
             ceiling_hz: self.range.high_hz,
             octave: 0.0,
@@ -192,7 +196,7 @@ impl HqPitch {
         for frame in 0..=frequency.len() {
             if let Some(hertz) = frequency.get(frame).filter(|hertz| **hertz > 0.0) {
                 let centre = (seconds[frame] * self.placement.rate).round() as usize;
-                stretch.push(repetition.candidates(signal, centre, *hertz, FIRST_LOOK));
+                stretch.push(repetition.candidates(signal, centre, *hertz));
             } else if !stretch.is_empty() {
                 let slots = &mut frequency[frame - stretch.len()..frame];
                 let chosen = costs.best_path(&stretch);
@@ -204,8 +208,35 @@ impl HqPitch {
         }
     }
 
-    /// The frequency near `chosen` in a window of the frame's own periods.
-    fn third_look(&self, signal: &[f32], seconds: f64, chosen: f64) -> f64 {
+    /// What is heard around a frame where the looks before chose a frequency.
+    fn hear(&self, signal: &[f32], repetition: &Repetition, seconds: f64, chosen: f64) -> Heard {
+        if chosen <= 0.0 {
+            return Heard {
+                frequency: 0.0,
+                late: 0.0,
+                sure: true,
+            };
+        }
+        let (frequency, sure) = match self.third_look(signal, seconds, chosen) {
+            Some((frequency, height)) => (frequency, height >= SURE),
+            None => (chosen, false),
+        };
+        let late = if sure {
+            0.0
+        } else {
+            let centre = (seconds * self.placement.rate).round() as usize;
+            repetition.late(signal, centre, frequency)
+        };
+        Heard {
+            frequency,
+            late,
+            sure,
+        }
+    }
+
+    /// The frequency near `chosen` in a window of the frame's own periods and the height of the
+    /// autocorrelation there, where the frame is clean.
+    fn third_look(&self, signal: &[f32], seconds: f64, chosen: f64) -> Option<(f64, f64)> {
         let period = self.placement.rate / chosen;
         // At least so long that the interpolation finds well-founded lags around a short period; odd,
         // so that a sample lies in the middle.
@@ -214,12 +245,8 @@ impl HqPitch {
             .ceil() as usize
             | 1;
         let centre = (seconds * self.placement.rate).round() as usize;
-        let Some(frame) = centre
-            .checked_sub(length / 2)
-            .and_then(|start| signal.get(start..start + length))
-        else {
-            return chosen;
-        };
+        let start = centre.checked_sub(length / 2)?;
+        let frame = signal.get(start..start + length)?;
         let mean = frame.iter().map(|x| f64::from(*x)).sum::<f64>() / length as f64;
         let span = (length + 1) as f64;
         let turn = std::f64::consts::TAU / span;
@@ -244,7 +271,7 @@ impl HqPitch {
         };
         let energy = at(0);
         if energy <= 0.0 {
-            return chosen;
+            return None;
         }
         let middle = period.round() as usize;
         let low = middle.saturating_sub(REACH);
@@ -259,11 +286,8 @@ impl HqPitch {
             .unwrap_or(middle);
         let (place, height) = sinc_peak(&r, near as f64);
         let moved = (place / period).log2().abs();
-        if height >= CLEAN && place > 1.0 && moved < 1.0 / 12.0 {
-            self.placement.rate / place
-        } else {
-            chosen
-        }
+        let trusted = height >= CLEAN && place > 1.0 && moved < 1.0 / 12.0;
+        trusted.then(|| (self.placement.rate / place, height))
     }
 }
 

@@ -2,8 +2,10 @@
 
 mod autocorrelation;
 mod candidates;
+mod contour;
 mod difference;
 mod hq;
+mod lag_difference;
 mod periodicity;
 mod praat;
 mod pyin;
@@ -12,6 +14,7 @@ mod pyin_plan;
 mod pyin_stream;
 mod range;
 mod repetition;
+mod running_correlation;
 mod sinc_peak;
 mod transitions;
 mod viterbi;

@@ -31,15 +31,7 @@ impl Periodicity {
     /// The tops of all frames whose windows lie in the signal, and the number of hops from the
     /// signal's start to the first of them.
     pub(crate) fn of(&mut self, signal: &[f32]) -> (usize, Vec<f32>) {
-        let mut tops = Vec::with_capacity(self.placement.frames(signal.len()));
-        let (first, last) = self.lags;
-        self.correlation.each(signal, |_, frame| {
-            let top = frame.correlation[first..last]
-                .iter()
-                .copied()
-                .fold(0.0, f32::max);
-            tops.push(if frame.peak > 0.0 { top } else { 0.0 });
-        });
+        let tops = self.correlation.tops(signal, self.lags);
         let start = self.placement.time(0, signal.len()) * self.placement.rate;
         ((start / self.placement.hop as f64).round() as usize, tops)
     }

@@ -310,9 +310,22 @@ impl Observation {
         };
         firsts.clear();
         firsts.extend(troughs.iter().map(from));
+        // By first threshold, of equals the earlier trough first: counted, for there are few thresholds.
+        let mut places = [0usize; THRESHOLDS + 2];
+        for first in firsts.iter().filter(|first| **first <= THRESHOLDS) {
+            places[first + 1] += 1;
+        }
+        for threshold in 1..places.len() {
+            places[threshold] += places[threshold - 1];
+        }
         order.clear();
-        order.extend((0..troughs.len()).filter(|&t| firsts[t] <= THRESHOLDS));
-        order.sort_by_key(|&t| firsts[t]);
+        order.resize(places[THRESHOLDS + 1], 0);
+        for (t, first) in firsts.iter().enumerate() {
+            if *first <= THRESHOLDS {
+                order[places[*first]] = t;
+                places[*first] += 1;
+            }
+        }
         let decay = (-self.boltzmann).exp();
         for rank in 0..order.len() {
             let begin = firsts[order[rank]];

@@ -3,6 +3,8 @@
 //!
 //! Both stretches are as long as the lag that is tried and lie side by side around the instant, so that
 //! a glide of the pitch, however steep, has no bias: what is measured is its mean over two periods.
+//! Instants a little before and after are heard too, at half weight: noise differs there, the voice does
+//! not.
 
 use super::candidates::{Candidate, parabola};
 use super::range::PitchRange;
@@ -13,6 +15,8 @@ const SPAN: f64 = 0.42;
 const SHORTEST: usize = 24;
 /// Least correlation of a candidate.
 const LEAST: f64 = 0.3;
+/// How far off the instants before and after are, periods.
+const ASIDE: f64 = 0.35;
 
 /// Scratch memory for signals of one sample rate.
 pub(super) struct Repetition {
@@ -34,14 +38,12 @@ impl Repetition {
         }
     }
 
-    /// `near` itself, its correlation raised by `favour`, and the frequencies around it at which the
-    /// correlation has a maximum.
+    /// `near` itself and the frequencies around it at which the correlation has a maximum.
     pub(super) fn candidates(
         &mut self,
         signal: &[f32],
         centre: usize,
         near: f64,
-        favour: f64,
     ) -> Vec<Candidate> {
         let period = self.rate / near;
         let low = (period * (-SPAN).exp2()).max(self.rate / self.range.high_hz) as usize;
@@ -49,14 +51,15 @@ impl Repetition {
             .ceil()
             .min(self.rate / self.range.low_hz + 1.0) as usize;
         let (low, high) = (low.saturating_sub(1).max(1), high + 1);
+        let aside = (ASIDE * period) as usize;
         // The longest lag looks furthest.
-        let reach = high + high.max(SHORTEST);
-        let start = centre.saturating_sub(reach.div_ceil(2));
+        let reach = (high + high.max(SHORTEST)).div_ceil(2) + aside;
+        let start = centre.saturating_sub(reach);
         let end = (centre + reach).min(signal.len());
         let Some(around) = signal.get(start..end) else {
             return vec![Candidate {
                 frequency: near,
-                strength: favour,
+                strength: 0.0,
             }];
         };
         self.sums.clear();
@@ -69,7 +72,10 @@ impl Repetition {
         }));
         self.correlation.clear();
         for lag in low..=high {
-            let value = self.correlate(around, centre - start, lag);
+            let at = |instant| self.correlate(around, instant, lag);
+            let centre = centre - start;
+            let beside = at(centre.saturating_sub(aside)) + at(centre + aside);
+            let value = 0.5 * (at(centre) + 0.5 * beside);
             self.correlation.push(value);
         }
         let r = &self.correlation;
@@ -78,7 +84,7 @@ impl Repetition {
         let here = r[left] + share * (r[(left + 1).min(r.len() - 1)] - r[left]);
         let mut found = vec![Candidate {
             frequency: near,
-            strength: here + favour,
+            strength: here,
         }];
         for k in 1..r.len().saturating_sub(1) {
             if r[k] > LEAST && r[k] > r[k - 1] && r[k] >= r[k + 1] {
@@ -90,6 +96,29 @@ impl Repetition {
             }
         }
         found
+    }
+
+    /// Seconds from `centre` to the middle of what a period repeats of the one before; 0 at the edges.
+    pub(super) fn late(&self, signal: &[f32], centre: usize, frequency: f64) -> f64 {
+        let period = (self.rate / frequency).round() as usize;
+        let stretch = |from: usize| signal.get(from..from + period);
+        let Some((a, b)) = centre
+            .checked_sub(period)
+            .and_then(|first| stretch(first).zip(stretch(centre)))
+        else {
+            return 0.0;
+        };
+        let (mut moment, mut weight) = (0.0f64, 0.0f64);
+        for (n, (a, b)) in a.iter().zip(b).enumerate() {
+            let alike = f64::from((a * b).max(0.0));
+            moment += alike * n as f64;
+            weight += alike;
+        }
+        if weight > 0.0 {
+            (moment / weight - 0.5 * period as f64) / self.rate
+        } else {
+            0.0
+        }
     }
 
     /// The correlation of two stretches, `lag` apart and about as long, around `centre`; 0 where they
@@ -158,7 +187,7 @@ mod tests {
         let mut repetition = Repetition::new(16_000.0, PitchRange::VOICE);
         for centre in [3200usize, 8000, 12_800] {
             let truth = 100.0 * (four * centre as f64 / 16_000.0).exp();
-            let found = repetition.candidates(&signal, centre, 1.2 * truth, 0.05);
+            let found = repetition.candidates(&signal, centre, 1.2 * truth);
             let best = found
                 .iter()
                 .max_by(|a, b| a.strength.total_cmp(&b.strength));
@@ -172,10 +201,10 @@ mod tests {
         let signal = voice(400, |t| 200.0 * t);
         let mut repetition = Repetition::new(16_000.0, PitchRange::VOICE);
         for centre in [0, 5, 399, 4000] {
-            let found = repetition.candidates(&signal, centre, 100.0, 0.05);
+            let found = repetition.candidates(&signal, centre, 100.0);
             assert_eq!(found[0].frequency, 100.0);
         }
-        let silent = repetition.candidates(&[0.0; 4000], 2000, 100.0, 0.05);
+        let silent = repetition.candidates(&[0.0; 4000], 2000, 100.0);
         assert_eq!(silent.len(), 1);
     }
 }

@@ -39,7 +39,7 @@ pub(super) struct Lattice {
     /// Keys with the normaliser, between borders that no path can come from.
     bordered: [Vec<i32>; 2],
     best: [Vec<i32>; 2],
-    origin: [Vec<u16>; 2],
+    origin: [Vec<i32>; 2],
     /// Of a frame, and where its states were reached from; padded as the scores are.
     likelihood: Vec<i32>,
     arrivals: Vec<u16>,
@@ -155,7 +155,7 @@ impl Lattice {
                 best_origins(bordered, &self.rising, best, origin);
             }
         }
-        let jump = (IMPOSSIBLE, self.top as u32);
+        let jump = (IMPOSSIBLE, self.top as i32);
         let at = self.origins.len();
         self.origins.resize(at + 2 * bins, 0);
         for to in 0..2 {
@@ -176,7 +176,7 @@ impl Lattice {
                 [&self.origin[0], &self.origin[1]],
                 costs,
                 jump,
-                (bins as u32, self.reach as u32),
+                (bins as i32, self.reach as i32),
                 &self.likelihood,
                 &mut self.scores[to],
                 &mut self.arrivals,
@@ -199,7 +199,14 @@ impl Lattice {
             }
         }
         let best = tops.into_iter().fold(i32::MIN, i32::max);
-        let place = |scores: &[i32]| scores[..self.bins].iter().position(|score| *score == best);
+        // By groups: what lies behind the last bin is never the best.
+        let place = |scores: &[i32]| {
+            let groups = scores.as_chunks::<GROUP>().0;
+            let has = |group: &[i32; GROUP]| group.iter().fold(false, |has, x| has | (*x == best));
+            let group = groups.iter().position(has)?;
+            let lane = groups[group].iter().position(|score| *score == best)?;
+            Some(group * GROUP + lane)
+        };
         self.top = place(&self.scores[0])
             .or_else(|| place(&self.scores[1]).map(|k| self.bins + k))
             .unwrap_or(0);
@@ -298,10 +305,10 @@ impl Lattice {
 #[inline(always)]
 fn arrive(
     best: [&[i32]; 2],
-    origin: [&[u16]; 2],
+    origin: [&[i32]; 2],
     costs: [i32; 2],
-    jump: (i32, u32),
-    (bins, reach): (u32, u32),
+    jump: (i32, i32),
+    (bins, reach): (i32, i32),
     likelihood: &[i32],
     scores: &mut [i32],
     arrivals: &mut [u16],
@@ -316,14 +323,15 @@ fn arrive(
             let from_voiced = best[0][group][lane] + costs[0];
             let from_unvoiced = best[1][group][lane] + costs[1];
             // Where neither voicing reaches the state its offset means nothing, and the jump wins.
-            let base = ((group * GROUP + lane) as u32).wrapping_sub(reach);
+            let base = (group * GROUP + lane) as i32 - reach;
             let unvoiced = from_unvoiced > from_voiced;
             let mut score = if unvoiced { from_unvoiced } else { from_voiced };
-            let mut from = base.wrapping_add(if unvoiced {
-                bins + u32::from(origin[1][group][lane])
-            } else {
-                u32::from(origin[0][group][lane])
-            });
+            let mut from = base
+                + if unvoiced {
+                    bins + origin[1][group][lane]
+                } else {
+                    origin[0][group][lane]
+                };
             let jumped = jump.0 > score;
             score = if jumped { jump.0 } else { score };
             from = if jumped { jump.1 } else { from };
@@ -342,7 +350,7 @@ fn origins_of_alive(
     alive: &[usize],
     keys: &mut [i32],
     best: &mut [i32],
-    origin: &mut [u16],
+    origin: &mut [i32],
 ) {
     let (width, reach) = (falling.len(), falling.len() / 2);
     for first in (0..width).step_by(OFFSETS) {
@@ -370,7 +378,7 @@ fn origins_of_alive(
 /// For each bin the best of `bordered[j + offset] + rising[offset]`, and the first offset that
 /// reaches it.
 #[inline(always)]
-fn best_origins(bordered: &[i32], rising: &[i32], best: &mut [i32], origin: &mut [u16]) {
+fn best_origins(bordered: &[i32], rising: &[i32], best: &mut [i32], origin: &mut [i32]) {
     let (best, _) = best.as_chunks_mut::<GROUP>();
     let (origin, _) = origin.as_chunks_mut::<GROUP>();
     for first in (0..rising.len()).step_by(OFFSETS) {
@@ -395,14 +403,14 @@ fn take_keys(
     first: usize,
     keys: &[i32; GROUP],
     best: &mut [i32; GROUP],
-    origin: &mut [u16; GROUP],
+    origin: &mut [i32; GROUP],
 ) {
     for lane in 0..GROUP {
         let score = (keys[lane] >> OFFSET_BITS) - BIAS;
         let offset = first as i32 + (OFFSETS as i32 - 1 - (keys[lane] & (OFFSETS as i32 - 1)));
         let better = first == 0 || score > best[lane];
         best[lane] = if better { score } else { best[lane] };
-        origin[lane] = if better { offset as u16 } else { origin[lane] };
+        origin[lane] = if better { offset } else { origin[lane] };
     }
 }
 

@@ -4,6 +4,8 @@
 //! The resampled signal keeps its band up to the very edge: a filter that falls off before it takes a
 //! pole for the fall, and moves the formants. Frames lie where Praat's do.
 
+use std::ops::Range;
+
 use serde::Serialize;
 
 use super::linear_prediction::{burg, roots};
@@ -48,7 +50,7 @@ impl Default for FormantSettings {
 }
 
 /// Poles nearer to 0 Hz and to the ceiling than this are not formants.
-const EDGE_HZ: f64 = 50.0;
+pub(crate) const EDGE_HZ: f64 = 50.0;
 
 /// A planned tracker.
 pub struct FormantTracker {
@@ -102,39 +104,80 @@ impl FormantTracker {
     /// signal. None for a signal shorter than a window.
     pub fn track(&self, signal: &[f32]) -> Vec<Vec<Formant>> {
         let resampled = self.resampler.process(signal);
-        let wanted = (signal.len() as f64 * self.rate / self.source_rate).round() as usize;
-        let mut samples: Vec<f64> = resampled[..wanted.min(resampled.len())]
+        let mut samples: Vec<f64> = resampled[..self.resampled_length(signal.len())]
             .iter()
             .map(|x| f64::from(*x))
             .collect();
-        let emphasis = (-std::f64::consts::TAU * self.settings.emphasis_hz / self.rate).exp();
+        let emphasis = self.emphasis();
         for n in (1..samples.len()).rev() {
             samples[n] -= emphasis * samples[n - 1];
         }
-        let length = self.window.len();
-        if samples.len() < length {
-            return Vec::new();
-        }
-        let hop = self.settings.hop_seconds * self.rate;
-        // In seconds and in this order: whether a last frame fits is a matter of rounding, and all
-        // frames move by half a hop with it.
-        let room = samples.len() as f64 * (1.0 / self.rate) - 2.0 * self.settings.window_seconds;
-        let count = (room / self.settings.hop_seconds).floor().max(0.0) as usize + 1;
-        let first = ((samples.len() - 1) as f64 - (count - 1) as f64 * hop) / 2.0;
+        let stretches: Vec<Range<usize>> = self.stretches(signal.len()).collect();
         let (mut sounding, mut poles) = (Vec::new(), Vec::new());
         with_widest(Frames {
             tracker: self,
             samples: &samples,
-            // The centres lie between two samples; the window is halved there.
-            centres: (0..count).map(|index| (first + index as f64 * hop).floor() as usize),
+            stretches: &stretches,
             sounding: &mut sounding,
             poles: &mut poles,
         });
-        let mut found = vec![Vec::new(); count];
+        let mut found = vec![Vec::new(); stretches.len()];
         for (frame, poles) in sounding.iter().zip(&poles) {
             found[*frame] = self.of_poles(poles);
         }
         found
+    }
+
+    /// Frames of a signal of so many samples.
+    pub(crate) fn frames(&self, samples: usize) -> usize {
+        let samples = self.resampled_length(samples);
+        if samples < self.window.len() {
+            return 0;
+        }
+        // In seconds and in this order: whether a last frame fits is a matter of rounding, and all
+        // frames move by half a hop with it.
+        let room = samples as f64 * (1.0 / self.rate) - 2.0 * self.settings.window_seconds;
+        (room / self.settings.hop_seconds).floor().max(0.0) as usize + 1
+    }
+
+    /// What each frame of a signal of so many samples takes of the resampled signal.
+    pub(crate) fn stretches(&self, samples: usize) -> impl Iterator<Item = Range<usize>> {
+        let count = self.frames(samples);
+        let samples = self.resampled_length(samples);
+        let length = self.window.len();
+        let hop = self.settings.hop_seconds * self.rate;
+        let last = samples.saturating_sub(1) as f64;
+        let first = (last - count.saturating_sub(1) as f64 * hop) / 2.0;
+        (0..count).map(move |index| {
+            // The centres lie between two samples; the window is halved there.
+            let centre = (first + index as f64 * hop).floor() as usize;
+            let start = (centre + 1).saturating_sub(length / 2).min(samples);
+            start..samples.min(start + length / 2 * 2)
+        })
+    }
+
+    /// Samples that a signal of so many has at the tracker's rate.
+    fn resampled_length(&self, samples: usize) -> usize {
+        let wanted = (samples as f64 * self.rate / self.source_rate).round() as usize;
+        wanted.min(self.resampler.output_length(samples))
+    }
+
+    pub(crate) fn resampler(&self) -> &Resampler {
+        &self.resampler
+    }
+
+    pub(crate) fn window(&self) -> &[f64] {
+        &self.window
+    }
+
+    /// Samples per second after resampling.
+    pub(crate) fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    /// What pre-emphasis takes of the sample before.
+    pub(crate) fn emphasis(&self) -> f64 {
+        (-std::f64::consts::TAU * self.settings.emphasis_hz / self.rate).exp()
     }
 
     /// The formants among a frame's poles, lowest first.
@@ -161,31 +204,28 @@ impl FormantTracker {
     }
 }
 
-/// The frames around `centres` of a signal at the tracker's rate, pre-emphasised.
-struct Frames<'a, C> {
+/// The frames of a signal at the tracker's rate, pre-emphasised.
+struct Frames<'a> {
     tracker: &'a FormantTracker,
     samples: &'a [f64],
-    centres: C,
+    stretches: &'a [Range<usize>],
     /// The frames that are not silent, and the poles of each.
     sounding: &'a mut Vec<usize>,
     poles: &'a mut Vec<Vec<(f64, f64)>>,
 }
 
-impl<C: Iterator<Item = usize>> Task for Frames<'_, C> {
+impl Task for Frames<'_> {
     #[inline(always)]
     fn run(self) {
         let window = &self.tracker.window;
-        let length = window.len();
-        let mut frame = vec![0.0; length];
+        let mut frame = vec![0.0; window.len()];
         let mut polynomials = Vec::new();
-        for (number, centre) in self.centres.enumerate() {
-            let start = (centre + 1).saturating_sub(length / 2);
-            let samples = &self.samples[start.min(self.samples.len())..];
-            let inside = samples.len().min(2 * (length / 2));
+        for (number, stretch) in self.stretches.iter().enumerate() {
+            let samples = &self.samples[stretch.clone()];
             for ((slot, x), weight) in frame.iter_mut().zip(samples).zip(window) {
                 *slot = x * weight;
             }
-            let a = burg(&frame[..inside], 2 * self.tracker.settings.count);
+            let a = burg(&frame[..samples.len()], 2 * self.tracker.settings.count);
             if a.iter().any(|a| *a != 0.0) {
                 self.sounding.push(number);
                 polynomials.push(a);

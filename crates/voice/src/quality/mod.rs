@@ -9,6 +9,7 @@ mod pulses;
 mod vibrato;
 
 pub use cepstral_peak::CepstralPeak;
+pub(crate) use formants::EDGE_HZ;
 pub use formants::{Formant, FormantSettings, FormantTracker};
 pub use perturbation::Perturbation;
 pub use pulses::find_pulses;

@@ -8,6 +8,7 @@ mod resample;
 mod reverb;
 mod trim;
 mod weighting;
+mod windowed_sinc;
 
 pub use biquad::{Biquad, Cascade};
 pub use convolution::Convolver;

@@ -4,15 +4,15 @@
 //! Positions repeat after `up` outputs, so there are `up` filters; each is normalised to a sum of
 //! one, so that a constant stays exactly what it was.
 
-use std::f64::consts::PI;
 use std::marker::PhantomData;
 
+use super::windowed_sinc::{Prototype, TAPS};
 use crate::error::{Result, VoiceError};
 #[cfg(target_arch = "aarch64")]
 use crate::lanes::EightFused;
 #[cfg(target_arch = "x86_64")]
 use crate::lanes::{Avx2, Avx512};
-use crate::lanes::{Eight, Lanes, Level, Task, with_widest};
+use crate::lanes::{Eight, Lanes, Level, Task};
 use crate::tile::transpose_into;
 
 /// How sharp the filter is. All stop at the lower of the two Nyquist frequencies.
@@ -109,18 +109,7 @@ impl Resampler {
                 "the rates have too small a common divisor; go by way of a rate near one of them",
             ));
         }
-        let mut filters = Vec::with_capacity(up * taps);
-        let mut filter = vec![0.0f64; taps];
-        let prototype = Prototype::new(taps, before, half, cutoff, beta);
-        for phase in 0..up {
-            with_widest(PhaseTask {
-                prototype: &prototype,
-                offset: phase as f64 / up as f64 + shift,
-                filter: &mut filter,
-            });
-            let sum: f64 = filter.iter().sum();
-            filters.extend(filter.iter().map(|x| (x / sum) as f32));
-        }
+        let filters = Prototype::new(taps, before, half, cutoff, beta).filters(up, shift);
         Ok(Self {
             up,
             down,
@@ -192,23 +181,32 @@ impl<V: Lanes> Task for FilterTask<'_, V> {
             .div_ceil(down)
             .max(if up < 4 * TOGETHER { TOGETHER } else { 1 });
         let (outputs, inputs) = (turns * up, turns * down);
-        let mut tile = vec![V::splat(0.0); (inputs + taps).next_multiple_of(8)];
-        let mut lanes = [0.0f32; 16];
-        for (number, out) in self.out.chunks_mut(V::WIDTH * outputs).enumerate() {
-            let start = (number * V::WIDTH * inputs) as i64 - before as i64;
-            fill(&mut tile, self.signal, start, inputs);
-            for first in (0..outputs).step_by(TOGETHER) {
-                let place = |k: usize| (first + k).min(outputs - 1) * down;
-                let at: [usize; TOGETHER] = std::array::from_fn(|k| place(k) / up);
-                let filters = std::array::from_fn(|k| &filters[place(k) % up * taps..][..taps]);
-                for (k, sum) in dots(&tile, at, filters).into_iter().enumerate() {
-                    sum.store(&mut lanes);
-                    if first + k < outputs {
-                        let slots = out.iter_mut().skip(first + k).step_by(outputs);
-                        for (slot, sum) in slots.zip(&lanes[..V::WIDTH]) {
-                            *slot = *sum;
-                        }
+        let mut tiles = [(); TILES].map(|()| tile_of(inputs + taps));
+        // Where each output's first tap and its filter are; of those after the last, those of the last.
+        let place = |output: usize| output.min(outputs - 1) * down;
+        let places: Vec<(usize, usize)> = (0..outputs.next_multiple_of(TRANSPOSED))
+            .map(|output| (place(output) / up, place(output) % up * taps))
+            .collect();
+        let half = V::WIDTH * outputs;
+        for (number, out) in self.out.chunks_mut(TILES * half).enumerate() {
+            for (n, tile) in tiles.iter_mut().enumerate() {
+                let start = (TILES * number + n) * V::WIDTH * inputs;
+                fill(tile, self.signal, start as i64 - before as i64, inputs);
+            }
+            let rows: [&[V]; TILES] = [&tiles[0], &tiles[1]];
+            for first in (0..outputs).step_by(TRANSPOSED) {
+                let mut sums = [[V::splat(0.0); TRANSPOSED]; TILES];
+                for group in (0..TRANSPOSED).step_by(TOGETHER) {
+                    let places = &places[first + group..][..TOGETHER];
+                    let at = std::array::from_fn(|k| places[k].0);
+                    let filters = std::array::from_fn(|k| &filters[places[k].1..][..taps]);
+                    let products = dots(rows, at, filters);
+                    for (sums, products) in sums.iter_mut().zip(&products) {
+                        sums[group..group + TOGETHER].copy_from_slice(products);
                     }
+                }
+                for (out, sums) in out.chunks_mut(half).zip(&sums) {
+                    put_out(sums, first, outputs, out);
                 }
             }
         }
@@ -217,6 +215,33 @@ impl<V: Lanes> Task for FilterTask<'_, V> {
 
 /// Phases that are computed together: each sample that is loaded is used by all of them.
 const TOGETHER: usize = 4;
+/// Tiles that go together: each weight that is loaded is used by both.
+const TILES: usize = 2;
+/// Outputs that change places with the lanes at a time.
+const TRANSPOSED: usize = 8;
+
+/// Room for so many rows, in whole eights.
+fn tile_of<V: Lanes>(rows: usize) -> Vec<V> {
+    vec![V::splat(0.0); rows.next_multiple_of(8)]
+}
+
+/// Writes the outputs from `first` on of every lane, `outputs` of which follow each other in `out`, as far
+/// as it goes.
+#[inline(always)]
+fn put_out<V: Lanes>(sums: &[V; TRANSPOSED], first: usize, outputs: usize, out: &mut [f32]) {
+    let sums = V::floats(sums);
+    if first + TRANSPOSED <= outputs && out.len() == V::WIDTH * outputs {
+        let shape = (V::WIDTH, TRANSPOSED);
+        transpose_into::<V::Points>(sums, V::WIDTH, shape, &mut out[first..], outputs);
+        return;
+    }
+    for (lane, out) in out.chunks_mut(outputs).enumerate() {
+        let slots = out.iter_mut().skip(first);
+        for (slot, sum) in slots.zip(sums.iter().skip(lane).step_by(V::WIDTH)) {
+            *slot = *sum;
+        }
+    }
+}
 
 /// Lane `l` of row `n` is the sample at `start + n + l·apart`, silence beyond the signal's ends. The number of
 /// rows is a multiple of eight.
@@ -227,7 +252,7 @@ fn fill<V: Lanes>(tile: &mut [V], signal: &[f32], start: i64, apart: usize) {
     let tile = V::floats_mut(tile);
     if start >= 0 && reach <= signal.len() as i64 {
         let inside = &signal[start as usize..reach as usize];
-        transpose_into::<V::Points>(inside, apart, rows, tile, V::WIDTH);
+        transpose_into::<V::Points>(inside, apart, (rows, V::WIDTH), tile, V::WIDTH);
         return;
     }
     for (n, row) in tile.chunks_exact_mut(V::WIDTH).enumerate() {
@@ -243,134 +268,60 @@ fn fill<V: Lanes>(tile: &mut [V], signal: &[f32], start: i64, apart: usize) {
 }
 
 /// The products of filters with the rows from `at` on, which never fall; each in two partial sums, which
-/// do not wait for each other and are more exact than one.
+/// are more exact than one, one after the other, so that they fit the registers.
 #[inline(always)]
-fn dots<V: Lanes>(tile: &[V], at: [usize; TOGETHER], filters: [&[f32]; TOGETHER]) -> [V; TOGETHER] {
+fn dots<V: Lanes>(
+    tiles: [&[V]; TILES],
+    at: [usize; TOGETHER],
+    filters: [&[f32]; TOGETHER],
+) -> [[V; TOGETHER]; TILES] {
     let taps = filters[0].len();
-    let mut sums = [[V::splat(0.0); 2]; TOGETHER];
     let last = at[TOGETHER - 1];
     // Rows before the last filter begins, rows of all, rows after the first filter has ended.
     let begun = at.map(|at| (last - at).min(taps));
     let shared = taps - begun[0];
-    for k in 0..TOGETHER {
-        let alone = (0..begun[k]).chain(begun[k] + shared..taps);
-        for tap in alone {
-            let weight = V::splat(filters[k][tap]);
-            sums[k][tap % 2] = tile[at[k] + tap].mul_add(weight, sums[k][tap % 2]);
-        }
-    }
-    let rows = &tile[last..][..shared];
+    let rows = tiles.map(|tile| &tile[last..][..shared]);
     let weights: [&[f32]; TOGETHER] = std::array::from_fn(|k| &filters[k][begun[k]..][..shared]);
-    let [a, b, c, d] = weights.map(|weights| weights.as_chunks::<2>().0.iter());
-    let pairs = rows.as_chunks::<2>().0.iter();
-    for ((((rows, a), b), c), d) in pairs.zip(a).zip(b).zip(c).zip(d) {
-        for half in 0..2 {
-            let row = rows[half];
-            for (sums, weights) in sums.iter_mut().zip([a, b, c, d]) {
-                sums[half] = row.mul_add(V::splat(weights[half]), sums[half]);
+    let mut parts = [[[V::splat(0.0); TOGETHER]; TILES]; 2];
+    for k in 0..TOGETHER {
+        for tap in (0..begun[k]).chain(begun[k] + shared..taps) {
+            let weight = V::splat(filters[k][tap]);
+            for (sums, tile) in parts[tap % 2].iter_mut().zip(tiles) {
+                sums[k] = tile[at[k] + tap].mul_add(weight, sums[k]);
             }
         }
     }
-    if let Some(last) = shared.checked_sub(1).filter(|last| last.is_multiple_of(2)) {
-        for (sums, weights) in sums.iter_mut().zip(&weights) {
-            sums[0] = rows[last].mul_add(V::splat(weights[last]), sums[0]);
-        }
-    }
-    sums.map(|[a, b]| a.add(b))
-}
-
-/// The sinc under its window, as a function of the distance from its centre.
-struct Prototype {
-    before: f64,
-    half: f64,
-    /// Half turns of the sinc to an input.
-    cutoff: f64,
-    /// Sine and cosine of the sinc's angle at each tap, the centre where no offset is.
-    turns: Vec<[f64; 2]>,
-    /// Coefficients of `I₀(β√u)`, the highest power of `u` first.
-    window: Vec<f64>,
-}
-
-impl Prototype {
-    fn new(taps: usize, before: usize, half: f64, cutoff: f64, beta: f64) -> Self {
-        let turns = (0..taps)
-            .map(|tap| {
-                let (sin, cos) = (PI * cutoff * (tap as f64 - before as f64)).sin_cos();
-                [sin, cos]
-            })
-            .collect();
-        // Of I₀(x) = Σ (x²/4)ᵏ/(k!)²; terms are positive, and those too small to count are left out.
-        let mut window = vec![1.0f64];
-        let mut sum = 1.0;
-        loop {
-            let k = window.len() as f64;
-            let term = window[window.len() - 1] * beta * beta / (4.0 * k * k);
-            sum += term;
-            if term < 1e-17 * sum {
-                break;
-            }
-            window.push(term);
-        }
-        window.reverse();
-        Self {
-            before: before as f64,
-            half,
-            cutoff,
-            turns,
-            window,
-        }
-    }
-}
-
-/// The filter whose outputs lie `offset` inputs after a whole one, not yet normalised.
-struct PhaseTask<'a> {
-    prototype: &'a Prototype,
-    offset: f64,
-    filter: &'a mut [f64],
-}
-
-impl Task for PhaseTask<'_> {
-    #[inline(always)]
-    fn run(self) {
-        let Prototype {
-            before,
-            half,
-            cutoff,
-            ref turns,
-            ref window,
-        } = *self.prototype;
-        let (sin, cos) = (PI * cutoff * self.offset).sin_cos();
-        // The number of taps is a multiple of these.
-        let filter = self.filter.as_chunks_mut::<TAPS>().0.iter_mut();
-        for (first, (filter, turns)) in filter.zip(turns.as_chunks::<TAPS>().0).enumerate() {
-            let (mut distance, mut u) = ([0.0f64; TAPS], [0.0f64; TAPS]);
-            for n in 0..TAPS {
-                distance[n] = (first * TAPS + n) as f64 - before - self.offset;
-                u[n] = 1.0 - (distance[n] / half).powi(2);
-            }
-            let mut weight = [0.0f64; TAPS];
-            for coefficient in window {
-                for n in 0..TAPS {
-                    weight[n] = weight[n] * u[n] + coefficient;
-                }
-            }
-            for n in 0..TAPS {
-                let angle = PI * cutoff * distance[n];
-                let sine = turns[n][0] * cos - turns[n][1] * sin;
-                // Next to the centre the quotient of two small numbers is left to the series.
-                let sinc = if angle.abs() < 1e-4 {
-                    1.0 - angle * angle / 6.0
-                } else {
-                    sine / angle
-                };
-                filter[n] = if u[n] > 0.0 { sinc * weight[n] } else { 0.0 };
+    if shared % 2 == 1 {
+        for k in 0..TOGETHER {
+            let weight = V::splat(weights[k][shared - 1]);
+            for (sums, rows) in parts[0].iter_mut().zip(rows) {
+                sums[k] = rows[shared - 1].mul_add(weight, sums[k]);
             }
         }
     }
+    for (half, part) in parts.iter_mut().enumerate() {
+        // A copy, or the sums stay in memory.
+        let mut sums = *part;
+        let [a, b, c, d] = weights.map(|weights| weights.as_chunks::<2>().0.iter());
+        let [first, second] = rows.map(|rows| rows.as_chunks::<2>().0.iter());
+        let pairs = first.zip(second).zip(a).zip(b).zip(c).zip(d);
+        for (((((first, second), a), b), c), d) in pairs {
+            for (k, weights) in [a, b, c, d].into_iter().enumerate() {
+                let weight = V::splat(weights[half]);
+                sums[0][k] = first[half].mul_add(weight, sums[0][k]);
+                sums[1][k] = second[half].mul_add(weight, sums[1][k]);
+            }
+        }
+        *part = sums;
+    }
+    let [mut total, odd] = parts;
+    for (total, odd) in total.iter_mut().zip(&odd) {
+        for (total, odd) in total.iter_mut().zip(odd) {
+            *total = total.add(*odd);
+        }
+    }
+    total
 }
-
-/// Taps that are computed side by side.
-const TAPS: usize = 16;
 
 fn greatest_common_divisor(mut a: u32, mut b: u32) -> u32 {
     while b != 0 {

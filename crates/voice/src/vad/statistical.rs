@@ -105,15 +105,28 @@ impl StatisticalVad {
         let powers = self.bands.compute(signal)?;
         let mut ratios = vec![0.0f32; frames];
         let noises = self.noises(&powers, frames);
-        for (power, noise) in powers.chunks_exact(frames.max(1)).zip(noises) {
-            let mut kept = 0.0f32;
-            for (ratio, power) in ratios.iter_mut().zip(power) {
-                let posterior = power.max(FLOOR) / noise;
-                let prior = MEMORY * kept + (1.0 - MEMORY) * (posterior - 1.0).max(0.0);
+        // A band waits for its own last frame; all bands of a frame wait side by side.
+        let mut bands: Vec<(&[f32], f32, f32)> = powers
+            .chunks_exact(frames.max(1))
+            .zip(noises)
+            .map(|(power, noise)| (power, noise, 0.0))
+            .collect();
+        for (frame, ratio) in ratios.iter_mut().enumerate() {
+            // The logarithm of a product is the sum of the logarithms, and one of them is enough.
+            let (mut sum, mut product, mut logarithm) = (0.0f32, 1.0f64, 0.0f64);
+            for (power, noise, kept) in &mut bands {
+                let posterior = power[frame].max(FLOOR) / *noise;
+                let prior = MEMORY * *kept + (1.0 - MEMORY) * (posterior - 1.0).max(0.0);
                 let gain = prior / (1.0 + prior);
-                kept = gain * gain * posterior;
-                *ratio += (posterior * gain - prior.ln_1p()) / BANDS as f32;
+                *kept = gain * gain * posterior;
+                sum += posterior * gain;
+                product *= 1.0 + f64::from(prior);
+                if product > 1e200 {
+                    (logarithm, product) = (logarithm + product.ln(), 1.0);
+                }
             }
+            logarithm += product.ln();
+            *ratio = (sum - logarithm as f32) / BANDS as f32;
         }
         Ok(ratios)
     }
@@ -185,8 +198,12 @@ fn quiet_and_loud(power: &[f32]) -> (f32, f32) {
         })
         .collect();
     let last = smoothed.len() - 1;
-    let mut percentile = |share: usize| ranked(&mut smoothed, last * share / 100);
-    (percentile(10), percentile(95))
+    let (quiet, loud) = (last * 10 / 100, last * 95 / 100);
+    // What stands behind the one is not below it: the other is among that.
+    let (_, tenth, above) = smoothed.select_nth_unstable_by(quiet, f32::total_cmp);
+    let tenth = *tenth;
+    let loud = (loud > quiet).then(|| ranked(above, loud - quiet - 1));
+    (tenth, loud.unwrap_or(tenth))
 }
 
 /// The value that would stand at `place` if the values were sorted.

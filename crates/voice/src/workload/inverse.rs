@@ -16,7 +16,7 @@ use super::istft_cuda::CudaIstft;
 use crate::effect::GriffinLim;
 use crate::error::Result;
 use crate::frame_spectrum::SpectrumSettings;
-use crate::overlap_add::Istft;
+use crate::inverse_spectrum::Istft;
 use crate::preset::{self, Preset, Stage};
 use crate::spectrum::Stft;
 

@@ -2,7 +2,11 @@
 
 mod batch;
 mod cpu_files;
+mod formants;
+mod formants_cuda;
 mod griffin_lim_cuda;
+mod host;
+mod host_operation;
 mod inverse;
 mod istft_cuda;
 mod mel;
@@ -28,8 +32,8 @@ mod yin;
 
 pub use pyin_audit::{PyinAudit, UndecidedFrame, audit_pyin_on_cuda};
 pub use signals::{
-    griffin_lim_on_cuda, istft_on_cuda, mel_on_cuda, praat_on_cuda, pyin_on_cuda, resample_on_cuda,
-    spectrogram_on_cuda, yin_on_cuda,
+    formants_on_cuda, griffin_lim_on_cuda, istft_on_cuda, mel_on_cuda, praat_on_cuda, pyin_on_cuda,
+    resample_on_cuda, spectrogram_on_cuda, yin_on_cuda,
 };
 use warpsmith_measure::Workload;
 
@@ -44,6 +48,8 @@ pub fn workloads() -> Vec<Box<dyn Workload>> {
         Box::new(yin::YinPitch),
         Box::new(pyin::PyinPitch),
         Box::new(praat::Praat),
+        Box::new(formants::Formants),
+        Box::new(host::Host),
     ];
     all.extend(training::workloads());
     all

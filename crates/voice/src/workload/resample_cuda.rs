@@ -1,4 +1,4 @@
-//! Resampling on a GPU: a lane to a period, a warp to four neighbouring outputs of it.
+//! Resampling on a GPU: a lane to a period, all lanes of as many periods to four neighbouring outputs.
 
 use std::sync::Arc;
 
@@ -25,17 +25,17 @@ static KERNEL: KernelImage = unsafe {
             Parameter::Value(Element::U32),
             Parameter::Value(Element::U32),
             Parameter::Value(Element::U32),
+            Parameter::Value(Element::U32),
         ],
         packed!("cuda/resample.ptx"),
     )
 };
 
-/// Threads of a block, as the kernel insists; periods that it takes; outputs that go together; and words
-/// from an input of all periods to the next.
+/// Threads of a block, as the kernel insists; periods that it may take, the most that have room; and
+/// outputs that go together.
 const THREADS: u32 = 256;
-const PERIODS: usize = 32;
+const PERIODS: [usize; 3] = [32, 16, 8];
 const TOGETHER: usize = 4;
-const COLUMNS: usize = 33;
 /// A period has at least so many outputs, so that every warp has some: short ones are taken several times.
 const LEAST_OUTPUTS: usize = 32;
 
@@ -89,6 +89,7 @@ pub(super) struct CudaResample {
     kernel: Arc<Kernel>,
     shape: LaunchShape,
     period: Period,
+    periods: usize,
     samples: DeviceBuffer<f32>,
     tiles: DeviceBuffer<u64>,
     weights: DeviceBuffer<f32>,
@@ -105,25 +106,30 @@ impl CudaResample {
         batch: &Batch,
     ) -> Result<Self, WorkloadError> {
         let period = Period::new(resampler);
-        let shared_bytes = 4 * (period.inputs + period.length) * COLUMNS;
         let most = gpu.facts().shared_bytes_per_block as usize;
-        if shared_bytes > most {
+        // A column more than there are periods keeps rows and columns off the same banks.
+        let bytes = |periods: usize| 4 * (period.inputs + period.length) * (periods + 1);
+        let fits = PERIODS.into_iter().find(|periods| bytes(*periods) <= most);
+        let Some(periods) = fits else {
             return Err(WorkloadError::Unsupported {
                 workload: "voice/resample",
                 reason: format!(
-                    "{} inputs to {} outputs before places repeat need {shared_bytes} B of shared memory, \
-                     and this GPU has {most} for a block",
-                    period.inputs, period.outputs
+                    "{} inputs to {} outputs before places repeat need {} B of shared memory, and this GPU \
+                     has {most} for a block",
+                    period.inputs,
+                    period.outputs,
+                    bytes(PERIODS[PERIODS.len() - 1])
                 ),
             });
-        }
+        };
+        let shared_bytes = bytes(periods);
         let kernel = gpu.kernel(&KERNEL)?;
         kernel.allow_shared_bytes(shared_bytes as u32)?;
         let mut tiles = Vec::new();
         let mut total = 0;
         for ends in batch.file_samples.chunks_exact(2) {
             let count = resampler.output_length((ends[1] - ends[0]) as usize);
-            for tile in 0..count.div_ceil(PERIODS * period.outputs) {
+            for tile in 0..count.div_ceil(periods * period.outputs) {
                 let numbers = [ends[0], ends[1], total as u64, count as u64, tile as u64];
                 tiles.extend(numbers);
             }
@@ -142,7 +148,13 @@ impl CudaResample {
             out: gpu.alloc(total)?,
             stream: gpu.stream().clone(),
             period,
+            periods,
         })
+    }
+
+    /// The results of all signals in device memory, one after the other, once they have been computed.
+    pub(super) fn resampled(&self) -> &DeviceBuffer<f32> {
+        &self.out
     }
 
     /// The results of all signals, one after the other.
@@ -163,6 +175,7 @@ impl Prepared for CudaResample {
             (self.period.inputs as u32).into(),
             (self.period.length as u32).into(),
             (self.period.before as u32).into(),
+            (self.periods as u32).into(),
         ];
         Ok(self.stream.launch(&self.kernel, self.shape, &arguments)?)
     }

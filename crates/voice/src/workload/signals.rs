@@ -5,6 +5,8 @@ use warpsmith_measure::{Output, Prepared, WorkloadError};
 
 use super::batch::Batch;
 use super::cpu_files::failed;
+use super::formants;
+use super::formants_cuda::CudaFormants;
 use super::griffin_lim_cuda::CudaGriffinLim;
 use super::inverse::{frames_first, istft};
 use super::mel::on_cuda;
@@ -22,6 +24,7 @@ use crate::mel::finish_frames;
 use crate::pitch::{
     PitchRange, Placement, PraatSettings, PraatTrack, PyinPlan, PyinSettings, PyinTrack,
 };
+use crate::quality::{Formant, FormantSettings, FormantTracker};
 use crate::signal::{Quality, Resampler};
 use crate::spectrum::Density;
 
@@ -300,5 +303,32 @@ pub fn resample_on_cuda(
             rest = after;
             here.to_vec()
         })
+        .collect())
+}
+
+/// The formants of each frame of each signal, lowest first.
+pub fn formants_on_cuda(
+    gpu: &CudaDevice,
+    sample_rate: u32,
+    settings: FormantSettings,
+    signals: &[&[f32]],
+) -> Result<Vec<Vec<Vec<Formant>>>, WorkloadError> {
+    let tracker = FormantTracker::new(sample_rate, settings)
+        .map_err(|error| failed("voice/formants", &error))?;
+    let batch = Batch::of(signals, |samples| tracker.frames(samples));
+    if batch.frames() == 0 {
+        return Ok(vec![Vec::new(); signals.len()]);
+    }
+    let mut prepared = CudaFormants::new(gpu, &tracker, settings.count, &batch)?;
+    let width = 2 * settings.count;
+    let values = cut(
+        &mut prepared,
+        signals,
+        |samples| tracker.frames(samples),
+        width,
+    )?;
+    Ok(values
+        .iter()
+        .map(|values| values.chunks_exact(width).map(formants::read).collect())
         .collect())
 }

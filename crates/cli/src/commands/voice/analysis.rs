@@ -4,12 +4,14 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
 use clap::ValueEnum;
+use rayon::prelude::*;
 use warpsmith_device::CudaDevice;
+use warpsmith_measure::WorkloadError;
 use warpsmith_voice::quality::{Formant, FormantSettings, FormantTracker};
 use warpsmith_voice::{
     Audio, FeatureSettings, Framing, Layout, Levels, MelFeature, PitchRange, Preset, Pyin,
-    PyinSettings, PyinTrack, Sizes, Stage, StatisticalSettings, StatisticalVad, mel_on_cuda,
-    pyin_on_cuda,
+    PyinSettings, PyinTrack, Sizes, Stage, StatisticalSettings, StatisticalVad, formants_on_cuda,
+    mel_on_cuda, pyin_on_cuda,
 };
 
 use super::device::{by_rate, unless_unsupported};
@@ -52,6 +54,7 @@ impl Column {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted {
     pub(super) mel: bool,
+    pub(super) formants: bool,
 }
 
 /// A file with what was heard in it.
@@ -61,6 +64,8 @@ pub(super) struct Sound {
     pub(super) pitch: PyinTrack,
     /// `[frame, band]`; empty where it is not wanted.
     mel: Vec<f32>,
+    /// Of frames of their own; empty where they are not wanted.
+    formants: Vec<Vec<Formant>>,
 }
 
 fn range(rate: u32) -> PitchRange {
@@ -95,6 +100,7 @@ impl Sound {
             signal,
             pitch: PyinTrack::default(),
             mel: Vec::new(),
+            formants: Vec::new(),
         })
     }
 
@@ -104,6 +110,9 @@ impl Sound {
         self.pitch = pitch_on_cpu(rate, &self.signal)?;
         if wanted.mel {
             self.mel = mel_on_cpu(rate, &self.signal)?;
+        }
+        if wanted.formants {
+            self.formants = formants_on_cpu(rate, &self.signal)?;
         }
         Ok(self)
     }
@@ -139,11 +148,17 @@ impl Sound {
         } else {
             vec![Vec::new(); signals.len()]
         };
-        let heard = signals.into_iter().zip(tracks).zip(mels);
-        for (sound, (((signal, _), pitch), mel)) in sounds.iter_mut().flatten().zip(heard) {
-            sound.signal = signal;
-            sound.pitch = pitch;
-            sound.mel = mel;
+        let formants = if wanted.formants {
+            by_rate(&signals, |rate, same| formants_of_all(gpu, rate, same))?
+        } else {
+            vec![Vec::new(); signals.len()]
+        };
+        let heard = signals.into_iter().zip(tracks).zip(mels).zip(formants);
+        for (sound, heard) in sounds.iter_mut().flatten().zip(heard) {
+            (
+                (((sound.signal, _), sound.pitch), sound.mel),
+                sound.formants,
+            ) = heard;
         }
         Ok(sounds)
     }
@@ -190,9 +205,7 @@ impl Sound {
         let levels = wants(Column::Level)
             .then(|| Levels::measure(&self.signal, framing))
             .transpose()?;
-        let formants = wants(Column::Formants)
-            .then(|| FormantFrames::of(rate, &self.signal))
-            .transpose()?;
+        let formants = wants(Column::Formants).then(|| FormantFrames::of(self));
         let mut values = Vec::with_capacity(frames * names.len());
         for frame in 0..frames {
             let seconds = (frame * framing.hop) as f64 / f64::from(rate);
@@ -241,29 +254,52 @@ fn mel_on_cpu(rate: u32, signal: &[f32]) -> Result<Vec<f32>> {
         .map_err(|error| anyhow!(error))
 }
 
-/// Formants with their times.
-struct FormantFrames {
-    first: f64,
-    hop: f64,
-    frames: Vec<Vec<Formant>>,
+fn formant_settings(rate: u32) -> FormantSettings {
+    let settings = FormantSettings::default();
+    FormantSettings {
+        ceiling_hz: settings.ceiling_hz.min(f64::from(rate) / 2.0),
+        ..settings
+    }
 }
 
-impl FormantFrames {
-    fn of(rate: u32, signal: &[f32]) -> Result<Self> {
-        let settings = FormantSettings {
-            ceiling_hz: FormantSettings::default()
-                .ceiling_hz
-                .min(f64::from(rate) / 2.0),
-            ..FormantSettings::default()
-        };
-        let frames = FormantTracker::new(rate, settings)?.track(signal);
-        let hop = settings.hop_seconds;
+fn formants_on_cpu(rate: u32, signal: &[f32]) -> Result<Vec<Vec<Formant>>> {
+    Ok(FormantTracker::new(rate, formant_settings(rate))?.track(signal))
+}
+
+/// The formants of signals by a GPU; a rate that its kernel does not take is no reason to refuse the rest of
+/// the analysis.
+fn formants_of_all(
+    gpu: &CudaDevice,
+    rate: u32,
+    signals: &[&[f32]],
+) -> Result<Vec<Vec<Vec<Formant>>>> {
+    match formants_on_cuda(gpu, rate, formant_settings(rate), signals) {
+        Err(WorkloadError::Unsupported { .. }) => signals
+            .par_iter()
+            .map(|signal| formants_on_cpu(rate, signal))
+            .collect(),
+        other => Ok(other?),
+    }
+}
+
+/// Formants with their times.
+struct FormantFrames<'a> {
+    first: f64,
+    hop: f64,
+    frames: &'a [Vec<Formant>],
+}
+
+impl<'a> FormantFrames<'a> {
+    fn of(sound: &'a Sound) -> Self {
+        let rate = f64::from(sound.audio.sample_rate);
+        let hop = FormantSettings::default().hop_seconds;
+        let frames = &sound.formants[..];
         let span = frames.len().saturating_sub(1) as f64 * hop;
-        Ok(Self {
-            first: (signal.len() as f64 / f64::from(rate) - span) / 2.0,
+        Self {
+            first: (sound.signal.len() as f64 / rate - span) / 2.0,
             hop,
             frames,
-        })
+        }
     }
 
     /// Of the frame nearest to a time; absent beyond the first and the last.

@@ -1,5 +1,5 @@
-//! `warpsmith voice analyze`: what is in many files, one row to a file, on all cores, pitch and mel
-//! features on a GPU where that is asked for or faster.
+//! `warpsmith voice analyze`: what is in many files, one row to a file, on all cores, pitch, mel features
+//! and formants on a GPU where that is asked for or faster.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -163,8 +163,10 @@ impl Analyze {
     }
 
     fn wanted(&self) -> Wanted {
+        let wants = |column| self.destination.is_file() && self.columns.contains(&column);
         Wanted {
-            mel: self.destination.is_file() && self.columns.contains(&Column::Mel),
+            mel: wants(Column::Mel),
+            formants: wants(Column::Formants),
         }
     }
 

@@ -63,13 +63,18 @@ impl Voice {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         let on_gpu_too = matches!(
             self.verb,
-            Verb::Analyze(_) | Verb::Pitch(_) | Verb::Mel(_) | Verb::Mfcc(_) | Verb::Spectrogram(_)
+            Verb::Analyze(_)
+                | Verb::Pitch(_)
+                | Verb::Mel(_)
+                | Verb::Mfcc(_)
+                | Verb::Spectrogram(_)
+                | Verb::Formants(_)
         );
         // A run that asked for the GPU and used the CPU would be a wrong answer.
         if let (DeviceChoice::Cuda(_), false) = (global.device, on_gpu_too) {
             bail!(
-                "only `voice analyze`, `pitch`, `mel`, `mfcc` and `spectrogram` run on a GPU; leave \
-                 `--device` out for the others"
+                "only `voice analyze`, `pitch`, `formants`, `mel`, `mfcc` and `spectrogram` run on a GPU; \
+                 leave `--device` out for the others"
             );
         }
         match &self.verb {

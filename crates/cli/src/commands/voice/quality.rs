@@ -3,10 +3,11 @@
 use anyhow::Result;
 use clap::Args;
 use warpsmith_voice::quality::{
-    CepstralPeak, FormantSettings, FormantTracker, Perturbation, find_pulses, find_vibrato,
+    CepstralPeak, Formant, FormantSettings, FormantTracker, Perturbation, find_pulses, find_vibrato,
 };
-use warpsmith_voice::{PitchRange, PraatPitch, PraatSettings};
+use warpsmith_voice::{PitchRange, PraatPitch, PraatSettings, formants_on_cuda};
 
+use super::device::write_sheets;
 use super::input::Input;
 use super::sheet::{Destination, Sheet};
 use crate::arguments::Global;
@@ -16,7 +17,8 @@ use crate::exit::Outcome;
 #[derive(Args)]
 #[command(after_help = "Examples:
   warpsmith voice formants vowel.wav
-  warpsmith voice formants vowel.wav --ceiling 5000 --count 5 --as npy --output formants.npy")]
+  warpsmith voice formants vowel.wav --ceiling 5000 --count 5 --as npy --output formants.npy
+  warpsmith voice formants *.wav --output formants --device cuda")]
 pub(crate) struct Formants {
     #[command(flatten)]
     input: Input,
@@ -32,32 +34,50 @@ pub(crate) struct Formants {
 
 impl Formants {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
-        self.destination.each(global, &self.input, |path| {
-            let (signal, rate) = self.input.signal(path)?;
-            let settings = FormantSettings {
-                count: self.count,
-                ceiling_hz: self.ceiling,
-                ..FormantSettings::default()
-            };
-            let track = FormantTracker::new(rate, settings)?.track(&signal);
-            let seconds = signal.len() as f64 / f64::from(rate);
-            let span = track.len().saturating_sub(1) as f64 * settings.hop_seconds;
-            let mut columns = vec!["seconds".to_owned()];
-            for n in 1..=self.count {
-                columns.extend([format!("f{n}"), format!("b{n}")]);
+        let settings = FormantSettings {
+            count: self.count,
+            ceiling_hz: self.ceiling,
+            ..FormantSettings::default()
+        };
+        write_sheets(
+            global,
+            "voice/formants",
+            (&self.input, &self.destination),
+            true,
+            None,
+            |signal, rate| {
+                let track = FormantTracker::new(rate, settings)?.track(signal);
+                Ok(self.sheet(&settings, &track, signal.len() as f64 / f64::from(rate)))
+            },
+            |gpu, rate, signals| {
+                let tracks = formants_on_cuda(gpu, rate, settings, signals)?;
+                let seconds = signals
+                    .iter()
+                    .map(|signal| signal.len() as f64 / f64::from(rate));
+                let sheets = tracks.iter().zip(seconds);
+                Ok(sheets
+                    .map(|(track, seconds)| self.sheet(&settings, track, seconds))
+                    .collect())
+            },
+        )
+    }
+
+    fn sheet(&self, settings: &FormantSettings, track: &[Vec<Formant>], seconds: f64) -> Sheet {
+        let span = track.len().saturating_sub(1) as f64 * settings.hop_seconds;
+        let mut columns = vec!["seconds".to_owned()];
+        for n in 1..=self.count {
+            columns.extend([format!("f{n}"), format!("b{n}")]);
+        }
+        let mut values = Vec::with_capacity(columns.len() * track.len());
+        for (frame, formants) in track.iter().enumerate() {
+            values.push((seconds - span) / 2.0 + frame as f64 * settings.hop_seconds);
+            for n in 0..self.count {
+                let formant = formants.get(n);
+                values.push(formant.map_or(f64::NAN, |f| f64::from(f.frequency)));
+                values.push(formant.map_or(f64::NAN, |f| f64::from(f.bandwidth)));
             }
-            let mut values = Vec::with_capacity(columns.len() * track.len());
-            for (frame, formants) in track.iter().enumerate() {
-                values.push((seconds - span) / 2.0 + frame as f64 * settings.hop_seconds);
-                for n in 0..self.count {
-                    let formant = formants.get(n);
-                    values.push(formant.map_or(f64::NAN, |f| f64::from(f.frequency)));
-                    values.push(formant.map_or(f64::NAN, |f| f64::from(f.bandwidth)));
-                }
-            }
-            Ok(Sheet { columns, values })
-        })?;
-        Ok(Outcome::Fine)
+        }
+        Sheet { columns, values }
     }
 }
 

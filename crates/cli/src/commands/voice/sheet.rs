@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
-use warpsmith_voice::write_npy;
+use warpsmith_voice::{VoiceError, write_npy};
 
 use super::input::Input;
 use super::live::{LONG_FILE_BYTES, Listening, listen_to_file};
@@ -23,6 +23,17 @@ pub(super) struct Destination {
     /// A file for one input, a directory for several; standard output where absent.
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
+}
+
+/// An error that says which file it is about: what cannot be done with a signal does not know where it came
+/// from, what cannot be read does.
+fn of_file(path: &Path, error: anyhow::Error) -> anyhow::Error {
+    match error.downcast_ref() {
+        Some(VoiceError::Parameter { .. }) => {
+            error.context(format!("cannot analyse `{}`", path.display()))
+        }
+        _ => error,
+    }
 }
 
 /// How numbers are written.
@@ -122,7 +133,10 @@ impl Destination {
                             listen_to_file(input, path, listener, out)
                         })?;
                     }
-                    _ => self.write(path, &analyse(path)?, encoding, several)?,
+                    _ => {
+                        let sheet = analyse(path).map_err(|error| of_file(path, error))?;
+                        self.write(path, &sheet, encoding, several)?;
+                    }
                 }
             }
             Ok(())

@@ -7,6 +7,9 @@ pub(super) const LEAST_ENERGY: i16 = 10;
 /// Samples of the longest frame, 30 ms.
 pub(super) const LONGEST: usize = 240;
 
+/// Samples at 8 kHz that go through all splits together: the least of which one is left in the end.
+pub(super) const PIECE: usize = 16;
+
 /// Levels of the bands, `10·log10` of the energy in Q4, and a rough sum of the energies.
 pub(super) struct Levels {
     pub(super) bands: [i16; BANDS],
@@ -27,18 +30,34 @@ struct Split {
     branches: [i16; 2],
 }
 
+/// The states of a split's branches within a frame.
+#[derive(Clone, Copy)]
+struct Branches([i32; 2]);
+
 impl Split {
     #[inline(always)]
+    fn open(&self) -> Branches {
+        Branches(self.branches.map(|state| i32::from(state) << 16))
+    }
+
+    /// Between frames a branch keeps 16 bits of its state only: frames of 10 and 20 ms differ.
+    #[inline(always)]
+    fn close(&mut self, Branches(states): Branches) {
+        self.branches = states.map(|state| (state >> 16) as i16);
+    }
+}
+
+impl Branches {
+    /// Writes a sample of either half for every two.
+    #[inline(always)]
     fn process(&mut self, samples: &[i16], high: &mut [i16], low: &mut [i16]) {
-        // Between frames a branch keeps 16 bits of its state only: frames of 10 and 20 ms differ.
-        let [mut even, mut odd] = self.branches.map(|state| i32::from(state) << 16);
+        let [even, odd] = &mut self.0;
         for ((pair, high), low) in samples.chunks_exact(2).zip(high).zip(low) {
-            let a = all_pass(&mut even, SPLIT[0], pair[0]);
-            let b = all_pass(&mut odd, SPLIT[1], pair[1]);
+            let a = all_pass(even, SPLIT[0], pair[0]);
+            let b = all_pass(odd, SPLIT[1], pair[1]);
             *high = a.wrapping_sub(b);
             *low = a.wrapping_add(b);
         }
-        self.branches = [even, odd].map(|state| (state >> 16) as i16);
     }
 }
 
@@ -51,34 +70,58 @@ fn all_pass(state: &mut i32, coefficient: i32, sample: i16) -> i16 {
 }
 
 impl BandSplitter {
-    /// The levels of a frame of 80, 160 or 240 samples.
-    pub(super) fn levels(&mut self, frame: &[i16]) -> Levels {
-        const HALF: usize = LONGEST / 2;
-        let (mut upper, mut lower) = ([0i16; HALF], [0i16; HALF]);
-        let (mut high, mut low) = ([0i16; HALF / 2], [0i16; HALF / 2]);
-        let half = frame.len() / 2;
-        let (upper, lower) = (&mut upper[..half], &mut lower[..half]);
-        let (high, low) = (&mut high[..half / 2], &mut low[..half / 2]);
+    /// The levels of a frame of five, ten or fifteen pieces, which `next` gives one after the other.
+    ///
+    /// Every filter waits for its own last sample. Piece by piece those of all halves wait side by side.
+    #[inline(always)]
+    pub(super) fn levels(
+        &mut self,
+        pieces: usize,
+        mut next: impl FnMut(&mut [i16; PIECE]),
+    ) -> Levels {
+        const QUARTER: usize = LONGEST / 4;
+        let (mut five, mut four, mut three) = ([0; QUARTER], [0; QUARTER], [0; QUARTER]);
+        let (mut two, mut one, mut zero) = ([0; QUARTER / 2], [0; QUARTER / 4], [0; QUARTER / 4]);
+        let mut narrow = [0i16; PIECE];
+        let [mut upper, mut lower] = [[0i16; PIECE / 2]; 2];
+        let [mut low, mut lowest] = [[0i16; PIECE / 4], [0i16; PIECE / 4]];
+        let [mut first, mut top, mut bottom, mut third, mut last] =
+            self.splits.each_ref().map(Split::open);
+        for piece in 0..pieces {
+            next(&mut narrow);
+            first.process(&narrow, &mut upper, &mut lower);
+            let quarter = piece * PIECE / 4..(piece + 1) * PIECE / 4;
+            top.process(
+                &upper,
+                &mut five[quarter.clone()],
+                &mut four[quarter.clone()],
+            );
+            bottom.process(&lower, &mut three[quarter], &mut low);
+            let eighth = piece * PIECE / 8..(piece + 1) * PIECE / 8;
+            third.process(&low, &mut two[eighth], &mut lowest);
+            let sixteenth = piece * PIECE / 16..(piece + 1) * PIECE / 16;
+            last.process(
+                &lowest[..PIECE / 8],
+                &mut one[sixteenth.clone()],
+                &mut zero[sixteenth],
+            );
+        }
+        let states = [first, top, bottom, third, last];
+        for (split, states) in self.splits.iter_mut().zip(states) {
+            split.close(states);
+        }
         let mut levels = Levels {
             bands: [0; BANDS],
             energy: 0,
         };
-        let [first, top, bottom, third, last] = &mut self.splits;
-        first.process(frame, upper, lower);
-        top.process(upper, high, low);
-        levels.take(5, high);
-        levels.take(4, low);
-        bottom.process(lower, high, low);
-        levels.take(3, high);
-        let eighth = half / 4;
-        third.process(low, &mut upper[..eighth], &mut lower[..eighth]);
-        levels.take(2, &upper[..eighth]);
-        let sixteenth = eighth / 2;
-        let (high, low) = (&mut high[..sixteenth], &mut low[..sixteenth]);
-        last.process(&lower[..eighth], high, low);
-        levels.take(1, high);
-        self.remove_rumble(low);
-        levels.take(0, low);
+        levels.take(5, &five[..pieces * PIECE / 4]);
+        levels.take(4, &four[..pieces * PIECE / 4]);
+        levels.take(3, &three[..pieces * PIECE / 4]);
+        levels.take(2, &two[..pieces * PIECE / 8]);
+        levels.take(1, &one[..pieces]);
+        let zero = &mut zero[..pieces];
+        self.remove_rumble(zero);
+        levels.take(0, zero);
         levels
     }
 

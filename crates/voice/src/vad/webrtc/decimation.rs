@@ -10,6 +10,7 @@ pub(super) struct Halving {
 
 impl Halving {
     /// Writes one sample for every two; a last odd one is left out.
+    #[inline(always)]
     pub(super) fn process(&mut self, samples: &[i16], out: &mut [i16]) {
         let [mut even, mut odd] = self.branches;
         for (pair, slot) in samples.chunks_exact(2).zip(out) {

@@ -1,6 +1,6 @@
 //! The detector: rates, frames, the decision over all bands, and hang-over.
 
-use super::bands::{BandSplitter, LEAST_ENERGY, LONGEST};
+use super::bands::{BandSplitter, LEAST_ENERGY, LONGEST, Levels, PIECE};
 use super::decimation::{Halving, Sixth};
 use super::mixture::Mixture;
 use super::tables::{BANDS, MODES, TABLES};
@@ -110,28 +110,48 @@ impl WebrtcVad {
                 ),
             ));
         }
-        let mut narrow = [0i16; LONGEST];
-        let narrow = &mut narrow[..80 * blocks];
-        match self.sample_rate {
+        let pieces = 5 * blocks;
+        let levels = match self.sample_rate {
+            16_000 => {
+                let mut wide = frame.as_chunks::<{ 2 * PIECE }>().0.iter();
+                let halving = &mut self.halvings[1];
+                self.splitter.levels(pieces, |narrow| {
+                    if let Some(wide) = wide.next() {
+                        halving.process(wide, narrow);
+                    }
+                })
+            }
             48_000 => {
+                let mut narrow = [0i16; LONGEST];
                 // The original decimates the first 10 ms of a longer frame again and again; so do
                 // we, for the same decisions.
                 if let Some(first) = frame.first_chunk() {
-                    for out in narrow.chunks_exact_mut(80) {
+                    for out in narrow[..80 * blocks].chunks_exact_mut(80) {
                         self.sixth.process(first, out);
                     }
                 }
+                self.levels_at_8_khz(&narrow[..80 * blocks])
             }
             32_000 => {
-                let mut wide = [0i16; 2 * LONGEST];
-                let wide = &mut wide[..160 * blocks];
+                let (mut wide, mut narrow) = ([0i16; 2 * LONGEST], [0i16; LONGEST]);
+                let (wide, narrow) = (&mut wide[..160 * blocks], &mut narrow[..80 * blocks]);
                 self.halvings[0].process(frame, wide);
                 self.halvings[1].process(wide, narrow);
+                self.levels_at_8_khz(narrow)
             }
-            16_000 => self.halvings[1].process(frame, narrow),
-            _ => narrow.copy_from_slice(frame),
-        }
-        Ok(self.decide_narrow(narrow, blocks - 1))
+            _ => self.levels_at_8_khz(frame),
+        };
+        Ok(self.decide_levels(&levels, blocks - 1))
+    }
+
+    fn levels_at_8_khz(&mut self, frame: &[i16]) -> Levels {
+        let pieces = frame.as_chunks::<PIECE>().0;
+        let mut each = pieces.iter();
+        self.splitter.levels(pieces.len(), |narrow| {
+            if let Some(piece) = each.next() {
+                *narrow = *piece;
+            }
+        })
     }
 
     /// A fresh detector's decisions for every whole frame of `signal`, full scale at 1. A rate that
@@ -173,10 +193,9 @@ impl WebrtcVad {
         signal.iter().map(|x| integer(*x)).collect()
     }
 
-    /// Decides a frame at 8 kHz; `length` is its column in the tables.
-    fn decide_narrow(&mut self, frame: &[i16], length: usize) -> bool {
+    /// Decides a frame by its levels; `length` is its column in the tables.
+    fn decide_levels(&mut self, levels: &Levels, length: usize) -> bool {
         let table = &MODES[self.mode as usize];
-        let levels = self.splitter.levels(frame);
         let mut speech = false;
         if levels.energy > LEAST_ENERGY {
             let opinions: [_; BANDS] =

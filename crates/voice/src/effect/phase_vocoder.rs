@@ -1,0 +1,180 @@
+//! A phase vocoder: the spectra of a signal read at steps of so many frames. Magnitudes are interpolated,
+//! phases go on by what they did between the two frames that are read.
+//!
+//! The advance of a bin's phase, unwrapped around the bin's frequency, is the difference of the two
+//! phases and whole turns, which a rotation does not see: no angle is ever computed.
+
+use super::time_stretch::Stretch;
+use crate::frame_rows::FrameRows;
+use crate::frame_spectrum::{FrameSpectrum, SpectrumSettings};
+use crate::framing::Framing;
+use crate::lanes::{Lanes, Task, inverse_sqrt};
+use crate::overlap_add::OverlapAdd;
+
+pub(super) struct Vocoder<V: Lanes> {
+    framing: Framing,
+    analysis: FrameSpectrum<V>,
+    /// The frames of a block of the signal, and the number of its first.
+    frames: FrameRows<V>,
+    first: Option<usize>,
+    /// The frames before and after a step.
+    pair: [Polar<V>; 2],
+    /// The direction that each bin has come to.
+    turns: [Vec<V>; 2],
+    /// The steps of a block of the result.
+    steps: FrameRows<V>,
+    bins: Vec<[V; 2]>,
+    overlap: OverlapAdd<V>,
+}
+
+/// The magnitudes of bins and their directions in the plane, which for silence is that of 1.
+#[derive(Clone)]
+struct Polar<V> {
+    magnitude: Vec<V>,
+    direction: [Vec<V>; 2],
+}
+
+impl<V: Lanes> Vocoder<V> {
+    pub(super) fn new(settings: &SpectrumSettings) -> Self {
+        let frames = FrameRows::new(settings.bins());
+        let none = vec![V::splat(0.0); frames.vectors()];
+        let silence = Polar {
+            magnitude: none.clone(),
+            direction: [none.clone(), none.clone()],
+        };
+        Self {
+            framing: settings.framing,
+            analysis: FrameSpectrum::new(*settings),
+            frames,
+            first: None,
+            pair: [silence.clone(), silence],
+            turns: [none.clone(), none],
+            steps: FrameRows::new(settings.bins()),
+            bins: vec![[V::splat(0.0); 2]; settings.bins()],
+            overlap: OverlapAdd::new(settings),
+        }
+    }
+
+    /// Takes frame `frame` for that before a step, or after it. Frames are asked for in their order.
+    fn read(&mut self, signal: &[f32], frame: usize, place: usize) {
+        let polar = &mut self.pair[place];
+        if frame >= self.framing.count(signal.len()) {
+            polar.magnitude.fill(V::splat(0.0));
+            polar.direction[0].fill(V::splat(1.0));
+            polar.direction[1].fill(V::splat(0.0));
+            return;
+        }
+        let first = frame / V::WIDTH * V::WIDTH;
+        if self.first != Some(first) {
+            self.frames.take(self.analysis.block(signal, first));
+            self.first = Some(first);
+        }
+        V::vectorize(PolarTask {
+            frame: self.frames.frame(frame - first),
+            polar,
+        });
+    }
+}
+
+impl<V: Lanes> Stretch for Vocoder<V> {
+    fn stretch(&mut self, signal: &[f32], rate: f64, out: &mut [f32]) {
+        let frames = self.framing.count(signal.len());
+        let steps = (frames as f64 / rate).ceil() as usize;
+        self.first = None;
+        self.read(signal, 0, 0);
+        self.read(signal, 1, 1);
+        self.turns.clone_from(&self.pair[0].direction);
+        let mut before = 0;
+        for first in (0..steps).step_by(V::WIDTH) {
+            let here = V::WIDTH.min(steps - first);
+            for step in 0..here {
+                let position = (first + step) as f64 * rate;
+                let frame = position as usize;
+                if frame != before {
+                    if frame == before + 1 {
+                        self.pair.swap(0, 1);
+                    } else {
+                        self.read(signal, frame, 0);
+                    }
+                    self.read(signal, frame + 1, 1);
+                    before = frame;
+                }
+                V::vectorize(StepTask {
+                    pair: &self.pair,
+                    share: (position - frame as f64) as f32,
+                    turns: &mut self.turns,
+                    step: self.steps.frame_mut(step),
+                });
+            }
+            self.steps.give(here, &mut self.bins);
+            self.overlap.add(&self.bins, (first, steps), out);
+        }
+    }
+}
+
+struct PolarTask<'a, V> {
+    frame: [&'a [V]; 2],
+    polar: &'a mut Polar<V>,
+}
+
+impl<V: Lanes> Task for PolarTask<'_, V> {
+    #[inline(always)]
+    fn run(self) {
+        let (least, one) = (V::splat(f32::MIN_POSITIVE), V::splat(1.0));
+        let [re, im] = self.frame;
+        let [cos, sin] = &mut self.polar.direction;
+        let polar = self.polar.magnitude.iter_mut().zip(cos).zip(sin);
+        for (((magnitude, cos), sin), (re, im)) in polar.zip(re.iter().zip(im)) {
+            let power = im.mul_add(*im, re.mul(*re));
+            // A bin too faint for its square to be a normal number counts as silent: 1 for those, 0 for others.
+            let below = least.sub(power).mul(V::splat(1.0 / f32::MIN_POSITIVE));
+            let silent = below.mul(V::splat(1e8)).min(one).max(V::splat(0.0));
+            let inverse = inverse_sqrt(power.max(least)).mul(one.sub(silent));
+            *magnitude = power.mul(inverse);
+            *cos = re.mul_add(inverse, silent);
+            *sin = im.mul(inverse);
+        }
+    }
+}
+
+/// One step: a frame of the result, and the directions after it.
+struct StepTask<'a, V> {
+    pair: &'a [Polar<V>; 2],
+    /// How far the step is from the frame before towards the one after.
+    share: f32,
+    turns: &'a mut [Vec<V>; 2],
+    step: [&'a mut [V]; 2],
+}
+
+impl<V: Lanes> Task for StepTask<'_, V> {
+    #[inline(always)]
+    fn run(self) {
+        let (share, rest) = (V::splat(self.share), V::splat(1.0 - self.share));
+        let [low, high] = self.pair;
+        let [re, im] = self.step;
+        let count = re.len();
+        let [turn_re, turn_im] = self.turns;
+        let (turn_re, turn_im) = (&mut turn_re[..count], &mut turn_im[..count]);
+        let (low_magnitude, high_magnitude) = (&low.magnitude[..count], &high.magnitude[..count]);
+        let [low_re, low_im] = [&low.direction[0][..count], &low.direction[1][..count]];
+        let [high_re, high_im] = [&high.direction[0][..count], &high.direction[1][..count]];
+        for at in 0..count {
+            let magnitude = share.mul_add(high_magnitude[at], rest.mul(low_magnitude[at]));
+            let here = [turn_re[at], turn_im[at]];
+            re[at] = magnitude.mul(here[0]);
+            im[at] = magnitude.mul(here[1]);
+            let back = [low_re[at], V::splat(0.0).sub(low_im[at])];
+            let [cos, sin] = rotate(here, rotate([high_re[at], high_im[at]], back));
+            // Newton's step towards length 1, which roundings would leave in the course of a signal.
+            let square = sin.mul_add(sin, cos.mul(cos));
+            let scale = V::splat(0.5).neg_mul_add(square, V::splat(1.5));
+            turn_re[at] = cos.mul(scale);
+            turn_im[at] = sin.mul(scale);
+        }
+    }
+}
+
+#[inline(always)]
+fn rotate<V: Lanes>([a, b]: [V; 2], [c, d]: [V; 2]) -> [V; 2] {
+    [b.neg_mul_add(d, a.mul(c)), b.mul_add(c, a.mul(d))]
+}
