@@ -4,6 +4,7 @@ mod biquad;
 mod convolution;
 mod emphasis;
 mod normalise;
+mod polyphase;
 mod resample;
 mod reverb;
 mod trim;

@@ -4,16 +4,14 @@
 //! Positions repeat after `up` outputs, so there are `up` filters; each is normalised to a sum of
 //! one, so that a constant stays exactly what it was.
 
-use std::marker::PhantomData;
-
+use super::polyphase::Polyphase;
 use super::windowed_sinc::{Prototype, TAPS};
 use crate::error::{Result, VoiceError};
 #[cfg(target_arch = "aarch64")]
 use crate::lanes::EightFused;
 #[cfg(target_arch = "x86_64")]
 use crate::lanes::{Avx2, Avx512};
-use crate::lanes::{Eight, Lanes, Level, Task};
-use crate::tile::transpose_into;
+use crate::lanes::{Eight, Lanes, Level};
 
 /// How sharp the filter is. All stop at the lower of the two Nyquist frequencies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,7 +46,7 @@ impl Quality {
 }
 
 /// The longest table of filters, values; beyond it the rates have no useful common divisor.
-const LARGEST_TABLE: usize = 1 << 26;
+const LARGEST_TABLE: usize = 1 << 25;
 
 /// A planned conversion between two rates.
 #[derive(Clone, Debug)]
@@ -61,6 +59,8 @@ pub struct Resampler {
     before: usize,
     /// `[phase, tap]`.
     filters: Vec<f32>,
+    /// The same filters as the loops of a CPU read them.
+    groups: Polyphase,
 }
 
 impl Resampler {
@@ -115,6 +115,7 @@ impl Resampler {
             down,
             taps,
             before,
+            groups: Polyphase::new(up, down, &filters),
             filters,
         })
     }
@@ -149,178 +150,8 @@ impl Resampler {
     }
 
     fn filter<V: Lanes>(&self, signal: &[f32], out: &mut [f32]) {
-        V::vectorize(FilterTask {
-            resampler: self,
-            signal,
-            out,
-            lanes: PhantomData::<V>,
-        });
+        self.groups.run::<V>(signal, -(self.before as i64), out);
     }
-}
-
-struct FilterTask<'a, V> {
-    resampler: &'a Resampler,
-    signal: &'a [f32],
-    out: &'a mut [f32],
-    lanes: PhantomData<V>,
-}
-
-impl<V: Lanes> Task for FilterTask<'_, V> {
-    #[inline(always)]
-    fn run(self) {
-        let Resampler {
-            up,
-            down,
-            taps,
-            before,
-            ref filters,
-        } = *self.resampler;
-        // Few phases are gone through several times, so that there are enough to go together, and that a
-        // tile, which is the taps longer than its inputs, is not mostly what the last one held.
-        let turns = taps
-            .div_ceil(down)
-            .max(if up < 4 * TOGETHER { TOGETHER } else { 1 });
-        let (outputs, inputs) = (turns * up, turns * down);
-        let mut tiles = [(); TILES].map(|()| tile_of(inputs + taps));
-        // Where each output's first tap and its filter are; of those after the last, those of the last.
-        let place = |output: usize| output.min(outputs - 1) * down;
-        let places: Vec<(usize, usize)> = (0..outputs.next_multiple_of(TRANSPOSED))
-            .map(|output| (place(output) / up, place(output) % up * taps))
-            .collect();
-        let half = V::WIDTH * outputs;
-        for (number, out) in self.out.chunks_mut(TILES * half).enumerate() {
-            for (n, tile) in tiles.iter_mut().enumerate() {
-                let start = (TILES * number + n) * V::WIDTH * inputs;
-                fill(tile, self.signal, start as i64 - before as i64, inputs);
-            }
-            let rows: [&[V]; TILES] = [&tiles[0], &tiles[1]];
-            for first in (0..outputs).step_by(TRANSPOSED) {
-                let mut sums = [[V::splat(0.0); TRANSPOSED]; TILES];
-                for group in (0..TRANSPOSED).step_by(TOGETHER) {
-                    let places = &places[first + group..][..TOGETHER];
-                    let at = std::array::from_fn(|k| places[k].0);
-                    let filters = std::array::from_fn(|k| &filters[places[k].1..][..taps]);
-                    let products = dots(rows, at, filters);
-                    for (sums, products) in sums.iter_mut().zip(&products) {
-                        sums[group..group + TOGETHER].copy_from_slice(products);
-                    }
-                }
-                for (out, sums) in out.chunks_mut(half).zip(&sums) {
-                    put_out(sums, first, outputs, out);
-                }
-            }
-        }
-    }
-}
-
-/// Phases that are computed together: each sample that is loaded is used by all of them.
-const TOGETHER: usize = 4;
-/// Tiles that go together: each weight that is loaded is used by both.
-const TILES: usize = 2;
-/// Outputs that change places with the lanes at a time.
-const TRANSPOSED: usize = 8;
-
-/// Room for so many rows, in whole eights.
-fn tile_of<V: Lanes>(rows: usize) -> Vec<V> {
-    vec![V::splat(0.0); rows.next_multiple_of(8)]
-}
-
-/// Writes the outputs from `first` on of every lane, `outputs` of which follow each other in `out`, as far
-/// as it goes.
-#[inline(always)]
-fn put_out<V: Lanes>(sums: &[V; TRANSPOSED], first: usize, outputs: usize, out: &mut [f32]) {
-    let sums = V::floats(sums);
-    if first + TRANSPOSED <= outputs && out.len() == V::WIDTH * outputs {
-        let shape = (V::WIDTH, TRANSPOSED);
-        transpose_into::<V::Points>(sums, V::WIDTH, shape, &mut out[first..], outputs);
-        return;
-    }
-    for (lane, out) in out.chunks_mut(outputs).enumerate() {
-        let slots = out.iter_mut().skip(first);
-        for (slot, sum) in slots.zip(sums.iter().skip(lane).step_by(V::WIDTH)) {
-            *slot = *sum;
-        }
-    }
-}
-
-/// Lane `l` of row `n` is the sample at `start + n + l·apart`, silence beyond the signal's ends. The number of
-/// rows is a multiple of eight.
-#[inline(always)]
-fn fill<V: Lanes>(tile: &mut [V], signal: &[f32], start: i64, apart: usize) {
-    let rows = tile.len();
-    let reach = start + (rows + (V::WIDTH - 1) * apart) as i64;
-    let tile = V::floats_mut(tile);
-    if start >= 0 && reach <= signal.len() as i64 {
-        let inside = &signal[start as usize..reach as usize];
-        transpose_into::<V::Points>(inside, apart, (rows, V::WIDTH), tile, V::WIDTH);
-        return;
-    }
-    for (n, row) in tile.chunks_exact_mut(V::WIDTH).enumerate() {
-        for (l, lane) in row.iter_mut().enumerate() {
-            let sample = usize::try_from(start + (n + l * apart) as i64);
-            *lane = sample
-                .ok()
-                .and_then(|at| signal.get(at))
-                .copied()
-                .unwrap_or(0.0);
-        }
-    }
-}
-
-/// The products of filters with the rows from `at` on, which never fall; each in two partial sums, which
-/// are more exact than one, one after the other, so that they fit the registers.
-#[inline(always)]
-fn dots<V: Lanes>(
-    tiles: [&[V]; TILES],
-    at: [usize; TOGETHER],
-    filters: [&[f32]; TOGETHER],
-) -> [[V; TOGETHER]; TILES] {
-    let taps = filters[0].len();
-    let last = at[TOGETHER - 1];
-    // Rows before the last filter begins, rows of all, rows after the first filter has ended.
-    let begun = at.map(|at| (last - at).min(taps));
-    let shared = taps - begun[0];
-    let rows = tiles.map(|tile| &tile[last..][..shared]);
-    let weights: [&[f32]; TOGETHER] = std::array::from_fn(|k| &filters[k][begun[k]..][..shared]);
-    let mut parts = [[[V::splat(0.0); TOGETHER]; TILES]; 2];
-    for k in 0..TOGETHER {
-        for tap in (0..begun[k]).chain(begun[k] + shared..taps) {
-            let weight = V::splat(filters[k][tap]);
-            for (sums, tile) in parts[tap % 2].iter_mut().zip(tiles) {
-                sums[k] = tile[at[k] + tap].mul_add(weight, sums[k]);
-            }
-        }
-    }
-    if shared % 2 == 1 {
-        for k in 0..TOGETHER {
-            let weight = V::splat(weights[k][shared - 1]);
-            for (sums, rows) in parts[0].iter_mut().zip(rows) {
-                sums[k] = rows[shared - 1].mul_add(weight, sums[k]);
-            }
-        }
-    }
-    for (half, part) in parts.iter_mut().enumerate() {
-        // A copy, or the sums stay in memory.
-        let mut sums = *part;
-        let [a, b, c, d] = weights.map(|weights| weights.as_chunks::<2>().0.iter());
-        let [first, second] = rows.map(|rows| rows.as_chunks::<2>().0.iter());
-        let pairs = first.zip(second).zip(a).zip(b).zip(c).zip(d);
-        for (((((first, second), a), b), c), d) in pairs {
-            for (k, weights) in [a, b, c, d].into_iter().enumerate() {
-                let weight = V::splat(weights[half]);
-                sums[0][k] = first[half].mul_add(weight, sums[0][k]);
-                sums[1][k] = second[half].mul_add(weight, sums[1][k]);
-            }
-        }
-        *part = sums;
-    }
-    let [mut total, odd] = parts;
-    for (total, odd) in total.iter_mut().zip(&odd) {
-        for (total, odd) in total.iter_mut().zip(odd) {
-            *total = total.add(*odd);
-        }
-    }
-    total
 }
 
 fn greatest_common_divisor(mut a: u32, mut b: u32) -> u32 {

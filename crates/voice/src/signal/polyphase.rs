@@ -1,0 +1,258 @@
+//! The sums of a polyphase filter, eight neighbouring outputs at a time.
+//!
+//! Neighbouring outputs look at nearly the same inputs: a group's filters are stored side by side over all
+//! rows that one of them looks at, zero where it does not, so that a row and its eight weights are loaded
+//! once for all. Lanes are stretches of the signal that lie some periods apart.
+
+use crate::lanes::{Lanes, Task};
+use crate::tile::transpose_into;
+use std::marker::PhantomData;
+
+/// Outputs of a group.
+const GROUP: usize = 8;
+/// Tiles that go together: each weight that is loaded is used by both.
+const TILES: usize = 2;
+
+/// The filters of a period of outputs, in groups.
+#[derive(Clone, Debug)]
+pub(super) struct Polyphase {
+    /// Outputs and inputs of a period.
+    outputs: usize,
+    inputs: usize,
+    /// Rows of a group, an even number.
+    rows: usize,
+    /// The first row of each group.
+    at: Vec<usize>,
+    /// `[group, row, output]`.
+    weights: Vec<[f32; GROUP]>,
+}
+
+impl Polyphase {
+    /// Groups of the filters `[phase, tap]` of `up` phases, `down` inputs to `up` outputs.
+    pub(super) fn new(up: usize, down: usize, filters: &[f32]) -> Self {
+        let taps = filters.len() / up;
+        // Of few phases several rounds, or the last group would be mostly empty.
+        let rounds = (4 * GROUP).div_ceil(up);
+        let (outputs, inputs) = (rounds * up, rounds * down);
+        let place = |output: usize| output * down / up;
+        let starts = (0..outputs).step_by(GROUP);
+        let groups = starts.len();
+        let last = |first: usize| (first + GROUP).min(outputs) - 1;
+        let rows = starts
+            .clone()
+            .map(|first| place(last(first)) - place(first) + taps)
+            .max()
+            .unwrap_or(0)
+            .next_multiple_of(2);
+        let mut weights = vec![[0.0; GROUP]; groups * rows];
+        for (weights, first) in weights.chunks_exact_mut(rows).zip(starts.clone()) {
+            for output in first..=last(first) {
+                let filter = &filters[output * down % up * taps..][..taps];
+                let weights = &mut weights[place(output) - place(first)..];
+                for (weights, tap) in weights.iter_mut().zip(filter) {
+                    weights[output - first] = *tap;
+                }
+            }
+        }
+        Self {
+            outputs,
+            inputs,
+            rows,
+            at: starts.map(place).collect(),
+            weights,
+        }
+    }
+
+    /// Fills `out` with the outputs of `signal`, whose first tap looks at the input at `start`; silence lies
+    /// beyond the signal's ends.
+    pub(super) fn run<V: Lanes>(&self, signal: &[f32], start: i64, out: &mut [f32]) {
+        V::vectorize(SumsTask {
+            polyphase: self,
+            signal,
+            start,
+            out,
+            lanes: PhantomData::<V>,
+        });
+    }
+}
+
+struct SumsTask<'a, V> {
+    polyphase: &'a Polyphase,
+    signal: &'a [f32],
+    start: i64,
+    out: &'a mut [f32],
+    lanes: PhantomData<V>,
+}
+
+impl<V: Lanes> Task for SumsTask<'_, V> {
+    #[inline(always)]
+    fn run(self) {
+        let filters = self.polyphase;
+        // A tile is a group's rows longer than its inputs: of short periods it takes several, or it would
+        // be mostly what the last one held.
+        let periods = filters.rows.div_ceil(filters.inputs);
+        let (outputs, inputs) = (periods * filters.outputs, periods * filters.inputs);
+        let height = (inputs + filters.rows).next_multiple_of(8);
+        let mut tiles = [(); TILES].map(|()| vec![V::splat(0.0); height]);
+        let share = V::WIDTH * outputs;
+        for (number, out) in self.out.chunks_mut(TILES * share).enumerate() {
+            for (n, tile) in tiles.iter_mut().enumerate() {
+                let inputs_before = (TILES * number + n) * V::WIDTH * inputs;
+                fill(tile, self.signal, self.start + inputs_before as i64, inputs);
+            }
+            for period in 0..periods {
+                let groups = filters.weights.chunks_exact(filters.rows);
+                for (group, (weights, at)) in groups.zip(&filters.at).enumerate() {
+                    let first = period * filters.inputs + at;
+                    let rows = [0, 1].map(|n: usize| &tiles[n][first..][..filters.rows]);
+                    let sums = group_sums(rows, weights);
+                    let place = period * filters.outputs + group * GROUP;
+                    let count = GROUP.min(filters.outputs - group * GROUP);
+                    for (out, sums) in out.chunks_mut(share).zip(&sums) {
+                        put_out(sums, (place, count), outputs, out);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The sums of a group over its rows of both tiles.
+#[inline(always)]
+fn group_sums<V: Lanes>(rows: [&[V]; TILES], weights: &[[f32; GROUP]]) -> [[V; GROUP]; TILES] {
+    let mut sums = [[V::splat(0.0); GROUP]; TILES];
+    // As many outputs at once as there are registers for their sums.
+    if const { V::WIDTH == 16 } {
+        add_products::<V, GROUP>(rows, weights, 0, &mut sums);
+    } else {
+        add_products::<V, { GROUP / 2 }>(rows, weights, 0, &mut sums);
+        add_products::<V, { GROUP / 2 }>(rows, weights, GROUP / 2, &mut sums);
+    }
+    sums
+}
+
+/// The outputs `first .. first + COUNT` of a group, each in two partial sums, which are more exact than one, one
+/// after the other, so that they fit the registers.
+#[inline(always)]
+fn add_products<V: Lanes, const COUNT: usize>(
+    rows: [&[V]; TILES],
+    weights: &[[f32; GROUP]],
+    first: usize,
+    out: &mut [[V; GROUP]; TILES],
+) {
+    let [a, b] = rows.map(|rows| rows.as_chunks::<2>().0);
+    for half in 0..2 {
+        let mut sums = [[V::splat(0.0); COUNT]; TILES];
+        let pairs = a.iter().zip(b).zip(weights.as_chunks::<2>().0);
+        for ((a, b), weights) in pairs {
+            for k in 0..COUNT {
+                let weight = V::splat(weights[half][first + k]);
+                sums[0][k] = a[half].mul_add(weight, sums[0][k]);
+                sums[1][k] = b[half].mul_add(weight, sums[1][k]);
+            }
+        }
+        for (out, sums) in out.iter_mut().zip(&sums) {
+            for (out, sum) in out[first..].iter_mut().zip(sums) {
+                *out = out.add(*sum);
+            }
+        }
+    }
+}
+
+/// Writes `count` outputs of every lane to `place`; `outputs` of a lane follow each other in `out`, as far as it
+/// goes.
+#[inline(always)]
+fn put_out<V: Lanes>(
+    sums: &[V; GROUP],
+    (place, count): (usize, usize),
+    outputs: usize,
+    out: &mut [f32],
+) {
+    let sums = V::floats(sums);
+    if count == GROUP && out.len() == V::WIDTH * outputs {
+        let shape = (V::WIDTH, GROUP);
+        transpose_into::<V::Points>(sums, V::WIDTH, shape, &mut out[place..], outputs);
+        return;
+    }
+    for (lane, out) in out.chunks_mut(outputs).enumerate() {
+        let slots = out.iter_mut().skip(place).take(count);
+        for (slot, sum) in slots.zip(sums.iter().skip(lane).step_by(V::WIDTH)) {
+            *slot = *sum;
+        }
+    }
+}
+
+/// Lane `l` of row `n` is the sample at `start + n + l·apart`, silence beyond the signal's ends. The number of
+/// rows is a multiple of eight.
+#[inline(always)]
+fn fill<V: Lanes>(tile: &mut [V], signal: &[f32], start: i64, apart: usize) {
+    let rows = tile.len();
+    let reach = start + (rows + (V::WIDTH - 1) * apart) as i64;
+    let tile = V::floats_mut(tile);
+    if start >= 0 && reach <= signal.len() as i64 {
+        let inside = &signal[start as usize..reach as usize];
+        transpose_into::<V::Points>(inside, apart, (rows, V::WIDTH), tile, V::WIDTH);
+        return;
+    }
+    for (n, row) in tile.chunks_exact_mut(V::WIDTH).enumerate() {
+        for (l, lane) in row.iter_mut().enumerate() {
+            let sample = usize::try_from(start + (n + l * apart) as i64);
+            *lane = sample
+                .ok()
+                .and_then(|at| signal.get(at))
+                .copied()
+                .unwrap_or(0.0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lanes::Eight;
+    use proptest::prelude::*;
+
+    /// Output `m` by the definition, whole numbers so that nothing is rounded.
+    fn defined(up: usize, down: usize, filters: &[f32], signal: &[f32], m: usize) -> f32 {
+        let taps = filters.len() / up;
+        let filter = &filters[m * down % up * taps..][..taps];
+        let from = signal.iter().skip(m * down / up);
+        from.zip(filter).map(|(x, tap)| x * tap).sum()
+    }
+
+    proptest! {
+        #[test]
+        fn sums_are_those_of_the_definition(
+            (up, down) in (1usize..60, 1usize..60),
+            taps in 1usize..40,
+            length in 0usize..3000,
+            before in 0usize..30,
+        ) {
+            let filters: Vec<f32> = (0..up * taps).map(|n| (n * 7 % 13) as f32 - 6.0).collect();
+            let signal: Vec<f32> = (0..length).map(|n| (n * 5 % 17) as f32 - 8.0).collect();
+            let polyphase = Polyphase::new(up, down, &filters);
+            let mut out = vec![f32::NAN; (length * up).div_ceil(down)];
+            polyphase.run::<Eight>(&signal, -(before as i64), &mut out);
+            let padded = [vec![0.0; before], signal.clone()].concat();
+            for (m, x) in out.iter().enumerate() {
+                prop_assert_eq!(*x, defined(up, down, &filters, &padded, m), "output {}", m);
+            }
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn lanes_do_not_change_a_bit() {
+        use crate::lanes::{Avx2, Avx512, Level};
+        if Level::detect() != Level::Avx512 {
+            return;
+        }
+        let filters: Vec<f32> = (0..7 * 33).map(|n| (n as f32 * 0.7).sin()).collect();
+        let signal: Vec<f32> = (0..5000).map(|n| (n as f32 * 0.3).cos()).collect();
+        let polyphase = Polyphase::new(7, 11, &filters);
+        let mut outs = [[f32::NAN; 3182], [f32::NAN; 3182]];
+        polyphase.run::<Avx2>(&signal, -16, &mut outs[0]);
+        polyphase.run::<Avx512>(&signal, -16, &mut outs[1]);
+        assert_eq!(outs[0], outs[1]);
+    }
+}
