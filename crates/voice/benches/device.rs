@@ -11,9 +11,12 @@ use warpsmith_measure::gpu::device_timer::{CacheState, DeviceTimer};
 use warpsmith_measure::random::Random;
 use warpsmith_measure::{Parameters, Parity, Workload, WorkloadError, check_parity};
 use warpsmith_voice::{
-    FeatureSettings, Framing, Layout, MelFeature, Padding, PitchRange, PraatPitch, PraatSettings,
-    Preset, Pyin, PyinAudit, PyinSettings, Sizes, Stage, Yin, audit_pyin_on_cuda, mel_on_cuda,
-    praat_on_cuda, pyin_on_cuda, yin_on_cuda,
+    CONTRAST_BANDS, Chroma, ConstantQ, ConstantQSettings, FeatureSettings, Framing, Layout,
+    MelFeature, OnsetDetector, PITCH_CLASSES, Padding, PitchRange, PraatPitch, PraatSettings,
+    Preset, Pyin, PyinAudit, PyinSettings, Sizes, SpectralContrast, SpectralShape,
+    SpectralStatistics, Stage, Yin, audit_pyin_on_cuda, chroma_on_cuda, constant_q_on_cuda,
+    contrast_on_cuda, mel_on_cuda, onset_strength_on_cuda, praat_on_cuda, pyin_on_cuda,
+    statistics_on_cuda, yin_on_cuda,
 };
 
 /// Device timings to a line.
@@ -103,6 +106,74 @@ const CASES: &[(&str, &str, &str)] = &[
         "voice/resample",
         "files=3 seconds=1 rate=44100",
         "files=256 seconds=10",
+    ),
+    ("voice/contrast", "files=5 seconds=2", "files=1 seconds=60"),
+    (
+        "voice/contrast",
+        "files=3 seconds=1 rate=44100",
+        "files=256 seconds=10",
+    ),
+    (
+        "voice/contrast",
+        "files=1 seconds=1",
+        "files=1 seconds=60 rate=44100",
+    ),
+    (
+        "voice/statistics",
+        "files=5 seconds=2",
+        "files=1 seconds=60",
+    ),
+    (
+        "voice/statistics",
+        "files=3 seconds=1 rate=44100",
+        "files=256 seconds=10",
+    ),
+    (
+        "voice/statistics",
+        "files=1 seconds=1 shown=rolloff",
+        "files=1 seconds=60 rate=44100",
+    ),
+    ("voice/chroma", "files=5 seconds=2", "files=1 seconds=60"),
+    (
+        "voice/chroma",
+        "files=3 seconds=1 rate=44100",
+        "files=256 seconds=10",
+    ),
+    (
+        "voice/chroma",
+        "files=1 seconds=1",
+        "files=1 seconds=60 rate=44100",
+    ),
+    ("voice/onset", "files=5 seconds=2", "files=1 seconds=60"),
+    (
+        "voice/onset",
+        "files=3 seconds=1 rate=44100",
+        "files=256 seconds=10",
+    ),
+    (
+        "voice/onset",
+        "files=1 seconds=1",
+        "files=1 seconds=60 rate=44100",
+    ),
+    (
+        "voice/constant-q",
+        "files=5 seconds=2",
+        "files=1 seconds=60",
+    ),
+    (
+        "voice/constant-q",
+        "files=3 seconds=1 rate=44100",
+        "files=256 seconds=10",
+    ),
+    (
+        "voice/constant-q",
+        "files=4 seconds=1 hop=160",
+        "files=1 seconds=60 rate=44100",
+    ),
+    (
+        "voice/constant-q",
+        "files=2 seconds=2 rate=44100 hop=441",
+        "files=1 seconds=60 rate=44100 hop=441",
     ),
     (
         "training/layer-norm",
@@ -304,6 +375,94 @@ fn signals_agree(gpu: &CudaDevice) -> Result<String, Box<dyn std::error::Error>>
             return Err(lines.into());
         }
         lines.push_str(&tracks_agree(gpu, rate, framing, &all)?);
+        lines.push_str(&spectra_agree(gpu, rate, &all)?);
+    }
+    Ok(lines)
+}
+
+/// What is made of the signals' spectra, each within a share of its largest number.
+fn spectra_agree(
+    gpu: &CudaDevice,
+    rate: u32,
+    signals: &[&[f32]],
+) -> Result<String, Box<dyn std::error::Error>> {
+    let sizes = Sizes::for_speech(rate);
+    let (transform, hop) = (sizes.transform, sizes.hop);
+    let spectrum = Preset::Librosa.feature(rate, sizes, Stage::Mel).spectrum;
+    let turned = |rows: &[f32], width: usize| -> Vec<f32> {
+        let frames = rows.len() / width;
+        let places = (0..rows.len()).map(|at| at % width * frames + at / width);
+        places.map(|place| rows[place]).collect()
+    };
+    let mut lines = String::new();
+    let mut check = |name: &str, ours: Vec<f32>, theirs: Vec<f32>, share: f32| {
+        if ours.len() != theirs.len() {
+            return Err(format!(
+                "{name}: {} values, not {}",
+                ours.len(),
+                theirs.len()
+            ));
+        }
+        let largest = theirs.iter().fold(0.0f32, |most, x| most.max(x.abs()));
+        let mut worst = 0.0f32;
+        for (at, (a, b)) in ours.iter().zip(&theirs).enumerate() {
+            let apart = (a - b).abs() / largest;
+            if apart.is_nan() || apart > share {
+                return Err(format!("{name} {at}: {a}, the CPU says {b}"));
+            }
+            worst = worst.max(apart);
+        }
+        lines.push_str(&format!(
+            "signals {rate} Hz {name}: agree, worst {worst:.1e}\n"
+        ));
+        Ok(())
+    };
+    let mut contrast = SpectralContrast::new(spectrum, rate)?;
+    let mut chroma = Chroma::new(spectrum, rate)?;
+    let mut onsets = OnsetDetector::new(rate, transform, hop)?;
+    let (mut bands, mut classes, mut strengths) = (Vec::new(), Vec::new(), Vec::new());
+    for signal in signals {
+        bands.extend(turned(&contrast.compute(signal)?, CONTRAST_BANDS));
+        classes.extend(turned(&chroma.compute(signal)?, PITCH_CLASSES));
+        strengths.extend(onsets.strength(signal)?);
+    }
+    let ours = contrast_on_cuda(gpu, &spectrum, rate, signals)?;
+    check("contrast", ours.concat(), bands, 5e-3)?;
+    let ours = chroma_on_cuda(gpu, &spectrum, rate, signals)?;
+    check("chroma", ours.concat(), classes, 1e-5)?;
+    let ours = onset_strength_on_cuda(gpu, rate, transform, hop, signals)?;
+    check("onset strength", ours.concat(), strengths, 1e-4)?;
+    let ours = statistics_on_cuda(gpu, &spectrum, rate, signals)?;
+    let mut shape = SpectralShape::new(spectrum, rate)?;
+    let theirs: Vec<_> = signals.iter().map(|signal| shape.measure(signal)).collect();
+    type Row = fn(&SpectralStatistics) -> &[f32];
+    // Where 85 % lie between two bins, rounding chooses.
+    let bin = 2.1 / transform as f32;
+    let rows: [(&str, Row, f32); 7] = [
+        ("centroid", |all| &all.centroid, 1e-5),
+        ("bandwidth", |all| &all.bandwidth, 1e-5),
+        ("roll-off", |all| &all.rolloff, 2.0 * bin),
+        ("flatness", |all| &all.flatness, 1e-4),
+        ("entropy", |all| &all.entropy, 1e-5),
+        ("flux", |all| &all.flux, 1e-5),
+        ("slope", |all| &all.slope, 1e-4),
+    ];
+    for (name, row, share) in rows {
+        let of = |all: &[SpectralStatistics]| all.iter().flat_map(row).copied().collect();
+        check(name, of(&ours), of(&theirs), share)?;
+    }
+    for hop in [512, hop] {
+        let settings = ConstantQSettings::piano(hop);
+        let mut analysis = ConstantQ::new(rate, settings)?;
+        let mut theirs = Vec::new();
+        for signal in signals {
+            let (spectra, frames) = analysis.compute(signal);
+            let places =
+                (0..spectra.len()).map(|at| at % settings.bins * frames + at / settings.bins);
+            theirs.extend(places.flat_map(|place| spectra[place]));
+        }
+        let ours = constant_q_on_cuda(gpu, rate, settings, signals)?;
+        check("constant Q", ours.concat().concat(), theirs, 1e-5)?;
     }
     Ok(lines)
 }

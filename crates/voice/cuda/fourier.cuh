@@ -73,3 +73,20 @@ __device__ __forceinline__ void split(const float2* bins, u32 points, u32 k, con
   *low = add(even, odd);
   *high = sub(even, odd);
 }
+
+// The powers of bins 0 to points of a real frame, of whose samples two to a number `bins` is the transform.
+__device__ __forceinline__ void powers(const float2* bins, u32 points, u32 t, u32 threads, const float2* root,
+                                       float* power) {
+  for (u32 k = t; k <= points / 2; k += threads) {
+    if (k == 0) {
+      float sum = bins[0].x + bins[0].y, difference = bins[0].x - bins[0].y;
+      power[0] = sum * sum;
+      power[points] = difference * difference;
+      continue;
+    }
+    float2 low, high;
+    split(bins, points, k, root, &low, &high);
+    power[points - k] = fmaf(high.y, high.y, high.x * high.x);
+    power[k] = fmaf(low.y, low.y, low.x * low.x);
+  }
+}

@@ -35,18 +35,7 @@ mel(const float* samples, u64 samples_length, const u64* file_samples, u64 file_
     float2* bins = transform(front, back, points, t, root);
     float* power = (float*)(bins == front ? back : front);
     // Bins 0 to points: 2 points floats are free in the other half.
-    for (u32 k = t; k <= points / 2; k += group_threads) {
-      if (k == 0) {
-        float sum = bins[0].x + bins[0].y, difference = bins[0].x - bins[0].y;
-        power[0] = sum * sum;
-        power[points] = difference * difference;
-        continue;
-      }
-      float2 low, high;
-      split(bins, points, k, root, &low, &high);
-      power[points - k] = fmaf(high.y, high.y, high.x * high.x);
-      power[k] = fmaf(low.y, low.y, low.x * low.x);
-    }
+    powers(bins, points, t, group_threads, root, power);
     __syncthreads();
     for (u64 filter = t; active && filter < filters; filter += group_threads) {
       u32 bin = spans[3 * filter], weight = spans[3 * filter + 1], count = spans[3 * filter + 2];

@@ -16,17 +16,24 @@ struct Place {
   u64 frame_end;
 };
 
-// Finds the file of `frame` by bisection in the running totals.
-__device__ bool find_frame(u64 frame, const float* samples, u64 samples_length,
-                           const u64* file_samples, u64 file_samples_length, const u64* file_frames,
-                           u64 file_frames_length, u32 hop, u32 left, Place* place) {
-  if (file_frames_length < 2 || file_samples_length / 2 < file_frames_length - 1) return false;
-  u64 low = 0, high = file_frames_length - 1;
-  if (frame >= file_frames[high]) return false;
+// The file of `frame` by bisection in the running totals, of which there are `totals`; the frame is below the
+// last of them.
+__device__ __forceinline__ u64 file_of(u64 frame, const u64* file_frames, u64 totals) {
+  u64 low = 0, high = totals - 1;
   while (high - low > 1) {
     u64 middle = (low + high) / 2;
     if (file_frames[middle] <= frame) low = middle; else high = middle;
   }
+  return low;
+}
+
+// Finds the samples of `frame`.
+__device__ bool find_frame(u64 frame, const float* samples, u64 samples_length,
+                           const u64* file_samples, u64 file_samples_length, const u64* file_frames,
+                           u64 file_frames_length, u32 hop, u32 left, Place* place) {
+  if (file_frames_length < 2 || file_samples_length / 2 < file_frames_length - 1) return false;
+  if (frame >= file_frames[file_frames_length - 1]) return false;
+  u64 low = file_of(frame, file_frames, file_frames_length);
   u64 begin = file_samples[2 * low], end = file_samples[2 * low + 1];
   if (begin > end || end > samples_length) return false;
   place->samples = samples + begin;

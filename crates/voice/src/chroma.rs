@@ -149,7 +149,7 @@ impl ChromaStream {
 
 /// Bells around every octave of a class, as wide as the bins lie apart, each bin's weights scaled to a
 /// unit vector and then by a broad bell around the fifth octave.
-fn filters(sample_rate: u32, transform: usize) -> Vec<f32> {
+pub(crate) fn filters(sample_rate: u32, transform: usize) -> Vec<f32> {
     let classes = PITCH_CLASSES as f64;
     let bins = transform / 2 + 1;
     let hertz = |bin: usize| f64::from(sample_rate) * bin as f64 / transform as f64;

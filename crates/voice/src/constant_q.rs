@@ -43,7 +43,8 @@ impl ConstantQSettings {
         }
     }
 
-    fn frequency(&self, bin: usize) -> f64 {
+    /// Frequency of a bin, Hz.
+    pub fn frequency(&self, bin: usize) -> f64 {
         self.lowest_hz * (bin as f64 / self.per_octave as f64).exp2()
     }
 
@@ -61,12 +62,12 @@ impl ConstantQSettings {
 }
 
 /// An octave's filters.
-struct Octave {
-    framing: Framing,
+pub(crate) struct Octave {
+    pub(crate) framing: Framing,
     /// Whether the next octave down sees the signal at half the rate.
     halves: bool,
-    first_bin: usize,
-    filters: usize,
+    pub(crate) first_bin: usize,
+    pub(crate) filters: Vec<Vec<Weight>>,
     engine: Box<dyn OctaveEngine>,
 }
 
@@ -153,13 +154,17 @@ impl ConstantQ {
             .collect()
     }
 
-    /// The complex spectra, `[bin, frame]`, and the number of frames.
-    pub fn compute(&mut self, signal: &[f32]) -> (Vec<[f32; 2]>, usize) {
-        let mut samples = match &self.early {
-            Some((resampler, scale)) => scaled(resampler.process(signal), *scale),
-            None => signal.to_vec(),
+    /// How many bins there are, and what each is multiplied with.
+    pub(crate) fn scales(&self) -> &[f32] {
+        &self.scales
+    }
+
+    /// Frames of a signal of `samples` samples.
+    pub(crate) fn frames(&self, samples: usize) -> usize {
+        let mut length = match &self.early {
+            Some((resampler, _)) => resampler.output_length(samples),
+            None => samples,
         };
-        let mut length = samples.len();
         let mut frames = usize::MAX;
         for octave in &self.octaves {
             frames = frames.min(octave.framing.count(length));
@@ -167,12 +172,32 @@ impl ConstantQ {
                 length = self.halving.output_length(length);
             }
         }
+        frames
+    }
+
+    /// The octaves, highest first, each with the conversion before it and its scale, where there is one.
+    pub(crate) fn octaves(&self) -> impl Iterator<Item = (&Octave, Option<(&Resampler, f32)>)> {
+        let early = self.early.as_ref();
+        let early = early.map(|(resampler, scale)| (resampler, *scale));
+        let half = (&self.halving, std::f32::consts::SQRT_2);
+        let after = move |octave: &Octave| octave.halves.then_some(half);
+        let before = std::iter::once(early).chain(self.octaves.iter().map(after));
+        self.octaves.iter().zip(before)
+    }
+
+    /// The complex spectra, `[bin, frame]`, and the number of frames.
+    pub fn compute(&mut self, signal: &[f32]) -> (Vec<[f32; 2]>, usize) {
+        let frames = self.frames(signal.len());
+        let mut samples = match &self.early {
+            Some((resampler, scale)) => scaled(resampler.process(signal), *scale),
+            None => signal.to_vec(),
+        };
         let mut out = vec![[0.0; 2]; self.settings.bins * frames];
         if frames == 0 {
             return (out, 0);
         }
         for octave in &mut self.octaves {
-            let rows = &mut out[octave.first_bin * frames..][..octave.filters * frames];
+            let rows = &mut out[octave.first_bin * frames..][..octave.filters.len() * frames];
             let scales = &self.scales[octave.first_bin..];
             octave.engine.compute(&samples, scales, frames, rows);
             if octave.halves && octave.first_bin > 0 {
@@ -226,15 +251,36 @@ impl Octave {
             framing,
             halves: hop.is_multiple_of(2),
             first_bin: bins.start,
-            filters: filters.len(),
             engine: engine_for_this_machine!(Blocks::Wide, Engine::new(spectrum, filters.clone())),
+            filters,
         })
+    }
+
+    /// What filter `number` multiplies the samples of a frame by: its spectrum times that of the frame, as a
+    /// sum over the frame.
+    pub(crate) fn over_samples(&self, number: usize) -> Vec<[f64; 2]> {
+        let length = self.framing.length;
+        let turns = |n: usize| {
+            let angle = std::f64::consts::TAU * n as f64 / length as f64;
+            [angle.cos(), -angle.sin()]
+        };
+        let roots: Vec<[f64; 2]> = (0..length).map(turns).collect();
+        let mut sums = vec![[0.0; 2]; length];
+        for weight in &self.filters[number] {
+            let [a, b] = weight.value.map(f64::from);
+            for (n, sum) in sums.iter_mut().enumerate() {
+                let [re, im] = roots[n * weight.bin as usize % length];
+                sum[0] += a * re - b * im;
+                sum[1] += a * im + b * re;
+            }
+        }
+        sums
     }
 }
 
 /// A value of a filter's spectrum.
 #[derive(Clone, Copy, Debug)]
-struct Weight {
+pub(crate) struct Weight {
     bin: u32,
     value: [f32; 2],
 }

@@ -14,18 +14,19 @@ const LOWEST_HZ: f64 = 200.0;
 /// Share of a band's bins that are its tops, and that are its bottoms; at least one.
 const QUANTILE: f64 = 0.02;
 /// Magnitudes below count as this.
-const FLOOR: f32 = 1e-10;
-const RANGE_DB: f32 = 80.0;
+pub(crate) const FLOOR: f32 = 1e-10;
+/// Tops and bottoms are this near the loudest of each.
+pub(crate) const RANGE_DB: f32 = 80.0;
 
 /// Bands of a contrast.
 pub const CONTRAST_BANDS: usize = OCTAVES + 1;
 
 /// The bins of a band.
 #[derive(Clone, Debug)]
-struct Band {
-    bins: std::ops::Range<usize>,
+pub(crate) struct Band {
+    pub(crate) bins: std::ops::Range<usize>,
     /// How many are averaged at either end.
-    ends: usize,
+    pub(crate) ends: usize,
 }
 
 /// A planned analysis.
@@ -38,52 +39,9 @@ impl SpectralContrast {
     /// Bands below 200 Hz and in the six octaves above, over the spectra of a signal at
     /// `sample_rate`, which must reach into the last: above 12.8 kHz.
     pub fn new(settings: SpectrumSettings, sample_rate: u32) -> Result<Self> {
-        let nyquist = f64::from(sample_rate) / 2.0;
-        let top = LOWEST_HZ * 2f64.powi(OCTAVES as i32 - 1);
-        if top >= nyquist {
-            return Err(VoiceError::parameter(
-                "sample rate",
-                format!("{sample_rate} Hz"),
-                format!(
-                    "the highest octave starts at {top} Hz: more than {} Hz",
-                    2.0 * top
-                ),
-            ));
-        }
-        let total = settings.bins();
-        let at_least = |hz: f64| {
-            let bin = hz * settings.transform as f64 / f64::from(sample_rate);
-            (bin.ceil() as usize).min(total)
-        };
-        let mut bands = Vec::with_capacity(CONTRAST_BANDS);
-        for index in 0..CONTRAST_BANDS {
-            let edge = |octave: usize| LOWEST_HZ * 2f64.powi(octave as i32);
-            let (low, high) = match index {
-                0 => (0, edge(0)),
-                _ => (at_least(edge(index - 1)), edge(index)),
-            };
-            // Edges belong to both bands; a band starts one bin early and ends one bin early.
-            let past = (at_least(high)
-                + usize::from(at_least(high) < total && is_bin(settings, sample_rate, high)))
-            .min(total);
-            if past <= low + 1 {
-                return Err(VoiceError::parameter(
-                    "transform length",
-                    settings.transform,
-                    format!("the band below {high} Hz has too few bins"),
-                ));
-            }
-            let start = low.saturating_sub(usize::from(index > 0));
-            let end = if index == OCTAVES { total } else { past };
-            let ends = (QUANTILE * (end - start) as f64).round_ties_even() as usize;
-            bands.push(Band {
-                bins: start..if index == OCTAVES { end } else { end - 1 },
-                ends: ends.max(1),
-            });
-        }
         Ok(Self {
+            bands: bands(settings, sample_rate)?,
             stft: Stft::new(settings)?,
-            bands,
         })
     }
 
@@ -115,6 +73,54 @@ impl SpectralContrast {
         to_decibels(&mut bottoms);
         Ok(tops.iter().zip(&bottoms).map(|(a, b)| a - b).collect())
     }
+}
+
+/// The bands of the spectra of a signal at `sample_rate`.
+pub(crate) fn bands(settings: SpectrumSettings, sample_rate: u32) -> Result<Vec<Band>> {
+    let nyquist = f64::from(sample_rate) / 2.0;
+    let top = LOWEST_HZ * 2f64.powi(OCTAVES as i32 - 1);
+    if top >= nyquist {
+        return Err(VoiceError::parameter(
+            "sample rate",
+            format!("{sample_rate} Hz"),
+            format!(
+                "the highest octave starts at {top} Hz: more than {} Hz",
+                2.0 * top
+            ),
+        ));
+    }
+    let total = settings.bins();
+    let at_least = |hz: f64| {
+        let bin = hz * settings.transform as f64 / f64::from(sample_rate);
+        (bin.ceil() as usize).min(total)
+    };
+    let mut bands = Vec::with_capacity(CONTRAST_BANDS);
+    for index in 0..CONTRAST_BANDS {
+        let edge = |octave: usize| LOWEST_HZ * 2f64.powi(octave as i32);
+        let (low, high) = match index {
+            0 => (0, edge(0)),
+            _ => (at_least(edge(index - 1)), edge(index)),
+        };
+        // Edges belong to both bands; a band starts one bin early and ends one bin early.
+        let past = (at_least(high)
+            + usize::from(at_least(high) < total && is_bin(settings, sample_rate, high)))
+        .min(total);
+        if past <= low + 1 {
+            return Err(VoiceError::parameter(
+                "transform length",
+                settings.transform,
+                format!("the band below {high} Hz has too few bins"),
+            ));
+        }
+        let start = low.saturating_sub(usize::from(index > 0));
+        let end = if index == OCTAVES { total } else { past };
+        let ends = (QUANTILE * (end - start) as f64).round_ties_even() as usize;
+        bands.push(Band {
+            bins: start..if index == OCTAVES { end } else { end - 1 },
+            ends: ends.max(1),
+        });
+    }
+    Ok(bands)
 }
 
 /// Whether a bin lies exactly at a frequency.

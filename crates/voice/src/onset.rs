@@ -84,7 +84,7 @@ impl OnsetDetector {
 }
 
 /// Levels in dB that rise where a sound begins.
-fn levels(sample_rate: u32, transform: usize, hop: usize) -> FeatureSettings {
+pub(crate) fn levels(sample_rate: u32, transform: usize, hop: usize) -> FeatureSettings {
     let sizes = Sizes {
         transform,
         hop,
@@ -97,7 +97,7 @@ fn levels(sample_rate: u32, transform: usize, hop: usize) -> FeatureSettings {
 }
 
 /// Frames by which a rise is moved: from the end of a window to its middle.
-fn shift(transform: usize, hop: usize) -> usize {
+pub(crate) fn shift(transform: usize, hop: usize) -> usize {
     1 + transform / (2 * hop)
 }
 

@@ -10,12 +10,12 @@ use crate::frame_spectrum::{FrameSpectrum, SpectrumSettings};
 use crate::lanes::{Blocks, Lanes, Task, engine_for_this_machine, ln};
 
 /// The share of the magnitudes that lies below the roll-off frequency.
-const ROLLOFF: f32 = 0.85;
+pub(crate) const ROLLOFF: f32 = 0.85;
 /// Powers below count as this in the flatness.
-const FLATNESS_FLOOR: f32 = 1e-10;
+pub(crate) const FLATNESS_FLOOR: f32 = 1e-10;
 
 /// Statistics of a frame.
-const ROWS: usize = 7;
+pub(crate) const ROWS: usize = 7;
 
 /// Per-frame statistics.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -75,6 +75,24 @@ impl SpectralShape {
 }
 
 impl SpectralStatistics {
+    /// Of frames one after the other, each with its numbers in the order of [`Self::rows`].
+    pub(crate) fn of_frames(values: &[f32]) -> Self {
+        let mut statistics = Self::default();
+        for (row, place) in statistics.rows().into_iter().zip(0..) {
+            row.extend(values.iter().skip(place).step_by(ROWS));
+        }
+        statistics
+    }
+
+    /// The frames one after the other, into `values`.
+    pub(crate) fn write_frames(&mut self, values: &mut [f32]) {
+        for (row, place) in self.rows().into_iter().zip(0..) {
+            for (slot, value) in values.iter_mut().skip(place).step_by(ROWS).zip(row) {
+                *slot = *value;
+            }
+        }
+    }
+
     /// Adds the last frame of `other`.
     pub(crate) fn append_last(&mut self, mut other: Self) {
         for (row, from) in self.rows().into_iter().zip(other.rows()) {
@@ -93,6 +111,14 @@ impl SpectralStatistics {
             &mut self.slope,
         ]
     }
+}
+
+/// The mean of the bins' frequencies and the sum of their squared distances from it. Bins lie evenly, so
+/// that the slope of the shares is that of their mean: the centroid's distance from the first over the second.
+pub(crate) fn line(bins: usize, bin_hz: f32) -> (f64, f64) {
+    let (bins, bin_hz) = (bins as f64, f64::from(bin_hz));
+    let scatter = bins * (bins * bins - 1.0) / 12.0 * bin_hz.powi(2);
+    ((bins - 1.0) / 2.0 * bin_hz, scatter)
 }
 
 trait ShapeEngine: Send {
@@ -182,10 +208,7 @@ impl<V: Lanes> Engine<V> {
         surprise.div(ln(count)).store(&mut out[4]);
         let mut silent = [0.0f32; 16];
         sum.store(&mut silent);
-        // Bins lie evenly, so that the slope of the shares is that of their mean: the centroid.
-        let bins = self.magnitudes.len() as f64;
-        let middle = (bins - 1.0) / 2.0 * f64::from(self.bin_hz);
-        let scatter = bins * (bins * bins - 1.0) / 12.0 * f64::from(self.bin_hz).powi(2);
+        let (middle, scatter) = line(self.magnitudes.len(), self.bin_hz);
         for lane in 0..V::WIDTH {
             out[6][lane] = ((f64::from(out[0][lane]) - middle) / scatter) as f32;
             if silent[lane] == 0.0 {
@@ -240,5 +263,37 @@ impl<V: Lanes> Task for MeasureTask<'_, V> {
     #[inline(always)]
     fn run(self) {
         self.engine.measure_blocks(self.signal, self.statistics);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_are_read_as_they_were_written() {
+        let numbers: Vec<f32> = (0..5 * ROWS).map(|n| n as f32).collect();
+        let mut statistics = SpectralStatistics::of_frames(&numbers);
+        assert_eq!(statistics.centroid, [0.0, 7.0, 14.0, 21.0, 28.0]);
+        assert_eq!(statistics.slope[1], 13.0);
+        let mut written = vec![f32::NAN; numbers.len()];
+        statistics.write_frames(&mut written);
+        assert_eq!(written, numbers);
+    }
+
+    #[test]
+    fn the_slope_is_that_of_the_line_with_the_least_squares() {
+        let (bins, bin_hz) = (9, 31.25f32);
+        let shares = [0.2, 0.25, 0.15, 0.1, 0.1, 0.05, 0.05, 0.06, 0.04f64];
+        let hertz = |bin: usize| bin as f64 * f64::from(bin_hz);
+        let centroid: f64 = shares.iter().enumerate().map(|(k, x)| x * hertz(k)).sum();
+        let (middle, scatter) = line(bins, bin_hz);
+        let (mut above, mut below) = (0.0, 0.0);
+        for (bin, share) in shares.iter().enumerate() {
+            above += (hertz(bin) - middle) * (share - 1.0 / bins as f64);
+            below += (hertz(bin) - middle).powi(2);
+        }
+        let difference = (centroid - middle) / scatter - above / below;
+        assert!(difference.abs() < 1e-12, "{difference}");
     }
 }

@@ -1,21 +1,15 @@
 //! The operations that have no CUDA version, by name, each planned for a sample rate.
 
 use crate::audio_file::Audio;
-use crate::chroma::Chroma;
-use crate::constant_q::{ConstantQ, ConstantQSettings};
-use crate::contrast::SpectralContrast;
 use crate::effect::{DenoiseSettings, Denoiser, StretchSettings, pitch_shift, time_stretch};
 use crate::error::{Result, VoiceError};
-use crate::frame_spectrum::SpectrumSettings;
 use crate::framing::{Framing, Padding};
 use crate::level::Levels;
 use crate::loudness::integrated_loudness;
 use crate::mel::MelFeature;
-use crate::onset::OnsetDetector;
 use crate::pitch::{HqPitch, PitchRange, PraatPitch, PraatSettings};
 use crate::preset::{Preset, Sizes, Stage};
 use crate::signal::{Biquad, Cascade, Convolver, Reverb, ReverbSettings};
-use crate::statistics::SpectralShape;
 use crate::vad::{
     EnergyVad, FrameMillis, PeriodicityVad, StatisticalSettings, StatisticalVad, WebrtcMode,
     WebrtcVad,
@@ -28,7 +22,7 @@ pub(super) type Plan = Box<dyn FnMut(&[f32]) -> Result<Vec<f32>> + Send>;
 type Planner = fn(u32) -> Result<Plan>;
 
 /// Every operation, with what plans it.
-const OPERATIONS: [(&str, Planner); 19] = [
+const OPERATIONS: [(&str, Planner); 14] = [
     ("loudness", |rate| {
         Ok(Box::new(move |signal| {
             let channels = vec![signal.to_vec()];
@@ -48,35 +42,6 @@ const OPERATIONS: [(&str, Planner); 19] = [
         Ok(Box::new(move |signal| {
             let levels = Levels::measure(signal, framing)?;
             Ok([levels.rms, levels.peak, levels.zero_crossing_rate].concat())
-        }))
-    }),
-    ("statistics", |rate| {
-        let mut shape = SpectralShape::new(spectrum(rate), rate)?;
-        Ok(Box::new(move |signal| {
-            let found = shape.measure(signal);
-            Ok([found.centroid, found.bandwidth, found.rolloff, found.flux].concat())
-        }))
-    }),
-    ("contrast", |rate| {
-        let mut contrast = SpectralContrast::new(spectrum(rate), rate)?;
-        Ok(Box::new(move |signal| contrast.compute(signal)))
-    }),
-    ("chroma", |rate| {
-        let mut chroma = Chroma::new(spectrum(rate), rate)?;
-        Ok(Box::new(move |signal| chroma.compute(signal)))
-    }),
-    ("constant-q", |rate| {
-        let mut transform = ConstantQ::new(rate, ConstantQSettings::piano(512))?;
-        Ok(Box::new(move |signal| {
-            Ok(transform.compute(signal).0.concat())
-        }))
-    }),
-    ("onsets", |rate| {
-        let sizes = Sizes::for_speech(rate);
-        let mut detector = OnsetDetector::new(rate, sizes.transform, sizes.hop)?;
-        Ok(Box::new(move |signal| {
-            let onsets = detector.onsets(signal)?;
-            Ok(onsets.iter().map(|frame| *frame as f32).collect())
         }))
     }),
     ("fbank", |rate| {
@@ -169,11 +134,6 @@ pub(super) fn plan(name: &str, rate: u32) -> Result<Plan> {
             format!("there are {}", NAMES.join(", ")),
         )),
     }
-}
-
-fn spectrum(rate: u32) -> SpectrumSettings {
-    let sizes = Sizes::for_speech(rate);
-    Preset::Librosa.feature(rate, sizes, Stage::Mel).spectrum
 }
 
 fn numbers(decisions: &[bool]) -> Vec<f32> {

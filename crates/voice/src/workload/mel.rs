@@ -1,7 +1,7 @@
 //! `voice/mel`: log-mel features of a ragged batch, from samples to decibels in one kernel.
 
 use warpsmith_core::{Bytes, Flops, Tolerance};
-use warpsmith_device::{CudaDevice, Device};
+use warpsmith_device::{CudaDevice, Device, DeviceBuffer};
 use warpsmith_measure::{
     ArguedTolerance, Cost, ParameterSpec, Parameters, Prepared, Sizes, Workload, WorkloadError,
 };
@@ -101,12 +101,18 @@ impl Workload for Mel {
     }
 }
 
+/// A kernel that makes mel features.
+pub(super) trait MelKernel: Prepared {
+    /// The features in device memory, `[frame, filter]`, once they have been computed.
+    fn levels(&self) -> &DeviceBuffer<f32>;
+}
+
 /// The kernel for a batch: the one for frames of 512 samples where it fits.
 pub(super) fn on_cuda(
     gpu: &CudaDevice,
     settings: &FeatureSettings,
     batch: &Batch,
-) -> Result<Box<dyn Prepared>, WorkloadError> {
+) -> Result<Box<dyn MelKernel>, WorkloadError> {
     Ok(match CudaMel512::new(gpu, settings, batch)? {
         Some(fast) => Box::new(fast),
         None => Box::new(CudaMel::new(gpu, settings, batch)?),

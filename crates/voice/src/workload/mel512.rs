@@ -7,6 +7,7 @@ use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
 use warpsmith_measure::{Output, Prepared, WorkloadError};
 
 use super::batch::{Batch, DeviceBatch};
+use super::mel::MelKernel;
 use super::mel_cuda::transform_roots;
 use super::mel_segments::MelSegments;
 use crate::feature::FeatureSettings;
@@ -119,6 +120,12 @@ impl CudaMel512 {
             settings: *settings,
             stream: gpu.stream().clone(),
         }))
+    }
+}
+
+impl MelKernel for CudaMel512 {
+    fn levels(&self) -> &DeviceBuffer<f32> {
+        &self.out
     }
 }
 

@@ -7,6 +7,7 @@ use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
 use warpsmith_measure::{Output, Prepared, WorkloadError};
 
 use super::batch::{Batch, DeviceBatch};
+use super::mel::MelKernel;
 use crate::feature::FeatureSettings;
 use crate::framing::Padding;
 use crate::mel_bank::MelBank;
@@ -110,6 +111,12 @@ impl CudaMel {
             settings: *settings,
             stream: gpu.stream().clone(),
         })
+    }
+}
+
+impl MelKernel for CudaMel {
+    fn levels(&self) -> &DeviceBuffer<f32> {
+        &self.out
     }
 }
 

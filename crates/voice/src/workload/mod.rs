@@ -1,9 +1,18 @@
 //! The operations as workloads: measured, and held against each other on CPU and GPU.
 
 mod batch;
+mod chroma;
+mod chroma_cuda;
+mod constant_q;
+mod constant_q_cuda;
+mod contrast;
+mod contrast_cuda;
 mod cpu_files;
+mod decimate_cuda;
 mod formants;
 mod formants_cuda;
+mod frame_feature;
+mod frame_source;
 mod griffin_lim_cuda;
 mod host;
 mod host_operation;
@@ -13,6 +22,8 @@ mod mel;
 mod mel512;
 mod mel_cuda;
 mod mel_segments;
+mod onset;
+mod onset_cuda;
 mod pieces;
 mod praat;
 mod praat_cuda;
@@ -24,8 +35,11 @@ mod pyin_path_cuda;
 mod resample;
 mod resample_cuda;
 mod signals;
+mod spectral_signals;
 mod spectrogram;
 mod spectrogram_cuda;
+mod statistics;
+mod statistics_cuda;
 mod training;
 mod warp_room;
 mod yin;
@@ -34,6 +48,10 @@ pub use pyin_audit::{PyinAudit, UndecidedFrame, audit_pyin_on_cuda};
 pub use signals::{
     formants_on_cuda, griffin_lim_on_cuda, istft_on_cuda, mel_on_cuda, praat_on_cuda, pyin_on_cuda,
     resample_on_cuda, spectrogram_on_cuda, yin_on_cuda,
+};
+pub use spectral_signals::{
+    chroma_on_cuda, constant_q_on_cuda, contrast_on_cuda, onset_strength_on_cuda,
+    statistics_on_cuda,
 };
 use warpsmith_measure::Workload;
 
@@ -49,6 +67,11 @@ pub fn workloads() -> Vec<Box<dyn Workload>> {
         Box::new(pyin::PyinPitch),
         Box::new(praat::Praat),
         Box::new(formants::Formants),
+        Box::new(contrast::CONTRAST),
+        Box::new(constant_q::ConstantQWorkload),
+        Box::new(statistics::STATISTICS),
+        Box::new(chroma::CHROMA),
+        Box::new(onset::ONSET),
         Box::new(host::Host),
     ];
     all.extend(training::workloads());

@@ -29,7 +29,7 @@ use crate::signal::{Quality, Resampler};
 use crate::spectrum::Density;
 
 /// What a batch gives, cut where the signals end: `width` values to a frame.
-fn cut(
+pub(super) fn cut(
     prepared: &mut dyn Prepared,
     signals: &[&[f32]],
     count: impl Fn(usize) -> usize,

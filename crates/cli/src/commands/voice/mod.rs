@@ -68,13 +68,15 @@ impl Voice {
                 | Verb::Mel(_)
                 | Verb::Mfcc(_)
                 | Verb::Spectrogram(_)
+                | Verb::Cqt(_)
+                | Verb::Shape(_)
                 | Verb::Formants(_)
         );
         // A run that asked for the GPU and used the CPU would be a wrong answer.
         if let (DeviceChoice::Cuda(_), false) = (global.device, on_gpu_too) {
             bail!(
-                "only `voice analyze`, `pitch`, `formants`, `mel`, `mfcc` and `spectrogram` run on a GPU; \
-                 leave `--device` out for the others"
+                "only `voice analyze`, `pitch`, `formants`, `mel`, `mfcc`, `spectrogram`, `cqt` and `shape` run \
+                 on a GPU; leave `--device` out for the others"
             );
         }
         match &self.verb {

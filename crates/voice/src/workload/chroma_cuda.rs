@@ -1,0 +1,88 @@
+//! Chroma on a GPU, from samples to classes in one kernel.
+
+use std::sync::Arc;
+
+use warpsmith_core::{Element, KernelImage, Parameter, packed};
+use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, Stream};
+use warpsmith_measure::{Output, Prepared, WorkloadError};
+
+use super::batch::Batch;
+use super::chroma::ID;
+use super::frame_source::FrameSource;
+use crate::chroma::{PITCH_CLASSES, filters};
+use crate::frame_spectrum::SpectrumSettings;
+
+// SAFETY: `chroma` in `cuda/chroma.cu` takes these in this order. Samples are read between a file's two
+// places, which are checked against their length; window, roots, filters and the result are checked before
+// the first frame.
+static KERNEL: KernelImage = unsafe {
+    KernelImage::trusted(
+        "voice/chroma",
+        "chroma",
+        &[
+            Parameter::In(Element::F32),
+            Parameter::In(Element::U64),
+            Parameter::In(Element::U64),
+            Parameter::In(Element::F32),
+            Parameter::In(Element::F32),
+            Parameter::In(Element::F32),
+            Parameter::Out(Element::F32),
+            Parameter::Value(Element::U32),
+            Parameter::Value(Element::U32),
+            Parameter::Value(Element::U32),
+            Parameter::Value(Element::U32),
+        ],
+        packed!("cuda/chroma.ptx"),
+    )
+};
+
+pub(super) struct CudaChroma {
+    kernel: Arc<Kernel>,
+    source: FrameSource,
+    filters: DeviceBuffer<f32>,
+    out: DeviceBuffer<f32>,
+    stream: Stream,
+}
+
+impl CudaChroma {
+    pub(super) fn new(
+        gpu: &CudaDevice,
+        settings: &SpectrumSettings,
+        sample_rate: u32,
+        batch: &Batch,
+    ) -> Result<Self, WorkloadError> {
+        let by_class = filters(sample_rate, settings.transform);
+        let bins = settings.bins();
+        let by_bin: Vec<f32> = (0..by_class.len())
+            .map(|at| by_class[at % PITCH_CLASSES * bins + at / PITCH_CLASSES])
+            .collect();
+        Ok(Self {
+            kernel: gpu.kernel(&KERNEL)?,
+            source: FrameSource::new(gpu, ID, settings, batch)?,
+            filters: gpu.upload(&by_bin)?,
+            out: gpu.alloc(batch.frames() * PITCH_CLASSES)?,
+            stream: gpu.stream().clone(),
+        })
+    }
+}
+
+impl Prepared for CudaChroma {
+    fn run_once(&mut self) -> Result<(), WorkloadError> {
+        let shape = self.source.shape(self.source.together());
+        let buffers = [self.filters.read(), self.out.write()];
+        self.source
+            .launch(&self.stream, &self.kernel, shape, &buffers, &[])
+    }
+
+    fn stream(&self) -> Option<&Stream> {
+        Some(&self.stream)
+    }
+
+    fn poison(&mut self) -> Result<(), WorkloadError> {
+        Ok(self.out.fill_bytes(&self.stream, 0xFF)?)
+    }
+
+    fn output(&mut self) -> Result<Output, WorkloadError> {
+        Ok(Output::F32(self.out.download(&self.stream)?))
+    }
+}

@@ -1,0 +1,125 @@
+//! `voice/constant-q`: constant-Q spectra of a ragged batch.
+
+use warpsmith_core::{Bytes, Flops, Tolerance};
+use warpsmith_device::Device;
+use warpsmith_measure::{
+    ArguedTolerance, Cost, ParameterKind, ParameterSpec, Parameters, Prepared, Sizes, Workload,
+    WorkloadError,
+};
+
+use super::batch::{Batch, PARAMETERS, lengths, sample_rate};
+use super::constant_q_cuda::CudaConstantQ;
+use super::cpu_files::{CpuFiles, failed};
+use crate::constant_q::{ConstantQ, ConstantQSettings};
+
+pub(super) const ID: &str = "voice/constant-q";
+
+pub(super) struct ConstantQWorkload;
+
+const HOP: ParameterSpec = ParameterSpec {
+    name: "hop",
+    meaning: "samples between frames; an odd number leaves every octave at the full rate",
+    kind: ParameterKind::Integer {
+        default: 512,
+        min: 1,
+        max: 65_536,
+    },
+};
+
+static SPECIFICATION: [ParameterSpec; 4] = [PARAMETERS[0], PARAMETERS[1], PARAMETERS[2], HOP];
+
+/// Seven octaves of semitones.
+fn plan(parameters: &Parameters) -> crate::Result<ConstantQ> {
+    let settings = ConstantQSettings::piano(parameters.size("hop"));
+    ConstantQ::new(sample_rate(parameters), settings)
+}
+
+impl Workload for ConstantQWorkload {
+    fn id(&self) -> &'static str {
+        ID
+    }
+
+    fn summary(&self) -> &'static str {
+        "constant-Q spectra of a ragged batch of signals, seven octaves of semitones"
+    }
+
+    fn parameters(&self) -> &'static [ParameterSpec] {
+        &SPECIFICATION
+    }
+
+    fn sizes(&self) -> Option<Sizes> {
+        Some(Sizes {
+            parameter: "seconds",
+            values: &["2", "4", "15", "60", "240", "600"],
+        })
+    }
+
+    fn cost(&self, parameters: &Parameters) -> Cost {
+        let lengths = lengths(parameters);
+        let samples: usize = lengths.iter().sum();
+        let Ok(plan) = plan(parameters) else {
+            return Cost::default();
+        };
+        let frames: usize = lengths.iter().map(|length| plan.frames(*length)).sum();
+        let (mut converted, mut flops, mut at) = (0, 0, samples);
+        for (octave, conversion) in plan.octaves() {
+            if let Some((resampler, _)) = conversion {
+                at = resampler.output_length(at);
+                converted += at;
+                flops += 2 * at * resampler.polyphase().2;
+            }
+            // As a sum over samples, a product and a sum each for the real and the imaginary part.
+            flops += 4 * frames * octave.framing.length * octave.filters.len();
+        }
+        Cost {
+            bytes: Bytes(4 * (samples + 2 * converted + 2 * frames * plan.scales().len()) as u64),
+            flops: Flops(flops as u64),
+            units: frames as u64,
+            unit: "frame",
+        }
+    }
+
+    fn tolerance(&self, parameters: &Parameters) -> ArguedTolerance {
+        // A tone of amplitude 0.2 gives half of that times the root of its filter's length; the lowest tones
+        // of the input have some 90 Hz, and a filter there 17 periods.
+        let longest = 17.0 * f64::from(sample_rate(parameters)) / 90.0;
+        ArguedTolerance {
+            tolerance: Tolerance {
+                abs: 5e-6 * 0.1 * longest.sqrt(),
+                rel: 0.0,
+                ulp: 0,
+            },
+            because: "5e-6 of the loudest bin: sums of up to 32,768 products in single precision on one side, \
+                      a transform of as many samples on the other, after up to six conversions whose results \
+                      differ by 1e-6 of the loudest",
+        }
+    }
+
+    fn prepare(
+        &self,
+        device: &Device,
+        parameters: &Parameters,
+        seed: u64,
+    ) -> Result<Box<dyn Prepared>, WorkloadError> {
+        let analysis = plan(parameters).map_err(|error| failed(ID, &error))?;
+        let batch = Batch::voices(parameters, |samples| analysis.frames(samples), seed);
+        Ok(match device {
+            Device::Cpu(cpu) => Box::new(CpuFiles::new(
+                ID,
+                cpu,
+                batch,
+                || plan(parameters),
+                |plan, samples| 2 * plan.frames(samples) * plan.scales().len(),
+                |plan, signal, out| {
+                    let bins = plan.scales().len();
+                    let (spectra, frames) = plan.compute(signal);
+                    for (at, slot) in out.chunks_exact_mut(2).enumerate() {
+                        slot.copy_from_slice(&spectra[at % bins * frames + at / bins]);
+                    }
+                    Ok(())
+                },
+            )?),
+            Device::Cuda(gpu) => Box::new(CudaConstantQ::new(gpu, &analysis, &batch)?),
+        })
+    }
+}

@@ -1,0 +1,146 @@
+//! Workloads that make a few numbers of every frame's spectrum, over a ragged batch.
+
+use warpsmith_core::{Bytes, Flops};
+use warpsmith_device::{CpuDevice, CudaDevice, Device};
+use warpsmith_measure::{
+    ArguedTolerance, Cost, ParameterSpec, Parameters, Prepared, Sizes, Workload, WorkloadError,
+};
+
+use super::batch::{Batch, lengths, sample_rate};
+use crate::frame_spectrum::SpectrumSettings;
+use crate::preset::{self, Preset, Stage};
+
+/// A batch prepared on a device.
+type Made = Result<Box<dyn Prepared>, WorkloadError>;
+
+pub(super) struct FrameFeature {
+    pub(super) id: &'static str,
+    pub(super) summary: &'static str,
+    pub(super) parameters: &'static [ParameterSpec],
+    /// Numbers to a frame.
+    pub(super) values: usize,
+    /// Operations to a bin after its power.
+    pub(super) per_bin: u64,
+    pub(super) tolerance: fn(&Parameters) -> ArguedTolerance,
+    pub(super) on_cpu: fn(&CpuDevice, &Parameters, Batch) -> Made,
+    pub(super) on_cuda: fn(&CudaDevice, &Parameters, &Batch) -> Made,
+}
+
+/// librosa's spectra of the parameters' signals.
+pub(super) fn spectrum(parameters: &Parameters) -> SpectrumSettings {
+    let rate = sample_rate(parameters);
+    let sizes = preset::Sizes::for_speech(rate);
+    Preset::Librosa.feature(rate, sizes, Stage::Mel).spectrum
+}
+
+/// Rows one after the other as frames one after the other.
+pub(super) fn by_frames(rows: &[f32], width: usize, out: &mut [f32]) {
+    let frames = rows.len() / width;
+    for (at, slot) in out.iter_mut().enumerate() {
+        *slot = rows[at % width * frames + at / width];
+    }
+}
+
+impl Workload for FrameFeature {
+    fn id(&self) -> &'static str {
+        self.id
+    }
+
+    fn summary(&self) -> &'static str {
+        self.summary
+    }
+
+    fn parameters(&self) -> &'static [ParameterSpec] {
+        self.parameters
+    }
+
+    fn sizes(&self) -> Option<Sizes> {
+        Some(Sizes {
+            parameter: "seconds",
+            values: &["2", "4", "15", "60", "240", "600"],
+        })
+    }
+
+    fn cost(&self, parameters: &Parameters) -> Cost {
+        let spectrum = spectrum(parameters);
+        let lengths = lengths(parameters);
+        let samples: usize = lengths.iter().sum();
+        let frames: usize = lengths
+            .iter()
+            .map(|length| spectrum.framing.count(*length))
+            .sum();
+        let points = spectrum.transform as u64;
+        // A real transform is 2.5·n·log2(n); window and powers follow.
+        let transform = 5 * points * u64::from(points.ilog2()) / 2 + 3 * points;
+        let feature = self.per_bin * spectrum.bins() as u64;
+        Cost {
+            bytes: Bytes(4 * (samples + frames * self.values) as u64),
+            flops: Flops(frames as u64 * (transform + feature)),
+            units: frames as u64,
+            unit: "frame",
+        }
+    }
+
+    fn tolerance(&self, parameters: &Parameters) -> ArguedTolerance {
+        (self.tolerance)(parameters)
+    }
+
+    fn prepare(&self, device: &Device, parameters: &Parameters, seed: u64) -> Made {
+        let framing = spectrum(parameters).framing;
+        let batch = Batch::voices(parameters, |samples| framing.count(samples), seed);
+        match device {
+            Device::Cpu(cpu) => (self.on_cpu)(cpu, parameters, batch),
+            Device::Cuda(gpu) => (self.on_cuda)(gpu, parameters, &batch),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use warpsmith_measure::Output;
+
+    use super::super::{chroma, constant_q, contrast, onset, statistics};
+    use super::*;
+
+    #[test]
+    fn every_feature_says_something_of_both_rates_and_the_same_twice() {
+        let device = Device::Cpu(CpuDevice::with_threads(2).unwrap());
+        let features: [&dyn Workload; 5] = [
+            &contrast::CONTRAST,
+            &statistics::STATISTICS,
+            &chroma::CHROMA,
+            &onset::ONSET,
+            &constant_q::ConstantQWorkload,
+        ];
+        for feature in features {
+            for rate in ["16000", "44100"] {
+                let set = [("files", "3"), ("seconds", "1"), ("rate", rate)]
+                    .map(|(name, value)| (name.to_owned(), value.to_owned()));
+                let parameters = Parameters::resolve(feature.parameters(), &set).unwrap();
+                let mut prepared = feature.prepare(&device, &parameters, 5).unwrap();
+                let mut run = || {
+                    prepared.poison().unwrap();
+                    prepared.run_once().unwrap();
+                    match prepared.output().unwrap() {
+                        Output::F32(values) => values,
+                        other => panic!("{other:?}"),
+                    }
+                };
+                let (first, second) = (run(), run());
+                let id = feature.id();
+                assert!(first.iter().all(|x| x.is_finite()), "{id} at {rate} Hz");
+                assert!(first.iter().any(|x| *x > 0.0), "{id} at {rate} Hz");
+                assert_eq!(first, second, "{id} at {rate} Hz");
+                let cost = feature.cost(&parameters);
+                assert_eq!(first.len() as u64 % cost.units, 0, "{id} at {rate} Hz");
+            }
+        }
+    }
+
+    #[test]
+    fn rows_become_frames() {
+        let mut out = [0.0; 6];
+        by_frames(&[1.0, 2.0, 3.0, 10.0, 20.0, 30.0], 2, &mut out);
+        assert_eq!(out, [1.0, 10.0, 2.0, 20.0, 3.0, 30.0]);
+    }
+}

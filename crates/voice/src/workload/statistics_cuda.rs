@@ -1,0 +1,127 @@
+//! Spectral statistics on a GPU, from samples to seven numbers in one kernel.
+
+use std::sync::Arc;
+
+use warpsmith_core::{Element, KernelImage, Parameter, packed};
+use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, Stream};
+use warpsmith_measure::{Output, Prepared, WorkloadError};
+
+use super::batch::Batch;
+use super::frame_source::FrameSource;
+use super::statistics::{ID, hide};
+use crate::frame_spectrum::SpectrumSettings;
+use crate::statistics::{FLATNESS_FLOOR, ROLLOFF, ROWS, line};
+
+// SAFETY: `statistics` in `cuda/statistics.cu` takes these in this order. Samples are read between a file's
+// two places, which are checked against their length; window, roots and the result are checked before the
+// first frame.
+static KERNEL: KernelImage = unsafe {
+    KernelImage::trusted(
+        "voice/statistics",
+        "statistics",
+        &[
+            Parameter::In(Element::F32),
+            Parameter::In(Element::U64),
+            Parameter::In(Element::U64),
+            Parameter::In(Element::F32),
+            Parameter::In(Element::F32),
+            Parameter::Out(Element::F32),
+            Parameter::Value(Element::U32),
+            Parameter::Value(Element::U32),
+            Parameter::Value(Element::U32),
+            Parameter::Value(Element::U32),
+            Parameter::Value(Element::U32),
+            Parameter::Value(Element::F32),
+            Parameter::Value(Element::F32),
+            Parameter::Value(Element::F32),
+            Parameter::Value(Element::F32),
+            Parameter::Value(Element::F32),
+        ],
+        packed!("cuda/statistics.ptx"),
+    )
+};
+
+/// Frames of a block, one of which is the last of the block before: few enough to fill the GPU, and not so
+/// few that it is much of the work.
+const RUN: std::ops::RangeInclusive<usize> = 8..=64;
+/// Blocks that a multiprocessor has at a time.
+const RESIDENT: usize = 4;
+
+pub(super) struct CudaStatistics {
+    kernel: Arc<Kernel>,
+    source: FrameSource,
+    run: usize,
+    bin_hz: f32,
+    line: (f32, f32),
+    /// For a comparison: the roll-off alone, or all but it.
+    only_rolloff: Option<bool>,
+    out: DeviceBuffer<f32>,
+    stream: Stream,
+}
+
+impl CudaStatistics {
+    pub(super) fn new(
+        gpu: &CudaDevice,
+        settings: &SpectrumSettings,
+        sample_rate: u32,
+        batch: &Batch,
+    ) -> Result<Self, WorkloadError> {
+        let source = FrameSource::new(gpu, ID, settings, batch)?;
+        let at_once = RESIDENT * gpu.facts().multiprocessors as usize;
+        let run = batch
+            .frames()
+            .div_ceil(at_once)
+            .clamp(*RUN.start(), *RUN.end())
+            .next_multiple_of(source.together());
+        let bin_hz = sample_rate as f32 / settings.transform as f32;
+        let (middle, scatter) = line(settings.bins(), bin_hz);
+        Ok(Self {
+            kernel: gpu.kernel(&KERNEL)?,
+            source,
+            run,
+            bin_hz,
+            line: (middle as f32, (1.0 / scatter) as f32),
+            only_rolloff: None,
+            out: gpu.alloc(batch.frames() * ROWS)?,
+            stream: gpu.stream().clone(),
+        })
+    }
+
+    /// The output has the roll-off alone, or all but it, and zeros for the rest.
+    pub(super) fn show_one_kind(&mut self, rolloff: bool) {
+        self.only_rolloff = Some(rolloff);
+    }
+}
+
+impl Prepared for CudaStatistics {
+    fn run_once(&mut self) -> Result<(), WorkloadError> {
+        let values = [
+            (self.run as u32).into(),
+            self.bin_hz.into(),
+            ROLLOFF.into(),
+            FLATNESS_FLOOR.into(),
+            self.line.0.into(),
+            self.line.1.into(),
+        ];
+        let shape = self.source.shape(self.run - 1);
+        let buffers = [self.out.write()];
+        self.source
+            .launch(&self.stream, &self.kernel, shape, &buffers, &values)
+    }
+
+    fn stream(&self) -> Option<&Stream> {
+        Some(&self.stream)
+    }
+
+    fn poison(&mut self) -> Result<(), WorkloadError> {
+        Ok(self.out.fill_bytes(&self.stream, 0xFF)?)
+    }
+
+    fn output(&mut self) -> Result<Output, WorkloadError> {
+        let mut values = self.out.download(&self.stream)?;
+        if let Some(rolloff) = self.only_rolloff {
+            hide(rolloff, &mut values);
+        }
+        Ok(Output::F32(values))
+    }
+}
