@@ -7,12 +7,17 @@ mod formants_cuda;
 mod griffin_lim_cuda;
 mod host;
 mod host_operation;
+mod hq;
+mod hq_cuda;
+mod hq_kernels;
 mod inverse;
 mod istft_cuda;
+mod levels_cuda;
 mod mel;
 mod mel512;
 mod mel_cuda;
 mod mel_segments;
+mod periodicity;
 mod pieces;
 mod praat;
 mod praat_cuda;
@@ -28,12 +33,14 @@ mod spectrogram;
 mod spectrogram_cuda;
 mod training;
 mod warp_room;
+mod windowed_frames;
 mod yin;
 
 pub use pyin_audit::{PyinAudit, UndecidedFrame, audit_pyin_on_cuda};
 pub use signals::{
-    formants_on_cuda, griffin_lim_on_cuda, istft_on_cuda, mel_on_cuda, praat_on_cuda, pyin_on_cuda,
-    resample_on_cuda, spectrogram_on_cuda, yin_on_cuda,
+    formants_on_cuda, griffin_lim_on_cuda, hq_on_cuda, istft_on_cuda, mel_on_cuda,
+    periodicity_vad_on_cuda, praat_on_cuda, pyin_on_cuda, resample_on_cuda, spectrogram_on_cuda,
+    yin_on_cuda,
 };
 use warpsmith_measure::Workload;
 
@@ -48,6 +55,8 @@ pub fn workloads() -> Vec<Box<dyn Workload>> {
         Box::new(yin::YinPitch),
         Box::new(pyin::PyinPitch),
         Box::new(praat::Praat),
+        Box::new(hq::Hq),
+        Box::new(periodicity::PeriodicityTops),
         Box::new(formants::Formants),
         Box::new(host::Host),
     ];
