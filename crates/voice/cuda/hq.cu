@@ -47,13 +47,6 @@ struct Lists {
   u32* lags;
 };
 
-// Place and height of the top of a parabola through lag k, which is a top, and its neighbours.
-__device__ __forceinline__ double2 parabola(const float* r, u32 k) {
-  double before = r[k - 1], here = r[k], after = r[k + 1], slope = after - before;
-  double curvature = fmax(2.0 * here - before - after, 2.2250738585072014e-308);
-  return make_double2((double)k + 0.5 * slope / curvature, here + 0.125 * slope * slope / curvature);
-}
-
 // The candidates of an autocorrelation whose tops at the lags from 2 to before `last` are above `least`: frequency
 // and strength of the most worthy in `found`, and how many there are.
 __device__ __forceinline__ u32 candidates_of(const float* r, u32 last, float least, const Rule& rule,

@@ -1,4 +1,4 @@
-// What the looks of the `hq` tracker share: frames of files, and correlations at a few neighbouring lags.
+// What the looks of the `hq` tracker share: frames of files, tops, and correlations at neighbouring lags.
 
 #pragma once
 
@@ -34,6 +34,13 @@ __device__ __forceinline__ float sum_of_lanes(float x) {
 #pragma unroll
   for (int distance = 16; distance > 0; distance /= 2) x += __shfl_xor_sync(EVERY, x, distance);
   return x;
+}
+
+// Place and height of the top of a parabola through lag k, which is a top, and its neighbours.
+__device__ __forceinline__ double2 parabola(const float* r, u32 k) {
+  double before = r[k - 1], here = r[k], after = r[k + 1], slope = after - before;
+  double curvature = fmax(2.0 * here - before - after, 2.2250738585072014e-308);
+  return make_double2((double)k + 0.5 * slope / curvature, here + 0.125 * slope * slope / curvature);
 }
 
 // The sums of b(n) a(n + i) over the first `count` n, a multiple of 4, for four i. Both are aligned to 16 bytes;

@@ -184,7 +184,17 @@ hq_repetition(const float* samples, u64 samples_length, const u64* starts, u64 s
       r[lag - low] = 0.5f * (correlate_short(around, 0, lag, mean) + 0.5f * beside);
     }
     __syncwarp();
-    u32 lags = high - low + 1, count = 1;
+    u32 lags = high - low + 1, count = 0;
+    // At most every second lag is a top.
+    u32* tops = (u32*)past;
+    for (u32 base = 1; base + 1 < lags; base += 32) {
+      u32 k = base + lane;
+      bool top = k + 1 < lags && r[k] > LEAST && r[k] > r[k - 1] && r[k] >= r[k + 1];
+      u32 all = __ballot_sync(EVERY, top);
+      if (top) tops[count + __popc(all & below)] = k;
+      count += __popc(all);
+    }
+    __syncwarp();
     double2* to = (double2*)candidates + frame * MOST;
     if (lane == 0) {
       double place = fmin(fmax(period - low, 0.0), (double)(lags - 1));
@@ -192,20 +202,23 @@ hq_repetition(const float* samples, u64 samples_length, const u64* starts, u64 s
       double here = r[left], there = r[min(left + 1, lags - 1)];
       to[0] = make_double2(near, here + (place - left) * (there - here));
     }
-    for (u32 base = 1; base + 1 < lags; base += 32) {
-      u32 k = base + lane;
-      bool top = k + 1 < lags && r[k] > LEAST && r[k] > r[k - 1] && r[k] >= r[k + 1];
-      u32 tops = __ballot_sync(EVERY, top);
-      u32 at = count + __popc(tops & below);
-      if (top && at < MOST) {
-        double before = r[k - 1], here = r[k], after = r[k + 1], slope = after - before;
-        double curvature = fmax(2.0 * here - before - after, 2.2250738585072014e-308);
-        double place = (double)(low + k) + 0.5 * slope / curvature;
-        to[at] = make_double2(sample_rate / place, here + 0.125 * slope * slope / curvature);
+    u32 kept = 1;
+    for (u32 base = 0; base < count; base += 32) {
+      u32 t = base + lane, k = tops[min(t, count - 1)], rank = 0;
+      // Noise may have more tops than there is room for: the highest stay.
+      for (u32 other = 0; count >= MOST && other < count; ++other) {
+        float there = r[tops[other]];
+        rank += there > r[k] || (there == r[k] && other < t);
       }
-      count += __popc(tops);
+      bool stays = t < count && rank < MOST - 1;
+      u32 all = __ballot_sync(EVERY, stays);
+      if (stays) {
+        double2 top = parabola(r, k);
+        to[kept + __popc(all & below)] = make_double2(sample_rate / (low + top.x), top.y);
+      }
+      kept += __popc(all);
     }
-    if (lane == 0) counts[frame] = min(count, (u32)MOST);
+    if (lane == 0) counts[frame] = kept;
     __syncwarp();
   }
 }
