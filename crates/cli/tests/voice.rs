@@ -256,7 +256,7 @@ fn notes_and_shapes_have_a_column_each() {
 fn a_gpu_that_a_verb_has_no_use_for_is_refused_before_anything_is_read() {
     for arguments in [
         &["loudness", "none.wav"][..],
-        &["pitch", "none.wav", "--method", "hq"],
+        &["vad", "none.wav", "--method", "webrtc"],
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_warpsmith"))
             .arg("voice")

@@ -1,7 +1,7 @@
 // Praat's pitch candidates of a frame: tops of the normalised autocorrelation, exact between samples, a
 // warp to a frame. `praat_path.cu` finds the way through them.
 
-#include "correlation.cuh"
+#include "autocorrelation.cuh"
 
 #define EVERY 0xffffffffu
 // Samples on either side that an interpolation takes.
@@ -58,19 +58,13 @@ praat(const float* samples, u64 samples_length, const u64* starts, u64 starts_le
       float* peaks, u64 peaks_length, u32* counts, u64 counts_length, double* candidates,
       u64 candidates_length, u32 half_length, u32 period, u32 lags, u32 lag_at, u32 warp_floats,
       u32 most, float least, double octave, double sample_rate, double low_hz, double high_hz) {
-  if (half_length < period || half_length > 32768 || lags < 3 || most > MOST) return;
-  u32 length = 2 * half_length, padded = (length + 31) / 32 * 32;
+  if (lags < 3 || most > MOST || unwindow_length < 4 || unwindow_length > 65536) return;
   u32 last = (u32)min((u64)lags, unwindow_length - 1);
   // The interpolation reaches this far beyond the last top.
   u32 needed = (u32)min((u64)lags + DEPTH + 4, unwindow_length);
-  u32 passes = (needed + PASS - 1) / PASS;
-  u32 reach = padded + passes * PASS + 8;
-  u32 shared_bytes;
-  asm("mov.u32 %0, %%dynamic_smem_size;" : "=r"(shared_bytes));
-  if (blockDim.x != 32 * WARPS || window_length < length || unwindow_length < 4) return;
-  if (lag_at % 4 != 0 || lag_at < slot(reach) + 4 || lag_at < 2 * lags + 8 + 2 * MOST) return;
-  if (warp_floats % 4 != 0 || warp_floats < lag_at + passes * PASS) return;
-  if (shared_bytes / (4 * WARPS) < warp_floats || length > samples_length) return;
+  Windowed shape = windowed(half_length, period, needed);
+  if (!room_holds(shape, lag_at, warp_floats, window_length, unwindow_length, samples_length)) return;
+  if (lag_at < 2 * lags + 8 + 2 * MOST) return;
   u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   u32 below = (1u << lane) - 1;
   float* x = (float*)dynamic_shared + warp * warp_floats;
@@ -83,34 +77,8 @@ praat(const float* samples, u64 samples_length, const u64* starts, u64 starts_le
   if (frames > peaks_length || frames > counts_length || frames > candidates_length / (2 * MOST)) return;
   for (u64 frame = (u64)blockIdx.x * WARPS + warp; frame < frames; frame += (u64)gridDim.x * WARPS) {
     u64 start = starts[frame];
-    if (start > samples_length - length) continue;
-    const float* from = samples + start;
-    double sum = 0.0;
-    for (u32 n = lane; n < length; n += 32) {
-      float sample = __ldg(from + n);
-      x[slot(n)] = sample;
-      if (n >= half_length - period && n < half_length + period) sum += (double)sample;
-    }
-    for (u32 n = length + lane; n < reach; n += 32) x[slot(n)] = 0.0f;
-    for (u32 distance = 16; distance > 0; distance /= 2) sum += __shfl_xor_sync(EVERY, sum, distance);
-    float mean = (float)(sum / (double)(2 * period)), peak = 0.0f;
-    for (u32 n = lane; n < length; n += 32) {
-      float sample = x[slot(n)] - mean;
-      if (n >= half_length - period / 2 && n < half_length + period / 2 + 1) {
-        peak = fmaxf(peak, fabsf(sample));
-      }
-      x[slot(n)] = sample * window[n];
-    }
-    for (u32 distance = 16; distance > 0; distance /= 2) {
-      peak = fmaxf(peak, __shfl_xor_sync(EVERY, peak, distance));
-    }
-    __syncwarp();
-    correlate(x, padded, passes, lane, lag);
-    __syncwarp();
-    float whole = fmaxf(lag[0], 1.17549435e-38f);
-    __syncwarp();
-    for (u32 n = lane; n < needed; n += 32) lag[n] = lag[n] * unwindow[n] / whole;
-    __syncwarp();
+    if (start > samples_length - shape.length) continue;
+    float peak = autocorrelate(shape, samples + start, window, unwindow, lane, x, lag);
     u32 count = 0;
     for (u32 base = 2; base < last; base += 32) {
       u32 k = base + lane;

@@ -4,8 +4,6 @@
 #include "pieces.cuh"
 
 #define THREADS 256
-// Candidates of a frame that have room, beside the unvoiced one.
-#define MOST 16
 // Origins of a frame's candidates, a byte each, and scores of an edge.
 #define ROW 32
 
@@ -56,16 +54,18 @@ struct Costs {
   double octave;
   double octave_jump;
   double change;
-  double voicing;
+  double unvoiced;
+  double silent;
   double silence;
   double loudest;
 };
 
-// What the kernels read of frames.
+// What the kernels read of frames: `most` candidates have room in each, beside the unvoiced one.
 struct Frames {
   const float* peaks;
   const u32* counts;
   const double2* candidates;
+  u32 most;
 };
 
 // A lane's candidate as it was loaded, and what it is worth. Lane 0 is the unvoiced one.
@@ -85,8 +85,8 @@ struct Cell {
 __device__ __forceinline__ double whole(double x) { return rint(x * 268435456.0) * (1.0 / 268435456.0); }
 
 __device__ __forceinline__ Loaded load_frame(const Frames& frames, u64 frame, u32 lane) {
-  Loaded loaded = {min(frames.counts[frame], (u32)MOST), frames.peaks[frame], make_double2(1.0, 0.0)};
-  if (lane >= 1 && lane <= loaded.count) loaded.candidate = frames.candidates[frame * MOST + lane - 1];
+  Loaded loaded = {min(frames.counts[frame], frames.most), frames.peaks[frame], make_double2(1.0, 0.0)};
+  if (lane >= 1 && lane <= loaded.count) loaded.candidate = frames.candidates[frame * frames.most + lane - 1];
   return loaded;
 }
 
@@ -95,11 +95,11 @@ __device__ __forceinline__ Cell cell_of(const Loaded& loaded, const Costs& costs
   cell.count = loaded.count;
   double height = log2(loaded.candidate.x);
   double intensity = fmin((double)loaded.peak / costs.loudest, 1.0);
-  double quiet = fmax(2.0 - intensity / (costs.silence / (1.0 + costs.voicing)), 0.0);
+  double quiet = fmax(costs.silent - intensity / costs.silence, 0.0);
   double voiced = loaded.candidate.y - costs.octave * (costs.ceiling_height - height);
   bool candidate = lane >= 1 && lane <= cell.count;
   cell.height = candidate ? whole(costs.octave_jump * height) : 0.0;
-  cell.value = whole(candidate ? voiced : costs.voicing + quiet);
+  cell.value = whole(candidate ? voiced : costs.unvoiced + quiet);
   return cell;
 }
 
@@ -153,13 +153,14 @@ __device__ __forceinline__ void walk(Cell cell, double score, const Frames& fram
 }
 
 // The costs of a file: `levels` holds its tiles between two of `file_tiles`; `costs` the ceiling, what an
-// octave below it costs, what an octave of a jump, what a change of voicing, the strength of the unvoiced
-// candidate and the share of the loudest sample that is silence. All lanes take part.
+// octave below it costs, what an octave of a jump, what a change of voicing; the strength of the unvoiced candidate,
+// what silence adds to it, and the share of the loudest sample that takes 1 of that away; whether the loudest is
+// measured from the mean. All lanes take part.
 __device__ __forceinline__ bool costs_of(const double* costs, u64 costs_length, const double* levels,
                                          u64 levels_length, const u64* file_tiles, u64 file_tiles_length,
                                          const u64* file_samples, u64 file_samples_length, u64 file,
                                          Costs* out) {
-  if (costs_length < 6 || file + 1 >= file_tiles_length || file >= file_samples_length / 2) return false;
+  if (costs_length < 8 || file + 1 >= file_tiles_length || file >= file_samples_length / 2) return false;
   u32 lane = threadIdx.x % 32;
   u64 end = file_tiles[file + 1];
   if (end > levels_length / 3) return false;
@@ -174,14 +175,15 @@ __device__ __forceinline__ bool costs_of(const double* costs, u64 costs_length, 
     least = fmin(least, __shfl_xor_sync(EVERY, least, reach));
     largest = fmax(largest, __shfl_xor_sync(EVERY, largest, reach));
   }
-  double mean = sum / (double)(file_samples[2 * file + 1] - file_samples[2 * file]);
+  double mean = costs[7] * sum / (double)(file_samples[2 * file + 1] - file_samples[2 * file]);
   out->loudest = fmax(fmax(largest - mean, mean - least), 2.2250738585072014e-308);
   out->ceiling_height = log2(costs[0]);
   out->octave = costs[1];
   out->octave_jump = costs[2];
   out->change = whole(costs[3]);
-  out->voicing = costs[4];
-  out->silence = costs[5];
+  out->unvoiced = costs[4];
+  out->silent = costs[5];
+  out->silence = costs[6];
   return true;
 }
 
@@ -194,12 +196,13 @@ praat_forward(const float* peaks, u64 peaks_length, const u32* counts, u64 count
               const u64* file_samples, u64 file_samples_length, const double* costs, u64 costs_length,
               const u64* pieces, u64 pieces_length, const u32* piece_files, u64 piece_files_length,
               unsigned char* origins, u64 origins_length, u32* tops, u64 tops_length, double* edges,
-              u64 edges_length) {
+              u64 edges_length, u32 most) {
   u64 n = blockIdx.x;
   u32 lane = threadIdx.x;
   if (blockDim.x != 32 || n >= pieces_length / 4 || n >= piece_files_length) return;
+  if (most < 1 || most >= ROW) return;
   if (n >= edges_length / (2 * ROW)) return;
-  u64 frames = min(min(peaks_length, counts_length), min(candidates_length / (2 * MOST), tops_length));
+  u64 frames = min(min(peaks_length, counts_length), min(candidates_length / (2 * most), tops_length));
   Piece piece = piece_at(pieces, n);
   if (!piece_fits(piece, min(frames, origins_length / ROW))) return;
   Costs own;
@@ -207,7 +210,7 @@ praat_forward(const float* peaks, u64 peaks_length, const u32* counts, u64 count
                 file_samples, file_samples_length, piece_files[n], &own)) {
     return;
   }
-  Frames all = {peaks, counts, (const double2*)candidates};
+  Frames all = {peaks, counts, (const double2*)candidates, most};
   Cell cell = cell_of(load_frame(all, piece.start, lane), own, lane);
   if (piece.start == piece.begin && lane == 0) tops[piece.start] = 0;
   walk(cell, cell.value, all, own, piece.start, piece.begin, piece.end, piece.file_end, origins, tops,
@@ -237,21 +240,22 @@ praat_repair(const float* peaks, u64 peaks_length, const u32* counts, u64 counts
              const u64* file_samples, u64 file_samples_length, const double* costs, u64 costs_length,
              const u64* pieces, u64 pieces_length, const u64* file_pieces, u64 file_pieces_length,
              const u32* same, u64 same_length, unsigned char* origins, u64 origins_length, u32* tops,
-             u64 tops_length, double* edges, u64 edges_length, u32* repaired, u64 repaired_length) {
+             u64 tops_length, double* edges, u64 edges_length, u32* repaired, u64 repaired_length, u32 most) {
   __shared__ u32 least;
   u64 file = blockIdx.x;
   u32 lane = threadIdx.x;
   if (blockDim.x != 32 || file + 1 >= file_pieces_length || file >= repaired_length) return;
+  if (most < 1 || most >= ROW) return;
   u64 first = file_pieces[file], end = file_pieces[file + 1];
   if (first > end || end > pieces_length / 4 || end > same_length || end > edges_length / (2 * ROW)) return;
-  u64 frames = min(min(peaks_length, counts_length), min(candidates_length / (2 * MOST), tops_length));
+  u64 frames = min(min(peaks_length, counts_length), min(candidates_length / (2 * most), tops_length));
   frames = min(frames, origins_length / ROW);
   Costs own;
   if (!costs_of(costs, costs_length, level_of_tiles, level_of_tiles_length, file_tiles, file_tiles_length,
                 file_samples, file_samples_length, file, &own)) {
     return;
   }
-  Frames all = {peaks, counts, (const double2*)candidates};
+  Frames all = {peaks, counts, (const double2*)candidates, most};
   u32 walked = 0;
   for (u64 at = first; at < end; ++at) {
     at = next_apart(same, at, end, &least);
@@ -298,13 +302,14 @@ praat_join(const u64* pieces, u64 pieces_length, const u64* file_pieces, u64 fil
 // Frequency and strength of each frame in pairs, both 0 where it is unvoiced.
 extern "C" __global__ void __launch_bounds__(THREADS)
 praat_track(const u32* places, u64 places_length, const double* candidates, u64 candidates_length,
-            float* track, u64 track_length) {
-  u64 frames = min(min(places_length, candidates_length / (2 * MOST)), track_length / 2);
+            float* track, u64 track_length, u32 most) {
+  if (most < 1) return;
+  u64 frames = min(min(places_length, candidates_length / (2 * most)), track_length / 2);
   for (u64 frame = (u64)blockIdx.x * blockDim.x + threadIdx.x; frame < frames;
        frame += (u64)gridDim.x * blockDim.x) {
     u32 place = places[frame];
     double2 found = make_double2(0.0, 0.0);
-    if (place >= 1 && place <= MOST) found = ((const double2*)candidates)[frame * MOST + place - 1];
+    if (place >= 1 && place <= most) found = ((const double2*)candidates)[frame * most + place - 1];
     ((float2*)track)[frame] = make_float2((float)found.x, (float)found.y);
   }
 }

@@ -176,6 +176,11 @@ impl Placement {
         (samples as f64 / self.rate - span) / 2.0 + frame as f64 * step
     }
 
+    /// The number of hops, rounded, from the start of a signal of so many samples to its first frame.
+    pub(crate) fn hops_to_first(&self, samples: usize) -> usize {
+        (self.time(0, samples) * self.rate / self.hop as f64).round() as usize
+    }
+
     /// First sample of a frame.
     pub(crate) fn start(&self, frame: usize, samples: usize) -> usize {
         if self.alignment == Alignment::Grid {

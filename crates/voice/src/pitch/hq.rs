@@ -24,31 +24,31 @@ const AROUND: usize = 3;
 /// Candidates of a frame beside the unvoiced one.
 const CANDIDATES: usize = 10;
 /// Least averaged autocorrelation of a candidate.
-const LEAST: f64 = 0.15;
+pub(crate) const LEAST: f64 = 0.15;
 /// Least autocorrelation of a candidate of the frame alone: noise as loud as the voice stays below.
-const LEAST_ALONE: f64 = 0.5;
+pub(crate) const LEAST_ALONE: f64 = 0.5;
 /// Candidates nearer than this, octaves, are one.
-const SAME: f64 = 1.0 / 24.0;
+pub(crate) const SAME: f64 = 1.0 / 24.0;
 /// Strength of the unvoiced candidate, and what it gains in silence.
-const UNVOICED: f64 = 0.25;
+pub(crate) const UNVOICED: f64 = 0.25;
 /// Frames below this share of the loudest are silent.
-const SILENCE: f64 = 0.003;
+pub(crate) const SILENCE: f64 = 0.003;
 /// Costs of 10 ms.
-const OCTAVE: f64 = 0.02;
+pub(crate) const OCTAVE: f64 = 0.02;
 const OCTAVE_JUMP: f64 = 0.5;
 const VOICING_CHANGE: f64 = 0.2;
 /// The longest pause that is bridged, seconds, and the widest interval over it, octaves.
 const PAUSE: f64 = 0.05;
-const PAUSE_INTERVAL: f64 = 0.6;
+pub(crate) const PAUSE_INTERVAL: f64 = 0.6;
 /// Cost of an octave's jump in 10 ms in the second look.
 const GLIDE: f64 = 1.0;
 /// Periods in the third look's window.
-const OWN_PERIODS: f64 = 4.0;
+pub(crate) const OWN_PERIODS: f64 = 4.0;
 /// Least autocorrelation at which the third look is trusted, and at which it needs no neighbours.
 const CLEAN: f64 = 0.95;
 const SURE: f64 = 0.99;
 /// Lags on either side of a period that the third look computes.
-const REACH: usize = 34;
+pub(crate) const REACH: usize = 34;
 
 /// A track with its confidence.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -61,37 +61,72 @@ pub struct HqTrack {
     pub confidence: Vec<f32>,
 }
 
+/// Where frames lie, what is looked for, and what paths through it pay.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HqPlan {
+    pub(crate) placement: Placement,
+    pub(crate) range: PitchRange,
+}
+
+impl HqPlan {
+    pub(crate) fn new(sample_rate: u32, hop: usize, range: PitchRange) -> Result<Self> {
+        let placement = Placement::new(sample_rate, hop, range, 3.0)?.aligned(Alignment::Grid);
+        Ok(Self { placement, range })
+    }
+
+    /// Costs of the first look's path.
+    pub(crate) fn costs(&self) -> PathCosts {
+        PathCosts {
+            ceiling_hz: self.range.high_hz,
+            octave: OCTAVE,
+            octave_jump: OCTAVE_JUMP * self.correction(),
+            voicing_change: VOICING_CHANGE * self.correction(),
+        }
+    }
+
+    /// Costs of the second look's path.
+    pub(crate) fn glide_costs(&self) -> PathCosts {
+        PathCosts {
+            ceiling_hz: self.range.high_hz,
+            octave: 0.0,
+            octave_jump: GLIDE * self.correction(),
+            voicing_change: 0.0,
+        }
+    }
+
+    /// The longest pause that is bridged, frames.
+    pub(crate) fn longest_pause(&self) -> usize {
+        (PAUSE * self.placement.rate / self.placement.hop as f64).round() as usize
+    }
+
+    /// Costs are for 10 ms; shorter steps cost more, because they are taken more often.
+    fn correction(&self) -> f64 {
+        0.01 * self.placement.rate / self.placement.hop as f64
+    }
+}
+
 /// A planned tracker.
 pub struct HqPitch {
-    placement: Placement,
-    range: PitchRange,
+    plan: HqPlan,
     correlation: Autocorrelation,
 }
 
 impl HqPitch {
     /// A tracker for frames `hop` samples apart.
     pub fn new(sample_rate: u32, hop: usize, range: PitchRange) -> Result<Self> {
-        let placement = Placement::new(sample_rate, hop, range, 3.0)?.aligned(Alignment::Grid);
+        let plan = HqPlan::new(sample_rate, hop, range)?;
         Ok(Self {
-            placement,
-            range,
-            correlation: Autocorrelation::new(placement),
+            correlation: Autocorrelation::new(plan.placement),
+            plan,
         })
     }
 
     /// The track of `signal`; empty where it is shorter than a window.
     pub fn track(&mut self, signal: &[f32]) -> HqTrack {
         let (candidates, confidence) = self.first_look(signal);
-        let correction = 0.01 * self.placement.rate / self.placement.hop as f64;
-        let path = PathCosts {
-            ceiling_hz: self.range.high_hz,
-            octave: OCTAVE,
-            octave_jump: OCTAVE_JUMP * correction,
-            voicing_change: VOICING_CHANGE * correction,
-        }
-        .best_path(&candidates);
+        let path = self.plan.costs().best_path(&candidates);
         let seconds: Vec<f64> = (0..path.len())
-            .map(|frame| self.placement.time(frame, signal.len()))
+            .map(|frame| self.plan.placement.time(frame, signal.len()))
             .collect();
         let mut frequency: Vec<f64> = path
             .iter()
@@ -99,14 +134,14 @@ impl HqPitch {
             .map(|(index, candidates)| candidates[*index].frequency)
             .collect();
         self.bridge_pauses(&mut frequency);
-        let mut repetition = Repetition::new(self.placement.rate, self.range);
+        let mut repetition = Repetition::new(self.plan.placement.rate, self.plan.range);
         self.second_look(signal, &mut repetition, &seconds, &mut frequency);
         let heard: Vec<Heard> = frequency
             .iter()
             .zip(&seconds)
             .map(|(hertz, seconds)| self.hear(signal, &repetition, *seconds, *hertz))
             .collect();
-        let hop = self.placement.hop as f64 / self.placement.rate;
+        let hop = self.plan.placement.hop as f64 / self.plan.placement.rate;
         let frequency = contour(&heard, hop);
         HqTrack {
             seconds,
@@ -117,7 +152,7 @@ impl HqPitch {
 
     /// The candidates of every frame from averaged autocorrelations, and the strongest of each.
     fn first_look(&mut self, signal: &[f32]) -> (Vec<Vec<Candidate>>, Vec<f32>) {
-        let (placement, range) = (self.placement, self.range);
+        let (placement, range) = (self.plan.placement, self.plan.range);
         let frames = placement.frames(signal.len());
         let reach = self.correlation.reach();
         let loudest = signal.iter().fold(0.0f32, |peak, x| peak.max(x.abs()));
@@ -132,32 +167,23 @@ impl HqPitch {
             candidates: Vec::with_capacity(frames),
             confidence: Vec::with_capacity(frames),
         };
-        let mut next = 0;
         self.correlation.each(signal, |frame, seen| {
             looks.peaks.push(seen.peak);
             looks.recent.push(seen.correlation.to_vec());
             // A frame is judged when those after it are known.
             if frame >= AROUND {
-                looks.judge(next);
-                next += 1;
-            }
-            if looks.recent.len() > 2 * AROUND {
-                looks.forget_oldest();
+                looks.judge(frame - AROUND);
             }
         });
-        while next < frames {
-            looks.judge(next);
-            next += 1;
-            if looks.recent.len() > AROUND + 1 {
-                looks.forget_oldest();
-            }
+        for frame in frames.saturating_sub(AROUND)..frames {
+            looks.judge(frame);
         }
         (looks.candidates, looks.confidence)
     }
 
     /// Fills short pauses between voiced frames of about the same pitch.
     fn bridge_pauses(&self, frequency: &mut [f64]) {
-        let longest = (PAUSE * self.placement.rate / self.placement.hop as f64).round() as usize;
+        let longest = self.plan.longest_pause();
         let mut before: Option<usize> = None;
         for here in 0..frequency.len() {
             if frequency[here] <= 0.0 {
@@ -186,16 +212,11 @@ impl HqPitch {
         seconds: &[f64],
         frequency: &mut [f64],
     ) {
-        let costs = PathCosts {
-            ceiling_hz: self.range.high_hz,
-            octave: 0.0,
-            octave_jump: GLIDE * 0.01 * self.placement.rate / self.placement.hop as f64,
-            voicing_change: 0.0,
-        };
+        let costs = self.plan.glide_costs();
         let mut stretch: Vec<Vec<Candidate>> = Vec::new();
         for frame in 0..=frequency.len() {
             if let Some(hertz) = frequency.get(frame).filter(|hertz| **hertz > 0.0) {
-                let centre = (seconds[frame] * self.placement.rate).round() as usize;
+                let centre = (seconds[frame] * self.plan.placement.rate).round() as usize;
                 stretch.push(repetition.candidates(signal, centre, *hertz));
             } else if !stretch.is_empty() {
                 let slots = &mut frequency[frame - stretch.len()..frame];
@@ -224,7 +245,7 @@ impl HqPitch {
         let late = if sure {
             0.0
         } else {
-            let centre = (seconds * self.placement.rate).round() as usize;
+            let centre = (seconds * self.plan.placement.rate).round() as usize;
             repetition.late(signal, centre, frequency)
         };
         Heard {
@@ -237,14 +258,14 @@ impl HqPitch {
     /// The frequency near `chosen` in a window of the frame's own periods and the height of the
     /// autocorrelation there, where the frame is clean.
     fn third_look(&self, signal: &[f32], seconds: f64, chosen: f64) -> Option<(f64, f64)> {
-        let period = self.placement.rate / chosen;
+        let period = self.plan.placement.rate / chosen;
         // At least so long that the interpolation finds well-founded lags around a short period; odd,
         // so that a sample lies in the middle.
         let length = (OWN_PERIODS * period)
             .max(2.0 * (period + REACH as f64))
             .ceil() as usize
             | 1;
-        let centre = (seconds * self.placement.rate).round() as usize;
+        let centre = (seconds * self.plan.placement.rate).round() as usize;
         let start = centre.checked_sub(length / 2)?;
         let frame = signal.get(start..start + length)?;
         let mean = frame.iter().map(|x| f64::from(*x)).sum::<f64>() / length as f64;
@@ -287,7 +308,7 @@ impl HqPitch {
         let (place, height) = sinc_peak(&r, near as f64);
         let moved = (place / period).log2().abs();
         let trusted = height >= CLEAN && place > 1.0 && moved < 1.0 / 12.0;
-        trusted.then(|| (self.placement.rate / place, height))
+        trusted.then(|| (self.plan.placement.rate / place, height))
     }
 }
 
@@ -321,12 +342,11 @@ struct Looks {
 }
 
 impl Looks {
-    fn forget_oldest(&mut self) {
-        self.recent.remove(0);
-        self.first += 1;
-    }
-
     fn judge(&mut self, frame: usize) {
+        if self.first + AROUND < frame {
+            self.recent.remove(0);
+            self.first += 1;
+        }
         self.mean.fill(0.0);
         let share = 1.0 / self.recent.len() as f32;
         for correlation in &self.recent {

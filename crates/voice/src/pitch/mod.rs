@@ -4,7 +4,7 @@ mod autocorrelation;
 mod candidates;
 mod contour;
 mod difference;
-mod hq;
+pub(crate) mod hq;
 mod lag_difference;
 mod periodicity;
 mod praat;
@@ -22,6 +22,8 @@ mod yin;
 
 pub use autocorrelation::CorrelationWindow;
 pub(crate) use autocorrelation::Placement;
+pub(crate) use candidates::PathCosts;
+pub(crate) use hq::HqPlan;
 pub use hq::{HqPitch, HqTrack};
 pub(crate) use periodicity::Periodicity;
 pub use praat::{PraatPitch, PraatSettings, PraatTrack};

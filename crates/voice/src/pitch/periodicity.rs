@@ -28,11 +28,20 @@ impl Periodicity {
         })
     }
 
+    /// Where frames lie.
+    pub(crate) fn placement(&self) -> Placement {
+        self.placement
+    }
+
+    /// First and one past the last lag that is looked at.
+    pub(crate) fn lags(&self) -> (usize, usize) {
+        self.lags
+    }
+
     /// The tops of all frames whose windows lie in the signal, and the number of hops from the
     /// signal's start to the first of them.
     pub(crate) fn of(&mut self, signal: &[f32]) -> (usize, Vec<f32>) {
         let tops = self.correlation.tops(signal, self.lags);
-        let start = self.placement.time(0, signal.len()) * self.placement.rate;
-        ((start / self.placement.hop as f64).round() as usize, tops)
+        (self.placement.hops_to_first(signal.len()), tops)
     }
 }

@@ -7,7 +7,7 @@
 
 use super::segments::Bridging;
 use crate::error::Result;
-use crate::pitch::{Periodicity, PitchRange};
+use crate::pitch::{Periodicity, PitchRange, Placement};
 
 /// Voices, without the highest singing: above, rumble has its harmonics.
 const RANGE: PitchRange = PitchRange {
@@ -28,7 +28,6 @@ const BRIDGING: Bridging = Bridging {
 
 /// A planned detector; frames are 10 ms apart.
 pub struct PeriodicityVad {
-    hop: usize,
     periodicity: Periodicity,
 }
 
@@ -39,19 +38,29 @@ impl PeriodicityVad {
         let high_hz = RANGE.high_hz.min(f64::from(sample_rate) / 2.0);
         let range = PitchRange { high_hz, ..RANGE };
         Ok(Self {
-            hop,
             periodicity: Periodicity::new(sample_rate, hop, range)?,
         })
     }
 
+    /// What is measured of a signal.
+    pub(crate) fn periodicity(&mut self) -> &mut Periodicity {
+        &mut self.periodicity
+    }
+
     /// One decision to a 10 ms frame.
     pub fn decide(&mut self, signal: &[f32]) -> Vec<bool> {
-        if signal.is_empty() {
+        let (_, tops) = self.periodicity.of(signal);
+        Self::judge(self.periodicity.placement(), signal.len(), &tops)
+    }
+
+    /// The decisions about a signal of so many samples whose frames, placed so, have these tops.
+    pub(crate) fn judge(placement: Placement, samples: usize, tops: &[f32]) -> Vec<bool> {
+        if samples == 0 {
             return Vec::new();
         }
-        let frames = 1 + signal.len() / self.hop;
-        let (first, tops) = self.periodicity.of(signal);
-        let mut sorted = tops.clone();
+        let frames = 1 + samples / placement.hop;
+        let first = placement.hops_to_first(samples);
+        let mut sorted = tops.to_vec();
         sorted.sort_unstable_by(f32::total_cmp);
         let place = (sorted.len().saturating_sub(1) as f64 * BACKGROUND) as usize;
         let background = sorted.get(place).copied().unwrap_or(0.0);

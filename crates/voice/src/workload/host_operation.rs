@@ -7,12 +7,11 @@ use crate::framing::{Framing, Padding};
 use crate::level::Levels;
 use crate::loudness::integrated_loudness;
 use crate::mel::MelFeature;
-use crate::pitch::{HqPitch, PitchRange, PraatPitch, PraatSettings};
+use crate::pitch::{PitchRange, PraatPitch, PraatSettings};
 use crate::preset::{Preset, Sizes, Stage};
 use crate::signal::{Biquad, Cascade, Convolver, Reverb, ReverbSettings};
 use crate::vad::{
-    EnergyVad, FrameMillis, PeriodicityVad, StatisticalSettings, StatisticalVad, WebrtcMode,
-    WebrtcVad,
+    EnergyVad, FrameMillis, StatisticalSettings, StatisticalVad, WebrtcMode, WebrtcVad,
 };
 
 /// What an operation says of a signal.
@@ -22,7 +21,7 @@ pub(super) type Plan = Box<dyn FnMut(&[f32]) -> Result<Vec<f32>> + Send>;
 type Planner = fn(u32) -> Result<Plan>;
 
 /// Every operation, with what plans it.
-const OPERATIONS: [(&str, Planner); 14] = [
+const OPERATIONS: [(&str, Planner); 12] = [
     ("loudness", |rate| {
         Ok(Box::new(move |signal| {
             let channels = vec![signal.to_vec()];
@@ -49,10 +48,6 @@ const OPERATIONS: [(&str, Planner); 14] = [
         let mut feature = MelFeature::new(settings)?;
         Ok(Box::new(move |signal| feature.compute(signal)))
     }),
-    ("hq", |rate| {
-        let mut pitch = HqPitch::new(rate, rate as usize / 100, PitchRange::VOICE)?;
-        Ok(Box::new(move |signal| Ok(pitch.track(signal).frequency)))
-    }),
     ("harmonicity", |rate| {
         let range = PitchRange {
             low_hz: 75.0,
@@ -71,10 +66,6 @@ const OPERATIONS: [(&str, Planner); 14] = [
     ("vad-statistical", |rate| {
         let mut vad = StatisticalVad::new(rate, StatisticalSettings::default())?;
         Ok(Box::new(move |signal| Ok(numbers(&vad.decide(signal)?))))
-    }),
-    ("vad-periodicity", |rate| {
-        let mut vad = PeriodicityVad::new(rate)?;
-        Ok(Box::new(move |signal| Ok(numbers(&vad.decide(signal)))))
     }),
     ("vad-webrtc", |rate| {
         let mode = WebrtcMode::Aggressive;

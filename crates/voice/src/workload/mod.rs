@@ -16,14 +16,19 @@ mod frame_source;
 mod griffin_lim_cuda;
 mod host;
 mod host_operation;
+mod hq;
+mod hq_cuda;
+mod hq_kernels;
 mod inverse;
 mod istft_cuda;
+mod levels_cuda;
 mod mel;
 mod mel512;
 mod mel_cuda;
 mod mel_segments;
 mod onset;
 mod onset_cuda;
+mod periodicity;
 mod pieces;
 mod praat;
 mod praat_cuda;
@@ -42,12 +47,14 @@ mod statistics;
 mod statistics_cuda;
 mod training;
 mod warp_room;
+mod windowed_frames;
 mod yin;
 
 pub use pyin_audit::{PyinAudit, UndecidedFrame, audit_pyin_on_cuda};
 pub use signals::{
-    formants_on_cuda, griffin_lim_on_cuda, istft_on_cuda, mel_on_cuda, praat_on_cuda, pyin_on_cuda,
-    resample_on_cuda, spectrogram_on_cuda, yin_on_cuda,
+    formants_on_cuda, griffin_lim_on_cuda, hq_on_cuda, istft_on_cuda, mel_on_cuda,
+    periodicity_vad_on_cuda, praat_on_cuda, pyin_on_cuda, resample_on_cuda, spectrogram_on_cuda,
+    yin_on_cuda,
 };
 pub use spectral_signals::{
     chroma_on_cuda, constant_q_on_cuda, contrast_on_cuda, onset_strength_on_cuda,
@@ -66,6 +73,8 @@ pub fn workloads() -> Vec<Box<dyn Workload>> {
         Box::new(yin::YinPitch),
         Box::new(pyin::PyinPitch),
         Box::new(praat::Praat),
+        Box::new(hq::Hq),
+        Box::new(periodicity::PeriodicityTops),
         Box::new(formants::Formants),
         Box::new(contrast::CONTRAST),
         Box::new(constant_q::ConstantQWorkload),

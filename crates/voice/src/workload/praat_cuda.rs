@@ -1,5 +1,4 @@
-//! Praat's pitch on a GPU: candidates, a warp to a frame; the files' levels, a block to a tile;
-//! `praat_path_cuda` finds the path.
+//! Praat's pitch on a GPU: candidates, a warp to a frame; `praat_path_cuda` finds the path.
 
 use std::sync::Arc;
 
@@ -8,8 +7,10 @@ use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
 use warpsmith_measure::{Output, Prepared, WorkloadError};
 
 use super::batch::{Batch, DeviceBatch};
-use super::praat_path_cuda::{CudaPraatPath, Found};
+use super::levels_cuda::CudaLevels;
+use super::praat_path_cuda::{CudaPraatPath, Found, PathTable};
 use super::warp_room::WarpRoom;
+use super::windowed_frames::WindowedFrames;
 use crate::pitch::{PitchRange, Placement, PraatSettings};
 
 // SAFETY: `praat` in `cuda/praat.cu` takes these in this order. A frame's samples are checked against
@@ -42,25 +43,8 @@ static CANDIDATES: KernelImage = unsafe {
     )
 };
 
-// SAFETY: `levels` in `cuda/praat_path.cu` takes these in this order; a tile's end is cut at the
-// samples', its result checked against the number of tiles.
-static LEVELS: KernelImage = unsafe {
-    KernelImage::trusted(
-        "voice/praat_path",
-        "levels",
-        &[
-            Parameter::In(Element::F32),
-            Parameter::In(Element::U64),
-            Parameter::Out(Element::F64),
-        ],
-        packed!("cuda/praat_path.ptx"),
-    )
-};
-
 /// Candidates of a frame that have room.
 const MOST: usize = 16;
-/// Samples to a tile of levels.
-const TILE: usize = 8192;
 /// Lags beyond the longest period that the interpolation of a top reaches.
 const BEYOND: usize = 34;
 
@@ -69,18 +53,13 @@ pub(super) struct CudaPraat {
     range: PitchRange,
     settings: PraatSettings,
     candidates_kernel: (Arc<Kernel>, LaunchShape, WarpRoom),
-    levels_kernel: (Arc<Kernel>, LaunchShape),
+    levels: CudaLevels,
     path: CudaPraatPath,
     batch: DeviceBatch,
-    starts: DeviceBuffer<u64>,
-    window: DeviceBuffer<f32>,
-    unwindow: DeviceBuffer<f32>,
+    windowed: WindowedFrames,
     peaks: DeviceBuffer<f32>,
     counts: DeviceBuffer<u32>,
     candidates: DeviceBuffer<f64>,
-    tiles: DeviceBuffer<u64>,
-    file_tiles: DeviceBuffer<u64>,
-    levels: DeviceBuffer<f64>,
     stream: Stream,
 }
 
@@ -104,54 +83,30 @@ impl CudaPraat {
             });
         }
         let frames = batch.frames();
-        let unwindow = placement.unwindow();
-        let lags = (placement.lags + BEYOND).min(unwindow.len());
+        let lags = (placement.lags + BEYOND).min(placement.reach());
         let lists = 2 * placement.lags + 8 + 2 * MOST;
         let room = WarpRoom::new(2 * placement.half, lags, lists);
         let kernel = gpu.kernel(&CANDIDATES)?;
         let shape = room.shape(gpu, &kernel, "voice/praat", frames)?;
-        let mut starts = Vec::with_capacity(frames);
-        let (mut tiles, mut file_tiles) = (Vec::new(), vec![0]);
-        for (first, signal) in batch.file_samples.iter().step_by(2).zip(batch.signals()) {
-            let of_file = placement.frames(signal.len());
-            starts.extend(
-                (0..of_file).map(|frame| first + placement.start(frame, signal.len()) as u64),
-            );
-            tiles.extend(
-                (0..signal.len()).step_by(TILE).flat_map(|n| {
-                    [n, (n + TILE).min(signal.len())].map(|edge| first + edge as u64)
-                }),
-            );
-            file_tiles.push(tiles.len() as u64 / 2);
-        }
-        let count = tiles.len() / 2;
-        let window: Vec<f32> = placement.window().iter().map(|w| *w as f32).collect();
-        let costs = settings.costs(placement, range);
-        let costs = [
-            costs.ceiling_hz,
-            costs.octave,
-            costs.octave_jump,
-            costs.voicing_change,
-            settings.voicing,
-            settings.silence,
-        ];
+        let table = PathTable {
+            costs: settings.costs(placement, range),
+            unvoiced: settings.voicing,
+            silent: 2.0,
+            silence: settings.silence / (1.0 + settings.voicing),
+            from_mean: true,
+        };
         Ok(Self {
             placement,
             range,
             settings,
             candidates_kernel: (kernel, shape, room),
-            levels_kernel: (gpu.kernel(&LEVELS)?, LaunchShape::linear(count * 256, 256)),
-            path: CudaPraatPath::new(gpu, &batch.file_frames, &costs)?,
+            levels: CudaLevels::new(gpu, batch)?,
+            path: CudaPraatPath::new(gpu, &batch.file_frames, &table, MOST)?,
             batch: batch.upload(gpu)?,
-            starts: gpu.upload(&starts)?,
-            window: gpu.upload(&window)?,
-            unwindow: gpu.upload(&unwindow)?,
+            windowed: WindowedFrames::upload(gpu, &placement, batch)?,
             peaks: gpu.alloc(frames)?,
             counts: gpu.alloc(frames)?,
             candidates: gpu.alloc(2 * MOST * frames)?,
-            tiles: gpu.upload(&tiles)?,
-            file_tiles: gpu.upload(&file_tiles)?,
-            levels: gpu.alloc(3 * count)?,
             stream: gpu.stream().clone(),
         })
     }
@@ -164,19 +119,13 @@ impl CudaPraat {
 
 impl Prepared for CudaPraat {
     fn run_once(&mut self) -> Result<(), WorkloadError> {
-        let arguments = [
-            self.batch.samples.read(),
-            self.tiles.read(),
-            self.levels.write(),
-        ];
-        let (kernel, shape) = &self.levels_kernel;
-        self.stream.launch(kernel, *shape, &arguments)?;
+        self.levels.launch(&self.stream, &self.batch.samples)?;
         let (kernel, shape, room) = &self.candidates_kernel;
         let arguments = [
             self.batch.samples.read(),
-            self.starts.read(),
-            self.window.read(),
-            self.unwindow.read(),
+            self.windowed.starts.read(),
+            self.windowed.window.read(),
+            self.windowed.unwindow.read(),
             self.peaks.write(),
             self.counts.write(),
             self.candidates.write(),
@@ -198,7 +147,6 @@ impl Prepared for CudaPraat {
             counts: &self.counts,
             candidates: &self.candidates,
             levels: &self.levels,
-            file_tiles: &self.file_tiles,
             file_samples: &self.batch.file_samples,
         };
         self.path.launch(&self.stream, &found)
@@ -212,7 +160,7 @@ impl Prepared for CudaPraat {
         self.peaks.fill_bytes(&self.stream, 0xFF)?;
         self.counts.fill_bytes(&self.stream, 0xFF)?;
         self.candidates.fill_bytes(&self.stream, 0xFF)?;
-        self.levels.fill_bytes(&self.stream, 0xFF)?;
+        self.levels.poison(&self.stream)?;
         self.path.poison(&self.stream)
     }
 

@@ -1,5 +1,5 @@
-//! The path of Praat's pitch on a GPU: the files' frames in pieces, all at once. How pieces meet is said in
-//! `pieces`.
+//! The best path through pitch candidates on a GPU: the files' frames in pieces, all at once. How pieces meet
+//! is said in `pieces`.
 
 use std::sync::Arc;
 
@@ -7,7 +7,9 @@ use warpsmith_core::{Element, KernelImage, Parameter, packed};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
 use warpsmith_measure::WorkloadError;
 
+use super::levels_cuda::CudaLevels;
 use super::pieces::{LATE, PieceMemory, Pieces};
+use crate::pitch::PathCosts;
 
 const PTX: &[u8] = packed!("cuda/praat_path.ptx");
 
@@ -30,6 +32,7 @@ static FORWARD: KernelImage = unsafe {
             Parameter::Out(Element::U8),
             Parameter::Out(Element::U32),
             Parameter::Out(Element::F64),
+            Parameter::Value(Element::U32),
         ],
         PTX,
     )
@@ -70,6 +73,7 @@ static REPAIR: KernelImage = unsafe {
             Parameter::Out(Element::U32),
             Parameter::Out(Element::F64),
             Parameter::Out(Element::U32),
+            Parameter::Value(Element::U32),
         ],
         PTX,
     )
@@ -119,6 +123,7 @@ static TRACK: KernelImage = unsafe {
             Parameter::In(Element::U32),
             Parameter::In(Element::F64),
             Parameter::Out(Element::F32),
+            Parameter::Value(Element::U32),
         ],
         PTX,
     )
@@ -129,13 +134,41 @@ const ROW: usize = 32;
 /// Warps, a block each, that a multiprocessor holds at once.
 const RESIDENT: usize = 24;
 
+/// What a path pays, and what being unvoiced is worth.
+pub(super) struct PathTable {
+    pub(super) costs: PathCosts,
+    /// Strength of the unvoiced candidate.
+    pub(super) unvoiced: f64,
+    /// What a silent frame adds to it, and the share of the loudest sample that takes 1 of that away.
+    pub(super) silent: f64,
+    /// See `silent`.
+    pub(super) silence: f64,
+    /// Whether the loudest sample is measured from the mean.
+    pub(super) from_mean: bool,
+}
+
+impl PathTable {
+    /// As the kernels read it.
+    fn numbers(&self) -> [f64; 8] {
+        [
+            self.costs.ceiling_hz,
+            self.costs.octave,
+            self.costs.octave_jump,
+            self.costs.voicing_change,
+            self.unvoiced,
+            self.silent,
+            self.silence,
+            f64::from(u8::from(self.from_mean)),
+        ]
+    }
+}
+
 /// What the search looks at: frames' peaks and candidates, files' levels.
 pub(super) struct Found<'a> {
     pub(super) peaks: &'a DeviceBuffer<f32>,
     pub(super) counts: &'a DeviceBuffer<u32>,
     pub(super) candidates: &'a DeviceBuffer<f64>,
-    pub(super) levels: &'a DeviceBuffer<f64>,
-    pub(super) file_tiles: &'a DeviceBuffer<u64>,
+    pub(super) levels: &'a CudaLevels,
     pub(super) file_samples: &'a DeviceBuffer<u64>,
 }
 
@@ -152,23 +185,26 @@ pub(super) struct CudaPraatPath {
     finish: Launch,
     piece_files: DeviceBuffer<u32>,
     costs: DeviceBuffer<f64>,
+    most: u32,
     memory: PieceMemory<u8, f64>,
     /// Frequency and strength.
     track: DeviceBuffer<f32>,
 }
 
 impl CudaPraatPath {
-    /// For the frames of files, of which `file_frames` holds the running total.
+    /// For the frames of files, of which `file_frames` holds the running total; `most` candidates of a frame,
+    /// at most 31, have room.
     pub(super) fn new(
         gpu: &CudaDevice,
         file_frames: &[u64],
-        costs: &[f64],
+        table: &PathTable,
+        most: usize,
     ) -> Result<Self, WorkloadError> {
         let frames = file_frames.last().copied().unwrap_or(0) as usize;
         let files = file_frames.len().saturating_sub(1);
-        let table = Pieces::new(file_frames, gpu.facts().multiprocessors as usize * RESIDENT);
-        let pieces = table.count();
-        let piece_files: Vec<u32> = table
+        let pieces = Pieces::new(file_frames, gpu.facts().multiprocessors as usize * RESIDENT);
+        let count = pieces.count();
+        let piece_files: Vec<u32> = pieces
             .of_files
             .windows(2)
             .enumerate()
@@ -176,15 +212,16 @@ impl CudaPraatPath {
             .collect();
         let warps = |count: usize| LaunchShape::linear(count * 32, 32);
         Ok(Self {
-            forward: (gpu.kernel(&FORWARD)?, warps(pieces)),
-            compare: (gpu.kernel(&COMPARE)?, warps(pieces)),
+            forward: (gpu.kernel(&FORWARD)?, warps(count)),
+            compare: (gpu.kernel(&COMPARE)?, warps(count)),
             repair: (gpu.kernel(&REPAIR)?, warps(files)),
-            back: (gpu.kernel(&BACK)?, LaunchShape::linear(pieces, 32)),
+            back: (gpu.kernel(&BACK)?, LaunchShape::linear(count, 32)),
             join: (gpu.kernel(&JOIN)?, warps(files)),
             finish: (gpu.kernel(&TRACK)?, LaunchShape::linear(frames, 256)),
             piece_files: gpu.upload(&piece_files)?,
-            costs: gpu.upload(costs)?,
-            memory: PieceMemory::new(gpu, &table, frames, (ROW, ROW))?,
+            costs: gpu.upload(&table.numbers())?,
+            most: most as u32,
+            memory: PieceMemory::new(gpu, &pieces, frames, (ROW, ROW))?,
             track: gpu.alloc(2 * frames)?,
         })
     }
@@ -199,8 +236,8 @@ impl CudaPraatPath {
             found.peaks.read(),
             found.counts.read(),
             found.candidates.read(),
-            found.levels.read(),
-            found.file_tiles.read(),
+            found.levels.levels.read(),
+            found.levels.file_tiles.read(),
             found.file_samples.read(),
             self.costs.read(),
             self.memory.pieces.read(),
@@ -208,6 +245,7 @@ impl CudaPraatPath {
             self.memory.origins.write(),
             self.memory.tops.write(),
             self.memory.edges.write(),
+            self.most.into(),
         ];
         stream.launch(&self.forward.0, self.forward.1, &arguments)?;
         let arguments = [
@@ -220,8 +258,8 @@ impl CudaPraatPath {
             found.peaks.read(),
             found.counts.read(),
             found.candidates.read(),
-            found.levels.read(),
-            found.file_tiles.read(),
+            found.levels.levels.read(),
+            found.levels.file_tiles.read(),
             found.file_samples.read(),
             self.costs.read(),
             self.memory.pieces.read(),
@@ -231,6 +269,7 @@ impl CudaPraatPath {
             self.memory.tops.write(),
             self.memory.edges.write(),
             self.memory.repaired.write(),
+            self.most.into(),
         ];
         stream.launch(&self.repair.0, self.repair.1, &arguments)?;
         let arguments = [
@@ -254,8 +293,14 @@ impl CudaPraatPath {
             self.memory.places.read(),
             found.candidates.read(),
             self.track.write(),
+            self.most.into(),
         ];
         Ok(stream.launch(&self.finish.0, self.finish.1, &arguments)?)
+    }
+
+    /// Frequency and strength of all frames in pairs, where kernels find them.
+    pub(super) fn tracked(&self) -> &DeviceBuffer<f32> {
+        &self.track
     }
 
     /// Frequency and strength of all frames in pairs, both 0 where they are unvoiced.

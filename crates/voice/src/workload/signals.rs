@@ -1,5 +1,6 @@
 //! Features of many signals of any lengths in one pass over a GPU, as the CPU computes them.
 
+use rayon::prelude::*;
 use warpsmith_device::CudaDevice;
 use warpsmith_measure::{Output, Prepared, WorkloadError};
 
@@ -8,8 +9,10 @@ use super::cpu_files::failed;
 use super::formants;
 use super::formants_cuda::CudaFormants;
 use super::griffin_lim_cuda::CudaGriffinLim;
+use super::hq_cuda::CudaHq;
 use super::inverse::{frames_first, istft};
 use super::mel::on_cuda;
+use super::periodicity::CudaPeriodicity;
 use super::praat_cuda::CudaPraat;
 use super::pyin_cuda::CudaPyin;
 use super::resample_cuda::CudaResample;
@@ -22,11 +25,13 @@ use crate::frame_spectrum::{Conditioning, SpectrumSettings};
 use crate::framing::Framing;
 use crate::mel::finish_frames;
 use crate::pitch::{
-    PitchRange, Placement, PraatSettings, PraatTrack, PyinPlan, PyinSettings, PyinTrack,
+    HqPlan, HqTrack, PitchRange, Placement, PraatSettings, PraatTrack, PyinPlan, PyinSettings,
+    PyinTrack,
 };
 use crate::quality::{Formant, FormantSettings, FormantTracker};
 use crate::signal::{Quality, Resampler};
 use crate::spectrum::Density;
+use crate::vad::PeriodicityVad;
 
 /// What a batch gives, cut where the signals end: `width` values to a frame.
 pub(super) fn cut(
@@ -206,6 +211,64 @@ pub fn praat_on_cuda(
                 strength: pairs.chunks_exact(2).map(|pair| pair[1]).collect(),
             }
         })
+        .collect())
+}
+
+/// Pitch and voicing of each signal by the most accurate tracker, in frames `hop` samples apart.
+pub fn hq_on_cuda(
+    gpu: &CudaDevice,
+    sample_rate: u32,
+    hop: usize,
+    range: PitchRange,
+    signals: &[&[f32]],
+) -> Result<Vec<HqTrack>, WorkloadError> {
+    let plan = HqPlan::new(sample_rate, hop, range).map_err(|error| failed("voice/hq", &error))?;
+    let placement = plan.placement;
+    let batch = Batch::of(signals, |samples| placement.frames(samples));
+    if batch.frames() == 0 {
+        return Ok(vec![HqTrack::default(); signals.len()]);
+    }
+    let mut prepared = CudaHq::new(gpu, plan, &batch)?;
+    prepared.run_once()?;
+    let (frequency, confidence) = prepared.track()?;
+    let files = batch.file_frames.windows(2).zip(signals);
+    Ok(files
+        .map(|(ends, signal)| {
+            let frames = ends[0] as usize..ends[1] as usize;
+            HqTrack {
+                seconds: (0..frames.len())
+                    .map(|frame| placement.time(frame, signal.len()))
+                    .collect(),
+                frequency: frequency[frames.clone()].to_vec(),
+                confidence: confidence[frames].to_vec(),
+            }
+        })
+        .collect())
+}
+
+/// Voice activity of each signal by periodicity, one decision to 10 ms. Tops come from one kernel; what follows
+/// from them looks at few numbers, on the host, files side by side.
+pub fn periodicity_vad_on_cuda(
+    gpu: &CudaDevice,
+    sample_rate: u32,
+    signals: &[&[f32]],
+) -> Result<Vec<Vec<bool>>, WorkloadError> {
+    let mut vad =
+        PeriodicityVad::new(sample_rate).map_err(|error| failed("voice/periodicity", &error))?;
+    let periodicity = vad.periodicity();
+    let placement = periodicity.placement();
+    let count = |samples: usize| placement.frames(samples);
+    let batch = Batch::of(signals, count);
+    let tops = if batch.frames() == 0 {
+        vec![Vec::new(); signals.len()]
+    } else {
+        let mut prepared = CudaPeriodicity::new(gpu, periodicity, &batch)?;
+        cut(&mut prepared, signals, count, 1)?
+    };
+    let signals = signals.par_iter().map(|signal| signal.len());
+    Ok(signals
+        .zip(&tops)
+        .map(|(samples, tops)| PeriodicityVad::judge(placement, samples, tops))
         .collect())
 }
 

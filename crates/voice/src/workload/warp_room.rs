@@ -38,21 +38,32 @@ impl WarpRoom {
         workload: &'static str,
         frames: usize,
     ) -> Result<LaunchShape, WorkloadError> {
-        let shared_bytes = self.floats * 4 * THREADS / 32;
-        let most = gpu.facts().shared_bytes_per_block;
-        if u64::from(shared_bytes) > most {
-            return Err(WorkloadError::Unsupported {
-                workload,
-                reason: format!(
-                    "frames this long need {shared_bytes} B of shared memory, and this GPU has {most} \
-                     for a block; use a lower sample rate or a higher lowest frequency"
-                ),
-            });
-        }
-        kernel.allow_shared_bytes(shared_bytes)?;
-        Ok(LaunchShape {
-            shared_bytes,
-            ..LaunchShape::linear(frames * 32, THREADS)
-        })
+        shape_of(gpu, kernel, workload, self.floats, frames)
     }
+}
+
+/// One warp of so many floats to each of `frames` frames, where the GPU has the memory for it.
+pub(super) fn shape_of(
+    gpu: &CudaDevice,
+    kernel: &Kernel,
+    workload: &'static str,
+    warp_floats: u32,
+    frames: usize,
+) -> Result<LaunchShape, WorkloadError> {
+    let shared_bytes = warp_floats * 4 * THREADS / 32;
+    let most = gpu.facts().shared_bytes_per_block;
+    if u64::from(shared_bytes) > most {
+        return Err(WorkloadError::Unsupported {
+            workload,
+            reason: format!(
+                "frames this long need {shared_bytes} B of shared memory, and this GPU has {most} \
+                 for a block; use a lower sample rate or a higher lowest frequency"
+            ),
+        });
+    }
+    kernel.allow_shared_bytes(shared_bytes)?;
+    Ok(LaunchShape {
+        shared_bytes,
+        ..LaunchShape::linear(frames * 32, THREADS)
+    })
 }

@@ -1,12 +1,14 @@
 //! `warpsmith voice vad` and `segments`: which frames hold speech, and where it starts and ends.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
+use warpsmith_device::DeviceChoice;
 use warpsmith_voice::{
     EnergyVad, FrameMillis, PeriodicityVad, StatisticalSettings, StatisticalVad, WebrtcMode,
-    WebrtcStream, WebrtcVad, segments,
+    WebrtcStream, WebrtcVad, periodicity_vad_on_cuda, segments,
 };
 
+use super::device::write_sheets;
 use super::input::Input;
 use super::live::{Listener, Listening, listen};
 use super::sheet::{Destination, Sheet};
@@ -77,6 +79,44 @@ impl Detector {
             waiting: Vec::with_capacity(2 * hop),
             decided: 0,
         }))
+    }
+
+    fn runs_on_gpu(&self) -> bool {
+        self.method == Method::Periodicity
+    }
+
+    /// An error where a GPU was asked for that the method does not run on.
+    fn check(&self, global: &Global) -> Result<()> {
+        if let (DeviceChoice::Cuda(_), false) = (global.device, self.runs_on_gpu()) {
+            bail!(
+                "of the detectors only `--method periodicity` can run on a GPU; leave `--device` out for \
+                 the others"
+            );
+        }
+        Ok(())
+    }
+
+    /// Writes what `sheet` makes of the decisions about every input; of many at a time where they are made on
+    /// a GPU.
+    fn write(
+        &self,
+        global: &Global,
+        (input, destination): (&Input, &Destination),
+        listener: Option<Listening<'_>>,
+        sheet: impl Fn(&[bool]) -> Sheet,
+    ) -> Result<Outcome> {
+        write_sheets(
+            global,
+            "voice/periodicity",
+            (input, destination),
+            self.runs_on_gpu(),
+            listener,
+            |signal, rate| Ok(sheet(&self.decide(signal, rate)?)),
+            |gpu, rate, signals| {
+                let decisions = periodicity_vad_on_cuda(gpu, rate, signals)?;
+                Ok(decisions.iter().map(|decisions| sheet(decisions)).collect())
+            },
+        )
     }
 
     fn decide(&self, signal: &[f32], sample_rate: u32) -> Result<Vec<bool>> {
@@ -171,6 +211,7 @@ pub(crate) struct Vad {
 
 impl Vad {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        self.detector.check(global)?;
         let listener = |rate: u32| self.detector.listener(rate);
         let listener: Option<Listening<'_>> = self.detector.is_causal().then_some(&listener);
         if let Some(listener) = listener
@@ -178,23 +219,22 @@ impl Vad {
         {
             return listen(&self.input, listener);
         }
-        let (destination, input) = (&self.destination, &self.input);
-        destination.each_or_in_pieces(global, input, listener, |path| {
-            let (signal, rate) = self.input.signal(path)?;
-            let decisions = self.detector.decide(&signal, rate)?;
-            let values = decisions
-                .iter()
-                .enumerate()
-                .flat_map(|(frame, speech)| {
-                    [frame as f64 * HOP_SECONDS, f64::from(u8::from(*speech))]
-                })
-                .collect();
-            Ok(Sheet {
-                columns: vec!["seconds".into(), "speech".into()],
-                values,
-            })
-        })?;
-        Ok(Outcome::Fine)
+        self.detector.write(
+            global,
+            (&self.input, &self.destination),
+            listener,
+            decision_sheet,
+        )
+    }
+}
+
+fn decision_sheet(decisions: &[bool]) -> Sheet {
+    let rows = decisions.iter().enumerate();
+    Sheet {
+        columns: vec!["seconds".into(), "speech".into()],
+        values: rows
+            .flat_map(|(frame, speech)| [frame as f64 * HOP_SECONDS, f64::from(u8::from(*speech))])
+            .collect(),
     }
 }
 
@@ -212,18 +252,16 @@ pub(crate) struct Segments {
 
 impl Segments {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
-        self.destination.each(global, &self.input, |path| {
-            let (signal, rate) = self.input.signal(path)?;
-            let decisions = self.detector.decide(&signal, rate)?;
-            let values = segments(&decisions, HOP_SECONDS)
+        self.detector.check(global)?;
+        let (input, destination) = (&self.input, &self.destination);
+        let sheet = |decisions: &[bool]| Sheet {
+            columns: vec!["start".into(), "end".into()],
+            values: segments(decisions, HOP_SECONDS)
                 .iter()
                 .flat_map(|segment| [segment.start, segment.end])
-                .collect();
-            Ok(Sheet {
-                columns: vec!["start".into(), "end".into()],
-                values,
-            })
-        })?;
-        Ok(Outcome::Fine)
+                .collect(),
+        };
+        self.detector
+            .write(global, (input, destination), None, sheet)
     }
 }

@@ -65,6 +65,8 @@ impl Voice {
             self.verb,
             Verb::Analyze(_)
                 | Verb::Pitch(_)
+                | Verb::Vad(_)
+                | Verb::Segments(_)
                 | Verb::Mel(_)
                 | Verb::Mfcc(_)
                 | Verb::Spectrogram(_)
@@ -75,8 +77,8 @@ impl Voice {
         // A run that asked for the GPU and used the CPU would be a wrong answer.
         if let (DeviceChoice::Cuda(_), false) = (global.device, on_gpu_too) {
             bail!(
-                "only `voice analyze`, `pitch`, `formants`, `mel`, `mfcc`, `spectrogram`, `cqt` and `shape` run \
-                 on a GPU; leave `--device` out for the others"
+                "only `voice analyze`, `pitch`, `vad`, `segments`, `formants`, `mel`, `mfcc`, `spectrogram`, \
+                 `cqt` and `shape` run on a GPU; leave `--device` out for the others"
             );
         }
         match &self.verb {

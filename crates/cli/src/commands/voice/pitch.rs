@@ -1,12 +1,13 @@
 //! `warpsmith voice pitch`: the fundamental frequency of every frame.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::{Args, ValueEnum};
-use warpsmith_device::{CudaDevice, DeviceChoice};
+use warpsmith_device::CudaDevice;
 use warpsmith_measure::WorkloadError;
 use warpsmith_voice::{
-    Framing, HqPitch, Padding, PitchRange, PraatPitch, PraatSettings, PraatTrack, Pyin,
-    PyinSettings, PyinStream, PyinTrack, Yin, YinStream, praat_on_cuda, pyin_on_cuda, yin_on_cuda,
+    Framing, HqPitch, HqTrack, Padding, PitchRange, PraatPitch, PraatSettings, PraatTrack, Pyin,
+    PyinSettings, PyinStream, PyinTrack, Yin, YinStream, hq_on_cuda, praat_on_cuda, pyin_on_cuda,
+    yin_on_cuda,
 };
 
 use super::device::write_sheets;
@@ -77,19 +78,16 @@ impl Pitch {
     }
 
     /// The workload whose kernel tracks as is asked for.
-    fn workload(&self) -> Option<&'static str> {
+    fn workload(&self) -> &'static str {
         match self.method {
-            Method::Pyin => Some("voice/pyin"),
-            Method::Yin => Some("voice/yin"),
-            Method::Praat => Some("voice/praat"),
-            Method::Hq => None,
+            Method::Pyin => "voice/pyin",
+            Method::Yin => "voice/yin",
+            Method::Praat => "voice/praat",
+            Method::Hq => "voice/hq",
         }
     }
 
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
-        if let (DeviceChoice::Cuda(_), None) = (global.device, self.workload()) {
-            bail!("`--method hq` does not run on a GPU; leave `--device` out, or take another");
-        }
         let range = PitchRange {
             low_hz: self.low,
             high_hz: self.high,
@@ -111,9 +109,9 @@ impl Pitch {
         }
         write_sheets(
             global,
-            self.workload().unwrap_or("voice/pyin"),
+            self.workload(),
             (&self.input, &self.destination),
-            self.workload().is_some(),
+            true,
             listener,
             |signal, rate| self.on_cpu(signal, rate, range),
             |gpu, rate, signals| self.on_gpu(gpu, rate, range, signals),
@@ -127,11 +125,7 @@ impl Pitch {
                 let track = Yin::new(rate, framing, range, THRESHOLD)?.track(signal)?;
                 yin_sheet(&track, framing, rate)
             }
-            Method::Hq => {
-                let track = HqPitch::new(rate, framing.hop, range)?.track(signal);
-                let voicing = ("confidence", &track.confidence[..]);
-                voiced_sheet(&track.seconds, &track.frequency, voicing)
-            }
+            Method::Hq => hq_sheet(&HqPitch::new(rate, framing.hop, range)?.track(signal)),
             Method::Praat => {
                 let settings = PraatSettings::default();
                 let track = PraatPitch::new(rate, framing.hop, range, settings)?.track(signal);
@@ -172,12 +166,10 @@ impl Pitch {
                     .map(|track| pyin_sheet(track, framing, rate))
                     .collect()
             }
-            Method::Hq => {
-                return Err(WorkloadError::Unsupported {
-                    workload: "voice/hq",
-                    reason: "there is no kernel for `--method hq`".into(),
-                });
-            }
+            Method::Hq => hq_on_cuda(gpu, rate, framing.hop, range, signals)?
+                .iter()
+                .map(hq_sheet)
+                .collect(),
         })
     }
 }
@@ -322,6 +314,11 @@ fn pyin_sheet(track: &PyinTrack, framing: Framing, rate: u32) -> Sheet {
 fn praat_sheet(track: &PraatTrack) -> Sheet {
     let strength = ("strength", &track.strength[..]);
     voiced_sheet(&track.seconds, &track.frequency, strength)
+}
+
+fn hq_sheet(track: &HqTrack) -> Sheet {
+    let confidence = ("confidence", &track.confidence[..]);
+    voiced_sheet(&track.seconds, &track.frequency, confidence)
 }
 
 /// Frames with a frequency, 0 where they are unvoiced, and how sure that is.
