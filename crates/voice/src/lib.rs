@@ -65,7 +65,7 @@ pub use onset::{OnsetDetector, OnsetStream};
 pub use picture::SpectrogramPicture;
 pub use pitch::{
     CloseDecision, CorrelationWindow, Decision, HqPitch, HqTrack, PitchRange, PraatPitch,
-    PraatSettings, PraatTrack, Pyin, PyinSettings, PyinStream, PyinTrack, Yin,
+    PraatSettings, PraatTrack, Pyin, PyinSettings, PyinStream, PyinTrack, Swipe, SwipeTrack, Yin,
 };
 pub use preset::{Preset, Sizes, Stage};
 pub use spectrum::{Density, Stft};
