@@ -12,8 +12,8 @@ use warpsmith_measure::random::Random;
 use warpsmith_measure::{Parameters, Parity, Workload, WorkloadError, check_parity};
 use warpsmith_voice::{
     FeatureSettings, Framing, Layout, MelFeature, Padding, PitchRange, PraatPitch, PraatSettings,
-    Preset, Pyin, PyinAudit, PyinSettings, Sizes, Stage, Yin, audit_pyin_on_cuda, mel_on_cuda,
-    praat_on_cuda, pyin_on_cuda, yin_on_cuda,
+    Preset, Pyin, PyinAudit, PyinSettings, Sizes, Stage, Swipe, Yin, audit_pyin_on_cuda,
+    mel_on_cuda, praat_on_cuda, pyin_on_cuda, swipe_on_cuda, yin_on_cuda,
 };
 
 /// Device timings to a line.
@@ -70,6 +70,17 @@ const CASES: &[(&str, &str, &str)] = &[
     ),
     (
         "voice/praat",
+        "files=1 seconds=1",
+        "files=1 seconds=60 rate=44100",
+    ),
+    ("voice/swipe", "files=5 seconds=2", "files=1 seconds=60"),
+    (
+        "voice/swipe",
+        "files=3 seconds=1 rate=44100",
+        "files=256 seconds=10",
+    ),
+    (
+        "voice/swipe",
         "files=1 seconds=1",
         "files=1 seconds=60 rate=44100",
     ),
@@ -382,7 +393,47 @@ fn tracks_agree(
     if voicing * 200 > frames || apart * 100 > frames {
         return Err(lines.into());
     }
+    lines.push_str(&swipe_agrees(gpu, rate, framing.hop, &signals)?);
     Ok(lines)
+}
+
+/// SWIPE' of the signals: its voicing is the CPU's in all frames but one in two hundred, its frequency within
+/// a step of its grid in all but one in a hundred.
+fn swipe_agrees(
+    gpu: &CudaDevice,
+    rate: u32,
+    hop: usize,
+    signals: &[&[f32]],
+) -> Result<String, Box<dyn std::error::Error>> {
+    let (range, threshold) = (PitchRange::VOICE, Swipe::THRESHOLD);
+    let mut swipe = Swipe::new(rate, hop, range, threshold)?;
+    let (mut frames, mut voicing, mut apart, mut farthest) = (0, 0, 0, 0.0f32);
+    let all = swipe_on_cuda(gpu, rate, hop, range, threshold, signals)?;
+    for (ours, samples) in all.into_iter().zip(signals) {
+        let theirs = swipe.track(samples);
+        if ours.seconds != theirs.seconds {
+            return Err("SWIPE' has other frames".into());
+        }
+        frames += ours.seconds.len();
+        for (a, b) in ours.strength.iter().zip(&theirs.strength) {
+            farthest = farthest.max((a - b).abs());
+        }
+        for (a, b) in ours.frequency.iter().zip(&theirs.frequency) {
+            if (*a > 0.0) != (*b > 0.0) {
+                voicing += 1;
+            } else if *a > 0.0 && (1200.0 * (a / b).log2()).abs() > 1.6 {
+                apart += 1;
+            }
+        }
+    }
+    let line = format!(
+        "signals {rate} Hz SWIPE': of {frames} frames {voicing} differ in voicing, {apart} by more than 1.6 \
+         cents; strengths by at most {farthest:.1e}\n"
+    );
+    if voicing * 200 > frames || apart * 100 > frames {
+        return Err(line.into());
+    }
+    Ok(line)
 }
 
 /// Every frame whose candidates differ between GPU and CPU, with the decision that rounding turned. A frame

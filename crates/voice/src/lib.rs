@@ -79,5 +79,5 @@ pub use window::{Symmetry, Window};
 pub use workload::{
     PyinAudit, UndecidedFrame, audit_pyin_on_cuda, formants_on_cuda, griffin_lim_on_cuda,
     istft_on_cuda, mel_on_cuda, praat_on_cuda, pyin_on_cuda, resample_on_cuda, spectrogram_on_cuda,
-    workloads, yin_on_cuda,
+    swipe_on_cuda, workloads, yin_on_cuda,
 };

@@ -26,6 +26,8 @@ mod resample_cuda;
 mod signals;
 mod spectrogram;
 mod spectrogram_cuda;
+mod swipe;
+mod swipe_cuda;
 mod training;
 mod warp_room;
 mod yin;
@@ -33,7 +35,7 @@ mod yin;
 pub use pyin_audit::{PyinAudit, UndecidedFrame, audit_pyin_on_cuda};
 pub use signals::{
     formants_on_cuda, griffin_lim_on_cuda, istft_on_cuda, mel_on_cuda, praat_on_cuda, pyin_on_cuda,
-    resample_on_cuda, spectrogram_on_cuda, yin_on_cuda,
+    resample_on_cuda, spectrogram_on_cuda, swipe_on_cuda, yin_on_cuda,
 };
 use warpsmith_measure::Workload;
 
@@ -48,6 +50,7 @@ pub fn workloads() -> Vec<Box<dyn Workload>> {
         Box::new(yin::YinPitch),
         Box::new(pyin::PyinPitch),
         Box::new(praat::Praat),
+        Box::new(swipe::SwipePitch),
         Box::new(formants::Formants),
         Box::new(host::Host),
     ];
