@@ -253,6 +253,37 @@ fn notes_and_shapes_have_a_column_each() {
 }
 
 #[test]
+fn swipe_tracks_a_tone_in_every_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = tone(folder.path());
+    let path = path.to_str().unwrap();
+    let of = |more: &[&str]| {
+        let arguments = [&["pitch", path, "--method", "swipe"], more].concat();
+        warpsmith(&arguments).output().unwrap()
+    };
+    let sheet = text(&of(&[]));
+    assert_eq!(sheet.lines().next(), Some("seconds,hertz,voiced,strength"));
+    assert_eq!(sheet.lines().count(), 401);
+    let middle: Vec<f64> = (sheet.lines().nth(201).unwrap().split(','))
+        .map(|cell| cell.parse().unwrap())
+        .collect();
+    assert_eq!((middle[0], middle[2]), (2.0, 1.0));
+    assert!(
+        (1200.0 * (middle[1] / 220.0).log2()).abs() < 10.0,
+        "{middle:?}"
+    );
+    assert!(middle[3] > 0.3 && middle[3] <= 1.0, "{middle:?}");
+    let json = text(&of(&["--as", "json"]));
+    assert!(serde_json::from_str::<serde_json::Value>(&json).is_ok());
+    let npy = of(&["--as", "npy"]).stdout;
+    assert!(npy.starts_with(b"\x93NUMPY"));
+    let refused = of(&["--low", "500", "--high", "100"]);
+    assert_eq!(refused.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(said.contains("500 to 100 Hz"), "{said}");
+}
+
+#[test]
 fn a_gpu_that_a_verb_has_no_use_for_is_refused_before_anything_is_read() {
     for arguments in [
         &["loudness", "none.wav"][..],

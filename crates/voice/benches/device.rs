@@ -14,9 +14,10 @@ use warpsmith_voice::{
     CONTRAST_BANDS, Chroma, ConstantQ, ConstantQSettings, FeatureSettings, Framing, HqPitch,
     Layout, MelFeature, OnsetDetector, PITCH_CLASSES, Padding, PeriodicityVad, PitchRange,
     PraatPitch, PraatSettings, Preset, Pyin, PyinAudit, PyinSettings, Sizes, SpectralContrast,
-    SpectralShape, SpectralStatistics, Stage, Yin, audit_pyin_on_cuda, chroma_on_cuda,
+    SpectralShape, SpectralStatistics, Stage, Swipe, Yin, audit_pyin_on_cuda, chroma_on_cuda,
     constant_q_on_cuda, contrast_on_cuda, hq_on_cuda, mel_on_cuda, onset_strength_on_cuda,
-    periodicity_vad_on_cuda, praat_on_cuda, pyin_on_cuda, statistics_on_cuda, yin_on_cuda,
+    periodicity_vad_on_cuda, praat_on_cuda, pyin_on_cuda, statistics_on_cuda, swipe_on_cuda,
+    yin_on_cuda,
 };
 
 /// Device timings to a line.
@@ -73,6 +74,17 @@ const CASES: &[(&str, &str, &str)] = &[
     ),
     (
         "voice/praat",
+        "files=1 seconds=1",
+        "files=1 seconds=60 rate=44100",
+    ),
+    ("voice/swipe", "files=5 seconds=2", "files=1 seconds=60"),
+    (
+        "voice/swipe",
+        "files=3 seconds=1 rate=44100",
+        "files=256 seconds=10",
+    ),
+    (
+        "voice/swipe",
         "files=1 seconds=1",
         "files=1 seconds=60 rate=44100",
     ),
@@ -546,6 +558,15 @@ fn tracks_agree(
     for noise in [0.0, 0.1, 0.5] {
         lines.push_str(&hq_agrees(gpu, rate, framing.hop, &signals, noise)?);
     }
+    let threshold = Swipe::THRESHOLD;
+    let mut swipe = Swipe::new(rate, framing.hop, range, threshold)?;
+    let ours = swipe_on_cuda(gpu, rate, framing.hop, range, threshold, &signals)?;
+    let mut pairs = Vec::new();
+    for (ours, samples) in ours.into_iter().zip(&signals) {
+        pairs.push((ours.frequency, swipe.track(samples).frequency));
+    }
+    // A step of its grid.
+    lines.push_str(&agreement(&format!("{rate} Hz SWIPE'"), &pairs, 1.6)?);
     let mut vad = PeriodicityVad::new(rate)?;
     let ours = periodicity_vad_on_cuda(gpu, rate, &signals)?;
     let same = signals

@@ -113,6 +113,14 @@ except ImportError:
     pass
 
 try:
+    import pysptk
+
+    integers = np.round(signal.astype(np.float64) * 32768)
+    case("swipe", "SPTK", lambda: pysptk.swipe(integers, rate, hop, min=65.0, max=800.0), 3)
+except ImportError:
+    pass
+
+try:
     import torch, torchaudio
     import torchaudio.compliance.kaldi as kaldi
 except ImportError:

@@ -24,8 +24,8 @@ use warpsmith_voice::{
     Audio, Chroma, ConstantQ, ConstantQSettings, Density, FeatureSettings, FrameMillis, Framing,
     HqPitch, Istft, Levels, MelFeature, MelStream, OnsetDetector, Padding, PeriodicityVad,
     PitchRange, PraatPitch, PraatSettings, Preset, Pyin, PyinSettings, Sizes, SpectralContrast,
-    SpectralShape, Stage, StatisticalSettings, StatisticalVad, Stft, WebrtcMode, WebrtcStream,
-    WebrtcVad, Yin, YinStream, integrated_loudness, write_npy,
+    SpectralShape, Stage, StatisticalSettings, StatisticalVad, Stft, Swipe, WebrtcMode,
+    WebrtcStream, WebrtcVad, Yin, YinStream, integrated_loudness, write_npy,
 };
 
 const SECONDS: f64 = 60.0;
@@ -195,6 +195,8 @@ fn ours_of_signals(rate: u32, signal: &[f32]) -> Figures {
     figures.add("praat pitch", work);
     let mut hq = HqPitch::new(rate, hop, PitchRange::VOICE).unwrap();
     figures.add("hq pitch", || drop(hq.track(black_box(signal))));
+    let mut swipe = Swipe::new(rate, hop, PitchRange::VOICE, Swipe::THRESHOLD).unwrap();
+    figures.add("swipe", || drop(swipe.track(black_box(signal))));
     let mut vad = PeriodicityVad::new(rate).unwrap();
     let work = || drop(vad.decide(black_box(signal)));
     figures.add("periodicity vad", work);

@@ -65,7 +65,7 @@ pub use onset::{OnsetDetector, OnsetStream};
 pub use picture::SpectrogramPicture;
 pub use pitch::{
     CloseDecision, CorrelationWindow, Decision, HqPitch, HqTrack, PitchRange, PraatPitch,
-    PraatSettings, PraatTrack, Pyin, PyinSettings, PyinStream, PyinTrack, Yin,
+    PraatSettings, PraatTrack, Pyin, PyinSettings, PyinStream, PyinTrack, Swipe, SwipeTrack, Yin,
 };
 pub use preset::{Preset, Sizes, Stage};
 pub use spectrum::{Density, Stft};
@@ -80,5 +80,6 @@ pub use workload::{
     PyinAudit, UndecidedFrame, audit_pyin_on_cuda, chroma_on_cuda, constant_q_on_cuda,
     contrast_on_cuda, formants_on_cuda, griffin_lim_on_cuda, hq_on_cuda, istft_on_cuda,
     mel_on_cuda, onset_strength_on_cuda, periodicity_vad_on_cuda, praat_on_cuda, pyin_on_cuda,
-    resample_on_cuda, spectrogram_on_cuda, statistics_on_cuda, workloads, yin_on_cuda,
+    resample_on_cuda, spectrogram_on_cuda, statistics_on_cuda, swipe_on_cuda, workloads,
+    yin_on_cuda,
 };

@@ -1,7 +1,7 @@
-//! The `hq` tracker on voices whose pitch is known, among them resynthesised recordings; see
+//! The `hq` tracker and SWIPE' on voices whose pitch is known, among them resynthesised recordings; see
 //! `oracle/known_pitch.py`. Ignored where `oracle/set_up.sh` has not made them.
 //!
-//! The tracker's constants were ranked on `speech_tuned`; how its parts work was decided with the scores
+//! The constants of `hq` were ranked on `speech_tuned`; how its parts work was decided with the scores
 //! of both halves in view, so that `speech_held_out` is held out from the constants alone.
 //! `cargo test --test pitch_accuracy -- --nocapture` prints the scores.
 
@@ -12,8 +12,8 @@
 
 use std::path::Path;
 
-use libtest_mimic::{Arguments, Failed, Trial};
-use warpsmith_voice::{HqPitch, PitchRange};
+use libtest_mimic::{Arguments, Trial};
+use warpsmith_voice::{HqPitch, PitchRange, Swipe};
 
 #[path = "support/npy.rs"]
 mod npy;
@@ -25,7 +25,9 @@ const EDGE: usize = 480;
 
 /// Signals taken as one, and their bounds: least share within 50 cents, largest mean distance of those,
 /// cents, and largest share of wrong frames.
-const SIGNALS: [(&[&str], [f64; 3]); 8] = [
+type Bounds = (&'static [&'static str], [f64; 3]);
+
+const HQ: &[Bounds] = &[
     (&["tones"], [1.0, 0.5, 0.0]),
     (&["tones_0_db"], [0.95, 15.0, 0.01]),
     (&["sweep"], [1.0, 0.5, 0.0]),
@@ -37,6 +39,29 @@ const SIGNALS: [(&[&str], [f64; 3]); 8] = [
     // and 0.07.
     (&["speech_tuned", "speech_held_out"], [0.937, 15.0, 0.04]),
 ];
+
+/// What SPTK's `swipe` reaches on the same samples, as integers. It looks for the fundamental and hears nothing
+/// without it.
+const SWIPE: &[Bounds] = &[
+    (&["tones"], [1.0, 1.7, 0.0]),
+    (&["tones_0_db"], [0.56, 8.0, 0.31]),
+    (&["sweep"], [0.999, 2.1, 0.001]),
+    (&["vibrato"], [0.99, 4.0, 0.006]),
+    (&["speech_tuned", "speech_held_out"], [0.79, 12.6, 0.11]),
+];
+
+/// The times and frequencies of a signal's frames.
+type Track = fn(&[f32]) -> warpsmith_voice::Result<(Vec<f64>, Vec<f32>)>;
+
+fn hq(signal: &[f32]) -> warpsmith_voice::Result<(Vec<f64>, Vec<f32>)> {
+    let track = HqPitch::new(RATE, HOP, PitchRange::VOICE)?.track(signal);
+    Ok((track.seconds, track.frequency))
+}
+
+fn swipe(signal: &[f32]) -> warpsmith_voice::Result<(Vec<f64>, Vec<f32>)> {
+    let track = Swipe::new(RATE, HOP, PitchRange::VOICE, Swipe::THRESHOLD)?.track(signal);
+    Ok((track.seconds, track.frequency))
+}
 
 /// What was counted over the frames of signals.
 #[derive(Default)]
@@ -59,9 +84,8 @@ impl Count {
         ]
     }
 
-    fn add(&mut self, signal: &[f32], truth: &[f32]) -> Result<(), Failed> {
-        let track = HqPitch::new(RATE, HOP, PitchRange::VOICE)?.track(signal);
-        for (seconds, hertz) in track.seconds.iter().zip(&track.frequency) {
+    fn add(&mut self, (seconds, frequency): (Vec<f64>, Vec<f32>), truth: &[f32]) {
+        for (seconds, hertz) in seconds.iter().zip(&frequency) {
             let at = (seconds * f64::from(RATE)).round() as usize;
             let Some(near) = truth.get(at.saturating_sub(EDGE)..at + EDGE) else {
                 continue;
@@ -85,47 +109,54 @@ impl Count {
                 self.cents += distance;
             }
         }
-        Ok(())
     }
 }
 
 fn main() {
     let arguments = Arguments::from_args();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/voice-data/known-pitch");
-    let trials = SIGNALS
-        .into_iter()
-        .map(|(names, [least, farthest, most])| {
-            let files: Vec<_> = names
-                .iter()
-                .map(|name| {
-                    let file = |end: &str| root.join(format!("{name}{end}"));
-                    (file(".npy"), file(".truth.npy"))
-                })
-                .collect();
-            let missing = files.iter().any(|(_, truth)| !truth.exists());
-            let name = names.join(" and ");
-            Trial::test(name.clone(), move || {
-                let mut count = Count::default();
-                for (signal, truth) in &files {
-                    count.add(&npy::read(signal).0, &npy::read(truth).0)?;
-                }
-                let [hits, cents, wrong] = count.scores();
-                println!(
-                    "{name}: {:.1} % within 50 cents, {cents:.2} cents, {:.1} % wrong",
-                    100.0 * hits,
-                    100.0 * wrong
-                );
-                if hits < least || cents > farthest || wrong > most {
-                    return Err(format!(
-                        "{hits:.3}, {cents:.2} cents, {wrong:.3}; {least}, {farthest}, {most} were \
-                         reached before"
-                    )
-                    .into());
-                }
-                Ok(())
-            })
-            .with_ignored_flag(missing)
+    let mut trials = Vec::new();
+    for (kind, track, signals) in [("hq", hq as Track, HQ), ("swipe", swipe, SWIPE)] {
+        let each = |(names, bounds): &Bounds| trial(kind, track, &root, names, *bounds);
+        trials.extend(signals.iter().map(each));
+    }
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+fn trial(
+    kind: &'static str,
+    track: Track,
+    root: &Path,
+    names: &[&str],
+    [least, farthest, most]: [f64; 3],
+) -> Trial {
+    let files: Vec<_> = names
+        .iter()
+        .map(|name| {
+            let file = |end: &str| root.join(format!("{name}{end}"));
+            (file(".npy"), file(".truth.npy"))
         })
         .collect();
-    libtest_mimic::run(&arguments, trials).exit();
+    let missing = files.iter().any(|(_, truth)| !truth.exists());
+    let name = names.join(" and ");
+    Trial::test(format!("{kind}::{name}"), move || {
+        let mut count = Count::default();
+        for (signal, truth) in &files {
+            count.add(track(&npy::read(signal).0)?, &npy::read(truth).0);
+        }
+        let [hits, cents, wrong] = count.scores();
+        println!(
+            "{kind} {name}: {:.1} % within 50 cents, {cents:.2} cents, {:.1} % wrong",
+            100.0 * hits,
+            100.0 * wrong
+        );
+        if hits < least || cents > farthest || wrong > most {
+            return Err(format!(
+                "{hits:.3}, {cents:.2} cents, {wrong:.3}; {least}, {farthest}, {most} were reached before"
+            )
+            .into());
+        }
+        Ok(())
+    })
+    .with_ignored_flag(missing)
 }

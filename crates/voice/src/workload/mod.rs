@@ -45,6 +45,8 @@ mod spectrogram;
 mod spectrogram_cuda;
 mod statistics;
 mod statistics_cuda;
+mod swipe;
+mod swipe_cuda;
 mod training;
 mod warp_room;
 mod windowed_frames;
@@ -54,7 +56,7 @@ pub use pyin_audit::{PyinAudit, UndecidedFrame, audit_pyin_on_cuda};
 pub use signals::{
     formants_on_cuda, griffin_lim_on_cuda, hq_on_cuda, istft_on_cuda, mel_on_cuda,
     periodicity_vad_on_cuda, praat_on_cuda, pyin_on_cuda, resample_on_cuda, spectrogram_on_cuda,
-    yin_on_cuda,
+    swipe_on_cuda, yin_on_cuda,
 };
 pub use spectral_signals::{
     chroma_on_cuda, constant_q_on_cuda, contrast_on_cuda, onset_strength_on_cuda,
@@ -75,6 +77,7 @@ pub fn workloads() -> Vec<Box<dyn Workload>> {
         Box::new(praat::Praat),
         Box::new(hq::Hq),
         Box::new(periodicity::PeriodicityTops),
+        Box::new(swipe::SwipePitch),
         Box::new(formants::Formants),
         Box::new(contrast::CONTRAST),
         Box::new(constant_q::ConstantQWorkload),

@@ -17,6 +17,7 @@ use super::praat_cuda::CudaPraat;
 use super::pyin_cuda::CudaPyin;
 use super::resample_cuda::CudaResample;
 use super::spectrogram_cuda::{CudaSpectrogram, Kind};
+use super::swipe_cuda::CudaSwipe;
 use super::yin::CudaYin;
 use crate::effect::GriffinLim;
 use crate::error::VoiceError;
@@ -26,7 +27,7 @@ use crate::framing::Framing;
 use crate::mel::finish_frames;
 use crate::pitch::{
     HqPlan, HqTrack, PitchRange, Placement, PraatSettings, PraatTrack, PyinPlan, PyinSettings,
-    PyinTrack,
+    PyinTrack, SwipePlan, SwipeTrack,
 };
 use crate::quality::{Formant, FormantSettings, FormantTracker};
 use crate::signal::{Quality, Resampler};
@@ -242,6 +243,33 @@ pub fn hq_on_cuda(
                 frequency: frequency[frames.clone()].to_vec(),
                 confidence: confidence[frames].to_vec(),
             }
+        })
+        .collect())
+}
+
+/// Pitch and voicing of each signal by SWIPE', in frames `hop` samples apart; see [`crate::Swipe`].
+pub fn swipe_on_cuda(
+    gpu: &CudaDevice,
+    sample_rate: u32,
+    hop: usize,
+    range: PitchRange,
+    threshold: f32,
+    signals: &[&[f32]],
+) -> Result<Vec<SwipeTrack>, WorkloadError> {
+    let plan =
+        SwipePlan::new(sample_rate, hop, range).map_err(|error| failed("voice/swipe", &error))?;
+    let batch = Batch::of(signals, |samples| plan.frames(samples));
+    if batch.frames() == 0 {
+        return Ok(vec![SwipeTrack::default(); signals.len()]);
+    }
+    let mut prepared = CudaSwipe::new(gpu, &plan, threshold, &batch)?;
+    let tracks = cut(&mut prepared, signals, |samples| plan.frames(samples), 2)?;
+    Ok(tracks
+        .iter()
+        .map(|pairs| SwipeTrack {
+            seconds: plan.seconds(pairs.len() / 2),
+            frequency: pairs.chunks_exact(2).map(|pair| pair[0]).collect(),
+            strength: pairs.chunks_exact(2).map(|pair| pair[1]).collect(),
         })
         .collect())
 }

@@ -107,6 +107,14 @@ try:
 except ImportError as error:
     print("left out Praat:", error)
 
+try:
+    import pysptk
+
+    swipe = pysptk.swipe(signal.astype(np.float64), rate, hop, min=65.0, max=800.0, otype="f0")
+    save("sptk_swipe", swipe.astype(np.float32))
+except ImportError as error:
+    print("left out SPTK:", error)
+
 import webrtcvad
 
 

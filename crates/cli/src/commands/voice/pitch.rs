@@ -6,8 +6,8 @@ use warpsmith_device::CudaDevice;
 use warpsmith_measure::WorkloadError;
 use warpsmith_voice::{
     Framing, HqPitch, HqTrack, Padding, PitchRange, PraatPitch, PraatSettings, PraatTrack, Pyin,
-    PyinSettings, PyinStream, PyinTrack, Yin, YinStream, hq_on_cuda, praat_on_cuda, pyin_on_cuda,
-    yin_on_cuda,
+    PyinSettings, PyinStream, PyinTrack, Swipe, SwipeTrack, Yin, YinStream, hq_on_cuda,
+    praat_on_cuda, pyin_on_cuda, swipe_on_cuda, yin_on_cuda,
 };
 
 use super::device::write_sheets;
@@ -22,6 +22,7 @@ use crate::exit::Outcome;
 #[command(after_help = "Examples:
   warpsmith voice pitch song.wav
   warpsmith voice pitch song.wav --method yin --low 80 --high 400 --as npy --output f0.npy
+  warpsmith voice pitch speech.wav --method swipe --low 60 --high 240 --hop 80
   warpsmith voice pitch *.wav --method pyin --device cuda --output tracks")]
 pub(crate) struct Pitch {
     #[command(flatten)]
@@ -29,7 +30,8 @@ pub(crate) struct Pitch {
     #[command(flatten)]
     destination: Destination,
     /// `pyin` decides voicing, `yin` gives a frequency for every frame, both as librosa does;
-    /// `praat` is Praat's autocorrelation; `hq` is the most accurate, in noise and vibrato too.
+    /// `praat` is Praat's autocorrelation; `swipe` is SWIPE' as SPTK has it; `hq` is the most accurate, in
+    /// noise and vibrato too.
     #[arg(long, value_enum, default_value_t = Method::Pyin)]
     method: Method,
     /// Lowest frequency looked for, Hz.
@@ -54,6 +56,7 @@ enum Method {
     Pyin,
     Yin,
     Praat,
+    Swipe,
     Hq,
 }
 
@@ -83,6 +86,7 @@ impl Pitch {
             Method::Pyin => "voice/pyin",
             Method::Yin => "voice/yin",
             Method::Praat => "voice/praat",
+            Method::Swipe => "voice/swipe",
             Method::Hq => "voice/hq",
         }
     }
@@ -131,6 +135,10 @@ impl Pitch {
                 let track = PraatPitch::new(rate, framing.hop, range, settings)?.track(signal);
                 praat_sheet(&track)
             }
+            Method::Swipe => {
+                let mut swipe = Swipe::new(rate, framing.hop, range, Swipe::THRESHOLD)?;
+                swipe_sheet(&swipe.track(signal))
+            }
             Method::Pyin => {
                 let settings = PyinSettings::default();
                 let track = Pyin::new(rate, framing, range, settings)?.track(signal);
@@ -157,6 +165,12 @@ impl Pitch {
                 praat_on_cuda(gpu, rate, framing.hop, range, settings, signals)?
                     .iter()
                     .map(praat_sheet)
+                    .collect()
+            }
+            Method::Swipe => {
+                swipe_on_cuda(gpu, rate, framing.hop, range, Swipe::THRESHOLD, signals)?
+                    .iter()
+                    .map(swipe_sheet)
                     .collect()
             }
             Method::Pyin => {
@@ -312,6 +326,11 @@ fn pyin_sheet(track: &PyinTrack, framing: Framing, rate: u32) -> Sheet {
 }
 
 fn praat_sheet(track: &PraatTrack) -> Sheet {
+    let strength = ("strength", &track.strength[..]);
+    voiced_sheet(&track.seconds, &track.frequency, strength)
+}
+
+fn swipe_sheet(track: &SwipeTrack) -> Sheet {
     let strength = ("strength", &track.strength[..]);
     voiced_sheet(&track.seconds, &track.frequency, strength)
 }

@@ -1,0 +1,350 @@
+//! SWIPE' on a GPU: the loudness of each window's frames, the strengths of their candidates as a product of
+//! matrices, and the best candidate between two of each window's frames, a warp to a frame.
+
+use std::sync::Arc;
+
+use warpsmith_core::{Element, KernelImage, Parameter, packed};
+use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
+use warpsmith_measure::{Output, Prepared, WorkloadError};
+
+use super::batch::{Batch, DeviceBatch};
+use super::mel_cuda::transform_roots;
+use crate::pitch::{SwipePlan, SwipeWindow};
+use crate::window::{Symmetry, Window};
+
+// SAFETY: `swipe_loudness` in `cuda/swipe.cu` takes these in this order. Samples are read between a file's two
+// places, which are checked against their length; window, roots, shared memory and rows before the first frame.
+static LOUDNESS: KernelImage = unsafe {
+    KernelImage::trusted(
+        "voice/swipe",
+        "swipe_loudness",
+        &[
+            Parameter::In(Element::F32),
+            Parameter::In(Element::U64),
+            Parameter::In(Element::U64),
+            Parameter::In(Element::F32),
+            Parameter::In(Element::F32),
+            Parameter::In(Element::F32),
+            Parameter::Out(Element::F32),
+            Parameter::Out(Element::F32),
+            Parameter::Value(Element::U64),
+            Parameter::Value(Element::U32),
+            Parameter::Value(Element::U32),
+            Parameter::Value(Element::F32),
+        ],
+        packed!("cuda/swipe.ptx"),
+    )
+};
+
+// SAFETY: `swipe_strengths` in `cuda/swipe.cu` takes these in this order; a tile's rows are checked against the
+// levels, the scales and the result, its columns against the kernels and the result.
+static STRENGTHS: KernelImage = unsafe {
+    KernelImage::trusted(
+        "voice/swipe",
+        "swipe_strengths",
+        &[
+            Parameter::In(Element::F32),
+            Parameter::In(Element::F32),
+            Parameter::In(Element::F32),
+            Parameter::In(Element::U64),
+            Parameter::Out(Element::F32),
+            Parameter::Value(Element::U32),
+            Parameter::Value(Element::U32),
+            Parameter::Value(Element::U32),
+        ],
+        packed!("cuda/swipe.ptx"),
+    )
+};
+
+// SAFETY: `swipe_choose` in `cuda/swipe.cu` takes these in this order. Tables and the result are checked before
+// the first frame, a frame's rows against those of its file.
+static CHOOSE: KernelImage = unsafe {
+    KernelImage::trusted(
+        "voice/swipe",
+        "swipe_choose",
+        &[
+            Parameter::In(Element::F32),
+            Parameter::In(Element::U64),
+            Parameter::In(Element::U64),
+            Parameter::In(Element::U32),
+            Parameter::In(Element::F32),
+            Parameter::In(Element::F64),
+            Parameter::In(Element::F64),
+            Parameter::Out(Element::F32),
+            Parameter::Value(Element::U32),
+            Parameter::Value(Element::U32),
+            Parameter::Value(Element::F32),
+        ],
+        packed!("cuda/swipe.ptx"),
+    )
+};
+
+/// The longest window whose frames a block can transform, a thread to eight samples.
+const LONGEST: usize = 8192;
+/// Rows and columns of a block's tile, and the channels that it takes at a time.
+const TILE: (usize, usize) = (128, 64);
+const DEPTH: usize = 16;
+/// Windows for which the last kernel has room.
+const MOST_WINDOWS: usize = 16;
+
+/// One window's part of the first kernel.
+struct WindowLaunch {
+    shape: LaunchShape,
+    file_frames: DeviceBuffer<u64>,
+    window: DeviceBuffer<f32>,
+    roots: DeviceBuffer<f32>,
+    taps: DeviceBuffer<f32>,
+    first_row: u64,
+    hop: u32,
+    slope: f32,
+}
+
+pub(super) struct CudaSwipe {
+    kernels: [Arc<Kernel>; 3],
+    batch: DeviceBatch,
+    windows: Vec<WindowLaunch>,
+    levels: DeviceBuffer<f32>,
+    scales: DeviceBuffer<f32>,
+    weights: DeviceBuffer<f32>,
+    tiles: (LaunchShape, DeviceBuffer<u64>),
+    rows: DeviceBuffer<f32>,
+    first_rows: DeviceBuffer<u64>,
+    heard: DeviceBuffer<u32>,
+    shares: DeviceBuffer<f32>,
+    pitches: DeviceBuffer<f64>,
+    parabola: DeviceBuffer<f64>,
+    out: (LaunchShape, DeviceBuffer<f32>),
+    /// Channels of a row of levels, candidates of a row of kernels, and of a row of strengths.
+    widths: [u32; 3],
+    hop: u32,
+    threshold: f32,
+    stream: Stream,
+}
+
+/// A window's first candidate with loads of four in mind.
+fn base(window: &SwipeWindow) -> usize {
+    window.candidates.start / 4 * 4
+}
+
+impl CudaSwipe {
+    pub(super) fn new(
+        gpu: &CudaDevice,
+        plan: &SwipePlan,
+        threshold: f32,
+        batch: &Batch,
+    ) -> Result<Self, WorkloadError> {
+        let longest = plan.windows[0].length;
+        let shortest = plan.windows[plan.windows.len() - 1].length;
+        if longest > LONGEST || shortest < 16 || plan.windows.len() > MOST_WINDOWS {
+            return Err(WorkloadError::Unsupported {
+                workload: "voice/swipe",
+                reason: format!(
+                    "windows of {shortest} to {longest} samples: the kernel takes 16 to {LONGEST}; use a \
+                     lower sample rate, or a narrower range of pitch"
+                ),
+            });
+        }
+        let pitch = plan.channels().next_multiple_of(DEPTH);
+        let columns = plan.candidates.len().next_multiple_of(4);
+        let reach = |window: &SwipeWindow| window.candidates.end.saturating_sub(base(window));
+        let widest = plan.windows.iter().map(reach).max().unwrap_or(0);
+        let width = widest.max(1).next_multiple_of(4);
+        let loudness = gpu.kernel(&LOUDNESS)?;
+        let (mut windows, mut first_rows, mut tiles) = (Vec::new(), Vec::new(), Vec::new());
+        let mut row = 0u64;
+        for window in &plan.windows {
+            let first_row = row;
+            let apart = window.length / 2;
+            let mut file_frames = vec![0u64];
+            for ends in batch.file_samples.chunks_exact(2) {
+                first_rows.push(row);
+                // One beyond the last sample's, so that every frame lies between two.
+                let samples = ends[1] - ends[0];
+                let frames = if samples == 0 {
+                    0
+                } else {
+                    samples.div_ceil(apart as u64) + 1
+                };
+                row += frames;
+                file_frames.push(row - first_row);
+            }
+            let columns: Vec<_> = (0..reach(window))
+                .step_by(TILE.1)
+                .map(|column| (column, first_channel(plan, base(window) + column)))
+                .collect();
+            for first in (first_row..row).step_by(TILE.0) {
+                for (column, channel) in &columns {
+                    let numbers = [base(window), *column, *channel].map(|number| number as u64);
+                    tiles.extend([first, row]);
+                    tiles.extend(numbers);
+                }
+            }
+            windows.push(window_launch(
+                gpu,
+                &loudness,
+                window,
+                first_row,
+                &file_frames,
+            )?);
+        }
+        first_rows.push(row);
+        let rows = row as usize;
+        let mut kernels = vec![0.0f32; pitch * columns];
+        for candidate in 0..plan.candidates.len() {
+            for (channel, value) in plan.kernel(candidate).into_iter().enumerate() {
+                kernels[channel * columns + candidate] = value;
+            }
+        }
+        let mut shares = vec![0.0f32; plan.windows.len() * plan.candidates.len()];
+        let of_windows = shares.chunks_exact_mut(plan.candidates.len());
+        for (shares, window) in of_windows.zip(&plan.windows) {
+            shares[window.candidates.clone()].copy_from_slice(&window.weights);
+        }
+        let heard: Vec<u32> = plan
+            .windows
+            .iter()
+            .flat_map(|window| {
+                let heard = &window.candidates;
+                [window.length / 2, heard.start, heard.end, base(window)]
+                    .map(|number| number as u32)
+            })
+            .collect();
+        let frames = batch.frames();
+        Ok(Self {
+            kernels: [loudness, gpu.kernel(&STRENGTHS)?, gpu.kernel(&CHOOSE)?],
+            batch: batch.upload(gpu)?,
+            windows,
+            levels: gpu.alloc(rows * pitch)?,
+            scales: gpu.alloc(rows)?,
+            weights: gpu.upload(&kernels)?,
+            tiles: (
+                LaunchShape::linear(tiles.len() / 5 * 256, 256),
+                gpu.upload(&tiles)?,
+            ),
+            rows: gpu.alloc(rows * width)?,
+            first_rows: gpu.upload(&first_rows)?,
+            heard: gpu.upload(&heard)?,
+            shares: gpu.upload(&shares)?,
+            pitches: gpu.upload(&plan.candidates)?,
+            parabola: gpu.upload(&SwipePlan::parabola())?,
+            out: (
+                LaunchShape::linear(32 * frames, 128),
+                gpu.alloc(2 * frames)?,
+            ),
+            widths: [pitch, columns, width].map(|width| width as u32),
+            hop: plan.hop as u32,
+            threshold,
+            stream: gpu.stream().clone(),
+        })
+    }
+}
+
+/// The first channel in which `candidate` or a higher one looks for something.
+fn first_channel(plan: &SwipePlan, candidate: usize) -> usize {
+    let kernel = plan.kernel(candidate.min(plan.candidates.len() - 1));
+    kernel.iter().position(|value| *value != 0.0).unwrap_or(0)
+}
+
+/// Tables of a window, and blocks of as many of its frames as 256 threads can take, or of one.
+fn window_launch(
+    gpu: &CudaDevice,
+    kernel: &Kernel,
+    window: &SwipeWindow,
+    first_row: u64,
+    file_frames: &[u64],
+) -> Result<WindowLaunch, WorkloadError> {
+    let frames = file_frames[file_frames.len() - 1] as usize;
+    let threads = (window.length / 8).max(256);
+    let together = threads * 8 / window.length;
+    // Two halves for the transform, and differences with sixteen beyond either end.
+    let shared_bytes = (together * (10 * window.length + 128)) as u32;
+    // Only the longest window that there may be needs more than every kernel may have.
+    if shared_bytes > 48 << 10 {
+        kernel.allow_shared_bytes(shared_bytes)?;
+    }
+    let taps: Vec<f32> = window
+        .taps
+        .iter()
+        .flat_map(|tap| [tap.below as f32, tap.share[0], tap.share[1], tap.bend])
+        .collect();
+    let values = Window::Hann.centred(window.length, window.length, Symmetry::Periodic);
+    Ok(WindowLaunch {
+        shape: LaunchShape {
+            shared_bytes,
+            ..LaunchShape::linear(frames.div_ceil(together) * threads, threads as u32)
+        },
+        file_frames: gpu.upload(file_frames)?,
+        window: gpu.upload(&values)?,
+        roots: gpu.upload(&transform_roots(window.length))?,
+        taps: gpu.upload(&taps)?,
+        first_row,
+        hop: (window.length / 2) as u32,
+        slope: window.end_slope,
+    })
+}
+
+impl Prepared for CudaSwipe {
+    fn run_once(&mut self) -> Result<(), WorkloadError> {
+        let [loudness, strengths, choose] = &self.kernels;
+        let [pitch, columns, width] = self.widths;
+        for window in &self.windows {
+            let arguments = [
+                self.batch.samples.read(),
+                self.batch.file_samples.read(),
+                window.file_frames.read(),
+                window.window.read(),
+                window.roots.read(),
+                window.taps.read(),
+                self.levels.write(),
+                self.scales.write(),
+                window.first_row.into(),
+                window.hop.into(),
+                pitch.into(),
+                window.slope.into(),
+            ];
+            self.stream.launch(loudness, window.shape, &arguments)?;
+        }
+        let (shape, tiles) = &self.tiles;
+        let arguments = [
+            self.levels.read(),
+            self.scales.read(),
+            self.weights.read(),
+            tiles.read(),
+            self.rows.write(),
+            pitch.into(),
+            columns.into(),
+            width.into(),
+        ];
+        self.stream.launch(strengths, *shape, &arguments)?;
+        let (shape, out) = &mut self.out;
+        let arguments = [
+            self.rows.read(),
+            self.batch.file_frames.read(),
+            self.first_rows.read(),
+            self.heard.read(),
+            self.shares.read(),
+            self.pitches.read(),
+            self.parabola.read(),
+            out.write(),
+            self.hop.into(),
+            width.into(),
+            self.threshold.into(),
+        ];
+        Ok(self.stream.launch(choose, *shape, &arguments)?)
+    }
+
+    fn stream(&self) -> Option<&Stream> {
+        Some(&self.stream)
+    }
+
+    fn poison(&mut self) -> Result<(), WorkloadError> {
+        self.levels.fill_bytes(&self.stream, 0xFF)?;
+        self.scales.fill_bytes(&self.stream, 0xFF)?;
+        self.rows.fill_bytes(&self.stream, 0xFF)?;
+        Ok(self.out.1.fill_bytes(&self.stream, 0xFF)?)
+    }
+
+    fn output(&mut self) -> Result<Output, WorkloadError> {
+        Ok(Output::F32(self.out.1.download(&self.stream)?))
+    }
+}
