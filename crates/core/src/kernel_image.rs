@@ -36,6 +36,9 @@ pub enum Parameter {
     Out(Element),
     /// A scalar by value.
     Value(Element),
+    /// A matrix that the kernel reads by tiles of this many rows and columns: `const
+    /// __grid_constant__ CUtensorMap`, on GPUs from Hopper on.
+    Tiled(Element, [u32; 2]),
 }
 
 /// A kernel that can be loaded on any GPU from Volta on.

@@ -34,7 +34,8 @@ pub use cpu::{CpuCache, CpuDevice, CpuFacts, ensure_host_room, pool_waits};
 pub use cuda::{
     Argument, BufferPool, CudaDevice, DeviceBuffer, DeviceElement, EmbeddedCubin, Event, GpuFacts,
     Graph, HostFlag, HostWords, Kernel, LaunchShape, LoadedFrom, MappedBuffer, MemoryInfo,
-    PinnedBuffer, PoolStats, Stream, any_context_given_up, cuda_devices, embed_cubins, raw,
+    PinnedBuffer, PoolStats, Stream, TiledMatrix, any_context_given_up, cuda_devices, embed_cubins,
+    raw,
 };
 pub use cupti::{Activity, ActivityKind, ActivityTrace};
 pub use error::DeviceError;

@@ -273,6 +273,64 @@ const CASES: &[(&str, &str, &str)] = &[
         "signals=2 in=33 out=65 length=301 taps=5 stride=3 padding=4 dilation=2",
         "signals=32 in=80 out=512 length=3000",
     ),
+    (
+        "training/conv2d",
+        "pictures=3 in=37 out=70 height=19 width=23",
+        "pictures=32",
+    ),
+    (
+        "training/conv2d",
+        "pictures=2 in=1 out=64 height=80 width=101",
+        "pictures=8 in=1 out=64 height=80 width=3000",
+    ),
+    (
+        "training/conv2d",
+        "pictures=2 in=12 out=10 height=21 width=20 taps_y=2 taps_x=5 stride_y=3 padding_x=4 dilation_y=2 groups=2",
+        "pictures=32 in=256 out=256 height=28 width=28",
+    ),
+    (
+        "training/conv2d",
+        "pictures=1 in=300 out=130 height=7 width=7",
+        "pictures=32 stride_y=2 stride_x=2",
+    ),
+    (
+        "training/matmul",
+        "m=1000 n=999 k=1001",
+        "m=1000 n=999 k=1001",
+    ),
+    ("training/matmul", "m=1 n=3 k=5", "m=1K n=1K k=1K"),
+    ("training/matmul", "m=130 n=260 k=36", "m=4K n=4K k=4K"),
+    ("training/matmul", "m=300 n=1 k=2000", "m=8K n=8K k=8K"),
+    (
+        "training/matmul",
+        "m=1000 n=999 k=1001 type=bf16",
+        "m=1000 n=999 k=1001 type=bf16",
+    ),
+    (
+        "training/matmul",
+        "m=1000 n=1000 k=1000 type=bf16",
+        "m=1K n=1K k=1K type=bf16",
+    ),
+    (
+        "training/matmul",
+        "m=136 n=264 k=72 type=bf16",
+        "m=4K n=4K k=4K type=bf16",
+    ),
+    (
+        "training/matmul",
+        "m=1 n=8 k=8 type=bf16",
+        "m=8K n=8K k=8K type=bf16",
+    ),
+    (
+        "training/matmul",
+        "m=136 n=264 k=200 type=bf16-sm80",
+        "m=8K n=8K k=8K type=bf16-sm80",
+    ),
+    (
+        "training/matmul",
+        "m=136 n=264 k=200 type=bf16-sm70",
+        "m=1K n=1K k=1K type=bf16-sm70",
+    ),
     ("training/clip", "n=100003", "n=64M"),
     ("training/adamw", "n=100003", "n=32M"),
 ];

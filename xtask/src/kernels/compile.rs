@@ -43,9 +43,14 @@ pub(super) fn compile(nvrtc: &Nvrtc, source: &Source, target: Target) -> Result<
         .path
         .strip_prefix(crate::workspace::root())
         .unwrap_or(Path::new("kernel.cu"));
+    let mut flags = source.options();
+    flags.push(format!(
+        "--gpu-architecture={}",
+        source.name_of(&target.to_string())
+    ));
     let options = CompileOptions {
         target,
-        flags: source.options(),
+        flags,
         headers: source.headers.clone(),
     };
     let compiled = nvrtc

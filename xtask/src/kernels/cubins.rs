@@ -35,10 +35,7 @@ pub(super) fn build(sources: &[Source]) -> Result<()> {
     for source in sources {
         let ptx = fs::read(source.ptx_path())
             .with_context(|| format!("cannot read `{}`", source.ptx_path().display()))?;
-        for sm in ARCHITECTURES
-            .into_iter()
-            .filter(|&sm| sm >= source.architecture())
-        {
+        for sm in ARCHITECTURES.into_iter().filter(|&sm| source.runs_on(sm)) {
             let code = compile::compile(&nvrtc, source, Target::Cubin(sm))?;
             let file = format!("{}.sm_{sm}.cubin", source.module.replace('/', "-"));
             total += code.len();

@@ -32,11 +32,8 @@ pub(super) fn functions(source: &Source, ptx: &str) -> Result<Functions> {
     fs::write(&input, ptx)?;
     let input = input.to_str().context("the checkout's path is not UTF-8")?;
     let mut functions = Functions::new();
-    for sm in ARCHITECTURES
-        .into_iter()
-        .filter(|&sm| sm >= source.architecture())
-    {
-        let architecture = format!("sm_{sm}");
+    for sm in ARCHITECTURES.into_iter().filter(|&sm| source.runs_on(sm)) {
+        let architecture = source.name_of(&format!("sm_{sm}"));
         let target = format!("--gpu-name={architecture}");
         let report = workspace::output(&ptxas, &[&target, "-v", "-o", "/dev/null", input])?;
         for (function, resources) in parse(&report) {

@@ -1,5 +1,5 @@
 //! The CUDA sources: `crates/<owner>/cuda/<stem>.cu`. A stem that ends in `.smNN` is a variant for
-//! that architecture and newer ones. A first line `// nvrtc: FLAGS` adds compiler flags. A source
+//! that architecture and newer ones, in `.smNNa` for that architecture alone. A first line `// nvrtc: FLAGS` adds compiler flags. A source
 //! can include `.cuh` files that lie beside it.
 
 use std::fs;
@@ -68,8 +68,24 @@ impl Source {
     pub(super) fn architecture(&self) -> u32 {
         self.module
             .rsplit_once(".sm")
-            .and_then(|(_, number)| number.parse().ok())
+            .and_then(|(_, number)| number.trim_end_matches('a').parse().ok())
             .unwrap_or(OLDEST_ARCHITECTURE)
+    }
+
+    /// Whether it uses what no other architecture has.
+    fn is_for_one(&self) -> bool {
+        self.module
+            .ends_with(&format!(".sm{}a", self.architecture()))
+    }
+
+    /// Whether it can be compiled for an architecture.
+    pub(super) fn runs_on(&self, sm: u32) -> bool {
+        sm == self.architecture() || (sm > self.architecture() && !self.is_for_one())
+    }
+
+    /// A target, 90 of `sm_90` say, as compilers are asked for it.
+    pub(super) fn name_of(&self, target: &str) -> String {
+        format!("{target}{}", if self.is_for_one() { "a" } else { "" })
     }
 
     /// Compiler flags beside the architecture.
@@ -101,4 +117,31 @@ fn file_name(path: &Path) -> String {
 
 fn read(path: &Path) -> Result<String> {
     fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(module: &str) -> Source {
+        Source {
+            module: module.into(),
+            path: PathBuf::new(),
+            text: String::new(),
+            headers: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_name_says_what_it_runs_on() {
+        let runs = |module| [70, 80, 90, 100].map(|sm| named(module).runs_on(sm));
+        assert_eq!(runs("voice/matmul"), [true, true, true, true]);
+        assert_eq!(runs("voice/matmul.sm80"), [false, true, true, true]);
+        assert_eq!(runs("voice/matmul.sm90a"), [false, false, true, false]);
+        assert_eq!(named("voice/matmul.sm90a").name_of("sm_90"), "sm_90a");
+        assert_eq!(
+            named("voice/matmul.sm80").name_of("compute_80"),
+            "compute_80"
+        );
+    }
 }

@@ -16,6 +16,7 @@ use super::host_flag::HostFlag;
 use super::host_words::HostWords;
 use super::kernel::Kernel;
 use super::mapped::Mapped;
+use super::tiled_matrix::TensorMap;
 use crate::error::DeviceError;
 
 /// A type that device buffers hold.
@@ -49,6 +50,12 @@ enum Kind<'a> {
     },
     Flag(&'a HostFlag),
     Words(&'a HostWords),
+    Tiled {
+        map: &'a TensorMap,
+        memory: &'a Arc<Memory>,
+        element: Element,
+        tile: [u32; 2],
+    },
     Value {
         bits: u64,
         element: Element,
@@ -114,9 +121,25 @@ impl<'a> Argument<'a> {
         Self(Kind::Words(words))
     }
 
+    pub(super) fn tiled(
+        map: &'a TensorMap,
+        memory: &'a Arc<Memory>,
+        element: Element,
+        tile: [u32; 2],
+    ) -> Self {
+        Self(Kind::Tiled {
+            map,
+            memory,
+            element,
+            tile,
+        })
+    }
+
     pub(super) fn memory(&self) -> Option<Arc<dyn Any + Send + Sync>> {
         match self.0 {
-            Kind::Buffer { memory, .. } => Some(Arc::clone(memory) as _),
+            Kind::Buffer { memory, .. } | Kind::Tiled { memory, .. } => {
+                Some(Arc::clone(memory) as _)
+            }
             Kind::Mapped { memory, .. } => Some(Arc::clone(memory) as _),
             Kind::Flag(_) | Kind::Words(_) | Kind::Value { .. } => None,
         }
@@ -157,6 +180,10 @@ pub(super) struct PackedArguments {
     // `pointers` point into `values`, so the struct is built in place and not moved after.
     values: [u64; MOST],
     pointers: [*mut c_void; MOST],
+    /// Where each of the kernel's values begins.
+    starts: [usize; MOST],
+    count: usize,
+    used: usize,
 }
 
 impl PackedArguments {
@@ -178,16 +205,18 @@ impl PackedArguments {
         if shape.grid.contains(&0) || shape.block.contains(&0) {
             return Err(bad(format!("an empty grid or block: {shape:?}")));
         }
-        let mut values = [0u64; MOST];
-        let mut used = 0;
+        let mut packed = Self::empty();
         for (index, (argument, parameter)) in arguments.iter().zip(parameters).enumerate() {
-            if used + 2 > MOST {
+            let words = match argument.0 {
+                Kind::Tiled { .. } => TensorMap::WORDS,
+                _ => 2,
+            };
+            if packed.used + words > MOST {
                 return Err(bad(format!("more than {MOST} values")));
             }
             match (argument.0, *parameter) {
                 (Kind::Value { bits, element }, Parameter::Value(wanted)) if element == wanted => {
-                    values[used] = bits;
-                    used += 1;
+                    packed.push(&[bits]);
                 }
                 (
                     Kind::Buffer {
@@ -203,9 +232,8 @@ impl PackedArguments {
                     if !Arc::ptr_eq(&memory.context, context) {
                         return Err(bad(format!("argument {index} lies on another device")));
                     }
-                    values[used] = memory.pointer;
-                    values[used + 1] = length as u64;
-                    used += 2;
+                    packed.push(&[memory.pointer]);
+                    packed.push(&[length as u64]);
                 }
                 (
                     Kind::Mapped {
@@ -218,25 +246,36 @@ impl PackedArguments {
                     if !Arc::ptr_eq(memory.context(), context) {
                         return Err(bad(format!("argument {index} lies on another device")));
                     }
-                    values[used] = memory.pointer();
-                    values[used + 1] = length as u64;
-                    used += 2;
+                    packed.push(&[memory.pointer()]);
+                    packed.push(&[length as u64]);
                 }
                 (Kind::Flag(flag), Parameter::In(Element::U32)) => {
                     if !Arc::ptr_eq(flag.context(), context) {
                         return Err(bad(format!("argument {index} lies on another device")));
                     }
-                    values[used] = flag.pointer();
-                    values[used + 1] = 1;
-                    used += 2;
+                    packed.push(&[flag.pointer()]);
+                    packed.push(&[1]);
                 }
                 (Kind::Words(words), Parameter::Out(Element::U64)) => {
                     if !Arc::ptr_eq(words.context(), context) {
                         return Err(bad(format!("argument {index} lies on another device")));
                     }
-                    values[used] = words.pointer();
-                    values[used + 1] = words.len() as u64;
-                    used += 2;
+                    packed.push(&[words.pointer()]);
+                    packed.push(&[words.len() as u64]);
+                }
+                (
+                    Kind::Tiled {
+                        map,
+                        memory,
+                        element,
+                        tile,
+                    },
+                    parameter,
+                ) if parameter == Parameter::Tiled(element, tile) => {
+                    if !Arc::ptr_eq(&memory.context, context) {
+                        return Err(bad(format!("argument {index} lies on another device")));
+                    }
+                    packed.push(map.words());
                 }
                 (given, wanted) => {
                     return Err(bad(format!(
@@ -246,17 +285,32 @@ impl PackedArguments {
                 }
             }
         }
-        Ok(Self {
-            values,
+        Ok(packed)
+    }
+
+    fn empty() -> Self {
+        Self {
+            values: [0; MOST],
             pointers: [std::ptr::null_mut(); MOST],
-        })
+            starts: [0; MOST],
+            count: 0,
+            used: 0,
+        }
+    }
+
+    /// One more value of the kernel, of one word or more.
+    fn push(&mut self, words: &[u64]) {
+        self.values[self.used..][..words.len()].copy_from_slice(words);
+        self.starts[self.count] = self.used;
+        self.used += words.len();
+        self.count += 1;
     }
 
     /// One pointer per value, in order. Valid while `self` is neither moved nor dropped.
     pub(super) fn pointers(&mut self) -> *mut *mut c_void {
-        for (pointer, value) in self.pointers.iter_mut().zip(&mut self.values) {
+        for (pointer, start) in self.pointers.iter_mut().zip(&self.starts[..self.count]) {
             // Scalars narrower than 64 bits are read from the low end: CUDA hosts are little-endian.
-            *pointer = std::ptr::from_mut(value).cast();
+            *pointer = self.values[*start..].as_mut_ptr().cast();
         }
         self.pointers.as_mut_ptr()
     }
@@ -269,6 +323,9 @@ impl Kind<'_> {
             Self::Mapped { element, .. } => format!("a mapped buffer of {element:?}"),
             Self::Flag(_) => "a host flag".to_owned(),
             Self::Words(_) => "host words".to_owned(),
+            Self::Tiled { element, tile, .. } => {
+                format!("a matrix of {element:?} in tiles of {tile:?}")
+            }
             Self::Buffer {
                 element,
                 writable: true,
@@ -300,5 +357,20 @@ mod tests {
         assert_eq!(bits((-1i8).into()), 0xFF);
         assert_eq!(bits((-2i32).into()), 0xFFFF_FFFE);
         assert_eq!(bits(1.0f32.into()), 0x3F80_0000);
+    }
+
+    #[test]
+    fn a_value_of_many_words_has_one_pointer() {
+        let mut packed = PackedArguments::empty();
+        for words in [&[7][..], &[1; TensorMap::WORDS], &[9]] {
+            packed.push(words);
+        }
+        packed.pointers();
+        let first = packed.values.as_ptr();
+        for (pointer, start) in packed.pointers.iter().zip([0, 1, 1 + TensorMap::WORDS]) {
+            assert_eq!(pointer.cast_const().cast(), first.wrapping_add(start));
+        }
+        assert!(packed.pointers[3].is_null());
+        assert_eq!(packed.values[1 + TensorMap::WORDS], 9);
     }
 }

@@ -164,6 +164,10 @@ impl<T: DeviceElement> DeviceBuffer<T> {
         Arc::clone(&self.memory) as _
     }
 
+    pub(super) fn allocation(&self) -> &Arc<Memory> {
+        &self.memory
+    }
+
     /// This buffer as a kernel's input.
     pub fn read(&self) -> Argument<'_> {
         Argument::buffer::<T>(&self.memory, self.length, false)

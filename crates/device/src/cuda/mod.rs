@@ -17,6 +17,7 @@ mod pinned;
 mod pool;
 pub mod raw;
 mod stream;
+mod tiled_matrix;
 
 pub use argument::{Argument, DeviceElement, LaunchShape};
 pub use buffer::DeviceBuffer;
@@ -32,3 +33,4 @@ pub use mapped_buffer::MappedBuffer;
 pub use pinned::PinnedBuffer;
 pub use pool::{BufferPool, PoolStats};
 pub use stream::Stream;
+pub use tiled_matrix::TiledMatrix;

@@ -131,6 +131,7 @@ driver_functions! {
     occupancy_max_active_blocks = "cuOccupancyMaxActiveBlocksPerMultiprocessor" (*mut c_int, FunctionHandle, c_int, usize);
     launch_cooperative_kernel = "cuLaunchCooperativeKernel" (FunctionHandle, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, StreamHandle, *mut *mut c_void);
     launch_kernel = "cuLaunchKernel" (FunctionHandle, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, StreamHandle, *mut *mut c_void, *mut *mut c_void);
+    tensor_map_encode_tiled = "cuTensorMapEncodeTiled" (*mut c_void, c_int, c_uint, DevicePointer, *const u64, *const u64, *const c_uint, *const c_uint, c_int, c_int, c_int, c_int);
     graph_instantiate = "cuGraphInstantiateWithFlags" (*mut GraphExecHandle, GraphHandle, u64);
     graph_exec_update = "cuGraphExecUpdate_v2" (GraphExecHandle, GraphHandle, *mut GraphUpdateInfo);
     graph_launch = "cuGraphLaunch" (GraphExecHandle, StreamHandle);

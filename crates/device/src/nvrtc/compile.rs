@@ -29,7 +29,8 @@ impl fmt::Display for Target {
 pub struct CompileOptions {
     /// What to compile for.
     pub target: Target,
-    /// Further options as NVRTC takes them, e.g. `--use_fast_math`.
+    /// Further options as NVRTC takes them, e.g. `--use_fast_math`. `--gpu-architecture` stands in for the
+    /// target's own, for what only one architecture has: `compute_90a`.
     pub flags: Vec<String>,
     /// Texts that the source can `#include`, as name and contents.
     pub headers: Vec<(String, String)>,
@@ -46,8 +47,13 @@ impl CompileOptions {
     }
 
     pub(super) fn arguments(&self) -> Vec<String> {
-        let mut arguments = vec![format!("--gpu-architecture={}", self.target)];
-        arguments.extend(self.flags.iter().cloned());
+        let mut arguments = self.flags.clone();
+        if !arguments
+            .iter()
+            .any(|flag| flag.starts_with("--gpu-architecture="))
+        {
+            arguments.insert(0, format!("--gpu-architecture={}", self.target));
+        }
         arguments
     }
 }

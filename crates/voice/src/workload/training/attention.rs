@@ -110,6 +110,7 @@ pub(super) static ATTENTION: Operation = Operation {
         because: "a score is a sum of 64 or 128 products in f32, off by 1e-6; its exponential by as \
                   much of itself, and the result is a mean with such weights of numbers up to 5",
     },
+    refuses: |_| None,
     inputs: |parameters| vec![elements(parameters); 3],
     output: elements,
     cpu: |parameters, inputs, out| {

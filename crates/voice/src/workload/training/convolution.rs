@@ -115,6 +115,7 @@ pub(super) static CONV1D: Operation = Operation {
         because: "a running f32 sum of some 240 products of normal numbers reaches 80 and rounds by \
                   4e-6 at each step; the CPU sums in f64",
     },
+    refuses: |_| None,
     inputs,
     output,
     cpu: |parameters, inputs, out| {

@@ -3,7 +3,10 @@
 mod adamw;
 mod attention;
 mod clip;
+mod conv2d;
 mod convolution;
+mod matmul;
+mod matmul_cuda;
 mod operation;
 mod rows;
 
@@ -19,9 +22,11 @@ pub(super) fn workloads() -> Vec<Box<dyn Workload>> {
         &rows::SOFTMAX,
         &attention::ATTENTION,
         &convolution::CONV1D,
+        &conv2d::CONV2D,
     ] {
         all.push(Box::new(operation));
     }
+    all.push(Box::new(matmul::MatrixProduct));
     all.push(Box::new(clip::Clip));
     all.push(Box::new(adamw::AdamWStep));
     all

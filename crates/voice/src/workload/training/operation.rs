@@ -27,6 +27,8 @@ pub(super) struct Operation {
     pub(super) parameters: &'static [ParameterSpec],
     pub(super) cost: fn(&Parameters) -> Cost,
     pub(super) tolerance: ArguedTolerance,
+    /// Why parameters that are each in their range make no sense together.
+    pub(super) refuses: fn(&Parameters) -> Option<String>,
     /// Lengths of the inputs.
     pub(super) inputs: fn(&Parameters) -> Vec<usize>,
     /// Length of the result.
@@ -70,6 +72,10 @@ impl Workload for &'static Operation {
                 parameter: "signals",
                 values: &["2", "4", "8", "16"],
             },
+            Sizes {
+                parameter: "pictures",
+                values: &["1", "2", "4", "8", "16"],
+            },
         ];
         SIZES.iter().copied().find(|sizes| {
             let mut specs = self.parameters.iter();
@@ -91,6 +97,12 @@ impl Workload for &'static Operation {
         parameters: &Parameters,
         seed: u64,
     ) -> Result<Box<dyn Prepared>, WorkloadError> {
+        if let Some(reason) = (self.refuses)(parameters) {
+            return Err(WorkloadError::Unsupported {
+                workload: self.id,
+                reason,
+            });
+        }
         let mut random = Random::seeded(seed);
         let inputs: Vec<Vec<f32>> = (self.inputs)(parameters)
             .into_iter()

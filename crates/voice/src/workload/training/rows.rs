@@ -96,6 +96,7 @@ pub(super) static LAYER_NORM: Operation = Operation {
     parameters: &[ROWS, WIDTH],
     cost: |parameters| cost(parameters, 8),
     tolerance: LAYER_NORM_TOLERANCE,
+    refuses: |_| None,
     inputs: layer_norm_inputs,
     output: elements,
     cpu: |parameters, inputs, out| layer_norm(parameters, inputs, out, None),
@@ -109,6 +110,7 @@ pub(super) static LAYER_NORM_GELU: Operation = Operation {
     parameters: &[ROWS, WIDTH],
     cost: |parameters| cost(parameters, 30),
     tolerance: LAYER_NORM_TOLERANCE,
+    refuses: |_| None,
     inputs: layer_norm_inputs,
     output: elements,
     cpu: |parameters, inputs, out| layer_norm(parameters, inputs, out, Some(Gelu::Exact)),
@@ -130,6 +132,7 @@ pub(super) static GELU: Operation = Operation {
         because: "the error function and the tangent are within 2 ULP on both sides, their sum \
                   with 1 rounds to 6e-8, and inputs beyond 5 are rare",
     },
+    refuses: |_| None,
     inputs: |parameters| vec![elements(parameters)],
     output: elements,
     cpu: |parameters, inputs, out| {
@@ -163,6 +166,7 @@ pub(super) static SOFTMAX: Operation = Operation {
         because: "the GPU's exponential errs by 2 ULP and one more for each unit of its argument, \
                   which is above -10 for normal inputs; sums of positive numbers do not cancel",
     },
+    refuses: |_| None,
     inputs: |parameters| vec![elements(parameters)],
     output: elements,
     cpu: |parameters, inputs, out| {

@@ -1,0 +1,188 @@
+//! `training/matmul`: the product of two matrices of f32 or bf16.
+
+use warpsmith_core::{Bytes, Flops, Tolerance};
+use warpsmith_device::{CpuDevice, Device, Stream};
+use warpsmith_measure::random::Random;
+use warpsmith_measure::{
+    ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Sizes,
+    Workload, WorkloadError,
+};
+
+use super::matmul_cuda::{F32, bf16_way, on_cuda};
+use super::operation::normal_numbers;
+use crate::training::{Bf16, Matmul, Number};
+
+pub(super) struct MatrixProduct;
+
+const ID: &str = "training/matmul";
+
+const fn size(name: &'static str, meaning: &'static str) -> ParameterSpec {
+    ParameterSpec {
+        name,
+        meaning,
+        kind: ParameterKind::Integer {
+            default: 1024,
+            min: 1,
+            max: 1 << 20,
+        },
+    }
+}
+
+const PARAMETERS: &[ParameterSpec] = &[
+    size("m", "rows of the left matrix"),
+    size("n", "columns of the right matrix"),
+    size("k", "columns of the left matrix and rows of the right"),
+    ParameterSpec {
+        name: "type",
+        meaning: "what the matrices hold, and whether a kernel for older GPUs multiplies them; the result is f32",
+        kind: ParameterKind::Choice(&["f32", "bf16", "bf16-sm80", "bf16-sm70"]),
+    },
+];
+
+fn shape(parameters: &Parameters) -> Matmul {
+    Matmul {
+        rows: parameters.size("m"),
+        columns: parameters.size("n"),
+        depth: parameters.size("k"),
+    }
+}
+
+fn is_bf16(parameters: &Parameters) -> bool {
+    parameters.choice("type") != "f32"
+}
+
+impl Workload for MatrixProduct {
+    fn id(&self) -> &'static str {
+        ID
+    }
+
+    fn summary(&self) -> &'static str {
+        "the product of two matrices, summed in single precision"
+    }
+
+    fn parameters(&self) -> &'static [ParameterSpec] {
+        PARAMETERS
+    }
+
+    fn sizes(&self) -> Option<Sizes> {
+        Some(Sizes {
+            parameter: "m",
+            values: &["16", "64", "256", "1K", "4K"],
+        })
+    }
+
+    fn cost(&self, parameters: &Parameters) -> Cost {
+        let [m, n, k] = ["m", "n", "k"].map(|name| parameters.integer(name));
+        let bytes = if is_bf16(parameters) { 2 } else { 4 };
+        Cost {
+            bytes: Bytes(bytes * (m + n) * k + 4 * m * n),
+            flops: Flops(2 * m * n * k),
+            units: m * n,
+            unit: "element",
+        }
+    }
+
+    fn tolerance(&self, parameters: &Parameters) -> ArguedTolerance {
+        // Of k products of normal numbers, a running sum of 2⁻²⁴ of √k and more at each step: roundings that
+        // fall either way add up to 2.4e-8·k, ten times which no element of millions reaches. Truncations
+        // all fall towards zero, but a tensor core sums 16 products between two of them.
+        let (each, because) = if is_bf16(parameters) {
+            (
+                1e-6,
+                "products of bf16 are exact in f32; a tensor core truncates their running sum, √k large, \
+                 once in 16 products: below 1e-6·k, where the CPU rounds",
+            )
+        } else {
+            (
+                2.5e-7,
+                "both add the same products in the same order, each in one rounding where the CPU has \
+                 fused multiply-adds; where it has none, the products round too: below 2.5e-7·k",
+            )
+        };
+        ArguedTolerance {
+            tolerance: Tolerance {
+                abs: 2e-6 + each * parameters.size("k") as f64,
+                rel: 0.0,
+                ulp: 0,
+            },
+            because,
+        }
+    }
+
+    fn prepare(
+        &self,
+        device: &Device,
+        parameters: &Parameters,
+        seed: u64,
+    ) -> Result<Box<dyn Prepared>, WorkloadError> {
+        let shape = shape(parameters);
+        let mut random = Random::seeded(seed);
+        let a = normal_numbers(&mut random, shape.rows * shape.depth);
+        let b = normal_numbers(&mut random, shape.depth * shape.columns);
+        let halves = |numbers: &[f32]| numbers.iter().map(|x| Bf16::from(*x)).collect::<Vec<_>>();
+        let bits = |numbers: &[f32]| numbers.iter().map(|x| Bf16::from(*x).0).collect::<Vec<_>>();
+        let bf16 = is_bf16(parameters);
+        Ok(match device {
+            Device::Cpu(cpu) if bf16 => on_cpu(cpu, shape, halves(&a), halves(&b)),
+            Device::Cpu(cpu) => on_cpu(cpu, shape, a, b),
+            Device::Cuda(gpu) if bf16 => {
+                let newest = match parameters.choice("type") {
+                    "bf16-sm80" => 80,
+                    "bf16-sm70" => 70,
+                    _ => u32::MAX,
+                };
+                let way = bf16_way(gpu.facts().sm().min(newest), shape);
+                on_cuda(gpu, way, shape, &bits(&a), &bits(&b))?
+            }
+            Device::Cuda(gpu) => on_cuda(gpu, &F32, shape, &a, &b)?,
+        })
+    }
+}
+
+fn on_cpu<T: Number + 'static>(
+    cpu: &CpuDevice,
+    shape: Matmul,
+    a: Vec<T>,
+    b: Vec<T>,
+) -> Box<dyn Prepared> {
+    Box::new(OnCpu {
+        cpu: cpu.clone(),
+        shape,
+        out: vec![0.0; shape.rows * shape.columns],
+        a,
+        b,
+    })
+}
+
+struct OnCpu<T> {
+    cpu: CpuDevice,
+    shape: Matmul,
+    a: Vec<T>,
+    b: Vec<T>,
+    out: Vec<f32>,
+}
+
+impl<T: Number> Prepared for OnCpu<T> {
+    fn run_once(&mut self) -> Result<(), WorkloadError> {
+        let (shape, a, b, out) = (self.shape, &self.a, &self.b, &mut self.out);
+        self.cpu
+            .run(|| shape.apply(a, b, out))
+            .map_err(|error| WorkloadError::Failed {
+                workload: ID,
+                reason: error.to_string(),
+            })
+    }
+
+    fn stream(&self) -> Option<&Stream> {
+        None
+    }
+
+    fn poison(&mut self) -> Result<(), WorkloadError> {
+        self.out.fill(f32::NAN);
+        Ok(())
+    }
+
+    fn output(&mut self) -> Result<Output, WorkloadError> {
+        Ok(Output::F32(self.out.clone()))
+    }
+}

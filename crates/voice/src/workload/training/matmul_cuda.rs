@@ -1,0 +1,210 @@
+//! The kernels of `training/matmul`, and which GPU runs which.
+
+use std::sync::Arc;
+
+use warpsmith_core::{Element, KernelImage, Parameter, packed};
+use warpsmith_device::{
+    CudaDevice, DeviceBuffer, DeviceElement, Kernel, LaunchShape, Stream, TiledMatrix,
+};
+use warpsmith_measure::{Output, Prepared, WorkloadError};
+
+use crate::training::Matmul;
+
+const fn parameters_of(element: Element) -> [Parameter; 6] {
+    [
+        Parameter::In(element),
+        Parameter::In(element),
+        Parameter::Out(Element::F32),
+        Parameter::Value(Element::U32),
+        Parameter::Value(Element::U32),
+        Parameter::Value(Element::U32),
+    ]
+}
+const OF_F32: &[Parameter] = &parameters_of(Element::F32);
+const OF_BF16: &[Parameter] = &parameters_of(Element::U16);
+
+/// A kernel, and how it cuts the result into tiles, one to a block.
+pub(super) struct Way {
+    kernel: KernelImage,
+    tile: [usize; 2],
+    threads: u32,
+    shared_bytes: u32,
+    /// For a kernel that reads by tiles: those of the left and of the right matrix. Its blocks come in pairs,
+    /// with tiles one below the other, and take tile after tile.
+    reads: Option<[[u32; 2]; 2]>,
+}
+
+pub(super) static F32: Way = Way {
+    // SAFETY: `matmul` in `cuda/matmul.cu` takes these in this order; it checks that all three matrices lie
+    // inside their buffers, and loads and stores below rows, columns and depth.
+    kernel: unsafe {
+        KernelImage::trusted("voice/matmul", "matmul", OF_F32, packed!("cuda/matmul.ptx"))
+    },
+    tile: [128, 128],
+    threads: 256,
+    shared_bytes: 0,
+    reads: None,
+};
+
+/// For GPUs whose tensor cores know no bf16.
+static BF16: Way = Way {
+    // SAFETY: as for `matmul`, of which this is the form for other numbers.
+    kernel: unsafe {
+        KernelImage::trusted(
+            "voice/matmul",
+            "matmul_bf16",
+            OF_BF16,
+            packed!("cuda/matmul.ptx"),
+        )
+    },
+    tile: [128, 128],
+    threads: 256,
+    shared_bytes: 0,
+    reads: None,
+};
+
+/// From Ampere on.
+static BF16_SM80: Way = Way {
+    // SAFETY: `matmul_bf16` in `cuda/matmul.sm80.cu` takes these in this order and checks what `matmul`
+    // checks, and that its stages fit its shared memory.
+    kernel: unsafe {
+        KernelImage::trusted(
+            "voice/matmul.sm80",
+            "matmul_bf16",
+            OF_BF16,
+            packed!("cuda/matmul.sm80.ptx"),
+        )
+    },
+    tile: [128, 128],
+    threads: 128,
+    shared_bytes: 3 * 2 * 64 * (128 + 128),
+    reads: None,
+};
+
+/// For Hopper alone.
+static BF16_SM90: Way = Way {
+    // SAFETY: `matmul_bf16` in `cuda/matmul.sm90a.cu` takes these in this order; it reads the matrices by
+    // tiles, writes below rows and columns, and checks that the result lies inside its buffer and its stages
+    // fit its shared memory.
+    kernel: unsafe {
+        KernelImage::trusted(
+            "voice/matmul.sm90a",
+            "matmul_bf16",
+            &[
+                Parameter::Tiled(Element::U16, [128, 64]),
+                Parameter::Tiled(Element::U16, [64, 64]),
+                Parameter::Out(Element::F32),
+                Parameter::Value(Element::U32),
+                Parameter::Value(Element::U32),
+                Parameter::Value(Element::U32),
+            ],
+            packed!("cuda/matmul.sm90a.ptx"),
+        )
+    },
+    tile: [128, 256],
+    threads: 384,
+    // Stages begin at multiples of 1024.
+    shared_bytes: 4 * 2 * 64 * (128 + 256) + 1024,
+    reads: Some([[128, 64], [64, 64]]),
+};
+
+/// The kernel for an architecture and a shape.
+pub(super) fn bf16_way(sm: u32, shape: Matmul) -> &'static Way {
+    // Reading by tiles needs rows of whole chunks of 16 bytes.
+    let whole = shape.columns.is_multiple_of(8) && shape.depth.is_multiple_of(8);
+    match sm {
+        90 if whole => &BF16_SM90,
+        80.. => &BF16_SM80,
+        _ => &BF16,
+    }
+}
+
+pub(super) fn on_cuda<T: DeviceElement>(
+    gpu: &CudaDevice,
+    way: &Way,
+    shape: Matmul,
+    a: &[T],
+    b: &[T],
+) -> Result<Box<dyn Prepared>, WorkloadError> {
+    let kernel = gpu.kernel(&way.kernel)?;
+    if way.shared_bytes > 48 * 1024 {
+        kernel.allow_shared_bytes(way.shared_bytes)?;
+    }
+    let [high, wide] = [shape.rows, shape.columns];
+    let tiles = |height: usize| high.div_ceil(height) * wide.div_ceil(way.tile[1]);
+    let blocks = match way.reads {
+        None => tiles(way.tile[0]),
+        Some(_) => {
+            2 * tiles(2 * way.tile[0]).min((gpu.facts().multiprocessors as usize / 2).max(1))
+        }
+    };
+    let (a, b) = (gpu.upload(a)?, gpu.upload(b)?);
+    let operands = match way.reads {
+        None => Operands::Buffers([a, b]),
+        Some([left, right]) => Operands::Tiled([
+            TiledMatrix::new(a, shape.rows, shape.depth, left)?,
+            TiledMatrix::new(b, shape.depth, shape.columns, right)?,
+        ]),
+    };
+    Ok(Box::new(OnCuda {
+        kernel,
+        launch: LaunchShape {
+            grid: [u32::try_from(blocks).unwrap_or(u32::MAX), 1, 1],
+            block: [way.threads, 1, 1],
+            shared_bytes: way.shared_bytes,
+        },
+        sizes: [shape.rows, shape.columns, shape.depth].map(|size| size as u32),
+        operands,
+        out: gpu.alloc(shape.rows * shape.columns)?,
+        stream: gpu.stream().clone(),
+    }))
+}
+
+/// The left and the right matrix.
+enum Operands<T> {
+    Buffers([DeviceBuffer<T>; 2]),
+    Tiled([TiledMatrix<T>; 2]),
+}
+
+struct OnCuda<T: DeviceElement> {
+    kernel: Arc<Kernel>,
+    launch: LaunchShape,
+    sizes: [u32; 3],
+    operands: Operands<T>,
+    out: DeviceBuffer<f32>,
+    stream: Stream,
+}
+
+impl<T: DeviceElement> Prepared for OnCuda<T> {
+    fn run_once(&mut self) -> Result<(), WorkloadError> {
+        let [a, b] = match &self.operands {
+            Operands::Buffers([a, b]) => [a.read(), b.read()],
+            Operands::Tiled([a, b]) => [a.read(), b.read()],
+        };
+        let [rows, columns, depth] = self.sizes;
+        Ok(self.stream.launch(
+            &self.kernel,
+            self.launch,
+            &[
+                a,
+                b,
+                self.out.write(),
+                rows.into(),
+                columns.into(),
+                depth.into(),
+            ],
+        )?)
+    }
+
+    fn stream(&self) -> Option<&Stream> {
+        Some(&self.stream)
+    }
+
+    fn poison(&mut self) -> Result<(), WorkloadError> {
+        Ok(self.out.fill_bytes(&self.stream, 0xFF)?)
+    }
+
+    fn output(&mut self) -> Result<Output, WorkloadError> {
+        Ok(Output::F32(self.out.download(&self.stream)?))
+    }
+}
