@@ -38,8 +38,9 @@ __device__ __forceinline__ void correlate(const float* x, u32 length, u32 passes
     const float* reached[4];
 #pragma unroll
     for (u32 q = 0; q < 4; ++q) reached[q] = x + slot(base + 8 + 8 * q);
-    // 32 samples are 36 floats, wherever they start.
-    for (u32 offset = 0; offset < length / 32 * 36; offset += 36) {
+    // Further on the lags of this pass reach zeros alone. 32 samples are 36 floats, wherever they start.
+    u32 end = length > pass * PASS ? (length - pass * PASS) / 32 * 36 : 0;
+    for (u32 offset = 0; offset < end; offset += 36) {
 #pragma unroll
       for (u32 q = 0; q < 4; ++q) {
         load_eight(x + offset + 8 * q, factor);

@@ -84,7 +84,7 @@ __device__ __forceinline__ u32 candidates_of(const float* r, u32 last, float lea
 }
 
 // The number of candidates of every frame, their frequencies and strengths in pairs, MOST to a frame, and the
-// greatest strength. A warp's room is for two rows and the lists of their tops, of which at most every second lag
+// greatest strength. Candidates nearer than `same`, a ratio, are one. A warp's room is for two rows and the lists of their tops, of which at most every second lag
 // is one.
 extern "C" __global__ void __launch_bounds__(32 * WARPS)
 hq_candidates(const float* rows, u64 rows_length, const u64* file_samples, u64 file_samples_length,
@@ -130,7 +130,8 @@ hq_candidates(const float* rows, u64 rows_length, const u64* file_samples, u64 f
     u32 others = candidates_of(alone, last, least_alone, rule, lists, lane);
     for (u32 n = 0; n < others; ++n) {
       double2 other = lists.found[n];
-      u32 known = __ballot_sync(EVERY, lane < count && fabs(log2(own.x / other.x)) < same);
+      bool near = own.x < other.x * same && other.x < own.x * same;
+      u32 known = __ballot_sync(EVERY, lane < count && near);
       u32 place = known != 0 ? __ffs((int)known) - 1 : count;
       if (lane == place) own = make_double2(known != 0 ? own.x : other.x, fmax(own.y, other.y));
       count += known == 0;

@@ -44,19 +44,26 @@ __device__ __forceinline__ double2 parabola(const float* r, u32 k) {
 }
 
 // The sums of b(n) a(n + i) over the first `count` n, a multiple of 4, for four i. Both are aligned to 16 bytes;
-// a is read up to four numbers further.
+// a is read up to four numbers further. Parts of 32 are summed by themselves, which keeps the rounding of long sums
+// near that of short ones.
 __device__ __forceinline__ void four_lags(const float* a, const float* b, u32 count, float* sum) {
   float4 held = *(const float4*)a;
+  for (u32 first = 0; first < count; first += 32) {
+    float part[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    u32 end = min(count, first + 32);
 #pragma unroll 2
-  for (u32 n = 0; n < count; n += 4) {
-    float4 f = *(const float4*)(b + n), next = *(const float4*)(a + n + 4);
-    float h[8] = {held.x, held.y, held.z, held.w, next.x, next.y, next.z, next.w};
-    float factor[4] = {f.x, f.y, f.z, f.w};
+    for (u32 n = first; n < end; n += 4) {
+      float4 f = *(const float4*)(b + n), next = *(const float4*)(a + n + 4);
+      float h[8] = {held.x, held.y, held.z, held.w, next.x, next.y, next.z, next.w};
+      float factor[4] = {f.x, f.y, f.z, f.w};
 #pragma unroll
-    for (u32 m = 0; m < 4; ++m) {
+      for (u32 m = 0; m < 4; ++m) {
 #pragma unroll
-      for (u32 i = 0; i < 4; ++i) sum[i] = fmaf(factor[m], h[m + i], sum[i]);
+        for (u32 i = 0; i < 4; ++i) part[i] = fmaf(factor[m], h[m + i], part[i]);
+      }
+      held = next;
     }
-    held = next;
+#pragma unroll
+    for (u32 i = 0; i < 4; ++i) sum[i] += part[i];
   }
 }

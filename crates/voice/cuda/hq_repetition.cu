@@ -51,7 +51,7 @@ __device__ __forceinline__ Moments before_lane(Moments own, u32 lane, Moments* a
 __device__ __forceinline__ float coefficient(float product, Moments a, Moments b, float count) {
   float energy_a = a.square - a.sum * a.sum / count, energy_b = b.square - b.sum * b.sum / count;
   float energy = energy_a * energy_b;
-  return energy <= 1e-24f ? 0.0f : (product - a.sum * b.sum / count) * rsqrtf(energy);
+  return energy <= 1e-24f ? 0.0f : (product - a.sum * b.sum / count) / sqrtf(energy);
 }
 
 // The samples around a frame's centre, as far as the file goes.

@@ -172,7 +172,7 @@ impl CudaHq {
             look.warp_floats.into(),
             (hq::LEAST as f32).into(),
             (hq::LEAST_ALONE as f32).into(),
-            hq::SAME.into(),
+            hq::SAME.exp2().into(),
             hq::OCTAVE.into(),
             placement.rate.into(),
             range.low_hz.into(),
