@@ -36,103 +36,119 @@ __device__ __forceinline__ float after(float run, float4 terms) {
   return fmaf(RATIO, run, terms.w);
 }
 
-// Levels, not yet scaled, in rows of `pitch` channels from row `first_row` on, and what scales each row to
-// length one. A tap is the bin below, two shares and a bend. Frames are `hop` apart and twice as long, a quarter
-// of `hop` threads to each.
+// Levels, not yet scaled, in rows of `pitch` channels, and what scales each row to length one: the frames of all
+// files of the first window, then those of the next, which is half as long, and so on. All windows share the
+// grid, for one alone has too few frames to fill a GPU. A frame is two `hop` long, `hop / 4` threads to each.
+//
+// To each window there are a table of `file_frames` and one of taps, each a bin, two shares and a bend; window
+// and roots follow each other. `slope` is per bin of the first window.
 extern "C" __global__ void __launch_bounds__(1024)
 swipe_loudness(const float* samples, u64 samples_length, const u64* file_samples, u64 file_samples_length,
                const u64* file_frames, u64 file_frames_length, const float* window, u64 window_length,
                const float* roots, u64 roots_length, const float* taps, u64 taps_length, float* levels,
-               u64 levels_length, float* scales, u64 scales_length, u64 first_row, u32 hop, u32 pitch,
+               u64 levels_length, float* scales, u64 scales_length, u32 windows, u32 hop, u32 pitch,
                float slope) {
-  u32 points = hop, group_threads = points / 4, channels = (u32)(taps_length / 4);
-  u32 shared_bytes;
+  u64 files = file_samples_length / 2, first_row = 0, first = blockIdx.x, frames = 0;
+  if (hop > 4096 || (hop & (hop - 1)) != 0 || windows < 1 || file_frames_length < windows * (files + 1)) return;
+  u32 shared_bytes, channels = (u32)(taps_length / (4 * windows)), groups = 0;
   asm("mov.u32 %0, %%dynamic_smem_size;" : "=r"(shared_bytes));
-  if (points < 8 || points > 4096 || (points & (points - 1)) != 0 || channels > pitch) return;
-  if (blockDim.x % group_threads != 0 || window_length < 2 * points || roots_length < 4 * (u64)points) return;
-  u32 groups = blockDim.x / group_threads;
-  if (shared_bytes < groups * (20 * points + 8 * REACH)) return;
-  u64 frames = file_frames_length > 0 ? file_frames[file_frames_length - 1] : 0;
+  for (u32 n = 0;; ++n) {
+    if (n == windows || hop < 8 || blockDim.x % (hop / 4) != 0) return;
+    if (window_length < 2 * (u64)hop || roots_length < 4 * (u64)hop) return;
+    frames = file_frames[files];
+    groups = blockDim.x / (hop / 4);
+    u64 blocks = (frames + groups - 1) / groups;
+    if (first < blocks) break;
+    first -= blocks;
+    first_row += frames;
+    file_frames += files + 1;
+    window += 2 * hop;
+    window_length -= 2 * hop;
+    roots += 4 * hop;
+    roots_length -= 4 * hop;
+    taps += 4 * channels;
+    slope *= 2.0f;
+    hop /= 2;
+  }
+  u32 points = hop, group_threads = points / 4;
+  if (channels > pitch || shared_bytes < groups * (20 * points + 8 * REACH)) return;
   if (first_row + frames > scales_length || first_row + frames > levels_length / pitch) return;
   u32 group = threadIdx.x / group_threads, t = threadIdx.x % group_threads;
   const float2* root = (const float2*)roots;
   float2* front = (float2*)dynamic_shared + group * points;
   float2* back = front + groups * points;
   float* differences = (float*)((float2*)dynamic_shared + 2 * groups * points) + group * (points + 2 * REACH);
-  for (u64 first = (u64)blockIdx.x * groups; first < frames; first += (u64)gridDim.x * groups) {
-    u64 frame = first + group;
-    Place place;
-    bool active = find_frame(frame, samples, samples_length, file_samples, file_samples_length, file_frames,
-                             file_frames_length, hop, hop, &place);
-    take_windowed(place, active, points, t, group_threads, 0, window, front);
-    __syncthreads();
-    float2* bins = transform(front, back, points, t, root);
-    float* y = (float*)(bins == front ? back : front);
-    float* bends = y + points;
-    for (u32 k = t; k <= points / 2; k += group_threads) {
-      float2 low = make_float2(bins[0].x + bins[0].y, 0.0f), high;
-      if (k > 0) {
-        split(bins, points, k, root, &low, &high);
-        y[points - k] = sqrtf(fmaf(high.x, high.x, high.y * high.y));
-      }
-      y[k] = sqrtf(fmaf(low.x, low.x, low.y * low.y));
+  u64 frame = first * groups + group;
+  Place place;
+  bool active = find_frame(frame, samples, samples_length, file_samples, file_samples_length, file_frames,
+                           files + 1, hop, hop, &place);
+  take_windowed(place, active, points, t, group_threads, 0, window, front);
+  __syncthreads();
+  float2* bins = transform(front, back, points, t, root);
+  float* y = (float*)(bins == front ? back : front);
+  float* bends = y + points;
+  for (u32 k = t; k <= points / 2; k += group_threads) {
+    float2 low = make_float2(bins[0].x + bins[0].y, 0.0f), high;
+    if (k > 0) {
+      split(bins, points, k, root, &low, &high);
+      y[points - k] = sqrtf(fmaf(high.x, high.x, high.y * high.y));
     }
-    __syncthreads();
-    for (int n = (int)t - REACH; n < (int)points + REACH; n += (int)group_threads) {
-      differences[n + REACH] = second_difference(y, n, (int)points - 1, slope);
-    }
-    __syncthreads();
-    // Four bins to a thread: what comes from below and what comes from above.
-    const float4* quad = (const float4*)differences + t;
-    float run = 0.0f;
+    y[k] = sqrtf(fmaf(low.x, low.x, low.y * low.y));
+  }
+  __syncthreads();
+  for (int n = (int)t - REACH; n < (int)points + REACH; n += (int)group_threads) {
+    differences[n + REACH] = second_difference(y, n, (int)points - 1, slope);
+  }
+  __syncthreads();
+  // Four bins to a thread: what comes from below and what comes from above.
+  const float4* quad = (const float4*)differences + t;
+  float run = 0.0f;
 #pragma unroll
-    for (u32 q = 0; q < REACH / 4; ++q) run = after(run, quad[q]);
-    float4 own = quad[REACH / 4], below;
-    below.x = fmaf(RATIO, run, own.x);
-    below.y = fmaf(RATIO, below.x, own.y);
-    below.z = fmaf(RATIO, below.y, own.z);
-    below.w = fmaf(RATIO, below.z, own.w);
-    run = 0.0f;
+  for (u32 q = 0; q < REACH / 4; ++q) run = after(run, quad[q]);
+  float4 own = quad[REACH / 4], below;
+  below.x = fmaf(RATIO, run, own.x);
+  below.y = fmaf(RATIO, below.x, own.y);
+  below.z = fmaf(RATIO, below.y, own.z);
+  below.w = fmaf(RATIO, below.z, own.w);
+  run = 0.0f;
 #pragma unroll
-    for (u32 q = REACH / 2; q > REACH / 4; --q) {
-      float4 those = quad[q];
-      run = after(run, make_float4(those.w, those.z, those.y, those.x));
+  for (u32 q = REACH / 2; q > REACH / 4; --q) {
+    float4 those = quad[q];
+    run = after(run, make_float4(those.w, those.z, those.y, those.x));
+  }
+  // The bin itself came from below.
+  float4 bend;
+  bend.w = ROOT_3 * fmaf(RATIO, run, below.w);
+  run = fmaf(RATIO, run, own.w);
+  bend.z = ROOT_3 * fmaf(RATIO, run, below.z);
+  run = fmaf(RATIO, run, own.z);
+  bend.y = ROOT_3 * fmaf(RATIO, run, below.y);
+  run = fmaf(RATIO, run, own.y);
+  bend.x = ROOT_3 * fmaf(RATIO, run, below.x);
+  ((float4*)bends)[t] = bend;
+  __syncthreads();
+  float sum = 0.0f;
+  float* row = levels + (first_row + frame) * pitch;
+  for (u32 c = t; active && c < pitch; c += group_threads) {
+    float value = 0.0f;
+    if (c < channels) {
+      float4 tap = ((const float4*)taps)[c];
+      u32 at = min((u32)tap.x, points - 2);
+      float line = fmaf(y[at + 1], tap.z, y[at] * tap.y);
+      // Nothing that is not above zero is heard, nor what is not a number.
+      value = fmaxf(fmaf(bends[at] * bends[at + 1], tap.w, line), 0.0f);
     }
-    // The bin itself came from below.
-    float4 bend;
-    bend.w = ROOT_3 * fmaf(RATIO, run, below.w);
-    run = fmaf(RATIO, run, own.w);
-    bend.z = ROOT_3 * fmaf(RATIO, run, below.z);
-    run = fmaf(RATIO, run, own.z);
-    bend.y = ROOT_3 * fmaf(RATIO, run, below.y);
-    run = fmaf(RATIO, run, own.y);
-    bend.x = ROOT_3 * fmaf(RATIO, run, below.x);
-    ((float4*)bends)[t] = bend;
-    __syncthreads();
-    float sum = 0.0f;
-    float* row = levels + (first_row + frame) * pitch;
-    for (u32 c = t; active && c < pitch; c += group_threads) {
-      float value = 0.0f;
-      if (c < channels) {
-        float4 tap = ((const float4*)taps)[c];
-        u32 at = min((u32)tap.x, points - 2);
-        float line = fmaf(y[at + 1], tap.z, y[at] * tap.y);
-        // Nothing that is not above zero is heard, nor what is not a number.
-        value = fmaxf(fmaf(bends[at] * bends[at + 1], tap.w, line), 0.0f);
-      }
-      sum += value;
-      row[c] = sqrtf(value);
-    }
-    float* sums = (float*)bins;
-    sums[t] = sum;
-    __syncthreads();
-    for (u32 step = group_threads / 2; step > 0; step /= 2) {
-      if (t < step) sums[t] += sums[t + step];
-      __syncthreads();
-    }
-    if (active && t == 0) scales[first_row + frame] = 1.0f / sqrtf(fmaxf(sums[0], 1.17549435e-38f));
+    sum += value;
+    row[c] = sqrtf(value);
+  }
+  float* sums = (float*)bins;
+  sums[t] = sum;
+  __syncthreads();
+  for (u32 step = group_threads / 2; step > 0; step /= 2) {
+    if (t < step) sums[t] += sums[t + step];
     __syncthreads();
   }
+  if (active && t == 0) scales[first_row + frame] = 1.0f / sqrtf(fmaxf(sums[0], 1.17549435e-38f));
 }
 
 // Four levels of a row, and four kernels of a channel; zeros where there are none.
@@ -218,16 +234,23 @@ struct Between {
   u32 start, end;
 };
 
-__device__ __forceinline__ float strength(const Between* between, u32 windows, u32 candidate, u32 candidates,
-                                          u32 width, const float* weights) {
-  float sum = 0.0f;
-  for (u32 n = 0; n < windows; ++n) {
-    if (candidate < between[n].start || candidate >= between[n].end) continue;
-    const float* row = between[n].row + candidate;
-    float before = row[0], after = row[width];
-    sum += fmaf(between[n].share, after - before, before) * weights[n * candidates + candidate];
-  }
-  return sum;
+// What a window says of a candidate; nothing of those that it does not hear.
+__device__ __forceinline__ float heard(const Between& between, const float* rows, u32 candidate, u32 width) {
+  bool inside = candidate >= between.start && candidate < between.end;
+  const float* row = inside ? between.row + candidate : rows;
+  float before = row[0], after = row[width];
+  return inside ? fmaf(between.share, after - before, before) : 0.0f;
+}
+
+// `weights` holds to each candidate the first window that hears it, how much that one counts, and how much the
+// next.
+__device__ __forceinline__ float strength(const Between* between, const float* rows, u32 candidate, u32 width,
+                                          const float4* weights) {
+  float4 own = weights[candidate];
+  u32 first = min((u32)own.x, WINDOWS - 2u);
+  u32 second = own.z != 0.0f ? first + 1 : first;
+  return heard(between[first], rows, candidate, width) * own.y +
+         heard(between[second], rows, candidate, width) * own.z;
 }
 
 // Frequency, 0 where unvoiced, and strength of every frame, a warp to each. `first_rows` holds the first row of
@@ -242,10 +265,10 @@ swipe_choose(const float* rows, u64 rows_length, const u64* file_frames, u64 fil
   __shared__ Between shared[4][WINDOWS];
   u32 count = (u32)(windows_length / 4), candidates = (u32)pitches_length;
   if (blockDim.x != 128 || count > WINDOWS || candidates < 1 || fine_length < 2 + 2 * FINE) return;
-  if (file_frames_length < 2 || weights_length < (u64)count * candidates) return;
+  if (file_frames_length < 2 || weights_length < 4 * (u64)candidates) return;
   u64 files = file_frames_length - 1, frames = file_frames[files];
   if (first_rows_length < count * files + 1 || frames > out_length / 2) return;
-  if (first_rows[count * files] > rows_length / width) return;
+  if (first_rows[count * files] > rows_length / width || rows_length / width < 2) return;
   u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   Between* between = shared[warp];
   for (u64 frame = (u64)blockIdx.x * 4 + warp; frame < frames; frame += (u64)gridDim.x * 4) {
@@ -256,6 +279,7 @@ swipe_choose(const float* rows, u64 rows_length, const u64* file_frames, u64 fil
     }
     u64 at = (frame - file_frames[file]) * hop;
     __syncwarp();
+    if (lane < WINDOWS) between[lane].start = between[lane].end = 0;
     if (lane < count) {
       u32 apart = windows[4 * lane], base = windows[4 * lane + 3];
       u64 row = first_rows[lane * files + file] + at / apart;
@@ -269,8 +293,9 @@ swipe_choose(const float* rows, u64 rows_length, const u64* file_frames, u64 fil
     __syncwarp();
     float best = LOWEST;
     u32 chosen = 0;
+#pragma unroll 4
     for (u32 c = lane; c < candidates; c += 32) {
-      float here = strength(between, count, c, candidates, width, weights);
+      float here = strength(between, rows, c, width, (const float4*)weights);
       if (here > best) {
         best = here;
         chosen = c;
@@ -289,7 +314,7 @@ swipe_choose(const float* rows, u64 rows_length, const u64* file_frames, u64 fil
       frequency = pitches[0];
       if (chosen > 0 && chosen + 1 < candidates) {
         u32 neighbour = min(chosen - 1 + lane, candidates - 1);
-        float own = lane < 3 ? strength(between, count, neighbour, candidates, width, weights) : 0.0f;
+        float own = strength(between, rows, neighbour, width, (const float4*)weights);
         double before = __shfl_sync(EVERY, own, 0), here = __shfl_sync(EVERY, own, 1);
         double after = __shfl_sync(EVERY, own, 2), left = fine[0], right = fine[1];
         double rise = (before - here) / left, fall = (after - here) / right;

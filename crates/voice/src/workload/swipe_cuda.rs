@@ -1,4 +1,4 @@
-//! SWIPE' on a GPU: the loudness of each window's frames, the strengths of their candidates as a product of
+//! SWIPE' on a GPU: the loudness of all windows' frames, the strengths of their candidates as a product of
 //! matrices, and the best candidate between two of each window's frames, a warp to a frame.
 
 use std::sync::Arc;
@@ -27,7 +27,7 @@ static LOUDNESS: KernelImage = unsafe {
             Parameter::In(Element::F32),
             Parameter::Out(Element::F32),
             Parameter::Out(Element::F32),
-            Parameter::Value(Element::U64),
+            Parameter::Value(Element::U32),
             Parameter::Value(Element::U32),
             Parameter::Value(Element::U32),
             Parameter::Value(Element::F32),
@@ -87,14 +87,15 @@ const DEPTH: usize = 16;
 /// Windows for which the last kernel has room.
 const MOST_WINDOWS: usize = 16;
 
-/// One window's part of the first kernel.
-struct WindowLaunch {
+/// What the first kernel knows of all windows, one after the other.
+struct Tables {
     shape: LaunchShape,
     file_frames: DeviceBuffer<u64>,
-    window: DeviceBuffer<f32>,
+    windows: DeviceBuffer<f32>,
     roots: DeviceBuffer<f32>,
     taps: DeviceBuffer<f32>,
-    first_row: u64,
+    count: u32,
+    /// Of the first window.
     hop: u32,
     slope: f32,
 }
@@ -102,7 +103,7 @@ struct WindowLaunch {
 pub(super) struct CudaSwipe {
     kernels: [Arc<Kernel>; 3],
     batch: DeviceBatch,
-    windows: Vec<WindowLaunch>,
+    tables: Tables,
     levels: DeviceBuffer<f32>,
     scales: DeviceBuffer<f32>,
     weights: DeviceBuffer<f32>,
@@ -150,22 +151,19 @@ impl CudaSwipe {
         let widest = plan.windows.iter().map(reach).max().unwrap_or(0);
         let width = widest.max(1).next_multiple_of(4);
         let loudness = gpu.kernel(&LOUDNESS)?;
-        let (mut windows, mut first_rows, mut tiles) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut frames_of_windows, mut first_rows, mut tiles) =
+            (Vec::new(), Vec::new(), Vec::new());
         let mut row = 0u64;
         for window in &plan.windows {
             let first_row = row;
-            let apart = window.length / 2;
             let mut file_frames = vec![0u64];
             for ends in batch.file_samples.chunks_exact(2) {
                 first_rows.push(row);
                 // One beyond the last sample's, so that every frame lies between two.
                 let samples = ends[1] - ends[0];
-                let frames = if samples == 0 {
-                    0
-                } else {
-                    samples.div_ceil(apart as u64) + 1
-                };
-                row += frames;
+                if samples > 0 {
+                    row += samples.div_ceil(window.length as u64 / 2) + 1;
+                }
                 file_frames.push(row - first_row);
             }
             let columns: Vec<_> = (0..reach(window))
@@ -179,13 +177,7 @@ impl CudaSwipe {
                     tiles.extend(numbers);
                 }
             }
-            windows.push(window_launch(
-                gpu,
-                &loudness,
-                window,
-                first_row,
-                &file_frames,
-            )?);
+            frames_of_windows.push(file_frames);
         }
         first_rows.push(row);
         let rows = row as usize;
@@ -195,11 +187,9 @@ impl CudaSwipe {
                 kernels[channel * columns + candidate] = value;
             }
         }
-        let mut shares = vec![0.0f32; plan.windows.len() * plan.candidates.len()];
-        let of_windows = shares.chunks_exact_mut(plan.candidates.len());
-        for (shares, window) in of_windows.zip(&plan.windows) {
-            shares[window.candidates.clone()].copy_from_slice(&window.weights);
-        }
+        let shares: Vec<f32> = (0..plan.candidates.len())
+            .flat_map(|candidate| shares(plan, candidate))
+            .collect();
         let heard: Vec<u32> = plan
             .windows
             .iter()
@@ -211,9 +201,9 @@ impl CudaSwipe {
             .collect();
         let frames = batch.frames();
         Ok(Self {
+            tables: Tables::new(gpu, &loudness, plan, &frames_of_windows)?,
             kernels: [loudness, gpu.kernel(&STRENGTHS)?, gpu.kernel(&CHOOSE)?],
             batch: batch.upload(gpu)?,
-            windows,
             levels: gpu.alloc(rows * pitch)?,
             scales: gpu.alloc(rows)?,
             weights: gpu.upload(&kernels)?,
@@ -245,65 +235,92 @@ fn first_channel(plan: &SwipePlan, candidate: usize) -> usize {
     kernel.iter().position(|value| *value != 0.0).unwrap_or(0)
 }
 
-/// Tables of a window, and blocks of as many of its frames as 256 threads can take, or of one.
-fn window_launch(
-    gpu: &CudaDevice,
-    kernel: &Kernel,
-    window: &SwipeWindow,
-    first_row: u64,
-    file_frames: &[u64],
-) -> Result<WindowLaunch, WorkloadError> {
-    let frames = file_frames[file_frames.len() - 1] as usize;
-    let threads = (window.length / 8).max(256);
-    let together = threads * 8 / window.length;
-    // Two halves for the transform, and differences with sixteen beyond either end.
-    let shared_bytes = (together * (10 * window.length + 128)) as u32;
-    // Only the longest window that there may be needs more than every kernel may have.
-    if shared_bytes > 48 << 10 {
-        kernel.allow_shared_bytes(shared_bytes)?;
+/// The first window that hears a candidate, how much that one counts, how much the next, and nothing.
+fn shares(plan: &SwipePlan, candidate: usize) -> [f32; 4] {
+    let share = |number: usize| {
+        let window = plan.windows.get(number)?;
+        let place = candidate.checked_sub(window.candidates.start)?;
+        window.weights.get(place).copied()
+    };
+    let first = (0..plan.windows.len()).find(|number| share(*number).is_some());
+    let first = first.unwrap_or(0);
+    let [own, next] = [first, first + 1].map(|number| share(number).unwrap_or(0.0));
+    [first as f32, own, next, 0.0]
+}
+
+impl Tables {
+    /// Tables of all windows, and blocks of threads for one frame of the longest, or 256.
+    fn new(
+        gpu: &CudaDevice,
+        kernel: &Kernel,
+        plan: &SwipePlan,
+        file_frames: &[Vec<u64>],
+    ) -> Result<Self, WorkloadError> {
+        let longest = &plan.windows[0];
+        let threads = (longest.length / 8).max(256);
+        let (mut blocks, mut shared_bytes) = (0, 0);
+        let [mut windows, mut roots, mut taps] = [const { Vec::new() }; 3];
+        for (window, file_frames) in plan.windows.iter().zip(file_frames) {
+            let together = threads * 8 / window.length;
+            blocks += file_frames[file_frames.len() - 1].div_ceil(together as u64) as usize;
+            // Two halves for the transform, and differences with sixteen beyond either end.
+            shared_bytes = shared_bytes.max((together * (10 * window.length + 128)) as u32);
+            windows.extend(Window::Hann.centred(window.length, window.length, Symmetry::Periodic));
+            roots.extend(transform_roots(window.length));
+            let numbers = window.taps.iter();
+            taps.extend(
+                numbers.flat_map(|tap| [tap.below as f32, tap.share[0], tap.share[1], tap.bend]),
+            );
+        }
+        let most = gpu.facts().shared_bytes_per_block;
+        if u64::from(shared_bytes) > most {
+            return Err(WorkloadError::Unsupported {
+                workload: "voice/swipe",
+                reason: format!(
+                    "windows of {} samples need {shared_bytes} B of shared memory, and this GPU has {most} \
+                     for a block; use a lower sample rate or a higher lowest frequency",
+                    longest.length
+                ),
+            });
+        }
+        // Plans of all lengths share the kernel: none may take away what another was allowed.
+        kernel.allow_shared_bytes(u32::try_from(most).unwrap_or(u32::MAX))?;
+        Ok(Self {
+            shape: LaunchShape {
+                shared_bytes,
+                ..LaunchShape::linear(blocks * threads, threads as u32)
+            },
+            file_frames: gpu.upload(&file_frames.concat())?,
+            windows: gpu.upload(&windows)?,
+            roots: gpu.upload(&roots)?,
+            taps: gpu.upload(&taps)?,
+            count: plan.windows.len() as u32,
+            hop: (longest.length / 2) as u32,
+            slope: longest.end_slope,
+        })
     }
-    let taps: Vec<f32> = window
-        .taps
-        .iter()
-        .flat_map(|tap| [tap.below as f32, tap.share[0], tap.share[1], tap.bend])
-        .collect();
-    let values = Window::Hann.centred(window.length, window.length, Symmetry::Periodic);
-    Ok(WindowLaunch {
-        shape: LaunchShape {
-            shared_bytes,
-            ..LaunchShape::linear(frames.div_ceil(together) * threads, threads as u32)
-        },
-        file_frames: gpu.upload(file_frames)?,
-        window: gpu.upload(&values)?,
-        roots: gpu.upload(&transform_roots(window.length))?,
-        taps: gpu.upload(&taps)?,
-        first_row,
-        hop: (window.length / 2) as u32,
-        slope: window.end_slope,
-    })
 }
 
 impl Prepared for CudaSwipe {
     fn run_once(&mut self) -> Result<(), WorkloadError> {
         let [loudness, strengths, choose] = &self.kernels;
         let [pitch, columns, width] = self.widths;
-        for window in &self.windows {
-            let arguments = [
-                self.batch.samples.read(),
-                self.batch.file_samples.read(),
-                window.file_frames.read(),
-                window.window.read(),
-                window.roots.read(),
-                window.taps.read(),
-                self.levels.write(),
-                self.scales.write(),
-                window.first_row.into(),
-                window.hop.into(),
-                pitch.into(),
-                window.slope.into(),
-            ];
-            self.stream.launch(loudness, window.shape, &arguments)?;
-        }
+        let tables = &self.tables;
+        let arguments = [
+            self.batch.samples.read(),
+            self.batch.file_samples.read(),
+            tables.file_frames.read(),
+            tables.windows.read(),
+            tables.roots.read(),
+            tables.taps.read(),
+            self.levels.write(),
+            self.scales.write(),
+            tables.count.into(),
+            tables.hop.into(),
+            pitch.into(),
+            tables.slope.into(),
+        ];
+        self.stream.launch(loudness, tables.shape, &arguments)?;
         let (shape, tiles) = &self.tiles;
         let arguments = [
             self.levels.read(),
