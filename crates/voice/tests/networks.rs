@@ -11,10 +11,10 @@ use warpsmith_voice::{CrepePitch, NeuralSettings, NeuralVad, PitchRange, Weights
 #[path = "support/npy.rs"]
 mod npy;
 
-/// All pitches that the network knows.
+/// As in `oracle/networks.py`.
 const RANGE: PitchRange = PitchRange {
-    low_hz: 31.8,
-    high_hz: 2006.0,
+    low_hz: 50.0,
+    high_hz: 1000.0,
 };
 
 fn under_target(path: &str) -> PathBuf {

@@ -127,23 +127,11 @@ fn hertz(row: &[f32; BINS], step: usize) -> f32 {
 }
 
 /// The most likely path: a step's logarithm is its probability, but for a constant that all steps of a frame share
-/// (the peers take the softmax of probabilities), and a move costs what a triangle says, normalised over the steps
-/// that exist.
+/// (torchcrepe takes the softmax of probabilities), and a move costs what a triangle says. Near the first and the last
+/// of the 360 steps torchcrepe normalises the triangle over the steps that exist, which makes it cheap to stay there:
+/// a path that has no better reason goes there. Here it costs what it costs elsewhere.
 fn best_path(rows: &[[f32; BINS]], (low, high): (usize, usize)) -> Vec<usize> {
-    let height = |distance: usize| (REACH - distance) as f64;
-    let around = |step: usize| {
-        let from = (step + 1).saturating_sub(REACH);
-        from..(step + REACH).min(BINS)
-    };
-    let normaliser: Vec<f64> = (0..BINS)
-        .map(|step| {
-            around(step)
-                .map(|other| height(step.abs_diff(other)))
-                .sum::<f64>()
-                .ln()
-        })
-        .collect();
-    let costs: [f64; REACH] = std::array::from_fn(|distance| height(distance).ln());
+    let costs: [f64; REACH] = std::array::from_fn(|distance| ((REACH - distance) as f64).ln());
     let mut scores = [0.0f64; BINS];
     let mut origins: Vec<[u16; BINS]> = Vec::with_capacity(rows.len());
     for (number, row) in rows.iter().enumerate() {
@@ -153,9 +141,9 @@ fn best_path(rows: &[[f32; BINS]], (low, high): (usize, usize)) -> Vec<usize> {
             let mut best = 0.0;
             if number > 0 {
                 best = f64::NEG_INFINITY;
-                let from = around(step).start.max(low)..around(step).end.min(high);
-                for other in from {
-                    let score = scores[other] - normaliser[other] + costs[step.abs_diff(other)];
+                let from = (step + 1).saturating_sub(REACH).max(low);
+                for other in from..(step + REACH).min(high) {
+                    let score = scores[other] + costs[step.abs_diff(other)];
                     if score > best {
                         (best, origin[step]) = (score, other as u16);
                     }
@@ -196,9 +184,8 @@ mod tests {
             let moves: f64 = path
                 .windows(2)
                 .map(|two| {
-                    let height = |other: usize| (REACH - two[0].abs_diff(other)) as f64;
-                    let all: f64 = (two[0] - REACH + 1..two[0] + REACH).map(height).sum();
-                    (height(two[1]) / all).ln()
+                    let height = (REACH - two[0].abs_diff(two[1])) as f64;
+                    (height / (REACH * REACH) as f64).ln()
                 })
                 .sum();
             let heard = rows

@@ -37,5 +37,7 @@ for capacity in ("tiny", "full"):
         probabilities = torchcrepe.infer(frames, capacity)
     save(f"crepe_{capacity}", probabilities.numpy())
     # The steps of the path; the frequencies that the package makes of them have random numbers added.
-    bins, _ = torchcrepe.decode.viterbi(probabilities.T[None])
-    save(f"crepe_{capacity}_steps", bins[0].numpy())
+    steps = []
+    decode = lambda rows: steps.append(torchcrepe.decode.viterbi(rows)) or steps[0]
+    torchcrepe.postprocess(probabilities.T[None].clone(), 50.0, 1000.0, decode)
+    save(f"crepe_{capacity}_steps", steps[0][0][0].numpy())

@@ -69,7 +69,7 @@ enum Method {
 }
 
 /// How sure the network of `crepe` must be that there is a pitch.
-const CREPE_VOICED: f32 = 0.21;
+const CREPE_VOICED: f32 = 0.15;
 
 /// Frames that hold two periods of the lowest frequency, a power of two, 10 ms apart.
 pub(super) fn default_framing(sample_rate: u32, range: PitchRange) -> Framing {
