@@ -18,7 +18,7 @@ pub(crate) struct Dense {
 
 impl Dense {
     /// A layer of `inputs` inputs and an output to a bias; `weight` is asked for output and input.
-    pub(crate) fn new(inputs: usize, bias: &[f32], weight: impl Fn(usize, usize) -> f32) -> Self {
+    pub(crate) fn new(inputs: usize, bias: &[f32], weight: &dyn Fn(usize, usize) -> f32) -> Self {
         let mut weights = Vec::with_capacity(inputs * bias.len().div_ceil(TOGETHER));
         for group in (0..bias.len()).step_by(TOGETHER) {
             for input in 0..inputs {
@@ -110,7 +110,7 @@ mod tests {
         let (channels, outputs) = (5, 11);
         let bias: Vec<f32> = (0..outputs).map(|n| 0.1 * number(n)).collect();
         let weight = |o: usize, c: usize, t: usize| number((o * channels + c) * 3 + t);
-        let layer = Dense::new(3 * channels, &bias, |o, i| {
+        let layer = Dense::new(3 * channels, &bias, &|o, i| {
             weight(o, i % channels, i / channels)
         });
         for (length, stride) in [(4usize, 1usize), (4, 2), (2, 2), (1, 1)] {

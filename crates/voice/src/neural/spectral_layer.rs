@@ -36,7 +36,7 @@ pub(crate) struct SpectralLayer<V> {
 
 impl<V: Lanes> SpectralLayer<V> {
     /// A layer with a multiple of four outputs; `weight` is asked for output, input and tap.
-    pub(crate) fn new(shape: LayerShape, weight: impl Fn(usize, usize, usize) -> f32) -> Self {
+    pub(crate) fn new(shape: LayerShape, weight: &dyn Fn(usize, usize, usize) -> f32) -> Self {
         let LayerShape {
             inputs,
             outputs,
@@ -173,7 +173,7 @@ mod tests {
             let x: Vec<f32> = (0..3 * length).map(number).collect();
             let lanes: Vec<One> = x.iter().map(|x| One::splat(*x)).collect();
             let mut seen = 0;
-            SpectralLayer::new(shape, weight).apply(&lanes, |o, found| {
+            SpectralLayer::new(shape, &weight).apply(&lanes, |o, found| {
                 seen += 1;
                 for (p, found) in One::floats(found).iter().enumerate() {
                     let mut sum = 0.0f64;

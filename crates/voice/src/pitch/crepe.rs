@@ -10,7 +10,7 @@ use crate::signal::{Quality, Resampler};
 /// What the network was trained at.
 const RATE: u32 = 16_000;
 /// Cents above 10 Hz of the first pitch, and between pitches.
-const FIRST_CENTS: f64 = 1997.379_408_437_619_1;
+const FIRST_CENTS: f64 = 1_997.379_408_437_619;
 const CENTS: f64 = 20.0;
 /// Pitches, each side, that the mean around the path takes in.
 const AROUND: usize = 4;

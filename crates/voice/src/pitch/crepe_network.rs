@@ -147,7 +147,7 @@ impl<V: Lanes> Engine<V> {
                 ..
             } = layer.shape;
             largest = largest.max(outputs * positions / 2);
-            let spectral = SpectralLayer::new(layer.shape, |output, input, tap| {
+            let spectral = SpectralLayer::new(layer.shape, &|output, input, tap| {
                 // A phase's taps lie a stride apart.
                 let first = inputs == STRIDE && taps == TAPS / STRIDE;
                 let at = if first {
@@ -165,7 +165,7 @@ impl<V: Lanes> Engine<V> {
         let zeros = |length: usize| vec![V::splat(0.0); length];
         Self {
             convolutions,
-            dense: Dense::new(layers.features, &layers.bias, |pitch, feature| {
+            dense: Dense::new(layers.features, &layers.bias, &|pitch, feature| {
                 layers.weights[pitch * layers.features + feature]
             }),
             values: [zeros(largest), zeros(largest)],

@@ -78,7 +78,7 @@ impl Layers {
             let name = |part: &str| format!("_model.encoder.{number}.reparam_conv.{part}");
             let taps = weights.take(&name("weight"), &[outputs, inputs, 3])?;
             let bias = weights.take(&name("bias"), &[outputs])?;
-            Ok(Dense::new(3 * inputs, bias, |output, input| {
+            Ok(Dense::new(3 * inputs, bias, &|output, input| {
                 taps[(output * inputs + input % inputs) * 3 + input / inputs]
             }))
         };
@@ -103,7 +103,7 @@ impl Layers {
                 convolution(2, CONVOLUTIONS[1].1, CONVOLUTIONS[2].1)?,
                 convolution(3, CONVOLUTIONS[2].1, CONVOLUTIONS[3].1)?,
             ],
-            gates: Dense::new(UNITS, &bias, |gate, unit| from_input[gate * UNITS + unit]),
+            gates: Dense::new(UNITS, &bias, &|gate, unit| from_input[gate * UNITS + unit]),
             recurrent: (0..UNITS * GATES)
                 .map(|n| from_memory[n % GATES * UNITS + n / GATES])
                 .collect(),
