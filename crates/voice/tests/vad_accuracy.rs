@@ -199,7 +199,7 @@ fn main() {
             "neural_vad_held_out",
             neural,
             held_out,
-            [0.935, 0.845, 0.845],
+            [0.935, 0.845, 0.83],
         ),
     ]
     .into_iter()
