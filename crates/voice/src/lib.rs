@@ -27,6 +27,7 @@ mod level;
 mod loudness;
 mod mel;
 mod mel_bank;
+mod neural;
 mod npy;
 mod onset;
 mod overlap_add;
@@ -60,20 +61,22 @@ pub use level::Levels;
 pub use loudness::{Loudness, SILENCE_LUFS, integrated_loudness};
 pub use mel::MelFeature;
 pub use mel_bank::{MelBank, MelFilter, MelNorm, MelScale, MelSettings, MelSlope};
+pub use neural::Weights;
 pub use npy::write_npy;
 pub use onset::{OnsetDetector, OnsetStream};
 pub use picture::SpectrogramPicture;
 pub use pitch::{
-    CloseDecision, CorrelationWindow, Decision, HqPitch, HqTrack, PitchRange, PraatPitch,
-    PraatSettings, PraatTrack, Pyin, PyinSettings, PyinStream, PyinTrack, Swipe, SwipeTrack, Yin,
+    CloseDecision, CorrelationWindow, CrepePitch, CrepeTrack, Decision, HqPitch, HqTrack,
+    PitchRange, PraatPitch, PraatSettings, PraatTrack, Pyin, PyinSettings, PyinStream, PyinTrack,
+    Swipe, SwipeTrack, Yin,
 };
 pub use preset::{Preset, Sizes, Stage};
 pub use spectrum::{Density, Stft};
 pub use statistics::{SpectralShape, SpectralStatistics};
 pub use stream::{MelStream, YinStream};
 pub use vad::{
-    Bridging, EnergyVad, FrameMillis, PeriodicityVad, Segment, StatisticalSettings, StatisticalVad,
-    WebrtcMode, WebrtcVad, segments,
+    Bridging, EnergyVad, FrameMillis, NeuralSettings, NeuralStream, NeuralVad, PeriodicityVad,
+    Segment, StatisticalSettings, StatisticalVad, WebrtcMode, WebrtcVad, segments,
 };
 pub use window::{Symmetry, Window};
 pub use workload::{

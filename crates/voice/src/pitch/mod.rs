@@ -3,6 +3,8 @@
 mod autocorrelation;
 mod candidates;
 mod contour;
+mod crepe;
+mod crepe_network;
 mod difference;
 pub(crate) mod hq;
 mod lag_difference;
@@ -27,6 +29,7 @@ mod yin;
 pub use autocorrelation::CorrelationWindow;
 pub(crate) use autocorrelation::Placement;
 pub(crate) use candidates::PathCosts;
+pub use crepe::{CrepePitch, CrepeTrack};
 pub(crate) use hq::HqPlan;
 pub use hq::{HqPitch, HqTrack};
 pub(crate) use periodicity::Periodicity;

@@ -21,26 +21,29 @@ impl PitchRange {
         high_hz: 800.0,
     };
 
+    /// Checks that signals at `sample_rate` can have these frequencies.
+    pub(crate) fn check(&self, sample_rate: u32) -> Result<()> {
+        let highest = f64::from(sample_rate) / 2.0;
+        if self.low_hz > 0.0 && self.low_hz < self.high_hz && self.high_hz <= highest {
+            return Ok(());
+        }
+        Err(VoiceError::parameter(
+            "pitch range",
+            format!("{} to {} Hz", self.low_hz, self.high_hz),
+            format!("0 < low < high ≤ {highest} Hz, half the sample rate, must hold"),
+        ))
+    }
+
     /// Shortest and longest period in samples, as librosa rounds them, after checking that the
     /// range and the frame can hold them.
     pub(crate) fn periods(&self, sample_rate: u32, framing: Framing) -> Result<(usize, usize)> {
+        self.check(sample_rate)?;
         let rate = f64::from(sample_rate);
-        let given = format!("{} to {} Hz", self.low_hz, self.high_hz);
-        if !(self.low_hz > 0.0 && self.low_hz < self.high_hz && self.high_hz <= rate / 2.0) {
-            return Err(VoiceError::parameter(
-                "pitch range",
-                given,
-                format!(
-                    "0 < low < high ≤ {} Hz, half the sample rate, must hold",
-                    rate / 2.0
-                ),
-            ));
-        }
         let longest = (rate / self.low_hz).ceil() as usize;
         if longest + 1 >= framing.length {
             return Err(VoiceError::parameter(
                 "pitch range",
-                given,
+                format!("{} to {} Hz", self.low_hz, self.high_hz),
                 format!(
                     "a period of {longest} samples does not fit into a frame of {}; use frames of at least {} samples",
                     framing.length,

@@ -24,7 +24,7 @@ const ROUND: f64 = 6_755_399_441_055_744.0;
 
 /// `eˣ`, rounded once to f32 but for 2e-10 of its size.
 #[inline(always)]
-pub(super) fn exp(x: f32) -> f32 {
+pub(crate) fn exp(x: f32) -> f32 {
     // Beyond these the result is 0 or infinite in f32; NaN stays NaN.
     let x = f64::from(x).clamp(-104.0, 89.0);
     let shifted = x * LOG2_E + ROUND;

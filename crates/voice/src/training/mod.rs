@@ -22,6 +22,7 @@ pub use attention::{Attention, attend};
 pub use bf16::Bf16;
 pub use conv2d::Conv2d;
 pub use convolution::Conv1d;
+pub(crate) use exponential::exp;
 pub(crate) use gradient::sum_of_squares;
 pub use gradient::{clip_gradient, gradient_norm};
 pub use matmul::{Matmul, Number};

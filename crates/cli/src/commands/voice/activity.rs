@@ -1,17 +1,21 @@
 //! `warpsmith voice vad` and `segments`: which frames hold speech, and where it starts and ends.
 
+use std::path::PathBuf;
+
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use warpsmith_device::DeviceChoice;
 use warpsmith_voice::{
-    EnergyVad, FrameMillis, PeriodicityVad, StatisticalSettings, StatisticalVad, WebrtcMode,
-    WebrtcStream, WebrtcVad, periodicity_vad_on_cuda, segments,
+    EnergyVad, FrameMillis, NeuralSettings, NeuralStream, NeuralVad, PeriodicityVad,
+    StatisticalSettings, StatisticalVad, WebrtcMode, WebrtcStream, WebrtcVad,
+    periodicity_vad_on_cuda, segments,
 };
 
 use super::device::write_sheets;
 use super::input::Input;
 use super::live::{Listener, Listening, listen};
 use super::sheet::{Destination, Sheet};
+use super::weights::SILERO;
 use crate::arguments::Global;
 use crate::exit::Outcome;
 
@@ -23,8 +27,8 @@ const HOP_SECONDS: f64 = 0.01;
 pub(super) struct Detector {
     /// `statistical` compares the bands of the whole signal with its noise; `periodicity` asks for
     /// the pitch of a voice, which loud noises do not have; `energy` compares levels with the noise of
-    /// the last seconds; `webrtc` decides bit for bit as libfvad and webrtcvad do. The last two decide
-    /// about a pipe while it is still arriving.
+    /// the last seconds; `webrtc` decides bit for bit as libfvad and webrtcvad do; `neural` is Silero VAD's
+    /// network, with weights that you have. The last three decide about a pipe while it is still arriving.
     #[arg(long, value_enum, default_value_t = Method::Statistical)]
     method: Method,
     /// How much `webrtc` must be convinced: 0 misses the least speech, 3 passes the least noise.
@@ -33,6 +37,13 @@ pub(super) struct Detector {
     /// Decibels above the noise that make speech, for `energy`.
     #[arg(long, default_value_t = 6.0)]
     margin: f32,
+    /// The probability that makes speech, for `neural`.
+    #[arg(long, default_value_t = NeuralSettings::default().start)]
+    threshold: f32,
+    /// The weights for `neural`: the wheel of the package silero-vad or the `silero_vad.jit` in it; default:
+    /// `$WARPSMITH_SILERO`, else `warpsmith/silero_vad.jit` in your data directory.
+    #[arg(long, value_name = "FILE")]
+    weights: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -41,9 +52,19 @@ enum Method {
     Periodicity,
     Energy,
     Webrtc,
+    Neural,
 }
 
+/// What the network was trained at; other rates are resampled.
+const NEURAL_RATE: u32 = 16_000;
+
 impl Detector {
+    fn neural(&self, sample_rate: u32) -> Result<NeuralVad> {
+        let weights = SILERO.weights(self.weights.as_deref())?;
+        let settings = NeuralSettings::from_threshold(self.threshold);
+        Ok(NeuralVad::new(&weights, sample_rate, settings)?)
+    }
+
     fn mode(&self) -> WebrtcMode {
         match self.mode {
             0 => WebrtcMode::Quality,
@@ -55,7 +76,10 @@ impl Detector {
 
     /// Whether decisions need no more than the past.
     fn is_causal(&self) -> bool {
-        matches!(self.method, Method::Energy | Method::Webrtc)
+        matches!(
+            self.method,
+            Method::Energy | Method::Webrtc | Method::Neural
+        )
     }
 
     /// A listener whose decisions are those of [`Self::decide`].
@@ -70,7 +94,11 @@ impl Detector {
                     FrameMillis::Ten,
                 )?))
             }
+            Method::Neural if sample_rate == NEURAL_RATE => {
+                Decider::Neural(self.neural(sample_rate)?.into_stream())
+            }
             // Other rates are resampled, which looks at the whole signal.
+            Method::Neural => Decider::LateNeural(Box::new(self.neural(sample_rate)?)),
             _ => Decider::Late(sample_rate, self.mode()),
         };
         Ok(Box::new(LiveDecisions {
@@ -127,6 +155,7 @@ impl Detector {
             Method::Webrtc => {
                 WebrtcVad::decide(signal, sample_rate, self.mode(), FrameMillis::Ten)?
             }
+            Method::Neural => self.neural(sample_rate)?.decide(signal),
             Method::Periodicity => PeriodicityVad::new(sample_rate)?.decide(signal),
             Method::Statistical => {
                 StatisticalVad::new(sample_rate, StatisticalSettings::default())?.decide(signal)?
@@ -139,6 +168,8 @@ enum Decider {
     Energy(EnergyVad),
     Webrtc(Box<WebrtcStream>),
     Late(u32, WebrtcMode),
+    Neural(NeuralStream),
+    LateNeural(Box<NeuralVad>),
 }
 
 /// Decisions on a pipe, one to each hop that has arrived.
@@ -155,43 +186,53 @@ impl Listener for LiveDecisions {
     }
 
     fn hear(&mut self, piece: &[f32], rows: &mut Vec<f64>) -> Result<()> {
-        self.waiting.extend_from_slice(piece);
-        if let Decider::Late(..) = self.decider {
+        let mut decisions = Vec::new();
+        if let Decider::Neural(vad) = &mut self.decider {
+            vad.process(piece, &mut decisions);
+            report(&decisions, &mut self.decided, rows);
             return Ok(());
         }
+        self.waiting.extend_from_slice(piece);
         let whole = self.waiting.len() / self.hop * self.hop;
-        let mut decisions = Vec::new();
         for hop in self.waiting[..whole].chunks_exact(self.hop) {
             match &mut self.decider {
                 Decider::Energy(vad) => decisions.push(vad.process(hop)),
                 Decider::Webrtc(vad) => vad.process(&WebrtcVad::integers(hop), &mut decisions)?,
-                Decider::Late(..) => {}
+                _ => return Ok(()),
             }
         }
         self.waiting.drain(..whole);
-        self.report(&decisions, rows);
+        report(&decisions, &mut self.decided, rows);
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>, rows: &mut Vec<f64>) -> Result<()> {
+    fn finish(self: Box<Self>, rows: &mut Vec<f64>) -> Result<()> {
         // A hop that is not full is not decided.
-        if let Decider::Late(rate, mode) = self.decider {
-            let decisions = WebrtcVad::decide(&self.waiting, rate, mode, FrameMillis::Ten)?;
-            self.report(&decisions, rows);
+        let Self {
+            decider,
+            waiting,
+            mut decided,
+            ..
+        } = *self;
+        let mut decisions = Vec::new();
+        match decider {
+            Decider::Late(rate, mode) => {
+                decisions = WebrtcVad::decide(&waiting, rate, mode, FrameMillis::Ten)?;
+            }
+            Decider::Neural(vad) => vad.finish(&mut decisions),
+            Decider::LateNeural(mut vad) => decisions = vad.decide(&waiting),
+            Decider::Energy(_) | Decider::Webrtc(_) => {}
         }
+        report(&decisions, &mut decided, rows);
         Ok(())
     }
 }
 
-impl LiveDecisions {
-    fn report(&mut self, decisions: &[bool], rows: &mut Vec<f64>) {
-        for speech in decisions {
-            rows.extend([
-                self.decided as f64 * HOP_SECONDS,
-                f64::from(u8::from(*speech)),
-            ]);
-            self.decided += 1;
-        }
+/// Appends a row to a decision.
+fn report(decisions: &[bool], decided: &mut usize, rows: &mut Vec<f64>) {
+    for speech in decisions {
+        rows.extend([*decided as f64 * HOP_SECONDS, f64::from(u8::from(*speech))]);
+        *decided += 1;
     }
 }
 

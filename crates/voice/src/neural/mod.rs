@@ -1,0 +1,12 @@
+//! Networks that others have trained: the files of weights that their packages carry, and the arithmetic
+//! that their layers have in common.
+
+mod archive;
+mod dense;
+mod pickle;
+mod spectral_layer;
+mod weights;
+
+pub(crate) use dense::Dense;
+pub(crate) use spectral_layer::{LayerShape, SpectralLayer};
+pub use weights::Weights;

