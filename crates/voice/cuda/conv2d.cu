@@ -64,7 +64,7 @@ struct Result {
 // Shifted copies, for the right side.
 template <class Tile>
 struct Shifted {
-  static constexpr int COUNT = Tile::COLUMNS * DEPTH / Tile::THREADS;
+  static constexpr int COUNT = Tile::COLUMNS * Tile::DEPTH / Tile::THREADS;
   const Shape& shape;
   Place* places;
   // The first tap of this thread's position; a row or column before the first is a very late one.
@@ -98,11 +98,11 @@ struct Shifted {
   }
 
   __device__ __forceinline__ void load(u32 step) {
-    if (step % (STEPS / DEPTH) == 0) find_places(step * DEPTH);
+    if (step % (STEPS / Tile::DEPTH) == 0) find_places(step * Tile::DEPTH);
 #pragma unroll
     for (u32 i = 0; i < COUNT; ++i) {
       u32 k = threadIdx.x / Tile::COLUMNS + i * (Tile::THREADS / Tile::COLUMNS);
-      Place place = places[step * DEPTH % STEPS + k];
+      Place place = places[step * Tile::DEPTH % STEPS + k];
       bool inside = y + place.y < shape.height && x + place.x < shape.width;
       value[i] = inside ? __ldg(from + place.offset) : 0.0f;
     }
@@ -158,7 +158,7 @@ __device__ __forceinline__ void convolve(const float* x, const float* weight, co
   }
   LeftRows<Tile, float, VECTORS> left = {weight, first_channel, result.channels, shape.depth};
   Shifted<Tile> right(x, shape, result, first_position, places);
-  tile.add(left, right, (shape.depth + DEPTH - 1) / DEPTH, shared);
+  tile.add(left, right, (shape.depth + Tile::DEPTH - 1) / Tile::DEPTH, shared);
   if (result.area % 4 == 0) {
     write<4>(tile, result, first_channel, first_position);
   } else {
@@ -173,8 +173,8 @@ extern "C" __global__ void __launch_bounds__(256, 2)
 conv2d(const float* x, u64 x_length, const float* weight, u64 weight_length, const float* bias,
        u64 bias_length, float* out, u64 out_length, u32 pictures, u32 in_channels, u32 out_channels,
        u32 height, u32 width, u32 taps, u32 stride, u32 padding, u32 dilation, u32 groups) {
-  typedef RegisterTile<2, 2, 4, 2> Square;
-  typedef RegisterTile<2, 2, 2, 4> Wide;
+  typedef RegisterTile<2, 2, 4, 2, 8> Square;
+  typedef RegisterTile<2, 2, 2, 4, 8> Wide;
   __shared__ union {
     Square::Shared square;
     Wide::Shared wide;

@@ -11,13 +11,13 @@ template <class Tile, class Number, bool VECTORS>
 struct RightRows {
   const Number* from;
   u32 first, columns, depth;
-  float4 quad[Tile::COLUMNS * DEPTH / 4 / Tile::THREADS];
+  float4 quad[Tile::COLUMNS * Tile::DEPTH / 4 / Tile::THREADS];
 
   __device__ __forceinline__ void load(u32 step) {
 #pragma unroll
     for (u32 i = 0; i < sizeof(quad) / sizeof(float4); ++i) {
       u32 slot = threadIdx.x + i * Tile::THREADS;
-      u32 k = step * DEPTH + slot / (Tile::COLUMNS / 4), c = first + slot % (Tile::COLUMNS / 4) * 4;
+      u32 k = step * Tile::DEPTH + slot / (Tile::COLUMNS / 4), c = first + slot % (Tile::COLUMNS / 4) * 4;
       const Number* at = from + (u64)k * columns + c;
       quad[i] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
       if (k >= depth) continue;
@@ -52,7 +52,7 @@ __device__ __forceinline__ void multiply(const Number* a, const Number* b, float
   Tile tile = {};
   LeftRows<Tile, Number, VECTORS> left = {a, first_row, rows, depth};
   RightRows<Tile, Number, VECTORS> right = {b, first_column, columns, depth};
-  tile.add(left, right, (depth + DEPTH - 1) / DEPTH, shared);
+  tile.add(left, right, (depth + Tile::DEPTH - 1) / Tile::DEPTH, shared);
 #pragma unroll
   for (u32 r = 0; r < 4 * Tile::ROW_QUADS; ++r) {
     u32 row = first_row + Tile::row(r);
@@ -84,25 +84,43 @@ __device__ __forceinline__ bool fits(u64 a_length, u64 b_length, u64 out_length,
          (u64)depth * columns <= b_length && (u64)rows * columns <= out_length;
 }
 
+// Tiles of the same size for rows that are whole vectors and for others, which need more registers to a step.
+template <class Whole, class Odd>
+__device__ __forceinline__ void multiply_either(const float* a, u64 a_length, const float* b, u64 b_length,
+                                                float* out, u64 out_length, u32 rows, u32 columns, u32 depth) {
+  __shared__ union {
+    typename Whole::Shared whole;
+    typename Odd::Shared odd;
+  } shared;
+  if (!fits<Whole>(a_length, b_length, out_length, rows, columns, depth)) return;
+  if (columns % 4 == 0 && depth % 4 == 0) {
+    multiply<Whole, float, true>(a, b, out, rows, columns, depth, shared.whole);
+  } else {
+    multiply<Odd, float, false>(a, b, out, rows, columns, depth, shared.odd);
+  }
+}
+
 // out[rows, columns] = a[rows, depth] b[depth, columns]; a block of 256 threads to a tile of 128 by 128.
 extern "C" __global__ void __launch_bounds__(256, 2)
 matmul(const float* a, u64 a_length, const float* b, u64 b_length, float* out, u64 out_length, u32 rows,
        u32 columns, u32 depth) {
-  typedef RegisterTile<2, 2, 4, 2> Tile;
-  __shared__ Tile::Shared shared;
-  if (!fits<Tile>(a_length, b_length, out_length, rows, columns, depth)) return;
-  if (columns % 4 == 0 && depth % 4 == 0) {
-    multiply<Tile, float, true>(a, b, out, rows, columns, depth, shared);
-  } else {
-    multiply<Tile, float, false>(a, b, out, rows, columns, depth, shared);
-  }
+  multiply_either<RegisterTile<2, 2, 4, 2, 16>, RegisterTile<2, 2, 4, 2, 8>>(
+      a, a_length, b, b_length, out, out_length, rows, columns, depth);
+}
+
+// The same for results of few tiles: a block of 128 threads to a tile of 64 by 64.
+extern "C" __global__ void __launch_bounds__(128, 4)
+matmul_small(const float* a, u64 a_length, const float* b, u64 b_length, float* out, u64 out_length, u32 rows,
+             u32 columns, u32 depth) {
+  multiply_either<RegisterTile<2, 1, 2, 2, 16>, RegisterTile<2, 1, 2, 2, 8>>(
+      a, a_length, b, b_length, out, out_length, rows, columns, depth);
 }
 
 // The same of bf16 by the same units: for GPUs whose tensor cores have none.
 extern "C" __global__ void __launch_bounds__(256, 2)
 matmul_bf16(const unsigned short* a, u64 a_length, const unsigned short* b, u64 b_length, float* out,
             u64 out_length, u32 rows, u32 columns, u32 depth) {
-  typedef RegisterTile<2, 2, 4, 2> Tile;
+  typedef RegisterTile<2, 2, 4, 2, 8> Tile;
   __shared__ Tile::Shared shared;
   if (!fits<Tile>(a_length, b_length, out_length, rows, columns, depth)) return;
   multiply<Tile, unsigned short, false>(a, b, out, rows, columns, depth, shared);

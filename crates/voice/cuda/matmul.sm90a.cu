@@ -51,7 +51,7 @@ __device__ __forceinline__ void expect_bytes(u32 barrier, u32 bytes) {
 __device__ __forceinline__ void arrive(u32 barrier, u32 block) {
   asm volatile(
       "{\n.reg .b32 there;\nmapa.shared::cluster.u32 there, %0, %1;\n"
-      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n}" ::"r"(barrier),
+      "mbarrier.arrive.shared::cluster.b64 _, [there];\n}" ::"r"(barrier),
       "r"(block)
       : "memory");
 }
@@ -59,7 +59,7 @@ __device__ __forceinline__ void arrive(u32 barrier, u32 block) {
 __device__ __forceinline__ void wait(u32 barrier, u32 parity) {
   asm volatile(
       "{\n.reg .pred done;\nagain:\n"
-      "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
       "@!done bra again;\n}" ::"r"(barrier),
       "r"(parity)
       : "memory");

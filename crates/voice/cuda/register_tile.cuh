@@ -1,5 +1,5 @@
 // Products of matrices with the sums in registers: a block makes a tile of the result, walking over the
-// depth 8 at a time. The next step's numbers are on their way while this step's are multiplied.
+// depth some steps at a time. The next step's numbers are on their way while this step's are multiplied.
 //
 // A warp's threads form 4 rows of 8; a thread has quads of neighbouring rows and columns, 16 rows and 32
 // columns apart, so that the threads of a row or column read neighbouring vectors of shared memory.
@@ -9,11 +9,9 @@
 typedef unsigned long long u64;
 typedef unsigned int u32;
 
-#define DEPTH 8
-
-template <int ROW_QUADS_, int COLUMN_QUADS_, int WARP_ROWS, int WARP_COLUMNS>
+template <int ROW_QUADS_, int COLUMN_QUADS_, int WARP_ROWS, int WARP_COLUMNS, int DEPTH_>
 struct RegisterTile {
-  static constexpr int ROW_QUADS = ROW_QUADS_, COLUMN_QUADS = COLUMN_QUADS_;
+  static constexpr int ROW_QUADS = ROW_QUADS_, COLUMN_QUADS = COLUMN_QUADS_, DEPTH = DEPTH_;
   static constexpr int THREADS = 32 * WARP_ROWS * WARP_COLUMNS;
   static constexpr int ROWS = 16 * ROW_QUADS * WARP_ROWS;
   static constexpr int COLUMNS = 32 * COLUMN_QUADS * WARP_COLUMNS;
@@ -88,7 +86,7 @@ __device__ __forceinline__ float number(unsigned short bits) {
 // The rows of a matrix that lies row by row, for the left side. VECTORS: its depth is a multiple of 4.
 template <class Tile, class Number, bool VECTORS>
 struct LeftRows {
-  static constexpr u32 QUADS = Tile::ROWS * DEPTH / 4;
+  static constexpr u32 QUADS = Tile::ROWS * Tile::DEPTH / 4;
   const Number* from;
   u32 first, rows, depth;
   float4 quad[(QUADS + Tile::THREADS - 1) / Tile::THREADS];
@@ -97,7 +95,7 @@ struct LeftRows {
 #pragma unroll
     for (u32 i = 0; i < sizeof(quad) / sizeof(float4); ++i) {
       u32 slot = threadIdx.x + i * Tile::THREADS;
-      u32 row = first + slot / 2, k = step * DEPTH + slot % 2 * 4;
+      u32 row = first + slot / (Tile::DEPTH / 4), k = step * Tile::DEPTH + slot % (Tile::DEPTH / 4) * 4;
       const Number* at = from + (u64)row * depth + k;
       quad[i] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
       if (row >= rows || slot >= QUADS) continue;
@@ -117,7 +115,7 @@ struct LeftRows {
     for (u32 i = 0; i < sizeof(quad) / sizeof(float4); ++i) {
       u32 slot = threadIdx.x + i * Tile::THREADS;
       if (slot >= QUADS) continue;
-      float* at = to + slot % 2 * 4 * Tile::ROW_PITCH + slot / 2;
+      float* at = to + slot % (Tile::DEPTH / 4) * 4 * Tile::ROW_PITCH + slot / (Tile::DEPTH / 4);
       at[0] = quad[i].x;
       at[Tile::ROW_PITCH] = quad[i].y;
       at[2 * Tile::ROW_PITCH] = quad[i].z;

@@ -92,13 +92,17 @@ impl Conv2d {
         Ok(())
     }
 
-    fn check(&self) -> Result<()> {
+    /// Whether the numbers make sense together.
+    pub(crate) fn check(&self) -> Result<()> {
         let wrong = |why| VoiceError::parameter("convolution", format!("{self:?}"), why);
         let steps = self.stride.into_iter().chain(self.dilation);
         if self.groups == 0 || steps.chain(self.taps).any(|number| number == 0) {
             return Err(wrong("taps, stride, dilation and groups must not be 0"));
         }
-        if self.in_channels % self.groups != 0 || self.out_channels % self.groups != 0 {
+        if [self.in_channels, self.out_channels]
+            .iter()
+            .any(|channels| !channels.is_multiple_of(self.groups))
+        {
             return Err(wrong("the groups must divide the channels"));
         }
         Ok(())

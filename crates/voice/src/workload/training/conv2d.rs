@@ -150,10 +150,8 @@ pub(super) static CONV2D: Operation = Operation {
     refuses: |parameters| {
         let shape = shape(parameters);
         let picture = shape.in_channels * shape.size[0] * shape.size[1];
-        if !shape.in_channels.is_multiple_of(shape.groups)
-            || !shape.out_channels.is_multiple_of(shape.groups)
-        {
-            return Some("the groups must divide the channels".into());
+        if let Err(error) = shape.check() {
+            return Some(error.to_string());
         }
         // As the kernel counts: positions in 30 bits, places of a picture and its surroundings in 31.
         let surroundings = 2 * shape.padding[0] * shape.size[1] + 2 * shape.padding[1];

@@ -8,7 +8,7 @@ use warpsmith_measure::{
     Workload, WorkloadError,
 };
 
-use super::matmul_cuda::{F32, bf16_way, on_cuda};
+use super::matmul_cuda::{bf16_way, f32_way, on_cuda};
 use super::operation::normal_numbers;
 use crate::training::{Bf16, Matmul, Number};
 
@@ -134,7 +134,10 @@ impl Workload for MatrixProduct {
                 let way = bf16_way(gpu.facts().sm().min(newest), shape);
                 on_cuda(gpu, way, shape, &bits(&a), &bits(&b))?
             }
-            Device::Cuda(gpu) => on_cuda(gpu, &F32, shape, &a, &b)?,
+            Device::Cuda(gpu) => {
+                let way = f32_way(gpu.facts().multiprocessors, shape);
+                on_cuda(gpu, way, shape, &a, &b)?
+            }
         })
     }
 }

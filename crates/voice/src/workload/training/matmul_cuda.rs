@@ -34,7 +34,18 @@ pub(super) struct Way {
     reads: Option<[[u32; 2]; 2]>,
 }
 
-pub(super) static F32: Way = Way {
+impl Way {
+    fn blocks(&self, shape: Matmul, multiprocessors: u32) -> usize {
+        let [height, width] = self.tile;
+        let tiles = |height| shape.rows.div_ceil(height) * shape.columns.div_ceil(width);
+        match self.reads {
+            None => tiles(height),
+            Some(_) => 2 * tiles(2 * height).min((multiprocessors as usize / 2).max(1)),
+        }
+    }
+}
+
+static F32: Way = Way {
     // SAFETY: `matmul` in `cuda/matmul.cu` takes these in this order; it checks that all three matrices lie
     // inside their buffers, and loads and stores below rows, columns and depth.
     kernel: unsafe {
@@ -42,6 +53,23 @@ pub(super) static F32: Way = Way {
     },
     tile: [128, 128],
     threads: 256,
+    shared_bytes: 0,
+    reads: None,
+};
+
+/// For results of few tiles.
+static F32_SMALL: Way = Way {
+    // SAFETY: as for `matmul`, of which this is the form for smaller tiles.
+    kernel: unsafe {
+        KernelImage::trusted(
+            "voice/matmul",
+            "matmul_small",
+            OF_F32,
+            packed!("cuda/matmul.ptx"),
+        )
+    },
+    tile: [64, 64],
+    threads: 128,
     shared_bytes: 0,
     reads: None,
 };
@@ -108,7 +136,17 @@ static BF16_SM90: Way = Way {
     reads: Some([[128, 64], [64, 64]]),
 };
 
-/// The kernel for an architecture and a shape.
+/// The f32 kernel for a GPU and a shape.
+pub(super) fn f32_way(multiprocessors: u32, shape: Matmul) -> &'static Way {
+    // With fewer large tiles than these, multiprocessors would stand still.
+    if 2 * F32.blocks(shape, multiprocessors) < 3 * multiprocessors as usize {
+        &F32_SMALL
+    } else {
+        &F32
+    }
+}
+
+/// The bf16 kernel for an architecture and a shape.
 pub(super) fn bf16_way(sm: u32, shape: Matmul) -> &'static Way {
     // Reading by tiles needs rows of whole chunks of 16 bytes.
     let whole = shape.columns.is_multiple_of(8) && shape.depth.is_multiple_of(8);
@@ -130,21 +168,14 @@ pub(super) fn on_cuda<T: DeviceElement>(
     if way.shared_bytes > 48 * 1024 {
         kernel.allow_shared_bytes(way.shared_bytes)?;
     }
-    let [high, wide] = [shape.rows, shape.columns];
-    let tiles = |height: usize| high.div_ceil(height) * wide.div_ceil(way.tile[1]);
-    let blocks = match way.reads {
-        None => tiles(way.tile[0]),
-        Some(_) => {
-            2 * tiles(2 * way.tile[0]).min((gpu.facts().multiprocessors as usize / 2).max(1))
-        }
-    };
+    let blocks = way.blocks(shape, gpu.facts().multiprocessors);
     let (a, b) = (gpu.upload(a)?, gpu.upload(b)?);
     let operands = match way.reads {
         None => Operands::Buffers([a, b]),
-        Some([left, right]) => Operands::Tiled([
+        Some([left, right]) => Operands::Tiled(Box::new([
             TiledMatrix::new(a, shape.rows, shape.depth, left)?,
             TiledMatrix::new(b, shape.depth, shape.columns, right)?,
-        ]),
+        ])),
     };
     Ok(Box::new(OnCuda {
         kernel,
@@ -163,7 +194,7 @@ pub(super) fn on_cuda<T: DeviceElement>(
 /// The left and the right matrix.
 enum Operands<T> {
     Buffers([DeviceBuffer<T>; 2]),
-    Tiled([TiledMatrix<T>; 2]),
+    Tiled(Box<[TiledMatrix<T>; 2]>),
 }
 
 struct OnCuda<T: DeviceElement> {
@@ -179,7 +210,7 @@ impl<T: DeviceElement> Prepared for OnCuda<T> {
     fn run_once(&mut self) -> Result<(), WorkloadError> {
         let [a, b] = match &self.operands {
             Operands::Buffers([a, b]) => [a.read(), b.read()],
-            Operands::Tiled([a, b]) => [a.read(), b.read()],
+            Operands::Tiled(matrices) => [matrices[0].read(), matrices[1].read()],
         };
         let [rows, columns, depth] = self.sizes;
         Ok(self.stream.launch(
