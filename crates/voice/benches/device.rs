@@ -205,13 +205,13 @@ const CASES: &[(&str, &str, &str)] = &[
     ),
     (
         "voice/constant-q",
-        "files=4 seconds=1 hop=160",
+        "files=4 seconds=1 hop=10ms",
         "files=1 seconds=60 rate=44100",
     ),
     (
         "voice/constant-q",
-        "files=2 seconds=2 rate=44100 hop=441",
-        "files=1 seconds=60 rate=44100 hop=441",
+        "files=2 seconds=2 rate=44100 hop=10ms",
+        "files=1 seconds=60 rate=44100 hop=10ms",
     ),
     (
         "training/layer-norm",

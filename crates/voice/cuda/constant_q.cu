@@ -18,6 +18,12 @@
 #define PITCH (STEP + 1)
 #define SUM_PITCH (COLUMNS + 1)
 
+// Where a frame's samples lie, and those of its places that have one.
+struct Row {
+  const float* samples;
+  u32 begin, end;
+};
+
 // `filters` holds the columns of each of `length` samples, rounded up to steps, and those of the next twelve
 // filters after them; `count` filters go to the bins from `first_bin` on of [frame, bin] in pairs.
 extern "C" __global__ void __launch_bounds__(THREADS)
@@ -26,10 +32,11 @@ constant_q(const float* samples, u64 samples_length, const u64* file_samples, u6
            u64 out_length, u32 length, u32 hop, u32 left, u32 first_bin, u32 count, u32 bins) {
   __shared__ float part[FRAMES * PITCH];
   __shared__ float4 weights[STEP * COLUMNS / 4];
-  __shared__ Place places[FRAMES];
+  __shared__ Row rows[FRAMES];
   u32 steps = (length + STEP - 1) / STEP, tile = blockIdx.y;
   u64 frames = file_frames_length > 0 ? file_frames[file_frames_length - 1] : 0;
-  if (blockDim.x != THREADS || bins < 1 || (u64)first_bin + count > bins || frames > out_length / 2 / bins) return;
+  if (blockDim.x != THREADS || steps < 1 || bins < 1 || (u64)first_bin + count > bins) return;
+  if (frames > out_length / 2 / bins) return;
   if (filters_length / (STEP * COLUMNS) < (u64)steps * (tile + 1)) return;
   const float4* columns = (const float4*)filters + (u64)tile * steps * (STEP * COLUMNS / 4);
   u32 lane = threadIdx.x % 32, half = threadIdx.x / 32 % 2, share = threadIdx.x / 64;
@@ -38,23 +45,42 @@ constant_q(const float* samples, u64 samples_length, const u64* file_samples, u6
     Place place;
     bool active = find_frame(first + threadIdx.x, samples, samples_length, file_samples, file_samples_length,
                              file_frames, file_frames_length, hop, left, &place);
-    if (!active) place = {samples, 0, 0, 0};
-    places[threadIdx.x] = place;
+    Row row = {samples, 0, 0};
+    if (active) {
+      long long end = min(place.length - place.start, (long long)length);
+      row = {place.samples + place.start, (u32)max(-place.start, 0ll), (u32)max(end, 0ll)};
+    }
+    rows[threadIdx.x] = row;
   }
+  __syncthreads();
   float sum[2][HALF] = {{0.0f}};
-  u32 n = threadIdx.x % STEP;
+  // What a thread loads of a step, while the step before is summed.
+  u32 row_in_step = threadIdx.x / STEP, in_step = threadIdx.x % STEP;
+  bool loads_two = threadIdx.x + THREADS < STEP * COLUMNS / 4;
+  float next[FRAMES * STEP / THREADS];
+  float4 next_weights[2];
+  auto load = [&](u32 step) {
+    u32 n = step * STEP + in_step;
+#pragma unroll
+    for (int i = 0; i < FRAMES * STEP / THREADS; ++i) {
+      Row row = rows[row_in_step + i * (THREADS / STEP)];
+      next[i] = n >= row.begin && n < row.end ? __ldg(row.samples + n) : 0.0f;
+    }
+    const float4* from = columns + (u64)step * (STEP * COLUMNS / 4) + threadIdx.x;
+    next_weights[0] = __ldg(from);
+    if (loads_two) next_weights[1] = __ldg(from + THREADS);
+  };
+  load(0);
   for (u32 step = 0; step < steps; ++step) {
     __syncthreads();
-    for (u32 i = threadIdx.x; i < STEP * COLUMNS / 4; i += THREADS) {
-      weights[i] = __ldg(columns + (u64)step * (STEP * COLUMNS / 4) + i);
-    }
-#pragma unroll 8
-    for (u32 row = threadIdx.x / STEP; row < FRAMES; row += THREADS / STEP) {
-      long long at = places[row].start + step * STEP + n;
-      bool inside = at >= 0 && at < places[row].length && step * STEP + n < length;
-      part[row * PITCH + n] = inside ? __ldg(places[row].samples + at) : 0.0f;
+    weights[threadIdx.x] = next_weights[0];
+    if (loads_two) weights[threadIdx.x + THREADS] = next_weights[1];
+#pragma unroll
+    for (int i = 0; i < FRAMES * STEP / THREADS; ++i) {
+      part[(row_in_step + i * (THREADS / STEP)) * PITCH + in_step] = next[i];
     }
     __syncthreads();
+    if (step + 1 < steps) load(step + 1);
     const float* x = part + lane * PITCH + share * SHARE;
     const float4* w = weights + share * SHARE * (COLUMNS / 4) + half * (HALF / 4);
 #pragma unroll 4

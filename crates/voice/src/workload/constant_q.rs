@@ -18,20 +18,20 @@ pub(super) struct ConstantQWorkload;
 
 const HOP: ParameterSpec = ParameterSpec {
     name: "hop",
-    meaning: "samples between frames; an odd number leaves every octave at the full rate",
-    kind: ParameterKind::Integer {
-        default: 512,
-        min: 1,
-        max: 65_536,
-    },
+    meaning: "samples between frames, or time; where 10 ms are odd, every octave is at the full rate",
+    kind: ParameterKind::Choice(&["512", "10ms"]),
 };
 
 static SPECIFICATION: [ParameterSpec; 4] = [PARAMETERS[0], PARAMETERS[1], PARAMETERS[2], HOP];
 
 /// Seven octaves of semitones.
 fn plan(parameters: &Parameters) -> crate::Result<ConstantQ> {
-    let settings = ConstantQSettings::piano(parameters.size("hop"));
-    ConstantQ::new(sample_rate(parameters), settings)
+    let rate = sample_rate(parameters);
+    let hop = match parameters.choice("hop") {
+        "10ms" => rate as usize / 100,
+        _ => 512,
+    };
+    ConstantQ::new(rate, ConstantQSettings::piano(hop))
 }
 
 impl Workload for ConstantQWorkload {
