@@ -2,7 +2,8 @@
 //!
 //! Neighbouring outputs look at nearly the same inputs: a group's filters are stored side by side over all
 //! rows that one of them looks at, zero where it does not, so that a row and its eight weights are loaded
-//! once for all. Lanes are stretches of the signal that lie some periods apart.
+//! once for all. Lanes are stretches of the signal that lie some periods apart, in several vectors, so that a
+//! weight is loaded once for all of them.
 
 use crate::lanes::{Lanes, Task};
 use crate::tile::transpose_into;
@@ -10,8 +11,6 @@ use std::marker::PhantomData;
 
 /// Outputs of a group.
 const GROUP: usize = 8;
-/// Tiles that go together: each weight that is loaded is used by both.
-const TILES: usize = 2;
 
 /// The filters of a period of outputs, in groups.
 #[derive(Clone, Debug)]
@@ -66,17 +65,31 @@ impl Polyphase {
     /// Fills `out` with the outputs of `signal`, whose first tap looks at the input at `start`; silence lies
     /// beyond the signal's ends.
     pub(super) fn run<V: Lanes>(&self, signal: &[f32], start: i64, out: &mut [f32]) {
-        V::vectorize(SumsTask {
+        // As many sums at once as there are registers for: 32 of sixteen lanes, 16 of eight.
+        if const { V::WIDTH == 16 } {
+            self.run_with::<V, 3, 8>(signal, start, out);
+        } else {
+            self.run_with::<V, 2, 4>(signal, start, out);
+        }
+    }
+
+    fn run_with<V: Lanes, const VECTORS: usize, const TOGETHER: usize>(
+        &self,
+        signal: &[f32],
+        start: i64,
+        out: &mut [f32],
+    ) {
+        V::vectorize(SumsTask::<V, VECTORS, TOGETHER> {
             polyphase: self,
             signal,
             start,
             out,
-            lanes: PhantomData::<V>,
+            lanes: PhantomData,
         });
     }
 }
 
-struct SumsTask<'a, V> {
+struct SumsTask<'a, V, const VECTORS: usize, const TOGETHER: usize> {
     polyphase: &'a Polyphase,
     signal: &'a [f32],
     start: i64,
@@ -84,7 +97,9 @@ struct SumsTask<'a, V> {
     lanes: PhantomData<V>,
 }
 
-impl<V: Lanes> Task for SumsTask<'_, V> {
+impl<V: Lanes, const VECTORS: usize, const TOGETHER: usize> Task
+    for SumsTask<'_, V, VECTORS, TOGETHER>
+{
     #[inline(always)]
     fn run(self) {
         let filters = self.polyphase;
@@ -93,90 +108,72 @@ impl<V: Lanes> Task for SumsTask<'_, V> {
         let periods = filters.rows.div_ceil(filters.inputs);
         let (outputs, inputs) = (periods * filters.outputs, periods * filters.inputs);
         let height = (inputs + filters.rows).next_multiple_of(8);
-        let mut tiles = [(); TILES].map(|()| vec![V::splat(0.0); height]);
-        let share = V::WIDTH * outputs;
-        for (number, out) in self.out.chunks_mut(TILES * share).enumerate() {
-            for (n, tile) in tiles.iter_mut().enumerate() {
-                let inputs_before = (TILES * number + n) * V::WIDTH * inputs;
-                fill(tile, self.signal, self.start + inputs_before as i64, inputs);
-            }
+        let mut tile = vec![[V::splat(0.0); VECTORS]; height];
+        let lanes = VECTORS * V::WIDTH;
+        for (number, out) in self.out.chunks_mut(lanes * outputs).enumerate() {
+            let start = self.start + (number * lanes * inputs) as i64;
+            fill(&mut tile, self.signal, start, inputs);
             for period in 0..periods {
                 let groups = filters.weights.chunks_exact(filters.rows);
                 for (group, (weights, at)) in groups.zip(&filters.at).enumerate() {
-                    let first = period * filters.inputs + at;
-                    let rows = [0, 1].map(|n: usize| &tiles[n][first..][..filters.rows]);
-                    let sums = group_sums(rows, weights);
+                    let rows = &tile[period * filters.inputs + at..][..filters.rows];
+                    let sums = group_sums::<V, VECTORS, TOGETHER>(rows, weights);
                     let place = period * filters.outputs + group * GROUP;
                     let count = GROUP.min(filters.outputs - group * GROUP);
-                    for (out, sums) in out.chunks_mut(share).zip(&sums) {
-                        put_out(sums, (place, count), outputs, out);
-                    }
+                    put_out(&sums, (place, count), outputs, out);
                 }
             }
         }
     }
 }
 
-/// The sums of a group over its rows of both tiles.
+/// The sums of a group over its rows, some outputs at a time, each in two partial sums, which are more exact than
+/// one, one after the other.
 #[inline(always)]
-fn group_sums<V: Lanes>(rows: [&[V]; TILES], weights: &[[f32; GROUP]]) -> [[V; GROUP]; TILES] {
-    let mut sums = [[V::splat(0.0); GROUP]; TILES];
-    // As many outputs at once as there are registers for their sums.
-    if const { V::WIDTH == 16 } {
-        add_products::<V, GROUP>(rows, weights, 0, &mut sums);
-    } else {
-        add_products::<V, { GROUP / 2 }>(rows, weights, 0, &mut sums);
-        add_products::<V, { GROUP / 2 }>(rows, weights, GROUP / 2, &mut sums);
-    }
-    sums
-}
-
-/// The outputs `first .. first + COUNT` of a group, each in two partial sums, which are more exact than one, one
-/// after the other, so that they fit the registers.
-#[inline(always)]
-fn add_products<V: Lanes, const COUNT: usize>(
-    rows: [&[V]; TILES],
+fn group_sums<V: Lanes, const VECTORS: usize, const TOGETHER: usize>(
+    rows: &[[V; VECTORS]],
     weights: &[[f32; GROUP]],
-    first: usize,
-    out: &mut [[V; GROUP]; TILES],
-) {
-    let [a, b] = rows.map(|rows| rows.as_chunks::<2>().0);
-    for half in 0..2 {
-        let mut sums = [[V::splat(0.0); COUNT]; TILES];
-        let pairs = a.iter().zip(b).zip(weights.as_chunks::<2>().0);
-        for ((a, b), weights) in pairs {
-            for k in 0..COUNT {
-                let weight = V::splat(weights[half][first + k]);
-                sums[0][k] = a[half].mul_add(weight, sums[0][k]);
-                sums[1][k] = b[half].mul_add(weight, sums[1][k]);
+) -> [[V; VECTORS]; GROUP] {
+    let mut out = [[V::splat(0.0); VECTORS]; GROUP];
+    let rows = rows.as_chunks::<2>().0;
+    let weights = weights.as_chunks::<2>().0;
+    for (group, out) in out.as_chunks_mut::<TOGETHER>().0.iter_mut().enumerate() {
+        for half in 0..2 {
+            let mut sums = [[V::splat(0.0); VECTORS]; TOGETHER];
+            for (rows, weights) in rows.iter().zip(weights) {
+                for (k, sums) in sums.iter_mut().enumerate() {
+                    let weight = V::splat(weights[half][group * TOGETHER + k]);
+                    for (sum, row) in sums.iter_mut().zip(&rows[half]) {
+                        *sum = row.mul_add(weight, *sum);
+                    }
+                }
             }
-        }
-        for (out, sums) in out.iter_mut().zip(&sums) {
-            for (out, sum) in out[first..].iter_mut().zip(sums) {
-                *out = out.add(*sum);
+            for (out, sums) in out.as_flattened_mut().iter_mut().zip(sums.as_flattened()) {
+                *out = out.add(*sums);
             }
         }
     }
+    out
 }
 
 /// Writes `count` outputs of every lane to `place`; `outputs` of a lane follow each other in `out`, as far as it
 /// goes.
 #[inline(always)]
-fn put_out<V: Lanes>(
-    sums: &[V; GROUP],
+fn put_out<V: Lanes, const VECTORS: usize>(
+    sums: &[[V; VECTORS]; GROUP],
     (place, count): (usize, usize),
     outputs: usize,
     out: &mut [f32],
 ) {
-    let sums = V::floats(sums);
-    if count == GROUP && out.len() == V::WIDTH * outputs {
-        let shape = (V::WIDTH, GROUP);
-        transpose_into::<V::Points>(sums, V::WIDTH, shape, &mut out[place..], outputs);
+    let lanes = VECTORS * V::WIDTH;
+    let sums = V::floats(sums.as_flattened());
+    if count == GROUP && out.len() == lanes * outputs {
+        transpose_into::<V::Points>(sums, lanes, (lanes, GROUP), &mut out[place..], outputs);
         return;
     }
     for (lane, out) in out.chunks_mut(outputs).enumerate() {
         let slots = out.iter_mut().skip(place).take(count);
-        for (slot, sum) in slots.zip(sums.iter().skip(lane).step_by(V::WIDTH)) {
+        for (slot, sum) in slots.zip(sums.iter().skip(lane).step_by(lanes)) {
             *slot = *sum;
         }
     }
@@ -185,16 +182,21 @@ fn put_out<V: Lanes>(
 /// Lane `l` of row `n` is the sample at `start + n + l·apart`, silence beyond the signal's ends. The number of
 /// rows is a multiple of eight.
 #[inline(always)]
-fn fill<V: Lanes>(tile: &mut [V], signal: &[f32], start: i64, apart: usize) {
-    let rows = tile.len();
-    let reach = start + (rows + (V::WIDTH - 1) * apart) as i64;
-    let tile = V::floats_mut(tile);
+fn fill<V: Lanes, const VECTORS: usize>(
+    tile: &mut [[V; VECTORS]],
+    signal: &[f32],
+    start: i64,
+    apart: usize,
+) {
+    let (rows, lanes) = (tile.len(), VECTORS * V::WIDTH);
+    let reach = start + (rows + (lanes - 1) * apart) as i64;
+    let tile = V::floats_mut(tile.as_flattened_mut());
     if start >= 0 && reach <= signal.len() as i64 {
         let inside = &signal[start as usize..reach as usize];
-        transpose_into::<V::Points>(inside, apart, (rows, V::WIDTH), tile, V::WIDTH);
+        transpose_into::<V::Points>(inside, apart, (rows, lanes), tile, lanes);
         return;
     }
-    for (n, row) in tile.chunks_exact_mut(V::WIDTH).enumerate() {
+    for (n, row) in tile.chunks_exact_mut(lanes).enumerate() {
         for (l, lane) in row.iter_mut().enumerate() {
             let sample = usize::try_from(start + (n + l * apart) as i64);
             *lane = sample
