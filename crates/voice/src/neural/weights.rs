@@ -224,7 +224,7 @@ mod tests {
         pickle.extend(
             b"ctorch._utils\n_rebuild_tensor_v2\n((X\x07\0\0\0storagectorch\nFloatStorage\n",
         );
-        pickle.extend(b"X\x01\0\0\07X\x03\0\0\0cpuK\x02tQK\0K\x02\x85K\x01\x85\x89h\0)RtRu.");
+        pickle.extend(b"X\x01\0\0\x007X\x03\0\0\0cpuK\x02tQK\0K\x02\x85K\x01\x85\x89h\0)RtRu.");
         archive_of(&[
             ("model/data.pkl", &pickle),
             ("model/data/7", &[0, 0, 128, 63, 0, 0, 0, 192]),
