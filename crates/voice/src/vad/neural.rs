@@ -231,7 +231,13 @@ mod tests {
 
     fn signal(samples: usize) -> Vec<f32> {
         let noise = |n: usize| (n as u32).wrapping_mul(2_654_435_761) >> 8;
-        let loud = |n: usize| if (n / 3000).is_multiple_of(2) { 0.3 } else { 0.003 };
+        let loud = |n: usize| {
+            if (n / 3000).is_multiple_of(2) {
+                0.3
+            } else {
+                0.003
+            }
+        };
         (0..samples)
             .map(|n| loud(n) * (noise(n) as f32 / 8_388_608.0 - 1.0))
             .collect()

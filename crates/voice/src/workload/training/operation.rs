@@ -74,7 +74,7 @@ impl Workload for &'static Operation {
             },
             Sizes {
                 parameter: "pictures",
-                values: &["1", "2", "4", "8", "16"],
+                values: &["2", "4", "8", "16"],
             },
         ];
         SIZES.iter().copied().find(|sizes| {
