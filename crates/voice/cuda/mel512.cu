@@ -33,7 +33,7 @@
 // A bank of 80 filters, a segment to a lane, has no more pairs than these in any of its groups, whose loops
 // are then written out.
 #define USUAL_FILTERS 80
-#define USUAL_PAIRS(group) ((group) < 2 ? 2 : (group) == 2 ? 4 : (group) == 3 ? 6 : 10)
+#define USUAL_PAIRS(group) ((group) == 0 ? 2 : (group) < 3 ? 4 : (group) == 3 ? 6 : 10)
 #define USUAL_LAST 16
 
 // Loads that stay where they are written: the compiler would hoist them out of the loop over frames
@@ -103,12 +103,12 @@ __device__ __forceinline__ void load_frame(const Place& place, bool active, floa
 }
 
 // Copies a group's pairs to shared memory, two of a lane side by side: one load for two bins. Lanes whose
-// `room` pairs would reach past the last bin begin earlier.
+// `room` pairs would reach past the last bin, and the zero behind it, begin earlier.
 __device__ __forceinline__ void copy_group(const u32* firsts, const float2* slopes, u32 count, u32 room,
                                            u32* to_firsts, float4* to_slopes) {
   for (u32 n = threadIdx.x; n < 8 * room; n += THREADS) {
-    u32 l = n % 16, first = min(firsts[l], POINTS + 1u), end = first + room;
-    u32 lead = end > POINTS + 1 ? end - POINTS - 1 : 0;
+    u32 l = n % 16, first = min(firsts[l], POINTS) & ~1u, end = first + room;
+    u32 lead = end > POINTS + 2 ? end - POINTS - 2 : 0;
     float2 pair[2];
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
@@ -247,6 +247,7 @@ __device__ __forceinline__ void mel_frames(const float* samples, u64 samples_len
     if (l == 0) {
       float2 a = z[0][AT(8)], b = z[1][AT(8)];
       room[POINTS / 2] = make_float2(4.0f * fmaf(a.y, a.y, a.x * a.x), 4.0f * fmaf(b.y, b.y, b.x * b.x));
+      room[POINTS + 1] = make_float2(0.0f, 0.0f);
     }
     __syncwarp();
 
@@ -255,15 +256,15 @@ __device__ __forceinline__ void mel_frames(const float* samples, u64 samples_len
 #pragma unroll
     for (int g = 0; g < GROUPS; ++g) {
       EACH_FRAME { rising[f][g] = 0.0f; falling[f][g] = 0.0f; }
-      const float2* bins = room + shared.firsts[16 * g + l];
+      // Two bins of two frames are one load.
+      const float4* bins = (const float4*)(room + shared.firsts[16 * g + l]);
       auto add_two = [&](u32 i) {
-        float4 v = *slope;
+        float4 p = bins[i / 2], v = *slope;
         slope += 16;
-        float2 p = bins[i], q = bins[i + 1];
-        rising[0][g] = fmaf(q.x, v.z, fmaf(p.x, v.x, rising[0][g]));
-        falling[0][g] = fmaf(q.x, v.w, fmaf(p.x, v.y, falling[0][g]));
-        rising[1][g] = fmaf(q.y, v.z, fmaf(p.y, v.x, rising[1][g]));
-        falling[1][g] = fmaf(q.y, v.w, fmaf(p.y, v.y, falling[1][g]));
+        rising[0][g] = fmaf(p.z, v.z, fmaf(p.x, v.x, rising[0][g]));
+        falling[0][g] = fmaf(p.z, v.w, fmaf(p.x, v.y, falling[0][g]));
+        rising[1][g] = fmaf(p.w, v.z, fmaf(p.y, v.x, rising[1][g]));
+        falling[1][g] = fmaf(p.w, v.w, fmaf(p.y, v.y, falling[1][g]));
       };
       if (USUAL) {
 #pragma unroll
@@ -309,7 +310,7 @@ __device__ __forceinline__ void mel_frames(const float* samples, u64 samples_len
 }
 
 // Mel powers or their logarithms, [frame, filter], of `frames_per_block` frames a block. Segments
-// are taken in groups of 16: `firsts` holds the first bin of each, `counts` the even number of
+// are taken in groups of 16: `firsts` holds the first bin of each, an even one, `counts` the even number of
 // weight pairs of each group, `slopes` these pairs (rising, falling), pair i of lane l of a group at
 // 16 i + l. The segment after the last filter's centre comes after the groups in all three tables
 // and has its true number of pairs, 16 to a step. `roots` holds exp(-2 pi i k / 512) as pairs,
