@@ -306,6 +306,16 @@ const CASES: &[(&str, &str, &str)] = &[
     ),
     (
         "training/matmul",
+        "m=1201 n=1203 k=77 type=bf16",
+        "m=1280 n=1280 k=1280 type=bf16",
+    ),
+    (
+        "training/matmul",
+        "m=2056 n=2043 k=70 type=bf16",
+        "m=4095 n=4095 k=4095 type=bf16",
+    ),
+    (
+        "training/matmul",
         "m=136 n=264 k=72 type=bf16",
         "m=4K n=4K k=4K type=bf16",
     ),
