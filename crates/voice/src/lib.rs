@@ -63,7 +63,7 @@ pub use mel::MelFeature;
 pub use mel_bank::{MelBank, MelFilter, MelNorm, MelScale, MelSettings, MelSlope};
 pub use neural::Weights;
 pub use npy::write_npy;
-pub use onset::{OnsetDetector, OnsetStream};
+pub use onset::{OnsetDetector, OnsetStream, onset_frames};
 pub use picture::SpectrogramPicture;
 pub use pitch::{
     CloseDecision, CorrelationWindow, CrepePitch, CrepeTrack, Decision, HqPitch, HqTrack,
