@@ -273,6 +273,11 @@ const CASES: &[(&str, &str, &str)] = &[
     ),
     (
         "training/conv2d",
+        "pictures=3 in=37 out=70 height=19 width=23 type=f32-sm70",
+        "pictures=32 type=f32-sm70",
+    ),
+    (
+        "training/conv2d",
         "pictures=2 in=1 out=64 height=80 width=101",
         "pictures=8 in=1 out=64 height=80 width=3000",
     ),
@@ -294,6 +299,16 @@ const CASES: &[(&str, &str, &str)] = &[
     ("training/matmul", "m=1 n=3 k=5", "m=1K n=1K k=1K"),
     ("training/matmul", "m=130 n=260 k=36", "m=4K n=4K k=4K"),
     ("training/matmul", "m=300 n=1 k=2000", "m=8K n=8K k=8K"),
+    (
+        "training/matmul",
+        "m=300 n=200 k=100 infinite=150",
+        "m=1K n=1K k=1K infinite=10",
+    ),
+    (
+        "training/matmul",
+        "m=300 n=201 k=101 type=f32-sm70",
+        "m=4K n=4K k=4K type=f32-sm70",
+    ),
     (
         "training/matmul",
         "m=1000 n=999 k=1001 type=bf16",
