@@ -11,13 +11,13 @@ use warpsmith_measure::gpu::device_timer::{CacheState, DeviceTimer};
 use warpsmith_measure::random::Random;
 use warpsmith_measure::{Parameters, Parity, Workload, WorkloadError, check_parity};
 use warpsmith_voice::{
-    CONTRAST_BANDS, Chroma, ConstantQ, ConstantQSettings, FeatureSettings, Framing, HqPitch,
-    Layout, MelFeature, OnsetDetector, PITCH_CLASSES, Padding, PeriodicityVad, PitchRange,
-    PraatPitch, PraatSettings, Preset, Pyin, PyinAudit, PyinSettings, Sizes, SpectralContrast,
-    SpectralShape, SpectralStatistics, Stage, Swipe, Yin, audit_pyin_on_cuda, chroma_on_cuda,
-    constant_q_on_cuda, contrast_on_cuda, hq_on_cuda, mel_on_cuda, onset_strength_on_cuda,
-    periodicity_vad_on_cuda, praat_on_cuda, pyin_on_cuda, statistics_on_cuda, swipe_on_cuda,
-    yin_on_cuda,
+    CONTRAST_BANDS, Chroma, ConstantQ, ConstantQSettings, CrepeNetwork, CrepePitch,
+    FeatureSettings, Framing, HqPitch, Layout, MelFeature, OnsetDetector, PITCH_CLASSES, Padding,
+    PeriodicityVad, PitchRange, PraatPitch, PraatSettings, Preset, Pyin, PyinAudit, PyinSettings,
+    Sizes, SpectralContrast, SpectralShape, SpectralStatistics, Stage, Swipe, Weights, Yin,
+    audit_pyin_on_cuda, chroma_on_cuda, constant_q_on_cuda, contrast_on_cuda, crepe_on_cuda,
+    hq_on_cuda, mel_on_cuda, onset_strength_on_cuda, periodicity_vad_on_cuda, praat_on_cuda,
+    pyin_on_cuda, statistics_on_cuda, swipe_on_cuda, yin_on_cuda,
 };
 
 /// Device timings to a line.
@@ -87,6 +87,27 @@ const CASES: &[(&str, &str, &str)] = &[
         "voice/swipe",
         "files=1 seconds=1",
         "files=1 seconds=60 rate=44100",
+    ),
+    ("voice/crepe", "files=3 seconds=1", "files=1 seconds=60"),
+    (
+        "voice/crepe",
+        "files=2 seconds=2 kernel=sm80",
+        "files=256 seconds=10",
+    ),
+    (
+        "voice/crepe",
+        "files=2 seconds=1 network=full",
+        "files=1 seconds=60 network=full",
+    ),
+    (
+        "voice/crepe-path",
+        "files=5 seconds=2",
+        "files=1 seconds=60",
+    ),
+    (
+        "voice/crepe-path",
+        "files=2 seconds=1",
+        "files=256 seconds=10",
     ),
     ("voice/hq", "files=5 seconds=2", "files=1 seconds=60"),
     (
@@ -626,6 +647,17 @@ fn tracks_agree(
     }
     // A step of its grid.
     lines.push_str(&agreement(&format!("{rate} Hz SWIPE'"), &pairs, 1.6, 200)?);
+    // A network needs weights that somebody trained.
+    if let Some(file) = std::env::var_os("WARPSMITH_CREPE") {
+        let weights = Weights::read(file.as_ref())?;
+        let mut crepe = CrepePitch::new(&CrepeNetwork::new(&weights)?, rate, framing.hop, range)?;
+        let ours = crepe_on_cuda(gpu, &weights, rate, framing.hop, range, &signals)?;
+        let mut pairs = Vec::new();
+        for (ours, samples) in ours.into_iter().zip(&signals) {
+            pairs.push((ours.frequency, crepe.track(samples).frequency));
+        }
+        lines.push_str(&agreement(&format!("{rate} Hz CREPE"), &pairs, 5.0, 200)?);
+    }
     let mut vad = PeriodicityVad::new(rate)?;
     let ours = periodicity_vad_on_cuda(gpu, rate, &signals)?;
     let same = signals
