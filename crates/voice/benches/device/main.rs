@@ -81,6 +81,27 @@ const CASES: &[(&str, &str, &str)] = &[
         "files=1 seconds=1",
         "files=1 seconds=60 rate=44100",
     ),
+    ("voice/crepe", "files=3 seconds=1", "files=1 seconds=60"),
+    (
+        "voice/crepe",
+        "files=2 seconds=2 kernel=sm80",
+        "files=256 seconds=10",
+    ),
+    (
+        "voice/crepe",
+        "files=2 seconds=1 network=full",
+        "files=1 seconds=60 network=full",
+    ),
+    (
+        "voice/crepe-path",
+        "files=5 seconds=2",
+        "files=1 seconds=60",
+    ),
+    (
+        "voice/crepe-path",
+        "files=2 seconds=1",
+        "files=256 seconds=10",
+    ),
     ("voice/hq", "files=5 seconds=2", "files=1 seconds=60"),
     (
         "voice/hq",

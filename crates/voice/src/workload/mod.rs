@@ -8,6 +8,12 @@ mod constant_q_cuda;
 mod contrast;
 mod contrast_cuda;
 mod cpu_files;
+mod crepe;
+mod crepe_cuda;
+mod crepe_kernels;
+mod crepe_path;
+mod crepe_path_cuda;
+mod crepe_windows;
 mod decimate_cuda;
 mod formants;
 mod formants_cuda;
@@ -52,6 +58,7 @@ mod warp_room;
 mod windowed_frames;
 mod yin;
 
+pub use crepe::crepe_on_cuda;
 pub use pyin_audit::{PyinAudit, UndecidedFrame, audit_pyin_on_cuda};
 pub use signals::{
     formants_on_cuda, griffin_lim_on_cuda, hq_on_cuda, istft_on_cuda, mel_on_cuda,
@@ -78,6 +85,8 @@ pub fn workloads() -> Vec<Box<dyn Workload>> {
         Box::new(hq::Hq),
         Box::new(periodicity::PeriodicityTops),
         Box::new(swipe::SwipePitch),
+        Box::new(crepe::CrepeProbabilities),
+        Box::new(crepe_path::CrepePath),
         Box::new(formants::Formants),
         Box::new(contrast::CONTRAST),
         Box::new(constant_q::ConstantQWorkload),
