@@ -91,11 +91,6 @@ impl<T: DeviceElement> TiledMatrix<T> {
         Ok(Self { map, tile, buffer })
     }
 
-    /// The buffer as a kernel's output.
-    pub fn write(&mut self) -> Argument<'_> {
-        self.buffer.write()
-    }
-
     /// As an argument for [`warpsmith_core::Parameter::Tiled`].
     pub fn read(&self) -> Argument<'_> {
         Argument::tiled(&self.map, self.buffer.allocation(), T::ELEMENT, self.tile)
