@@ -2,21 +2,25 @@
 //!
 //! `cargo bench -p warpsmith-voice --bench device` prints one line to a workload and parameters:
 //! parity with its worst difference, median device time, and the share of the floor that bytes and
-//! arithmetic set. Where there is no GPU it says so and measures nothing.
+//! arithmetic set. Where there is no GPU it says so and measures nothing. `-- networks talk.wav` holds the
+//! probabilities that `$WARPSMITH_SILERO`'s weights give for recordings against the CPU's.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
+
+use std::path::Path;
 
 use warpsmith_device::{CudaDevice, Device, DeviceChoice};
 use warpsmith_measure::gpu::device_timer::{CacheState, DeviceTimer};
 use warpsmith_measure::random::Random;
 use warpsmith_measure::{Parameters, Parity, Workload, WorkloadError, check_parity};
 use warpsmith_voice::{
-    CONTRAST_BANDS, Chroma, ConstantQ, ConstantQSettings, FeatureSettings, Framing, HqPitch,
-    Layout, MelFeature, OnsetDetector, PITCH_CLASSES, Padding, PeriodicityVad, PitchRange,
-    PraatPitch, PraatSettings, Preset, Pyin, PyinAudit, PyinSettings, Sizes, SpectralContrast,
-    SpectralShape, SpectralStatistics, Stage, Swipe, Yin, audit_pyin_on_cuda, chroma_on_cuda,
-    constant_q_on_cuda, contrast_on_cuda, hq_on_cuda, mel_on_cuda, onset_strength_on_cuda,
-    periodicity_vad_on_cuda, praat_on_cuda, pyin_on_cuda, statistics_on_cuda, swipe_on_cuda,
+    Audio, CONTRAST_BANDS, ChannelChoice, Chroma, ConstantQ, ConstantQSettings, FeatureSettings,
+    Framing, HqPitch, Layout, MelFeature, NeuralSettings, NeuralVad, OnsetDetector, PITCH_CLASSES,
+    Padding, PeriodicityVad, PitchRange, PraatPitch, PraatSettings, Preset, Pyin, PyinAudit,
+    PyinSettings, SileroNetwork, Sizes, SpectralContrast, SpectralShape, SpectralStatistics, Stage,
+    Swipe, Weights, Yin, audit_pyin_on_cuda, chroma_on_cuda, constant_q_on_cuda, contrast_on_cuda,
+    hq_on_cuda, mel_on_cuda, neural_vad_on_cuda, onset_strength_on_cuda, periodicity_vad_on_cuda,
+    praat_on_cuda, pyin_on_cuda, speech_probabilities_on_cuda, statistics_on_cuda, swipe_on_cuda,
     yin_on_cuda,
 };
 
@@ -113,6 +117,17 @@ const CASES: &[(&str, &str, &str)] = &[
         "voice/periodicity",
         "files=1 seconds=1",
         "files=1 seconds=60 rate=44100",
+    ),
+    ("voice/silero", "files=5 seconds=2", "files=1 seconds=60"),
+    (
+        "voice/silero",
+        "files=140 seconds=1",
+        "files=256 seconds=10",
+    ),
+    (
+        "voice/silero",
+        "files=300 seconds=1",
+        "files=600 seconds=10",
     ),
     ("voice/istft", "files=5 seconds=2", "files=1 seconds=60"),
     (
@@ -391,6 +406,18 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             }
         }
     }
+    if only.iter().any(|word| word == "networks") {
+        let recordings = only.iter().filter(|word| word.ends_with(".wav"));
+        for path in recordings {
+            match speech_agrees(&gpu, Path::new(path)) {
+                Ok(line) => println!("{path}: {line}"),
+                Err(error) => {
+                    println!("{path}: FAILED {error}");
+                    failed = true;
+                }
+            }
+        }
+    }
     if failed {
         return Err("some kernel disagrees with the CPU".into());
     }
@@ -640,6 +667,36 @@ fn tracks_agree(
         return Err(lines.into());
     }
     Ok(lines)
+}
+
+/// The probabilities and decisions of the trained network for a recording.
+fn speech_agrees(gpu: &CudaDevice, path: &Path) -> Result<String, Box<dyn std::error::Error>> {
+    let weights =
+        std::env::var_os("WARPSMITH_SILERO").ok_or("$WARPSMITH_SILERO names no weights")?;
+    let network = SileroNetwork::new(&Weights::read(Path::new(&weights))?)?;
+    let audio = Audio::read(path)?;
+    let (signal, rate) = (&audio.signal(ChannelChoice::Mix)?[..], audio.sample_rate);
+    let settings = NeuralSettings::default();
+    let mut vad = NeuralVad::new(&network, rate, settings)?;
+    let decisions = neural_vad_on_cuda(gpu, &network, rate, settings, &[signal])?;
+    if decisions != [vad.decide(signal)] {
+        return Err("other decisions than the CPU's".into());
+    }
+    let mut line = format!("{} decisions are the CPU's", decisions[0].len());
+    if rate == 16_000 {
+        let theirs = vad.probabilities(signal);
+        let ours = speech_probabilities_on_cuda(gpu, &network, &[signal])?;
+        let apart = ours[0].iter().zip(&theirs).map(|(a, b)| (a - b).abs());
+        let worst = apart.fold(0.0, f32::max);
+        if ours[0].len() != theirs.len() || worst > 1e-4 {
+            return Err(format!("probabilities differ by {worst:.1e}").into());
+        }
+        line.push_str(&format!(
+            ", {} probabilities within {worst:.1e}",
+            theirs.len()
+        ));
+    }
+    Ok(line)
 }
 
 /// The `hq` tracks of voices that glide and pause, under noise of this amplitude.
