@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use warpsmith_voice::{CrepeNetwork, CrepePitch, NeuralSettings, NeuralVad, PitchRange, Weights};
+use warpsmith_voice::{
+    CrepeNetwork, CrepePitch, NeuralSettings, NeuralVad, PitchRange, SileroNetwork, Weights,
+};
 
 #[path = "support/npy.rs"]
 mod npy;
@@ -22,9 +24,9 @@ fn under_target(path: &str) -> PathBuf {
     target.join(path)
 }
 
-fn silero() -> Result<Weights, Failed> {
+fn silero() -> Result<SileroNetwork, Failed> {
     let wheel = under_target("voice-data/silero_vad-6.2.3-py3-none-any.whl");
-    Ok(Weights::read(&wheel)?)
+    Ok(SileroNetwork::new(&Weights::read(&wheel)?)?)
 }
 
 fn values(name: &str) -> Result<Vec<f32>, Failed> {

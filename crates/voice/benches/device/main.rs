@@ -2,12 +2,17 @@
 //!
 //! `cargo bench -p warpsmith-voice --bench device` prints one line to a workload and parameters:
 //! parity with its worst difference, median device time, and the share of the floor that bytes and
-//! arithmetic set. Where there is no GPU it says so and measures nothing.
+//! arithmetic set. Where there is no GPU it says so and measures nothing. `-- networks talk.wav` holds the
+//! probabilities that `$WARPSMITH_SILERO`'s weights give for recordings against the CPU's.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
+
 mod audit;
+mod networks;
 mod signals;
 mod tracks;
+
+use std::path::Path;
 
 use warpsmith_device::{CudaDevice, Device, DeviceChoice};
 use warpsmith_measure::gpu::device_timer::{CacheState, DeviceTimer};
@@ -127,6 +132,17 @@ const CASES: &[(&str, &str, &str)] = &[
         "voice/periodicity",
         "files=1 seconds=1",
         "files=1 seconds=60 rate=44100",
+    ),
+    ("voice/silero", "files=5 seconds=2", "files=1 seconds=60"),
+    (
+        "voice/silero",
+        "files=140 seconds=1",
+        "files=256 seconds=10",
+    ),
+    (
+        "voice/silero",
+        "files=300 seconds=1",
+        "files=600 seconds=10",
     ),
     ("voice/istft", "files=5 seconds=2", "files=1 seconds=60"),
     (
@@ -427,6 +443,18 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             Err(error) => {
                 println!("audit: FAILED {error}");
                 failed = true;
+            }
+        }
+    }
+    if only.iter().any(|word| word == "networks") {
+        let recordings = only.iter().filter(|word| word.ends_with(".wav"));
+        for path in recordings {
+            match networks::speech_agrees(&gpu, Path::new(path)) {
+                Ok(line) => println!("{path}: {line}"),
+                Err(error) => {
+                    println!("{path}: FAILED {error}");
+                    failed = true;
+                }
             }
         }
     }

@@ -112,7 +112,6 @@ impl Weights {
     }
 
     /// Small numbers in tensors of these names and shapes.
-    #[cfg(test)]
     pub(crate) fn made_up(shapes: impl IntoIterator<Item = (String, Vec<usize>)>) -> Self {
         Self::made_of(shapes.into_iter().map(|(name, shape)| {
             let (count, outputs) = (shape.iter().product::<usize>(), shape[0]);
@@ -124,10 +123,10 @@ impl Weights {
         }))
     }
 
-    /// A tensor's numbers, to be changed.
-    #[cfg(test)]
+    /// A tensor's numbers, to be changed; none where there is no such tensor.
     pub(crate) fn change(&mut self, name: &str) -> &mut [f32] {
-        &mut self.tensors.get_mut(name).unwrap().values
+        let tensor = self.tensors.get_mut(name);
+        tensor.map_or(&mut [], |tensor| &mut tensor.values)
     }
 
     /// The tensor of this name, which must have this shape and finite numbers.

@@ -46,6 +46,8 @@ mod pyin_path_cuda;
 mod resample;
 mod resample_cuda;
 mod signals;
+mod silero;
+mod silero_cuda;
 mod spectral_signals;
 mod spectrogram;
 mod spectrogram_cuda;
@@ -65,6 +67,7 @@ pub use signals::{
     periodicity_vad_on_cuda, praat_on_cuda, pyin_on_cuda, resample_on_cuda, spectrogram_on_cuda,
     swipe_on_cuda, yin_on_cuda,
 };
+pub use silero::{neural_vad_on_cuda, speech_probabilities_on_cuda};
 pub use spectral_signals::{
     chroma_on_cuda, constant_q_on_cuda, contrast_on_cuda, onset_strength_on_cuda,
     statistics_on_cuda,
@@ -84,6 +87,7 @@ pub fn workloads() -> Vec<Box<dyn Workload>> {
         Box::new(praat::Praat),
         Box::new(hq::Hq),
         Box::new(periodicity::PeriodicityTops),
+        Box::new(silero::SpeechProbabilities),
         Box::new(swipe::SwipePitch),
         Box::new(crepe::CrepeProbabilities),
         Box::new(crepe_path::CrepePath),
