@@ -112,6 +112,7 @@ impl Weights {
     }
 
     /// Small numbers in tensors of these names and shapes.
+    #[cfg(test)]
     pub(crate) fn made_up(shapes: impl IntoIterator<Item = (String, Vec<usize>)>) -> Self {
         Self::made_of(shapes.into_iter().map(|(name, shape)| {
             let (count, outputs) = (shape.iter().product::<usize>(), shape[0]);
@@ -121,12 +122,6 @@ impl Weights {
             let values = (0..count).map(|n| width * (noise(n) as f32 / 8_388_608.0 - 1.0));
             (name, shape, values.collect())
         }))
-    }
-
-    /// A tensor's numbers, to be changed; none where there is no such tensor.
-    pub(crate) fn change(&mut self, name: &str) -> &mut [f32] {
-        let tensor = self.tensors.get_mut(name);
-        tensor.map_or(&mut [], |tensor| &mut tensor.values)
     }
 
     /// The tensor of this name, which must have this shape and finite numbers.

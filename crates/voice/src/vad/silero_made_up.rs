@@ -3,16 +3,20 @@
 
 use std::f64::consts::TAU;
 
+use warpsmith_measure::random::Random;
+
 use super::silero::{BINS, GATES, SileroNetwork, UNITS, WINDOW};
 use crate::error::Result;
 use crate::neural::Weights;
 
-/// Spectra of sounds are larger than one, and the next layer's weights are made for numbers near one.
-const QUIETER: f32 = 0.1;
+/// Of the window: spectra of voices are of some tens, and the next layer's weights are made for numbers near one.
+const QUIETER: f64 = 0.05;
 /// Of the forget gates: as in trained networks, most of what is remembered stays for many chunks.
-const REMEMBERING: f32 = 4.0;
+const REMEMBERING: f64 = 3.0;
+/// Of what is remembered in the gates: not so much that the network is chaotic, where rounding would decide.
+const FED_BACK: f64 = 0.35;
 /// Of the head, for probabilities that differ.
-const DECIDED: f32 = 4.0;
+const DECIDED: f64 = 3.0;
 
 impl SileroNetwork {
     /// The network with made-up weights.
@@ -34,26 +38,32 @@ impl SileroNetwork {
             ("decoder.decoder.2.weight", &[1, UNITS, 1]),
             ("decoder.decoder.2.bias", &[1]),
         ];
-        let name = |part: &str| format!("_model.{part}");
-        let mut weights =
-            Weights::made_up(shapes.map(|(part, shape)| (name(part), shape.to_vec())));
-        let basis = weights.change(&name("stft.forward_basis_buffer"));
-        for (at, value) in basis.iter_mut().enumerate() {
-            let (row, n) = (at / WINDOW, at % WINDOW);
-            let angle = TAU * (row % BINS * n % WINDOW) as f64 / WINDOW as f64;
-            *value = QUIETER
-                * if row < BINS {
-                    angle.cos()
-                } else {
-                    -angle.sin()
-                } as f32;
-        }
-        for bias in &mut weights.change(&name("decoder.rnn.bias_ih"))[UNITS..2 * UNITS] {
-            *bias += REMEMBERING;
-        }
-        for weight in weights.change(&name("decoder.decoder.2.weight")) {
-            *weight *= DECIDED;
-        }
-        Self::new(&weights)
+        let mut random = Random::seeded(1);
+        let tensors = shapes.map(|(part, shape)| {
+            let (count, outputs) = (shape.iter().product::<usize>(), shape[0]);
+            // As wide as a sum of so many may be for its result to be near one.
+            let width = (2.0 * outputs as f64 / count as f64).sqrt();
+            let value = |at: usize| match part {
+                "stft.forward_basis_buffer" => QUIETER * wave(at / WINDOW, at % WINDOW),
+                "decoder.rnn.bias_ih" if at / UNITS == 1 => REMEMBERING,
+                "decoder.rnn.weight_hh" => FED_BACK * width * random.normal(),
+                "decoder.decoder.2.weight" => DECIDED * width * random.normal(),
+                _ if shape.len() == 1 => 0.1 * random.normal(),
+                _ => width * random.normal(),
+            };
+            let values = (0..count).map(value).map(|value| value as f32);
+            (format!("_model.{part}"), shape.to_vec(), values.collect())
+        });
+        Self::new(&Weights::made_of(tensors))
+    }
+}
+
+/// A row of the transform at a sample: cosines, then sines.
+fn wave(row: usize, sample: usize) -> f64 {
+    let angle = TAU * (row % BINS * sample % WINDOW) as f64 / WINDOW as f64;
+    if row < BINS {
+        angle.cos()
+    } else {
+        -angle.sin()
     }
 }
