@@ -223,8 +223,8 @@ mod tests {
     use proptest::prelude::*;
 
     const SETTINGS: NeuralSettings = NeuralSettings {
-        start: 0.5,
-        end: 0.45,
+        start: 0.18,
+        end: 0.172,
     };
 
     fn signal(samples: usize) -> Vec<f32> {
@@ -272,6 +272,9 @@ mod tests {
         let moved = vad.probabilities(&quieter).into_iter().zip(&found);
         let moved = moved.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
         assert!(moved > 0.01, "{moved}");
+        let decisions = vad.decide(&sound);
+        let turns = decisions.windows(2).filter(|pair| pair[0] != pair[1]);
+        assert_eq!(turns.count(), 2, "speech, none, and speech again");
         let network = SileroNetwork::made_up().unwrap();
         let mut other = NeuralVad::new(&network, 44_100, SETTINGS).unwrap();
         assert_eq!(other.decide(&signal(44_100)).len(), 100);
