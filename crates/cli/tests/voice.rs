@@ -253,6 +253,52 @@ fn notes_and_shapes_have_a_column_each() {
 }
 
 #[test]
+fn the_pitch_class_of_a_tone_is_the_strongest() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = tone(folder.path());
+    let path = path.to_str().unwrap();
+    let classes = text(&warpsmith(&["chroma", path]).output().unwrap());
+    let heading: Vec<&str> = classes.lines().next().unwrap().split(',').collect();
+    assert_eq!(heading.len(), 12);
+    assert_eq!(classes.lines().count(), 402);
+    let middle = classes.lines().nth(201).unwrap().split(',');
+    let strongest = middle.clone().position(|power| power == "1").unwrap();
+    assert_eq!(heading[strongest], "A");
+    let each_second = ["chroma", path, "--hop", "16000", "--as", "npy"];
+    let npy = warpsmith(&each_second).output().unwrap().stdout;
+    assert!(npy.starts_with(b"\x93NUMPY"));
+    let shape = String::from_utf8_lossy(&npy[..128]).into_owned();
+    assert!(shape.contains("(5, 12"), "{shape}");
+}
+
+#[test]
+fn a_tone_begins_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = tone(folder.path());
+    let path = path.to_str().unwrap();
+    let of = |more: &[&str]| {
+        let arguments = [&["onsets", path], more].concat();
+        text(&warpsmith(&arguments).output().unwrap())
+    };
+    let onsets = of(&[]);
+    let lines: Vec<&str> = onsets.lines().collect();
+    assert_eq!(lines[0], "seconds,strength");
+    let seconds = |line: &str| line.split(',').next().unwrap().parse::<f64>().unwrap();
+    let begins: Vec<f64> = lines[1..].iter().map(|line| seconds(line)).collect();
+    assert!(
+        begins.iter().any(|begin| (begin - 1.0).abs() < 0.03),
+        "{onsets}"
+    );
+    let frames = of(&["--frames"]);
+    assert_eq!(frames.lines().next(), Some("seconds,strength,onset"));
+    assert_eq!(frames.lines().count(), 402);
+    let marked = frames.lines().filter(|line| line.ends_with(",1"));
+    assert_eq!(marked.map(seconds).collect::<Vec<_>>(), begins);
+    let json: serde_json::Value = serde_json::from_str(&of(&["--as", "json"])).unwrap();
+    assert_eq!(json["seconds"].as_array().unwrap().len(), begins.len());
+}
+
+#[test]
 fn swipe_tracks_a_tone_in_every_format() {
     let folder = tempfile::tempdir().unwrap();
     let path = tone(folder.path());

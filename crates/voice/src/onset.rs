@@ -60,27 +60,32 @@ impl OnsetDetector {
 
     /// The frames in which sounds begin.
     pub fn onsets(&mut self, signal: &[f32]) -> Result<Vec<usize>> {
-        let mut strength = self.strength(signal)?;
-        let least = strength.iter().copied().fold(f32::INFINITY, f32::min);
-        let most = strength.iter().copied().fold(0.0, f32::max) - least;
-        // Level noise is not an onset, however it is scaled.
-        if most.is_nan() || most <= 0.0 {
-            return Ok(Vec::new());
-        }
-        for value in &mut strength {
-            *value = (*value - least) / (most + f32::MIN_POSITIVE);
-        }
-        let frames = |seconds: f64| (seconds * f64::from(self.sample_rate)) as usize / self.hop;
-        Ok(Peaks {
-            before_max: frames(0.03),
-            after_max: 1,
-            before_mean: frames(0.1),
-            after_mean: frames(0.1) + 1,
-            wait: frames(0.03),
-            rise: 0.07,
-        }
-        .pick(&strength))
+        let strength = self.strength(signal)?;
+        Ok(onset_frames(&strength, self.sample_rate, self.hop))
     }
+}
+
+/// The frames, `hop` samples apart, in which sounds begin, by the strengths of all of them.
+pub fn onset_frames(strength: &[f32], sample_rate: u32, hop: usize) -> Vec<usize> {
+    let least = strength.iter().copied().fold(f32::INFINITY, f32::min);
+    let most = strength.iter().copied().fold(0.0, f32::max) - least;
+    // Level noise is not an onset, however it is scaled.
+    if most.is_nan() || most <= 0.0 {
+        return Vec::new();
+    }
+    let scaled = strength
+        .iter()
+        .map(|value| (value - least) / (most + f32::MIN_POSITIVE));
+    let frames = |seconds: f64| (seconds * f64::from(sample_rate)) as usize / hop;
+    Peaks {
+        before_max: frames(0.03),
+        after_max: 1,
+        before_mean: frames(0.1),
+        after_mean: frames(0.1) + 1,
+        wait: frames(0.03),
+        rise: 0.07,
+    }
+    .pick(&scaled.collect::<Vec<_>>())
 }
 
 /// Levels in dB that rise where a sound begins.

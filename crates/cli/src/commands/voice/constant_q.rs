@@ -120,7 +120,7 @@ impl Shape {
                 let shape = SpectralShape::new(spectrum, rate)?.measure(signal);
                 // Contrast needs octaves up to 6.4 kHz; a signal without them has none.
                 let contrast = match SpectralContrast::new(spectrum, rate) {
-                    Ok(mut contrast) => by_frames(&contrast.compute(signal)?),
+                    Ok(mut contrast) => by_frames(&contrast.compute(signal)?, CONTRAST_BANDS),
                     Err(_) => Vec::new(),
                 };
                 Ok(shapes(shape, &contrast))
@@ -141,11 +141,11 @@ impl Shape {
     }
 }
 
-/// `[band, frame]` as `[frame, band]`.
-fn by_frames(contrast: &[f32]) -> Vec<f32> {
-    let frames = contrast.len() / CONTRAST_BANDS;
-    (0..contrast.len())
-        .map(|at| contrast[at % CONTRAST_BANDS * frames + at / CONTRAST_BANDS])
+/// `[column, frame]` as `[frame, column]`.
+pub(super) fn by_frames(values: &[f32], columns: usize) -> Vec<f32> {
+    let frames = values.len() / columns;
+    (0..values.len())
+        .map(|at| values[at % columns * frames + at / columns])
         .collect()
 }
 

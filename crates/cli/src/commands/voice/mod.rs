@@ -10,6 +10,7 @@ use crate::exit::Outcome;
 mod activity;
 mod analysis;
 mod analyze;
+mod chroma;
 mod constant_q;
 mod device;
 mod effect;
@@ -17,6 +18,7 @@ mod feature;
 mod input;
 mod live;
 mod loudness;
+mod onsets;
 mod picture;
 mod pitch;
 mod quality;
@@ -50,6 +52,8 @@ enum Verb {
     Spectrogram(feature::Spectrogram),
     Cqt(constant_q::Cqt),
     Shape(constant_q::Shape),
+    Chroma(chroma::Chroma),
+    Onsets(onsets::Onsets),
     Loudness(loudness::Loudness),
     Formants(quality::Formants),
     Quality(quality::QualityOf),
@@ -73,13 +77,15 @@ impl Voice {
                 | Verb::Spectrogram(_)
                 | Verb::Cqt(_)
                 | Verb::Shape(_)
+                | Verb::Chroma(_)
+                | Verb::Onsets(_)
                 | Verb::Formants(_)
         );
         // A run that asked for the GPU and used the CPU would be a wrong answer.
         if let (DeviceChoice::Cuda(_), false) = (global.device, on_gpu_too) {
             bail!(
                 "only `voice analyze`, `pitch`, `vad`, `segments`, `formants`, `mel`, `mfcc`, `spectrogram`, \
-                 `cqt` and `shape` run on a GPU; leave `--device` out for the others"
+                 `cqt`, `shape`, `chroma` and `onsets` run on a GPU; leave `--device` out for the others"
             );
         }
         match &self.verb {
@@ -92,6 +98,8 @@ impl Voice {
             Verb::Spectrogram(verb) => verb.run(global),
             Verb::Cqt(verb) => verb.run(global),
             Verb::Shape(verb) => verb.run(global),
+            Verb::Chroma(verb) => verb.run(global),
+            Verb::Onsets(verb) => verb.run(global),
             Verb::Loudness(verb) => verb.run(global),
             Verb::Formants(verb) => verb.run(global),
             Verb::Quality(verb) => verb.run(global),

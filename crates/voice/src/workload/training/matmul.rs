@@ -156,7 +156,8 @@ impl Workload for MatrixProduct {
                     "bf16-sm70" => 70,
                     _ => u32::MAX,
                 };
-                let way = bf16_way(gpu.facts().sm().min(newest), shape);
+                let facts = gpu.facts();
+                let way = bf16_way(facts.sm().min(newest), facts.multiprocessors, shape);
                 on_cuda(gpu, way, shape, &bits(&a), &bits(&b))?
             }
             Device::Cuda(gpu) => {

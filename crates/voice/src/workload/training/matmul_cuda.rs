@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use warpsmith_core::{Element, KernelImage, Parameter, packed};
-use warpsmith_device::{
-    CudaDevice, DeviceBuffer, DeviceElement, Kernel, LaunchShape, Stream, TiledMatrix,
-};
+use warpsmith_device::{CudaDevice, DeviceBuffer, DeviceElement, Kernel, LaunchShape, Stream};
 use warpsmith_measure::{Output, Prepared, WorkloadError};
 
+use super::matmul_sm90::sm90_way;
+use super::tiled_operands::TiledOperands;
 use crate::training::Matmul;
 
 const fn parameters_of(element: Element) -> [Parameter; 6] {
@@ -25,22 +25,37 @@ const OF_BF16: &[Parameter] = &parameters_of(Element::U16);
 
 /// A kernel, and how it cuts the result into tiles, one to a block.
 pub(super) struct Way {
-    kernel: KernelImage,
-    tile: [usize; 2],
-    threads: u32,
-    shared_bytes: u32,
-    /// For a kernel that reads by tiles: those of the left and of the right matrix. Its blocks come in pairs,
-    /// with tiles one below the other, and take tile after tile.
-    reads: Option<[[u32; 2]; 2]>,
+    pub(super) kernel: KernelImage,
+    pub(super) tile: [usize; 2],
+    pub(super) threads: u32,
+    pub(super) shared_bytes: u32,
+    /// For a kernel that reads by tiles.
+    pub(super) reads: Option<Reads>,
+}
+
+pub(super) struct Reads {
+    /// Those of the left and of the right matrix.
+    pub(super) tiles: [[u32; 2]; 2],
+    /// Blocks that share what they read. More than one have tiles one below the other, and take tile after
+    /// tile.
+    pub(super) together: usize,
 }
 
 impl Way {
-    fn blocks(&self, shape: Matmul, multiprocessors: u32) -> usize {
+    pub(super) fn together(&self) -> usize {
+        self.reads.as_ref().map_or(1, |reads| reads.together)
+    }
+
+    /// Tiles of the result; those of blocks that work together count as one.
+    pub(super) fn tiles(&self, shape: Matmul) -> usize {
         let [height, width] = self.tile;
-        let tiles = |height| shape.rows.div_ceil(height) * shape.columns.div_ceil(width);
-        match self.reads {
-            None => tiles(height),
-            Some(_) => 2 * tiles(2 * height).min((multiprocessors as usize / 2).max(1)),
+        shape.rows.div_ceil(height * self.together()) * shape.columns.div_ceil(width)
+    }
+
+    fn blocks(&self, shape: Matmul, multiprocessors: u32) -> usize {
+        match self.together() {
+            1 => self.tiles(shape),
+            n => n * self.tiles(shape).min((multiprocessors as usize / n).max(1)),
         }
     }
 }
@@ -144,33 +159,6 @@ static BF16_SM80: Way = Way {
     reads: None,
 };
 
-/// For Hopper alone.
-static BF16_SM90: Way = Way {
-    // SAFETY: `matmul_bf16` in `cuda/matmul.sm90a.cu` takes these in this order; it reads the matrices by
-    // tiles, writes below rows and columns, and checks that the result lies inside its buffer and its stages
-    // fit its shared memory.
-    kernel: unsafe {
-        KernelImage::trusted(
-            "voice/matmul.sm90a",
-            "matmul_bf16",
-            &[
-                Parameter::Tiled(Element::U16, [128, 64]),
-                Parameter::Tiled(Element::U16, [64, 64]),
-                Parameter::Out(Element::F32),
-                Parameter::Value(Element::U32),
-                Parameter::Value(Element::U32),
-                Parameter::Value(Element::U32),
-            ],
-            packed!("cuda/matmul.sm90a.ptx"),
-        )
-    },
-    tile: [128, 256],
-    threads: 384,
-    // Stages begin at multiples of 1024.
-    shared_bytes: 4 * 2 * 64 * (128 + 256) + 1024,
-    reads: Some([[128, 64], [64, 64]]),
-};
-
 /// The f32 kernel for a GPU and a shape.
 pub(super) fn f32_way(sm: u32, multiprocessors: u32, shape: Matmul) -> &'static Way {
     let [large, small] = match sm {
@@ -185,12 +173,10 @@ pub(super) fn f32_way(sm: u32, multiprocessors: u32, shape: Matmul) -> &'static 
     }
 }
 
-/// The bf16 kernel for an architecture and a shape.
-pub(super) fn bf16_way(sm: u32, shape: Matmul) -> &'static Way {
-    // Reading by tiles needs rows of whole chunks of 16 bytes.
-    let whole = shape.columns.is_multiple_of(8) && shape.depth.is_multiple_of(8);
+/// The bf16 kernel for an architecture with so many multiprocessors and a shape.
+pub(super) fn bf16_way(sm: u32, multiprocessors: u32, shape: Matmul) -> &'static Way {
     match sm {
-        90 if whole => &BF16_SM90,
+        90 => sm90_way(multiprocessors, shape),
         80.. => &BF16_SM80,
         _ => &BF16,
     }
@@ -209,12 +195,11 @@ pub(super) fn on_cuda<T: DeviceElement>(
     }
     let blocks = way.blocks(shape, gpu.facts().multiprocessors);
     let (a, b) = (gpu.upload(a)?, gpu.upload(b)?);
-    let operands = match way.reads {
+    let operands = match &way.reads {
         None => Operands::Buffers([a, b]),
-        Some([left, right]) => Operands::Tiled(Box::new([
-            TiledMatrix::new(a, shape.rows, shape.depth, left)?,
-            TiledMatrix::new(b, shape.depth, shape.columns, right)?,
-        ])),
+        Some(Reads { tiles, .. }) => {
+            Operands::Tiled(Box::new(TiledOperands::new(gpu, shape, [a, b], *tiles)?))
+        }
     };
     Ok(Box::new(OnCuda {
         kernel,
@@ -233,7 +218,7 @@ pub(super) fn on_cuda<T: DeviceElement>(
 /// The left and the right matrix.
 enum Operands<T> {
     Buffers([DeviceBuffer<T>; 2]),
-    Tiled(Box<[TiledMatrix<T>; 2]>),
+    Tiled(Box<TiledOperands<T>>),
 }
 
 struct OnCuda<T: DeviceElement> {
@@ -247,9 +232,9 @@ struct OnCuda<T: DeviceElement> {
 
 impl<T: DeviceElement> Prepared for OnCuda<T> {
     fn run_once(&mut self) -> Result<(), WorkloadError> {
-        let [a, b] = match &self.operands {
+        let [a, b] = match &mut self.operands {
             Operands::Buffers([a, b]) => [a.read(), b.read()],
-            Operands::Tiled(matrices) => [matrices[0].read(), matrices[1].read()],
+            Operands::Tiled(matrices) => matrices.read(&self.stream)?,
         };
         let [rows, columns, depth] = self.sizes;
         Ok(self.stream.launch(

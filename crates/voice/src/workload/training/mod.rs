@@ -7,8 +7,10 @@ mod conv2d;
 mod convolution;
 mod matmul;
 mod matmul_cuda;
+mod matmul_sm90;
 mod operation;
 mod rows;
+mod tiled_operands;
 
 use warpsmith_measure::Workload;
 
