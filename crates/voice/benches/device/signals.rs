@@ -33,30 +33,7 @@ pub(crate) fn agree(gpu: &CudaDevice) -> Result<String, Box<dyn std::error::Erro
             })
             .collect();
         let all: Vec<&[f32]> = signals.iter().map(|signal| &signal[..]).collect();
-        for stage in [Stage::LogMel, Stage::Cepstrum { coefficients: 20 }] {
-            let settings = FeatureSettings {
-                layout: Layout::FramesFirst,
-                ..Preset::Librosa.feature(rate, Sizes::for_speech(rate), stage)
-            };
-            let mut feature = MelFeature::new(settings)?;
-            let mut worst = 0.0f32;
-            for (signal, ours) in all.iter().zip(mel_on_cuda(gpu, &settings, &all)?) {
-                let expected = feature.compute(signal)?;
-                if ours.len() != expected.len() {
-                    return Err(format!("{} values, not {}", ours.len(), expected.len()).into());
-                }
-                for (a, b) in ours.iter().zip(&expected) {
-                    let difference = (a - b).abs();
-                    if difference.is_nan() || difference > 1e-2 {
-                        return Err(format!("{stage:?}: {a}, the CPU says {b}").into());
-                    }
-                    worst = worst.max(difference);
-                }
-            }
-            lines.push_str(&format!(
-                "signals {rate} Hz {stage:?}: agree, worst {worst:.1e}\n"
-            ));
-        }
+        lines.push_str(&mel_agrees(gpu, rate, &all)?);
         let framing = Framing {
             length: if rate > 16_000 { 2048 } else { 1024 },
             hop: rate as usize / 100,
@@ -85,6 +62,62 @@ pub(crate) fn agree(gpu: &CudaDevice) -> Result<String, Box<dyn std::error::Erro
         }
         lines.push_str(&tracks_agree(gpu, rate, framing, &all)?);
         lines.push_str(&spectra_agree(gpu, rate, &all)?);
+    }
+    Ok(lines)
+}
+
+/// Mel features of several presets, banks and hops.
+fn mel_agrees(
+    gpu: &CudaDevice,
+    rate: u32,
+    signals: &[&[f32]],
+) -> Result<String, Box<dyn std::error::Error>> {
+    let speech = Sizes::for_speech(rate);
+    let sizes = |filters, hop| Sizes {
+        filters,
+        hop,
+        ..speech
+    };
+    let odd = speech.hop + 1;
+    let cepstrum = Stage::Cepstrum { coefficients: 20 };
+    let cases = [
+        (Preset::Librosa, speech, Stage::LogMel),
+        (Preset::Librosa, speech, cepstrum),
+        (Preset::Torchaudio, speech, Stage::LogMel),
+        (Preset::Whisper, speech, Stage::LogMel),
+        (Preset::Kaldi, speech, Stage::LogMel),
+        (Preset::Librosa, sizes(24, speech.hop), Stage::LogMel),
+        (Preset::Librosa, sizes(77, odd), Stage::LogMel),
+        (Preset::Torchaudio, sizes(40, 7), Stage::LogMel),
+        (Preset::Librosa, sizes(128, 1000), Stage::LogMel),
+    ];
+    let mut lines = String::new();
+    for (preset, sizes, stage) in cases {
+        let settings = FeatureSettings {
+            layout: Layout::FramesFirst,
+            ..preset.feature(rate, sizes, stage)
+        };
+        let what = format!("{preset} {} filters, hop {}", sizes.filters, sizes.hop);
+        let mut feature = MelFeature::new(settings)?;
+        let mut worst = 0.0f32;
+        for (signal, ours) in signals.iter().zip(mel_on_cuda(gpu, &settings, signals)?) {
+            let expected = feature.compute(signal)?;
+            if ours.len() != expected.len() {
+                return Err(
+                    format!("{what}: {} values, not {}", ours.len(), expected.len()).into(),
+                );
+            }
+            for (a, b) in ours.iter().zip(&expected) {
+                let difference = (a - b).abs();
+                if difference.is_nan() || difference > 1e-2 {
+                    return Err(format!("{what}, {stage:?}: {a}, the CPU says {b}").into());
+                }
+                worst = worst.max(difference);
+            }
+        }
+        lines.push_str(&format!(
+            "signals {rate} Hz {what}, {stage:?}: agree, worst {worst:.1e}\n"
+        ));
     }
     Ok(lines)
 }

@@ -3,8 +3,9 @@
 use warpsmith_device::CudaDevice;
 use warpsmith_measure::random::Random;
 use warpsmith_voice::{
-    Framing, HqPitch, PeriodicityVad, PitchRange, PraatPitch, PraatSettings, Pyin, PyinSettings,
-    Swipe, hq_on_cuda, periodicity_vad_on_cuda, praat_on_cuda, pyin_on_cuda, swipe_on_cuda,
+    CrepeNetwork, CrepePitch, Framing, HqPitch, PeriodicityVad, PitchRange, PraatPitch,
+    PraatSettings, Pyin, PyinSettings, Swipe, Weights, crepe_on_cuda, hq_on_cuda,
+    periodicity_vad_on_cuda, praat_on_cuda, pyin_on_cuda, swipe_on_cuda,
 };
 
 use crate::audit::audited;
@@ -71,6 +72,17 @@ pub(crate) fn tracks_agree(
     }
     // A step of its grid.
     lines.push_str(&agreement(&format!("{rate} Hz SWIPE'"), &pairs, 1.6, 200)?);
+    // A network needs weights that somebody trained.
+    if let Some(file) = std::env::var_os("WARPSMITH_CREPE") {
+        let weights = Weights::read(file.as_ref())?;
+        let mut crepe = CrepePitch::new(&CrepeNetwork::new(&weights)?, rate, framing.hop, range)?;
+        let ours = crepe_on_cuda(gpu, &weights, rate, framing.hop, range, &signals)?;
+        let mut pairs = Vec::new();
+        for (ours, samples) in ours.into_iter().zip(&signals) {
+            pairs.push((ours.frequency, crepe.track(samples).frequency));
+        }
+        lines.push_str(&agreement(&format!("{rate} Hz CREPE"), &pairs, 5.0, 200)?);
+    }
     let mut vad = PeriodicityVad::new(rate)?;
     let ours = periodicity_vad_on_cuda(gpu, rate, &signals)?;
     let same = signals

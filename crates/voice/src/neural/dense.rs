@@ -39,6 +39,21 @@ impl Dense {
         }
     }
 
+    /// Inputs of an output.
+    pub(crate) fn inputs(&self) -> usize {
+        self.inputs
+    }
+
+    /// How much of an input goes into an output.
+    pub(crate) fn weight(&self, output: usize, input: usize) -> f32 {
+        self.weights[output / TOGETHER * self.inputs + input][output % TOGETHER]
+    }
+
+    /// What an output has without any input.
+    pub(crate) fn bias(&self) -> &[f32] {
+        &self.bias
+    }
+
     /// The outputs, not less than `floor`, of the inputs from `first` on; the others are zero.
     pub(crate) fn apply<V: Lanes>(&self, first: usize, x: &[V], floor: f32, out: &mut [V]) {
         V::vectorize(SumTask {
@@ -113,6 +128,7 @@ mod tests {
         let layer = Dense::new(3 * channels, &bias, &|o, i| {
             weight(o, i % channels, i / channels)
         });
+        assert_eq!(layer.weight(9, 2 * channels + 3), weight(9, 3, 2));
         for (length, stride) in [(4usize, 1usize), (4, 2), (2, 2), (1, 1)] {
             let x: Vec<f32> = (0..length * channels).map(|n| number(n + 3)).collect();
             let lanes: Vec<One> = x.iter().map(|x| One::splat(*x)).collect();

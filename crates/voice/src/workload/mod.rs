@@ -8,6 +8,12 @@ mod constant_q_cuda;
 mod contrast;
 mod contrast_cuda;
 mod cpu_files;
+mod crepe;
+mod crepe_cuda;
+mod crepe_kernels;
+mod crepe_path;
+mod crepe_path_cuda;
+mod crepe_windows;
 mod decimate_cuda;
 mod formants;
 mod formants_cuda;
@@ -40,6 +46,8 @@ mod pyin_path_cuda;
 mod resample;
 mod resample_cuda;
 mod signals;
+mod silero;
+mod silero_cuda;
 mod spectral_signals;
 mod spectrogram;
 mod spectrogram_cuda;
@@ -52,12 +60,14 @@ mod warp_room;
 mod windowed_frames;
 mod yin;
 
+pub use crepe::crepe_on_cuda;
 pub use pyin_audit::{PyinAudit, UndecidedFrame, audit_pyin_on_cuda};
 pub use signals::{
     formants_on_cuda, griffin_lim_on_cuda, hq_on_cuda, istft_on_cuda, mel_on_cuda,
     periodicity_vad_on_cuda, praat_on_cuda, pyin_on_cuda, resample_on_cuda, spectrogram_on_cuda,
     swipe_on_cuda, yin_on_cuda,
 };
+pub use silero::{neural_vad_on_cuda, speech_probabilities_on_cuda};
 pub use spectral_signals::{
     chroma_on_cuda, constant_q_on_cuda, contrast_on_cuda, onset_strength_on_cuda,
     statistics_on_cuda,
@@ -77,7 +87,10 @@ pub fn workloads() -> Vec<Box<dyn Workload>> {
         Box::new(praat::Praat),
         Box::new(hq::Hq),
         Box::new(periodicity::PeriodicityTops),
+        Box::new(silero::SpeechProbabilities),
         Box::new(swipe::SwipePitch),
+        Box::new(crepe::CrepeProbabilities),
+        Box::new(crepe_path::CrepePath),
         Box::new(formants::Formants),
         Box::new(contrast::CONTRAST),
         Box::new(constant_q::ConstantQWorkload),

@@ -1,13 +1,15 @@
 //! `warpsmith voice vad` and `segments`: which frames hold speech, and where it starts and ends.
 
+use std::cell::OnceCell;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
-use warpsmith_device::DeviceChoice;
+use warpsmith_device::{CudaDevice, DeviceChoice};
+use warpsmith_measure::WorkloadError;
 use warpsmith_voice::{
-    EnergyVad, FrameMillis, NeuralSettings, NeuralStream, NeuralVad, PeriodicityVad,
-    StatisticalSettings, StatisticalVad, WebrtcMode, WebrtcStream, WebrtcVad,
+    EnergyVad, FrameMillis, NeuralSettings, NeuralStream, NeuralVad, PeriodicityVad, SileroNetwork,
+    StatisticalSettings, StatisticalVad, WebrtcMode, WebrtcStream, WebrtcVad, neural_vad_on_cuda,
     periodicity_vad_on_cuda, segments,
 };
 
@@ -44,6 +46,9 @@ pub(super) struct Detector {
     /// `$WARPSMITH_SILERO`, else `warpsmith/silero_vad.jit` in your data directory.
     #[arg(long, value_name = "FILE")]
     weights: Option<PathBuf>,
+    /// Planned once for all inputs.
+    #[arg(skip)]
+    network: OnceCell<SileroNetwork>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -59,10 +64,25 @@ enum Method {
 const NEURAL_RATE: u32 = 16_000;
 
 impl Detector {
-    fn neural(&self, sample_rate: u32) -> Result<NeuralVad> {
+    fn network(&self) -> Result<&SileroNetwork> {
+        if let Some(planned) = self.network.get() {
+            return Ok(planned);
+        }
         let weights = SILERO.weights(self.weights.as_deref())?;
-        let settings = NeuralSettings::from_threshold(self.threshold);
-        Ok(NeuralVad::new(&weights, sample_rate, settings)?)
+        let planned = SileroNetwork::new(&weights)?;
+        Ok(self.network.get_or_init(|| planned))
+    }
+
+    fn settings(&self) -> NeuralSettings {
+        NeuralSettings::from_threshold(self.threshold)
+    }
+
+    fn neural(&self, sample_rate: u32) -> Result<NeuralVad> {
+        Ok(NeuralVad::new(
+            self.network()?,
+            sample_rate,
+            self.settings(),
+        )?)
     }
 
     fn mode(&self) -> WebrtcMode {
@@ -109,16 +129,35 @@ impl Detector {
         }))
     }
 
-    fn runs_on_gpu(&self) -> bool {
-        self.method == Method::Periodicity
+    /// The workload of a method that runs on a GPU.
+    fn workload(&self) -> Option<&'static str> {
+        match self.method {
+            Method::Periodicity => Some("voice/periodicity"),
+            Method::Neural => Some("voice/silero"),
+            _ => None,
+        }
+    }
+
+    fn on_gpu(
+        &self,
+        gpu: &CudaDevice,
+        sample_rate: u32,
+        signals: &[&[f32]],
+    ) -> Result<Vec<Vec<bool>>, WorkloadError> {
+        match (self.method, self.network.get()) {
+            (Method::Neural, Some(network)) => {
+                neural_vad_on_cuda(gpu, network, sample_rate, self.settings(), signals)
+            }
+            _ => periodicity_vad_on_cuda(gpu, sample_rate, signals),
+        }
     }
 
     /// An error where a GPU was asked for that the method does not run on.
     fn check(&self, global: &Global) -> Result<()> {
-        if let (DeviceChoice::Cuda(_), false) = (global.device, self.runs_on_gpu()) {
+        if let (DeviceChoice::Cuda(_), false) = (global.device, self.workload().is_some()) {
             bail!(
-                "of the detectors only `--method periodicity` can run on a GPU; leave `--device` out for \
-                 the others"
+                "of the detectors `--method periodicity` and `neural` can run on a GPU; leave `--device` out \
+                 for the others"
             );
         }
         Ok(())
@@ -133,15 +172,18 @@ impl Detector {
         listener: Option<Listening<'_>>,
         sheet: impl Fn(&[bool]) -> Sheet,
     ) -> Result<Outcome> {
+        if self.method == Method::Neural {
+            self.network()?;
+        }
         write_sheets(
             global,
-            "voice/periodicity",
+            self.workload().unwrap_or("voice/periodicity"),
             (input, destination),
-            self.runs_on_gpu(),
+            self.workload().is_some(),
             listener,
             |signal, rate| Ok(sheet(&self.decide(signal, rate)?)),
             |gpu, rate, signals| {
-                let decisions = periodicity_vad_on_cuda(gpu, rate, signals)?;
+                let decisions = self.on_gpu(gpu, rate, signals)?;
                 Ok(decisions.iter().map(|decisions| sheet(decisions)).collect())
             },
         )

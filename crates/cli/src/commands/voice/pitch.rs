@@ -2,21 +2,21 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::{Args, ValueEnum};
-use warpsmith_device::{CudaDevice, DeviceChoice};
+use warpsmith_device::CudaDevice;
 use warpsmith_measure::WorkloadError;
 use warpsmith_voice::{
-    CrepePitch, Framing, HqPitch, HqTrack, Padding, PitchRange, PraatPitch, PraatSettings,
-    PraatTrack, Pyin, PyinSettings, PyinStream, PyinTrack, Swipe, SwipeTrack, Yin, YinStream,
-    hq_on_cuda, praat_on_cuda, pyin_on_cuda, swipe_on_cuda, yin_on_cuda,
+    CrepePitch, CrepeTrack, Framing, HqPitch, HqTrack, Padding, PitchRange, PraatPitch,
+    PraatSettings, PraatTrack, Pyin, PyinSettings, PyinStream, PyinTrack, Swipe, SwipeTrack, Yin,
+    YinStream, crepe_on_cuda, hq_on_cuda, praat_on_cuda, pyin_on_cuda, swipe_on_cuda, yin_on_cuda,
 };
 
 use super::device::write_sheets;
 use super::input::Input;
 use super::live::{Listener, Listening, listen};
 use super::sheet::{Destination, Sheet};
-use super::weights::CREPE;
+use super::weights::Crepe;
 use crate::arguments::Global;
 use crate::exit::Outcome;
 
@@ -53,6 +53,8 @@ pub(crate) struct Pitch {
     /// or `full.pth` in it; default: `$WARPSMITH_CREPE`, else `warpsmith/tiny.pth` in your data directory.
     #[arg(long, value_name = "FILE")]
     weights: Option<PathBuf>,
+    #[arg(skip)]
+    crepe: Crepe,
 }
 
 /// The depth of a trough from which on YIN takes it, as in librosa.
@@ -104,9 +106,6 @@ impl Pitch {
     }
 
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
-        if let (DeviceChoice::Cuda(_), Method::Crepe) = (global.device, self.method) {
-            bail!("`crepe` does not run on a GPU; leave `--device` out, or take another method");
-        }
         let range = PitchRange {
             low_hz: self.low,
             high_hz: self.high,
@@ -130,7 +129,7 @@ impl Pitch {
             global,
             self.workload(),
             (&self.input, &self.destination),
-            self.method != Method::Crepe,
+            true,
             listener,
             |signal, rate| self.on_cpu(signal, rate, range),
             |gpu, rate, signals| self.on_gpu(gpu, rate, range, signals),
@@ -146,13 +145,8 @@ impl Pitch {
             }
             Method::Hq => hq_sheet(&HqPitch::new(rate, framing.hop, range)?.track(signal)),
             Method::Crepe => {
-                let weights = CREPE.weights(self.weights.as_deref())?;
-                let mut track = CrepePitch::new(&weights, rate, framing.hop, range)?.track(signal);
-                for (hertz, sure) in track.frequency.iter_mut().zip(&track.periodicity) {
-                    *hertz *= f32::from(u8::from(*sure >= CREPE_VOICED));
-                }
-                let voicing = ("periodicity", &track.periodicity[..]);
-                voiced_sheet(&track.seconds, &track.frequency, voicing)
+                let network = self.crepe.network(self.weights.as_deref())?;
+                crepe_sheet(&CrepePitch::new(network, rate, framing.hop, range)?.track(signal))
             }
             Method::Praat => {
                 let settings = PraatSettings::default();
@@ -209,10 +203,15 @@ impl Pitch {
                 .map(hq_sheet)
                 .collect(),
             Method::Crepe => {
-                return Err(WorkloadError::Unsupported {
+                let weights = self.crepe.weights(self.weights.as_deref());
+                let weights = weights.map_err(|error| WorkloadError::Failed {
                     workload: "voice/crepe",
-                    reason: "there is no kernel for this network".into(),
-                });
+                    reason: format!("{error:#}"),
+                })?;
+                crepe_on_cuda(gpu, weights, rate, framing.hop, range, signals)?
+                    .iter()
+                    .map(crepe_sheet)
+                    .collect()
             }
         })
     }
@@ -368,6 +367,15 @@ fn swipe_sheet(track: &SwipeTrack) -> Sheet {
 fn hq_sheet(track: &HqTrack) -> Sheet {
     let confidence = ("confidence", &track.confidence[..]);
     voiced_sheet(&track.seconds, &track.frequency, confidence)
+}
+
+fn crepe_sheet(track: &CrepeTrack) -> Sheet {
+    let frames = track.frequency.iter().zip(&track.periodicity);
+    let hertz: Vec<f32> = frames
+        .map(|(hertz, sure)| if *sure >= CREPE_VOICED { *hertz } else { 0.0 })
+        .collect();
+    let periodicity = ("periodicity", &track.periodicity[..]);
+    voiced_sheet(&track.seconds, &hertz, periodicity)
 }
 
 /// Frames with a frequency, 0 where they are unvoiced, and how sure that is.

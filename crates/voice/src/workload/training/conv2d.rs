@@ -1,45 +1,93 @@
 //! `training/conv2d`: convolution of pictures over channels, as networks over spectrograms do it.
 
-use warpsmith_core::{Bytes, Element, Flops, KernelImage, Parameter, Tolerance, packed};
+use warpsmith_core::{Bytes, Element, Flops, KernelImage, Parameter, packed};
 use warpsmith_device::LaunchShape;
-use warpsmith_measure::{ArguedTolerance, Cost, ParameterKind, ParameterSpec, Parameters};
+use warpsmith_measure::{Cost, ParameterKind, ParameterSpec, Parameters};
 
+use super::matmul::sum_of_products;
 use super::operation::{Launch, Operation};
 use crate::training::Conv2d;
 
-/// Threads of a block.
-const THREADS: u32 = 256;
+const OPERANDS: &[Parameter] = &[
+    Parameter::In(Element::F32),
+    Parameter::In(Element::F32),
+    Parameter::In(Element::F32),
+    Parameter::Out(Element::F32),
+    Parameter::Value(Element::U32),
+    Parameter::Value(Element::U32),
+    Parameter::Value(Element::U32),
+    Parameter::Value(Element::U32),
+    Parameter::Value(Element::U32),
+    Parameter::Value(Element::U32),
+    Parameter::Value(Element::U32),
+    Parameter::Value(Element::U32),
+    Parameter::Value(Element::U32),
+    Parameter::Value(Element::U32),
+];
 
-/// Channels and positions that a block makes, as the kernel cuts them.
-fn tile(channels: usize) -> [usize; 2] {
-    if channels > 64 { [128, 128] } else { [64, 256] }
+/// A kernel, and the channels and positions that a block makes.
+struct Way {
+    kernel: KernelImage,
+    tile: [usize; 2],
+    threads: u32,
+    shared_bytes: u32,
 }
 
-// SAFETY: `conv2d` in `cuda/conv2d.cu` takes these in this order; it checks that pictures, weights, biases
-// and result lie inside their buffers, and loads and stores below channels and positions.
-static KERNEL: KernelImage = unsafe {
-    KernelImage::trusted(
-        "voice/conv2d",
-        "conv2d",
-        &[
-            Parameter::In(Element::F32),
-            Parameter::In(Element::F32),
-            Parameter::In(Element::F32),
-            Parameter::Out(Element::F32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-        ],
-        packed!("cuda/conv2d.ptx"),
-    )
+/// For every GPU. Its tile is another where a group has no more than 64 channels.
+static ANY: Way = Way {
+    // SAFETY: `conv2d` in `cuda/conv2d.cu` takes these in this order; it checks that pictures, weights, biases
+    // and result lie inside their buffers, and loads and stores below channels and positions.
+    kernel: unsafe {
+        KernelImage::trusted(
+            "voice/conv2d",
+            "conv2d",
+            OPERANDS,
+            packed!("cuda/conv2d.ptx"),
+        )
+    },
+    tile: [128, 128],
+    threads: 256,
+    shared_bytes: 0,
 };
+
+/// From Ampere on, by tensor cores, for groups of few channels first.
+static SM80: [Way; 3] = [
+    by_tensor_cores("conv2d_32", [32, 128], 3),
+    by_tensor_cores("conv2d_64", [64, 128], 3),
+    by_tensor_cores("conv2d_128", [128, 64], 2),
+];
+
+const fn by_tensor_cores(name: &'static str, tile: [usize; 2], stages: usize) -> Way {
+    Way {
+        // SAFETY: the kernels of `cuda/conv2d.sm80.cu` take the same and check the same, and that their stages
+        // fit their shared memory.
+        kernel: unsafe {
+            KernelImage::trusted(
+                "voice/conv2d.sm80",
+                name,
+                OPERANDS,
+                packed!("cuda/conv2d.sm80.ptx"),
+            )
+        },
+        tile,
+        threads: 128,
+        // Of 32 steps.
+        shared_bytes: (stages * 4 * 32 * (tile[0] + tile[1] + 8)) as u32,
+    }
+}
+
+/// The kernel for an architecture and a group's channels and depth, and the tile of a block.
+fn way(sm: u32, channels: usize, depth: usize) -> (&'static Way, [usize; 2]) {
+    // A stage of the tensor cores' tiles is 32 deep: with few stages, most of the time goes into filling the
+    // first and writing the result, where the other kernel is faster.
+    if sm >= 80 && depth > if channels > 64 { 64 } else { 32 } {
+        let fits = SM80.iter().find(|way| channels <= way.tile[0]);
+        let way = fits.unwrap_or(&SM80[2]);
+        (way, way.tile)
+    } else {
+        (&ANY, if channels > 64 { ANY.tile } else { [64, 256] })
+    }
+}
 
 const fn number(
     name: &'static str,
@@ -88,6 +136,11 @@ const PARAMETERS: &[ParameterSpec] = &[
         1,
         65_535,
     ),
+    ParameterSpec {
+        name: "type",
+        meaning: "what the pictures hold, and whether a kernel for older GPUs convolves them",
+        kind: ParameterKind::Choice(&["f32", "f32-sm70"]),
+    },
 ];
 
 fn shape(parameters: &Parameters) -> Conv2d {
@@ -137,16 +190,7 @@ pub(super) static CONV2D: Operation = Operation {
             unit: "element",
         }
     },
-    tolerance: ArguedTolerance {
-        tolerance: Tolerance {
-            abs: 2e-4,
-            rel: 1e-5,
-            ulp: 0,
-        },
-        because: "both add the same products in the same order, each in one rounding where the CPU has \
-                  fused multiply-adds; where it has none, some 576 products of normal numbers round once \
-                  more, 4e-6 at most",
-    },
+    tolerance: |parameters| sum_of_products(shape(parameters).depth() + 1),
     refuses: |parameters| {
         let shape = shape(parameters);
         let picture = shape.in_channels * shape.size[0] * shape.size[1];
@@ -161,20 +205,24 @@ pub(super) static CONV2D: Operation = Operation {
     inputs,
     output,
     cpu: |parameters, inputs, out| shape(parameters).apply(&inputs[0], &inputs[1], &inputs[2], out),
-    kernel: &KERNEL,
-    launch: |parameters, _| {
+    launch: |parameters, gpu| {
         let shape = shape(parameters);
         let channels = shape.out_channels / shape.groups;
-        let [high, wide] = tile(channels);
+        let sm = match parameters.choice("type") {
+            "f32-sm70" => 70,
+            _ => gpu.facts().sm(),
+        };
+        let (way, [high, wide]) = way(sm, channels, shape.depth());
         let blocks = channels.div_ceil(high) * positions(parameters).div_ceil(wide);
         let scalar = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
         // Along rows in the lower half, along columns in the upper.
         let pair = |[y, x]: [usize; 2]| scalar(y) | scalar(x) << 16;
         Launch {
+            kernel: &way.kernel,
             shape: LaunchShape {
                 grid: [scalar(blocks).max(1), shape.groups as u32, 1],
-                block: [THREADS, 1, 1],
-                shared_bytes: 0,
+                block: [way.threads, 1, 1],
+                shared_bytes: way.shared_bytes,
             },
             scalars: vec![
                 scalar(parameters.size("pictures")).into(),
@@ -191,3 +239,20 @@ pub(super) static CONV2D: Operation = Operation {
         }
     },
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tensor_cores_convolve_from_ampere_on_but_not_over_few_taps() {
+        let tile = |sm, channels, depth| way(sm, channels, depth).1;
+        assert_eq!(tile(75, 256, 576), [128, 128]);
+        assert_eq!(tile(75, 64, 576), [64, 256]);
+        assert_eq!(tile(80, 64, 9), [64, 256]);
+        assert_eq!(tile(80, 256, 576), [128, 64]);
+        assert_eq!(tile(90, 64, 576), [64, 128]);
+        assert_eq!(tile(90, 10, 576), [32, 128]);
+        assert!(std::ptr::eq(way(75, 256, 576).0, &ANY));
+    }
+}

@@ -106,7 +106,7 @@ pub(super) static CONV1D: Operation = Operation {
             unit: "element",
         }
     },
-    tolerance: ArguedTolerance {
+    tolerance: |_| ArguedTolerance {
         tolerance: Tolerance {
             abs: 2e-4,
             rel: 1e-5,
@@ -143,12 +143,12 @@ pub(super) static CONV1D: Operation = Operation {
                 )
             })
     },
-    kernel: &KERNEL,
     launch: |parameters, _| {
         let shape = shape(parameters);
         let positions = positions(parameters);
         let scalar = |value: usize| u32::try_from(value).unwrap_or(u32::MAX).into();
         Launch {
+            kernel: &KERNEL,
             shape: LaunchShape {
                 grid: [
                     positions.div_ceil(POSITIONS).max(1) as u32,

@@ -35,9 +35,25 @@ const PARAMETERS: &[ParameterSpec] = &[
     ParameterSpec {
         name: "type",
         meaning: "what the matrices hold, and whether a kernel for older GPUs multiplies them; the result is f32",
-        kind: ParameterKind::Choice(&["f32", "bf16", "bf16-sm80", "bf16-sm70"]),
+        kind: ParameterKind::Choice(&["f32", "f32-sm70", "bf16", "bf16-sm80", "bf16-sm70"]),
+    },
+    ParameterSpec {
+        name: "infinite",
+        meaning: "rows of the left matrix that hold an infinite number",
+        kind: ParameterKind::Integer {
+            default: 0,
+            min: 0,
+            max: 1 << 20,
+        },
     },
 ];
+
+/// One infinite number in each of the first rows, of either sign: all of such a row's results are infinite.
+fn make_infinite(a: &mut [f32], depth: usize, rows: usize) {
+    for (row, numbers) in a.chunks_mut(depth).take(rows).enumerate() {
+        numbers[row % depth] = [f32::INFINITY, f32::NEG_INFINITY][row % 2];
+    }
+}
 
 fn shape(parameters: &Parameters) -> Matmul {
     Matmul {
@@ -48,7 +64,29 @@ fn shape(parameters: &Parameters) -> Matmul {
 }
 
 fn is_bf16(parameters: &Parameters) -> bool {
-    parameters.choice("type") != "f32"
+    parameters.choice("type").starts_with("bf16")
+}
+
+const fn absolute(abs: f64) -> Tolerance {
+    Tolerance {
+        abs,
+        rel: 0.0,
+        ulp: 0,
+    }
+}
+
+/// Of sums of so many products of normal numbers in f32.
+pub(super) fn sum_of_products(count: usize) -> ArguedTolerance {
+    // A running sum of k products is √k large, and more where k is large: roundings by 2⁻²⁴ of it that fall
+    // either way add up to 2.4e-8·k, ten times which few elements of millions reach. Tensor cores truncate,
+    // always towards zero, but only within sums of 32 products, which are then added with rounding; and of a
+    // product of up to 20 they lose 2⁻²².
+    ArguedTolerance {
+        tolerance: absolute(5e-6 + 5e-7 * count as f64),
+        because: "the CPU rounds the running sum, √k large, after each of k products: below 2.5e-7·k; a kernel \
+                  adds in the same order, or by tensor cores, which lose 2⁻²² of a product and round sums of 32: \
+                  below 5e-6 and 2.5e-7·k more",
+    }
 }
 
 impl Workload for MatrixProduct {
@@ -83,29 +121,15 @@ impl Workload for MatrixProduct {
     }
 
     fn tolerance(&self, parameters: &Parameters) -> ArguedTolerance {
-        // Of k products of normal numbers, a running sum of 2⁻²⁴ of √k and more at each step: roundings that
-        // fall either way add up to 2.4e-8·k, ten times which no element of millions reaches. Truncations
-        // all fall towards zero, but a tensor core sums 16 products between two of them.
-        let (each, because) = if is_bf16(parameters) {
-            (
-                1e-6,
-                "products of bf16 are exact in f32; a tensor core truncates their running sum, √k large, \
-                 once in 16 products: below 1e-6·k, where the CPU rounds",
-            )
+        let k = parameters.size("k");
+        if is_bf16(parameters) {
+            ArguedTolerance {
+                tolerance: absolute(2e-6 + 1e-6 * k as f64),
+                because: "products of bf16 are exact in f32; a tensor core truncates their running sum, √k large, \
+                          once in 16 products: below 1e-6·k, where the CPU rounds",
+            }
         } else {
-            (
-                2.5e-7,
-                "both add the same products in the same order, each in one rounding where the CPU has \
-                 fused multiply-adds; where it has none, the products round too: below 2.5e-7·k",
-            )
-        };
-        ArguedTolerance {
-            tolerance: Tolerance {
-                abs: 2e-6 + each * parameters.size("k") as f64,
-                rel: 0.0,
-                ulp: 0,
-            },
-            because,
+            sum_of_products(k)
         }
     }
 
@@ -117,7 +141,8 @@ impl Workload for MatrixProduct {
     ) -> Result<Box<dyn Prepared>, WorkloadError> {
         let shape = shape(parameters);
         let mut random = Random::seeded(seed);
-        let a = normal_numbers(&mut random, shape.rows * shape.depth);
+        let mut a = normal_numbers(&mut random, shape.rows * shape.depth);
+        make_infinite(&mut a, shape.depth, parameters.size("infinite"));
         let b = normal_numbers(&mut random, shape.depth * shape.columns);
         let halves = |numbers: &[f32]| numbers.iter().map(|x| Bf16::from(*x)).collect::<Vec<_>>();
         let bits = |numbers: &[f32]| numbers.iter().map(|x| Bf16::from(*x).0).collect::<Vec<_>>();
@@ -136,7 +161,12 @@ impl Workload for MatrixProduct {
                 on_cuda(gpu, way, shape, &bits(&a), &bits(&b))?
             }
             Device::Cuda(gpu) => {
-                let way = f32_way(gpu.facts().multiprocessors, shape);
+                let facts = gpu.facts();
+                let newest = match parameters.choice("type") {
+                    "f32-sm70" => 70,
+                    _ => u32::MAX,
+                };
+                let way = f32_way(facts.sm().min(newest), facts.multiprocessors, shape);
                 on_cuda(gpu, way, shape, &a, &b)?
             }
         })

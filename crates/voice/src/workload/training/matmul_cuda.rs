@@ -89,6 +89,41 @@ static F32_SMALL: Way = Way {
     reads: None,
 };
 
+/// From Ampere on, by tensor cores.
+static F32_SM80: Way = Way {
+    // SAFETY: `matmul` in `cuda/matmul_f32.sm80.cu` takes these in this order and checks what the other
+    // `matmul` checks, and that its stages fit its shared memory.
+    kernel: unsafe {
+        KernelImage::trusted(
+            "voice/matmul_f32.sm80",
+            "matmul",
+            OF_F32,
+            packed!("cuda/matmul_f32.sm80.ptx"),
+        )
+    },
+    tile: [64, 128],
+    threads: 128,
+    shared_bytes: 3 * 4 * 32 * (64 + 128 + 8),
+    reads: None,
+};
+
+/// The same for results of few tiles.
+static F32_SM80_SMALL: Way = Way {
+    // SAFETY: as for `matmul`, of which this is the form for smaller tiles.
+    kernel: unsafe {
+        KernelImage::trusted(
+            "voice/matmul_f32.sm80",
+            "matmul_small",
+            OF_F32,
+            packed!("cuda/matmul_f32.sm80.ptx"),
+        )
+    },
+    tile: [64, 64],
+    threads: 128,
+    shared_bytes: 3 * 4 * 32 * (64 + 64 + 8),
+    reads: None,
+};
+
 /// For GPUs whose tensor cores know no bf16.
 static BF16: Way = Way {
     // SAFETY: as for `matmul`, of which this is the form for other numbers.
@@ -125,12 +160,16 @@ static BF16_SM80: Way = Way {
 };
 
 /// The f32 kernel for a GPU and a shape.
-pub(super) fn f32_way(multiprocessors: u32, shape: Matmul) -> &'static Way {
+pub(super) fn f32_way(sm: u32, multiprocessors: u32, shape: Matmul) -> &'static Way {
+    let [large, small] = match sm {
+        80.. => [&F32_SM80, &F32_SM80_SMALL],
+        _ => [&F32, &F32_SMALL],
+    };
     // With fewer large tiles than these, multiprocessors would stand still.
-    if 2 * F32.blocks(shape, multiprocessors) < 3 * multiprocessors as usize {
-        &F32_SMALL
+    if 2 * large.blocks(shape, multiprocessors) < 3 * multiprocessors as usize {
+        small
     } else {
-        &F32
+        large
     }
 }
 
@@ -222,5 +261,24 @@ impl<T: DeviceElement> Prepared for OnCuda<T> {
 
     fn output(&mut self) -> Result<Output, WorkloadError> {
         Ok(Output::F32(self.out.download(&self.stream)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tensor_cores_multiply_f32_from_ampere_on_and_few_tiles_are_small() {
+        let square = |side| Matmul {
+            rows: side,
+            columns: side,
+            depth: 100,
+        };
+        let chosen = |sm, side| f32_way(sm, 132, square(side));
+        assert!(std::ptr::eq(chosen(75, 4096), &F32));
+        assert!(std::ptr::eq(chosen(75, 512), &F32_SMALL));
+        assert!(std::ptr::eq(chosen(80, 4096), &F32_SM80));
+        assert!(std::ptr::eq(chosen(120, 512), &F32_SM80_SMALL));
     }
 }

@@ -20,13 +20,13 @@ use crate::error::Result as VoiceResult;
 /// Makes the result from the inputs.
 pub(super) type CpuForm = fn(&Parameters, &[Vec<f32>], &mut [f32]) -> VoiceResult<()>;
 
-/// An operation with its CPU form and its kernel.
+/// An operation with its CPU form and its kernels.
 pub(super) struct Operation {
     pub(super) id: &'static str,
     pub(super) summary: &'static str,
     pub(super) parameters: &'static [ParameterSpec],
     pub(super) cost: fn(&Parameters) -> Cost,
-    pub(super) tolerance: ArguedTolerance,
+    pub(super) tolerance: fn(&Parameters) -> ArguedTolerance,
     /// Why parameters that are each in their range make no sense together.
     pub(super) refuses: fn(&Parameters) -> Option<String>,
     /// Lengths of the inputs.
@@ -34,12 +34,12 @@ pub(super) struct Operation {
     /// Length of the result.
     pub(super) output: fn(&Parameters) -> usize,
     pub(super) cpu: CpuForm,
-    pub(super) kernel: &'static KernelImage,
     pub(super) launch: fn(&Parameters, &CudaDevice) -> Launch,
 }
 
-/// How a kernel is launched.
+/// Which kernel is launched, and how.
 pub(super) struct Launch {
+    pub(super) kernel: &'static KernelImage,
     pub(super) shape: LaunchShape,
     pub(super) scalars: Vec<Argument<'static>>,
 }
@@ -87,8 +87,8 @@ impl Workload for &'static Operation {
         (self.cost)(parameters)
     }
 
-    fn tolerance(&self, _: &Parameters) -> ArguedTolerance {
-        self.tolerance
+    fn tolerance(&self, parameters: &Parameters) -> ArguedTolerance {
+        (self.tolerance)(parameters)
     }
 
     fn prepare(
@@ -118,8 +118,8 @@ impl Workload for &'static Operation {
                 out: vec![0.0; output],
             }),
             Device::Cuda(gpu) => {
-                let kernel = gpu.kernel(self.kernel)?;
                 let launch = (self.launch)(parameters, gpu);
+                let kernel = gpu.kernel(launch.kernel)?;
                 if launch.shape.shared_bytes > 48 * 1024 {
                     kernel.allow_shared_bytes(launch.shape.shared_bytes)?;
                 }

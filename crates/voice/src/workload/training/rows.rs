@@ -95,12 +95,11 @@ pub(super) static LAYER_NORM: Operation = Operation {
     summary: "rows to mean 0 and variance 1, scaled and shifted",
     parameters: &[ROWS, WIDTH],
     cost: |parameters| cost(parameters, 8),
-    tolerance: LAYER_NORM_TOLERANCE,
+    tolerance: |_| LAYER_NORM_TOLERANCE,
     refuses: |_| None,
     inputs: layer_norm_inputs,
     output: elements,
     cpu: |parameters, inputs, out| layer_norm(parameters, inputs, out, None),
-    kernel: &LAYER_NORM_KERNEL,
     launch: |parameters, gpu| layer_norm_launch(parameters, gpu, false),
 };
 
@@ -109,12 +108,11 @@ pub(super) static LAYER_NORM_GELU: Operation = Operation {
     summary: "layer norm and exact GELU in one pass",
     parameters: &[ROWS, WIDTH],
     cost: |parameters| cost(parameters, 30),
-    tolerance: LAYER_NORM_TOLERANCE,
+    tolerance: |_| LAYER_NORM_TOLERANCE,
     refuses: |_| None,
     inputs: layer_norm_inputs,
     output: elements,
     cpu: |parameters, inputs, out| layer_norm(parameters, inputs, out, Some(Gelu::Exact)),
-    kernel: &LAYER_NORM_KERNEL,
     launch: |parameters, gpu| layer_norm_launch(parameters, gpu, true),
 };
 
@@ -123,7 +121,7 @@ pub(super) static GELU: Operation = Operation {
     summary: "the Gaussian error linear unit",
     parameters: &[ROWS, WIDTH, KIND],
     cost: |parameters| cost(parameters, 25),
-    tolerance: ArguedTolerance {
+    tolerance: |_| ArguedTolerance {
         tolerance: Tolerance {
             abs: 1e-6,
             rel: 1e-6,
@@ -145,8 +143,8 @@ pub(super) static GELU: Operation = Operation {
             });
         Ok(())
     },
-    kernel: &GELU_KERNEL,
     launch: |parameters, gpu| Launch {
+        kernel: &GELU_KERNEL,
         shape: blocks(gpu, elements(parameters).div_ceil(4 * THREADS as usize)),
         scalars: vec![u32::from(kind(parameters) == Gelu::Exact).into()],
     },
@@ -157,7 +155,7 @@ pub(super) static SOFTMAX: Operation = Operation {
     summary: "rows as shares of the sum of their exponentials",
     parameters: &[ROWS, WIDTH],
     cost: |parameters| cost(parameters, 6),
-    tolerance: ArguedTolerance {
+    tolerance: |_| ArguedTolerance {
         tolerance: Tolerance {
             abs: 1e-7,
             rel: 4e-6,
@@ -176,8 +174,8 @@ pub(super) static SOFTMAX: Operation = Operation {
             .zip(inputs[0].par_chunks(rows))
             .try_for_each(|(out, x)| softmax_rows(x, width, out))
     },
-    kernel: &SOFTMAX_KERNEL,
     launch: |parameters, gpu| Launch {
+        kernel: &SOFTMAX_KERNEL,
         shape: row_blocks(parameters, gpu),
         scalars: vec![width(parameters)],
     },
@@ -252,6 +250,7 @@ fn layer_norm(
 
 fn layer_norm_launch(parameters: &Parameters, gpu: &CudaDevice, gelu: bool) -> Launch {
     Launch {
+        kernel: &LAYER_NORM_KERNEL,
         shape: row_blocks(parameters, gpu),
         scalars: vec![width(parameters), EPSILON.into(), u32::from(gelu).into()],
     }

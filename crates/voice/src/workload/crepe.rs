@@ -1,0 +1,228 @@
+//! `voice/crepe`: the probabilities of pitches by CREPE's networks, with weights that nobody trained.
+
+use rayon::prelude::*;
+use warpsmith_core::{Bytes, Flops, Tolerance};
+use warpsmith_device::{CudaDevice, Device};
+use warpsmith_measure::random::Random;
+use warpsmith_measure::{
+    ArguedTolerance, Cost, ParameterKind, ParameterSpec, Parameters, Prepared, Sizes, Workload,
+    WorkloadError,
+};
+
+use super::batch::{Batch, PARAMETERS, lengths};
+use super::cpu_files::{CpuFiles, failed};
+use super::crepe_cuda::{CudaCrepe, FrameStarts, ID};
+use super::crepe_path_cuda::PathMemory;
+use crate::neural::Weights;
+use crate::pitch::{
+    BINS, CrepeLayers, CrepeNetwork, CrepePitch, CrepePlan, CrepeTrack, PitchRange,
+};
+
+pub(super) struct CrepeProbabilities;
+
+/// What the networks were trained at.
+pub(super) const ONE_RATE: ParameterSpec = ParameterSpec {
+    name: "rate",
+    meaning: "samples per second",
+    kind: ParameterKind::Choice(&["16000"]),
+};
+pub(super) const RATE: u32 = 16_000;
+pub(super) const HOP: usize = 160;
+
+static SETTINGS: [ParameterSpec; 5] = [
+    PARAMETERS[0],
+    PARAMETERS[1],
+    ONE_RATE,
+    ParameterSpec {
+        name: "network",
+        meaning: "how many channels the layers have",
+        kind: ParameterKind::Choice(&["tiny", "full"]),
+    },
+    ParameterSpec {
+        name: "kernel",
+        meaning: "the newest that the GPU can run, or that for older ones",
+        kind: ParameterKind::Choice(&["newest", "sm80"]),
+    },
+];
+
+/// Outputs, inputs, taps and positions of a network's convolutions.
+fn convolutions(parameters: &Parameters) -> Vec<[usize; 4]> {
+    let wider = if parameters.choice("network") == "full" {
+        8
+    } else {
+        1
+    };
+    let channels = [128, 16, 16, 16, 32, 64].map(|outputs| wider * outputs);
+    (0..channels.len())
+        .map(|n| {
+            let (inputs, taps) = if n == 0 {
+                (1, 512)
+            } else {
+                (channels[n - 1], 64)
+            };
+            [channels[n], inputs, taps, 256 >> n]
+        })
+        .collect()
+}
+
+/// Weights under which numbers stay near one from layer to layer.
+fn weights(parameters: &Parameters, random: &mut Random) -> Weights {
+    let mut tensors = Vec::new();
+    let mut tensor = |name: String, shape: &[usize], middle: f64, width: f64| {
+        let count = shape.iter().product::<usize>();
+        let values = (0..count).map(|_| (middle + width * random.normal()) as f32);
+        tensors.push((name, shape.to_vec(), values.collect()));
+    };
+    let convolutions = convolutions(parameters);
+    for (n, [outputs, inputs, taps, _]) in convolutions.iter().enumerate() {
+        let name = |part: &str| format!("conv{}{part}", n + 1);
+        let width = (2.0 / (inputs * taps) as f64).sqrt();
+        let shape = [*outputs, *inputs, *taps, 1];
+        tensor(name(".weight"), &shape, 0.0, width);
+        for (part, middle, width) in [
+            (".bias", 0.0, 0.1),
+            ("_BN.weight", 0.7, 0.2),
+            ("_BN.bias", 0.0, 0.2),
+            ("_BN.running_mean", 0.3, 0.1),
+            ("_BN.running_var", 1.0, 0.1),
+        ] {
+            tensor(name(part), &[*outputs], middle, width);
+        }
+    }
+    let [channels, _, _, positions] = convolutions[convolutions.len() - 1];
+    let features = channels * positions / 2;
+    let width = (1.0 / features as f64).sqrt();
+    tensor("classifier.weight".into(), &[BINS, features], 0.0, width);
+    tensor("classifier.bias".into(), &[BINS], 0.0, 0.1);
+    Weights::made_of(tensors)
+}
+
+impl Workload for CrepeProbabilities {
+    fn id(&self) -> &'static str {
+        ID
+    }
+
+    fn summary(&self) -> &'static str {
+        "how likely each of 360 pitches is in the frames of a ragged batch, by the networks of CREPE"
+    }
+
+    fn parameters(&self) -> &'static [ParameterSpec] {
+        &SETTINGS
+    }
+
+    fn sizes(&self) -> Option<Sizes> {
+        Some(Sizes {
+            parameter: "seconds",
+            values: &["1", "4", "15", "60"],
+        })
+    }
+
+    fn cost(&self, parameters: &Parameters) -> Cost {
+        let samples: usize = lengths(parameters).iter().sum();
+        let frames = samples / HOP + parameters.size("files");
+        let of_a_frame = convolutions(parameters)
+            .iter()
+            .map(|sizes| 2 * sizes.iter().product::<usize>() as u64)
+            .sum::<u64>();
+        Cost {
+            bytes: Bytes(4 * (samples + frames * BINS) as u64),
+            flops: Flops(frames as u64 * of_a_frame),
+            units: frames as u64,
+            unit: "frame",
+        }
+    }
+
+    fn tolerance(&self, _: &Parameters) -> ArguedTolerance {
+        ArguedTolerance {
+            tolerance: Tolerance {
+                abs: 5e-4,
+                rel: 0.0,
+                ulp: 0,
+            },
+            because: "tensor cores take weights and results of layers in half precision, off by up to 2⁻¹¹ of \
+                      themselves: sums of hundreds of them are off by less, and after seven layers what the last \
+                      one adds up, some 0.3, by 1e-4 in the mean; a probability by a quarter of that, and by \
+                      twenty times as much never",
+        }
+    }
+
+    fn prepare(
+        &self,
+        device: &Device,
+        parameters: &Parameters,
+        seed: u64,
+    ) -> Result<Box<dyn Prepared>, WorkloadError> {
+        let wrong = |error| failed(ID, &error);
+        let plan = CrepePlan::new(RATE, HOP, PitchRange::VOICE).map_err(wrong)?;
+        let batch = Batch::voices(parameters, |samples| plan.frames(samples), seed);
+        let weights = weights(parameters, &mut Random::seeded(!seed));
+        Ok(match device {
+            Device::Cpu(cpu) => {
+                let network = CrepeNetwork::new(&weights).map_err(wrong)?;
+                Box::new(CpuFiles::new(
+                    ID,
+                    cpu,
+                    batch,
+                    || CrepePitch::new(&network, RATE, HOP, PitchRange::VOICE),
+                    |_, samples| BINS * plan.frames(samples),
+                    |crepe, signal, out| {
+                        out.copy_from_slice(&crepe.probabilities(signal));
+                        Ok(())
+                    },
+                )?)
+            }
+            Device::Cuda(gpu) => {
+                let layers = CrepeLayers::new(&weights).map_err(wrong)?;
+                let newest = match parameters.choice("kernel") {
+                    "sm80" => 80,
+                    _ => u32::MAX,
+                };
+                let frames = FrameStarts::of(&plan, batch.signals());
+                Box::new(CudaCrepe::new(gpu, &layers, &frames, newest)?)
+            }
+        })
+    }
+}
+
+/// The most likely path of each signal by CREPE, in frames `hop` samples apart. Where sample rates differ from the
+/// network's, the host resamples, files side by side.
+pub fn crepe_on_cuda(
+    gpu: &CudaDevice,
+    weights: &Weights,
+    sample_rate: u32,
+    hop: usize,
+    range: PitchRange,
+    signals: &[&[f32]],
+) -> Result<Vec<CrepeTrack>, WorkloadError> {
+    let wrong = |error| failed(ID, &error);
+    let plan = CrepePlan::new(sample_rate, hop, range).map_err(wrong)?;
+    if signals.is_empty() {
+        return Ok(Vec::new());
+    }
+    let layers = CrepeLayers::new(weights).map_err(wrong)?;
+    let resampled: Vec<_> = signals
+        .par_iter()
+        .map(|signal| plan.resampled(signal))
+        .collect();
+    let frames = FrameStarts::of(&plan, resampled.iter().map(AsRef::as_ref));
+    drop(resampled);
+    let mut network = CudaCrepe::new(gpu, &layers, &frames, u32::MAX)?;
+    let mut path = PathMemory::new(gpu, &plan, &frames.file_frames)?;
+    network.run_once()?;
+    path.search(&network.out)?;
+    let steps = path.steps.download(gpu.stream())?;
+    let pairs = path.pairs.download(gpu.stream())?;
+    let files = frames.file_frames.windows(2);
+    Ok(files
+        .map(|ends| {
+            let frames = ends[0] as usize..ends[1] as usize;
+            let pairs = &pairs[2 * frames.start..2 * frames.end];
+            CrepeTrack {
+                seconds: plan.seconds(frames.len()),
+                steps: steps[frames].iter().map(|step| *step as usize).collect(),
+                frequency: pairs.iter().step_by(2).copied().collect(),
+                periodicity: pairs.iter().skip(1).step_by(2).copied().collect(),
+            }
+        })
+        .collect())
+}
