@@ -47,7 +47,7 @@ def conv2d(pictures, channels, height, width, outs, taps=3, stride=1, padding=1)
 
 
 print(torch.cuda.get_device_name(), "torch", torch.__version__)
-for size in (1024, 4096, 8192):
+for size in (1024, 1536, 3072, 4096, 8192):
     matmul(size, size, size)
 matmul(1000, 999, 1001)
 conv2d(32, 64, 56, 56, 128)
