@@ -9,22 +9,44 @@ struct Shifted {
   static constexpr int COUNT = Tile::COLUMNS * Tile::DEPTH / Tile::THREADS;
   const Shape& shape;
   Place* places;
-  View view;
+  // The first tap of this thread's position; a row or column before the first is a very late one.
+  const float* from;
+  u32 y, x;
   float value[COUNT];
 
   __device__ __forceinline__ Shifted(const float* pictures, const Shape& shape, const Result& result,
                                      u32 first_position, Place* places)
-      : shape(shape),
-        places(places),
-        view(pictures, shape, result, first_position + threadIdx.x % Tile::COLUMNS) {}
+      : shape(shape), places(places) {
+    u32 position = first_position + threadIdx.x % Tile::COLUMNS;
+    u32 picture = position / result.area, within = position % result.area;
+    u32 row = within / shape.out_width(), column = within % shape.out_width();
+    long long top = (long long)row * shape.stride.y - shape.padding.y;
+    long long left = (long long)column * shape.stride.x - shape.padding.x;
+    from = pictures + ((long long)(picture * shape.picture) + top * shape.width + left);
+    y = position < result.positions ? (u32)top : NOWHERE;
+    x = (u32)left;
+  }
+
+  __device__ __forceinline__ void find_places(u32 first) {
+    __syncthreads();
+    for (u32 i = threadIdx.x; i < STEPS; i += Tile::THREADS) {
+      u32 k = first + i, area = shape.taps.y * shape.taps.x;
+      u32 channel = k / area, tap = k % area;
+      u32 y = tap / shape.taps.x * shape.dilation.y, x = tap % shape.taps.x * shape.dilation.x;
+      int offset = (int)((channel * shape.height + y) * shape.width + x);
+      places[i] = {k < shape.depth ? y : NOWHERE, x, offset};
+    }
+    __syncthreads();
+  }
 
   __device__ __forceinline__ void load(u32 step) {
-    if (step % (STEPS / Tile::DEPTH) == 0) find_places<Tile::THREADS>(places, shape, step * Tile::DEPTH);
+    if (step % (STEPS / Tile::DEPTH) == 0) find_places(step * Tile::DEPTH);
 #pragma unroll
     for (u32 i = 0; i < COUNT; ++i) {
       u32 k = threadIdx.x / Tile::COLUMNS + i * (Tile::THREADS / Tile::COLUMNS);
       Place place = places[step * Tile::DEPTH % STEPS + k];
-      value[i] = view.has(place, shape) ? __ldg(view.from + place.offset) : 0.0f;
+      bool inside = y + place.y < shape.height && x + place.x < shape.width;
+      value[i] = inside ? __ldg(from + place.offset) : 0.0f;
     }
   }
 
@@ -60,9 +82,8 @@ __device__ __forceinline__ void write(const Tile& tile, const Result& result, u3
 
 // VECTORS: the depth is a multiple of 4.
 template <class Tile, bool VECTORS>
-__device__ __forceinline__ void convolve(const Group& group, typename Tile::Shared& shared, Place* places) {
-  const Shape& shape = group.shape;
-  const Result& result = group.result;
+__device__ __forceinline__ void convolve(const float* x, const float* weight, const Shape& shape,
+                                         const Result& result, typename Tile::Shared& shared, Place* places) {
   u32 high = (result.channels + Tile::ROWS - 1) / Tile::ROWS;
   // Blocks with neighbouring numbers have the same positions, which then lie in a cache.
   u32 first_channel = blockIdx.x % high * Tile::ROWS;
@@ -77,8 +98,8 @@ __device__ __forceinline__ void convolve(const Group& group, typename Tile::Shar
 #pragma unroll
     for (u32 c = 0; c < 4 * Tile::COLUMN_QUADS; ++c) tile.sum[r][c] = bias;
   }
-  LeftRows<Tile, float, VECTORS> left = {group.weight, first_channel, result.channels, shape.depth};
-  Shifted<Tile> right(group.x, shape, result, first_position, places);
+  LeftRows<Tile, float, VECTORS> left = {weight, first_channel, result.channels, shape.depth};
+  Shifted<Tile> right(x, shape, result, first_position, places);
   tile.add(left, right, (shape.depth + Tile::DEPTH - 1) / Tile::DEPTH, shared);
   if (result.area % 4 == 0) {
     write<4>(tile, result, first_channel, first_position);
@@ -101,18 +122,26 @@ conv2d(const float* x, u64 x_length, const float* weight, u64 weight_length, con
     Wide::Shared wide;
   } shared;
   __shared__ Place places[STEPS];
-  Group group;
-  if (blockDim.x != 256 ||
-      !group.begin(blockIdx.y, x, x_length, weight, weight_length, bias, bias_length, out, out_length, pictures,
-                   in_channels, out_channels, height, width, taps, stride, padding, dilation, groups)) {
-    return;
-  }
-  bool vectors = group.shape.depth % 4 == 0;
-  if (group.result.channels > 64 && vectors) {
-    convolve<Square, true>(group, shared.square, places);
-  } else if (group.result.channels > 64) {
-    convolve<Square, false>(group, shared.square, places);
+  Shape shape = {height, width, Pair(taps), Pair(stride), Pair(padding), Pair(dilation)};
+  if (blockDim.x != 256 || !shape.makes_sense(in_channels) || groups == 0 || blockIdx.y >= groups) return;
+  u32 ins = in_channels / groups, outs = out_channels / groups;
+  if (ins * groups != in_channels || outs * groups != out_channels) return;
+  shape.depth = ins * shape.taps.y * shape.taps.x;
+  shape.picture = (u64)in_channels * height * width;
+  u64 area = (u64)shape.out_height() * shape.out_width(), positions = pictures * area;
+  if (positions == 0 || positions >= NOWHERE || outs == 0) return;
+  if (pictures * shape.picture > x_length || positions * out_channels > out_length) return;
+  if ((u64)out_channels * shape.depth > weight_length || out_channels > bias_length) return;
+  u32 first_in = blockIdx.y * ins, first_out = blockIdx.y * outs;
+  Result result = {out + first_out * area, bias + first_out, outs, out_channels, (u32)area, (u32)positions};
+  x += (u64)first_in * height * width;
+  weight += (u64)first_out * shape.depth;
+  bool vectors = shape.depth % 4 == 0;
+  if (outs > 64 && vectors) {
+    convolve<Square, true>(x, weight, shape, result, shared.square, places);
+  } else if (outs > 64) {
+    convolve<Square, false>(x, weight, shape, result, shared.square, places);
   } else {
-    convolve<Wide, false>(group, shared.wide, places);
+    convolve<Wide, false>(x, weight, shape, result, shared.wide, places);
   }
 }
