@@ -113,7 +113,7 @@ impl Workload for CrepeProbabilities {
     fn sizes(&self) -> Option<Sizes> {
         Some(Sizes {
             parameter: "seconds",
-            values: &["1", "4", "15", "60"],
+            values: &["2", "4", "15", "60"],
         })
     }
 

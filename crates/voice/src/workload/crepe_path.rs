@@ -41,7 +41,7 @@ impl Workload for CrepePath {
     fn sizes(&self) -> Option<Sizes> {
         Some(Sizes {
             parameter: "seconds",
-            values: &["1", "4", "15", "60", "240"],
+            values: &["2", "4", "15", "60", "240"],
         })
     }
 
