@@ -5,34 +5,24 @@
 // multiplies 64 frames. Two neighbouring blocks, a cluster, have the same columns: each orders half of the
 // weights, and both get them.
 
-#include "warpgroup_product.cuh"
+#define NUMBERS "f16.f16"
+#include "hopper.cuh"
 
 #include "crepe_layer.cuh"
 
 #define THREADS 384
 #define CLUSTER 2
+// A bit to each block of a cluster.
+#define BOTH 3
 #define STAGES 4
 #define GROUP 8
 #define ROWS 128
 #define LEFT (2 * ROWS * DEPTH)
 #define RIGHT (2 * DEPTH * COLUMNS)
 #define STAGE (LEFT + RIGHT)
-// Columns of the right side that lie together: 128 bytes, the width of the pattern that keeps banks apart.
-#define STRIP 64
 #define STRIP_BYTES (2 * DEPTH * STRIP)
 
 extern __shared__ char dynamic_shared[];
-
-// A place in the ring of stages.
-struct Turn {
-  u32 stage = 0, parity = 0;
-  __device__ __forceinline__ void next() {
-    if (++stage == STAGES) {
-      stage = 0;
-      parity ^= 1;
-    }
-  }
-};
 
 // The tiles of a cluster, one after another: GROUP of them at the same columns before the next columns, so that
 // what is read stays in the second cache.
@@ -77,7 +67,7 @@ crepe_layer(const __grid_constant__ TensorMap in, const __grid_constant__ Tensor
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   }
   meet_cluster();
-  Turn turn;
+  Turn<STAGES> turn;
   u32 row, tile;
   if (group == 0) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
@@ -95,7 +85,7 @@ crepe_layer(const __grid_constant__ TensorMap in, const __grid_constant__ Tensor
           for (u32 i = 0; i < COLUMNS / STRIP / CLUSTER; ++i) {
             u32 strip = block_of_cluster() * (COLUMNS / STRIP / CLUSTER) + i;
             u32 there = to + LEFT + strip * STRIP_BYTES;
-            copy_box_to_both(there, weights, column + strip * STRIP, at * DEPTH, barrier);
+            copy_box_to(BOTH, there, weights, column + strip * STRIP, at * DEPTH, barrier);
           }
           turn.next();
         }
@@ -112,13 +102,13 @@ crepe_layer(const __grid_constant__ TensorMap in, const __grid_constant__ Tensor
         wait(full + 8 * turn.stage, turn.parity);
         u32 left = shared + turn.stage * STAGE + (group - 1) * (64 * 2 * DEPTH);
         u32 right = shared + turn.stage * STAGE + LEFT;
-        asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+        fence_products();
 #pragma unroll
         for (u32 k = 0; k < DEPTH; k += 16) {
           multiply_add(sum, matrix(left + 2 * k, 16), matrix(right + k * 2 * STRIP, STRIP_BYTES),
                        at - window.first + k);
         }
-        asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+        end_of_products();
         // The products of the step before are done: its stage can be filled, in both blocks that share it.
         wait_for_products<1>();
         if (at > window.first && thread < CLUSTER) arrive(empty + 8 * last, thread);

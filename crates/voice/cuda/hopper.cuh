@@ -1,8 +1,13 @@
 // What Hopper adds: tiles copied by units of their own, barriers that count their bytes, blocks in clusters,
-// and products of bf16 matrices in shared memory by the four warps of a warpgroup.
+// and products of matrices in shared memory by the four warps of a warpgroup.
 
 typedef unsigned long long u64;
 typedef unsigned int u32;
+
+// What both matrices of a product hold.
+#ifndef NUMBERS
+#define NUMBERS "bf16.bf16"
+#endif
 
 // Columns of a right side that lie together: 128 bytes, the width of the pattern that keeps banks apart.
 #define STRIP 64
@@ -135,7 +140,7 @@ __device__ __forceinline__ void write_sum(const float (&sum)[COLUMNS / 2], float
 __device__ __forceinline__ void multiply_add(float (&sum)[64], u64 a, u64 b, u32 add) {
   asm volatile(
       "{\n.reg .pred p;\nsetp.ne.b32 p, %66, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {"
+      "wgmma.mma_async.sync.aligned.m64n128k16.f32." NUMBERS " {"
       "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
       "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
       "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
@@ -155,7 +160,7 @@ __device__ __forceinline__ void multiply_add(float (&sum)[64], u64 a, u64 b, u32
 __device__ __forceinline__ void multiply_add(float (&sum)[96], u64 a, u64 b, u32 add) {
   asm volatile(
       "{\n.reg .pred p;\nsetp.ne.b32 p, %98, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n192k16.f32.bf16.bf16 {"
+      "wgmma.mma_async.sync.aligned.m64n192k16.f32." NUMBERS " {"
       "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
       "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
       "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
@@ -181,7 +186,7 @@ __device__ __forceinline__ void multiply_add(float (&sum)[96], u64 a, u64 b, u32
 __device__ __forceinline__ void multiply_add(float (&sum)[128], u64 a, u64 b, u32 add) {
   asm volatile(
       "{\n.reg .pred p;\nsetp.ne.b32 p, %130, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {"
+      "wgmma.mma_async.sync.aligned.m64n256k16.f32." NUMBERS " {"
       "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
       "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
       "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
