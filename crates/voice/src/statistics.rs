@@ -163,7 +163,10 @@ impl<V: Lanes> Engine<V> {
         let zero = V::splat(0.0);
         let tiny = V::splat(f32::MIN_POSITIVE);
         let floor = V::splat(FLATNESS_FLOOR);
-        let (mut sum, mut moment, mut power_sum, mut log_sum) = (zero, zero, zero, zero);
+        let (mut sum, mut moment, mut power_sum) = (zero, zero, zero);
+        // The logarithms of a flat spectrum are all the same: single precision rounds every sum of them the same
+        // way, so that what was lost is kept and added later.
+        let (mut log_sum, mut lost) = (zero, zero);
         let bins = self.spectrum.block(signal, first);
         let count = V::splat(bins.len() as f32);
         for (k, ([re, im], slot)) in bins.iter().zip(&mut self.magnitudes).enumerate() {
@@ -174,7 +177,10 @@ impl<V: Lanes> Engine<V> {
             moment = magnitude.mul_add(V::splat(k as f32 * self.bin_hz), moment);
             let bounded = power.max(floor);
             power_sum = power_sum.add(bounded);
-            log_sum = log_sum.add(ln(bounded));
+            let log = ln(bounded).add(lost);
+            let next = log_sum.add(log);
+            lost = log.sub(next.sub(log_sum));
+            log_sum = next;
         }
         let divisor = sum.max(tiny);
         let centroid = moment.div(divisor);
@@ -279,6 +285,23 @@ mod tests {
         let mut written = vec![f32::NAN; numbers.len()];
         statistics.write_frames(&mut written);
         assert_eq!(written, numbers);
+    }
+
+    #[test]
+    fn a_click_is_flat_however_quiet() {
+        let spectrum = crate::Preset::Librosa
+            .feature(16_000, crate::Sizes::for_speech(16_000), crate::Stage::Mel)
+            .spectrum;
+        for amplitude in [1.0, 0.3, 0.01, 1.5e-4, 3e-5] {
+            let shape = SpectralShape::new(spectrum, 16_000)
+                .unwrap()
+                .measure(&[amplitude]);
+            assert!(
+                (shape.flatness[0] - 1.0).abs() < 1e-5,
+                "{amplitude}: {}",
+                shape.flatness[0]
+            );
+        }
     }
 
     #[test]
