@@ -11,6 +11,8 @@ use crate::lanes::{Blocks, Lanes, Task, engine_for_this_machine, ln};
 
 /// The share of the magnitudes that lies below the roll-off frequency.
 pub(crate) const ROLLOFF: f32 = 0.85;
+/// Bins that are summed up before they are added to the sum of all.
+const PART: usize = 32;
 /// Powers below count as this in the flatness.
 pub(crate) const FLATNESS_FLOOR: f32 = 1e-10;
 
@@ -163,24 +165,32 @@ impl<V: Lanes> Engine<V> {
         let zero = V::splat(0.0);
         let tiny = V::splat(f32::MIN_POSITIVE);
         let floor = V::splat(FLATNESS_FLOOR);
+        // The bins of a flat spectrum are all the same, and single precision rounds every sum of them the same way:
+        // parts are summed first, and what the larger sum of logarithms loses is added later.
         let (mut sum, mut moment, mut power_sum) = (zero, zero, zero);
-        // The logarithms of a flat spectrum are all the same: single precision rounds every sum of them the same
-        // way, so that what was lost is kept and added later.
         let (mut log_sum, mut lost) = (zero, zero);
         let bins = self.spectrum.block(signal, first);
         let count = V::splat(bins.len() as f32);
-        for (k, ([re, im], slot)) in bins.iter().zip(&mut self.magnitudes).enumerate() {
-            let power = im.mul_add(*im, re.mul(*re));
-            let magnitude = power.sqrt();
-            *slot = magnitude;
-            sum = sum.add(magnitude);
-            moment = magnitude.mul_add(V::splat(k as f32 * self.bin_hz), moment);
-            let bounded = power.max(floor);
-            power_sum = power_sum.add(bounded);
-            let log = ln(bounded).add(lost);
-            let next = log_sum.add(log);
-            lost = log.sub(next.sub(log_sum));
-            log_sum = next;
+        let parts = bins.chunks(PART).zip(self.magnitudes.chunks_mut(PART));
+        for (part, (bins, magnitudes)) in parts.enumerate() {
+            let (mut part_sum, mut part_moment, mut part_power) = (zero, zero, zero);
+            for (k, ([re, im], slot)) in bins.iter().zip(magnitudes).enumerate() {
+                let power = im.mul_add(*im, re.mul(*re));
+                let magnitude = power.sqrt();
+                *slot = magnitude;
+                part_sum = part_sum.add(magnitude);
+                let hertz = V::splat((part * PART + k) as f32 * self.bin_hz);
+                part_moment = magnitude.mul_add(hertz, part_moment);
+                let bounded = power.max(floor);
+                part_power = part_power.add(bounded);
+                let log = ln(bounded).add(lost);
+                let next = log_sum.add(log);
+                lost = log.sub(next.sub(log_sum));
+                log_sum = next;
+            }
+            sum = sum.add(part_sum);
+            moment = moment.add(part_moment);
+            power_sum = power_sum.add(part_power);
         }
         let divisor = sum.max(tiny);
         let centroid = moment.div(divisor);
@@ -289,18 +299,21 @@ mod tests {
 
     #[test]
     fn a_click_is_flat_however_quiet() {
-        let spectrum = crate::Preset::Librosa
-            .feature(16_000, crate::Sizes::for_speech(16_000), crate::Stage::Mel)
-            .spectrum;
-        for amplitude in [1.0, 0.3, 0.01, 1.5e-4, 3e-5] {
-            let shape = SpectralShape::new(spectrum, 16_000)
-                .unwrap()
-                .measure(&[amplitude]);
-            assert!(
-                (shape.flatness[0] - 1.0).abs() < 1e-5,
-                "{amplitude}: {}",
-                shape.flatness[0]
-            );
+        for rate in [16_000, 44_100] {
+            let spectrum = crate::Preset::Librosa
+                .feature(rate, crate::Sizes::for_speech(rate), crate::Stage::Mel)
+                .spectrum;
+            for amplitude in [1.0, 0.3, 0.123, 0.01, 1.5e-4, 3e-5] {
+                let mut shape = SpectralShape::new(spectrum, rate).unwrap();
+                let click = shape.measure(&[amplitude]);
+                let (flatness, centroid) = (click.flatness[0], click.centroid[0]);
+                let middle = rate as f32 / 4.0;
+                assert!((flatness - 1.0).abs() < 1e-5, "{amplitude}: {flatness}");
+                assert!(
+                    (centroid / middle - 1.0).abs() < 1e-5,
+                    "{amplitude}: {centroid} Hz"
+                );
+            }
         }
     }
 
