@@ -28,7 +28,8 @@ def test_quick_benchmark():
 
 
 def test_md_trajectory_is_stable_and_a_leak_is_found():
-    assert "LEAKING" not in run("md_trajectory.py", "--steps", "300")
+    # Over few steps, what the interpreter itself takes in its first ones can look like growth.
+    assert "LEAKING" not in run("md_trajectory.py", "--steps", "1000")
     leak = run("md_trajectory.py", "--steps", "400", "--leak", code=1)
     assert "LEAKING" in leak
 
