@@ -144,12 +144,14 @@ impl Detector {
         sample_rate: u32,
         signals: &[&[f32]],
     ) -> Result<Vec<Vec<bool>>, WorkloadError> {
-        match (self.method, self.network.get()) {
-            (Method::Neural, Some(network)) => {
-                neural_vad_on_cuda(gpu, network, sample_rate, self.settings(), signals)
-            }
-            _ => periodicity_vad_on_cuda(gpu, sample_rate, signals),
+        if self.method != Method::Neural {
+            return periodicity_vad_on_cuda(gpu, sample_rate, signals);
         }
+        let network = self.network().map_err(|error| WorkloadError::Failed {
+            workload: "voice/silero",
+            reason: format!("{error:#}"),
+        })?;
+        neural_vad_on_cuda(gpu, network, sample_rate, self.settings(), signals)
     }
 
     /// An error where a GPU was asked for that the method does not run on.
