@@ -1,14 +1,15 @@
 //! Every workload of the product: its table of contents.
 
 use anyhow::{Result, bail};
-use warpsmith_measure::Workload;
+use warpsmith_workload::Workload;
 
 /// All workloads, sorted by id.
 pub(crate) fn workloads() -> Vec<Box<dyn Workload>> {
-    let mut all = warpsmith_probes::workloads();
+    let mut all = warpsmith_machine::workloads();
     all.extend(warpsmith_md::workloads());
-    all.extend(warpsmith_compute::workloads());
+    all.extend(warpsmith_lattice::workloads());
     all.extend(warpsmith_synth::workloads());
+    all.extend(warpsmith_training::workloads());
     all.extend(warpsmith_voice::workloads());
     all.sort_by_key(|workload| workload.id());
     all
@@ -62,8 +63,8 @@ mod tests {
         let mut unique = ids.clone();
         unique.dedup();
         assert_eq!(ids, unique);
-        assert_eq!(choose(&["device".into()]).unwrap().len(), 3);
-        assert_eq!(choose(&["device/copy".into()]).unwrap().len(), 1);
+        assert_eq!(choose(&["machine".into()]).unwrap().len(), 3);
+        assert_eq!(choose(&["machine/copy".into()]).unwrap().len(), 1);
         assert!(choose(&["dev".into()]).is_err());
     }
 }

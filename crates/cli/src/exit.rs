@@ -3,9 +3,9 @@
 use std::io::{ErrorKind, Write, stderr, stdout};
 use std::process::ExitCode;
 
-use warpsmith_compute::lattice::LatticeError;
 use warpsmith_device::DeviceError;
-use warpsmith_measure::WorkloadError;
+use warpsmith_lattice::LatticeError;
+use warpsmith_workload::WorkloadError;
 
 use crate::arguments::Arguments;
 

@@ -7,8 +7,8 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
-use warpsmith_chooser::{Curve, Origin, Problem, Profile};
 use warpsmith_compiler::Argument;
+use warpsmith_wisdom::{Curve, Origin, Problem, Profile};
 
 use crate::placement::Placement;
 
@@ -58,7 +58,7 @@ pub(crate) fn problem(dim: &[usize], arguments: &[Argument]) -> Problem {
 
 #[cfg(test)]
 mod tests {
-    use warpsmith_chooser::{Bus, Candidate, Chooser, Constraints};
+    use warpsmith_wisdom::{Bus, Candidate, Chooser, Constraints};
 
     use super::*;
 

@@ -5,14 +5,14 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
 use serde::Serialize;
-use warpsmith_chooser::{
+use warpsmith_core::Seconds;
+use warpsmith_device::{CpuDevice, CudaDevice, Device, DeviceChoice, GpuFacts, cuda_devices};
+use warpsmith_telemetry::{Clock, Happening, Machine, Settings, SteppedSampler};
+use warpsmith_wisdom::{
     Bus, Candidate, Chooser, Condition, Constraints, Identity, Loaded, OperationId, Origin, Parts,
     Problem, Profile, Wisdom, WisdomFile,
 };
-use warpsmith_core::Seconds;
-use warpsmith_device::{CpuDevice, CudaDevice, Device, DeviceChoice, GpuFacts, cuda_devices};
-use warpsmith_measure::{Parameters, Workload};
-use warpsmith_telemetry::{Clock, Happening, Machine, Settings, SteppedSampler};
+use warpsmith_workload::{Parameters, Workload};
 
 use crate::arguments::Global;
 use crate::background_calibration;

@@ -28,7 +28,7 @@ fn the_list_of_devices_says_what_is_wrong() {
 
 #[test]
 fn a_run_does_not_fall_back_to_the_cpu() {
-    let output = warpsmith(&["bench", "device/saxpy", "--set", "n=10"]);
+    let output = warpsmith(&["bench", "machine/saxpy", "--set", "n=10"]);
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{text}");
     assert!(text.contains("cannot initialise the CUDA driver"), "{text}");

@@ -9,7 +9,7 @@
 use std::borrow::Cow;
 
 use miniz_oxide::inflate::decompress_to_vec_zlib;
-pub use warpsmith_packed::packed;
+pub use warpsmith_kernel_macro::{kernel, ptx};
 
 /// What a buffer holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -54,14 +54,14 @@ pub struct KernelImage {
 #[derive(Clone, Debug)]
 enum Ptx {
     Text(String),
-    /// By [`packed!`].
+    /// By [`kernel!`] or [`ptx!`].
     Packed(&'static [u8]),
 }
 
 impl KernelImage {
-    /// Describes the function `entry` in the PTX that [`packed!`] embedded.
+    /// Describes the function `entry` in the PTX that [`ptx!`] embedded.
     ///
-    /// `module` names the source file as `owner/stem` (for example `probes/saxpy`); prebuilt
+    /// `module` names the source file as `owner/stem` (for example `machine/saxpy`); prebuilt
     /// machine code is looked up under that name.
     ///
     /// # Safety
@@ -141,10 +141,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_packed_file_is_smaller_and_comes_back_as_it_was() {
+    fn a_declaration_says_what_the_kernel_takes_and_its_ptx_comes_back_as_it_was() {
         // SAFETY: never launched.
-        let image = unsafe { KernelImage::trusted("core/lib", "none", &[], packed!("src/lib.rs")) };
-        assert_eq!(image.ptx(), include_str!("lib.rs"));
+        let image = unsafe { kernel!("machine/saxpy", saxpy(in f32, out f32, u64, f32)) };
+        assert_eq!((image.module(), image.entry()), ("machine/saxpy", "saxpy"));
+        assert_eq!(
+            image.parameters(),
+            [
+                Parameter::In(Element::F32),
+                Parameter::Out(Element::F32),
+                Parameter::Value(Element::U64),
+                Parameter::Value(Element::F32),
+            ]
+        );
+        assert_eq!(
+            image.ptx(),
+            include_str!("../../../kernels/machine/saxpy.ptx")
+        );
         assert!(image.ptx_identity().len() < image.ptx().len());
     }
 }

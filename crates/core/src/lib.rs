@@ -3,6 +3,9 @@
 //!
 //! Nothing here knows about GPUs, files or clocks: values in, values out.
 
+// What `kernel!` expands to names this crate, here too.
+extern crate self as warpsmith_core;
+
 mod finding;
 mod kernel_image;
 mod quantity;
@@ -11,7 +14,7 @@ mod rule;
 mod tolerance;
 
 pub use finding::{CodeDoc, Evidence, Finding, Severity, Span};
-pub use kernel_image::{Element, KernelImage, Parameter, packed};
+pub use kernel_image::{Element, KernelImage, Parameter, kernel, ptx};
 pub use quantity::{Bytes, BytesPerSecond, Flops, Hertz, Seconds};
 pub use report::{MachineIdentity, REPORT_SCHEMA, Report};
 pub use rule::{Rule, RuleResult, Verdict, run_rules};

@@ -2,7 +2,7 @@
 //! `WARPSMITH_REQUIRE_GPU=1` a missing GPU is a failure.
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use warpsmith_core::{Element, KernelImage, Parameter, packed};
+use warpsmith_core::{Element, KernelImage, Parameter, ptx};
 use warpsmith_device::{
     CudaDevice, DeviceBuffer, DeviceError, EmbeddedCubin, Event, LaunchShape, PinnedBuffer,
     cuda_devices, embed_cubins,
@@ -97,7 +97,7 @@ const MARK: &[Parameter] = &[
 
 // SAFETY: `mark.cu` takes the marks, an index and a value; its store is behind a bounds check.
 static KERNEL: KernelImage =
-    unsafe { KernelImage::trusted("probes/mark", "mark", MARK, KERNEL_PTX) };
+    unsafe { KernelImage::trusted("machine/mark", "mark", MARK, KERNEL_PTX) };
 
 const ONE: LaunchShape = LaunchShape {
     grid: [1, 1, 1],
@@ -452,7 +452,7 @@ fn corrupt_images_are_refused(gpu: &CudaDevice) -> Outcome {
     let stale = of_text("test/corrupt-cubin", "ptx of a corrupt cubin");
     // SAFETY: it never loads.
     let missing =
-        unsafe { KernelImage::trusted("probes/mark", "no_such_function", MARK, KERNEL_PTX) };
+        unsafe { KernelImage::trusted("machine/mark", "no_such_function", MARK, KERNEL_PTX) };
     let error = refusal(gpu.kernel(&junk))?;
     ensure(
         matches!(&error, DeviceError::BadImage { log, .. } if !log.is_empty()),
@@ -471,7 +471,7 @@ fn corrupt_images_are_refused(gpu: &CudaDevice) -> Outcome {
     ensure(matches!(error, DeviceError::NoSuchFunction { .. }), &error)
 }
 
-const KERNEL_PTX: &[u8] = packed!("../probes/cuda/mark.ptx");
+const KERNEL_PTX: &[u8] = ptx!("machine/mark");
 
 /// SHA-256 of "ptx of a corrupt cubin".
 const PTX_OF_A_CORRUPT_CUBIN_SHA256: [u8; 32] = [

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use warpsmith_device::{CudaDevice, DeviceError, Event, Stream};
 use warpsmith_md::{Atoms, CudaNetwork, CudaSimulation, Engine, ForceNetwork, MdError, Settings};
-use warpsmith_measure::random::Random;
+use warpsmith_workload::random::Random;
 
 fn main() {
     let gpu = match CudaDevice::open(0) {

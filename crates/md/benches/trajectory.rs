@@ -21,7 +21,7 @@ use warpsmith_md::{
 };
 use warpsmith_measure::leak::resident::resident_bytes;
 use warpsmith_measure::peers::{Peer, time_peers};
-use warpsmith_measure::random::Random;
+use warpsmith_workload::random::Random;
 
 /// Unit cells to a side: 4,000, 16,384 and 32,000 atoms.
 const SIZES: [usize; 3] = [10, 16, 20];

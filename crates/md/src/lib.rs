@@ -53,5 +53,5 @@ pub use thermodynamics::Thermodynamics;
 pub use trajectory_file::{Frame, read_frame, write_frame};
 pub use workload::{held_bytes, workloads};
 
-/// A script for [`warpsmith_measure::peers`]: `lj ATOMS` or `network ATOMS`.
+/// A script for `warpsmith_measure::peers`: `lj ATOMS` or `network ATOMS`.
 pub const PEERS: &str = include_str!("../benches/peers.py");

@@ -1,6 +1,6 @@
 //! Where trajectories start: atoms on a face-centred cubic lattice with Maxwell's velocities.
 
-use warpsmith_measure::random::Random;
+use warpsmith_workload::random::Random;
 
 use crate::error::{MdError, Result};
 use crate::periodic_box::PeriodicBox;

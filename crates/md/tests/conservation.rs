@@ -6,7 +6,7 @@ use warpsmith_md::{
     Atoms, Engine, Instructions, LennardJones, PeriodicBox, Real, Settings, Simulation, Thermostat,
     Truncation, fcc_lattice, maxwell_velocities, reference_forces,
 };
-use warpsmith_measure::random::Random;
+use warpsmith_workload::random::Random;
 
 const DENSITY: f64 = 0.8442;
 

@@ -8,7 +8,8 @@ use warpsmith_md::{
     Atoms, Checkpoint, CudaSimulation, Engine, LennardJones, MdError, Settings, Simulation,
     Thermostat, Truncation, reference_forces, workloads,
 };
-use warpsmith_measure::{Parameters, Parity, check_parity};
+use warpsmith_measure::{Parity, check_parity};
+use warpsmith_workload::Parameters;
 
 type Check = fn(&CudaDevice, u64) -> Result<(), Failed>;
 

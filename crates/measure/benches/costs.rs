@@ -5,11 +5,11 @@ use std::time::Instant;
 
 use warpsmith_measure::cpu::closure::{ClosurePlan, ClosureSampler};
 use warpsmith_measure::cpu::thread_usage::ThreadUsage;
-use warpsmith_measure::random::Random;
 use warpsmith_measure::statistics::order::median_of;
 use warpsmith_measure::statistics::stop_rule::StopPlan;
 use warpsmith_measure::statistics::summary::Summary;
 use warpsmith_measure::trace::TraceWriter;
+use warpsmith_workload::random::Random;
 
 /// CPU seconds of this thread: other work on the machine is not ours.
 fn busy() -> f64 {

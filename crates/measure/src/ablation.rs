@@ -10,9 +10,9 @@ use warpsmith_device::Device;
 use crate::comparison::candidates::correct_for_several;
 use crate::comparison::evaluation::Evaluation;
 use crate::comparison::paired_rounds::{self, Comparison, ComparisonPlan, Side};
-use crate::parameters::Parameters;
 use crate::run_sampler::{RunMode, RunSampler};
-use crate::workload::{Workload, WorkloadError};
+use warpsmith_workload::Parameters;
+use warpsmith_workload::{Workload, WorkloadError};
 
 /// What a technique was added to, or taken from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -376,7 +376,7 @@ mod tests {
 
     #[test]
     fn a_quiet_measurement_has_nothing_to_report() {
-        let mut random = crate::random::Random::seeded(1);
+        let mut random = warpsmith_workload::random::Random::seeded(1);
         let samples = (0..500)
             .map(|_| 1e-3 * (1.0 + 0.01 * random.normal()))
             .collect();

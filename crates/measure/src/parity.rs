@@ -6,9 +6,9 @@ use warpsmith_core::Agreement;
 use warpsmith_device::Device;
 
 use crate::gpu::device_timer::DeviceTimer;
-use crate::output::Output;
-use crate::parameters::Parameters;
-use crate::workload::{Workload, WorkloadError};
+use warpsmith_workload::Output;
+use warpsmith_workload::Parameters;
+use warpsmith_workload::{Workload, WorkloadError};
 
 /// How a parity check ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -100,8 +100,8 @@ mod tests {
     use warpsmith_device::{DeviceChoice, Stream};
 
     use super::*;
-    use crate::parameters::ParameterSpec;
-    use crate::workload::{ArguedTolerance, Cost, Prepared};
+    use warpsmith_workload::ParameterSpec;
+    use warpsmith_workload::{ArguedTolerance, Cost, Prepared};
 
     /// Squares the seed; `forgets` leaves the last element as it was.
     struct Squares {

@@ -7,22 +7,16 @@
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
-use warpsmith_core::{Element, KernelImage, Parameter, packed};
+use warpsmith_core::{KernelImage, kernel};
 use warpsmith_device::{CudaDevice, Device, DeviceBuffer, DeviceError, LaunchShape};
 
 use crate::gpu::device_timer::{CacheState, DeviceTimer};
-use crate::workload::Cost;
+use warpsmith_workload::Cost;
 
 // SAFETY: `cuda/fma_peak.cu` takes a buffer of f32 with its length and a u32; its one store is
 // behind the length.
-pub(crate) static FMA_PEAK: KernelImage = unsafe {
-    KernelImage::trusted(
-        "measure/fma_peak",
-        "fma_peak",
-        &[Parameter::Out(Element::F32), Parameter::Value(Element::U32)],
-        packed!("cuda/fma_peak.ptx"),
-    )
-};
+pub(crate) static FMA_PEAK: KernelImage =
+    unsafe { kernel!("measure/fma_peak", fma_peak(out f32, u32)) };
 
 /// The most that was reached on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

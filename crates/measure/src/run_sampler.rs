@@ -11,7 +11,7 @@ use crate::gpu::device_timer::{CacheState, DeviceTimer};
 use crate::measurement::{Conditions, Measurement, Sample, SampleMode};
 use crate::statistics::order::median_of;
 use crate::statistics::stop_rule::{MedianStop, StopPlan, StopReason};
-use crate::workload::{Prepared, WorkloadError};
+use warpsmith_workload::{Prepared, WorkloadError};
 
 /// What is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -263,7 +263,7 @@ fn balance_size(fit: &LawFit) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Random;
+    use warpsmith_workload::random::Random;
 
     fn points(sizes: &[f64], law: Law, overhead: f64, coefficient: f64) -> Vec<SizePoint> {
         sizes

@@ -11,9 +11,9 @@ use crate::comparison::evaluation::Verdict;
 use crate::comparison::paired_rounds::{ComparisonPlan, Side, run};
 use crate::cpu::closure::ClosureSampler;
 use crate::measurement::{Conditions, Measurement, SampleMode};
-use crate::random::Random;
 use crate::statistics::distributions::incomplete_beta;
 use crate::statistics::stop_rule::StopReason;
+use warpsmith_workload::random::Random;
 
 /// How often each verdict came.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

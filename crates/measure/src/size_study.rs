@@ -5,11 +5,11 @@ use warpsmith_device::Device;
 
 use crate::cpu::closure::Progress;
 use crate::measurement::{Figures, Measurement};
-use crate::parameters::Parameters;
 use crate::run_sampler::{RunMode, RunSampler};
 use crate::scaling::SizePoint;
 use crate::statistics::stop_rule::StopPlan;
-use crate::workload::{Workload, WorkloadError};
+use warpsmith_workload::Parameters;
+use warpsmith_workload::{Workload, WorkloadError};
 
 /// A workload measured at one size.
 #[derive(Clone, Debug, Serialize)]

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use warpsmith_device::Activity;
 
-use crate::profile::nsys::DeviceSpan;
+use crate::profile::device_span::DeviceSpan;
 use crate::trajectory::Trajectory;
 
 /// Writes one trace.

@@ -10,7 +10,7 @@ use crate::leak::detector::{LeakPlan, LeakReport, judge};
 use crate::leak::resident::{available_bytes, page_bytes, resident_bytes};
 use crate::measurement::{Measurement, Sample, SampleMode};
 use crate::run_sampler::{RunSampler, RunTarget};
-use crate::workload::WorkloadError;
+use warpsmith_workload::WorkloadError;
 
 /// One kind of memory along the steps.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

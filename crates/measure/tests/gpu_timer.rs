@@ -7,16 +7,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use warpsmith_core::{Element, KernelImage, Parameter, Tolerance, packed};
+use warpsmith_core::{KernelImage, Tolerance, kernel};
 use warpsmith_device::{
     ActivityTrace, Device, DeviceBuffer, DeviceChoice, DeviceError, Kernel, LaunchShape, Stream,
 };
+use warpsmith_measure::check_parity;
 use warpsmith_measure::findings;
 use warpsmith_measure::gpu::device_timer::{CacheState, DeviceTimer};
 use warpsmith_measure::statistics::order::median_of;
-use warpsmith_measure::{
+use warpsmith_workload::{
     ArguedTolerance, Cost, Output, ParameterSpec, Parameters, Prepared, Workload, WorkloadError,
-    check_parity,
 };
 
 fn main() {
@@ -228,14 +228,7 @@ fn activity() -> Result<(), Failed> {
 
 // SAFETY: `cuda/fma_peak.cu` takes a buffer of f32 with its length and a u32; its one store is
 // behind the length.
-static SUMS: KernelImage = unsafe {
-    KernelImage::trusted(
-        "measure/fma_peak",
-        "fma_peak",
-        &[Parameter::Out(Element::F32), Parameter::Value(Element::U32)],
-        packed!("cuda/fma_peak.ptx"),
-    )
-};
+static SUMS: KernelImage = unsafe { kernel!("measure/fma_peak", fma_peak(out f32, u32)) };
 
 /// The sums of `fma_peak.cu` after one round on the CPU, and after `rounds` on a GPU: anything but
 /// one round is a wrong kernel.

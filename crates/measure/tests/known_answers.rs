@@ -7,19 +7,15 @@ use std::time::Duration;
 use rayon::prelude::*;
 use warpsmith_measure::comparison::evaluation::Verdict;
 use warpsmith_measure::comparison::paired_rounds::{ComparisonPlan, Side, run};
-use warpsmith_measure::history::detectors::FAST_THRESHOLD;
 use warpsmith_measure::leak::detector::{LeakPlan, LeakVerdict, judge};
 use warpsmith_measure::measurement::{Measurement, Sample};
-use warpsmith_measure::random::Random;
 use warpsmith_measure::scaling::{self, Law, SizePoint};
 use warpsmith_measure::statistics::quantile::estimate;
 use warpsmith_measure::statistics::stop_rule::{MedianStop, StopPlan, StopReason};
+use warpsmith_workload::random::Random;
 
-mod histories;
 mod noise;
 mod traces;
-
-use histories::{Kind, STEP_AT, found, history, raised};
 
 use noise::{NOISES, Noise};
 
@@ -275,41 +271,6 @@ fn scaling_laws_are_recognised_with_eight_sizes() {
                 right >= 0.95,
                 "{} + {overhead} at {sigma}: {right}",
                 law.name()
-            );
-        }
-    }
-}
-
-#[test]
-fn history_finds_three_percent_within_four_commits_and_invents_little() {
-    // Four results with 1 % noise leave 1 % of the steps of 3 % undecided whatever the detector, and
-    // outliers among the four take from it; measuring what stands out again gives it back.
-    for (outliers, again, most_missed) in [
-        (0.0, false, 8),
-        (0.0, true, 3),
-        (0.05, false, 12),
-        (0.05, true, 3),
-    ] {
-        let kind = Kind { outliers, again };
-        let invented: usize = (0..200u64)
-            .into_par_iter()
-            .map(|seed| raised(&history(seed, 100, 0.0, kind), FAST_THRESHOLD).len())
-            .sum();
-        println!("outliers {outliers}, again {again}: {invented} false suspects in 200 × 100");
-        // 0.1 per hundred commits is 20 here, and chance adds to it.
-        assert!(invented <= 29, "outliers {outliers}: {invented}");
-        for (commits, most) in [(4, most_missed), (8, 2)] {
-            let missed = share(200, |seed| {
-                !found(
-                    &history(seed, STEP_AT + commits, 0.03, kind),
-                    FAST_THRESHOLD,
-                )
-            });
-            let missed = (200.0 * missed).round() as usize;
-            println!("outliers {outliers}, again {again}: {missed} of 200 missed after {commits}");
-            assert!(
-                missed <= most,
-                "outliers {outliers}: {missed} after {commits}"
             );
         }
     }

@@ -15,7 +15,7 @@ use warpsmith_compiler::{
 };
 use warpsmith_core::Finding;
 use warpsmith_device::{CompileCache, CudaDevice, Nvrtc};
-use warpsmith_runner::{ForeignArgument, GpuKernel};
+use warpsmith_execution::{ForeignArgument, GpuKernel};
 
 use crate::{failed, json};
 

@@ -5,12 +5,13 @@
 use std::time::Instant;
 
 use warpsmith_device::{CudaDevice, Device, DeviceChoice};
-use warpsmith_measure::random::Random;
-use warpsmith_measure::{Parameters, Workload, check_parity};
+use warpsmith_measure::check_parity;
 use warpsmith_synth::{
     BlockSettings, Blocks, CpuVoices, CudaVoices, DryEngine, DryRequest, Formulas, Params, Phrase,
     PhraseRenderer, Preset, Saw, Stream, StreamSettings, compose, workloads,
 };
+use warpsmith_workload::random::Random;
+use warpsmith_workload::{Parameters, Workload};
 
 /// Quantiles of times in milliseconds.
 fn line(name: &str, mut times: Vec<f64>) {

@@ -12,7 +12,7 @@ use warpsmith_measure::comparison::paired_rounds::ComparisonPlan;
 use warpsmith_measure::measurement::Measurement;
 use warpsmith_measure::run_sampler::RunMode;
 use warpsmith_measure::statistics::quantile::type7;
-use warpsmith_measure::{Output, Parameters, Workload, WorkloadError};
+use warpsmith_workload::{Output, Parameters, Workload, WorkloadError};
 
 use crate::phrase::{Phrase, PhraseRenderer};
 use crate::quality::{alias_db, largest_step_db, snr_db};

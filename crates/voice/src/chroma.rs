@@ -4,8 +4,8 @@
 use crate::error::Result;
 use crate::frame_queue::FrameQueue;
 use crate::frame_spectrum::SpectrumSettings;
-use crate::lanes::{Blocks, Task, with_widest};
 use crate::spectrum::{Density, Stft};
+use warpsmith_lanes::{Blocks, Task, with_widest};
 
 /// Pitch classes; 0 is C.
 pub const PITCH_CLASSES: usize = 12;

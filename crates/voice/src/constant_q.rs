@@ -6,9 +6,9 @@ use crate::error::{Result, VoiceError};
 use crate::fourier::RealBlock;
 use crate::frame_spectrum::{Conditioning, FrameSpectrum, SpectrumSettings};
 use crate::framing::{Framing, Padding};
-use crate::lanes::{Blocks, Lanes, One, Task, engine_for_this_machine};
 use crate::signal::{Quality, Resampler};
 use crate::window::{Symmetry, Window};
+use warpsmith_lanes::{Blocks, Lanes, One, Task, engine_for_this_machine};
 
 /// Share of a filter's magnitudes that is dropped, the smallest first.
 const DROPPED: f64 = 0.01;

@@ -4,8 +4,8 @@
 //! that a filter does not see has no weight in its lane. Where all powers are finite that adds nothing, and a
 //! filter's sum has the bits of one that is taken on its own.
 
-use crate::lanes::Lanes;
 use crate::mel_bank::MelBank;
+use warpsmith_lanes::Lanes;
 
 /// Filters in a vector.
 const EIGHT: usize = 8;

@@ -3,8 +3,8 @@
 //!
 //! Invariant: lanes after the last bin are finite, and nobody reads what comes of them.
 
-use crate::lanes::{Lanes, Task};
 use crate::tile::transpose_into;
+use warpsmith_lanes::{Lanes, Task};
 
 /// Bins that change places together.
 const EIGHT: usize = 8;
@@ -115,7 +115,7 @@ impl<V: Lanes> Task for GiveTask<'_, V> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lanes::Eight;
+    use warpsmith_lanes::Eight;
 
     #[test]
     fn rows_hold_the_frames_and_give_them_back() {

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Result, VoiceError};
 use crate::fourier::{Inlet, Outlet, RealBlock};
 use crate::framing::Framing;
-use crate::lanes::{Lanes, Task};
 use crate::tile::Tile;
 use crate::window::{Symmetry, Window};
+use warpsmith_lanes::{Lanes, Task};
 
 /// What is done to a frame before its window, as Kaldi does it: per frame, so that a frame's result
 /// does not depend on its predecessors.

@@ -5,11 +5,11 @@ use crate::error::{Result, VoiceError};
 use crate::frame_queue::FrameQueue;
 use crate::frame_spectrum::SpectrumSettings;
 use crate::framing::Framing;
-use crate::lanes::Blocks;
 use crate::level::{HopLevels, Levels};
 use crate::spectrum::Stft;
 use crate::statistics::{SpectralShape, SpectralStatistics};
 use crate::vad::{FrameMillis, WebrtcMode, WebrtcVad};
+use warpsmith_lanes::Blocks;
 
 /// Complex spectra of a stream, a frame's bins together.
 pub struct StftStream {

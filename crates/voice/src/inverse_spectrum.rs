@@ -2,9 +2,9 @@
 
 use crate::error::{Result, VoiceError};
 use crate::frame_spectrum::SpectrumSettings;
-use crate::lanes::{Blocks, Lanes, Task, engine_for_this_machine};
 use crate::overlap_add::{OverlapAdd, invertible};
 use crate::prefetch::prefetch_rows;
+use warpsmith_lanes::{Blocks, Lanes, Task, engine_for_this_machine};
 
 /// A planned inverse of [`crate::Stft`].
 pub struct Istft {

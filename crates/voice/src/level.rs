@@ -7,10 +7,10 @@ use serde::Serialize;
 use crate::error::Result;
 use crate::framing::Framing;
 #[cfg(target_arch = "aarch64")]
-use crate::lanes::EightFused;
+use warpsmith_lanes::EightFused;
 #[cfg(target_arch = "x86_64")]
-use crate::lanes::{Avx2, Avx512};
-use crate::lanes::{Eight, Lanes, Level, Task};
+use warpsmith_lanes::{Avx2, Avx512};
+use warpsmith_lanes::{Eight, Lanes, Level, Task};
 
 /// Per-frame measures of level.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

@@ -7,8 +7,8 @@ use crate::error::{Result, VoiceError};
 use crate::feature::{FeatureSettings, Layout, Lifter};
 use crate::filter_lanes::{FilterLanes, are_finite};
 use crate::frame_spectrum::FrameSpectrum;
-use crate::lanes::{Blocks, Lanes, Task, engine_for_this_machine, ln};
 use crate::mel_bank::MelBank;
+use warpsmith_lanes::{Blocks, Lanes, Task, engine_for_this_machine, ln};
 
 /// A planned feature with its tables and scratch memory.
 pub struct MelFeature {

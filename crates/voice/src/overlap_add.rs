@@ -12,8 +12,8 @@ use crate::fourier::{Outlet, RealBlock};
 use crate::frame_spectrum::SpectrumSettings;
 use crate::framing::Framing;
 use crate::hop_weights::HopWeights;
-use crate::lanes::{Lanes, Task};
 use crate::tile::transpose_into;
+use warpsmith_lanes::{Lanes, Task};
 
 /// Lanes that change places together.
 const EIGHT: usize = 8;

@@ -5,8 +5,8 @@
 use crate::error::{Result, VoiceError};
 use crate::fourier::Outlet;
 use crate::frame_spectrum::{FrameSpectrum, SpectrumSettings};
-use crate::lanes::{Blocks, Lanes, Task, engine_for_this_machine};
 use crate::prefetch::prefetch_rows;
+use warpsmith_lanes::{Blocks, Lanes, Task, engine_for_this_machine};
 
 /// What becomes of a bin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

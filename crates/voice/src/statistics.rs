@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::error::Result;
 use crate::frame_spectrum::{FrameSpectrum, SpectrumSettings};
-use crate::lanes::{Blocks, Lanes, Task, engine_for_this_machine, ln};
+use warpsmith_lanes::{Blocks, Lanes, Task, engine_for_this_machine, ln};
 
 /// The share of the magnitudes that lies below the roll-off frequency.
 pub(crate) const ROLLOFF: f32 = 0.85;

@@ -8,9 +8,9 @@ use crate::error::{Result, VoiceError};
 use crate::feature::{FeatureSettings, Layout};
 use crate::frame_queue::FrameQueue;
 use crate::framing::Framing;
-use crate::lanes::Blocks;
 use crate::mel::MelFeature;
 use crate::pitch::{PitchRange, Yin};
+use warpsmith_lanes::Blocks;
 
 /// A mel feature of a stream.
 pub struct MelStream {

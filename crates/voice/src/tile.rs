@@ -5,7 +5,7 @@
 //! `[j][q], [j][q+1], …`. Each sample is moved once, however much the frames overlap.
 
 use crate::framing::Framing;
-use crate::lanes::{EightLanes, Lanes};
+use warpsmith_lanes::{EightLanes, Lanes};
 
 /// The transposed samples of one block of frames.
 #[derive(Clone)]

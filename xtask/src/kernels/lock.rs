@@ -1,4 +1,4 @@
-//! `kernels.lock`: what the committed PTX was made from and where it was found right.
+//! `kernels/kernels.lock`: what the committed PTX was made from and where it was found right.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -33,7 +33,7 @@ pub(super) struct LockedKernel {
 
 impl Lock {
     fn path() -> PathBuf {
-        workspace::root().join("kernels.lock")
+        workspace::root().join("kernels/kernels.lock")
     }
 
     /// The committed lock; empty where there is none yet.

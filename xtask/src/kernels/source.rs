@@ -1,11 +1,13 @@
-//! The CUDA sources: `crates/<owner>/cuda/<stem>.cu`. A stem that ends in `.smNN` is a variant for
-//! that architecture and newer ones, in `.smNNa` for that architecture alone. A first line `// nvrtc: FLAGS` adds compiler flags. A source
-//! can include `.cuh` files that lie beside it.
+//! The CUDA sources: `<stem>.cu` anywhere in a crate, beside the Rust file that launches it. A stem that
+//! ends in `.smNN` is a variant for that architecture and newer ones, in `.smNNa` for that architecture
+//! alone. A first line `// nvrtc: FLAGS` adds compiler flags. A source can include any `.cuh` of the
+//! crates by its name, which is why no two have the same.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 use crate::workspace;
 
@@ -18,33 +20,39 @@ pub(super) struct Source {
     pub(super) module: String,
     pub(super) path: PathBuf,
     pub(super) text: String,
-    /// Name and text of every `.cuh` beside it.
+    /// Name and text of every `.cuh` that it includes, itself or through another.
     pub(super) headers: Vec<(String, String)>,
 }
 
 impl Source {
     /// Every source, sorted by module.
     pub(super) fn all() -> Result<Vec<Self>> {
+        let crates = workspace::root().join("crates");
+        let mut headers = BTreeMap::new();
+        for path in files(&crates, "cuh")? {
+            let name = file_name(&path);
+            if let Some(other) = headers.insert(name, path.clone()) {
+                bail!(
+                    "`{}` and `{}` have the same name, and sources include headers by name",
+                    other.display(),
+                    path.display()
+                );
+            }
+        }
         let mut sources = Vec::new();
-        for entry in fs::read_dir(workspace::root().join("crates"))? {
-            let owner = entry?.path();
-            let folder = owner.join("cuda");
-            if !folder.is_dir() {
-                continue;
-            }
-            let headers = files(&folder, "cuh")?
-                .into_iter()
-                .map(|path| Ok((file_name(&path), read(&path)?)))
-                .collect::<Result<Vec<_>>>()?;
-            for path in files(&folder, "cu")? {
-                let stem = file_name(&path.with_extension(""));
-                sources.push(Self {
-                    module: format!("{}/{stem}", file_name(&owner)),
-                    text: read(&path)?,
-                    headers: headers.clone(),
-                    path,
-                });
-            }
+        for path in files(&crates, "cu")? {
+            let stem = file_name(&path.with_extension(""));
+            let owner = path.strip_prefix(&crates)?.iter().next();
+            let owner = owner.unwrap_or_default().to_string_lossy();
+            let text = read(&path)?;
+            let mut included = BTreeMap::new();
+            follow_includes(&text, &headers, &mut included)?;
+            sources.push(Self {
+                module: format!("{owner}/{stem}"),
+                text,
+                headers: included.into_iter().collect(),
+                path,
+            });
         }
         sources.sort_by(|a, b| a.module.cmp(&b.module));
         Ok(sources)
@@ -61,7 +69,7 @@ impl Source {
 
     /// Where the PTX is committed.
     pub(super) fn ptx_path(&self) -> PathBuf {
-        self.path.with_extension("ptx")
+        workspace::root().join(format!("kernels/{}.ptx", self.module))
     }
 
     /// The oldest architecture that it runs on.
@@ -99,13 +107,41 @@ impl Source {
     }
 }
 
+/// Adds the headers that `text` includes.
+fn follow_includes(
+    text: &str,
+    headers: &BTreeMap<String, PathBuf>,
+    included: &mut BTreeMap<String, String>,
+) -> Result<()> {
+    let names = text
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("#include \"")?.split('"').next());
+    for name in names {
+        if let Some(path) = headers.get(name)
+            && !included.contains_key(name)
+        {
+            let header = read(path)?;
+            included.insert(name.to_owned(), header.clone());
+            follow_includes(&header, headers, included)?;
+        }
+    }
+    Ok(())
+}
+
+/// Every file below a folder with this ending.
 fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>> {
-    let mut paths = fs::read_dir(folder)?
-        .map(|entry| Ok(entry?.path()))
-        .collect::<Result<Vec<_>>>()?;
-    paths.retain(|path| path.extension().is_some_and(|found| found == extension));
-    paths.sort();
-    Ok(paths)
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        // Sources of tests are what users might bring, no kernels of ours.
+        if path.is_dir() && !path.ends_with("tests") {
+            found.extend(files(&path, extension)?);
+        } else if path.is_file() && path.extension().is_some_and(|ending| ending == extension) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
 }
 
 fn file_name(path: &Path) -> String {

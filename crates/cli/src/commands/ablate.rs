@@ -21,8 +21,8 @@ use crate::table::Table;
 /// Turn each technique of a workload on and off, in paired rounds.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  warpsmith ablate device/launch --device cuda\n  \
-    warpsmith ablate device/launch --html ablation.html"
+    after_help = "Examples:\n  warpsmith ablate machine/launch --device cuda\n  \
+    warpsmith ablate machine/launch --html ablation.html"
 )]
 pub(crate) struct Ablate {
     /// The workload.

@@ -130,14 +130,14 @@ fn deep(report: &mut Report<CheckBody>) -> Result<()> {
     let argv = [
         program.as_str(),
         "verify",
-        "device/saxpy",
+        "machine/saxpy",
         "--inputs",
         "1",
         "--format",
         "json",
     ];
     let output = RealHost::new().run(&argv, Duration::from_secs(60));
-    let source = "warpsmith verify device/saxpy";
+    let source = "warpsmith verify machine/saxpy";
     let finding = match output {
         None => Finding::new(
             "D002",

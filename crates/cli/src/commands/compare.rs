@@ -7,7 +7,6 @@ use clap::Args;
 use serde::Serialize;
 use warpsmith_core::{Finding, Severity};
 use warpsmith_device::Device;
-use warpsmith_measure::Parameters;
 use warpsmith_measure::ablation::{Setting, compare_settings};
 use warpsmith_measure::comparison::evaluation::{Evaluation, Verdict, evaluate};
 use warpsmith_measure::comparison::mann_whitney::{MannWhitney, mann_whitney};
@@ -19,6 +18,7 @@ use warpsmith_measure::measurement::Measurement;
 use warpsmith_measure::report::html::Section;
 use warpsmith_measure::report::plot::{self, ForestRow};
 use warpsmith_measure::run_sampler::RunMode;
+use warpsmith_workload::Parameters;
 
 use super::compare_baselines;
 use super::paired_commands::compare_commands;
@@ -33,7 +33,7 @@ use crate::table::Table;
 #[derive(Args)]
 #[command(after_help = "Examples:\n  warpsmith compare base.json new.json\n  \
     warpsmith compare --command './old 100' --command './new 100'\n  \
-    warpsmith compare --workload device/launch --a what=series --b what=graph --device cuda\n\n\
+    warpsmith compare --workload machine/launch --a what=series --b what=graph --device cuda\n\n\
     Files may come from `baseline --json`, `--save`, nvbench, Criterion, hyperfine, Google Benchmark or \
     pytest-benchmark.\nExit code 0: same or faster; 1: slower, or not enough data to say.")]
 pub(crate) struct Compare {

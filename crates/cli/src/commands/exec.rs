@@ -12,7 +12,7 @@ use warpsmith_compiler::launch_abi::Direction;
 use warpsmith_compiler::{Argument, Interpreter, Options, compile, render};
 use warpsmith_core::Finding;
 use warpsmith_device::{CompileCache, CudaDevice, Nvrtc};
-use warpsmith_runner::GpuKernel;
+use warpsmith_execution::GpuKernel;
 
 use crate::arguments::{Format, Global};
 use crate::exit::Outcome;

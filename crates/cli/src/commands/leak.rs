@@ -8,13 +8,13 @@ use clap::Args;
 use serde::Serialize;
 use warpsmith_core::Bytes;
 use warpsmith_device::Device;
-use warpsmith_measure::Parameters;
 use warpsmith_measure::findings;
 use warpsmith_measure::leak::detector::{LeakPlan, LeakVerdict};
 use warpsmith_measure::report::html::Section;
 use warpsmith_measure::report::plot;
 use warpsmith_measure::run_sampler::{RunMode, RunSampler};
 use warpsmith_measure::trajectory::{self, MemorySeries};
+use warpsmith_workload::Parameters;
 
 use crate::arguments::Global;
 use crate::catalogue;
@@ -26,7 +26,7 @@ use crate::table::Table;
 /// Judge memory over many steps: LEAK, OK or INCONCLUSIVE, with bytes per step.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  warpsmith leak device/saxpy --steps 20000\n  \
+    after_help = "Examples:\n  warpsmith leak machine/saxpy --steps 20000\n  \
     warpsmith leak --trace rss.txt --grain 4096\n\n\
     Exit code 1 means that a leak was found; too few steps to say is a warning."
 )]

@@ -10,12 +10,14 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 use warpsmith_core::{Bytes, BytesPerSecond, Flops, Seconds};
 use warpsmith_device::Device;
+use warpsmith_history::nsys;
 use warpsmith_measure::measurement::{Figures, Measurement};
+use warpsmith_measure::profile::device_span::DeviceSpan;
 use warpsmith_measure::profile::ncu::{self, LaunchWork, Metric};
-use warpsmith_measure::profile::nsys::{self, DeviceSpan};
 use warpsmith_measure::profile::tool::{Tool, shell_line};
 use warpsmith_measure::roofline::{Bound, Ceilings, Roofline};
-use warpsmith_measure::{Cost, trace};
+use warpsmith_measure::trace;
+use warpsmith_workload::Cost;
 
 use crate::arguments::Global;
 use crate::exit::Outcome;

@@ -14,7 +14,7 @@ use warpsmith_measure::measurement::{Figures, Measurement, Sample};
 use warpsmith_measure::statistics::order::median_of;
 use warpsmith_measure::statistics::stop_rule::{MedianStop, StopPlan};
 
-use super::companion::{Companion, Meanwhile};
+use super::gpu_conditions::{ConditionsSampler, GpuConditions};
 use crate::arguments::Global;
 use crate::exit::Outcome;
 use crate::measured::{self, Files};
@@ -66,7 +66,7 @@ struct Body {
     spawn_seconds: f64,
     /// What the GPUs did while the command ran, where there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
-    meanwhile: Option<Meanwhile>,
+    meanwhile: Option<GpuConditions>,
 }
 
 impl Run {
@@ -80,12 +80,12 @@ impl Run {
             target.run(run + 1)?;
         }
         let spawn_seconds = spawn_cost();
-        let companion = match self.no_telemetry {
+        let sampler = match self.no_telemetry {
             true => None,
-            false => Companion::start(),
+            false => ConditionsSampler::start(),
         };
         let (measurement, runs) = self.sample(global, &target)?;
-        let meanwhile = companion.map(Companion::finish);
+        let meanwhile = sampler.map(ConditionsSampler::finish);
         output::progress(global, "");
         let Some(figures) = measurement.figures() else {
             anyhow::bail!("`{}` gave no samples", target.line());

@@ -7,7 +7,6 @@ use clap::Args;
 use serde::Serialize;
 use warpsmith_core::Seconds;
 use warpsmith_device::Device;
-use warpsmith_measure::Parameters;
 use warpsmith_measure::findings;
 use warpsmith_measure::measurement::Measurement;
 use warpsmith_measure::report::html::Section;
@@ -16,6 +15,7 @@ use warpsmith_measure::run_sampler::RunMode;
 use warpsmith_measure::scaling::{self, FEWEST_POINTS, Scaling, SizePoint};
 use warpsmith_measure::size_study::{SizeRow, SizeStudy};
 use warpsmith_measure::statistics::stop_rule::StopPlan;
+use warpsmith_workload::Parameters;
 
 use crate::arguments::Global;
 use crate::catalogue;
@@ -27,9 +27,9 @@ use crate::table::Table;
 /// Measure a workload at several sizes and fit a + b·f(N).
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
-    warpsmith scale device/saxpy\n  \
-    warpsmith scale device/saxpy --sizes 1K,4K,16K,64K,256K,1M,4M,16M\n  \
-    warpsmith scale device/saxpy --device cuda --sizes 1K,8K,64K,512K,4M,32M,64M,128M --html s.html")]
+    warpsmith scale machine/saxpy\n  \
+    warpsmith scale machine/saxpy --sizes 1K,4K,16K,64K,256K,1M,4M,16M\n  \
+    warpsmith scale machine/saxpy --device cuda --sizes 1K,8K,64K,512K,4M,32M,64M,128M --html s.html")]
 pub(crate) struct Scale {
     /// The workload.
     workload: String,

@@ -8,10 +8,9 @@ use serde::Serialize;
 use warpsmith_core::{Finding, Seconds, Severity};
 use warpsmith_device::{Device, DeviceChoice};
 use warpsmith_measure::gpu::self_check::{InstrumentCheck, check_instruments};
-use warpsmith_measure::random::Random;
-use warpsmith_measure::{
-    ParameterKind, Parameters, Parity, Workload, WorkloadError, affordable_settings, check_parity,
-};
+use warpsmith_measure::{Parity, check_parity};
+use warpsmith_workload::random::Random;
+use warpsmith_workload::{ParameterKind, Parameters, Workload, WorkloadError, affordable_settings};
 
 use super::verify_python;
 use crate::arguments::Global;
@@ -26,8 +25,8 @@ use crate::warp_library::WarpLibrary;
 /// Without a GPU everything is skipped and the exit code is 3, unless WARPSMITH_REQUIRE_GPU=1 is
 /// set: then it is an error.
 #[derive(Args)]
-#[command(after_help = "Examples:\n  warpsmith verify device/saxpy\n  \
-                        warpsmith verify device/saxpy --set n=1000003\n  \
+#[command(after_help = "Examples:\n  warpsmith verify machine/saxpy\n  \
+                        warpsmith verify machine/saxpy --set n=1000003\n  \
                         warpsmith verify --all --format json > verified.json")]
 pub(crate) struct Verify {
     /// Workloads, by id or by area; or a file of Python kernels (`.py`, or `.jsonl[.gz]` with `id` and

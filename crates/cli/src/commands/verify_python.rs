@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use warpsmith_compiler::{Options, compile, kernels};
 use warpsmith_core::{Finding, Severity};
 use warpsmith_device::{CompileCache, CudaDevice, Nvrtc};
-use warpsmith_runner::{KernelParity, verify_kernel};
+use warpsmith_execution::{KernelParity, verify_kernel};
 
 use crate::arguments::Global;
 use crate::exit::Outcome;

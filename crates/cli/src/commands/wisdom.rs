@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 use serde::Serialize;
-use warpsmith_chooser::{
+use warpsmith_core::{BytesPerSecond, Seconds};
+use warpsmith_wisdom::{
     Bus, Calibration, Identity, Loaded, Plan, Way, Wisdom, WisdomFile, calibrate,
 };
-use warpsmith_core::{BytesPerSecond, Seconds};
 
 use crate::arguments::Global;
 use crate::background_calibration;

@@ -1,6 +1,6 @@
 //! The workloads as a page: what each takes, its switches, and how far a GPU may be from the CPU.
 
-use warpsmith_measure::{ParameterKind, Parameters, Workload};
+use warpsmith_workload::{ParameterKind, Parameters, Workload};
 
 use super::{Page, cell};
 use crate::catalogue;

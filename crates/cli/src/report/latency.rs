@@ -10,7 +10,7 @@ use warpsmith_measure::leak::resident::resident_bytes;
 use warpsmith_measure::report::plot;
 use warpsmith_measure::run_sampler::{RunMode, RunSampler};
 use warpsmith_measure::statistics::stop_rule::StopPlan;
-use warpsmith_measure::{Parameters, WorkloadError, affordable_settings};
+use warpsmith_workload::{Parameters, WorkloadError, affordable_settings};
 
 use super::{Block, Job, Section};
 use crate::catalogue;

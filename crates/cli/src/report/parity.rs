@@ -3,9 +3,8 @@
 use anyhow::Result;
 use warpsmith_core::{Evidence, Finding, Severity};
 use warpsmith_device::{Device, DeviceChoice};
-use warpsmith_measure::{
-    Parameters, Parity, Workload, WorkloadError, affordable_settings, check_parity,
-};
+use warpsmith_measure::{Parity, check_parity};
+use warpsmith_workload::{Parameters, Workload, WorkloadError, affordable_settings};
 
 use super::{Block, Job, Section};
 use crate::catalogue;

@@ -5,12 +5,13 @@ use std::time::Duration;
 use anyhow::Result;
 use warpsmith_core::{Seconds, Severity};
 use warpsmith_device::{Device, DeviceChoice};
+use warpsmith_measure::findings;
 use warpsmith_measure::report::plot::{self, Curve};
 use warpsmith_measure::run_sampler::RunMode;
 use warpsmith_measure::scaling::{self, SizePoint};
 use warpsmith_measure::size_study::{SizeRow, SizeStudy};
 use warpsmith_measure::statistics::stop_rule::StopPlan;
-use warpsmith_measure::{BadParameter, Parameters, Sizes, Workload, findings};
+use warpsmith_workload::{BadParameter, Parameters, Sizes, Workload};
 
 use super::{Block, Job, Section};
 use crate::catalogue;

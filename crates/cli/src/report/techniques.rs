@@ -8,7 +8,7 @@ use warpsmith_measure::ablation::{AblationRow, Setting, ablate};
 use warpsmith_measure::comparison::paired_rounds::ComparisonPlan;
 use warpsmith_measure::report::plot::{ForestRow, forest};
 use warpsmith_measure::run_sampler::RunMode;
-use warpsmith_measure::{
+use warpsmith_workload::{
     Judgement, Parameters, Technique, Workload, WorkloadError, affordable_settings,
 };
 

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use warpsmith_compiler::{Options, compile};
 use warpsmith_device::{CompileCache, CudaDevice, DeviceError, Nvrtc};
-use warpsmith_runner::{KernelParity, verify_kernel};
+use warpsmith_execution::{KernelParity, verify_kernel};
 
 use super::compiled::{Toolchain, compile_batch};
 use super::keep::Keep;

@@ -2,9 +2,9 @@
 
 mod cgroup;
 mod facts;
+mod host_memory;
 mod pool;
-mod room;
 
 pub use facts::{CpuCache, CpuFacts};
+pub use host_memory::ensure_host_room;
 pub use pool::{CpuDevice, pool_waits};
-pub use room::ensure_host_room;

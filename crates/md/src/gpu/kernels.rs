@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use warpsmith_core::{Element, KernelImage, Parameter, packed};
+use warpsmith_core::{Element, KernelImage, Parameter, ptx};
 use warpsmith_device::{CudaDevice, DeviceError, Kernel};
 
-const PTX: &[u8] = packed!("cuda/lennard_jones.ptx");
+const PTX: &[u8] = ptx!("md/lennard_jones");
 const VECTORS_IN: Parameter = Parameter::In(Element::F32);
 const VECTORS: Parameter = Parameter::Out(Element::F32);
 const WORDS_IN: Parameter = Parameter::In(Element::U32);

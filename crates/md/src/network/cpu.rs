@@ -203,7 +203,7 @@ fn exponential(x: f32) -> f32 {
 
 #[cfg(test)]
 mod tests {
-    use warpsmith_measure::random::Random;
+    use warpsmith_workload::random::Random;
 
     use super::*;
 

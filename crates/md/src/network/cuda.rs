@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use warpsmith_core::{Element, KernelImage, Parameter, packed};
+use warpsmith_core::{KernelImage, kernel};
 use warpsmith_device::{CudaDevice, DeviceBuffer, DeviceError, Kernel, LaunchShape, Stream};
 
 use super::weights::ForceNetwork;
@@ -11,23 +11,9 @@ use crate::error::{MdError, Result};
 // SAFETY: `cuda/network.cu` takes these in this order, and returns before any access unless each
 // buffer is as long as atoms and width ask for; atoms are compared with their number.
 static NETWORK: KernelImage = unsafe {
-    KernelImage::trusted(
-        "md/network",
-        "network",
-        &[
-            Parameter::In(Element::U32),
-            Parameter::In(Element::F32),
-            Parameter::In(Element::F32),
-            Parameter::In(Element::F32),
-            Parameter::In(Element::F32),
-            Parameter::In(Element::F32),
-            Parameter::In(Element::F32),
-            Parameter::Out(Element::F32),
-            Parameter::Out(Element::U32),
-            Parameter::Value(Element::U32),
-        ],
-        packed!("cuda/network.ptx"),
-    )
+    kernel!("md/network", network(
+        in u32, in f32, in f32, in f32, in f32, in f32, in f32, out f32, out u32, u32
+    ))
 };
 
 /// Threads and atoms of a block, as the kernel insists.

@@ -1,6 +1,6 @@
 //! The network's numbers, and what it computes, written down as plainly as it can be.
 
-use warpsmith_measure::random::Random;
+use warpsmith_workload::random::Random;
 
 use crate::error::{MdError, Result};
 

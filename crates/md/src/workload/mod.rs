@@ -3,7 +3,7 @@
 mod lennard_jones;
 mod network;
 
-use warpsmith_measure::{ParameterKind, ParameterSpec, Parameters, Workload, WorkloadError};
+use warpsmith_workload::{ParameterKind, ParameterSpec, Parameters, Workload, WorkloadError};
 
 use crate::error::MdError;
 use crate::lanes::Instructions;

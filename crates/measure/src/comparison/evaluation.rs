@@ -149,7 +149,7 @@ impl Yuen {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Random;
+    use warpsmith_workload::random::Random;
 
     #[test]
     fn a_trimmed_mean_and_its_error_by_hand() {

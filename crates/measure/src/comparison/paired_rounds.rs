@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::evaluation::{Evaluation, Verdict, evaluate, rounds_needed};
 use super::mann_whitney::{MannWhitney, mann_whitney};
 use crate::measurement::{Measurement, Sample};
-use crate::random::Random;
 use crate::statistics::order::median_of;
+use warpsmith_workload::random::Random;
 
 /// Which of the two is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -39,7 +39,7 @@ pub fn compare(a: &[f64], b: &[f64], margin: f64, alpha: f64) -> Evaluation {
 mod tests {
     use super::super::evaluation::Verdict;
     use super::*;
-    use crate::random::Random;
+    use warpsmith_workload::random::Random;
 
     #[test]
     fn ten_runs_a_side_find_a_large_difference_and_none_where_there_is_none() {

@@ -3,23 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use warpsmith_core::{Element, KernelImage, Parameter, packed};
+use warpsmith_core::{KernelImage, kernel};
 use warpsmith_device::{CudaDevice, DeviceError, HostFlag, Kernel, LaunchShape, Stream};
 
 // SAFETY: `cuda/hold_stream.cu` takes a buffer of u32 with its length, a u32 and a u64; it reads
 // the first element where the length is not zero, and nothing else.
-static KERNEL: KernelImage = unsafe {
-    KernelImage::trusted(
-        "measure/hold_stream",
-        "hold_stream",
-        &[
-            Parameter::In(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U64),
-        ],
-        packed!("cuda/hold_stream.ptx"),
-    )
-};
+static KERNEL: KernelImage =
+    unsafe { kernel!("measure/hold_stream", hold_stream(in u32, u32, u64)) };
 
 /// Holds streams of one device, one at a time.
 pub(crate) struct Hold {

@@ -2,18 +2,11 @@
 
 use std::sync::Arc;
 
-use warpsmith_core::{Element, KernelImage, Parameter, packed};
+use warpsmith_core::{KernelImage, kernel};
 use warpsmith_device::{CudaDevice, DeviceError, Kernel, LaunchShape, Stream};
 
 // SAFETY: `cuda/spin.cu` takes one number and touches no memory.
-static KERNEL: KernelImage = unsafe {
-    KernelImage::trusted(
-        "measure/spin",
-        "spin",
-        &[Parameter::Value(Element::U64)],
-        packed!("cuda/spin.ptx"),
-    )
-};
+static KERNEL: KernelImage = unsafe { kernel!("measure/spin", spin(u64)) };
 
 /// Spins on one device.
 #[derive(Clone)]

@@ -9,7 +9,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use crate::random::Random;
+use warpsmith_workload::random::Random;
 
 /// An argument that cannot be read.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]

@@ -8,9 +8,9 @@ use warpsmith_device::{CudaDevice, DeviceBuffer, DeviceError, Kernel, LaunchShap
 
 use super::argument::{self, Direction, KernelArgument};
 use super::ptx_entry::{PtxEntry, entries};
-use crate::output::Output;
-use crate::random::Random;
-use crate::workload::{Cost, Prepared, WorkloadError};
+use warpsmith_workload::Output;
+use warpsmith_workload::random::Random;
+use warpsmith_workload::{Cost, Prepared, WorkloadError};
 
 /// Why a kernel of a file cannot be launched as asked.
 #[derive(Debug, Error)]

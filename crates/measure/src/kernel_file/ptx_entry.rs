@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn our_own_kernels_are_read() {
-        let found = entries(include_str!("../../cuda/hold_stream.ptx"));
+        let found = entries(include_str!("../../../../kernels/measure/hold_stream.ptx"));
         let sizes: Vec<usize> = found[0].parameters.iter().map(|p| p.bytes).collect();
         assert_eq!(sizes, [8, 8, 4, 8]);
     }

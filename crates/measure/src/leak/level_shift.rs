@@ -162,7 +162,7 @@ fn bridge_dips(marks: &mut [f64]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Random;
+    use warpsmith_workload::random::Random;
 
     fn find_in(marks: &mut [f64]) -> Vec<LevelShift> {
         let places: Vec<f64> = (0..marks.len()).map(|i| i as f64).collect();

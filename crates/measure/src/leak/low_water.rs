@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn marks_with_a_cycle_swing_and_noise_does_not() {
-        let mut random = crate::random::Random::seeded(4);
+        let mut random = warpsmith_workload::random::Random::seeded(4);
         let noise: Vec<f64> = (0..60).map(|_| random.normal()).collect();
         assert_eq!(swing(&noise), 0.0);
         let cycle: Vec<f64> = (0..60).map(|i| f64::from(i * 90 % 400)).collect();

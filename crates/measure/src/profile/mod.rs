@@ -1,5 +1,5 @@
 //! Profilers: the right nsys or ncu command, and what they wrote, as measurements of our own.
 
+pub mod device_span;
 pub mod ncu;
-pub mod nsys;
 pub mod tool;

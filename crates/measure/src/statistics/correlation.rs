@@ -72,7 +72,7 @@ fn long_run_variance(centred: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Random;
+    use warpsmith_workload::random::Random;
 
     fn autoregressive(n: usize, rho: f64, seed: u64) -> Vec<f64> {
         let mut random = Random::seeded(seed);

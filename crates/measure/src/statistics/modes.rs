@@ -138,7 +138,7 @@ fn join(basins: &mut Vec<Basin>, mut basin: Basin, density: &[f64]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Random;
+    use warpsmith_workload::random::Random;
 
     fn sorted(n: usize, seed: u64, mut sample: impl FnMut(usize, &mut Random) -> f64) -> Vec<f64> {
         let mut random = Random::seeded(seed);

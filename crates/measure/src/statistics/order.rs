@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn many_samples_are_ordered_as_few_are() {
-        let mut random = crate::random::Random::seeded(8);
+        let mut random = warpsmith_workload::random::Random::seeded(8);
         // Ties, an outlier that leaves few bits to the rest, both signs, and values a bit apart.
         let mut samples: Vec<f64> = (0..40_000)
             .map(|i| match i % 4 {

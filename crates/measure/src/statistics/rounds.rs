@@ -76,7 +76,7 @@ pub fn combine(samples: &[f64], starts: &[usize], alpha: f64) -> Option<RoundsIn
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Random;
+    use warpsmith_workload::random::Random;
 
     #[test]
     fn a_level_per_round_widens_the_interval_until_it_holds_the_truth() {

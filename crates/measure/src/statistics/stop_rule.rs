@@ -174,7 +174,7 @@ impl MedianStop {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Random;
+    use warpsmith_workload::random::Random;
 
     #[test]
     fn looks_grow_and_their_error_probabilities_sum_to_alpha() {

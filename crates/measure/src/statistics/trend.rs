@@ -71,7 +71,7 @@ pub fn drift(samples: &[f64]) -> Option<Drift> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Random;
+    use warpsmith_workload::random::Random;
 
     #[test]
     fn a_drift_of_three_percent_is_seen_and_measured() {

@@ -1,6 +1,6 @@
 //! Noise of benchmark samples, as factors around 1 with a known median.
 
-use warpsmith_measure::random::Random;
+use warpsmith_workload::random::Random;
 
 pub(crate) struct Noise {
     pub(crate) name: &'static str,

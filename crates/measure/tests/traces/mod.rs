@@ -5,7 +5,7 @@ mod hold_outs;
 
 pub(crate) use development::DEVELOPMENT;
 pub(crate) use hold_outs::{FOURTH_HOLD_OUT, HOLD_OUT, SECOND_HOLD_OUT, THIRD_HOLD_OUT};
-use warpsmith_measure::random::Random;
+use warpsmith_workload::random::Random;
 
 const MB: f64 = 1e6;
 

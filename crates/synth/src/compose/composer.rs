@@ -4,7 +4,7 @@
 //! its start; bars follow each other without a gap or drift, whatever the tempo does; composing
 //! allocates nothing.
 
-use warpsmith_measure::random::Random;
+use warpsmith_workload::random::Random;
 
 use super::harmony::{Chord, nearest_pitch, next_function};
 use super::melody::Melody;

@@ -1,6 +1,6 @@
 //! Scales, chords, and the chain that leads from one chord to the next.
 
-use warpsmith_measure::random::Random;
+use warpsmith_workload::random::Random;
 
 use crate::params::{Key, Mode};
 

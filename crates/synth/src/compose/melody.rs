@@ -1,6 +1,6 @@
 //! The melody: single notes that go on across bars, most of them from the chord.
 
-use warpsmith_measure::random::Random;
+use warpsmith_workload::random::Random;
 
 use super::harmony::{Chord, scale};
 use crate::note::{Note, Voice};

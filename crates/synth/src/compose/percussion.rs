@@ -1,6 +1,6 @@
 //! Kicks every few bars and swells now and then, both only where there is some intensity.
 
-use warpsmith_measure::random::Random;
+use warpsmith_workload::random::Random;
 
 use crate::note::{Note, Voice};
 use crate::params::Params;

@@ -1,8 +1,8 @@
 //! The kernels of `cuda/voices.cu`, with what each promises.
 
-use warpsmith_core::{Element, KernelImage, Parameter, packed};
+use warpsmith_core::{Element, KernelImage, Parameter, ptx};
 
-const PTX: &[u8] = packed!("cuda/voices.ptx");
+const PTX: &[u8] = ptx!("synth/voices");
 
 const fn block(entry: &'static str, parameters: &'static [Parameter]) -> KernelImage {
     // SAFETY: `render_block` reads notes below both an offset and the table's length, offsets below

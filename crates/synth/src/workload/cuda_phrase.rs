@@ -5,7 +5,7 @@ use std::sync::Arc;
 use warpsmith_device::{
     CudaDevice, DeviceBuffer, DeviceError, Graph, Kernel, MappedBuffer, PinnedBuffer, Stream,
 };
-use warpsmith_measure::{Output, Parameters, Prepared, WorkloadError};
+use warpsmith_workload::{Output, Parameters, Prepared, WorkloadError};
 
 use super::phrase::{ID, settings};
 use crate::engine::images::{BLOCK_F32, BLOCK_MONO16, BLOCK_PCM16};

@@ -6,7 +6,7 @@ pub(crate) mod phrase;
 pub(crate) mod streams;
 pub(crate) mod wire;
 
-use warpsmith_measure::Workload;
+use warpsmith_workload::Workload;
 
 /// The workloads of this crate.
 pub fn workloads() -> Vec<Box<dyn Workload>> {

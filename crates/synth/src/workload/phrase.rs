@@ -4,7 +4,7 @@
 use rayon::prelude::*;
 use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::{CpuDevice, Device, Stream};
-use warpsmith_measure::{
+use warpsmith_workload::{
     ArguedTolerance, Cost, Judgement, Output, ParameterKind, ParameterSpec, Parameters, Prepared,
     Technique, Workload, WorkloadError,
 };

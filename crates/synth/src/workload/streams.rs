@@ -3,8 +3,8 @@
 use rayon::prelude::*;
 use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::{CpuDevice, CudaDevice, Device, Stream, ensure_host_room};
-use warpsmith_measure::random::Random;
-use warpsmith_measure::{
+use warpsmith_workload::random::Random;
+use warpsmith_workload::{
     ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Sizes,
     Workload, WorkloadError,
 };

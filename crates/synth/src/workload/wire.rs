@@ -2,8 +2,8 @@
 
 use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::{Device, Stream};
-use warpsmith_measure::random::Random;
-use warpsmith_measure::{
+use warpsmith_workload::random::Random;
+use warpsmith_workload::{
     ArguedTolerance, Cost, Judgement, Output, ParameterKind, ParameterSpec, Parameters, Prepared,
     Technique, Workload, WorkloadError,
 };

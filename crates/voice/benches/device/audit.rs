@@ -1,8 +1,8 @@
 //! Where pYIN on the GPU and on the CPU part, and whether rounding explains it.
 
 use warpsmith_device::CudaDevice;
-use warpsmith_measure::random::Random;
 use warpsmith_voice::{Framing, Padding, PitchRange, PyinAudit, PyinSettings, audit_pyin_on_cuda};
+use warpsmith_workload::random::Random;
 
 /// Every frame whose candidates differ between GPU and CPU, with the decision that rounding turned. A frame
 /// without such a decision, and a state off the best path, are errors.

@@ -16,7 +16,8 @@ use std::path::Path;
 
 use warpsmith_device::{CudaDevice, Device, DeviceChoice};
 use warpsmith_measure::gpu::device_timer::{CacheState, DeviceTimer};
-use warpsmith_measure::{Parameters, Parity, Workload, WorkloadError, check_parity};
+use warpsmith_measure::{Parity, check_parity};
+use warpsmith_workload::{Parameters, Workload, WorkloadError};
 
 /// Device timings to a line.
 const SAMPLES: usize = 60;

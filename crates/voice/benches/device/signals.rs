@@ -1,13 +1,13 @@
 //! Ragged signals of a user, the empty and the shortest among them, on the GPU and on the CPU.
 
 use warpsmith_device::CudaDevice;
-use warpsmith_measure::random::Random;
 use warpsmith_voice::{
     CONTRAST_BANDS, Chroma, ConstantQ, ConstantQSettings, FeatureSettings, Framing, Layout,
     MelFeature, OnsetDetector, PITCH_CLASSES, Padding, PitchRange, Preset, Sizes, SpectralContrast,
     SpectralShape, SpectralStatistics, Stage, Yin, chroma_on_cuda, constant_q_on_cuda,
     contrast_on_cuda, mel_on_cuda, onset_strength_on_cuda, statistics_on_cuda, yin_on_cuda,
 };
+use warpsmith_workload::random::Random;
 
 use crate::tracks::tracks_agree;
 

@@ -1,12 +1,12 @@
 //! Pitch of ragged signals on the GPU and on the CPU, frame by frame.
 
 use warpsmith_device::CudaDevice;
-use warpsmith_measure::random::Random;
 use warpsmith_voice::{
     CrepeNetwork, CrepePitch, Framing, HqPitch, PeriodicityVad, PitchRange, PraatPitch,
     PraatSettings, Pyin, PyinSettings, Swipe, Weights, crepe_on_cuda, hq_on_cuda,
     periodicity_vad_on_cuda, praat_on_cuda, pyin_on_cuda, swipe_on_cuda,
 };
+use warpsmith_workload::random::Random;
 
 use crate::audit::audited;
 

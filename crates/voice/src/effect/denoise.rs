@@ -12,8 +12,8 @@ use crate::fourier::Outlet;
 use crate::frame_rows::FrameRows;
 use crate::frame_spectrum::{FrameSpectrum, SpectrumSettings};
 use crate::framing::Framing;
-use crate::lanes::{Blocks, Lanes, Task, engine_for_this_machine};
 use crate::overlap_add::{OverlapAdd, invertible};
+use warpsmith_lanes::{Blocks, Lanes, Task, engine_for_this_machine};
 
 /// Share of the frames that are taken for noise where the caller names none.
 const QUIETEST: f64 = 0.1;

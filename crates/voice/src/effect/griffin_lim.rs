@@ -4,9 +4,9 @@
 use crate::error::{Result, VoiceError};
 use crate::fourier::Outlet;
 use crate::frame_spectrum::{FrameSpectrum, SpectrumSettings};
-use crate::lanes::{Blocks, Lanes, Task, engine_for_this_machine, inverse_sqrt, with_widest};
 use crate::overlap_add::{OverlapAdd, invertible};
 use crate::spectrum::Stft;
+use warpsmith_lanes::{Blocks, Lanes, Task, engine_for_this_machine, inverse_sqrt, with_widest};
 
 /// The choices of a reconstruction; the default is librosa's.
 #[derive(Clone, Copy, Debug, PartialEq)]

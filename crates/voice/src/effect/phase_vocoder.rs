@@ -8,8 +8,8 @@ use super::time_stretch::Stretch;
 use crate::frame_rows::FrameRows;
 use crate::frame_spectrum::{FrameSpectrum, SpectrumSettings};
 use crate::framing::Framing;
-use crate::lanes::{Lanes, Task, inverse_sqrt};
 use crate::overlap_add::OverlapAdd;
+use warpsmith_lanes::{Lanes, Task, inverse_sqrt};
 
 pub(super) struct Vocoder<V: Lanes> {
     framing: Framing,

@@ -4,9 +4,9 @@ use super::phase_vocoder::Vocoder;
 use crate::error::{Result, VoiceError};
 use crate::frame_spectrum::{Conditioning, SpectrumSettings};
 use crate::framing::{Framing, Padding};
-use crate::lanes::{Blocks, engine_for_this_machine};
 use crate::overlap_add::invertible;
 use crate::window::{Symmetry, Window};
+use warpsmith_lanes::{Blocks, engine_for_this_machine};
 
 /// The spectra that a stretch goes by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 //! output `p` is at `twiddles[j · (radix − 1) + p − 1]`.
 
 use super::inlet::Inlet;
-use crate::lanes::Lanes;
+use warpsmith_lanes::Lanes;
 
 /// `value · (w[0] + i·w[1])`.
 #[inline(always)]

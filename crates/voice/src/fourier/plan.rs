@@ -7,7 +7,7 @@ use std::f64::consts::TAU;
 
 use super::butterfly;
 use super::inlet::Inlet;
-use crate::lanes::{Lanes, Task};
+use warpsmith_lanes::{Lanes, Task};
 
 /// A complex transform of one length.
 #[derive(Clone, Debug)]
@@ -203,8 +203,8 @@ impl<V: Lanes> Task for PassTask<'_, V> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::lanes::{Eight, One, OneFused};
     use super::*;
+    use warpsmith_lanes::{Eight, One, OneFused};
 
     fn against_definition<V: Lanes>(length: usize) {
         let signal: Vec<[f32; 2]> = (0..length)

@@ -9,7 +9,7 @@
 use super::butterfly::{four, turn_by};
 use super::plan::{Plan, root};
 use super::real::{bins_of_points, points_of_bins};
-use crate::lanes::{EightLanes, Lanes};
+use warpsmith_lanes::{EightLanes, Lanes};
 
 /// Points or blocks to a vector.
 const LANES: usize = 8;
@@ -218,7 +218,7 @@ fn pass<W: Lanes>(re: &mut [f32], im: &mut [f32], twiddles: &[PointTwiddles]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lanes::One;
+    use warpsmith_lanes::One;
 
     #[test]
     fn points_in_lanes_give_the_bits_of_the_plain_passes() {

@@ -11,7 +11,7 @@ use super::inlet::Inlet;
 use super::outlet::Outlet;
 use super::plan::{Plan, root};
 use super::points::Points;
-use crate::lanes::{Lanes, Task};
+use warpsmith_lanes::{Lanes, Task};
 
 /// The scratch memory and tables for transforms of one length.
 #[derive(Clone)]
@@ -337,7 +337,7 @@ impl<V: Lanes> Task for InverseTask<'_, V> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lanes::One;
+    use warpsmith_lanes::One;
 
     fn value(v: One) -> f32 {
         let mut out = [0.0];

@@ -11,8 +11,8 @@
 use std::f64::consts::PI;
 
 use crate::audio_file::Audio;
-use crate::lanes::{Task, with_widest};
 use crate::signal::Biquad;
+use warpsmith_lanes::{Task, with_widest};
 
 /// The head's shelf: +4 dB above about 1.7 kHz.
 fn shelf(sample_rate: f64) -> Biquad {

@@ -3,7 +3,7 @@
 //! A convolution whose input lies `[position, channel]` is one, too: the taps that reach inside the signal
 //! are neighbours there.
 
-use crate::lanes::{Lanes, Task};
+use warpsmith_lanes::{Lanes, Task};
 
 /// Outputs that are summed up together: each input that is loaded is used by all of them.
 const TOGETHER: usize = 8;
@@ -114,7 +114,7 @@ impl<V: Lanes> Task for SumTask<'_, V> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lanes::One;
+    use warpsmith_lanes::One;
 
     fn number(n: usize) -> f32 {
         ((n * 37 % 101) as f32 - 50.0) / 50.0

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use crate::fourier::{RealBlock, smooth_length_at_least};
-use crate::lanes::{Lanes, Task};
+use warpsmith_lanes::{Lanes, Task};
 
 /// Outputs whose products are summed up together: each bin that is loaded is used by all of them.
 const TOGETHER: usize = 4;
@@ -151,7 +151,7 @@ impl<V: Lanes> Task for ProductTask<'_, V> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lanes::One;
+    use warpsmith_lanes::One;
 
     #[test]
     fn every_reach_over_the_ends_follows_the_definition() {

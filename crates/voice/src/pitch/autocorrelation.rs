@@ -7,8 +7,8 @@
 use super::range::PitchRange;
 use crate::error::{Result, VoiceError};
 use crate::fourier::{RealBlock, smooth_length_at_least};
-use crate::lanes::{Blocks, Lanes, Task, engine_for_this_machine};
 use crate::tile::transpose_into;
+use warpsmith_lanes::{Blocks, Lanes, Task, engine_for_this_machine};
 
 /// The window over a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

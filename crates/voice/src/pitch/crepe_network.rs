@@ -7,9 +7,9 @@
 use std::sync::Arc;
 
 use crate::error::Result;
-use crate::lanes::{Blocks, Lanes, Task, engine_for_this_machine};
 use crate::neural::{Dense, LayerShape, SpectralLayer, Weights};
-use crate::training::exp;
+use warpsmith_lanes::exp;
+use warpsmith_lanes::{Blocks, Lanes, Task, engine_for_this_machine};
 
 /// Samples of a frame.
 pub(crate) const FRAME: usize = 1024;

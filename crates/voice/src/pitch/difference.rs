@@ -6,8 +6,8 @@
 
 use crate::fourier::{RealBlock, smooth_length_at_least};
 use crate::framing::Framing;
-use crate::lanes::Lanes;
 use crate::tile::Tile;
+use warpsmith_lanes::Lanes;
 
 /// Tables and scratch memory.
 #[derive(Clone)]

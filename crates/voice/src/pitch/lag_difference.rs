@@ -2,7 +2,7 @@
 //! [`super::difference`] defines, from a correlation whose products overlapping frames share.
 
 use super::running_correlation::{RunningCorrelation, RunningPlan};
-use crate::lanes::Lanes;
+use warpsmith_lanes::Lanes;
 
 /// Tables and scratch memory, by lag from 0 on.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@ use super::transitions::{IMPOSSIBLE, score_of};
 use super::viterbi::Lattice;
 use crate::error::Result;
 use crate::framing::Framing;
-use crate::lanes::{Blocks, Lanes, One, Task, engine_for_this_machine};
+use warpsmith_lanes::{Blocks, Lanes, One, Task, engine_for_this_machine};
 
 /// The choices of pYIN; the default is librosa's.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -12,7 +12,7 @@ use super::viterbi::Lattice;
 use crate::error::Result;
 use crate::frame_queue::FrameQueue;
 use crate::framing::Framing;
-use crate::lanes::Blocks;
+use warpsmith_lanes::Blocks;
 
 /// The longest that a frame waits, in frames: some 0.9 MB of paths over the range of a voice.
 const LONGEST: usize = 512;

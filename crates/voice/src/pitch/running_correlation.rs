@@ -13,7 +13,7 @@
 
 use crate::fourier::smooth_length_at_least;
 use crate::framing::Framing;
-use crate::lanes::Lanes;
+use warpsmith_lanes::Lanes;
 
 /// Lags in a row, places in a block.
 const LANES: usize = 16;
@@ -256,7 +256,7 @@ impl<V: Lanes> RunningCorrelation<V> {
 mod tests {
     use super::*;
     use crate::framing::Padding;
-    use crate::lanes::Eight;
+    use warpsmith_lanes::Eight;
 
     fn framing(length: usize, hop: usize) -> Framing {
         Framing {

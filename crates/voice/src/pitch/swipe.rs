@@ -13,7 +13,7 @@ use super::swipe_loudness::Loudness;
 use super::swipe_plan::SwipePlan;
 use super::swipe_strength::Kernels;
 use crate::error::Result;
-use crate::lanes::{Blocks, Lanes, Task, engine_for_this_machine, with_widest};
+use warpsmith_lanes::{Blocks, Lanes, Task, engine_for_this_machine, with_widest};
 
 /// A track; frame `n` is at `n` hops from the signal's start.
 #[derive(Clone, Debug, Default, PartialEq)]

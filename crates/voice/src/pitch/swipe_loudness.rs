@@ -5,8 +5,8 @@ use super::swipe_plan::{SwipeWindow, Tap};
 use crate::fourier::Outlet;
 use crate::frame_spectrum::{Conditioning, FrameSpectrum, SpectrumSettings};
 use crate::framing::{Framing, Padding};
-use crate::lanes::{Lanes, Task};
 use crate::window::{Symmetry, Window};
+use warpsmith_lanes::{Lanes, Task};
 
 /// Tables and memory for one window.
 pub(super) struct Loudness<V> {
@@ -154,9 +154,9 @@ impl<V: Lanes> Task for LevelsTask<'_, V> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lanes::One;
     use crate::pitch::range::PitchRange;
     use crate::pitch::swipe_plan::SwipePlan;
+    use warpsmith_lanes::One;
 
     #[test]
     fn curvatures_satisfy_the_splines_equations_and_levels_have_length_one() {

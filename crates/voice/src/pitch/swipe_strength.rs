@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::swipe_plan::SwipePlan;
-use crate::lanes::{Lanes, Task};
+use warpsmith_lanes::{Lanes, Task};
 
 /// Frames whose sums are in registers at a time.
 const FRAMES: usize = 8;
@@ -104,10 +104,10 @@ impl<V: Lanes> Task for ApplyTask<'_, V> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    #[cfg(target_arch = "x86_64")]
-    use crate::lanes::{Avx2, Avx512, Level};
-    use crate::lanes::{Eight, One};
     use crate::pitch::range::PitchRange;
+    #[cfg(target_arch = "x86_64")]
+    use warpsmith_lanes::{Avx2, Avx512, Level};
+    use warpsmith_lanes::{Eight, One};
 
     fn agree_with_the_sum_of_products<V: Lanes>() {
         let plan = SwipePlan::new(16_000, 160, PitchRange::VOICE).unwrap();

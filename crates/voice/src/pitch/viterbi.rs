@@ -10,7 +10,7 @@
 //! lowest offset among equals.
 
 use super::transitions::{IMPOSSIBLE, Transitions};
-use crate::lanes::{Lanes, Task};
+use warpsmith_lanes::{Lanes, Task};
 
 /// Bins worked on at once; a multiple of any vector width.
 const GROUP: usize = 32;
@@ -431,7 +431,7 @@ impl Task for StepTask<'_> {
 mod tests {
     use super::super::transitions::score_of;
     use super::*;
-    use crate::lanes::One;
+    use warpsmith_lanes::One;
 
     type Frame = (Vec<i32>, i32);
 

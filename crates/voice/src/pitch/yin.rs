@@ -6,7 +6,7 @@ use super::range::PitchRange;
 use super::running_correlation::RunningPlan;
 use crate::error::{Result, VoiceError};
 use crate::framing::Framing;
-use crate::lanes::{Blocks, Lanes, Task, engine_for_this_machine};
+use warpsmith_lanes::{Blocks, Lanes, Task, engine_for_this_machine};
 
 /// A planned YIN tracker.
 pub struct Yin {

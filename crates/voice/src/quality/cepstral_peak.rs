@@ -3,9 +3,9 @@
 
 use crate::error::{Result, VoiceError};
 use crate::fourier::RealBlock;
-use crate::lanes::{Lanes, One};
 use crate::pitch::PitchRange;
 use crate::window::{Symmetry, Window};
+use warpsmith_lanes::{Lanes, One};
 
 /// Tables and scratch memory for one frame length.
 pub struct CepstralPeak {

@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use super::linear_prediction::{burg, roots};
 use crate::error::{Result, VoiceError};
-use crate::lanes::{Task, with_widest};
 use crate::signal::Resampler;
+use warpsmith_lanes::{Task, with_widest};
 
 /// A resonance.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

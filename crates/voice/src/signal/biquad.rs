@@ -3,7 +3,7 @@
 use std::f64::consts::TAU;
 
 use crate::error::{Result, VoiceError};
-use crate::lanes::{Task, with_widest};
+use warpsmith_lanes::{Task, with_widest};
 
 /// One section: `y = b₀x + b₁x₋₁ + b₂x₋₂ − a₁y₋₁ − a₂y₋₂`.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,7 +3,7 @@
 
 use crate::error::{Result, VoiceError};
 use crate::fourier::RealBlock;
-use crate::lanes::{Blocks, Lanes, Task, engine_for_this_machine};
+use warpsmith_lanes::{Blocks, Lanes, Task, engine_for_this_machine};
 
 /// A response with its spectrum, and scratch memory for blocks of a signal.
 pub struct Convolver {

@@ -5,9 +5,9 @@
 //! once for all. Lanes are stretches of the signal that lie some periods apart, in several vectors, so that a
 //! weight is loaded once for all of them.
 
-use crate::lanes::{Lanes, Task};
 use crate::tile::transpose_into;
 use std::marker::PhantomData;
+use warpsmith_lanes::{Lanes, Task};
 
 /// Outputs of a group.
 const GROUP: usize = 8;
@@ -211,8 +211,8 @@ fn fill<V: Lanes, const VECTORS: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lanes::Eight;
     use proptest::prelude::*;
+    use warpsmith_lanes::Eight;
 
     /// Output `m` by the definition, whole numbers so that nothing is rounded.
     fn defined(up: usize, down: usize, filters: &[f32], signal: &[f32], m: usize) -> f32 {
@@ -245,7 +245,7 @@ mod tests {
     #[cfg(target_arch = "x86_64")]
     #[test]
     fn lanes_do_not_change_a_bit() {
-        use crate::lanes::{Avx2, Avx512, Level};
+        use warpsmith_lanes::{Avx2, Avx512, Level};
         if Level::detect() != Level::Avx512 {
             return;
         }

@@ -8,10 +8,10 @@ use super::polyphase::Polyphase;
 use super::windowed_sinc::{Prototype, TAPS};
 use crate::error::{Result, VoiceError};
 #[cfg(target_arch = "aarch64")]
-use crate::lanes::EightFused;
+use warpsmith_lanes::EightFused;
 #[cfg(target_arch = "x86_64")]
-use crate::lanes::{Avx2, Avx512};
-use crate::lanes::{Eight, Lanes, Level};
+use warpsmith_lanes::{Avx2, Avx512};
+use warpsmith_lanes::{Eight, Lanes, Level};
 
 /// How sharp the filter is. All stop at the lower of the two Nyquist frequencies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

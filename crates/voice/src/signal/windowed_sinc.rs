@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use crate::lanes::{Task, with_widest};
+use warpsmith_lanes::{Task, with_widest};
 
 /// The sinc under its window, as a function of the distance from its centre.
 pub(super) struct Prototype {

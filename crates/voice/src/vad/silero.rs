@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use crate::error::Result;
 use crate::fourier::RealBlock;
-use crate::lanes::{Blocks, Lanes, Task, engine_for_this_machine};
 use crate::neural::{Dense, Weights};
-use crate::training::exp;
+use warpsmith_lanes::exp;
+use warpsmith_lanes::{Blocks, Lanes, Task, engine_for_this_machine};
 
 /// Samples that a probability is about.
 pub(crate) const CHUNK: usize = 512;

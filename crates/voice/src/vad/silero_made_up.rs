@@ -3,7 +3,7 @@
 
 use std::f64::consts::TAU;
 
-use warpsmith_measure::random::Random;
+use warpsmith_workload::random::Random;
 
 use super::silero::{BINS, GATES, SileroNetwork, UNITS, WINDOW};
 use crate::error::Result;

@@ -1,8 +1,8 @@
 //! A ragged batch of signals: one flat buffer and the files' places, no padding to the longest.
 
 use warpsmith_device::{CudaDevice, DeviceBuffer, DeviceError};
-use warpsmith_measure::random::Random;
-use warpsmith_measure::{ParameterKind, ParameterSpec, Parameters};
+use warpsmith_workload::random::Random;
+use warpsmith_workload::{ParameterKind, ParameterSpec, Parameters};
 
 /// How many files of which length and rate.
 pub(super) const PARAMETERS: &[ParameterSpec] = &[

@@ -1,7 +1,7 @@
 //! `voice/chroma`: the pitch classes of a ragged batch.
 
 use warpsmith_core::Tolerance;
-use warpsmith_measure::ArguedTolerance;
+use warpsmith_workload::ArguedTolerance;
 
 use super::batch::{PARAMETERS, sample_rate};
 use super::chroma_cuda::CudaChroma;

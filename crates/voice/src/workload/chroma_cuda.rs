@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use warpsmith_core::{Element, KernelImage, Parameter, packed};
+use warpsmith_core::{KernelImage, kernel};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, Stream};
-use warpsmith_measure::{Output, Prepared, WorkloadError};
+use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::batch::Batch;
 use super::chroma::ID;
@@ -16,24 +16,9 @@ use crate::frame_spectrum::SpectrumSettings;
 // places, which are checked against their length; window, roots, filters and the result are checked before
 // the first frame.
 static KERNEL: KernelImage = unsafe {
-    KernelImage::trusted(
-        "voice/chroma",
-        "chroma",
-        &[
-            Parameter::In(Element::F32),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::F32),
-            Parameter::In(Element::F32),
-            Parameter::In(Element::F32),
-            Parameter::Out(Element::F32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-        ],
-        packed!("cuda/chroma.ptx"),
-    )
+    kernel!("voice/chroma", chroma(
+        in f32, in u64, in u64, in f32, in f32, in f32, out f32, u32, u32, u32, u32
+    ))
 };
 
 pub(super) struct CudaChroma {

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use warpsmith_core::{Element, KernelImage, Parameter, packed};
+use warpsmith_core::{KernelImage, kernel};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
-use warpsmith_measure::{Output, Prepared, WorkloadError};
+use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::batch::Batch;
 use super::constant_q::ID;
@@ -15,24 +15,9 @@ use crate::constant_q::{ConstantQ, Octave};
 // two places, which are checked against their length; filters and the result are checked against steps,
 // bins and frames before the first is read.
 static KERNEL: KernelImage = unsafe {
-    KernelImage::trusted(
-        "voice/constant_q",
-        "constant_q",
-        &[
-            Parameter::In(Element::F32),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::F32),
-            Parameter::Out(Element::F32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-        ],
-        packed!("cuda/constant_q.ptx"),
-    )
+    kernel!("voice/constant_q", constant_q(
+        in f32, in u64, in u64, in f32, out f32, u32, u32, u32, u32, u32, u32
+    ))
 };
 
 /// Threads, frames and filters of a block, and samples of a step, as the kernel has them.

@@ -1,7 +1,7 @@
 //! `voice/contrast`: spectral contrast of a ragged batch.
 
 use warpsmith_core::Tolerance;
-use warpsmith_measure::ArguedTolerance;
+use warpsmith_workload::ArguedTolerance;
 
 use super::batch::{PARAMETERS, sample_rate};
 use super::contrast_cuda::CudaContrast;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use warpsmith_core::{Element, KernelImage, Parameter, packed};
+use warpsmith_core::{KernelImage, kernel};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
-use warpsmith_measure::{Output, Prepared, WorkloadError};
+use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::batch::Batch;
 use super::contrast::ID;
@@ -16,45 +16,16 @@ use crate::frame_spectrum::SpectrumSettings;
 // places, which are checked against their length; window, roots, levels and loudest are checked before the
 // first frame; bins and runs of a band against the frame's before they are touched.
 static LEVELS: KernelImage = unsafe {
-    KernelImage::trusted(
-        "voice/contrast",
-        "contrast",
-        &[
-            Parameter::In(Element::F32),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::F32),
-            Parameter::In(Element::F32),
-            Parameter::In(Element::U32),
-            Parameter::In(Element::U32),
-            Parameter::Out(Element::F32),
-            Parameter::Out(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::F32),
-        ],
-        packed!("cuda/contrast.ptx"),
-    )
+    kernel!("voice/contrast", contrast(
+        in f32, in u64, in u64, in f32, in f32, in u32, in u32, out f32, out u32, u32, u32,
+        u32, u32, f32
+    ))
 };
 
 // SAFETY: `contrast_between` in `cuda/contrast.cu` takes these in this order, and checks levels, loudest and
 // the result against the frames of all files before it reads or writes one.
 static BETWEEN: KernelImage = unsafe {
-    KernelImage::trusted(
-        "voice/contrast",
-        "contrast_between",
-        &[
-            Parameter::In(Element::F32),
-            Parameter::In(Element::U32),
-            Parameter::In(Element::U64),
-            Parameter::Out(Element::F32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::F32),
-        ],
-        packed!("cuda/contrast.ptx"),
-    )
+    kernel!("voice/contrast", contrast_between(in f32, in u32, in u64, out f32, u32, f32))
 };
 
 /// Bins that a warp sorts, and bins at an end that it can keep.

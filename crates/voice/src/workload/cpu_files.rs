@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 use warpsmith_device::{CpuDevice, Stream};
-use warpsmith_measure::{Output, Prepared, WorkloadError};
+use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::batch::Batch;
 use crate::error::VoiceError;

@@ -3,8 +3,8 @@
 use rayon::prelude::*;
 use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::{CudaDevice, Device};
-use warpsmith_measure::random::Random;
-use warpsmith_measure::{
+use warpsmith_workload::random::Random;
+use warpsmith_workload::{
     ArguedTolerance, Cost, ParameterKind, ParameterSpec, Parameters, Prepared, Sizes, Workload,
     WorkloadError,
 };

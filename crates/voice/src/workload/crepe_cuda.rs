@@ -5,7 +5,7 @@ use std::sync::Arc;
 use warpsmith_device::{
     Argument, CudaDevice, DeviceBuffer, DeviceError, Kernel, LaunchShape, Stream, TiledMatrix,
 };
-use warpsmith_measure::{Output, Prepared, WorkloadError};
+use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::crepe_kernels::{FRAME_TILE, FRAMES, PITCHES, WEIGHT_TILE, Way};
 use super::crepe_windows::Windows;

@@ -1,41 +1,16 @@
 //! The kernels of CREPE's layers, and which GPU runs which.
 
-use warpsmith_core::{Element, KernelImage, Parameter, packed};
+use warpsmith_core::{Element, KernelImage, Parameter, kernel, ptx};
 
 // SAFETY: `crepe_frames` in `cuda/crepe.cu` takes these in this order; a frame's number is checked against starts and
 // result, its samples against the signal.
-pub(super) static FRAMES: KernelImage = unsafe {
-    KernelImage::trusted(
-        "voice/crepe",
-        "crepe_frames",
-        &[
-            Parameter::In(Element::F32),
-            Parameter::In(Element::U64),
-            Parameter::Out(Element::U16),
-            Parameter::Value(Element::U64),
-            Parameter::Value(Element::U32),
-        ],
-        packed!("cuda/crepe.ptx"),
-    )
-};
+pub(super) static FRAMES: KernelImage =
+    unsafe { kernel!("voice/crepe", crepe_frames(in f32, in u64, out u16, u64, u32)) };
 
 // SAFETY: `crepe_pitches` in `cuda/crepe.sm80.cu` takes these in this order; it checks that all of them hold as many
 // frames, features and pitches as it goes through, and that its stages fit its shared memory.
 pub(super) static PITCHES: KernelImage = unsafe {
-    KernelImage::trusted(
-        "voice/crepe.sm80",
-        "crepe_pitches",
-        &[
-            Parameter::In(Element::U16),
-            Parameter::In(Element::U16),
-            Parameter::In(Element::F32),
-            Parameter::Out(Element::F32),
-            Parameter::Value(Element::U64),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-        ],
-        packed!("cuda/crepe.sm80.ptx"),
-    )
+    kernel!("voice/crepe.sm80", crepe_pitches(in u16, in u16, in f32, out f32, u64, u32, u32))
 };
 
 /// Those of the kernel of a layer, which reads frames and weights from buffers or by tiles.
@@ -74,7 +49,7 @@ static SM80: Way = Way {
             "voice/crepe.sm80",
             "crepe_layer",
             &layer_parameters(false),
-            packed!("cuda/crepe.sm80.ptx"),
+            ptx!("voice/crepe.sm80"),
         )
     },
     threads: 128,
@@ -91,7 +66,7 @@ static SM90: Way = Way {
             "voice/crepe.sm90a",
             "crepe_layer",
             &layer_parameters(true),
-            packed!("cuda/crepe.sm90a.ptx"),
+            ptx!("voice/crepe.sm90a"),
         )
     },
     threads: 384,

@@ -2,46 +2,22 @@
 
 use std::sync::Arc;
 
-use warpsmith_core::{Element, KernelImage, Parameter, packed};
+use warpsmith_core::{KernelImage, kernel};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
-use warpsmith_measure::{Output, Prepared, WorkloadError};
+use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use crate::pitch::{BINS, CrepePlan};
 
 // SAFETY: `crepe_path` in `cuda/crepe.cu` takes these in this order; a file's frames are checked against rows, origins
 // and steps, the costs' count and the range of steps before the first frame.
 static PATH: KernelImage = unsafe {
-    KernelImage::trusted(
-        "voice/crepe",
-        "crepe_path",
-        &[
-            Parameter::In(Element::F32),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::F64),
-            Parameter::Out(Element::U8),
-            Parameter::Out(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-        ],
-        packed!("cuda/crepe.ptx"),
-    )
+    kernel!("voice/crepe", crepe_path(in f32, in u64, in f64, out u8, out u32, u32, u32))
 };
 
 // SAFETY: `crepe_hertz` in `cuda/crepe.cu` takes these in this order; a frame is checked against rows, steps and
 // result, and its step against the pitches.
-static HERTZ: KernelImage = unsafe {
-    KernelImage::trusted(
-        "voice/crepe",
-        "crepe_hertz",
-        &[
-            Parameter::In(Element::F32),
-            Parameter::In(Element::U32),
-            Parameter::Out(Element::F32),
-            Parameter::Value(Element::U64),
-        ],
-        packed!("cuda/crepe.ptx"),
-    )
-};
+static HERTZ: KernelImage =
+    unsafe { kernel!("voice/crepe", crepe_hertz(in f32, in u32, out f32, u64)) };
 
 /// What the search keeps.
 pub(super) struct PathMemory {

@@ -2,30 +2,16 @@
 
 use std::sync::Arc;
 
-use warpsmith_core::{Element, KernelImage, Parameter, packed};
+use warpsmith_core::{KernelImage, kernel};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
-use warpsmith_measure::WorkloadError;
+use warpsmith_workload::WorkloadError;
 
 use crate::signal::Resampler;
 
 // SAFETY: `decimate` in `cuda/decimate.cu` takes these in this order. A tile's samples and results are checked
 // against theirs, weights and shared memory against the planes, before a load.
-static KERNEL: KernelImage = unsafe {
-    KernelImage::trusted(
-        "voice/decimate",
-        "decimate",
-        &[
-            Parameter::In(Element::F32),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::F32),
-            Parameter::Out(Element::F32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-        ],
-        packed!("cuda/decimate.ptx"),
-    )
-};
+static KERNEL: KernelImage =
+    unsafe { kernel!("voice/decimate", decimate(in f32, in u64, in f32, out f32, u32, u32, u32)) };
 
 /// Threads of a block, results of a thread, and what the inputs of as many results take in shared memory, as
 /// the kernel has them.

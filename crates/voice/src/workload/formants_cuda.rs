@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use warpsmith_core::{Element, KernelImage, Parameter, packed};
+use warpsmith_core::{KernelImage, kernel};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
-use warpsmith_measure::{Output, Prepared, WorkloadError};
+use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::batch::Batch;
 use super::resample_cuda::CudaResample;
@@ -13,21 +13,7 @@ use crate::quality::{EDGE_HZ, FormantTracker};
 // SAFETY: `formants` in `cuda/formants.cu` takes these in this order. A frame is checked against the samples and
 // the window before a load, the room for all frames against the number of them before a store.
 static KERNEL: KernelImage = unsafe {
-    KernelImage::trusted(
-        "voice/formants",
-        "formants",
-        &[
-            Parameter::In(Element::F32),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::F64),
-            Parameter::Out(Element::F32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::F64),
-            Parameter::Value(Element::F64),
-            Parameter::Value(Element::F64),
-        ],
-        packed!("cuda/formants.ptx"),
-    )
+    kernel!("voice/formants", formants(in f32, in u64, in f64, out f32, u32, f64, f64, f64))
 };
 
 /// Threads of a block and frames of a warp, as the kernel insists, and the largest window and number of

@@ -2,7 +2,7 @@
 
 use warpsmith_core::{Bytes, Flops};
 use warpsmith_device::{CpuDevice, CudaDevice, Device};
-use warpsmith_measure::{
+use warpsmith_workload::{
     ArguedTolerance, Cost, ParameterSpec, Parameters, Prepared, Sizes, Workload, WorkloadError,
 };
 
@@ -97,7 +97,7 @@ impl Workload for FrameFeature {
 
 #[cfg(test)]
 mod tests {
-    use warpsmith_measure::Output;
+    use warpsmith_workload::Output;
 
     use super::super::{chroma, constant_q, contrast, onset, statistics};
     use super::*;

@@ -1,7 +1,7 @@
 //! What the kernels over `cuda/frame_powers.cuh` share: a batch, a window and a transform on the GPU.
 
 use warpsmith_device::{Argument, CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
-use warpsmith_measure::WorkloadError;
+use warpsmith_workload::WorkloadError;
 
 use super::batch::{Batch, DeviceBatch};
 use super::mel_cuda::transform_roots;

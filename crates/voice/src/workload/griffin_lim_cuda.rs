@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use warpsmith_core::{Element, KernelImage, Parameter, packed};
+use warpsmith_core::{KernelImage, kernel, ptx};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
-use warpsmith_measure::{Output, Prepared, WorkloadError};
+use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::batch::Batch;
 use super::istft_cuda::{CudaIstft, blocks, transform_blocks};
@@ -12,48 +12,20 @@ use crate::effect::GriffinLim;
 use crate::frame_spectrum::SpectrumSettings;
 use crate::framing::Padding;
 
-const PTX: &[u8] = packed!("cuda/griffin_lim.ptx");
+const PTX: &[u8] = ptx!("voice/griffin_lim");
 
 // SAFETY: `first_phases` in `cuda/griffin_lim.cu` takes these in this order and touches bins that both
 // magnitudes and spectrum have.
-static FIRST: KernelImage = unsafe {
-    KernelImage::trusted(
-        "voice/griffin_lim",
-        "first_phases",
-        &[
-            Parameter::In(Element::F32),
-            Parameter::In(Element::U64),
-            Parameter::Out(Element::F32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U64),
-        ],
-        PTX,
-    )
-};
+static FIRST: KernelImage =
+    unsafe { kernel!("voice/griffin_lim", PTX, first_phases(in f32, in u64, out f32, u32, u64)) };
 
 // SAFETY: `take_phases` takes these in this order. Samples are read between a file's two places, which are
 // checked against their length; window and roots against the transform, the three spectra against the frames.
 static TAKE: KernelImage = unsafe {
-    KernelImage::trusted(
-        "voice/griffin_lim",
-        "take_phases",
-        &[
-            Parameter::In(Element::F32),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::F32),
-            Parameter::In(Element::F32),
-            Parameter::In(Element::F32),
-            Parameter::Out(Element::F32),
-            Parameter::Out(Element::F32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::F32),
-        ],
-        PTX,
-    )
+    kernel!("voice/griffin_lim", PTX, take_phases(
+        in f32, in u64, in u64, in f32, in f32, in f32, out f32, out f32, u32, u32, u32, u32,
+        f32
+    ))
 };
 
 pub(super) struct CudaGriffinLim {

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::{CpuDevice, Device, Stream};
-use warpsmith_measure::{
+use warpsmith_workload::{
     ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Workload,
     WorkloadError,
 };

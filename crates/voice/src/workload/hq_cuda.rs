@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
-use warpsmith_measure::{Output, Prepared, WorkloadError};
+use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::batch::{Batch, DeviceBatch};
 use super::hq_kernels::{CANDIDATES, CONTOUR, CORRELATIONS, HEARING, REPETITION};
 use super::levels_cuda::CudaLevels;
 use super::praat_path_cuda::{CudaPraatPath, Found, PathTable};
-use super::warp_room::{WarpRoom, shape_of};
+use super::warp_memory::{WarpMemory, shape_of};
 use super::windowed_frames::WindowedFrames;
 use crate::pitch::{HqPlan, hq};
 
@@ -51,7 +51,7 @@ pub(super) struct CudaHq {
     batch: DeviceBatch,
     windowed: WindowedFrames,
     levels: CudaLevels,
-    correlations: (Arc<Kernel>, LaunchShape, WarpRoom),
+    correlations: (Arc<Kernel>, LaunchShape, WarpMemory),
     candidates_look: Look,
     repetition: Look,
     hearing: Look,
@@ -90,7 +90,7 @@ impl CudaHq {
                 ),
             });
         }
-        let room = WarpRoom::new(2 * placement.half, stride, 0);
+        let room = WarpMemory::new(2 * placement.half, stride, 0);
         let kernel = gpu.kernel(&CORRELATIONS)?;
         let shape = room.shape(gpu, &kernel, ID, frames)?;
         let look = |image, floats| Look::new(gpu, gpu.kernel(image)?, floats, frames);

@@ -4,7 +4,7 @@
 use rayon::prelude::*;
 use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::{CpuDevice, CudaDevice, Device, Stream};
-use warpsmith_measure::{
+use warpsmith_workload::{
     ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Sizes,
     Workload, WorkloadError,
 };

@@ -3,51 +3,28 @@
 
 use std::sync::Arc;
 
-use warpsmith_core::{Element, KernelImage, Parameter, packed};
+use warpsmith_core::{KernelImage, kernel, ptx};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
-use warpsmith_measure::{Output, Prepared, WorkloadError};
+use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::batch::{Batch, DeviceBatch};
 use super::mel_cuda::transform_roots;
 use crate::frame_spectrum::{Conditioning, SpectrumSettings};
 
-const PTX: &[u8] = packed!("cuda/griffin_lim.ptx");
+const PTX: &[u8] = ptx!("voice/griffin_lim");
 
 // SAFETY: `inverse_frames` in `cuda/griffin_lim.cu` takes these in this order; frames are those that both
 // spectrum and result have, window and roots are checked against the transform.
 static INVERSE: KernelImage = unsafe {
-    KernelImage::trusted(
-        "voice/griffin_lim",
-        "inverse_frames",
-        &[
-            Parameter::In(Element::F32),
-            Parameter::In(Element::F32),
-            Parameter::In(Element::F32),
-            Parameter::Out(Element::F32),
-            Parameter::Value(Element::U32),
-        ],
-        PTX,
-    )
+    kernel!("voice/griffin_lim", PTX, inverse_frames(in f32, in f32, in f32, out f32, u32))
 };
 
 // SAFETY: `overlap_add` takes these in this order; the last file's frames and samples, which are the
 // furthest, are checked against theirs, the window against the frame.
 static OVERLAP: KernelImage = unsafe {
-    KernelImage::trusted(
-        "voice/griffin_lim",
-        "overlap_add",
-        &[
-            Parameter::In(Element::F32),
-            Parameter::In(Element::F32),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::U64),
-            Parameter::Out(Element::F32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-        ],
-        PTX,
-    )
+    kernel!("voice/griffin_lim", PTX, overlap_add(
+        in f32, in f32, in u64, in u64, out f32, u32, u32, u32
+    ))
 };
 
 /// Threads of a block, as the kernels insist, and complex points that a block transforms.

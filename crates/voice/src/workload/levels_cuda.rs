@@ -2,26 +2,16 @@
 
 use std::sync::Arc;
 
-use warpsmith_core::{Element, KernelImage, Parameter, packed};
+use warpsmith_core::{KernelImage, kernel};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
-use warpsmith_measure::WorkloadError;
+use warpsmith_workload::WorkloadError;
 
 use super::batch::Batch;
 
 // SAFETY: `levels` in `cuda/praat_path.cu` takes these in this order; a tile's end is cut at the
 // samples', its result checked against the number of tiles.
-static LEVELS: KernelImage = unsafe {
-    KernelImage::trusted(
-        "voice/praat_path",
-        "levels",
-        &[
-            Parameter::In(Element::F32),
-            Parameter::In(Element::U64),
-            Parameter::Out(Element::F64),
-        ],
-        packed!("cuda/praat_path.ptx"),
-    )
-};
+static LEVELS: KernelImage =
+    unsafe { kernel!("voice/praat_path", levels(in f32, in u64, out f64)) };
 
 /// Samples to a tile.
 const TILE: usize = 8192;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use warpsmith_core::{Element, KernelImage, Parameter, packed};
+use warpsmith_core::{KernelImage, kernel};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
-use warpsmith_measure::{Output, Prepared, WorkloadError};
+use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::batch::{Batch, DeviceBatch};
 use super::mel::MelKernel;
@@ -20,29 +20,10 @@ use crate::mel_bank::MelBank;
 // against what the kernel reads of them before it reads it; the one store is behind
 // `place_out < out_length`.
 static KERNEL: KernelImage = unsafe {
-    KernelImage::trusted(
-        "voice/mel512",
-        "mel512",
-        &[
-            Parameter::In(Element::F32),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::F32),
-            Parameter::In(Element::F32),
-            Parameter::In(Element::U32),
-            Parameter::In(Element::U32),
-            Parameter::In(Element::F32),
-            Parameter::Out(Element::F32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::F32),
-            Parameter::Value(Element::F32),
-        ],
-        packed!("cuda/mel512.ptx"),
-    )
+    kernel!("voice/mel512", mel512(
+        in f32, in u64, in u64, in f32, in f32, in u32, in u32, in f32, out f32, u32, u32, u32,
+        u32, u32, f32, f32
+    ))
 };
 
 const TRANSFORM: usize = 512;

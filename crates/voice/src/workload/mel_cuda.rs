@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use warpsmith_core::{Element, KernelImage, Parameter, packed};
+use warpsmith_core::{KernelImage, kernel};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
-use warpsmith_measure::{Output, Prepared, WorkloadError};
+use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::batch::{Batch, DeviceBatch};
 use super::mel::MelKernel;
@@ -16,27 +16,10 @@ use crate::mel_bank::MelBank;
 // which are checked against their length; windows, roots and weights behind checks against theirs;
 // spans below `spans_length / 3`; the one store behind `place_out < out_length`.
 static KERNEL: KernelImage = unsafe {
-    KernelImage::trusted(
-        "voice/mel",
-        "mel",
-        &[
-            Parameter::In(Element::F32),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::F32),
-            Parameter::In(Element::F32),
-            Parameter::In(Element::U32),
-            Parameter::In(Element::F32),
-            Parameter::Out(Element::F32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::F32),
-            Parameter::Value(Element::F32),
-        ],
-        packed!("cuda/mel.ptx"),
-    )
+    kernel!("voice/mel", mel(
+        in f32, in u64, in u64, in f32, in f32, in u32, in f32, out f32, u32, u32, u32, u32,
+        f32, f32
+    ))
 };
 
 /// Threads of a block, as the kernel insists, and complex points that a block transforms.

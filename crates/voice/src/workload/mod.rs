@@ -55,8 +55,7 @@ mod statistics;
 mod statistics_cuda;
 mod swipe;
 mod swipe_cuda;
-mod training;
-mod warp_room;
+mod warp_memory;
 mod windowed_frames;
 mod yin;
 
@@ -72,11 +71,11 @@ pub use spectral_signals::{
     chroma_on_cuda, constant_q_on_cuda, contrast_on_cuda, onset_strength_on_cuda,
     statistics_on_cuda,
 };
-use warpsmith_measure::Workload;
+use warpsmith_workload::Workload;
 
 /// The workloads of this crate.
 pub fn workloads() -> Vec<Box<dyn Workload>> {
-    let mut all: Vec<Box<dyn Workload>> = vec![
+    vec![
         Box::new(mel::Mel),
         Box::new(spectrogram::Spectrogram),
         Box::new(inverse::IstftWorkload),
@@ -98,7 +97,5 @@ pub fn workloads() -> Vec<Box<dyn Workload>> {
         Box::new(chroma::CHROMA),
         Box::new(onset::ONSET),
         Box::new(host::Host),
-    ];
-    all.extend(training::workloads());
-    all
+    ]
 }

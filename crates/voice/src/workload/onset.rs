@@ -1,7 +1,7 @@
 //! `voice/onset`: onset strength of a ragged batch.
 
 use warpsmith_core::Tolerance;
-use warpsmith_measure::ArguedTolerance;
+use warpsmith_workload::ArguedTolerance;
 
 use super::batch::{PARAMETERS, sample_rate};
 use super::cpu_files::CpuFiles;

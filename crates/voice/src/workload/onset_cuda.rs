@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use warpsmith_core::{Element, KernelImage, Parameter, packed};
+use warpsmith_core::{KernelImage, kernel};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
-use warpsmith_measure::{Output, Prepared, WorkloadError};
+use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::batch::Batch;
 use super::mel::{MelKernel, on_cuda};
@@ -13,39 +13,13 @@ use crate::onset::shift;
 
 // SAFETY: `onset_loudest` in `cuda/onset.cu` takes these in this order, and checks levels and loudest against
 // the frames and the number of files before it touches them.
-static LOUDEST: KernelImage = unsafe {
-    KernelImage::trusted(
-        "voice/onset",
-        "onset_loudest",
-        &[
-            Parameter::In(Element::F32),
-            Parameter::In(Element::U64),
-            Parameter::Out(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-        ],
-        packed!("cuda/onset.ptx"),
-    )
-};
+static LOUDEST: KernelImage =
+    unsafe { kernel!("voice/onset", onset_loudest(in f32, in u64, out u32, u32, u32)) };
 
 // SAFETY: `onset` in `cuda/onset.cu` takes these in this order, and checks levels, loudest and the result
 // against the frames and the number of files before it touches them.
-static RISE: KernelImage = unsafe {
-    KernelImage::trusted(
-        "voice/onset",
-        "onset",
-        &[
-            Parameter::In(Element::F32),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::U32),
-            Parameter::Out(Element::F32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::F32),
-        ],
-        packed!("cuda/onset.ptx"),
-    )
-};
+static RISE: KernelImage =
+    unsafe { kernel!("voice/onset", onset(in f32, in u64, in u32, out f32, u32, u32, f32)) };
 
 /// Threads of a block, as the kernels insist: eight warps.
 const THREADS: u32 = 256;

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use warpsmith_core::{Bytes, Element, Flops, KernelImage, Parameter, Tolerance, packed};
+use warpsmith_core::{Bytes, Flops, KernelImage, Tolerance, kernel};
 use warpsmith_device::{CudaDevice, Device, DeviceBuffer, Kernel, LaunchShape, Stream};
-use warpsmith_measure::{
+use warpsmith_workload::{
     ArguedTolerance, Cost, Output, ParameterSpec, Parameters, Prepared, Sizes, Workload,
     WorkloadError,
 };
 
 use super::batch::{Batch, PARAMETERS, lengths, sample_rate};
 use super::cpu_files::{CpuFiles, failed};
-use super::warp_room::WarpRoom;
+use super::warp_memory::WarpMemory;
 use super::windowed_frames::WindowedFrames;
 use crate::pitch::{Periodicity, Placement};
 use crate::vad::PeriodicityVad;
@@ -21,24 +21,9 @@ const ID: &str = "voice/periodicity";
 // SAFETY: `periodicity` in `cuda/periodicity.cu` takes these in this order. Window, tables, shared memory and
 // results are checked before the first frame, a frame's samples before it is read.
 static KERNEL: KernelImage = unsafe {
-    KernelImage::trusted(
-        ID,
-        "periodicity",
-        &[
-            Parameter::In(Element::F32),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::F32),
-            Parameter::In(Element::F32),
-            Parameter::Out(Element::F32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-        ],
-        packed!("cuda/periodicity.ptx"),
-    )
+    kernel!("voice/periodicity", periodicity(
+        in f32, in u64, in f32, in f32, out f32, u32, u32, u32, u32, u32, u32
+    ))
 };
 
 pub(super) struct PeriodicityTops;
@@ -129,7 +114,7 @@ impl Workload for PeriodicityTops {
 pub(super) struct CudaPeriodicity {
     kernel: Arc<Kernel>,
     shape: LaunchShape,
-    room: WarpRoom,
+    room: WarpMemory,
     placement: Placement,
     lags: (usize, usize),
     samples: DeviceBuffer<f32>,
@@ -146,7 +131,7 @@ impl CudaPeriodicity {
     ) -> Result<Self, WorkloadError> {
         let (placement, lags) = (periodicity.placement(), periodicity.lags());
         let kernel = gpu.kernel(&KERNEL)?;
-        let room = WarpRoom::new(2 * placement.half, lags.1, 0);
+        let room = WarpMemory::new(2 * placement.half, lags.1, 0);
         Ok(Self {
             shape: room.shape(gpu, &kernel, ID, batch.frames())?,
             kernel,

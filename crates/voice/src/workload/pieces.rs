@@ -5,7 +5,7 @@
 //! file finds; where not, it is walked again. The way back is cut and checked alike.
 
 use warpsmith_device::{CudaDevice, DeviceBuffer, DeviceElement, Stream};
-use warpsmith_measure::WorkloadError;
+use warpsmith_workload::WorkloadError;
 
 /// Frames that a piece starts early, and that its way back starts late: scores of a voice meet within some
 /// tens of frames.

@@ -2,45 +2,24 @@
 
 use std::sync::Arc;
 
-use warpsmith_core::{Element, KernelImage, Parameter, packed};
+use warpsmith_core::{KernelImage, kernel};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
-use warpsmith_measure::{Output, Prepared, WorkloadError};
+use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::batch::{Batch, DeviceBatch};
 use super::levels_cuda::CudaLevels;
 use super::praat_path_cuda::{CudaPraatPath, Found, PathTable};
-use super::warp_room::WarpRoom;
+use super::warp_memory::WarpMemory;
 use super::windowed_frames::WindowedFrames;
 use crate::pitch::{PitchRange, Placement, PraatSettings};
 
 // SAFETY: `praat` in `cuda/praat.cu` takes these in this order. A frame's samples are checked against
 // theirs before it is read; window, tables, shared memory and results before the first frame.
 static CANDIDATES: KernelImage = unsafe {
-    KernelImage::trusted(
-        "voice/praat",
-        "praat",
-        &[
-            Parameter::In(Element::F32),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::F32),
-            Parameter::In(Element::F32),
-            Parameter::Out(Element::F32),
-            Parameter::Out(Element::U32),
-            Parameter::Out(Element::F64),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::F32),
-            Parameter::Value(Element::F64),
-            Parameter::Value(Element::F64),
-            Parameter::Value(Element::F64),
-            Parameter::Value(Element::F64),
-        ],
-        packed!("cuda/praat.ptx"),
-    )
+    kernel!("voice/praat", praat(
+        in f32, in u64, in f32, in f32, out f32, out u32, out f64, u32, u32, u32, u32, u32,
+        u32, f32, f64, f64, f64, f64
+    ))
 };
 
 /// Candidates of a frame that have room.
@@ -52,7 +31,7 @@ pub(super) struct CudaPraat {
     placement: Placement,
     range: PitchRange,
     settings: PraatSettings,
-    candidates_kernel: (Arc<Kernel>, LaunchShape, WarpRoom),
+    candidates_kernel: (Arc<Kernel>, LaunchShape, WarpMemory),
     levels: CudaLevels,
     path: CudaPraatPath,
     batch: DeviceBatch,
@@ -85,7 +64,7 @@ impl CudaPraat {
         let frames = batch.frames();
         let lags = (placement.lags + BEYOND).min(placement.reach());
         let lists = 2 * placement.lags + 8 + 2 * MOST;
-        let room = WarpRoom::new(2 * placement.half, lags, lists);
+        let room = WarpMemory::new(2 * placement.half, lags, lists);
         let kernel = gpu.kernel(&CANDIDATES)?;
         let shape = room.shape(gpu, &kernel, "voice/praat", frames)?;
         let table = PathTable {

@@ -3,131 +3,52 @@
 
 use std::sync::Arc;
 
-use warpsmith_core::{Element, KernelImage, Parameter, packed};
+use warpsmith_core::{KernelImage, kernel, ptx};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
-use warpsmith_measure::WorkloadError;
+use warpsmith_workload::WorkloadError;
 
 use super::levels_cuda::CudaLevels;
 use super::pieces::{LATE, PieceMemory, Pieces};
 use crate::pitch::PathCosts;
 
-const PTX: &[u8] = packed!("cuda/praat_path.ptx");
+const PTX: &[u8] = ptx!("voice/praat_path");
 
 // SAFETY: `praat_forward` in `cuda/praat_path.cu` takes these in this order. A block's piece is checked
 // against everything of frames, its file against tiles and samples, before it is walked.
 static FORWARD: KernelImage = unsafe {
-    KernelImage::trusted(
-        "voice/praat_path",
-        "praat_forward",
-        &[
-            Parameter::In(Element::F32),
-            Parameter::In(Element::U32),
-            Parameter::In(Element::F64),
-            Parameter::In(Element::F64),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::F64),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::U32),
-            Parameter::Out(Element::U8),
-            Parameter::Out(Element::U32),
-            Parameter::Out(Element::F64),
-            Parameter::Value(Element::U32),
-        ],
-        PTX,
-    )
+    kernel!("voice/praat_path", PTX, praat_forward(
+        in f32, in u32, in f64, in f64, in u64, in u64, in f64, in u64, in u32, out u8,
+        out u32, out f64, u32
+    ))
 };
 
 // SAFETY: `praat_compare` takes these in this order; a block's piece is checked against all three.
-static COMPARE: KernelImage = unsafe {
-    KernelImage::trusted(
-        "voice/praat_path",
-        "praat_compare",
-        &[
-            Parameter::In(Element::U64),
-            Parameter::In(Element::F64),
-            Parameter::Out(Element::U32),
-        ],
-        PTX,
-    )
-};
+static COMPARE: KernelImage =
+    unsafe { kernel!("voice/praat_path", PTX, praat_compare(in u64, in f64, out u32)) };
 
 // SAFETY: `praat_repair` takes these in this order and checks what `praat_forward` does, and a file's
 // pieces against all buffers of pieces.
 static REPAIR: KernelImage = unsafe {
-    KernelImage::trusted(
-        "voice/praat_path",
-        "praat_repair",
-        &[
-            Parameter::In(Element::F32),
-            Parameter::In(Element::U32),
-            Parameter::In(Element::F64),
-            Parameter::In(Element::F64),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::F64),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::U32),
-            Parameter::Out(Element::U8),
-            Parameter::Out(Element::U32),
-            Parameter::Out(Element::F64),
-            Parameter::Out(Element::U32),
-            Parameter::Value(Element::U32),
-        ],
-        PTX,
-    )
+    kernel!("voice/praat_path", PTX, praat_repair(
+        in f32, in u32, in f64, in f64, in u64, in u64, in f64, in u64, in u64, in u32, out u8,
+        out u32, out f64, out u32, u32
+    ))
 };
 
 // SAFETY: `praat_back` takes these in this order. A thread's piece is checked against origins, tops, places
 // and entries, and every place that it follows is cut at a row's length.
 static BACK: KernelImage = unsafe {
-    KernelImage::trusted(
-        "voice/praat_path",
-        "praat_back",
-        &[
-            Parameter::In(Element::U64),
-            Parameter::In(Element::U8),
-            Parameter::In(Element::U32),
-            Parameter::Out(Element::U32),
-            Parameter::Out(Element::U32),
-            Parameter::Value(Element::U32),
-        ],
-        PTX,
-    )
+    kernel!("voice/praat_path", PTX, praat_back(in u64, in u8, in u32, out u32, out u32, u32))
 };
 
 // SAFETY: `praat_join` takes these in this order. A file's pieces are checked against pieces and entries, a
 // piece against origins and places, and every place that it follows is cut at a row's length.
-static JOIN: KernelImage = unsafe {
-    KernelImage::trusted(
-        "voice/praat_path",
-        "praat_join",
-        &[
-            Parameter::In(Element::U64),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::U8),
-            Parameter::In(Element::U32),
-            Parameter::Out(Element::U32),
-        ],
-        PTX,
-    )
-};
+static JOIN: KernelImage =
+    unsafe { kernel!("voice/praat_path", PTX, praat_join(in u64, in u64, in u8, in u32, out u32)) };
 
 // SAFETY: `praat_track` takes these in this order and reads and writes frames that all three have.
-static TRACK: KernelImage = unsafe {
-    KernelImage::trusted(
-        "voice/praat_path",
-        "praat_track",
-        &[
-            Parameter::In(Element::U32),
-            Parameter::In(Element::F64),
-            Parameter::Out(Element::F32),
-            Parameter::Value(Element::U32),
-        ],
-        PTX,
-    )
-};
+static TRACK: KernelImage =
+    unsafe { kernel!("voice/praat_path", PTX, praat_track(in u32, in f64, out f32, u32)) };
 
 /// Bytes of a frame's origins, and scores of an edge.
 const ROW: usize = 32;

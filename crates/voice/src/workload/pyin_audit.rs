@@ -5,7 +5,7 @@
 //! GPU and CPU must be the same but where a decision is closer than single precision can tell.
 
 use warpsmith_device::CudaDevice;
-use warpsmith_measure::{Prepared, WorkloadError};
+use warpsmith_workload::{Prepared, WorkloadError};
 
 use super::batch::Batch;
 use super::cpu_files::failed;

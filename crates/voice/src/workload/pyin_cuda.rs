@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use warpsmith_core::{Element, KernelImage, Parameter, packed};
+use warpsmith_core::{KernelImage, kernel};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
-use warpsmith_measure::{Output, Prepared, WorkloadError};
+use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::batch::{Batch, DeviceBatch};
 use super::pyin::flatten;
 use super::pyin_path_cuda::{CudaPyinPath, MOST_BINS, stride};
-use super::warp_room::WarpRoom;
+use super::warp_memory::WarpMemory;
 use crate::framing::Padding;
 use crate::pitch::{PyinPlan, PyinTrack};
 
@@ -17,37 +17,15 @@ use crate::pitch::{PyinPlan, PyinTrack};
 // which are checked against their length; its shared memory and its tables are checked against what it
 // reads of them, and both results against the number of frames, before the first frame.
 static OBSERVE: KernelImage = unsafe {
-    KernelImage::trusted(
-        "voice/pyin",
-        "pyin",
-        &[
-            Parameter::In(Element::F32),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::F64),
-            Parameter::Out(Element::I32),
-            Parameter::Out(Element::F32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::F64),
-            Parameter::Value(Element::F64),
-            Parameter::Value(Element::F64),
-            Parameter::Value(Element::F64),
-        ],
-        packed!("cuda/pyin.ptx"),
-    )
+    kernel!("voice/pyin", pyin(
+        in f32, in u64, in u64, in f64, out i32, out f32, u32, u32, u32, u32, u32, u32, u32,
+        u32, u32, f64, f64, f64, f64
+    ))
 };
 
 pub(super) struct CudaPyin {
     plan: PyinPlan,
-    observe: (Arc<Kernel>, LaunchShape, WarpRoom),
+    observe: (Arc<Kernel>, LaunchShape, WarpMemory),
     path: CudaPyinPath,
     batch: DeviceBatch,
     most: u32,
@@ -84,7 +62,7 @@ impl CudaPyin {
         let frames = batch.frames();
         // At most every second lag is a trough.
         let most = (plan.periods.1 - plan.periods.0) / 2 + 2;
-        let room = WarpRoom::new(plan.framing.length, plan.periods.1 + 1, 5 * most);
+        let room = WarpMemory::new(plan.framing.length, plan.periods.1 + 1, 5 * most);
         let observe = gpu.kernel(&OBSERVE)?;
         let observe_shape = room.shape(gpu, &observe, "voice/pyin", frames)?;
         Ok(Self {

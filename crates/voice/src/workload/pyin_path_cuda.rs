@@ -4,109 +4,48 @@
 
 use std::sync::Arc;
 
-use warpsmith_core::{Element, KernelImage, Parameter, packed};
+use warpsmith_core::{KernelImage, kernel, ptx};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
-use warpsmith_measure::WorkloadError;
+use warpsmith_workload::WorkloadError;
 
 use super::pieces::{LATE, PieceMemory, Pieces};
 use crate::pitch::{PyinPlan, Transitions};
 
-const PTX: &[u8] = packed!("cuda/pyin_path.ptx");
+const PTX: &[u8] = ptx!("voice/pyin_path");
 
 // SAFETY: `pyin_forward` in `cuda/pyin_path.cu` takes these in this order. A piece is checked against rows,
 // origins and tops before it is walked; tables, edges and shared memory before the first piece.
 static FORWARD: KernelImage = unsafe {
-    KernelImage::trusted(
-        "voice/pyin_path",
-        "pyin_forward",
-        &[
-            Parameter::In(Element::I32),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::I32),
-            Parameter::Out(Element::U16),
-            Parameter::Out(Element::U32),
-            Parameter::Out(Element::I32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-        ],
-        PTX,
-    )
+    kernel!("voice/pyin_path", PTX, pyin_forward(
+        in i32, in u64, in i32, out u16, out u32, out i32, u32, u32
+    ))
 };
 
 // SAFETY: `pyin_compare` takes these in this order; a block's piece is checked against pieces and results,
 // and edges against all pieces.
-static COMPARE: KernelImage = unsafe {
-    KernelImage::trusted(
-        "voice/pyin_path",
-        "pyin_compare",
-        &[
-            Parameter::In(Element::U64),
-            Parameter::In(Element::I32),
-            Parameter::Out(Element::U32),
-            Parameter::Value(Element::U32),
-        ],
-        PTX,
-    )
-};
+static COMPARE: KernelImage =
+    unsafe { kernel!("voice/pyin_path", PTX, pyin_compare(in u64, in i32, out u32, u32)) };
 
 // SAFETY: `pyin_repair` takes these in this order and checks what `pyin_forward` does, a file's pieces
 // against all buffers of pieces, and its result against the file.
 static REPAIR: KernelImage = unsafe {
-    KernelImage::trusted(
-        "voice/pyin_path",
-        "pyin_repair",
-        &[
-            Parameter::In(Element::I32),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::I32),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::U32),
-            Parameter::Out(Element::U16),
-            Parameter::Out(Element::U32),
-            Parameter::Out(Element::I32),
-            Parameter::Out(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-        ],
-        PTX,
-    )
+    kernel!("voice/pyin_path", PTX, pyin_repair(
+        in i32, in u64, in i32, in u64, in u32, out u16, out u32, out i32, out u32, u32, u32
+    ))
 };
 
 // SAFETY: `pyin_back` takes these in this order. A thread's piece is checked against origins, tops, places
 // and entries, and every place that it follows is cut at a row's length.
 static BACK: KernelImage = unsafe {
-    KernelImage::trusted(
-        "voice/pyin_path",
-        "pyin_back",
-        &[
-            Parameter::In(Element::U64),
-            Parameter::In(Element::U16),
-            Parameter::In(Element::U32),
-            Parameter::Out(Element::U32),
-            Parameter::Out(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-        ],
-        PTX,
-    )
+    kernel!("voice/pyin_path", PTX, pyin_back(
+        in u64, in u16, in u32, out u32, out u32, u32, u32
+    ))
 };
 
 // SAFETY: `pyin_join` takes these in this order. A file's pieces are checked against pieces and entries, a
 // piece against origins and places, and every place that it follows is cut at a row's length.
 static JOIN: KernelImage = unsafe {
-    KernelImage::trusted(
-        "voice/pyin_path",
-        "pyin_join",
-        &[
-            Parameter::In(Element::U64),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::U16),
-            Parameter::In(Element::U32),
-            Parameter::Out(Element::U32),
-            Parameter::Value(Element::U32),
-        ],
-        PTX,
-    )
+    kernel!("voice/pyin_path", PTX, pyin_join(in u64, in u64, in u16, in u32, out u32, u32))
 };
 
 /// Bins that a thread has, and the most that a block has.

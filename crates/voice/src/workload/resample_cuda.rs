@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use warpsmith_core::{Element, KernelImage, Parameter, packed};
+use warpsmith_core::{KernelImage, kernel};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
-use warpsmith_measure::{Output, Prepared, WorkloadError};
+use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::batch::Batch;
 use crate::signal::Resampler;
@@ -12,23 +12,9 @@ use crate::signal::Resampler;
 // SAFETY: `resample` in `cuda/resample.cu` takes these in this order. A tile's samples and results are
 // checked against theirs, weights, starts and shared memory against the sizes of a period, before a load.
 static KERNEL: KernelImage = unsafe {
-    KernelImage::trusted(
-        "voice/resample",
-        "resample",
-        &[
-            Parameter::In(Element::F32),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::F32),
-            Parameter::In(Element::U32),
-            Parameter::Out(Element::F32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-        ],
-        packed!("cuda/resample.ptx"),
-    )
+    kernel!("voice/resample", resample(
+        in f32, in u64, in f32, in u32, out f32, u32, u32, u32, u32, u32
+    ))
 };
 
 /// Threads of a block, as the kernel insists; periods that it may take, the most that have room; and

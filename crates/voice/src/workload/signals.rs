@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 use warpsmith_device::CudaDevice;
-use warpsmith_measure::{Output, Prepared, WorkloadError};
+use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::batch::Batch;
 use super::cpu_files::failed;

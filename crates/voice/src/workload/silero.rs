@@ -5,7 +5,7 @@
 use rayon::prelude::*;
 use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::{CudaDevice, Device};
-use warpsmith_measure::{
+use warpsmith_workload::{
     ArguedTolerance, Cost, ParameterSpec, Parameters, Prepared, Sizes, Workload, WorkloadError,
 };
 

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use warpsmith_core::Element::{F32, U64};
 use warpsmith_core::Parameter::{In, Out};
-use warpsmith_core::{KernelImage, packed};
+use warpsmith_core::{KernelImage, kernel, ptx};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
-use warpsmith_measure::{Output, Prepared, WorkloadError};
+use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::batch::{Batch, DeviceBatch};
 use super::mel_cuda::transform_roots;
@@ -16,20 +16,7 @@ use crate::vad::{BINS, GATES, Layers, UNITS, WINDOW};
 // SAFETY: `silero_gates` in `cuda/silero.cu` takes these in this order. Window, roots and weights are checked before the
 // first chunk, a chunk's samples against its file, its gates before they are written.
 static GATES_IMAGE: KernelImage = unsafe {
-    KernelImage::trusted(
-        ID,
-        "silero_gates",
-        &[
-            In(F32),
-            In(U64),
-            In(U64),
-            In(F32),
-            In(F32),
-            In(F32),
-            Out(F32),
-        ],
-        packed!("cuda/silero.ptx"),
-    )
+    kernel!("voice/silero", silero_gates(in f32, in u64, in u64, in f32, in f32, in f32, out f32))
 };
 
 /// A walk of some files to a block.
@@ -69,20 +56,14 @@ const fn walk(entry: &'static str) -> KernelImage {
             "voice/silero_walk",
             entry,
             &[In(F32), In(U64), In(F32), Out(F32)],
-            packed!("cuda/silero_walk.ptx"),
+            ptx!("voice/silero_walk"),
         )
     }
 }
 
 // SAFETY: `silero_head` takes these in this order and checks a chunk against all of them.
-static HEAD: KernelImage = unsafe {
-    KernelImage::trusted(
-        "voice/silero_walk",
-        "silero_head",
-        &[In(F32), In(F32), Out(F32)],
-        packed!("cuda/silero_walk.ptx"),
-    )
-};
+static HEAD: KernelImage =
+    unsafe { kernel!("voice/silero_walk", silero_head(in f32, in f32, out f32)) };
 
 /// Threads of a block of every kernel, as they insist.
 const THREADS: u32 = 256;

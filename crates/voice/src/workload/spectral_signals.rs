@@ -1,7 +1,7 @@
 //! Numbers from the spectra of many signals of any lengths in one pass over a GPU, as the CPU computes them.
 
 use warpsmith_device::CudaDevice;
-use warpsmith_measure::WorkloadError;
+use warpsmith_workload::WorkloadError;
 
 use super::batch::Batch;
 use super::chroma_cuda::CudaChroma;

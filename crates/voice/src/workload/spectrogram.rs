@@ -2,7 +2,7 @@
 
 use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::Device;
-use warpsmith_measure::{
+use warpsmith_workload::{
     ArguedTolerance, Cost, ParameterKind, ParameterSpec, Parameters, Prepared, Sizes, Workload,
     WorkloadError,
 };

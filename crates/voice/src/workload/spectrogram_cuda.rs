@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use warpsmith_core::{Element, KernelImage, Parameter, packed};
+use warpsmith_core::{KernelImage, kernel};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
-use warpsmith_measure::{Output, Prepared, WorkloadError};
+use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::batch::{Batch, DeviceBatch};
 use super::mel_cuda::transform_roots;
@@ -16,24 +16,9 @@ use crate::spectrum::Density;
 // a file's two places, which are checked against their length; window, roots and the result against what the kernel
 // touches of them before the first frame.
 static KERNEL: KernelImage = unsafe {
-    KernelImage::trusted(
-        "voice/spectrogram",
-        "spectrogram",
-        &[
-            Parameter::In(Element::F32),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::F32),
-            Parameter::In(Element::F32),
-            Parameter::Out(Element::F32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-        ],
-        packed!("cuda/spectrogram.ptx"),
-    )
+    kernel!("voice/spectrogram", spectrogram(
+        in f32, in u64, in u64, in f32, in f32, out f32, u32, u32, u32, u32, u32
+    ))
 };
 
 /// Threads of a block, as the kernel insists, and complex points that a block transforms.

@@ -1,7 +1,7 @@
 //! `voice/statistics`: the shape of the spectra of a ragged batch.
 
 use warpsmith_core::Tolerance;
-use warpsmith_measure::{ArguedTolerance, ParameterKind, ParameterSpec, Parameters};
+use warpsmith_workload::{ArguedTolerance, ParameterKind, ParameterSpec, Parameters};
 
 use super::batch::{PARAMETERS, sample_rate};
 use super::cpu_files::CpuFiles;

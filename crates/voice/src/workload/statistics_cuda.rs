@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use warpsmith_core::{Element, KernelImage, Parameter, packed};
+use warpsmith_core::{KernelImage, kernel};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, Stream};
-use warpsmith_measure::{Output, Prepared, WorkloadError};
+use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::batch::Batch;
 use super::frame_source::FrameSource;
@@ -16,29 +16,10 @@ use crate::statistics::{FLATNESS_FLOOR, ROLLOFF, ROWS, line};
 // two places, which are checked against their length; window, roots and the result are checked before the
 // first frame.
 static KERNEL: KernelImage = unsafe {
-    KernelImage::trusted(
-        "voice/statistics",
-        "statistics",
-        &[
-            Parameter::In(Element::F32),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::F32),
-            Parameter::In(Element::F32),
-            Parameter::Out(Element::F32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::F32),
-            Parameter::Value(Element::F32),
-            Parameter::Value(Element::F32),
-            Parameter::Value(Element::F32),
-            Parameter::Value(Element::F32),
-        ],
-        packed!("cuda/statistics.ptx"),
-    )
+    kernel!("voice/statistics", statistics(
+        in f32, in u64, in u64, in f32, in f32, out f32, u32, u32, u32, u32, u32, f32, f32,
+        f32, f32, f32
+    ))
 };
 
 /// Frames of a block, one of which is the last of the block before: few enough to fill the GPU, and not so

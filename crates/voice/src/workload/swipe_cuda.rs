@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use warpsmith_core::{Element, KernelImage, Parameter, packed};
+use warpsmith_core::{KernelImage, kernel};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
-use warpsmith_measure::{Output, Prepared, WorkloadError};
+use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::batch::{Batch, DeviceBatch};
 use super::mel_cuda::transform_roots;
@@ -15,68 +15,25 @@ use crate::window::{Symmetry, Window};
 // SAFETY: `swipe_loudness` in `cuda/swipe.cu` takes these in this order. Samples are read between a file's two
 // places, which are checked against their length; window, roots, shared memory and rows before the first frame.
 static LOUDNESS: KernelImage = unsafe {
-    KernelImage::trusted(
-        "voice/swipe",
-        "swipe_loudness",
-        &[
-            Parameter::In(Element::F32),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::F32),
-            Parameter::In(Element::F32),
-            Parameter::In(Element::F32),
-            Parameter::Out(Element::F32),
-            Parameter::Out(Element::F32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::F32),
-        ],
-        packed!("cuda/swipe.ptx"),
-    )
+    kernel!("voice/swipe", swipe_loudness(
+        in f32, in u64, in u64, in f32, in f32, in f32, out f32, out f32, u32, u32, u32, f32
+    ))
 };
 
 // SAFETY: `swipe_strengths` in `cuda/swipe.cu` takes these in this order; a tile's rows are checked against the
 // levels, the scales and the result, its columns against the kernels and the result.
 static STRENGTHS: KernelImage = unsafe {
-    KernelImage::trusted(
-        "voice/swipe",
-        "swipe_strengths",
-        &[
-            Parameter::In(Element::F32),
-            Parameter::In(Element::F32),
-            Parameter::In(Element::F32),
-            Parameter::In(Element::U64),
-            Parameter::Out(Element::F32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-        ],
-        packed!("cuda/swipe.ptx"),
-    )
+    kernel!("voice/swipe", swipe_strengths(
+        in f32, in f32, in f32, in u64, out f32, u32, u32, u32
+    ))
 };
 
 // SAFETY: `swipe_choose` in `cuda/swipe.cu` takes these in this order. Tables and the result are checked before
 // the first frame, a frame's rows against those of its file.
 static CHOOSE: KernelImage = unsafe {
-    KernelImage::trusted(
-        "voice/swipe",
-        "swipe_choose",
-        &[
-            Parameter::In(Element::F32),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::U32),
-            Parameter::In(Element::F32),
-            Parameter::In(Element::F64),
-            Parameter::In(Element::F64),
-            Parameter::Out(Element::F32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::F32),
-        ],
-        packed!("cuda/swipe.ptx"),
-    )
+    kernel!("voice/swipe", swipe_choose(
+        in f32, in u64, in u64, in u32, in f32, in f64, in f64, out f32, u32, u32, f32
+    ))
 };
 
 /// The longest window whose frames a block can transform, a thread to eight samples.

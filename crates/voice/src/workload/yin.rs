@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use warpsmith_core::{Bytes, Element, Flops, KernelImage, Parameter, Tolerance, packed};
+use warpsmith_core::{Bytes, Flops, KernelImage, Tolerance, kernel};
 use warpsmith_device::{CudaDevice, Device, DeviceBuffer, Kernel, LaunchShape, Stream};
-use warpsmith_measure::{
+use warpsmith_workload::{
     ArguedTolerance, Cost, Output, ParameterSpec, Parameters, Prepared, Sizes, Workload,
     WorkloadError,
 };
 
 use super::batch::{Batch, DeviceBatch, PARAMETERS, lengths, sample_rate};
 use super::cpu_files::{CpuFiles, failed};
-use super::warp_room::WarpRoom;
+use super::warp_memory::WarpMemory;
 use crate::framing::{Framing, Padding};
 use crate::pitch::{PitchRange, Yin};
 
@@ -21,25 +21,9 @@ pub(super) struct YinPitch;
 // which are checked against their length; its shared memory is checked against what a warp needs; its
 // one store is behind `frame < out_length`.
 static KERNEL: KernelImage = unsafe {
-    KernelImage::trusted(
-        "voice/yin",
-        "yin",
-        &[
-            Parameter::In(Element::F32),
-            Parameter::In(Element::U64),
-            Parameter::In(Element::U64),
-            Parameter::Out(Element::F32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::U32),
-            Parameter::Value(Element::F32),
-            Parameter::Value(Element::F32),
-        ],
-        packed!("cuda/yin.ptx"),
-    )
+    kernel!("voice/yin", yin(
+        in f32, in u64, in u64, out f32, u32, u32, u32, u32, u32, u32, f32, f32
+    ))
 };
 
 const THRESHOLD: f32 = 0.1;
@@ -157,7 +141,7 @@ impl CudaYin {
             .periods(rate, framing)
             .map_err(|error| failed("voice/yin", &error))?;
         let kernel = gpu.kernel(&KERNEL)?;
-        let room = WarpRoom::new(framing.length, periods.1 + 1, 0);
+        let room = WarpMemory::new(framing.length, periods.1 + 1, 0);
         Ok(Self {
             shape: room.shape(gpu, &kernel, "voice/yin", batch.frames())?,
             kernel,

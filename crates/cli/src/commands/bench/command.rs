@@ -21,7 +21,7 @@ use super::list::list;
 use super::sheet::{Beside, Rows};
 use crate::arguments::Global;
 use crate::catalogue;
-use crate::commands::companion::Companion;
+use crate::commands::gpu_conditions::ConditionsSampler;
 use crate::exit::{Outcome, device_error};
 use crate::measured::{self, Files};
 use crate::output;
@@ -35,10 +35,10 @@ use crate::output;
 /// on in a new context (finding M051).
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  warpsmith bench --list\n  warpsmith bench device/saxpy\n  \
-    warpsmith bench device/saxpy --device cuda --mode cold --set n=64M --html saxpy.html\n  \
-    warpsmith bench device/saxpy --roofline\n  \
-    warpsmith bench device/saxpy --steps 10000   # each step, and memory along the way\n  \
+    after_help = "Examples:\n  warpsmith bench --list\n  warpsmith bench machine/saxpy\n  \
+    warpsmith bench machine/saxpy --device cuda --mode cold --set n=64M --html saxpy.html\n  \
+    warpsmith bench machine/saxpy --roofline\n  \
+    warpsmith bench machine/saxpy --steps 10000   # each step, and memory along the way\n  \
     warpsmith bench add.cu --grid 4096 --block 256 --arg in:f32:1M --arg out:f32:1M --arg i32=1M"
 )]
 pub(crate) struct Bench {
@@ -155,7 +155,7 @@ impl Bench {
         };
         let jobs: Vec<Job> = kernel.into_iter().chain(workloads).collect();
         device.warm_up()?;
-        let companion = device.cuda().and_then(|_| Companion::start());
+        let sampler = device.cuda().and_then(|_| ConditionsSampler::start());
         let given_up = fresh_context::given_up();
         let mut found: Vec<Finding> = given_up
             .iter()
@@ -184,7 +184,7 @@ impl Bench {
         output::progress(global, "");
         let beside = Beside {
             ceilings,
-            meanwhile: companion.map(Companion::finish),
+            meanwhile: sampler.map(ConditionsSampler::finish),
         };
         self.report(global, rows, found, &beside)
     }

@@ -10,7 +10,8 @@ use warpsmith_measure::measurement::{Figures, Measurement};
 use warpsmith_measure::roofline::{Ceilings, Roofline};
 use warpsmith_measure::run_sampler::{RunMode, RunSampler, RunTarget};
 use warpsmith_measure::trajectory::MemorySeries;
-use warpsmith_measure::{Cost, Parameters, Parity, Prepared, Workload, check_parity};
+use warpsmith_measure::{Parity, check_parity};
+use warpsmith_workload::{Cost, Parameters, Prepared, Workload};
 
 use crate::arguments::Global;
 use crate::placement::device_for;

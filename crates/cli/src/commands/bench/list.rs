@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use serde::Serialize;
-use warpsmith_measure::{ParameterKind, Workload};
+use warpsmith_workload::{ParameterKind, Workload};
 
 use crate::arguments::{Format, Global};
 use crate::exit::Outcome;

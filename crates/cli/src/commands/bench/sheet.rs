@@ -10,7 +10,7 @@ use warpsmith_measure::roofline::{Bound, Ceilings};
 use warpsmith_measure::trajectory::MemorySeries;
 
 use super::job::Row;
-use crate::commands::companion::Meanwhile;
+use crate::commands::gpu_conditions::GpuConditions;
 use crate::commands::leak::memory_table;
 use crate::measured;
 use crate::table::Table;
@@ -24,7 +24,7 @@ pub(super) struct Rows(pub(super) Vec<Row>);
 #[derive(Default)]
 pub(super) struct Beside {
     pub(super) ceilings: Option<Ceilings>,
-    pub(super) meanwhile: Option<Meanwhile>,
+    pub(super) meanwhile: Option<GpuConditions>,
 }
 
 impl Rows {

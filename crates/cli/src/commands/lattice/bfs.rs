@@ -7,14 +7,12 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use clap::Args;
 use serde::Serialize;
-use warpsmith_chooser::Problem;
-use warpsmith_compute::lattice::bfs::{
-    CudaSearch, DrawnMaze, Labels, Maze, Reach, TileSearch, parse_map,
-};
-use warpsmith_compute::lattice::image::Image;
-use warpsmith_compute::lattice::{Cell, LatticeError, Shape};
 use warpsmith_core::{Bytes, Seconds};
 use warpsmith_device::Device;
+use warpsmith_lattice::bfs::{CudaSearch, DrawnMaze, Labels, Maze, Reach, TileSearch, parse_map};
+use warpsmith_lattice::image::Image;
+use warpsmith_lattice::{Cell, LatticeError, Shape};
+use warpsmith_wisdom::Problem;
 
 use super::Where;
 use crate::arguments::Global;

@@ -6,14 +6,12 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 use clap::Args;
 use serde::Serialize;
-use warpsmith_chooser::Problem;
-use warpsmith_compute::lattice::catalytic::{
-    CpuBorrow, CudaBorrow, Obstacles, Walks, restore, run_in_file,
-};
-use warpsmith_compute::lattice::{Cell, InstructionSet, Shape};
 use warpsmith_core::{Bytes, BytesPerSecond, Seconds};
 use warpsmith_device::{Device, DeviceChoice, ensure_host_room};
-use warpsmith_measure::random::Random;
+use warpsmith_lattice::catalytic::{CpuBorrow, CudaBorrow, Obstacles, Walks, restore, run_in_file};
+use warpsmith_lattice::{Cell, InstructionSet, Shape};
+use warpsmith_wisdom::Problem;
+use warpsmith_workload::random::Random;
 
 use super::Where;
 use crate::arguments::Global;

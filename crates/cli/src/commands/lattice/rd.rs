@@ -6,12 +6,12 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
-use warpsmith_chooser::Problem;
-use warpsmith_compute::lattice::image::{Image, middle};
-use warpsmith_compute::lattice::rd::{CpuForm, CpuRun, CudaForm, CudaRun, Field, Rule};
-use warpsmith_compute::lattice::{InstructionSet, Shape};
 use warpsmith_core::{BytesPerSecond, Seconds};
 use warpsmith_device::{CpuDevice, Device};
+use warpsmith_lattice::image::{Image, middle};
+use warpsmith_lattice::rd::{CpuForm, CpuRun, CudaForm, CudaRun, Field, Rule};
+use warpsmith_lattice::{InstructionSet, Shape};
+use warpsmith_wisdom::Problem;
 
 use super::Where;
 use crate::arguments::Global;

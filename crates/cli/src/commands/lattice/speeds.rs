@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde::Serialize;
-use warpsmith_compute::lattice::rd::{CpuForm, CpuRun, CudaForm, CudaRun, Field, Rule};
-use warpsmith_compute::lattice::{InstructionSet, PEERS, Shape};
 use warpsmith_core::Seconds;
 use warpsmith_device::{CpuDevice, CudaDevice, DeviceChoice, cuda_devices};
+use warpsmith_lattice::rd::{CpuForm, CpuRun, CudaForm, CudaRun, Field, Rule};
+use warpsmith_lattice::{InstructionSet, PEERS, Shape};
 use warpsmith_measure::peers::{Peer, time_peers};
 
 use crate::arguments::Global;

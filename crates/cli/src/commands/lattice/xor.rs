@@ -6,11 +6,11 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde::Serialize;
-use warpsmith_chooser::Problem;
-use warpsmith_compute::lattice::InstructionSet;
-use warpsmith_compute::lattice::xor::{CudaXor, Key};
 use warpsmith_core::{Bytes, BytesPerSecond, Seconds};
 use warpsmith_device::{Device, ensure_host_room};
+use warpsmith_lattice::InstructionSet;
+use warpsmith_lattice::xor::{CudaXor, Key};
+use warpsmith_wisdom::Problem;
 
 use super::Where;
 use crate::arguments::Global;

@@ -6,13 +6,13 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use clap::Args;
 use serde::Serialize;
-use warpsmith_chooser::Problem;
 use warpsmith_core::{Bytes, Finding, Severity};
 use warpsmith_device::Device;
 use warpsmith_md::{
     Checkpoint, MdError, Precision, Settings, Thermodynamics, Thermostat, drift_finding, of_error,
     write_frame,
 };
+use warpsmith_wisdom::Problem;
 
 use super::start::{Start, Started};
 use crate::arguments::Global;

@@ -14,7 +14,7 @@ use warpsmith_measure::measurement::Measurement;
 use warpsmith_measure::peers::time_peers;
 use warpsmith_measure::run_sampler::{RunMode, RunSampler};
 use warpsmith_measure::statistics::stop_rule::StopPlan;
-use warpsmith_measure::{Parameters, Workload};
+use warpsmith_workload::{Parameters, Workload};
 
 use crate::arguments::Global;
 use crate::catalogue;

@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use warpsmith_device::{CudaDevice, DeviceChoice};
-use warpsmith_measure::WorkloadError;
 use warpsmith_voice::{
     EnergyVad, FrameMillis, NeuralSettings, NeuralStream, NeuralVad, PeriodicityVad, SileroNetwork,
     StatisticalSettings, StatisticalVad, WebrtcMode, WebrtcStream, WebrtcVad, neural_vad_on_cuda,
     periodicity_vad_on_cuda, segments,
 };
+use warpsmith_workload::WorkloadError;
 
 use super::device::write_sheets;
 use super::input::Input;

@@ -6,13 +6,13 @@ use anyhow::{Context, Result, anyhow};
 use clap::ValueEnum;
 use rayon::prelude::*;
 use warpsmith_device::CudaDevice;
-use warpsmith_measure::WorkloadError;
 use warpsmith_voice::quality::{Formant, FormantSettings, FormantTracker};
 use warpsmith_voice::{
     Audio, FeatureSettings, Framing, Layout, Levels, MelFeature, PitchRange, Preset, Pyin,
     PyinSettings, PyinTrack, Sizes, Stage, StatisticalSettings, StatisticalVad, formants_on_cuda,
     mel_on_cuda, pyin_on_cuda,
 };
+use warpsmith_workload::WorkloadError;
 
 use super::device::{by_rate, unless_unsupported};
 use super::input::Input;

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use warpsmith_chooser::Problem;
 use warpsmith_device::{CudaDevice, Device, DeviceChoice};
-use warpsmith_measure::WorkloadError;
+use warpsmith_wisdom::Problem;
+use warpsmith_workload::WorkloadError;
 
 use super::input::Input;
 use super::live::Listening;

@@ -3,11 +3,11 @@
 use anyhow::Result;
 use clap::Args;
 use warpsmith_device::CudaDevice;
-use warpsmith_measure::WorkloadError;
 use warpsmith_voice::{
     Density, FeatureSettings, Layout, MelFeature, MelStream, Padding, Preset, Sizes,
     SpectrumSettings, Stage, Stft, mel_on_cuda, spectrogram_on_cuda,
 };
+use warpsmith_workload::WorkloadError;
 
 use super::device::write_sheets;
 use super::input::Input;

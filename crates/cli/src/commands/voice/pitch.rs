@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use warpsmith_device::CudaDevice;
-use warpsmith_measure::WorkloadError;
 use warpsmith_voice::{
     CrepePitch, CrepeTrack, Framing, HqPitch, HqTrack, Padding, PitchRange, PraatPitch,
     PraatSettings, PraatTrack, Pyin, PyinSettings, PyinStream, PyinTrack, Swipe, SwipeTrack, Yin,
     YinStream, crepe_on_cuda, hq_on_cuda, praat_on_cuda, pyin_on_cuda, swipe_on_cuda, yin_on_cuda,
 };
+use warpsmith_workload::WorkloadError;
 
 use super::device::write_sheets;
 use super::input::Input;

@@ -1,0 +1,211 @@
+//! What the GPUs did while something was measured: power, temperature, clocks and what held them
+//! back, sampled beside the run.
+
+use std::fmt;
+use std::sync::mpsc::Receiver;
+
+use serde::Serialize;
+use warpsmith_telemetry::baseline::ThrottleReason;
+use warpsmith_telemetry::{Event, Happening, Machine, Sampler, Settings, State};
+
+/// Samples the GPUs until it is finished.
+pub(crate) struct ConditionsSampler {
+    sampler: Sampler,
+    events: Receiver<Event>,
+    names: Vec<(u32, String)>,
+}
+
+/// What was seen.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct GpuConditions {
+    pub(crate) gpus: Vec<GpuMeanwhile>,
+}
+
+/// What was seen of one GPU.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct GpuMeanwhile {
+    index: u32,
+    name: String,
+    /// Readings of the state, ten a second.
+    readings: usize,
+    /// Mean share of the time in which a kernel ran.
+    busy_percent: Option<f64>,
+    /// Mean power.
+    power_watts: Option<f64>,
+    /// Energy from the driver's counter.
+    energy_joules: Option<f64>,
+    temperature_max_c: Option<i64>,
+    sm_clock_min_mhz: Option<i64>,
+    sm_clock_max_mhz: Option<i64>,
+    memory_max_bytes: Option<i64>,
+    /// Milliseconds under each limit, from the driver's counters.
+    held_back: Vec<HeldBack>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct HeldBack {
+    reason: ThrottleReason,
+    milliseconds: f64,
+}
+
+impl ConditionsSampler {
+    /// Starts beside what comes next; `None` where there is no GPU that NVML knows.
+    pub(crate) fn start() -> Option<Self> {
+        let settings = Settings::default();
+        let machine = Machine::open(&settings).ok()?;
+        let gpus = &machine.inventory().gpus;
+        if gpus.is_empty() {
+            return None;
+        }
+        let names = gpus
+            .iter()
+            .map(|gpu| (gpu.index, gpu.name.clone()))
+            .collect();
+        let (sampler, events) = Sampler::start(machine, &settings);
+        Some(Self {
+            sampler,
+            events,
+            names,
+        })
+    }
+
+    /// Ends, and says what was seen.
+    pub(crate) fn finish(self) -> GpuConditions {
+        self.sampler.stop();
+        let events: Vec<Event> = self.events.try_iter().collect();
+        let gpus = self.names.into_iter().enumerate();
+        GpuConditions {
+            gpus: gpus
+                .map(|(position, (index, name))| {
+                    let own = events
+                        .iter()
+                        .filter(|event| usize::from(event.gpu) == position);
+                    summary(index, name, own)
+                })
+                .collect(),
+        }
+    }
+}
+
+fn summary<'a>(index: u32, name: String, events: impl Iterator<Item = &'a Event>) -> GpuMeanwhile {
+    let mut states: Vec<State> = Vec::new();
+    let mut energy: Vec<i64> = Vec::new();
+    for event in events {
+        match &event.what {
+            Happening::State(state) => states.push(*state),
+            Happening::Energy(reading) => energy.extend(reading.energy_mj),
+            _ => {}
+        }
+    }
+    let values = |field: fn(&State) -> Option<i64>| states.iter().filter_map(field);
+    let mean = |field: fn(&State) -> Option<i64>| {
+        let count = values(field).count();
+        let sum: f64 = values(field).map(|value| value as f64).sum();
+        (count > 0).then(|| sum / count as f64)
+    };
+    let grown = |reason: ThrottleReason| {
+        let counters: Vec<i64> = states
+            .iter()
+            .filter_map(|state| reason.counter_ns(state))
+            .collect();
+        let grown = counters.last()? - counters.first()?;
+        (grown > 0).then(|| HeldBack {
+            reason,
+            milliseconds: grown as f64 / 1e6,
+        })
+    };
+    GpuMeanwhile {
+        index,
+        name,
+        readings: states.len(),
+        busy_percent: mean(|state| state.busy_percent),
+        power_watts: mean(|state| state.power_instant_mw.or(state.power_mw)).map(|mw| mw / 1e3),
+        energy_joules: match energy.as_slice() {
+            [first, .., last] => Some((last - first) as f64 / 1e3),
+            _ => None,
+        },
+        temperature_max_c: values(|state| state.temperature_c).max(),
+        sm_clock_min_mhz: values(|state| state.sm_clock_mhz).min(),
+        sm_clock_max_mhz: values(|state| state.sm_clock_mhz).max(),
+        memory_max_bytes: values(|state| state.memory_used_bytes).max(),
+        held_back: ThrottleReason::ALL.into_iter().filter_map(grown).collect(),
+    }
+}
+
+impl fmt::Display for GpuConditions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for gpu in &self.gpus {
+            let mut parts = Vec::new();
+            parts.extend(gpu.busy_percent.map(|busy| format!("{busy:.0} % busy")));
+            parts.extend(gpu.power_watts.map(|watts| format!("{watts:.0} W")));
+            parts.extend(gpu.energy_joules.map(|joules| format!("{joules:.1} J")));
+            parts.extend(gpu.temperature_max_c.map(|c| format!("up to {c} °C")));
+            if let (Some(low), Some(high)) = (gpu.sm_clock_min_mhz, gpu.sm_clock_max_mhz) {
+                parts.push(format!("SM {low} to {high} MHz"));
+            }
+            for held in &gpu.held_back {
+                parts.push(format!(
+                    "{}: {:.0} ms",
+                    held.reason.name(),
+                    held.milliseconds
+                ));
+            }
+            writeln!(
+                f,
+                "GPU {} meanwhile: {} ({} readings)",
+                gpu.index,
+                parts.join(", "),
+                gpu.readings
+            )?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use warpsmith_telemetry::{Energy, Micros};
+
+    use super::*;
+
+    #[test]
+    fn readings_become_means_extremes_and_growth() {
+        let state = |power, clock, capped| {
+            Happening::State(State {
+                busy_percent: Some(50),
+                power_instant_mw: Some(power),
+                sm_clock_mhz: Some(clock),
+                temperature_c: Some(40),
+                power_cap_ns: Some(capped),
+                ..State::default()
+            })
+        };
+        let energy = |energy_mj| {
+            Happening::Energy(Energy {
+                energy_mj: Some(energy_mj),
+            })
+        };
+        let events: Vec<Event> = [
+            energy(1_000),
+            state(100_000, 1980, 5_000_000),
+            state(300_000, 1500, 25_000_000),
+            energy(3_500),
+        ]
+        .into_iter()
+        .map(|what| Event {
+            at: Micros(0),
+            gpu: 0,
+            what,
+        })
+        .collect();
+        let text = GpuConditions {
+            gpus: vec![summary(0, "X".into(), events.iter())],
+        }
+        .to_string();
+        assert_eq!(
+            text,
+            "GPU 0 meanwhile: 50 % busy, 200 W, 2.5 J, up to 40 °C, SM 1500 to 1980 MHz, \
+             power cap: 20 ms (2 readings)\n"
+        );
+    }
+}

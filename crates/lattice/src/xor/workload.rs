@@ -1,0 +1,199 @@
+//! `lattice/xor`: a keyed XOR in place as a workload.
+
+use warpsmith_core::{Bytes, Flops, Tolerance};
+use warpsmith_device::{CpuDevice, Device, Stream, ensure_host_room};
+use warpsmith_workload::random::Random;
+use warpsmith_workload::{
+    ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Sizes,
+    Technique, Workload, WorkloadError,
+};
+
+use super::cpu::Key;
+use super::cuda::CudaXor;
+use crate::error::failed;
+use crate::instruction_set::InstructionSet;
+use crate::switches::{ALL_THREADS, SIMD, THREADS, WIDEST_SIMD, instruction_set, on_threads};
+
+const ID: &str = "lattice/xor";
+
+/// The keyed-XOR workload.
+#[derive(Clone, Copy, Debug)]
+pub struct XorWorkload;
+
+const PARAMETERS: &[ParameterSpec] = &[
+    ParameterSpec {
+        name: "bytes",
+        meaning: "bytes of data",
+        kind: ParameterKind::Integer {
+            default: 256 << 20,
+            min: 1,
+            max: 1 << 36,
+        },
+    },
+    ParameterSpec {
+        name: "key",
+        meaning: "bytes of the key",
+        kind: ParameterKind::Integer {
+            default: 256,
+            min: 1,
+            max: 1 << 27,
+        },
+    },
+    THREADS,
+    SIMD,
+];
+
+const TECHNIQUES: &[Technique] = &[ALL_THREADS, WIDEST_SIMD];
+
+impl Workload for XorWorkload {
+    fn id(&self) -> &'static str {
+        ID
+    }
+
+    fn summary(&self) -> &'static str {
+        "XOR data with a repeated key, in place: the lowest intensity there is"
+    }
+
+    fn parameters(&self) -> &'static [ParameterSpec] {
+        PARAMETERS
+    }
+
+    fn techniques(&self) -> &'static [Technique] {
+        TECHNIQUES
+    }
+
+    fn sizes(&self) -> Option<Sizes> {
+        Some(Sizes {
+            parameter: "bytes",
+            values: &["1K", "16K", "256K", "4M", "64M"],
+        })
+    }
+
+    fn cost(&self, parameters: &Parameters) -> Cost {
+        let bytes = parameters.integer("bytes");
+        Cost {
+            bytes: Bytes(2 * bytes),
+            flops: Flops(0),
+            units: bytes,
+            unit: "byte",
+        }
+    }
+
+    fn tolerance(&self, _: &Parameters) -> ArguedTolerance {
+        ArguedTolerance {
+            tolerance: Tolerance::EXACT,
+            because: "bits",
+        }
+    }
+
+    fn prepare(
+        &self,
+        device: &Device,
+        parameters: &Parameters,
+        seed: u64,
+    ) -> Result<Box<dyn Prepared>, WorkloadError> {
+        ensure_host_room(2 * parameters.integer("bytes"))?;
+        let mut random = Random::seeded(seed);
+        let mut bytes = |count: usize| -> Vec<u8> {
+            let words = count.div_ceil(8);
+            let mut bytes: Vec<u8> = (0..words)
+                .flat_map(|_| random.bits().to_le_bytes())
+                .collect();
+            bytes.truncate(count);
+            bytes
+        };
+        let key = Key::new(&bytes(parameters.size("key"))).map_err(failed(ID))?;
+        let data = bytes(parameters.size("bytes"));
+        Ok(match device {
+            Device::Cpu(cpu) => Box::new(OnCpu {
+                set: instruction_set(parameters),
+                threads: on_threads(parameters, cpu),
+                device: cpu.clone(),
+                key,
+                original: data.clone(),
+                data,
+                applied: false,
+            }),
+            Device::Cuda(gpu) => Box::new(OnGpu {
+                xor: CudaXor::new(gpu, &key, &data)?,
+                original: data,
+                applied: false,
+            }),
+        })
+    }
+}
+
+// A run changes the data in place, so every second run gives the original back. The output is that
+// of a first run, which `applied` tells: XOR is its own inverse, so nothing is hidden by it.
+
+struct OnCpu {
+    device: CpuDevice,
+    set: InstructionSet,
+    threads: bool,
+    key: Key,
+    original: Vec<u8>,
+    data: Vec<u8>,
+    applied: bool,
+}
+
+impl Prepared for OnCpu {
+    fn run_once(&mut self) -> Result<(), WorkloadError> {
+        if self.threads {
+            self.key
+                .apply_on_threads(&self.device, self.set, &mut self.data);
+        } else {
+            self.key.apply(self.set, &mut self.data);
+        }
+        self.applied = !self.applied;
+        Ok(())
+    }
+
+    fn stream(&self) -> Option<&Stream> {
+        None
+    }
+
+    fn poison(&mut self) -> Result<(), WorkloadError> {
+        // The input is the output's place: the next run starts from the original, as a first one.
+        self.data.copy_from_slice(&self.original);
+        self.applied = false;
+        Ok(())
+    }
+
+    fn output(&mut self) -> Result<Output, WorkloadError> {
+        if !self.applied {
+            self.run_once()?;
+        }
+        Ok(Output::U8(self.data.clone()))
+    }
+}
+
+struct OnGpu {
+    xor: CudaXor,
+    original: Vec<u8>,
+    applied: bool,
+}
+
+impl Prepared for OnGpu {
+    fn run_once(&mut self) -> Result<(), WorkloadError> {
+        self.xor.queue()?;
+        self.applied = !self.applied;
+        Ok(())
+    }
+
+    fn stream(&self) -> Option<&Stream> {
+        Some(self.xor.stream())
+    }
+
+    fn poison(&mut self) -> Result<(), WorkloadError> {
+        self.xor.upload(&self.original)?;
+        self.applied = false;
+        Ok(())
+    }
+
+    fn output(&mut self) -> Result<Output, WorkloadError> {
+        if !self.applied {
+            self.run_once()?;
+        }
+        Ok(Output::U8(self.xor.data()?))
+    }
+}

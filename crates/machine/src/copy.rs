@@ -1,0 +1,147 @@
+//! `machine/copy`: the rate at which memory copies to itself, the ceiling of everything that is
+//! bound by memory.
+
+use rayon::prelude::*;
+use warpsmith_core::{Bytes, Flops, Tolerance};
+use warpsmith_device::{CpuDevice, Device, DeviceBuffer, Stream, ensure_host_room};
+use warpsmith_workload::random::Random;
+use warpsmith_workload::{
+    ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Sizes,
+    Workload, WorkloadError,
+};
+
+pub(crate) struct Copy;
+
+const PARAMETERS: &[ParameterSpec] = &[ParameterSpec {
+    name: "bytes",
+    meaning: "bytes copied; several times the last-level cache, or the cache is measured",
+    kind: ParameterKind::Integer {
+        default: 256 << 20,
+        min: 8,
+        max: 1 << 40,
+    },
+}];
+
+impl Workload for Copy {
+    fn id(&self) -> &'static str {
+        "machine/copy"
+    }
+
+    fn summary(&self) -> &'static str {
+        "copy memory to memory on the device: the bandwidth ceiling"
+    }
+
+    fn parameters(&self) -> &'static [ParameterSpec] {
+        PARAMETERS
+    }
+
+    fn sizes(&self) -> Option<Sizes> {
+        Some(Sizes {
+            parameter: "bytes",
+            values: &["64K", "256K", "1M", "4M", "16M", "64M"],
+        })
+    }
+
+    fn cost(&self, parameters: &Parameters) -> Cost {
+        let bytes = parameters.integer("bytes") / 8 * 8;
+        Cost {
+            bytes: Bytes(2 * bytes),
+            flops: Flops(0),
+            units: bytes,
+            unit: "byte",
+        }
+    }
+
+    fn tolerance(&self, _: &Parameters) -> ArguedTolerance {
+        ArguedTolerance {
+            tolerance: Tolerance::EXACT,
+            because: "a copy changes nothing",
+        }
+    }
+
+    fn prepare(
+        &self,
+        device: &Device,
+        parameters: &Parameters,
+        seed: u64,
+    ) -> Result<Box<dyn Prepared>, WorkloadError> {
+        let words = parameters.size("bytes") / 8;
+        ensure_host_room(2 * parameters.integer("bytes"))?;
+        let mut random = Random::seeded(seed);
+        let source: Vec<u64> = (0..words).map(|_| random.bits()).collect();
+        Ok(match device {
+            Device::Cpu(cpu) => {
+                let target = vec![0; words];
+                Box::new(CpuCopy {
+                    cpu: cpu.clone(),
+                    source,
+                    target,
+                })
+            }
+            Device::Cuda(gpu) => Box::new(CudaCopy {
+                source: gpu.upload(&source)?,
+                target: gpu.alloc(words)?,
+                stream: gpu.stream().clone(),
+            }),
+        })
+    }
+}
+
+struct CpuCopy {
+    cpu: CpuDevice,
+    source: Vec<u64>,
+    target: Vec<u64>,
+}
+
+/// Large enough that a worker streams, small enough that workers share the load: 1 MiB.
+const CHUNK: usize = 1 << 17;
+
+impl Prepared for CpuCopy {
+    fn run_once(&mut self) -> Result<(), WorkloadError> {
+        let (source, target) = (&self.source, &mut self.target);
+        self.cpu.run(|| {
+            target
+                .par_chunks_mut(CHUNK)
+                .zip(source.par_chunks(CHUNK))
+                .for_each(|(target, source)| target.copy_from_slice(source));
+        });
+        Ok(())
+    }
+
+    fn stream(&self) -> Option<&Stream> {
+        None
+    }
+
+    fn poison(&mut self) -> Result<(), WorkloadError> {
+        self.target.fill(u64::MAX);
+        Ok(())
+    }
+
+    fn output(&mut self) -> Result<Output, WorkloadError> {
+        Ok(Output::U64(self.target.clone()))
+    }
+}
+
+struct CudaCopy {
+    source: DeviceBuffer<u64>,
+    target: DeviceBuffer<u64>,
+    stream: Stream,
+}
+
+impl Prepared for CudaCopy {
+    fn run_once(&mut self) -> Result<(), WorkloadError> {
+        Ok(self.stream.copy(&self.source, &mut self.target)?)
+    }
+
+    fn stream(&self) -> Option<&Stream> {
+        Some(&self.stream)
+    }
+
+    fn poison(&mut self) -> Result<(), WorkloadError> {
+        Ok(self.target.fill_bytes(&self.stream, 0xFF)?)
+    }
+
+    fn output(&mut self) -> Result<Output, WorkloadError> {
+        Ok(Output::U64(self.target.download(&self.stream)?))
+    }
+}

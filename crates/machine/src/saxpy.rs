@@ -1,0 +1,226 @@
+//! `machine/saxpy`: `a·x + y`, the first kernel with a reference, a tolerance and a cost.
+
+use rayon::prelude::*;
+use std::sync::Arc;
+use warpsmith_core::{Bytes, Flops, KernelImage, Tolerance, kernel};
+use warpsmith_device::{
+    CpuDevice, CudaDevice, Device, DeviceBuffer, Kernel, LaunchShape, Stream, ensure_host_room,
+};
+use warpsmith_workload::random::Random;
+use warpsmith_workload::{
+    ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Sizes,
+    Workload, WorkloadError,
+};
+
+pub(crate) struct Saxpy;
+
+// SAFETY: `cuda/saxpy.cu` takes x, y, out and a in this order; its loads and its store are at `i`,
+// which is below the least of the three lengths.
+static KERNEL: KernelImage =
+    unsafe { kernel!("machine/saxpy", saxpy(in f32, in f32, out f32, f32)) };
+
+const PARAMETERS: &[ParameterSpec] = &[ParameterSpec {
+    name: "n",
+    meaning: "elements of each vector",
+    kind: ParameterKind::Integer {
+        default: 1 << 24,
+        min: 1,
+        max: 1 << 38,
+    },
+}];
+
+const A: f32 = 1.618_034;
+
+impl Workload for Saxpy {
+    fn id(&self) -> &'static str {
+        "machine/saxpy"
+    }
+
+    fn summary(&self) -> &'static str {
+        "a·x + y on vectors: the smallest kernel that does something"
+    }
+
+    fn parameters(&self) -> &'static [ParameterSpec] {
+        PARAMETERS
+    }
+
+    fn sizes(&self) -> Option<Sizes> {
+        Some(Sizes {
+            parameter: "n",
+            values: &["1K", "4K", "16K", "64K", "256K", "1M", "4M", "16M"],
+        })
+    }
+
+    fn cost(&self, parameters: &Parameters) -> Cost {
+        let n = parameters.integer("n");
+        Cost {
+            bytes: Bytes(12 * n),
+            flops: Flops(2 * n),
+            units: n,
+            unit: "element",
+        }
+    }
+
+    fn tolerance(&self, _: &Parameters) -> ArguedTolerance {
+        ArguedTolerance {
+            tolerance: Tolerance::EXACT,
+            because: "one fused multiply-add, correctly rounded on both sides",
+        }
+    }
+
+    fn prepare(
+        &self,
+        device: &Device,
+        parameters: &Parameters,
+        seed: u64,
+    ) -> Result<Box<dyn Prepared>, WorkloadError> {
+        let n = parameters.size("n");
+        ensure_host_room(12 * parameters.integer("n"))?;
+        let mut random = Random::seeded(seed);
+        let mut vector = || {
+            (0..n)
+                .map(|_| random.unit() as f32 * 2.0 - 1.0)
+                .collect::<Vec<_>>()
+        };
+        let (x, y) = (vector(), vector());
+        Ok(match device {
+            Device::Cpu(cpu) => Box::new(CpuSaxpy {
+                cpu: cpu.clone(),
+                out: vec![0.0; n],
+                x,
+                y,
+            }),
+            Device::Cuda(gpu) => Box::new(CudaSaxpy::new(gpu, &x, &y)?),
+        })
+    }
+}
+
+struct CpuSaxpy {
+    cpu: CpuDevice,
+    x: Vec<f32>,
+    y: Vec<f32>,
+    out: Vec<f32>,
+}
+
+/// Elements per task: 256 KiB of output, a task of some 50 µs.
+const CHUNK: usize = 1 << 16;
+
+impl Prepared for CpuSaxpy {
+    fn run_once(&mut self) -> Result<(), WorkloadError> {
+        let (x, y, out) = (&self.x, &self.y, &mut self.out);
+        self.cpu.run(|| {
+            out.par_chunks_mut(CHUNK)
+                .zip(x.par_chunks(CHUNK))
+                .zip(y.par_chunks(CHUNK))
+                .for_each(|((out, x), y)| saxpy(A, x, y, out));
+        });
+        Ok(())
+    }
+
+    fn stream(&self) -> Option<&Stream> {
+        None
+    }
+
+    fn poison(&mut self) -> Result<(), WorkloadError> {
+        self.out.fill(f32::NAN);
+        Ok(())
+    }
+
+    fn output(&mut self) -> Result<Output, WorkloadError> {
+        Ok(Output::F32(self.out.clone()))
+    }
+}
+
+/// The specification; `mul_add` rounds once.
+fn saxpy(a: f32, x: &[f32], y: &[f32], out: &mut [f32]) {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("fma") && std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the CPU has both instruction sets.
+        unsafe { saxpy_fma(a, x, y, out) };
+        return;
+    }
+    saxpy_portable(a, x, y, out);
+}
+
+/// The same text, compiled to the instruction instead of a call of the C library's `fmaf`.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn saxpy_fma(a: f32, x: &[f32], y: &[f32], out: &mut [f32]) {
+    saxpy_portable(a, x, y, out);
+}
+
+#[inline(always)]
+fn saxpy_portable(a: f32, x: &[f32], y: &[f32], out: &mut [f32]) {
+    for ((out, x), y) in out.iter_mut().zip(x).zip(y) {
+        *out = a.mul_add(*x, *y);
+    }
+}
+
+struct CudaSaxpy {
+    kernel: Arc<Kernel>,
+    shape: LaunchShape,
+    x: DeviceBuffer<f32>,
+    y: DeviceBuffer<f32>,
+    out: DeviceBuffer<f32>,
+    stream: Stream,
+}
+
+impl CudaSaxpy {
+    fn new(gpu: &CudaDevice, x: &[f32], y: &[f32]) -> Result<Self, WorkloadError> {
+        Ok(Self {
+            kernel: gpu.kernel(&KERNEL)?,
+            shape: LaunchShape::linear(x.len(), 256),
+            x: gpu.upload(x)?,
+            y: gpu.upload(y)?,
+            out: gpu.alloc(x.len())?,
+            stream: gpu.stream().clone(),
+        })
+    }
+}
+
+impl Prepared for CudaSaxpy {
+    fn run_once(&mut self) -> Result<(), WorkloadError> {
+        let arguments = [self.x.read(), self.y.read(), self.out.write(), A.into()];
+        Ok(self.stream.launch(&self.kernel, self.shape, &arguments)?)
+    }
+
+    fn stream(&self) -> Option<&Stream> {
+        Some(&self.stream)
+    }
+
+    fn poison(&mut self) -> Result<(), WorkloadError> {
+        Ok(self.out.fill_bytes(&self.stream, 0xFF)?)
+    }
+
+    fn output(&mut self) -> Result<Output, WorkloadError> {
+        Ok(Output::F32(self.out.download(&self.stream)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_rounding_not_two() {
+        // a·x needs 25 bits; rounding the product first would lose the last one.
+        let (a, x, y) = (1.0 + f32::EPSILON, 1.0 - f32::EPSILON, -1.0);
+        let mut out = [0.0];
+        saxpy(a, &[x], &[y], &mut out);
+        assert_eq!(out[0], -f32::EPSILON * f32::EPSILON);
+        assert_ne!(out[0], a * x + y);
+    }
+
+    #[test]
+    fn the_fast_form_equals_the_specification_at_every_tail_length() {
+        let mut random = Random::seeded(5);
+        for n in 0..70 {
+            let mut vector = || (0..n).map(|_| random.unit() as f32).collect::<Vec<_>>();
+            let (x, y) = (vector(), vector());
+            let (mut fast, mut plain) = (vec![f32::NAN; n], vec![f32::NAN; n]);
+            saxpy(A, &x, &y, &mut fast);
+            saxpy_portable(A, &x, &y, &mut plain);
+            assert_eq!(fast, plain);
+        }
+    }
+}
