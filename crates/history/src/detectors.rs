@@ -298,8 +298,9 @@ fn difference(before: &[f64], after: &[f64]) -> (f64, f64) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use warpsmith_workload::random::Random;
+
+    use super::*;
 
     #[test]
     fn a_step_is_found_where_it_is() {

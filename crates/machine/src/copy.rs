@@ -6,8 +6,8 @@ use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::{CpuDevice, Device, DeviceBuffer, Stream, ensure_host_room};
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Sizes,
-    Workload, WorkloadError,
+    About, ArguedTolerance, Cost, ParameterKind, ParameterSpec, Parameters, Prepared, Workload,
+    WorkloadError, result_in_memory, result_on_stream,
 };
 
 pub(crate) struct Copy;
@@ -23,23 +23,13 @@ const PARAMETERS: &[ParameterSpec] = &[ParameterSpec {
 }];
 
 impl Workload for Copy {
-    fn id(&self) -> &'static str {
-        "machine/copy"
-    }
-
-    fn summary(&self) -> &'static str {
-        "copy memory to memory on the device: the bandwidth ceiling"
-    }
-
-    fn parameters(&self) -> &'static [ParameterSpec] {
-        PARAMETERS
-    }
-
-    fn sizes(&self) -> Option<Sizes> {
-        Some(Sizes {
-            parameter: "bytes",
-            values: &["64K", "256K", "1M", "4M", "16M", "64M"],
-        })
+    fn about(&self) -> About {
+        About::new(
+            "machine/copy",
+            "copy memory to memory on the device: the bandwidth ceiling",
+            PARAMETERS,
+        )
+        .sizes("bytes", &["64K", "256K", "1M", "4M", "16M", "64M"])
     }
 
     fn cost(&self, parameters: &Parameters) -> Cost {
@@ -108,18 +98,7 @@ impl Prepared for CpuCopy {
         Ok(())
     }
 
-    fn stream(&self) -> Option<&Stream> {
-        None
-    }
-
-    fn poison(&mut self) -> Result<(), WorkloadError> {
-        self.target.fill(u64::MAX);
-        Ok(())
-    }
-
-    fn output(&mut self) -> Result<Output, WorkloadError> {
-        Ok(Output::U64(self.target.clone()))
-    }
+    result_in_memory!(target: U64, u64::MAX);
 }
 
 struct CudaCopy {
@@ -133,15 +112,5 @@ impl Prepared for CudaCopy {
         Ok(self.stream.copy(&self.source, &mut self.target)?)
     }
 
-    fn stream(&self) -> Option<&Stream> {
-        Some(&self.stream)
-    }
-
-    fn poison(&mut self) -> Result<(), WorkloadError> {
-        Ok(self.target.fill_bytes(&self.stream, 0xFF)?)
-    }
-
-    fn output(&mut self) -> Result<Output, WorkloadError> {
-        Ok(Output::U64(self.target.download(&self.stream)?))
-    }
+    result_on_stream!(target: U64);
 }

@@ -12,8 +12,8 @@ use warpsmith_device::{
     PinnedBuffer, Stream,
 };
 use warpsmith_workload::{
-    ArguedTolerance, Cost, Judgement, Output, ParameterKind, ParameterSpec, Parameters, Prepared,
-    Technique, Workload, WorkloadError,
+    About, ArguedTolerance, Cost, Judgement, ParameterKind, ParameterSpec, Parameters, Prepared,
+    Technique, Workload, WorkloadError, result_in_memory, result_on_stream,
 };
 
 pub(crate) struct Launch;
@@ -63,20 +63,13 @@ const TECHNIQUES: &[Technique] = &[
 ];
 
 impl Workload for Launch {
-    fn id(&self) -> &'static str {
-        "machine/launch"
-    }
-
-    fn summary(&self) -> &'static str {
-        "start work that does nothing and wait for it: the latency floor"
-    }
-
-    fn parameters(&self) -> &'static [ParameterSpec] {
-        PARAMETERS
-    }
-
-    fn techniques(&self) -> &'static [Technique] {
-        TECHNIQUES
+    fn about(&self) -> About {
+        About::new(
+            "machine/launch",
+            "start work that does nothing and wait for it: the latency floor",
+            PARAMETERS,
+        )
+        .techniques(TECHNIQUES)
     }
 
     fn cost(&self, parameters: &Parameters) -> Cost {
@@ -153,18 +146,7 @@ impl Prepared for CpuLaunch {
         Ok(())
     }
 
-    fn stream(&self) -> Option<&Stream> {
-        None
-    }
-
-    fn poison(&mut self) -> Result<(), WorkloadError> {
-        self.marks.fill(u64::MAX);
-        Ok(())
-    }
-
-    fn output(&mut self) -> Result<Output, WorkloadError> {
-        Ok(Output::U64(self.marks.clone()))
-    }
+    result_in_memory!(marks: U64, u64::MAX);
 }
 
 struct CudaLaunch {
@@ -210,17 +192,7 @@ impl Prepared for CudaLaunch {
         }
     }
 
-    fn stream(&self) -> Option<&Stream> {
-        Some(&self.stream)
-    }
-
-    fn poison(&mut self) -> Result<(), WorkloadError> {
-        Ok(self.marks.fill_bytes(&self.stream, 0xFF)?)
-    }
-
-    fn output(&mut self) -> Result<Output, WorkloadError> {
-        Ok(Output::U64(self.marks.download(&self.stream)?))
-    }
+    result_on_stream!(marks: U64);
 }
 
 enum HostSide {
@@ -261,15 +233,5 @@ impl Prepared for CudaUpload {
         Ok(())
     }
 
-    fn stream(&self) -> Option<&Stream> {
-        Some(&self.stream)
-    }
-
-    fn poison(&mut self) -> Result<(), WorkloadError> {
-        Ok(self.target.fill_bytes(&self.stream, 0xFF)?)
-    }
-
-    fn output(&mut self) -> Result<Output, WorkloadError> {
-        Ok(Output::U64(self.target.download(&self.stream)?))
-    }
+    result_on_stream!(target: U64);
 }

@@ -8,8 +8,8 @@ use warpsmith_device::{
 };
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Sizes,
-    Workload, WorkloadError,
+    About, ArguedTolerance, Cost, ParameterKind, ParameterSpec, Parameters, Prepared, Workload,
+    WorkloadError, result_in_memory, result_on_stream,
 };
 
 pub(crate) struct Saxpy;
@@ -32,23 +32,13 @@ const PARAMETERS: &[ParameterSpec] = &[ParameterSpec {
 const A: f32 = 1.618_034;
 
 impl Workload for Saxpy {
-    fn id(&self) -> &'static str {
-        "machine/saxpy"
-    }
-
-    fn summary(&self) -> &'static str {
-        "a·x + y on vectors: the smallest kernel that does something"
-    }
-
-    fn parameters(&self) -> &'static [ParameterSpec] {
-        PARAMETERS
-    }
-
-    fn sizes(&self) -> Option<Sizes> {
-        Some(Sizes {
-            parameter: "n",
-            values: &["1K", "4K", "16K", "64K", "256K", "1M", "4M", "16M"],
-        })
+    fn about(&self) -> About {
+        About::new(
+            "machine/saxpy",
+            "a·x + y on vectors: the smallest kernel that does something",
+            PARAMETERS,
+        )
+        .sizes("n", &["1K", "4K", "16K", "64K", "256K", "1M", "4M", "16M"])
     }
 
     fn cost(&self, parameters: &Parameters) -> Cost {
@@ -117,18 +107,7 @@ impl Prepared for CpuSaxpy {
         Ok(())
     }
 
-    fn stream(&self) -> Option<&Stream> {
-        None
-    }
-
-    fn poison(&mut self) -> Result<(), WorkloadError> {
-        self.out.fill(f32::NAN);
-        Ok(())
-    }
-
-    fn output(&mut self) -> Result<Output, WorkloadError> {
-        Ok(Output::F32(self.out.clone()))
-    }
+    result_in_memory!(out: F32, f32::NAN);
 }
 
 /// The specification; `mul_add` rounds once.
@@ -184,17 +163,7 @@ impl Prepared for CudaSaxpy {
         Ok(self.stream.launch(&self.kernel, self.shape, &arguments)?)
     }
 
-    fn stream(&self) -> Option<&Stream> {
-        Some(&self.stream)
-    }
-
-    fn poison(&mut self) -> Result<(), WorkloadError> {
-        Ok(self.out.fill_bytes(&self.stream, 0xFF)?)
-    }
-
-    fn output(&mut self) -> Result<Output, WorkloadError> {
-        Ok(Output::F32(self.out.download(&self.stream)?))
-    }
+    result_on_stream!(out: F32);
 }
 
 #[cfg(test)]

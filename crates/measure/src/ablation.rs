@@ -6,13 +6,12 @@
 
 use serde::{Deserialize, Serialize};
 use warpsmith_device::Device;
+use warpsmith_workload::{Parameters, Workload, WorkloadError};
 
 use crate::comparison::candidates::correct_for_several;
 use crate::comparison::evaluation::Evaluation;
 use crate::comparison::paired_rounds::{self, Comparison, ComparisonPlan, Side};
 use crate::run_sampler::{RunMode, RunSampler};
-use warpsmith_workload::Parameters;
-use warpsmith_workload::{Workload, WorkloadError};
 
 /// What a technique was added to, or taken from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

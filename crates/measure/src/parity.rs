@@ -4,11 +4,9 @@
 use serde::{Deserialize, Serialize};
 use warpsmith_core::Agreement;
 use warpsmith_device::Device;
+use warpsmith_workload::{Output, Parameters, Workload, WorkloadError};
 
 use crate::gpu::device_timer::DeviceTimer;
-use warpsmith_workload::Output;
-use warpsmith_workload::Parameters;
-use warpsmith_workload::{Workload, WorkloadError};
 
 /// How a parity check ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -97,11 +95,10 @@ fn run_poisoned(
 #[cfg(test)]
 mod tests {
     use warpsmith_core::Tolerance;
-    use warpsmith_device::{DeviceChoice, Stream};
+    use warpsmith_device::DeviceChoice;
+    use warpsmith_workload::{About, ArguedTolerance, Cost, Prepared, result_in_memory};
 
     use super::*;
-    use warpsmith_workload::ParameterSpec;
-    use warpsmith_workload::{ArguedTolerance, Cost, Prepared};
 
     /// Squares the seed; `forgets` leaves the last element as it was.
     struct Squares {
@@ -115,15 +112,10 @@ mod tests {
     }
 
     impl Workload for Squares {
-        fn id(&self) -> &'static str {
-            "test/squares"
+        fn about(&self) -> About {
+            About::new("test/squares", "", &[])
         }
-        fn summary(&self) -> &'static str {
-            ""
-        }
-        fn parameters(&self) -> &'static [ParameterSpec] {
-            &[]
-        }
+
         fn cost(&self, _: &Parameters) -> Cost {
             Cost::default()
         }
@@ -156,16 +148,7 @@ mod tests {
             }
             Ok(())
         }
-        fn stream(&self) -> Option<&Stream> {
-            None
-        }
-        fn poison(&mut self) -> Result<(), WorkloadError> {
-            self.output.fill(f32::NAN);
-            Ok(())
-        }
-        fn output(&mut self) -> Result<Output, WorkloadError> {
-            Ok(Output::F32(self.output.clone()))
-        }
+        result_in_memory!(output: F32, f32::NAN);
     }
 
     fn check(forgets: bool) -> Parity {

@@ -9,9 +9,9 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 use warpsmith_core::{KernelImage, kernel};
 use warpsmith_device::{CudaDevice, Device, DeviceBuffer, DeviceError, LaunchShape};
+use warpsmith_workload::Cost;
 
 use crate::gpu::device_timer::{CacheState, DeviceTimer};
-use warpsmith_workload::Cost;
 
 // SAFETY: `cuda/fma_peak.cu` takes a buffer of f32 with its length and a u32; its one store is
 // behind the length.

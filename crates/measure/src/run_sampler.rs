@@ -4,6 +4,7 @@
 use std::time::{Duration, Instant};
 
 use warpsmith_device::{Device, DeviceError, Graph, pool_waits};
+use warpsmith_workload::{Prepared, WorkloadError};
 
 use crate::cpu::closure::{ClosureSampler, Progress};
 use crate::cpu::steal::CpuTicks;
@@ -11,7 +12,6 @@ use crate::gpu::device_timer::{CacheState, DeviceTimer};
 use crate::measurement::{Conditions, Measurement, Sample, SampleMode};
 use crate::statistics::order::median_of;
 use crate::statistics::stop_rule::{MedianStop, StopPlan, StopReason};
-use warpsmith_workload::{Prepared, WorkloadError};
 
 /// What is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -262,8 +262,9 @@ fn balance_size(fit: &LawFit) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use warpsmith_workload::random::Random;
+
+    use super::*;
 
     fn points(sizes: &[f64], law: Law, overhead: f64, coefficient: f64) -> Vec<SizePoint> {
         sizes

@@ -6,6 +6,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
+use warpsmith_workload::random::Random;
 
 use crate::comparison::evaluation::Verdict;
 use crate::comparison::paired_rounds::{ComparisonPlan, Side, run};
@@ -13,7 +14,6 @@ use crate::cpu::closure::ClosureSampler;
 use crate::measurement::{Conditions, Measurement, SampleMode};
 use crate::statistics::distributions::incomplete_beta;
 use crate::statistics::stop_rule::StopReason;
-use warpsmith_workload::random::Random;
 
 /// How often each verdict came.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,14 +2,13 @@
 
 use serde::Serialize;
 use warpsmith_device::Device;
+use warpsmith_workload::{Parameters, Workload, WorkloadError};
 
 use crate::cpu::closure::Progress;
 use crate::measurement::{Figures, Measurement};
 use crate::run_sampler::{RunMode, RunSampler};
 use crate::scaling::SizePoint;
 use crate::statistics::stop_rule::StopPlan;
-use warpsmith_workload::Parameters;
-use warpsmith_workload::{Workload, WorkloadError};
 
 /// A workload measured at one size.
 #[derive(Clone, Debug, Serialize)]

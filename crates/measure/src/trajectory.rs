@@ -5,12 +5,12 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use warpsmith_device::Device;
+use warpsmith_workload::WorkloadError;
 
 use crate::leak::detector::{LeakPlan, LeakReport, judge};
 use crate::leak::resident::{available_bytes, page_bytes, resident_bytes};
 use crate::measurement::{Measurement, Sample, SampleMode};
 use crate::run_sampler::{RunSampler, RunTarget};
-use warpsmith_workload::WorkloadError;
 
 /// One kind of memory along the steps.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -16,7 +16,7 @@ use warpsmith_measure::findings;
 use warpsmith_measure::gpu::device_timer::{CacheState, DeviceTimer};
 use warpsmith_measure::statistics::order::median_of;
 use warpsmith_workload::{
-    ArguedTolerance, Cost, Output, ParameterSpec, Parameters, Prepared, Workload, WorkloadError,
+    About, ArguedTolerance, Cost, Output, Parameters, Prepared, Workload, WorkloadError,
 };
 
 fn main() {
@@ -242,15 +242,10 @@ enum Ready {
 }
 
 impl Workload for Sums {
-    fn id(&self) -> &'static str {
-        "test/sums"
+    fn about(&self) -> About {
+        About::new("test/sums", "multiply-adds", &[])
     }
-    fn summary(&self) -> &'static str {
-        "multiply-adds"
-    }
-    fn parameters(&self) -> &'static [ParameterSpec] {
-        &[]
-    }
+
     fn cost(&self, _: &Parameters) -> Cost {
         Cost::default()
     }

@@ -4,10 +4,10 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use warpsmith_core::{Bytes, Flops, Tolerance};
-use warpsmith_device::{CpuDevice, Device, Stream};
+use warpsmith_device::{CpuDevice, Device};
 use warpsmith_wisdom::{Calibration, OperationWisdom, Plan, Way, calibrate};
 use warpsmith_workload::{
-    ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Sizes,
+    About, ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared,
     Workload, WorkloadError,
 };
 
@@ -40,27 +40,14 @@ const PARAMETERS: &[ParameterSpec] = &[
 ];
 
 impl Workload for Worker {
-    fn id(&self) -> &'static str {
-        "test/worker"
-    }
-
-    fn summary(&self) -> &'static str {
-        "works for as long as its parameters say"
-    }
-
-    fn parameters(&self) -> &'static [ParameterSpec] {
-        PARAMETERS
-    }
-
-    fn sizes(&self) -> Option<Sizes> {
-        Some(Sizes {
-            parameter: "n",
-            values: &["2", "20", "200", "100000000"],
-        })
-    }
-
-    fn passes(&self) -> Option<&'static str> {
-        Some("steps")
+    fn about(&self) -> About {
+        About::new(
+            "test/worker",
+            "works for as long as its parameters say",
+            PARAMETERS,
+        )
+        .sizes("n", &["2", "20", "200", "100000000"])
+        .passes("steps")
     }
 
     fn cost(&self, parameters: &Parameters) -> Cost {
@@ -109,10 +96,6 @@ impl Prepared for Work {
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_micros(self.size * self.passes) {}
         Ok(())
-    }
-
-    fn stream(&self) -> Option<&Stream> {
-        None
     }
 
     fn poison(&mut self) -> Result<(), WorkloadError> {

@@ -14,5 +14,5 @@ pub use affordable::affordable_settings;
 pub use output::Output;
 pub use parameters::{BadParameter, ParameterKind, ParameterSpec, ParameterValue, Parameters};
 pub use workload::{
-    ArguedTolerance, Cost, Judgement, Prepared, Sizes, Technique, Workload, WorkloadError,
+    About, ArguedTolerance, Cost, Judgement, Prepared, Sizes, Technique, Workload, WorkloadError,
 };

@@ -15,28 +15,37 @@ use crate::parameters::{BadParameter, ParameterSpec, Parameters};
 
 /// Something that runs on a device.
 pub trait Workload: Send + Sync {
+    /// What it is and what can be set.
+    fn about(&self) -> About;
+
     /// Identity, `area/name`.
-    fn id(&self) -> &'static str;
+    fn id(&self) -> &'static str {
+        self.about().id
+    }
 
     /// What it does, in a line.
-    fn summary(&self) -> &'static str;
+    fn summary(&self) -> &'static str {
+        self.about().summary
+    }
 
     /// What can be set.
-    fn parameters(&self) -> &'static [ParameterSpec];
+    fn parameters(&self) -> &'static [ParameterSpec] {
+        self.about().parameters
+    }
 
     /// Switches that `ablate` turns on and off.
     fn techniques(&self) -> &'static [Technique] {
-        &[]
+        self.about().techniques
     }
 
     /// The parameter that is its size, and sizes from launch-bound to large, for `scale`.
     fn sizes(&self) -> Option<Sizes> {
-        None
+        self.about().sizes
     }
 
     /// The parameter that is the number of equal passes of a run, where a run is made of them.
     fn passes(&self) -> Option<&'static str> {
-        None
+        self.about().passes
     }
 
     /// What one run must at least move and compute.
@@ -55,6 +64,53 @@ pub trait Workload: Send + Sync {
     ) -> Result<Box<dyn Prepared>, WorkloadError>;
 }
 
+/// How a workload describes itself, in one declaration.
+#[derive(Clone, Copy, Debug)]
+pub struct About {
+    id: &'static str,
+    summary: &'static str,
+    parameters: &'static [ParameterSpec],
+    techniques: &'static [Technique],
+    sizes: Option<Sizes>,
+    passes: Option<&'static str>,
+}
+
+impl About {
+    /// A workload with these parameters, without techniques, sizes to study or passes.
+    pub const fn new(
+        id: &'static str,
+        summary: &'static str,
+        parameters: &'static [ParameterSpec],
+    ) -> Self {
+        Self {
+            id,
+            summary,
+            parameters,
+            techniques: &[],
+            sizes: None,
+            passes: None,
+        }
+    }
+
+    /// With switches that `ablate` turns on and off.
+    pub const fn techniques(mut self, techniques: &'static [Technique]) -> Self {
+        self.techniques = techniques;
+        self
+    }
+
+    /// With the parameter that is its size, and its values for `scale`.
+    pub const fn sizes(mut self, parameter: &'static str, values: &'static [&'static str]) -> Self {
+        self.sizes = Some(Sizes { parameter, values });
+        self
+    }
+
+    /// With the parameter that is the number of equal passes of a run.
+    pub const fn passes(mut self, parameter: &'static str) -> Self {
+        self.passes = Some(parameter);
+        self
+    }
+}
+
 /// A workload that is ready to run on one device.
 pub trait Prepared {
     /// Runs once. On a GPU it queues the work on [`Prepared::stream`] and need not wait for it.
@@ -62,13 +118,50 @@ pub trait Prepared {
     fn run_once(&mut self) -> Result<(), WorkloadError>;
 
     /// The stream that `run_once` queues on; `None` where the work is done when it returns.
-    fn stream(&self) -> Option<&Stream>;
+    fn stream(&self) -> Option<&Stream> {
+        None
+    }
 
     /// Fills the output with values that no run leaves there.
     fn poison(&mut self) -> Result<(), WorkloadError>;
 
     /// What the last run computed.
     fn output(&mut self) -> Result<Output, WorkloadError>;
+}
+
+/// The methods of a [`Prepared`] whose result is one buffer on the device: `result_on_stream!(out: F32);`
+/// where the fields `out` and `stream` are a `DeviceBuffer<f32>` and the stream that fills it.
+#[macro_export]
+macro_rules! result_on_stream {
+    ($out:ident : $element:ident) => {
+        fn stream(&self) -> Option<&warpsmith_device::Stream> {
+            Some(&self.stream)
+        }
+
+        fn poison(&mut self) -> Result<(), $crate::WorkloadError> {
+            Ok(self.$out.fill_bytes(&self.stream, 0xFF)?)
+        }
+
+        fn output(&mut self) -> Result<$crate::Output, $crate::WorkloadError> {
+            Ok($crate::Output::$element(self.$out.download(&self.stream)?))
+        }
+    };
+}
+
+/// The methods of a [`Prepared`] whose result is a vector of the host: `result_in_memory!(out: F32, f32::NAN);`
+/// where the field `out` is a `Vec<f32>`.
+#[macro_export]
+macro_rules! result_in_memory {
+    ($out:ident : $element:ident, $poison:expr) => {
+        fn poison(&mut self) -> Result<(), $crate::WorkloadError> {
+            self.$out.fill($poison);
+            Ok(())
+        }
+
+        fn output(&mut self) -> Result<$crate::Output, $crate::WorkloadError> {
+            Ok($crate::Output::$element(self.$out.clone()))
+        }
+    };
 }
 
 /// A named switch of a workload: pre-allocation, batching, fusion, graphs, half precision…

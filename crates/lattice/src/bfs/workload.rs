@@ -3,8 +3,8 @@
 use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::{Device, Stream};
 use warpsmith_workload::{
-    ArguedTolerance, Cost, Judgement, Output, ParameterKind, ParameterSpec, Parameters, Prepared,
-    Sizes, Technique, Workload, WorkloadError,
+    About, ArguedTolerance, Cost, Judgement, Output, ParameterKind, ParameterSpec, Parameters,
+    Prepared, Technique, Workload, WorkloadError,
 };
 
 use super::cpu::TileSearch;
@@ -64,27 +64,14 @@ const TECHNIQUES: &[Technique] = &[
 ];
 
 impl Workload for BfsWorkload {
-    fn id(&self) -> &'static str {
-        ID
-    }
-
-    fn summary(&self) -> &'static str {
-        "shortest paths from a corner of a cube with blocked cells, on bit tiles"
-    }
-
-    fn parameters(&self) -> &'static [ParameterSpec] {
-        PARAMETERS
-    }
-
-    fn techniques(&self) -> &'static [Technique] {
-        TECHNIQUES
-    }
-
-    fn sizes(&self) -> Option<Sizes> {
-        Some(Sizes {
-            parameter: "n",
-            values: &["8", "16", "32", "64", "128"],
-        })
+    fn about(&self) -> About {
+        About::new(
+            ID,
+            "shortest paths from a corner of a cube with blocked cells, on bit tiles",
+            PARAMETERS,
+        )
+        .sizes("n", &["8", "16", "32", "64", "128"])
+        .techniques(TECHNIQUES)
     }
 
     fn cost(&self, parameters: &Parameters) -> Cost {
@@ -149,10 +136,6 @@ impl Prepared for OnCpu {
         Ok(())
     }
 
-    fn stream(&self) -> Option<&Stream> {
-        None
-    }
-
     fn poison(&mut self) -> Result<(), WorkloadError> {
         // A run resets all labels before it starts; its summary is what could be stale.
         self.reach = Reach {
@@ -174,10 +157,6 @@ struct Queued {
 impl Prepared for Queued {
     fn run_once(&mut self) -> Result<(), WorkloadError> {
         self.search.run(CORNER).map_err(failed(ID))
-    }
-
-    fn stream(&self) -> Option<&Stream> {
-        None
     }
 
     fn poison(&mut self) -> Result<(), WorkloadError> {

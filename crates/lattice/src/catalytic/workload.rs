@@ -4,7 +4,7 @@ use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::{Device, Graph, Stream, ensure_host_room};
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Sizes,
+    About, ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared,
     Technique, Workload, WorkloadError,
 };
 
@@ -53,31 +53,15 @@ const PARAMETERS: &[ParameterSpec] = &[
 const TECHNIQUES: &[Technique] = &[ALL_THREADS, WIDEST_SIMD, ONE_GRAPH];
 
 impl Workload for CatalyticWorkload {
-    fn id(&self) -> &'static str {
-        ID
-    }
-
-    fn summary(&self) -> &'static str {
-        "count walks in borrowed memory that is left bit for bit as it was"
-    }
-
-    fn parameters(&self) -> &'static [ParameterSpec] {
-        PARAMETERS
-    }
-
-    fn techniques(&self) -> &'static [Technique] {
-        TECHNIQUES
-    }
-
-    fn sizes(&self) -> Option<Sizes> {
-        Some(Sizes {
-            parameter: "n",
-            values: &["8", "16", "32", "64", "128", "200"],
-        })
-    }
-
-    fn passes(&self) -> Option<&'static str> {
-        Some("steps")
+    fn about(&self) -> About {
+        About::new(
+            ID,
+            "count walks in borrowed memory that is left bit for bit as it was",
+            PARAMETERS,
+        )
+        .sizes("n", &["8", "16", "32", "64", "128", "200"])
+        .techniques(TECHNIQUES)
+        .passes("steps")
     }
 
     fn cost(&self, parameters: &Parameters) -> Cost {
@@ -164,10 +148,6 @@ impl Prepared for OnCpu {
         let counted = self.borrow.count(&self.walks, &mut self.a, &mut self.b);
         self.count = counted.map_err(failed(ID))?;
         Ok(())
-    }
-
-    fn stream(&self) -> Option<&Stream> {
-        None
     }
 
     fn poison(&mut self) -> Result<(), WorkloadError> {

@@ -3,8 +3,8 @@
 use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::{CpuDevice, CudaDevice, Device, Graph, Stream};
 use warpsmith_workload::{
-    ArguedTolerance, Cost, Judgement, Output, ParameterKind, ParameterSpec, Parameters, Prepared,
-    Sizes, Technique, Workload, WorkloadError,
+    About, ArguedTolerance, Cost, Judgement, Output, ParameterKind, ParameterSpec, Parameters,
+    Prepared, Technique, Workload, WorkloadError,
 };
 
 use super::cpu::{CpuForm, CpuRun};
@@ -75,33 +75,20 @@ const TECHNIQUES: &[Technique] = &[
 ];
 
 impl Workload for RdWorkload {
-    fn id(&self) -> &'static str {
-        ID
-    }
-
-    fn summary(&self) -> &'static str {
-        "reaction-diffusion on a cube: a 7-point stencil with a reaction, bound by memory"
-    }
-
-    fn parameters(&self) -> &'static [ParameterSpec] {
-        PARAMETERS
-    }
-
-    fn techniques(&self) -> &'static [Technique] {
-        TECHNIQUES
-    }
-
-    fn sizes(&self) -> Option<Sizes> {
-        Some(Sizes {
-            parameter: "n",
-            values: &[
+    fn about(&self) -> About {
+        About::new(
+            ID,
+            "reaction-diffusion on a cube: a 7-point stencil with a reaction, bound by memory",
+            PARAMETERS,
+        )
+        .sizes(
+            "n",
+            &[
                 "4", "8", "12", "16", "24", "32", "48", "64", "100", "160", "224",
             ],
-        })
-    }
-
-    fn passes(&self) -> Option<&'static str> {
-        Some("steps")
+        )
+        .techniques(TECHNIQUES)
+        .passes("steps")
     }
 
     fn cost(&self, parameters: &Parameters) -> Cost {
@@ -192,10 +179,6 @@ impl Prepared for CpuPrepared {
         field.e.copy_from_slice(&self.initial.e);
         self.run.advance(self.steps);
         Ok(())
-    }
-
-    fn stream(&self) -> Option<&Stream> {
-        None
     }
 
     fn poison(&mut self) -> Result<(), WorkloadError> {

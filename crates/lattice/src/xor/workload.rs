@@ -4,7 +4,7 @@ use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::{CpuDevice, Device, Stream, ensure_host_room};
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Sizes,
+    About, ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared,
     Technique, Workload, WorkloadError,
 };
 
@@ -46,27 +46,14 @@ const PARAMETERS: &[ParameterSpec] = &[
 const TECHNIQUES: &[Technique] = &[ALL_THREADS, WIDEST_SIMD];
 
 impl Workload for XorWorkload {
-    fn id(&self) -> &'static str {
-        ID
-    }
-
-    fn summary(&self) -> &'static str {
-        "XOR data with a repeated key, in place: the lowest intensity there is"
-    }
-
-    fn parameters(&self) -> &'static [ParameterSpec] {
-        PARAMETERS
-    }
-
-    fn techniques(&self) -> &'static [Technique] {
-        TECHNIQUES
-    }
-
-    fn sizes(&self) -> Option<Sizes> {
-        Some(Sizes {
-            parameter: "bytes",
-            values: &["1K", "16K", "256K", "4M", "64M"],
-        })
+    fn about(&self) -> About {
+        About::new(
+            ID,
+            "XOR data with a repeated key, in place: the lowest intensity there is",
+            PARAMETERS,
+        )
+        .sizes("bytes", &["1K", "16K", "256K", "4M", "64M"])
+        .techniques(TECHNIQUES)
     }
 
     fn cost(&self, parameters: &Parameters) -> Cost {
@@ -146,10 +133,6 @@ impl Prepared for OnCpu {
         }
         self.applied = !self.applied;
         Ok(())
-    }
-
-    fn stream(&self) -> Option<&Stream> {
-        None
     }
 
     fn poison(&mut self) -> Result<(), WorkloadError> {

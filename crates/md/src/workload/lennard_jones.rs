@@ -8,8 +8,8 @@ use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::{CpuDevice, Device, Stream};
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    ArguedTolerance, Cost, Judgement, Output, ParameterKind, ParameterSpec, Parameters, Prepared,
-    Sizes, Technique, Workload, WorkloadError,
+    About, ArguedTolerance, Cost, Judgement, Output, ParameterKind, ParameterSpec, Parameters,
+    Prepared, Technique, Workload, WorkloadError,
 };
 
 use super::{SIMD, failed, instructions};
@@ -157,33 +157,20 @@ fn start(cells: usize, seed: u64) -> Result<Atoms> {
 }
 
 impl Workload for LennardJonesStep {
-    fn id(&self) -> &'static str {
-        ID
-    }
-
-    fn summary(&self) -> &'static str {
-        "steps of a Lennard-Jones fluid: neighbour lists, forces, velocity Verlet"
-    }
-
-    fn parameters(&self) -> &'static [ParameterSpec] {
-        PARAMETERS
-    }
-
-    fn techniques(&self) -> &'static [Technique] {
-        TECHNIQUES
-    }
-
-    fn sizes(&self) -> Option<Sizes> {
-        Some(Sizes {
-            parameter: "n",
-            values: &[
+    fn about(&self) -> About {
+        About::new(
+            ID,
+            "steps of a Lennard-Jones fluid: neighbour lists, forces, velocity Verlet",
+            PARAMETERS,
+        )
+        .sizes(
+            "n",
+            &[
                 "500", "864", "1372", "2048", "4000", "10976", "32000", "108000",
             ],
-        })
-    }
-
-    fn passes(&self) -> Option<&'static str> {
-        Some("steps")
+        )
+        .techniques(TECHNIQUES)
+        .passes("steps")
     }
 
     fn cost(&self, parameters: &Parameters) -> Cost {
@@ -277,10 +264,6 @@ struct CpuSteps {
 impl Prepared for CpuSteps {
     fn run_once(&mut self) -> Result<(), WorkloadError> {
         self.simulation.advance(self.steps).map_err(failed(ID))
-    }
-
-    fn stream(&self) -> Option<&Stream> {
-        None
     }
 
     fn poison(&mut self) -> Result<(), WorkloadError> {

@@ -4,8 +4,8 @@ use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::{Device, Graph, Stream};
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    ArguedTolerance, Cost, Judgement, Output, ParameterKind, ParameterSpec, Parameters, Prepared,
-    Sizes, Technique, Workload, WorkloadError,
+    About, ArguedTolerance, Cost, Judgement, Output, ParameterKind, ParameterSpec, Parameters,
+    Prepared, Technique, Workload, WorkloadError,
 };
 
 use super::{SIMD, failed, instructions};
@@ -72,27 +72,17 @@ pub(super) fn held_bytes(parameters: &Parameters) -> Result<u64, WorkloadError> 
 }
 
 impl Workload for NetworkCall {
-    fn id(&self) -> &'static str {
-        ID
-    }
-
-    fn summary(&self) -> &'static str {
-        "one call of a small neural force field: latency where the work is tiny"
-    }
-
-    fn parameters(&self) -> &'static [ParameterSpec] {
-        PARAMETERS
-    }
-
-    fn techniques(&self) -> &'static [Technique] {
-        TECHNIQUES
-    }
-
-    fn sizes(&self) -> Option<Sizes> {
-        Some(Sizes {
-            parameter: "n",
-            values: &["10", "25", "50", "100", "200", "500", "1000", "4000"],
-        })
+    fn about(&self) -> About {
+        About::new(
+            ID,
+            "one call of a small neural force field: latency where the work is tiny",
+            PARAMETERS,
+        )
+        .sizes(
+            "n",
+            &["10", "25", "50", "100", "200", "500", "1000", "4000"],
+        )
+        .techniques(TECHNIQUES)
     }
 
     fn cost(&self, parameters: &Parameters) -> Cost {
@@ -176,10 +166,6 @@ impl Prepared for CpuCall {
             self.instructions,
         );
         Ok(())
-    }
-
-    fn stream(&self) -> Option<&Stream> {
-        None
     }
 
     fn poison(&mut self) -> Result<(), WorkloadError> {

@@ -148,8 +148,9 @@ impl Yuen {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use warpsmith_workload::random::Random;
+
+    use super::*;
 
     #[test]
     fn a_trimmed_mean_and_its_error_by_hand() {

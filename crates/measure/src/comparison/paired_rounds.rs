@@ -5,12 +5,12 @@
 //! for the first look.
 
 use serde::{Deserialize, Serialize};
+use warpsmith_workload::random::Random;
 
 use super::evaluation::{Evaluation, Verdict, evaluate, rounds_needed};
 use super::mann_whitney::{MannWhitney, mann_whitney};
 use crate::measurement::{Measurement, Sample};
 use crate::statistics::order::median_of;
-use warpsmith_workload::random::Random;
 
 /// Which of the two is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

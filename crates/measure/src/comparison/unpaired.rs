@@ -37,9 +37,10 @@ pub fn compare(a: &[f64], b: &[f64], margin: f64, alpha: f64) -> Evaluation {
 
 #[cfg(test)]
 mod tests {
+    use warpsmith_workload::random::Random;
+
     use super::super::evaluation::Verdict;
     use super::*;
-    use warpsmith_workload::random::Random;
 
     #[test]
     fn ten_runs_a_side_find_a_large_difference_and_none_where_there_is_none() {

@@ -8,7 +8,6 @@ use std::fmt;
 use std::str::FromStr;
 
 use thiserror::Error;
-
 use warpsmith_workload::random::Random;
 
 /// An argument that cannot be read.

@@ -5,12 +5,11 @@ use std::sync::Arc;
 use thiserror::Error;
 use warpsmith_core::{Bytes, Flops, KernelImage};
 use warpsmith_device::{CudaDevice, DeviceBuffer, DeviceError, Kernel, LaunchShape, Stream};
+use warpsmith_workload::random::Random;
+use warpsmith_workload::{Cost, Output, Prepared, WorkloadError};
 
 use super::argument::{self, Direction, KernelArgument};
 use super::ptx_entry::{PtxEntry, entries};
-use warpsmith_workload::Output;
-use warpsmith_workload::random::Random;
-use warpsmith_workload::{Cost, Prepared, WorkloadError};
 
 /// Why a kernel of a file cannot be launched as asked.
 #[derive(Debug, Error)]

@@ -161,8 +161,9 @@ fn bridge_dips(marks: &mut [f64]) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use warpsmith_workload::random::Random;
+
+    use super::*;
 
     fn find_in(marks: &mut [f64]) -> Vec<LevelShift> {
         let places: Vec<f64> = (0..marks.len()).map(|i| i as f64).collect();

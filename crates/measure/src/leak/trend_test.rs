@@ -326,8 +326,9 @@ fn least_squares(rows: &[Vec<f64>], values: &[f64]) -> Option<Solved> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use warpsmith_workload::random::Random;
+
+    use super::*;
 
     fn fit_evenly(marks: &[f64], age: f64) -> Option<Fit> {
         let places: Vec<f64> = (0..marks.len()).map(|i| i as f64).collect();

@@ -71,8 +71,9 @@ fn long_run_variance(centred: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use warpsmith_workload::random::Random;
+
+    use super::*;
 
     fn autoregressive(n: usize, rho: f64, seed: u64) -> Vec<f64> {
         let mut random = Random::seeded(seed);

@@ -137,8 +137,9 @@ fn join(basins: &mut Vec<Basin>, mut basin: Basin, density: &[f64]) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use warpsmith_workload::random::Random;
+
+    use super::*;
 
     fn sorted(n: usize, seed: u64, mut sample: impl FnMut(usize, &mut Random) -> f64) -> Vec<f64> {
         let mut random = Random::seeded(seed);

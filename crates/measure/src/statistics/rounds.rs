@@ -75,8 +75,9 @@ pub fn combine(samples: &[f64], starts: &[usize], alpha: f64) -> Option<RoundsIn
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use warpsmith_workload::random::Random;
+
+    use super::*;
 
     #[test]
     fn a_level_per_round_widens_the_interval_until_it_holds_the_truth() {

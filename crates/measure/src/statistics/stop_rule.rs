@@ -173,8 +173,9 @@ impl MedianStop {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use warpsmith_workload::random::Random;
+
+    use super::*;
 
     #[test]
     fn looks_grow_and_their_error_probabilities_sum_to_alpha() {

@@ -70,8 +70,9 @@ pub fn drift(samples: &[f64]) -> Option<Drift> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use warpsmith_workload::random::Random;
+
+    use super::*;
 
     #[test]
     fn a_drift_of_three_percent_is_seen_and_measured() {

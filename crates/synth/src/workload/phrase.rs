@@ -3,10 +3,10 @@
 
 use rayon::prelude::*;
 use warpsmith_core::{Bytes, Flops, Tolerance};
-use warpsmith_device::{CpuDevice, Device, Stream};
+use warpsmith_device::{CpuDevice, Device};
 use warpsmith_workload::{
-    ArguedTolerance, Cost, Judgement, Output, ParameterKind, ParameterSpec, Parameters, Prepared,
-    Technique, Workload, WorkloadError,
+    About, ArguedTolerance, Cost, Judgement, ParameterKind, ParameterSpec, Parameters, Prepared,
+    Technique, Workload, WorkloadError, result_in_memory,
 };
 
 use super::cuda_phrase::CudaPhrase;
@@ -210,20 +210,13 @@ pub(crate) fn settings(parameters: &Parameters) -> StreamSettings {
 }
 
 impl Workload for PhraseWorkload {
-    fn id(&self) -> &'static str {
-        ID
-    }
-
-    fn summary(&self) -> &'static str {
-        "27.4 s of ambient music, 57 voices, to 16-bit stereo in host memory"
-    }
-
-    fn parameters(&self) -> &'static [ParameterSpec] {
-        PARAMETERS
-    }
-
-    fn techniques(&self) -> &'static [Technique] {
-        TECHNIQUES
+    fn about(&self) -> About {
+        About::new(
+            ID,
+            "27.4 s of ambient music, 57 voices, to 16-bit stereo in host memory",
+            PARAMETERS,
+        )
+        .techniques(TECHNIQUES)
     }
 
     fn cost(&self, _: &Parameters) -> Cost {
@@ -336,16 +329,5 @@ impl Prepared for CpuPhrase {
         Ok(())
     }
 
-    fn stream(&self) -> Option<&Stream> {
-        None
-    }
-
-    fn poison(&mut self) -> Result<(), WorkloadError> {
-        self.out.fill(i16::MIN);
-        Ok(())
-    }
-
-    fn output(&mut self) -> Result<Output, WorkloadError> {
-        Ok(Output::I16(self.out.clone()))
-    }
+    result_in_memory!(out: I16, i16::MIN);
 }

@@ -5,8 +5,8 @@ use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::{CpuDevice, CudaDevice, Device, Stream, ensure_host_room};
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Sizes,
-    Workload, WorkloadError,
+    About, ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared,
+    Workload, WorkloadError, result_in_memory,
 };
 
 use crate::engine::blocks::{BlockSettings, Blocks};
@@ -87,27 +87,14 @@ fn notes(random: &mut Random, voices: usize) -> Vec<Note> {
 const POSITION: u64 = 64 * 313;
 
 impl Workload for Streams {
-    fn id(&self) -> &'static str {
-        ID
-    }
-
-    fn summary(&self) -> &'static str {
-        "a block of music for each of many listeners, to 16-bit stereo in host memory"
-    }
-
-    fn parameters(&self) -> &'static [ParameterSpec] {
-        PARAMETERS
-    }
-
-    fn sizes(&self) -> Option<Sizes> {
-        Some(Sizes {
-            parameter: "streams",
-            values: &["2", "4", "16", "64", "256", "1024"],
-        })
-    }
-
-    fn passes(&self) -> Option<&'static str> {
-        Some("blocks")
+    fn about(&self) -> About {
+        About::new(
+            ID,
+            "a block of music for each of many listeners, to 16-bit stereo in host memory",
+            PARAMETERS,
+        )
+        .sizes("streams", &["2", "4", "16", "64", "256", "1024"])
+        .passes("blocks")
     }
 
     fn cost(&self, parameters: &Parameters) -> Cost {
@@ -215,18 +202,7 @@ impl Prepared for CpuStreams {
         Ok(())
     }
 
-    fn stream(&self) -> Option<&Stream> {
-        None
-    }
-
-    fn poison(&mut self) -> Result<(), WorkloadError> {
-        self.out.fill(i16::MIN);
-        Ok(())
-    }
-
-    fn output(&mut self) -> Result<Output, WorkloadError> {
-        Ok(Output::I16(self.out.clone()))
-    }
+    result_in_memory!(out: I16, i16::MIN);
 }
 
 struct CudaStreams {

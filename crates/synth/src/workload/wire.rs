@@ -1,11 +1,11 @@
 //! `synth/wire`: what it costs to put a block of samples into frames for listeners.
 
 use warpsmith_core::{Bytes, Flops, Tolerance};
-use warpsmith_device::{Device, Stream};
+use warpsmith_device::Device;
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    ArguedTolerance, Cost, Judgement, Output, ParameterKind, ParameterSpec, Parameters, Prepared,
-    Technique, Workload, WorkloadError,
+    About, ArguedTolerance, Cost, Judgement, Output, ParameterKind, ParameterSpec, Parameters,
+    Prepared, Technique, Workload, WorkloadError,
 };
 
 pub(crate) struct Wire;
@@ -85,20 +85,13 @@ fn base64(bytes: &[u8], out: &mut Vec<u8>) {
 }
 
 impl Workload for Wire {
-    fn id(&self) -> &'static str {
-        ID
-    }
-
-    fn summary(&self) -> &'static str {
-        "100 ms of samples into frames for the listeners of one stream"
-    }
-
-    fn parameters(&self) -> &'static [ParameterSpec] {
-        PARAMETERS
-    }
-
-    fn techniques(&self) -> &'static [Technique] {
-        TECHNIQUES
+    fn about(&self) -> About {
+        About::new(
+            ID,
+            "100 ms of samples into frames for the listeners of one stream",
+            PARAMETERS,
+        )
+        .techniques(TECHNIQUES)
     }
 
     fn cost(&self, parameters: &Parameters) -> Cost {
@@ -186,10 +179,6 @@ impl Prepared for Frames {
             std::hint::black_box(&self.frame);
         }
         Ok(())
-    }
-
-    fn stream(&self) -> Option<&Stream> {
-        None
     }
 
     fn poison(&mut self) -> Result<(), WorkloadError> {

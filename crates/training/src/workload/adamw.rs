@@ -7,7 +7,7 @@ use warpsmith_core::{Bytes, Flops, KernelImage, Tolerance, kernel};
 use warpsmith_device::{CpuDevice, CudaDevice, Device, DeviceBuffer, Kernel, LaunchShape, Stream};
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Sizes,
+    About, ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared,
     Workload, WorkloadError,
 };
 
@@ -40,23 +40,13 @@ const PARAMETERS: &[ParameterSpec] = &[ParameterSpec {
 }];
 
 impl Workload for AdamWStep {
-    fn id(&self) -> &'static str {
-        "training/adamw"
-    }
-
-    fn summary(&self) -> &'static str {
-        "a step of AdamW with bias correction: weights and both moments, in place"
-    }
-
-    fn parameters(&self) -> &'static [ParameterSpec] {
-        PARAMETERS
-    }
-
-    fn sizes(&self) -> Option<Sizes> {
-        Some(Sizes {
-            parameter: "n",
-            values: &["1K", "16K", "256K", "4M", "32M"],
-        })
+    fn about(&self) -> About {
+        About::new(
+            "training/adamw",
+            "a step of AdamW with bias correction: weights and both moments, in place",
+            PARAMETERS,
+        )
+        .sizes("n", &["1K", "16K", "256K", "4M", "32M"])
     }
 
     fn cost(&self, parameters: &Parameters) -> Cost {
@@ -144,10 +134,6 @@ impl Prepared for CpuAdamW {
                 });
         });
         Ok(())
-    }
-
-    fn stream(&self) -> Option<&Stream> {
-        None
     }
 
     /// Back to the start: a step moves every weight, so the start is what no step leaves.

@@ -7,7 +7,7 @@ use warpsmith_core::{Bytes, Flops, KernelImage, Tolerance, kernel};
 use warpsmith_device::{CpuDevice, CudaDevice, Device, DeviceBuffer, Kernel, LaunchShape, Stream};
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Sizes,
+    About, ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared,
     Workload, WorkloadError,
 };
 
@@ -43,23 +43,13 @@ const PARAMETERS: &[ParameterSpec] = &[ParameterSpec {
 }];
 
 impl Workload for Clip {
-    fn id(&self) -> &'static str {
-        "training/clip"
-    }
-
-    fn summary(&self) -> &'static str {
-        "the norm of a gradient, and the gradient clipped to a largest norm"
-    }
-
-    fn parameters(&self) -> &'static [ParameterSpec] {
-        PARAMETERS
-    }
-
-    fn sizes(&self) -> Option<Sizes> {
-        Some(Sizes {
-            parameter: "n",
-            values: &["1K", "16K", "256K", "4M", "32M"],
-        })
+    fn about(&self) -> About {
+        About::new(
+            "training/clip",
+            "the norm of a gradient, and the gradient clipped to a largest norm",
+            PARAMETERS,
+        )
+        .sizes("n", &["1K", "16K", "256K", "4M", "32M"])
     }
 
     fn cost(&self, parameters: &Parameters) -> Cost {
@@ -133,10 +123,6 @@ impl Prepared for CpuClip {
             norm
         });
         Ok(())
-    }
-
-    fn stream(&self) -> Option<&Stream> {
-        None
     }
 
     fn poison(&mut self) -> Result<(), WorkloadError> {

@@ -1,11 +1,11 @@
 //! `training/matmul`: the product of two matrices of f32 or bf16.
 
 use warpsmith_core::{Bytes, Flops, Tolerance};
-use warpsmith_device::{CpuDevice, Device, Stream};
+use warpsmith_device::{CpuDevice, Device};
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Sizes,
-    Workload, WorkloadError,
+    About, ArguedTolerance, Cost, ParameterKind, ParameterSpec, Parameters, Prepared, Workload,
+    WorkloadError, result_in_memory,
 };
 
 use super::matmul_cuda::{bf16_way, f32_way, on_cuda};
@@ -90,23 +90,13 @@ pub(super) fn sum_of_products(count: usize) -> ArguedTolerance {
 }
 
 impl Workload for MatrixProduct {
-    fn id(&self) -> &'static str {
-        ID
-    }
-
-    fn summary(&self) -> &'static str {
-        "the product of two matrices, summed in single precision"
-    }
-
-    fn parameters(&self) -> &'static [ParameterSpec] {
-        PARAMETERS
-    }
-
-    fn sizes(&self) -> Option<Sizes> {
-        Some(Sizes {
-            parameter: "m",
-            values: &["16", "64", "256", "1K", "4K"],
-        })
+    fn about(&self) -> About {
+        About::new(
+            ID,
+            "the product of two matrices, summed in single precision",
+            PARAMETERS,
+        )
+        .sizes("m", &["16", "64", "256", "1K", "4K"])
     }
 
     fn cost(&self, parameters: &Parameters) -> Cost {
@@ -207,18 +197,7 @@ impl<T: Number> Prepared for OnCpu<T> {
             })
     }
 
-    fn stream(&self) -> Option<&Stream> {
-        None
-    }
-
-    fn poison(&mut self) -> Result<(), WorkloadError> {
-        self.out.fill(f32::NAN);
-        Ok(())
-    }
-
-    fn output(&mut self) -> Result<Output, WorkloadError> {
-        Ok(Output::F32(self.out.clone()))
-    }
+    result_in_memory!(out: F32, f32::NAN);
 }
 
 #[cfg(test)]

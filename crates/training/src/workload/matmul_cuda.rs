@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use warpsmith_core::{Element, KernelImage, Parameter, kernel};
 use warpsmith_device::{CudaDevice, DeviceBuffer, DeviceElement, Kernel, LaunchShape, Stream};
-use warpsmith_workload::{Output, Prepared, WorkloadError};
+use warpsmith_workload::{Prepared, WorkloadError, result_on_stream};
 
 use super::matmul_sm90::sm90_way;
 use super::tiled_operands::TiledOperands;
@@ -214,17 +214,7 @@ impl<T: DeviceElement> Prepared for OnCuda<T> {
         )?)
     }
 
-    fn stream(&self) -> Option<&Stream> {
-        Some(&self.stream)
-    }
-
-    fn poison(&mut self) -> Result<(), WorkloadError> {
-        Ok(self.out.fill_bytes(&self.stream, 0xFF)?)
-    }
-
-    fn output(&mut self) -> Result<Output, WorkloadError> {
-        Ok(Output::F32(self.out.download(&self.stream)?))
-    }
+    result_on_stream!(out: F32);
 }
 
 #[cfg(test)]

@@ -11,8 +11,8 @@ use warpsmith_device::{
 };
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    ArguedTolerance, Cost, Output, ParameterSpec, Parameters, Prepared, Sizes, Workload,
-    WorkloadError,
+    About, ArguedTolerance, Cost, ParameterSpec, Parameters, Prepared, Sizes, Workload,
+    WorkloadError, result_in_memory, result_on_stream,
 };
 
 use crate::error::Result as TrainingResult;
@@ -45,16 +45,8 @@ pub(super) struct Launch {
 }
 
 impl Workload for &'static Operation {
-    fn id(&self) -> &'static str {
-        self.id
-    }
-
-    fn summary(&self) -> &'static str {
-        self.summary
-    }
-
-    fn parameters(&self) -> &'static [ParameterSpec] {
-        self.parameters
+    fn about(&self) -> About {
+        About::new(self.id, self.summary, self.parameters)
     }
 
     fn sizes(&self) -> Option<Sizes> {
@@ -163,18 +155,7 @@ impl Prepared for OnCpu {
             })
     }
 
-    fn stream(&self) -> Option<&Stream> {
-        None
-    }
-
-    fn poison(&mut self) -> Result<(), WorkloadError> {
-        self.out.fill(f32::NAN);
-        Ok(())
-    }
-
-    fn output(&mut self) -> Result<Output, WorkloadError> {
-        Ok(Output::F32(self.out.clone()))
-    }
+    result_in_memory!(out: F32, f32::NAN);
 }
 
 struct OnCuda {
@@ -201,15 +182,5 @@ impl Prepared for OnCuda {
             .launch(&self.kernel, self.launch.shape, &arguments[..count])?)
     }
 
-    fn stream(&self) -> Option<&Stream> {
-        Some(&self.stream)
-    }
-
-    fn poison(&mut self) -> Result<(), WorkloadError> {
-        Ok(self.out.fill_bytes(&self.stream, 0xFF)?)
-    }
-
-    fn output(&mut self) -> Result<Output, WorkloadError> {
-        Ok(Output::F32(self.out.download(&self.stream)?))
-    }
+    result_on_stream!(out: F32);
 }

@@ -3,7 +3,7 @@
 use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::Device;
 use warpsmith_workload::{
-    ArguedTolerance, Cost, ParameterKind, ParameterSpec, Parameters, Prepared, Sizes, Workload,
+    About, ArguedTolerance, Cost, ParameterKind, ParameterSpec, Parameters, Prepared, Workload,
     WorkloadError,
 };
 
@@ -35,23 +35,13 @@ fn plan(parameters: &Parameters) -> crate::Result<ConstantQ> {
 }
 
 impl Workload for ConstantQWorkload {
-    fn id(&self) -> &'static str {
-        ID
-    }
-
-    fn summary(&self) -> &'static str {
-        "constant-Q spectra of a ragged batch of signals, seven octaves of semitones"
-    }
-
-    fn parameters(&self) -> &'static [ParameterSpec] {
-        &SPECIFICATION
-    }
-
-    fn sizes(&self) -> Option<Sizes> {
-        Some(Sizes {
-            parameter: "seconds",
-            values: &["2", "4", "15", "60", "240", "600"],
-        })
+    fn about(&self) -> About {
+        About::new(
+            ID,
+            "constant-Q spectra of a ragged batch of signals, seven octaves of semitones",
+            &SPECIFICATION,
+        )
+        .sizes("seconds", &["2", "4", "15", "60", "240", "600"])
     }
 
     fn cost(&self, parameters: &Parameters) -> Cost {

@@ -1,8 +1,8 @@
 //! The CPU's side of a workload over a batch: files side by side, one plan to a file.
 
 use rayon::prelude::*;
-use warpsmith_device::{CpuDevice, Stream};
-use warpsmith_workload::{Output, Prepared, WorkloadError};
+use warpsmith_device::CpuDevice;
+use warpsmith_workload::{Prepared, WorkloadError, result_in_memory};
 
 use super::batch::Batch;
 use crate::error::VoiceError;
@@ -77,16 +77,5 @@ impl<Plan: Send> Prepared for CpuFiles<Plan> {
             .map_err(|error| failed(self.workload, &error))
     }
 
-    fn stream(&self) -> Option<&Stream> {
-        None
-    }
-
-    fn poison(&mut self) -> Result<(), WorkloadError> {
-        self.out.fill(f32::NAN);
-        Ok(())
-    }
-
-    fn output(&mut self) -> Result<Output, WorkloadError> {
-        Ok(Output::F32(self.out.clone()))
-    }
+    result_in_memory!(out: F32, f32::NAN);
 }

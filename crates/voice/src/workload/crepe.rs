@@ -5,7 +5,7 @@ use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::{CudaDevice, Device};
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    ArguedTolerance, Cost, ParameterKind, ParameterSpec, Parameters, Prepared, Sizes, Workload,
+    About, ArguedTolerance, Cost, ParameterKind, ParameterSpec, Parameters, Prepared, Workload,
     WorkloadError,
 };
 
@@ -98,23 +98,8 @@ fn weights(parameters: &Parameters, random: &mut Random) -> Weights {
 }
 
 impl Workload for CrepeProbabilities {
-    fn id(&self) -> &'static str {
-        ID
-    }
-
-    fn summary(&self) -> &'static str {
-        "how likely each of 360 pitches is in the frames of a ragged batch, by the networks of CREPE"
-    }
-
-    fn parameters(&self) -> &'static [ParameterSpec] {
-        &SETTINGS
-    }
-
-    fn sizes(&self) -> Option<Sizes> {
-        Some(Sizes {
-            parameter: "seconds",
-            values: &["2", "4", "15", "60"],
-        })
+    fn about(&self) -> About {
+        About::new(ID, "how likely each of 360 pitches is in the frames of a ragged batch, by the networks of CREPE", &SETTINGS).sizes("seconds", &["2", "4", "15", "60"])
     }
 
     fn cost(&self, parameters: &Parameters) -> Cost {

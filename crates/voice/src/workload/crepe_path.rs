@@ -4,7 +4,7 @@ use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::Device;
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    ArguedTolerance, Cost, ParameterSpec, Parameters, Prepared, Sizes, Workload, WorkloadError,
+    About, ArguedTolerance, Cost, ParameterSpec, Parameters, Prepared, Workload, WorkloadError,
 };
 
 use super::batch::{Batch, PARAMETERS, lengths};
@@ -26,23 +26,13 @@ fn frames(parameters: &Parameters) -> impl Iterator<Item = usize> {
 }
 
 impl Workload for CrepePath {
-    fn id(&self) -> &'static str {
-        ID
-    }
-
-    fn summary(&self) -> &'static str {
-        "the most likely path through the probabilities of 360 pitches, of a ragged batch"
-    }
-
-    fn parameters(&self) -> &'static [ParameterSpec] {
-        &SETTINGS
-    }
-
-    fn sizes(&self) -> Option<Sizes> {
-        Some(Sizes {
-            parameter: "seconds",
-            values: &["2", "4", "15", "60", "240"],
-        })
+    fn about(&self) -> About {
+        About::new(
+            ID,
+            "the most likely path through the probabilities of 360 pitches, of a ragged batch",
+            &SETTINGS,
+        )
+        .sizes("seconds", &["2", "4", "15", "60", "240"])
     }
 
     fn cost(&self, parameters: &Parameters) -> Cost {

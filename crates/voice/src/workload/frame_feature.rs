@@ -3,7 +3,7 @@
 use warpsmith_core::{Bytes, Flops};
 use warpsmith_device::{CpuDevice, CudaDevice, Device};
 use warpsmith_workload::{
-    ArguedTolerance, Cost, ParameterSpec, Parameters, Prepared, Sizes, Workload, WorkloadError,
+    About, ArguedTolerance, Cost, ParameterSpec, Parameters, Prepared, Workload, WorkloadError,
 };
 
 use super::batch::{Batch, lengths, sample_rate};
@@ -42,23 +42,9 @@ pub(super) fn by_frames(rows: &[f32], width: usize, out: &mut [f32]) {
 }
 
 impl Workload for FrameFeature {
-    fn id(&self) -> &'static str {
-        self.id
-    }
-
-    fn summary(&self) -> &'static str {
-        self.summary
-    }
-
-    fn parameters(&self) -> &'static [ParameterSpec] {
-        self.parameters
-    }
-
-    fn sizes(&self) -> Option<Sizes> {
-        Some(Sizes {
-            parameter: "seconds",
-            values: &["2", "4", "15", "60", "240", "600"],
-        })
+    fn about(&self) -> About {
+        About::new(self.id, self.summary, self.parameters)
+            .sizes("seconds", &["2", "4", "15", "60", "240", "600"])
     }
 
     fn cost(&self, parameters: &Parameters) -> Cost {

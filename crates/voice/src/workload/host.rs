@@ -2,10 +2,10 @@
 
 use rayon::prelude::*;
 use warpsmith_core::{Bytes, Flops, Tolerance};
-use warpsmith_device::{CpuDevice, Device, Stream};
+use warpsmith_device::{CpuDevice, Device};
 use warpsmith_workload::{
-    ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Workload,
-    WorkloadError,
+    About, ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared,
+    Workload, WorkloadError,
 };
 
 use super::batch::{Batch, PARAMETERS, lengths, sample_rate};
@@ -25,16 +25,12 @@ static HOST: [ParameterSpec; 4] = [PARAMETERS[0], PARAMETERS[1], PARAMETERS[2], 
 pub(super) struct Host;
 
 impl Workload for Host {
-    fn id(&self) -> &'static str {
-        ID
-    }
-
-    fn summary(&self) -> &'static str {
-        "an operation without a CUDA version on a ragged batch of signals"
-    }
-
-    fn parameters(&self) -> &'static [ParameterSpec] {
-        &HOST
+    fn about(&self) -> About {
+        About::new(
+            ID,
+            "an operation without a CUDA version on a ragged batch of signals",
+            &HOST,
+        )
     }
 
     fn cost(&self, parameters: &Parameters) -> Cost {
@@ -102,10 +98,6 @@ impl Prepared for Files {
                     })
             })
             .map_err(|error| failed(ID, &error))
-    }
-
-    fn stream(&self) -> Option<&Stream> {
-        None
     }
 
     fn poison(&mut self) -> Result<(), WorkloadError> {

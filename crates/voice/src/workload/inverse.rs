@@ -3,9 +3,9 @@
 
 use rayon::prelude::*;
 use warpsmith_core::{Bytes, Flops, Tolerance};
-use warpsmith_device::{CpuDevice, CudaDevice, Device, Stream};
+use warpsmith_device::{CpuDevice, CudaDevice, Device};
 use warpsmith_workload::{
-    ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared, Sizes,
+    About, ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared,
     Workload, WorkloadError,
 };
 
@@ -114,10 +114,6 @@ impl Prepared for CpuInverse {
             .map_err(|error| failed(self.workload, &error))
     }
 
-    fn stream(&self) -> Option<&Stream> {
-        None
-    }
-
     fn poison(&mut self) -> std::result::Result<(), WorkloadError> {
         for (_, out) in &mut self.files {
             out.fill(f32::NAN);
@@ -190,26 +186,14 @@ pub(super) fn istft(
     CudaIstft::new(gpu, &settings, batch, spectrum)
 }
 
-const SIZES: Sizes = Sizes {
-    parameter: "seconds",
-    values: &["2", "4", "15", "60", "240", "600"],
-};
-
 impl Workload for IstftWorkload {
-    fn id(&self) -> &'static str {
-        "voice/istft"
-    }
-
-    fn summary(&self) -> &'static str {
-        "signals of a ragged batch from their short-time spectra"
-    }
-
-    fn parameters(&self) -> &'static [ParameterSpec] {
-        PARAMETERS
-    }
-
-    fn sizes(&self) -> Option<Sizes> {
-        Some(SIZES)
+    fn about(&self) -> About {
+        About::new(
+            "voice/istft",
+            "signals of a ragged batch from their short-time spectra",
+            PARAMETERS,
+        )
+        .sizes("seconds", &["2", "4", "15", "60", "240", "600"])
     }
 
     fn cost(&self, parameters: &Parameters) -> Cost {
@@ -238,20 +222,13 @@ impl Workload for IstftWorkload {
 }
 
 impl Workload for GriffinLimWorkload {
-    fn id(&self) -> &'static str {
-        "voice/griffin-lim"
-    }
-
-    fn summary(&self) -> &'static str {
-        "signals of a ragged batch from magnitudes, by the alternation of Griffin and Lim"
-    }
-
-    fn parameters(&self) -> &'static [ParameterSpec] {
-        &GRIFFIN_LIM
-    }
-
-    fn sizes(&self) -> Option<Sizes> {
-        Some(SIZES)
+    fn about(&self) -> About {
+        About::new(
+            "voice/griffin-lim",
+            "signals of a ragged batch from magnitudes, by the alternation of Griffin and Lim",
+            &GRIFFIN_LIM,
+        )
+        .sizes("seconds", &["2", "4", "15", "60", "240", "600"])
     }
 
     fn cost(&self, parameters: &Parameters) -> Cost {

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use warpsmith_core::{Bytes, Flops, KernelImage, Tolerance, kernel};
 use warpsmith_device::{CudaDevice, Device, DeviceBuffer, Kernel, LaunchShape, Stream};
 use warpsmith_workload::{
-    ArguedTolerance, Cost, Output, ParameterSpec, Parameters, Prepared, Sizes, Workload,
-    WorkloadError,
+    About, ArguedTolerance, Cost, Parameters, Prepared, Workload, WorkloadError, result_on_stream,
 };
 
 use super::batch::{Batch, PARAMETERS, lengths, sample_rate};
@@ -33,23 +32,13 @@ fn detector(parameters: &Parameters) -> crate::Result<PeriodicityVad> {
 }
 
 impl Workload for PeriodicityTops {
-    fn id(&self) -> &'static str {
-        ID
-    }
-
-    fn summary(&self) -> &'static str {
-        "how periodic a ragged batch of signals is around each frame, for voice activity"
-    }
-
-    fn parameters(&self) -> &'static [ParameterSpec] {
-        PARAMETERS
-    }
-
-    fn sizes(&self) -> Option<Sizes> {
-        Some(Sizes {
-            parameter: "seconds",
-            values: &["2", "4", "15", "60", "240", "600"],
-        })
+    fn about(&self) -> About {
+        About::new(
+            ID,
+            "how periodic a ragged batch of signals is around each frame, for voice activity",
+            PARAMETERS,
+        )
+        .sizes("seconds", &["2", "4", "15", "60", "240", "600"])
     }
 
     fn cost(&self, parameters: &Parameters) -> Cost {
@@ -164,15 +153,5 @@ impl Prepared for CudaPeriodicity {
         Ok(self.stream.launch(&self.kernel, self.shape, &arguments)?)
     }
 
-    fn stream(&self) -> Option<&Stream> {
-        Some(&self.stream)
-    }
-
-    fn poison(&mut self) -> Result<(), WorkloadError> {
-        Ok(self.tops.fill_bytes(&self.stream, 0xFF)?)
-    }
-
-    fn output(&mut self) -> Result<Output, WorkloadError> {
-        Ok(Output::F32(self.tops.download(&self.stream)?))
-    }
+    result_on_stream!(tops: F32);
 }

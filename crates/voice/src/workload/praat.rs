@@ -3,7 +3,7 @@
 use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::Device;
 use warpsmith_workload::{
-    ArguedTolerance, Cost, ParameterSpec, Parameters, Prepared, Sizes, Workload, WorkloadError,
+    About, ArguedTolerance, Cost, Parameters, Prepared, Workload, WorkloadError,
 };
 
 use super::batch::{Batch, PARAMETERS, lengths, sample_rate};
@@ -23,23 +23,13 @@ fn placement(parameters: &Parameters) -> Result<Placement, WorkloadError> {
 }
 
 impl Workload for Praat {
-    fn id(&self) -> &'static str {
-        "voice/praat"
-    }
-
-    fn summary(&self) -> &'static str {
-        "pitch and voicing of a ragged batch of signals by Praat's autocorrelation"
-    }
-
-    fn parameters(&self) -> &'static [ParameterSpec] {
-        PARAMETERS
-    }
-
-    fn sizes(&self) -> Option<Sizes> {
-        Some(Sizes {
-            parameter: "seconds",
-            values: &["2", "4", "15", "60", "240", "600"],
-        })
+    fn about(&self) -> About {
+        About::new(
+            "voice/praat",
+            "pitch and voicing of a ragged batch of signals by Praat's autocorrelation",
+            PARAMETERS,
+        )
+        .sizes("seconds", &["2", "4", "15", "60", "240", "600"])
     }
 
     fn cost(&self, parameters: &Parameters) -> Cost {

@@ -3,7 +3,7 @@
 use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::Device;
 use warpsmith_workload::{
-    ArguedTolerance, Cost, ParameterSpec, Parameters, Prepared, Sizes, Workload, WorkloadError,
+    About, ArguedTolerance, Cost, Parameters, Prepared, Workload, WorkloadError,
 };
 
 use super::batch::{Batch, PARAMETERS, lengths, sample_rate};
@@ -33,23 +33,13 @@ pub(super) fn flatten(track: &PyinTrack, out: &mut [f32]) {
 }
 
 impl Workload for PyinPitch {
-    fn id(&self) -> &'static str {
-        "voice/pyin"
-    }
-
-    fn summary(&self) -> &'static str {
-        "pitch and voicing of a ragged batch of signals by probabilistic YIN"
-    }
-
-    fn parameters(&self) -> &'static [ParameterSpec] {
-        PARAMETERS
-    }
-
-    fn sizes(&self) -> Option<Sizes> {
-        Some(Sizes {
-            parameter: "seconds",
-            values: &["2", "4", "15", "60", "240", "600"],
-        })
+    fn about(&self) -> About {
+        About::new(
+            "voice/pyin",
+            "pitch and voicing of a ragged batch of signals by probabilistic YIN",
+            PARAMETERS,
+        )
+        .sizes("seconds", &["2", "4", "15", "60", "240", "600"])
     }
 
     fn cost(&self, parameters: &Parameters) -> Cost {

@@ -3,7 +3,7 @@
 use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::Device;
 use warpsmith_workload::{
-    ArguedTolerance, Cost, ParameterSpec, Parameters, Prepared, Sizes, Workload, WorkloadError,
+    About, ArguedTolerance, Cost, Parameters, Prepared, Workload, WorkloadError,
 };
 
 use super::batch::{Batch, PARAMETERS, lengths, sample_rate};
@@ -21,23 +21,13 @@ fn resampler(parameters: &Parameters) -> crate::Result<Resampler> {
 }
 
 impl Workload for Resample {
-    fn id(&self) -> &'static str {
-        "voice/resample"
-    }
-
-    fn summary(&self) -> &'static str {
-        "a ragged batch of signals from 44.1 kHz to 16, or from 16 to 44.1"
-    }
-
-    fn parameters(&self) -> &'static [ParameterSpec] {
-        PARAMETERS
-    }
-
-    fn sizes(&self) -> Option<Sizes> {
-        Some(Sizes {
-            parameter: "seconds",
-            values: &["2", "4", "15", "60", "240", "600"],
-        })
+    fn about(&self) -> About {
+        About::new(
+            "voice/resample",
+            "a ragged batch of signals from 44.1 kHz to 16, or from 16 to 44.1",
+            PARAMETERS,
+        )
+        .sizes("seconds", &["2", "4", "15", "60", "240", "600"])
     }
 
     fn cost(&self, parameters: &Parameters) -> Cost {

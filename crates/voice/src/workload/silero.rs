@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::{CudaDevice, Device};
 use warpsmith_workload::{
-    ArguedTolerance, Cost, ParameterSpec, Parameters, Prepared, Sizes, Workload, WorkloadError,
+    About, ArguedTolerance, Cost, ParameterSpec, Parameters, Prepared, Workload, WorkloadError,
 };
 
 use super::batch::{Batch, PARAMETERS, lengths};
@@ -31,23 +31,8 @@ fn chunks(samples: usize) -> usize {
 pub(super) struct SpeechProbabilities;
 
 impl Workload for SpeechProbabilities {
-    fn id(&self) -> &'static str {
-        ID
-    }
-
-    fn summary(&self) -> &'static str {
-        "the probability of speech in each 32 ms of a ragged batch of signals by Silero's network, with made-up weights"
-    }
-
-    fn parameters(&self) -> &'static [ParameterSpec] {
-        &SPECIFICATION
-    }
-
-    fn sizes(&self) -> Option<Sizes> {
-        Some(Sizes {
-            parameter: "seconds",
-            values: &["2", "4", "15", "60", "240", "600"],
-        })
+    fn about(&self) -> About {
+        About::new(ID, "the probability of speech in each 32 ms of a ragged batch of signals by Silero's network, with made-up weights", &SPECIFICATION).sizes("seconds", &["2", "4", "15", "60", "240", "600"])
     }
 
     fn cost(&self, parameters: &Parameters) -> Cost {

@@ -3,7 +3,7 @@
 use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::Device;
 use warpsmith_workload::{
-    ArguedTolerance, Cost, ParameterKind, ParameterSpec, Parameters, Prepared, Sizes, Workload,
+    About, ArguedTolerance, Cost, ParameterKind, ParameterSpec, Parameters, Prepared, Workload,
     WorkloadError,
 };
 
@@ -61,23 +61,13 @@ fn rows(stft: &mut Stft, kind: Kind, signal: &[f32], out: &mut [f32]) -> crate::
 }
 
 impl Workload for Spectrogram {
-    fn id(&self) -> &'static str {
-        "voice/spectrogram"
-    }
-
-    fn summary(&self) -> &'static str {
-        "short-time spectra of a ragged batch of signals"
-    }
-
-    fn parameters(&self) -> &'static [ParameterSpec] {
-        &SPECIFICATION
-    }
-
-    fn sizes(&self) -> Option<Sizes> {
-        Some(Sizes {
-            parameter: "seconds",
-            values: &["2", "4", "15", "60", "240", "600"],
-        })
+    fn about(&self) -> About {
+        About::new(
+            "voice/spectrogram",
+            "short-time spectra of a ragged batch of signals",
+            &SPECIFICATION,
+        )
+        .sizes("seconds", &["2", "4", "15", "60", "240", "600"])
     }
 
     fn cost(&self, parameters: &Parameters) -> Cost {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use warpsmith_core::{KernelImage, kernel};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
-use warpsmith_workload::{Output, Prepared, WorkloadError};
+use warpsmith_workload::{Prepared, WorkloadError, result_on_stream};
 
 use super::batch::{Batch, DeviceBatch};
 use super::mel_cuda::transform_roots;
@@ -129,15 +129,5 @@ impl Prepared for CudaSpectrogram {
         Ok(self.stream.launch(&self.kernel, self.shape, &arguments)?)
     }
 
-    fn stream(&self) -> Option<&Stream> {
-        Some(&self.stream)
-    }
-
-    fn poison(&mut self) -> Result<(), WorkloadError> {
-        Ok(self.out.fill_bytes(&self.stream, 0xFF)?)
-    }
-
-    fn output(&mut self) -> Result<Output, WorkloadError> {
-        Ok(Output::F32(self.out.download(&self.stream)?))
-    }
+    result_on_stream!(out: F32);
 }

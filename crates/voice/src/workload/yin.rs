@@ -5,8 +5,7 @@ use std::sync::Arc;
 use warpsmith_core::{Bytes, Flops, KernelImage, Tolerance, kernel};
 use warpsmith_device::{CudaDevice, Device, DeviceBuffer, Kernel, LaunchShape, Stream};
 use warpsmith_workload::{
-    ArguedTolerance, Cost, Output, ParameterSpec, Parameters, Prepared, Sizes, Workload,
-    WorkloadError,
+    About, ArguedTolerance, Cost, Parameters, Prepared, Workload, WorkloadError, result_on_stream,
 };
 
 use super::batch::{Batch, DeviceBatch, PARAMETERS, lengths, sample_rate};
@@ -38,23 +37,13 @@ pub(super) fn framing(parameters: &Parameters) -> Framing {
 }
 
 impl Workload for YinPitch {
-    fn id(&self) -> &'static str {
-        "voice/yin"
-    }
-
-    fn summary(&self) -> &'static str {
-        "fundamental frequency of a ragged batch of signals by YIN"
-    }
-
-    fn parameters(&self) -> &'static [ParameterSpec] {
-        PARAMETERS
-    }
-
-    fn sizes(&self) -> Option<Sizes> {
-        Some(Sizes {
-            parameter: "seconds",
-            values: &["2", "4", "15", "60", "240", "600"],
-        })
+    fn about(&self) -> About {
+        About::new(
+            "voice/yin",
+            "fundamental frequency of a ragged batch of signals by YIN",
+            PARAMETERS,
+        )
+        .sizes("seconds", &["2", "4", "15", "60", "240", "600"])
     }
 
     fn cost(&self, parameters: &Parameters) -> Cost {
@@ -175,15 +164,5 @@ impl Prepared for CudaYin {
         Ok(self.stream.launch(&self.kernel, self.shape, &arguments)?)
     }
 
-    fn stream(&self) -> Option<&Stream> {
-        Some(&self.stream)
-    }
-
-    fn poison(&mut self) -> Result<(), WorkloadError> {
-        Ok(self.out.fill_bytes(&self.stream, 0xFF)?)
-    }
-
-    fn output(&mut self) -> Result<Output, WorkloadError> {
-        Ok(Output::F32(self.out.download(&self.stream)?))
-    }
+    result_on_stream!(out: F32);
 }
