@@ -1,4 +1,4 @@
-//! Holds the table of crates in ARCHITECTURE.md against the manifests: dependencies point down,
+//! Compares the table of crates in ARCHITECTURE.md with the manifests: dependencies point down,
 //! never sideways, and each heavy dependency has one home.
 
 use std::collections::BTreeMap;
@@ -9,16 +9,22 @@ use serde_json::Value;
 
 /// Crates that only one of ours may depend on.
 const HOMES: &[(&str, &[&str])] = &[
+    ("anyhow", &["warpsmith", "xtask"]),
+    ("bcrypt", &["warpsmith-http", "warpsmith-telemetry"]),
+    ("clap", &["warpsmith", "xtask"]),
+    ("hyper", &["warpsmith-http"]),
     ("libloading", &["warpsmith-device"]),
     ("nvml-wrapper", &["warpsmith-telemetry"]),
-    ("ruff_python_parser", &["warpsmith-compiler"]),
-    ("tokio", &["warpsmith-server"]),
-    ("axum", &["warpsmith-server"]),
-    ("clap", &["warpsmith", "xtask"]),
-    ("anyhow", &["warpsmith", "xtask"]),
-    ("pyo3", &["warpsmith-python"]),
-    ("arrow", &["warpsmith-corpus"]),
     ("parquet", &["warpsmith-corpus"]),
+    ("png", &["warpsmith-formats"]),
+    ("pyo3", &["warpsmith-python"]),
+    ("ratatui", &["warpsmith-telemetry"]),
+    ("ruff_python_parser", &["warpsmith-compiler"]),
+    ("rusqlite", &["warpsmith-history"]),
+    ("rustls", &["warpsmith-http", "warpsmith-telemetry"]),
+    ("symphonia", &["warpsmith-voice"]),
+    ("tokio", &["warpsmith-http", "warpsmith-server"]),
+    ("zstd", &["warpsmith-corpus"]),
 ];
 
 /// `| layer | `crate` | …` rows of ARCHITECTURE.md.
