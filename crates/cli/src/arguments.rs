@@ -1,9 +1,15 @@
-//! What the user typed: the global options and one command.
+//! What the user typed: the global options and one verb. Only the entry of the library is above this.
 
-use clap::{Args, Parser, ValueEnum};
-use warpsmith_device::DeviceChoice;
+use anyhow::Result;
+use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::commands::Command;
+use crate::apps::{corpus, lattice, md, serve, synth, voice};
+use crate::exit::Outcome;
+use crate::global::Global;
+use crate::kernel::{ablate, bench, compare, compile, exec, leak, profile, run, scale, verify};
+use crate::machine::{baseline, check, devices, export, health, record, replay, watch, wisdom};
+use crate::project::{audit, explain, history, report};
+use crate::setup::{completions, manual, selftest};
 
 /// The GPU engineer's workbench: compile a kernel, run it, check it against a reference, measure
 /// it, explain the machine it ran on.
@@ -24,58 +30,157 @@ pub(crate) struct Arguments {
     pub(crate) command: Command,
 }
 
-/// Options that every command takes.
-#[derive(Args, Clone)]
-pub(crate) struct Global {
-    /// Where to run: `auto`, `cpu`, `cuda` or `cuda:N`.
-    #[arg(
-        long,
-        global = true,
-        default_value = "auto",
-        help_heading = "Global options"
-    )]
-    pub(crate) device: DeviceChoice,
-    /// How to print results.
-    #[arg(long, global = true, value_enum, default_value_t = Format::Human, help_heading = "Global options")]
-    pub(crate) format: Format,
-    /// Say only what was asked for: no progress, no notes.
-    #[arg(
-        short,
-        long,
-        global = true,
-        conflicts_with = "verbose",
-        help_heading = "Global options"
-    )]
-    pub(crate) quiet: bool,
-    /// Say more about what is going on.
-    #[arg(short, long, global = true, help_heading = "Global options")]
-    pub(crate) verbose: bool,
-    /// When to use colour.
-    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, help_heading = "Global options")]
-    pub(crate) color: Color,
+/// The verbs.
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    Ablate(ablate::Ablate),
+    Audit(audit::Audit),
+    Baseline(baseline::Baseline),
+    Bench(bench::Bench),
+    Check(check::Check),
+    Compare(compare::Compare),
+    Compile(compile::Compile),
+    Completions(completions::Completions),
+    Corpus(corpus::Corpus),
+    Devices(devices::Devices),
+    Exec(exec::Exec),
+    Explain(explain::Explain),
+    Export(export::Export),
+    Health(health::Health),
+    History(history::HistoryCommand),
+    Lattice(lattice::Lattice),
+    Leak(leak::Leak),
+    Manual(manual::Manual),
+    Md(md::Md),
+    Profile(profile::Profile),
+    Record(record::Record),
+    Replay(replay::Replay),
+    Report(report::Report),
+    Run(run::Run),
+    Scale(scale::Scale),
+    Selftest(selftest::Selftest),
+    Serve(serve::Serve),
+    Synth(synth::Synth),
+    Verify(verify::Verify),
+    Voice(voice::Voice),
+    Watch(watch::Watch),
+    Wisdom(wisdom::WisdomCommand),
 }
 
-/// How results are printed.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// Tables and sentences.
-    Human,
-    /// One JSON document, the contract for programs.
-    Json,
+impl Command {
+    /// Does what the verb says.
+    pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        match self {
+            Self::Ablate(command) => command.run(global),
+            Self::Audit(command) => command.run(global),
+            Self::Baseline(command) => command.run(global),
+            Self::Bench(command) => command.run(global),
+            Self::Check(command) => command.run(global),
+            Self::Compare(command) => command.run(global),
+            Self::Compile(command) => command.run(global),
+            Self::Completions(command) => command.run(Arguments::command()),
+            Self::Corpus(command) => command.run(global),
+            Self::Devices(command) => command.run(global),
+            Self::Exec(command) => command.run(global),
+            Self::Explain(command) => command.run(global),
+            Self::Export(command) => command.run(global),
+            Self::Health(command) => command.run(global),
+            Self::History(command) => command.run(global),
+            Self::Lattice(command) => command.run(global),
+            Self::Leak(command) => command.run(global),
+            Self::Manual(command) => command.run(global, &Arguments::command()),
+            Self::Md(command) => command.run(global),
+            Self::Profile(command) => command.run(global),
+            Self::Record(command) => command.run(global),
+            Self::Replay(command) => command.run(global),
+            Self::Report(command) => command.run(global),
+            Self::Run(command) => command.run(global),
+            Self::Scale(command) => command.run(global),
+            Self::Selftest(command) => command.run(global),
+            Self::Serve(command) => command.run(global),
+            Self::Synth(command) => command.run(global),
+            Self::Verify(command) => command.run(global),
+            Self::Voice(command) => command.run(global),
+            Self::Watch(command) => command.run(global),
+            Self::Wisdom(command) => command.run(global),
+        }
+    }
 }
 
-/// When colour is used.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Color {
-    /// On a terminal, unless `NO_COLOR` is set.
-    Auto,
-    /// Even into a pipe.
-    Always,
-    /// Never.
-    Never,
-}
+#[cfg(test)]
+mod tests {
+    use clap::Command;
 
-/// Reads the command line; prints help, version or a usage error and exits where that is the answer.
-pub(crate) fn parse() -> Arguments {
-    Arguments::parse()
+    use super::*;
+
+    /// The words of a command line up to the first shell operator, as a shell splits them.
+    fn words(line: &str) -> Vec<String> {
+        let mut words = Vec::new();
+        let mut word = String::new();
+        let mut quote = None;
+        for letter in line.chars() {
+            match quote {
+                Some(open) if letter == open => quote = None,
+                Some(_) => word.push(letter),
+                None => match letter {
+                    '\'' | '"' => quote = Some(letter),
+                    ' ' => words.push(std::mem::take(&mut word)),
+                    _ => word.push(letter),
+                },
+            }
+        }
+        words.push(word);
+        words.retain(|word| !word.is_empty());
+        let operator = |word: &String| matches!(word.as_str(), "|" | ">" | "&&" | ";" | "&" | "#");
+        let end = words.iter().position(operator).unwrap_or(words.len());
+        words.truncate(end);
+        words
+    }
+
+    fn examples(command: &Command, found: &mut Vec<String>) {
+        let help = command.get_after_help().map(ToString::to_string);
+        let lines = help.iter().flat_map(|help| help.lines());
+        let typed = lines.filter_map(|line| line.strip_prefix("  "));
+        found.extend(
+            typed
+                .filter(|line| line.starts_with("warpsmith "))
+                .map(str::to_owned),
+        );
+        command
+            .get_subcommands()
+            .for_each(|below| examples(below, found));
+    }
+
+    #[test]
+    fn every_example_of_a_help_text_is_a_command_line_that_we_take() {
+        let mut found = Vec::new();
+        examples(&Arguments::command(), &mut found);
+        assert!(found.len() > 60, "{} examples", found.len());
+        let wrong: Vec<String> = found
+            .iter()
+            // A variable stands for what only its user knows.
+            .map(|line| line.replace("$SLURM_ARRAY_TASK_ID", "0"))
+            .map(|line| line.replace("$(git rev-parse HEAD)", "HEAD"))
+            .filter_map(|line| {
+                let error = Arguments::try_parse_from(words(&line)).err()?;
+                Some(format!("{line}\n{error}"))
+            })
+            .collect();
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+
+    #[test]
+    fn every_verb_has_an_example() {
+        let program = Arguments::command();
+        let without: Vec<&str> = program
+            .get_subcommands()
+            .filter(|verb| {
+                let mut found = Vec::new();
+                examples(verb, &mut found);
+                found.is_empty()
+            })
+            .map(Command::get_name)
+            .collect();
+        assert!(without.is_empty(), "{without:?}");
+    }
 }

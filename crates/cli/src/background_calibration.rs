@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use crate::arguments::Global;
+use crate::global::Global;
 use crate::output;
 
 /// Set to `off`, nothing is started.
@@ -17,10 +17,14 @@ pub(crate) fn start(global: &Global, only: Option<&str>) -> Result<()> {
     if is_forbidden() {
         bail!("`{SWITCH}=off` forbids calibration in the background");
     }
-    let program = env::current_exe().context("cannot find this program")?;
+    let program = global.host.command();
+    let program = program.context("cannot find this program")?;
     // Whoever works now goes first.
     let mut command = Command::new("nice");
-    command.args(["-n", "19"]).arg(program);
+    command
+        .args(["-n", "19"])
+        .arg(program.get_program())
+        .args(program.get_args());
     command.args(["wisdom", "calibrate"]);
     if let Some(only) = only {
         command.args(["--quick", "--only", only]);

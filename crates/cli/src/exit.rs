@@ -1,13 +1,11 @@
 //! How the program ends: exit codes as an interface, and errors as one readable block.
 
-use std::io::{ErrorKind, Write, stderr, stdout};
-use std::process::ExitCode;
+use std::io::{ErrorKind, Write, stderr};
 
+use anyhow::Result;
 use warpsmith_device::DeviceError;
 use warpsmith_lattice::LatticeError;
 use warpsmith_workload::WorkloadError;
-
-use crate::arguments::Arguments;
 
 /// How a command that did its work ended; failures travel as errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,9 +18,9 @@ pub(crate) enum Outcome {
     CannotHere,
 }
 
-/// Runs the command and turns its result into an exit code.
-pub(crate) fn run(arguments: Arguments) -> ExitCode {
-    let code = match arguments.command.run(&arguments.global) {
+/// The exit code of a command that ended like this; says on stderr what went wrong.
+pub(crate) fn code(result: Result<Outcome>) -> u8 {
+    match result {
         Ok(Outcome::Fine) => 0,
         Ok(Outcome::NotFine) => 1,
         Ok(Outcome::CannotHere) => 3,
@@ -33,13 +31,7 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
             let cannot_here = device_error(&error).is_some_and(DeviceError::is_missing_hardware);
             if cannot_here { 3 } else { 2 }
         }
-    };
-    if warpsmith_device::any_context_given_up() {
-        // A kernel still runs: the driver's clean-up at exit would wait for it without end.
-        let _ = stdout().flush();
-        signal_hook::low_level::exit(code.into());
     }
-    ExitCode::from(code)
 }
 
 /// `warpsmith … | head` closes our standard output: that is the reader's right, not an error.

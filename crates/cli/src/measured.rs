@@ -11,7 +11,7 @@ use warpsmith_measure::report::html::{Section, page};
 use warpsmith_measure::report::{csv, plot, sparkline};
 use warpsmith_measure::statistics::quantile::{QuantileEstimate, minimum_count};
 
-use crate::arguments::Global;
+use crate::global::Global;
 use crate::output;
 use crate::table::Table;
 

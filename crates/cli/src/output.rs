@@ -9,7 +9,7 @@ use serde::Serialize;
 use warpsmith_core::{Finding, Report};
 use warpsmith_device::machine_identity;
 
-use crate::arguments::{Format, Global};
+use crate::global::{Format, Global};
 
 /// An envelope for `body`, made on this machine, now.
 pub(crate) fn report<Body>(verb: &str, body: Body) -> Report<Body> {

@@ -14,9 +14,9 @@ use warpsmith_wisdom::{
 };
 use warpsmith_workload::{Parameters, Workload};
 
-use crate::arguments::Global;
 use crate::background_calibration;
 use crate::catalogue;
+use crate::global::Global;
 use crate::output;
 
 /// Seconds since 1970; 0 where the clock is before.

@@ -24,6 +24,7 @@ mod choice;
 mod cpu;
 mod cuda;
 mod cupti;
+mod driver_finding;
 mod error;
 mod ledger;
 mod machine;
@@ -38,6 +39,7 @@ pub use cuda::{
     raw,
 };
 pub use cupti::{Activity, ActivityKind, ActivityTrace};
+pub use driver_finding::{CODES, driver_finding};
 pub use error::DeviceError;
 pub use ledger::{AllocationSite, Ledger, LedgerStats, MemoryScope, ScopeStats};
 pub use machine::machine_identity;

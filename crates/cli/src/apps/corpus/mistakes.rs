@@ -1,0 +1,105 @@
+//! `warpsmith corpus mistakes`: programs that are rejected, and CUDA text that is wrong.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use rayon::prelude::*;
+use serde::Serialize;
+use warpsmith_compiler::Compiler;
+use warpsmith_corpus::{Wanted, WarpOracle, rejected, wrong_code};
+
+use crate::exit::Outcome;
+use crate::global::Global;
+use crate::output;
+
+/// Write data about mistakes: `rejected.jsonl` has programs that do not compile, with the diagnostic and
+/// the repaired program; `wrong_code.jsonl` has CUDA text that compiles and computes something else.
+///
+/// With `--python`, Warp is asked about every rejected program: its message is written too, and programs
+/// that it accepts are left out.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  warpsmith corpus mistakes --count 10000 --out mistakes
+  warpsmith corpus mistakes --count 500 --out mistakes --python venv/bin/python
+  warpsmith corpus mistakes --count 500 --seed 3 --out mistakes --format json")]
+pub(crate) struct Mistakes {
+    /// How many pairs to make mistakes from; a few of them give none.
+    #[arg(long)]
+    count: u64,
+    /// The folder.
+    #[arg(long)]
+    out: PathBuf,
+    /// What the pairs follow from.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// A Python with warp-lang 1.19.0, whose diagnostics are written too.
+    #[arg(long, value_name = "FILE")]
+    python: Option<PathBuf>,
+}
+
+#[derive(Serialize)]
+struct Body {
+    folder: String,
+    rejected: usize,
+    wrong_code: usize,
+}
+
+impl Mistakes {
+    pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        std::fs::create_dir_all(&self.out)
+            .with_context(|| format!("cannot make `{}`", self.out.display()))?;
+        let wanted = Wanted::default();
+        let mut programs =
+            self.make(|compiler, index| rejected(compiler, &wanted, self.seed, index));
+        if let Some(python) = &self.python {
+            let mut oracle = WarpOracle::start(python).map_err(anyhow::Error::msg)?;
+            let asked = programs.into_iter().map(|one| one.asking(&mut oracle));
+            let asked: Result<Vec<_>, String> = asked.collect();
+            programs = asked
+                .map_err(anyhow::Error::msg)?
+                .into_iter()
+                .flatten()
+                .collect();
+        }
+        let texts = self.make(|compiler, index| wrong_code(compiler, &wanted, self.seed, index));
+        let rejected = self.write("rejected.jsonl", &programs)?;
+        let wrong_code = self.write("wrong_code.jsonl", &texts)?;
+        let folder = self.out.display().to_string();
+        let body = Body {
+            folder,
+            rejected,
+            wrong_code,
+        };
+        let report = output::report("corpus mistakes", body);
+        output::print(global, &report, |body| {
+            format!(
+                "`{}`: {} rejected programs, {} wrong CUDA texts\n",
+                body.folder, body.rejected, body.wrong_code
+            )
+        })?;
+        Ok(Outcome::Fine)
+    }
+
+    /// What the pairs give, in their order.
+    fn make<T: Send>(&self, make: impl Fn(&mut Compiler, u64) -> Option<T> + Sync) -> Vec<T> {
+        (0..self.count)
+            .collect::<Vec<u64>>()
+            .into_par_iter()
+            .map_init(Compiler::new, |compiler, index| make(compiler, index))
+            .flatten_iter()
+            .collect()
+    }
+
+    /// Writes a line for each row.
+    fn write<T: Serialize>(&self, name: &str, rows: &[T]) -> Result<usize> {
+        let mut text = Vec::new();
+        for row in rows {
+            serde_json::to_writer(&mut text, row)?;
+            text.write_all(b"\n")?;
+        }
+        output::write_file(&self.out.join(name), &text)?;
+        Ok(rows.len())
+    }
+}

@@ -1,0 +1,65 @@
+//! The options that every command takes, and the process that it runs in.
+
+use std::ffi::OsString;
+
+use clap::{Args, ValueEnum};
+use warpsmith_device::DeviceChoice;
+
+use crate::host::Host;
+
+/// Options that every command takes.
+#[derive(Args, Clone)]
+pub(crate) struct Global {
+    /// Where to run: `auto`, `cpu`, `cuda` or `cuda:N`.
+    #[arg(
+        long,
+        global = true,
+        default_value = "auto",
+        help_heading = "Global options"
+    )]
+    pub(crate) device: DeviceChoice,
+    /// How to print results.
+    #[arg(long, global = true, value_enum, default_value_t = Format::Human, help_heading = "Global options")]
+    pub(crate) format: Format,
+    /// Say only what was asked for: no progress, no notes.
+    #[arg(
+        short,
+        long,
+        global = true,
+        conflicts_with = "verbose",
+        help_heading = "Global options"
+    )]
+    pub(crate) quiet: bool,
+    /// Say more about what is going on.
+    #[arg(short, long, global = true, help_heading = "Global options")]
+    pub(crate) verbose: bool,
+    /// When to use colour.
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, help_heading = "Global options")]
+    pub(crate) color: Color,
+    /// The process that the program runs in.
+    #[arg(skip)]
+    pub(crate) host: Host,
+    /// The command line after the program's name.
+    #[arg(skip)]
+    pub(crate) words: Vec<OsString>,
+}
+
+/// How results are printed.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Tables and sentences.
+    Human,
+    /// One JSON document, the contract for programs.
+    Json,
+}
+
+/// When colour is used.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless `NO_COLOR` is set.
+    Auto,
+    /// Even into a pipe.
+    Always,
+    /// Never.
+    Never,
+}

@@ -1,0 +1,383 @@
+//! The verb: its arguments, sampling in rounds, its findings.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+use clap::{Args, ValueEnum};
+use warpsmith_core::{Finding, Severity};
+use warpsmith_device::{ActivityTrace, Device};
+use warpsmith_measure::findings;
+use warpsmith_measure::roofline::Ceilings;
+use warpsmith_measure::run_sampler::{RunMode, RunTarget};
+use warpsmith_measure::statistics::stop_rule::StopPlan;
+use warpsmith_measure::trace::{self, RecordedSteps};
+use warpsmith_measure::trajectory;
+
+use super::fresh_context;
+use super::job::{Job, Row};
+use super::kernel_options::{KernelOptions, is_kernel_file};
+use super::list::list;
+use super::sheet::{Beside, Rows};
+use crate::catalogue;
+use crate::exit::{Outcome, device_error};
+use crate::global::Global;
+use crate::kernel::gpu_conditions::ConditionsSampler;
+use crate::measured::{self, Files};
+use crate::output;
+
+/// Measure workloads or a kernel of a file, or list the workloads.
+///
+/// With `--device auto` each workload runs where it is expected to be faster; `-v` says why.
+///
+/// On a GPU the output is held against the CPU's first: a time for a wrong result is no time
+/// (finding M050, exit code 1). Work that never ends is given up after `--limit`, and the rest goes
+/// on in a new context (finding M051).
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  warpsmith bench --list\n  warpsmith bench machine/saxpy\n  \
+    warpsmith bench machine/saxpy --device cuda --mode cold --set n=64M --html saxpy.html\n  \
+    warpsmith bench machine/saxpy --roofline\n  \
+    warpsmith bench machine/saxpy --steps 10000   # each step, and memory along the way\n  \
+    warpsmith bench add.cu --grid 4096 --block 256 --arg in:f32:1M --arg out:f32:1M --arg i32=1M"
+)]
+pub(crate) struct Bench {
+    /// Workloads, by id or by area, or a `.cu` or `.ptx` file; all workloads where none is named.
+    workloads: Vec<String>,
+    /// List the workloads with their parameters, and measure nothing.
+    #[arg(long)]
+    list: bool,
+    /// Set a parameter, `name=value`; applies to the one workload named.
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = catalogue::parse_setting)]
+    settings: Vec<(String, String)>,
+    /// What is timed.
+    #[arg(long, value_enum, default_value_t = Mode::Warm)]
+    mode: Mode,
+    /// Rounds, spread over the session: each workload in turn, then again.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+    /// Stop when the interval of the median is this narrow, in percent.
+    #[arg(long, default_value_t = 0.5)]
+    target: f64,
+    /// Stop a round after this many seconds with the interval reached.
+    #[arg(long, default_value_t = 15.0)]
+    timeout: f64,
+    /// Take exactly this many samples a round, instead of until the interval is narrow enough.
+    #[arg(long)]
+    samples: Option<usize>,
+    /// Run this many steps in a row, timing each, and judge memory for leaks.
+    #[arg(long)]
+    steps: Option<usize>,
+    /// With `--steps`: also write a trace for Perfetto, one span per step, memory beside it.
+    #[arg(long, value_name = "FILE", requires = "steps")]
+    trace: Option<PathBuf>,
+    /// Give up on a run on a GPU that takes longer than this many seconds.
+    #[arg(long, default_value_t = 60.0)]
+    limit: f64,
+    /// Do not hold the output against the CPU's first.
+    #[arg(long)]
+    no_check: bool,
+    /// Also measure what the device can move and compute at most, and hold each run against it.
+    #[arg(long)]
+    roofline: bool,
+    #[command(flatten)]
+    kernel: KernelOptions,
+    #[command(flatten)]
+    files: Files,
+}
+
+/// What is timed.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Mode {
+    /// The work alone, L2 flushed before each run.
+    Cold,
+    /// The work alone, caches as the last run left them.
+    Warm,
+    /// Many runs between two stamps.
+    Batch,
+    /// Replays of the run captured as a CUDA graph.
+    Graph,
+    /// From the call to the end of the wait.
+    EndToEnd,
+}
+
+impl From<Mode> for RunMode {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::Cold => Self::Cold,
+            Mode::Warm => Self::Warm,
+            Mode::Batch => Self::Batch,
+            Mode::Graph => Self::Graph,
+            Mode::EndToEnd => Self::EndToEnd,
+        }
+    }
+}
+
+impl Bench {
+    pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        if self.list {
+            return list(global, &catalogue::choose(&self.workloads)?);
+        }
+        let limit = Duration::try_from_secs_f64(self.limit)?;
+        let (files, names): (Vec<&String>, Vec<&String>) =
+            self.workloads.iter().partition(|name| is_kernel_file(name));
+        if files.len() > 1 {
+            bail!(
+                "one file of kernels at a time; {} are asked for",
+                files.len()
+            );
+        }
+        let file = files.first().map(|file| file.as_str());
+        if file.is_none() && self.kernel.any_given() {
+            bail!("`--kernel`, `--arg` and `--flag` go with a `.cu` or `.ptx` file");
+        }
+        // What needs no GPU to be refused is refused before one is looked for.
+        let read = match file.filter(|file| file.ends_with(".ptx")) {
+            Some(file) => Some(self.kernel.read_ptx(file)?),
+            None => None,
+        };
+        let workloads = match file.is_some() && names.is_empty() {
+            true => Vec::new(),
+            false => self.choose(names)?,
+        };
+        let device = Device::open(global.device)?;
+        let kernel = match (file, read, device.cuda()) {
+            (None, ..) => None,
+            (Some(_), Some(job), Some(_)) => Some(job),
+            (Some(file), None, Some(gpu)) => Some(self.kernel.compile(global, file, gpu)?),
+            (Some(_), _, None) => {
+                output::note(
+                    global,
+                    "a kernel of a file needs a GPU; there is none here, or `--device cpu` was asked for",
+                );
+                return Ok(Outcome::CannotHere);
+            }
+        };
+        let jobs: Vec<Job> = kernel.into_iter().chain(workloads).collect();
+        device.warm_up()?;
+        let sampler = device.cuda().and_then(|_| ConditionsSampler::start());
+        let given_up = fresh_context::given_up();
+        let mut found: Vec<Finding> = given_up
+            .iter()
+            .map(|name| findings::of_given_up(name, self.limit))
+            .collect();
+        let jobs = jobs
+            .into_iter()
+            .filter(|job| !given_up.contains(&job.name))
+            .map(|job| {
+                // A roofline is that of one device.
+                let place = match self.roofline {
+                    true => device.clone(),
+                    false => job.place(global, &device)?,
+                };
+                Ok((job, place))
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let ceilings = match self.roofline && !jobs.is_empty() {
+            true => Some(Ceilings::measure(&device)?),
+            false => None,
+        };
+        let rows = match self.steps {
+            Some(steps) => self.trajectories(global, &jobs, steps, limit)?,
+            None => self.measure(global, &jobs, limit, ceilings.as_ref(), &mut found)?,
+        };
+        output::progress(global, "");
+        let beside = Beside {
+            ceilings,
+            meanwhile: sampler.map(ConditionsSampler::finish),
+        };
+        self.report(global, rows, found, &beside)
+    }
+
+    fn choose(&self, names: Vec<&String>) -> Result<Vec<Job>> {
+        let names: Vec<String> = names.into_iter().cloned().collect();
+        let workloads = catalogue::choose(&names)?;
+        if !self.settings.is_empty() && workloads.len() != 1 {
+            bail!(
+                "`--set` applies to one workload; {} are asked for",
+                workloads.len()
+            );
+        }
+        workloads
+            .into_iter()
+            .map(|workload| Job::workload(workload, &self.settings))
+            .collect()
+    }
+
+    fn report(
+        &self,
+        global: &Global,
+        rows: Vec<Row>,
+        mut found: Vec<Finding>,
+        beside: &Beside,
+    ) -> Result<Outcome> {
+        for row in &rows {
+            found.extend(
+                row.parity
+                    .as_ref()
+                    .and_then(|parity| findings::of_parity(&row.workload, parity)),
+            );
+            found.extend(findings::of_measurement(&row.measurement, &row.figures));
+            let leaks = row.memory.iter();
+            found
+                .extend(leaks.filter_map(|series| findings::of_leak(&series.kind, &series.report)));
+        }
+        let mut report = output::report("bench", Rows(rows));
+        report.findings = found;
+        let rows = &report.body;
+        self.files.write(
+            global,
+            "bench",
+            &rows.measurements(),
+            || rows.sections(beside),
+            &report,
+        )?;
+        output::print(global, &report, |rows| rows.describe(beside))?;
+        let failed = report.worst() == Some(Severity::Error);
+        Ok(if failed {
+            Outcome::NotFine
+        } else {
+            Outcome::Fine
+        })
+    }
+
+    fn measure(
+        &self,
+        global: &Global,
+        jobs: &[(Job, Device)],
+        limit: Duration,
+        ceilings: Option<&Ceilings>,
+        found: &mut Vec<Finding>,
+    ) -> Result<Vec<Row>> {
+        let mut plan = StopPlan {
+            target: self.target / 100.0,
+            timeout: Duration::try_from_secs_f64(self.timeout)?,
+            ..StopPlan::default()
+        };
+        if let Some(samples) = self.samples {
+            plan.target = 0.0;
+            plan.maximum_count = samples.max(1);
+        }
+        let mut begun = Vec::new();
+        for (job, device) in jobs {
+            output::progress(global, &job.name);
+            let begin = || {
+                let parity = match self.no_check {
+                    true => None,
+                    false => job.check(device)?,
+                };
+                Ok((parity, job.begin(device, self.mode.into(), limit)?))
+            };
+            let (parity, (sampler, target)) = unless_it_never_ends(global, job, begin())?;
+            let measurement = sampler.begin(&job.name, &target);
+            begun.push((job, device, parity, sampler, target, measurement));
+        }
+        // Round-robin: a state of the machine that outlives one round meets every workload.
+        for _ in 0..self.rounds {
+            for (job, _, _, sampler, target, measurement) in &mut begun {
+                let round = sampler.measure_round(measurement, target, &plan, &mut |progress| {
+                    measured::show_progress(global, &job.name, plan.target, progress);
+                });
+                unless_it_never_ends(global, job, round.map_err(Into::into))?;
+            }
+        }
+        let mut rows = Vec::new();
+        for (job, device, parity, sampler, _, measurement) in begun {
+            if sampler.unheld() > 0 {
+                found.push(
+                    Finding::new(
+                        "M007",
+                        Severity::Warning,
+                        format!("`{}`: launch latency is inside the samples", job.name),
+                    )
+                    .because(
+                        "samples that could not be queued ahead",
+                        sampler.unheld().to_string(),
+                    ),
+                );
+            }
+            rows.push(job.row(device, parity, measurement, ceilings, Vec::new())?);
+        }
+        Ok(rows)
+    }
+
+    fn trajectories(
+        &self,
+        global: &Global,
+        jobs: &[(Job, Device)],
+        steps: usize,
+        limit: Duration,
+    ) -> Result<Vec<Row>> {
+        let mut rows = Vec::new();
+        for (job, device) in jobs {
+            let begin = job.begin(device, RunMode::EndToEnd, limit);
+            let (sampler, mut target) = unless_it_never_ends(global, job, begin)?;
+            let budget = warpsmith_measure::leak::detector::LeakPlan::default().budget;
+            let done = trajectory::run(
+                &job.name,
+                &sampler,
+                &mut target,
+                device,
+                steps,
+                budget,
+                &mut |step| {
+                    output::progress(global, &format!("{}  step {step} of {steps}", job.name));
+                },
+            );
+            let done = unless_it_never_ends(global, job, done.map_err(Into::into))?;
+            if let Some(path) = &self.trace {
+                let recorded =
+                    unless_it_never_ends(global, job, record_steps(global, device, &mut target))?;
+                let bytes = trace::trajectory(Vec::new(), &done, recorded.as_ref())?;
+                output::write_file(path, &bytes)?;
+                output::note(global, &format!("wrote {}", path.display()));
+            }
+            rows.push(job.row(device, None, done.measurement, None, done.memory)?);
+        }
+        Ok(rows)
+    }
+}
+
+/// Runs some steps again while CUPTI records what the GPU does; `None`, with the reason said, where
+/// there is no CUPTI, and on the CPU.
+fn record_steps(
+    global: &Global,
+    device: &Device,
+    target: &mut RunTarget,
+) -> Result<Option<RecordedSteps>> {
+    const STEPS: usize = 200;
+    if device.cuda().is_none() {
+        return Ok(None);
+    }
+    let recording = match ActivityTrace::start() {
+        Ok(recording) => recording,
+        Err(error) => {
+            output::note(
+                global,
+                &format!("the GPU's own activity is not in the trace: {error}"),
+            );
+            return Ok(None);
+        }
+    };
+    let begun = Instant::now();
+    let mut host = Vec::with_capacity(STEPS);
+    for _ in 0..STEPS {
+        let start = begun.elapsed().as_secs_f64();
+        target.run_and_wait()?;
+        host.push((start, begun.elapsed().as_secs_f64() - start));
+    }
+    Ok(Some(RecordedSteps {
+        host,
+        device: recording.finish()?,
+    }))
+}
+
+/// Passes results on; where work never ended, begins anew without it.
+fn unless_it_never_ends<T>(global: &Global, job: &Job, result: Result<T>) -> Result<T> {
+    if let Err(error) = &result
+        && device_error(error).is_some_and(|error| error.is_never_ended())
+    {
+        fresh_context::restart_without(global, &job.name)?;
+    }
+    result
+}

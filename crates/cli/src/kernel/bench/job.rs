@@ -1,0 +1,176 @@
+//! One thing to measure: a workload with its parameters, or a kernel of a file.
+
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use serde::Serialize;
+use warpsmith_device::{CpuDevice, Device};
+use warpsmith_measure::kernel_file::KernelLaunch;
+use warpsmith_measure::measurement::{Figures, Measurement};
+use warpsmith_measure::roofline::{Ceilings, Roofline};
+use warpsmith_measure::run_sampler::{RunMode, RunSampler, RunTarget};
+use warpsmith_measure::trajectory::MemorySeries;
+use warpsmith_measure::{Parity, check_parity};
+use warpsmith_workload::{Cost, Parameters, Prepared, Workload};
+
+use crate::global::Global;
+use crate::placement::device_for;
+
+/// Something to measure.
+pub(super) struct Job {
+    pub(super) name: String,
+    pub(super) cost: Cost,
+    what: What,
+}
+
+enum What {
+    Workload(Box<dyn Workload>, Parameters),
+    Kernel(KernelLaunch),
+}
+
+/// A measured job.
+#[derive(Serialize)]
+pub(super) struct Row {
+    pub(super) workload: String,
+    pub(super) parameters: RowParameters,
+    pub(super) device: String,
+    /// Bytes that one run must at least move.
+    pub(super) bytes: u64,
+    /// Floating-point operations of one run.
+    pub(super) flops: u64,
+    /// Whether the output was held against the reference: absent where there is none, or where the
+    /// reference itself was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) parity: Option<Parity>,
+    pub(super) measurement: Measurement,
+    pub(super) figures: Figures,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) roofline: Option<Roofline>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) memory: Vec<MemorySeries>,
+}
+
+/// What a job was run with.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum RowParameters {
+    Workload(Parameters),
+    Kernel { arguments: Vec<String> },
+}
+
+impl std::fmt::Display for RowParameters {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Workload(parameters) => parameters.fmt(f),
+            Self::Kernel { arguments } => f.write_str(&arguments.join(" ")),
+        }
+    }
+}
+
+impl Job {
+    /// A workload with these settings.
+    pub(super) fn workload(
+        workload: Box<dyn Workload>,
+        settings: &[(String, String)],
+    ) -> Result<Self> {
+        let parameters = Parameters::resolve(workload.parameters(), settings)?;
+        Ok(Self {
+            name: workload.id().to_owned(),
+            cost: workload.cost(&parameters),
+            what: What::Workload(workload, parameters),
+        })
+    }
+
+    /// A kernel of a file.
+    pub(super) fn kernel(name: String, launch: KernelLaunch, cost: Cost) -> Self {
+        Self {
+            name,
+            cost,
+            what: What::Kernel(launch),
+        }
+    }
+
+    /// Where it runs: the faster device for so much work, where the user leaves it to us; a kernel
+    /// of a file on `gpu`.
+    pub(super) fn place(&self, global: &Global, gpu: &Device) -> Result<Device> {
+        match &self.what {
+            What::Workload(workload, parameters) => {
+                device_for(global, workload.as_ref(), parameters)
+            }
+            What::Kernel(_) => Ok(gpu.clone()),
+        }
+    }
+
+    fn prepare(&self, device: &Device) -> Result<Box<dyn Prepared>> {
+        Ok(match (&self.what, device.cuda()) {
+            (What::Workload(workload, parameters), _) => workload.prepare(device, parameters, 1)?,
+            (What::Kernel(launch), Some(gpu)) => launch.prepare(gpu, 1)?,
+            (What::Kernel(_), None) => bail!("`{}` is a GPU kernel", self.name),
+        })
+    }
+
+    /// Holds the device's output against the CPU's on fresh inputs; `None` on the CPU itself, and
+    /// for kernels that have no reference.
+    pub(super) fn check(&self, device: &Device) -> Result<Option<Parity>> {
+        let What::Workload(workload, parameters) = &self.what else {
+            return Ok(None);
+        };
+        if device.cuda().is_none() {
+            return Ok(None);
+        }
+        let reference = Device::Cpu(CpuDevice::open()?);
+        let seed = u64::from(std::process::id());
+        Ok(Some(check_parity(
+            workload.as_ref(),
+            device,
+            &reference,
+            parameters,
+            &[seed],
+        )?))
+    }
+
+    /// A sampler for this job, and the job warmed up.
+    pub(super) fn begin(
+        &self,
+        device: &Device,
+        mode: RunMode,
+        limit: Duration,
+    ) -> Result<(RunSampler, RunTarget)> {
+        let mut sampler = RunSampler::new(device, mode)?;
+        sampler.set_limit(limit);
+        let target = sampler.target(self.prepare(device)?)?;
+        Ok((sampler, target))
+    }
+
+    /// The result.
+    pub(super) fn row(
+        &self,
+        device: &Device,
+        parity: Option<Parity>,
+        measurement: Measurement,
+        ceilings: Option<&Ceilings>,
+        memory: Vec<MemorySeries>,
+    ) -> Result<Row> {
+        let Some(figures) = measurement.figures() else {
+            bail!("`{}` gave no samples", self.name);
+        };
+        let seconds = figures.interval.median;
+        Ok(Row {
+            workload: self.name.clone(),
+            parameters: match &self.what {
+                What::Workload(_, parameters) => RowParameters::Workload(parameters.clone()),
+                What::Kernel(launch) => RowParameters::Kernel {
+                    arguments: launch.arguments().iter().map(ToString::to_string).collect(),
+                },
+            },
+            device: device.name().to_owned(),
+            bytes: self.cost.bytes.0,
+            flops: self.cost.flops.0,
+            roofline: ceilings.and_then(|ceilings| ceilings.judge(&self.cost, seconds)),
+            parity,
+            measurement,
+            figures,
+            memory,
+        })
+    }
+}

@@ -1,0 +1,8 @@
+//! `warpsmith compile`: Python and CUDA sources, as text and as machine code.
+
+mod command;
+mod cuda;
+mod machine_code;
+mod python;
+
+pub(crate) use command::Compile;

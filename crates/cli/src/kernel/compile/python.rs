@@ -1,0 +1,335 @@
+//! `warpsmith compile FILE.py` and `warpsmith compile --batch`: Warp-style kernels to IR or C++ text.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read, Write, stderr, stdout};
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, ValueEnum};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use warpsmith_compiler::{Compiler, Options, emit_cpu, emit_cuda, ir, render, runtime_header};
+use warpsmith_core::Finding;
+
+use super::cuda::CudaOptions;
+use super::machine_code;
+use crate::exit::Outcome;
+use crate::global::{Format, Global};
+use crate::kernel::warp_library::WarpLibrary;
+
+/// How to compile a kernel written in Python.
+#[derive(Args)]
+pub(crate) struct PythonOptions {
+    /// What to write for a `.py` file.
+    #[arg(long, value_enum, default_value_t = Emit::Cuda)]
+    emit: Emit,
+    /// The kernel, where the file defines several.
+    #[arg(long)]
+    kernel: Option<String>,
+    /// Leave out the runtime header that makes CUDA text compile as it is.
+    #[arg(long)]
+    bare: bool,
+    /// What follows the names of kernels and structs: `placeholder` writes `_HASH`; `keep` writes eight
+    /// digits that change with the emitted text and with nothing else (Warp's own digits depend on
+    /// Python objects that are not evaluated here).
+    #[arg(long, value_enum, default_value_t = HashStyle::Placeholder)]
+    hash: HashStyle,
+    #[command(flatten)]
+    library: WarpLibrary,
+}
+
+/// What follows a kernel's name.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum HashStyle {
+    /// Digits of the text itself.
+    Keep,
+    /// The word `HASH`.
+    Placeholder,
+}
+
+/// What is written.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Emit {
+    /// The typed intermediate representation.
+    Ir,
+    /// CUDA C++, forward and backward.
+    Cuda,
+    /// C++ for the CPU, forward and backward.
+    Cpu,
+    /// PTX, by whichever NVRTC is here.
+    Ptx,
+    /// Instructions, registers, stack and memory of the machine code, by whichever NVRTC is here.
+    SassStats,
+}
+
+/// What `--format json` prints for one file.
+#[derive(Serialize)]
+struct Report<'a> {
+    file: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    statistics: Option<serde_json::Value>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    findings: Vec<Finding>,
+}
+
+/// Compiles one file; writes to `out`, or to standard output.
+pub(crate) fn run(
+    global: &Global,
+    file: &Path,
+    out: Option<&Path>,
+    options: &PythonOptions,
+    cuda: &CudaOptions,
+) -> Result<Outcome> {
+    let source =
+        fs::read_to_string(file).with_context(|| format!("cannot read `{}`", file.display()))?;
+    let shown = file.display().to_string();
+    let settings = Options {
+        kernel: options.kernel.clone(),
+        file: shown.clone(),
+        library: options.library.text()?,
+        ..Options::default()
+    };
+    let written = match options.module(&source, settings) {
+        Ok(module) => options.text(&shown, &module, cuda)?,
+        Err(findings) => Err(findings),
+    };
+    let (text, statistics, findings) = match written {
+        Ok(Written { text, statistics }) => (Some(text), statistics, Vec::new()),
+        Err(findings) => (None, None, findings),
+    };
+    let refused = !findings.is_empty();
+    if global.format == Format::Json {
+        let mut stdout = stdout().lock();
+        let report = Report {
+            file: &shown,
+            text: text.filter(|_| statistics.is_none()),
+            statistics,
+            findings,
+        };
+        serde_json::to_writer_pretty(&mut stdout, &report)?;
+        writeln!(stdout)?;
+    } else {
+        for finding in &findings {
+            write!(stderr(), "{}", render(finding, &source))?;
+        }
+        match (text, out) {
+            (Some(text), Some(path)) => write_file(path, |file| {
+                file.write_all(text.as_bytes())?;
+                Ok(())
+            })?,
+            (Some(text), None) => stdout().lock().write_all(text.as_bytes())?,
+            (None, _) => {}
+        }
+    }
+    Ok(if refused {
+        Outcome::NotFine
+    } else {
+        Outcome::Fine
+    })
+}
+
+/// What was made of a kernel.
+struct Written {
+    text: String,
+    statistics: Option<serde_json::Value>,
+}
+
+impl PythonOptions {
+    /// Compiles, with the digits in the names that were asked for.
+    fn module(&self, source: &str, mut settings: Options) -> Result<ir::Module, Vec<Finding>> {
+        let mut compiler = Compiler::new();
+        let module = compiler.compile(source, &settings)?;
+        if self.hash == HashStyle::Placeholder {
+            return Ok(module);
+        }
+        settings.suffix = format!("_{:08x}", fingerprint(&emit_cuda(&module)));
+        compiler.recycle(module);
+        compiler.compile(source, &settings)
+    }
+
+    fn text(
+        &self,
+        file: &str,
+        module: &ir::Module,
+        cuda: &CudaOptions,
+    ) -> Result<Result<Written, Vec<Finding>>> {
+        let plain = |text| {
+            Ok(Ok(Written {
+                text,
+                statistics: None,
+            }))
+        };
+        match self.emit {
+            Emit::Ir => plain(ir::print(module)),
+            Emit::Cpu => plain(emit_cpu(module)),
+            Emit::Cuda => {
+                let text = emit_cuda(module);
+                plain(if self.bare {
+                    text
+                } else {
+                    runtime_header::prologue(&text) + &text
+                })
+            }
+            Emit::Ptx => match machine_code::ptx(file, &emit_cuda(module), cuda)? {
+                Ok(text) => plain(text),
+                Err(findings) => Ok(Err(findings)),
+            },
+            Emit::SassStats => {
+                let made = machine_code::statistics(file, &emit_cuda(module), cuda)?;
+                Ok(made.map(|(text, statistics)| Written {
+                    text,
+                    statistics: Some(statistics),
+                }))
+            }
+        }
+    }
+}
+
+/// A number that stands for a text: FNV-1a, folded to 32 bits.
+fn fingerprint(text: &str) -> u32 {
+    let mut state = 0xcbf2_9ce4_8422_2325_u64;
+    for byte in text.bytes() {
+        state = (state ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+    (state ^ (state >> 32)) as u32
+}
+
+/// A line of a batch.
+#[derive(Deserialize)]
+struct Job {
+    id: serde_json::Value,
+    source: String,
+}
+
+/// What becomes of it.
+#[derive(Serialize)]
+struct Done {
+    id: serde_json::Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cuda: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cpu: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    findings: Vec<Finding>,
+}
+
+/// How many lines are read, compiled on all cores and written at a time: bounds the memory of a batch of
+/// any length.
+const CHUNK: usize = 1024;
+
+/// Compiles every line of `input` on all cores; writes one line per line to `out`.
+pub(crate) fn batch(
+    global: &Global,
+    input: &Path,
+    out: Option<&Path>,
+    options: &PythonOptions,
+) -> Result<Outcome> {
+    let Some(out) = out else {
+        bail!("a batch needs `--out FILE.jsonl`");
+    };
+    let file = File::open(input).with_context(|| format!("cannot open `{}`", input.display()))?;
+    let reader: Box<dyn Read> = if input.extension().is_some_and(|ending| ending == "gz") {
+        Box::new(flate2::read::GzDecoder::new(file))
+    } else {
+        Box::new(file)
+    };
+    let mut lines = BufReader::with_capacity(1 << 20, reader).lines();
+    let (mut accepted, mut refused, mut read) = (0_usize, 0_usize, 0_usize);
+    let settings = Options {
+        library: options.library.text()?,
+        ..Options::default()
+    };
+    write_file(out, |file| {
+        loop {
+            let chunk: Vec<String> = lines
+                .by_ref()
+                .take(CHUNK)
+                .collect::<std::io::Result<_>>()
+                .with_context(|| format!("cannot read `{}`", input.display()))?;
+            if chunk.is_empty() {
+                return Ok(());
+            }
+            let done: Vec<(Vec<u8>, bool)> = chunk
+                .par_iter()
+                .enumerate()
+                .filter(|(_, line)| !line.trim().is_empty())
+                .map_init(Compiler::new, |compiler, (at, line)| {
+                    compile_line(compiler, line, &settings).with_context(|| {
+                        let number = read + at + 1;
+                        format!(
+                            "`{}` line {number} is not an object with `id` and `source`",
+                            input.display()
+                        )
+                    })
+                })
+                .collect::<Result<_>>()?;
+            read += chunk.len();
+            for (line, fine) in done {
+                if fine {
+                    accepted += 1;
+                } else {
+                    refused += 1;
+                }
+                file.write_all(&line)?;
+            }
+        }
+    })?;
+    if !global.quiet {
+        writeln!(stderr(), "{accepted} compiled, {refused} refused")?;
+    }
+    Ok(if refused > 0 {
+        Outcome::NotFine
+    } else {
+        Outcome::Fine
+    })
+}
+
+fn compile_line(
+    compiler: &mut Compiler,
+    line: &str,
+    settings: &Options,
+) -> serde_json::Result<(Vec<u8>, bool)> {
+    let job: Job = serde_json::from_str(line)?;
+    let done = match compiler.compile(&job.source, settings) {
+        Ok(module) => {
+            let done = Done {
+                id: job.id,
+                cuda: Some(emit_cuda(&module)),
+                cpu: Some(emit_cpu(&module)),
+                findings: Vec::new(),
+            };
+            compiler.recycle(module);
+            done
+        }
+        Err(findings) => Done {
+            id: job.id,
+            cuda: None,
+            cpu: None,
+            findings,
+        },
+    };
+    let fine = done.findings.is_empty();
+    let mut text = serde_json::to_vec(&done)?;
+    text.push(b'\n');
+    Ok((text, fine))
+}
+
+/// Writes a file under a temporary name and renames it when it is whole.
+fn write_file(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let mut file = tempfile::NamedTempFile::new_in(folder)
+        .with_context(|| format!("cannot write to `{}`", folder.display()))?;
+    {
+        let mut buffered = std::io::BufWriter::with_capacity(1 << 20, file.as_file_mut());
+        fill(&mut buffered)?;
+        buffered.flush()?;
+    }
+    file.persist(path)
+        .with_context(|| format!("cannot write `{}`", path.display()))?;
+    Ok(())
+}

@@ -1,0 +1,306 @@
+//! `warpsmith exec FILE.py`: runs a kernel on arguments from the command line and from files.
+
+use std::io::{Write, stderr};
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use serde::Serialize;
+use warpsmith_compiler::ir::Module;
+use warpsmith_compiler::launch_abi::Direction;
+use warpsmith_compiler::{Argument, Interpreter, Options, compile, render};
+use warpsmith_core::Finding;
+use warpsmith_device::{CompileCache, CudaDevice, Nvrtc};
+use warpsmith_execution::GpuKernel;
+
+use super::argument::{self, Parameter};
+use super::placement;
+use crate::exit::Outcome;
+use crate::global::{Format, Global};
+use crate::kernel::warp_library::WarpLibrary;
+use crate::npy_file::NpyArray;
+use crate::output;
+use crate::placement::Decision;
+
+/// Run a kernel written in Python: forward, or its adjoint. On the CPU this is the reference
+/// interpreter, which reports indices out of range and variables without a value. On a GPU the
+/// interpreter checks the run first, and the GPU then computes the results.
+///
+/// `--device auto` takes what is sooner done, which is the interpreter alone; `--explain` shows the
+/// predictions. Runs are remembered for the next prediction.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+    warpsmith exec saxpy.py --dim 1000 --arg x=random:1000:f32:7 --arg y=zeros:1000:f32 --arg a=2.5 --out y=@y.npy\n  \
+    warpsmith exec saxpy.py --device cuda --dim 1000 --arg x=random:1000:f32 --arg y=zeros:1000:f32 --arg a=2\n  \
+    warpsmith exec saxpy.py --explain --dim 1000 --arg x=random:1000:f32 --arg y=zeros:1000:f32 --arg a=2\n  \
+    warpsmith exec saxpy.py --dim 64 --arg x=@x.npy --arg y=@y.npy --arg a=2 --adjoint --grad y=ones --out-grad x=@gx.npy\n\n\
+    Arguments: NUMBER[,NUMBER…] for values, @FILE.npy, zeros:SHAPE:TYPE, ones:SHAPE:TYPE,\n\
+    random:SHAPE:TYPE[:SEED] for arrays; SHAPE is 1000 or 100x3, TYPE is f32, i32, u8, bool, …")]
+pub(crate) struct Exec {
+    /// The source.
+    file: PathBuf,
+    /// The kernel, where the file defines several.
+    #[arg(long)]
+    kernel: Option<String>,
+    #[command(flatten)]
+    library: WarpLibrary,
+    /// The launch grid: threads along one to four dimensions.
+    #[arg(long, value_name = "N[,M…]", value_delimiter = ',', required = true)]
+    dim: Vec<usize>,
+    /// An argument.
+    #[arg(long = "arg", value_name = "NAME=VALUE", value_parser = argument::parse_assignment)]
+    arguments: Vec<(String, String)>,
+    /// A file for an array after the run.
+    #[arg(long = "out", value_name = "NAME=@FILE.npy", value_parser = argument::parse_assignment)]
+    outputs: Vec<(String, String)>,
+    /// Run the adjoint: gradients flow from outputs to inputs, values stay.
+    #[arg(long)]
+    adjoint: bool,
+    /// The gradient that an array begins with: `ones`, `zeros` or a file; zeros where none is given.
+    #[arg(long = "grad", value_name = "NAME=ones|@FILE.npy", value_parser = argument::parse_assignment, requires = "adjoint")]
+    gradients: Vec<(String, String)>,
+    /// A file for an array's gradient after the run.
+    #[arg(long = "out-grad", value_name = "NAME=@FILE.npy", value_parser = argument::parse_assignment, requires = "adjoint")]
+    gradient_outputs: Vec<(String, String)>,
+    /// Print what each device was predicted to take, in parts, and where the numbers come from.
+    #[arg(long)]
+    explain: bool,
+}
+
+/// Seconds below which a run is not worth a file.
+const WORTH_REMEMBERING: f64 = 1e-3;
+
+/// What the run did.
+#[derive(Serialize)]
+struct Body {
+    kernel: String,
+    device: String,
+    direction: &'static str,
+    dim: Vec<usize>,
+    /// Whether threads ran on several cores.
+    parallel: bool,
+    printed: Vec<String>,
+    /// Why this device.
+    decision: Decision,
+    arrays: Vec<ArrayView>,
+}
+
+/// An array after the run: its first numbers.
+#[derive(Serialize)]
+struct ArrayView {
+    name: String,
+    #[serde(rename = "type")]
+    ty: String,
+    shape: Vec<usize>,
+    first: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_gradients: Option<Vec<String>>,
+}
+
+impl Exec {
+    pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        let source = std::fs::read_to_string(&self.file)
+            .with_context(|| format!("cannot read `{}`", self.file.display()))?;
+        let options = Options {
+            kernel: self.kernel.clone(),
+            file: self.file.display().to_string(),
+            library: self.library.text()?,
+            ..Options::default()
+        };
+        let module = match compile(&source, &options) {
+            Ok(module) => module,
+            Err(findings) => return self.refuse(global, &source, findings),
+        };
+        let planned = if self.adjoint {
+            Interpreter::adjoint(&module)
+        } else {
+            Interpreter::forward(&module)
+        };
+        let interpreter = match planned {
+            Ok(interpreter) => interpreter,
+            Err(findings) => return self.refuse(global, &source, findings),
+        };
+        let parameters: Vec<Parameter> = interpreter
+            .parameters()
+            .map(|(name, ty)| Parameter::new(&module, name, ty))
+            .collect::<Result<_>>()?;
+        let mut arguments = argument::bind(&parameters, &self.arguments)?;
+        if self.adjoint {
+            argument::bind_gradients(&parameters, &mut arguments, &self.gradients)?;
+        }
+        // The emitted text checks no index. The interpreter runs first, on a copy: what it finds would be
+        // an access outside an array on the GPU, and nothing is launched then.
+        let direction = if self.adjoint { "backward" } else { "forward" };
+        let problem = placement::problem(&self.dim, &arguments);
+        let placement = placement::of(&self.file, &source, direction);
+        let (chosen, decision) = placement.decide(global, &problem, false)?;
+        let gpu = chosen.cuda();
+        let mut checked = gpu.map(|_| arguments.clone());
+        let begun = Instant::now();
+        let outcome = interpreter.run(&self.dim, checked.as_mut().unwrap_or(&mut arguments))?;
+        let seconds = begun.elapsed().as_secs_f64();
+        if outcome.findings.is_empty() && seconds > WORTH_REMEMBERING {
+            placement.remember(global, &problem, seconds);
+        }
+        let mut device = "cpu".to_owned();
+        if let Some(gpu) = gpu
+            && outcome.findings.is_empty()
+        {
+            self.run_on(gpu, &module, &mut arguments)?;
+            device = format!("cuda: {}", gpu.facts().name);
+        }
+        for (outputs, gradient) in [(&self.outputs, false), (&self.gradient_outputs, true)] {
+            for (name, file) in outputs {
+                save(&parameters, &arguments, name, file, gradient)?;
+            }
+        }
+        let body = Body {
+            kernel: module.names.get(module.kernel.native).to_owned(),
+            device,
+            direction,
+            dim: self.dim.clone(),
+            parallel: outcome.parallel,
+            printed: outcome.printed,
+            decision,
+            arrays: parameters
+                .iter()
+                .zip(&arguments)
+                .filter_map(|(p, a)| view(p, a))
+                .collect(),
+        };
+        let fine = outcome.findings.is_empty();
+        let mut report = output::report("exec", body);
+        report.findings = outcome.findings;
+        if global.format == Format::Json {
+            output::print(global, &report, |_| String::new())?;
+        } else {
+            for finding in std::mem::take(&mut report.findings) {
+                write!(stderr(), "{}", render(&finding, &source))?;
+            }
+            if self.explain {
+                output::note(global, report.body.decision.explain().trim_end());
+            }
+            output::print(global, &report, human)?;
+        }
+        Ok(if fine {
+            Outcome::Fine
+        } else {
+            Outcome::NotFine
+        })
+    }
+
+    /// Runs on the GPU, whose results replace the arguments.
+    fn run_on(&self, gpu: &CudaDevice, module: &Module, arguments: &mut [Argument]) -> Result<()> {
+        let nvrtc = Nvrtc::find()?;
+        let cache = CompileCache::for_user();
+        let kernel = GpuKernel::build(gpu, &nvrtc, &cache, module)?;
+        let direction = if self.adjoint {
+            Direction::Backward
+        } else {
+            Direction::Forward
+        };
+        // SAFETY: the interpreter has run with these very arguments over this grid and reported no
+        // access outside an array.
+        unsafe { kernel.run(gpu, module, direction, &self.dim, arguments)? };
+        Ok(())
+    }
+
+    /// The kernel does not compile, or the interpreter does not know something in it.
+    fn refuse(&self, global: &Global, source: &str, findings: Vec<Finding>) -> Result<Outcome> {
+        if global.format == Format::Json {
+            let mut report = output::report("exec", ());
+            report.findings = findings;
+            output::print(global, &report, |()| String::new())?;
+        } else {
+            for finding in &findings {
+                write!(stderr(), "{}", render(finding, source))?;
+            }
+        }
+        Ok(Outcome::NotFine)
+    }
+}
+
+fn human(body: &Body) -> String {
+    let mut text: String = body
+        .printed
+        .iter()
+        .map(|line| format!("{line}\n"))
+        .collect();
+    for array in &body.arrays {
+        text.push_str(&format!(
+            "{} {} {:?}: {}\n",
+            array.name,
+            array.ty,
+            array.shape,
+            array.first.join(" ")
+        ));
+        if let Some(gradients) = &array.first_gradients {
+            text.push_str(&format!(
+                "{} gradient: {}\n",
+                array.name,
+                gradients.join(" ")
+            ));
+        }
+    }
+    text
+}
+
+fn view(parameter: &Parameter, argument: &Argument) -> Option<ArrayView> {
+    let (Argument::Array(array), Some(kind)) = (argument, &parameter.array) else {
+        return None;
+    };
+    Some(ArrayView {
+        name: parameter.name.clone(),
+        ty: parameter.described.clone(),
+        shape: array.shape.clone(),
+        first: argument::first_numbers(kind.scalar, &array.data),
+        first_gradients: array
+            .gradient
+            .as_ref()
+            .map(|data| argument::first_numbers(kind.scalar, data)),
+    })
+}
+
+fn save(
+    parameters: &[Parameter],
+    arguments: &[Argument],
+    name: &str,
+    file: &str,
+    gradient: bool,
+) -> Result<()> {
+    let Some(path) = file.strip_prefix('@') else {
+        bail!("cannot write `{name}` to `{file}`: give a file as `{name}=@FILE.npy`");
+    };
+    let at = parameters
+        .iter()
+        .position(|parameter| parameter.name == name);
+    let Some((Argument::Array(array), Some(kind))) =
+        at.map(|at| (&arguments[at], &parameters[at].array))
+    else {
+        bail!("cannot write `{name}`: the kernel has no array of that name");
+    };
+    let data = if gradient {
+        array.gradient.clone().unwrap_or_default()
+    } else {
+        array.data.clone()
+    };
+    let Some((descr, _)) = crate::npy_file::dtype(kind.scalar) else {
+        bail!(
+            "cannot write `{name}`: NumPy has no type `{}`",
+            kind.scalar.name()
+        );
+    };
+    let shape = array
+        .shape
+        .iter()
+        .chain(&kind.components)
+        .copied()
+        .collect();
+    NpyArray {
+        descr: descr.to_owned(),
+        shape,
+        data,
+    }
+    .write(path.as_ref())
+}

@@ -1,0 +1,14 @@
+//! Verbs about kernels: compile, run, check, measure.
+
+pub(crate) mod ablate;
+pub(crate) mod bench;
+pub(crate) mod compare;
+pub(crate) mod compile;
+pub(crate) mod exec;
+mod gpu_conditions;
+pub(crate) mod leak;
+pub(crate) mod profile;
+pub(crate) mod run;
+pub(crate) mod scale;
+pub(crate) mod verify;
+mod warp_library;

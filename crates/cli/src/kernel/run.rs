@@ -1,0 +1,205 @@
+//! `warpsmith run -- CMD`: how long a command takes.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use clap::Args;
+use serde::Serialize;
+use warpsmith_core::{Bytes, Seconds};
+use warpsmith_measure::cpu::closure::Progress;
+use warpsmith_measure::cpu::command::{CommandRun, CommandTarget};
+use warpsmith_measure::cpu::steal::CpuTicks;
+use warpsmith_measure::findings;
+use warpsmith_measure::measurement::{Figures, Measurement, Sample};
+use warpsmith_measure::statistics::order::median_of;
+use warpsmith_measure::statistics::stop_rule::{MedianStop, StopPlan};
+
+use super::gpu_conditions::{ConditionsSampler, GpuConditions};
+use crate::exit::Outcome;
+use crate::global::Global;
+use crate::measured::{self, Files};
+use crate::output;
+
+/// Measure a command: wall time with an interval, CPU time, peak memory, and what the GPUs did
+/// meanwhile.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  warpsmith run -- ./solver --steps 100\n  \
+    warpsmith run --runs 20 --html solver.html -- python3 train.py\n  \
+    warpsmith run --save base.json -- ./solver && warpsmith compare base.json new.json")]
+pub(crate) struct Run {
+    /// The command and its arguments, run without a shell; its output is discarded.
+    #[arg(required = true, last = true)]
+    words: Vec<String>,
+    /// Run exactly this often, instead of until the interval is narrow enough.
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    runs: Option<u64>,
+    /// Untimed runs first.
+    #[arg(long, default_value_t = 1)]
+    warm_up: usize,
+    /// Stop when the interval of the median is this narrow, in percent.
+    #[arg(long, default_value_t = 1.0)]
+    target: f64,
+    /// Stop after this many seconds with the interval reached.
+    #[arg(long, default_value_t = 15.0)]
+    timeout: f64,
+    /// End a single run that takes longer than this many seconds.
+    #[arg(long, default_value_t = 600.0)]
+    limit: f64,
+    /// Do not sample the GPUs while the command runs.
+    #[arg(long)]
+    no_telemetry: bool,
+    /// Accept runs that fail.
+    #[arg(long)]
+    ignore_failure: bool,
+    #[command(flatten)]
+    files: Files,
+}
+
+#[derive(Serialize)]
+struct Body {
+    measurement: Measurement,
+    figures: Figures,
+    cpu_median_seconds: f64,
+    peak_bytes: u64,
+    failed_runs: usize,
+    /// What spawning an empty program costs here; not taken off.
+    spawn_seconds: f64,
+    /// What the GPUs did while the command ran, where there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    meanwhile: Option<GpuConditions>,
+}
+
+impl Run {
+    pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        let target = CommandTarget {
+            words: self.words.clone(),
+            limit: Duration::try_from_secs_f64(self.limit)?,
+            ignore_failure: self.ignore_failure,
+        };
+        for run in 0..self.warm_up {
+            target.run(run + 1)?;
+        }
+        let spawn_seconds = spawn_cost();
+        let sampler = match self.no_telemetry {
+            true => None,
+            false => ConditionsSampler::start(),
+        };
+        let (measurement, runs) = self.sample(global, &target)?;
+        let meanwhile = sampler.map(ConditionsSampler::finish);
+        output::progress(global, "");
+        let Some(figures) = measurement.figures() else {
+            anyhow::bail!("`{}` gave no samples", target.line());
+        };
+        let findings = findings::of_measurement(&measurement, &figures);
+        let body = Body {
+            figures,
+            cpu_median_seconds: median_of(&measurement.cpu_seconds),
+            peak_bytes: runs.iter().map(|run| run.peak_bytes).max().unwrap_or(0),
+            failed_runs: runs.iter().filter(|run| !run.status.success()).count(),
+            spawn_seconds,
+            meanwhile,
+            measurement,
+        };
+        let mut report = output::report("run", body);
+        report.findings = findings;
+        let body = &report.body;
+        self.files.write(
+            global,
+            &format!("run: {}", body.measurement.name),
+            &[&body.measurement],
+            || vec![measured::section(&body.measurement, &body.figures)],
+            &report,
+        )?;
+        output::print(global, &report, |body| {
+            let failed = match body.failed_runs {
+                0 => String::new(),
+                count => format!(", {count} runs failed"),
+            };
+            format!(
+                "{}\nCPU time {} (median), peak memory {}, spawning alone costs {}{failed}\n{}",
+                measured::table(&[(&body.measurement, &body.figures)]),
+                Seconds(body.cpu_median_seconds),
+                Bytes(body.peak_bytes),
+                Seconds(body.spawn_seconds),
+                match &body.meanwhile {
+                    Some(meanwhile) => meanwhile.to_string(),
+                    None => String::new(),
+                }
+            )
+        })?;
+        Ok(Outcome::Fine)
+    }
+
+    fn sample(
+        &self,
+        global: &Global,
+        target: &CommandTarget,
+    ) -> Result<(Measurement, Vec<CommandRun>)> {
+        let plan = StopPlan {
+            target: self.target / 100.0,
+            minimum_count: 10,
+            timeout: match self.runs {
+                Some(_) => Duration::MAX,
+                None => Duration::try_from_secs_f64(self.timeout)?,
+            },
+            ..StopPlan::default()
+        };
+        let mut measurement = Measurement::of_command(&target.line());
+        let ticks = CpuTicks::read();
+        let mut stop = MedianStop::new(plan);
+        let mut runs = Vec::new();
+        let begun = Instant::now();
+        loop {
+            let run = target.run(runs.len() + 1)?;
+            measurement.push(Sample {
+                cpu_seconds: Some(run.cpu.as_secs_f64()),
+                ..Sample::of_seconds(run.wall.as_secs_f64())
+            });
+            runs.push(run);
+            let (count, elapsed) = (runs.len(), begun.elapsed());
+            let asked = self.runs.is_some_and(|wanted| count as u64 >= wanted);
+            let due = self.runs.is_none() && stop.is_due(count, elapsed);
+            if !asked && !due {
+                output::progress(global, &format!("{}  run {count}", target.line()));
+                continue;
+            }
+            let reason = stop.look(&measurement.seconds, elapsed);
+            let interval = stop.interval();
+            let progress = Progress {
+                count,
+                elapsed,
+                interval,
+            };
+            measured::show_progress(global, &target.line(), plan.target, &progress);
+            if asked {
+                break;
+            }
+            if let Some(reason) = reason {
+                measurement.conditions.stop = reason;
+                break;
+            }
+        }
+        measurement.conditions.steal_share = ticks
+            .zip(CpuTicks::read())
+            .and_then(|(early, late)| late.stolen_share_since(&early));
+        Ok((measurement, runs))
+    }
+}
+
+/// The median time of `true`, zero where there is no such program.
+fn spawn_cost() -> f64 {
+    let empty = CommandTarget {
+        words: vec!["true".to_owned()],
+        limit: Duration::from_secs(5),
+        ignore_failure: true,
+    };
+    let times: Vec<f64> = (0..5)
+        .filter_map(|run| empty.run(run + 1).ok())
+        .map(|run| run.wall.as_secs_f64())
+        .collect();
+    if times.is_empty() {
+        0.0
+    } else {
+        median_of(&times)
+    }
+}

@@ -1,0 +1,158 @@
+//! `warpsmith baseline`: measure the GPUs and the host at rest or under load, and judge them.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+use clap::Args;
+use warpsmith_core::Report;
+use warpsmith_telemetry::baseline::{BaselineBody, Collector, Expectation, Fitness, baseline_text};
+use warpsmith_telemetry::recording::Recording;
+use warpsmith_telemetry::{Clock, Event, Happening, Sampler, Schedule};
+
+use super::sampling::{self, Selection};
+use crate::exit::Outcome;
+use crate::global::Global;
+use crate::interruption::Interruption;
+use crate::output;
+
+/// Sample GPUs and host for a while; say percentiles, energy, throttling, who was on the GPU, and
+/// whether this machine is fit for a baseline.
+///
+/// The exit code is 1 when it is not fit (or when that cannot be told), 3 when a GPU was asked for
+/// on a machine without NVML. Without a GPU the host is measured alone.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  warpsmith baseline\n  \
+                        warpsmith baseline --duration 2m --gpu 0 --json before.json\n  \
+                        warpsmith baseline --expect-load --duration 30s\n  \
+                        warpsmith baseline --from recording.wsrec\n  \
+                        warpsmith compare before.json after.json")]
+pub(crate) struct Baseline {
+    /// How long to sample: `90`, `60s`, `2m`.
+    #[arg(long, default_value = "60s", value_parser = sampling::parse_duration)]
+    duration: Duration,
+    #[command(flatten)]
+    selection: Selection,
+    /// Load is what is being measured: do not call it unexpected, and call its absence so.
+    #[arg(long)]
+    expect_load: bool,
+    /// Also write the report, with all samples, to this file.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Judge a recording instead of this machine.
+    #[arg(long, value_name = "RECORDING", conflicts_with_all = ["gpus", "duration"])]
+    from: Option<PathBuf>,
+}
+
+impl Baseline {
+    pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        let report = match &self.from {
+            Some(path) => self.judge_recording(global, path)?,
+            None => match self.judge_machine(global)? {
+                Some(report) => report,
+                None => return Ok(Outcome::CannotHere),
+            },
+        };
+        if let Some(path) = &self.json {
+            sampling::write_json(path, &report)?;
+        }
+        output::print(global, &report, baseline_text)?;
+        Ok(match report.body.fitness {
+            Fitness::Fit => Outcome::Fine,
+            Fitness::NotFit | Fitness::CannotTell => Outcome::NotFine,
+        })
+    }
+
+    fn expectation(&self) -> Expectation {
+        if self.expect_load {
+            Expectation::Load
+        } else {
+            Expectation::Idle
+        }
+    }
+
+    fn judge_machine(&self, global: &Global) -> Result<Option<Report<BaselineBody>>> {
+        // Twice a second: a minute has to give a host P99 too.
+        let schedule = Schedule::default().with_host(Duration::from_millis(500));
+        let mut settings = self.selection.settings();
+        settings.schedule = schedule.clone();
+        let Some(machine) = sampling::open(global, &settings)? else {
+            return Ok(None);
+        };
+        let interruption = Interruption::listen()?;
+        let mut collector = Collector::new(
+            machine.inventory().clone(),
+            Clock::System.now(),
+            self.duration,
+            self.expectation(),
+            &schedule,
+        );
+        let started = Instant::now();
+        let (sampler, events) = Sampler::start(machine, &settings);
+        let mut glance = Glance::default();
+        while let Some(left) = self.duration.checked_sub(started.elapsed()) {
+            if interruption.wait(left.min(Duration::from_millis(200))) {
+                output::note(global, "interrupted: judging what was sampled so far");
+                break;
+            }
+            for event in events.try_iter() {
+                glance.take(&event);
+                collector.push(&event);
+            }
+            let elapsed = started.elapsed().as_secs_f64();
+            let planned = self.duration.as_secs_f64();
+            output::progress(
+                global,
+                &format!("{elapsed:5.1} of {planned:.0} s  {}", glance.text),
+            );
+        }
+        sampler.stop();
+        events.try_iter().for_each(|event| collector.push(&event));
+        output::progress(global, "");
+        Ok(Some(collector.finish()))
+    }
+
+    fn judge_recording(&self, global: &Global, path: &Path) -> Result<Report<BaselineBody>> {
+        let recording = Recording::open(path)?;
+        if !recording.is_complete() {
+            output::note(
+                global,
+                "the recording has no end: judging what is there of it",
+            );
+        }
+        let Some((first, last)) = recording.span() else {
+            bail!("`{}` holds no samples", path.display());
+        };
+        let mut collector = Collector::new(
+            recording.inventory().clone(),
+            first,
+            last.since(first),
+            self.expectation(),
+            &Schedule::default(),
+        );
+        for event in recording.events() {
+            collector.push(&event?);
+        }
+        Ok(collector.finish())
+    }
+}
+
+/// The last state of the first GPU, for the progress line.
+#[derive(Default)]
+struct Glance {
+    text: String,
+}
+
+impl Glance {
+    fn take(&mut self, event: &Event) {
+        if let (0, Happening::State(state)) = (event.gpu, &event.what) {
+            let show = |value: Option<i64>| value.map_or_else(|| "–".into(), |v| v.to_string());
+            self.text = format!(
+                "GPU 0: {} % busy, {} W, {} °C",
+                show(state.busy_percent),
+                show(state.power_mw.map(|mw| mw / 1000)),
+                show(state.temperature_c)
+            );
+        }
+    }
+}

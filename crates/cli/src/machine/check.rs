@@ -1,0 +1,216 @@
+//! `warpsmith check`: what is wrong with this machine, and what mends it.
+
+use std::ffi::OsStr;
+use std::io::{Write, stdout};
+use std::iter;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use warpsmith_core::{Finding, Report, Severity};
+use warpsmith_doctor::{
+    CheckBody, Detail, DirectoryHost, Host, MachineFacts, RealHost, RecordingHost, Runs,
+    check_machine, check_text, collect_machine, will_it_run,
+};
+
+use crate::exit::Outcome;
+use crate::global::{Format, Global};
+use crate::output;
+
+/// Check this machine: driver, GPUs, toolkits, libraries, Python environments, containers.
+///
+/// Reads files; starts neither Python nor CUDA unless `--deep` is given.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  warpsmith check\n  warpsmith check -v\n  warpsmith check --deep\n  \
+                  warpsmith check --capture other-machine && warpsmith check --from other-machine\n  \
+                  warpsmith check --file torch.whl --gpu \"RTX 5090\""
+)]
+pub(crate) struct Check {
+    /// Initialise CUDA and launch a kernel in a child process, with a time limit.
+    #[arg(long)]
+    deep: bool,
+    /// Write the report as JSON to a file as well.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write the facts that the rules saw to a file.
+    #[arg(long, value_name = "FILE")]
+    facts: Option<PathBuf>,
+    /// Write what was read to a directory that `--from` replays; the environment is filtered.
+    #[arg(long, value_name = "DIR", conflicts_with = "from")]
+    capture: Option<PathBuf>,
+    /// Check another machine: a directory made by `--capture`, or a file made by `--facts`.
+    #[arg(long, value_name = "PATH", conflicts_with = "deep")]
+    from: Option<PathBuf>,
+    /// Ask whether a library or wheel runs on `--gpu`, from the file alone.
+    #[arg(long, value_name = "FILE", requires = "gpu")]
+    file: Option<PathBuf>,
+    /// A GPU by name (`RTX 5090`) or compute capability (`12.0`).
+    #[arg(long, requires = "file")]
+    gpu: Option<String>,
+}
+
+impl Check {
+    pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        if let (Some(file), Some(gpu)) = (&self.file, &self.gpu) {
+            return answer(global, file, gpu);
+        }
+        let facts = self.collect()?;
+        if let Some(path) = &self.facts {
+            output::write_file(path, &serde_json::to_vec_pretty(&facts)?)?;
+        }
+        let mut report = check_machine(&facts);
+        if self.deep {
+            output::note(global, "starting CUDA in a child process");
+            deep(global, &mut report)?;
+        }
+        if let Some(path) = &self.json {
+            output::write_file(path, &serde_json::to_vec_pretty(&report)?)?;
+        }
+        let mut out = stdout().lock();
+        if global.format == Format::Json {
+            serde_json::to_writer_pretty(&mut out, &report)?;
+            writeln!(out)?;
+        } else {
+            let detail = if global.verbose {
+                Detail::Everything
+            } else {
+                Detail::Summary
+            };
+            write!(out, "{}", check_text(&report, detail))?;
+            // Who asks for it wants to know that it worked, too.
+            if let Some(finding) = report.findings.first().filter(|_| self.deep) {
+                writeln!(out, "CUDA, really started: {}", finding.message)?;
+            }
+        }
+        Ok(if report.worst() == Some(Severity::Error) {
+            Outcome::NotFine
+        } else {
+            Outcome::Fine
+        })
+    }
+
+    fn collect(&self) -> Result<MachineFacts> {
+        if let Some(path) = &self.from {
+            if path.is_dir() {
+                return Ok(collect_machine(&DirectoryHost::open(path)?));
+            }
+            let text = std::fs::read_to_string(path)
+                .with_context(|| format!("cannot read `{}`", path.display()))?;
+            return serde_json::from_str(&text).with_context(|| {
+                format!(
+                    "`{}` holds no facts; make them with `warpsmith check --facts FILE`",
+                    path.display()
+                )
+            });
+        }
+        let host = RealHost::new();
+        let Some(directory) = &self.capture else {
+            return Ok(collect_machine(&host));
+        };
+        if directory.exists() {
+            bail!(
+                "`{}` is there already; name a new directory",
+                directory.display()
+            );
+        }
+        let recording = RecordingHost::new(&host, directory)
+            .with_context(|| format!("cannot write `{}`", directory.display()))?;
+        let facts = collect_machine(&recording);
+        recording
+            .finish()
+            .with_context(|| format!("cannot write `{}`", directory.display()))?;
+        Ok(facts)
+    }
+}
+
+/// Runs a kernel in a child of this program and adds what came of it.
+fn deep(global: &Global, report: &mut Report<CheckBody>) -> Result<()> {
+    let program = global.host.command();
+    let mut command = program.context("cannot find this program's own file")?;
+    command.args([
+        "verify",
+        "machine/saxpy",
+        "--inputs",
+        "1",
+        "--format",
+        "json",
+    ]);
+    let argv: Vec<_> = iter::once(command.get_program())
+        .chain(command.get_args())
+        .map(OsStr::to_string_lossy)
+        .collect();
+    let argv: Vec<&str> = argv.iter().map(AsRef::as_ref).collect();
+    let output = RealHost::new().run(&argv, Duration::from_secs(60));
+    let source = "warpsmith verify machine/saxpy";
+    let finding = match output {
+        None => Finding::new(
+            "D002",
+            Severity::Error,
+            "CUDA did not answer within 60 seconds",
+        )
+        .because(source, "killed")
+        .hint("`nvidia-smi` will hang too: look at `dmesg` for Xid errors, then reset or reboot"),
+        Some(output) if output.rc == 0 => Finding::new(
+            "D003",
+            Severity::Info,
+            "CUDA starts, and a kernel computes what the CPU computes",
+        )
+        .because(source, "exit 0"),
+        Some(output) if output.rc == 3 => {
+            Finding::new("D001", Severity::Info, "CUDA reports no device").because(source, "exit 3")
+        }
+        Some(output) => Finding::new(
+            "D002",
+            Severity::Error,
+            "CUDA does not start, or a kernel gives wrong numbers",
+        )
+        .because(source, format!("exit {}", output.rc))
+        .because("stderr", output.stderr.trim().to_owned())
+        .hint("`warpsmith devices` and `warpsmith verify --all` say more"),
+    };
+    report.findings.insert(0, finding.clone());
+    report.body.causes.insert(
+        0,
+        warpsmith_doctor::Cause {
+            finding,
+            consequences: Vec::new(),
+        },
+    );
+    Ok(())
+}
+
+fn answer(global: &Global, file: &Path, gpu: &str) -> Result<Outcome> {
+    let answers = will_it_run(file, gpu)?;
+    let missing = answers
+        .iter()
+        .any(|answer| matches!(answer.runs, Runs::No(_)));
+    let mut out = stdout().lock();
+    if global.format == Format::Json {
+        serde_json::to_writer_pretty(&mut out, &answers)?;
+        writeln!(out)?;
+    } else {
+        for answer in &answers {
+            let (mark, text) = match &answer.runs {
+                Runs::Native(target) => ("✓", format!("runs: machine code for {target}")),
+                Runs::Jit(target) => (
+                    "✓",
+                    format!(
+                        "runs: compiled at load from PTX for {target}; the first start is slow"
+                    ),
+                ),
+                Runs::No(why) => ("✗", format!("does not run: {why}")),
+            };
+            writeln!(out, "{mark} {}: {text}", answer.library)?;
+            if global.verbose {
+                writeln!(out, "    {}", answer.coverage.describe())?;
+            }
+        }
+    }
+    Ok(if missing {
+        Outcome::NotFine
+    } else {
+        Outcome::Fine
+    })
+}

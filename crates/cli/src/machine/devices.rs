@@ -1,0 +1,117 @@
+//! `warpsmith devices`: what can run something here.
+
+use std::fmt::Write;
+
+use anyhow::Result;
+use clap::Args;
+use serde::Serialize;
+use warpsmith_core::{Bytes, BytesPerSecond, Hertz, Severity};
+use warpsmith_device::{CpuFacts, GpuFacts, cuda_devices, driver_finding};
+
+use crate::exit::Outcome;
+use crate::global::Global;
+use crate::output;
+
+/// List the CPU and every GPU with their facts.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  warpsmith devices\n  warpsmith devices --format json")]
+pub(crate) struct Devices {}
+
+#[derive(Serialize)]
+struct Body {
+    cpu: CpuFacts,
+    gpus: Vec<GpuFacts>,
+}
+
+impl Devices {
+    pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        let (gpus, finding) = match cuda_devices() {
+            Ok(gpus) => (gpus, None),
+            Err(error) => (Vec::new(), Some(driver_finding(&error))),
+        };
+        let mut report = output::report(
+            "devices",
+            Body {
+                cpu: CpuFacts::read(),
+                gpus,
+            },
+        );
+        report.findings.extend(finding);
+        output::print(global, &report, describe)?;
+        let broken = report.worst() == Some(Severity::Error);
+        Ok(if broken {
+            Outcome::NotFine
+        } else {
+            Outcome::Fine
+        })
+    }
+}
+
+fn describe(body: &Body) -> String {
+    let mut text = describe_cpu(&body.cpu);
+    for gpu in &body.gpus {
+        text.push_str(&describe_gpu(gpu));
+    }
+    text
+}
+
+fn describe_cpu(cpu: &CpuFacts) -> String {
+    let mut text = format!("cpu     {}\n", cpu.model);
+    let quota = cpu
+        .quota_cores
+        .map_or(String::new(), |cores| format!(", quota {cores}"));
+    let _ = writeln!(
+        text,
+        "        {} of {} cores{quota}",
+        cpu.usable_cores, cpu.logical_cores
+    );
+    let caches: Vec<_> = cpu
+        .caches
+        .iter()
+        .filter(|cache| cache.kind != "instruction")
+        .map(|cache| format!("L{} {}", cache.level, Bytes(cache.bytes)))
+        .collect();
+    if !caches.is_empty() {
+        let _ = writeln!(text, "        {}", caches.join(", "));
+    }
+    if !cpu.simd.is_empty() {
+        let _ = writeln!(text, "        {}", cpu.simd.join(" "));
+    }
+    if let Some(memory) = cpu.memory_bytes {
+        let limit = cpu.memory_limit_bytes.map_or(String::new(), |limit| {
+            format!(", limited to {}", Bytes(limit))
+        });
+        let _ = writeln!(text, "        {} memory{limit}", Bytes(memory));
+    }
+    text
+}
+
+fn describe_gpu(gpu: &GpuFacts) -> String {
+    let (major, minor) = gpu.compute_capability;
+    let mig = gpu
+        .mig_profile
+        .as_ref()
+        .map_or(String::new(), |mig| format!(", MIG {mig}"));
+    let driver = gpu.driver_version.as_deref().unwrap_or("unknown");
+    format!(
+        "cuda:{:<2} {}\n        compute capability {major}.{minor}, {} SMs at {}{mig}\n        \
+         {} memory, {}-bit at {}, {} by datasheet, ECC {}\n        \
+         L2 {}, shared memory {} per SM ({} per block)\n        \
+         {}  PCI {}\n        driver {driver}, CUDA {}\n",
+        gpu.index,
+        gpu.name,
+        gpu.multiprocessors,
+        Hertz(gpu.sm_clock_hz),
+        Bytes(gpu.memory_bytes),
+        gpu.memory_bus_bits,
+        Hertz(gpu.memory_clock_hz),
+        BytesPerSecond(gpu.memory_bandwidth),
+        if gpu.ecc { "on" } else { "off" },
+        Bytes(gpu.l2_bytes),
+        Bytes(gpu.shared_bytes_per_multiprocessor),
+        Bytes(gpu.shared_bytes_per_block),
+        gpu.uuid,
+        gpu.pci,
+        gpu.cuda_version,
+    )
+}

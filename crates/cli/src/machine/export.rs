@@ -1,0 +1,97 @@
+//! `warpsmith export`: metrics for Prometheus.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+use clap::Args;
+use warpsmith_telemetry::exporter::{Exporter, ProcessSeries, WebConfig, give_back_start_up};
+use warpsmith_telemetry::recording::Recording;
+use warpsmith_telemetry::{LiveBoard, Player, Sampler};
+
+use super::sampling::{self, Selection};
+use crate::exit::Outcome;
+use crate::global::Global;
+use crate::interruption::Interruption;
+use crate::output;
+
+/// Serve what is sampled as Prometheus metrics on `/metrics`, with `/healthz` and `/readyz`.
+///
+/// A scrape is answered from memory and never waits for the driver. It listens on loopback unless
+/// told otherwise. A web-config file, in the form of Prometheus' own exporters, adds TLS
+/// (`tls_server_config`: `cert_file`, `key_file`, `client_ca_file`, `client_auth_type`, versions; a
+/// renewed certificate is picked up) and users with bcrypt passwords (`basic_auth_users`).
+#[derive(Args)]
+#[command(after_help = "Examples:\n  warpsmith export\n  \
+                        warpsmith export --listen 0.0.0.0:9877 --web-config web.yml\n  \
+                        warpsmith export --processes\n  \
+                        warpsmith export --from run.wsrec --speed 10\n  \
+                        curl -s http://127.0.0.1:9877/metrics")]
+pub(crate) struct Export {
+    /// Address and port to listen on.
+    #[arg(long, default_value = "127.0.0.1:9877")]
+    listen: SocketAddr,
+    #[command(flatten)]
+    selection: Selection,
+    /// A series for each process (pid, program, user, container), at most 32 per GPU.
+    #[arg(long)]
+    processes: bool,
+    /// TLS and who may read: a file as Prometheus' exporters take it.
+    #[arg(long, value_name = "FILE")]
+    web_config: Option<PathBuf>,
+    /// Serve a recording instead of this machine.
+    #[arg(long, value_name = "RECORDING", conflicts_with = "gpus")]
+    from: Option<PathBuf>,
+    /// How many times as fast as it was recorded.
+    #[arg(long, default_value_t = 1.0, requires = "from")]
+    speed: f64,
+}
+
+impl Export {
+    pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        let config = match &self.web_config {
+            Some(path) => WebConfig::read(path)?,
+            None => WebConfig::default(),
+        };
+        let processes = if self.processes {
+            ProcessSeries::On
+        } else {
+            ProcessSeries::Off
+        };
+        let interruption = Interruption::listen()?;
+        let (board, sampler) = match &self.from {
+            Some(path) => {
+                let recording = Recording::open(path)?;
+                let events = Player::start(&recording, Duration::ZERO, self.speed)?;
+                (LiveBoard::new(recording.inventory().clone(), events), None)
+            }
+            None => {
+                let settings = self.selection.settings();
+                let Some(machine) = sampling::open(global, &settings)? else {
+                    return Ok(Outcome::CannotHere);
+                };
+                let inventory = machine.inventory().clone();
+                let (sampler, events) = Sampler::start(machine, &settings);
+                (LiveBoard::new(inventory, events), Some(sampler))
+            }
+        };
+        if let Some(reason) = &board.now().inventory.nvml_absent {
+            output::note(global, reason);
+        }
+        let scheme = if config.serves_tls() { "https" } else { "http" };
+        let exporter = Exporter::start(self.listen, Arc::new(board), processes, config)?;
+        output::note(
+            global,
+            &format!("serving {scheme}://{}/metrics", exporter.address()),
+        );
+        give_back_start_up();
+        while !interruption.wait(Duration::from_secs(3600)) {}
+        drop(exporter);
+        if let Some(sampler) = sampler {
+            sampler.stop();
+        }
+        Ok(Outcome::Fine)
+    }
+}

@@ -1,0 +1,70 @@
+//! `warpsmith health`: whether a running exporter is well, for container health checks.
+
+use std::io::{Write, stdout};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Result;
+use clap::Args;
+use serde::Serialize;
+use warpsmith_telemetry::exporter::{WebConfig, check_health};
+
+use super::sampling;
+use crate::exit::Outcome;
+use crate::global::{Format, Global};
+
+/// Ask a running exporter whether it is well: exit code 0 when it is, 1 when it is not.
+///
+/// Needs no shell and no curl, loads no driver and takes milliseconds.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  warpsmith health\n  warpsmith health --ready\n  \
+                        warpsmith health --address 127.0.0.1:9900 --format json"
+)]
+pub(crate) struct Health {
+    /// Where the exporter listens.
+    #[arg(long, default_value = "127.0.0.1:9877")]
+    address: SocketAddr,
+    /// The exporter's own web-config file, where it serves TLS: its certificate has to answer.
+    #[arg(long, value_name = "FILE")]
+    web_config: Option<PathBuf>,
+    /// Also ask whether a GPU answers.
+    #[arg(long)]
+    ready: bool,
+    /// How long to wait for an answer.
+    #[arg(long, default_value = "2s", value_parser = sampling::parse_duration)]
+    timeout: Duration,
+}
+
+#[derive(Serialize)]
+struct Said {
+    healthy: bool,
+    said: String,
+}
+
+impl Health {
+    pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        let path = if self.ready { "/readyz" } else { "/healthz" };
+        let config = match &self.web_config {
+            Some(path) => WebConfig::read(path)?,
+            None => WebConfig::default(),
+        };
+        let (healthy, said) = match check_health(self.address, path, self.timeout, &config) {
+            Ok(said) => (true, said),
+            Err(said) => (false, said),
+        };
+        let mut out = stdout().lock();
+        if global.format == Format::Json {
+            serde_json::to_writer_pretty(&mut out, &Said { healthy, said })?;
+            writeln!(out)?;
+        } else {
+            writeln!(out, "{said}")?;
+        }
+        Ok(if healthy {
+            Outcome::Fine
+        } else {
+            Outcome::NotFine
+        })
+    }
+}

@@ -1,0 +1,96 @@
+//! `warpsmith record FILE`: keep everything that is sampled.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use clap::Args;
+use warpsmith_core::Bytes;
+use warpsmith_telemetry::Sampler;
+use warpsmith_telemetry::recording::RecordingWriter;
+
+use super::sampling::{self, Selection};
+use crate::exit::Outcome;
+use crate::global::Global;
+use crate::interruption::Interruption;
+use crate::output;
+
+/// Record every sample to a compressed file that `replay`, `baseline --from` and `export --from`
+/// read, until Ctrl-C or for a while.
+///
+/// The file is called FILE.partial until it is complete; what is in it can be read at any time.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  warpsmith record night.wsrec --duration 8h\n  \
+                        warpsmith record run.wsrec --gpu 0\n  warpsmith replay run.wsrec"
+)]
+pub(crate) struct Record {
+    /// The recording to write.
+    file: PathBuf,
+    /// How long to record; until Ctrl-C where this is not given.
+    #[arg(long, value_parser = sampling::parse_duration)]
+    duration: Option<Duration>,
+    #[command(flatten)]
+    selection: Selection,
+    /// Keep command lines of processes, which can hold secrets.
+    #[arg(long)]
+    with_command_lines: bool,
+}
+
+/// How often events go to the writer, which keeps ten seconds of them in any case. Somebody who
+/// watches sees the seconds go by; for nobody a wake-up each would be wasted.
+const WATCHED: Duration = Duration::from_millis(500);
+const UNWATCHED: Duration = Duration::from_secs(5);
+
+impl Record {
+    pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        let mut settings = self.selection.settings();
+        settings.command_lines = self.with_command_lines;
+        let Some(machine) = sampling::open(global, &settings)? else {
+            return Ok(Outcome::CannotHere);
+        };
+        let interruption = Interruption::listen()?;
+        let mut writer = RecordingWriter::create(&self.file, machine.inventory())?;
+        let started = Instant::now();
+        let (sampler, events) = Sampler::start(machine, &settings);
+        let over = || {
+            self.duration
+                .is_some_and(|duration| started.elapsed() >= duration)
+        };
+        let pause = if output::is_watched(global) {
+            WATCHED
+        } else {
+            UNWATCHED
+        };
+        while !over() && !interruption.came() {
+            let left = self
+                .duration
+                .map(|duration| duration.saturating_sub(started.elapsed()));
+            interruption.wait(left.unwrap_or(Duration::MAX).min(pause));
+            for event in events.try_iter() {
+                writer
+                    .push(event)
+                    .context("the recording stops here; what was written before is kept")?;
+            }
+            let (seconds, bytes) = (started.elapsed().as_secs_f64(), Bytes(writer.bytes()));
+            output::progress(global, &format!("{seconds:6.1} s  {bytes}"));
+        }
+        sampler.stop();
+        for event in events.try_iter() {
+            writer.push(event)?;
+        }
+        let bytes = writer.finish()?;
+        output::progress(global, "");
+        let seconds = started.elapsed().as_secs_f64();
+        output::note(
+            global,
+            &format!(
+                "recorded {seconds:.1} s in {} ({:.0} B/s): {}",
+                Bytes(bytes),
+                bytes as f64 / seconds,
+                self.file.display()
+            ),
+        );
+        Ok(Outcome::Fine)
+    }
+}

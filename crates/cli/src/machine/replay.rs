@@ -1,0 +1,81 @@
+//! `warpsmith replay FILE`: the live view of a recording.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use warpsmith_telemetry::Board;
+use warpsmith_telemetry::recording::Recording;
+use warpsmith_telemetry::screen::Source;
+
+use super::sampling;
+use super::watch;
+use crate::exit::Outcome;
+use crate::global::{Format, Global};
+use crate::output;
+
+/// Show a recording as `watch` shows the machine: from any point, at any speed. Arrow keys, PgUp,
+/// PgDn, Home, + and - move about in it.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  warpsmith replay run.wsrec\n  \
+                        warpsmith replay night.wsrec --at 3h --speed 60\n  \
+                        warpsmith replay run.wsrec --at 45s --once")]
+pub(crate) struct Replay {
+    /// The recording.
+    file: PathBuf,
+    /// Begin this long after its start.
+    #[arg(long, default_value = "0s", value_parser = sampling::parse_duration)]
+    at: Duration,
+    /// How many times as fast as it was recorded.
+    #[arg(long, default_value_t = 1.0)]
+    speed: f64,
+    /// Print what was known at that point and end.
+    #[arg(long)]
+    once: bool,
+}
+
+impl Replay {
+    pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        if !(self.speed.is_finite() && self.speed > 0.0) {
+            bail!(
+                "`--speed {}` is not a speed: use a number above 0",
+                self.speed
+            );
+        }
+        let recording = Recording::open(&self.file)?;
+        if !recording.is_complete() {
+            output::note(
+                global,
+                "the recording has no end: showing what is there of it",
+            );
+        }
+        let Some((first, last)) = recording.span() else {
+            bail!("`{}` holds no samples", self.file.display());
+        };
+        let length = last.since(first);
+        if self.at > length {
+            bail!(
+                "`--at {:?}` is after the end: the recording is {length:?} long",
+                self.at
+            );
+        }
+        if self.once || global.format == Format::Json {
+            let mut board = Board::new(recording.inventory().clone());
+            let end = first.plus(self.at);
+            for event in recording.events() {
+                let event = event?;
+                if event.at > end {
+                    break;
+                }
+                board.apply(event);
+            }
+            watch::print_snapshot(global, &board)?;
+            return Ok(Outcome::Fine);
+        }
+        let mut played = warpsmith_telemetry::Replay::start(recording, self.at, self.speed)?;
+        let title = format!("replay of {}", self.file.display());
+        watch::show(global, Source::Replay(&mut played), title)?;
+        Ok(Outcome::Fine)
+    }
+}

@@ -1,0 +1,104 @@
+//! `warpsmith watch`: the GPUs live on a terminal, or once as text or JSON.
+
+use std::io::{IsTerminal, Write, stdout};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use warpsmith_core::Report;
+use warpsmith_telemetry::screen::{ScreenOptions, Source, run, snapshot_text};
+use warpsmith_telemetry::{
+    Board, Clock, LiveBoard, Machine, Sampler, Settings, SteppedSampler, machine_identity,
+};
+
+use super::sampling::{self, Selection};
+use crate::exit::Outcome;
+use crate::global::{Color, Format, Global};
+
+/// Watch the GPUs live: use, power, temperature, what holds the clocks back, who is on them.
+///
+/// With `--once` (or into a pipe, or with `--format json`) a single snapshot is printed as text
+/// that needs no drawing.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  warpsmith watch\n  warpsmith watch --once\n  \
+                        warpsmith watch --format json | jq '.body.gpus[0].state'\n  \
+                        warpsmith watch --color never --gpu 0"
+)]
+pub(crate) struct Watch {
+    #[command(flatten)]
+    selection: Selection,
+    /// Print one snapshot and end.
+    #[arg(long)]
+    once: bool,
+    /// Show command lines of processes, which can hold secrets.
+    #[arg(long)]
+    with_command_lines: bool,
+}
+
+impl Watch {
+    pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        let mut settings = self.selection.settings();
+        settings.command_lines = self.with_command_lines;
+        let Some(machine) = sampling::open(global, &settings)? else {
+            return Ok(Outcome::CannotHere);
+        };
+        if self.once || global.format == Format::Json || !stdout().is_terminal() {
+            print_snapshot(global, &snapshot(machine, &settings))?;
+            return Ok(Outcome::Fine);
+        }
+        let inventory = machine.inventory().clone();
+        let (sampler, events) = Sampler::start(machine, &settings);
+        let board = LiveBoard::new(inventory, events);
+        show(global, Source::Live(&board), String::new())?;
+        sampler.stop();
+        Ok(Outcome::Fine)
+    }
+}
+
+/// Reads every tier once.
+fn snapshot(machine: Machine, settings: &Settings) -> Board {
+    let mut board = Board::new(machine.inventory().clone());
+    // Shares of time need two readings of the host with some time in between.
+    let mut settings = settings.clone();
+    settings.schedule = settings
+        .schedule
+        .clone()
+        .with_host(Duration::from_millis(100));
+    let mut sampler = SteppedSampler::new(machine, &settings, Clock::System);
+    sampler.step(&mut |event| board.apply(event));
+    std::thread::sleep(Duration::from_millis(110));
+    sampler.step(&mut |event| board.apply(event));
+    board
+}
+
+/// Prints a board as text or as a report.
+pub(super) fn print_snapshot(global: &Global, board: &Board) -> Result<()> {
+    let mut out = stdout().lock();
+    if global.format == Format::Json {
+        let report = Report::new("watch", machine_identity(&board.inventory), board);
+        serde_json::to_writer_pretty(&mut out, &report)?;
+        writeln!(out)?;
+    } else {
+        write!(out, "{}", snapshot_text(board))?;
+    }
+    Ok(())
+}
+
+/// The live view of a board.
+pub(super) fn show(global: &Global, source: Source<'_>, title: String) -> Result<()> {
+    let colour = match global.color {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto => std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+    };
+    if !stdout().is_terminal() {
+        bail!("the live view needs a terminal; `--once` prints a snapshot");
+    }
+    let options = ScreenOptions {
+        colour,
+        title,
+        frame: Duration::from_millis(100),
+    };
+    run(source, &options).context("cannot draw on this terminal")
+}

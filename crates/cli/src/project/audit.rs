@@ -1,0 +1,239 @@
+//! `warpsmith audit PATH`: what is wrong with a CUDA project, with evidence.
+
+use std::io::{Write, stdout};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, ValueEnum};
+use warpsmith_core::{Report, Severity};
+use warpsmith_doctor::{
+    AuditBody, AuditOptions, Baseline, Evaluation, Label, apply_patches, audit_html, audit_junit,
+    audit_markdown, audit_project, audit_sarif, audit_text, evaluate, plan_fixes, unified_diff,
+};
+
+use crate::exit::Outcome;
+use crate::global::{Format, Global};
+use crate::output;
+
+/// Audit a CUDA project: build, dependencies, sources, image, CI, tests, documentation.
+///
+/// A finding is accepted with a comment `warpsmith: allow CODE reason` on its line or the line
+/// above, or in `.warpsmith.toml` under `[audit.allow]`. `--fix` pins actions to the commits that the
+/// same file gives under `[audit.pins]`.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  warpsmith audit .\n  warpsmith audit . --output sarif > audit.sarif\n  \
+                  warpsmith audit . --write-baseline known.json\n  \
+                  warpsmith audit . --baseline known.json --fail-on warning\n  \
+                  warpsmith audit . --fix | git apply\n  \
+                  warpsmith audit checkouts --evaluate labels.json"
+)]
+pub(crate) struct Audit {
+    /// The project's root; with `--evaluate`, the folder of checkouts.
+    path: PathBuf,
+    /// The form of the report on stdout.
+    #[arg(long, value_enum, default_value_t = View::Human)]
+    output: View,
+    /// The severity from which on the exit code is 1.
+    #[arg(long, value_enum, default_value_t = FailOn::Error)]
+    fail_on: FailOn,
+    /// Leave out findings that this file knows.
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
+    /// Write the findings of today as a baseline.
+    #[arg(long, value_name = "FILE")]
+    write_baseline: Option<PathBuf>,
+    /// Keep the severity of every place; by default a warning speaks once per rule.
+    #[arg(long)]
+    every_place: bool,
+    /// Print a patch for what can be mended locally, instead of the report.
+    #[arg(long)]
+    fix: bool,
+    /// Write the patch into the project; its git tree must be clean.
+    #[arg(long, requires = "fix")]
+    apply: bool,
+    /// Measure precision and recall against labelled places of the checkouts in PATH.
+    #[arg(long, value_name = "LABELS", conflicts_with = "fix")]
+    evaluate: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum View {
+    Human,
+    Json,
+    Sarif,
+    Markdown,
+    Html,
+    Junit,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum FailOn {
+    Error,
+    Warning,
+    Info,
+    Never,
+}
+
+impl Audit {
+    pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        if let Some(labels) = &self.evaluate {
+            return measure(global, labels, &self.path);
+        }
+        if self.fix {
+            return self.mend(global);
+        }
+        let baseline = self.baseline.as_deref().map(read_json).transpose()?;
+        let report = audit_project(
+            &self.path,
+            &AuditOptions {
+                baseline,
+                every_place: self.every_place || self.write_baseline.is_some(),
+            },
+        )?;
+        if let Some(path) = &self.write_baseline {
+            let baseline = Baseline::of(&report.findings);
+            output::write_file(path, &serde_json::to_vec_pretty(&baseline)?)?;
+            output::note(
+                global,
+                &format!("{} findings written", report.findings.len()),
+            );
+        }
+        self.print(global, &report)?;
+        let worst = report.worst();
+        let fails = match self.fail_on {
+            FailOn::Error => worst >= Some(Severity::Error),
+            FailOn::Warning => worst >= Some(Severity::Warning),
+            FailOn::Info => worst.is_some(),
+            FailOn::Never => false,
+        };
+        Ok(if fails {
+            Outcome::NotFine
+        } else {
+            Outcome::Fine
+        })
+    }
+
+    fn print(&self, global: &Global, report: &Report<AuditBody>) -> Result<()> {
+        let view = match (self.output, global.format) {
+            (View::Human, Format::Json) => View::Json,
+            (view, _) => view,
+        };
+        let text = match view {
+            View::Human => audit_text(report, global.verbose),
+            View::Json => serde_json::to_string_pretty(report)? + "\n",
+            View::Sarif => serde_json::to_string_pretty(&audit_sarif(report))? + "\n",
+            View::Markdown => audit_markdown(report),
+            View::Html => audit_html(report),
+            View::Junit => audit_junit(report),
+        };
+        stdout().lock().write_all(text.as_bytes())?;
+        Ok(())
+    }
+
+    fn mend(&self, global: &Global) -> Result<Outcome> {
+        let patches = plan_fixes(&self.path)?;
+        if self.apply {
+            require_clean_tree(&self.path)?;
+            apply_patches(&self.path, &patches)?;
+            for patch in &patches {
+                output::note(
+                    global,
+                    &format!("{}: {}", patch.file, patch.codes.join(", ")),
+                );
+            }
+        } else {
+            stdout()
+                .lock()
+                .write_all(unified_diff(&patches).as_bytes())?;
+        }
+        output::note(global, &format!("{} files are mended", patches.len()));
+        Ok(Outcome::Fine)
+    }
+}
+
+fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T> {
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("cannot read `{}`", path.display()))?;
+    serde_json::from_str(&text)
+        .with_context(|| format!("`{}` has another form than expected", path.display()))
+}
+
+/// A patch that cannot be told from the user's own work could not be taken back.
+fn require_clean_tree(root: &Path) -> Result<()> {
+    let status = Command::new("git")
+        .args(["status", "--porcelain"])
+        .current_dir(root)
+        .output()
+        .context("cannot run `git status`: --apply needs a git checkout")?;
+    if !status.status.success() {
+        bail!(
+            "`{}` is not a git checkout: print the patch with --fix alone",
+            root.display()
+        );
+    }
+    if !status.stdout.is_empty() {
+        bail!("the git tree is not clean: commit or stash first");
+    }
+    Ok(())
+}
+
+fn measure(global: &Global, labels: &Path, checkouts: &Path) -> Result<Outcome> {
+    let labels: Vec<Label> = read_json(labels)?;
+    let evaluation = evaluate(&labels, checkouts);
+    let mut out = stdout().lock();
+    if global.format == Format::Json {
+        serde_json::to_writer_pretty(&mut out, &evaluation)?;
+        writeln!(out)?;
+    } else {
+        write!(out, "{}", table(&evaluation, global.verbose))?;
+    }
+    Ok(if evaluation.projects.is_empty() {
+        Outcome::CannotHere
+    } else {
+        Outcome::Fine
+    })
+}
+
+fn table(evaluation: &Evaluation, verbose: bool) -> String {
+    let percent = |value: Option<(f64, f64, f64)>| {
+        value.map_or("-".to_owned(), |(p, low, high)| {
+            format!(
+                "{:.0} % [{:.0}, {:.0}]",
+                100.0 * p,
+                100.0 * low,
+                100.0 * high
+            )
+        })
+    };
+    let mut text = format!(
+        "{:<8} {:>5} {:>6} {:>6} {:>6} {:>10}  {:<18} {:<18}\n",
+        "rule", "right", "wrong", "missed", "silent", "unlabelled", "precision", "recall"
+    );
+    for (rule, measured) in &evaluation.rules {
+        text += &format!(
+            "{rule:<8} {:>5} {:>6} {:>6} {:>6} {:>10}  {:<18} {:<18}\n",
+            measured.true_positive,
+            measured.false_positive,
+            measured.missed,
+            measured.true_negative,
+            measured.unlabelled,
+            percent(measured.precision()),
+            percent(measured.recall())
+        );
+        if verbose {
+            for place in &measured.wrong {
+                text += &format!("         {place}\n");
+            }
+        }
+    }
+    text += "\nfindings above information, by project\n";
+    for (project, count) in &evaluation.projects {
+        text += &format!("{count:>5}  {project}\n");
+    }
+    for project in &evaluation.skipped {
+        text += &format!("skipped: no checkout of {project}\n");
+    }
+    text
+}

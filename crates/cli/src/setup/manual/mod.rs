@@ -1,0 +1,16 @@
+//! `warpsmith manual`: what the documentation takes from the program itself: man pages, the reference of every command,
+//! the workloads, the finding codes, and pages made from measurements.
+//!
+//! Nothing here is written twice: the text comes from the same declarations that the program runs
+//! on, and `tests/documentation.rs` holds the committed pages against them.
+
+mod command;
+mod findings;
+mod man;
+mod page;
+mod parity;
+mod performance;
+mod verbs;
+mod workloads;
+
+pub(crate) use command::Manual;
