@@ -18,6 +18,13 @@ pub(crate) enum Outcome {
     CannotHere,
 }
 
+impl Outcome {
+    /// Done; `fine` says how what was found is.
+    pub(crate) fn fine_if(fine: bool) -> Self {
+        if fine { Self::Fine } else { Self::NotFine }
+    }
+}
+
 /// The exit code of a command that ended like this; says on stderr what went wrong.
 pub(crate) fn code(result: Result<Outcome>) -> u8 {
     match result {

@@ -7,7 +7,7 @@ use anyhow::Result;
 use serde::Serialize;
 use warpsmith_core::Seconds;
 use warpsmith_device::{CpuDevice, CudaDevice, Device, DeviceChoice, GpuFacts, cuda_devices};
-use warpsmith_telemetry::{Clock, Happening, Machine, Settings, SteppedSampler};
+use warpsmith_telemetry::GpuLoad;
 use warpsmith_wisdom::{
     Bus, Candidate, Chooser, Condition, Constraints, Identity, Loaded, OperationId, Origin, Parts,
     Problem, Profile, Wisdom, WisdomFile,
@@ -101,14 +101,9 @@ impl Placement {
         let cost = workload.cost(&parameters);
         let per_unit = |amount: u64| amount as f64 / cost.units.max(1) as f64;
         let (bytes, flops) = (per_unit(cost.bytes.0), per_unit(cost.flops.0));
-        // A core streams some 8 GB/s and computes some 8 Gflop/s; a pool is woken in some 5 µs.
-        let rate = 8e9 * CpuDevice::open()?.threads() as f64;
-        let on_cpu = Profile::modelled(5e-6, bytes.max(flops) / rate, 1e-7);
+        let on_cpu = Profile::modelled_on_cpu(CpuDevice::open()?.threads(), bytes, flops);
         Ok(Self::look(workload.id(), on_cpu, |facts, _| {
-            // Most of the datasheet's rate, some five operations to a byte of it; a launch and its
-            // wait take some 15 µs.
-            let rate = 0.75 * facts.memory_bandwidth.max(1e11);
-            Profile::modelled(1.5e-5, bytes.max(flops / 5.0) / rate, 3e-6)
+            Profile::modelled_on_gpu(facts, bytes, flops)
         }))
     }
 
@@ -133,25 +128,21 @@ impl Placement {
         let on_cpu = measured("cpu").unwrap_or(on_cpu);
         let mut candidates = vec![Candidate::on_host("cpu", on_cpu)];
         let mut choices = vec![DeviceChoice::Cpu];
-        let conditions = conditions();
+        let loads = GpuLoad::look();
         // A driver that does not start is an error only where a GPU is asked for.
         for facts in cuda_devices().unwrap_or_default() {
             let name = format!("cuda:{}", facts.index);
             let profile = measured(&name).unwrap_or_else(|| on_gpu(&facts, &on_cpu));
             let mut candidate = Candidate::on_host(&name, profile);
             let bus = wisdom.as_ref().and_then(|wisdom| wisdom.bus(&name));
-            let slow = Bus {
-                latency: 1.5e-5,
-                rate: 1.2e10,
-            };
-            candidate.bus = Some(bus.unwrap_or([slow, slow]));
+            candidate.bus = Some(bus.unwrap_or([Bus::UNMEASURED; 2]));
             candidate.memory = facts.memory_bytes as f64;
-            candidate.condition = conditions
-                .iter()
-                .find(|(uuid, _)| *uuid == facts.uuid)
-                .map_or_else(Condition::default, |(_, busy)| {
-                    busy.condition(facts.sm_clock_hz)
-                });
+            if let Some(load) = loads.iter().find(|load| load.uuid == facts.uuid) {
+                candidate.condition = Condition {
+                    clock_share: load.clock_share(facts.sm_clock_hz),
+                    others_share: load.busy_share(),
+                };
+            }
             candidates.push(candidate);
             choices.push(DeviceChoice::Cuda(facts.index));
         }
@@ -336,60 +327,6 @@ impl Decision {
     }
 }
 
-/// What NVML says of a GPU before our own work starts.
-struct Busy {
-    busy_percent: i64,
-    clock_mhz: i64,
-    reasons: i64,
-}
-
-impl Busy {
-    fn condition(&self, full_clock_hz: f64) -> Condition {
-        // Hardware slowdown, software and hardware thermal slowdown, power brake. Idle clocks are
-        // low for a good reason and say nothing.
-        const HELD_BACK: i64 = 0x8 | 0x20 | 0x40 | 0x80;
-        let clock_share = if self.reasons & HELD_BACK != 0 && full_clock_hz > 0.0 {
-            (self.clock_mhz as f64 * 1e6 / full_clock_hz).clamp(0.05, 1.0)
-        } else {
-            1.0
-        };
-        Condition {
-            clock_share,
-            others_share: (self.busy_percent as f64 / 100.0).clamp(0.0, 1.0),
-        }
-    }
-}
-
-/// One look at every GPU, by UUID; empty where there is no NVML.
-fn conditions() -> Vec<(String, Busy)> {
-    let settings = Settings::default();
-    let Ok(machine) = Machine::open(&settings) else {
-        return Vec::new();
-    };
-    let uuids: Vec<String> = machine
-        .inventory()
-        .gpus
-        .iter()
-        .map(|gpu| gpu.uuid.clone())
-        .collect();
-    let mut seen = Vec::new();
-    SteppedSampler::new(machine, &settings, Clock::System).step(&mut |event| {
-        if let (Happening::State(state), Some(uuid)) =
-            (event.what, uuids.get(usize::from(event.gpu)))
-        {
-            seen.push((
-                uuid.clone(),
-                Busy {
-                    busy_percent: state.busy_percent.unwrap_or(0),
-                    clock_mhz: state.sm_clock_mhz.unwrap_or(0),
-                    reasons: state.event_reasons.unwrap_or(0),
-                },
-            ));
-        }
-    });
-    seen
-}
-
 /// Every device with its name, for calibration.
 pub(crate) fn devices(global: &Global) -> Result<Vec<(String, Device)>> {
     let cpu = || -> Result<_> { Ok(("cpu".to_owned(), Device::Cpu(CpuDevice::open()?))) };
@@ -439,22 +376,5 @@ mod tests {
             }
             Placement::of(workload.id()).unwrap();
         }
-    }
-
-    #[test]
-    fn a_throttled_gpu_counts_as_slow_and_an_idle_one_does_not() {
-        let busy = |clock_mhz, reasons| Busy {
-            busy_percent: 0,
-            clock_mhz,
-            reasons,
-        };
-        assert_eq!(busy(345, 1).condition(1.98e9).slowdown(), 1.0);
-        assert!((busy(990, 0x40).condition(1.98e9).slowdown() - 2.0).abs() < 1e-9);
-        let shared = Busy {
-            busy_percent: 50,
-            clock_mhz: 1980,
-            reasons: 0,
-        };
-        assert_eq!(shared.condition(1.98e9).slowdown(), 2.0);
     }
 }

@@ -8,9 +8,11 @@
 pub mod baseline;
 mod board;
 mod clock;
+mod conditions;
 mod event;
 pub mod exporter;
 mod host;
+mod load;
 mod machine;
 pub mod nvml;
 mod player;
@@ -23,11 +25,13 @@ pub mod screen;
 
 pub use board::{Board, GpuBoard, HistoryPoint, LiveBoard};
 pub use clock::{Clock, Micros};
+pub use conditions::{ConditionsSampler, GpuConditions, GpuMeanwhile};
 pub use event::{
     Energy, Event, GpuIdentity, Happening, HostState, Inventory, MigInstance, Presence,
     ProcessIdentity, ProcessUse, Readings, RingSample, Slow, State, Steady, Xid,
 };
 pub use host::machine_identity;
+pub use load::GpuLoad;
 pub use machine::{Machine, OpenError, Settings};
 pub use player::{Player, Replay};
 pub use sampler::{Sampler, SteppedSampler};

@@ -1,6 +1,7 @@
 //! What is known about one operation on one backend.
 
 use serde::Serialize;
+use warpsmith_device::GpuFacts;
 
 use super::curve::Curve;
 use super::observe::Correction;
@@ -28,6 +29,12 @@ pub struct Bus {
 }
 
 impl Bus {
+    /// A GPU's bus where nothing was measured: about what sixteen lanes of PCIe 3.0 give.
+    pub const UNMEASURED: Self = Self {
+        latency: 1.5e-5,
+        rate: 1.2e10,
+    };
+
     /// Seconds of one copy; nothing is copied for nothing.
     pub fn seconds(&self, bytes: f64) -> f64 {
         if bytes > 0.0 {
@@ -119,6 +126,21 @@ impl Profile {
             correction: Correction::default(),
             origin: Origin::Modelled,
         }
+    }
+
+    /// A guess for an operation that touches `bytes` and computes `flops` to a unit, on a CPU with
+    /// this many threads: a core streams some 8 GB/s and computes some 8 Gflop/s; a pool is woken in
+    /// some 5 µs.
+    pub fn modelled_on_cpu(threads: usize, bytes: f64, flops: f64) -> Self {
+        let rate = 8e9 * threads as f64;
+        Self::modelled(5e-6, bytes.max(flops) / rate, 1e-7)
+    }
+
+    /// The same on a GPU: most of the datasheet's rate, some five operations to a byte of it; a
+    /// launch and its wait take some 15 µs.
+    pub fn modelled_on_gpu(gpu: &GpuFacts, bytes: f64, flops: f64) -> Self {
+        let rate = 0.75 * gpu.memory_bandwidth.max(1e11);
+        Self::modelled(1.5e-5, bytes.max(flops / 5.0) / rate, 3e-6)
     }
 
     /// Predicts a run of `passes` passes over `size`.

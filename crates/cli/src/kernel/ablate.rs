@@ -102,14 +102,7 @@ impl Ablate {
                 .rows
                 .iter()
                 .zip(&names)
-                .map(|(row, name)| ForestRow {
-                    name,
-                    ratio: (
-                        row.evaluation.ratio,
-                        row.evaluation.low,
-                        row.evaluation.high,
-                    ),
-                })
+                .map(|(row, name)| ForestRow::of(name, &row.evaluation))
                 .collect();
             vec![Section {
                 heading: body.workload.to_owned(),
@@ -126,11 +119,7 @@ impl Ablate {
         )?;
         output::print(global, &report, describe)?;
         let wrong = body.rows.iter().any(|row| row.output_agrees == Some(false));
-        Ok(if wrong {
-            Outcome::NotFine
-        } else {
-            Outcome::Fine
-        })
+        Ok(Outcome::fine_if(!wrong))
     }
 }
 

@@ -93,11 +93,7 @@ impl Leak {
             &report,
         )?;
         output::print(global, &report, describe)?;
-        Ok(if leaks {
-            Outcome::NotFine
-        } else {
-            Outcome::Fine
-        })
+        Ok(Outcome::fine_if(!leaks))
     }
 
     fn read_trace(&self, path: &Path) -> Result<MemorySeries> {

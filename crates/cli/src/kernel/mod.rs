@@ -5,7 +5,6 @@ pub(crate) mod bench;
 pub(crate) mod compare;
 pub(crate) mod compile;
 pub(crate) mod exec;
-mod gpu_conditions;
 pub(crate) mod leak;
 pub(crate) mod profile;
 pub(crate) mod run;

@@ -13,8 +13,8 @@ use warpsmith_measure::findings;
 use warpsmith_measure::measurement::{Figures, Measurement, Sample};
 use warpsmith_measure::statistics::order::median_of;
 use warpsmith_measure::statistics::stop_rule::{MedianStop, StopPlan};
+use warpsmith_telemetry::{ConditionsSampler, GpuConditions};
 
-use super::gpu_conditions::{ConditionsSampler, GpuConditions};
 use crate::exit::Outcome;
 use crate::global::Global;
 use crate::measured::{self, Files};

@@ -84,11 +84,7 @@ impl Check {
                 writeln!(out, "CUDA, really started: {}", finding.message)?;
             }
         }
-        Ok(if report.worst() == Some(Severity::Error) {
-            Outcome::NotFine
-        } else {
-            Outcome::Fine
-        })
+        Ok(Outcome::fine_if(report.worst() != Some(Severity::Error)))
     }
 
     fn collect(&self) -> Result<MachineFacts> {
@@ -208,9 +204,5 @@ fn answer(global: &Global, file: &Path, gpu: &str) -> Result<Outcome> {
             }
         }
     }
-    Ok(if missing {
-        Outcome::NotFine
-    } else {
-        Outcome::Fine
-    })
+    Ok(Outcome::fine_if(!missing))
 }

@@ -39,11 +39,7 @@ impl Devices {
         report.findings.extend(finding);
         output::print(global, &report, describe)?;
         let broken = report.worst() == Some(Severity::Error);
-        Ok(if broken {
-            Outcome::NotFine
-        } else {
-            Outcome::Fine
-        })
+        Ok(Outcome::fine_if(!broken))
     }
 }
 

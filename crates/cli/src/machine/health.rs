@@ -61,10 +61,6 @@ impl Health {
         } else {
             writeln!(out, "{said}")?;
         }
-        Ok(if healthy {
-            Outcome::Fine
-        } else {
-            Outcome::NotFine
-        })
+        Ok(Outcome::fine_if(healthy))
     }
 }

@@ -152,11 +152,7 @@ impl WisdomCommand {
             },
         );
         output::print(global, &report, describe)?;
-        Ok(if report.body.useless.is_some() {
-            Outcome::NotFine
-        } else {
-            Outcome::Fine
-        })
+        Ok(Outcome::fine_if(report.body.useless.is_none()))
     }
 }
 

@@ -108,11 +108,7 @@ impl Audit {
             FailOn::Info => worst.is_some(),
             FailOn::Never => false,
         };
-        Ok(if fails {
-            Outcome::NotFine
-        } else {
-            Outcome::Fine
-        })
+        Ok(Outcome::fine_if(!fails))
     }
 
     fn print(&self, global: &Global, report: &Report<AuditBody>) -> Result<()> {

@@ -194,11 +194,7 @@ impl HistoryCommand {
         let mut report = output::report("history confirm", body);
         report.findings = found;
         output::print(global, &report, |body| confirmations(body))?;
-        Ok(if slower {
-            Outcome::NotFine
-        } else {
-            Outcome::Fine
-        })
+        Ok(Outcome::fine_if(!slower))
     }
 
     fn show(&self, global: &Global, all: bool, html: Option<&PathBuf>) -> Result<Outcome> {
@@ -277,11 +273,9 @@ impl HistoryCommand {
         output::print(global, &report, |body| body.iter().map(describe).collect())?;
         let checked = matches!(self.action, Action::Check);
         let suspected = |finding: &Finding| finding.severity != Severity::Info;
-        Ok(if checked && report.findings.iter().any(suspected) {
-            Outcome::NotFine
-        } else {
-            Outcome::Fine
-        })
+        Ok(Outcome::fine_if(
+            !(checked && report.findings.iter().any(suspected)),
+        ))
     }
 }
 

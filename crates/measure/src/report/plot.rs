@@ -7,6 +7,7 @@
 use std::fmt::Write;
 
 use super::sparkline::bin;
+use crate::comparison::evaluation::Evaluation;
 use crate::scaling::Scaling;
 
 const WIDTH: f64 = 640.0;
@@ -274,6 +275,16 @@ pub struct ForestRow<'a> {
     pub name: &'a str,
     /// Ratio with its interval.
     pub ratio: (f64, f64, f64),
+}
+
+impl<'a> ForestRow<'a> {
+    /// The line of a comparison that was judged.
+    pub fn of(name: &'a str, evaluation: &Evaluation) -> Self {
+        Self {
+            name,
+            ratio: (evaluation.ratio, evaluation.low, evaluation.high),
+        }
+    }
 }
 
 /// Ratios with intervals, one under the other, around 1 with its margin.

@@ -172,11 +172,7 @@ impl Generate {
             .findings
             .iter()
             .any(|finding| finding.severity == warpsmith_core::Severity::Error);
-        Ok(if wrong {
-            Outcome::NotFine
-        } else {
-            Outcome::Fine
-        })
+        Ok(Outcome::fine_if(!wrong))
     }
 
     fn settings(&self) -> Result<Settings> {

@@ -57,10 +57,6 @@ impl Verify {
             .findings
             .iter()
             .any(|finding| finding.severity == Severity::Error);
-        Ok(if wrong {
-            Outcome::NotFine
-        } else {
-            Outcome::Fine
-        })
+        Ok(Outcome::fine_if(!wrong))
     }
 }

@@ -151,11 +151,7 @@ impl Bfs {
         );
         output::print(global, &report, |body| self.describe(body))?;
         let lost = target.is_some() && report.body.distance.is_none();
-        Ok(if lost {
-            Outcome::NotFine
-        } else {
-            Outcome::Fine
-        })
+        Ok(Outcome::fine_if(!lost))
     }
 
     fn maze(&self) -> Result<DrawnMaze> {

@@ -104,11 +104,7 @@ impl Catalytic {
         let restored = body.restored;
         let report = output::report("lattice catalytic", body);
         output::print(global, &report, |body| self.describe(body))?;
-        Ok(if restored {
-            Outcome::Fine
-        } else {
-            Outcome::NotFine
-        })
+        Ok(Outcome::fine_if(restored))
     }
 
     fn in_file(

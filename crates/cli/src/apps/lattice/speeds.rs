@@ -109,11 +109,7 @@ impl Speeds {
             },
         );
         output::print(global, &report, describe)?;
-        Ok(if same_bits {
-            Outcome::Fine
-        } else {
-            Outcome::NotFine
-        })
+        Ok(Outcome::fine_if(same_bits))
     }
 
     fn on_cpu(

@@ -103,11 +103,7 @@ impl Run {
             .all(|finding| finding.severity < Severity::Error && finding.code != "T004");
         report.findings = findings;
         output::print(global, &report, |body| describe(body, self.explain))?;
-        Ok(if fine {
-            Outcome::Fine
-        } else {
-            Outcome::NotFine
-        })
+        Ok(Outcome::fine_if(fine))
     }
 
     /// Goes through the steps, with figures, frames and checkpoints where they are due.

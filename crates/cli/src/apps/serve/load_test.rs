@@ -112,10 +112,6 @@ impl LoadTest {
         let mut report = output::report("serve", body);
         report.findings = findings;
         output::print(global, &report, ToString::to_string)?;
-        Ok(Some(if fine {
-            Outcome::Fine
-        } else {
-            Outcome::NotFine
-        }))
+        Ok(Some(Outcome::fine_if(fine)))
     }
 }

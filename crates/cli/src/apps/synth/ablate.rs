@@ -106,14 +106,7 @@ impl Ablate {
         let sections = || {
             let forest: Vec<ForestRow<'_>> = measured
                 .iter()
-                .map(|&(name, row)| ForestRow {
-                    name,
-                    ratio: (
-                        row.evaluation.ratio,
-                        row.evaluation.low,
-                        row.evaluation.high,
-                    ),
-                })
+                .map(|&(name, row)| ForestRow::of(name, &row.evaluation))
                 .collect();
             vec![Section {
                 heading: body.device.clone(),

@@ -121,11 +121,7 @@ impl Analyze {
             .iter()
             .any(|row| matches!(row.result, Analysis::Failed { .. }));
         print(global, &report("voice analyze", Body { files }), human)?;
-        Ok(if failed {
-            Outcome::NotFine
-        } else {
-            Outcome::Fine
-        })
+        Ok(Outcome::fine_if(!failed))
     }
 
     /// Many files at a time: decoding and what has no kernel on all cores, the rest in one pass over the

@@ -7,8 +7,8 @@ use std::path::Path;
 use anyhow::{Result, anyhow};
 use warpsmith_voice::{Audio, VoiceError};
 
+use super::csv_line::csv_line;
 use super::input::Input;
-use super::sheet::cell;
 use crate::exit::Outcome;
 
 /// Bytes on disk from which on a file is heard piece by piece where that says the same.
@@ -155,8 +155,7 @@ impl<'a> Rows<'a> {
 
     fn write(&mut self, out: &mut dyn Write) -> Result<()> {
         for row in self.rows.chunks_exact(self.columns) {
-            let cells: Vec<String> = row.iter().map(|value| cell(*value)).collect();
-            writeln!(out, "{}", cells.join(","))?;
+            writeln!(out, "{}", csv_line(row))?;
         }
         // Somebody may be waiting for these rows, and the next piece may take a while.
         out.flush()?;

@@ -12,6 +12,7 @@ mod analysis;
 mod analyze;
 mod chroma;
 mod constant_q;
+mod csv_line;
 mod device;
 mod effect;
 mod feature;

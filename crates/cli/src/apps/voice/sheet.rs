@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
 use warpsmith_voice::{VoiceError, write_npy};
 
+use super::csv_line::csv_line;
 use super::input::Input;
 use super::live::{LONG_FILE_BYTES, Listening, listen_to_file};
 use super::whole_file::write_whole;
@@ -64,8 +65,7 @@ impl Sheet {
             Encoding::Csv => {
                 writeln!(out, "{}", self.columns.join(","))?;
                 for row in self.rows() {
-                    let cells: Vec<String> = row.iter().map(|value| cell(*value)).collect();
-                    writeln!(out, "{}", cells.join(","))?;
+                    writeln!(out, "{}", csv_line(row))?;
                 }
             }
             Encoding::Json => {
@@ -89,15 +89,6 @@ impl Sheet {
             object.insert(name.clone(), Value::Array(column));
         }
         Value::Object(object)
-    }
-}
-
-/// Seven digits, what an f32 holds; nothing where the value is absent.
-pub(super) fn cell(value: f64) -> String {
-    if value.is_nan() {
-        String::new()
-    } else {
-        (value as f32).to_string()
     }
 }
 

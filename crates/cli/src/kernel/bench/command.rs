@@ -13,6 +13,7 @@ use warpsmith_measure::run_sampler::{RunMode, RunTarget};
 use warpsmith_measure::statistics::stop_rule::StopPlan;
 use warpsmith_measure::trace::{self, RecordedSteps};
 use warpsmith_measure::trajectory;
+use warpsmith_telemetry::ConditionsSampler;
 
 use super::fresh_context;
 use super::job::{Job, Row};
@@ -22,7 +23,6 @@ use super::sheet::{Beside, Rows};
 use crate::catalogue;
 use crate::exit::{Outcome, device_error};
 use crate::global::Global;
-use crate::kernel::gpu_conditions::ConditionsSampler;
 use crate::measured::{self, Files};
 use crate::output;
 
@@ -234,11 +234,7 @@ impl Bench {
         )?;
         output::print(global, &report, |rows| rows.describe(beside))?;
         let failed = report.worst() == Some(Severity::Error);
-        Ok(if failed {
-            Outcome::NotFine
-        } else {
-            Outcome::Fine
-        })
+        Ok(Outcome::fine_if(!failed))
     }
 
     fn measure(

@@ -8,9 +8,9 @@ use warpsmith_measure::report::html::Section;
 use warpsmith_measure::report::plot;
 use warpsmith_measure::roofline::{Bound, Ceilings};
 use warpsmith_measure::trajectory::MemorySeries;
+use warpsmith_telemetry::GpuConditions;
 
 use super::job::Row;
-use crate::kernel::gpu_conditions::GpuConditions;
 use crate::kernel::leak::memory_table;
 use crate::measured;
 use crate::table::Table;

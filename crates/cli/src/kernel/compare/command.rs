@@ -118,11 +118,7 @@ impl Compare {
         self.files
             .write(global, "compare", &samples, sections, &report)?;
         output::print(global, &report, |rows| describe(rows))?;
-        Ok(if fine {
-            Outcome::Fine
-        } else {
-            Outcome::NotFine
-        })
+        Ok(Outcome::fine_if(fine))
     }
 
     fn workload_settings(&self, global: &Global, id: &str, plan: &ComparisonPlan) -> Result<Row> {
@@ -219,14 +215,7 @@ fn compare_files(a: &Path, b: &Path, margin: f64) -> Result<Vec<Row>> {
 fn page_sections(rows: &[Row], margin: f64) -> Vec<Section> {
     let forest: Vec<ForestRow<'_>> = rows
         .iter()
-        .map(|row| ForestRow {
-            name: &row.name,
-            ratio: (
-                row.evaluation.ratio,
-                row.evaluation.low,
-                row.evaluation.high,
-            ),
-        })
+        .map(|row| ForestRow::of(&row.name, &row.evaluation))
         .collect();
     let mut sections = vec![Section {
         heading: "ratios".to_owned(),

@@ -123,11 +123,7 @@ pub(crate) fn run(
             (None, _) => {}
         }
     }
-    Ok(if refused {
-        Outcome::NotFine
-    } else {
-        Outcome::Fine
-    })
+    Ok(Outcome::fine_if(!refused))
 }
 
 /// What was made of a kernel.
@@ -279,11 +275,7 @@ pub(crate) fn batch(
     if !global.quiet {
         writeln!(stderr(), "{accepted} compiled, {refused} refused")?;
     }
-    Ok(if refused > 0 {
-        Outcome::NotFine
-    } else {
-        Outcome::Fine
-    })
+    Ok(Outcome::fine_if(refused == 0))
 }
 
 fn compile_line(

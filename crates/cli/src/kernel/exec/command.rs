@@ -183,11 +183,7 @@ impl Exec {
             }
             output::print(global, &report, human)?;
         }
-        Ok(if fine {
-            Outcome::Fine
-        } else {
-            Outcome::NotFine
-        })
+        Ok(Outcome::fine_if(fine))
     }
 
     /// Runs on the GPU, whose results replace the arguments.

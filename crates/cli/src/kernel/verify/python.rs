@@ -109,11 +109,7 @@ pub(super) fn run(
             KernelParity::Disagrees { .. } | KernelParity::Failed { .. }
         )
     });
-    Ok(if wrong {
-        Outcome::NotFine
-    } else {
-        Outcome::Fine
-    })
+    Ok(Outcome::fine_if(!wrong))
 }
 
 fn verify(

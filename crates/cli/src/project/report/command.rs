@@ -89,7 +89,7 @@ impl Report {
             summarise(&self.out, &report.body)?;
         }
         let bad = failed || report.worst() == Some(Severity::Error);
-        Ok(if bad { Outcome::NotFine } else { Outcome::Fine })
+        Ok(Outcome::fine_if(!bad))
     }
 
     fn write(&self, report: &warpsmith_core::Report<Document>) -> Result<()> {

@@ -78,10 +78,7 @@ pub(crate) fn compare_with(old: &Value, new: &[FinishedSection]) -> Result<Secti
         .iter()
         .zip(&evaluations)
         .filter(|(_, evaluation)| evaluation.ratio.is_finite() && evaluation.high.is_finite())
-        .map(|(name, evaluation)| ForestRow {
-            name,
-            ratio: (evaluation.ratio, evaluation.low, evaluation.high),
-        })
+        .map(|(name, evaluation)| ForestRow::of(name, evaluation))
         .collect();
     for (name, evaluation) in names.iter().zip(&evaluations) {
         section

@@ -110,14 +110,7 @@ pub(in crate::project::report) fn section(job: &Job) -> Result<Section> {
         let bars: Vec<ForestRow<'_>> = measured
             .iter()
             .zip(&names)
-            .map(|(row, name)| ForestRow {
-                name,
-                ratio: (
-                    row.evaluation.ratio,
-                    row.evaluation.low,
-                    row.evaluation.high,
-                ),
-            })
+            .map(|(row, name)| ForestRow::of(name, &row.evaluation))
             .collect();
         plots.push(Block::Plot(forest(workload.id(), &bars, plan.margin)));
         raw.push(serde_json::json!({ "workload": workload.id(), "rows": measured }));

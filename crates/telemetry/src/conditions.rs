@@ -5,11 +5,14 @@ use std::fmt;
 use std::sync::mpsc::Receiver;
 
 use serde::Serialize;
-use warpsmith_telemetry::baseline::ThrottleReason;
-use warpsmith_telemetry::{Event, Happening, Machine, Sampler, Settings, State};
+
+use crate::baseline::ThrottleReason;
+use crate::event::{Event, Happening, State};
+use crate::machine::{Machine, Settings};
+use crate::sampler::Sampler;
 
 /// Samples the GPUs until it is finished.
-pub(crate) struct ConditionsSampler {
+pub struct ConditionsSampler {
     sampler: Sampler,
     events: Receiver<Event>,
     names: Vec<(u32, String)>,
@@ -17,13 +20,14 @@ pub(crate) struct ConditionsSampler {
 
 /// What was seen.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct GpuConditions {
-    pub(crate) gpus: Vec<GpuMeanwhile>,
+pub struct GpuConditions {
+    /// One entry for each GPU that NVML knows.
+    pub gpus: Vec<GpuMeanwhile>,
 }
 
 /// What was seen of one GPU.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct GpuMeanwhile {
+pub struct GpuMeanwhile {
     index: u32,
     name: String,
     /// Readings of the state, ten a second.
@@ -50,7 +54,7 @@ struct HeldBack {
 
 impl ConditionsSampler {
     /// Starts beside what comes next; `None` where there is no GPU that NVML knows.
-    pub(crate) fn start() -> Option<Self> {
+    pub fn start() -> Option<Self> {
         let settings = Settings::default();
         let machine = Machine::open(&settings).ok()?;
         let gpus = &machine.inventory().gpus;
@@ -70,7 +74,7 @@ impl ConditionsSampler {
     }
 
     /// Ends, and says what was seen.
-    pub(crate) fn finish(self) -> GpuConditions {
+    pub fn finish(self) -> GpuConditions {
         self.sampler.stop();
         let events: Vec<Event> = self.events.try_iter().collect();
         let gpus = self.names.into_iter().enumerate();
@@ -164,9 +168,9 @@ impl fmt::Display for GpuConditions {
 
 #[cfg(test)]
 mod tests {
-    use warpsmith_telemetry::{Energy, Micros};
-
     use super::*;
+    use crate::clock::Micros;
+    use crate::event::Energy;
 
     #[test]
     fn readings_become_means_extremes_and_growth() {
