@@ -1,5 +1,7 @@
 //! Every workload of the product: its table of contents.
 
+use std::borrow::Cow;
+
 use anyhow::{Result, bail};
 use warpsmith_workload::Workload;
 
@@ -23,10 +25,9 @@ pub(crate) fn choose(names: &[String]) -> Result<Vec<Box<dyn Workload>>> {
         return Ok(all);
     }
     let asked_for = |id: &str, name: &str| {
-        id == name
-            || id
-                .strip_prefix(name)
-                .is_some_and(|rest| rest.starts_with('/'))
+        let name = today(name);
+        id.strip_prefix(&*name)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
     for name in names {
         if !all.iter().any(|workload| asked_for(workload.id(), name)) {
@@ -39,9 +40,21 @@ pub(crate) fn choose(names: &[String]) -> Result<Vec<Box<dyn Workload>>> {
 
 /// The workload of this id.
 pub(crate) fn named(id: &str) -> Result<Box<dyn Workload>> {
-    match workloads().into_iter().find(|workload| workload.id() == id) {
+    let now = today(id);
+    match workloads()
+        .into_iter()
+        .find(|workload| workload.id() == now)
+    {
         Some(workload) => Ok(workload),
         None => bail!("there is no workload `{id}`; `warpsmith bench --list` names them all"),
+    }
+}
+
+/// A name as it is today: what is called `machine` was called `device` once, in scripts that still run.
+fn today(name: &str) -> Cow<'_, str> {
+    match name.strip_prefix("device") {
+        Some(rest) if rest.is_empty() || rest.starts_with('/') => format!("machine{rest}").into(),
+        _ => name.into(),
     }
 }
 
@@ -66,5 +79,24 @@ mod tests {
         assert_eq!(choose(&["machine".into()]).unwrap().len(), 3);
         assert_eq!(choose(&["machine/copy".into()]).unwrap().len(), 1);
         assert!(choose(&["dev".into()]).is_err());
+    }
+
+    #[test]
+    fn the_former_name_of_an_area_still_stands_for_it() {
+        let ids = |names: &[&str]| -> Vec<&str> {
+            let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+            let chosen = choose(&names).unwrap();
+            chosen.iter().map(|workload| workload.id()).collect()
+        };
+        assert_eq!(ids(&["device"]), ids(&["machine"]));
+        assert_eq!(ids(&["device/copy"]), ["machine/copy"]);
+        assert_eq!(named("device/saxpy").unwrap().id(), "machine/saxpy");
+        // The error repeats what was typed.
+        for unknown in ["devices", "device/none"] {
+            let error = named(unknown).err().unwrap().to_string();
+            assert!(error.contains(&format!("`{unknown}`")), "{error}");
+            let error = choose(&[unknown.to_owned()]).err().unwrap().to_string();
+            assert!(error.contains(&format!("`{unknown}`")), "{error}");
+        }
     }
 }
