@@ -1,6 +1,6 @@
 //! Named settings whose numbers agree with a peer's.
 //!
-//! `tests/parity.rs` holds each against numbers that the peer itself produced.
+//! `tests/trials/parity.rs` holds each against numbers that the peer itself produced.
 
 use std::fmt;
 use std::str::FromStr;

@@ -43,9 +43,15 @@ fn python(package: &str) -> Option<PathBuf> {
     there.then_some(python)
 }
 
-/// The trials; those that cannot run here count as ignored.
+/// Whether `cargo xtask test --full` runs, which sets up the oracles.
+fn full() -> bool {
+    std::env::var_os("WARPSMITH_FULL").is_some_and(|value| value == "1")
+}
+
+/// The trials; those that cannot run here, and those for the full tests alone, count as ignored.
 pub(crate) fn trials() -> Vec<Trial> {
-    let (warp, datasets) = (python("warp"), python("datasets"));
+    let oracle = |package| full().then(|| python(package)).flatten();
+    let (warp, datasets) = (oracle("warp"), oracle("datasets"));
     let (without_nvrtc, without_warp) = (nvrtc().is_none(), warp.is_none());
     let (without_datasets, again) = (datasets.is_none(), warp.clone());
     vec![

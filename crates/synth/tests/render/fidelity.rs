@@ -1,9 +1,9 @@
-//! Against double precision: signal-to-noise, aliases, steps, and one result for all instructions.
+//! Against double precision: signal-to-noise, aliases, steps.
 
 use warpsmith_synth::quality::{alias_db, largest_step_db, snr_db};
 use warpsmith_synth::{
-    Formulas, Note, Params, Phrase, PhraseRenderer, Preset, Saw, Simd, StreamSettings, Voice,
-    compose, reference,
+    Formulas, Note, Params, Phrase, PhraseRenderer, Preset, Saw, StreamSettings, Voice, compose,
+    reference,
 };
 
 fn settings(formulas: Formulas, saw: Saw) -> StreamSettings {
@@ -53,30 +53,6 @@ fn click_free_formulas_are_120_db_above_the_noise_dry_and_with_effects() {
     let params = Params::preset(Preset::Meditation);
     let wet = snr(&phrase, Formulas::ClickFree, Saw::Spline, Some(params));
     assert!(wet > 120.0, "{wet:.1} dB");
-}
-
-#[test]
-fn every_instruction_set_computes_the_same_bits() {
-    let phrase = composed(4);
-    let render = |simd: Simd| {
-        let settings = StreamSettings {
-            simd,
-            ..settings(Formulas::ClickFree, Saw::Spline)
-        };
-        let effects = Some(Params::default());
-        let mut renderer = PhraseRenderer::new(phrase.clone(), settings, effects).unwrap();
-        let mut frames = vec![[0.0; 2]; phrase.frames];
-        renderer.render_f32(&mut frames);
-        frames
-    };
-    let portable = render(Simd::Portable);
-    for simd in [Simd::Avx2, Simd::Avx512] {
-        if simd.is_available() {
-            assert_eq!(render(simd), portable, "{simd:?}");
-        } else {
-            println!("skipped: this machine has no {simd:?}");
-        }
-    }
 }
 
 #[test]

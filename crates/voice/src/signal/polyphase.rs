@@ -242,19 +242,32 @@ mod tests {
         }
     }
 
-    #[cfg(target_arch = "x86_64")]
-    #[test]
-    fn lanes_do_not_change_a_bit() {
-        use warpsmith_lanes::{Avx2, Avx512, Level};
-        if Level::detect() != Level::Avx512 {
-            return;
-        }
+    fn same_bits<A: Lanes, B: Lanes>() {
         let filters: Vec<f32> = (0..7 * 33).map(|n| (n as f32 * 0.7).sin()).collect();
         let signal: Vec<f32> = (0..5000).map(|n| (n as f32 * 0.3).cos()).collect();
         let polyphase = Polyphase::new(7, 11, &filters);
         let mut outs = [[f32::NAN; 3182], [f32::NAN; 3182]];
-        polyphase.run::<Avx2>(&signal, -16, &mut outs[0]);
-        polyphase.run::<Avx512>(&signal, -16, &mut outs[1]);
+        polyphase.run::<A>(&signal, -16, &mut outs[0]);
+        polyphase.run::<B>(&signal, -16, &mut outs[1]);
         assert_eq!(outs[0], outs[1]);
+    }
+
+    /// Portable lanes round a product and a sum twice, the others once.
+    #[test]
+    fn lanes_do_not_change_a_bit() {
+        use warpsmith_lanes::{Level, One, OneFused};
+        same_bits::<One, Eight>();
+        match Level::detect() {
+            Level::Portable => {}
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => same_bits::<OneFused, warpsmith_lanes::Avx2>(),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => {
+                same_bits::<OneFused, warpsmith_lanes::Avx2>();
+                same_bits::<OneFused, warpsmith_lanes::Avx512>();
+            }
+            #[cfg(target_arch = "aarch64")]
+            Level::Neon => same_bits::<OneFused, warpsmith_lanes::EightFused>(),
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 usage: peers.py OUT_DIR RATE SECONDS SEED
 
-The same script made tests/golden (16000 Hz, 0.5 s, seed 1); tests/parity.rs runs it on fresh
+The same script made tests/golden (16000 Hz, 0.5 s, seed 1); tests/trials/parity.rs runs it on fresh
 signals wherever the peers are installed. What a peer needs but is missing is left out and named.
 """
 import os, sys, warnings

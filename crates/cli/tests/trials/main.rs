@@ -1,0 +1,25 @@
+//! The program as its texts and its operators have it: transcripts, documentation, deployment, the
+//! report's page. Trials that need what is not installed count as ignored.
+
+mod deployment;
+mod documentation;
+mod networks;
+mod report_page;
+mod session;
+mod transcripts;
+
+use libtest_mimic::Arguments;
+
+fn main() {
+    let kinds = [
+        ("transcripts", transcripts::trials()),
+        ("documentation", documentation::trials()),
+        ("deployment", deployment::trials()),
+        ("report_page", report_page::trials()),
+        ("networks", networks::trials()),
+    ];
+    let trials = kinds
+        .into_iter()
+        .flat_map(|(kind, trials)| trials.into_iter().map(move |trial| trial.with_kind(kind)));
+    libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit();
+}

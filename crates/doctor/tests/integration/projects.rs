@@ -1,0 +1,309 @@
+//! Small projects, each written to show a pattern: what must be reported where, what must not, and
+//! what `--fix` changes.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use crate::project::Project;
+use warpsmith_core::{Finding, Severity};
+use warpsmith_doctor::{
+    AuditOptions, Baseline, CODE_DOCS, Outcome, apply_patches, audit_html, audit_junit,
+    audit_markdown, audit_project, audit_sarif, audit_text, mendable, plan_fixes, unified_diff,
+};
+
+fn findings(root: &Path) -> Vec<Finding> {
+    let options = AuditOptions {
+        every_place: true,
+        ..AuditOptions::default()
+    };
+    audit_project(root, &options).unwrap().findings
+}
+
+fn stands(finding: &Finding, code: &str, place: Option<&(String, u32)>) -> bool {
+    finding.code == code
+        && place.is_none_or(|(file, line)| {
+            finding
+                .span
+                .as_ref()
+                .is_some_and(|s| s.file == *file && s.line == *line)
+        })
+}
+
+#[test]
+fn every_project_is_judged_as_it_says() {
+    let mut wrong = Vec::new();
+    for project in Project::all() {
+        let found = findings(project.write().path());
+        for (code, place) in &project.expect {
+            if !found.iter().any(|f| stands(f, code, place.as_ref())) {
+                let other: Vec<_> = found
+                    .iter()
+                    .filter(|f| f.code == *code)
+                    .map(|f| f.span.clone())
+                    .collect();
+                wrong.push(format!(
+                    "{}: {code} is missing at {place:?}, found at {other:?}",
+                    project.name
+                ));
+            }
+        }
+        for code in &project.silent {
+            if let Some(finding) = found.iter().find(|f| f.code == *code) {
+                wrong.push(format!("{}: {code} must not fire: {finding}", project.name));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_fix_ends_its_finding_and_a_second_plan_is_empty() {
+    let mut wrong = Vec::new();
+    let mut mended = BTreeSet::new();
+    for project in Project::all() {
+        let directory = project.write();
+        let before: BTreeSet<String> = findings(directory.path())
+            .into_iter()
+            .map(|f| f.code)
+            .collect();
+        let patches = plan_fixes(directory.path()).unwrap();
+        assert!(patches.is_empty() || unified_diff(&patches).contains("+++ b/"));
+        apply_patches(directory.path(), &patches).unwrap();
+        let after = findings(directory.path());
+        let again = plan_fixes(directory.path()).unwrap();
+        for code in &project.fixes {
+            mended.insert(code.clone());
+            if !before.contains(code) {
+                wrong.push(format!(
+                    "{}: {code} does not fire before the fix",
+                    project.name
+                ));
+            }
+            if let Some(left) = after.iter().find(|f| f.code == *code) {
+                wrong.push(format!("{}: {code} is still there: {left}", project.name));
+            }
+            if again.iter().any(|p| p.codes.contains(code)) {
+                wrong.push(format!(
+                    "{}: a second plan mends {code} again",
+                    project.name
+                ));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let unproven: Vec<_> = mendable()
+        .into_iter()
+        .filter(|code| !mended.contains(*code))
+        .collect();
+    assert!(
+        unproven.is_empty(),
+        "no project proves the fix of {unproven:?}"
+    );
+    assert!(mended.len() >= 40, "{} fixes", mended.len());
+}
+
+#[test]
+fn every_finding_has_evidence_and_what_to_do() {
+    for project in Project::all() {
+        for finding in findings(project.write().path()) {
+            assert!(!finding.evidence.is_empty(), "{}: {finding}", project.name);
+            assert!(finding.hint.is_some(), "{}: {finding}", project.name);
+            assert!(CODE_DOCS.iter().any(|doc| doc.code == finding.code));
+        }
+    }
+}
+
+#[test]
+fn views_are_made_of_every_report() {
+    for project in Project::all() {
+        let report = audit_project(project.write().path(), &AuditOptions::default()).unwrap();
+        assert!(audit_text(&report, true).contains("score"));
+        assert!(audit_markdown(&report).starts_with("# Audit"));
+        assert!(audit_html(&report).ends_with("</html>\n"));
+        let junit = audit_junit(&report);
+        assert_eq!(
+            junit.matches("<testcase").count(),
+            report.body.outcomes.len()
+        );
+        check_sarif(&audit_sarif(&report));
+        let json = serde_json::to_string(&report).unwrap();
+        let back: warpsmith_core::Report<warpsmith_doctor::AuditBody> =
+            serde_json::from_str(&json).unwrap();
+        assert!(back == report, "{}: JSON changed the report", project.name);
+    }
+}
+
+/// The demands of SARIF 2.1.0 on the objects that we write (sections 3.13, 3.14, 3.27, 3.35, 3.49).
+fn check_sarif(log: &serde_json::Value) {
+    assert_eq!(log["version"], "2.1.0");
+    for run in log["runs"].as_array().unwrap() {
+        let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
+        assert!(run["tool"]["driver"]["name"].is_string());
+        for result in run["results"].as_array().unwrap() {
+            assert!(
+                result["message"]["text"]
+                    .as_str()
+                    .is_some_and(|t| !t.is_empty())
+            );
+            assert!(
+                ["none", "note", "warning", "error"].contains(&result["level"].as_str().unwrap())
+            );
+            let index = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
+            assert_eq!(rules[index]["id"], result["ruleId"]);
+            for location in result["locations"].as_array().unwrap() {
+                let physical = &location["physicalLocation"];
+                let uri = physical["artifactLocation"]["uri"].as_str().unwrap();
+                assert!(!uri.starts_with('/') && !uri.contains(' '));
+                assert!(physical["region"]["startLine"].as_u64().unwrap() >= 1);
+            }
+            for suppression in result["suppressions"].as_array().into_iter().flatten() {
+                assert!(["inSource", "external"].contains(&suppression["kind"].as_str().unwrap()));
+            }
+        }
+    }
+}
+
+fn small(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    for (path, text) in files {
+        let place = directory.path().join(path);
+        fs::create_dir_all(place.parent().unwrap()).unwrap();
+        fs::write(place, text).unwrap();
+    }
+    directory
+}
+
+#[test]
+fn a_comment_with_a_reason_accepts_a_finding_and_one_without_does_not() {
+    let directory = small(&[(
+        "Dockerfile",
+        "# warpsmith: allow DKR001 runs rootless here\nFROM debian:12@sha256:0\nCMD x\n",
+    )]);
+    let report = audit_project(directory.path(), &AuditOptions::default()).unwrap();
+    assert!(report.findings.iter().all(|f| f.code != "DKR001"));
+    assert_eq!(report.body.suppressed[0].reason, "runs rootless here");
+    let sarif = audit_sarif(&report);
+    assert!(
+        sarif["runs"][0]["results"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|r| r["suppressions"][0]["justification"] == "runs rootless here")
+    );
+    let directory = small(&[(
+        "Dockerfile",
+        "# warpsmith: allow DKR001\nFROM debian:12@sha256:0\nCMD x\n",
+    )]);
+    assert!(
+        findings(directory.path())
+            .iter()
+            .any(|f| f.code == "DKR001")
+    );
+    let directory = small(&[
+        ("Dockerfile", "FROM debian:12\n"),
+        (
+            ".warpsmith.toml",
+            "[audit.allow]\nDKR001 = \"a build image\"\n",
+        ),
+    ]);
+    assert!(
+        findings(directory.path())
+            .iter()
+            .all(|f| f.code != "DKR001")
+    );
+}
+
+#[test]
+fn a_baseline_leaves_only_what_is_new() {
+    let directory = small(&[("Dockerfile", "FROM debian:12\nCMD x\n")]);
+    let baseline = Baseline::of(&findings(directory.path()));
+    fs::write(
+        directory.path().join("Dockerfile.gpu"),
+        "FROM ubuntu:18.04\nCMD x\n",
+    )
+    .unwrap();
+    let options = AuditOptions {
+        baseline: Some(baseline),
+        every_place: true,
+    };
+    let report = audit_project(directory.path(), &options).unwrap();
+    assert!(report.body.known > 0);
+    assert!(report.findings.iter().any(|f| f.code == "DKR005"));
+    assert!(
+        report
+            .findings
+            .iter()
+            .all(|f| f.span.as_ref().is_none_or(|s| s.file == "Dockerfile.gpu"))
+    );
+}
+
+#[test]
+fn bad_input_gives_findings_or_clear_errors() {
+    assert!(audit_project(Path::new("/nonexistent"), &AuditOptions::default()).is_err());
+    let empty = tempfile::tempdir().unwrap();
+    assert!(audit_project(empty.path(), &AuditOptions::default()).is_err());
+    let directory = small(&[
+        ("a.cu", "\u{0}\u{1}binary"),
+        ("pyproject.toml", "[project\nx = "),
+        (".github/workflows/x.yml", "a:\n\tb: [1\n"),
+        ("setup.py", "\u{feff}if not"),
+        ("README.md", "]( ](x"),
+    ]);
+    std::os::unix::fs::symlink(".", directory.path().join("loop")).unwrap();
+    fs::write(directory.path().join("huge.cu"), vec![b'x'; 3 << 20]).unwrap();
+    let report = audit_project(directory.path(), &AuditOptions::default()).unwrap();
+    assert_eq!(report.body.unread, ["a.cu", "huge.cu"]);
+    assert_eq!(report.body.faults.len(), 3);
+    // What rests on a file that could not be read is unknown, and never passed.
+    for code in ["SRC001", "CIA004", "DEP004"] {
+        let outcome = report
+            .body
+            .outcomes
+            .iter()
+            .find(|o| o.code == code)
+            .unwrap();
+        assert_ne!(outcome.outcome, Outcome::Pass, "{code}");
+    }
+    let sources = report
+        .body
+        .outcomes
+        .iter()
+        .find(|o| o.code == "SRC001")
+        .unwrap();
+    assert_eq!(sources.outcome, Outcome::Unknown);
+    let text = audit_text(&report, false);
+    assert!(text.contains("no CUDA code"), "{text}");
+}
+
+#[test]
+fn a_warning_speaks_once_and_its_other_places_are_listed() {
+    let directory = small(&[
+        ("Dockerfile", "FROM debian:12\n"),
+        ("Dockerfile.b", "FROM debian:12\n"),
+    ]);
+    let report = audit_project(directory.path(), &AuditOptions::default()).unwrap();
+    let loud = report
+        .findings
+        .iter()
+        .filter(|f| f.code == "DKR001" && f.severity == Severity::Warning)
+        .count();
+    assert_eq!(
+        (
+            loud,
+            report
+                .findings
+                .iter()
+                .filter(|f| f.code == "DKR001")
+                .count()
+        ),
+        (1, 2)
+    );
+    let outcome = report
+        .body
+        .outcomes
+        .iter()
+        .find(|o| o.code == "DKR001")
+        .unwrap();
+    assert_eq!((outcome.outcome, outcome.findings), (Outcome::Warn, 2));
+}

@@ -1,0 +1,4 @@
+//! Trajectories against physics and other programs, and runs that were interrupted.
+
+mod conservation;
+mod restart;

@@ -1,0 +1,9 @@
+//! Sampling, recordings, baselines, the exporter and the screen against a fake driver.
+
+mod comparison;
+mod driver_path;
+mod exporter;
+mod recording;
+mod screen;
+#[path = "../support/mod.rs"]
+mod support;
