@@ -27,7 +27,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Set up and run every test: formatting, lints, kernels, unit, integration and CLI tests.
+    /// Set up and run the tests: formatting, lints, unit, integration, transcripts, documentation, wheel.
     Test(test::Test),
     /// Hold the compatibility database against the packages that prove its rows, and print a diff.
     Compat(compat::Compat),

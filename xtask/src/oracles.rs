@@ -1,7 +1,8 @@
-//! Python environments that tests compare with: Warp itself, and the library that opens data sets.
+//! Python environments that the full tests compare with: Warp itself, and the library that opens data
+//! sets.
 //!
-//! Each is a virtual environment in `target/oracle`, made once. Where one cannot be made, the tests that
-//! need it say that they are skipped.
+//! Each is a virtual environment in `target/oracle`, made once. Where one cannot be made, the trials that
+//! need it count as ignored.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -32,7 +33,7 @@ pub(crate) fn install() {
         });
         // A package index that does not answer must not fail the tests that need none of this.
         if let Err(error) = made {
-            eprintln!("skipped: tests that need `{module}`: {error:#}");
+            eprintln!("ignored: trials that need `{module}`: {error:#}");
         }
     }
 }

@@ -1,38 +1,36 @@
-//! What the tests use from the system: a browser for the page, a Prometheus for the exporter.
+//! What the tests use from the system: a browser for the pages; in full also a Prometheus for the
+//! exporter.
 //!
-//! Installed where that is possible without asking (root on Debian, as in CI); elsewhere the tests
-//! that need them say that they are skipped.
+//! Installed where that is possible without asking (root on Debian, as in CI); elsewhere the trials
+//! that need them count as ignored.
 
 use std::process::{Command, Stdio};
 
 use crate::workspace::run;
 
-/// Programs, and the Debian packages that bring them.
-const PROGRAMS: &[(&str, &str)] = &[
-    ("chromium", "chromium"),
-    ("prometheus", "prometheus"),
-    ("prometheus-alertmanager", "prometheus-alertmanager"),
-];
+/// Programs; Debian packages of the same names bring them.
+const BROWSER: &[&str] = &["chromium"];
+const PROMETHEUS: &[&str] = &["prometheus", "prometheus-alertmanager"];
 
 /// Installs what is missing, as far as that can be done.
-pub(crate) fn install() {
-    let missing: Vec<&str> = PROGRAMS
-        .iter()
-        .filter(|(program, _)| !installed(program))
-        .map(|(_, package)| *package)
+pub(crate) fn install(full: bool) {
+    let wanted = BROWSER.iter().chain(PROMETHEUS.iter().filter(|_| full));
+    let missing: Vec<&str> = wanted
+        .copied()
+        .filter(|program| !installed(program))
         .collect();
     if missing.is_empty() {
         return;
     }
     if !(installed("apt-get") && is_root()) {
-        eprintln!("skipped: tests that need {}", missing.join(", "));
+        eprintln!("ignored: trials that need {}", missing.join(", "));
         return;
     }
     let mut arguments = vec!["install", "--yes", "--no-install-recommends"];
     arguments.extend(missing);
     // A mirror that does not answer must not fail the tests that need none of this.
     if let Err(error) = run("apt-get", &["update"]).and_then(|()| run("apt-get", &arguments)) {
-        eprintln!("skipped: {error:#}");
+        eprintln!("ignored: trials that need them: {error:#}");
     }
 }
 

@@ -8,11 +8,18 @@ use anyhow::{Context, Result};
 
 use crate::workspace::{self, run};
 
-/// Builds, installs and tests the wheel, then does the same from the sources as `pip install .` does.
-pub(crate) fn test() -> Result<()> {
+/// Builds, installs and tests the wheel; in full also beside Ray, and installed from the sources as
+/// `pip install .` does.
+pub(crate) fn test(full: bool) -> Result<()> {
     let python = environment()?;
+    if full {
+        install_ray(&python);
+    }
     install_wheel(&python)?;
     test_installed(&python)?;
+    if !full {
+        return Ok(());
+    }
     let python = source_environment()?;
     // The environment's maturin, and the profile of the tests: nothing is fetched or compiled twice.
     // Without isolation the build looks for `maturin` on the path.
@@ -81,12 +88,15 @@ fn make_environment(name: &str) -> Result<String> {
                 "pytest",
             ],
         )?;
-        // Not every Python has it; the tests that need it say that they are skipped.
-        if let Err(error) = run(&python, &["-m", "pip", "install", "--quiet", "ray>=2,<3"]) {
-            eprintln!("skipped: {error:#}");
-        }
     }
     Ok(python)
+}
+
+/// Not every Python has it; the test that needs it says that it is skipped.
+fn install_ray(python: &str) {
+    if let Err(error) = run(python, &["-m", "pip", "install", "--quiet", "ray>=2,<3"]) {
+        eprintln!("skipped: tests that need `ray`: {error:#}");
+    }
 }
 
 /// Builds a wheel and installs it.

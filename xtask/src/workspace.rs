@@ -19,9 +19,19 @@ pub(crate) fn target() -> PathBuf {
 
 /// Runs a command in the root, shows what it prints, and fails if it does.
 pub(crate) fn run(program: &str, arguments: &[&str]) -> Result<()> {
+    run_with(program, arguments, &[])
+}
+
+/// As [`run`], with variables in the command's environment.
+pub(crate) fn run_with(
+    program: &str,
+    arguments: &[&str],
+    variables: &[(&str, &str)],
+) -> Result<()> {
     eprintln!("$ {program} {}", arguments.join(" "));
     let status = Command::new(program)
         .args(arguments)
+        .envs(variables.iter().copied())
         .current_dir(root())
         .status()
         .with_context(|| format!("cannot start `{program}`"))?;
