@@ -49,11 +49,27 @@ impl Test {
         if let Err(error) = schemas::sarif() {
             eprintln!("ignored: audit reports against the SARIF schema: {error:#}");
         }
-        // Trials that need the full set-up, and tests that repeat a simulation often, read it.
+        // Trials that need the full set-up read it.
         let full = [("WARPSMITH_FULL", if self.full { "1" } else { "0" })];
         // One build for the libraries, the programs and the tests. Not `--bins` before: without the
         // tests, dependencies have other features, and everything would be compiled twice.
         run_with("cargo", &["test", "--workspace", "--no-fail-fast"], &full)?;
+        if self.full {
+            // Not of every program: a trial that is ignored because it cannot run would fail.
+            run(
+                "cargo",
+                &[
+                    "test",
+                    "--workspace",
+                    "--lib",
+                    "--test",
+                    "integration",
+                    "--no-fail-fast",
+                    "--",
+                    "--ignored",
+                ],
+            )?;
+        }
         python::test(self.full)
     }
 }

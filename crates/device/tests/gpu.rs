@@ -1,5 +1,6 @@
 //! The device layer on a real GPU. Without one every test is counted as ignored; with
-//! `WARPSMITH_REQUIRE_GPU=1` a missing GPU is a failure.
+//! `WARPSMITH_REQUIRE_GPU=1` a missing GPU is a failure. A program of its own: it runs one test at a time,
+//! and `cargo xtask gpu` carries it to machines without a toolchain.
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use warpsmith_core::{Element, KernelImage, Parameter, ptx};

@@ -1,5 +1,6 @@
 //! Compiling with real NVRTCs, old and new, from the wheels that `cargo xtask kernels` unpacks; no
-//! GPU is needed. Where they are not there the tests count as ignored.
+//! GPU is needed. Where they are not there the tests count as ignored. Not in `gpu`,
+//! which runs on machines without the wheels.
 
 use std::fs;
 use std::path::{Path, PathBuf};

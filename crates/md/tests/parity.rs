@@ -1,5 +1,5 @@
 //! The GPU against the CPU on fresh starts. Without a GPU these count as ignored; where one is
-//! promised (`WARPSMITH_REQUIRE_GPU=1`) that is a failure.
+//! promised (`WARPSMITH_REQUIRE_GPU=1`) that is a failure. A program of its own: one trial at a time.
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use warpsmith_core::Tolerance;

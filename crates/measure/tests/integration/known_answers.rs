@@ -198,6 +198,7 @@ fn more_samples_never_lower_the_power() {
 }
 
 #[test]
+#[ignore = "slow: thousands of long traces"]
 fn leaks_are_found_and_rarely_invented() {
     let families = traces::DEVELOPMENT
         .iter()

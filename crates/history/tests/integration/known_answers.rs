@@ -3,8 +3,7 @@
 use rayon::prelude::*;
 use warpsmith_history::detectors::FAST_THRESHOLD;
 
-mod histories;
-use histories::{Kind, STEP_AT, found, history, raised};
+use crate::histories::{Kind, STEP_AT, found, history, raised};
 
 /// Share of `repeats` seeds for which `holds`.
 fn share(repeats: u64, holds: impl Fn(u64) -> bool + Sync) -> f64 {
@@ -16,6 +15,7 @@ fn share(repeats: u64, holds: impl Fn(u64) -> bool + Sync) -> f64 {
 }
 
 #[test]
+#[ignore = "slow: thousands of histories"]
 fn history_finds_three_percent_within_four_commits_and_invents_little() {
     // Four results with 1 % noise leave 1 % of the steps of 3 % undecided whatever the detector, and
     // outliers among the four take from it; measuring what stands out again gives it back.
