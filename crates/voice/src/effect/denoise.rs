@@ -9,10 +9,10 @@ use std::ops::Range;
 use super::time_stretch::StretchSettings;
 use crate::error::{Result, VoiceError};
 use crate::fourier::Outlet;
-use crate::frame_rows::FrameRows;
-use crate::frame_spectrum::{FrameSpectrum, SpectrumSettings};
-use crate::framing::Framing;
-use crate::overlap_add::{OverlapAdd, invertible};
+use crate::frame::FrameRows;
+use crate::frame::Framing;
+use crate::frame::{FrameSpectrum, SpectrumSettings};
+use crate::spectrum::{OverlapAdd, invertible};
 use warpsmith_lanes::{Blocks, Lanes, Task, engine_for_this_machine};
 
 /// Share of the frames that are taken for noise where the caller names none.

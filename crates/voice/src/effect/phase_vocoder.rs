@@ -5,10 +5,10 @@
 //! phases and whole turns, which a rotation does not see: no angle is ever computed.
 
 use super::time_stretch::Stretch;
-use crate::frame_rows::FrameRows;
-use crate::frame_spectrum::{FrameSpectrum, SpectrumSettings};
-use crate::framing::Framing;
-use crate::overlap_add::OverlapAdd;
+use crate::frame::FrameRows;
+use crate::frame::Framing;
+use crate::frame::{FrameSpectrum, SpectrumSettings};
+use crate::spectrum::OverlapAdd;
 use warpsmith_lanes::{Lanes, Task, inverse_sqrt};
 
 pub(super) struct Vocoder<V: Lanes> {

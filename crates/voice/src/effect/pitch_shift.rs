@@ -52,7 +52,7 @@ fn fraction(value: f64, largest: u32) -> (u32, u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::framing::{Framing, Padding};
+    use crate::frame::{Framing, Padding};
     use crate::pitch::{PitchRange, Yin};
 
     #[test]

@@ -2,10 +2,10 @@
 
 use super::phase_vocoder::Vocoder;
 use crate::error::{Result, VoiceError};
-use crate::frame_spectrum::{Conditioning, SpectrumSettings};
-use crate::framing::{Framing, Padding};
-use crate::overlap_add::invertible;
-use crate::window::{Symmetry, Window};
+use crate::frame::{Conditioning, SpectrumSettings};
+use crate::frame::{Framing, Padding};
+use crate::frame::{Symmetry, Window};
+use crate::spectrum::invertible;
 use warpsmith_lanes::{Blocks, engine_for_this_machine};
 
 /// The spectra that a stretch goes by.
@@ -29,7 +29,7 @@ impl StretchSettings {
         }
     }
 
-    pub(super) fn spectrum(self) -> SpectrumSettings {
+    pub(crate) fn spectrum(self) -> SpectrumSettings {
         SpectrumSettings {
             framing: Framing {
                 length: self.transform,

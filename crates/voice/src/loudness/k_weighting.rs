@@ -10,7 +10,7 @@
 
 use std::f64::consts::PI;
 
-use crate::audio_file::Audio;
+use crate::audio::Audio;
 use crate::signal::Biquad;
 use warpsmith_lanes::{Task, with_widest};
 

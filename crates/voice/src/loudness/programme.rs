@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::k_weighting::{lufs, step, step_sums};
 use super::true_peak::true_peak_db;
-use crate::audio_file::Audio;
+use crate::audio::Audio;
 use crate::error::{Result, VoiceError};
 
 /// What silence measures: the absolute gate.

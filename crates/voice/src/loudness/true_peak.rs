@@ -1,6 +1,6 @@
 //! True peak after ITU-R BS.1770-4, annex 2: the largest magnitude of the signal at four times its rate.
 
-use crate::audio_file::Audio;
+use crate::audio::Audio;
 use crate::error::Result;
 use crate::signal::{Quality, Resampler};
 

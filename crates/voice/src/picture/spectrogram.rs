@@ -8,11 +8,11 @@ use std::io::{self, Write};
 
 use super::png::{base64, write_png};
 use crate::error::Result;
-use crate::feature::Layout;
+use crate::mel::Layout;
 use crate::mel::MelFeature;
-use crate::mel_bank::MelScale;
+use crate::mel::MelScale;
+use crate::mel::{Preset, Sizes, Stage};
 use crate::pitch::{HqPitch, PitchRange};
-use crate::preset::{Preset, Sizes, Stage};
 use crate::vad::{Segment, StatisticalSettings, StatisticalVad, segments};
 
 /// Widest picture, pixels.

@@ -1,48 +1,30 @@
 //! Fundamental frequency: how many times a second the voice repeats itself.
 
 mod autocorrelation;
-mod candidates;
-mod contour;
 mod crepe;
-mod crepe_network;
-mod difference;
-pub(crate) mod hq;
-mod lag_difference;
-mod periodicity;
+mod hq;
+mod path;
 mod praat;
 mod pyin;
-mod pyin_margin;
-mod pyin_plan;
-mod pyin_stream;
 mod range;
-mod repetition;
-mod running_correlation;
-mod sinc_peak;
 mod swipe;
-mod swipe_loudness;
-mod swipe_plan;
-mod swipe_strength;
-mod transitions;
-mod viterbi;
 mod yin;
 
 pub use autocorrelation::CorrelationWindow;
-pub(crate) use autocorrelation::Placement;
-pub(crate) use candidates::PathCosts;
-pub(crate) use crepe::CrepePlan;
-pub use crepe::{CrepeNetwork, CrepePitch, CrepeTrack};
-pub(crate) use crepe_network::{BINS, CrepeLayer, CrepeLayers, FRAME};
-pub(crate) use hq::HqPlan;
-pub use hq::{HqPitch, HqTrack};
-pub(crate) use periodicity::Periodicity;
-pub use praat::{PraatPitch, PraatSettings, PraatTrack};
-pub use pyin::{Pyin, PyinSettings, PyinTrack};
-pub(crate) use pyin_margin::closest_decision;
-pub use pyin_margin::{CloseDecision, Decision};
-pub(crate) use pyin_plan::PyinPlan;
-pub use pyin_stream::PyinStream;
+pub(crate) use autocorrelation::{Autocorrelation, Placement, WarpMemory, WindowedFrames};
+pub use crepe::{CrepeNetwork, CrepePitch, CrepeTrack, crepe_on_cuda};
+pub(crate) use crepe::{CrepePath, CrepeProbabilities};
+pub(crate) use hq::Hq;
+pub use hq::{HqPitch, HqTrack, hq_on_cuda};
+pub(crate) use praat::Praat;
+pub use praat::{PraatPitch, PraatSettings, PraatTrack, praat_on_cuda};
+pub(crate) use pyin::PyinPitch;
+pub use pyin::{
+    CloseDecision, Decision, Pyin, PyinAudit, PyinSettings, PyinStream, PyinTrack, UndecidedFrame,
+    audit_pyin_on_cuda, pyin_on_cuda,
+};
 pub use range::PitchRange;
-pub use swipe::{Swipe, SwipeTrack};
-pub(crate) use swipe_plan::{SwipePlan, SwipeWindow};
-pub(crate) use transitions::{IMPOSSIBLE, Transitions};
-pub use yin::Yin;
+pub(crate) use swipe::SwipePitch;
+pub use swipe::{Swipe, SwipeTrack, swipe_on_cuda};
+pub(crate) use yin::YinPitch;
+pub use yin::{Yin, YinStream, yin_on_cuda};

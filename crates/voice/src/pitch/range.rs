@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, VoiceError};
-use crate::framing::Framing;
+use crate::frame::Framing;
 
 /// Lowest and highest frequency, Hz.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -59,7 +59,7 @@ impl PitchRange {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::framing::Padding;
+    use crate::frame::Padding;
 
     #[test]
     fn a_range_that_cannot_be_searched_says_which_frame_would_do() {

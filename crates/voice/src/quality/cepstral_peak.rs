@@ -3,8 +3,8 @@
 
 use crate::error::{Result, VoiceError};
 use crate::fourier::RealBlock;
+use crate::frame::{Symmetry, Window};
 use crate::pitch::PitchRange;
-use crate::window::{Symmetry, Window};
 use warpsmith_lanes::{Lanes, One};
 
 /// Tables and scratch memory for one frame length.

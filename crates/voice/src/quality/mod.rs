@@ -2,14 +2,13 @@
 //! harmonics stand out, and vibrato.
 
 mod cepstral_peak;
-mod formants;
-mod linear_prediction;
+pub(crate) mod formants;
 mod perturbation;
 mod pulses;
 mod vibrato;
 
 pub use cepstral_peak::CepstralPeak;
-pub(crate) use formants::EDGE_HZ;
+pub(crate) use formants::Formants;
 pub use formants::{Formant, FormantSettings, FormantTracker};
 pub use perturbation::Perturbation;
 pub use pulses::find_pulses;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::audio_file::Audio;
+use crate::audio::Audio;
 use crate::error::{Result, VoiceError};
 use crate::loudness::{SILENCE_LUFS, integrated_loudness};
 

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use crate::error::Result;
-use crate::framing::{Framing, Padding};
+use crate::frame::{Framing, Padding};
 use crate::level::Levels;
 
 /// The choices of a trim; the default is librosa's.

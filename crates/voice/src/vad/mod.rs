@@ -1,20 +1,20 @@
 //! Voice activity: which frames hold speech, and where it starts and ends.
 
 mod energy;
-mod neural;
 mod periodicity;
 mod segments;
 mod silero;
-mod silero_made_up;
 mod statistical;
 mod webrtc;
 
 pub use energy::EnergyVad;
-pub(crate) use neural::RATE as SILERO_RATE;
-pub use neural::{NeuralSettings, NeuralStream, NeuralVad};
-pub use periodicity::PeriodicityVad;
+pub(crate) use periodicity::PeriodicityTops;
+pub use periodicity::{PeriodicityVad, periodicity_vad_on_cuda};
 pub use segments::{Bridging, Segment, segments};
-pub use silero::SileroNetwork;
-pub(crate) use silero::{BINS, CHUNK, GATES, Layers, UNITS, WINDOW};
+pub(crate) use silero::SpeechProbabilities;
+pub use silero::{
+    NeuralSettings, NeuralStream, NeuralVad, SileroNetwork, neural_vad_on_cuda,
+    speech_probabilities_on_cuda,
+};
 pub use statistical::{StatisticalSettings, StatisticalVad};
-pub use webrtc::{FrameMillis, WebrtcMode, WebrtcVad};
+pub use webrtc::{FrameMillis, WebrtcMode, WebrtcStream, WebrtcVad};

@@ -5,15 +5,16 @@
 //! not less than a white noise `range_db` below the loud passages of the densest band, so that faint
 //! sounds of a quiet recording, chairs and clicks, are not speech. A frame is periodic where the top of
 //! the normalised autocorrelation below 2 kHz is 2.5 times as high as in the recording's less periodic
-//! frames, within bounds. This looks at the whole signal; streams use [`super::EnergyVad`] or [`super::WebrtcVad`].
+//! frames, within bounds. This looks at the whole signal; streams use [`super::energy::EnergyVad`] or [`super::webrtc::WebrtcVad`].
 
+use super::periodicity::Periodicity;
 use super::segments::Bridging;
 use crate::error::Result;
-use crate::feature::{Compression, FeatureSettings};
 use crate::mel::MelFeature;
-use crate::mel_bank::{MelNorm, MelScale, MelSettings, MelSlope};
-use crate::pitch::{Periodicity, PitchRange};
-use crate::preset::{Preset, Sizes, Stage};
+use crate::mel::{Compression, FeatureSettings};
+use crate::mel::{MelNorm, MelScale, MelSettings, MelSlope};
+use crate::mel::{Preset, Sizes, Stage};
+use crate::pitch::PitchRange;
 use crate::signal::{Quality, Resampler};
 
 /// Bands between 100 Hz and 4 kHz.

@@ -6,6 +6,8 @@ mod decimation;
 mod detector;
 mod minimum;
 mod mixture;
+mod stream;
 mod tables;
 
 pub use detector::{FrameMillis, WebrtcMode, WebrtcVad};
+pub use stream::WebrtcStream;

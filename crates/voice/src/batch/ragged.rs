@@ -1,0 +1,167 @@
+//! A ragged batch of signals: one flat buffer and the files' places, no padding to the longest.
+
+use warpsmith_device::{CudaDevice, DeviceBuffer, DeviceError};
+use warpsmith_workload::random::Random;
+use warpsmith_workload::{ParameterKind, ParameterSpec, Parameters};
+
+/// How many files of which length and rate.
+pub(crate) const PARAMETERS: &[ParameterSpec] = &[
+    ParameterSpec {
+        name: "files",
+        meaning: "signals in the batch",
+        kind: ParameterKind::Integer {
+            default: 1,
+            min: 1,
+            max: 100_000,
+        },
+    },
+    ParameterSpec {
+        name: "seconds",
+        meaning: "length of each signal; every third is a third shorter",
+        kind: ParameterKind::Integer {
+            default: 60,
+            min: 1,
+            max: 36_000,
+        },
+    },
+    ParameterSpec {
+        name: "rate",
+        meaning: "samples per second",
+        kind: ParameterKind::Choice(&["16000", "44100"]),
+    },
+];
+
+/// The sample rate that the parameters name.
+pub(crate) fn sample_rate(parameters: &Parameters) -> u32 {
+    if parameters.choice("rate") == "44100" {
+        44_100
+    } else {
+        16_000
+    }
+}
+
+/// Lengths of the batch's signals, samples.
+pub(crate) fn lengths(parameters: &Parameters) -> Vec<usize> {
+    let full = parameters.size("seconds") * sample_rate(parameters) as usize;
+    (0..parameters.size("files"))
+        .map(|file| if file % 3 == 2 { full - full / 3 } else { full })
+        .collect()
+}
+
+/// Signals with their places.
+pub(crate) struct Batch {
+    pub(crate) samples: Vec<f32>,
+    /// Where each file's samples begin and end, in pairs.
+    pub(crate) file_samples: Vec<u64>,
+    /// Running totals of frames, one more than there are files.
+    pub(crate) file_frames: Vec<u64>,
+}
+
+/// Files begin at multiples of this many samples, so that loads of several at once stay whole.
+const ALIGNMENT: usize = 32;
+
+impl Batch {
+    /// Voices over noise, with as many frames as `count` says of a length: every frame has a pitch, and no band is so empty that rounding decides it.
+    pub(crate) fn voices(
+        parameters: &Parameters,
+        count: impl Fn(usize) -> usize,
+        seed: u64,
+    ) -> Self {
+        let rate = f64::from(sample_rate(parameters));
+        let mut random = Random::seeded(seed);
+        let mut batch = Self {
+            samples: Vec::new(),
+            file_samples: Vec::new(),
+            file_frames: vec![0],
+        };
+        for length in lengths(parameters) {
+            let begin = batch.samples.len();
+            let base = 90.0 + 200.0 * random.unit();
+            let mut phase = 0.0f64;
+            for n in 0..length {
+                let t = n as f64 / rate;
+                phase += base * (1.0 + 0.15 * (2.1 * t).sin()) / rate;
+                phase -= phase.floor();
+                let angle = std::f64::consts::TAU * phase;
+                let tone: f64 = (1..7)
+                    .map(|k| (f64::from(k) * angle).sin() / f64::from(k))
+                    .sum();
+                let noise = random.unit() - 0.5;
+                batch.samples.push((0.2 * tone + 0.02 * noise) as f32);
+            }
+            batch.end_file(begin, count(length));
+        }
+        batch
+    }
+
+    /// Signals that somebody has.
+    pub(crate) fn of(signals: &[&[f32]], count: impl Fn(usize) -> usize) -> Self {
+        let mut batch = Self {
+            samples: Vec::with_capacity(
+                signals
+                    .iter()
+                    .map(|signal| signal.len().next_multiple_of(ALIGNMENT))
+                    .sum(),
+            ),
+            file_samples: Vec::new(),
+            file_frames: vec![0],
+        };
+        for signal in signals {
+            let begin = batch.samples.len();
+            batch.samples.extend_from_slice(signal);
+            batch.end_file(begin, count(signal.len()));
+        }
+        batch
+    }
+
+    /// Places for signals of these lengths that are still to come.
+    pub(crate) fn empty(lengths: &[usize], count: impl Fn(usize) -> usize) -> Self {
+        let mut batch = Self {
+            samples: Vec::new(),
+            file_samples: Vec::new(),
+            file_frames: vec![0],
+        };
+        for length in lengths {
+            let begin = batch.samples.len();
+            batch.samples.resize(begin + length, 0.0);
+            batch.end_file(begin, count(*length));
+        }
+        batch
+    }
+
+    /// Notes the file whose samples are the last ones from `begin` on, and pads behind it.
+    fn end_file(&mut self, begin: usize, frames: usize) {
+        let end = self.samples.len();
+        self.file_samples.extend([begin as u64, end as u64]);
+        self.file_frames.push((self.frames() + frames) as u64);
+        self.samples.resize(end.next_multiple_of(ALIGNMENT), 0.0);
+    }
+
+    /// Frames of all files.
+    pub(crate) fn frames(&self) -> usize {
+        self.file_frames[self.file_frames.len() - 1] as usize
+    }
+
+    /// Each signal.
+    pub(crate) fn signals(&self) -> impl Iterator<Item = &[f32]> {
+        self.file_samples
+            .chunks_exact(2)
+            .map(|ends| &self.samples[ends[0] as usize..ends[1] as usize])
+    }
+
+    /// The batch on the device.
+    pub(crate) fn upload(&self, gpu: &CudaDevice) -> Result<DeviceBatch, DeviceError> {
+        Ok(DeviceBatch {
+            samples: gpu.upload(&self.samples)?,
+            file_samples: gpu.upload(&self.file_samples)?,
+            file_frames: gpu.upload(&self.file_frames)?,
+        })
+    }
+}
+
+/// A batch in device memory.
+pub(crate) struct DeviceBatch {
+    pub(crate) samples: DeviceBuffer<f32>,
+    pub(crate) file_samples: DeviceBuffer<u64>,
+    pub(crate) file_frames: DeviceBuffer<u64>,
+}

@@ -1,0 +1,80 @@
+//! Chroma on a GPU, from samples to classes in one kernel.
+
+use std::sync::Arc;
+
+use warpsmith_core::{KernelImage, kernel};
+use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, Stream};
+use warpsmith_workload::{Prepared, WorkloadError, result_on_stream};
+
+use super::cpu::{PITCH_CLASSES, filters};
+use super::workload::ID;
+use crate::batch::{Batch, checked, cut};
+use crate::frame::SpectrumSettings;
+use crate::frame::source::FrameSource;
+
+// SAFETY: `chroma` in `chroma.cu` takes these in this order. Samples are read between a file's two
+// places, which are checked against their length; window, roots, filters and the result are checked before
+// the first frame.
+static KERNEL: KernelImage = unsafe {
+    kernel!("voice/chroma", chroma(
+        in f32, in u64, in u64, in f32, in f32, in f32, out f32, u32, u32, u32, u32
+    ))
+};
+
+pub(super) struct CudaChroma {
+    kernel: Arc<Kernel>,
+    source: FrameSource,
+    filters: DeviceBuffer<f32>,
+    out: DeviceBuffer<f32>,
+    stream: Stream,
+}
+
+impl CudaChroma {
+    pub(super) fn new(
+        gpu: &CudaDevice,
+        settings: &SpectrumSettings,
+        sample_rate: u32,
+        batch: &Batch,
+    ) -> Result<Self, WorkloadError> {
+        let by_class = filters(sample_rate, settings.transform);
+        let bins = settings.bins();
+        let by_bin: Vec<f32> = (0..by_class.len())
+            .map(|at| by_class[at % PITCH_CLASSES * bins + at / PITCH_CLASSES])
+            .collect();
+        Ok(Self {
+            kernel: gpu.kernel(&KERNEL)?,
+            source: FrameSource::new(gpu, ID, settings, batch)?,
+            filters: gpu.upload(&by_bin)?,
+            out: gpu.alloc(batch.frames() * PITCH_CLASSES)?,
+            stream: gpu.stream().clone(),
+        })
+    }
+}
+
+impl Prepared for CudaChroma {
+    fn run_once(&mut self) -> Result<(), WorkloadError> {
+        let shape = self.source.shape(self.source.together());
+        let buffers = [self.filters.read(), self.out.write()];
+        self.source
+            .launch(&self.stream, &self.kernel, shape, &buffers, &[])
+    }
+
+    result_on_stream!(out: F32);
+}
+
+/// Chroma of each signal, `[frame, class]`.
+pub fn chroma_on_cuda(
+    gpu: &CudaDevice,
+    settings: &SpectrumSettings,
+    sample_rate: u32,
+    signals: &[&[f32]],
+) -> Result<Vec<Vec<f32>>, WorkloadError> {
+    let settings = checked(ID, settings.checked())?;
+    let count = |samples: usize| settings.framing.count(samples);
+    let batch = Batch::of(signals, count);
+    if batch.frames() == 0 {
+        return Ok(vec![Vec::new(); signals.len()]);
+    }
+    let mut prepared = CudaChroma::new(gpu, &settings, sample_rate, &batch)?;
+    cut(&mut prepared, signals, count, PITCH_CLASSES)
+}

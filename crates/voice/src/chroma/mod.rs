@@ -1,0 +1,10 @@
+//! Chroma: the power of each pitch class, whatever the octave, with the filters of
+//! `librosa.filters.chroma` 0.11 at a tuning of A = 440 Hz.
+
+mod cpu;
+mod cuda;
+mod workload;
+
+pub use cpu::{Chroma, ChromaStream, PITCH_CLASSES};
+pub use cuda::chroma_on_cuda;
+pub(crate) use workload::CHROMA;

@@ -1,0 +1,179 @@
+//! Spectral contrast on the CPU: the specification.
+
+use crate::error::{Result, VoiceError};
+use crate::frame::SpectrumSettings;
+use crate::spectrum::{Density, Stft};
+
+/// Octaves above the lowest band.
+const OCTAVES: usize = 6;
+/// Upper edge of the lowest band, Hz.
+const LOWEST_HZ: f64 = 200.0;
+/// Share of a band's bins that are its tops, and that are its bottoms; at least one.
+const QUANTILE: f64 = 0.02;
+/// Magnitudes below count as this.
+pub(crate) const FLOOR: f32 = 1e-10;
+/// Tops and bottoms are this near the loudest of each.
+pub(crate) const RANGE_DB: f32 = 80.0;
+
+/// Bands of a contrast.
+pub const CONTRAST_BANDS: usize = OCTAVES + 1;
+
+/// The bins of a band.
+#[derive(Clone, Debug)]
+pub(crate) struct Band {
+    pub(crate) bins: std::ops::Range<usize>,
+    /// How many are averaged at either end.
+    pub(crate) ends: usize,
+}
+
+/// A planned analysis.
+pub struct SpectralContrast {
+    stft: Stft,
+    bands: Vec<Band>,
+}
+
+impl SpectralContrast {
+    /// Bands below 200 Hz and in the six octaves above, over the spectra of a signal at
+    /// `sample_rate`, which must reach into the last: above 12.8 kHz.
+    pub fn new(settings: SpectrumSettings, sample_rate: u32) -> Result<Self> {
+        Ok(Self {
+            bands: bands(settings, sample_rate)?,
+            stft: Stft::new(settings)?,
+        })
+    }
+
+    /// `[band, frame]`, dB.
+    pub fn compute(&mut self, signal: &[f32]) -> Result<Vec<f32>> {
+        let (bins, frames) = self.stft.shape(signal.len());
+        let mut magnitudes = vec![0.0f32; bins * frames];
+        self.stft
+            .density(signal, Density::Magnitude, &mut magnitudes)?;
+        let mut tops = vec![0.0f32; CONTRAST_BANDS * frames];
+        let mut bottoms = tops.clone();
+        let mut column = Vec::new();
+        for (index, band) in self.bands.iter().enumerate() {
+            for frame in 0..frames {
+                column.clear();
+                column.extend(
+                    band.bins
+                        .clone()
+                        .map(|bin| magnitudes[bin * frames + frame]),
+                );
+                column.sort_unstable_by(f32::total_cmp);
+                let mean = |part: &[f32]| part.iter().sum::<f32>() / part.len().max(1) as f32;
+                let ends = band.ends.min(column.len());
+                tops[index * frames + frame] = mean(&column[column.len() - ends..]);
+                bottoms[index * frames + frame] = mean(&column[..ends]);
+            }
+        }
+        to_decibels(&mut tops);
+        to_decibels(&mut bottoms);
+        Ok(tops.iter().zip(&bottoms).map(|(a, b)| a - b).collect())
+    }
+}
+
+/// The bands of the spectra of a signal at `sample_rate`.
+pub(crate) fn bands(settings: SpectrumSettings, sample_rate: u32) -> Result<Vec<Band>> {
+    let nyquist = f64::from(sample_rate) / 2.0;
+    let top = LOWEST_HZ * 2f64.powi(OCTAVES as i32 - 1);
+    if top >= nyquist {
+        return Err(VoiceError::parameter(
+            "sample rate",
+            format!("{sample_rate} Hz"),
+            format!(
+                "the highest octave starts at {top} Hz: more than {} Hz",
+                2.0 * top
+            ),
+        ));
+    }
+    let total = settings.bins();
+    let at_least = |hz: f64| {
+        let bin = hz * settings.transform as f64 / f64::from(sample_rate);
+        (bin.ceil() as usize).min(total)
+    };
+    let mut bands = Vec::with_capacity(CONTRAST_BANDS);
+    for index in 0..CONTRAST_BANDS {
+        let edge = |octave: usize| LOWEST_HZ * 2f64.powi(octave as i32);
+        let (low, high) = match index {
+            0 => (0, edge(0)),
+            _ => (at_least(edge(index - 1)), edge(index)),
+        };
+        // Edges belong to both bands; a band starts one bin early and ends one bin early.
+        let past = (at_least(high)
+            + usize::from(at_least(high) < total && is_bin(settings, sample_rate, high)))
+        .min(total);
+        if past <= low + 1 {
+            return Err(VoiceError::parameter(
+                "transform length",
+                settings.transform,
+                format!("the band below {high} Hz has too few bins"),
+            ));
+        }
+        let start = low.saturating_sub(usize::from(index > 0));
+        let end = if index == OCTAVES { total } else { past };
+        let ends = (QUANTILE * (end - start) as f64).round_ties_even() as usize;
+        bands.push(Band {
+            bins: start..if index == OCTAVES { end } else { end - 1 },
+            ends: ends.max(1),
+        });
+    }
+    Ok(bands)
+}
+
+/// Whether a bin lies exactly at a frequency.
+fn is_bin(settings: SpectrumSettings, sample_rate: u32, hz: f64) -> bool {
+    (hz * settings.transform as f64 / f64::from(sample_rate)).fract() == 0.0
+}
+
+fn to_decibels(values: &mut [f32]) {
+    let mut loudest = f32::NEG_INFINITY;
+    for value in values.iter_mut() {
+        *value = 10.0 * value.max(FLOOR).log10();
+        loudest = loudest.max(*value);
+    }
+    for value in values {
+        *value = value.max(loudest - RANGE_DB);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mel::{Preset, Sizes, Stage};
+
+    #[test]
+    fn a_tone_stands_out_in_its_octave_alone_and_silence_nowhere() {
+        let rate = 44_100;
+        let sizes = Sizes {
+            transform: 2048,
+            hop: 441,
+            filters: 80,
+        };
+        let spectrum = Preset::Librosa.feature(rate, sizes, Stage::Mel).spectrum;
+        let mut contrast = SpectralContrast::new(spectrum, rate).unwrap();
+        let signal: Vec<f32> = (0..rate)
+            .map(|n| {
+                let noise = (n.wrapping_mul(2_654_435_761) >> 8) as f32 / 16_777_216.0 - 0.5;
+                (n as f32 * 0.142_476).sin() + 0.01 * noise
+            })
+            .collect();
+        let out = contrast.compute(&signal).unwrap();
+        let frames = out.len() / CONTRAST_BANDS;
+        let middle: Vec<f32> = out
+            .chunks_exact(frames)
+            .map(|row| row[frames / 2])
+            .collect();
+        // 1000 Hz lies in the band from 800 to 1600 Hz.
+        let highest = (0..CONTRAST_BANDS).max_by(|a, b| middle[*a].total_cmp(&middle[*b]));
+        assert_eq!(highest, Some(3), "{middle:?}");
+        assert!(
+            contrast
+                .compute(&[0.0; 9000])
+                .unwrap()
+                .iter()
+                .all(|db| *db == 0.0)
+        );
+        assert!(contrast.compute(&[]).unwrap().is_empty());
+        assert!(SpectralContrast::new(spectrum, 8_000).is_err());
+    }
+}

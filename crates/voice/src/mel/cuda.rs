@@ -1,0 +1,81 @@
+//! Mel features on a GPU: the fastest kernel that fits, and what follows on the host.
+
+use warpsmith_device::{CudaDevice, DeviceBuffer};
+use warpsmith_workload::{Prepared, WorkloadError};
+
+use super::cpu::finish_frames;
+use super::cuda_512::CudaMel512;
+use super::cuda_any::CudaMel;
+use super::settings::{FeatureSettings, Layout};
+use crate::batch::{Batch, cut};
+use crate::frame::Conditioning;
+
+/// A kernel that makes mel features.
+pub(crate) trait MelKernel: Prepared {
+    /// The features in device memory, `[frame, filter]`, once they have been computed.
+    fn levels(&self) -> &DeviceBuffer<f32>;
+}
+
+/// The kernel for a batch: the one for frames of 512 samples where it fits.
+pub(crate) fn on_cuda(
+    gpu: &CudaDevice,
+    settings: &FeatureSettings,
+    batch: &Batch,
+) -> Result<Box<dyn MelKernel>, WorkloadError> {
+    Ok(match CudaMel512::new(gpu, settings, batch)? {
+        Some(fast) => Box::new(fast),
+        None => Box::new(CudaMel::new(gpu, settings, batch)?),
+    })
+}
+
+/// The feature of each signal, in the layout of `settings`. Logarithms of mel powers come from one
+/// kernel; a limit of the dynamic range, cepstra and scales, which look at few numbers, follow on the
+/// host. Frames must fill their transform, a power of two up to 2048, without conditioning.
+pub fn mel_on_cuda(
+    gpu: &CudaDevice,
+    settings: &FeatureSettings,
+    signals: &[&[f32]],
+) -> Result<Vec<Vec<f32>>, WorkloadError> {
+    let unsupported = |reason: String| WorkloadError::Unsupported {
+        workload: "voice/mel",
+        reason,
+    };
+    let settings = settings
+        .checked()
+        .map_err(|error| unsupported(error.to_string()))?;
+    let spectrum = settings.spectrum;
+    let full = spectrum.framing.length == spectrum.transform;
+    if !full || spectrum.conditioning != Conditioning::default() || settings.gain != 1.0 {
+        return Err(unsupported(
+            "the kernels take whole frames as they are: presets librosa, torchaudio and htk".into(),
+        ));
+    }
+    let plain = FeatureSettings {
+        dynamic_range: None,
+        cepstrum: None,
+        scale: (1.0, 0.0),
+        drop_last_frame: false,
+        layout: Layout::FramesFirst,
+        ..settings
+    };
+    let batch = Batch::of(signals, |samples| spectrum.framing.count(samples));
+    if batch.frames() == 0 {
+        return Ok(vec![Vec::new(); signals.len()]);
+    }
+    let mut prepared = on_cuda(gpu, &plain, &batch)?;
+    let width = settings.mel.filters;
+    let mels = cut(
+        &mut *prepared,
+        signals,
+        |samples| spectrum.framing.count(samples),
+        width,
+    )?;
+    Ok(mels
+        .into_iter()
+        .zip(signals)
+        .map(|(mut mel, signal)| {
+            mel.truncate(settings.frames(signal.len()) * width);
+            finish_frames(&settings, mel)
+        })
+        .collect())
+}

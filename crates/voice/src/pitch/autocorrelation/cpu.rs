@@ -1,0 +1,483 @@
+//! Normalised autocorrelations of frames on the CPU: the specification.
+
+use crate::error::{Result, VoiceError};
+use crate::fourier::{RealBlock, smooth_length_at_least};
+use crate::frame::transpose_into;
+use crate::pitch::range::PitchRange;
+use warpsmith_lanes::{Blocks, Lanes, Task, engine_for_this_machine};
+
+/// The window over a frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CorrelationWindow {
+    /// Raised cosine over the periods asked for.
+    #[default]
+    Hann,
+    /// A Gaussian, down to e⁻¹² at its ends, over twice the periods: slower, and its side lobes do not
+    /// blur what is near to perfectly periodic.
+    Gaussian,
+}
+
+/// Where the centres of frames lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Alignment {
+    /// As far from the signal's start as from its end, as in Praat.
+    Centred,
+    /// At multiples of the hop, so that nobody has to interpolate to a grid of round times.
+    Grid,
+}
+
+/// Where frames lie and how long they are, in samples.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Placement {
+    pub(crate) rate: f64,
+    pub(crate) hop: usize,
+    /// Half of the window: samples on either side of a frame's centre.
+    pub(crate) half: usize,
+    /// Seconds that a window stands for.
+    seconds: f64,
+    /// Samples of the longest period.
+    pub(crate) period: usize,
+    /// Lags that are looked at.
+    pub(crate) lags: usize,
+    window: CorrelationWindow,
+    alignment: Alignment,
+}
+
+impl Placement {
+    /// Hann windows of `periods` of the lowest frequency.
+    pub(crate) fn new(
+        sample_rate: u32,
+        hop: usize,
+        range: PitchRange,
+        periods: f64,
+    ) -> Result<Self> {
+        Self::under(CorrelationWindow::Hann, sample_rate, hop, range, periods)
+    }
+
+    /// Windows of `periods` of the lowest frequency, of a Gaussian twice as many.
+    pub(crate) fn under(
+        window: CorrelationWindow,
+        sample_rate: u32,
+        hop: usize,
+        range: PitchRange,
+        periods: f64,
+    ) -> Result<Self> {
+        let periods = match window {
+            CorrelationWindow::Hann => periods,
+            CorrelationWindow::Gaussian => 2.0 * periods,
+        };
+        let rate = f64::from(sample_rate);
+        if !(range.low_hz > 0.0 && range.low_hz < range.high_hz && range.high_hz <= rate / 2.0) {
+            return Err(VoiceError::parameter(
+                "pitch range",
+                format!("{} to {} Hz", range.low_hz, range.high_hz),
+                format!("0 < low < high ≤ {} Hz must hold", rate / 2.0),
+            ));
+        }
+        let seconds = periods / range.low_hz;
+        let half = ((seconds * rate) as usize / 2).saturating_sub(1);
+        let period = (rate / range.low_hz) as usize;
+        if half < 4 || hop == 0 {
+            return Err(VoiceError::parameter(
+                "hop",
+                hop,
+                "windows need a few samples and frames must move",
+            ));
+        }
+        Ok(Self {
+            rate,
+            hop,
+            half,
+            seconds,
+            period,
+            lags: ((2 * half) as f64 / periods) as usize + 2,
+            window,
+            alignment: Alignment::Centred,
+        })
+    }
+
+    /// The same windows at other places.
+    pub(crate) fn aligned(self, alignment: Alignment) -> Self {
+        Self { alignment, ..self }
+    }
+
+    /// Hops from the signal's start to the first centre of a grid whose window lies inside.
+    fn first_hop(&self) -> usize {
+        self.half.div_ceil(self.hop)
+    }
+
+    /// Lags of a frame's correlation that are computed.
+    pub(crate) fn reach(&self) -> usize {
+        match self.window {
+            CorrelationWindow::Hann => self.half + 1,
+            // Further out next to nothing of the window overlaps.
+            CorrelationWindow::Gaussian => self.half / 2 + 1,
+        }
+    }
+
+    /// The window's values.
+    pub(crate) fn window(&self) -> Vec<f64> {
+        let length = 2 * self.half;
+        let span = (length + 1) as f64;
+        (1..=length)
+            .map(|n| match self.window {
+                CorrelationWindow::Hann => {
+                    0.5 - 0.5 * (std::f64::consts::TAU * n as f64 / span).cos()
+                }
+                CorrelationWindow::Gaussian => {
+                    let x = n as f64 / span - 0.5;
+                    let edge = (-12.0f64).exp();
+                    ((-48.0 * x * x).exp() - edge) / (1.0 - edge)
+                }
+            })
+            .collect()
+    }
+
+    /// One over the window's own normalised autocorrelation, at the lags that are computed.
+    pub(crate) fn unwindow(&self) -> Vec<f32> {
+        let window = self.window();
+        let at = |lag: usize| -> f64 {
+            let pairs = window.iter().zip(&window[lag..]);
+            pairs.map(|(a, b)| a * b).sum()
+        };
+        let whole = at(0);
+        (0..self.reach())
+            .map(|lag| (whole / at(lag)) as f32)
+            .collect()
+    }
+
+    /// Number of frames of a signal of `samples` samples.
+    pub(crate) fn frames(&self, samples: usize) -> usize {
+        if self.alignment == Alignment::Grid {
+            let last = samples.saturating_sub(self.half) / self.hop;
+            return (last + 1).saturating_sub(self.first_hop());
+        }
+        // In seconds and in this order: whether a last frame fits is a matter of rounding, and all
+        // frames move by half a hop with it.
+        let room = samples as f64 * (1.0 / self.rate) - self.seconds;
+        if room < 0.0 || samples < 2 * self.half + 2 {
+            0
+        } else {
+            (room / (self.hop as f64 / self.rate)).floor() as usize + 1
+        }
+    }
+
+    /// Time of a frame's centre, seconds.
+    pub(crate) fn time(&self, frame: usize, samples: usize) -> f64 {
+        let step = self.hop as f64 / self.rate;
+        if self.alignment == Alignment::Grid {
+            return (self.first_hop() + frame) as f64 * step;
+        }
+        let span = (self.frames(samples).max(1) - 1) as f64 * step;
+        (samples as f64 / self.rate - span) / 2.0 + frame as f64 * step
+    }
+
+    /// The number of hops, rounded, from the start of a signal of so many samples to its first frame.
+    pub(crate) fn hops_to_first(&self, samples: usize) -> usize {
+        (self.time(0, samples) * self.rate / self.hop as f64).round() as usize
+    }
+
+    /// First sample of a frame.
+    pub(crate) fn start(&self, frame: usize, samples: usize) -> usize {
+        if self.alignment == Alignment::Grid {
+            return (self.first_hop() + frame) * self.hop - self.half;
+        }
+        // The sample after the centre; sample n is heard at (n + ½)/rate.
+        let right = (self.time(frame, samples) * self.rate - 0.5).floor() as i64 + 1;
+        (right - self.half as i64).clamp(0, (samples - 2 * self.half) as i64) as usize
+    }
+}
+
+/// What a frame looks like to the tracker.
+pub(crate) struct Frame<'a> {
+    /// From lag 0 on; 1 at lag 0, or all 0 for silence.
+    pub(crate) correlation: &'a [f32],
+    /// Largest magnitude in the middle of the frame, its mean removed.
+    pub(crate) peak: f32,
+}
+
+/// Tables and scratch memory.
+pub(crate) struct Autocorrelation {
+    placement: Placement,
+    engine: Box<dyn CorrelationEngine>,
+    /// `[lane, lag]` of a block.
+    columns: Vec<f32>,
+    peaks: Vec<f32>,
+}
+
+impl Autocorrelation {
+    pub(crate) fn new(placement: Placement) -> Self {
+        Self {
+            placement,
+            engine: engine_for_this_machine!(Blocks::Wide, Engine::new(placement)),
+            columns: Vec::new(),
+            peaks: Vec::new(),
+        }
+    }
+
+    /// Lags of a frame's correlation.
+    pub(crate) fn reach(&self) -> usize {
+        self.placement.reach()
+    }
+
+    /// Shows every frame of `signal` to `see`, in order.
+    pub(crate) fn each(&mut self, signal: &[f32], mut see: impl FnMut(usize, Frame<'_>)) {
+        let frames = self.placement.frames(signal.len());
+        let width = self.engine.width();
+        let reach = self.reach();
+        self.columns.resize(width * reach, 0.0);
+        self.peaks.resize(width, 0.0);
+        for first in (0..frames).step_by(width) {
+            let columns = Wanted::Columns(&mut self.columns);
+            self.engine
+                .block(signal, first, frames, columns, &mut self.peaks);
+            for lane in 0..width.min(frames - first) {
+                see(
+                    first + lane,
+                    Frame {
+                        correlation: &self.columns[lane * reach..][..reach],
+                        peak: self.peaks[lane],
+                    },
+                );
+            }
+        }
+    }
+
+    /// The highest value of every frame of `signal` among the lags from `lags.0` to before `lags.1`, not below
+    /// 0, and 0 for a frame whose middle is constant.
+    pub(crate) fn tops(&mut self, signal: &[f32], lags: (usize, usize)) -> Vec<f32> {
+        let frames = self.placement.frames(signal.len());
+        let width = self.engine.width();
+        self.peaks.resize(width, 0.0);
+        let mut tops = vec![0.0; frames.next_multiple_of(width)];
+        for (block, tops) in tops.chunks_exact_mut(width).enumerate() {
+            let wanted = Wanted::Tops(lags, tops);
+            self.engine
+                .block(signal, block * width, frames, wanted, &mut self.peaks);
+            for (top, peak) in tops.iter_mut().zip(&self.peaks) {
+                *top = if *peak > 0.0 { *top } else { 0.0 };
+            }
+        }
+        tops.truncate(frames);
+        tops
+    }
+}
+
+/// What is asked of a block of frames.
+enum Wanted<'a> {
+    /// Every lag, `[lane, lag]`.
+    Columns(&'a mut [f32]),
+    /// The highest among the lags from one to before another, not below 0.
+    Tops((usize, usize), &'a mut [f32]),
+}
+
+trait CorrelationEngine: Send {
+    fn width(&self) -> usize;
+    fn block(
+        &mut self,
+        signal: &[f32],
+        first: usize,
+        frames: usize,
+        wanted: Wanted<'_>,
+        peaks: &mut [f32],
+    );
+}
+
+struct Engine<V> {
+    placement: Placement,
+    window: Vec<f32>,
+    /// One over the window's own normalised autocorrelation, with the transform's scale.
+    unwindow: Vec<f32>,
+    transform: RealBlock<V>,
+    bins: Vec<[V; 2]>,
+    correlation: Vec<V>,
+    means: Vec<f32>,
+}
+
+impl<V: Lanes> Engine<V> {
+    fn new(placement: Placement) -> Self {
+        let zero = V::splat(0.0);
+        let length = 2 * placement.half;
+        let reach = placement.reach();
+        let transform_length = smooth_length_at_least(length + reach);
+        Self {
+            placement,
+            unwindow: placement.unwindow(),
+            window: placement.window().iter().map(|w| *w as f32).collect(),
+            transform: RealBlock::new(transform_length),
+            bins: vec![[zero; 2]; transform_length / 2 + 1],
+            correlation: vec![zero; reach.next_multiple_of(2)],
+            means: vec![0.0; V::WIDTH],
+        }
+    }
+
+    #[inline(always)]
+    fn correlate(
+        &mut self,
+        signal: &[f32],
+        first: usize,
+        frames: usize,
+        wanted: Wanted<'_>,
+        peaks: &mut [f32],
+    ) {
+        let zero = V::splat(0.0);
+        let Placement { half, period, .. } = self.placement;
+        let mut starts = [0usize; 16];
+        let places = starts.iter_mut().zip(peaks.iter_mut()).zip(&mut self.means);
+        for (lane, ((start, peak), mean)) in places.enumerate() {
+            let frame = (first + lane).min(frames - 1);
+            *start = self.placement.start(frame, signal.len());
+            let centre = *start + half;
+            let near = &signal[centre.saturating_sub(period)..(centre + period).min(signal.len())];
+            *mean = (sum(near) / near.len() as f64) as f32;
+            let middle = &signal
+                [centre.saturating_sub(period / 2)..(centre + period / 2 + 1).min(signal.len())];
+            *peak = largest_distance(middle, *mean);
+        }
+        let mean = V::load(&{
+            let mut lanes = [0.0f32; 16];
+            lanes[..V::WIDTH].copy_from_slice(&self.means);
+            lanes
+        });
+        let (inside, beyond) = self.transform.samples_mut().split_at_mut(2 * half);
+        bring_side_by_side(signal, &starts[..V::WIDTH], self.placement.hop, inside);
+        for (slot, weight) in inside.iter_mut().zip(&self.window) {
+            *slot = slot.sub(mean).mul(V::splat(*weight));
+        }
+        for slot in beyond {
+            *slot = zero;
+        }
+        self.transform.forward(&mut self.bins);
+        for bin in &mut self.bins {
+            let [re, im] = *bin;
+            *bin = [im.mul_add(im, re.mul(re)), zero];
+        }
+        self.transform.inverse(&self.bins, &mut self.correlation);
+        let at_zero = self.correlation[0].max(V::splat(f32::MIN_POSITIVE));
+        let lags = self.correlation.iter().zip(&self.unwindow);
+        let values = lags.map(|(value, unwindow)| value.mul(V::splat(*unwindow)).div(at_zero));
+        let mut lanes = [0.0f32; 16];
+        match wanted {
+            Wanted::Columns(columns) => {
+                let reach = self.unwindow.len();
+                for (lag, value) in values.enumerate() {
+                    value.store(&mut lanes);
+                    for (lane, value) in lanes[..V::WIDTH].iter().enumerate() {
+                        columns[lane * reach + lag] = *value;
+                    }
+                }
+            }
+            Wanted::Tops((first, last), tops) => {
+                let mut top = zero;
+                for value in values.take(last).skip(first) {
+                    top = value.max(top);
+                }
+                top.store(&mut lanes);
+                tops.copy_from_slice(&lanes[..V::WIDTH]);
+            }
+        }
+    }
+}
+
+/// The sum in eight partial sums, which do not wait for each other.
+#[inline(always)]
+fn sum(samples: &[f32]) -> f64 {
+    let mut partial = [0.0f64; 8];
+    let (eights, rest) = samples.as_chunks::<8>();
+    for eight in eights {
+        for (sum, x) in partial.iter_mut().zip(eight) {
+            *sum += f64::from(*x);
+        }
+    }
+    for (sum, x) in partial.iter_mut().zip(rest) {
+        *sum += f64::from(*x);
+    }
+    partial.iter().sum()
+}
+
+/// How far a sample is from `mean` at most.
+#[inline(always)]
+fn largest_distance(samples: &[f32], mean: f32) -> f32 {
+    let mut partial = [0.0f32; 16];
+    let (sixteens, rest) = samples.as_chunks::<16>();
+    for sixteen in sixteens {
+        for (largest, x) in partial.iter_mut().zip(sixteen) {
+            let distance = (x - mean).abs();
+            // In this order what is not a number does not count.
+            *largest = if distance > *largest {
+                distance
+            } else {
+                *largest
+            };
+        }
+    }
+    let rest = rest.iter().map(|x| (x - mean).abs());
+    rest.chain(partial).fold(0.0, f32::max)
+}
+
+/// The samples from each of `starts` on, a frame to a lane.
+#[inline(always)]
+fn bring_side_by_side<V: Lanes>(signal: &[f32], starts: &[usize], hop: usize, out: &mut [V]) {
+    let rows = out.len();
+    let is_even = starts.windows(2).all(|pair| pair[0] + hop == pair[1]);
+    let mut done = 0;
+    if is_even && const { V::WIDTH >= 8 } {
+        done = rows / 8 * 8;
+        let from = &signal[starts[0]..starts[V::WIDTH - 1] + rows];
+        let eights = V::floats_mut(&mut out[..done]);
+        transpose_into::<V::Points>(from, hop, (done, V::WIDTH), eights, V::WIDTH);
+    }
+    let mut lanes = [0.0f32; 16];
+    for (n, slot) in out.iter_mut().enumerate().skip(done) {
+        for (value, start) in lanes[..V::WIDTH].iter_mut().zip(starts) {
+            *value = signal[start + n];
+        }
+        *slot = V::load(&lanes);
+    }
+}
+
+impl<V: Lanes> CorrelationEngine for Engine<V> {
+    fn width(&self) -> usize {
+        V::WIDTH
+    }
+
+    fn block(
+        &mut self,
+        signal: &[f32],
+        first: usize,
+        frames: usize,
+        wanted: Wanted<'_>,
+        peaks: &mut [f32],
+    ) {
+        V::vectorize(CorrelateTask {
+            engine: self,
+            signal,
+            first,
+            frames,
+            wanted,
+            peaks,
+        });
+    }
+}
+
+struct CorrelateTask<'a, V> {
+    engine: &'a mut Engine<V>,
+    signal: &'a [f32],
+    first: usize,
+    frames: usize,
+    wanted: Wanted<'a>,
+    peaks: &'a mut [f32],
+}
+
+impl<V: Lanes> Task for CorrelateTask<'_, V> {
+    #[inline(always)]
+    fn run(self) {
+        self.engine.correlate(
+            self.signal,
+            self.first,
+            self.frames,
+            self.wanted,
+            self.peaks,
+        );
+    }
+}

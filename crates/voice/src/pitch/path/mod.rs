@@ -1,0 +1,8 @@
+//! The best path through the pitch candidates of all frames, and the frames cut into pieces for a GPU that
+//! searches all of them at once.
+
+mod candidates;
+mod pieces;
+
+pub(crate) use candidates::{Candidate, PathCosts, candidate, maxima, parabola, tops};
+pub(crate) use pieces::{LATE, PieceMemory, Pieces};

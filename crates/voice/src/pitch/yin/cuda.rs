@@ -1,0 +1,106 @@
+//! YIN on a GPU, one warp to a frame.
+
+use std::sync::Arc;
+
+use warpsmith_core::{KernelImage, kernel};
+use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
+use warpsmith_workload::{Prepared, WorkloadError, result_on_stream};
+
+use crate::batch::{Batch, DeviceBatch, cut, failed};
+use crate::frame::{Framing, Padding};
+use crate::pitch::autocorrelation::WarpMemory;
+use crate::pitch::range::PitchRange;
+
+pub(super) const THRESHOLD: f32 = 0.1;
+
+// SAFETY: `yin` in `yin.cu` takes these in this order. Samples are read between a file's two places,
+// which are checked against their length; its shared memory is checked against what a warp needs; its
+// one store is behind `frame < out_length`.
+static KERNEL: KernelImage = unsafe {
+    kernel!("voice/yin", yin(
+        in f32, in u64, in u64, out f32, u32, u32, u32, u32, u32, u32, f32, f32
+    ))
+};
+
+pub(super) struct CudaYin {
+    kernel: Arc<Kernel>,
+    shape: LaunchShape,
+    batch: DeviceBatch,
+    out: DeviceBuffer<f32>,
+    framing: Framing,
+    periods: (usize, usize),
+    warp_floats: u32,
+    rate: u32,
+    stream: Stream,
+}
+
+impl CudaYin {
+    pub(super) fn new(
+        gpu: &CudaDevice,
+        rate: u32,
+        framing: Framing,
+        range: PitchRange,
+        batch: &Batch,
+    ) -> Result<Self, WorkloadError> {
+        if framing.padding == Padding::CentredReflect {
+            return Err(WorkloadError::Unsupported {
+                workload: "voice/yin",
+                reason: "beyond a signal's ends the kernel sees zeros".into(),
+            });
+        }
+        let periods = range
+            .periods(rate, framing)
+            .map_err(|error| failed("voice/yin", &error))?;
+        let kernel = gpu.kernel(&KERNEL)?;
+        let room = WarpMemory::new(framing.length, periods.1 + 1, 0);
+        Ok(Self {
+            shape: room.shape(gpu, &kernel, "voice/yin", batch.frames())?,
+            kernel,
+            warp_floats: room.floats,
+            batch: batch.upload(gpu)?,
+            out: gpu.alloc(batch.frames())?,
+            framing,
+            periods,
+            rate,
+            stream: gpu.stream().clone(),
+        })
+    }
+}
+
+impl Prepared for CudaYin {
+    fn run_once(&mut self) -> Result<(), WorkloadError> {
+        let arguments = [
+            self.batch.samples.read(),
+            self.batch.file_samples.read(),
+            self.batch.file_frames.read(),
+            self.out.write(),
+            (self.framing.length as u32).into(),
+            (self.framing.hop as u32).into(),
+            (self.framing.left() as u32).into(),
+            (self.periods.0 as u32).into(),
+            (self.periods.1 as u32).into(),
+            self.warp_floats.into(),
+            THRESHOLD.into(),
+            (self.rate as f32).into(),
+        ];
+        Ok(self.stream.launch(&self.kernel, self.shape, &arguments)?)
+    }
+
+    result_on_stream!(out: F32);
+}
+
+/// The frequency of each frame of each signal by YIN; a threshold of 0.1.
+pub fn yin_on_cuda(
+    gpu: &CudaDevice,
+    sample_rate: u32,
+    framing: Framing,
+    range: PitchRange,
+    signals: &[&[f32]],
+) -> Result<Vec<Vec<f32>>, WorkloadError> {
+    let batch = Batch::of(signals, |samples| framing.count(samples));
+    if batch.frames() == 0 {
+        return Ok(vec![Vec::new(); signals.len()]);
+    }
+    let mut prepared = CudaYin::new(gpu, sample_rate, framing, range, &batch)?;
+    cut(&mut prepared, signals, |samples| framing.count(samples), 1)
+}

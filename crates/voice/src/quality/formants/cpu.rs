@@ -1,0 +1,319 @@
+//! Formants on the CPU: the specification.
+
+use std::ops::Range;
+
+use serde::Serialize;
+
+use super::linear_prediction::{burg, roots};
+use crate::error::{Result, VoiceError};
+use crate::signal::Resampler;
+use warpsmith_lanes::{Task, with_widest};
+
+/// A resonance.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Formant {
+    /// Hz.
+    pub frequency: f32,
+    /// Width at −3 dB, Hz.
+    pub bandwidth: f32,
+}
+
+/// The choices of the tracker; the default is Praat's, for an average adult.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FormantSettings {
+    /// Formants looked for.
+    pub count: usize,
+    /// Highest frequency of a formant, Hz: 5000 for men, 5500 for women.
+    pub ceiling_hz: f64,
+    /// Effective length of the window, seconds; it reaches twice as far.
+    pub window_seconds: f64,
+    /// Seconds between frames.
+    pub hop_seconds: f64,
+    /// From where on pre-emphasis raises by 6 dB to an octave, Hz.
+    pub emphasis_hz: f64,
+}
+
+impl Default for FormantSettings {
+    fn default() -> Self {
+        Self {
+            count: 5,
+            ceiling_hz: 5500.0,
+            window_seconds: 0.025,
+            hop_seconds: 0.01,
+            emphasis_hz: 50.0,
+        }
+    }
+}
+
+/// Poles nearer to 0 Hz and to the ceiling than this are not formants.
+pub(crate) const EDGE_HZ: f64 = 50.0;
+
+/// A planned tracker.
+pub struct FormantTracker {
+    settings: FormantSettings,
+    resampler: Resampler,
+    source_rate: f64,
+    rate: f64,
+    window: Vec<f64>,
+}
+
+impl FormantTracker {
+    /// A tracker for signals at `sample_rate`.
+    pub fn new(sample_rate: u32, settings: FormantSettings) -> Result<Self> {
+        let nyquist = f64::from(sample_rate) / 2.0;
+        if !(settings.ceiling_hz > 4.0 * EDGE_HZ && settings.count > 0) {
+            return Err(VoiceError::parameter(
+                "formants",
+                format!("{} below {} Hz", settings.count, settings.ceiling_hz),
+                "at least one, below a ceiling of at least 200 Hz",
+            ));
+        }
+        if !(settings.hop_seconds > 0.0 && settings.window_seconds > 0.001) {
+            return Err(VoiceError::parameter(
+                "window",
+                format!("{} s", settings.window_seconds),
+                "windows of more than 1 ms, and a hop above 0",
+            ));
+        }
+        // A signal that does not reach the ceiling is taken as it is.
+        let rate = (2.0 * settings.ceiling_hz.min(nyquist)).round();
+        // Praat's Gaussian: down to e^−12 at the ends of twice the effective length.
+        let length = ((2.0 * settings.window_seconds * rate) as usize).max(8);
+        let middle = (length as f64 + 1.0) / 2.0;
+        let edge = (-12.0f64).exp();
+        let window = (1..=length)
+            .map(|n| {
+                let x = (n as f64 - middle) / (length as f64 + 1.0);
+                ((-48.0 * x * x).exp() - edge) / (1.0 - edge)
+            })
+            .collect();
+        Ok(Self {
+            settings,
+            resampler: Resampler::full_band(sample_rate, rate as u32)?,
+            source_rate: f64::from(sample_rate),
+            rate,
+            window,
+        })
+    }
+
+    /// The formants of each frame, lowest first, `hop_seconds` apart; the frames are centred in the
+    /// signal. None for a signal shorter than a window.
+    pub fn track(&self, signal: &[f32]) -> Vec<Vec<Formant>> {
+        let resampled = self.resampler.process(signal);
+        let mut samples: Vec<f64> = resampled[..self.resampled_length(signal.len())]
+            .iter()
+            .map(|x| f64::from(*x))
+            .collect();
+        let emphasis = self.emphasis();
+        for n in (1..samples.len()).rev() {
+            samples[n] -= emphasis * samples[n - 1];
+        }
+        let stretches: Vec<Range<usize>> = self.stretches(signal.len()).collect();
+        let (mut sounding, mut poles) = (Vec::new(), Vec::new());
+        with_widest(Frames {
+            tracker: self,
+            samples: &samples,
+            stretches: &stretches,
+            sounding: &mut sounding,
+            poles: &mut poles,
+        });
+        let mut found = vec![Vec::new(); stretches.len()];
+        for (frame, poles) in sounding.iter().zip(&poles) {
+            found[*frame] = self.of_poles(poles);
+        }
+        found
+    }
+
+    /// Frames of a signal of so many samples.
+    pub(crate) fn frames(&self, samples: usize) -> usize {
+        let samples = self.resampled_length(samples);
+        if samples < self.window.len() {
+            return 0;
+        }
+        // In seconds and in this order: whether a last frame fits is a matter of rounding, and all
+        // frames move by half a hop with it.
+        let room = samples as f64 * (1.0 / self.rate) - 2.0 * self.settings.window_seconds;
+        (room / self.settings.hop_seconds).floor().max(0.0) as usize + 1
+    }
+
+    /// What each frame of a signal of so many samples takes of the resampled signal.
+    pub(crate) fn stretches(&self, samples: usize) -> impl Iterator<Item = Range<usize>> {
+        let count = self.frames(samples);
+        let samples = self.resampled_length(samples);
+        let length = self.window.len();
+        let hop = self.settings.hop_seconds * self.rate;
+        let last = samples.saturating_sub(1) as f64;
+        let first = (last - count.saturating_sub(1) as f64 * hop) / 2.0;
+        (0..count).map(move |index| {
+            // The centres lie between two samples; the window is halved there.
+            let centre = (first + index as f64 * hop).floor() as usize;
+            let start = (centre + 1).saturating_sub(length / 2).min(samples);
+            start..samples.min(start + length / 2 * 2)
+        })
+    }
+
+    /// Samples that a signal of so many has at the tracker's rate.
+    fn resampled_length(&self, samples: usize) -> usize {
+        let wanted = (samples as f64 * self.rate / self.source_rate).round() as usize;
+        wanted.min(self.resampler.output_length(samples))
+    }
+
+    pub(crate) fn resampler(&self) -> &Resampler {
+        &self.resampler
+    }
+
+    pub(crate) fn window(&self) -> &[f64] {
+        &self.window
+    }
+
+    /// Samples per second after resampling.
+    pub(crate) fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    /// What pre-emphasis takes of the sample before.
+    pub(crate) fn emphasis(&self) -> f64 {
+        (-std::f64::consts::TAU * self.settings.emphasis_hz / self.rate).exp()
+    }
+
+    /// The formants among a frame's poles, lowest first.
+    fn of_poles(&self, poles: &[(f64, f64)]) -> Vec<Formant> {
+        let mut formants: Vec<Formant> = poles
+            .iter()
+            .filter(|(_, im)| *im > 0.0)
+            .map(|(re, im)| {
+                // A pole outside the circle sounds as the one that it mirrors.
+                let radius = re.hypot(*im).min(1.0 / re.hypot(*im));
+                Formant {
+                    frequency: (im.atan2(*re) * self.rate / std::f64::consts::TAU) as f32,
+                    bandwidth: (-radius.ln() * self.rate / std::f64::consts::PI) as f32,
+                }
+            })
+            .filter(|formant| {
+                let hz = f64::from(formant.frequency);
+                hz >= EDGE_HZ && hz <= self.rate / 2.0 - EDGE_HZ
+            })
+            .collect();
+        formants.sort_by(|a, b| a.frequency.total_cmp(&b.frequency));
+        formants.truncate(self.settings.count);
+        formants
+    }
+}
+
+/// The frames of a signal at the tracker's rate, pre-emphasised.
+struct Frames<'a> {
+    tracker: &'a FormantTracker,
+    samples: &'a [f64],
+    stretches: &'a [Range<usize>],
+    /// The frames that are not silent, and the poles of each.
+    sounding: &'a mut Vec<usize>,
+    poles: &'a mut Vec<Vec<(f64, f64)>>,
+}
+
+impl Task for Frames<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let window = &self.tracker.window;
+        let mut frame = vec![0.0; window.len()];
+        let mut polynomials = Vec::new();
+        for (number, stretch) in self.stretches.iter().enumerate() {
+            let samples = &self.samples[stretch.clone()];
+            for ((slot, x), weight) in frame.iter_mut().zip(samples).zip(window) {
+                *slot = x * weight;
+            }
+            let a = burg(&frame[..samples.len()], 2 * self.tracker.settings.count);
+            if a.iter().any(|a| *a != 0.0) {
+                self.sounding.push(number);
+                polynomials.push(a);
+            }
+        }
+        *self.poles = roots(&polynomials);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pulses at `f0` through resonators at known frequencies and widths.
+    fn vowel(resonances: &[(f64, f64)], f0: f64, rate: f64, seconds: f64) -> Vec<f32> {
+        let count = (rate * seconds) as usize;
+        let mut x: Vec<f64> = vec![0.0; count];
+        let mut phase = 0.0f64;
+        for slot in &mut x {
+            phase += f0 / rate;
+            if phase >= 1.0 {
+                phase -= 1.0;
+                *slot = 1.0;
+            }
+        }
+        // The glottis and the lips: −6 dB to an octave in sum.
+        let mut state = 0.0;
+        for slot in &mut x {
+            state = *slot + 0.98 * state;
+            *slot = state;
+        }
+        for (hz, width) in resonances {
+            let radius = (-std::f64::consts::PI * width / rate).exp();
+            let (a1, a2) = (
+                -2.0 * radius * (std::f64::consts::TAU * hz / rate).cos(),
+                radius * radius,
+            );
+            let (mut y1, mut y2) = (0.0, 0.0);
+            for slot in &mut x {
+                let y = *slot - a1 * y1 - a2 * y2;
+                (y2, y1) = (y1, y);
+                *slot = y;
+            }
+        }
+        let peak = x.iter().fold(0.0f64, |peak, x| peak.max(x.abs()));
+        x.iter().map(|x| (0.5 * x / peak) as f32).collect()
+    }
+
+    #[test]
+    fn the_resonances_of_known_vowels_are_found() {
+        for resonances in [
+            [(700.0, 80.0), (1220.0, 90.0), (2600.0, 120.0)],
+            [(300.0, 60.0), (2300.0, 90.0), (3000.0, 150.0)],
+            [(500.0, 70.0), (1500.0, 80.0), (2500.0, 110.0)],
+        ] {
+            // Five formants to 5 kHz, as a tract of 17 cm has.
+            let tract = [&resonances[..], &[(3600.0, 180.0), (4500.0, 220.0)]].concat();
+            for rate in [16_000u32, 44_100] {
+                let signal = vowel(&tract, 85.0, f64::from(rate), 0.5);
+                let settings = FormantSettings {
+                    count: 5,
+                    ceiling_hz: 5000.0,
+                    ..FormantSettings::default()
+                };
+                let track = FormantTracker::new(rate, settings).unwrap().track(&signal);
+                assert!(track.len() > 30);
+                for (index, (hz, _)) in resonances.iter().enumerate() {
+                    let mut found: Vec<f64> = track
+                        .iter()
+                        .map(|formants| {
+                            let distance = |f: &Formant| (f64::from(f.frequency) - hz).abs();
+                            formants.iter().map(distance).fold(f64::INFINITY, f64::min)
+                        })
+                        .collect();
+                    found.sort_unstable_by(f64::total_cmp);
+                    let median = found[found.len() / 2];
+                    // Between harmonics a spectrum says nothing: a quarter of their distance.
+                    assert!(
+                        median < (0.05 * hz).max(85.0 / 4.0),
+                        "{rate} Hz, F{}: {median}",
+                        index + 1
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn silence_has_no_formants_and_a_short_signal_no_frames() {
+        let tracker = FormantTracker::new(16_000, FormantSettings::default()).unwrap();
+        assert!(tracker.track(&[0.0; 8000]).iter().all(Vec::is_empty));
+        assert!(tracker.track(&[0.1; 50]).is_empty());
+        assert!(tracker.track(&[]).is_empty());
+    }
+}

@@ -1,0 +1,14 @@
+//! Formants: the resonances of the vocal tract, as the poles of a linear prediction of the signal at
+//! twice the highest formant's rate, pre-emphasised and under a Gaussian window (Praat's method).
+//!
+//! The resampled signal keeps its band up to the very edge: a filter that falls off before it takes a
+//! pole for the fall, and moves the formants. Frames lie where Praat's do.
+
+mod cpu;
+mod cuda;
+mod linear_prediction;
+mod workload;
+
+pub use cpu::{Formant, FormantSettings, FormantTracker};
+pub use cuda::formants_on_cuda;
+pub(crate) use workload::Formants;

@@ -1,0 +1,10 @@
+//! From signals to short-time spectra and back.
+
+pub(crate) mod istft;
+mod prefetch;
+mod stft;
+
+pub use istft::{Istft, istft_on_cuda};
+pub(crate) use istft::{IstftWorkload, OverlapAdd, invertible};
+pub(crate) use stft::Spectrogram;
+pub use stft::{Density, Stft, StftStream, spectrogram_on_cuda};
