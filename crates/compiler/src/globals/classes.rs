@@ -128,6 +128,10 @@ impl Scope {
             hidden.push((name, self.get(name)));
             self.set(name, value);
             let dotted = format!("{}.{}", tables.names.get(node.name), tables.names.get(name));
+            if is_enum {
+                let member = tables.names.intern(&format!("{dotted}.value"));
+                self.set(member, value);
+            }
             let dotted = tables.names.intern(&dotted);
             self.set(dotted, value);
         }

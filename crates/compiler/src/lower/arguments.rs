@@ -31,6 +31,25 @@ impl Body<'_, '_> {
         )
     }
 
+    /// The number behind `Enumeration.MEMBER.value`. The member alone is a number already, of which no
+    /// path reads an attribute.
+    fn member_value(&mut self, expr: ExprId) -> Option<Global> {
+        let tree = &*self.shared.tree;
+        let ExprKind::Attribute(member, attr) = tree.expr(expr).kind else {
+            return None;
+        };
+        let ExprKind::Attribute(class, member) = tree.expr(member).kind else {
+            return None;
+        };
+        let Global::Class(class) = self.static_path(class)? else {
+            return None;
+        };
+        let names = &*self.shared.names;
+        let [class, member, attr] = [class, member, attr].map(|name| names.get(name));
+        let dotted = names.find(&format!("{class}.{member}.{attr}"))?;
+        self.shared.scope.get(dotted)
+    }
+
     /// The last name of a dotted path, whatever its root.
     pub(super) fn last_name(&self, expr: ExprId) -> Option<Name> {
         match self.shared.tree.expr(expr).kind {
@@ -137,7 +156,7 @@ impl Body<'_, '_> {
                 if !matches!(self.shared.tree.expr(expr).kind, ExprKind::Attribute(..)) {
                     return Ok(value);
                 }
-                match self.static_path(expr) {
+                match self.member_value(expr).or_else(|| self.static_path(expr)) {
                     None => Ok(value),
                     Some(Global::Value(constant)) => Ok(Value::Var(self.add_constant(constant))),
                     Some(_) => Ok(value),
