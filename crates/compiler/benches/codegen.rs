@@ -1,45 +1,27 @@
-//! Code generation speed: kernels per second on one core, over the tiers S0 to S5 of the development
+//! Code generation speed: kernels per second on one core, over the tiers S0 to S5 of the conformance
 //! suite, and the ratio to Warp's own code generation on the same kernels in the same run.
 //!
 //! ```text
 //! cargo bench -p warpsmith-compiler --bench codegen
 //! ```
-//! Warp is called through the reference oracle where a Python with `warp-lang==1.19.0` is found at
-//! `target/oracle/warp/bin/python` (or `$WARPSMITH_WARP_PYTHON`); that part is reported as skipped elsewhere.
+//! `cargo xtask conformance` makes the suite, and installs `warp-lang==1.19.0` in `target/oracle/warp`;
+//! `$WARPSMITH_WARP_PYTHON` names another Python that has it. Without it that part is skipped.
+
+#[path = "../tests/suite/conformance.rs"]
+#[allow(dead_code, unreachable_pub, reason = "the tests use the rest")]
+mod conformance;
 
 use std::fs::File;
 use std::hint::black_box;
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
 use warpsmith_compiler::{Compiler, Options, Target, emit};
 
-fn beside_workspace(path: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("../../../shared/tools/warp")
-        .join(path)
-}
-
-/// The sources of the tiers S0 to S5.
-fn sources() -> Option<Vec<String>> {
-    let path = std::env::var_os("WARPSMITH_CONFORMANCE").map_or_else(
-        || beside_workspace("conformance-dev.jsonl.gz"),
-        PathBuf::from,
-    );
-    let reader = BufReader::new(flate2::read::GzDecoder::new(File::open(path).ok()?));
-    let mut sources = Vec::new();
-    for line in reader.lines() {
-        let row: Value = serde_json::from_str(&line.ok()?).ok()?;
-        let tier: usize = row["tier"].as_str()?.trim_start_matches('S').parse().ok()?;
-        if tier <= 5 {
-            sources.push(row["source"].as_str()?.to_owned());
-        }
-    }
-    Some(sources)
-}
+/// The last tier whose sources are compiled.
+const LAST_TIER: u32 = 5;
 
 /// Peak resident memory of this process in MB, where the system tells.
 fn peak_memory() -> Option<u64> {
@@ -88,12 +70,9 @@ fn pass(sources: &[String], targets: &[Target]) -> (Duration, usize, usize) {
 /// Seconds per kernel of Warp's own code generation, forward and backward for CUDA, importing and
 /// start-up left out.
 fn warp_seconds(sources: &[String]) -> Option<f64> {
-    let python = std::env::var_os("WARPSMITH_WARP_PYTHON").map_or_else(
-        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/oracle/warp/bin/python"),
-        PathBuf::from,
-    );
-    let oracle = beside_workspace("oracle.py");
-    if !python.exists() || !oracle.exists() {
+    let python = std::env::var_os("WARPSMITH_WARP_PYTHON")
+        .map_or_else(|| conformance::oracle("warp/bin/python"), PathBuf::from);
+    if !python.exists() {
         return None;
     }
     let directory = std::env::temp_dir().join(format!("warpsmith-bench-{}", std::process::id()));
@@ -109,23 +88,20 @@ fn warp_seconds(sources: &[String]) -> Option<f64> {
     let program = "
 import sys, time, json
 sys.path.insert(0, sys.argv[1])
-import oracle
+import warp_text
 rows = [json.loads(line)['source'] for line in open(sys.argv[2])]
 total = 0.0
 for text in rows:
     start = time.process_time()
-    try:
-        mod, wmod = oracle.load_source(text, 'kernels.py')
-        for kernel in oracle.iter_kernels(mod, wmod):
-            oracle.build_module_source([kernel], 'cuda')
-    finally:
-        total += time.process_time() - start
-    oracle.forget(wmod)
+    with warp_text.Program(text) as program:
+        for kernel in program.kernels():
+            warp_text.module_text(kernel, 'cuda')
+    total += time.process_time() - start
 print(total / len(rows))
 ";
     let output = Command::new(python)
         .args(["-c", program])
-        .arg(oracle.parent()?)
+        .arg(conformance::root().join("crates/compiler/tools"))
         .arg(&input)
         .output()
         .ok()?;
@@ -136,10 +112,14 @@ print(total / len(rows))
 
 #[allow(clippy::print_stdout)]
 fn main() {
-    let Some(sources) = sources() else {
-        println!("skipped: the development suite is missing");
+    let Some(path) = conformance::file() else {
+        println!("skipped: the suite is missing; `cargo xtask conformance` makes it");
         return;
     };
+    let sources: Vec<String> = conformance::kernels(&path, LAST_TIER)
+        .into_iter()
+        .map(|kernel| kernel.source)
+        .collect();
     let mut best = [f64::INFINITY; 2];
     for _ in 0..9 {
         for (slot, targets) in best

@@ -2,7 +2,7 @@
 """Calls every builtin over every kind of type, in every way that a call is written, and records what Warp
 makes of it: a suite for `cargo xtask conformance --suite`.
 
-    target/oracle/warp/bin/python crates/compiler/tools/builtin_sweep.py ORACLE_DIR BUILTINS.json SEED \
+    target/oracle/warp/bin/python crates/compiler/tools/builtin_sweep.py BUILTINS.json SEED \
         > /tmp/sweep.jsonl
 
 A kernel that Warp rejects has empty texts, so accepting it counts as wrong.
@@ -12,8 +12,7 @@ import random
 import re
 import sys
 
-sys.path.insert(0, sys.argv[1])
-import oracle  # noqa: E402
+from warp_text import suite_row
 
 SCALARS = {"b": "wp.bool", "i1": "wp.int8", "i2": "wp.int16", "i4": "int", "i8": "wp.int64", "u1": "wp.uint8",
            "u2": "wp.uint16", "u4": "wp.uint32", "u8": "wp.uint64", "f2": "wp.float16", "f4": "float",
@@ -135,26 +134,13 @@ def call(name, row, rng):
 
 
 def record(ident, source):
-    norm = oracle.Normaliser("placeholder", "HASH", True)
-    row = {"id": ident, "tier": "S0", "source": source, "cuda_module": "", "cpu_module": ""}
-    wmod = None
-    try:
-        mod, wmod = oracle.load_source(source, "kernels.py")
-        result = oracle.generate(oracle.iter_kernels(mod, wmod)[0], norm)
-        if result["error"]:
-            row["tier"], row["error"] = "S1", result["error"]
-        else:
-            row["cuda_module"], row["cpu_module"] = result["cuda_module"], result["cpu_module"]
-    except Exception as error:
-        row["tier"], row["error"] = "S1", str(error)
-    oracle.forget(wmod)
-    print(json.dumps(row))
+    print(json.dumps(suite_row(ident, source)))
 
 
 def main():
-    table = json.load(open(sys.argv[2]))
-    rng = random.Random(int(sys.argv[3]))
-    per_row = int(sys.argv[4]) if len(sys.argv) > 4 else 4
+    table = json.load(open(sys.argv[1]))
+    rng = random.Random(int(sys.argv[2]))
+    per_row = int(sys.argv[3]) if len(sys.argv) > 3 else 4
     skipped = ("tile", "bvh", "mesh", "hash_grid", "volume", "texture", "untile", "static", "breakpoint")
     for name, rows in table.items():
         if isinstance(rows, dict) or name.startswith(skipped):

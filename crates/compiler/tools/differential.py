@@ -1,18 +1,17 @@
 #!/usr/bin/env python3
 """Generates kernels and what Warp makes of them, as a suite for `cargo xtask conformance --suite`.
 
-    target/oracle/warp/bin/python crates/compiler/tools/differential.py ORACLE_DIR COUNT SEED > /tmp/suite.jsonl
+    target/oracle/warp/bin/python crates/compiler/tools/differential.py COUNT SEED > /tmp/suite.jsonl
     cargo xtask conformance --suite /tmp/suite.jsonl
 
-ORACLE_DIR holds `oracle.py`; the Python needs warp-lang 1.19.0. A kernel that Warp rejects has empty
+The Python needs warp-lang 1.19.0. A kernel that Warp rejects has empty
 texts, so accepting it counts as wrong: the two must agree on what is a program.
 """
 import json
 import random
 import sys
 
-sys.path.insert(0, sys.argv[1])
-import oracle  # noqa: E402
+from warp_text import suite_row
 
 HEAD = '''import warp as wp
 
@@ -229,24 +228,9 @@ def program(rng):
 
 
 def main():
-    rng = random.Random(int(sys.argv[3]))
-    norm = oracle.Normaliser("placeholder", "HASH", True)
-    for number in range(int(sys.argv[2])):
-        source = program(rng)
-        wmod = None
-        row = {"id": str(number), "tier": "S0", "source": source, "cuda_module": "", "cpu_module": ""}
-        try:
-            mod, wmod = oracle.load_source(source, "kernels.py")
-            result = oracle.generate(oracle.iter_kernels(mod, wmod)[0], norm)
-            if result["error"]:
-                row["tier"] = "S1"
-                row["error"] = result["error"]
-            else:
-                row["cuda_module"], row["cpu_module"] = result["cuda_module"], result["cpu_module"]
-        except Exception as error:
-            row["tier"], row["error"] = "S1", str(error)
-        oracle.forget(wmod)
-        print(json.dumps(row))
+    rng = random.Random(int(sys.argv[2]))
+    for number in range(int(sys.argv[1])):
+        print(json.dumps(suite_row(str(number), program(rng))))
 
 
 main()

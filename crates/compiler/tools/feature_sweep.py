@@ -2,9 +2,8 @@
 """One small program per feature of the language and per way of writing it, with what Warp makes of each: a
 suite for `cargo xtask conformance --suite`.
 
-    target/oracle/warp/bin/python crates/compiler/tools/feature_sweep.py ORACLE_DIR > /tmp/features.jsonl
+    target/oracle/warp/bin/python crates/compiler/tools/feature_sweep.py > /tmp/features.jsonl
 """
-import sys
 
 from builtin_sweep import record
 

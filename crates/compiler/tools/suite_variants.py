@@ -2,7 +2,7 @@
 """Changes the kernels of a suite a little and records what Warp makes of them: a suite for
 `cargo xtask conformance --suite`.
 
-    target/oracle/warp/bin/python crates/compiler/tools/suite_variants.py ORACLE_DIR SUITE.jsonl.gz COUNT SEED \
+    target/oracle/warp/bin/python crates/compiler/tools/suite_variants.py SUITE.jsonl.gz COUNT SEED \
         > /tmp/variants.jsonl
 
 Types, operators, numbers and builtins are exchanged for their like, and lines are dropped, doubled or moved.
@@ -14,8 +14,7 @@ import random
 import re
 import sys
 
-sys.path.insert(0, sys.argv[1])
-import oracle  # noqa: E402
+from warp_text import suite_row
 
 LAST_TIER = 8
 LIKE = [
@@ -80,29 +79,14 @@ def move_line(text, rng):
 
 
 def main():
-    rng = random.Random(int(sys.argv[4]))
-    rows = [json.loads(line) for line in gzip.open(sys.argv[2], "rt")]
+    rng = random.Random(int(sys.argv[3]))
+    rows = [json.loads(line) for line in gzip.open(sys.argv[1], "rt")]
     sources = [row["source"] for row in rows if int(row["tier"][1:]) <= LAST_TIER]
-    norm = oracle.Normaliser("placeholder", "HASH", True)
-    for number in range(int(sys.argv[3])):
+    for number in range(int(sys.argv[2])):
         source = rng.choice(sources)
         for _ in range(rng.choice([1, 1, 1, 2, 3])):
             source = exchange(source, rng) if rng.random() < 0.75 else move_line(source, rng)
-        row = {"id": str(number), "tier": "S0", "source": source, "cuda_module": "", "cpu_module": ""}
-        wmod = None
-        try:
-            mod, wmod = oracle.load_source(source, "kernels.py")
-            result = oracle.generate(oracle.iter_kernels(mod, wmod)[0], norm)
-            if result["error"]:
-                row["tier"], row["error"] = "S1", result["error"]
-            else:
-                for key in ("cuda_module", "cpu_module"):
-                    # The library's functions name their file; where it is installed is no part of the text.
-                    row[key] = re.sub(r"// \S*/(warp/_src/math\.py)", r"// \1", result[key])
-        except Exception as error:
-            row["tier"], row["error"] = "S1", str(error)
-        oracle.forget(wmod)
-        print(json.dumps(row))
+        print(json.dumps(suite_row(str(number), source)))
 
 
 main()

@@ -3,8 +3,8 @@
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-/// The last line of the fixed prologue in the suite's texts; what follows is the emitted text.
-const PROLOGUE_END: &str = "#define adj_int(x, adj_x, adj_ret) adj_cast_int(x, adj_x, adj_ret)\n";
+/// The end of the fixed prologue in the suite's texts; what follows is the emitted text.
+const PROLOGUE_END: &str = "#define adj_int(x, adj_x, adj_ret) adj_cast_int(x, adj_x, adj_ret)\n\n";
 
 /// One kernel of the suite.
 pub struct Kernel {
@@ -37,13 +37,12 @@ pub fn oracle(name: &str) -> PathBuf {
     root().join("target/oracle").join(name)
 }
 
-/// The suite's file, in a `shared` folder beside the repository or above it.
+/// The suite's file: `WARPSMITH_CONFORMANCE`, else what `cargo xtask conformance` made; `None` if there is none.
 pub fn file() -> Option<PathBuf> {
-    let root = root();
-    root.ancestors()
-        .skip(1)
-        .map(|folder| folder.join("shared/tools/warp/conformance-dev.jsonl.gz"))
-        .find(|path| path.is_file())
+    std::env::var_os("WARPSMITH_CONFORMANCE")
+        .map_or_else(|| oracle("conformance-1.19.0.jsonl.gz"), PathBuf::from)
+        .canonicalize()
+        .ok()
 }
 
 /// Every how many kernels of a tier one is tried: `WARPSMITH_SUITE_STRIDE`, 1 for all.

@@ -1,61 +1,15 @@
-//! The development suite: text identity, IR round trip and verifier on every accepted kernel, and the
+//! The conformance suite: text identity, IR round trip and verifier on every accepted kernel, and the
 //! front end on mutated programs. Reported as ignored where the suite is missing.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use libtest_mimic::{Failed, Trial};
-use serde_json::Value;
 use warpsmith_compiler::{Compiler, Options, emit_cpu, emit_cuda, ir};
 
-/// A kernel of the suite.
-struct Kernel {
-    id: String,
-    tier: usize,
-    source: String,
-    cuda: String,
-    cpu: String,
-}
-
-fn suite_path() -> PathBuf {
-    std::env::var_os("WARPSMITH_CONFORMANCE").map_or_else(
-        || {
-            PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-                .join("../../../shared/tools/warp/conformance-dev.jsonl.gz")
-        },
-        PathBuf::from,
-    )
-}
-
-fn load() -> Option<Vec<Kernel>> {
-    let file = File::open(suite_path()).ok()?;
-    let reader = BufReader::new(flate2::read::GzDecoder::new(file));
-    let mut kernels = Vec::new();
-    for line in reader.lines() {
-        let row: Value = serde_json::from_str(&line.ok()?).ok()?;
-        let text = |key: &str| row[key].as_str().unwrap_or("").to_owned();
-        kernels.push(Kernel {
-            id: text("id"),
-            tier: text("tier").trim_start_matches('S').parse().unwrap_or(99),
-            source: text("source"),
-            cuda: after_prologue(&text("cuda_module")),
-            cpu: after_prologue(&text("cpu_module")),
-        });
-    }
-    Some(kernels)
-}
-
-fn after_prologue(text: &str) -> String {
-    const LAST: &str = "#define adj_int(x, adj_x, adj_ret) adj_cast_int(x, adj_x, adj_ret)\n\n";
-    text.find(LAST)
-        .map_or(text, |at| &text[at + LAST.len()..])
-        .to_owned()
-}
+use crate::suite::conformance::{self as suite, Kernel};
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let kernels = Arc::new(load());
+    let kernels = Arc::new(suite::file().map(|path| suite::kernels(&path, u32::MAX)));
     let missing = kernels.is_none();
     let trial = |name: &str, test: fn(&[Kernel]) -> Result<(), Failed>| {
         let kernels = Arc::clone(&kernels);

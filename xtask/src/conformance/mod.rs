@@ -1,39 +1,33 @@
 //! `cargo xtask conformance`: the compiler's text against the reference text of a suite of kernels.
 //!
+//! The suite is made from the tests and examples inside the warp-lang wheel, and kept in `target/oracle`.
 //! A suite is lines of JSON with `id`, `tier`, `source`, `cuda_module` and `cpu_module`, plain or
 //! gzipped. Identity is judged on everything after the module's prologue. A refusal is a valid answer;
 //! a wrong byte is not, and makes the command fail.
 
+mod suite;
+
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use serde_json::Value;
 use warpsmith_compiler::{Compiler, Options, Target, emit};
 
-use crate::workspace;
-
-/// The release whose text is the reference.
-const ORACLE: &str = "warp-lang==1.19.0";
+pub(crate) use suite::make;
 
 /// Compares the compiler's text with a suite of reference texts.
 #[derive(Args)]
 pub(crate) struct Conformance {
-    /// The suite; default: `$WARPSMITH_CONFORMANCE`, else the development suite beside the workspace.
+    /// The suite; default: `$WARPSMITH_CONFORMANCE`, else the one made from the warp-lang 1.19.0 wheel,
+    /// which is kept in `target/oracle`.
     #[arg(long)]
     suite: Option<PathBuf>,
     /// `warp/_src/math.py` of an installed warp-lang 1.19.0, for kernels that call Warp's own Python
     /// functions; default: `$WARPSMITH_WARP_LIBRARY`, else `target/oracle/warp`, else what `python3` has.
     #[arg(long)]
     library: Option<PathBuf>,
-    /// Install warp-lang 1.19.0 from PyPI into `target/oracle/warp` first, if it is not there.
-    #[arg(long)]
-    oracle: bool,
     /// Show why each kernel of these tiers was refused, e.g. `S0,S1`.
     #[arg(long, value_delimiter = ',')]
     refused: Vec<String>,
@@ -54,12 +48,33 @@ struct Tally {
     wrong: usize,
 }
 
+impl Tally {
+    fn add(&mut self, other: &Self) {
+        self.total += other.total;
+        self.identical += other.identical;
+        self.refused += other.refused;
+        self.wrong += other.wrong;
+    }
+
+    fn print(&self, tier: &str) {
+        println!(
+            "{tier:<6} {:7} {:8} {:9} {:7} {:5}  {:6.2} % identical",
+            self.total,
+            self.total - self.refused,
+            self.identical,
+            self.refused,
+            self.wrong,
+            100.0 * self.identical as f64 / self.total as f64
+        );
+    }
+}
+
 impl Conformance {
     /// The text of Warp's Python functions, where there is one.
     fn library(&self) -> Result<Option<Arc<str>>> {
         let named = self.library.clone();
         let named = named.or_else(|| std::env::var_os("WARPSMITH_WARP_LIBRARY").map(PathBuf::from));
-        let Some(path) = named.or_else(installed_library) else {
+        let Some(path) = named.or_else(suite::installed_library) else {
             return Ok(None);
         };
         let text = std::fs::read_to_string(&path)
@@ -70,14 +85,11 @@ impl Conformance {
 
     /// Prints a line per tier; fails if any accepted kernel's text differs.
     pub(crate) fn run(&self) -> Result<()> {
-        if self.oracle {
-            install_oracle()?;
-        }
-        let path = self.suite.clone().unwrap_or_else(default_suite);
-        if !path.exists() {
-            println!("skipped: there is no suite at {}", path.display());
-            return Ok(());
-        }
+        let path = match &self.suite {
+            Some(path) => path.clone(),
+            None => make()?,
+        };
+        println!("suite: {}", path.display());
         let mut tiers: BTreeMap<(usize, String), Tally> = BTreeMap::new();
         let mut compiler = Compiler::new();
         let options = Options {
@@ -87,7 +99,7 @@ impl Conformance {
         let mut shown = 0;
         let mut quoting = 0;
         let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
-        for row in rows(&path)? {
+        for row in suite::rows(&path)? {
             let row = row?;
             let text = |key: &str| row[key].as_str().unwrap_or("");
             if self.id.as_ref().is_some_and(|id| id != text("id")) {
@@ -151,88 +163,21 @@ impl Conformance {
             println!("{count:5}  {reason}");
         }
         println!("tier     total accepted identical refused wrong");
-        let mut wrong = 0;
+        let mut all = Tally::default();
         for ((_, tier), tally) in &tiers {
-            wrong += tally.wrong;
-            println!(
-                "{tier:<6} {:7} {:8} {:9} {:7} {:5}  {:6.2} % identical",
-                tally.total,
-                tally.total - tally.refused,
-                tally.identical,
-                tally.refused,
-                tally.wrong,
-                100.0 * tally.identical as f64 / tally.total as f64
-            );
+            all.add(tally);
+            tally.print(tier);
         }
+        all.print("all");
         if quoting > 0 && options.library.is_none() {
             println!(
                 "{quoting} of the refused call functions that Warp's library writes in Python (K029): their text quotes the library's lines, which are in Warp's own file alone; name it with `--library`"
             );
         }
+        let wrong = all.wrong;
         anyhow::ensure!(wrong == 0, "{wrong} kernels have a text that differs");
         Ok(())
     }
-}
-
-/// Installs Warp from PyPI where tests and this command look for it.
-fn install_oracle() -> Result<()> {
-    let environment = workspace::target().join("oracle/warp");
-    let text = environment
-        .to_str()
-        .context("the checkout's path is not UTF-8")?;
-    if installed_library().is_none() {
-        workspace::run("python3", &["-m", "venv", text])?;
-        let python = format!("{text}/bin/python");
-        let install = ["-m", "pip", "install", "--quiet", ORACLE, "numpy"];
-        workspace::run(&python, &install)?;
-    }
-    Ok(())
-}
-
-/// Warp's own file of Python functions: in `target/oracle/warp`, or where `python3` finds Warp.
-fn installed_library() -> Option<PathBuf> {
-    let oracle = workspace::target().join("oracle/warp/bin/python");
-    let pythons = [oracle.as_path(), Path::new("python3")];
-    pythons.into_iter().find_map(|python| {
-        let finds = "import importlib.metadata, importlib.util, sys\n\
-                     sys.exit(importlib.metadata.version('warp-lang') != '1.19.0')\n";
-        let tells = "import importlib.util\n\
-                     print(importlib.util.find_spec('warp').submodule_search_locations[0])";
-        let says = |program: &str| Command::new(python).args(["-c", program]).output().ok();
-        says(finds).filter(|output| output.status.success())?;
-        let output = says(tells)?;
-        let folder = String::from_utf8(output.stdout).ok()?;
-        let path = Path::new(folder.trim()).join("_src/math.py");
-        path.is_file().then_some(path)
-    })
-}
-
-/// Where the development suite lies: beside the workspace, or where the environment says.
-pub(crate) fn default_suite() -> PathBuf {
-    std::env::var_os("WARPSMITH_CONFORMANCE").map_or_else(
-        || {
-            Path::new(env!("CARGO_MANIFEST_DIR"))
-                .join("../../shared/tools/warp/conformance-dev.jsonl.gz")
-        },
-        PathBuf::from,
-    )
-}
-
-/// The rows of a suite, one at a time.
-fn rows(path: &Path) -> Result<impl Iterator<Item = Result<Value>> + use<>> {
-    let file = File::open(path).with_context(|| format!("cannot open `{}`", path.display()))?;
-    let reader: Box<dyn Read> = if path.extension().is_some_and(|ext| ext == "gz") {
-        Box::new(flate2::read::GzDecoder::new(file))
-    } else {
-        Box::new(file)
-    };
-    Ok(BufReader::with_capacity(1 << 20, reader)
-        .lines()
-        .filter(|line| line.as_ref().map_or(true, |line| !line.trim().is_empty()))
-        .map(|line| {
-            let line = line.context("cannot read the suite")?;
-            serde_json::from_str(&line).context("the suite holds a line that is not JSON")
-        }))
 }
 
 /// What follows the fixed beginning of a module.
