@@ -3,6 +3,7 @@
 mod compat;
 mod conformance;
 mod docs;
+mod fuzz;
 mod gpu;
 mod image;
 mod kernels;
@@ -35,6 +36,8 @@ enum Command {
     Conformance(conformance::Conformance),
     /// Renew the generated pages of the documentation.
     Docs(docs::Docs),
+    /// Give every parser of foreign bytes mutated inputs.
+    Fuzz(fuzz::Fuzz),
     /// Run the device layer's tests and every parity check, or bundle them for a machine without a toolchain.
     Gpu(gpu::Gpu),
     /// Build the exporter's image and run it hardened, with buildah, podman and runc.
@@ -49,6 +52,7 @@ fn main() -> Result<()> {
         Command::Compat(command) => command.run(),
         Command::Conformance(command) => command.run(),
         Command::Docs(command) => command.run(),
+        Command::Fuzz(command) => command.run(),
         Command::Gpu(command) => command.run(),
         Command::Image(command) => command.run(),
         Command::Kernels(command) => command.run(),

@@ -1,0 +1,2 @@
+#include <cudnn.h>
+void f() { if (cudaThreadSynchronize()) return; }

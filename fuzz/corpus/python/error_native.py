@@ -1,0 +1,13 @@
+# Native snippets are outside the subset.
+# error: K021 line 6
+import warp as wp
+
+
+@wp.func_native("return x + 1;")
+def next_one(x: int) -> int: ...
+
+
+@wp.kernel
+def natives(n: wp.array(dtype=int)):
+    i = wp.tid()
+    n[i] = next_one(n[i])

@@ -1,0 +1,4 @@
+//! `md_checkpoint` for libFuzzer.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| warpsmith_fuzz::run("md_checkpoint", data));

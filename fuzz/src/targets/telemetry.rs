@@ -1,0 +1,63 @@
+//! Recordings, the exporter's configuration and the wisdom file.
+
+use warpsmith_telemetry::exporter::WebConfig;
+use warpsmith_telemetry::recording::Recording;
+use warpsmith_wisdom::Wisdom;
+
+use super::{Target, text};
+use crate::scratch;
+
+pub(super) const RECORDING: Target = Target {
+    name: "recording",
+    run: |data| {
+        scratch::file("machine.wsr", data, |path| {
+            let Ok(recording) = Recording::open(path) else {
+                return;
+            };
+            let _ = recording.span();
+            for event in recording.events() {
+                if event.is_err() {
+                    break;
+                }
+            }
+        });
+    },
+    dictionary: &["WSGPUREC", "BLK1"],
+};
+
+pub(super) const WEB_CONFIG: Target = Target {
+    name: "web_config",
+    run: |data| {
+        scratch::file("web.yml", data, |path| {
+            let _ = WebConfig::read(path);
+        });
+    },
+    dictionary: &[
+        "basic_auth_users:\n",
+        "tls_server_config:\n",
+        "  cert_file: ",
+        "  key_file: ",
+        "http_server_config:\n",
+        "  a: $2y$10$",
+        "'",
+        "#",
+    ],
+};
+
+pub(super) const WISDOM: Target = Target {
+    name: "wisdom",
+    run: |data| {
+        text(data, |wisdom| {
+            let _ = Wisdom::parse(wisdom);
+        });
+    },
+    dictionary: &[
+        "\"format\":",
+        "\"operations\":",
+        "\"points\":",
+        "null",
+        "1e999",
+        "[]",
+        "{}",
+    ],
+};
