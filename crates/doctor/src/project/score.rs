@@ -37,6 +37,14 @@ pub struct AreaScore {
     pub unknown: f64,
 }
 
+impl AreaScore {
+    /// The score as people read it.
+    pub(crate) fn score_text(&self) -> String {
+        self.score
+            .map_or("not enough evidence".into(), |s| format!("{s:.0}"))
+    }
+}
+
 /// The score of a project.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Score {

@@ -51,9 +51,7 @@ pub fn audit_text(report: &Report<AuditBody>, everything: bool) -> String {
     let _ = writeln!(out, "{}", score_line(report));
     if everything {
         for area in &body.score.areas {
-            let score = area
-                .score
-                .map_or("not enough evidence".into(), |s| format!("{s:.0}"));
+            let score = area.score_text();
             let _ = writeln!(
                 out,
                 "  {:<26} {score:>4}  ({} passed, {} failed, {} unknown; coverage {:.0} %)",

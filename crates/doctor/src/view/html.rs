@@ -59,9 +59,7 @@ pub fn audit_html(report: &Report<AuditBody>) -> String {
         "</tbody></table>\n<h2>Areas</h2>\n<table><thead><tr><th>area</th><th>score</th><th>coverage</th></tr></thead><tbody>"
     );
     for area in &body.score.areas {
-        let score = area
-            .score
-            .map_or("not enough evidence".into(), |s| format!("{s:.0}"));
+        let score = area.score_text();
         let _ = writeln!(
             out,
             "<tr><td>{}</td><td>{score}</td><td>{:.0} %</td></tr>",

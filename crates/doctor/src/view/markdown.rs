@@ -56,9 +56,7 @@ pub fn audit_markdown(report: &Report<AuditBody>) -> String {
         "## Areas\n\n| area | score | coverage |\n|---|---|---|"
     );
     for area in &body.score.areas {
-        let score = area
-            .score
-            .map_or("not enough evidence".into(), |s| format!("{s:.0}"));
+        let score = area.score_text();
         let _ = writeln!(
             out,
             "| {} | {score} | {:.0} % |",

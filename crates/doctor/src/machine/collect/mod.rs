@@ -7,6 +7,7 @@ mod elf_scan;
 mod ld_cache;
 mod loader;
 mod python;
+mod search_path;
 mod smi_xml;
 mod system;
 mod toolkits;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use rayon::prelude::*;
 
 use super::elf_scan;
+use super::search_path::prefixes_with;
 use crate::host::Host;
 use crate::machine::facts::{PythonEnvironment, PythonPackage, Sourced, TorchInstall};
 use crate::version::Version;
@@ -17,18 +18,7 @@ pub(super) fn collect(host: &dyn Host) -> Vec<PythonEnvironment> {
         .filter_map(|name| env.get(*name).cloned())
         .collect();
     // Every `bin` on PATH that holds a Python may be an environment.
-    for directory in env
-        .get("PATH")
-        .map(String::as_str)
-        .unwrap_or_default()
-        .split(':')
-    {
-        if let Some(prefix) = directory.trim_end_matches('/').strip_suffix("/bin")
-            && host.exists(&format!("{prefix}/bin/python3"))
-        {
-            prefixes.push(prefix.to_owned());
-        }
-    }
+    prefixes.extend(prefixes_with(host, "python3"));
     prefixes.extend(["/usr/local".to_owned(), "/usr".to_owned()]);
     for prefix in prefixes {
         for folder in ["lib", "lib64"] {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::search_path::prefixes_with;
 use crate::host::Host;
 use crate::machine::facts::{Compilers, Profilers, Sourced, ToolkitInstall, ToolkitLayout};
 use crate::version::Version;
@@ -21,19 +22,9 @@ pub(super) fn collect(host: &dyn Host) -> Vec<ToolkitInstall> {
     for name in ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"] {
         env.get(name).cloned().into_iter().for_each(&mut add);
     }
-    for directory in env
-        .get("PATH")
-        .map(String::as_str)
-        .unwrap_or_default()
-        .split(':')
-    {
-        if let Some(root) = directory.trim_end_matches('/').strip_suffix("/bin")
-            && host.exists(&format!("{root}/bin/nvcc"))
-            && root != "/usr"
-        {
-            add(root.to_owned());
-        }
-    }
+    prefixes_with(host, "nvcc")
+        .filter(|root| root != "/usr")
+        .for_each(&mut add);
     for (parent, prefix) in [("/usr/local", "cuda"), ("/opt", "cuda")] {
         for name in host.list(parent).unwrap_or_default() {
             if name.starts_with(prefix) {

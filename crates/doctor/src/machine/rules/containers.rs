@@ -1,44 +1,35 @@
 //! Rules about containers: on this machine, and around this process.
 
-use warpsmith_core::Verdict;
-
-use super::Check;
-use super::presence::without_gpu;
+use super::evidence::driver_and_newest_cuda;
+use super::{Check, anywhere, on_gpu};
 use crate::compat::database;
-use crate::conclude::{finding, not_applicable, one, unknown, verdict};
+use crate::conclude::{Judgement, applies, finding, not_applicable, one, pass, unknown};
 use crate::machine::facts::MachineFacts;
 use crate::version::Version;
 
 pub(super) const RULES: &[Check] = &[
-    ("CTR001", no_runtime),
-    ("CTR002", vulnerable),
-    ("CTR003", legacy),
-    ("CTR004", cgroups),
-    ("CTR005", no_driver_inside),
-    ("CTR006", image_requires),
-    ("CTR007", daemon_reload),
-    ("CTR008", shared_memory),
-    ("CTR009", stale_cdi),
+    on_gpu("CTR001", no_runtime),
+    anywhere("CTR002", vulnerable),
+    on_gpu("CTR003", legacy),
+    anywhere("CTR004", cgroups),
+    anywhere("CTR005", no_driver_inside),
+    anywhere("CTR006", image_requires),
+    on_gpu("CTR007", daemon_reload),
+    anywhere("CTR008", shared_memory),
+    anywhere("CTR009", stale_cdi),
 ];
 
-fn engine(facts: &MachineFacts) -> Result<&str, Verdict> {
-    if let Some(verdict) = without_gpu(facts) {
-        return Err(verdict);
-    }
-    facts
-        .containers
-        .engine
-        .as_deref()
-        .ok_or_else(|| not_applicable("neither docker nor podman is installed"))
+fn engine(facts: &MachineFacts) -> Judgement<&str> {
+    facts.containers.engine.as_deref().map_or_else(
+        || not_applicable("neither docker nor podman is installed"),
+        Ok,
+    )
 }
 
-fn no_runtime(facts: &MachineFacts) -> Verdict {
-    let engine = match engine(facts) {
-        Ok(engine) => engine,
-        Err(verdict) => return verdict,
-    };
+fn no_runtime(facts: &MachineFacts) -> Judgement {
+    let engine = engine(facts)?;
     if facts.containers.docker_runtime || !facts.containers.cdi_specs.is_empty() {
-        return Verdict::Pass;
+        return pass();
     }
     let hint = match (engine.ends_with("podman"), &facts.containers.toolkit) {
         (true, _) => {
@@ -61,7 +52,7 @@ fn no_runtime(facts: &MachineFacts) -> Verdict {
     .hint(hint))
 }
 
-fn vulnerable(facts: &MachineFacts) -> Verdict {
+fn vulnerable(facts: &MachineFacts) -> Judgement {
     let Some(toolkit) = &facts.containers.toolkit else {
         return not_applicable("the NVIDIA container toolkit is not installed");
     };
@@ -70,7 +61,7 @@ fn vulnerable(facts: &MachineFacts) -> Verdict {
         .safe_container_toolkit()
         .filter(|_| !cves.is_empty())
     else {
-        return Verdict::Pass;
+        return pass();
     };
     let names: Vec<_> = cves.iter().map(|(cve, _)| cve.as_str()).collect();
     one(finding("CTR002", format!("nvidia-container-toolkit {} has {} known CVEs, container escapes among them", toolkit.value, cves.len()))
@@ -79,11 +70,9 @@ fn vulnerable(facts: &MachineFacts) -> Verdict {
         .hint(format!("upgrade nvidia-container-toolkit to {safe} or newer; it is a package of the host, not of the image")))
 }
 
-fn legacy(facts: &MachineFacts) -> Verdict {
-    if let Err(verdict) = engine(facts) {
-        return verdict;
-    }
-    verdict(
+fn legacy(facts: &MachineFacts) -> Judgement {
+    engine(facts)?;
+    Ok(
         facts
             .containers
             .legacy
@@ -97,12 +86,12 @@ fn legacy(facts: &MachineFacts) -> Verdict {
     )
 }
 
-fn cgroups(facts: &MachineFacts) -> Verdict {
+fn cgroups(facts: &MachineFacts) -> Judgement {
     let Some(no_cgroups) = facts.containers.no_cgroups else {
         return not_applicable("no configuration of the NVIDIA container runtime");
     };
     if no_cgroups == facts.containers.rootless {
-        return Verdict::Pass;
+        return pass();
     }
     let (message, hint) = if no_cgroups {
         (
@@ -125,7 +114,7 @@ fn cgroups(facts: &MachineFacts) -> Verdict {
         )))
 }
 
-fn no_driver_inside(facts: &MachineFacts) -> Verdict {
+fn no_driver_inside(facts: &MachineFacts) -> Judgement {
     let Some(container) = &facts.system.container else {
         return not_applicable("not inside a container");
     };
@@ -137,7 +126,7 @@ fn no_driver_inside(facts: &MachineFacts) -> Verdict {
         .iter()
         .any(|e| e.torch.as_ref().is_some_and(|t| t.cuda.is_some()));
     if facts.loader.libcuda.is_some() {
-        return Verdict::Pass;
+        return pass();
     }
     let Some(evidence) = wants
         .map(|v| format!("NVIDIA_VISIBLE_DEVICES={v}"))
@@ -152,26 +141,19 @@ fn no_driver_inside(facts: &MachineFacts) -> Verdict {
         .hint("start the container with `--gpus all` (docker) or `--device nvidia.com/gpu=all` (podman, CDI)"))
 }
 
-fn image_requires(facts: &MachineFacts) -> Verdict {
+fn image_requires(facts: &MachineFacts) -> Judgement {
     let Some(text) = facts.env("NVIDIA_REQUIRE_CUDA") else {
         return not_applicable("the image states no requirement");
     };
-    let Some(driver) = facts.driver_version() else {
-        return unknown("the driver version is not known");
-    };
-    let Some(newest) = database().newest_cuda_of(&driver.value) else {
-        return unknown("the driver's branch is not in the database");
-    };
+    let (driver, newest) = driver_and_newest_cuda(facts)?;
     let wanted = text
         .split_whitespace()
         .find_map(|clause| Version::parse(clause.strip_prefix("cuda>=")?.split(',').next()?));
     match wanted {
         None => unknown("NVIDIA_REQUIRE_CUDA has no `cuda>=`"),
-        Some(wanted) if wanted <= newest => Verdict::Pass,
+        Some(wanted) if wanted <= newest => pass(),
         // Branches that the image names as sufficient are accepted by the runtime too.
-        Some(wanted) if wanted.major() == newest.major() && text.contains("driver>=") => {
-            Verdict::Pass
-        }
+        Some(wanted) if wanted.major() == newest.major() && text.contains("driver>=") => pass(),
         Some(wanted) => one(finding(
             "CTR006",
             format!(
@@ -187,10 +169,8 @@ fn image_requires(facts: &MachineFacts) -> Verdict {
     }
 }
 
-fn daemon_reload(facts: &MachineFacts) -> Verdict {
-    if let Err(verdict) = engine(facts) {
-        return verdict;
-    }
+fn daemon_reload(facts: &MachineFacts) -> Judgement {
+    engine(facts)?;
     if !facts.system.systemd_cgroup || !facts.containers.docker_runtime {
         return not_applicable(
             "the engine does not use the systemd cgroup driver with the NVIDIA runtime",
@@ -198,7 +178,7 @@ fn daemon_reload(facts: &MachineFacts) -> Verdict {
     }
     match facts.system.dev_char_links {
         None => unknown("/dev/char cannot be listed"),
-        Some(true) => Verdict::Pass,
+        Some(true) => pass(),
         Some(false) => one(finding(
             "CTR007",
             "running containers lose the GPU when systemd is reloaded",
@@ -208,13 +188,11 @@ fn daemon_reload(facts: &MachineFacts) -> Verdict {
     }
 }
 
-fn shared_memory(facts: &MachineFacts) -> Verdict {
-    if facts.system.container.is_none() {
-        return not_applicable("not inside a container");
-    }
+fn shared_memory(facts: &MachineFacts) -> Judgement {
+    applies(facts.system.container.is_some(), "not inside a container")?;
     match facts.system.shm_bytes {
         None => unknown("the size of /dev/shm is not known"),
-        Some(size) if size >= 1 << 30 => Verdict::Pass,
+        Some(size) if size >= 1 << 30 => pass(),
         Some(size) => one(finding(
             "CTR008",
             format!(
@@ -227,12 +205,13 @@ fn shared_memory(facts: &MachineFacts) -> Verdict {
     }
 }
 
-fn stale_cdi(facts: &MachineFacts) -> Verdict {
-    if facts.containers.cdi_specs.is_empty() {
-        return not_applicable("no CDI specification");
-    }
+fn stale_cdi(facts: &MachineFacts) -> Judgement {
+    applies(
+        !facts.containers.cdi_specs.is_empty(),
+        "no CDI specification",
+    )?;
     match facts.containers.cdi_missing_paths.first() {
-        None => Verdict::Pass,
+        None => pass(),
         Some(path) => one(finding(
             "CTR009",
             "the CDI specification names driver files that are gone: containers will not start",

@@ -1,37 +1,35 @@
 //! Rules about the NVIDIA driver.
 
-use warpsmith_core::Verdict;
-
-use super::Check;
-use super::presence::without_gpu;
+use super::evidence::{capabilities, driver, driver_and_newest_cuda};
+use super::{Check, anywhere, on_gpu};
 use crate::compat::database;
-use crate::conclude::{finding, not_applicable, one, unknown, verdict};
+use crate::conclude::{Judgement, applies, finding, known, not_applicable, one, pass, unknown};
 use crate::machine::facts::{MachineFacts, Sourced};
 use crate::version::Version;
 
 pub(super) const RULES: &[Check] = &[
-    ("DRV001", no_driver),
-    ("DRV002", nouveau),
-    ("DRV003", mismatch),
-    ("DRV004", no_smi),
-    ("DRV005", below_floor),
-    ("DRV006", minor_compatibility),
-    ("DRV007", unpatched),
-    ("DRV008", dropped_architecture),
-    ("DRV009", module_flavour),
-    ("DRV010", module_for_kernel),
-    ("DRV011", xid),
-    ("DRV012", persistence),
-    ("DRV013", compat_shadow),
-    ("DRV014", stub),
+    anywhere("DRV001", no_driver),
+    anywhere("DRV002", nouveau),
+    anywhere("DRV003", mismatch),
+    anywhere("DRV004", no_smi),
+    on_gpu("DRV005", below_floor),
+    on_gpu("DRV006", minor_compatibility),
+    anywhere("DRV007", unpatched),
+    on_gpu("DRV008", dropped_architecture),
+    anywhere("DRV009", module_flavour),
+    anywhere("DRV010", module_for_kernel),
+    anywhere("DRV011", xid),
+    anywhere("DRV012", persistence),
+    anywhere("DRV013", compat_shadow),
+    anywhere("DRV014", stub),
 ];
 
-fn no_driver(facts: &MachineFacts) -> Verdict {
+fn no_driver(facts: &MachineFacts) -> Judgement {
     let Some(card) = facts.pci.iter().find(|gpu| !gpu.bridge) else {
         return not_applicable("no NVIDIA GPU on the PCI bus");
     };
     if facts.driver.module.is_some() {
-        return Verdict::Pass;
+        return pass();
     }
     one(
         finding("DRV001", "a GPU is on the PCI bus and no NVIDIA kernel driver is loaded")
@@ -41,11 +39,11 @@ fn no_driver(facts: &MachineFacts) -> Verdict {
     )
 }
 
-fn nouveau(facts: &MachineFacts) -> Verdict {
+fn nouveau(facts: &MachineFacts) -> Judgement {
     if facts.pci.iter().all(|gpu| gpu.bridge) {
         return not_applicable("no NVIDIA GPU on the PCI bus");
     }
-    verdict(
+    Ok(
         facts
             .pci
             .iter()
@@ -59,13 +57,14 @@ fn nouveau(facts: &MachineFacts) -> Verdict {
     )
 }
 
-fn mismatch(facts: &MachineFacts) -> Verdict {
+fn mismatch(facts: &MachineFacts) -> Judgement {
     let Some(module) = &facts.driver.module else {
         return not_applicable("no kernel module is loaded");
     };
-    if facts.driver.user_libraries.is_empty() {
-        return unknown("no user-space driver library was found");
-    }
+    known(
+        !facts.driver.user_libraries.is_empty(),
+        "no user-space driver library was found",
+    )?;
     let other: Vec<_> = facts
         .driver
         .user_libraries
@@ -73,7 +72,7 @@ fn mismatch(facts: &MachineFacts) -> Verdict {
         .filter(|library| library.value.cmp(&module.value).is_ne())
         .collect();
     if other.is_empty() {
-        return Verdict::Pass;
+        return pass();
     }
     let mut found = finding(
         "DRV003",
@@ -89,12 +88,10 @@ fn mismatch(facts: &MachineFacts) -> Verdict {
     one(found.hint("the driver was upgraded under a running module: reboot, or stop every GPU program and reload the nvidia modules"))
 }
 
-fn no_smi(facts: &MachineFacts) -> Verdict {
-    if facts.driver.module.is_none() {
-        return not_applicable("no kernel module is loaded");
-    }
+fn no_smi(facts: &MachineFacts) -> Judgement {
+    applies(facts.driver.module.is_some(), "no kernel module is loaded")?;
     match &facts.driver.nvidia_smi {
-        Some(_) => Verdict::Pass,
+        Some(_) => pass(),
         None => one(
             finding("DRV004", "the driver is loaded and `nvidia-smi` is not on PATH")
                 .because("PATH", "no nvidia-smi")
@@ -120,17 +117,10 @@ fn cuda_in_use(facts: &MachineFacts) -> Vec<Sourced<Version>> {
     used
 }
 
-fn below_floor(facts: &MachineFacts) -> Verdict {
-    if let Some(verdict) = without_gpu(facts) {
-        return verdict;
-    }
-    let Some(driver) = facts.driver_version() else {
-        return unknown("the driver version is not known");
-    };
+fn below_floor(facts: &MachineFacts) -> Judgement {
+    let driver = driver(facts)?;
     let used = cuda_in_use(facts);
-    if used.is_empty() {
-        return not_applicable("nothing built for CUDA is installed");
-    }
+    applies(!used.is_empty(), "nothing built for CUDA is installed")?;
     let mut findings = Vec::new();
     let mut majors = Vec::new();
     for cuda in used {
@@ -158,28 +148,18 @@ fn below_floor(facts: &MachineFacts) -> Verdict {
             )),
         );
     }
-    verdict(findings)
+    Ok(findings)
 }
 
-fn minor_compatibility(facts: &MachineFacts) -> Verdict {
-    if let Some(verdict) = without_gpu(facts) {
-        return verdict;
-    }
-    let Some(driver) = facts.driver_version() else {
-        return unknown("the driver version is not known");
-    };
-    let Some(newest) = database().newest_cuda_of(&driver.value) else {
-        return unknown("the driver's branch is not in the database");
-    };
+fn minor_compatibility(facts: &MachineFacts) -> Judgement {
+    let (driver, newest) = driver_and_newest_cuda(facts)?;
     let used = cuda_in_use(facts);
-    if used.is_empty() {
-        return not_applicable("nothing built for CUDA is installed");
-    }
+    applies(!used.is_empty(), "nothing built for CUDA is installed")?;
     let newer = used
         .into_iter()
         .find(|cuda| cuda.value.major() == newest.major() && cuda.value.part(1) > newest.part(1));
     match newer {
-        None => Verdict::Pass,
+        None => pass(),
         Some(cuda) => one(
             finding(
                 "DRV006",
@@ -192,7 +172,7 @@ fn minor_compatibility(facts: &MachineFacts) -> Verdict {
     }
 }
 
-fn unpatched(facts: &MachineFacts) -> Verdict {
+fn unpatched(facts: &MachineFacts) -> Judgement {
     let Some(driver) = &facts.driver.module else {
         return not_applicable("no kernel module is loaded");
     };
@@ -218,103 +198,87 @@ fn unpatched(facts: &MachineFacts) -> Verdict {
             "driver {} is the last fixed one of a branch that has had no fixes since {}",
             driver.value, row.date
         )),
-        _ => Verdict::Pass,
+        _ => pass(),
     }
 }
 
-fn dropped_architecture(facts: &MachineFacts) -> Verdict {
-    if let Some(verdict) = without_gpu(facts) {
-        return verdict;
-    }
-    let Some(driver) = facts.driver_version() else {
-        return unknown("the driver version is not known");
-    };
-    let capabilities = facts.capabilities();
-    if capabilities.is_empty() {
-        return unknown("the GPU's compute capability is not known");
-    }
-    verdict(
-        capabilities
-            .into_iter()
-            .filter_map(|(gpu, capability)| {
-                let last = database().last_branch_for(capability)?;
-                // R580 is the last branch; its numbers end where the next branch (590) begins.
-                (driver.value.major() >= last + 10).then(|| {
-                    finding(
-                        "DRV008",
-                        format!(
-                            "driver {} no longer drives {} (compute capability {capability})",
-                            driver.value, gpu.name
-                        ),
-                    )
-                    .because(driver.source.clone(), driver.value.to_string())
-                    .because(gpu.source.clone(), format!("{}, {capability}", gpu.name))
-                    .hint(format!(
-                        "stay on the R{last} branch: it is the last that supports this GPU"
-                    ))
-                })
+fn dropped_architecture(facts: &MachineFacts) -> Judgement {
+    let driver = driver(facts)?;
+    Ok(capabilities(facts)?
+        .into_iter()
+        .filter_map(|(gpu, capability)| {
+            let last = database().last_branch_for(capability)?;
+            // R580 is the last branch; its numbers end where the next branch (590) begins.
+            (driver.value.major() >= last + 10).then(|| {
+                finding(
+                    "DRV008",
+                    format!(
+                        "driver {} no longer drives {} (compute capability {capability})",
+                        driver.value, gpu.name
+                    ),
+                )
+                .because(driver.source.clone(), driver.value.to_string())
+                .because(gpu.source.clone(), format!("{}, {capability}", gpu.name))
+                .hint(format!(
+                    "stay on the R{last} branch: it is the last that supports this GPU"
+                ))
             })
-            .collect(),
-    )
+        })
+        .collect())
 }
 
-fn module_flavour(facts: &MachineFacts) -> Verdict {
+fn module_flavour(facts: &MachineFacts) -> Judgement {
     let (Some(module), Some(open)) = (&facts.driver.module, facts.driver.open_module) else {
         return not_applicable("no kernel module is loaded");
     };
-    let capabilities = facts.capabilities();
-    if capabilities.is_empty() {
-        return unknown("the GPU's compute capability is not known");
-    }
-    verdict(
-        capabilities
-            .into_iter()
-            .filter_map(|(gpu, capability)| {
-                // The open module needs a GSP (Turing and later); Blackwell has no other.
-                let wrong = match open {
-                    true => capability.sm() < 75,
-                    false => capability.major >= 10,
-                };
-                let (has, needs) = if open {
-                    ("open", "proprietary")
-                } else {
-                    ("proprietary", "open")
-                };
-                wrong.then(|| {
-                    finding(
-                        "DRV009",
-                        format!("the {has} kernel module does not drive {}", gpu.name),
-                    )
-                    .because(
-                        module.source.clone(),
-                        format!("{has} kernel module {}", module.value),
-                    )
-                    .because(
-                        gpu.source.clone(),
-                        format!("compute capability {capability}"),
-                    )
-                    .hint(format!(
-                        "install the {needs} flavour of the same driver version"
-                    ))
-                })
+    Ok(capabilities(facts)?
+        .into_iter()
+        .filter_map(|(gpu, capability)| {
+            // The open module needs a GSP (Turing and later); Blackwell has no other.
+            let wrong = match open {
+                true => capability.sm() < 75,
+                false => capability.major >= 10,
+            };
+            let (has, needs) = if open {
+                ("open", "proprietary")
+            } else {
+                ("proprietary", "open")
+            };
+            wrong.then(|| {
+                finding(
+                    "DRV009",
+                    format!("the {has} kernel module does not drive {}", gpu.name),
+                )
+                .because(
+                    module.source.clone(),
+                    format!("{has} kernel module {}", module.value),
+                )
+                .because(
+                    gpu.source.clone(),
+                    format!("compute capability {capability}"),
+                )
+                .hint(format!(
+                    "install the {needs} flavour of the same driver version"
+                ))
             })
-            .collect(),
-    )
+        })
+        .collect())
 }
 
-fn module_for_kernel(facts: &MachineFacts) -> Verdict {
+fn module_for_kernel(facts: &MachineFacts) -> Judgement {
     if facts.pci.iter().all(|gpu| gpu.bridge) {
         return not_applicable("no NVIDIA GPU on the PCI bus");
     }
     if facts.driver.module.is_some() {
-        return Verdict::Pass;
+        return pass();
     }
     let Some(files) = &facts.driver.module_files else {
         return unknown("the modules of the running kernel cannot be listed");
     };
-    if facts.driver.user_libraries.is_empty() {
-        return not_applicable("no NVIDIA driver is installed");
-    }
+    applies(
+        !facts.driver.user_libraries.is_empty(),
+        "no NVIDIA driver is installed",
+    )?;
     let kernel = &facts.session.kernel;
     let found = finding(
         "DRV010",
@@ -330,15 +294,13 @@ fn module_for_kernel(facts: &MachineFacts) -> Verdict {
     })
 }
 
-fn xid(facts: &MachineFacts) -> Verdict {
-    if facts.driver.module.is_none() {
-        return not_applicable("no kernel module is loaded");
-    }
+fn xid(facts: &MachineFacts) -> Judgement {
+    applies(facts.driver.module.is_some(), "no kernel module is loaded")?;
     let Some(lines) = &facts.driver.xid_lines else {
         return unknown("the kernel log cannot be read by this user");
     };
     let Some(last) = lines.last() else {
-        return Verdict::Pass;
+        return pass();
     };
     let code = last
         .split("): ")
@@ -371,7 +333,7 @@ fn xid(facts: &MachineFacts) -> Verdict {
     .hint(meaning))
 }
 
-fn persistence(facts: &MachineFacts) -> Verdict {
+fn persistence(facts: &MachineFacts) -> Judgement {
     if facts.driver.module.is_none() || facts.system.wsl || facts.system.container.is_some() {
         return not_applicable("not a machine that loads the driver itself");
     }
@@ -385,7 +347,7 @@ fn persistence(facts: &MachineFacts) -> Verdict {
         .as_ref()
         .map(|names| names.iter().any(|name| name.starts_with("nvidia-persiste")));
     match (on, daemon) {
-        (Some(true), _) | (_, Some(true)) => Verdict::Pass,
+        (Some(true), _) | (_, Some(true)) => pass(),
         (None, None) => unknown("neither nvidia-smi nor the process list could be read"),
         _ => one(
             finding("DRV012", "no persistence: the first CUDA call after idling waits for the driver to initialise the GPU")
@@ -395,11 +357,11 @@ fn persistence(facts: &MachineFacts) -> Verdict {
     }
 }
 
-fn compat_shadow(facts: &MachineFacts) -> Verdict {
+fn compat_shadow(facts: &MachineFacts) -> Judgement {
     let Some(module) = &facts.driver.module else {
         return not_applicable("no kernel module is loaded");
     };
-    verdict(
+    Ok(
         facts
             .loader
             .path_entries
@@ -422,7 +384,7 @@ fn compat_shadow(facts: &MachineFacts) -> Verdict {
     )
 }
 
-fn stub(facts: &MachineFacts) -> Verdict {
+fn stub(facts: &MachineFacts) -> Judgement {
     let from_path = facts
         .loader
         .path_entries
@@ -455,5 +417,5 @@ fn stub(facts: &MachineFacts) -> Verdict {
     if found.is_empty() && facts.loader.cache.is_none() && facts.loader.path_entries.is_empty() {
         return unknown("neither LD_LIBRARY_PATH nor the loader's cache could be read");
     }
-    verdict(found)
+    Ok(found)
 }

@@ -1,22 +1,19 @@
 //! Rules about variables, limits, mounts and WSL.
 
-use warpsmith_core::Verdict;
-
-use super::Check;
-use super::presence::without_gpu;
+use super::{Check, anywhere, on_gpu};
 use crate::architecture::TorchArchList;
-use crate::conclude::{finding, not_applicable, one, unknown, verdict};
+use crate::conclude::{Judgement, applies, finding, not_applicable, one, pass, unknown};
 use crate::machine::facts::MachineFacts;
 
 pub(super) const RULES: &[Check] = &[
-    ("ENV001", leftovers),
-    ("ENV002", arch_list),
-    ("ENV003", cache),
-    ("ENV004", noexec),
-    ("ENV005", locked_memory),
-    ("ENV006", wsl_shadow),
-    ("ENV007", two_on_path),
-    ("ENV008", mps),
+    anywhere("ENV001", leftovers),
+    anywhere("ENV002", arch_list),
+    anywhere("ENV003", cache),
+    anywhere("ENV004", noexec),
+    on_gpu("ENV005", locked_memory),
+    anywhere("ENV006", wsl_shadow),
+    anywhere("ENV007", two_on_path),
+    anywhere("ENV008", mps),
 ];
 
 /// Variables that help for an hour and hurt for a year: name, value that hurts, what it does.
@@ -43,27 +40,25 @@ const LEFTOVERS: [(&str, &str, &str); 4] = [
     ),
 ];
 
-fn leftovers(facts: &MachineFacts) -> Verdict {
-    verdict(
-        LEFTOVERS
-            .iter()
-            .filter(|(name, value, _)| facts.env(name) == Some(value))
-            .map(|(name, value, effect)| {
-                finding("ENV001", format!("{name}={value} is set: {effect}"))
-                    .because(*name, *value)
-                    .hint(format!("unset {name}"))
-            })
-            .collect(),
-    )
+fn leftovers(facts: &MachineFacts) -> Judgement {
+    Ok(LEFTOVERS
+        .iter()
+        .filter(|(name, value, _)| facts.env(name) == Some(value))
+        .map(|(name, value, effect)| {
+            finding("ENV001", format!("{name}={value} is set: {effect}"))
+                .because(*name, *value)
+                .hint(format!("unset {name}"))
+        })
+        .collect())
 }
 
-fn arch_list(facts: &MachineFacts) -> Verdict {
+fn arch_list(facts: &MachineFacts) -> Judgement {
     let Some(text) = facts.env("TORCH_CUDA_ARCH_LIST") else {
         return not_applicable("TORCH_CUDA_ARCH_LIST is not set");
     };
     let list = TorchArchList::parse(text);
     if list.undotted.is_empty() && list.unknown.is_empty() {
-        return Verdict::Pass;
+        return pass();
     }
     let bad = [list.undotted.clone(), list.unknown.clone()].concat();
     let hint = if list.unknown.is_empty() {
@@ -82,7 +77,7 @@ fn arch_list(facts: &MachineFacts) -> Verdict {
     .hint(hint))
 }
 
-fn cache(facts: &MachineFacts) -> Verdict {
+fn cache(facts: &MachineFacts) -> Judgement {
     match facts.env("CUDA_CACHE_DISABLE") {
         Some("1") => one(finding(
             "ENV003",
@@ -90,11 +85,11 @@ fn cache(facts: &MachineFacts) -> Verdict {
         )
         .because("CUDA_CACHE_DISABLE", "1")
         .hint("unset CUDA_CACHE_DISABLE")),
-        _ => Verdict::Pass,
+        _ => pass(),
     }
 }
 
-fn noexec(facts: &MachineFacts) -> Verdict {
+fn noexec(facts: &MachineFacts) -> Judgement {
     let Some(mounts) = &facts.system.noexec_mounts else {
         return unknown("/proc/mounts cannot be read");
     };
@@ -107,21 +102,16 @@ fn noexec(facts: &MachineFacts) -> Verdict {
         .environments
         .iter()
         .any(|e| e.package("triton").is_some() || e.torch.is_some());
-    if !compiles {
-        return not_applicable("nothing here compiles kernels at run time");
-    }
+    applies(compiles, "nothing here compiles kernels at run time")?;
     if !mounts.contains(&temporary) {
-        return Verdict::Pass;
+        return pass();
     }
     one(finding("ENV004", format!("{temporary} does not allow programs: Triton and torch extensions cannot load what they compile"))
         .because("/proc/mounts", format!("{temporary} noexec"))
         .hint("export TMPDIR and TRITON_CACHE_DIR to a directory that allows programs"))
 }
 
-fn locked_memory(facts: &MachineFacts) -> Verdict {
-    if let Some(verdict) = without_gpu(facts) {
-        return verdict;
-    }
+fn locked_memory(facts: &MachineFacts) -> Judgement {
     match facts.system.locked_memory_limit {
         None => unknown("/proc/self/limits cannot be read"),
         Some(Some(bytes)) if bytes < 64 << 20 && facts.session.euid != 0 => one(
@@ -129,21 +119,19 @@ fn locked_memory(facts: &MachineFacts) -> Verdict {
                 .because("/proc/self/limits", format!("Max locked memory {bytes}"))
                 .hint("set `ulimit -l unlimited` (limits.conf: memlock); plain pinned memory is not limited by this"),
         ),
-        _ => Verdict::Pass,
+        _ => pass(),
     }
 }
 
-fn wsl_shadow(facts: &MachineFacts) -> Verdict {
-    if !facts.system.wsl {
-        return not_applicable("not WSL");
-    }
+fn wsl_shadow(facts: &MachineFacts) -> Judgement {
+    applies(facts.system.wsl, "not WSL")?;
     let shadow = facts
         .driver
         .user_libraries
         .iter()
         .find(|l| !l.source.starts_with("/usr/lib/wsl/"));
     match shadow {
-        None => Verdict::Pass,
+        None => pass(),
         Some(library) => one(
             finding("ENV006", "a Linux driver package hides WSL's own libcuda: CUDA cannot reach the GPU")
                 .because(library.source.clone(), library.value.to_string())
@@ -153,7 +141,7 @@ fn wsl_shadow(facts: &MachineFacts) -> Verdict {
     }
 }
 
-fn two_on_path(facts: &MachineFacts) -> Verdict {
+fn two_on_path(facts: &MachineFacts) -> Judgement {
     let Some(path) = facts.env("PATH") else {
         return unknown("PATH is not set");
     };
@@ -170,7 +158,7 @@ fn two_on_path(facts: &MachineFacts) -> Verdict {
         }
     }
     if found.len() < 2 {
-        return Verdict::Pass;
+        return pass();
     }
     one(finding(
         "ENV007",
@@ -187,7 +175,7 @@ fn two_on_path(facts: &MachineFacts) -> Verdict {
     )))
 }
 
-fn mps(facts: &MachineFacts) -> Verdict {
+fn mps(facts: &MachineFacts) -> Judgement {
     let set: Vec<_> = facts
         .session
         .env
@@ -195,7 +183,7 @@ fn mps(facts: &MachineFacts) -> Verdict {
         .filter(|(name, _)| name.starts_with("CUDA_MPS_"))
         .collect();
     match set.first() {
-        None => Verdict::Pass,
+        None => pass(),
         Some((name, value)) => one(finding(
             "ENV008",
             "MPS variables are set: processes share the GPU through the MPS server",

@@ -1,11 +1,8 @@
 //! Rules about frameworks other than torch: CuPy, Numba, JAX, TensorFlow, ONNX runtime, bitsandbytes.
 
-use warpsmith_core::Verdict;
-
-use super::presence::without_gpu;
 use super::python::per_environment;
 use crate::compat::database;
-use crate::conclude::finding;
+use crate::conclude::{Judgement, finding};
 use crate::machine::facts::{MachineFacts, PythonEnvironment};
 use crate::version::Version;
 
@@ -19,7 +16,7 @@ fn cupy_packages(e: &PythonEnvironment) -> Vec<&str> {
         .collect()
 }
 
-pub(super) fn two_cupy(facts: &MachineFacts) -> Verdict {
+pub(super) fn two_cupy(facts: &MachineFacts) -> Judgement {
     per_environment(
         facts,
         "no CuPy was found",
@@ -108,10 +105,7 @@ fn runtime_majors(facts: &MachineFacts, e: &PythonEnvironment) -> Vec<u64> {
     majors
 }
 
-pub(super) fn cupy_libraries(facts: &MachineFacts) -> Verdict {
-    if let Some(verdict) = without_gpu(facts) {
-        return verdict;
-    }
+pub(super) fn cupy_libraries(facts: &MachineFacts) -> Judgement {
     let wanted = |e: &PythonEnvironment| {
         cupy_packages(e)
             .iter()
@@ -158,10 +152,7 @@ pub(super) fn cupy_libraries(facts: &MachineFacts) -> Verdict {
     )
 }
 
-pub(super) fn numba_nvvm(facts: &MachineFacts) -> Verdict {
-    if let Some(verdict) = without_gpu(facts) {
-        return verdict;
-    }
+pub(super) fn numba_nvvm(facts: &MachineFacts) -> Judgement {
     per_environment(
         facts,
         "no numba-cuda was found",
@@ -191,10 +182,7 @@ pub(super) fn numba_nvvm(facts: &MachineFacts) -> Verdict {
     )
 }
 
-pub(super) fn numba_builtin_target(facts: &MachineFacts) -> Verdict {
-    if let Some(verdict) = without_gpu(facts) {
-        return verdict;
-    }
+pub(super) fn numba_builtin_target(facts: &MachineFacts) -> Judgement {
     let since = Version::parse("0.61");
     per_environment(
         facts,
@@ -221,10 +209,7 @@ pub(super) fn numba_builtin_target(facts: &MachineFacts) -> Verdict {
     )
 }
 
-pub(super) fn jax_plugin(facts: &MachineFacts) -> Verdict {
-    if let Some(verdict) = without_gpu(facts) {
-        return verdict;
-    }
+pub(super) fn jax_plugin(facts: &MachineFacts) -> Judgement {
     per_environment(
         facts,
         "no jaxlib was found",
@@ -294,10 +279,7 @@ pub(super) fn jax_plugin(facts: &MachineFacts) -> Verdict {
     )
 }
 
-pub(super) fn tensorflow_libraries(facts: &MachineFacts) -> Verdict {
-    if let Some(verdict) = without_gpu(facts) {
-        return verdict;
-    }
+pub(super) fn tensorflow_libraries(facts: &MachineFacts) -> Judgement {
     per_environment(
         facts,
         "no TensorFlow with CUDA was found",
@@ -322,7 +304,7 @@ pub(super) fn tensorflow_libraries(facts: &MachineFacts) -> Verdict {
     )
 }
 
-pub(super) fn two_onnxruntime(facts: &MachineFacts) -> Verdict {
+pub(super) fn two_onnxruntime(facts: &MachineFacts) -> Judgement {
     per_environment(
         facts,
         "no onnxruntime-gpu was found",
@@ -345,7 +327,7 @@ pub(super) fn two_onnxruntime(facts: &MachineFacts) -> Verdict {
     )
 }
 
-pub(super) fn bitsandbytes_library(facts: &MachineFacts) -> Verdict {
+pub(super) fn bitsandbytes_library(facts: &MachineFacts) -> Judgement {
     per_environment(
         facts,
         "bitsandbytes does not stand beside torch with CUDA",

@@ -1,32 +1,31 @@
 //! Rules about the GPUs themselves: visibility, modes, health.
 
-use warpsmith_core::{Finding, Verdict};
+use warpsmith_core::Finding;
 
-use super::Check;
-use super::presence::without_gpu;
+use super::{Check, anywhere, on_gpu};
 use crate::compat::database;
-use crate::conclude::{finding, not_applicable, one, unknown, verdict};
+use crate::conclude::{Judgement, applies, finding, known, not_applicable, one, pass, unknown};
 use crate::machine::facts::{GpuHealth, MachineFacts};
 
 pub(super) const RULES: &[Check] = &[
-    ("GPU001", none),
-    ("GPU002", nodes),
-    ("GPU003", visible_devices),
-    ("GPU004", compute_mode),
-    ("GPU005", mig),
-    ("GPU006", memory_repair),
-    ("GPU007", link),
-    ("GPU008", throttling),
-    ("GPU009", fabric),
-    ("GPU010", mixed),
-    ("GPU011", memory_in_use),
-    ("GPU012", fell_off),
-    ("GPU013", card),
+    anywhere("GPU001", none),
+    anywhere("GPU002", nodes),
+    anywhere("GPU003", visible_devices),
+    on_gpu("GPU004", compute_mode),
+    on_gpu("GPU005", mig),
+    on_gpu("GPU006", memory_repair),
+    on_gpu("GPU007", link),
+    on_gpu("GPU008", throttling),
+    anywhere("GPU009", fabric),
+    on_gpu("GPU010", mixed),
+    on_gpu("GPU011", memory_in_use),
+    anywhere("GPU012", fell_off),
+    on_gpu("GPU013", card),
 ];
 
-fn none(facts: &MachineFacts) -> Verdict {
+fn none(facts: &MachineFacts) -> Judgement {
     if facts.has_gpu() {
-        return Verdict::Pass;
+        return pass();
     }
     one(finding(
         "GPU001",
@@ -36,10 +35,8 @@ fn none(facts: &MachineFacts) -> Verdict {
     .because("/dev", "no nvidia nodes, no dxg"))
 }
 
-fn nodes(facts: &MachineFacts) -> Verdict {
-    if facts.driver.module.is_none() {
-        return not_applicable("no kernel module is loaded");
-    }
+fn nodes(facts: &MachineFacts) -> Judgement {
+    applies(facts.driver.module.is_some(), "no kernel module is loaded")?;
     if facts.device_nodes.is_empty() {
         return one(finding(
             "GPU002",
@@ -69,16 +66,14 @@ fn nodes(facts: &MachineFacts) -> Verdict {
             );
         }
     }
-    verdict(findings)
+    Ok(findings)
 }
 
-fn visible_devices(facts: &MachineFacts) -> Verdict {
+fn visible_devices(facts: &MachineFacts) -> Judgement {
     let Some(value) = facts.env("CUDA_VISIBLE_DEVICES") else {
         return not_applicable("CUDA_VISIBLE_DEVICES is not set");
     };
-    if facts.gpus.is_empty() {
-        return not_applicable("the driver lists no GPU");
-    }
+    applies(!facts.gpus.is_empty(), "the driver lists no GPU")?;
     let known = |entry: &str| {
         entry.parse::<usize>().is_ok_and(|n| n < facts.gpus.len())
             || facts.gpus.iter().any(|gpu| {
@@ -92,7 +87,7 @@ fn visible_devices(facts: &MachineFacts) -> Verdict {
     };
     let entries: Vec<_> = value.split(',').map(str::trim).collect();
     let message = match entries.iter().position(|entry| !known(entry)) {
-        None => return Verdict::Pass,
+        None => return pass(),
         Some(0) if value.trim().is_empty() || value.trim() == "-1" => {
             "CUDA_VISIBLE_DEVICES hides every GPU".to_owned()
         }
@@ -117,22 +112,18 @@ fn visible_devices(facts: &MachineFacts) -> Verdict {
 fn health_rule(
     facts: &MachineFacts,
     each: impl Fn(usize, &GpuHealth) -> Option<Finding>,
-) -> Verdict {
-    if let Some(verdict) = without_gpu(facts) {
-        return verdict;
-    }
+) -> Judgement {
     match &facts.health {
         None => unknown("nvidia-smi -q -x did not answer"),
-        Some(gpus) => verdict(
-            gpus.iter()
-                .enumerate()
-                .filter_map(|(n, gpu)| each(n, gpu))
-                .collect(),
-        ),
+        Some(gpus) => Ok(gpus
+            .iter()
+            .enumerate()
+            .filter_map(|(n, gpu)| each(n, gpu))
+            .collect()),
     }
 }
 
-fn compute_mode(facts: &MachineFacts) -> Verdict {
+fn compute_mode(facts: &MachineFacts) -> Judgement {
     health_rule(facts, |n, gpu| {
         let mode = gpu
             .compute_mode
@@ -149,7 +140,7 @@ fn compute_mode(facts: &MachineFacts) -> Verdict {
     })
 }
 
-fn mig(facts: &MachineFacts) -> Verdict {
+fn mig(facts: &MachineFacts) -> Judgement {
     health_rule(facts, |n, gpu| {
         (gpu.mig_enabled == Some(true) && gpu.mig_instances == 0).then(|| {
             finding("GPU005", format!("GPU {n} has MIG enabled and no instance: CUDA sees no device"))
@@ -159,7 +150,7 @@ fn mig(facts: &MachineFacts) -> Verdict {
     })
 }
 
-fn memory_repair(facts: &MachineFacts) -> Verdict {
+fn memory_repair(facts: &MachineFacts) -> Judgement {
     health_rule(facts, |n, gpu| {
         let first = gpu.pending_repair.first()?;
         Some(
@@ -170,40 +161,33 @@ fn memory_repair(facts: &MachineFacts) -> Verdict {
     })
 }
 
-fn link(facts: &MachineFacts) -> Verdict {
-    if let Some(verdict) = without_gpu(facts) {
-        return verdict;
-    }
-    let known: Vec<_> = facts
+fn link(facts: &MachineFacts) -> Judgement {
+    let widths: Vec<_> = facts
         .pci
         .iter()
         .filter(|gpu| !gpu.bridge)
         .filter_map(|gpu| Some((gpu, gpu.width?)))
         .collect();
-    if known.is_empty() {
-        return unknown("the PCIe link width cannot be read");
-    }
+    known(!widths.is_empty(), "the PCIe link width cannot be read")?;
     // An idle GPU lowers its link speed on purpose, never its width: only the width tells.
-    verdict(
-        known
-            .into_iter()
-            .filter(|(_, (now, most))| now < most)
-            .map(|(gpu, (now, most))| {
-                finding(
-                    "GPU007",
-                    format!("GPU {} runs on {now} of {most} PCIe lanes", gpu.address),
-                )
-                .because(
-                    format!("/sys/bus/pci/devices/{}/current_link_width", gpu.address),
-                    format!("x{now} of x{most}"),
-                )
-                .hint("reseat the card, check the slot's wiring and the BIOS's bifurcation setting")
-            })
-            .collect(),
-    )
+    Ok(widths
+        .into_iter()
+        .filter(|(_, (now, most))| now < most)
+        .map(|(gpu, (now, most))| {
+            finding(
+                "GPU007",
+                format!("GPU {} runs on {now} of {most} PCIe lanes", gpu.address),
+            )
+            .because(
+                format!("/sys/bus/pci/devices/{}/current_link_width", gpu.address),
+                format!("x{now} of x{most}"),
+            )
+            .hint("reseat the card, check the slot's wiring and the BIOS's bifurcation setting")
+        })
+        .collect())
 }
 
-fn throttling(facts: &MachineFacts) -> Verdict {
+fn throttling(facts: &MachineFacts) -> Judgement {
     health_rule(facts, |n, gpu| {
         (!gpu.throttle.is_empty()).then(|| {
             finding("GPU008", format!("GPU {n} is slowed down now: {}", gpu.throttle.join(", ")))
@@ -213,16 +197,17 @@ fn throttling(facts: &MachineFacts) -> Verdict {
     })
 }
 
-fn fabric(facts: &MachineFacts) -> Verdict {
-    if !facts.pci.iter().any(|gpu| gpu.bridge) {
-        return not_applicable("no NVSwitch on the PCI bus");
-    }
+fn fabric(facts: &MachineFacts) -> Judgement {
+    applies(
+        facts.pci.iter().any(|gpu| gpu.bridge),
+        "no NVSwitch on the PCI bus",
+    )?;
     if facts.system.container.is_some() {
         return not_applicable("the fabric manager runs outside the container");
     }
     match &facts.system.processes {
         None => unknown("the process list cannot be read"),
-        Some(names) if names.iter().any(|name| name.starts_with("nv-fabric") || name.starts_with("nv-host")) => Verdict::Pass,
+        Some(names) if names.iter().any(|name| name.starts_with("nv-fabric") || name.starts_with("nv-host")) => pass(),
         Some(_) => one(
             finding("GPU009", "the machine has NVSwitches and no fabric manager runs: CUDA initialisation fails with error 802")
                 .because("/proc", "no nv-fabricmanager")
@@ -231,22 +216,20 @@ fn fabric(facts: &MachineFacts) -> Verdict {
     }
 }
 
-fn mixed(facts: &MachineFacts) -> Verdict {
-    if let Some(verdict) = without_gpu(facts) {
-        return verdict;
-    }
+fn mixed(facts: &MachineFacts) -> Judgement {
     let mut kinds: Vec<_> = facts
         .capabilities()
         .into_iter()
         .map(|(_, capability)| capability)
         .collect();
-    if kinds.is_empty() {
-        return unknown("the GPU's compute capability is not known");
-    }
+    known(
+        !kinds.is_empty(),
+        "the GPU's compute capability is not known",
+    )?;
     kinds.sort();
     kinds.dedup();
     if kinds.len() == 1 {
-        return Verdict::Pass;
+        return pass();
     }
     let names: Vec<_> = kinds.iter().map(ToString::to_string).collect();
     one(finding(
@@ -265,7 +248,7 @@ fn mixed(facts: &MachineFacts) -> Verdict {
     .hint("build for all of them, or choose with CUDA_VISIBLE_DEVICES"))
 }
 
-fn memory_in_use(facts: &MachineFacts) -> Verdict {
+fn memory_in_use(facts: &MachineFacts) -> Judgement {
     health_rule(facts, |n, gpu| {
         let used = gpu.memory_used_mib?;
         let total = facts.gpus.get(n)?.memory_mib.filter(|m| *m > 0)?;
@@ -284,11 +267,9 @@ fn memory_in_use(facts: &MachineFacts) -> Verdict {
     })
 }
 
-fn fell_off(facts: &MachineFacts) -> Verdict {
-    if facts.pci.is_empty() {
-        return not_applicable("no NVIDIA GPU on the PCI bus");
-    }
-    verdict(
+fn fell_off(facts: &MachineFacts) -> Judgement {
+    applies(!facts.pci.is_empty(), "no NVIDIA GPU on the PCI bus")?;
+    Ok(
         facts
             .pci
             .iter()
@@ -302,37 +283,30 @@ fn fell_off(facts: &MachineFacts) -> Verdict {
     )
 }
 
-fn card(facts: &MachineFacts) -> Verdict {
-    if let Some(verdict) = without_gpu(facts) {
-        return verdict;
-    }
-    if facts.gpus.is_empty() {
-        return unknown("the driver lists no GPU");
-    }
-    Verdict::Found(
-        facts
-            .gpus
-            .iter()
-            .map(|gpu| {
-                let capability = gpu
-                    .capability
-                    .map_or("unknown".to_owned(), |c| c.to_string());
-                let found = finding(
-                    "GPU013",
-                    format!("{}: compute capability {capability}", gpu.name),
-                )
-                .because(gpu.source.clone(), gpu.name.clone());
-                match database().gpu(&gpu.name) {
-                    None => found,
-                    Some(row) => found.because(
-                        format!("database ({})", row.provenance),
-                        format!(
-                            "{}, {} GB {}, {} GB/s, {} W",
-                            row.arch, row.memory_gb, row.memory_type, row.bandwidth_gb_s, row.tdp_w
-                        ),
+fn card(facts: &MachineFacts) -> Judgement {
+    known(!facts.gpus.is_empty(), "the driver lists no GPU")?;
+    Ok(facts
+        .gpus
+        .iter()
+        .map(|gpu| {
+            let capability = gpu
+                .capability
+                .map_or("unknown".to_owned(), |c| c.to_string());
+            let found = finding(
+                "GPU013",
+                format!("{}: compute capability {capability}", gpu.name),
+            )
+            .because(gpu.source.clone(), gpu.name.clone());
+            match database().gpu(&gpu.name) {
+                None => found,
+                Some(row) => found.because(
+                    format!("database ({})", row.provenance),
+                    format!(
+                        "{}, {} GB {}, {} GB/s, {} W",
+                        row.arch, row.memory_gb, row.memory_type, row.bandwidth_gb_s, row.tdp_w
                     ),
-                }
-            })
-            .collect(),
-    )
+                ),
+            }
+        })
+        .collect())
 }

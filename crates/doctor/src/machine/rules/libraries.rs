@@ -2,24 +2,21 @@
 
 use std::collections::BTreeSet;
 
-use warpsmith_core::Verdict;
-
-use super::Check;
-use super::presence::without_gpu;
-use crate::conclude::{finding, not_applicable, one, unknown, verdict};
+use super::{Check, anywhere, on_gpu};
+use crate::conclude::{Judgement, applies, finding, known, not_applicable, one, pass, unknown};
 use crate::machine::facts::{MachineFacts, PythonEnvironment};
 use crate::version::{Version, VersionRange};
 
 pub(super) const RULES: &[Check] = &[
-    ("LIB001", shadowed_wheels),
-    ("LIB002", old_nvjitlink),
-    ("LIB003", mixed_cudnn),
-    ("LIB004", system_cudnn),
-    ("LIB005", nvrtc_builtins),
-    ("LIB006", wheel_pins),
-    ("LIB007", no_libcuda),
-    ("LIB008", two_runtimes),
-    ("LIB009", old_glibc),
+    anywhere("LIB001", shadowed_wheels),
+    anywhere("LIB002", old_nvjitlink),
+    anywhere("LIB003", mixed_cudnn),
+    anywhere("LIB004", system_cudnn),
+    anywhere("LIB005", nvrtc_builtins),
+    anywhere("LIB006", wheel_pins),
+    on_gpu("LIB007", no_libcuda),
+    anywhere("LIB008", two_runtimes),
+    anywhere("LIB009", old_glibc),
 ];
 
 /// `libnvJitLink.so.12.1.105` → (`libnvJitLink`, 12.1.105).
@@ -83,22 +80,22 @@ fn wheel_version(environment: &PythonEnvironment, stem: &str) -> Option<Version>
         .clone()
 }
 
-fn no_environment(facts: &MachineFacts) -> Option<Verdict> {
-    facts
-        .environments
-        .is_empty()
-        .then(|| not_applicable("no Python environment was found"))
+/// The Python environments, one at least.
+fn environments(facts: &MachineFacts) -> Judgement<&[PythonEnvironment]> {
+    applies(
+        !facts.environments.is_empty(),
+        "no Python environment was found",
+    )?;
+    Ok(&facts.environments)
 }
 
-fn shadowed_wheels(facts: &MachineFacts) -> Verdict {
-    if facts.loader.path_entries.is_empty() {
-        return not_applicable("LD_LIBRARY_PATH is not set");
-    }
-    if let Some(verdict) = no_environment(facts) {
-        return verdict;
-    }
+fn shadowed_wheels(facts: &MachineFacts) -> Judgement {
+    applies(
+        !facts.loader.path_entries.is_empty(),
+        "LD_LIBRARY_PATH is not set",
+    )?;
     let mut findings = Vec::new();
-    for environment in &facts.environments {
+    for environment in environments(facts)? {
         for (directory, file, version, own) in shadows(facts, environment) {
             let stem = file.split(".so").next().unwrap_or(file);
             let wheel = wheel_version(environment, stem);
@@ -117,16 +114,13 @@ fn shadowed_wheels(facts: &MachineFacts) -> Verdict {
             );
         }
     }
-    verdict(findings)
+    Ok(findings)
 }
 
-fn old_nvjitlink(facts: &MachineFacts) -> Verdict {
-    if let Some(verdict) = no_environment(facts) {
-        return verdict;
-    }
+fn old_nvjitlink(facts: &MachineFacts) -> Judgement {
     let mut looked = false;
     let mut findings = Vec::new();
-    for environment in &facts.environments {
+    for environment in environments(facts)? {
         let Some(wheel) = wheel_version(environment, "libnvJitLink") else {
             continue;
         };
@@ -142,47 +136,44 @@ fn old_nvjitlink(facts: &MachineFacts) -> Verdict {
             }
         }
     }
-    if !looked {
-        return not_applicable("no environment brings nvJitLink");
-    }
-    verdict(findings)
+    applies(looked, "no environment brings nvJitLink")?;
+    Ok(findings)
 }
 
-fn mixed_cudnn(facts: &MachineFacts) -> Verdict {
-    if facts.loader.cudnn_directories.is_empty() {
-        return not_applicable("no cuDNN was found");
-    }
-    verdict(
-        facts
-            .loader
-            .cudnn_directories
-            .iter()
-            .filter_map(|directory| {
-                let full: BTreeSet<String> = directory
-                    .files
-                    .iter()
-                    .filter_map(|name| library(name))
-                    .filter(|(_, version)| version.precision() >= 3)
-                    .map(|(_, version)| version.to_string())
-                    .collect();
-                (full.len() > 1).then(|| {
-                    let versions: Vec<_> = full.into_iter().collect();
-                    finding(
-                        "LIB003",
-                        format!(
-                            "cuDNN libraries of different versions lie together: {}",
-                            versions.join(", ")
-                        ),
-                    )
-                    .because(directory.directory.clone(), directory.files.join(", "))
-                    .hint("reinstall one version of cuDNN in this directory")
-                })
+fn mixed_cudnn(facts: &MachineFacts) -> Judgement {
+    applies(
+        !facts.loader.cudnn_directories.is_empty(),
+        "no cuDNN was found",
+    )?;
+    Ok(facts
+        .loader
+        .cudnn_directories
+        .iter()
+        .filter_map(|directory| {
+            let full: BTreeSet<String> = directory
+                .files
+                .iter()
+                .filter_map(|name| library(name))
+                .filter(|(_, version)| version.precision() >= 3)
+                .map(|(_, version)| version.to_string())
+                .collect();
+            (full.len() > 1).then(|| {
+                let versions: Vec<_> = full.into_iter().collect();
+                finding(
+                    "LIB003",
+                    format!(
+                        "cuDNN libraries of different versions lie together: {}",
+                        versions.join(", ")
+                    ),
+                )
+                .because(directory.directory.clone(), directory.files.join(", "))
+                .hint("reinstall one version of cuDNN in this directory")
             })
-            .collect(),
-    )
+        })
+        .collect())
 }
 
-fn system_cudnn(facts: &MachineFacts) -> Verdict {
+fn system_cudnn(facts: &MachineFacts) -> Judgement {
     let needed: BTreeSet<u64> = facts
         .environments
         .iter()
@@ -190,9 +181,7 @@ fn system_cudnn(facts: &MachineFacts) -> Verdict {
         .filter(|p| p.name.starts_with("nvidia-cudnn"))
         .filter_map(|p| p.version.as_ref().map(Version::major))
         .collect();
-    if needed.is_empty() {
-        return not_applicable("no framework pins a cuDNN");
-    }
+    applies(!needed.is_empty(), "no framework pins a cuDNN")?;
     let system: Vec<_> = facts
         .loader
         .cudnn_directories
@@ -200,10 +189,8 @@ fn system_cudnn(facts: &MachineFacts) -> Verdict {
         .filter(|d| !d.directory.contains("site-packages"))
         .filter_map(|d| Some((d, d.files.iter().find_map(|f| library(f))?.1.major())))
         .collect();
-    if system.is_empty() {
-        return not_applicable("no system cuDNN");
-    }
-    verdict(
+    applies(!system.is_empty(), "no system cuDNN")?;
+    Ok(
         system
             .into_iter()
             .filter(|(_, major)| !needed.contains(major))
@@ -217,11 +204,12 @@ fn system_cudnn(facts: &MachineFacts) -> Verdict {
     )
 }
 
-fn nvrtc_builtins(facts: &MachineFacts) -> Verdict {
-    if facts.loader.nvrtc_directories.is_empty() {
-        return not_applicable("no NVRTC was found");
-    }
-    verdict(
+fn nvrtc_builtins(facts: &MachineFacts) -> Judgement {
+    applies(
+        !facts.loader.nvrtc_directories.is_empty(),
+        "no NVRTC was found",
+    )?;
+    Ok(
         facts
             .loader
             .nvrtc_directories
@@ -248,13 +236,10 @@ fn nvrtc_builtins(facts: &MachineFacts) -> Verdict {
     )
 }
 
-fn wheel_pins(facts: &MachineFacts) -> Verdict {
-    if let Some(verdict) = no_environment(facts) {
-        return verdict;
-    }
+fn wheel_pins(facts: &MachineFacts) -> Judgement {
     let mut looked = false;
     let mut findings = Vec::new();
-    for environment in &facts.environments {
+    for environment in environments(facts)? {
         for framework in environment
             .packages
             .iter()
@@ -309,7 +294,7 @@ fn wheel_pins(facts: &MachineFacts) -> Verdict {
     if !looked && findings.is_empty() {
         return not_applicable("no framework pins an installed NVIDIA wheel");
     }
-    verdict(findings)
+    Ok(findings)
 }
 
 /// `nvidia-cudnn-cu12==9.10.2.21; platform_system == "Linux"` → name and range.
@@ -329,12 +314,9 @@ fn requirement(line: &str) -> Option<(String, VersionRange)> {
     ))
 }
 
-fn no_libcuda(facts: &MachineFacts) -> Verdict {
-    if let Some(verdict) = without_gpu(facts) {
-        return verdict;
-    }
+fn no_libcuda(facts: &MachineFacts) -> Judgement {
     if facts.loader.libcuda.is_some() {
-        return Verdict::Pass;
+        return pass();
     }
     one(finding(
         "LIB007",
@@ -347,13 +329,10 @@ fn no_libcuda(facts: &MachineFacts) -> Verdict {
     .hint("install the driver's user-space libraries (Debian: libcuda1) and run `ldconfig`"))
 }
 
-fn two_runtimes(facts: &MachineFacts) -> Verdict {
-    if let Some(verdict) = no_environment(facts) {
-        return verdict;
-    }
+fn two_runtimes(facts: &MachineFacts) -> Judgement {
     let mut findings = Vec::new();
     let mut looked = false;
-    for environment in &facts.environments {
+    for environment in environments(facts)? {
         let mut majors: Vec<(u64, &str)> = Vec::new();
         for binary in &environment.binaries {
             for name in &binary.needed {
@@ -380,13 +359,11 @@ fn two_runtimes(facts: &MachineFacts) -> Verdict {
             );
         }
     }
-    if !looked {
-        return unknown("no library names a CUDA runtime");
-    }
-    verdict(findings)
+    known(looked, "no library names a CUDA runtime")?;
+    Ok(findings)
 }
 
-fn old_glibc(facts: &MachineFacts) -> Verdict {
+fn old_glibc(facts: &MachineFacts) -> Judgement {
     let Some(system) = &facts.system.glibc else {
         return unknown("the system's glibc version is not known");
     };
@@ -396,15 +373,13 @@ fn old_glibc(facts: &MachineFacts) -> Verdict {
         .flat_map(|e| &e.binaries)
         .filter_map(|b| Some((b, b.glibc.as_ref()?)))
         .collect();
-    if needs.is_empty() {
-        return not_applicable("no library with GPU code was found");
-    }
+    applies(!needs.is_empty(), "no library with GPU code was found")?;
     let worst = needs
         .into_iter()
         .filter(|(_, need)| **need > system.value)
         .max_by(|a, b| a.1.cmp(b.1));
     match worst {
-        None => Verdict::Pass,
+        None => pass(),
         Some((binary, need)) => one(finding(
             "LIB009",
             format!(

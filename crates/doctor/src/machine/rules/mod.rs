@@ -3,23 +3,59 @@
 mod containers;
 mod driver;
 mod environment;
+mod evidence;
 mod frameworks;
 mod gpu;
 mod libraries;
-mod presence;
 mod profilers;
 mod python;
 mod toolkit;
 
-use warpsmith_core::{Rule, RuleResult, Verdict, run_rules};
+use warpsmith_core::RuleResult;
 
 use super::facts::MachineFacts;
-use crate::catalog::rule_info;
+use crate::conclude::{Judgement, applies, verdict};
 
-pub(crate) type Check = (&'static str, fn(&MachineFacts) -> Verdict);
+/// A rule's code, whether it speaks of a GPU, and its function.
+#[derive(Clone, Copy)]
+struct Check {
+    code: &'static str,
+    needs_gpu: bool,
+    judge: fn(&MachineFacts) -> Judgement,
+}
+
+impl Check {
+    fn run(&self, facts: &MachineFacts) -> RuleResult {
+        let here = applies(
+            !self.needs_gpu || facts.has_gpu(),
+            "no NVIDIA GPU in this machine",
+        );
+        RuleResult {
+            code: self.code.to_owned(),
+            verdict: verdict(here.and_then(|()| (self.judge)(facts))),
+        }
+    }
+}
+
+/// A rule that is asked on every machine.
+const fn anywhere(code: &'static str, judge: fn(&MachineFacts) -> Judgement) -> Check {
+    Check {
+        code,
+        needs_gpu: false,
+        judge,
+    }
+}
+
+/// A rule that does not apply to a machine without an NVIDIA GPU.
+const fn on_gpu(code: &'static str, judge: fn(&MachineFacts) -> Judgement) -> Check {
+    Check {
+        needs_gpu: true,
+        ..anywhere(code, judge)
+    }
+}
 
 /// Every rule of `check`, in the catalogue's order.
-pub(crate) fn all() -> Vec<Check> {
+fn all() -> Vec<Check> {
     [
         driver::RULES,
         gpu::RULES,
@@ -35,28 +71,21 @@ pub(crate) fn all() -> Vec<Check> {
 
 /// Runs every rule.
 pub(crate) fn run(facts: &MachineFacts) -> Vec<RuleResult> {
-    let rules: Vec<Rule<MachineFacts>> = all()
-        .into_iter()
-        .filter_map(|(code, check)| {
-            rule_info(code).map(|info| Rule {
-                doc: info.doc,
-                check,
-            })
-        })
-        .collect();
-    run_rules(&rules, facts)
+    all().iter().map(|check| check.run(facts)).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
+    use warpsmith_core::Verdict;
+
     use super::*;
     use crate::catalog::MACHINE_RULES;
 
     #[test]
     fn every_row_of_the_catalogue_has_its_function_and_none_is_left_over() {
-        let functions: Vec<_> = all().into_iter().map(|(code, _)| code).collect();
+        let functions: Vec<_> = all().into_iter().map(|check| check.code).collect();
         let distinct: BTreeSet<_> = functions.iter().copied().collect();
         let rows: BTreeSet<_> = MACHINE_RULES.iter().map(|info| info.doc.code).collect();
         assert_eq!(distinct.len(), functions.len());

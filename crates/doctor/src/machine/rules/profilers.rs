@@ -1,84 +1,58 @@
 //! Rules about profilers, debuggers and what they may do.
 
-use warpsmith_core::{Finding, Verdict};
+use warpsmith_core::Finding;
 
-use super::Check;
-use super::presence::without_gpu;
-use crate::conclude::{finding, not_applicable, one, unknown, verdict};
+use super::evidence::capabilities;
+use super::{Check, anywhere, on_gpu};
+use crate::conclude::{Judgement, applies, finding, not_applicable, one, pass, unknown};
 use crate::machine::facts::MachineFacts;
 use crate::version::Version;
 
 pub(super) const RULES: &[Check] = &[
-    ("PRF001", nsys),
-    ("PRF002", ncu),
-    ("PRF003", counters),
-    ("PRF004", cpu_sampling),
-    ("PRF005", cupti),
-    ("PRF006", debuggers),
-    ("PRF007", old_profiler),
+    on_gpu("PRF001", nsys),
+    on_gpu("PRF002", ncu),
+    anywhere("PRF003", counters),
+    on_gpu("PRF004", cpu_sampling),
+    anywhere("PRF005", cupti),
+    on_gpu("PRF006", debuggers),
+    anywhere("PRF007", old_profiler),
 ];
 
-fn absent(
-    facts: &MachineFacts,
-    code: &str,
-    found: Option<&String>,
-    name: &str,
-    hint: &str,
-) -> Verdict {
-    if let Some(verdict) = without_gpu(facts) {
-        return verdict;
+fn absent(code: &str, name: &str) -> Finding {
+    finding(code, format!("{name} was not found")).because("PATH, toolkits, /opt/nvidia", "absent")
+}
+
+fn nsys(facts: &MachineFacts) -> Judgement {
+    if facts.profilers.nsys.is_some() {
+        return pass();
     }
-    match found {
-        Some(_) => Verdict::Pass,
-        None => one(finding(code, format!("{name} was not found"))
-            .because("PATH, toolkits, /opt/nvidia", "absent")
-            .hint(hint)),
+    one(absent("PRF001", "Nsight Systems (nsys)")
+        .hint("install nsight-systems from NVIDIA's repository"))
+}
+
+fn ncu(facts: &MachineFacts) -> Judgement {
+    if facts.profilers.ncu.is_some() {
+        return pass();
     }
+    one(absent("PRF002", "Nsight Compute (ncu)")
+        .hint("install nsight-compute from NVIDIA's repository"))
 }
 
-fn nsys(facts: &MachineFacts) -> Verdict {
-    absent(
-        facts,
-        "PRF001",
-        facts.profilers.nsys.as_ref(),
-        "Nsight Systems (nsys)",
-        "install nsight-systems from NVIDIA's repository",
-    )
-}
-
-fn ncu(facts: &MachineFacts) -> Verdict {
-    absent(
-        facts,
-        "PRF002",
-        facts.profilers.ncu.as_ref(),
-        "Nsight Compute (ncu)",
-        "install nsight-compute from NVIDIA's repository",
-    )
-}
-
-fn debuggers(facts: &MachineFacts) -> Verdict {
-    absent(
-        facts,
-        "PRF006",
-        facts
-            .profilers
-            .sanitizer
-            .as_ref()
-            .or(facts.profilers.gdb.as_ref()),
-        "compute-sanitizer or cuda-gdb",
-        "install cuda-sanitizer and cuda-gdb of your toolkit's version",
-    )
-}
-
-fn counters(facts: &MachineFacts) -> Verdict {
-    if facts.driver.module.is_none() {
-        return not_applicable("no kernel module is loaded");
+fn debuggers(facts: &MachineFacts) -> Judgement {
+    if facts.profilers.sanitizer.is_some() || facts.profilers.gdb.is_some() {
+        return pass();
     }
+    one(absent("PRF006", "compute-sanitizer or cuda-gdb")
+        .hint("install cuda-sanitizer and cuda-gdb of your toolkit's version"))
+}
+
+fn counters(facts: &MachineFacts) -> Judgement {
+    applies(facts.driver.module.is_some(), "no kernel module is loaded")?;
     let Some(admin_only) = facts.driver.profiling_admin_only else {
         return unknown("/proc/driver/nvidia/params cannot be read");
     };
     if !admin_only || facts.session.euid == 0 || facts.system.sys_admin == Some(true) {
-        return Verdict::Pass;
+        return pass();
     }
     one(finding("PRF003", "GPU performance counters are for administrators only: `ncu` ends with ERR_NVGPUCTRPERM")
         .because("/proc/driver/nvidia/params", "RmProfilingAdminOnly: 1")
@@ -86,28 +60,23 @@ fn counters(facts: &MachineFacts) -> Verdict {
         .hint("put `options nvidia NVreg_RestrictProfilingToAdminUsers=0` into /etc/modprobe.d/nvidia-profiling.conf and reload the module"))
 }
 
-fn cpu_sampling(facts: &MachineFacts) -> Verdict {
-    if let Some(verdict) = without_gpu(facts) {
-        return verdict;
-    }
+fn cpu_sampling(facts: &MachineFacts) -> Judgement {
     match facts.system.perf_event_paranoid {
         None => unknown("perf_event_paranoid cannot be read"),
-        Some(level) if level <= 2 || facts.session.euid == 0 => Verdict::Pass,
+        Some(level) if level <= 2 || facts.session.euid == 0 => pass(),
         Some(level) => one(finding("PRF004", "nsys cannot sample CPU activity")
             .because("/proc/sys/kernel/perf_event_paranoid", level.to_string())
             .hint("run `sysctl kernel.perf_event_paranoid=2` as root")),
     }
 }
 
-fn cupti(facts: &MachineFacts) -> Verdict {
+fn cupti(facts: &MachineFacts) -> Judgement {
     let with_torch: Vec<_> = facts
         .environments
         .iter()
         .filter_map(|e| Some((e, e.torch.as_ref()?.cuda.as_ref()?)))
         .collect();
-    if with_torch.is_empty() {
-        return not_applicable("no torch with CUDA was found");
-    }
+    applies(!with_torch.is_empty(), "no torch with CUDA was found")?;
     let findings: Vec<Finding> = with_torch
         .into_iter()
         .filter_map(|(environment, cuda)| {
@@ -136,10 +105,10 @@ fn cupti(facts: &MachineFacts) -> Verdict {
             })
         })
         .collect();
-    verdict(findings)
+    Ok(findings)
 }
 
-fn old_profiler(facts: &MachineFacts) -> Verdict {
+fn old_profiler(facts: &MachineFacts) -> Judgement {
     let Some(version) = &facts.profilers.ncu_version else {
         return if facts.profilers.ncu.is_none() {
             not_applicable("Nsight Compute is not installed")
@@ -147,32 +116,26 @@ fn old_profiler(facts: &MachineFacts) -> Verdict {
             unknown("the version of Nsight Compute is not known")
         };
     };
-    let capabilities = facts.capabilities();
-    if capabilities.is_empty() {
-        return unknown("the GPU's compute capability is not known");
-    }
-    verdict(
-        capabilities
-            .into_iter()
-            .filter_map(|(gpu, capability)| {
-                // The first release that lists the generation (release notes, from memory).
-                let first = match capability.sm() {
-                    120.. => "2025.1",
-                    100.. => "2025.1",
-                    90.. => "2022.3",
-                    89 => "2022.3",
-                    80.. => "2020.1",
-                    _ => return None,
-                };
-                (*version < Version::parse(first)?).then(|| {
-                    finding(
-                        "PRF007",
-                        format!("Nsight Compute {version} does not know {}", gpu.name),
-                    )
-                    .because("/opt/nvidia/nsight-compute", version.to_string())
-                    .hint(format!("install {first} or newer"))
-                })
+    Ok(capabilities(facts)?
+        .into_iter()
+        .filter_map(|(gpu, capability)| {
+            // The first release that lists the generation (release notes, from memory).
+            let first = match capability.sm() {
+                120.. => "2025.1",
+                100.. => "2025.1",
+                90.. => "2022.3",
+                89 => "2022.3",
+                80.. => "2020.1",
+                _ => return None,
+            };
+            (*version < Version::parse(first)?).then(|| {
+                finding(
+                    "PRF007",
+                    format!("Nsight Compute {version} does not know {}", gpu.name),
+                )
+                .because("/opt/nvidia/nsight-compute", version.to_string())
+                .hint(format!("install {first} or newer"))
             })
-            .collect(),
-    )
+        })
+        .collect())
 }

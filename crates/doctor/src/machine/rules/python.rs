@@ -1,50 +1,48 @@
 //! Rules about Python environments: torch and what was compiled for it against what is here.
 
-use warpsmith_core::{Finding, Verdict};
+use warpsmith_core::Finding;
 
-use super::presence::without_gpu;
-use super::{Check, frameworks};
+use super::evidence::{capabilities, driver};
+use super::{Check, anywhere, frameworks, on_gpu};
 use crate::architecture::Runs;
 use crate::compat::database;
-use crate::conclude::{finding, not_applicable, unknown, verdict};
+use crate::conclude::{Judgement, applies, finding, unknown};
 use crate::machine::facts::{MachineFacts, PythonEnvironment, TorchInstall};
 use crate::version::Version;
 
 pub(super) const RULES: &[Check] = &[
-    ("PYE001", no_wheel_for_python),
-    ("PYE002", cpu_only_torch),
-    ("PYE003", framework_newer_than_driver),
-    ("PYE004", no_code_for_gpu),
-    ("PYE005", companions),
-    ("PYE006", triton_pin),
-    ("PYE007", frameworks::two_cupy),
-    ("PYE008", frameworks::cupy_libraries),
-    ("PYE009", frameworks::numba_nvvm),
-    ("PYE010", frameworks::numba_builtin_target),
-    ("PYE011", frameworks::jax_plugin),
-    ("PYE012", frameworks::tensorflow_libraries),
-    ("PYE013", frameworks::two_onnxruntime),
-    ("PYE014", frameworks::bitsandbytes_library),
-    ("PYE015", extension_abi),
-    ("PYE016", extension_without_code),
-    ("PYE017", user_site),
-    ("PYE018", conda_and_pip),
-    ("PYE019", pynvml),
-    ("PYE020", numpy_two),
+    anywhere("PYE001", no_wheel_for_python),
+    on_gpu("PYE002", cpu_only_torch),
+    on_gpu("PYE003", framework_newer_than_driver),
+    on_gpu("PYE004", no_code_for_gpu),
+    anywhere("PYE005", companions),
+    anywhere("PYE006", triton_pin),
+    anywhere("PYE007", frameworks::two_cupy),
+    on_gpu("PYE008", frameworks::cupy_libraries),
+    on_gpu("PYE009", frameworks::numba_nvvm),
+    on_gpu("PYE010", frameworks::numba_builtin_target),
+    on_gpu("PYE011", frameworks::jax_plugin),
+    on_gpu("PYE012", frameworks::tensorflow_libraries),
+    anywhere("PYE013", frameworks::two_onnxruntime),
+    anywhere("PYE014", frameworks::bitsandbytes_library),
+    anywhere("PYE015", extension_abi),
+    on_gpu("PYE016", extension_without_code),
+    anywhere("PYE017", user_site),
+    anywhere("PYE018", conda_and_pip),
+    anywhere("PYE019", pynvml),
+    anywhere("PYE020", numpy_two),
 ];
 
-/// Runs `each` over every environment in which `applies` says so.
+/// Runs `each` over every environment that `has` what the rule is about.
 pub(super) fn per_environment(
     facts: &MachineFacts,
     absent: &str,
-    applies: impl Fn(&PythonEnvironment) -> bool,
+    has: impl Fn(&PythonEnvironment) -> bool,
     each: impl Fn(&PythonEnvironment) -> Vec<Finding>,
-) -> Verdict {
-    let chosen: Vec<_> = facts.environments.iter().filter(|e| applies(e)).collect();
-    if chosen.is_empty() {
-        return not_applicable(absent);
-    }
-    verdict(chosen.into_iter().flat_map(each).collect())
+) -> Judgement {
+    let chosen: Vec<_> = facts.environments.iter().filter(|e| has(e)).collect();
+    applies(!chosen.is_empty(), absent)?;
+    Ok(chosen.into_iter().flat_map(each).collect())
 }
 
 fn torch_of(environment: &PythonEnvironment) -> Option<(&TorchInstall, &Version)> {
@@ -76,7 +74,7 @@ pub(super) fn torch_advice(facts: &MachineFacts, environment: &PythonEnvironment
     }
 }
 
-fn no_wheel_for_python(facts: &MachineFacts) -> Verdict {
+fn no_wheel_for_python(facts: &MachineFacts) -> Judgement {
     per_environment(
         facts,
         "no torch was found",
@@ -101,10 +99,7 @@ fn no_wheel_for_python(facts: &MachineFacts) -> Verdict {
     )
 }
 
-fn cpu_only_torch(facts: &MachineFacts) -> Verdict {
-    if let Some(verdict) = without_gpu(facts) {
-        return verdict;
-    }
+fn cpu_only_torch(facts: &MachineFacts) -> Judgement {
     per_environment(
         facts,
         "no torch was found",
@@ -125,13 +120,8 @@ fn cpu_only_torch(facts: &MachineFacts) -> Verdict {
     )
 }
 
-fn framework_newer_than_driver(facts: &MachineFacts) -> Verdict {
-    if let Some(verdict) = without_gpu(facts) {
-        return verdict;
-    }
-    let Some(driver) = facts.driver_version() else {
-        return unknown("the driver version is not known");
-    };
+fn framework_newer_than_driver(facts: &MachineFacts) -> Judgement {
+    let driver = driver(facts)?;
     per_environment(
         facts,
         "no framework with CUDA was found",
@@ -162,14 +152,8 @@ fn framework_newer_than_driver(facts: &MachineFacts) -> Verdict {
     )
 }
 
-fn no_code_for_gpu(facts: &MachineFacts) -> Verdict {
-    if let Some(verdict) = without_gpu(facts) {
-        return verdict;
-    }
-    let capabilities = facts.capabilities();
-    if capabilities.is_empty() {
-        return unknown("the GPU's compute capability is not known");
-    }
+fn no_code_for_gpu(facts: &MachineFacts) -> Judgement {
+    let capabilities = capabilities(facts)?;
     let with_cuda = |e: &PythonEnvironment| e.torch.as_ref().is_some_and(|t| t.cuda.is_some());
     if facts
         .environments
@@ -212,7 +196,7 @@ fn no_code_for_gpu(facts: &MachineFacts) -> Verdict {
     })
 }
 
-fn companions(facts: &MachineFacts) -> Verdict {
+fn companions(facts: &MachineFacts) -> Judgement {
     per_environment(
         facts,
         "neither torchvision nor torchaudio stands beside torch",
@@ -250,7 +234,7 @@ fn companions(facts: &MachineFacts) -> Verdict {
     )
 }
 
-fn triton_pin(facts: &MachineFacts) -> Verdict {
+fn triton_pin(facts: &MachineFacts) -> Judgement {
     per_environment(
         facts,
         "triton does not stand beside torch",
@@ -277,7 +261,7 @@ fn triton_pin(facts: &MachineFacts) -> Verdict {
     )
 }
 
-fn extension_abi(facts: &MachineFacts) -> Verdict {
+fn extension_abi(facts: &MachineFacts) -> Judgement {
     per_environment(
         facts,
         "no extension that names its torch was found",
@@ -316,14 +300,8 @@ fn built_for(version: Option<&Version>) -> Option<Version> {
     Version::parse(rest[..end].trim_end_matches('.'))
 }
 
-fn extension_without_code(facts: &MachineFacts) -> Verdict {
-    if let Some(verdict) = without_gpu(facts) {
-        return verdict;
-    }
-    let capabilities = facts.capabilities();
-    if capabilities.is_empty() {
-        return unknown("the GPU's compute capability is not known");
-    }
+fn extension_without_code(facts: &MachineFacts) -> Judgement {
+    let capabilities = capabilities(facts)?;
     // Frameworks' own libraries have rules of their own, and NVIDIA's carry code per library.
     let extension = |package: &str| {
         !matches!(
@@ -373,7 +351,7 @@ fn extension_without_code(facts: &MachineFacts) -> Verdict {
     )
 }
 
-fn user_site(facts: &MachineFacts) -> Verdict {
+fn user_site(facts: &MachineFacts) -> Judgement {
     per_environment(
         facts,
         "no user site is in use",
@@ -417,7 +395,7 @@ fn user_site(facts: &MachineFacts) -> Verdict {
     )
 }
 
-fn conda_and_pip(facts: &MachineFacts) -> Verdict {
+fn conda_and_pip(facts: &MachineFacts) -> Judgement {
     per_environment(
         facts,
         "no conda environment",
@@ -445,7 +423,7 @@ fn conda_and_pip(facts: &MachineFacts) -> Verdict {
     )
 }
 
-fn pynvml(facts: &MachineFacts) -> Verdict {
+fn pynvml(facts: &MachineFacts) -> Judgement {
     per_environment(
         facts,
         "no pynvml was found",
@@ -469,7 +447,7 @@ fn pynvml(facts: &MachineFacts) -> Verdict {
     )
 }
 
-fn numpy_two(facts: &MachineFacts) -> Verdict {
+fn numpy_two(facts: &MachineFacts) -> Judgement {
     let first = Version::parse("2.3");
     per_environment(
         facts,

@@ -1,27 +1,25 @@
 //! Rules about CUDA toolkits and the host compiler.
 
-use warpsmith_core::Verdict;
-
-use super::Check;
-use super::presence::without_gpu;
+use super::evidence::{capabilities, driver_and_newest_cuda};
+use super::{Check, anywhere, on_gpu};
 use crate::architecture::Target;
 use crate::compat::database;
-use crate::conclude::{finding, not_applicable, one, unknown, verdict};
+use crate::conclude::{Judgement, applies, finding, known, not_applicable, one, pass, unknown};
 use crate::machine::facts::{MachineFacts, ToolkitInstall, ToolkitLayout};
 use crate::version::Version;
 
 pub(super) const RULES: &[Check] = &[
-    ("TKT001", none),
-    ("TKT002", several),
-    ("TKT003", home_incomplete),
-    ("TKT004", path_against_home),
-    ("TKT005", newer_than_driver),
-    ("TKT006", cannot_target),
-    ("TKT007", host_compiler),
-    ("TKT008", headers),
-    ("TKT009", debian_layout),
-    ("TKT010", vulnerable),
-    ("TKT011", disagreeing_versions),
+    anywhere("TKT001", none),
+    anywhere("TKT002", several),
+    anywhere("TKT003", home_incomplete),
+    anywhere("TKT004", path_against_home),
+    on_gpu("TKT005", newer_than_driver),
+    on_gpu("TKT006", cannot_target),
+    anywhere("TKT007", host_compiler),
+    anywhere("TKT008", headers),
+    anywhere("TKT009", debian_layout),
+    anywhere("TKT010", vulnerable),
+    anywhere("TKT011", disagreeing_versions),
 ];
 
 const NO_TOOLKIT: &str = "no CUDA toolkit is installed";
@@ -60,9 +58,9 @@ fn version_of(toolkit: &ToolkitInstall) -> Option<&Version> {
     toolkit.version.as_ref().map(|version| &version.value)
 }
 
-fn none(facts: &MachineFacts) -> Verdict {
+fn none(facts: &MachineFacts) -> Judgement {
     if !facts.toolkits.is_empty() {
-        return Verdict::Pass;
+        return pass();
     }
     one(finding(
         "TKT001",
@@ -74,10 +72,8 @@ fn none(facts: &MachineFacts) -> Verdict {
     ))
 }
 
-fn several(facts: &MachineFacts) -> Verdict {
-    if facts.toolkits.is_empty() {
-        return not_applicable(NO_TOOLKIT);
-    }
+fn several(facts: &MachineFacts) -> Judgement {
+    applies(!facts.toolkits.is_empty(), NO_TOOLKIT)?;
     let mut versions: Vec<_> = facts
         .toolkits
         .iter()
@@ -87,10 +83,10 @@ fn several(facts: &MachineFacts) -> Verdict {
     versions.sort();
     versions.dedup();
     let Some(winner) = winner(facts) else {
-        return Verdict::Pass;
+        return pass();
     };
     if versions.len() < 2 {
-        return Verdict::Pass;
+        return pass();
     }
     let mut found = finding(
         "TKT002",
@@ -113,7 +109,7 @@ fn several(facts: &MachineFacts) -> Verdict {
     )))
 }
 
-fn home_incomplete(facts: &MachineFacts) -> Verdict {
+fn home_incomplete(facts: &MachineFacts) -> Judgement {
     let Some(home) = home(facts) else {
         return not_applicable("CUDA_HOME is not set");
     };
@@ -130,7 +126,7 @@ fn home_incomplete(facts: &MachineFacts) -> Verdict {
         .collect(),
     };
     if missing.is_empty() {
-        return Verdict::Pass;
+        return pass();
     }
     let better = facts
         .toolkits
@@ -147,7 +143,7 @@ fn home_incomplete(facts: &MachineFacts) -> Verdict {
     }))
 }
 
-fn path_against_home(facts: &MachineFacts) -> Verdict {
+fn path_against_home(facts: &MachineFacts) -> Judgement {
     let (Some(home), Some(path)) = (home(facts), facts.env("PATH")) else {
         return not_applicable("CUDA_HOME or PATH is not set");
     };
@@ -160,7 +156,7 @@ fn path_against_home(facts: &MachineFacts) -> Verdict {
     });
     match first {
         None => not_applicable("no nvcc on PATH"),
-        Some(t) if t.root == home => Verdict::Pass,
+        Some(t) if t.root == home => pass(),
         Some(t) => one(finding(
             "TKT004",
             format!("`nvcc` on PATH is from {} and CUDA_HOME is {home}", t.root),
@@ -171,54 +167,39 @@ fn path_against_home(facts: &MachineFacts) -> Verdict {
     }
 }
 
-fn newer_than_driver(facts: &MachineFacts) -> Verdict {
-    if let Some(verdict) = without_gpu(facts) {
-        return verdict;
-    }
-    let Some(driver) = facts.driver_version() else {
-        return unknown("the driver version is not known");
-    };
-    let Some(newest) = database().newest_cuda_of(&driver.value) else {
-        return unknown("the driver's branch is not in the database");
-    };
-    if facts.toolkits.is_empty() {
-        return not_applicable(NO_TOOLKIT);
-    }
-    verdict(
-        facts
-            .toolkits
-            .iter()
-            .filter_map(|t| t.version.as_ref())
-            .filter(|version| version.value.major() > newest.major())
-            .map(|version| {
-                let floor = database().driver_floor(version.value.major());
-                finding(
-                    "TKT005",
-                    format!(
-                        "toolkit {} is for CUDA {}, and driver {} runs CUDA {newest} at most",
-                        version.value,
-                        version.value.major(),
-                        driver.value
-                    ),
-                )
-                .because(version.source.clone(), version.value.to_string())
-                .because(driver.source.clone(), driver.value.to_string())
-                .hint(match floor {
-                    Some(floor) => format!(
-                        "upgrade the driver to {floor} or newer, or use a CUDA {} toolkit",
-                        newest.major()
-                    ),
-                    None => format!("use a CUDA {} toolkit", newest.major()),
-                })
+fn newer_than_driver(facts: &MachineFacts) -> Judgement {
+    let (driver, newest) = driver_and_newest_cuda(facts)?;
+    applies(!facts.toolkits.is_empty(), NO_TOOLKIT)?;
+    Ok(facts
+        .toolkits
+        .iter()
+        .filter_map(|t| t.version.as_ref())
+        .filter(|version| version.value.major() > newest.major())
+        .map(|version| {
+            let floor = database().driver_floor(version.value.major());
+            finding(
+                "TKT005",
+                format!(
+                    "toolkit {} is for CUDA {}, and driver {} runs CUDA {newest} at most",
+                    version.value,
+                    version.value.major(),
+                    driver.value
+                ),
+            )
+            .because(version.source.clone(), version.value.to_string())
+            .because(driver.source.clone(), driver.value.to_string())
+            .hint(match floor {
+                Some(floor) => format!(
+                    "upgrade the driver to {floor} or newer, or use a CUDA {} toolkit",
+                    newest.major()
+                ),
+                None => format!("use a CUDA {} toolkit", newest.major()),
             })
-            .collect(),
-    )
+        })
+        .collect())
 }
 
-fn cannot_target(facts: &MachineFacts) -> Verdict {
-    if let Some(verdict) = without_gpu(facts) {
-        return verdict;
-    }
+fn cannot_target(facts: &MachineFacts) -> Judgement {
     let Some(toolkit) = winner(facts) else {
         return not_applicable(NO_TOOLKIT);
     };
@@ -231,54 +212,49 @@ fn cannot_target(facts: &MachineFacts) -> Verdict {
     else {
         return unknown("the toolkit's targets are not in the database");
     };
-    let capabilities = facts.capabilities();
-    if capabilities.is_empty() {
-        return unknown("the GPU's compute capability is not known");
-    }
+    let capabilities = capabilities(facts)?;
     let can = |toolkit_targets: &[String], sm: u32| {
         toolkit_targets
             .iter()
             .filter_map(|t| Target::parse(t))
             .any(|t| t.capability.sm() == sm)
     };
-    verdict(
-        capabilities
-            .into_iter()
-            .filter(|(_, capability)| !can(targets, capability.sm()))
-            .map(|(gpu, capability)| {
-                let usable: Vec<&str> = database()
-                    .cuda_toolkits
-                    .iter()
-                    .filter(|row| {
-                        row.sm_targets
-                            .as_deref()
-                            .is_some_and(|t| can(t, capability.sm()))
-                    })
-                    .map(|row| row.toolkit.as_str())
-                    .collect();
-                finding(
-                    "TKT006",
-                    format!(
-                        "toolkit {} cannot compile for {} (sm_{})",
-                        version.value,
-                        gpu.name,
-                        capability.sm()
-                    ),
-                )
-                .because(version.source.clone(), version.value.to_string())
-                .because(gpu.source.clone(), format!("{}, {capability}", gpu.name))
-                .hint(match (usable.first(), usable.last()) {
-                    (Some(first), Some(last)) => {
-                        format!("use a toolkit from CUDA {first} to {last}")
-                    }
-                    _ => "no toolkit in the database has this target".to_owned(),
+    Ok(capabilities
+        .into_iter()
+        .filter(|(_, capability)| !can(targets, capability.sm()))
+        .map(|(gpu, capability)| {
+            let usable: Vec<&str> = database()
+                .cuda_toolkits
+                .iter()
+                .filter(|row| {
+                    row.sm_targets
+                        .as_deref()
+                        .is_some_and(|t| can(t, capability.sm()))
                 })
+                .map(|row| row.toolkit.as_str())
+                .collect();
+            finding(
+                "TKT006",
+                format!(
+                    "toolkit {} cannot compile for {} (sm_{})",
+                    version.value,
+                    gpu.name,
+                    capability.sm()
+                ),
+            )
+            .because(version.source.clone(), version.value.to_string())
+            .because(gpu.source.clone(), format!("{}, {capability}", gpu.name))
+            .hint(match (usable.first(), usable.last()) {
+                (Some(first), Some(last)) => {
+                    format!("use a toolkit from CUDA {first} to {last}")
+                }
+                _ => "no toolkit in the database has this target".to_owned(),
             })
-            .collect(),
-    )
+        })
+        .collect())
 }
 
-fn host_compiler(facts: &MachineFacts) -> Verdict {
+fn host_compiler(facts: &MachineFacts) -> Judgement {
     let Some(toolkit) = winner(facts).filter(|t| t.nvcc.is_some()) else {
         return not_applicable("no nvcc is installed");
     };
@@ -293,7 +269,7 @@ fn host_compiler(facts: &MachineFacts) -> Verdict {
         return unknown("the toolkit's host compiler range is not in the database");
     };
     if gcc.value.major() <= most {
-        return Verdict::Pass;
+        return pass();
     }
     one(finding(
         "TKT007",
@@ -310,45 +286,41 @@ fn host_compiler(facts: &MachineFacts) -> Verdict {
     )))
 }
 
-fn headers(facts: &MachineFacts) -> Verdict {
-    if facts.toolkits.is_empty() {
-        return not_applicable(NO_TOOLKIT);
-    }
-    verdict(
-        facts
-            .toolkits
-            .iter()
-            .filter(|t| t.nvcc.is_some() || t.has_headers)
-            // Debian splits headers into packages of their own; what it lacks shows when compiling.
-            .filter(|t| t.layout != ToolkitLayout::Debian && !t.missing_headers.is_empty())
-            .map(|t| {
-                finding(
-                    "TKT008",
-                    format!(
-                        "the toolkit in `{}` lacks headers: {}",
-                        t.root,
-                        t.missing_headers.join(", ")
-                    ),
-                )
-                .because(
-                    format!("{}/include", t.root),
-                    format!("no {}", t.missing_headers.join(", ")),
-                )
-                .hint(match t.layout {
-                    ToolkitLayout::Conda => {
-                        "conda install -c nvidia cuda-cudart-dev cuda-cccl".to_owned()
-                    }
-                    _ => format!(
-                        "install the development package, cuda-toolkit-{}",
-                        version_of(t).map_or("X-Y".into(), |v| v.minor_name().replace('.', "-"))
-                    ),
-                })
+fn headers(facts: &MachineFacts) -> Judgement {
+    applies(!facts.toolkits.is_empty(), NO_TOOLKIT)?;
+    Ok(facts
+        .toolkits
+        .iter()
+        .filter(|t| t.nvcc.is_some() || t.has_headers)
+        // Debian splits headers into packages of their own; what it lacks shows when compiling.
+        .filter(|t| t.layout != ToolkitLayout::Debian && !t.missing_headers.is_empty())
+        .map(|t| {
+            finding(
+                "TKT008",
+                format!(
+                    "the toolkit in `{}` lacks headers: {}",
+                    t.root,
+                    t.missing_headers.join(", ")
+                ),
+            )
+            .because(
+                format!("{}/include", t.root),
+                format!("no {}", t.missing_headers.join(", ")),
+            )
+            .hint(match t.layout {
+                ToolkitLayout::Conda => {
+                    "conda install -c nvidia cuda-cudart-dev cuda-cccl".to_owned()
+                }
+                _ => format!(
+                    "install the development package, cuda-toolkit-{}",
+                    version_of(t).map_or("X-Y".into(), |v| v.minor_name().replace('.', "-"))
+                ),
             })
-            .collect(),
-    )
+        })
+        .collect())
 }
 
-fn debian_layout(facts: &MachineFacts) -> Verdict {
+fn debian_layout(facts: &MachineFacts) -> Judgement {
     match facts.toolkits.iter().find(|t| t.layout == ToolkitLayout::Debian) {
         None => not_applicable("no distribution toolkit"),
         Some(t) => one(
@@ -359,20 +331,16 @@ fn debian_layout(facts: &MachineFacts) -> Verdict {
     }
 }
 
-fn vulnerable(facts: &MachineFacts) -> Verdict {
-    if facts.toolkits.is_empty() {
-        return not_applicable(NO_TOOLKIT);
-    }
-    let known: Vec<_> = facts
+fn vulnerable(facts: &MachineFacts) -> Judgement {
+    applies(!facts.toolkits.is_empty(), NO_TOOLKIT)?;
+    let versions: Vec<_> = facts
         .toolkits
         .iter()
         .filter_map(|t| t.version.as_ref())
         .collect();
-    if known.is_empty() {
-        return unknown("the toolkit's version is not known");
-    }
-    verdict(
-        known
+    known(!versions.is_empty(), "the toolkit's version is not known")?;
+    Ok(
+        versions
             .into_iter()
             .filter_map(|version| {
                 let cves = database().toolkit_cves(&version.value);
@@ -388,10 +356,8 @@ fn vulnerable(facts: &MachineFacts) -> Verdict {
     )
 }
 
-fn disagreeing_versions(facts: &MachineFacts) -> Verdict {
-    if facts.toolkits.is_empty() {
-        return not_applicable(NO_TOOLKIT);
-    }
+fn disagreeing_versions(facts: &MachineFacts) -> Judgement {
+    applies(!facts.toolkits.is_empty(), NO_TOOLKIT)?;
     let mut findings = Vec::new();
     let mut compared = false;
     for toolkit in &facts.toolkits {
@@ -418,8 +384,6 @@ fn disagreeing_versions(facts: &MachineFacts) -> Verdict {
             }
         }
     }
-    if !compared {
-        return unknown("only one source names the version");
-    }
-    verdict(findings)
+    known(compared, "only one source names the version")?;
+    Ok(findings)
 }

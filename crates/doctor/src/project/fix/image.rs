@@ -2,8 +2,8 @@
 
 use warpsmith_core::Finding;
 
-use super::Fixer;
 use super::edits::Edits;
+use super::{Fixer, place, quoted};
 use crate::architecture::TorchArchList;
 use crate::project::facts::ProjectFacts;
 use crate::project::rules::cuda_of_image;
@@ -21,17 +21,8 @@ pub(super) const FIXERS: &[(&str, Fixer)] = &[
     ("DKR013", ask_for_gpu),
 ];
 
-fn place(finding: &Finding) -> Option<(&str, u32)> {
-    finding.span.as_ref().map(|s| (s.file.as_str(), s.line))
-}
-
-/// The list as it stands in the file is the first evidence.
-fn list_text(finding: &Finding) -> Option<&str> {
-    finding.evidence.first().map(|e| e.seen.as_str())
-}
-
 fn dotted(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) {
-    if let (Some((file, line)), Some(list)) = (place(finding), list_text(finding)) {
+    if let Some((file, line, list)) = quoted(finding) {
         edits.change(file, line, |text| {
             text.replace(list, &TorchArchList::dotted(list))
         });
@@ -46,7 +37,7 @@ fn add_documented(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) {
     else {
         return;
     };
-    if let (Some((file, line)), Some(list)) = (place(finding), list_text(finding)) {
+    if let Some((file, line, list)) = quoted(finding) {
         let dotted = TorchArchList::dotted(list);
         if dotted.split(';').any(|entry| entry == promised) || list.contains("sm_") {
             return;
@@ -130,7 +121,7 @@ fn arch_list(finding: &Finding, facts: &ProjectFacts, edits: &mut Edits<'_>) {
 
 /// The same image on Ubuntu 22.04: CUDA images exist for it from 11.7 on.
 fn supported_system(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) {
-    let (Some((file, line)), Some(base)) = (place(finding), list_text(finding)) else {
+    let Some((file, line, base)) = quoted(finding) else {
         return;
     };
     let old_enough = cuda_of_image(base).is_none_or(|cuda| {

@@ -43,6 +43,17 @@ pub struct PatchError {
     source: std::io::Error,
 }
 
+/// The file and line of a finding.
+fn place(finding: &Finding) -> Option<(&str, u32)> {
+    finding.span.as_ref().map(|s| (s.file.as_str(), s.line))
+}
+
+/// The file and line of a finding, and what was seen there: its first evidence.
+fn quoted(finding: &Finding) -> Option<(&str, u32, &str)> {
+    let (file, line) = place(finding)?;
+    Some((file, line, &finding.evidence.first()?.seen))
+}
+
 /// Mends one finding.
 type Fixer = fn(&Finding, &ProjectFacts, &mut Edits<'_>);
 

@@ -2,8 +2,8 @@
 
 use warpsmith_core::Finding;
 
-use super::Fixer;
 use super::edits::Edits;
+use super::{Fixer, place, quoted};
 use crate::architecture::{Target, TorchArchList};
 use crate::compat::database;
 use crate::project::facts::ProjectFacts;
@@ -22,10 +22,6 @@ pub(super) const FIXERS: &[(&str, Fixer)] = &[
     ("DOC008", install_text),
     ("SEC002", weights_only),
 ];
-
-fn place(finding: &Finding) -> Option<(&str, u32)> {
-    finding.span.as_ref().map(|s| (s.file.as_str(), s.line))
-}
 
 fn import_os(file: &str, edits: &mut Edits<'_>) {
     if edits
@@ -50,17 +46,14 @@ fn default_list(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) {
 }
 
 fn add_ptx(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) {
-    let (Some((file, line)), Some(list)) = (
-        place(finding),
-        finding.evidence.first().map(|e| e.seen.clone()),
-    ) else {
+    let Some((file, line, list)) = quoted(finding) else {
         return;
     };
     // Only a TORCH_CUDA_ARCH_LIST stands in the file as it is quoted.
     edits.change(file, line, |text| {
         let dotted = TorchArchList::dotted(&list);
         let found = if text.contains(&list) {
-            list.as_str()
+            list
         } else {
             dotted.as_str()
         };
@@ -69,10 +62,7 @@ fn add_ptx(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) {
 }
 
 fn drop_arch(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) {
-    let (Some((file, line)), Some(list)) = (
-        place(finding),
-        finding.evidence.first().map(|e| e.seen.clone()),
-    ) else {
+    let Some((file, line, list)) = quoted(finding) else {
         return;
     };
     let gone: Vec<Target> = finding
@@ -186,19 +176,13 @@ fn cmake_minimum(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) {
         .and_then(|h| h.rsplit(' ').next())
         .unwrap_or("")
         .to_owned();
-    if let (Some((file, line)), Some(old)) = (
-        place(finding),
-        finding.evidence.first().map(|e| e.seen.clone()),
-    ) {
+    if let Some((file, line, old)) = quoted(finding) {
         edits.change(file, line, |l| l.replacen(&old, &floor, 1));
     }
 }
 
 fn renamed(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) {
-    let (Some((file, line)), Some(old)) = (
-        place(finding),
-        finding.evidence.first().map(|e| e.seen.clone()),
-    ) else {
+    let Some((file, line, old)) = quoted(finding) else {
         return;
     };
     let Some(new) = finding

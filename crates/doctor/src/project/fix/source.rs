@@ -2,8 +2,8 @@
 
 use warpsmith_core::Finding;
 
-use super::Fixer;
 use super::edits::Edits;
+use super::{Fixer, place};
 use crate::project::facts::ProjectFacts;
 
 pub(super) const FIXERS: &[(&str, Fixer)] = &[
@@ -16,10 +16,6 @@ pub(super) const FIXERS: &[(&str, Fixer)] = &[
     ("SRC008", renamed_api),
     ("SRC012", wide_index),
 ];
-
-fn place(finding: &Finding) -> Option<(&str, u32)> {
-    finding.span.as_ref().map(|s| (s.file.as_str(), s.line))
-}
 
 fn seen(finding: &Finding) -> String {
     finding

@@ -2,8 +2,8 @@
 
 use warpsmith_core::Finding;
 
-use super::Fixer;
 use super::edits::Edits;
+use super::{Fixer, place};
 use crate::project::facts::ProjectFacts;
 
 pub(super) const FIXERS: &[(&str, Fixer)] = &[
@@ -13,10 +13,6 @@ pub(super) const FIXERS: &[(&str, Fixer)] = &[
     ("CIA007", security_events),
     ("CIA012", current_versions),
 ];
-
-fn place(finding: &Finding) -> Option<(&str, u32)> {
-    finding.span.as_ref().map(|s| (s.file.as_str(), s.line))
-}
 
 /// Pins that the project gives in `.warpsmith.toml`: a commit is not something to guess.
 ///

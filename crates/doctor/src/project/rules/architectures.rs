@@ -1,13 +1,11 @@
 //! Rules about the GPU architectures that a project builds for: its lists, PTX for what comes later,
 //! and what the documentation promises.
 
-use warpsmith_core::Verdict;
-
 use super::Check;
 use super::place::at;
 use crate::architecture::{Capability, Coverage, Target, TorchArchList, cmake_architectures};
 use crate::compat::database;
-use crate::conclude::{not_applicable, verdict};
+use crate::conclude::{Judgement, applies, not_applicable, pass};
 use crate::project::facts::{ProjectFacts, is_test};
 use crate::version::Version;
 
@@ -138,7 +136,7 @@ pub(super) fn arch_lists(facts: &ProjectFacts) -> Vec<ArchList> {
     lists
 }
 
-fn no_arch_list(facts: &ProjectFacts) -> Verdict {
+fn no_arch_list(facts: &ProjectFacts) -> Judgement {
     let Some(setup) = facts.extension() else {
         return not_applicable(NO_EXTENSION);
     };
@@ -147,33 +145,29 @@ fn no_arch_list(facts: &ProjectFacts) -> Verdict {
         || setup.computed_gencode
         || !arch_lists(facts).is_empty()
     {
-        return Verdict::Pass;
+        return pass();
     }
     let line = setup.cuda_extension.unwrap_or(1);
-    verdict(vec![
+    Ok(vec![
         at("BLD001", &setup.path, line, "no architecture list: what is built depends on the builder's GPU", "CUDAExtension without gencode flags, TORCH_CUDA_ARCH_LIST is never set")
             .hint("set a default: os.environ.setdefault(\"TORCH_CUDA_ARCH_LIST\", \"7.5;8.0;8.6;8.9;9.0+PTX\")"),
     ])
 }
 
-fn no_ptx(facts: &ProjectFacts) -> Verdict {
-    if facts.extension().is_none() {
-        return not_applicable(NO_EXTENSION);
-    }
+fn no_ptx(facts: &ProjectFacts) -> Judgement {
+    applies(facts.extension().is_some(), NO_EXTENSION)?;
     let lists: Vec<_> = arch_lists(facts)
         .into_iter()
         .filter(|l| !is_test(&l.file))
         .collect();
-    if lists.is_empty() {
-        return not_applicable("no architecture list");
-    }
+    applies(!lists.is_empty(), "no architecture list")?;
     // One list with PTX, or flags that add it, keeps the project open to newer GPUs.
     if facts.setups.iter().any(|s| s.emits_ptx) || lists.iter().any(|l| !l.coverage.ptx.is_empty())
     {
-        return Verdict::Pass;
+        return pass();
     }
     let list = &lists[0];
-    verdict(vec![
+    Ok(vec![
         at(
             "BLD002",
             &list.file,
@@ -185,19 +179,17 @@ fn no_ptx(facts: &ProjectFacts) -> Verdict {
     ])
 }
 
-fn undotted(facts: &ProjectFacts) -> Verdict {
+fn undotted(facts: &ProjectFacts) -> Judgement {
     let lists: Vec<_> = arch_lists(facts)
         .into_iter()
         .filter(|l| l.is_torch)
         .collect();
-    if lists.is_empty() {
-        return not_applicable("TORCH_CUDA_ARCH_LIST is never set");
-    }
+    applies(!lists.is_empty(), "TORCH_CUDA_ARCH_LIST is never set")?;
     let own_flags = facts
         .setups
         .iter()
         .any(|s| s.computed_gencode || s.gencode_line.is_some());
-    verdict(
+    Ok(
         lists
             .iter()
             .filter(|l| !l.undotted.is_empty())
@@ -237,11 +229,9 @@ pub(crate) fn cuda_of_image(image: &str) -> Option<Version> {
     Version::parse(tag[at + 4..].split('-').next()?)
 }
 
-fn unsupported_arch(facts: &ProjectFacts) -> Verdict {
+fn unsupported_arch(facts: &ProjectFacts) -> Judgement {
     let lists = arch_lists(facts);
-    if lists.is_empty() {
-        return not_applicable("no architecture list");
-    }
+    applies(!lists.is_empty(), "no architecture list")?;
     let pinned = pinned_cuda(facts);
     let mut findings = Vec::new();
     for list in &lists {
@@ -290,7 +280,7 @@ fn unsupported_arch(facts: &ProjectFacts) -> Verdict {
             .hint("drop it, or add it only for the CUDA versions that have it"),
         );
     }
-    verdict(findings)
+    Ok(findings)
 }
 
 /// The lowest compute capability that the documentation promises.
@@ -327,15 +317,13 @@ pub(super) fn promised_capability(facts: &ProjectFacts) -> Option<(String, u32, 
     None
 }
 
-fn documented_not_built(facts: &ProjectFacts) -> Verdict {
+fn documented_not_built(facts: &ProjectFacts) -> Judgement {
     let Some((document, document_line, capability)) = promised_capability(facts) else {
         return not_applicable("no lowest compute capability is documented");
     };
     let lists = arch_lists(facts);
-    if lists.is_empty() {
-        return not_applicable("no architecture list");
-    }
-    verdict(
+    applies(!lists.is_empty(), "no architecture list")?;
+    Ok(
         lists
             .iter()
             .filter(|l| !is_test(&l.file) && !l.file.starts_with(".github/"))

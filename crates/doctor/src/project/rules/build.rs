@@ -1,11 +1,11 @@
 //! Rules about setup.py and torch: isolation, builds without a GPU, C++ standards, removed headers.
 
-use warpsmith_core::{Finding, Verdict};
+use warpsmith_core::Finding;
 
 use super::Check;
 use super::place::{as_info, at};
 use crate::compat::database;
-use crate::conclude::{not_applicable, verdict};
+use crate::conclude::{Judgement, applies, not_applicable, pass};
 use crate::project::facts::{ProjectFacts, is_test};
 use crate::version::{Version, VersionRange};
 
@@ -23,16 +23,14 @@ pub(super) const RULES: &[Check] = &[
 
 const NO_EXTENSION: &str = "no setup.py that builds CUDA code";
 
-fn build_isolation(facts: &ProjectFacts) -> Verdict {
+fn build_isolation(facts: &ProjectFacts) -> Judgement {
     let with_torch: Vec<_> = facts
         .setups
         .iter()
         .filter(|s| s.imports_torch.is_some() && !is_test(&s.path))
         .collect();
-    if with_torch.is_empty() {
-        return not_applicable("no setup.py imports torch");
-    }
-    verdict(
+    applies(!with_torch.is_empty(), "no setup.py imports torch")?;
+    Ok(
         with_torch
             .into_iter()
             .filter_map(|setup| {
@@ -66,11 +64,9 @@ fn build_isolation(facts: &ProjectFacts) -> Verdict {
     )
 }
 
-fn needs_gpu(facts: &ProjectFacts) -> Verdict {
-    if facts.setups.is_empty() {
-        return not_applicable("no setup.py");
-    }
-    verdict(
+fn needs_gpu(facts: &ProjectFacts) -> Judgement {
+    applies(!facts.setups.is_empty(), "no setup.py")?;
+    Ok(
         facts
             .setups
             .iter()
@@ -101,7 +97,7 @@ pub(super) fn newest_allowed_torch(
         .max_by(|a, b| a.torch.cmp(&b.torch))
 }
 
-fn old_standard(facts: &ProjectFacts) -> Verdict {
+fn old_standard(facts: &ProjectFacts) -> Judgement {
     let uses_torch = |text: &str| text.contains("torch");
     let mut findings: Vec<Finding> = Vec::new();
     let mut looked = false;
@@ -163,13 +159,11 @@ fn old_standard(facts: &ProjectFacts) -> Verdict {
             }
         }
     }
-    if !looked {
-        return not_applicable("no C++ standard flag beside torch");
-    }
-    verdict(findings)
+    applies(looked, "no C++ standard flag beside torch")?;
+    Ok(findings)
 }
 
-fn removed_headers(facts: &ProjectFacts) -> Verdict {
+fn removed_headers(facts: &ProjectFacts) -> Judgement {
     let mut torch = false;
     let mut findings = Vec::new();
     for file in facts.cuda.iter().chain(&facts.cxx) {
@@ -203,10 +197,10 @@ fn removed_headers(facts: &ProjectFacts) -> Verdict {
     if !torch && findings.is_empty() {
         return not_applicable("no torch extension code");
     }
-    verdict(findings)
+    Ok(findings)
 }
 
-fn removed_api(facts: &ProjectFacts) -> Verdict {
+fn removed_api(facts: &ProjectFacts) -> Judgement {
     // As the headers of torch 2.15 have it: AT_ASSERTM is still there, and marked.
     const OLD: [(&str, &str, &str); 3] = [
         ("AT_CHECK", "TORCH_CHECK", "gone from torch's C++ API"),
@@ -235,13 +229,11 @@ fn removed_api(facts: &ProjectFacts) -> Verdict {
             }
         }
     }
-    if !torch {
-        return not_applicable("no torch extension code");
-    }
-    verdict(findings)
+    applies(torch, "no torch extension code")?;
+    Ok(findings)
 }
 
-fn hard_coded_path(facts: &ProjectFacts) -> Verdict {
+fn hard_coded_path(facts: &ProjectFacts) -> Judgement {
     if facts.setups.is_empty() && facts.cmake.is_empty() {
         return not_applicable("neither setup.py nor CMake");
     }
@@ -264,40 +256,45 @@ fn hard_coded_path(facts: &ProjectFacts) -> Verdict {
             .filter(|c| c.arguments.iter().any(|a| a.starts_with("/usr/local/cuda")))
             .map(|c| (path.as_str(), c.line))
     });
-    verdict(
-        from_setup
-            .chain(from_cmake)
-            .map(|(path, line)| {
-                at(
-                    "BLD011",
-                    path,
-                    line,
-                    "a CUDA path is written down: builds fail where CUDA lies elsewhere",
-                    "/usr/local/cuda",
-                )
-                .hint("use CUDA_HOME from torch.utils.cpp_extension, or find_package(CUDAToolkit)")
-            })
-            .collect(),
-    )
+    Ok(from_setup
+        .chain(from_cmake)
+        .map(|(path, line)| {
+            at(
+                "BLD011",
+                path,
+                line,
+                "a CUDA path is written down: builds fail where CUDA lies elsewhere",
+                "/usr/local/cuda",
+            )
+            .hint("use CUDA_HOME from torch.utils.cpp_extension, or find_package(CUDAToolkit)")
+        })
+        .collect())
 }
 
-fn fast_math(facts: &ProjectFacts) -> Verdict {
+fn fast_math(facts: &ProjectFacts) -> Judgement {
     if facts.setups.is_empty() && facts.cmake.is_empty() {
         return not_applicable("neither setup.py nor CMake");
     }
-    verdict(
-        facts
-            .setups
-            .iter()
-            .filter_map(|s| {
-                let line = s.fast_math_line?;
-                Some(at("BLD012", &s.path, line, "--use_fast_math flushes denormals and approximates division and square roots", "--use_fast_math").hint("say so in the documentation, or use intrinsics where it matters"))
-            })
-            .collect(),
-    )
+    Ok(facts
+        .setups
+        .iter()
+        .filter_map(|s| {
+            let line = s.fast_math_line?;
+            Some(
+                at(
+                    "BLD012",
+                    &s.path,
+                    line,
+                    "--use_fast_math flushes denormals and approximates division and square roots",
+                    "--use_fast_math",
+                )
+                .hint("say so in the documentation, or use intrinsics where it matters"),
+            )
+        })
+        .collect())
 }
 
-fn python_range(facts: &ProjectFacts) -> Verdict {
+fn python_range(facts: &ProjectFacts) -> Judgement {
     let range = facts
         .setups
         .iter()
@@ -346,9 +343,9 @@ fn python_range(facts: &ProjectFacts) -> Verdict {
         .collect();
     // An open range promises Pythons that do not exist yet; only those that do are held against it.
     if missing.is_empty() {
-        return Verdict::Pass;
+        return pass();
     }
-    verdict(vec![
+    Ok(vec![
         at(
             "BLD016",
             &file,
@@ -371,7 +368,7 @@ fn python_range(facts: &ProjectFacts) -> Verdict {
     ])
 }
 
-fn stable_abi(facts: &ProjectFacts) -> Verdict {
+fn stable_abi(facts: &ProjectFacts) -> Judgement {
     let Some(setup) = facts.extension() else {
         return not_applicable(NO_EXTENSION);
     };
@@ -389,7 +386,7 @@ fn stable_abi(facts: &ProjectFacts) -> Verdict {
         return not_applicable("the extension binds with pybind11");
     }
     let line = setup.cuda_extension.unwrap_or(1);
-    verdict(vec![as_info(
+    Ok(vec![as_info(
         at(
             "BLD017",
             &setup.path,

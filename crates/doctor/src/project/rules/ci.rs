@@ -1,10 +1,8 @@
 //! Rules about continuous integration.
 
-use warpsmith_core::Verdict;
-
 use super::Check;
 use super::place::{as_info, at};
-use crate::conclude::{finding, not_applicable, one, verdict};
+use crate::conclude::{Judgement, applies, finding, not_applicable, one, pass};
 use crate::project::facts::{ProjectFacts, YamlFile};
 use crate::project::parse::yaml::items;
 use crate::version::Version;
@@ -64,12 +62,12 @@ pub(super) fn has_gpu_job(facts: &ProjectFacts) -> bool {
     }) || facts.other_ci.iter().any(|w| gpu_runner(&w.text))
 }
 
-fn no_gpu_job(facts: &ProjectFacts) -> Verdict {
+fn no_gpu_job(facts: &ProjectFacts) -> Judgement {
     if !facts.has_ci() || !facts.has_cuda() {
         return not_applicable("no CI configuration, or no CUDA code");
     }
     if has_gpu_job(facts) {
-        return Verdict::Pass;
+        return pass();
     }
     let place = facts.workflows.iter().find_map(|w| {
         let entry = w.outline.keyed("runs-on").next()?;
@@ -123,7 +121,7 @@ const COMPILING: [&str; 26] = [
     "maturin",
 ];
 
-fn never_compiled(facts: &ProjectFacts) -> Verdict {
+fn never_compiled(facts: &ProjectFacts) -> Judgement {
     if !facts.has_ci() || !facts.has_cuda() {
         return not_applicable("no CI configuration, or no CUDA code");
     }
@@ -168,7 +166,7 @@ fn never_compiled(facts: &ProjectFacts) -> Verdict {
             .any(|s| s.needs_gpu.is_some() && !s.path.contains('/'))
     };
     if texts.iter().any(|t| compiles(t)) || by_script() || by_image() {
-        return Verdict::Pass;
+        return pass();
     }
     // The workflow that tests is the one that ought to compile.
     let testing = facts
@@ -219,14 +217,12 @@ fn is_commit(reference: &str) -> bool {
     reference.len() == 40 && reference.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
-fn unpinned_actions(facts: &ProjectFacts) -> Verdict {
+fn unpinned_actions(facts: &ProjectFacts) -> Judgement {
     let all = actions(facts);
-    if all.is_empty() {
-        return not_applicable("no workflow uses actions");
-    }
+    applies(!all.is_empty(), "no workflow uses actions")?;
     let loose: Vec<_> = all.iter().filter(|(_, _, _, r)| !is_commit(r)).collect();
     let Some((workflow, line, action, reference)) = loose.first() else {
-        return Verdict::Pass;
+        return pass();
     };
     one(at(
         "CIA003",
@@ -242,12 +238,10 @@ fn unpinned_actions(facts: &ProjectFacts) -> Verdict {
     .hint("pin them (`pinact run`, or Dependabot with commit hashes)"))
 }
 
-fn branch_actions(facts: &ProjectFacts) -> Verdict {
+fn branch_actions(facts: &ProjectFacts) -> Judgement {
     let all = actions(facts);
-    if all.is_empty() {
-        return not_applicable("no workflow uses actions");
-    }
-    verdict(
+    applies(!all.is_empty(), "no workflow uses actions")?;
+    Ok(
         all.into_iter()
             .filter(|(_, _, _, r)| matches!(r.as_str(), "master" | "main" | "develop" | "dev" | "HEAD") || r.starts_with("release/"))
             .map(|(w, line, action, reference)| {
@@ -257,50 +251,44 @@ fn branch_actions(facts: &ProjectFacts) -> Verdict {
     )
 }
 
-fn no_permissions(facts: &ProjectFacts) -> Verdict {
-    if facts.workflows.is_empty() {
-        return not_applicable(NO_WORKFLOWS);
-    }
-    verdict(
-        facts
-            .workflows
-            .iter()
-            .filter(|w| {
-                !w.outline.entries.is_empty() && w.outline.below("permissions").next().is_none()
+fn no_permissions(facts: &ProjectFacts) -> Judgement {
+    applies(!facts.workflows.is_empty(), NO_WORKFLOWS)?;
+    Ok(facts
+        .workflows
+        .iter()
+        .filter(|w| {
+            !w.outline.entries.is_empty() && w.outline.below("permissions").next().is_none()
+        })
+        // A workflow in which every job states its own is as good.
+        .filter(|w| {
+            let jobs: std::collections::BTreeSet<_> = w
+                .outline
+                .below("jobs")
+                .filter_map(|e| e.path.split('/').nth(1).map(str::to_owned))
+                .collect();
+            jobs.iter().any(|job| {
+                w.outline
+                    .below(&format!("jobs/{job}/permissions"))
+                    .next()
+                    .is_none()
             })
-            // A workflow in which every job states its own is as good.
-            .filter(|w| {
-                let jobs: std::collections::BTreeSet<_> = w
-                    .outline
-                    .below("jobs")
-                    .filter_map(|e| e.path.split('/').nth(1).map(str::to_owned))
-                    .collect();
-                jobs.iter().any(|job| {
-                    w.outline
-                        .below(&format!("jobs/{job}/permissions"))
-                        .next()
-                        .is_none()
-                })
-            })
-            .map(|w| {
-                at(
-                    "CIA005",
-                    &w.path,
-                    1,
-                    "the workflow's token has the repository's default rights",
-                    "no `permissions:`",
-                )
-                .hint("permissions:\n  contents: read")
-            })
-            .collect(),
-    )
+        })
+        .map(|w| {
+            at(
+                "CIA005",
+                &w.path,
+                1,
+                "the workflow's token has the repository's default rights",
+                "no `permissions:`",
+            )
+            .hint("permissions:\n  contents: read")
+        })
+        .collect())
 }
 
-fn dangerous_trigger(facts: &ProjectFacts) -> Verdict {
-    if facts.workflows.is_empty() {
-        return not_applicable(NO_WORKFLOWS);
-    }
-    verdict(
+fn dangerous_trigger(facts: &ProjectFacts) -> Judgement {
+    applies(!facts.workflows.is_empty(), NO_WORKFLOWS)?;
+    Ok(
         facts
             .workflows
             .iter()
@@ -315,15 +303,13 @@ fn dangerous_trigger(facts: &ProjectFacts) -> Verdict {
     )
 }
 
-fn sarif_permission(facts: &ProjectFacts) -> Verdict {
+fn sarif_permission(facts: &ProjectFacts) -> Judgement {
     let uploads: Vec<_> = actions(facts)
         .into_iter()
         .filter(|(_, _, action, _)| action.ends_with("upload-sarif"))
         .collect();
-    if uploads.is_empty() {
-        return not_applicable("no workflow uploads SARIF");
-    }
-    verdict(
+    applies(!uploads.is_empty(), "no workflow uploads SARIF")?;
+    Ok(
         uploads
             .into_iter()
             .filter(|(w, ..)| !w.outline.keyed("security-events").any(|e| e.value == "write") && !w.outline.keyed("permissions").any(|e| e.value == "write-all"))
@@ -335,7 +321,7 @@ fn sarif_permission(facts: &ProjectFacts) -> Verdict {
     )
 }
 
-fn no_updates(facts: &ProjectFacts) -> Verdict {
+fn no_updates(facts: &ProjectFacts) -> Judgement {
     let has = facts.files.iter().any(|f| {
         matches!(
             f.as_str(),
@@ -349,11 +335,12 @@ fn no_updates(facts: &ProjectFacts) -> Verdict {
                 | "renovate.json5"
         )
     });
-    if !facts.files.iter().any(|f| f.starts_with(".github/")) {
-        return not_applicable("not hosted with GitHub configuration");
-    }
+    applies(
+        facts.files.iter().any(|f| f.starts_with(".github/")),
+        "not hosted with GitHub configuration",
+    )?;
     if has {
-        return Verdict::Pass;
+        return pass();
     }
     one(finding(
         "CIA009",
@@ -366,7 +353,7 @@ fn no_updates(facts: &ProjectFacts) -> Verdict {
     .hint("add .github/dependabot.yml for pip, docker and github-actions"))
 }
 
-fn cuda_tested_and_documented(facts: &ProjectFacts) -> Verdict {
+fn cuda_tested_and_documented(facts: &ProjectFacts) -> Judgement {
     let tested: std::collections::BTreeSet<String> = facts
         .workflows
         .iter()
@@ -379,9 +366,7 @@ fn cuda_tested_and_documented(facts: &ProjectFacts) -> Verdict {
                 .map(|v| v.minor_name())
         })
         .collect();
-    if tested.is_empty() {
-        return not_applicable("no CUDA versions in a CI matrix");
-    }
+    applies(!tested.is_empty(), "no CUDA versions in a CI matrix")?;
     let documented = super::docs::documented_cuda(facts);
     let Some((file, line, version)) = documented.first() else {
         return not_applicable("no CUDA version is documented");
@@ -392,7 +377,7 @@ fn cuda_tested_and_documented(facts: &ProjectFacts) -> Verdict {
             .any(|t| Version::parse(t).is_some_and(|t| t.major() == v.major()))
     });
     if !untested {
-        return Verdict::Pass;
+        return pass();
     }
     one(as_info(
         at(
@@ -409,10 +394,8 @@ fn cuda_tested_and_documented(facts: &ProjectFacts) -> Verdict {
     ))
 }
 
-fn skipped_tests(facts: &ProjectFacts) -> Verdict {
-    if !facts.has_ci() {
-        return not_applicable(NO_CI);
-    }
+fn skipped_tests(facts: &ProjectFacts) -> Judgement {
+    applies(facts.has_ci(), NO_CI)?;
     let skipping = facts
         .python
         .iter()
@@ -421,7 +404,7 @@ fn skipped_tests(facts: &ProjectFacts) -> Verdict {
         return not_applicable("no test is skipped for want of CUDA");
     };
     if has_gpu_job(facts) {
-        return Verdict::Pass;
+        return pass();
     }
     one(at(
         "CIA011",
@@ -433,10 +416,8 @@ fn skipped_tests(facts: &ProjectFacts) -> Verdict {
     .hint("add a GPU job, and print the number of skipped tests (`pytest -rs`)"))
 }
 
-fn end_of_life(facts: &ProjectFacts) -> Verdict {
-    if facts.workflows.is_empty() {
-        return not_applicable(NO_WORKFLOWS);
-    }
+fn end_of_life(facts: &ProjectFacts) -> Judgement {
+    applies(!facts.workflows.is_empty(), NO_WORKFLOWS)?;
     let mut findings = Vec::new();
     for workflow in &facts.workflows {
         for entry in &workflow.outline.entries {
@@ -488,5 +469,5 @@ fn end_of_life(facts: &ProjectFacts) -> Verdict {
             }
         }
     }
-    verdict(findings)
+    Ok(findings)
 }

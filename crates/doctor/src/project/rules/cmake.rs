@@ -1,16 +1,14 @@
 //! Rules about CMake.
 
-use warpsmith_core::Verdict;
-
 use super::Check;
 use super::place::at;
-use crate::conclude::{not_applicable, verdict};
+use crate::conclude::{Judgement, applies, not_applicable};
 use crate::project::facts::{ProjectFacts, is_test};
 use crate::version::Version;
 
 pub(super) const RULES: &[Check] = &[("BLD013", find_cuda), ("BLD014", cmake_minimum)];
 
-fn find_cuda(facts: &ProjectFacts) -> Verdict {
+fn find_cuda(facts: &ProjectFacts) -> Judgement {
     if facts.cmake.is_empty() || !facts.has_cuda() {
         return not_applicable("no CMake with CUDA code");
     }
@@ -62,13 +60,11 @@ fn find_cuda(facts: &ProjectFacts) -> Verdict {
             }
         }
     }
-    verdict(findings)
+    Ok(findings)
 }
 
-fn cmake_minimum(facts: &ProjectFacts) -> Verdict {
-    if facts.cmake.is_empty() {
-        return not_applicable("no CMake");
-    }
+fn cmake_minimum(facts: &ProjectFacts) -> Judgement {
+    applies(!facts.cmake.is_empty(), "no CMake")?;
     let mut findings = Vec::new();
     for (path, commands) in facts.cmake.iter().filter(|(p, _)| !is_test(p)) {
         let cuda = commands.iter().any(|c| {
@@ -109,5 +105,5 @@ fn cmake_minimum(facts: &ProjectFacts) -> Verdict {
             }
         }
     }
-    verdict(findings)
+    Ok(findings)
 }

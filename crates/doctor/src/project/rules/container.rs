@@ -1,14 +1,15 @@
 //! Rules about images, compose files and manifests.
 
-use warpsmith_core::{Finding, Verdict};
+use warpsmith_core::Finding;
 
 use super::Check;
 use super::architectures::{arch_lists, cuda_of_image, promised_capability};
 use super::place::{as_info, at};
-use crate::conclude::{not_applicable, verdict};
-use crate::project::facts::{ProjectFacts, exposes};
+use crate::conclude::{Judgement, applies, not_applicable, pass};
+use crate::project::facts::{ProjectFacts, YamlFile, exposes};
 use crate::project::parse::dockerfile::{Dockerfile, Instruction};
 use crate::project::parse::shell;
+use crate::project::parse::yaml::Entry;
 
 pub(super) const RULES: &[Check] = &[
     ("DKR001", root_user),
@@ -30,11 +31,9 @@ pub(super) const RULES: &[Check] = &[
 
 const NO_IMAGE: &str = "no Dockerfile";
 
-fn each(facts: &ProjectFacts, check: impl Fn(&Dockerfile) -> Vec<Finding>) -> Verdict {
-    if facts.dockerfiles.is_empty() {
-        return not_applicable(NO_IMAGE);
-    }
-    verdict(facts.dockerfiles.iter().flat_map(check).collect())
+fn each(facts: &ProjectFacts, check: impl Fn(&Dockerfile) -> Vec<Finding>) -> Judgement {
+    applies(!facts.dockerfiles.is_empty(), NO_IMAGE)?;
+    Ok(facts.dockerfiles.iter().flat_map(check).collect())
 }
 
 fn runs(file: &Dockerfile) -> impl Iterator<Item = &Instruction> {
@@ -44,7 +43,7 @@ fn runs(file: &Dockerfile) -> impl Iterator<Item = &Instruction> {
         .filter(|i| i.keyword == "RUN")
 }
 
-fn root_user(facts: &ProjectFacts) -> Verdict {
+fn root_user(facts: &ProjectFacts) -> Judgement {
     each(facts, |file| {
         let Some(stage) = file.last() else {
             return Vec::new();
@@ -79,48 +78,44 @@ fn root_user(facts: &ProjectFacts) -> Verdict {
     })
 }
 
-fn no_healthcheck(facts: &ProjectFacts) -> Verdict {
+fn no_healthcheck(facts: &ProjectFacts) -> Judgement {
     let services: Vec<_> = facts.dockerfiles.iter().filter(|f| exposes(f)).collect();
-    if services.is_empty() {
-        return not_applicable("no image exposes a port");
-    }
+    applies(!services.is_empty(), "no image exposes a port")?;
     let elsewhere = facts.yaml.iter().any(|y| {
         y.outline.keyed("healthcheck").next().is_some()
             || y.outline.keyed("livenessProbe").next().is_some()
     });
-    verdict(
-        services
-            .into_iter()
-            .filter(|_| !elsewhere)
-            .filter_map(|file| {
-                let stage = file.last()?;
-                if file
-                    .lineage(stage)
-                    .iter()
-                    .any(|i| i.keyword == "HEALTHCHECK")
-                {
-                    return None;
-                }
-                let expose = file
-                    .lineage(stage)
-                    .into_iter()
-                    .find(|i| i.keyword == "EXPOSE")?;
-                Some(
-                    at(
-                        "DKR002",
-                        &file.path,
-                        expose.line,
-                        "the image exposes a port and has no HEALTHCHECK",
-                        format!("EXPOSE {}", expose.arguments.trim()),
-                    )
-                    .hint("add HEALTHCHECK, or a probe in the orchestrator"),
+    Ok(services
+        .into_iter()
+        .filter(|_| !elsewhere)
+        .filter_map(|file| {
+            let stage = file.last()?;
+            if file
+                .lineage(stage)
+                .iter()
+                .any(|i| i.keyword == "HEALTHCHECK")
+            {
+                return None;
+            }
+            let expose = file
+                .lineage(stage)
+                .into_iter()
+                .find(|i| i.keyword == "EXPOSE")?;
+            Some(
+                at(
+                    "DKR002",
+                    &file.path,
+                    expose.line,
+                    "the image exposes a port and has no HEALTHCHECK",
+                    format!("EXPOSE {}", expose.arguments.trim()),
                 )
-            })
-            .collect(),
-    )
+                .hint("add HEALTHCHECK, or a probe in the orchestrator"),
+            )
+        })
+        .collect())
 }
 
-fn unpinned_base(facts: &ProjectFacts) -> Verdict {
+fn unpinned_base(facts: &ProjectFacts) -> Judgement {
     each(facts, |file| {
         let mut findings = Vec::new();
         for stage in &file.stages {
@@ -153,7 +148,7 @@ fn unpinned_base(facts: &ProjectFacts) -> Verdict {
     })
 }
 
-fn devel_final(facts: &ProjectFacts) -> Verdict {
+fn devel_final(facts: &ProjectFacts) -> Judgement {
     each(facts, |file| {
         let Some(stage) = file.last() else {
             return Vec::new();
@@ -175,7 +170,7 @@ fn devel_final(facts: &ProjectFacts) -> Verdict {
     })
 }
 
-fn end_of_life(facts: &ProjectFacts) -> Verdict {
+fn end_of_life(facts: &ProjectFacts) -> Judgement {
     const OLD: [(&str, &str); 9] = [
         ("ubuntu18.04", "Ubuntu 18.04 has had no fixes since 2023-05"),
         ("ubuntu16.04", "Ubuntu 16.04 has had no fixes since 2021-04"),
@@ -236,7 +231,7 @@ fn compiles(words: &[String]) -> bool {
                 .any(|w| w == "." || w == "-e" || w == "./" || w.starts_with(".[")))
 }
 
-fn compiled_without_gpu(facts: &ProjectFacts) -> Verdict {
+fn compiled_without_gpu(facts: &ProjectFacts) -> Judgement {
     let Some(setup) = facts.extension() else {
         return not_applicable("no setup.py that builds CUDA code");
     };
@@ -281,10 +276,8 @@ fn compiled_without_gpu(facts: &ProjectFacts) -> Verdict {
     })
 }
 
-fn documented_not_in_image(facts: &ProjectFacts) -> Verdict {
-    if facts.dockerfiles.is_empty() {
-        return not_applicable(NO_IMAGE);
-    }
+fn documented_not_in_image(facts: &ProjectFacts) -> Judgement {
+    applies(!facts.dockerfiles.is_empty(), NO_IMAGE)?;
     let Some((document, line, capability)) = promised_capability(facts) else {
         return not_applicable("no lowest compute capability is documented");
     };
@@ -292,10 +285,8 @@ fn documented_not_in_image(facts: &ProjectFacts) -> Verdict {
         .into_iter()
         .filter(|l| facts.dockerfiles.iter().any(|f| f.path == l.file))
         .collect();
-    if lists.is_empty() {
-        return not_applicable("no architecture list in an image");
-    }
-    verdict(
+    applies(!lists.is_empty(), "no architecture list in an image")?;
+    Ok(
         lists
             .into_iter()
             .filter(|l| l.coverage.cubins.iter().map(|t| t.capability).min().is_some_and(|lowest| lowest > capability))
@@ -308,7 +299,7 @@ fn documented_not_in_image(facts: &ProjectFacts) -> Verdict {
     )
 }
 
-fn apt_leftovers(facts: &ProjectFacts) -> Verdict {
+fn apt_leftovers(facts: &ProjectFacts) -> Judgement {
     each(facts, |file| {
         let mut findings = Vec::new();
         // Stages that are not shipped may be as large as they like.
@@ -340,7 +331,7 @@ fn apt_leftovers(facts: &ProjectFacts) -> Verdict {
     })
 }
 
-fn copy_everything(facts: &ProjectFacts) -> Verdict {
+fn copy_everything(facts: &ProjectFacts) -> Judgement {
     let ignore = facts.files.iter().any(|f| f.ends_with(".dockerignore"));
     each(facts, |file| {
         file.stages
@@ -373,7 +364,7 @@ fn copy_everything(facts: &ProjectFacts) -> Verdict {
     })
 }
 
-fn secret_or_sudo(facts: &ProjectFacts) -> Verdict {
+fn secret_or_sudo(facts: &ProjectFacts) -> Judgement {
     const NAMES: [&str; 6] = [
         "PASSWORD",
         "SECRET",
@@ -415,7 +406,7 @@ fn secret_or_sudo(facts: &ProjectFacts) -> Verdict {
     })
 }
 
-fn pipe_to_shell(facts: &ProjectFacts) -> Verdict {
+fn pipe_to_shell(facts: &ProjectFacts) -> Judgement {
     each(facts, |file| {
         runs(file)
             .filter_map(|run| {
@@ -440,10 +431,8 @@ fn pipe_to_shell(facts: &ProjectFacts) -> Verdict {
     })
 }
 
-fn no_nvidia_variables(facts: &ProjectFacts) -> Verdict {
-    if !facts.has_cuda() {
-        return not_applicable("no CUDA code");
-    }
+fn no_nvidia_variables(facts: &ProjectFacts) -> Judgement {
+    applies(facts.has_cuda(), "no CUDA code")?;
     each(facts, |file| {
         let Some(stage) = file.last() else {
             return Vec::new();
@@ -475,7 +464,7 @@ fn no_nvidia_variables(facts: &ProjectFacts) -> Verdict {
 }
 
 /// Compose files and Kubernetes manifests.
-fn manifests(facts: &ProjectFacts) -> impl Iterator<Item = &crate::project::facts::YamlFile> {
+fn manifests(facts: &ProjectFacts) -> impl Iterator<Item = &YamlFile> {
     facts.yaml.iter().filter(|y| {
         let name = y.path.rsplit('/').next().unwrap_or("").to_ascii_lowercase();
         name.contains("compose")
@@ -484,14 +473,10 @@ fn manifests(facts: &ProjectFacts) -> impl Iterator<Item = &crate::project::fact
     })
 }
 
-fn no_gpu_asked(facts: &ProjectFacts) -> Verdict {
-    if !facts.has_cuda() {
-        return not_applicable("no CUDA code");
-    }
+fn no_gpu_asked(facts: &ProjectFacts) -> Judgement {
+    applies(facts.has_cuda(), "no CUDA code")?;
     let files: Vec<_> = manifests(facts).collect();
-    if files.is_empty() {
-        return not_applicable("no compose file or manifest");
-    }
+    applies(!files.is_empty(), "no compose file or manifest")?;
     if files.iter().any(|y| {
         [
             "nvidia.com/gpu",
@@ -505,10 +490,10 @@ fn no_gpu_asked(facts: &ProjectFacts) -> Verdict {
         .iter()
         .any(|w| y.text.contains(w))
     }) {
-        return Verdict::Pass;
+        return pass();
     }
     let first = files[0];
-    verdict(vec![
+    Ok(vec![
         at(
             "DKR013",
             &first.path,
@@ -520,68 +505,67 @@ fn no_gpu_asked(facts: &ProjectFacts) -> Verdict {
     ])
 }
 
-fn privileged(facts: &ProjectFacts) -> Verdict {
-    let files: Vec<_> = manifests(facts).collect();
-    if files.is_empty() {
-        return not_applicable("no compose file or manifest");
-    }
-    let mut findings = Vec::new();
-    for file in files {
-        for entry in &file.outline.entries {
-            let key = entry.path.rsplit('/').next().unwrap_or("");
-            let bad = (key == "privileged" && entry.value == "true")
-                || (key == "network_mode" && entry.value == "host")
-                || (key == "hostNetwork" && entry.value == "true")
-                || entry.value.contains("docker.sock");
-            if bad {
-                findings.push(
-                    at(
-                        "DKR014",
-                        &file.path,
-                        entry.line,
-                        "the container gets the host's rights",
-                        format!("{key}: {}", entry.value),
-                    )
-                    .hint("remove it, and grant the one right that is needed"),
-                );
-            }
-        }
-    }
-    verdict(findings)
+/// Every entry of the manifests, with its file and the last key of its path.
+fn manifest_entries(facts: &ProjectFacts) -> Judgement<Vec<(&YamlFile, &Entry, &str)>> {
+    applies(
+        manifests(facts).next().is_some(),
+        "no compose file or manifest",
+    )?;
+    Ok(manifests(facts)
+        .flat_map(|file| file.outline.entries.iter().map(move |entry| (file, entry)))
+        .map(|(file, entry)| (file, entry, entry.path.rsplit('/').next().unwrap_or("")))
+        .collect())
 }
 
-fn default_password(facts: &ProjectFacts) -> Verdict {
-    let files: Vec<_> = manifests(facts).collect();
-    if files.is_empty() {
-        return not_applicable("no compose file or manifest");
-    }
-    let mut findings = Vec::new();
-    for file in files {
-        for entry in &file.outline.entries {
-            let key = entry.path.rsplit('/').next().unwrap_or("");
-            let (name, value) = match entry.value.split_once('=') {
-                Some((name, value)) if key == "[]" || key == "environment" => (name, value),
-                _ => (key, entry.value.as_str()),
-            };
-            let upper = name.to_ascii_uppercase();
-            if upper.contains("PASSWORD")
+fn privileged(facts: &ProjectFacts) -> Judgement {
+    Ok(manifest_entries(facts)?
+        .into_iter()
+        .filter(|(_, entry, key)| {
+            (*key == "privileged" && entry.value == "true")
+                || (*key == "network_mode" && entry.value == "host")
+                || (*key == "hostNetwork" && entry.value == "true")
+                || entry.value.contains("docker.sock")
+        })
+        .map(|(file, entry, key)| {
+            let seen = format!("{key}: {}", entry.value);
+            at(
+                "DKR014",
+                &file.path,
+                entry.line,
+                "the container gets the host's rights",
+                seen,
+            )
+            .hint("remove it, and grant the one right that is needed")
+        })
+        .collect())
+}
+
+fn default_password(facts: &ProjectFacts) -> Judgement {
+    Ok(manifest_entries(facts)?
+        .into_iter()
+        .map(|(file, entry, key)| match entry.value.split_once('=') {
+            Some((name, value)) if key == "[]" || key == "environment" => {
+                (file, entry, name, value)
+            }
+            _ => (file, entry, key, entry.value.as_str()),
+        })
+        .filter(|(_, _, name, value)| {
+            name.to_ascii_uppercase().contains("PASSWORD")
                 && matches!(
                     value.trim_matches(['"', '\'']),
                     "admin" | "password" | "root" | "changeme" | "postgres" | "secret" | "123456"
                 )
-            {
-                findings.push(
-                    at(
-                        "DKR015",
-                        &file.path,
-                        entry.line,
-                        format!("{name} has its default value"),
-                        format!("{name}=…"),
-                    )
-                    .hint("take it from a secret"),
-                );
-            }
-        }
-    }
-    verdict(findings)
+        })
+        .map(|(file, entry, name, _)| {
+            let message = format!("{name} has its default value");
+            at(
+                "DKR015",
+                &file.path,
+                entry.line,
+                message,
+                format!("{name}=…"),
+            )
+            .hint("take it from a secret")
+        })
+        .collect())
 }

@@ -1,12 +1,12 @@
 //! Rules about requirements: ranges resolved to what pip would take.
 
-use warpsmith_core::{Finding, Verdict};
+use warpsmith_core::Finding;
 
 use super::Check;
 use super::architectures::cuda_of_image;
 use super::place::{as_info, at};
 use crate::compat::database;
-use crate::conclude::{finding, not_applicable, one, verdict};
+use crate::conclude::{Judgement, applies, finding, not_applicable, one, pass};
 use crate::project::facts::{ProjectFacts, is_test};
 use crate::project::parse::dockerfile::{Dockerfile, expand};
 use crate::project::parse::requirements::{Requirement, cuda_of_index, parse_requirement};
@@ -30,6 +30,16 @@ fn torch_of_image(image: &str) -> Option<Version> {
     let (name, tag) = image.rsplit_once(':')?;
     let torch = name == "pytorch/pytorch" || name.ends_with("/pytorch/pytorch");
     Version::parse(tag.split('-').next()?).filter(|v| torch && v.precision() >= 2)
+}
+
+/// The first stage whose base image's name tells a version, and the version.
+fn version_of_base(
+    file: &Dockerfile,
+    version_of: impl Fn(&str) -> Option<Version>,
+) -> Option<(u32, Version)> {
+    file.stages
+        .iter()
+        .find_map(|s| Some((s.line, version_of(&s.base)?)))
 }
 
 /// The torch that an image installs, and its CUDA: where it is demanded, version, CUDA.
@@ -74,12 +84,7 @@ fn torch_in_image(facts: &ProjectFacts, file: &Dockerfile) -> Option<(String, Ve
         })
         .min_by_key(|r| r.range.is_unbounded());
     // torch's own images bring the torch that belongs to their CUDA; pip keeps it.
-    if named.is_none()
-        && file
-            .stages
-            .iter()
-            .any(|s| torch_of_image(&s.base).is_some())
-    {
+    if named.is_none() && version_of_base(file, torch_of_image).is_some() {
         return None;
     }
     let (place, range, index) = match (&named, demand) {
@@ -110,18 +115,12 @@ fn compare_majors(
     wanted: impl Fn(&Version, &Version) -> bool,
     message: &str,
     hint: &str,
-) -> Verdict {
-    if facts.extension().is_none() {
-        return not_applicable("no compiled torch extension");
-    }
+) -> Judgement {
+    applies(facts.extension().is_some(), "no compiled torch extension")?;
     let mut looked = false;
     let mut findings = Vec::new();
     for file in &facts.dockerfiles {
-        let Some((line, image)) = file
-            .stages
-            .iter()
-            .find_map(|s| Some((s.line, cuda_of_image(&s.base)?)))
-        else {
+        let Some((line, image)) = version_of_base(file, cuda_of_image) else {
             continue;
         };
         let Some((place, torch, cuda)) = torch_in_image(facts, file) else {
@@ -145,13 +144,11 @@ fn compare_majors(
             );
         }
     }
-    if !looked {
-        return not_applicable("no image with a CUDA version installs torch");
-    }
-    verdict(findings)
+    applies(looked, "no image with a CUDA version installs torch")?;
+    Ok(findings)
 }
 
-fn different_major(facts: &ProjectFacts) -> Verdict {
+fn different_major(facts: &ProjectFacts) -> Judgement {
     compare_majors(
         facts,
         "DEP001",
@@ -161,24 +158,19 @@ fn different_major(facts: &ProjectFacts) -> Verdict {
     )
 }
 
-fn different_minor(facts: &ProjectFacts) -> Verdict {
-    let verdict = compare_majors(
+fn different_minor(facts: &ProjectFacts) -> Judgement {
+    let findings = compare_majors(
         facts,
         "DEP002",
         |image, torch| image.major() == torch.major() && image.part(1) != torch.part(1),
         "the same major, so builds work; torch prints a warning",
         "align them if you compile extensions; nothing has to be done otherwise",
-    );
-    match verdict {
-        Verdict::Found(findings) => Verdict::Found(findings.into_iter().map(as_info).collect()),
-        other => other,
-    }
+    )?;
+    Ok(findings.into_iter().map(as_info).collect())
 }
 
-fn unbounded(facts: &ProjectFacts) -> Verdict {
-    if facts.extension().is_none() {
-        return not_applicable("no compiled torch extension");
-    }
+fn unbounded(facts: &ProjectFacts) -> Judgement {
+    applies(facts.extension().is_some(), "no compiled torch extension")?;
     let demands: Vec<&Requirement> = facts
         .demands()
         .filter(|r| r.name == "torch" && !is_test(&r.file))
@@ -187,7 +179,7 @@ fn unbounded(facts: &ProjectFacts) -> Verdict {
         return not_applicable("torch is not required anywhere");
     };
     if demands.iter().any(|r| r.range.has_upper_bound()) {
-        return Verdict::Pass;
+        return pass();
     }
     one(at(
         "DEP003",
@@ -199,7 +191,7 @@ fn unbounded(facts: &ProjectFacts) -> Verdict {
     .hint("add the upper bound that you test, for example `torch>=2.8,<2.16`"))
 }
 
-fn conflict(facts: &ProjectFacts) -> Verdict {
+fn conflict(facts: &ProjectFacts) -> Judgement {
     let names = [
         "torch",
         "torchvision",
@@ -273,21 +265,15 @@ fn conflict(facts: &ProjectFacts) -> Verdict {
         }
     }
     findings.extend(conflict_with_image(facts));
-    if facts.demands().next().is_none() {
-        return not_applicable("no requirements");
-    }
-    verdict(findings)
+    applies(facts.demands().next().is_some(), "no requirements")?;
+    Ok(findings)
 }
 
 /// Demands of the project's own files on torch that the torch in its image does not meet.
 fn conflict_with_image(facts: &ProjectFacts) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in facts.dockerfiles.iter().filter(|f| !is_test(&f.path)) {
-        let Some((line, torch)) = file
-            .stages
-            .iter()
-            .find_map(|s| Some((s.line, torch_of_image(&s.base)?)))
-        else {
+        let Some((line, torch)) = version_of_base(file, torch_of_image) else {
             continue;
         };
         // What the image installs over it is another question.
@@ -329,10 +315,8 @@ fn conflict_with_image(facts: &ProjectFacts) -> Vec<Finding> {
     findings
 }
 
-fn no_lock(facts: &ProjectFacts) -> Verdict {
-    if !facts.is_service() {
-        return not_applicable("not a deployed service");
-    }
+fn no_lock(facts: &ProjectFacts) -> Judgement {
+    applies(facts.is_service(), "not a deployed service")?;
     let locked = facts.files.iter().any(|f| {
         let name = f.rsplit('/').next().unwrap_or(f);
         matches!(
@@ -346,7 +330,7 @@ fn no_lock(facts: &ProjectFacts) -> Verdict {
         ) || name.ends_with(".lock.txt")
     });
     if locked || facts.requirements.iter().any(|r| r.has_hash) {
-        return Verdict::Pass;
+        return pass();
     }
     one(finding(
         "DEP005",
@@ -356,7 +340,7 @@ fn no_lock(facts: &ProjectFacts) -> Verdict {
     .hint("lock with `uv pip compile --generate-hashes` and install from the lock"))
 }
 
-fn renamed(facts: &ProjectFacts) -> Verdict {
+fn renamed(facts: &ProjectFacts) -> Judgement {
     const RENAMED: [(&str, &str); 6] = [
         ("pynvml", "nvidia-ml-py"),
         ("py3nvml", "nvidia-ml-py"),
@@ -365,30 +349,26 @@ fn renamed(facts: &ProjectFacts) -> Verdict {
         ("tensorflow-gpu", "tensorflow[and-cuda]"),
         ("pytorch", "torch"),
     ];
-    if facts.demands().next().is_none() {
-        return not_applicable("no requirements");
-    }
-    verdict(
-        facts
-            .demands()
-            .filter_map(|r| {
-                let (old, new) = RENAMED.iter().find(|(old, _)| r.name == *old)?;
-                Some(
-                    at(
-                        "DEP006",
-                        &r.file,
-                        r.line,
-                        format!("{old} is deprecated or a placeholder"),
-                        r.name.clone(),
-                    )
-                    .hint(format!("require {new}")),
+    applies(facts.demands().next().is_some(), "no requirements")?;
+    Ok(facts
+        .demands()
+        .filter_map(|r| {
+            let (old, new) = RENAMED.iter().find(|(old, _)| r.name == *old)?;
+            Some(
+                at(
+                    "DEP006",
+                    &r.file,
+                    r.line,
+                    format!("{old} is deprecated or a placeholder"),
+                    r.name.clone(),
                 )
-            })
-            .collect(),
-    )
+                .hint(format!("require {new}")),
+            )
+        })
+        .collect())
 }
 
-fn companions(facts: &ProjectFacts) -> Verdict {
+fn companions(facts: &ProjectFacts) -> Judgement {
     let mut findings = Vec::new();
     let mut looked = false;
     for torch in facts.demands().filter(|r| r.name == "torch") {
@@ -423,13 +403,11 @@ fn companions(facts: &ProjectFacts) -> Verdict {
             }
         }
     }
-    if !looked {
-        return not_applicable("no pinned pair of torch and its companions");
-    }
-    verdict(findings)
+    applies(looked, "no pinned pair of torch and its companions")?;
+    Ok(findings)
 }
 
-fn no_wheel(facts: &ProjectFacts) -> Verdict {
+fn no_wheel(facts: &ProjectFacts) -> Judgement {
     let mut looked = false;
     let mut findings = Vec::new();
     for demand in facts.demands().filter(|r| !r.conditional) {
@@ -456,13 +434,11 @@ fn no_wheel(facts: &ProjectFacts) -> Verdict {
             );
         }
     }
-    if !looked {
-        return not_applicable("no pinned package that the database knows");
-    }
-    verdict(findings)
+    applies(looked, "no pinned package that the database knows")?;
+    Ok(findings)
 }
 
-fn extra_index(facts: &ProjectFacts) -> Verdict {
+fn extra_index(facts: &ProjectFacts) -> Judgement {
     let mut findings = Vec::new();
     for option in &facts.index_options {
         let http = option.url.starts_with("http://");
@@ -482,5 +458,5 @@ fn extra_index(facts: &ProjectFacts) -> Verdict {
     if facts.requirements.is_empty() && facts.index_options.is_empty() {
         return not_applicable("no requirements file");
     }
-    verdict(findings)
+    Ok(findings)
 }

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use warpsmith_core::{Span, Verdict};
+use warpsmith_core::Span;
 
 use super::Check;
 use super::place::{as_info, at};
-use crate::conclude::{finding, not_applicable, one, verdict};
+use crate::conclude::{Judgement, applies, finding, not_applicable, one, pass};
 use crate::project::facts::ProjectFacts;
 use crate::version::Version;
 
@@ -26,7 +26,7 @@ pub(super) const RULES: &[Check] = &[
 const NO_README: &str = "no README";
 const NO_CUDA: &str = "no CUDA code";
 
-fn no_driver(facts: &ProjectFacts) -> Verdict {
+fn no_driver(facts: &ProjectFacts) -> Judgement {
     // A project of Python alone that asks its users for CUDA owes them the driver as well.
     if !facts.has_cuda() && !asks_for_cuda(facts) {
         return not_applicable(NO_CUDA);
@@ -62,7 +62,7 @@ fn no_driver(facts: &ProjectFacts) -> Verdict {
         })
     });
     if stated {
-        return Verdict::Pass;
+        return pass();
     }
     // Where the text states its demands; a badge is a picture of them.
     let documented = documented_cuda(facts);
@@ -121,10 +121,8 @@ pub(super) fn documented_cuda(facts: &ProjectFacts) -> Vec<(String, u32, Version
     found
 }
 
-fn cuda_version(facts: &ProjectFacts) -> Verdict {
-    if !facts.has_cuda() {
-        return not_applicable(NO_CUDA);
-    }
+fn cuda_version(facts: &ProjectFacts) -> Judgement {
+    applies(facts.has_cuda(), NO_CUDA)?;
     let Some(readme) = facts.readme() else {
         return not_applicable(NO_README);
     };
@@ -183,18 +181,16 @@ fn cuda_version(facts: &ProjectFacts) -> Verdict {
             .hint("state one lowest version"),
         ));
     }
-    Verdict::Pass
+    pass()
 }
 
-fn no_cudnn(facts: &ProjectFacts) -> Verdict {
+fn no_cudnn(facts: &ProjectFacts) -> Judgement {
     let uses = facts
         .cuda
         .iter()
         .chain(&facts.cxx)
         .any(|f| f.includes.iter().any(|i| i.name.starts_with("cudnn")));
-    if !uses {
-        return not_applicable("cuDNN is not used");
-    }
+    applies(uses, "cuDNN is not used")?;
     let Some(readme) = facts.readme() else {
         return not_applicable(NO_README);
     };
@@ -202,7 +198,7 @@ fn no_cudnn(facts: &ProjectFacts) -> Verdict {
         d.lower()
             .any(|(_, l)| l.contains("cudnn") && l.contains(|c: char| c.is_ascii_digit()))
     }) {
-        return Verdict::Pass;
+        return pass();
     }
     one(as_info(
         at(
@@ -216,10 +212,8 @@ fn no_cudnn(facts: &ProjectFacts) -> Verdict {
     ))
 }
 
-fn no_capability(facts: &ProjectFacts) -> Verdict {
-    if !facts.has_cuda() {
-        return not_applicable(NO_CUDA);
-    }
+fn no_capability(facts: &ProjectFacts) -> Judgement {
+    applies(facts.has_cuda(), NO_CUDA)?;
     let Some(readme) = facts.readme() else {
         return not_applicable(NO_README);
     };
@@ -239,7 +233,7 @@ fn no_capability(facts: &ProjectFacts) -> Verdict {
         .user_documents()
         .any(|d| d.lower().any(|(_, l)| words.iter().any(|w| l.contains(w))))
     {
-        return Verdict::Pass;
+        return pass();
     }
     one(as_info(
         at(
@@ -253,7 +247,7 @@ fn no_capability(facts: &ProjectFacts) -> Verdict {
     ))
 }
 
-fn licence(facts: &ProjectFacts) -> Verdict {
+fn licence(facts: &ProjectFacts) -> Judgement {
     let has = facts.files.iter().any(|f| {
         let lower = f.to_ascii_lowercase();
         !f.contains('/')
@@ -263,7 +257,7 @@ fn licence(facts: &ProjectFacts) -> Verdict {
             || lower.starts_with("licenses/")
     });
     if has {
-        return Verdict::Pass;
+        return pass();
     }
     let named = facts.readme().and_then(|d| {
         d.lower()
@@ -292,7 +286,7 @@ fn licence(facts: &ProjectFacts) -> Verdict {
     }
 }
 
-fn community_files(facts: &ProjectFacts) -> Verdict {
+fn community_files(facts: &ProjectFacts) -> Judgement {
     let has = |stem: &str| {
         facts.files.iter().any(|f| {
             let lower = f.to_ascii_lowercase();
@@ -314,50 +308,48 @@ fn community_files(facts: &ProjectFacts) -> Verdict {
     .map(|(_, name)| *name)
     .collect();
     if missing.is_empty() {
-        return Verdict::Pass;
+        return pass();
     }
     one(as_info(finding("DOC006", format!("missing: {}", missing.join(", "))).because("files", "absent").hint("add short ones: what changed, how to report a vulnerability, how to build and test")))
 }
 
-fn broken_links(facts: &ProjectFacts) -> Verdict {
+fn broken_links(facts: &ProjectFacts) -> Judgement {
     let Some(readme) = facts.readme() else {
         return not_applicable(NO_README);
     };
     if readme.path.ends_with(".rst") {
         return not_applicable("the README is not Markdown");
     }
-    verdict(
-        readme
-            .links
-            .iter()
-            .filter(|link| {
-                let target = link.target.trim_start_matches("./").trim_end_matches('/');
-                // Only files: a folder is listed through what is in it, and links may leave the project.
-                let known = target.starts_with("..")
-                    || target.contains('{')
-                    || target.contains('%')
-                    || facts.has_file(target)
-                    || facts
-                        .files
-                        .iter()
-                        .any(|f| f.starts_with(&format!("{target}/")));
-                !known && !facts.root.join(target).exists()
-            })
-            .map(|link| {
-                at(
-                    "DOC007",
-                    &readme.path,
-                    link.line,
-                    format!("`{}` does not exist", link.target),
-                    link.target.clone(),
-                )
-                .hint("correct or remove the link")
-            })
-            .collect(),
-    )
+    Ok(readme
+        .links
+        .iter()
+        .filter(|link| {
+            let target = link.target.trim_start_matches("./").trim_end_matches('/');
+            // Only files: a folder is listed through what is in it, and links may leave the project.
+            let known = target.starts_with("..")
+                || target.contains('{')
+                || target.contains('%')
+                || facts.has_file(target)
+                || facts
+                    .files
+                    .iter()
+                    .any(|f| f.starts_with(&format!("{target}/")));
+            !known && !facts.root.join(target).exists()
+        })
+        .map(|link| {
+            at(
+                "DOC007",
+                &readme.path,
+                link.line,
+                format!("`{}` does not exist", link.target),
+                link.target.clone(),
+            )
+            .hint("correct or remove the link")
+        })
+        .collect())
 }
 
-fn removed_mechanisms(facts: &ProjectFacts) -> Verdict {
+fn removed_mechanisms(facts: &ProjectFacts) -> Judgement {
     const OLD: [(&str, &str); 5] = [
         ("nvidia-docker2", "install nvidia-container-toolkit"),
         (
@@ -372,9 +364,7 @@ fn removed_mechanisms(facts: &ProjectFacts) -> Verdict {
         .user_documents()
         .filter(|d| !d.path.to_ascii_lowercase().contains("change"))
         .collect();
-    if documents.is_empty() {
-        return not_applicable(NO_README);
-    }
+    applies(!documents.is_empty(), NO_README)?;
     let mut findings = Vec::new();
     for document in documents.into_iter().filter(|d| !d.path.contains('/')) {
         // A section that is out of date is one task: its lines are the evidence.
@@ -408,10 +398,10 @@ fn removed_mechanisms(facts: &ProjectFacts) -> Verdict {
             findings.push(found);
         }
     }
-    verdict(findings)
+    Ok(findings)
 }
 
-fn claims_without_benchmark(facts: &ProjectFacts) -> Verdict {
+fn claims_without_benchmark(facts: &ProjectFacts) -> Judgement {
     let Some(readme) = facts.readme().filter(|_| facts.has_cuda()) else {
         return not_applicable("no README, or no CUDA code");
     };
@@ -422,7 +412,7 @@ fn claims_without_benchmark(facts: &ProjectFacts) -> Verdict {
             .any(|part| part.starts_with("bench") || part.contains("benchmark"))
     });
     if bench {
-        return Verdict::Pass;
+        return pass();
     }
     let claims = readme.lower().filter(|(_, l)| {
         let digit = l.contains(|c: char| c.is_ascii_digit());
@@ -434,24 +424,22 @@ fn claims_without_benchmark(facts: &ProjectFacts) -> Verdict {
                 || (l.contains("latency") && l.contains("ms"))
                 || l.contains("ms latency"))
     });
-    verdict(
-        claims
-            .take(20)
-            .map(|(line, text)| {
-                at(
-                    "DOC009",
-                    &readme.path,
-                    line,
-                    "a performance figure, and nothing in the repository that measures it",
-                    text.trim().chars().take(80).collect::<String>(),
-                )
-                .hint("add the benchmark and the conditions of the figure, or remove it")
-            })
-            .collect(),
-    )
+    Ok(claims
+        .take(20)
+        .map(|(line, text)| {
+            at(
+                "DOC009",
+                &readme.path,
+                line,
+                "a performance figure, and nothing in the repository that measures it",
+                text.trim().chars().take(80).collect::<String>(),
+            )
+            .hint("add the benchmark and the conditions of the figure, or remove it")
+        })
+        .collect())
 }
 
-fn contradicted_claims(facts: &ProjectFacts) -> Verdict {
+fn contradicted_claims(facts: &ProjectFacts) -> Judgement {
     let claim = facts.readme().and_then(|d| {
         d.lower()
             .find(|(_, l)| l.contains("cpu") && (l.contains("fallback") || l.contains("fall back")))
@@ -465,7 +453,7 @@ fn contradicted_claims(facts: &ProjectFacts) -> Verdict {
         .iter()
         .find_map(|s| Some((&s.path, s.needs_gpu?)))
     {
-        None => Verdict::Pass,
+        None => pass(),
         Some((setup, exit)) => one(as_info(
             at(
                 "DOC010",

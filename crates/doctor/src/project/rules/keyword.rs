@@ -1,8 +1,8 @@
 //! Rules that are data: they fire where none of their words occurs.
 
-use warpsmith_core::{RuleResult, Verdict};
+use warpsmith_core::RuleResult;
 
-use crate::conclude::{finding, not_applicable, one};
+use crate::conclude::{finding, not_applicable, one, pass, verdict};
 use crate::project::facts::{ProjectFacts, is_test};
 use crate::project::keywords::RULES;
 
@@ -27,10 +27,10 @@ pub(super) fn run(facts: &ProjectFacts) -> Vec<RuleResult> {
                     "no image is built in CI",
                 ),
             };
-            let verdict = if !applies {
+            let judgement = if !applies {
                 not_applicable(why)
             } else if facts.has_word(&rule.scope, &rule.words) {
-                Verdict::Pass
+                pass()
             } else {
                 one(finding(&rule.code, rule.message.clone())
                     .because(
@@ -41,7 +41,7 @@ pub(super) fn run(facts: &ProjectFacts) -> Vec<RuleResult> {
             };
             RuleResult {
                 code: rule.code.clone(),
-                verdict,
+                verdict: verdict(judgement),
             }
         })
         .collect()

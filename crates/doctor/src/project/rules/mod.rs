@@ -15,10 +15,11 @@ mod source;
 use warpsmith_core::{RuleResult, Verdict};
 
 use super::facts::ProjectFacts;
+use crate::conclude::{Judgement, verdict};
 
 pub(crate) use architectures::cuda_of_image;
 
-pub(crate) type Check = (&'static str, fn(&ProjectFacts) -> Verdict);
+pub(crate) type Check = (&'static str, fn(&ProjectFacts) -> Judgement);
 
 /// Rules that are functions, in the catalogue's order.
 pub(crate) fn functions() -> Vec<Check> {
@@ -43,7 +44,7 @@ pub(crate) fn run(facts: &ProjectFacts) -> Vec<RuleResult> {
         .into_par_iter()
         .map(|(code, check)| RuleResult {
             code: code.to_owned(),
-            verdict: check(facts),
+            verdict: verdict(check(facts)),
         })
         .collect();
     results.extend(keyword::run(facts));

@@ -1,10 +1,8 @@
 //! Rules about operation, tests and security that are more than a word in a file.
 
-use warpsmith_core::Verdict;
-
 use super::Check;
 use super::place::{as_info, at};
-use crate::conclude::{finding, not_applicable, one, verdict};
+use crate::conclude::{Judgement, applies, finding, not_applicable, one, pass};
 use crate::project::facts::{ProjectFacts, is_test};
 
 pub(super) const RULES: &[Check] = &[
@@ -15,10 +13,8 @@ pub(super) const RULES: &[Check] = &[
     ("SEC002", unsafe_load),
 ];
 
-fn debug_server(facts: &ProjectFacts) -> Verdict {
-    if !facts.is_service() {
-        return not_applicable("not a web service with an image");
-    }
+fn debug_server(facts: &ProjectFacts) -> Judgement {
+    applies(facts.is_service(), "not a web service with an image")?;
     let mut findings = Vec::new();
     for file in &facts.dockerfiles {
         let Some(stage) = file.last() else {
@@ -74,10 +70,10 @@ fn debug_server(facts: &ProjectFacts) -> Verdict {
             );
         }
     }
-    verdict(findings)
+    Ok(findings)
 }
 
-fn extension_untested(facts: &ProjectFacts) -> Verdict {
+fn extension_untested(facts: &ProjectFacts) -> Judgement {
     let Some(setup) = facts.extension() else {
         return not_applicable("no setup.py that builds CUDA code");
     };
@@ -104,7 +100,7 @@ fn extension_untested(facts: &ProjectFacts) -> Verdict {
             .any(|i| package.iter().any(|p| i.split('.').any(|part| part == p)))
     });
     if imports {
-        return Verdict::Pass;
+        return pass();
     }
     one(at(
         "TST001",
@@ -116,7 +112,7 @@ fn extension_untested(facts: &ProjectFacts) -> Verdict {
     .hint("add one that imports the module and runs each kernel once"))
 }
 
-fn cpu_untested(facts: &ProjectFacts) -> Verdict {
+fn cpu_untested(facts: &ProjectFacts) -> Judgement {
     let claims = facts.readme().is_some_and(|d| {
         d.lower()
             .any(|(_, l)| l.contains("cpu") && l.contains("fallback"))
@@ -125,7 +121,7 @@ fn cpu_untested(facts: &ProjectFacts) -> Verdict {
         return not_applicable("no CPU fallback is documented");
     }
     if facts.python.iter().any(|p| p.cpu_test) {
-        return Verdict::Pass;
+        return pass();
     }
     one(as_info(
         finding("TST002", "the documented CPU fallback is not tested")
@@ -134,29 +130,25 @@ fn cpu_untested(facts: &ProjectFacts) -> Verdict {
     ))
 }
 
-fn secrets(facts: &ProjectFacts) -> Verdict {
-    verdict(
-        facts
-            .secrets
-            .iter()
-            .map(|s| {
-                at(
-                    "SEC001",
-                    &s.file,
-                    s.line,
-                    format!("{} stands in the repository", s.what),
-                    s.what,
-                )
-                .hint("revoke it now, then remove it; the history keeps it")
-            })
-            .collect(),
-    )
+fn secrets(facts: &ProjectFacts) -> Judgement {
+    Ok(facts
+        .secrets
+        .iter()
+        .map(|s| {
+            at(
+                "SEC001",
+                &s.file,
+                s.line,
+                format!("{} stands in the repository", s.what),
+                s.what,
+            )
+            .hint("revoke it now, then remove it; the history keeps it")
+        })
+        .collect())
 }
 
-fn unsafe_load(facts: &ProjectFacts) -> Verdict {
-    if facts.python.is_empty() {
-        return not_applicable("no Python code");
-    }
+fn unsafe_load(facts: &ProjectFacts) -> Judgement {
+    applies(!facts.python.is_empty(), "no Python code")?;
     // From torch 2.6 on the safe loader is the default.
     let safe = super::build::newest_allowed_torch(facts).is_some()
         && facts.demands().filter(|r| r.name == "torch").any(|r| {
@@ -165,7 +157,7 @@ fn unsafe_load(facts: &ProjectFacts) -> Verdict {
                 .filter_map(|v| crate::version::Version::parse(v))
                 .any(|v| r.range.contains(&v))
         });
-    verdict(
+    Ok(
         facts
             .python
             .iter()

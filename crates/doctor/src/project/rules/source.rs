@@ -2,14 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warpsmith_core::{Finding, Verdict};
+use warpsmith_core::Finding;
 
 use super::Check;
 use super::place::{as_info, at};
-use crate::conclude::{not_applicable, verdict};
+use crate::conclude::{Judgement, applies, not_applicable};
 use crate::project::facts::{ProjectFacts, is_test};
 use crate::project::parse::cuda::CudaFile;
 use crate::project::parse::cuda_api::{is_check, is_cleanup, is_query};
+use crate::project::parse::cuda_function::Function;
 
 pub(super) const RULES: &[Check] = &[
     ("SRC001", dropped_status),
@@ -38,21 +39,17 @@ fn foreign(path: &str) -> bool {
         .any(|w| lower.contains(w))
 }
 
-fn each(facts: &ProjectFacts, check: impl Fn(&CudaFile) -> Vec<Finding>) -> Verdict {
-    if !facts.has_cuda() {
-        return not_applicable(NO_CUDA);
-    }
-    verdict(
-        facts
-            .cuda
-            .iter()
-            .filter(|f| !foreign(&f.path))
-            .flat_map(check)
-            .collect(),
-    )
+fn each(facts: &ProjectFacts, check: impl Fn(&CudaFile) -> Vec<Finding>) -> Judgement {
+    applies(facts.has_cuda(), NO_CUDA)?;
+    Ok(facts
+        .cuda
+        .iter()
+        .filter(|f| !foreign(&f.path))
+        .flat_map(check)
+        .collect())
 }
 
-fn dropped_status(facts: &ProjectFacts) -> Verdict {
+fn dropped_status(facts: &ProjectFacts) -> Judgement {
     each(facts, |file| {
         file.dropped
             .iter()
@@ -113,10 +110,8 @@ fn checking_macros(facts: &ProjectFacts) -> BTreeSet<String> {
     checking
 }
 
-fn unchecked_launch(facts: &ProjectFacts) -> Verdict {
-    if !facts.has_cuda() {
-        return not_applicable(NO_CUDA);
-    }
+fn unchecked_launch(facts: &ProjectFacts) -> Judgement {
+    applies(facts.has_cuda(), NO_CUDA)?;
     let macros = checking_macros(facts);
     let asks = |name: &str| is_check(name) || macros.contains(name);
     // Functions that ask for an error themselves, then those that call one of them.
@@ -172,7 +167,7 @@ fn unchecked_launch(facts: &ProjectFacts) -> Verdict {
             }
         }
     }
-    verdict(findings)
+    Ok(findings)
 }
 
 fn torch_launches(facts: &ProjectFacts) -> bool {
@@ -182,10 +177,11 @@ fn torch_launches(facts: &ProjectFacts) -> bool {
         .any(|f| f.uses_torch && f.functions.iter().any(|x| !x.launches.is_empty()))
 }
 
-fn default_stream(facts: &ProjectFacts) -> Verdict {
-    if !torch_launches(facts) {
-        return not_applicable("no torch extension that launches kernels");
-    }
+fn default_stream(facts: &ProjectFacts) -> Judgement {
+    applies(
+        torch_launches(facts),
+        "no torch extension that launches kernels",
+    )?;
     each(facts, |file| {
         if !file.uses_torch {
             return Vec::new();
@@ -215,17 +211,20 @@ fn default_stream(facts: &ProjectFacts) -> Verdict {
     })
 }
 
-fn no_guard(facts: &ProjectFacts) -> Verdict {
-    if !torch_launches(facts) {
-        return not_applicable("no torch extension that launches kernels");
-    }
-    // A guard in a caller of the function protects it too.
-    let guarded: BTreeSet<&str> = facts
+/// Functions of a torch extension that take a tensor, are `exposed`, and are `safe` neither by
+/// themselves nor through a caller.
+fn unprotected(
+    facts: &ProjectFacts,
+    exposed: impl Fn(&Function) -> bool,
+    safe: impl Fn(&Function) -> bool,
+    found: impl Fn(&CudaFile, &Function) -> Finding,
+) -> Judgement {
+    let safe_callees: BTreeSet<&str> = facts
         .cuda
         .iter()
         .chain(&facts.cxx)
         .flat_map(|f| &f.functions)
-        .filter(|f| f.guards_device)
+        .filter(|f| safe(f))
         .flat_map(|f| f.calls.iter().map(String::as_str))
         .collect();
     each(facts, |file| {
@@ -234,68 +233,61 @@ fn no_guard(facts: &ProjectFacts) -> Verdict {
         }
         file.functions
             .iter()
-            .filter(|f| {
-                f.takes_tensor
-                    && !f.launches.is_empty()
-                    && !f.guards_device
-                    && !guarded.contains(f.name.as_str())
-            })
-            .map(|f| {
-                at(
-                    "SRC004",
-                    &file.path,
-                    f.line,
-                    format!(
-                        "{} launches on the current device, wherever its tensors lie",
-                        f.name
-                    ),
-                    "no device guard here or in a caller",
-                )
-                .hint("const at::cuda::OptionalCUDAGuard guard(at::device_of(tensor));")
-            })
+            .filter(|f| f.takes_tensor && exposed(f))
+            .filter(|f| !safe(f) && !safe_callees.contains(f.name.as_str()))
+            .map(|f| found(file, f))
             .collect()
     })
 }
 
-fn no_layout_check(facts: &ProjectFacts) -> Verdict {
-    if !facts.cuda.iter().any(|f| f.uses_torch) {
-        return not_applicable("no torch extension");
-    }
-    let checked: BTreeSet<&str> = facts
-        .cuda
-        .iter()
-        .chain(&facts.cxx)
-        .flat_map(|f| &f.functions)
-        .filter(|f| f.checks_layout)
-        .flat_map(|f| f.calls.iter().map(String::as_str))
-        .collect();
-    each(facts, |file| {
-        if !file.uses_torch || is_test(&file.path) {
-            return Vec::new();
-        }
-        file.functions
-            .iter()
-            .filter(|f| {
-                f.takes_tensor
-                    && !f.data_pointers.is_empty()
-                    && !f.checks_layout
-                    && !checked.contains(f.name.as_str())
-            })
-            .map(|f| {
-                at(
-                    "SRC005",
-                    &file.path,
-                    f.line,
-                    format!(
-                        "{} reads a tensor's memory without asking whether it is contiguous",
-                        f.name
-                    ),
-                    "data_ptr without is_contiguous or contiguous()",
-                )
-                .hint("TORCH_CHECK(x.is_contiguous()) and check the dtype, or call .contiguous()")
-            })
-            .collect()
-    })
+fn no_guard(facts: &ProjectFacts) -> Judgement {
+    applies(
+        torch_launches(facts),
+        "no torch extension that launches kernels",
+    )?;
+    unprotected(
+        facts,
+        |f| !f.launches.is_empty(),
+        |f| f.guards_device,
+        |file, f| {
+            at(
+                "SRC004",
+                &file.path,
+                f.line,
+                format!(
+                    "{} launches on the current device, wherever its tensors lie",
+                    f.name
+                ),
+                "no device guard here or in a caller",
+            )
+            .hint("const at::cuda::OptionalCUDAGuard guard(at::device_of(tensor));")
+        },
+    )
+}
+
+fn no_layout_check(facts: &ProjectFacts) -> Judgement {
+    applies(
+        facts.cuda.iter().any(|f| f.uses_torch),
+        "no torch extension",
+    )?;
+    unprotected(
+        facts,
+        |f| !f.data_pointers.is_empty(),
+        |f| f.checks_layout,
+        |file, f| {
+            at(
+                "SRC005",
+                &file.path,
+                f.line,
+                format!(
+                    "{} reads a tensor's memory without asking whether it is contiguous",
+                    f.name
+                ),
+                "data_ptr without is_contiguous or contiguous()",
+            )
+            .hint("TORCH_CHECK(x.is_contiguous()) and check the dtype, or call .contiguous()")
+        },
+    )
 }
 
 fn mentions(
@@ -306,7 +298,7 @@ fn mentions(
     message: impl Fn(&str) -> String,
     hint: &str,
     info: bool,
-) -> Verdict {
+) -> Judgement {
     each(facts, |file| {
         if is_test(&file.path) || torch_only && !file.uses_torch {
             return Vec::new();
@@ -323,7 +315,7 @@ fn mentions(
     })
 }
 
-fn own_allocation(facts: &ProjectFacts) -> Verdict {
+fn own_allocation(facts: &ProjectFacts) -> Judgement {
     mentions(
         facts,
         "SRC006",
@@ -335,7 +327,7 @@ fn own_allocation(facts: &ProjectFacts) -> Verdict {
     )
 }
 
-fn legacy_warp(facts: &ProjectFacts) -> Verdict {
+fn legacy_warp(facts: &ProjectFacts) -> Judgement {
     mentions(
         facts,
         "SRC007",
@@ -355,7 +347,7 @@ fn legacy_warp(facts: &ProjectFacts) -> Verdict {
     )
 }
 
-fn removed_api(facts: &ProjectFacts) -> Verdict {
+fn removed_api(facts: &ProjectFacts) -> Judgement {
     mentions(
         facts,
         "SRC008",
@@ -377,7 +369,7 @@ fn removed_api(facts: &ProjectFacts) -> Verdict {
     )
 }
 
-fn device_sync(facts: &ProjectFacts) -> Verdict {
+fn device_sync(facts: &ProjectFacts) -> Judgement {
     mentions(
         facts,
         "SRC009",
@@ -389,7 +381,7 @@ fn device_sync(facts: &ProjectFacts) -> Verdict {
     )
 }
 
-fn device_zero(facts: &ProjectFacts) -> Verdict {
+fn device_zero(facts: &ProjectFacts) -> Judgement {
     mentions(
         facts,
         "SRC010",
@@ -401,7 +393,7 @@ fn device_zero(facts: &ProjectFacts) -> Verdict {
     )
 }
 
-fn needs_higher_sm(facts: &ProjectFacts) -> Verdict {
+fn needs_higher_sm(facts: &ProjectFacts) -> Judgement {
     let lists = super::architectures::arch_lists(facts);
     // Of several lists the least demanding one: a list for something else must not accuse this code.
     let lowest = lists
@@ -447,7 +439,7 @@ fn needs_higher_sm(facts: &ProjectFacts) -> Verdict {
     })
 }
 
-fn narrow_index(facts: &ProjectFacts) -> Verdict {
+fn narrow_index(facts: &ProjectFacts) -> Judgement {
     mentions(
         facts,
         "SRC012",
@@ -459,7 +451,7 @@ fn narrow_index(facts: &ProjectFacts) -> Verdict {
     )
 }
 
-fn barrier_after_return(facts: &ProjectFacts) -> Verdict {
+fn barrier_after_return(facts: &ProjectFacts) -> Judgement {
     each(facts, |file| {
         if is_test(&file.path) {
             return Vec::new();
@@ -475,7 +467,7 @@ fn barrier_after_return(facts: &ProjectFacts) -> Verdict {
     })
 }
 
-fn long_file(facts: &ProjectFacts) -> Verdict {
+fn long_file(facts: &ProjectFacts) -> Judgement {
     each(facts, |file| {
         if file.lines <= 3000 || is_test(&file.path) {
             return Vec::new();
