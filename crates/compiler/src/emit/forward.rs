@@ -4,7 +4,7 @@ use super::body::{Exception, Forward};
 use super::literal;
 use super::writer::Writer;
 use crate::builtin::BUILTINS;
-use crate::ir::{Call, Callee, Op, Template, VarId};
+use crate::ir::{Call, Callee, Chain, Op, Template, VarId};
 
 /// Which of the two passes over the operations is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -113,13 +113,8 @@ impl Writer<'_> {
                 literal::constant(self.module, constant, self.out);
                 self.text(";\n");
             }
-            Op::Compare {
-                dst,
-                operands,
-                comparisons,
-                count,
-            } => {
-                self.compare(dst, operands, comparisons, count);
+            Op::Compare { dst, chain } => {
+                self.compare(dst, chain);
             }
             Op::If { cond, negated, .. } => {
                 self.open_branch(cond, negated);
@@ -142,30 +137,22 @@ impl Writer<'_> {
                 } else {
                     self.start();
                 }
-                self.text("goto start_");
-                self.loop_label(index);
-                self.text(";\n");
+                self.go_to_start(index);
                 if is_while {
                     self.start_flush();
                 } else {
                     self.level -= 1;
                     self.start();
                 }
-                self.text("end_");
-                self.loop_label(index);
-                self.text(":;\n");
+                self.end_label(index);
             }
             Op::Break { index } => {
                 self.start();
-                self.text("goto end_");
-                self.loop_label(index);
-                self.text(";\n");
+                self.go_to_end(index);
             }
             Op::Continue { index } => {
                 self.start();
-                self.text("goto start_");
-                self.loop_label(index);
-                self.text(";\n");
+                self.go_to_start(index);
             }
             Op::Return {
                 values,
@@ -267,14 +254,13 @@ impl Writer<'_> {
         }
     }
 
-    fn compare(&mut self, dst: VarId, operands: u32, comparisons: u32, count: u32) {
+    fn compare(&mut self, dst: VarId, chain: Chain) {
         let function = self.function;
-        let vars = &function.pool[operands as usize..][..count as usize + 1];
-        let symbols = &function.comparisons[comparisons as usize..][..count as usize];
+        let (vars, symbols) = (chain.operands(function), chain.comparisons(function));
         self.start();
         self.var(dst);
         self.text(" = ");
-        for _ in 0..count {
+        for _ in symbols {
             self.text("(");
         }
         for (at, symbol) in symbols.iter().enumerate() {

@@ -17,6 +17,32 @@ impl Writer<'_> {
         self.number(this.label);
     }
 
+    /// The label that the loop's next pass starts at.
+    pub(super) fn start_label(&mut self, index: u32) {
+        self.text("start_");
+        self.loop_label(index);
+        self.text(":;\n");
+    }
+
+    /// The label behind the loop.
+    pub(super) fn end_label(&mut self, index: u32) {
+        self.text("end_");
+        self.loop_label(index);
+        self.text(":;\n");
+    }
+
+    pub(super) fn go_to_start(&mut self, index: u32) {
+        self.text("goto start_");
+        self.loop_label(index);
+        self.text(";\n");
+    }
+
+    pub(super) fn go_to_end(&mut self, index: u32) {
+        self.text("goto end_");
+        self.loop_label(index);
+        self.text(";\n");
+    }
+
     /// The label and, for a counted or range loop, the test and the step.
     pub(super) fn loop_head(&mut self, index: u32) {
         let function = self.function;
@@ -24,22 +50,17 @@ impl Writer<'_> {
         match kind {
             LoopKind::While => {
                 self.start_flush();
-                self.text("start_");
-                self.loop_label(index);
-                self.text(":;\n");
+                self.start_label(index);
             }
             LoopKind::Range { iter, value } => {
                 self.start();
-                self.text("start_");
-                self.loop_label(index);
-                self.text(":;\n");
+                self.start_label(index);
                 self.level += 1;
                 self.start();
                 self.text("if (iter_cmp(");
                 self.var(iter);
-                self.text(") == 0) goto end_");
-                self.loop_label(index);
-                self.text(";\n");
+                self.text(") == 0) ");
+                self.go_to_end(index);
                 self.start();
                 self.var(value);
                 self.text(" = wp::iter_next(");
@@ -49,23 +70,18 @@ impl Writer<'_> {
             LoopKind::Counted {
                 counter,
                 value,
-                stop,
-                step,
-                ..
+                range,
             } => {
                 self.start();
-                self.text("start_");
-                self.loop_label(index);
-                self.text(":;\n");
+                self.start_label(index);
                 self.level += 1;
                 self.start();
                 self.text("if (");
                 self.var(counter);
-                self.text(if step > 0 { " >= " } else { " <= " });
-                self.signed(stop);
-                self.text(") goto end_");
-                self.loop_label(index);
-                self.text(";\n");
+                self.text(if range.step > 0 { " >= " } else { " <= " });
+                self.signed(range.stop);
+                self.text(") ");
+                self.go_to_end(index);
                 self.start();
                 self.var(value);
                 self.text(" = ");
@@ -74,7 +90,7 @@ impl Writer<'_> {
                 self.start();
                 self.var(counter);
                 self.text(" += ");
-                self.signed(step);
+                self.signed(range.step);
                 self.text(";\n");
             }
         }

@@ -178,9 +178,7 @@ impl Writer<'_> {
         match this.kind {
             LoopKind::While => {
                 self.start_flush();
-                self.text("start_");
-                self.loop_label(index);
-                self.text(":;\n");
+                self.start_label(index);
                 while !matches!(function.ops[body], Op::Test { index: i, .. } if i == index) {
                     body += 1;
                 }
@@ -204,31 +202,22 @@ impl Writer<'_> {
             LoopKind::Counted {
                 counter,
                 value,
-                start,
-                stop,
-                step,
+                range,
             } => {
-                let count = (i128::from(stop) - i128::from(start)).unsigned_abs();
-                let steps = count.div_ceil(u128::from(step.unsigned_abs()));
-                let last =
-                    i128::from(start) + i128::from(step) * (i128::try_from(steps).unwrap_or(1) - 1);
                 self.start();
                 self.var(counter);
                 self.text(" = ");
-                self.signed(last as i64);
+                self.signed(range.last());
                 self.text(";\n");
                 self.start();
-                self.text("start_");
-                self.loop_label(index);
-                self.text(":;\n");
+                self.start_label(index);
                 self.start();
                 self.text("\tif (");
                 self.var(counter);
-                self.text(if step > 0 { " < " } else { " > " });
-                self.signed(start);
-                self.text(") goto end_");
-                self.loop_label(index);
-                self.text(";\n");
+                self.text(if range.step > 0 { " < " } else { " > " });
+                self.signed(range.start);
+                self.text(") ");
+                self.go_to_end(index);
                 self.start();
                 self.text("\t");
                 self.var(value);
@@ -239,7 +228,7 @@ impl Writer<'_> {
                 self.text("\t");
                 self.var(counter);
                 self.text(" -= ");
-                self.signed(step);
+                self.signed(range.step);
                 self.text(";\n");
             }
         }
@@ -263,16 +252,12 @@ impl Writer<'_> {
             self.start();
             self.text("\t");
         }
-        self.text("goto start_");
-        self.loop_label(index);
-        self.text(";\n");
+        self.go_to_start(index);
         if is_while {
             self.start_flush();
         } else {
             self.start();
         }
-        self.text("end_");
-        self.loop_label(index);
-        self.text(":;\n");
+        self.end_label(index);
     }
 }

@@ -74,6 +74,29 @@ pub struct Slot {
     pub place: Option<Place>,
 }
 
+/// The values of a counted loop, known when it is compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CountedRange {
+    /// First value.
+    pub start: i64,
+    /// One past the last value, in the direction of the step.
+    pub stop: i64,
+    /// The step; never 0.
+    pub step: i64,
+}
+
+impl CountedRange {
+    /// The last value; one step before `start` where there is none.
+    pub fn last(self) -> i64 {
+        let count = self
+            .stop
+            .abs_diff(self.start)
+            .div_ceil(self.step.unsigned_abs());
+        let last = i128::from(self.start) + i128::from(self.step) * (i128::from(count) - 1);
+        last as i64
+    }
+}
+
 /// What kind of loop it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoopKind {
@@ -84,19 +107,15 @@ pub enum LoopKind {
         /// The loop variable.
         value: VarId,
     },
-    /// Over constants: `counter` runs from `start` (set beforehand) by `step` up to, not including,
-    /// `stop`; `value` is its copy.
+    /// Over constants: `counter` runs through `range`, its first value set beforehand; `value` is
+    /// its copy.
     Counted {
         /// The counter.
         counter: VarId,
         /// The loop variable.
         value: VarId,
-        /// First value.
-        start: i64,
-        /// One past the last value, in the direction of the step.
-        stop: i64,
-        /// The step; never 0.
-        step: i64,
+        /// The counter's values.
+        range: CountedRange,
     },
     /// While a condition holds.
     While,

@@ -30,10 +30,10 @@ mod verify;
 
 pub use constant::{Constant, Number};
 pub use function::{
-    Function, FunctionKind, KernelOptions, Line, Loop, LoopKind, Module, Place, Slot, SlotStep,
-    Step, Template, VarId, Variable,
+    CountedRange, Function, FunctionKind, KernelOptions, Line, Loop, LoopKind, Module, Place, Slot,
+    SlotStep, Step, Template, VarId, Variable,
 };
-pub use op::{Call, Callee, Comparison, Op, Operands, SlotUpdate};
+pub use op::{Call, Callee, Chain, Comparison, Op, Operands, SlotUpdate};
 pub use parse::{ParseError, parse};
 pub use print::print;
 pub use verify::{Violation, verify};

@@ -1,6 +1,6 @@
 //! Operations.
 
-use super::{LoopKind, VarId};
+use super::{Function, LoopKind, VarId};
 use crate::names::Name;
 
 /// A run in [`super::Function::pool`]: first the operands, then the variables whose duals they feed
@@ -26,6 +26,30 @@ impl Operands {
     /// The results.
     pub fn outs(self, pool: &[VarId]) -> &[VarId] {
         &pool[self.start as usize + 2 * usize::from(self.args)..][..usize::from(self.outs)]
+    }
+}
+
+/// A chain of comparisons (`a < b <= c`): runs in [`Function::pool`] and
+/// [`Function::comparisons`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chain {
+    /// First operand in the pool.
+    pub(crate) operands: u32,
+    /// First comparison.
+    pub(crate) comparisons: u32,
+    /// Number of comparisons: one less than operands.
+    pub(crate) count: u32,
+}
+
+impl Chain {
+    /// The operands.
+    pub fn operands(self, function: &Function) -> &[VarId] {
+        &function.pool[self.operands as usize..][..self.count as usize + 1]
+    }
+
+    /// The comparisons between them.
+    pub fn comparisons(self, function: &Function) -> &[Comparison] {
+        &function.comparisons[self.comparisons as usize..][..self.count as usize]
     }
 }
 
@@ -155,12 +179,8 @@ pub enum Op {
     Compare {
         /// The boolean result.
         dst: VarId,
-        /// First operand in the pool.
-        operands: u32,
-        /// First comparison.
-        comparisons: u32,
-        /// Number of comparisons.
-        count: u32,
+        /// What is compared.
+        chain: Chain,
     },
     /// Everything up to the matching [`Op::EndIf`] runs when `cond` is true (false if `negated`).
     If {

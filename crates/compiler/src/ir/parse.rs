@@ -431,17 +431,7 @@ impl<'t> Parser<'t> {
             native,
             first_line,
             kind,
-            params: 0,
-            vars: Vec::new(),
-            ops: Vec::new(),
-            pool: Vec::new(),
-            comparisons: Vec::new(),
-            places: Vec::new(),
-            slots: Vec::new(),
-            loops: Vec::new(),
-            templates: Vec::new(),
-            literals: Vec::new(),
-            returns: Vec::new(),
+            ..Function::empty()
         };
         self.symbol('(')?;
         while !self.lexer.eat_symbol(')') {

@@ -3,8 +3,8 @@
 use super::lexer::Token;
 use super::parse::{Out, Parser};
 use super::{
-    Call, Callee, Comparison, Function, Line, Loop, LoopKind, Op, Operands, Place, Slot, SlotStep,
-    SlotUpdate, Step, Template, VarId,
+    Call, Callee, Chain, Comparison, CountedRange, Function, Line, Loop, LoopKind, Op, Operands,
+    Place, Slot, SlotStep, SlotUpdate, Step, Template, VarId,
 };
 use crate::builtin::BUILTINS;
 
@@ -136,12 +136,12 @@ impl Parser<'_> {
         let start = function.pool.len() as u32;
         function.pool.extend_from_slice(&operands);
         let count = operands.len() as u32 - 1;
-        Ok(Op::Compare {
-            dst,
+        let chain = Chain {
             operands: start,
             comparisons,
             count,
-        })
+        };
+        Ok(Op::Compare { dst, chain })
     }
 
     fn comparison(&mut self) -> Option<Comparison> {
@@ -379,12 +379,12 @@ impl Parser<'_> {
                 self.word("to")?;
                 let stop = self.int()?;
                 self.word("step")?;
+                let step = self.int()?;
+                let range = CountedRange { start, stop, step };
                 LoopKind::Counted {
                     counter,
                     value,
-                    start,
-                    stop,
-                    step: self.int()?,
+                    range,
                 }
             }
             "while" => LoopKind::While,

@@ -15,8 +15,8 @@
 use std::fmt::Write;
 
 use super::{
-    Call, Callee, Constant, Function, FunctionKind, LoopKind, Module, Number, Op, Place, Slot,
-    SlotStep, Step, Template, VarId,
+    Call, Callee, Constant, CountedRange, Function, FunctionKind, LoopKind, Module, Number, Op,
+    Place, Slot, SlotStep, Step, Template, VarId,
 };
 use crate::builtin::BUILTINS;
 use crate::types::{Type, TypeId};
@@ -330,19 +330,15 @@ impl Printer<'_> {
                 self.out.push_str(" = literal ");
                 self.constant(function.literals[literal as usize]);
             }
-            Op::Compare {
-                dst,
-                operands,
-                comparisons,
-                count,
-            } => {
+            Op::Compare { dst, chain } => {
                 self.var(dst);
                 self.out.push_str(" = compare ");
-                self.var(function.pool[operands as usize]);
-                for at in 0..count {
-                    let symbol = function.comparisons[(comparisons + at) as usize].symbol();
-                    let _ = write!(self.out, " {symbol} ");
-                    self.var(function.pool[(operands + at + 1) as usize]);
+                let operands = chain.operands(function);
+                self.var(operands[0]);
+                for (comparison, operand) in chain.comparisons(function).iter().zip(&operands[1..])
+                {
+                    let _ = write!(self.out, " {} ", comparison.symbol());
+                    self.var(*operand);
                 }
             }
             Op::If { cond, negated, .. } => {
@@ -504,12 +500,11 @@ impl Printer<'_> {
             LoopKind::Counted {
                 counter,
                 value,
-                start,
-                stop,
-                step,
+                range,
             } => {
                 self.out.push_str("loop counted ");
                 self.vars(&[counter, value]);
+                let CountedRange { start, stop, step } = range;
                 let _ = write!(self.out, " from {start} to {stop} step {step}");
             }
             LoopKind::While => self.out.push_str("loop while"),

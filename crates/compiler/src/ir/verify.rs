@@ -185,10 +185,9 @@ impl Checker<'_> {
                 LoopKind::Counted {
                     counter,
                     value,
-                    step,
-                    ..
+                    range,
                 } => {
-                    self.check(step != 0, "a counted loop with step 0");
+                    self.check(range.step != 0, "a counted loop with step 0");
                     for var in [counter, value] {
                         self.defined(var);
                         let fits = self.ty(var) == Some(TypeId::I32);
@@ -235,18 +234,14 @@ impl Checker<'_> {
                 let known = (literal as usize) < function.literals.len();
                 self.check(known, "a literal that does not exist");
             }
-            Op::Compare {
-                dst,
-                operands,
-                comparisons,
-                count,
-            } => {
+            Op::Compare { dst, chain } => {
                 self.defined(dst);
                 let fits = self.ty(dst) == Some(TypeId::BOOL);
                 self.check(fits, "a comparison into something but a boolean");
-                self.check(count > 0, "a comparison of nothing");
-                self.in_pool(operands, count as usize + 1);
-                let known = (comparisons + count) as usize <= function.comparisons.len();
+                self.check(chain.count > 0, "a comparison of nothing");
+                self.in_pool(chain.operands, chain.count as usize + 1);
+                let end = (chain.comparisons + chain.count) as usize;
+                let known = end <= function.comparisons.len();
                 self.check(known, "a comparison that does not exist");
             }
             Op::If { cond, .. } | Op::EndIf { cond, .. } => self.condition(cond),

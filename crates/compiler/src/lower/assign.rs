@@ -103,17 +103,7 @@ impl Body<'_, '_> {
         }
         for (name, value) in names.into_iter().zip(values) {
             let var = self.single(value)?;
-            if let Some(binding) = self.symbols.get(name) {
-                let Binding::Var(old) = binding else {
-                    return fail(
-                        "K009",
-                        "a name bound to a function cannot be bound to a value",
-                    );
-                };
-                if !self.shared.types.equal(self.ty(var), self.ty(old)) {
-                    return Err(self.changed_type(name, old, var));
-                }
-            }
+            self.check_rebinding(name, var, self.ty(var))?;
             self.symbols.set(name, Binding::Var(var));
         }
         Ok(())
@@ -141,6 +131,19 @@ impl Body<'_, '_> {
                 Ok(values)
             }
             _ => fail("K018", "a single value cannot be unpacked"),
+        }
+    }
+
+    /// Refuses `var`, of type `ty`, for a name that is bound to something else already.
+    fn check_rebinding(&self, name: Name, var: VarId, ty: TypeId) -> Res<()> {
+        match self.symbols.get(name) {
+            None => Ok(()),
+            Some(Binding::Var(old)) if self.shared.types.equal(ty, self.ty(old)) => Ok(()),
+            Some(Binding::Var(old)) => Err(self.changed_type(name, old, var)),
+            Some(_) => fail(
+                "K009",
+                "a name bound to a function cannot be bound to a value",
+            ),
         }
     }
 
@@ -184,17 +187,7 @@ impl Body<'_, '_> {
             }
             other => self.single(other)?,
         };
-        if let Some(old) = self.symbols.get(name) {
-            let Binding::Var(old) = old else {
-                return fail(
-                    "K009",
-                    "a name bound to a function cannot be bound to a value",
-                );
-            };
-            if !self.shared.types.equal(self.value_ty(var), self.ty(old)) {
-                return Err(self.changed_type(name, old, var));
-            }
-        }
+        self.check_rebinding(name, var, self.value_ty(var))?;
         let out = if is_name || self.is_reference(var) {
             self.copy(var)?
         } else {
@@ -351,16 +344,8 @@ impl Body<'_, '_> {
                 if is_reference {
                     return fail("K005", "a part of a transform in an array is assigned");
                 }
-                let name = match self.shared.names.get(attr) {
-                    "p" => "transform_set_translation",
-                    "q" => "transform_set_rotation",
-                    other => {
-                        return fail(
-                            "K012",
-                            format!("a transform has `p` and `q`, not `{other}`"),
-                        );
-                    }
-                };
+                let setters = ["transform_set_translation", "transform_set_rotation"];
+                let name = self.transform_part(attr, setters)?;
                 self.call_named(name, &[root, value])?;
                 Ok(())
             }

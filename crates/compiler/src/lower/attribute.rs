@@ -60,19 +60,27 @@ impl Body<'_, '_> {
                 if let Some(value) = self.type_number(value_ty, attr) {
                     return Ok(value);
                 }
-                let name = match self.shared.names.get(attr) {
-                    "p" => "transform_get_translation",
-                    "q" => "transform_get_rotation",
-                    other => {
-                        return fail(
-                            "K012",
-                            format!("a transform has `p` and `q`, not `{other}`"),
-                        );
-                    }
-                };
+                let getters = ["transform_get_translation", "transform_get_rotation"];
+                let name = self.transform_part(attr, getters)?;
                 self.call_named(name, &[var])
             }
             _ => self.field(var, attr),
+        }
+    }
+
+    /// The builtin for the part of a transform that `attr` names.
+    pub(super) fn transform_part(
+        &self,
+        attr: Name,
+        [translation, rotation]: [&'static str; 2],
+    ) -> Res<&'static str> {
+        match self.shared.names.get(attr) {
+            "p" => Ok(translation),
+            "q" => Ok(rotation),
+            other => fail(
+                "K012",
+                format!("a transform has `p` and `q`, not `{other}`"),
+            ),
         }
     }
 

@@ -72,6 +72,18 @@ impl Body<'_, '_> {
         }
     }
 
+    /// The value of a condition that is a constant. Refuses what is no condition.
+    pub(super) fn known_condition(&self, cond: VarId) -> Res<Option<bool>> {
+        let Some(constant) = self.constant(cond) else {
+            self.check_condition(cond)?;
+            return Ok(None);
+        };
+        match constant.truth() {
+            Some(truth) => Ok(Some(truth)),
+            None => fail("K027", "this constant is not a condition"),
+        }
+    }
+
     /// Opens a branch on a loaded condition.
     pub(super) fn begin_branch(&mut self, cond: VarId, negated: bool) -> u32 {
         self.ops.push(Op::If {
@@ -113,13 +125,9 @@ impl Body<'_, '_> {
 
     fn if_statement(&mut self, test: ExprId, body: List, orelse: List) -> Res<()> {
         let cond = self.eval_var(test)?;
-        if let Some(constant) = self.constant(cond) {
-            let Some(truth) = constant.truth() else {
-                return fail("K027", "this constant is not a condition");
-            };
+        if let Some(truth) = self.known_condition(cond)? {
             return self.statements(if truth { body } else { orelse });
         }
-        self.check_condition(cond)?;
         let before = self.symbols.clone();
         let begin = self.begin_if(cond, false);
         self.statements(body)?;

@@ -104,11 +104,7 @@ impl Body<'_, '_> {
             Vec::new()
         };
         let args = vars.into_iter().map(Item::Var).collect();
-        Ok(Dispatched {
-            outcome: Outcome::One(result),
-            args,
-            template,
-        })
+        Ok(Dispatched::one(result, args, template))
     }
 
     pub(super) fn vector_assign(&mut self, items: Vec<(usize, Item)>) -> Out<Dispatched> {
@@ -138,17 +134,16 @@ impl Body<'_, '_> {
                 format!("a value of type {} does not fit", self.describe(value)),
             );
         }
-        let template = if sliced {
-            vec![Template::Int(shape[0])]
-        } else {
-            Vec::new()
-        };
-        let args = vars.into_iter().map(Item::Var).collect();
-        Ok(Dispatched {
+        Ok(Self::assigned(vars, if sliced { &shape[..1] } else { &[] }))
+    }
+
+    /// The assignment of a component, or of a slice whose lengths are `slice`.
+    fn assigned(vars: Vec<VarId>, slice: &[i64]) -> Dispatched {
+        Dispatched {
             outcome: Outcome::Void,
-            args,
-            template,
-        })
+            args: vars.into_iter().map(Item::Var).collect(),
+            template: slice.iter().copied().map(Template::Int).collect(),
+        }
     }
 
     pub(super) fn matrix_assign(&mut self, items: Vec<(usize, Item)>) -> Out<Dispatched> {
@@ -180,16 +175,6 @@ impl Body<'_, '_> {
                 format!("a value of type {} does not fit", self.describe(value)),
             );
         }
-        let template = if sliced {
-            kept.into_iter().map(Template::Int).collect()
-        } else {
-            Vec::new()
-        };
-        let args = vars.into_iter().map(Item::Var).collect();
-        Ok(Dispatched {
-            outcome: Outcome::Void,
-            args,
-            template,
-        })
+        Ok(Self::assigned(vars, if sliced { &kept } else { &[] }))
     }
 }

@@ -14,6 +14,17 @@ pub(super) struct Dispatched {
     pub(super) template: Vec<Template>,
 }
 
+impl Dispatched {
+    /// A call with one result.
+    pub(super) fn one(result: TypeId, args: Vec<Item>, template: Vec<Template>) -> Self {
+        Self {
+            outcome: Outcome::One(result),
+            args,
+            template,
+        }
+    }
+}
+
 pub(super) type Out<T> = Result<T, CallError>;
 
 /// Quaternions and transforms keep Python's `float` apart from `float32` in their C++ spelling.
@@ -85,11 +96,11 @@ impl Body<'_, '_> {
                 if python {
                     return fail("K021", "a bit cast to one of Python's own types");
                 }
-                Ok(Dispatched {
-                    outcome: Outcome::One(result),
-                    args: vec![value],
-                    template: vec![Template::Type(result)],
-                })
+                Ok(Dispatched::one(
+                    result,
+                    vec![value],
+                    vec![Template::Type(result)],
+                ))
             }
             Dispatch::TupleExtract => {
                 let [(_, Item::Var(tuple)), (_, Item::Var(index))] = *items else {
@@ -105,11 +116,11 @@ impl Body<'_, '_> {
                 let Some(part) = usize::try_from(at).ok().and_then(|at| parts.get(at)) else {
                     return fail("K011", "the index is out of the tuple's bounds");
                 };
-                Ok(Dispatched {
-                    outcome: Outcome::One(*part),
-                    args: vec![Item::Var(tuple)],
-                    template: vec![Template::Int(at)],
-                })
+                Ok(Dispatched::one(
+                    *part,
+                    vec![Item::Var(tuple)],
+                    vec![Template::Int(at)],
+                ))
             }
         }
     }
@@ -351,11 +362,7 @@ impl Body<'_, '_> {
     ) -> Out<Dispatched> {
         let template = self.shape_template(result);
         let args = self.cast_constants(args, scalar)?;
-        Ok(Dispatched {
-            outcome: Outcome::One(result),
-            args,
-            template,
-        })
+        Ok(Dispatched::one(result, args, template))
     }
 
     fn matrix(
@@ -458,11 +465,7 @@ impl Body<'_, '_> {
             Type::Transform(scalar)
         });
         let template = self.shape_template(result);
-        Ok(Dispatched {
-            outcome: Outcome::One(result),
-            args: Vec::new(),
-            template,
-        })
+        Ok(Dispatched::one(result, Vec::new(), template))
     }
 
     fn identity(&mut self, row: &Row, items: &[(usize, Item)]) -> Out<Dispatched> {
@@ -494,11 +497,7 @@ impl Body<'_, '_> {
             Template::Int(i64::from(n)),
             Template::Type(TypeId::scalar(scalar)),
         ];
-        Ok(Dispatched {
-            outcome: Outcome::One(result),
-            args: Vec::new(),
-            template,
-        })
+        Ok(Dispatched::one(result, Vec::new(), template))
     }
 
     fn zeros(&mut self, row: &Row, items: &[(usize, Item)]) -> Out<Dispatched> {
@@ -532,10 +531,6 @@ impl Body<'_, '_> {
             .map(|dim| Item::Constant(TypeId::I32, Constant::Number(Number::Int(i128::from(*dim)))))
             .collect();
         let template = vec![Template::Int(size), Template::Type(element)];
-        Ok(Dispatched {
-            outcome: Outcome::One(result),
-            args,
-            template,
-        })
+        Ok(Dispatched::one(result, args, template))
     }
 }

@@ -3,7 +3,7 @@
 use super::body::Body;
 use super::value::{Binding, Few, Res, Value, fail, placed};
 use crate::globals::Global;
-use crate::ir::{Constant, Number, Op, VarId};
+use crate::ir::{Chain, Constant, Number, Op, VarId};
 use crate::names::Name;
 use crate::syntax::{BinaryOp, CompareOp, ExprId, ExprKind, List, UnaryOp};
 use crate::types::TypeId;
@@ -216,12 +216,12 @@ impl Body<'_, '_> {
         }
         let operands = self.pool.len() as u32;
         self.pool.extend_from_slice(&loaded);
-        self.ops.push(Op::Compare {
-            dst,
+        let chain = Chain {
             operands,
             comparisons,
             count: count as u32,
-        });
+        };
+        self.ops.push(Op::Compare { dst, chain });
         Ok(Value::Var(dst))
     }
 
@@ -245,13 +245,9 @@ impl Body<'_, '_> {
 
     fn if_else(&mut self, test: ExprId, body: ExprId, orelse: ExprId) -> Res<Value> {
         let cond = self.eval_var(test)?;
-        if let Some(constant) = self.constant(cond) {
-            let Some(truth) = constant.truth() else {
-                return fail("K027", "this constant is not a condition");
-            };
+        if let Some(truth) = self.known_condition(cond)? {
             return self.eval(if truth { body } else { orelse });
         }
-        self.check_condition(cond)?;
         let begin = self.begin_if(cond, false);
         let body = self.branch_value(body)?;
         self.end_if(begin, cond, false);

@@ -3,7 +3,7 @@
 use super::body::{Body, OpenLoop};
 use super::unroll::Plan;
 use super::value::{Binding, Res, fail, hinted, placed};
-use crate::ir::{Loop, LoopKind, Op, VarId};
+use crate::ir::{CountedRange, Loop, LoopKind, Op, VarId};
 use crate::syntax::{ExprId, ExprKind, List, StmtKind};
 use crate::types::TypeId;
 
@@ -27,9 +27,7 @@ impl Body<'_, '_> {
                 LoopKind::Counted {
                     counter,
                     value: counter,
-                    start,
-                    stop,
-                    step,
+                    range: CountedRange { start, stop, step },
                 }
             }
             Plan::Iterate(iter) => {

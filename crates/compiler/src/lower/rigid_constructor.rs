@@ -3,7 +3,7 @@
 use super::body::Body;
 use super::call::Item;
 use super::constructor::{Dispatched, Out, PYTHON_SCALAR, fail};
-use crate::builtin::{Outcome, Row, Rule};
+use crate::builtin::{Row, Rule};
 use crate::ir::{Constant, Number};
 use crate::types::{Scalar, Type, TypeId};
 
@@ -76,11 +76,7 @@ impl Body<'_, '_> {
             }
             let result = self.shared.types.intern(Type::Transform(scalar));
             let template = self.shape_template(result);
-            return Ok(Dispatched {
-                outcome: Outcome::One(result),
-                args,
-                template,
-            });
+            return Ok(Dispatched::one(result, args, template));
         }
         let scalar = match variadic.len() {
             0 => wanted.unwrap_or(Scalar::F32),
@@ -126,10 +122,6 @@ impl Body<'_, '_> {
         };
         let result = self.shared.types.intern(Type::Vector { length: 6, scalar });
         let template = self.shape_template(result);
-        Ok(Dispatched {
-            outcome: Outcome::One(result),
-            args,
-            template,
-        })
+        Ok(Dispatched::one(result, args, template))
     }
 }

@@ -150,13 +150,15 @@ impl<'p> Machine<'p> {
         });
     }
 
+    /// The loop `depth` loops out of the innermost one.
+    fn loop_at(&mut self, depth: usize) -> Option<&mut OpenLoop> {
+        let at = self.loops.len().checked_sub(depth + 1)?;
+        self.loops.get_mut(at)
+    }
+
     /// Lanes leave the loop `depth` loops out for good.
     pub(super) fn leave_loop(&mut self, depth: usize, lanes: Mask) {
-        let innermost = self.loops.len();
-        if let Some(open) = innermost
-            .checked_sub(depth + 1)
-            .and_then(|n| self.loops.get_mut(n))
-        {
+        if let Some(open) = self.loop_at(depth) {
             open.left |= lanes;
             self.gone |= lanes;
         }
@@ -164,11 +166,7 @@ impl<'p> Machine<'p> {
 
     /// Lanes wait for the next iteration of the loop `depth` loops out.
     pub(super) fn continue_loop(&mut self, depth: usize, lanes: Mask) {
-        let innermost = self.loops.len();
-        if let Some(open) = innermost
-            .checked_sub(depth + 1)
-            .and_then(|n| self.loops.get_mut(n))
-        {
+        if let Some(open) = self.loop_at(depth) {
             open.continued |= lanes;
             self.gone |= lanes;
         }

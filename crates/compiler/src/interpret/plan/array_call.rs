@@ -1,6 +1,6 @@
 //! Builtins on arrays: elements, views, stores, atomics, and what they do to gradients.
 
-use super::builder::{Builder, Planned};
+use super::builder::{Builder, LaidOut, Planned};
 use super::frame::Frame;
 use super::reference::Reference;
 use crate::interpret::instruction::{Binary, BufferAt, Instruction, Location, Space, Update};
@@ -37,12 +37,7 @@ pub(super) fn update_of(name: &str) -> Option<Update> {
 
 impl<'m> Builder<'m> {
     /// Lays out a builtin on arrays; false if it is none.
-    pub(super) fn array_call(
-        &mut self,
-        frame: &mut Frame<'m>,
-        call: &Call,
-        name: &str,
-    ) -> Planned<bool> {
+    pub(super) fn array_call(&mut self, frame: &mut Frame<'m>, call: &Call, name: &str) -> LaidOut {
         let function = frame.function;
         let args = call.operands.args(&function.pool);
         let outs = call.operands.outs(&function.pool);

@@ -1,7 +1,7 @@
 //! Lays out the adjoints of operations, last first.
 
 use super::array_call::{slot_update, update_of};
-use super::builder::{Builder, Planned};
+use super::builder::{Builder, LaidOut, Planned};
 use super::frame::{Frame, Pass};
 use crate::builtin::BUILTINS;
 use crate::interpret::factorisation::Factorisation;
@@ -245,25 +245,21 @@ impl<'m> Builder<'m> {
             LoopKind::Counted {
                 counter,
                 value,
-                start,
-                stop,
-                step,
+                range,
             } => {
-                let count = stop.abs_diff(start).div_ceil(step.unsigned_abs());
-                let last = i128::from(start) + i128::from(step) * (i128::from(count) - 1);
-                let last = self.integer(last as i64);
+                let last = self.integer(range.last());
                 self.copy(Scalar::I32, frame.cell(counter), last);
                 self.emit(Instruction::Loop);
                 frame.loops.push(index);
                 head = self.code.len() as u32;
-                let op = if step > 0 {
+                let op = if range.step > 0 {
                     Comparison::GreaterEqual
                 } else {
                     Comparison::LessEqual
                 };
-                tests.push(self.counted_test(frame.cell(counter), op, start));
+                tests.push(self.counted_test(frame.cell(counter), op, range.start));
                 self.copy(Scalar::I32, frame.cell(value), frame.cell(counter));
-                let back = self.integer(-step);
+                let back = self.integer(-range.step);
                 self.step(frame.cell(counter), back);
             }
         }
@@ -338,7 +334,7 @@ impl<'m> Builder<'m> {
     }
 
     /// The adjoint of a builtin that touches memory; false if it is none.
-    fn memory_adjoint(&mut self, frame: &Frame<'m>, call: &Call, name: &str) -> Planned<bool> {
+    fn memory_adjoint(&mut self, frame: &Frame<'m>, call: &Call, name: &str) -> LaidOut {
         let function = frame.function;
         let args = call.operands.args(&function.pool);
         let adjoints = call.operands.adjoints(&function.pool);

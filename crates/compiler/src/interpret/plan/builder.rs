@@ -33,6 +33,12 @@ pub(in crate::interpret) struct Unknown {
 
 pub(in crate::interpret) type Planned<T> = Result<T, Unknown>;
 
+/// The cells of a builtin's result; `None` from a file whose builtin it is not.
+pub(super) type Expanded = Planned<Option<Vec<Cell>>>;
+
+/// Whether a builtin was laid out; false from a file whose builtin it is not.
+pub(super) type LaidOut = Planned<bool>;
+
 /// The program under construction.
 pub(super) struct Builder<'m> {
     pub(super) module: &'m Module,

@@ -155,14 +155,7 @@ impl<'m> Builder<'m> {
             backward,
         });
         for n in 0..kind.inputs() {
-            let (op, dual) = (Binary::Add, target.at(n));
-            self.emit(Instruction::Binary {
-                op,
-                ty,
-                dst: dual,
-                a: dual,
-                b: dst.at(n),
-            });
+            self.add_to(ty, target.at(n), dst.at(n));
         }
     }
 

@@ -1,6 +1,6 @@
 //! Builtins that ask about the launch, draw random numbers, print, or check.
 
-use super::builder::{Builder, Planned};
+use super::builder::{Builder, LaidOut};
 use super::frame::Frame;
 use crate::interpret::instruction::{Binary, Instruction, Unary};
 use crate::interpret::lanes::Cell;
@@ -9,12 +9,7 @@ use crate::types::Scalar;
 
 impl<'m> Builder<'m> {
     /// Lays out such a builtin; false if it is none.
-    pub(super) fn effect(
-        &mut self,
-        frame: &mut Frame<'m>,
-        call: &Call,
-        name: &str,
-    ) -> Planned<bool> {
+    pub(super) fn effect(&mut self, frame: &mut Frame<'m>, call: &Call, name: &str) -> LaidOut {
         let function = frame.function;
         let args = call.operands.args(&function.pool);
         let outs = call.operands.outs(&function.pool);
@@ -141,6 +136,11 @@ impl<'m> Builder<'m> {
         }
     }
 
+    fn cos_sin(&mut self, angle: Cell) -> (Cell, Cell) {
+        let cos = self.unary(Unary::Cos, Scalar::F32, angle);
+        (cos, self.unary(Unary::Sin, Scalar::F32, angle))
+    }
+
     /// The next word of the generator whose state lies in `state`.
     fn next_word(&mut self, state: Cell) -> Cell {
         let (op, ty) = (Unary::Pcg, Scalar::U32);
@@ -180,13 +180,7 @@ impl<'m> Builder<'m> {
         self.next_between(state, zero, turn)
     }
 
-    fn random(
-        &mut self,
-        frame: &Frame<'m>,
-        name: &str,
-        args: &[VarId],
-        outs: &[VarId],
-    ) -> Planned<bool> {
+    fn random(&mut self, frame: &Frame<'m>, name: &str, args: &[VarId], outs: &[VarId]) -> LaidOut {
         let ([state, rest @ ..], [out]) = (args, outs) else {
             return Ok(false);
         };
@@ -232,10 +226,7 @@ impl<'m> Builder<'m> {
                 let unit = self.next_unit(state);
                 let radius = self.unary(Unary::Sqrt, f32, unit);
                 let angle = self.next_angle(state);
-                let (cos, sin) = (
-                    self.unary(Unary::Cos, f32, angle),
-                    self.unary(Unary::Sin, f32, angle),
-                );
+                let (cos, sin) = self.cos_sin(angle);
                 vec![
                     self.binary(Binary::Mul, f32, radius, cos),
                     self.binary(Binary::Mul, f32, radius, sin),
@@ -287,10 +278,7 @@ impl<'m> Builder<'m> {
         let phi = self.unary(Unary::Acos, f32, height);
         let theta = self.next_angle(state);
         let radius = self.unary(Unary::Sin, f32, phi);
-        let (cos, sin) = (
-            self.unary(Unary::Cos, f32, theta),
-            self.unary(Unary::Sin, f32, theta),
-        );
+        let (cos, sin) = self.cos_sin(theta);
         vec![
             self.binary(Binary::Mul, f32, cos, radius),
             self.binary(Binary::Mul, f32, sin, radius),

@@ -45,10 +45,8 @@ fn reads(function: &Function, op: &Op, mut visit: impl FnMut(VarId)) {
             visit(dst);
             visit(src);
         }
-        Op::Compare {
-            operands, count, ..
-        } => {
-            let vars = &function.pool[operands as usize..][..count as usize + 1];
+        Op::Compare { chain, .. } => {
+            let vars = chain.operands(function);
             vars.iter().for_each(|var| visit(*var));
         }
         Op::If { cond, .. } | Op::Test { cond, .. } | Op::Assert { cond, .. } => visit(cond),

@@ -1,6 +1,6 @@
 //! Parts of values: reading a component, row or slice, and changing one in place.
 
-use super::builder::{Builder, Planned};
+use super::builder::{Builder, LaidOut, Planned};
 use super::frame::Frame;
 use super::reference::{Component, Reference};
 use crate::interpret::instruction::{Binary, Instruction};
@@ -186,12 +186,7 @@ impl<'m> Builder<'m> {
     }
 
     /// Lays out a builtin that changes its first argument; false if it is none.
-    pub(super) fn inplace(
-        &mut self,
-        frame: &mut Frame<'m>,
-        call: &Call,
-        name: &str,
-    ) -> Planned<bool> {
+    pub(super) fn inplace(&mut self, frame: &mut Frame<'m>, call: &Call, name: &str) -> LaidOut {
         let function = frame.function;
         let args = call.operands.args(&function.pool);
         if let Some(op) = inplace_op(name) {
@@ -325,7 +320,7 @@ impl<'m> Builder<'m> {
         frame: &Frame<'m>,
         call: &Call,
         name: &str,
-    ) -> Planned<bool> {
+    ) -> LaidOut {
         let function = frame.function;
         let args = call.operands.args(&function.pool);
         let adjoints = call.operands.adjoints(&function.pool);

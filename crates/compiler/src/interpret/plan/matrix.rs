@@ -1,6 +1,6 @@
 //! Builtins on matrices, stored row by row.
 
-use super::builder::{Builder, Planned};
+use super::builder::{Builder, Expanded};
 use super::call::Operand;
 use super::vector::Math;
 use crate::interpret::lanes::Cell;
@@ -99,12 +99,7 @@ fn inverse(m: &mut Math<'_, '_>, a: &Matrix) -> Vec<Cell> {
 }
 
 /// The operations of a builtin on matrices; `None` if it is none.
-pub(super) fn expand(
-    b: &mut Builder<'_>,
-    name: &str,
-    args: &[Operand],
-    out: Type,
-) -> Planned<Option<Vec<Cell>>> {
+pub(super) fn expand(b: &mut Builder<'_>, name: &str, args: &[Operand], out: Type) -> Expanded {
     if name == "identity" {
         let Type::Matrix { rows, scalar, .. } = out else {
             return Ok(None);

@@ -3,7 +3,7 @@
 use super::builder::Builder;
 use super::call::{Operand, Signature};
 use super::frame::Frame;
-use crate::interpret::instruction::{Binary, Instruction};
+use crate::interpret::instruction::Instruction;
 use crate::interpret::lanes::Cell;
 use crate::interpret::noise::Noise;
 use crate::ir::Call;
@@ -48,14 +48,7 @@ impl<'m> Builder<'m> {
             backward: true,
         });
         for n in 0..noise.axes() {
-            let (op, ty, dual) = (Binary::Add, Scalar::F32, target.at(n));
-            self.emit(Instruction::Binary {
-                op,
-                ty,
-                dst: dual,
-                a: dual,
-                b: dst.at(n),
-            });
+            self.add_to(Scalar::F32, target.at(n), dst.at(n));
         }
     }
 

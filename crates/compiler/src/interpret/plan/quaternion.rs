@@ -1,6 +1,6 @@
 //! Builtins on quaternions (x, y, z, w), w the real part.
 
-use super::builder::{Builder, Planned};
+use super::builder::{Builder, Expanded};
 use super::call::Operand;
 use super::vector::Math;
 use crate::interpret::instruction::{Binary, Unary};
@@ -183,12 +183,7 @@ fn from_angles(m: &mut Math<'_, '_>, angles: [Cell; 3]) -> Vec<Cell> {
 }
 
 /// The operations of a builtin on quaternions; `None` if it is none.
-pub(super) fn expand(
-    b: &mut Builder<'_>,
-    name: &str,
-    args: &[Operand],
-    out: Type,
-) -> Planned<Option<Vec<Cell>>> {
+pub(super) fn expand(b: &mut Builder<'_>, name: &str, args: &[Operand], out: Type) -> Expanded {
     if name == "quat_identity" {
         let Type::Quat(scalar) = out else {
             return Ok(None);

@@ -1,6 +1,6 @@
 //! Builtins on scalars, and on other values component by component.
 
-use super::builder::{Builder, Planned};
+use super::builder::{Builder, Expanded};
 use super::call::Operand;
 use crate::interpret::instruction::{Binary, Class, Instruction, Unary};
 use crate::interpret::lanes::Cell;
@@ -67,12 +67,7 @@ fn binary_of(name: &str) -> Option<Binary> {
 }
 
 /// The operations of a builtin on scalars; `None` if it is none.
-pub(super) fn expand(
-    b: &mut Builder<'_>,
-    name: &str,
-    args: &[Operand],
-    out: Type,
-) -> Planned<Option<Vec<Cell>>> {
+pub(super) fn expand(b: &mut Builder<'_>, name: &str, args: &[Operand], out: Type) -> Expanded {
     let every_cell = || args.iter().flat_map(Operand::cells).collect::<Vec<_>>();
     if matches!(name, "copy" | "pos" | "tuple") {
         return Ok(Some(every_cell()));

@@ -1,6 +1,6 @@
 //! Builtins on rigid transforms: a translation (three cells) after a rotation (four).
 
-use super::builder::{Builder, Planned};
+use super::builder::{Builder, Expanded};
 use super::call::Operand;
 use super::quaternion::{conjugate, product, rotate};
 use super::vector::Math;
@@ -14,12 +14,7 @@ fn compose(m: &mut Math<'_, '_>, a: &[Cell], b: &[Cell]) -> Vec<Cell> {
 }
 
 /// The operations of a builtin on transforms; `None` if it is none.
-pub(super) fn expand(
-    b: &mut Builder<'_>,
-    name: &str,
-    args: &[Operand],
-    out: Type,
-) -> Planned<Option<Vec<Cell>>> {
+pub(super) fn expand(b: &mut Builder<'_>, name: &str, args: &[Operand], out: Type) -> Expanded {
     if name == "transform_identity" {
         let Type::Transform(scalar) = out else {
             return Ok(None);

@@ -1,6 +1,6 @@
 //! Builtins on vectors, and the arithmetic that matrices and quaternions are made of.
 
-use super::builder::{Builder, Planned};
+use super::builder::{Builder, Expanded};
 use super::call::Operand;
 use crate::interpret::instruction::{Binary, Unary};
 use crate::interpret::lanes::Cell;
@@ -88,12 +88,7 @@ impl Math<'_, '_> {
 }
 
 /// The operations of a builtin on vectors; `None` if it is none.
-pub(super) fn expand(
-    b: &mut Builder<'_>,
-    name: &str,
-    args: &[Operand],
-    out: Type,
-) -> Planned<Option<Vec<Cell>>> {
+pub(super) fn expand(b: &mut Builder<'_>, name: &str, args: &[Operand], out: Type) -> Expanded {
     let ty = match out {
         Type::Vector { scalar, .. }
         | Type::Matrix { scalar, .. }
@@ -170,12 +165,7 @@ fn is_type_name(name: &str) -> bool {
 }
 
 /// A value from nothing, one number for all, one for each, parts, or a value of another scalar type.
-fn construct(
-    b: &mut Builder<'_>,
-    ty: Scalar,
-    wide: usize,
-    args: &[Operand],
-) -> Planned<Option<Vec<Cell>>> {
+fn construct(b: &mut Builder<'_>, ty: Scalar, wide: usize, args: &[Operand]) -> Expanded {
     let given: usize = args.iter().map(|arg| arg.len).sum();
     if given == 0 {
         return Ok(Some(vec![b.bits(ty, 0); wide]));

@@ -5,7 +5,7 @@ use super::frame::{Frame, Pass, constant_bits};
 use super::reference::Reference;
 use crate::interpret::instruction::{Binary, Instruction, Update};
 use crate::interpret::lanes::Cell;
-use crate::ir::{Comparison, LoopKind, Op, VarId};
+use crate::ir::{Chain, Comparison, LoopKind, Op, VarId};
 use crate::types::{Scalar, Type};
 
 impl<'m> Builder<'m> {
@@ -64,13 +64,8 @@ impl<'m> Builder<'m> {
                         self.copy(ty, frame.cell(dst).at(n), value);
                     }
                 }
-                Op::Compare {
-                    dst,
-                    operands,
-                    comparisons,
-                    count,
-                } => {
-                    self.comparison(frame, dst, operands, comparisons, count)?;
+                Op::Compare { dst, chain } => {
+                    self.comparison(frame, dst, chain)?;
                 }
                 Op::If { cond, negated, .. } => {
                     let cond = self.condition(frame, cond)?;
@@ -210,17 +205,9 @@ impl<'m> Builder<'m> {
         }
     }
 
-    fn comparison(
-        &mut self,
-        frame: &Frame<'m>,
-        dst: VarId,
-        operands: u32,
-        comparisons: u32,
-        count: u32,
-    ) -> Planned<()> {
+    fn comparison(&mut self, frame: &Frame<'m>, dst: VarId, chain: Chain) -> Planned<()> {
         let function = frame.function;
-        let vars = &function.pool[operands as usize..][..count as usize + 1];
-        let symbols = &function.comparisons[comparisons as usize..][..count as usize];
+        let (vars, symbols) = (chain.operands(function), chain.comparisons(function));
         let mut all: Option<Cell> = None;
         for (pair, op) in vars.windows(2).zip(symbols) {
             let truth = self.compare_values(frame, pair[0], pair[1], *op)?;
@@ -281,18 +268,16 @@ impl<'m> Builder<'m> {
             LoopKind::Counted {
                 counter,
                 value,
-                stop,
-                step,
-                ..
+                range,
             } => {
-                let op = if step > 0 {
+                let op = if range.step > 0 {
                     Comparison::Less
                 } else {
                     Comparison::Greater
                 };
-                let test = self.counted_test(frame.cell(counter), op, stop);
+                let test = self.counted_test(frame.cell(counter), op, range.stop);
                 self.copy(Scalar::I32, frame.cell(value), frame.cell(counter));
-                let step = self.integer(step);
+                let step = self.integer(range.step);
                 self.step(frame.cell(counter), step);
                 vec![test]
             }
@@ -307,13 +292,17 @@ impl<'m> Builder<'m> {
     }
 
     pub(super) fn step(&mut self, counter: Cell, by: Cell) {
-        let (op, ty) = (Binary::Add, Scalar::I32);
+        self.add_to(Scalar::I32, counter, by);
+    }
+
+    /// `cell += value`.
+    pub(super) fn add_to(&mut self, ty: Scalar, cell: Cell, value: Cell) {
         self.emit(Instruction::Binary {
-            op,
+            op: Binary::Add,
             ty,
-            dst: counter,
-            a: counter,
-            b: by,
+            dst: cell,
+            a: cell,
+            b: value,
         });
     }
 
