@@ -1,9 +1,8 @@
 //! What kinds of kernels there are.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
+
+use crate::by_name::{display_by_name, parse_by_name};
 
 /// What a kernel is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -78,27 +77,14 @@ impl Category {
     }
 }
 
-impl fmt::Display for Category {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
+display_by_name!(Category);
 
 /// A category that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no category `{0}`; known are {known}", known = Category::ALL.map(Category::name).join(", "))]
 pub struct UnknownCategory(pub String);
 
-impl FromStr for Category {
-    type Err = UnknownCategory;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL
-            .into_iter()
-            .find(|category| category.name() == text)
-            .ok_or_else(|| UnknownCategory(text.to_owned()))
-    }
-}
+parse_by_name!(Category, UnknownCategory);
 
 #[cfg(test)]
 mod tests {

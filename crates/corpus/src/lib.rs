@@ -8,6 +8,7 @@
 //! falls in, and however often the run was stopped.
 
 mod block;
+mod by_name;
 mod card;
 mod category;
 mod coverage;

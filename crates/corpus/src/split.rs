@@ -3,10 +3,9 @@
 //! The choice follows from the shape hash alone, so that no shape is ever on two sides, whatever the
 //! seed, the shard or the day it was generated; what is held out by name comes first.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
+use crate::by_name::display_by_name;
 use crate::category::Category;
 use crate::random::mix;
 
@@ -48,11 +47,7 @@ impl Split {
     }
 }
 
-impl fmt::Display for Split {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
+display_by_name!(Split);
 
 /// How pairs are divided.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -125,14 +125,15 @@ impl Builder {
             let float = self.float();
             let input = self.new_input(float, self.rank);
             let name = self.inputs[input].name.clone();
-            let tests: Vec<String> = self
-                .index
-                .split(", ")
-                .enumerate()
+            let tests = (self.index.split(", ").enumerate())
                 .map(|(axis, coordinate)| format!("{coordinate} >= {name}.shape[{axis}]"))
-                .collect();
+                .collect::<Vec<_>>();
             self.line(&format!("if {}:", tests.join(" or ")));
         }
+        self.indented_return();
+    }
+
+    fn indented_return(&mut self) {
         self.indent += 1;
         self.line("return");
         self.indent -= 1;
@@ -157,9 +158,7 @@ impl Builder {
                 .map(|(axis, c)| format!("{c} < {reach} or {c} >= {name}.shape[{axis}] - {reach}"))
                 .collect();
             self.line(&format!("if {}:", tests.join(" or ")));
-            self.indent += 1;
-            self.line("return");
-            self.indent -= 1;
+            self.indented_return();
         }
         let words: &[&'static str] = &[
             "left", "right", "north", "south", "above", "below", "ahead", "behind", "west", "east",

@@ -3,8 +3,8 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use parquet::column::reader::ColumnReader;
-use parquet::data_type::ByteArray;
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
@@ -131,14 +131,8 @@ fn fill(column: &Column, reader: ColumnReader, rows: &mut [Row]) -> Result<()> {
                 *set(row) = value.cast_unsigned();
             }
         }
-        (Column::Names(_, set), ColumnReader::ByteArrayColumnReader(mut reader)) => {
-            let (mut values, mut definition, mut repetition) = (Vec::new(), Vec::new(), Vec::new());
-            let (seen, ..) = reader.read_records(
-                count,
-                Some(&mut definition),
-                Some(&mut repetition),
-                &mut values,
-            )?;
+        (Column::Names(_, set), ColumnReader::ByteArrayColumnReader(reader)) => {
+            let (seen, values, definition, repetition) = list_records(reader, count)?;
             complete(seen)?;
             let items = values.iter().map(text).collect::<Result<Vec<String>>>()?;
             lists(&definition, &repetition, items, |row, item| {
@@ -147,14 +141,8 @@ fn fill(column: &Column, reader: ColumnReader, rows: &mut [Row]) -> Result<()> {
                 }
             });
         }
-        (Column::Numbers(_, set), ColumnReader::Int32ColumnReader(mut reader)) => {
-            let (mut values, mut definition, mut repetition) = (Vec::new(), Vec::new(), Vec::new());
-            let (seen, ..) = reader.read_records(
-                count,
-                Some(&mut definition),
-                Some(&mut repetition),
-                &mut values,
-            )?;
+        (Column::Numbers(_, set), ColumnReader::Int32ColumnReader(reader)) => {
+            let (seen, values, definition, repetition) = list_records(reader, count)?;
             complete(seen)?;
             lists(&definition, &repetition, values, |row, item: i32| {
                 if let Some(row) = rows.get_mut(row) {
@@ -165,6 +153,21 @@ fn fill(column: &Column, reader: ColumnReader, rows: &mut [Row]) -> Result<()> {
         _ => return Err(wrong()),
     }
     Ok(())
+}
+
+/// Reads `count` rows of lists: how many there were, their items, definition and repetition levels.
+fn list_records<T: DataType>(
+    mut reader: ColumnReaderImpl<T>,
+    count: usize,
+) -> Result<(usize, Vec<T::T>, Vec<i16>, Vec<i16>)> {
+    let (mut values, mut definition, mut repetition) = (Vec::new(), Vec::new(), Vec::new());
+    let (seen, ..) = reader.read_records(
+        count,
+        Some(&mut definition),
+        Some(&mut repetition),
+        &mut values,
+    )?;
+    Ok((seen, values, definition, repetition))
 }
 
 /// Hands out items to the rows that the levels say.

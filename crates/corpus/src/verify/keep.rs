@@ -1,9 +1,8 @@
 //! What rows keep of what the checks brought to light.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
+
+use crate::by_name::{display_by_name, parse_by_name};
 
 /// A column that is empty unless it is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -51,24 +50,11 @@ impl Keep {
     }
 }
 
-impl fmt::Display for Keep {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
+display_by_name!(Keep);
 
 /// A column that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no optional column `{0}`; known are {known}", known = Keep::ALL.map(Keep::name).join(", "))]
 pub struct UnknownColumn(pub String);
 
-impl FromStr for Keep {
-    type Err = UnknownColumn;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL
-            .into_iter()
-            .find(|keep| keep.name() == text)
-            .ok_or_else(|| UnknownColumn(text.to_owned()))
-    }
-}
+parse_by_name!(Keep, UnknownColumn);

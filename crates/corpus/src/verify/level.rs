@@ -1,9 +1,10 @@
 //! The levels of verification, and the outcome of each.
 
 use std::fmt;
-use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+
+use crate::by_name::{display_by_name, parse_by_name};
 
 /// How much is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -43,27 +44,14 @@ impl Level {
     }
 }
 
-impl fmt::Display for Level {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
+display_by_name!(Level);
 
 /// A level that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no verification level `{0}`; known are {known}", known = Level::ALL.map(Level::name).join(", "))]
 pub struct UnknownLevel(pub String);
 
-impl FromStr for Level {
-    type Err = UnknownLevel;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL
-            .into_iter()
-            .find(|level| level.name() == text)
-            .ok_or_else(|| UnknownLevel(text.to_owned()))
-    }
-}
+parse_by_name!(Level, UnknownLevel);
 
 /// How one check went.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
