@@ -24,6 +24,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("rustls", &["warpsmith-http", "warpsmith-telemetry"]),
     ("symphonia", &["warpsmith-voice"]),
     ("tokio", &["warpsmith-http", "warpsmith-server"]),
+    ("tokio-rustls", &["warpsmith-http"]),
     ("zstd", &["warpsmith-corpus"]),
 ];
 

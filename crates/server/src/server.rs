@@ -10,13 +10,15 @@ use tokio::runtime::Runtime;
 use tokio::sync::{Semaphore, watch};
 use warpsmith_core::Finding;
 use warpsmith_device::{Device, DeviceChoice};
+use warpsmith_http::access::Origins;
+use warpsmith_http::{Doors, Listening};
 use warpsmith_synth::{CudaVoices, DryEngine, Params, Simd, prove};
 use warpsmith_telemetry::LiveBoard;
 
-use crate::access::{Access, Doors, Limits};
+use crate::access::{Access, Limits};
+use crate::api::Router;
 use crate::api::matrix::Matrix;
 use crate::audio::{Broadcast, Desk, Parking};
-use crate::connection;
 use crate::error::ServeError;
 use crate::events::Events;
 use crate::metrics::{Gauges, Metrics};
@@ -28,6 +30,9 @@ use crate::seats::Seats;
 const GRACE: Duration = Duration::from_secs(2);
 /// What the kernel may hold for a client that does not read.
 const SEND_BUFFER_BYTES: u32 = 128 << 10;
+/// How long a client may take for a head, for a body and between two requests, and how long it may
+/// take nothing of what it is sent.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 /// Files rendered at once.
 const RENDERS: usize = 2;
 
@@ -141,7 +146,11 @@ impl Server {
         if !loopback && settings.token.is_none() {
             return Err(ServeError::Open { address });
         }
-        let access = Access::new(settings.token, loopback, settings.origins)?;
+        let origins = Origins {
+            loopback,
+            allowed: settings.origins,
+        };
+        let access = Access::new(settings.token, origins)?;
         process::allow_many_files();
         let runtime =
             runtime(settings.threads, "serve").map_err(|source| ServeError::Threads { source })?;
@@ -184,7 +193,14 @@ impl Server {
         let broadcast = Arc::clone(&shared.broadcast);
         let desk = shared.desk.clone();
         runtime.spawn(broadcast.run(music, desk, Arc::clone(&shared.metrics)));
-        runtime.spawn(connection::accept(listener, Arc::clone(&shared)));
+        let listening = Listening {
+            application: Arc::new(Router(Arc::clone(&shared))),
+            limits: http_limits(&settings.limits),
+            doors: Arc::clone(&shared.doors),
+            tls: None,
+            stopping: shared.stopping.clone(),
+        };
+        runtime.spawn(warpsmith_http::accept(listener, listening));
         Ok(Self {
             address: bound,
             shared,
@@ -268,6 +284,19 @@ pub(crate) fn runtime(threads: usize, name: &str) -> std::io::Result<Runtime> {
         .global_queue_interval(7)
         .enable_all()
         .build()
+}
+
+fn http_limits(limits: &Limits) -> warpsmith_http::Limits {
+    warpsmith_http::Limits {
+        connections: limits.connections,
+        per_client: limits.per_client,
+        head_bytes: 16 << 10,
+        body_bytes: 64 << 10,
+        head: PATIENCE,
+        body: PATIENCE,
+        idle: PATIENCE,
+        write: PATIENCE,
+    }
 }
 
 fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {

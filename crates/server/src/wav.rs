@@ -9,10 +9,12 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::time::{Instant, sleep_until};
+use warpsmith_http::{Answer, write_within};
 use warpsmith_synth::Stream;
 use warpsmith_synth::wav_file::{FRAME_BYTES, wav_head};
 
-use crate::connection::write;
+use crate::response;
+use crate::server::PATIENCE;
 
 /// What a player may have ahead of the clock.
 const AHEAD: Duration = Duration::from_secs(2);
@@ -29,6 +31,19 @@ pub(crate) struct WavFile {
     pub(crate) stopping: watch::Receiver<bool>,
 }
 
+impl WavFile {
+    /// The answer's head.
+    pub(crate) fn head(&self) -> Answer {
+        let answer = response::streamed("audio/wav");
+        let Some(frames) = self.frames else {
+            return answer;
+        };
+        let head = wav_head(self.stream.settings().sample_rate, frames);
+        let length = head.len() as u64 + frames * FRAME_BYTES;
+        answer.with_computed("content-length", length.to_string())
+    }
+}
+
 /// Sends the file; ends with it, with the client or with the server.
 pub(crate) async fn send(mut socket: TcpStream, file: WavFile) -> io::Result<()> {
     let WavFile {
@@ -38,21 +53,7 @@ pub(crate) async fn send(mut socket: TcpStream, file: WavFile) -> io::Result<()>
         mut stopping,
     } = file;
     let rate = stream.settings().sample_rate;
-    let head = wav_head(rate, frames.unwrap_or(ENDLESS_FRAMES));
-    let length = match frames {
-        Some(frames) => format!(
-            "Content-Length: {}\r\n",
-            head.len() as u64 + frames * FRAME_BYTES
-        ),
-        None => String::new(),
-    };
-    let answer = format!(
-        "HTTP/1.1 200 OK\r\nContent-Type: audio/wav\r\n{length}Cache-Control: no-store\r\n\
-         {}Connection: close\r\n\r\n",
-        crate::http::SECURITY_HEADERS
-    );
-    let mut bytes = answer.into_bytes();
-    bytes.extend_from_slice(&head);
+    let mut bytes = wav_head(rate, frames.unwrap_or(ENDLESS_FRAMES));
     let mut samples = vec![0i16; 2 * (rate as usize / 50)];
     let begun = Instant::now();
     loop {
@@ -61,7 +62,7 @@ pub(crate) async fn send(mut socket: TcpStream, file: WavFile) -> io::Result<()>
         stream.render_into(&mut samples[..2 * count]);
         bytes.extend_from_slice(bytemuck::cast_slice(&samples[..2 * count]));
         tokio::select! {
-            written = write(&mut socket, &bytes) => written?,
+            written = write_within(&mut socket, &bytes, PATIENCE) => written?,
             _ = stopping.wait_for(|stopping| *stopping) => break,
         }
         bytes.clear();

@@ -4,12 +4,13 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use warpsmith_core::Finding;
+use warpsmith_http::{Answer, Request};
 use warpsmith_synth::Params;
 
 use super::route::missing;
 use crate::error::ProtocolError;
-use crate::http::{Request, Response};
 use crate::protocol::merged;
+use crate::response;
 use crate::server::Shared;
 
 /// Whom to steer: a listener by stream and key, or the broadcast.
@@ -34,28 +35,27 @@ struct NewPreset {
 
 /// Reads a body of JSON; an empty one is an empty object.
 pub(super) fn body<T: DeserializeOwned>(request: &Request) -> Result<T, ProtocolError> {
-    let bytes = if request.body.is_empty() {
-        b"{}"
-    } else {
-        &request.body[..]
+    let bytes = match request.body() {
+        [] => b"{}",
+        bytes => bytes,
     };
     serde_json::from_slice(bytes).map_err(|error| ProtocolError::Message {
         what: error.to_string().chars().take(200).collect(),
     })
 }
 
-pub(super) fn refused(error: &ProtocolError) -> Response {
-    Response::finding(400, &error.finding())
+pub(super) fn refused(error: &ProtocolError) -> Answer {
+    response::finding(400, &error.finding())
 }
 
-pub(super) fn control(request: &Request, shared: &Shared) -> Response {
+pub(super) fn control(request: &Request, shared: &Shared) -> Answer {
     match body(request) {
         Ok(wish) => apply(&wish, shared),
         Err(error) => refused(&error),
     }
 }
 
-fn apply(wish: &Wish, shared: &Shared) -> Response {
+fn apply(wish: &Wish, shared: &Shared) -> Answer {
     let seat = match wish.stream {
         None => None,
         Some(stream) => match shared.seats.find(stream, &wish.key) {
@@ -80,7 +80,7 @@ fn apply(wish: &Wish, shared: &Shared) -> Response {
         "control",
         || json!({ "stream": seat.as_ref().map(|seat| seat.stream), "params": params }),
     );
-    Response::json(200, &json!({ "params": params }))
+    response::json(200, &json!({ "params": params }))
 }
 
 /// The preset's parameters, or the current ones, with some replaced.
@@ -94,7 +94,7 @@ pub(crate) fn wanted(
     merged(current, preset, changes)
 }
 
-pub(super) fn keep_preset(request: &Request, shared: &Shared) -> Response {
+pub(super) fn keep_preset(request: &Request, shared: &Shared) -> Answer {
     let kept = |new: NewPreset| -> Result<Params, Box<Finding>> {
         let params = wanted(shared, &shared.params, new.preset.as_deref(), &new.params)
             .map_err(|error| Box::new(error.finding()))?;
@@ -105,13 +105,13 @@ pub(super) fn keep_preset(request: &Request, shared: &Shared) -> Response {
         .map_err(|error| Box::new(error.finding()))
         .and_then(kept)
     {
-        Ok(params) => Response::json(201, &json!({ "params": params })),
-        Err(finding) => Response::finding(400, &finding),
+        Ok(params) => response::json(201, &json!({ "params": params })),
+        Err(finding) => response::finding(400, &finding),
     }
 }
 
 /// `/api/presets/NAME` and `/api/presets/NAME/load`.
-pub(super) fn preset(method: &str, rest: &str, request: &Request, shared: &Shared) -> Response {
+pub(super) fn preset(method: &str, rest: &str, request: &Request, shared: &Shared) -> Answer {
     match (method, rest.strip_suffix("/load")) {
         ("POST", Some(name)) => match body::<Wish>(request) {
             Ok(wish) => apply(
@@ -124,12 +124,12 @@ pub(super) fn preset(method: &str, rest: &str, request: &Request, shared: &Share
             Err(error) => refused(&error),
         },
         ("DELETE", None) => match shared.presets.forget(rest) {
-            true => Response::json(200, &json!({ "forgotten": rest })),
+            true => response::json(200, &json!({ "forgotten": rest })),
             false => missing(404, "no preset of this name is kept; built-in ones stay"),
         },
         ("GET" | "HEAD", None) => match shared.presets.find(rest) {
-            Ok(params) => Response::json(200, &params),
-            Err(error) => Response::finding(404, &error.finding()),
+            Ok(params) => response::json(200, &params),
+            Err(error) => response::finding(404, &error.finding()),
         },
         _ => missing(405, "presets take GET, DELETE and POST …/load"),
     }

@@ -7,4 +7,4 @@ mod route;
 mod status;
 
 pub(crate) use control::wanted;
-pub(crate) use route::{Reply, respond};
+pub(crate) use route::Router;

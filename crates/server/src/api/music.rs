@@ -5,15 +5,16 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Map, Number, Value};
 use warpsmith_core::{Finding, Severity};
+use warpsmith_http::{Reply, Request};
 use warpsmith_synth::{Stream, StreamSettings};
 
 use super::control::{body, refused, wanted};
-use super::route::Reply;
+use super::route::stream;
 use crate::error::ProtocolError;
-use crate::http::{Request, Response};
+use crate::response;
 use crate::secret;
 use crate::server::Shared;
-use crate::wav::WavFile;
+use crate::wav::{self, WavFile};
 
 /// The longest file that is rendered on demand: an hour.
 const MOST_SECONDS: f64 = 3_600.0;
@@ -74,31 +75,43 @@ impl Order {
     }
 }
 
+fn refuse(error: &ProtocolError) -> Reply {
+    Reply::Whole(refused(error))
+}
+
 fn full(message: &str) -> Reply {
-    Response::finding(503, &Finding::new("W009", Severity::Error, message)).into()
+    let finding = Finding::new("W009", Severity::Error, message);
+    Reply::Whole(response::finding(503, &finding))
+}
+
+/// Sends a file; a listener who has heard enough just goes.
+fn send(file: WavFile) -> Reply {
+    stream(file.head(), move |socket| async move {
+        let _ = wav::send(socket, file).await;
+    })
 }
 
 pub(super) fn endless(request: &Request, shared: &Arc<Shared>) -> Reply {
     let stream = Order::from_query(request).and_then(|order| order.stream(shared));
     let stream = match stream {
         Ok(stream) => stream,
-        Err(error) => return refused(&error).into(),
+        Err(error) => return refuse(&error),
     };
     let Ok(place) = Arc::clone(&shared.listeners).try_acquire_owned() else {
         return full("there are too many listeners");
     };
-    Reply::Wav(Box::new(WavFile {
+    send(WavFile {
         stream,
         frames: None,
         place,
         stopping: shared.stopping.clone(),
-    }))
+    })
 }
 
 pub(super) fn render(request: &Request, shared: &Arc<Shared>) -> Reply {
     let order: Order = match body(request) {
         Ok(order) => order,
-        Err(error) => return refused(&error).into(),
+        Err(error) => return refuse(&error),
     };
     if !(order.seconds > 0.0 && order.seconds <= MOST_SECONDS) {
         let error = ProtocolError::Message {
@@ -107,20 +120,20 @@ pub(super) fn render(request: &Request, shared: &Arc<Shared>) -> Reply {
                 order.seconds
             ),
         };
-        return refused(&error).into();
+        return refuse(&error);
     }
     let stream = match order.stream(shared) {
         Ok(stream) => stream,
-        Err(error) => return refused(&error).into(),
+        Err(error) => return refuse(&error),
     };
     let Ok(place) = Arc::clone(&shared.renders).try_acquire_owned() else {
         return full("other files are being rendered; come back in a moment");
     };
     let frames = (order.seconds * f64::from(order.rate)).round() as u64;
-    Reply::Wav(Box::new(WavFile {
+    send(WavFile {
         stream,
         frames: Some(frames),
         place,
         stopping: shared.stopping.clone(),
-    }))
+    })
 }

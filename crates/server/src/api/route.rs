@@ -1,88 +1,119 @@
 //! Path and method to an answer.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
+use serde_json::json;
+use tokio::net::TcpStream;
 use warpsmith_core::{Finding, Severity};
+use warpsmith_http::websocket::accept_key;
+use warpsmith_http::{Answer, Application, Refusal, Reply, Request};
 
 use super::{control, music, status};
-use crate::http::{Request, Response};
-use crate::page;
+use crate::event_stream::{follow_events, follow_matrix};
 use crate::protocol::SUBPROTOCOL;
 use crate::server::Shared;
-use crate::wav::WavFile;
-use crate::websocket::accept_key;
+use crate::{page, response, session};
 
-/// What a connection does next.
-pub(crate) enum Reply {
-    /// Writes this.
-    Whole(Response),
-    /// Writes this, and speaks WebSocket from then on.
-    WebSocket { head: String },
-    /// Sends sound.
-    Wav(Box<WavFile>),
-    /// Sends what happens.
-    Events,
-    /// Sends the matrix as it is measured.
-    Matrix { again: bool },
+const EVENT_STREAM: &str = "text/event-stream";
+
+/// The layer's application: what each path answers.
+pub(crate) struct Router(pub(crate) Arc<Shared>);
+
+impl Application for Router {
+    async fn answer(&self, request: Request, peer: SocketAddr) -> Reply {
+        let metrics = &self.0.metrics;
+        metrics.requests.add(1);
+        let reply = respond(&request, peer, &self.0);
+        if let Reply::Whole(answer) = &reply
+            && matches!(answer.status(), 401 | 403 | 503)
+        {
+            metrics.refused.add(1);
+        }
+        reply
+    }
+
+    fn refuse(&self, refusal: Refusal) -> Answer {
+        let message = refusal.to_string();
+        if let Refusal::Full(_) = refusal {
+            self.0.metrics.refused.add(1);
+            let finding = Finding::new("W009", Severity::Error, message);
+            return response::finding(refusal.status(), &finding);
+        }
+        let body =
+            json!({ "finding": { "code": "W001", "severity": "error", "message": message } });
+        response::json(refusal.status(), &body)
+    }
 }
 
-impl From<Response> for Reply {
-    fn from(response: Response) -> Self {
-        Self::Whole(response)
-    }
+/// Writes a head, and gives the socket to `serve`.
+pub(super) fn stream<F>(head: Answer, serve: impl FnOnce(TcpStream) -> F + Send + 'static) -> Reply
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    // Requests that came along with this one are left unanswered: the connection is a stream now.
+    Reply::Stream(head, Box::new(|socket, _| Box::pin(serve(socket))))
 }
 
 /// Answers a request.
-pub(crate) fn respond(request: &Request, shared: &Arc<Shared>) -> Reply {
+fn respond(request: &Request, peer: SocketAddr, shared: &Arc<Shared>) -> Reply {
     if let Err(finding) = shared.access.check_origin(request) {
-        return Response::finding(403, &finding).into();
+        return Reply::Whole(response::finding(403, &finding));
     }
-    let reading = matches!(request.method.as_str(), "GET" | "HEAD");
+    let reading = matches!(request.method(), "GET" | "HEAD");
     // The page holds no secret, and asks for the token itself; health is for watchers.
     if reading {
-        if let Some(file) = page::file(&request.path) {
-            return Response::new(200, file.kind, file.text).into();
+        if let Some(file) = page::file(request.path()) {
+            return Reply::Whole(response::whole(200, file.kind, file.text));
         }
-        if request.path == "/api/health" {
-            return status::health(shared).into();
+        if request.path() == "/api/health" {
+            return Reply::Whole(status::health(shared));
         }
     }
     if let Err(finding) = shared.access.check_token(request) {
-        return Response::finding(401, &finding).into();
+        return Reply::Whole(response::finding(401, &finding));
     }
-    match (request.method.as_str(), request.path.as_str()) {
-        ("GET", "/ws") => web_socket(request),
-        ("GET", "/stream.wav") => music::endless(request, shared),
-        ("POST", "/api/render") => music::render(request, shared),
-        ("POST", "/api/control") => control::control(request, shared).into(),
-        ("GET", "/api/events") => Reply::Events,
-        ("GET", "/api/matrix") => Reply::Matrix {
-            again: request.query("again").is_some(),
-        },
-        ("POST", "/api/presets") => control::keep_preset(request, shared).into(),
+    Reply::Whole(match (request.method(), request.path()) {
+        ("GET", "/ws") => return web_socket(request, peer, shared),
+        ("GET", "/stream.wav") => return music::endless(request, shared),
+        ("POST", "/api/render") => return music::render(request, shared),
+        ("GET", "/api/events") => {
+            let shared = Arc::clone(shared);
+            return stream(response::streamed(EVENT_STREAM), |socket| {
+                follow_events(socket, shared)
+            });
+        }
+        ("GET", "/api/matrix") => {
+            let (shared, again) = (Arc::clone(shared), request.query("again").is_some());
+            return stream(response::streamed(EVENT_STREAM), move |socket| {
+                follow_matrix(socket, shared, again)
+            });
+        }
+        ("POST", "/api/control") => control::control(request, shared),
+        ("POST", "/api/presets") => control::keep_preset(request, shared),
         (method, path) if path.starts_with("/api/presets/") => {
-            control::preset(method, &path["/api/presets/".len()..], request, shared).into()
+            control::preset(method, &path["/api/presets/".len()..], request, shared)
         }
         ("GET" | "HEAD", path) => match path {
-            "/api/status" => status::status(shared).into(),
-            "/api/metrics" => status::metrics(shared).into(),
-            "/api/presets" => Response::json(200, &shared.presets.list()).into(),
-            "/api/telemetry" => status::telemetry(shared).into(),
-            "/metrics" => status::prometheus(shared).into(),
-            _ => missing(404, "there is nothing at this path").into(),
+            "/api/status" => status::status(shared),
+            "/api/metrics" => status::metrics(shared),
+            "/api/presets" => response::json(200, &shared.presets.list()),
+            "/api/telemetry" => status::telemetry(shared),
+            "/metrics" => status::prometheus(shared),
+            _ => missing(404, "there is nothing at this path"),
         },
-        _ => missing(405, "this path does not take this method").into(),
-    }
+        _ => missing(405, "this path does not take this method"),
+    })
 }
 
 /// What is not there, as a finding.
-pub(super) fn missing(status: u16, message: &str) -> Response {
+pub(super) fn missing(status: u16, message: &str) -> Answer {
     let finding =
         Finding::new("W011", Severity::Error, message).hint("`GET /api/status` lists the paths");
-    Response::finding(status, &finding)
+    response::finding(status, &finding)
 }
 
-fn web_socket(request: &Request) -> Reply {
+fn web_socket(request: &Request, peer: SocketAddr, shared: &Arc<Shared>) -> Reply {
     let key = request
         .header("sec-websocket-key")
         .filter(|key| key.len() == 24);
@@ -90,22 +121,22 @@ fn web_socket(request: &Request) -> Reply {
         && request.has_word("upgrade", "websocket")
         && request.header("sec-websocket-version") == Some("13");
     let (true, Some(key)) = (wanted, key) else {
-        return missing(426, "this path speaks WebSocket, version 13").into();
+        return Reply::Whole(missing(426, "this path speaks WebSocket, version 13"));
     };
     // A client that names subprotocols must name ours; curl and the like name none.
     let named = request.header("sec-websocket-protocol").is_some();
     if named && !request.has_word("sec-websocket-protocol", SUBPROTOCOL) {
-        return missing(426, "the subprotocol here is warpsmith-v1").into();
+        return Reply::Whole(missing(426, "the subprotocol here is warpsmith-v1"));
     }
-    let protocol = match named {
-        true => format!("Sec-WebSocket-Protocol: {SUBPROTOCOL}\r\n"),
-        false => String::new(),
-    };
-    let accept = accept_key(key);
-    Reply::WebSocket {
-        head: format!(
-            "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
-             Sec-WebSocket-Accept: {accept}\r\n{protocol}\r\n"
-        ),
+    let mut head = Answer::empty(101)
+        .with("upgrade", "websocket")
+        .with_computed("sec-websocket-accept", accept_key(key));
+    if named {
+        head = head.with("sec-websocket-protocol", SUBPROTOCOL);
     }
+    let shared = Arc::clone(shared);
+    Reply::Upgrade(
+        head,
+        Box::new(move |socket, bytes| Box::pin(session::run(socket, peer, bytes, shared))),
+    )
 }

@@ -1,12 +1,13 @@
 //! What the server is doing, for people, programs and Prometheus.
 
 use serde_json::json;
+use warpsmith_http::Answer;
 use warpsmith_synth::{Mode, Params};
 use warpsmith_telemetry::Clock;
 use warpsmith_telemetry::exporter::{ProcessSeries, metrics_text};
 
-use crate::http::Response;
 use crate::protocol::{BUFFER_MS, Codec, FRAME_MS, SUBPROTOCOL};
+use crate::response;
 use crate::server::Shared;
 
 /// Listeners that are listed one by one.
@@ -28,13 +29,13 @@ const PATHS: [&str; 14] = [
     "GET /api/events",
 ];
 
-pub(super) fn status(shared: &Shared) -> Response {
+pub(super) fn status(shared: &Shared) -> Answer {
     let ranges: serde_json::Map<_, _> = Params::RANGES
         .iter()
         .map(|(name, least, most)| ((*name).to_owned(), json!([least, most])))
         .collect();
     let broadcast = &shared.broadcast;
-    Response::json(
+    response::json(
         200,
         &json!({
             "version": env!("CARGO_PKG_VERSION"),
@@ -64,7 +65,7 @@ pub(super) fn status(shared: &Shared) -> Response {
 }
 
 /// Well unless it is ending, or has no room.
-pub(super) fn health(shared: &Shared) -> Response {
+pub(super) fn health(shared: &Shared) -> Answer {
     let stopping = *shared.stopping.borrow();
     let room = shared.listeners.available_permits();
     let (status, word) = match (stopping, room) {
@@ -72,7 +73,7 @@ pub(super) fn health(shared: &Shared) -> Response {
         (false, 0) => (503, "full"),
         (false, _) => (200, "ok"),
     };
-    Response::json(
+    response::json(
         status,
         &json!({
             "status": word,
@@ -82,11 +83,11 @@ pub(super) fn health(shared: &Shared) -> Response {
     )
 }
 
-pub(super) fn metrics(shared: &Shared) -> Response {
-    Response::json(200, &shared.metrics.json(&shared.gauges()))
+pub(super) fn metrics(shared: &Shared) -> Answer {
+    response::json(200, &shared.metrics.json(&shared.gauges()))
 }
 
-pub(super) fn prometheus(shared: &Shared) -> Response {
+pub(super) fn prometheus(shared: &Shared) -> Answer {
     let mut text = shared.metrics.text(&shared.gauges());
     if let Some(board) = &shared.board {
         metrics_text(
@@ -96,13 +97,13 @@ pub(super) fn prometheus(shared: &Shared) -> Response {
             &mut text,
         );
     }
-    Response::new(200, "text/plain; version=0.0.4; charset=utf-8", text)
+    response::whole(200, "text/plain; version=0.0.4; charset=utf-8", text)
 }
 
 /// The GPUs and the host, as the sampler sees them.
-pub(super) fn telemetry(shared: &Shared) -> Response {
+pub(super) fn telemetry(shared: &Shared) -> Answer {
     match &shared.board {
-        Some(board) => Response::json(200, &*board.now()),
-        None => Response::json(200, &json!({ "absent": "this server samples no GPUs" })),
+        Some(board) => response::json(200, &*board.now()),
+        None => response::json(200, &json!({ "absent": "this server samples no GPUs" })),
     }
 }

@@ -11,6 +11,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
+use warpsmith_http::websocket::{Decoder, Incoming, Opcode, Role, masked_frame};
 use warpsmith_synth::{Stream, StreamSettings};
 
 use super::figures::{Figures, Spread};
@@ -21,7 +22,6 @@ use crate::protocol::{
     Welcome,
 };
 use crate::server::runtime;
-use crate::websocket::{Decoder, Incoming, Opcode, Role, masked_frame};
 
 /// Failures that are told.
 const TOLD: usize = 5;

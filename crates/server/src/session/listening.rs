@@ -14,6 +14,8 @@ use serde_json::json;
 use tokio::net::TcpStream;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use warpsmith_core::{Finding, Severity};
+use warpsmith_http::Bytes;
+use warpsmith_http::websocket::{Decoder, Incoming, Opcode, Role, Violation};
 use warpsmith_synth::Params;
 
 use super::budget::Budget;
@@ -27,12 +29,13 @@ use crate::protocol::{
 };
 use crate::seats::Seat;
 use crate::server::Shared;
-use crate::websocket::{Decoder, Incoming, Opcode, Role, Violation};
 
 /// How long a connection may take to say hello.
 const HELLO: Duration = Duration::from_secs(10);
 /// A client that takes nothing for this long, while something waits for it, is closed.
 const STALL: Duration = Duration::from_secs(5);
+/// How long the last words to a client may take.
+const FAREWELL: Duration = Duration::from_millis(500);
 /// A silent client is pinged after the first, and closed after the second.
 const SILENCE: [Duration; 2] = [Duration::from_secs(15), Duration::from_secs(45)];
 /// Samples rendered before others get their turn: a tenth of a millisecond's work. Whoever has just
@@ -47,6 +50,8 @@ enum End {
     Broken,
     /// The listener does not come back for its stream.
     Bye,
+    /// The peer closed, and may come back.
+    Closed,
     /// We close, with a code and a reason.
     Close(u16, &'static str),
 }
@@ -58,7 +63,7 @@ impl From<io::Error> for End {
 }
 
 /// Serves a WebSocket until it ends; `bytes` arrived already.
-pub(crate) async fn run(socket: TcpStream, peer: SocketAddr, bytes: Vec<u8>, shared: Arc<Shared>) {
+pub(crate) async fn run(socket: TcpStream, peer: SocketAddr, bytes: Bytes, shared: Arc<Shared>) {
     let mut connection = Connection {
         socket,
         decoder: Decoder::new(Role::Server, MOST_TEXT_BYTES),
@@ -101,24 +106,29 @@ pub(crate) async fn run(socket: TcpStream, peer: SocketAddr, bytes: Vec<u8>, sha
         underruns: [0; 2],
     };
     let mut end = listener.listen().await;
+    if matches!(end, End::Bye | End::Closed) {
+        // Whoever closes in the middle of a frame gets the rest of it before the answer.
+        let _ = timeout(FAREWELL, listener.finish_frame()).await;
+    }
     let Listener {
         mut connection,
         feed,
         ..
     } = listener;
-    if connection.outbox.abandon_audio() && !matches!(end, End::Bye) {
+    let bye = matches!(end, End::Bye);
+    if connection.outbox.abandon_audio() {
         // Half a frame is out: nothing that came after it could be read.
         end = End::Broken;
     }
     // Kept before the seat is free, so that whoever comes back finds one or the other.
-    if let (Feed::Own { stream: own, .. }, false) = (feed, matches!(end, End::Bye)) {
+    if let (Feed::Own { stream: own, .. }, false) = (feed, bye) {
         shared.parking.keep(stream, seat.key.clone(), own);
     }
     shared.seats.leave(&seat);
     drop(place);
     let why = match &end {
-        End::Broken => "the connection broke",
-        End::Bye => "the listener left",
+        _ if bye => "the listener left",
+        End::Broken | End::Bye | End::Closed => "the connection broke",
         End::Close(_, reason) => reason,
     };
     shared.events.tell("left", || {
@@ -183,8 +193,10 @@ impl Connection {
                 Incoming::Pong => {}
                 Incoming::Binary(_) => return Err(End::Close(1003, "clients send text")),
                 Incoming::Close(code) => {
-                    self.outbox.close(1000, "");
-                    return Err(if code == 1000 { End::Bye } else { End::Broken });
+                    // Answered with what was said; a code that was not given cannot be sent.
+                    let answer = if code == 1005 { 1000 } else { code };
+                    self.outbox.close(answer, "");
+                    return Err(if code == 1000 { End::Bye } else { End::Closed });
                 }
             }
             if self.outbox.is_flooded() {
@@ -243,7 +255,7 @@ impl Connection {
     async fn end(&mut self, end: &End) {
         match end {
             End::Broken => return,
-            End::Bye => {}
+            End::Bye | End::Closed => {}
             End::Close(code, reason) => {
                 self.outbox.close(*code, reason);
             }
@@ -263,7 +275,7 @@ impl Connection {
             }
         };
         // Whoever does not go is left.
-        let _ = timeout(Duration::from_millis(500), farewell).await;
+        let _ = timeout(FAREWELL, farewell).await;
     }
 }
 
@@ -392,6 +404,20 @@ impl Listener {
                 .outbox
                 .audio(self.seat.stream, next.head, next.payload, bytes);
         }
+    }
+
+    /// Writes the rest of an audio frame that has begun.
+    async fn finish_frame(&mut self) -> io::Result<()> {
+        let Connection { socket, outbox, .. } = &mut self.connection;
+        while outbox.is_inside_audio() {
+            match outbox.write(socket, &self.feed) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    socket.writable().await?
+                }
+                written => written?,
+            }
+        }
+        Ok(())
     }
 
     fn take_messages(&mut self) -> Result<(), End> {

@@ -6,10 +6,10 @@
 use std::io::{self, IoSlice};
 
 use tokio::net::TcpStream;
+use warpsmith_http::websocket::{MOST_HEAD, Opcode, close_frame, frame_head, plain_frame};
 
 use super::feed::{Feed, Payload};
 use crate::protocol::{FrameHead, HEAD_BYTES};
-use crate::websocket::{Opcode, close_frame, frame_head, plain_frame};
 
 /// Control frames and messages that may wait; a client that makes more of them is closed.
 const MOST_WAITING_BYTES: usize = 64 << 10;
@@ -19,7 +19,7 @@ pub(super) struct Outbox {
     /// Text and control frames, whole.
     small: Vec<u8>,
     /// Heads of the audio frame that is being written.
-    head: [u8; 10 + HEAD_BYTES],
+    head: [u8; MOST_HEAD + HEAD_BYTES],
     head_bytes: usize,
     payload: Payload,
     /// Bytes of the frame, heads and payload.
@@ -33,7 +33,7 @@ impl Outbox {
     pub(super) fn new() -> Self {
         Self {
             small: Vec::new(),
-            head: [0; 10 + HEAD_BYTES],
+            head: [0; MOST_HEAD + HEAD_BYTES],
             head_bytes: 0,
             payload: Payload::Nothing,
             total: 0,
@@ -71,7 +71,7 @@ impl Outbox {
             ..head
         };
         self.sequence = self.sequence.wrapping_add(1);
-        let mut outer = [0; 10];
+        let mut outer = [0; MOST_HEAD];
         let outer_bytes = frame_head(Opcode::Binary, HEAD_BYTES + bytes, &mut outer);
         self.head[..outer_bytes].copy_from_slice(&outer[..outer_bytes]);
         self.head[outer_bytes..outer_bytes + HEAD_BYTES].copy_from_slice(&head.encode());
@@ -81,9 +81,14 @@ impl Outbox {
         self.written = 0;
     }
 
+    /// Whether part of an audio frame is out, so that nothing else can follow.
+    pub(super) fn is_inside_audio(&self) -> bool {
+        (1..self.total).contains(&self.written)
+    }
+
     /// Gives up an audio frame that is under way; whether part of it is out.
     pub(super) fn abandon_audio(&mut self) -> bool {
-        let begun = (1..self.total).contains(&self.written);
+        let begun = self.is_inside_audio();
         self.payload = Payload::Nothing;
         self.total = self.written;
         begun

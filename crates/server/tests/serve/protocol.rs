@@ -266,3 +266,76 @@ fn events_tell_who_comes_and_goes() {
         (&json!("left"), &json!("the listener left"))
     );
 }
+
+#[test]
+fn a_close_is_answered_whatever_its_code_and_what_comes_after_it_is_not() {
+    use tungstenite::Message;
+    use tungstenite::protocol::CloseFrame;
+    use tungstenite::protocol::frame::coding::CloseCode;
+
+    let server = server();
+    for (said, answered) in [
+        (Some(1000), 1000),
+        (Some(1001), 1001),
+        (Some(1011), 1011),
+        (Some(4321), 4321),
+        (None, 1000),
+    ] {
+        // Before the hello, and while audio is on its way.
+        for hello in [
+            None,
+            Some(json!({ "prebuffer_ms": 2_000, "rate": 192_000 })),
+        ] {
+            let mut listener = Listener::connect(server.address());
+            if let Some(hello) = hello {
+                listener.say_hello(hello);
+            }
+            let close = Message::Close(said.map(|code| CloseFrame {
+                code: CloseCode::from(code),
+                reason: "enough".into(),
+            }));
+            listener.socket.send(close).unwrap();
+            assert_eq!(listener.closing_code(), answered, "{said:?}");
+        }
+    }
+    // Whoever closed without being done finds the stream again.
+    assert_eq!(server.metrics()["parked_streams"], 4);
+}
+
+#[test]
+fn the_rest_of_a_frame_comes_before_the_answer_to_a_close() {
+    use std::io::Write;
+
+    let server = server();
+    // More than the sockets hold: the server is in the middle of a frame when the close comes.
+    let hello =
+        json!({ "rate": 192_000, "codecs": ["f32"], "prebuffer_ms": 2_000, "frame_ms": 200 });
+    let mut listener = Listener::hello(server.address(), hello);
+    std::thread::sleep(Duration::from_millis(300));
+    let close = [0x88, 0x82, 0, 0, 0, 0, 0x03, 0xe9];
+    listener.socket.get_mut().write_all(&close).unwrap();
+    assert_eq!(listener.closing_code(), 1001);
+    assert!(listener.seen.is_whole(), "{:?}", listener.seen);
+}
+
+#[test]
+fn pings_are_answered_in_their_order_with_their_bytes() {
+    use tungstenite::Message;
+
+    let server = server();
+    let mut listener = Listener::connect(server.address());
+    let payloads: Vec<Vec<u8>> = (0..10u8)
+        .map(|nth| vec![nth; 12 * usize::from(nth)])
+        .collect();
+    for payload in &payloads {
+        let ping = Message::Ping(payload.clone().into());
+        listener.socket.send(ping).unwrap();
+    }
+    let mut answers = Vec::new();
+    while answers.len() < payloads.len() {
+        if let Message::Pong(payload) = listener.socket.read().unwrap() {
+            answers.push(payload.to_vec());
+        }
+    }
+    assert_eq!(answers, payloads);
+}

@@ -289,3 +289,29 @@ fn listeners_beyond_the_limit_are_told_to_come_back() {
     first.play_until(48_000);
     assert!(first.seen.is_whole());
 }
+
+#[test]
+fn requests_that_a_proxy_could_read_otherwise_are_refused() {
+    let server = server();
+    let address = server.address();
+    for (head, status) in [
+        ("Host: 127.0.0.1\r\nContent-Length: +2\r\n", 400),
+        (
+            "Host: 127.0.0.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n",
+            400,
+        ),
+        ("Host: 127.0.0.1\r\nHost: 127.0.0.1\r\n", 400),
+        ("Host: 127.0.0.1:80@evil\r\n", 400),
+        ("Host: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n", 411),
+        ("Host: 127.0.0.1\r\nContent-Length: 99999999\r\n", 413),
+    ] {
+        let request = format!("POST /api/control HTTP/1.1\r\n{head}\r\n{{}}");
+        let answer = send(address, &request, u64::MAX);
+        assert_eq!(answer.status, status, "{head}");
+        assert_eq!(answer.json()["finding"]["code"], "W001", "{head}");
+    }
+    let whole = format!("GET http://{address}/api/health HTTP/1.1\r\nConnection: close\r\n\r\n");
+    assert_eq!(send(address, &whole, u64::MAX).status, 200);
+    let foreign = format!("GET http://evil.example/ HTTP/1.1\r\nHost: {address}\r\n\r\n");
+    assert_eq!(send(address, &foreign, 500).status, 403);
+}

@@ -3,20 +3,26 @@
 /// What a frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Opcode {
+pub enum Opcode {
+    /// More of a message.
     Continuation = 0,
+    /// The first or only frame of a text.
     Text = 1,
+    /// The first or only frame of anything else.
     Binary = 2,
+    /// The last that is said.
     Close = 8,
+    /// To be answered.
     Ping = 9,
+    /// The answer.
     Pong = 10,
 }
 
 /// The longest head without a mask.
-const MOST_HEAD: usize = 10;
+pub const MOST_HEAD: usize = 10;
 
 /// Writes the head of an unmasked, unfragmented frame; gives its length.
-pub(crate) fn frame_head(opcode: Opcode, length: usize, out: &mut [u8; MOST_HEAD]) -> usize {
+pub fn frame_head(opcode: Opcode, length: usize, out: &mut [u8; MOST_HEAD]) -> usize {
     out[0] = 0x80 | opcode as u8;
     if length < 126 {
         out[1] = length as u8;
@@ -33,7 +39,7 @@ pub(crate) fn frame_head(opcode: Opcode, length: usize, out: &mut [u8; MOST_HEAD
 }
 
 /// Appends a frame as a server sends it.
-pub(crate) fn plain_frame(opcode: Opcode, payload: &[u8], out: &mut Vec<u8>) {
+pub fn plain_frame(opcode: Opcode, payload: &[u8], out: &mut Vec<u8>) {
     let mut head = [0; MOST_HEAD];
     let length = frame_head(opcode, payload.len(), &mut head);
     out.extend_from_slice(&head[..length]);
@@ -41,7 +47,7 @@ pub(crate) fn plain_frame(opcode: Opcode, payload: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Appends a frame as a client sends it.
-pub(crate) fn masked_frame(opcode: Opcode, payload: &[u8], mask: [u8; 4], out: &mut Vec<u8>) {
+pub fn masked_frame(opcode: Opcode, payload: &[u8], mask: [u8; 4], out: &mut Vec<u8>) {
     let mut head = [0; MOST_HEAD];
     let length = frame_head(opcode, payload.len(), &mut head);
     head[1] |= 0x80;
@@ -52,7 +58,7 @@ pub(crate) fn masked_frame(opcode: Opcode, payload: &[u8], mask: [u8; 4], out: &
 }
 
 /// Appends a closing frame as a server sends it.
-pub(crate) fn close_frame(code: u16, reason: &str, out: &mut Vec<u8>) {
+pub fn close_frame(code: u16, reason: &str, out: &mut Vec<u8>) {
     // A control frame has at most 125 bytes, and a reason is whole characters.
     let mut end = reason.len().min(123);
     while !reason.is_char_boundary(end) {

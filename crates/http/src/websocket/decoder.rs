@@ -7,17 +7,23 @@ use super::Opcode;
 
 /// Who we are: servers insist on masks, clients on their absence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
+pub enum Role {
+    /// Reads what clients send.
     Server,
+    /// Reads what servers send.
     Client,
 }
 
 /// A message, or a control frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Incoming {
+pub enum Incoming {
+    /// Text, which is known to be UTF-8.
     Text(String),
+    /// Anything else.
     Binary(Vec<u8>),
+    /// To be answered with the same bytes.
     Ping(Vec<u8>),
+    /// An answer to a ping, or a sign of life.
     Pong,
     /// With the peer's code; 1005 where it gave none.
     Close(u16),
@@ -25,9 +31,11 @@ pub(crate) enum Incoming {
 
 /// What the peer did wrong, with the code to close with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Violation {
-    pub(crate) code: u16,
-    pub(crate) what: &'static str,
+pub struct Violation {
+    /// The closing code.
+    pub code: u16,
+    /// What it was, as the reason to close with.
+    pub what: &'static str,
 }
 
 const fn violation(code: u16, what: &'static str) -> Violation {
@@ -36,15 +44,23 @@ const fn violation(code: u16, what: &'static str) -> Violation {
 
 /// Reads frames and puts messages together.
 #[derive(Debug)]
-pub(crate) struct Decoder {
+pub struct Decoder {
     role: Role,
     /// Longest message.
     limit: usize,
     buffer: Vec<u8>,
     /// Bytes of the buffer that are done with.
     taken: usize,
-    /// A message that has begun: whether it is text, and its bytes.
-    message: Option<(bool, Vec<u8>)>,
+    message: Option<Begun>,
+}
+
+/// A message of which frames are still to come.
+#[derive(Debug)]
+struct Begun {
+    text: bool,
+    bytes: Vec<u8>,
+    /// Bytes of text that are known to be UTF-8.
+    valid: usize,
 }
 
 /// A frame's head.
@@ -57,7 +73,8 @@ struct Head {
 }
 
 impl Decoder {
-    pub(crate) fn new(role: Role, limit: usize) -> Self {
+    /// A decoder of messages of at most `limit` bytes.
+    pub fn new(role: Role, limit: usize) -> Self {
         Self {
             role,
             limit,
@@ -68,7 +85,7 @@ impl Decoder {
     }
 
     /// Takes bytes from the socket.
-    pub(crate) fn push(&mut self, bytes: &[u8]) {
+    pub fn push(&mut self, bytes: &[u8]) {
         if self.taken > 0 {
             self.buffer.drain(..self.taken);
             self.taken = 0;
@@ -77,7 +94,7 @@ impl Decoder {
     }
 
     /// The next message, if all of it is here.
-    pub(crate) fn next_message(&mut self) -> Result<Option<Incoming>, Violation> {
+    pub fn next_message(&mut self) -> Result<Option<Incoming>, Violation> {
         loop {
             let Some(head) = self.head()? else {
                 return Ok(None);
@@ -133,11 +150,19 @@ impl Decoder {
             },
             short => (u64::from(short), 2),
         };
+        let shortest = match length {
+            0..126 => 2,
+            126..=0xffff => 4,
+            _ => 10,
+        };
+        if head_bytes != shortest {
+            return Err(violation(1002, "a length in a longer form than it needs"));
+        }
         let control = matches!(opcode, Opcode::Close | Opcode::Ping | Opcode::Pong);
         if control && (length > 125 || !last) {
             return Err(violation(1002, "a control frame that is long or in parts"));
         }
-        let begun = self.message.as_ref().map_or(0, |(_, bytes)| bytes.len());
+        let begun = self.message.as_ref().map_or(0, |begun| begun.bytes.len());
         let room = (self.limit - begun.min(self.limit)) as u64;
         if !control && length > room {
             return Err(violation(1009, "the message is too long"));
@@ -177,26 +202,59 @@ impl Decoder {
             (Opcode::Text | Opcode::Binary, Some(_)) => {
                 return Err(violation(1002, "a message inside another"));
             }
-            (Opcode::Continuation, Some((text, _))) => *text,
+            (Opcode::Continuation, Some(begun)) => begun.text,
             (opcode, None) => opcode == Opcode::Text,
         };
-        let whole = match self.message.take() {
-            None => payload,
-            Some((_, mut begun)) => {
-                begun.extend_from_slice(&payload);
+        let mut begun = match self.message.take() {
+            None => Begun {
+                text,
+                bytes: payload,
+                valid: 0,
+            },
+            Some(mut begun) => {
+                begun.bytes.extend_from_slice(&payload);
                 begun
             }
         };
+        if text {
+            begun.valid = valid_up_to(&begun.bytes, begun.valid, head.last)?;
+        }
         if !head.last {
-            self.message = Some((text, whole));
+            self.message = Some(begun);
             return Ok(None);
         }
         if !text {
-            return Ok(Some(Incoming::Binary(whole)));
+            return Ok(Some(Incoming::Binary(begun.bytes)));
         }
-        match String::from_utf8(whole) {
+        match String::from_utf8(begun.bytes) {
             Ok(text) => Ok(Some(Incoming::Text(text))),
-            Err(_) => Err(violation(1007, "text that is not UTF-8")),
+            Err(_) => Err(NOT_UTF8),
+        }
+    }
+}
+
+const NOT_UTF8: Violation = violation(1007, "text that is not UTF-8");
+
+/// How much of `bytes` is text, where `known` bytes are. What cannot become text any more is
+/// refused at once; a character that is cut may go on in the next frame.
+fn valid_up_to(bytes: &[u8], known: usize, last: bool) -> Result<usize, Violation> {
+    match std::str::from_utf8(&bytes[known..]) {
+        Ok(_) => Ok(bytes.len()),
+        Err(error) if error.error_len().is_none() && !last => Ok(known + error.valid_up_to()),
+        Err(_) => Err(NOT_UTF8),
+    }
+}
+
+/// Everything that `bytes` hold, in order, and what is wrong with them, if anything is.
+pub fn decode(role: Role, limit: usize, bytes: &[u8]) -> (Vec<Incoming>, Option<Violation>) {
+    let mut decoder = Decoder::new(role, limit);
+    decoder.push(bytes);
+    let mut messages = Vec::new();
+    loop {
+        match decoder.next_message() {
+            Ok(Some(message)) => messages.push(message),
+            Ok(None) => return (messages, None),
+            Err(violation) => return (messages, Some(violation)),
         }
     }
 }
@@ -212,9 +270,11 @@ fn close(payload: &[u8]) -> Result<Incoming, Violation> {
         [] => Ok(Incoming::Close(1005)),
         [a, b, reason @ ..] => {
             let code = u16::from_be_bytes([*a, *b]);
-            let known = matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999);
-            if !known || std::str::from_utf8(reason).is_err() {
+            if !matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999) {
                 return Err(violation(1002, "a closing frame that says nothing known"));
+            }
+            if std::str::from_utf8(reason).is_err() {
+                return Err(NOT_UTF8);
             }
             Ok(Incoming::Close(code))
         }
@@ -340,7 +400,7 @@ mod tests {
                 if all(&mut decoder).is_err() { break; }
                 // A frame that may still be completed, and a message that has begun.
                 prop_assert!(decoder.buffer.len() - decoder.taken <= 1000 + 14);
-                prop_assert!(decoder.message.as_ref().is_none_or(|(_, bytes)| bytes.len() <= 1000));
+                prop_assert!(decoder.message.as_ref().is_none_or(|begun| begun.bytes.len() <= 1000));
             }
         }
     }

@@ -1,0 +1,313 @@
+//! The layer over real sockets: what is no request, deadlines, limits, takeovers and the end.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use warpsmith_http::{Answer, Application, Background, Limits, Refusal, Reply, Request};
+
+/// Says back what it was asked.
+struct Echo;
+
+impl Application for Echo {
+    async fn answer(&self, request: Request, _: SocketAddr) -> Reply {
+        match request.path() {
+            "/slow" => tokio_sleep(Duration::from_millis(300)).await,
+            "/stream" => {
+                let head = Answer::empty(200).with("content-type", "text/plain");
+                return Reply::Stream(head, Box::new(|socket, bytes| Box::pin(say(socket, bytes))));
+            }
+            "/upgrade" => {
+                let head = Answer::empty(101).with("upgrade", "echo");
+                return Reply::Upgrade(
+                    head,
+                    Box::new(|socket, bytes| Box::pin(say(socket, bytes))),
+                );
+            }
+            "/large" => return Reply::Whole(Answer::new(200, "text/plain", vec![b'x'; 16 << 20])),
+            _ => {}
+        }
+        let said = format!(
+            "{} {} {} {}",
+            request.method(),
+            request.host(),
+            request.path(),
+            String::from_utf8_lossy(request.body())
+        );
+        Reply::Whole(Answer::new(200, "text/plain", said))
+    }
+
+    fn refuse(&self, refusal: Refusal) -> Answer {
+        Answer::new(refusal.status(), "text/plain", refusal.to_string())
+    }
+}
+
+async fn tokio_sleep(time: Duration) {
+    warpsmith_http::blocking(move || std::thread::sleep(time)).await;
+}
+
+async fn say(socket: tokio::net::TcpStream, bytes: warpsmith_http::Bytes) {
+    let mut socket = socket.into_std().expect("a socket");
+    socket.set_nonblocking(false).expect("a socket");
+    let said = format!("<{}>", String::from_utf8_lossy(&bytes));
+    let _ = socket.write_all(said.as_bytes());
+}
+
+const LIMITS: Limits = Limits {
+    connections: 100,
+    per_client: 100,
+    head_bytes: 8 << 10,
+    body_bytes: 1 << 10,
+    head: Duration::from_millis(400),
+    body: Duration::from_millis(400),
+    idle: Duration::from_millis(400),
+    write: Duration::from_millis(400),
+};
+
+fn server(limits: Limits) -> Background {
+    let any = ([127, 0, 0, 1], 0).into();
+    Background::start("http", any, Arc::new(Echo), limits, None).expect("a free port")
+}
+
+fn connected(server: &Background) -> TcpStream {
+    let stream = TcpStream::connect(server.address()).expect("it listens");
+    let patience = Some(Duration::from_secs(20));
+    stream.set_read_timeout(patience).expect("a timeout");
+    stream
+}
+
+/// Everything that is said until the connection ends.
+fn rest(stream: &mut TcpStream) -> String {
+    let mut said = Vec::new();
+    // A connection may be cut rather than closed.
+    let _ = stream.read_to_end(&mut said);
+    String::from_utf8_lossy(&said).into_owned()
+}
+
+fn ask(server: &Background, request: &str) -> String {
+    let mut stream = connected(server);
+    // A connection that is one too many may be closed before it says anything.
+    let _ = stream.write_all(request.as_bytes());
+    rest(&mut stream)
+}
+
+/// The status of each answer.
+fn statuses(said: &str) -> Vec<u16> {
+    let lines = said.split("HTTP/1.1 ").skip(1);
+    lines
+        .map(|line| line[..3].parse().expect("a status"))
+        .collect()
+}
+
+#[test]
+fn what_is_no_request_is_told_so_and_hung_up_on() {
+    let server = server(LIMITS);
+    let headers = |count: usize| "X: y\r\n".repeat(count);
+    for (request, status) in [
+        ("hello\r\n\r\n".to_owned(), 400),
+        ("\x16\x03\x01\x02\x00\r\n\r\n".to_owned(), 400),
+        ("GET  / HTTP/1.1\r\n\r\n".to_owned(), 400),
+        ("GET / HTTP/2\r\n\r\n".to_owned(), 505),
+        ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_owned(), 505),
+        ("GET / HTTP/1.1\r\nNo colon\r\n\r\n".to_owned(), 400),
+        ("GET / HTTP/1.1\r\nA : b\r\n\r\n".to_owned(), 400),
+        (
+            "GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n".to_owned(),
+            400,
+        ),
+        ("GET / HTTP/1.1\r\nHost: a:80@evil\r\n\r\n".to_owned(), 400),
+        (
+            "GET http://b@c/ HTTP/1.1\r\nHost: a\r\n\r\n".to_owned(),
+            400,
+        ),
+        (
+            "GET / HTTP/1.1\r\nContent-Length: +2\r\n\r\nab".to_owned(),
+            400,
+        ),
+        (
+            "GET / HTTP/1.1\r\nContent-Length: -2\r\n\r\nab".to_owned(),
+            400,
+        ),
+        (
+            "GET / HTTP/1.1\r\nContent-Length: x\r\n\r\nab".to_owned(),
+            400,
+        ),
+        (
+            "GET / HTTP/1.1\r\nContent-Length: 0x2\r\n\r\nab".to_owned(),
+            400,
+        ),
+        (
+            "GET / HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n".to_owned(),
+            400,
+        ),
+        (
+            "GET / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab".to_owned(),
+            400,
+        ),
+        (
+            "GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n".to_owned(),
+            411,
+        ),
+        (
+            "GET / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n".to_owned(),
+            400,
+        ),
+        (
+            "POST / HTTP/1.1\r\nContent-Length: 1025\r\n\r\n".to_owned(),
+            413,
+        ),
+        (format!("GET / HTTP/1.1\r\n{}\r\n", headers(65)), 431),
+        (
+            format!("GET / HTTP/1.1\r\nX: {}\r\n\r\n", "y".repeat(20_000)),
+            431,
+        ),
+        (format!("GET /{} HTTP/1.1\r\n\r\n", "y".repeat(20_000)), 431),
+    ] {
+        // What follows must not be taken for a request of its own.
+        let said = ask(&server, &format!("{request}GET /next HTTP/1.1\r\n\r\n"));
+        assert_eq!(statuses(&said), [status], "{request:.60}\n{said:.300}");
+        assert!(said.contains("\r\nConnection: close\r\n"), "{said:.300}");
+        assert!(!said.ends_with("\r\n\r\n"), "a body says why: {said:.300}");
+    }
+    let mut stream = connected(&server);
+    stream
+        .write_all(b"GET / HTTP/1.1\r\nX: \xff\r\n\r\n")
+        .expect("sent");
+    assert_eq!(statuses(&rest(&mut stream)), [400]);
+}
+
+#[test]
+fn requests_in_every_form_are_answered_in_their_order() {
+    let server = server(LIMITS);
+    let said = ask(
+        &server,
+        "GET /a%20b?c HTTP/1.1\r\nHost: x:1\r\n\r\n\
+         \r\nGET http://y/c HTTP/1.1\r\nHost: x\r\n\r\n\
+         POST / HTTP/1.1\r\nhost:x\r\nCONTENT-LENGTH: 3\r\n\r\nabc\
+         POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 3\r\n\r\nabc\
+         HEAD /h HTTP/1.1\r\nHost: x\r\n\r\n\
+         OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+    );
+    assert_eq!(statuses(&said), [200; 6], "{said}");
+    for words in ["GET x:1 /a b ", "GET y /c ", "POST x / abc", "OPTIONS x * "] {
+        assert!(said.contains(words), "{words} in {said}");
+    }
+    assert!(!said.contains("HEAD x"), "{said}");
+    assert_eq!(said.matches("Connection: keep-alive").count(), 5, "{said}");
+    // HTTP/1.0 closes unless it says otherwise.
+    let said = ask(&server, "GET / HTTP/1.0\r\n\r\n");
+    assert!(said.contains("Connection: close"), "{said}");
+}
+
+#[test]
+fn a_client_that_expects_to_be_told_is_told() {
+    let server = server(LIMITS);
+    let mut stream = connected(&server);
+    let head = "POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 3\r\n";
+    write!(stream, "{head}Connection: close\r\n\r\n").expect("sent");
+    let mut said = [0; 25];
+    stream.read_exact(&mut said).expect("told");
+    assert_eq!(&said, b"HTTP/1.1 100 Continue\r\n\r\n");
+    stream.write_all(b"abc").expect("sent");
+    assert!(rest(&mut stream).ends_with("POST x / abc"));
+}
+
+#[test]
+fn heads_bodies_and_silence_have_deadlines() {
+    let server = server(LIMITS);
+    let begun = Instant::now();
+    for (request, statuses_said) in [
+        ("", &[][..]),
+        ("GET / HTT", &[]),
+        ("POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\nabc", &[408]),
+        ("GET / HTTP/1.1\r\n\r\n", &[200]),
+        ("GET / HTTP/1.1\r\n\r\nGET /", &[200]),
+    ] {
+        assert_eq!(statuses(&ask(&server, request)), statuses_said, "{request}");
+    }
+    // A byte now and then is no progress.
+    let mut slow = connected(&server);
+    let mut ended = false;
+    for _ in 0..100 {
+        ended = slow.write_all(b"G").is_err();
+        if ended {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert!(ended, "still open");
+    assert!(begun.elapsed() >= 5 * LIMITS.head);
+}
+
+#[test]
+fn a_client_that_takes_nothing_is_left() {
+    let server = server(LIMITS);
+    let mut stream = connected(&server);
+    stream
+        .write_all(b"GET /large HTTP/1.1\r\n\r\n")
+        .expect("sent");
+    std::thread::sleep(3 * LIMITS.write);
+    assert!(rest(&mut stream).len() < 16 << 20);
+}
+
+#[test]
+fn connections_beyond_the_limit_are_told_to_come_back() {
+    let server = server(Limits {
+        connections: 3,
+        head: Duration::from_secs(20),
+        ..LIMITS
+    });
+    let open: Vec<_> = (0..3).map(|_| connected(&server)).collect();
+    // Accepted in their order.
+    let said = rest(&mut connected(&server));
+    assert_eq!(statuses(&said), [503], "{said}");
+    drop(open);
+    let deadline = Instant::now() + Duration::from_secs(20);
+    let request = "GET / HTTP/1.1\r\nConnection: close\r\n\r\n";
+    while statuses(&ask(&server, request)) != [200] {
+        assert!(Instant::now() < deadline, "places are given back");
+    }
+}
+
+#[test]
+fn a_socket_is_handed_over_with_what_had_arrived() {
+    let server = server(LIMITS);
+    let said = ask(
+        &server,
+        "GET / HTTP/1.1\r\n\r\nGET /stream HTTP/1.1\r\n\r\nmore",
+    );
+    let expected = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n<more>";
+    assert!(said.ends_with(expected), "{said}");
+    assert_eq!(statuses(&said), [200, 200]);
+    let said = ask(
+        &server,
+        "GET /upgrade HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\nmore",
+    );
+    assert!(
+        said.starts_with("HTTP/1.1 101 Switching Protocols\r\n"),
+        "{said}"
+    );
+    assert!(said.contains("Upgrade: echo\r\n") && said.contains("Connection: Upgrade\r\n"));
+    assert!(said.ends_with("\r\n\r\n<more>"), "{said}");
+}
+
+#[test]
+fn the_end_lets_answers_finish_and_closes_what_is_idle() {
+    let server = server(Limits {
+        head: Duration::from_secs(20),
+        idle: Duration::from_secs(20),
+        ..LIMITS
+    });
+    let (mut silent, mut idle) = (connected(&server), connected(&server));
+    idle.write_all(b"GET / HTTP/1.1\r\n\r\n").expect("sent");
+    let mut busy = connected(&server);
+    busy.write_all(b"GET /slow HTTP/1.1\r\n\r\n").expect("sent");
+    std::thread::sleep(Duration::from_millis(100));
+    let begun = Instant::now();
+    drop(server);
+    assert!(begun.elapsed() < Duration::from_secs(10));
+    assert_eq!(statuses(&rest(&mut busy)), [200]);
+    assert_eq!(statuses(&rest(&mut idle)), [200]);
+    assert_eq!(rest(&mut silent), "");
+}
