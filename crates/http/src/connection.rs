@@ -110,6 +110,8 @@ async fn converse<A: Application>(
         http1::Builder::new()
             .title_case_headers(true)
             .auto_date_header(false)
+            // Whoever has said everything still gets the answer.
+            .half_close(true)
             .max_headers(MOST_HEADERS)
             .max_buf_size(limits.head_bytes.max(LEAST_HEAD_BYTES))
             .serve_connection(guarded, service),

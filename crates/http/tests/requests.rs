@@ -201,6 +201,18 @@ fn requests_in_every_form_are_answered_in_their_order() {
 }
 
 #[test]
+fn a_client_that_has_said_everything_gets_its_answers() {
+    let server = server(LIMITS);
+    let mut stream = connected(&server);
+    let request = b"GET /slow HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\n\r\n";
+    stream.write_all(request).expect("sent");
+    stream
+        .shutdown(std::net::Shutdown::Write)
+        .expect("a socket");
+    assert_eq!(statuses(&rest(&mut stream)), [200, 200]);
+}
+
+#[test]
 fn a_client_that_expects_to_be_told_is_told() {
     let server = server(LIMITS);
     let mut stream = connected(&server);

@@ -1,7 +1,9 @@
 //! Basic authentication with bcrypt hashes.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use warpsmith_http::access::{basic, same_secret};
 
 /// The users who may read; nobody needs a password where there are none.
 #[derive(Debug, Default)]
@@ -26,26 +28,26 @@ impl Users {
         }
     }
 
-    /// Whether a request with this `Authorization` header may read.
-    pub(super) fn admits(&self, authorization: Option<&str>) -> bool {
-        if self.users.is_empty() {
-            return true;
-        }
-        let Some(header) = authorization else {
-            return false;
+    /// Whether everybody may read, or this `Authorization` header was found right before.
+    pub(super) fn remembers(&self, authorization: Option<&str>) -> bool {
+        let known = |header: &str| {
+            self.accepted()
+                .iter()
+                .any(|known| same_secret(known, header))
         };
-        let accepted = || self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
-        if accepted().iter().any(|known| same(known, header)) {
-            return true;
-        }
-        let Some((user, password)) = credentials(header) else {
+        self.users.is_empty() || authorization.is_some_and(known)
+    }
+
+    /// Whether a request with this `Authorization` header may read; takes as long as bcrypt does.
+    pub(super) fn admits(&self, header: &str) -> bool {
+        let Some((user, password)) = basic(header) else {
             return false;
         };
         let hash = self.users.get(&user).map_or(DECOY, String::as_str);
         let right =
             bcrypt::verify(password, hash).unwrap_or(false) && self.users.contains_key(&user);
         if right {
-            let mut accepted = accepted();
+            let mut accepted = self.accepted();
             // One header per user is what well-behaved scrapers send.
             if accepted.len() >= self.users.len() {
                 accepted.clear();
@@ -54,52 +56,10 @@ impl Users {
         }
         right
     }
-}
 
-/// Compares without ending at the first difference.
-fn same(a: &str, b: &str) -> bool {
-    a.len() == b.len()
-        && a.bytes()
-            .zip(b.bytes())
-            .fold(0, |sum, (x, y)| sum | (x ^ y))
-            == 0
-}
-
-/// User and password of a `Basic` header.
-fn credentials(header: &str) -> Option<(String, String)> {
-    let (scheme, encoded) = header.split_once(' ')?;
-    if !scheme.eq_ignore_ascii_case("basic") {
-        return None;
+    fn accepted(&self) -> MutexGuard<'_, Vec<String>> {
+        self.accepted.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    let text = String::from_utf8(decode_base64(encoded.trim())?).ok()?;
-    let (user, password) = text.split_once(':')?;
-    Some((user.to_owned(), password.to_owned()))
-}
-
-fn decode_base64(text: &str) -> Option<Vec<u8>> {
-    let digit = |byte: u8| -> Option<u32> {
-        Some(
-            match byte {
-                b'A'..=b'Z' => byte - b'A',
-                b'a'..=b'z' => byte - b'a' + 26,
-                b'0'..=b'9' => byte - b'0' + 52,
-                b'+' => 62,
-                b'/' => 63,
-                _ => return None,
-            }
-            .into(),
-        )
-    };
-    let mut out = Vec::new();
-    for four in text.trim_end_matches('=').as_bytes().chunks(4) {
-        let mut bits = 0;
-        for (nth, byte) in four.iter().enumerate() {
-            bits |= digit(*byte)? << (18 - 6 * nth);
-        }
-        let bytes = [(bits >> 16) as u8, (bits >> 8) as u8, bits as u8];
-        out.extend_from_slice(bytes.get(..four.len().checked_sub(1)?)?);
-    }
-    Some(out)
 }
 
 #[cfg(test)]
@@ -115,40 +75,31 @@ mod tests {
     #[test]
     fn the_right_password_is_let_in_and_remembered() {
         let users = alice();
+        let header = "Basic YWxpY2U6c2VjcmV0"; // alice:secret
+        assert!(!users.remembers(Some(header)));
         for _ in 0..3 {
-            assert!(users.admits(Some("Basic YWxpY2U6c2VjcmV0"))); // alice:secret
+            assert!(users.admits(header));
+            assert!(users.remembers(Some(header)));
         }
-        assert_eq!(users.accepted.lock().unwrap().len(), 1);
+        assert_eq!(users.accepted().len(), 1);
     }
 
     #[test]
     fn everything_else_is_not() {
         let users = alice();
         for header in [
-            None,
-            Some(""),
-            Some("Basic"),
-            Some("Basic !!!!"),
-            Some("Bearer YWxpY2U6c2VjcmV0"),
-            Some("Basic YWxpY2U6d3Jvbmc="), // alice:wrong
-            Some("Basic Ym9iOnNlY3JldA=="), // bob:secret
+            "",
+            "Basic",
+            "Basic !!!!",
+            "Bearer YWxpY2U6c2VjcmV0",
+            "Basic YWxpY2U6d3Jvbmc=", // alice:wrong
+            "Basic Ym9iOnNlY3JldA==", // bob:secret
         ] {
             assert!(!users.admits(header), "{header:?}");
+            assert!(!users.remembers(Some(header)), "{header:?}");
         }
-        assert!(Users::default().admits(None), "without users it is open");
-    }
-
-    #[test]
-    fn base64_is_decoded_at_every_length() {
-        for (text, bytes) in [
-            ("", ""),
-            ("YQ==", "a"),
-            ("YWI=", "ab"),
-            ("YWJj", "abc"),
-            ("YWJjZA", "abcd"),
-        ] {
-            assert_eq!(decode_base64(text).unwrap(), bytes.as_bytes());
-        }
-        assert_eq!(decode_base64("Y*=="), None);
+        assert!(!users.remembers(None));
+        let open = Users::default();
+        assert!(open.remembers(None), "without users it is open");
     }
 }

@@ -2,10 +2,8 @@
 //! certificate needs no restart.
 //!
 //! Invariants: a certificate that cannot be used when the exporter starts is an error; one that
-//! cannot be used later leaves the one before in force. The handshake happens in the connection's
-//! own thread.
+//! cannot be used later leaves the one before in force.
 
-use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
@@ -14,7 +12,7 @@ use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
-use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
+use rustls::{RootCertStore, ServerConfig};
 
 /// Why certificates cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -84,9 +82,6 @@ pub(super) struct Tls {
     current: Mutex<(Stamps, Arc<ServerConfig>)>,
 }
 
-/// An encrypted connection.
-pub(super) type TlsStream = StreamOwned<ServerConnection, TcpStream>;
-
 impl Tls {
     /// Reads the files.
     pub(super) fn open(files: TlsFiles) -> Result<Self, TlsError> {
@@ -98,13 +93,8 @@ impl Tls {
         })
     }
 
-    /// Encrypts a connection; the handshake comes with the first bytes that are read.
-    pub(super) fn accept(&self, stream: TcpStream) -> std::io::Result<TlsStream> {
-        let connection = ServerConnection::new(self.current()).map_err(std::io::Error::other)?;
-        Ok(StreamOwned::new(connection, stream))
-    }
-
-    fn current(&self) -> Arc<ServerConfig> {
+    /// The certificates for the next connection.
+    pub(super) fn current(&self) -> Arc<ServerConfig> {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         let now = stamps(&self.files);
         if now != current.0

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::basic_auth::Users;
 use super::tls::{ClientAuth, Tls, TlsError, TlsFiles, TlsVersion};
@@ -47,7 +48,7 @@ pub enum WebConfigError {
 pub struct WebConfig {
     pub(super) users: Users,
     /// Absent where connections are plain.
-    pub(super) tls: Option<Tls>,
+    pub(super) tls: Option<Arc<Tls>>,
 }
 
 /// What the file says, before the files that it names are opened.
@@ -80,10 +81,10 @@ impl WebConfig {
             what,
         };
         let said = parse(&text, folder).map_err(not_understood)?;
-        let tls = said.tls.map(Tls::open).transpose();
+        let tls = said.tls.map(|files| Tls::open(files).map(Arc::new));
         Ok(Self {
             users: Users::new(said.users),
-            tls: tls.map_err(|source| WebConfigError::Tls {
+            tls: tls.transpose().map_err(|source| WebConfigError::Tls {
                 path: path.to_owned(),
                 source,
             })?,
