@@ -132,42 +132,56 @@ fn fill(column: &Column, reader: ColumnReader, rows: &mut [Row]) -> Result<()> {
             }
         }
         (Column::Names(_, set), ColumnReader::ByteArrayColumnReader(reader)) => {
-            let (seen, values, definition, repetition) = list_records(reader, count)?;
-            complete(seen)?;
-            let items = values.iter().map(text).collect::<Result<Vec<String>>>()?;
-            lists(&definition, &repetition, items, |row, item| {
+            let read = read_lists(reader, count)?;
+            complete(read.rows)?;
+            let items = read.items.iter().map(text).collect::<Result<Vec<_>>>()?;
+            lists(&read.definition, &read.repetition, items, |row, item| {
                 if let Some(row) = rows.get_mut(row) {
                     set(row).push(item);
                 }
             });
         }
         (Column::Numbers(_, set), ColumnReader::Int32ColumnReader(reader)) => {
-            let (seen, values, definition, repetition) = list_records(reader, count)?;
-            complete(seen)?;
-            lists(&definition, &repetition, values, |row, item: i32| {
-                if let Some(row) = rows.get_mut(row) {
-                    set(row).push(item.cast_unsigned());
-                }
-            });
+            let read = read_lists(reader, count)?;
+            complete(read.rows)?;
+            lists(
+                &read.definition,
+                &read.repetition,
+                read.items,
+                |row, item: i32| {
+                    if let Some(row) = rows.get_mut(row) {
+                        set(row).push(item.cast_unsigned());
+                    }
+                },
+            );
         }
         _ => return Err(wrong()),
     }
     Ok(())
 }
 
-/// Reads `count` rows of lists: how many there were, their items, definition and repetition levels.
-fn list_records<T: DataType>(
-    mut reader: ColumnReaderImpl<T>,
-    count: usize,
-) -> Result<(usize, Vec<T::T>, Vec<i16>, Vec<i16>)> {
-    let (mut values, mut definition, mut repetition) = (Vec::new(), Vec::new(), Vec::new());
-    let (seen, ..) = reader.read_records(
+/// Rows of lists as they are stored: all items, and the levels that say whose they are.
+struct Lists<T> {
+    rows: usize,
+    items: Vec<T>,
+    definition: Vec<i16>,
+    repetition: Vec<i16>,
+}
+
+fn read_lists<T: DataType>(mut reader: ColumnReaderImpl<T>, count: usize) -> Result<Lists<T::T>> {
+    let (mut items, mut definition, mut repetition) = (Vec::new(), Vec::new(), Vec::new());
+    let (rows, ..) = reader.read_records(
         count,
         Some(&mut definition),
         Some(&mut repetition),
-        &mut values,
+        &mut items,
     )?;
-    Ok((seen, values, definition, repetition))
+    Ok(Lists {
+        rows,
+        items,
+        definition,
+        repetition,
+    })
 }
 
 /// Hands out items to the rows that the levels say.

@@ -51,8 +51,8 @@ fn add_ptx(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) {
     };
     // Only a TORCH_CUDA_ARCH_LIST stands in the file as it is quoted.
     edits.change(file, line, |text| {
-        let dotted = TorchArchList::dotted(&list);
-        let found = if text.contains(&list) {
+        let dotted = TorchArchList::dotted(list);
+        let found = if text.contains(list) {
             list
         } else {
             dotted.as_str()
@@ -81,9 +81,7 @@ fn drop_arch(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) {
         .collect();
     let separator = if list.contains(';') { ";" } else { " " };
     if !kept.is_empty() {
-        edits.change(file, line, |text| {
-            text.replace(&list, &kept.join(separator))
-        });
+        edits.change(file, line, |text| text.replace(list, &kept.join(separator)));
     }
 }
 
@@ -177,7 +175,7 @@ fn cmake_minimum(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) {
         .unwrap_or("")
         .to_owned();
     if let Some((file, line, old)) = quoted(finding) {
-        edits.change(file, line, |l| l.replacen(&old, &floor, 1));
+        edits.change(file, line, |l| l.replacen(old, &floor, 1));
     }
 }
 
@@ -196,7 +194,7 @@ fn renamed(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) {
     };
     // The old package's version means nothing for the new one.
     edits.change(file, line, |l| {
-        let Some(at) = l.find(&old) else {
+        let Some(at) = l.find(old) else {
             return l.to_owned();
         };
         let rest = &l[at + old.len()..];
