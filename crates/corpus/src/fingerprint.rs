@@ -5,6 +5,8 @@
 //! a kernel does not become new by being described differently. Names are what the program itself
 //! introduces; `wp.sin`, `float`, keywords and the components of vectors stay as they are.
 
+use warpsmith_lanes::{InstructionSet, for_each_set};
+
 use crate::random::mix;
 
 /// Buckets of a MinHash signature.
@@ -321,19 +323,11 @@ fn skip_doc_string(bytes: &[u8], start: usize) -> usize {
 
 /// Tokens of C++ text: words, numbers and single symbols.
 pub fn token_count(text: &str) -> u32 {
-    #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has AVX2, which is all that the function asks for.
-        return unsafe { token_count_avx2(text) };
-    }
-    token_count_of(text)
+    token_count_with(InstructionSet::widest(), text)
 }
 
-/// As [`token_count_of`], which is compiled here for registers twice as wide.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn token_count_avx2(text: &str) -> u32 {
-    token_count_of(text)
+for_each_set! {
+    fn token_count_with = token_count_of(text: &str) -> u32
 }
 
 #[inline(always)]

@@ -1,6 +1,6 @@
 //! The natural logarithm, lane by lane.
 
-use super::Lanes;
+use crate::frames::Lanes;
 
 /// `ln x` for positive normal `x`, within 2 ULP (or 1e-7 absolute near 1).
 ///
@@ -26,8 +26,8 @@ pub fn ln<V: Lanes>(x: V) -> V {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{One, OneFused};
     use super::*;
+    use crate::portable::{One, Scalar};
 
     fn ln_in<V: Lanes>(x: f32) -> f32 {
         let mut out = [0.0];
@@ -41,7 +41,7 @@ mod tests {
         for step in 0..200_000u32 {
             let x = f32::from_bits(0x0080_0000 + step * 10_650);
             let exact = f64::from(x).ln();
-            for value in [ln_in::<One>(x), ln_in::<OneFused>(x)] {
+            for value in [ln_in::<One>(x), ln_in::<Scalar<f32, true>>(x)] {
                 let bound = exact.abs().max(0.5) * f64::from(f32::EPSILON);
                 worst = worst.max((f64::from(value) - exact).abs() / bound);
             }

@@ -1,7 +1,9 @@
 //! Lanes as plain arrays: correct everywhere, and what the compiler vectorises on targets whose
 //! vector unit is part of the baseline.
 
-use super::{EightLanes, Lanes, Task};
+use crate::frames::{EightLanes, Lanes};
+use crate::instruction_set::{InstructionSet, Task};
+use crate::vector::{Float, Masked, Vector};
 
 /// `N` lanes in an array; `FUSED` says whether multiply-adds round once.
 #[derive(Clone, Copy)]
@@ -11,36 +13,25 @@ pub struct Array<const N: usize, const FUSED: bool>([f32; N]);
 /// One lane in a register.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub struct Scalar<const FUSED: bool>(f32);
+pub struct Scalar<F, const FUSED: bool>(F);
 
 /// Eight lanes, multiply-adds in two roundings.
 pub type Eight = Array<8, false>;
-/// Eight lanes, multiply-adds in one rounding.
-#[allow(
-    dead_code,
-    reason = "used on targets that guarantee fused multiply-add"
-)]
-#[cfg_attr(not(target_arch = "aarch64"), allow(unreachable_pub))] // Only there a machine's widest.
-pub type EightFused = Array<8, true>;
 /// One lane, multiply-adds in two roundings.
-pub type One = Scalar<false>;
-/// One lane, multiply-adds in one rounding.
-pub type OneFused = Scalar<true>;
+pub type One = Scalar<f32, false>;
 
 #[inline(always)]
-fn fused<const FUSED: bool>(a: f32, b: f32, c: f32) -> f32 {
-    if FUSED { a.mul_add(b, c) } else { a * b + c }
+fn mul_add<F: Float, const FUSED: bool>(a: F, b: F, c: F) -> F {
+    if FUSED { a.fused(b, c) } else { a * b + c }
 }
 
-/// See [`Lanes::vectorize`].
+/// See [`Lanes::vectorize`]: where scalar multiply-adds are one instruction, if they are to be fused.
 #[inline(always)]
 fn run<const FUSED: bool>(task: impl Task) {
-    #[cfg(target_arch = "x86_64")]
-    if FUSED {
-        super::x86::with_fma(task);
-        return;
+    match InstructionSet::widest().avx2() {
+        Some(token) if FUSED => token.run(task),
+        _ => plainly(task),
     }
-    plainly(task);
 }
 
 #[inline(never)]
@@ -72,7 +63,7 @@ fn split(value: f32) -> (f32, f32) {
 /// See [`Lanes::inverse_sqrt_guess`].
 #[inline(always)]
 fn guess(value: f32) -> f32 {
-    f32::from_bits(super::inverse_sqrt::MAGIC.wrapping_sub(value.to_bits() >> 1))
+    f32::from_bits(crate::inverse_sqrt::MAGIC.wrapping_sub(value.to_bits() >> 1))
 }
 
 macro_rules! elementwise {
@@ -86,9 +77,9 @@ macro_rules! elementwise {
     }};
 }
 
-impl<const N: usize, const FUSED: bool> Lanes for Array<N, FUSED> {
+impl<const N: usize, const FUSED: bool> Vector for Array<N, FUSED> {
+    type Scalar = f32;
     const WIDTH: usize = N;
-    type Points = Array<8, FUSED>;
 
     #[inline(always)]
     fn splat(value: f32) -> Self {
@@ -120,11 +111,6 @@ impl<const N: usize, const FUSED: bool> Lanes for Array<N, FUSED> {
         elementwise!(a, other => a * other)
     }
     #[inline(always)]
-    fn div(self, other: Self) -> Self {
-        let a = self;
-        elementwise!(a, other => a / other)
-    }
-    #[inline(always)]
     fn sqrt(self) -> Self {
         let mut out = self.0;
         for slot in &mut out {
@@ -136,7 +122,7 @@ impl<const N: usize, const FUSED: bool> Lanes for Array<N, FUSED> {
     fn mul_add(self, factor: Self, addend: Self) -> Self {
         let mut out = self.0;
         for (lane, slot) in out.iter_mut().enumerate() {
-            *slot = fused::<FUSED>(*slot, factor.0[lane], addend.0[lane]);
+            *slot = mul_add::<f32, FUSED>(*slot, factor.0[lane], addend.0[lane]);
         }
         Self(out)
     }
@@ -144,9 +130,19 @@ impl<const N: usize, const FUSED: bool> Lanes for Array<N, FUSED> {
     fn neg_mul_add(self, factor: Self, addend: Self) -> Self {
         let mut out = self.0;
         for (lane, slot) in out.iter_mut().enumerate() {
-            *slot = fused::<FUSED>(-*slot, factor.0[lane], addend.0[lane]);
+            *slot = mul_add::<f32, FUSED>(-*slot, factor.0[lane], addend.0[lane]);
         }
         Self(out)
+    }
+}
+
+impl<const N: usize, const FUSED: bool> Lanes for Array<N, FUSED> {
+    type Points = Array<8, FUSED>;
+
+    #[inline(always)]
+    fn div(self, other: Self) -> Self {
+        let a = self;
+        elementwise!(a, other => a / other)
     }
     #[inline(always)]
     fn max(self, other: Self) -> Self {
@@ -235,34 +231,31 @@ pub trait InPoints {
 }
 
 /// Registers where the fused lane is only chosen together with them.
-impl InPoints for Scalar<true> {
+impl InPoints for Scalar<f32, true> {
     #[cfg(target_arch = "x86_64")]
-    type Points = super::x86::Avx2;
+    type Points = crate::x86::Avx2F32;
     #[cfg(not(target_arch = "x86_64"))]
     type Points = Array<8, true>;
 }
 
-impl InPoints for Scalar<false> {
+impl InPoints for Scalar<f32, false> {
     type Points = Array<8, false>;
 }
 
-impl<const FUSED: bool> Lanes for Scalar<FUSED>
-where
-    Self: InPoints,
-{
+impl<F: Float, const FUSED: bool> Vector for Scalar<F, FUSED> {
+    type Scalar = F;
     const WIDTH: usize = 1;
-    type Points = <Self as InPoints>::Points;
 
     #[inline(always)]
-    fn splat(value: f32) -> Self {
+    fn splat(value: F) -> Self {
         Self(value)
     }
     #[inline(always)]
-    fn load(from: &[f32]) -> Self {
+    fn load(from: &[F]) -> Self {
         Self(from[0])
     }
     #[inline(always)]
-    fn store(self, to: &mut [f32]) {
+    fn store(self, to: &mut [F]) {
         to[0] = self.0;
     }
     #[inline(always)]
@@ -278,20 +271,28 @@ where
         Self(self.0 * other.0)
     }
     #[inline(always)]
-    fn div(self, other: Self) -> Self {
-        Self(self.0 / other.0)
-    }
-    #[inline(always)]
     fn sqrt(self) -> Self {
-        Self(self.0.sqrt())
+        Self(self.0.root())
     }
     #[inline(always)]
     fn mul_add(self, factor: Self, addend: Self) -> Self {
-        Self(fused::<FUSED>(self.0, factor.0, addend.0))
+        Self(mul_add::<F, FUSED>(self.0, factor.0, addend.0))
     }
     #[inline(always)]
     fn neg_mul_add(self, factor: Self, addend: Self) -> Self {
-        Self(fused::<FUSED>(-self.0, factor.0, addend.0))
+        Self(mul_add::<F, FUSED>(-self.0, factor.0, addend.0))
+    }
+}
+
+impl<const FUSED: bool> Lanes for Scalar<f32, FUSED>
+where
+    Self: InPoints,
+{
+    type Points = <Self as InPoints>::Points;
+
+    #[inline(always)]
+    fn div(self, other: Self) -> Self {
+        Self(self.0 / other.0)
     }
     #[inline(always)]
     fn max(self, other: Self) -> Self {
@@ -325,5 +326,50 @@ where
     #[inline(always)]
     fn vectorize(task: impl Task) {
         run::<FUSED>(task);
+    }
+}
+
+impl<F: Float, const FUSED: bool> Masked for Scalar<F, FUSED> {
+    type Mask = bool;
+
+    #[inline(always)]
+    unsafe fn gather_vectors(from: *const F, places: *const u32) -> [Self; 3] {
+        // SAFETY: the caller promises one index, and three numbers from there on.
+        unsafe {
+            let from = from.add(*places as usize);
+            [Self(*from), Self(*from.add(1)), Self(*from.add(2))]
+        }
+    }
+    #[inline(always)]
+    fn mul_add_where(self, factor: Self, addend: Self, mask: bool) -> Self {
+        if mask {
+            self.mul_add(factor, addend)
+        } else {
+            addend
+        }
+    }
+    #[inline(always)]
+    fn nearest(self) -> Self {
+        Self(self.0.nearest())
+    }
+    #[inline(always)]
+    fn reciprocal(self) -> Self {
+        Self(self.0.reciprocal())
+    }
+    #[inline(always)]
+    fn where_less(self, other: Self) -> bool {
+        self.0 < other.0
+    }
+    #[inline(always)]
+    fn keep(self, mask: bool) -> Self {
+        Self(if mask { self.0 } else { F::default() })
+    }
+    #[inline(always)]
+    fn sum(self) -> F {
+        self.0
+    }
+    #[inline(always)]
+    fn bits(mask: bool) -> u32 {
+        u32::from(mask)
     }
 }

@@ -88,10 +88,7 @@ fn reaction_diffusion(one: &CpuDevice, all: &CpuDevice) {
         let field = Field::noise(shape, 1234).expect("it fits");
         let cell_steps = (shape.cells() * steps) as f64;
         let mut forms = vec![];
-        for set in InstructionSet::ALL
-            .into_iter()
-            .filter(|set| set.is_present())
-        {
+        for set in InstructionSet::present() {
             forms.extend([1, 2, 4].map(|depth| CpuForm::Blocked { set, depth }));
         }
         for form in forms {

@@ -9,15 +9,14 @@ pub mod bfs;
 pub mod catalytic;
 mod error;
 pub mod image;
-mod instruction_set;
 pub mod rd;
 mod shape;
 mod switches;
 pub mod xor;
 
 pub use error::LatticeError;
-pub use instruction_set::InstructionSet;
 pub use shape::{Cell, Shape};
+pub use warpsmith_lanes::InstructionSet;
 
 use warpsmith_workload::Workload;
 

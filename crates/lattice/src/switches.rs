@@ -3,7 +3,7 @@
 use warpsmith_device::CpuDevice;
 use warpsmith_workload::{Judgement, ParameterKind, ParameterSpec, Parameters, Technique};
 
-use super::instruction_set::InstructionSet;
+use warpsmith_lanes::InstructionSet;
 
 /// One thread or all.
 pub(super) const THREADS: ParameterSpec = ParameterSpec {
@@ -56,10 +56,9 @@ pub(super) const ONE_GRAPH: Technique = Technique {
 pub(super) fn instruction_set(parameters: &Parameters) -> InstructionSet {
     match parameters.choice("simd") {
         "portable" => InstructionSet::Portable,
-        "avx2" => InstructionSet::Avx2,
-        _ => InstructionSet::Avx512,
+        "avx2" => InstructionSet::up_to_avx2(),
+        _ => InstructionSet::widest(),
     }
-    .or_narrower()
 }
 
 /// Whether [`THREADS`] asks for more than one and there are more.

@@ -6,6 +6,7 @@ use warpsmith_core::{Bytes, Flops, KernelImage, Tolerance, kernel};
 use warpsmith_device::{
     CpuDevice, CudaDevice, Device, DeviceBuffer, Kernel, LaunchShape, Stream, ensure_host_room,
 };
+use warpsmith_lanes::{InstructionSet, for_each_set};
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
     About, ArguedTolerance, Cost, ParameterKind, ParameterSpec, Parameters, Prepared, Workload,
@@ -98,11 +99,12 @@ const CHUNK: usize = 1 << 16;
 impl Prepared for CpuSaxpy {
     fn run_once(&mut self) -> Result<(), WorkloadError> {
         let (x, y, out) = (&self.x, &self.y, &mut self.out);
+        let set = InstructionSet::widest();
         self.cpu.run(|| {
             out.par_chunks_mut(CHUNK)
                 .zip(x.par_chunks(CHUNK))
                 .zip(y.par_chunks(CHUNK))
-                .for_each(|((out, x), y)| saxpy(A, x, y, out));
+                .for_each(|((out, x), y)| saxpy(set, A, x, y, out));
         });
         Ok(())
     }
@@ -110,26 +112,15 @@ impl Prepared for CpuSaxpy {
     result_in_memory!(out: F32, f32::NAN);
 }
 
-/// The specification; `mul_add` rounds once.
-fn saxpy(a: f32, x: &[f32], y: &[f32], out: &mut [f32]) {
-    #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("fma") && std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the CPU has both instruction sets.
-        unsafe { saxpy_fma(a, x, y, out) };
-        return;
-    }
-    saxpy_portable(a, x, y, out);
+for_each_set! {
+    /// The specification, compiled to the instruction where there is one instead of a call of the C
+    /// library's `fmaf`.
+    fn saxpy = saxpy_in(a: f32, x: &[f32], y: &[f32], out: &mut [f32])
 }
 
-/// The same text, compiled to the instruction instead of a call of the C library's `fmaf`.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-fn saxpy_fma(a: f32, x: &[f32], y: &[f32], out: &mut [f32]) {
-    saxpy_portable(a, x, y, out);
-}
-
+/// `mul_add` rounds once.
 #[inline(always)]
-fn saxpy_portable(a: f32, x: &[f32], y: &[f32], out: &mut [f32]) {
+fn saxpy_in(a: f32, x: &[f32], y: &[f32], out: &mut [f32]) {
     for ((out, x), y) in out.iter_mut().zip(x).zip(y) {
         *out = a.mul_add(*x, *y);
     }
@@ -174,10 +165,12 @@ mod tests {
     fn one_rounding_not_two() {
         // a·x needs 25 bits; rounding the product first would lose the last one.
         let (a, x, y) = (1.0 + f32::EPSILON, 1.0 - f32::EPSILON, -1.0);
-        let mut out = [0.0];
-        saxpy(a, &[x], &[y], &mut out);
-        assert_eq!(out[0], -f32::EPSILON * f32::EPSILON);
-        assert_ne!(out[0], a * x + y);
+        for set in InstructionSet::present() {
+            let mut out = [0.0];
+            saxpy(set, a, &[x], &[y], &mut out);
+            assert_eq!(out[0], -f32::EPSILON * f32::EPSILON, "{set}");
+            assert_ne!(out[0], a * x + y, "{set}");
+        }
     }
 
     #[test]
@@ -186,10 +179,13 @@ mod tests {
         for n in 0..70 {
             let mut vector = || (0..n).map(|_| random.unit() as f32).collect::<Vec<_>>();
             let (x, y) = (vector(), vector());
-            let (mut fast, mut plain) = (vec![f32::NAN; n], vec![f32::NAN; n]);
-            saxpy(A, &x, &y, &mut fast);
-            saxpy_portable(A, &x, &y, &mut plain);
-            assert_eq!(fast, plain);
+            let mut plain = vec![f32::NAN; n];
+            saxpy_in(A, &x, &y, &mut plain);
+            for set in InstructionSet::present() {
+                let mut fast = vec![f32::NAN; n];
+                saxpy(set, A, &x, &y, &mut fast);
+                assert_eq!(fast, plain, "{set}");
+            }
         }
     }
 }

@@ -17,7 +17,7 @@ use std::path::Path;
 
 use warpsmith_device::CpuDevice;
 use warpsmith_md::{
-    Atoms, Engine, ForceNetwork, Instructions, PEERS, Real, Settings, Simulation, Truncation,
+    Atoms, Engine, ForceNetwork, InstructionSet, PEERS, Real, Settings, Simulation, Truncation,
 };
 use warpsmith_measure::leak::resident::resident_bytes;
 use warpsmith_measure::peers::{Peer, time_peers};
@@ -115,7 +115,7 @@ fn network_seconds(atoms: usize) -> f64 {
     for _ in 0..200 {
         let begin = cpu_seconds();
         for _ in 0..10 {
-            let instructions = Instructions::best();
+            let instructions = InstructionSet::widest();
             network.evaluate(
                 &species,
                 &positions,

@@ -11,7 +11,7 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 
 use crate::error::{MdError, Result};
-use crate::lanes::Instructions;
+use crate::instructions;
 use crate::periodic_box::PeriodicBox;
 use crate::potential::{LennardJones, Truncation};
 use crate::real::Real;
@@ -159,7 +159,7 @@ fn encode_head(state: &State) -> Vec<u8> {
         state.step,
         state.rebuilds,
         truncation.unwrap_or(0) as u64,
-        settings.instructions as u64,
+        instructions::code(settings.instructions),
         u64::from(settings.sort),
         u64::from(settings.reuse_list),
         kind,
@@ -350,11 +350,7 @@ fn decode(bytes: &[u8]) -> Result<State, Damage> {
                     seed: *seed,
                 },
             },
-            instructions: match instructions {
-                0 => Instructions::Scalar,
-                1 => Instructions::Avx2,
-                _ => Instructions::Avx512,
-            },
+            instructions: instructions::of_code(*instructions),
             sort: *sort != 0,
             reuse_list: *reuse != 0,
         },

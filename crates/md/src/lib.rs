@@ -13,11 +13,7 @@ mod engine;
 mod error;
 mod findings;
 mod gpu;
-#[allow(
-    unreachable_pub,
-    reason = "`Real` is public and names its vectors, which nobody outside can"
-)]
-mod lanes;
+mod instructions;
 mod neighbour_list;
 mod network;
 mod overlap;
@@ -40,7 +36,6 @@ pub use engine::Engine;
 pub use error::{MdError, Result};
 pub use findings::{CODES, drift_finding, mixed_arithmetic, of_error};
 pub use gpu::CudaSimulation;
-pub use lanes::Instructions;
 pub use network::{CudaNetwork, ForceNetwork, NetworkScratch};
 pub use periodic_box::PeriodicBox;
 pub use potential::{LennardJones, Truncation};
@@ -51,6 +46,7 @@ pub use simulation::Simulation;
 pub use start::{Atoms, FCC_ATOMS, fcc_lattice, maxwell_velocities};
 pub use thermodynamics::Thermodynamics;
 pub use trajectory_file::{Frame, read_frame, write_frame};
+pub use warpsmith_lanes::InstructionSet;
 pub use workload::{held_bytes, workloads};
 
 /// A script for `warpsmith_measure::peers`: `lj ATOMS` or `network ATOMS`.

@@ -5,8 +5,9 @@
 //! atom are padded to whole vectors with the index of a position that is not a number, which no
 //! comparison accepts; an entry is always inside the positions of the simulation that made the list.
 
+use warpsmith_lanes::{Masked, VectorTask, WIDEST};
+
 use crate::cell_grid::{CellGrid, CellOrder, MOST_RUNS};
-use crate::lanes::{Lanes, Task, WIDEST};
 use crate::real::Real;
 
 /// Atoms of a block: the unit that threads share out. 256 lists of 80 entries are 80 KiB.
@@ -51,11 +52,11 @@ pub(crate) struct ListTask<'a, R> {
     pub(crate) nobody: u32,
 }
 
-impl<R: Real> Task<R> for ListTask<'_, R> {
+impl<R: Real> VectorTask<R> for ListTask<'_, R> {
     type Output = ();
 
     #[inline(always)]
-    fn run<L: Lanes<Scalar = R>>(self) {
+    fn run<L: Masked<Scalar = R>>(self) {
         let Self {
             block,
             atoms,
@@ -102,7 +103,7 @@ impl<R: Real> Task<R> for ListTask<'_, R> {
                         }
                         square = apart.mul_add(apart, square);
                     }
-                    let mut bits = L::bits(square.less(limit));
+                    let mut bits = L::bits(square.where_less(limit));
                     let left = high - at;
                     if left < L::WIDTH {
                         bits &= (1 << left) - 1;

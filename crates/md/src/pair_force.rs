@@ -4,7 +4,8 @@
 //! arithmetic of a list with each pair once, and no scattered writes: threads share nothing, sums
 //! have one order, and the force on a neighbour is never gathered, added to and scattered again.
 
-use crate::lanes::{Lanes, Task};
+use warpsmith_lanes::{Masked, VectorTask};
+
 use crate::neighbour_list::ListBlock;
 use crate::potential::LennardJones;
 use crate::real::Real;
@@ -54,11 +55,11 @@ struct Row<R> {
     virial: R,
 }
 
-impl<R: Real> Task<R> for ForceTask<'_, R> {
+impl<R: Real> VectorTask<R> for ForceTask<'_, R> {
     type Output = PairSums;
 
     #[inline(always)]
-    fn run<L: Lanes<Scalar = R>>(self) -> PairSums {
+    fn run<L: Masked<Scalar = R>>(self) -> PairSums {
         match (self.sums, self.constants.force_shift != R::default()) {
             (false, false) => self.rows::<L, false, false>(),
             (false, true) => self.rows::<L, false, true>(),
@@ -70,7 +71,7 @@ impl<R: Real> Task<R> for ForceTask<'_, R> {
 
 impl<R: Real> ForceTask<'_, R> {
     #[inline(always)]
-    fn rows<L: Lanes<Scalar = R>, const SUMS: bool, const SHIFT: bool>(self) -> PairSums {
+    fn rows<L: Masked<Scalar = R>, const SUMS: bool, const SHIFT: bool>(self) -> PairSums {
         let mut sums = PairSums::default();
         let mut begin = 0;
         for (index, (&end, &inside)) in self.list.ends.iter().zip(&self.list.inside).enumerate() {
@@ -83,9 +84,9 @@ impl<R: Real> ForceTask<'_, R> {
                 self.positions[at + 2],
             ];
             let row = if inside {
-                row::<L, false, SUMS, SHIFT>(self.positions, entries, home, self.constants)
+                row::<R, L, false, SUMS, SHIFT>(self.positions, entries, home, self.constants)
             } else {
-                row::<L, true, SUMS, SHIFT>(self.positions, entries, home, self.constants)
+                row::<R, L, true, SUMS, SHIFT>(self.positions, entries, home, self.constants)
             };
             for axis in 0..3 {
                 self.forces[4 * index + axis] = row.force[axis];
@@ -102,13 +103,13 @@ impl<R: Real> ForceTask<'_, R> {
 }
 
 #[inline(always)]
-fn row<L: Lanes, const WRAP: bool, const SUMS: bool, const SHIFT: bool>(
-    positions: &[L::Scalar],
+fn row<R: Real, L: Masked<Scalar = R>, const WRAP: bool, const SUMS: bool, const SHIFT: bool>(
+    positions: &[R],
     entries: &[u32],
-    home: [L::Scalar; 3],
-    constants: &PairConstants<L::Scalar>,
-) -> Row<L::Scalar> {
-    let number = |value: f64| L::splat(<L::Scalar as Real>::of(value));
+    home: [R; 3],
+    constants: &PairConstants<R>,
+) -> Row<R> {
+    let number = |value: f64| L::splat(R::of(value));
     let zero = number(0.0);
     let side = constants.sides.map(L::splat);
     let inverse = constants.sides.map(|side| L::splat(side.reciprocal()));
@@ -128,7 +129,7 @@ fn row<L: Lanes, const WRAP: bool, const SUMS: bool, const SHIFT: bool>(
             }
             square = apart[axis].mul_add(apart[axis], square);
         }
-        let near = square.less(cutoff_square);
+        let near = square.where_less(cutoff_square);
         let inverse_square = square.reciprocal();
         let sixth = inverse_square.mul(inverse_square).mul(inverse_square);
         let mut over_distance = sixth
@@ -136,7 +137,7 @@ fn row<L: Lanes, const WRAP: bool, const SUMS: bool, const SHIFT: bool>(
             .mul(sixth.mul(inverse_square));
         let mut distance = zero;
         if SHIFT {
-            distance = square.root();
+            distance = square.sqrt();
             over_distance = distance
                 .mul(inverse_square)
                 .mul_add(L::splat(constants.force_shift), over_distance);

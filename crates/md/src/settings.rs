@@ -3,9 +3,9 @@
 use std::f64::consts::PI;
 
 use warpsmith_device::Device;
+use warpsmith_lanes::InstructionSet;
 
 use crate::error::{MdError, Result};
-use crate::lanes::Instructions;
 use crate::periodic_box::PeriodicBox;
 use crate::potential::{LennardJones, Truncation};
 use crate::real::Real;
@@ -61,7 +61,8 @@ pub struct Settings {
     /// What keeps the temperature.
     pub thermostat: Thermostat,
     /// Instructions of the CPU.
-    pub instructions: Instructions,
+    #[serde(serialize_with = "crate::instructions::serialize")]
+    pub instructions: InstructionSet,
     /// Whether atoms are kept in the order of their cells.
     pub sort: bool,
     /// Whether lists are used for several steps.
@@ -79,7 +80,7 @@ impl Settings {
             time_step: 0.005,
             skin: 0.4,
             thermostat: Thermostat::None,
-            instructions: Instructions::best(),
+            instructions: InstructionSet::widest(),
             sort: true,
             reuse_list: true,
         }

@@ -1,7 +1,8 @@
 //! The part of a step before the forces: half a kick, the drift, the thermostat, and how far atoms
 //! have moved since their lists were made.
 
-use crate::lanes::{Lanes, Task};
+use warpsmith_lanes::{Masked, VectorTask};
+
 use crate::random_kick::normals;
 use crate::real::Real;
 
@@ -41,12 +42,12 @@ pub(crate) struct DriftTask<'a, R> {
     pub(crate) bath: Option<Bath<R>>,
 }
 
-impl<R: Real> Task<R> for DriftTask<'_, R> {
+impl<R: Real> VectorTask<R> for DriftTask<'_, R> {
     /// Bits of the largest square of a displacement; those of NaN lie above all others.
     type Output = u64;
 
     #[inline(always)]
-    fn run<L: Lanes<Scalar = R>>(self) -> u64 {
+    fn run<L: Masked<Scalar = R>>(self) -> u64 {
         let half = self.step * R::of(0.5);
         let drift = if self.bath.is_some() { half } else { self.step };
         for (((x, lost), v), f) in self

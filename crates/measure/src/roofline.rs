@@ -9,6 +9,7 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 use warpsmith_core::{KernelImage, kernel};
 use warpsmith_device::{CudaDevice, Device, DeviceBuffer, DeviceError, LaunchShape};
+use warpsmith_lanes::{InstructionSet, Task};
 use warpsmith_workload::Cost;
 
 use crate::gpu::device_timer::{CacheState, DeviceTimer};
@@ -165,30 +166,30 @@ fn least(seconds: &[f64]) -> f64 {
 
 /// Independent chains in lanes that a compiler turns into vectors, as wide as this CPU has them.
 fn multiply_adds<const LANES: usize>(steps: usize) -> f32 {
-    #[cfg(target_arch = "x86_64")]
-    {
-        if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("fma") {
-            // SAFETY: the CPU was asked for both features just now.
-            return unsafe { multiply_adds_avx512::<LANES>(steps) };
+    let mut sum = 0.0;
+    let set = InstructionSet::widest();
+    match set {
+        InstructionSet::Portable => {
+            sum = chains::<LANES>(steps, |lane, scale, addend| lane * scale + addend);
         }
-        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-            // SAFETY: the CPU was asked for both features just now.
-            return unsafe { multiply_adds_avx2::<LANES>(steps) };
-        }
+        InstructionSet::Avx2(_) | InstructionSet::Avx512(_) => set.run(FusedChains::<LANES> {
+            steps,
+            sum: &mut sum,
+        }),
     }
-    chains::<LANES>(steps, |lane, scale, addend| lane * scale + addend)
+    sum
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,fma")]
-fn multiply_adds_avx512<const LANES: usize>(steps: usize) -> f32 {
-    chains::<LANES>(steps, f32::mul_add)
+struct FusedChains<'a, const LANES: usize> {
+    steps: usize,
+    sum: &'a mut f32,
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-fn multiply_adds_avx2<const LANES: usize>(steps: usize) -> f32 {
-    chains::<LANES>(steps, f32::mul_add)
+impl<const LANES: usize> Task for FusedChains<'_, LANES> {
+    #[inline(always)]
+    fn run(self) {
+        *self.sum = chains::<LANES>(self.steps, f32::mul_add);
+    }
 }
 
 #[inline(always)]

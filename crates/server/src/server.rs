@@ -12,7 +12,7 @@ use warpsmith_core::Finding;
 use warpsmith_device::{Device, DeviceChoice};
 use warpsmith_http::access::Origins;
 use warpsmith_http::{Doors, Listening};
-use warpsmith_synth::{CudaVoices, DryEngine, Params, Simd, prove};
+use warpsmith_synth::{CudaVoices, DryEngine, InstructionSet, Params, prove};
 use warpsmith_telemetry::LiveBoard;
 
 use crate::access::{Access, Limits};
@@ -327,10 +327,10 @@ fn engine(choice: DeviceChoice) -> Result<Option<Box<dyn DryEngine>>, ServeError
 }
 
 fn device() -> String {
-    let instructions = match Simd::detect() {
-        Simd::Portable => "portable",
-        Simd::Avx2 => "AVX2",
-        Simd::Avx512 => "AVX-512",
+    let instructions = match InstructionSet::widest() {
+        InstructionSet::Portable => "portable",
+        InstructionSet::Avx2(_) => "AVX2",
+        InstructionSet::Avx512(_) => "AVX-512",
     };
     format!(
         "cpu: {} ({instructions})",

@@ -8,7 +8,8 @@ use std::time::Instant;
 
 use warpsmith_measure::cpu::thread_usage::ThreadUsage;
 use warpsmith_synth::{
-    Formulas, Note, Params, Phrase, PhraseRenderer, Saw, Simd, Stream, StreamSettings, Voice,
+    Formulas, InstructionSet, Note, Params, Phrase, PhraseRenderer, Saw, Stream, StreamSettings,
+    Voice,
 };
 
 /// The shortest of several runs and their median, in seconds of CPU time where the system counts it
@@ -102,7 +103,10 @@ fn streams(count: u64) {
 }
 
 fn main() {
-    println!("one core, {:?}, shortest of 15 runs", Simd::detect());
+    println!(
+        "one core, {}, shortest of 15 runs",
+        InstructionSet::widest()
+    );
     println!("streams of their own with all effects, 100 ms at 48 kHz");
     for count in [1, 16, 1_000] {
         streams(count);
@@ -143,10 +147,7 @@ fn main() {
         effects,
     );
     println!("held pads in real time, envelope and tremolo of their own");
-    for simd in [Simd::Portable, Simd::Avx2, Simd::Avx512] {
-        if !simd.is_available() {
-            continue;
-        }
+    for simd in InstructionSet::present() {
         for saw in [Saw::Naive, Saw::PolyBlep, Saw::Spline] {
             for formulas in [Formulas::Original, Formulas::ClickFree] {
                 let settings = StreamSettings {
@@ -158,7 +159,7 @@ fn main() {
                 } else {
                     "panned"
                 };
-                voices(&format!("{simd:?}, {saw:?}, {channels}"), settings);
+                voices(&format!("{simd}, {saw:?}, {channels}"), settings);
             }
         }
     }

@@ -34,7 +34,7 @@ pub use note::{Formulas, Note, Voice};
 pub use params::{Key, Mode, Params, Parts, Preset};
 pub use phrase::{Phrase, PhraseRenderer};
 pub use sound::oscillator::Saw;
-pub use sound::simd::Simd;
 pub use sound::technique::{Arithmetic, Average, EnvelopeRate, Techniques};
 pub use stream::{Sample, Snapshot, Stream, StreamSettings};
+pub use warpsmith_lanes::InstructionSet;
 pub use workload::workloads;

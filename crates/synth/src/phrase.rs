@@ -9,10 +9,10 @@ use crate::error::ParamError;
 use crate::note::{Formulas, Note, Voice};
 use crate::params::Params;
 use crate::sound::master::Limit;
-use crate::sound::simd::{Simd, Task};
 use crate::sound::{Aligned, QUANTUM};
 use crate::stream::{Interleave, StreamSettings};
 use crate::voices::Voices;
+use warpsmith_lanes::{InstructionSet, Task};
 
 /// Notes over so many frames.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -126,7 +126,7 @@ impl Phrase {
 pub struct PhraseRenderer {
     phrase: Phrase,
     formulas: Formulas,
-    simd: Simd,
+    simd: InstructionSet,
     voices: Voices,
     /// The effects as they are before the first frame, and as they are now.
     chain: Option<(Params, Chain, Chain)>,

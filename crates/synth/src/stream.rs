@@ -14,10 +14,10 @@ use crate::note::{Formulas, Note, Voice};
 use crate::params::Params;
 use crate::sound::master::{Limit, pcm16};
 use crate::sound::oscillator::Saw;
-use crate::sound::simd::{Simd, Task};
 use crate::sound::technique::Techniques;
 use crate::sound::{Aligned, Lane, QUANTUM};
 use crate::voices::{Style, Voices};
+use warpsmith_lanes::{InstructionSet, Task};
 
 /// What a stream is made with and keeps.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,8 +28,8 @@ pub struct StreamSettings {
     pub formulas: Formulas,
     /// How the saw treats its jump.
     pub saw: Saw,
-    /// Instructions to use; the best there are where the machine lacks them.
-    pub simd: Simd,
+    /// Instructions to use.
+    pub simd: InstructionSet,
     /// Switches for measuring; the defaults are the best.
     pub techniques: Techniques,
 }
@@ -40,7 +40,7 @@ impl Default for StreamSettings {
             sample_rate: 48_000,
             formulas: Formulas::ClickFree,
             saw: Saw::Spline,
-            simd: Simd::detect(),
+            simd: InstructionSet::widest(),
             techniques: Techniques::default(),
         }
     }
@@ -57,7 +57,7 @@ impl StreamSettings {
             sample_rate: self.sample_rate,
             formulas: self.formulas,
             saw: self.saw,
-            simd: self.simd.or_available(),
+            simd: self.simd,
             techniques: self.techniques,
         })
     }
@@ -80,7 +80,7 @@ pub struct Stream {
     away: Option<Vec<(Note, u64)>>,
     chain: Chain,
     /// Instructions that this machine has.
-    simd: Simd,
+    simd: InstructionSet,
     /// The quantum that is being handed out.
     quantum: [Lane; 2],
     /// Frames of it that are still to be handed out.

@@ -9,11 +9,11 @@ use crate::fixed_list::FixedList;
 use crate::note::{Formulas, Note, Voice};
 use crate::sound::kick::{Kick, kick_table};
 use crate::sound::oscillator::Saw;
-use crate::sound::simd::Simd;
 use crate::sound::swell::{AddSwells, Swell};
 use crate::sound::technique::Techniques;
 use crate::sound::tone::{AddTones, Tone};
 use crate::sound::{Lane, QUANTUM};
+use warpsmith_lanes::InstructionSet;
 
 /// How voices are rendered.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,7 +21,7 @@ pub(crate) struct Style {
     pub(crate) sample_rate: u32,
     pub(crate) formulas: Formulas,
     pub(crate) saw: Saw,
-    pub(crate) simd: Simd,
+    pub(crate) simd: InstructionSet,
     pub(crate) techniques: Techniques,
 }
 

@@ -8,11 +8,7 @@ use std::marker::PhantomData;
 
 use rayon::prelude::*;
 
-#[cfg(target_arch = "aarch64")]
-use warpsmith_lanes::EightFused;
-#[cfg(target_arch = "x86_64")]
-use warpsmith_lanes::{Avx2, Avx512};
-use warpsmith_lanes::{Eight, Lanes, Level, Task};
+use warpsmith_lanes::{Blocks, InstructionSet, Lanes, LanesTask, Task};
 
 /// A matrix of which pieces of rows can be had.
 pub(super) trait Matrix: Sync {
@@ -35,34 +31,75 @@ pub(super) fn add_product(
     columns: usize,
     out: &mut [f32],
 ) {
-    let blocks = blocks(out, columns);
-    match Level::detect() {
-        // Twice the rows in vectors is what the registers hold beside the operands.
-        Level::Portable => each::<Eight, 2>(blocks, a, b, depth),
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => each::<Avx2, 6>(blocks, a, b, depth),
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => each::<Avx512, 12>(blocks, a, b, depth),
-        #[cfg(target_arch = "aarch64")]
-        Level::Neon => each::<EightFused, 6>(blocks, a, b, depth),
-    }
+    add_product_with(InstructionSet::widest(), a, b, depth, blocks(out, columns));
 }
 
-fn each<V: Lanes, const ROWS: usize>(
-    blocks: Vec<Block<'_>>,
+/// Rows of a tile where the set is portable; a target with fused multiply-adds has 32 registers.
+const PORTABLE_ROWS: usize = if cfg!(target_arch = "aarch64") { 6 } else { 2 };
+
+fn add_product_with(
+    set: InstructionSet,
     a: &impl Matrix,
     b: &impl Matrix,
     depth: usize,
+    blocks: Vec<Block<'_>>,
 ) {
-    blocks.into_par_iter().for_each(|block| {
-        V::vectorize(Tiles::<V, _, _, ROWS> {
-            block,
+    // Twice the rows in vectors is what the registers hold beside the operands.
+    match set {
+        InstructionSet::Portable => {
+            set.with_lanes(
+                Blocks::Wide,
+                Product::<_, _, PORTABLE_ROWS> {
+                    blocks,
+                    a,
+                    b,
+                    depth,
+                },
+            );
+        }
+        InstructionSet::Avx2(token) => token.with_lanes(Product::<_, _, 6> {
+            blocks,
             a,
             b,
             depth,
-            lanes: PhantomData,
+        }),
+        InstructionSet::Avx512(token) => token.with_lanes(Product::<_, _, 12> {
+            blocks,
+            a,
+            b,
+            depth,
+        }),
+    }
+}
+
+/// All blocks, on every thread.
+struct Product<'a, A, B, const ROWS: usize> {
+    blocks: Vec<Block<'a>>,
+    a: &'a A,
+    b: &'a B,
+    depth: usize,
+}
+
+impl<A: Matrix, B: Matrix, const ROWS: usize> LanesTask for Product<'_, A, B, ROWS> {
+    type Output = ();
+
+    fn run<V: Lanes>(self) {
+        let Self {
+            blocks,
+            a,
+            b,
+            depth,
+        } = self;
+        blocks.into_par_iter().for_each(|block| {
+            V::vectorize(Tiles::<V, _, _, ROWS> {
+                block,
+                a,
+                b,
+                depth,
+                lanes: PhantomData,
+            });
         });
-    });
+    }
 }
 
 /// A part of the result.
@@ -257,28 +294,17 @@ mod tests {
         }
     }
 
-    fn adds_to_what_was_there<V: Lanes, const ROWS: usize>() {
-        let (a, b) = (Whole { factor: 3 }, Whole { factor: 7 });
-        let (rows, columns, depth) = (BLOCK_ROWS + 5, BLOCK_COLUMNS + 33, DEPTH + 3);
-        let mut out = vec![2.0; rows * columns];
-        each::<V, ROWS>(blocks(&mut out, columns), &a, &b, depth);
-        for (index, value) in out.iter().enumerate() {
-            let (row, column) = (index / columns, index % columns);
-            let sum: f32 = (0..depth).map(|k| a.at(row, k) * b.at(k, column)).sum();
-            assert_eq!(*value, 2.0 + sum, "row {row}, column {column}");
-        }
-    }
-
     #[test]
     fn every_kind_of_lanes_adds_the_product_to_what_was_there() {
-        adds_to_what_was_there::<Eight, 2>();
-        #[cfg(target_arch = "x86_64")]
-        match Level::detect() {
-            Level::Portable => {}
-            Level::Avx2 => adds_to_what_was_there::<Avx2, 6>(),
-            Level::Avx512 => {
-                adds_to_what_was_there::<Avx2, 6>();
-                adds_to_what_was_there::<Avx512, 12>();
+        let (a, b) = (Whole { factor: 3 }, Whole { factor: 7 });
+        let (rows, columns, depth) = (BLOCK_ROWS + 5, BLOCK_COLUMNS + 33, DEPTH + 3);
+        for set in InstructionSet::present() {
+            let mut out = vec![2.0; rows * columns];
+            add_product_with(set, &a, &b, depth, blocks(&mut out, columns));
+            for (index, value) in out.iter().enumerate() {
+                let (row, column) = (index / columns, index % columns);
+                let sum: f32 = (0..depth).map(|k| a.at(row, k) * b.at(k, column)).sum();
+                assert_eq!(*value, 2.0 + sum, "{set}, row {row}, column {column}");
             }
         }
     }

@@ -3,6 +3,8 @@
 //! Invariant: no input panics. Integer arithmetic wraps as two's complement; a zero divisor of an
 //! integer gives zero here, and [`zero_divisors`] tells the machine which lanes had one.
 
+use warpsmith_lanes::{InstructionSet, Task};
+
 use super::half::{round_bfloat16, round_half};
 use super::instruction::{Binary, Class, Unary};
 use super::lanes::{ALL, Cell, LANES, Mask, Registers, Word, each, spread};
@@ -321,30 +323,39 @@ integer_operations!(binary_u64, unary_u64, u64, 64);
 
 /// What most instructions are, compiled for registers twice as wide: sums, products and quotients, which
 /// every processor rounds alike.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn common_binary_avx2(r: &mut Registers, m: Mask, op: Binary, half: bool, c: (Cell, Cell, Cell)) {
-    match (op, half) {
-        (Binary::Add, false) => map2::<f32, f32>(r, m, c, |a, b| a + b),
-        (Binary::Sub, false) => map2::<f32, f32>(r, m, c, |a, b| a - b),
-        (Binary::Mul, false) => map2::<f32, f32>(r, m, c, |a, b| a * b),
-        (_, false) => map2::<f32, f32>(r, m, c, |a, b| a / b),
-        (Binary::Add, true) => map2::<f32, f32>(r, m, c, |a, b| round_half(a + b)),
-        (Binary::Sub, true) => map2::<f32, f32>(r, m, c, |a, b| round_half(a - b)),
-        (Binary::Mul, true) => map2::<f32, f32>(r, m, c, |a, b| round_half(a * b)),
-        (_, true) => map2::<f32, f32>(r, m, c, |a, b| round_half(a / b)),
+struct CommonBinary<'a> {
+    r: &'a mut Registers,
+    m: Mask,
+    op: Binary,
+    half: bool,
+    c: (Cell, Cell, Cell),
+}
+
+impl Task for CommonBinary<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { r, m, op, half, c } = self;
+        match (op, half) {
+            (Binary::Add, false) => map2::<f32, f32>(r, m, c, |a, b| a + b),
+            (Binary::Sub, false) => map2::<f32, f32>(r, m, c, |a, b| a - b),
+            (Binary::Mul, false) => map2::<f32, f32>(r, m, c, |a, b| a * b),
+            (_, false) => map2::<f32, f32>(r, m, c, |a, b| a / b),
+            (Binary::Add, true) => map2::<f32, f32>(r, m, c, |a, b| round_half(a + b)),
+            (Binary::Sub, true) => map2::<f32, f32>(r, m, c, |a, b| round_half(a - b)),
+            (Binary::Mul, true) => map2::<f32, f32>(r, m, c, |a, b| round_half(a * b)),
+            (_, true) => map2::<f32, f32>(r, m, c, |a, b| round_half(a / b)),
+        }
     }
 }
 
 /// `dst = a op b`.
 pub(super) fn binary(r: &mut Registers, m: Mask, op: Binary, ty: Scalar, c: (Cell, Cell, Cell)) {
-    #[cfg(target_arch = "x86_64")]
     if matches!(ty, Scalar::F32 | Scalar::F16)
         && matches!(op, Binary::Add | Binary::Sub | Binary::Mul | Binary::Div)
-        && is_x86_feature_detected!("avx2")
+        && let Some(avx2) = InstructionSet::widest().avx2()
     {
-        // SAFETY: the processor has AVX2, which is all that the function asks for.
-        return unsafe { common_binary_avx2(r, m, op, ty == Scalar::F16, c) };
+        let half = ty == Scalar::F16;
+        return avx2.run(CommonBinary { r, m, op, half, c });
     }
     match ty {
         Scalar::F32 => binary_f32(r, m, op, c, |x| x),

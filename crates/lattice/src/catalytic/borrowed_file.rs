@@ -11,8 +11,8 @@ use super::obstacles::Obstacles;
 use super::programme::{Direction, Walks};
 use super::stencil;
 use crate::error::LatticeError;
-use crate::instruction_set::InstructionSet;
 use crate::shape::{Cell, Shape};
+use warpsmith_lanes::InstructionSet;
 
 /// Where the journal of a borrowed file lies.
 pub fn journal_path(borrowed: &Path) -> PathBuf {

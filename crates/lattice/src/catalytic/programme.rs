@@ -6,8 +6,8 @@ use warpsmith_device::CpuDevice;
 use super::obstacles::Obstacles;
 use super::stencil;
 use crate::error::LatticeError;
-use crate::instruction_set::InstructionSet;
 use crate::shape::{Cell, Shape};
+use warpsmith_lanes::InstructionSet;
 
 /// What is counted: weighted walks from `source` to `tap`.
 #[derive(Clone, Debug)]
@@ -257,10 +257,7 @@ mod tests {
     fn a_hundred_thousand_trials_leave_every_bit_as_it_was() {
         let mut random = Random::seeded(11);
         let cpu = CpuDevice::with_threads(2).unwrap();
-        let sets: Vec<_> = InstructionSet::ALL
-            .into_iter()
-            .filter(|set| set.is_present())
-            .collect();
+        let sets: Vec<_> = InstructionSet::present().collect();
         for trial in 0..100_000 {
             let walks = random_walks(&mut random, 5);
             let cells = walks.shape.cells();
@@ -289,7 +286,7 @@ mod tests {
             let cells = walks.shape.cells();
             let (mut a, mut b) = (contents(&mut random, cells), contents(&mut random, cells));
             let expected = oracle(&walks, &open_of(&walks));
-            for set in InstructionSet::ALL {
+            for set in InstructionSet::present() {
                 for threads in [false, true] {
                     let borrow = CpuBorrow::new(&cpu, set, threads, walks.shape);
                     assert_eq!(borrow.count(&walks, &mut a, &mut b).unwrap(), expected);

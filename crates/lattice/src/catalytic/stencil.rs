@@ -2,8 +2,8 @@
 //! array. Compiled for each instruction set; integers, so every form gives the same bits.
 
 use super::obstacles::Obstacles;
-use crate::instruction_set::for_each_set;
 use crate::shape::Shape;
+use warpsmith_lanes::for_each_set;
 
 for_each_set! {
     /// Changes the rows `target`, the first of which is row `first`, by their neighbours in

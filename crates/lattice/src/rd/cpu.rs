@@ -12,8 +12,8 @@ use super::field::Field;
 use super::rule::Rule;
 use super::sweep;
 use crate::error::LatticeError;
-use crate::instruction_set::InstructionSet;
 use crate::shape::Shape;
+use warpsmith_lanes::InstructionSet;
 
 /// How the CPU does it. Every form gives the same bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -198,10 +198,7 @@ mod tests {
 
     fn every_form() -> Vec<CpuForm> {
         let mut forms = vec![CpuForm::Plain];
-        for set in InstructionSet::ALL
-            .into_iter()
-            .filter(|set| set.is_present())
-        {
+        for set in InstructionSet::present() {
             forms.push(CpuForm::Threads { set });
             forms.extend([1, 2, 3, 5].map(|depth| CpuForm::Blocked { set, depth }));
         }

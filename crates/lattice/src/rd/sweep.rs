@@ -4,8 +4,8 @@
 //! read one cell earlier and later; at the two ends of a row a zero is shifted in.
 
 use super::rule::{Around, Rule};
-use crate::instruction_set::for_each_set;
 use crate::shape::Shape;
+use warpsmith_lanes::for_each_set;
 
 for_each_set! {
     /// Computes the rows that start at `first` and whose old memory `e` holds: their new medium to

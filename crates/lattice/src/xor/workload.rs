@@ -11,8 +11,8 @@ use warpsmith_workload::{
 use super::cpu::Key;
 use super::cuda::CudaXor;
 use crate::error::failed;
-use crate::instruction_set::InstructionSet;
 use crate::switches::{ALL_THREADS, SIMD, THREADS, WIDEST_SIMD, instruction_set, on_threads};
+use warpsmith_lanes::InstructionSet;
 
 const ID: &str = "lattice/xor";
 

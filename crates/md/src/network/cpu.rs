@@ -1,7 +1,8 @@
 //! The network on the CPU: blocks of atoms through all layers, in vectors.
 
+use warpsmith_lanes::{Float, InstructionSet, Masked, VectorTask, WIDEST};
+
 use super::weights::{ForceNetwork, SPECIES};
-use crate::lanes::{Instructions, Lanes, Task, WIDEST, with_lanes};
 
 /// Atoms of a block, and vectors of outputs: twelve sums in registers hide the latency of a
 /// multiply-add, and leave room for their factors even where there are sixteen registers.
@@ -40,9 +41,9 @@ impl ForceNetwork {
         positions: &[[f32; 3]],
         scratch: &mut NetworkScratch,
         forces: &mut [[f32; 3]],
-        instructions: Instructions,
+        instructions: InstructionSet,
     ) -> f64 {
-        with_lanes(
+        f32::with_vectors(
             instructions,
             Evaluation {
                 network: self,
@@ -63,11 +64,11 @@ struct Evaluation<'a> {
     forces: &'a mut [[f32; 3]],
 }
 
-impl Task<f32> for Evaluation<'_> {
+impl VectorTask<f32> for Evaluation<'_> {
     type Output = f64;
 
     #[inline(always)]
-    fn run<L: Lanes<Scalar = f32>>(self) -> f64 {
+    fn run<L: Masked<Scalar = f32>>(self) -> f64 {
         let network = self.network;
         let hidden = network.hidden;
         let coordinates = network.coordinate_rows();
@@ -119,7 +120,7 @@ impl Task<f32> for Evaluation<'_> {
 
 /// One layer of a block: a row of `values` to an atom, a row of `matrix` to an input.
 #[inline(always)]
-fn layer<L: Lanes<Scalar = f32>>(values: &[f32], matrix: &[f32], bias: &[f32], out: &mut [f32]) {
+fn layer<L: Masked<Scalar = f32>>(values: &[f32], matrix: &[f32], bias: &[f32], out: &mut [f32]) {
     let hidden = bias.len();
     let mut column = 0;
     while column < hidden {
@@ -138,7 +139,7 @@ fn layer<L: Lanes<Scalar = f32>>(values: &[f32], matrix: &[f32], bias: &[f32], o
 }
 
 #[inline(always)]
-fn strip<L: Lanes<Scalar = f32>, const VECTORS: usize>(
+fn strip<L: Masked<Scalar = f32>, const VECTORS: usize>(
     values: &[f32],
     matrix: &[f32],
     bias: &[f32],
@@ -227,11 +228,7 @@ mod tests {
                 .map(|_| std::array::from_fn(|_| random.normal() as f32))
                 .collect();
             let (energy, expected) = network.reference(&species, &positions);
-            for instructions in [
-                Instructions::Scalar,
-                Instructions::Avx2,
-                Instructions::Avx512,
-            ] {
+            for instructions in InstructionSet::present() {
                 let mut forces = vec![[f32::NAN; 3]; atoms];
                 let found = network.evaluate(
                     &species,

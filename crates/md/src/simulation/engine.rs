@@ -4,6 +4,7 @@ use super::trajectory::Simulation;
 use crate::checkpoint::{Precision, State};
 use crate::engine::Engine;
 use crate::error::Result;
+use crate::instructions;
 use crate::real::Real;
 use crate::reference::PairSums;
 use crate::start::Atoms;
@@ -68,7 +69,11 @@ impl<R: Real> Engine for Simulation<R> {
     }
 
     fn arithmetic(&self) -> String {
-        format!("cpu {} {}", R::NAME, self.settings.instructions.name())
+        format!(
+            "cpu {} {}",
+            R::NAME,
+            instructions::name(self.settings.instructions)
+        )
     }
 
     fn memory_bytes(&self) -> u64 {

@@ -3,7 +3,6 @@
 use rayon::prelude::*;
 
 use super::trajectory::Simulation;
-use crate::lanes::with_lanes;
 use crate::neighbour_list::{BLOCK, ListBlock, ListTask};
 use crate::real::Real;
 
@@ -57,7 +56,7 @@ impl<R: Real> Simulation<R> {
     fn wrap(&mut self) {
         let atoms = self.identities.len();
         let sides = self.constants.sides;
-        let inverse = sides.map(Real::reciprocal);
+        let inverse = sides.map(R::reciprocal);
         for position in self.positions[..4 * atoms].chunks_exact_mut(4) {
             for axis in 0..3 {
                 let (x, side, zero) = (position[axis], sides[axis], R::default());
@@ -83,7 +82,7 @@ impl<R: Real> Simulation<R> {
         let instructions = self.settings.instructions;
         let work = |(index, block): (usize, &mut ListBlock)| {
             let first = index * BLOCK;
-            with_lanes(
+            R::with_vectors(
                 instructions,
                 ListTask {
                     block,

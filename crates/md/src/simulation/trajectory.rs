@@ -7,11 +7,11 @@
 
 use rayon::prelude::*;
 use warpsmith_device::{CpuDevice, ensure_host_room};
+use warpsmith_lanes::WIDEST;
 
 use crate::cell_grid::CellGrid;
 use crate::checkpoint::State;
 use crate::error::{MdError, Result};
-use crate::lanes::{WIDEST, with_lanes};
 use crate::neighbour_list::{BLOCK, Columns, ListBlock};
 use crate::overlap::check_overlap;
 use crate::pair_force::{ForceTask, PairConstants};
@@ -107,10 +107,7 @@ impl<R: Real> Simulation<R> {
         Ok(Self {
             cpu: cpu.clone(),
             constants: PairConstants::new(&settings.potential, cell.sides),
-            settings: Settings {
-                instructions: settings.instructions.at_most(),
-                ..settings
-            },
+            settings,
             cell,
             step: 0,
             rebuilds: 0,
@@ -191,7 +188,7 @@ impl<R: Real> Simulation<R> {
         let bath = settings.thermostat.bath(settings, step);
         let instructions = settings.instructions;
         let work = |(((((((x, lost), v), f), r), ids), largest),): (Drifting<'_, R>,)| {
-            *largest = with_lanes(
+            *largest = R::with_vectors(
                 instructions,
                 DriftTask {
                     positions: x,
@@ -240,7 +237,7 @@ impl<R: Real> Simulation<R> {
         let (positions, constants) = (&self.positions, &self.constants);
         let instructions = self.settings.instructions;
         let work = |index: usize, list: &ListBlock, forces: &mut [R], velocities: &mut [R]| {
-            with_lanes(
+            R::with_vectors(
                 instructions,
                 ForceTask {
                     positions,

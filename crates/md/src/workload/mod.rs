@@ -3,10 +3,10 @@
 mod lennard_jones;
 mod network;
 
+use warpsmith_lanes::InstructionSet;
 use warpsmith_workload::{ParameterKind, ParameterSpec, Parameters, Workload, WorkloadError};
 
 use crate::error::MdError;
-use crate::lanes::Instructions;
 
 /// The workloads of this crate.
 pub fn workloads() -> Vec<Box<dyn Workload>> {
@@ -32,11 +32,11 @@ const SIMD: ParameterSpec = ParameterSpec {
     kind: ParameterKind::Choice(&["best", "avx2", "scalar"]),
 };
 
-fn instructions(parameters: &Parameters) -> Instructions {
+fn instructions(parameters: &Parameters) -> InstructionSet {
     match parameters.choice(SIMD.name) {
-        "scalar" => Instructions::Scalar,
-        "avx2" => Instructions::Avx2,
-        _ => Instructions::best(),
+        "scalar" => InstructionSet::Portable,
+        "avx2" => InstructionSet::up_to_avx2(),
+        _ => InstructionSet::widest(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::{Device, Graph, Stream};
+use warpsmith_lanes::InstructionSet;
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
     About, ArguedTolerance, Cost, Judgement, Output, ParameterKind, ParameterSpec, Parameters,
@@ -9,7 +10,6 @@ use warpsmith_workload::{
 };
 
 use super::{SIMD, failed, instructions};
-use crate::lanes::Instructions;
 use crate::network::{CudaNetwork, ForceNetwork, NetworkScratch};
 
 pub(super) struct NetworkCall;
@@ -153,7 +153,7 @@ struct CpuCall {
     scratch: NetworkScratch,
     forces: Vec<[f32; 3]>,
     energy: f64,
-    instructions: Instructions,
+    instructions: InstructionSet,
 }
 
 impl Prepared for CpuCall {

@@ -3,8 +3,8 @@
 
 use warpsmith_device::CpuDevice;
 use warpsmith_md::{
-    Atoms, Engine, Instructions, LennardJones, PeriodicBox, Real, Settings, Simulation, Thermostat,
-    Truncation, fcc_lattice, maxwell_velocities, reference_forces,
+    Atoms, Engine, InstructionSet, LennardJones, PeriodicBox, Real, Settings, Simulation,
+    Thermostat, Truncation, fcc_lattice, maxwell_velocities, reference_forces,
 };
 use warpsmith_workload::random::Random;
 
@@ -131,11 +131,7 @@ fn lists_and_vectors_give_the_forces_of_all_pairs() {
     for cells in [5, 8] {
         let atoms = melt(cells);
         for truncation in [Truncation::Cut, Truncation::Shift, Truncation::ForceShift] {
-            for instructions in [
-                Instructions::Scalar,
-                Instructions::Avx2,
-                Instructions::Avx512,
-            ] {
+            for instructions in InstructionSet::present() {
                 for sort in [true, false] {
                     let settings = Settings {
                         instructions,

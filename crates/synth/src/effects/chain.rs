@@ -6,8 +6,8 @@ use super::delay::Delay;
 use super::filter::LowPass;
 use super::reverb::Reverb;
 use crate::params::Params;
-use crate::sound::simd::Task;
 use crate::sound::{Lane, QUANTUM};
+use warpsmith_lanes::Task;
 
 /// What of the dry sound goes into the reverb.
 pub(crate) const SEND: f32 = 0.35;

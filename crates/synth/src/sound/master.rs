@@ -1,8 +1,8 @@
 //! The end of the chain: a soft limit and 16-bit samples.
 
-use super::simd::Task;
 use super::swell::ROUNDER;
 use crate::note::Formulas;
+use warpsmith_lanes::Task;
 
 /// What the sum of all voices is multiplied by before the limit.
 pub(crate) const MASTER_GAIN: f32 = 0.7;

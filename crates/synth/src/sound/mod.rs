@@ -5,7 +5,6 @@ pub mod instrument;
 pub(crate) mod kick;
 pub mod master;
 pub mod oscillator;
-pub mod simd;
 pub(crate) mod swell;
 pub mod technique;
 pub(crate) mod tone;

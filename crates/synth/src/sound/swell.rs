@@ -147,7 +147,7 @@ pub(crate) struct AddSwells<'a> {
     pub(crate) plain: &'a mut [Lane; 2],
 }
 
-impl super::simd::Task for AddSwells<'_> {
+impl warpsmith_lanes::Task for AddSwells<'_> {
     #[inline(always)]
     fn run(self) {
         for swell in self.swells {

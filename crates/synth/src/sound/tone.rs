@@ -398,7 +398,7 @@ impl AddTones<'_> {
     }
 }
 
-impl super::simd::Task for AddTones<'_> {
+impl warpsmith_lanes::Task for AddTones<'_> {
     #[inline(always)]
     fn run(self) {
         match (self.saw, self.stereo) {

@@ -15,9 +15,9 @@ use crate::params::Params;
 use crate::phrase::{Phrase, PhraseRenderer};
 use crate::sound::QUANTUM;
 use crate::sound::oscillator::Saw;
-use crate::sound::simd::Simd;
 use crate::sound::technique::{Arithmetic, Average, EnvelopeRate, Techniques};
 use crate::stream::StreamSettings;
+use warpsmith_lanes::InstructionSet;
 
 pub(crate) struct PhraseWorkload;
 
@@ -181,9 +181,9 @@ pub(crate) fn settings(parameters: &Parameters) -> StreamSettings {
             _ => Saw::Spline,
         },
         simd: match parameters.choice("simd") {
-            "portable" => Simd::Portable,
-            "avx2" => Simd::Avx2,
-            _ => Simd::detect(),
+            "portable" => InstructionSet::Portable,
+            "avx2" => InstructionSet::up_to_avx2(),
+            _ => InstructionSet::widest(),
         },
         techniques: Techniques {
             arithmetic: match parameters.choice("arithmetic") {

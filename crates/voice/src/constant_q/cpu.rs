@@ -6,7 +6,7 @@ use crate::frame::{Conditioning, FrameSpectrum, SpectrumSettings};
 use crate::frame::{Framing, Padding};
 use crate::frame::{Symmetry, Window};
 use crate::signal::{Quality, Resampler};
-use warpsmith_lanes::{Blocks, Lanes, One, Task, engine_for_this_machine};
+use warpsmith_lanes::{Blocks, Lanes, One, Task, Vector, engine_for_this_machine};
 
 /// Share of a filter's magnitudes that is dropped, the smallest first.
 const DROPPED: f64 = 0.01;

@@ -204,7 +204,17 @@ impl<V: Lanes> Task for PassTask<'_, V> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warpsmith_lanes::{Eight, One, OneFused};
+    use warpsmith_lanes::{Blocks, Eight, InstructionSet, LanesTask};
+
+    struct AgainstDefinition(usize);
+
+    impl LanesTask for AgainstDefinition {
+        type Output = ();
+
+        fn run<V: Lanes>(self) {
+            against_definition::<V>(self.0);
+        }
+    }
 
     fn against_definition<V: Lanes>(length: usize) {
         let signal: Vec<[f32; 2]> = (0..length)
@@ -237,8 +247,9 @@ mod tests {
     #[test]
     fn every_length_agrees_with_the_definition() {
         for length in (1..=40).chain([64, 77, 97, 200, 256, 360, 512, 625, 640, 1024, 1440]) {
-            against_definition::<One>(length);
-            against_definition::<OneFused>(length);
+            for set in InstructionSet::present() {
+                set.with_lanes(Blocks::Single, AgainstDefinition(length));
+            }
         }
     }
 

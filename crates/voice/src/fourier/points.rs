@@ -218,7 +218,7 @@ fn pass<W: Lanes>(re: &mut [f32], im: &mut [f32], twiddles: &[PointTwiddles]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warpsmith_lanes::One;
+    use warpsmith_lanes::{One, Vector};
 
     #[test]
     fn points_in_lanes_give_the_bits_of_the_plain_passes() {

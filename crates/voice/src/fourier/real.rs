@@ -337,7 +337,7 @@ impl<V: Lanes> Task for InverseTask<'_, V> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warpsmith_lanes::One;
+    use warpsmith_lanes::{One, Vector};
 
     fn value(v: One) -> f32 {
         let mut out = [0.0];

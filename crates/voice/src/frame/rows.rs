@@ -115,7 +115,7 @@ impl<V: Lanes> Task for GiveTask<'_, V> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warpsmith_lanes::Eight;
+    use warpsmith_lanes::{Eight, Vector};
 
     #[test]
     fn rows_hold_the_frames_and_give_them_back() {

@@ -6,11 +6,7 @@ use serde::Serialize;
 
 use crate::error::Result;
 use crate::frame::Framing;
-#[cfg(target_arch = "aarch64")]
-use warpsmith_lanes::EightFused;
-#[cfg(target_arch = "x86_64")]
-use warpsmith_lanes::{Avx2, Avx512};
-use warpsmith_lanes::{Eight, Lanes, Level, Task};
+use warpsmith_lanes::{Blocks, InstructionSet, Lanes, LanesTask, Task};
 
 /// Per-frame measures of level.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -112,24 +108,12 @@ pub(crate) struct HopLevels {
 impl Measurement<'_> {
     /// Adds the frames; `hops` is memory to work in.
     fn add_to(self, levels: &mut Levels, hops: &mut Vec<HopLevels>) {
-        match Level::detect() {
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => self.in_lanes::<Avx512>(levels, hops),
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => self.in_lanes::<Avx2>(levels, hops),
-            #[cfg(target_arch = "aarch64")]
-            Level::Neon => self.in_lanes::<EightFused>(levels, hops),
-            Level::Portable => self.in_lanes::<Eight>(levels, hops),
-        }
-    }
-
-    fn in_lanes<V: Lanes>(self, levels: &mut Levels, hops: &mut Vec<HopLevels>) {
-        V::vectorize(MeasurementTask {
+        let task = Adding {
             measurement: self,
             levels,
             hops,
-            lanes: PhantomData::<V>,
-        });
+        };
+        InstructionSet::widest().with_lanes(Blocks::Wide, task);
     }
 
     #[inline(always)]
@@ -160,22 +144,36 @@ impl Measurement<'_> {
     }
 }
 
-struct MeasurementTask<'a, V> {
+struct Adding<'a> {
     measurement: Measurement<'a>,
     levels: &'a mut Levels,
     hops: &'a mut Vec<HopLevels>,
+}
+
+impl LanesTask for Adding<'_> {
+    type Output = ();
+
+    fn run<V: Lanes>(self) {
+        V::vectorize(MeasurementTask::<V> {
+            adding: self,
+            lanes: PhantomData,
+        });
+    }
+}
+
+struct MeasurementTask<'a, V> {
+    adding: Adding<'a>,
     lanes: PhantomData<V>,
 }
 
 impl<V: Lanes> Task for MeasurementTask<'_, V> {
     #[inline(always)]
     fn run(self) {
-        let Self {
+        let Adding {
             measurement,
             levels,
             hops,
-            ..
-        } = self;
+        } = self.adding;
         let Framing { length, hop, .. } = measurement.framing;
         let (frames, whole) = (measurement.frames, length / hop);
         let samples = length as f32;

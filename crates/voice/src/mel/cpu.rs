@@ -7,7 +7,7 @@ use super::filter_lanes::{FilterLanes, are_finite};
 use super::settings::{FeatureSettings, Layout, Lifter};
 use crate::error::{Result, VoiceError};
 use crate::frame::FrameSpectrum;
-use warpsmith_lanes::{Blocks, Lanes, Task, engine_for_this_machine, ln};
+use warpsmith_lanes::{Blocks, Lanes, Task, Vector, engine_for_this_machine, ln};
 
 /// A planned feature with its tables and scratch memory.
 pub struct MelFeature {
@@ -198,11 +198,11 @@ impl<V: Lanes> Engine<V> {
         let mel = &mut self.mel[at..at + self.spans.len()];
         if const { V::WIDTH == 1 } {
             // The filters of a frame on its own fill vectors, but for the last few.
-            let width = <V::Points as Lanes>::WIDTH;
+            let width = <V::Points as Vector>::WIDTH;
             let whole = mel.len() / width * width;
             let (eights, rest) = mel.split_at_mut(whole);
             for values in V::floats_mut(eights).chunks_exact_mut(width) {
-                compressed(<V::Points as Lanes>::load(values), logarithm).store(values);
+                compressed(<V::Points as Vector>::load(values), logarithm).store(values);
             }
             for value in rest {
                 *value = compressed(*value, logarithm);

@@ -114,7 +114,7 @@ impl<V: Lanes> Task for SumTask<'_, V> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warpsmith_lanes::One;
+    use warpsmith_lanes::{One, Vector};
 
     fn number(n: usize) -> f32 {
         ((n * 37 % 101) as f32 - 50.0) / 50.0

@@ -151,7 +151,7 @@ impl<V: Lanes> Task for ProductTask<'_, V> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warpsmith_lanes::One;
+    use warpsmith_lanes::{One, Vector};
 
     #[test]
     fn every_reach_over_the_ends_follows_the_definition() {

@@ -5,7 +5,7 @@ use crate::error::{Result, VoiceError};
 use crate::fourier::RealBlock;
 use crate::frame::{Symmetry, Window};
 use crate::pitch::PitchRange;
-use warpsmith_lanes::{Lanes, One};
+use warpsmith_lanes::{One, Vector};
 
 /// Tables and scratch memory for one frame length.
 pub struct CepstralPeak {

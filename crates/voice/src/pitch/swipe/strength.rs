@@ -105,9 +105,17 @@ impl<V: Lanes> Task for ApplyTask<'_, V> {
 mod tests {
     use super::*;
     use crate::pitch::range::PitchRange;
-    #[cfg(target_arch = "x86_64")]
-    use warpsmith_lanes::{Avx2, Avx512, Level};
-    use warpsmith_lanes::{Eight, One};
+    use warpsmith_lanes::{Blocks, InstructionSet, LanesTask};
+
+    struct SumsOfProducts;
+
+    impl LanesTask for SumsOfProducts {
+        type Output = ();
+
+        fn run<V: Lanes>(self) {
+            agree_with_the_sum_of_products::<V>();
+        }
+    }
 
     fn agree_with_the_sum_of_products<V: Lanes>() {
         let plan = SwipePlan::new(16_000, 160, PitchRange::VOICE).unwrap();
@@ -132,15 +140,9 @@ mod tests {
 
     #[test]
     fn strengths_are_sums_of_products() {
-        agree_with_the_sum_of_products::<One>();
-        agree_with_the_sum_of_products::<Eight>();
-        #[cfg(target_arch = "x86_64")]
-        match Level::detect() {
-            Level::Portable => {}
-            Level::Avx2 => agree_with_the_sum_of_products::<Avx2>(),
-            Level::Avx512 => {
-                agree_with_the_sum_of_products::<Avx2>();
-                agree_with_the_sum_of_products::<Avx512>();
+        for set in InstructionSet::present() {
+            for blocks in [Blocks::Single, Blocks::Wide] {
+                set.with_lanes(blocks, SumsOfProducts);
             }
         }
     }

@@ -3,11 +3,7 @@
 use super::polyphase::Polyphase;
 use super::windowed_sinc::{Prototype, TAPS};
 use crate::error::{Result, VoiceError};
-#[cfg(target_arch = "aarch64")]
-use warpsmith_lanes::EightFused;
-#[cfg(target_arch = "x86_64")]
-use warpsmith_lanes::{Avx2, Avx512};
-use warpsmith_lanes::{Eight, Lanes, Level};
+use warpsmith_lanes::{Blocks, InstructionSet, Lanes, LanesTask};
 
 /// How sharp the filter is. All stop at the lower of the two Nyquist frequencies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -133,20 +129,28 @@ impl Resampler {
             return signal.to_vec();
         }
         let mut out = vec![0.0; self.output_length(signal.len())];
-        match Level::detect() {
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => self.filter::<Avx512>(signal, &mut out),
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => self.filter::<Avx2>(signal, &mut out),
-            #[cfg(target_arch = "aarch64")]
-            Level::Neon => self.filter::<EightFused>(signal, &mut out),
-            Level::Portable => self.filter::<Eight>(signal, &mut out),
-        }
+        let task = Filtering {
+            resampler: self,
+            signal,
+            out: &mut out,
+        };
+        InstructionSet::widest().with_lanes(Blocks::Wide, task);
         out
     }
+}
 
-    fn filter<V: Lanes>(&self, signal: &[f32], out: &mut [f32]) {
-        self.groups.run::<V>(signal, -(self.before as i64), out);
+struct Filtering<'a> {
+    resampler: &'a Resampler,
+    signal: &'a [f32],
+    out: &'a mut [f32],
+}
+
+impl LanesTask for Filtering<'_> {
+    type Output = ();
+
+    fn run<V: Lanes>(self) {
+        let Resampler { groups, before, .. } = self.resampler;
+        groups.run::<V>(self.signal, -(*before as i64), self.out);
     }
 }
 

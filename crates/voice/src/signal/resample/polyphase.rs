@@ -212,7 +212,7 @@ fn fill<V: Lanes, const VECTORS: usize>(
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use warpsmith_lanes::Eight;
+    use warpsmith_lanes::{Blocks, Eight, InstructionSet, LanesTask};
 
     /// Output `m` by the definition, whole numbers so that nothing is rounded.
     fn defined(up: usize, down: usize, filters: &[f32], signal: &[f32], m: usize) -> f32 {
@@ -242,32 +242,37 @@ mod tests {
         }
     }
 
-    fn same_bits<A: Lanes, B: Lanes>() {
-        let filters: Vec<f32> = (0..7 * 33).map(|n| (n as f32 * 0.7).sin()).collect();
-        let signal: Vec<f32> = (0..5000).map(|n| (n as f32 * 0.3).cos()).collect();
-        let polyphase = Polyphase::new(7, 11, &filters);
-        let mut outs = [[f32::NAN; 3182], [f32::NAN; 3182]];
-        polyphase.run::<A>(&signal, -16, &mut outs[0]);
-        polyphase.run::<B>(&signal, -16, &mut outs[1]);
-        assert_eq!(outs[0], outs[1]);
+    struct Running<'a> {
+        polyphase: &'a Polyphase,
+        signal: &'a [f32],
+    }
+
+    impl LanesTask for Running<'_> {
+        type Output = [f32; 3182];
+
+        fn run<V: Lanes>(self) -> Self::Output {
+            let mut out = [f32::NAN; 3182];
+            self.polyphase.run::<V>(self.signal, -16, &mut out);
+            out
+        }
     }
 
     /// Portable lanes round a product and a sum twice, the others once.
     #[test]
     fn lanes_do_not_change_a_bit() {
-        use warpsmith_lanes::{Level, One, OneFused};
-        same_bits::<One, Eight>();
-        match Level::detect() {
-            Level::Portable => {}
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => same_bits::<OneFused, warpsmith_lanes::Avx2>(),
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => {
-                same_bits::<OneFused, warpsmith_lanes::Avx2>();
-                same_bits::<OneFused, warpsmith_lanes::Avx512>();
+        let filters: Vec<f32> = (0..7 * 33).map(|n| (n as f32 * 0.7).sin()).collect();
+        let signal: Vec<f32> = (0..5000).map(|n| (n as f32 * 0.3).cos()).collect();
+        let polyphase = Polyphase::new(7, 11, &filters);
+        let of = |set: InstructionSet, blocks| {
+            let (polyphase, signal) = (&polyphase, &signal[..]);
+            set.with_lanes(blocks, Running { polyphase, signal })
+        };
+        let fused = of(InstructionSet::widest(), Blocks::Single);
+        for set in InstructionSet::present() {
+            assert_eq!(of(set, Blocks::Single), of(set, Blocks::Wide), "{set}");
+            if set != InstructionSet::Portable {
+                assert_eq!(of(set, Blocks::Wide), fused, "{set}");
             }
-            #[cfg(target_arch = "aarch64")]
-            Level::Neon => same_bits::<OneFused, warpsmith_lanes::EightFused>(),
         }
     }
 }

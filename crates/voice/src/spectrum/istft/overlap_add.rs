@@ -13,7 +13,7 @@ use crate::fourier::{Outlet, RealBlock};
 use crate::frame::Framing;
 use crate::frame::SpectrumSettings;
 use crate::frame::transpose_into;
-use warpsmith_lanes::{Lanes, Task};
+use warpsmith_lanes::{Lanes, Task, Vector};
 
 /// Lanes that change places together.
 const EIGHT: usize = 8;
@@ -113,13 +113,13 @@ impl<V: Lanes> OverlapAdd<V> {
                 self.complete[hop * rows + row] = self.sums[row * columns + hop];
             }
         }
-        let none = <V::Points as Lanes>::splat(0.0);
+        let none = <V::Points as Vector>::splat(0.0);
         for row in self.sums.chunks_exact_mut(columns) {
             for at in (0..columns).step_by(EIGHT) {
                 let from = row.get(at + count..);
                 let value = from.filter(|from| !from.is_empty());
                 value
-                    .map_or(none, <V::Points as Lanes>::load)
+                    .map_or(none, <V::Points as Vector>::load)
                     .store(&mut row[at..]);
             }
         }

@@ -1,0 +1,62 @@
+//! Engines that are generic over lanes, behind a trait object.
+
+use std::marker::PhantomData;
+
+use crate::frames::{Blocks, FUSED};
+use crate::instruction_set::InstructionSet;
+use crate::portable::{Array, Scalar};
+#[cfg(target_arch = "x86_64")]
+use crate::x86::{Avx2F32, Avx512F32};
+
+/// The lanes of an engine of this machine, for [`engine_for_this_machine`](crate::engine_for_this_machine).
+#[doc(hidden)]
+pub enum EngineLanes {
+    #[cfg(target_arch = "x86_64")]
+    Avx512(PhantomData<Avx512F32>),
+    #[cfg(target_arch = "x86_64")]
+    Avx2(PhantomData<Avx2F32>),
+    #[cfg(target_arch = "x86_64")]
+    SingleFused(PhantomData<Scalar<f32, true>>),
+    Portable(PhantomData<Array<8, FUSED>>),
+    Single(PhantomData<Scalar<f32, FUSED>>),
+}
+
+impl EngineLanes {
+    /// The widest lanes of this machine, or one that computes the same bits.
+    pub fn choose(blocks: Blocks) -> Self {
+        match (InstructionSet::widest(), blocks) {
+            #[cfg(target_arch = "x86_64")]
+            (InstructionSet::Avx512(_), Blocks::Wide) => Self::Avx512(PhantomData),
+            #[cfg(target_arch = "x86_64")]
+            (InstructionSet::Avx2(_), Blocks::Wide) => Self::Avx2(PhantomData),
+            #[cfg(target_arch = "x86_64")]
+            (InstructionSet::Avx512(_) | InstructionSet::Avx2(_), Blocks::Single) => {
+                Self::SingleFused(PhantomData)
+            }
+            (_, Blocks::Wide) => Self::Portable(PhantomData),
+            (_, Blocks::Single) => Self::Single(PhantomData),
+        }
+    }
+}
+
+/// Builds `Box<dyn Trait>` around `Engine<Lanes>` for the machine's widest lanes, or, with
+/// [`Blocks::Single`], for one lane: the same bits at the latency of one frame.
+#[macro_export]
+macro_rules! engine_for_this_machine {
+    ($blocks:expr, $engine:ident :: $new:ident ( $($argument:expr),* $(,)? )) => {{
+        // The lanes have no name here: they follow from the choice.
+        fn with<V: $crate::Lanes>(_: ::std::marker::PhantomData<V>, engine: $engine<V>) -> $engine<V> {
+            engine
+        }
+        match $crate::EngineLanes::choose($blocks) {
+            #[cfg(target_arch = "x86_64")]
+            $crate::EngineLanes::Avx512(lanes) => Box::new(with(lanes, $engine::$new($($argument),*))) as Box<_>,
+            #[cfg(target_arch = "x86_64")]
+            $crate::EngineLanes::Avx2(lanes) => Box::new(with(lanes, $engine::$new($($argument),*))) as Box<_>,
+            #[cfg(target_arch = "x86_64")]
+            $crate::EngineLanes::SingleFused(lanes) => Box::new(with(lanes, $engine::$new($($argument),*))) as Box<_>,
+            $crate::EngineLanes::Portable(lanes) => Box::new(with(lanes, $engine::$new($($argument),*))) as Box<_>,
+            $crate::EngineLanes::Single(lanes) => Box::new(with(lanes, $engine::$new($($argument),*))) as Box<_>,
+        }
+    }};
+}
