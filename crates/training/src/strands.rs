@@ -5,7 +5,7 @@ const STRANDS: usize = 16;
 
 /// The sum of `of` every number, in f64.
 #[inline(always)]
-pub(super) fn sum(values: &[f32], of: impl Fn(f64) -> f64) -> f64 {
+pub(crate) fn sum(values: &[f32], of: impl Fn(f64) -> f64) -> f64 {
     let mut strands = [0.0f64; STRANDS];
     let (blocks, rest) = values.as_chunks::<STRANDS>();
     for block in blocks {
@@ -21,7 +21,7 @@ pub(super) fn sum(values: &[f32], of: impl Fn(f64) -> f64) -> f64 {
 
 /// The sum of products, in f64.
 #[inline(always)]
-pub(super) fn dot(a: &[f32], b: &[f32]) -> f64 {
+pub(crate) fn dot(a: &[f32], b: &[f32]) -> f64 {
     let mut strands = [0.0f64; STRANDS];
     let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<STRANDS>(), b.as_chunks::<STRANDS>());
     for (a, b) in a.iter().zip(b) {
@@ -37,7 +37,7 @@ pub(super) fn dot(a: &[f32], b: &[f32]) -> f64 {
 
 /// The largest number; negative infinity where there is none but NaN.
 #[inline(always)]
-pub(super) fn largest(values: &[f32]) -> f32 {
+pub(crate) fn largest(values: &[f32]) -> f32 {
     let mut strands = [f32::NEG_INFINITY; STRANDS];
     let (blocks, rest) = values.as_chunks::<STRANDS>();
     for block in blocks {

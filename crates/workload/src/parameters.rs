@@ -18,6 +18,36 @@ pub struct ParameterSpec {
     pub kind: ParameterKind,
 }
 
+impl ParameterSpec {
+    /// A whole number from `min` to `max`.
+    pub const fn integer(
+        name: &'static str,
+        meaning: &'static str,
+        default: u64,
+        min: u64,
+        max: u64,
+    ) -> Self {
+        Self {
+            name,
+            meaning,
+            kind: ParameterKind::Integer { default, min, max },
+        }
+    }
+
+    /// One of a few words, the first of which is the default.
+    pub const fn choice(
+        name: &'static str,
+        meaning: &'static str,
+        words: &'static [&'static str],
+    ) -> Self {
+        Self {
+            name,
+            meaning,
+            kind: ParameterKind::Choice(words),
+        }
+    }
+}
+
 /// Kind, range and default of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ParameterKind {
@@ -70,12 +100,8 @@ impl Parameters {
     /// The defaults of `specs`, with `given` put in their place.
     ///
     /// ```
-    /// # use warpsmith_workload::{ParameterKind, ParameterSpec, Parameters};
-    /// let specs = [ParameterSpec {
-    ///     name: "n",
-    ///     meaning: "elements",
-    ///     kind: ParameterKind::Integer { default: 1024, min: 1, max: 1 << 40 },
-    /// }];
+    /// # use warpsmith_workload::{ParameterSpec, Parameters};
+    /// let specs = [ParameterSpec::integer("n", "elements", 1024, 1, 1 << 40)];
     /// let parameters = Parameters::resolve(&specs, &[("n".into(), "64M".into())])?;
     /// assert_eq!(parameters.integer("n"), 64 << 20);
     /// # Ok::<(), warpsmith_workload::BadParameter>(())

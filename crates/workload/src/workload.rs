@@ -236,6 +236,24 @@ pub struct ArguedTolerance {
     pub because: &'static str,
 }
 
+impl ArguedTolerance {
+    /// The same bits.
+    pub const fn exact(because: &'static str) -> Self {
+        Self {
+            tolerance: Tolerance::EXACT,
+            because,
+        }
+    }
+
+    /// Within an absolute error, or an error relative to the reference.
+    pub const fn within(abs: f64, rel: f64, because: &'static str) -> Self {
+        Self {
+            tolerance: Tolerance { abs, rel, ulp: 0 },
+            because,
+        }
+    }
+}
+
 /// Why a workload could not be prepared or run.
 #[derive(Debug, Error)]
 pub enum WorkloadError {
@@ -261,4 +279,14 @@ pub enum WorkloadError {
         /// What was seen.
         reason: String,
     },
+}
+
+impl WorkloadError {
+    /// A failure of `workload` that is not the device's.
+    pub fn failed(workload: &'static str, error: impl std::fmt::Display) -> Self {
+        Self::Failed {
+            workload,
+            reason: error.to_string(),
+        }
+    }
 }

@@ -1,0 +1,8 @@
+//! `training/adamw`: a step of the optimiser.
+
+mod cpu;
+mod cuda;
+mod workload;
+
+pub use cpu::{AdamW, AdamWState};
+pub(crate) use workload::AdamWStep;

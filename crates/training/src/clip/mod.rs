@@ -1,0 +1,8 @@
+//! `training/clip`: the norm of a gradient, and the clipping that keeps it from growing.
+
+mod cpu;
+mod cuda;
+mod workload;
+
+pub use cpu::{clip_gradient, gradient_norm};
+pub(crate) use workload::Clip;

@@ -1,0 +1,8 @@
+//! `training/conv1d`: one-dimensional convolution over channels.
+
+mod cpu;
+mod cuda;
+mod workload;
+
+pub use cpu::Conv1d;
+pub(crate) use workload::CONV1D;

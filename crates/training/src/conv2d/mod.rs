@@ -1,0 +1,8 @@
+//! `training/conv2d`: convolution of pictures over channels.
+
+mod cpu;
+mod cuda;
+mod workload;
+
+pub use cpu::Conv2d;
+pub(crate) use workload::CONV2D;
