@@ -109,38 +109,11 @@ impl Stream {
         arguments: &[Argument<'_>],
     ) -> Result<(), DeviceError> {
         let mut packed = PackedArguments::check(kernel, self.context(), shape, arguments)?;
-        self.context().bind()?;
-        let ([gx, gy, gz], [bx, by, bz]) = (shape.grid, shape.block);
-        // SAFETY: function and stream are alive and of this context; `packed` holds one pointer
-        // per parameter, each to a value of the parameter's type, because `check` compared them
-        // with the image's signature; that the kernel stays inside its buffers is the promise of
-        // `KernelImage::trusted`.
-        let status = unsafe {
-            (self.context().driver.launch_kernel)(
-                kernel.function(),
-                gx,
-                gy,
-                gz,
-                bx,
-                by,
-                bz,
-                shape.shared_bytes,
-                self.inner.handle,
-                packed.pointers(),
-                std::ptr::null_mut(),
-            )
-        };
-        if status != 0 {
-            self.context()
-                .check(status, &format!("launch `{}`", kernel.entry()))?;
-        }
-        if self.is_recording() {
-            for argument in arguments {
-                if let Some(memory) = argument.memory() {
-                    self.keep(memory);
-                }
-            }
-        }
+        // SAFETY: `packed` holds one pointer per parameter, each to a value of the parameter's type,
+        // because `check` compared them with the image's signature; that the kernel stays inside its
+        // buffers is the promise of `KernelImage::trusted`.
+        unsafe { self.enqueue(kernel, shape, packed.pointers(), std::ptr::null_mut())? };
+        self.keep_arguments(arguments);
         Ok(())
     }
 
@@ -172,9 +145,7 @@ impl Stream {
         };
         self.context()
             .check(status, &format!("launch `{}` as one", kernel.entry()))?;
-        for memory in arguments.iter().filter_map(Argument::memory) {
-            self.keep_if_recording(memory);
-        }
+        self.keep_arguments(arguments);
         Ok(())
     }
 
@@ -193,7 +164,6 @@ impl Stream {
         const END: *mut c_void = std::ptr::null_mut();
         const BUFFER_POINTER: *mut c_void = std::ptr::without_provenance_mut(1);
         const BUFFER_SIZE: *mut c_void = std::ptr::without_provenance_mut(2);
-        self.context().bind()?;
         let mut size = parameters.len();
         let mut extra = [
             BUFFER_POINTER,
@@ -202,9 +172,27 @@ impl Stream {
             (&raw mut size).cast(),
             END,
         ];
+        // SAFETY: the buffer and its size are passed in the driver's own form; that they fit the kernel
+        // is the caller's promise.
+        unsafe { self.enqueue(kernel, shape, std::ptr::null_mut(), extra.as_mut_ptr()) }
+    }
+
+    /// Queues a kernel with its parameters in one of the driver's two forms.
+    ///
+    /// # Safety
+    /// One of `values` and `extra` is null. The other is in the driver's form and holds what the kernel's
+    /// parameters are; every address among them is of memory that outlives the launch, and the kernel
+    /// stays inside it.
+    unsafe fn enqueue(
+        &self,
+        kernel: &Kernel,
+        shape: LaunchShape,
+        values: *mut *mut c_void,
+        extra: *mut *mut c_void,
+    ) -> Result<(), DeviceError> {
+        self.context().bind()?;
         let ([gx, gy, gz], [bx, by, bz]) = (shape.grid, shape.block);
-        // SAFETY: function and stream are alive and of this context; the buffer and its size are
-        // passed in the driver's own form; that they fit the kernel is the caller's promise.
+        // SAFETY: function and stream are alive and of this context; the rest is the caller's promise.
         let status = unsafe {
             (self.context().driver.launch_kernel)(
                 kernel.function(),
@@ -216,12 +204,25 @@ impl Stream {
                 bz,
                 shape.shared_bytes,
                 self.inner.handle,
-                std::ptr::null_mut(),
-                extra.as_mut_ptr(),
+                values,
+                extra,
             )
         };
+        // The text is made only where it is needed: a launch takes some two microseconds in all.
+        if status == 0 {
+            return Ok(());
+        }
         self.context()
             .check(status, &format!("launch `{}`", kernel.entry()))
+    }
+
+    /// Keeps the memory of a launch that is being recorded.
+    fn keep_arguments(&self, arguments: &[Argument<'_>]) {
+        if self.is_recording() {
+            for memory in arguments.iter().filter_map(Argument::memory) {
+                self.keep(memory);
+            }
+        }
     }
 
     /// Queues a copy from device to device.
