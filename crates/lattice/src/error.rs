@@ -91,9 +91,6 @@ pub enum LatticeError {
 pub(crate) fn failed(workload: &'static str) -> impl Fn(LatticeError) -> WorkloadError {
     move |error| match error {
         LatticeError::Device(error) => WorkloadError::Device(error),
-        other => WorkloadError::Failed {
-            workload,
-            reason: other.to_string(),
-        },
+        other => WorkloadError::failed(workload, other),
     }
 }

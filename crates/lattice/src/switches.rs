@@ -1,23 +1,23 @@
 //! Parameters and techniques that several lattice workloads share.
 
 use warpsmith_device::CpuDevice;
-use warpsmith_workload::{Judgement, ParameterKind, ParameterSpec, Parameters, Technique};
+use warpsmith_workload::{Judgement, ParameterSpec, Parameters, Technique};
 
 use warpsmith_lanes::InstructionSet;
 
 /// One thread or all.
-pub(super) const THREADS: ParameterSpec = ParameterSpec {
-    name: "threads",
-    meaning: "CPU: one thread, or all that this process may use",
-    kind: ParameterKind::Choice(&["all", "one"]),
-};
+pub(super) const THREADS: ParameterSpec = ParameterSpec::choice(
+    "threads",
+    "CPU: one thread, or all that this process may use",
+    &["all", "one"],
+);
 
 /// Vector instructions.
-pub(super) const SIMD: ParameterSpec = ParameterSpec {
-    name: "simd",
-    meaning: "CPU: vector instructions; those that the CPU lacks fall back to narrower ones",
-    kind: ParameterKind::Choice(&["avx512", "avx2", "portable"]),
-};
+pub(super) const SIMD: ParameterSpec = ParameterSpec::choice(
+    "simd",
+    "CPU: vector instructions; those that the CPU lacks fall back to narrower ones",
+    &["avx512", "avx2", "portable"],
+);
 
 /// [`THREADS`] as a technique.
 pub(super) const ALL_THREADS: Technique = Technique {

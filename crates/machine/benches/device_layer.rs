@@ -19,7 +19,7 @@ const SHAPE: LaunchShape = LaunchShape {
     shared_bytes: 0,
 };
 
-// SAFETY: `cuda/mark.cu` takes the marks, an index and a value; its store is behind a bounds check.
+// SAFETY: `src/mark.cu` takes the marks, an index and a value; its store is behind a bounds check.
 static MARK: KernelImage = unsafe { kernel!("machine/mark", mark(out u64, u64, u64)) };
 
 fn main() -> Result<(), DeviceError> {

@@ -2,25 +2,23 @@
 //! bound by memory.
 
 use rayon::prelude::*;
-use warpsmith_core::{Bytes, Flops, Tolerance};
+use warpsmith_core::{Bytes, Flops};
 use warpsmith_device::{CpuDevice, Device, DeviceBuffer, Stream, ensure_host_room};
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    About, ArguedTolerance, Cost, ParameterKind, ParameterSpec, Parameters, Prepared, Workload,
-    WorkloadError, result_in_memory, result_on_stream,
+    About, ArguedTolerance, Cost, ParameterSpec, Parameters, Prepared, Workload, WorkloadError,
+    result_in_memory, result_on_stream,
 };
 
 pub(crate) struct Copy;
 
-const PARAMETERS: &[ParameterSpec] = &[ParameterSpec {
-    name: "bytes",
-    meaning: "bytes copied; several times the last-level cache, or the cache is measured",
-    kind: ParameterKind::Integer {
-        default: 256 << 20,
-        min: 8,
-        max: 1 << 40,
-    },
-}];
+const PARAMETERS: &[ParameterSpec] = &[ParameterSpec::integer(
+    "bytes",
+    "bytes copied; several times the last-level cache, or the cache is measured",
+    256 << 20,
+    8,
+    1 << 40,
+)];
 
 impl Workload for Copy {
     fn about(&self) -> About {
@@ -43,10 +41,7 @@ impl Workload for Copy {
     }
 
     fn tolerance(&self, _: &Parameters) -> ArguedTolerance {
-        ArguedTolerance {
-            tolerance: Tolerance::EXACT,
-            because: "a copy changes nothing",
-        }
+        ArguedTolerance::exact("a copy changes nothing")
     }
 
     fn prepare(

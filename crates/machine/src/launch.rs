@@ -6,39 +6,31 @@
 
 use std::sync::Arc;
 
-use warpsmith_core::{Bytes, Flops, KernelImage, Tolerance, kernel};
+use warpsmith_core::{Bytes, Flops, KernelImage, kernel};
 use warpsmith_device::{
     CpuDevice, CudaDevice, Device, DeviceBuffer, DeviceError, Graph, Kernel, LaunchShape,
     PinnedBuffer, Stream,
 };
 use warpsmith_workload::{
-    About, ArguedTolerance, Cost, Judgement, ParameterKind, ParameterSpec, Parameters, Prepared,
-    Technique, Workload, WorkloadError, result_in_memory, result_on_stream,
+    About, ArguedTolerance, Cost, Judgement, ParameterSpec, Parameters, Prepared, Technique,
+    Workload, WorkloadError, result_in_memory, result_on_stream,
 };
 
 pub(crate) struct Launch;
 
-// SAFETY: `cuda/mark.cu` takes the marks, an index and a value; its one store is behind
+// SAFETY: `mark.cu` takes the marks, an index and a value; its one store is behind
 // `index < marks_length`.
 static KERNEL: KernelImage = unsafe { kernel!("machine/mark", mark(out u64, u64, u64)) };
 
 const SERIES: usize = 20;
 
 const PARAMETERS: &[ParameterSpec] = &[
-    ParameterSpec {
-        name: "what",
-        meaning: "one launch, twenty in a row, a graph of twenty, or a copy to the device",
-        kind: ParameterKind::Choice(&["one", "series", "graph", "pinned", "pageable"]),
-    },
-    ParameterSpec {
-        name: "bytes",
-        meaning: "size of the copy",
-        kind: ParameterKind::Integer {
-            default: 4096,
-            min: 8,
-            max: 1 << 30,
-        },
-    },
+    ParameterSpec::choice(
+        "what",
+        "one launch, twenty in a row, a graph of twenty, or a copy to the device",
+        &["one", "series", "graph", "pinned", "pageable"],
+    ),
+    ParameterSpec::integer("bytes", "size of the copy", 4096, 8, 1 << 30),
 ];
 
 const TECHNIQUES: &[Technique] = &[
@@ -87,10 +79,7 @@ impl Workload for Launch {
     }
 
     fn tolerance(&self, _: &Parameters) -> ArguedTolerance {
-        ArguedTolerance {
-            tolerance: Tolerance::EXACT,
-            because: "marks are integers",
-        }
+        ArguedTolerance::exact("marks are integers")
     }
 
     fn prepare(

@@ -2,33 +2,31 @@
 
 use rayon::prelude::*;
 use std::sync::Arc;
-use warpsmith_core::{Bytes, Flops, KernelImage, Tolerance, kernel};
+use warpsmith_core::{Bytes, Flops, KernelImage, kernel};
 use warpsmith_device::{
     CpuDevice, CudaDevice, Device, DeviceBuffer, Kernel, LaunchShape, Stream, ensure_host_room,
 };
 use warpsmith_lanes::{InstructionSet, for_each_set};
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    About, ArguedTolerance, Cost, ParameterKind, ParameterSpec, Parameters, Prepared, Workload,
-    WorkloadError, result_in_memory, result_on_stream,
+    About, ArguedTolerance, Cost, ParameterSpec, Parameters, Prepared, Workload, WorkloadError,
+    result_in_memory, result_on_stream,
 };
 
 pub(crate) struct Saxpy;
 
-// SAFETY: `cuda/saxpy.cu` takes x, y, out and a in this order; its loads and its store are at `i`,
+// SAFETY: `saxpy.cu` takes x, y, out and a in this order; its loads and its store are at `i`,
 // which is below the least of the three lengths.
 static KERNEL: KernelImage =
     unsafe { kernel!("machine/saxpy", saxpy(in f32, in f32, out f32, f32)) };
 
-const PARAMETERS: &[ParameterSpec] = &[ParameterSpec {
-    name: "n",
-    meaning: "elements of each vector",
-    kind: ParameterKind::Integer {
-        default: 1 << 24,
-        min: 1,
-        max: 1 << 38,
-    },
-}];
+const PARAMETERS: &[ParameterSpec] = &[ParameterSpec::integer(
+    "n",
+    "elements of each vector",
+    1 << 24,
+    1,
+    1 << 38,
+)];
 
 const A: f32 = 1.618_034;
 
@@ -53,10 +51,7 @@ impl Workload for Saxpy {
     }
 
     fn tolerance(&self, _: &Parameters) -> ArguedTolerance {
-        ArguedTolerance {
-            tolerance: Tolerance::EXACT,
-            because: "one fused multiply-add, correctly rounded on both sides",
-        }
+        ArguedTolerance::exact("one fused multiply-add, correctly rounded on both sides")
     }
 
     fn prepare(

@@ -29,7 +29,7 @@ mod start;
 mod thermodynamics;
 mod trajectory_file;
 mod verlet;
-mod workload;
+mod workloads;
 
 pub use checkpoint::{Checkpoint, Precision, State};
 pub use engine::Engine;
@@ -47,7 +47,7 @@ pub use start::{Atoms, FCC_ATOMS, fcc_lattice, maxwell_velocities};
 pub use thermodynamics::Thermodynamics;
 pub use trajectory_file::{Frame, read_frame, write_frame};
 pub use warpsmith_lanes::InstructionSet;
-pub use workload::{held_bytes, workloads};
+pub use workloads::{held_bytes, workloads};
 
 /// A script for `warpsmith_measure::peers`: `lj ATOMS` or `network ATOMS`.
 pub const PEERS: &str = include_str!("../benches/peers.py");

@@ -14,7 +14,7 @@ use warpsmith_workload::Cost;
 
 use crate::gpu::device_timer::{CacheState, DeviceTimer};
 
-// SAFETY: `cuda/fma_peak.cu` takes a buffer of f32 with its length and a u32; its one store is
+// SAFETY: `fma_peak.cu` takes a buffer of f32 with its length and a u32; its one store is
 // behind the length.
 pub(crate) static FMA_PEAK: KernelImage =
     unsafe { kernel!("measure/fma_peak", fma_peak(out f32, u32)) };

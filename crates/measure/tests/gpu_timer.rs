@@ -226,7 +226,7 @@ fn activity() -> Result<(), Failed> {
     }
 }
 
-// SAFETY: `cuda/fma_peak.cu` takes a buffer of f32 with its length and a u32; its one store is
+// SAFETY: `src/fma_peak.cu` takes a buffer of f32 with its length and a u32; its one store is
 // behind the length.
 static SUMS: KernelImage = unsafe { kernel!("measure/fma_peak", fma_peak(out f32, u32)) };
 

@@ -10,7 +10,7 @@ use super::maze::Maze;
 use crate::error::LatticeError;
 use crate::shape::Cell;
 
-// SAFETY: `cuda/bfs.cu` takes these buffers and values in this order and returns unless each buffer
+// SAFETY: `bfs.cu` takes these buffers and values in this order and returns unless each buffer
 // holds what `tiles` tiles need; every access is at a tile below `tiles`.
 static BEGIN: KernelImage = unsafe {
     kernel!("lattice/bfs", bfs_begin(

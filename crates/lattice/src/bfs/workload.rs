@@ -1,10 +1,10 @@
 //! `lattice/bfs`: shortest paths from a corner as a workload.
 
-use warpsmith_core::{Bytes, Flops, Tolerance};
+use warpsmith_core::{Bytes, Flops};
 use warpsmith_device::{Device, Stream};
 use warpsmith_workload::{
-    About, ArguedTolerance, Cost, Judgement, Output, ParameterKind, ParameterSpec, Parameters,
-    Prepared, Technique, Workload, WorkloadError,
+    About, ArguedTolerance, Cost, Judgement, Output, ParameterSpec, Parameters, Prepared,
+    Technique, Workload, WorkloadError,
 };
 
 use super::cpu::TileSearch;
@@ -24,29 +24,19 @@ const CORNER: Cell = Cell([0, 0, 0]);
 pub struct BfsWorkload;
 
 const PARAMETERS: &[ParameterSpec] = &[
-    ParameterSpec {
-        name: "n",
-        meaning: "cells along each edge of the cube",
-        kind: ParameterKind::Integer {
-            default: 128,
-            min: 1,
-            max: 4096,
-        },
-    },
-    ParameterSpec {
-        name: "blocked",
-        meaning: "percent of the cells that are blocked",
-        kind: ParameterKind::Integer {
-            default: 30,
-            min: 0,
-            max: 100,
-        },
-    },
-    ParameterSpec {
-        name: "tiles",
-        meaning: "CPU: words of 64 cells, or a queue of single cells with 4-byte distances",
-        kind: ParameterKind::Choice(&["on", "off"]),
-    },
+    ParameterSpec::integer("n", "cells along each edge of the cube", 128, 1, 4096),
+    ParameterSpec::integer(
+        "blocked",
+        "percent of the cells that are blocked",
+        30,
+        0,
+        100,
+    ),
+    ParameterSpec::choice(
+        "tiles",
+        "CPU: words of 64 cells, or a queue of single cells with 4-byte distances",
+        &["on", "off"],
+    ),
     THREADS,
 ];
 
@@ -86,10 +76,7 @@ impl Workload for BfsWorkload {
     }
 
     fn tolerance(&self, _: &Parameters) -> ArguedTolerance {
-        ArguedTolerance {
-            tolerance: Tolerance::EXACT,
-            because: "distances are integers and do not depend on the order of visits",
-        }
+        ArguedTolerance::exact("distances are integers and do not depend on the order of visits")
     }
 
     fn prepare(

@@ -22,7 +22,7 @@ const ARRAYS: &[Parameter] = &[
     Parameter::Value(Element::U32),
 ];
 
-// SAFETY: `cuda/catalytic.cu` takes the parameters of `ARRAYS`; it returns unless the arrays hold
+// SAFETY: `catalytic.cu` takes the parameters of `ARRAYS`; it returns unless the arrays hold
 // nx·ny·nz words and the obstacles, where there are any, all rows; accesses are inside.
 static PLAIN: KernelImage = unsafe { kernel!("lattice/catalytic", feistel: ARRAYS) };
 
@@ -32,7 +32,7 @@ static GROUPED: KernelImage = unsafe { kernel!("lattice/catalytic", feistel4: AR
 // SAFETY: as above.
 static MASKED: KernelImage = unsafe { kernel!("lattice/catalytic", feistel4_masked: ARRAYS) };
 
-// SAFETY: `cuda/catalytic.cu` takes the array, a place, a number, the output and a place in it; both
+// SAFETY: `catalytic.cu` takes the array, a place, a number, the output and a place in it; both
 // places are held against their lengths.
 static WORD: KernelImage =
     unsafe { kernel!("lattice/catalytic", feistel_word(out u32, u64, u32, out u32, u64)) };

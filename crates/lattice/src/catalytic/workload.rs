@@ -1,11 +1,11 @@
 //! `lattice/catalytic`: walks counted in borrowed memory, as a workload.
 
-use warpsmith_core::{Bytes, Flops, Tolerance};
+use warpsmith_core::{Bytes, Flops};
 use warpsmith_device::{Device, Graph, Stream, ensure_host_room};
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    About, ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared,
-    Technique, Workload, WorkloadError,
+    About, ArguedTolerance, Cost, Output, ParameterSpec, Parameters, Prepared, Technique, Workload,
+    WorkloadError,
 };
 
 use super::cuda::CudaBorrow;
@@ -23,31 +23,21 @@ const ID: &str = "lattice/catalytic";
 pub struct CatalyticWorkload;
 
 const PARAMETERS: &[ParameterSpec] = &[
-    ParameterSpec {
-        name: "n",
-        meaning: "cells along each edge of the cube",
-        kind: ParameterKind::Integer {
-            default: 128,
-            min: 1,
-            max: 2048,
-        },
-    },
-    ParameterSpec {
-        name: "steps",
-        meaning: "longest walk; the programme takes four passes for each",
-        kind: ParameterKind::Integer {
-            default: 8,
-            min: 0,
-            max: 1 << 20,
-        },
-    },
+    ParameterSpec::integer("n", "cells along each edge of the cube", 128, 1, 2048),
+    ParameterSpec::integer(
+        "steps",
+        "longest walk; the programme takes four passes for each",
+        8,
+        0,
+        1 << 20,
+    ),
     THREADS,
     SIMD,
-    ParameterSpec {
-        name: "launch",
-        meaning: "GPU: one graph, or launches of their own",
-        kind: ParameterKind::Choice(&["graph", "each"]),
-    },
+    ParameterSpec::choice(
+        "launch",
+        "GPU: one graph, or launches of their own",
+        &["graph", "each"],
+    ),
 ];
 
 const TECHNIQUES: &[Technique] = &[ALL_THREADS, WIDEST_SIMD, ONE_GRAPH];
@@ -75,10 +65,7 @@ impl Workload for CatalyticWorkload {
     }
 
     fn tolerance(&self, _: &Parameters) -> ArguedTolerance {
-        ArguedTolerance {
-            tolerance: Tolerance::EXACT,
-            because: "integers modulo 2³²; the borrowed words are part of the output",
-        }
+        ArguedTolerance::exact("integers modulo 2³²; the borrowed words are part of the output")
     }
 
     fn prepare(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use warpsmith_core::{Element, KernelImage, Parameter, kernel, ptx};
 use warpsmith_device::{
-    CudaDevice, DeviceBuffer, DeviceError, GpuFacts, Graph, Kernel, LaunchShape, Stream,
+    Argument, CudaDevice, DeviceBuffer, DeviceError, GpuFacts, Graph, Kernel, LaunchShape, Stream,
 };
 
 use super::field::Field;
@@ -13,6 +13,8 @@ use super::rule::Rule;
 use super::tiling::{self, Tiling};
 use crate::error::LatticeError;
 use crate::shape::Shape;
+
+const PTX: &[u8] = ptx!("lattice/rd");
 
 /// u, e, next u, next e; extents and chunk; the rule.
 const FIELDS: &[Parameter] = &[
@@ -31,24 +33,24 @@ const FIELDS: &[Parameter] = &[
     Parameter::Value(Element::F32),
 ];
 
-macro_rules! stepping_kernel {
-    ($name:ident, $entry:literal) => {
-        static $name: KernelImage =
-            // SAFETY: `cuda/rd.cu` declares it with the parameters of `FIELDS`; it returns unless all
-            // four lengths hold nx·ny·nz cells, and every access is at an (x, y, z) inside that.
-            unsafe { KernelImage::trusted("lattice/rd", $entry, FIELDS, ptx!("lattice/rd")) };
-    };
-}
-stepping_kernel!(STEP, "rd_step");
-stepping_kernel!(STEP4, "rd_step4");
-stepping_kernel!(BLOCK2, "rd_block2");
-stepping_kernel!(BLOCK3, "rd_block3");
+// SAFETY: `rd.cu` declares it with the parameters of `FIELDS`; it returns unless all four lengths
+// hold nx·ny·nz cells, and every access is at an (x, y, z) inside that.
+static STEP: KernelImage = unsafe { kernel!("lattice/rd", PTX, rd_step: FIELDS) };
 
-// SAFETY: `cuda/rd.cu` takes four fields, letters and these values; it returns unless all four
+// SAFETY: as above.
+static STEP4: KernelImage = unsafe { kernel!("lattice/rd", PTX, rd_step4: FIELDS) };
+
+// SAFETY: as above.
+static BLOCK2: KernelImage = unsafe { kernel!("lattice/rd", PTX, rd_block2: FIELDS) };
+
+// SAFETY: as above.
+static BLOCK3: KernelImage = unsafe { kernel!("lattice/rd", PTX, rd_block3: FIELDS) };
+
+// SAFETY: `rd.cu` takes four fields, letters and these values; it returns unless all four
 // lengths hold nx·ny·nz cells, the letters twice as many, and a tile fits its threads and shared
 // memory; accesses are inside as above.
 static RESIDENT: KernelImage = unsafe {
-    kernel!("lattice/rd", rd_resident(
+    kernel!("lattice/rd", PTX, rd_resident(
         in f32, in f32, out f32, out f32, out u64, u32, u32, u32, u32, u32, u32, u32, f32, f32,
         f32, f32, f32
     ))
@@ -282,13 +284,7 @@ impl Stepper {
         to: &mut DeviceField,
     ) -> Result<(), DeviceError> {
         let [nx, ny, nz] = self.extents();
-        let Rule {
-            centre,
-            diffusion,
-            reaction,
-            damped,
-            threshold,
-        } = self.rule;
+        let [centre, diffusion, reaction, damped, threshold] = self.rule_arguments();
         let arguments = [
             from.u.read(),
             from.e.read(),
@@ -298,13 +294,25 @@ impl Stepper {
             ny.into(),
             nz.into(),
             planes.into(),
-            centre.into(),
-            diffusion.into(),
-            reaction.into(),
-            damped.into(),
-            threshold.into(),
+            centre,
+            diffusion,
+            reaction,
+            damped,
+            threshold,
         ];
         self.stream.launch(kernel, shape, &arguments)
+    }
+
+    /// The rule's numbers in the kernels' order.
+    fn rule_arguments(&self) -> [Argument<'static>; 5] {
+        let Rule {
+            centre,
+            diffusion,
+            reaction,
+            damped,
+            threshold,
+        } = self.rule;
+        [centre, diffusion, reaction, damped, threshold].map(Argument::from)
     }
 
     fn resident(
@@ -317,13 +325,7 @@ impl Stepper {
         steps: u32,
     ) -> Result<(), DeviceError> {
         let [nx, ny, nz] = self.extents();
-        let Rule {
-            centre,
-            diffusion,
-            reaction,
-            damped,
-            threshold,
-        } = self.rule;
+        let [centre, diffusion, reaction, damped, threshold] = self.rule_arguments();
         let arguments = [
             from.u.read(),
             from.e.read(),
@@ -337,11 +339,11 @@ impl Stepper {
             tiling.planes.into(),
             before.into(),
             steps.into(),
-            centre.into(),
-            diffusion.into(),
-            reaction.into(),
-            damped.into(),
-            threshold.into(),
+            centre,
+            diffusion,
+            reaction,
+            damped,
+            threshold,
         ];
         let shape = LaunchShape {
             grid: [tiling.blocks, 1, 1],

@@ -1,10 +1,10 @@
 //! `lattice/rd`: reaction-diffusion as a workload.
 
-use warpsmith_core::{Bytes, Flops, Tolerance};
+use warpsmith_core::{Bytes, Flops};
 use warpsmith_device::{CpuDevice, CudaDevice, Device, Graph, Stream};
 use warpsmith_workload::{
-    About, ArguedTolerance, Cost, Judgement, Output, ParameterKind, ParameterSpec, Parameters,
-    Prepared, Technique, Workload, WorkloadError,
+    About, ArguedTolerance, Cost, Judgement, Output, ParameterSpec, Parameters, Prepared,
+    Technique, Workload, WorkloadError,
 };
 
 use super::cpu::{CpuForm, CpuRun};
@@ -22,41 +22,25 @@ const ID: &str = "lattice/rd";
 pub struct RdWorkload;
 
 const PARAMETERS: &[ParameterSpec] = &[
-    ParameterSpec {
-        name: "n",
-        meaning: "cells along each edge of the cube",
-        kind: ParameterKind::Integer {
-            default: 128,
-            min: 1,
-            max: 2048,
-        },
-    },
-    ParameterSpec {
-        name: "steps",
-        meaning: "steps in time",
-        kind: ParameterKind::Integer {
-            default: 10,
-            min: 1,
-            max: 1 << 20,
-        },
-    },
-    ParameterSpec {
-        name: "blocking",
-        meaning: "steps per pass over memory; on the CPU a wavefront on one thread",
-        kind: ParameterKind::Choice(&["best", "1", "2", "3"]),
-    },
+    ParameterSpec::integer("n", "cells along each edge of the cube", 128, 1, 2048),
+    ParameterSpec::integer("steps", "steps in time", 10, 1, 1 << 20),
+    ParameterSpec::choice(
+        "blocking",
+        "steps per pass over memory; on the CPU a wavefront on one thread",
+        &["best", "1", "2", "3"],
+    ),
     THREADS,
-    ParameterSpec {
-        name: "simd",
-        meaning: "CPU: vector instructions; those that the CPU lacks fall back to narrower ones",
-        kind: ParameterKind::Choice(&["avx512", "avx2", "portable", "scalar"]),
-    },
-    ParameterSpec {
-        name: "launch",
-        meaning: "GPU: launches of their own, one graph, or one launch for all steps of a lattice \
+    ParameterSpec::choice(
+        "simd",
+        "CPU: vector instructions; those that the CPU lacks fall back to narrower ones",
+        &["avx512", "avx2", "portable", "scalar"],
+    ),
+    ParameterSpec::choice(
+        "launch",
+        "GPU: launches of their own, one graph, or one launch for all steps of a lattice \
                   that the multiprocessors hold; the last where it can be, else a graph",
-        kind: ParameterKind::Choice(&["best", "graph", "each", "resident"]),
-    },
+        &["best", "graph", "each", "resident"],
+    ),
 ];
 
 const TECHNIQUES: &[Technique] = &[
@@ -102,10 +86,7 @@ impl Workload for RdWorkload {
     }
 
     fn tolerance(&self, _: &Parameters) -> ArguedTolerance {
-        ArguedTolerance {
-            tolerance: Tolerance::EXACT,
-            because: "the same operations in the same order, each correctly rounded",
-        }
+        ArguedTolerance::exact("the same operations in the same order, each correctly rounded")
     }
 
     fn prepare(

@@ -7,7 +7,7 @@ use warpsmith_device::{CudaDevice, DeviceBuffer, DeviceError, Kernel, LaunchShap
 
 use super::cpu::Key;
 
-// SAFETY: `cuda/xor.cu` takes the data and the pattern; it returns unless the pattern is a whole
+// SAFETY: `xor.cu` takes the data and the pattern; it returns unless the pattern is a whole
 // number of groups, keeps places in it below that number, and accesses data below its length.
 static KERNEL: KernelImage = unsafe { kernel!("lattice/xor", xor_keyed(out u8, in u8)) };
 

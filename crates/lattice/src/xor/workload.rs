@@ -1,11 +1,11 @@
 //! `lattice/xor`: a keyed XOR in place as a workload.
 
-use warpsmith_core::{Bytes, Flops, Tolerance};
+use warpsmith_core::{Bytes, Flops};
 use warpsmith_device::{CpuDevice, Device, Stream, ensure_host_room};
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    About, ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared,
-    Technique, Workload, WorkloadError,
+    About, ArguedTolerance, Cost, Output, ParameterSpec, Parameters, Prepared, Technique, Workload,
+    WorkloadError,
 };
 
 use super::cpu::Key;
@@ -21,24 +21,8 @@ const ID: &str = "lattice/xor";
 pub struct XorWorkload;
 
 const PARAMETERS: &[ParameterSpec] = &[
-    ParameterSpec {
-        name: "bytes",
-        meaning: "bytes of data",
-        kind: ParameterKind::Integer {
-            default: 256 << 20,
-            min: 1,
-            max: 1 << 36,
-        },
-    },
-    ParameterSpec {
-        name: "key",
-        meaning: "bytes of the key",
-        kind: ParameterKind::Integer {
-            default: 256,
-            min: 1,
-            max: 1 << 27,
-        },
-    },
+    ParameterSpec::integer("bytes", "bytes of data", 256 << 20, 1, 1 << 36),
+    ParameterSpec::integer("key", "bytes of the key", 256, 1, 1 << 27),
     THREADS,
     SIMD,
 ];
@@ -67,10 +51,7 @@ impl Workload for XorWorkload {
     }
 
     fn tolerance(&self, _: &Parameters) -> ArguedTolerance {
-        ArguedTolerance {
-            tolerance: Tolerance::EXACT,
-            because: "bits",
-        }
+        ArguedTolerance::exact("bits")
     }
 
     fn prepare(

@@ -1,81 +1,63 @@
-//! The kernels of `cuda/lennard_jones.cu`, with the promise that makes launching them safe.
+//! The kernels of `lennard_jones.cu`, with the promise that makes launching them safe.
 
 use std::sync::Arc;
 
-use warpsmith_core::{Element, KernelImage, Parameter, ptx};
+use warpsmith_core::{KernelImage, kernel, ptx};
 use warpsmith_device::{CudaDevice, DeviceError, Kernel};
 
 const PTX: &[u8] = ptx!("md/lennard_jones");
-const VECTORS_IN: Parameter = Parameter::In(Element::F32);
-const VECTORS: Parameter = Parameter::Out(Element::F32);
-const WORDS_IN: Parameter = Parameter::In(Element::U32);
-const WORDS: Parameter = Parameter::Out(Element::U32);
-const NUMBER: Parameter = Parameter::Value(Element::F32);
-const WORD: Parameter = Parameter::Value(Element::U32);
 
-macro_rules! kernel_image {
-    ($name:ident, $entry:literal, $parameters:expr) => {
-        static $name: KernelImage =
-            // SAFETY: `cuda/lennard_jones.cu` takes these parameters in this order; every index into
-            // a buffer is compared with that buffer's length before it is used.
-            unsafe { KernelImage::trusted("md/lennard_jones", $entry, &$parameters, PTX) };
-    };
-}
-kernel_image!(
-    DRIFT,
-    "drift",
-    [
-        VECTORS, VECTORS, VECTORS, VECTORS_IN, VECTORS_IN, WORDS_IN, WORDS, NUMBER, NUMBER, NUMBER,
-        WORD, NUMBER, NUMBER, WORD, WORD
-    ]
-);
-kernel_image!(
-    BIN,
-    "bin",
-    [
-        VECTORS, WORDS, WORDS, WORDS, WORDS_IN, NUMBER, NUMBER, NUMBER, WORD, WORD, WORD
-    ]
-);
-kernel_image!(SCAN, "scan", [WORDS, WORDS, WORDS]);
-kernel_image!(
-    PLACE,
-    "place",
-    [WORDS_IN, WORDS_IN, WORDS_IN, WORDS, WORDS_IN]
-);
-kernel_image!(
-    ARRANGE,
-    "arrange",
-    [
-        WORDS_IN, WORDS_IN, WORDS_IN, VECTORS_IN, VECTORS_IN, VECTORS_IN, WORDS_IN, VECTORS,
-        VECTORS, VECTORS, WORDS, WORDS_IN
-    ]
-);
-kernel_image!(
-    LIST,
-    "list",
-    [
-        VECTORS_IN, VECTORS_IN, VECTORS_IN, WORDS_IN, WORDS_IN, VECTORS, VECTORS, VECTORS, WORDS,
-        VECTORS, WORDS, WORDS, WORDS, NUMBER, NUMBER, NUMBER, NUMBER, WORD, WORD, WORD, WORD, WORD
-    ]
-);
-kernel_image!(
-    FORCE,
-    "force",
-    [
-        VECTORS_IN, WORDS_IN, WORDS_IN, VECTORS, VECTORS, VECTORS, WORDS, NUMBER, NUMBER, NUMBER,
-        NUMBER, NUMBER, NUMBER, NUMBER, WORD, WORD, WORD
-    ]
-);
-kernel_image!(
-    TOTALS,
-    "totals",
-    [
-        VECTORS_IN,
-        VECTORS_IN,
-        VECTORS_IN,
-        Parameter::Out(Element::F64)
-    ]
-);
+// SAFETY: each kernel of `lennard_jones.cu` takes these parameters in this order; every index into
+// a buffer is compared with that buffer's length before it is used.
+static DRIFT: KernelImage = unsafe {
+    kernel!("md/lennard_jones", PTX, drift(
+        out f32, out f32, out f32, in f32, in f32, in u32, out u32, f32, f32, f32, u32, f32, f32,
+        u32, u32
+    ))
+};
+
+// SAFETY: as above.
+static BIN: KernelImage = unsafe {
+    kernel!("md/lennard_jones", PTX, bin(
+        out f32, out u32, out u32, out u32, in u32, f32, f32, f32, u32, u32, u32
+    ))
+};
+
+// SAFETY: as above.
+static SCAN: KernelImage =
+    unsafe { kernel!("md/lennard_jones", PTX, scan(out u32, out u32, out u32)) };
+
+// SAFETY: as above.
+static PLACE: KernelImage =
+    unsafe { kernel!("md/lennard_jones", PTX, place(in u32, in u32, in u32, out u32, in u32)) };
+
+// SAFETY: as above.
+static ARRANGE: KernelImage = unsafe {
+    kernel!("md/lennard_jones", PTX, arrange(
+        in u32, in u32, in u32, in f32, in f32, in f32, in u32, out f32, out f32, out f32,
+        out u32, in u32
+    ))
+};
+
+// SAFETY: as above.
+static LIST: KernelImage = unsafe {
+    kernel!("md/lennard_jones", PTX, list(
+        in f32, in f32, in f32, in u32, in u32, out f32, out f32, out f32, out u32, out f32,
+        out u32, out u32, out u32, f32, f32, f32, f32, u32, u32, u32, u32, u32
+    ))
+};
+
+// SAFETY: as above.
+static FORCE: KernelImage = unsafe {
+    kernel!("md/lennard_jones", PTX, force(
+        in f32, in u32, in u32, out f32, out f32, out f32, out u32, f32, f32, f32, f32, f32, f32,
+        f32, u32, u32, u32
+    ))
+};
+
+// SAFETY: as above.
+static TOTALS: KernelImage =
+    unsafe { kernel!("md/lennard_jones", PTX, totals(in f32, in f32, in f32, out f64)) };
 
 /// All of them, loaded.
 pub(super) struct Kernels {

@@ -8,7 +8,7 @@ use warpsmith_device::{CudaDevice, DeviceBuffer, DeviceError, Kernel, LaunchShap
 use super::weights::ForceNetwork;
 use crate::error::{MdError, Result};
 
-// SAFETY: `cuda/network.cu` takes these in this order, and returns before any access unless each
+// SAFETY: `network.cu` takes these in this order, and returns before any access unless each
 // buffer is as long as atoms and width ask for; atoms are compared with their number.
 static NETWORK: KernelImage = unsafe {
     kernel!("md/network", network(

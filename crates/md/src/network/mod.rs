@@ -7,7 +7,9 @@
 mod cpu;
 mod cuda;
 mod weights;
+mod workload;
 
 pub use cpu::NetworkScratch;
 pub use cuda::CudaNetwork;
 pub use weights::ForceNetwork;
+pub(crate) use workload::{ID, NetworkCall, held_bytes};

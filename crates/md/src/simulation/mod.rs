@@ -3,5 +3,7 @@
 mod engine;
 mod lists;
 mod trajectory;
+mod workload;
 
 pub use trajectory::Simulation;
+pub(crate) use workload::{ID, LennardJonesStep, held_bytes};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use warpsmith_core::{KernelImage, kernel};
 use warpsmith_device::{CudaDevice, DeviceError, HostWords, Kernel, LaunchShape, Stream};
 
-// SAFETY: `cuda/clock_stamp.cu` takes a buffer of u64 with its length and a u64, and writes three
+// SAFETY: `clock_stamp.cu` takes a buffer of u64 with its length and a u64, and writes three
 // elements from three times the slot on, where the length allows.
 static KERNEL: KernelImage = unsafe { kernel!("measure/clock_stamp", clock_stamp(out u64, u64)) };
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use warpsmith_core::{KernelImage, kernel};
 use warpsmith_device::{CudaDevice, DeviceError, HostFlag, Kernel, LaunchShape, Stream};
 
-// SAFETY: `cuda/hold_stream.cu` takes a buffer of u32 with its length, a u32 and a u64; it reads
+// SAFETY: `hold_stream.cu` takes a buffer of u32 with its length, a u32 and a u64; it reads
 // the first element where the length is not zero, and nothing else.
 static KERNEL: KernelImage =
     unsafe { kernel!("measure/hold_stream", hold_stream(in u32, u32, u64)) };

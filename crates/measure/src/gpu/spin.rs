@@ -5,7 +5,7 @@ use std::sync::Arc;
 use warpsmith_core::{KernelImage, kernel};
 use warpsmith_device::{CudaDevice, DeviceError, Kernel, LaunchShape, Stream};
 
-// SAFETY: `cuda/spin.cu` takes one number and touches no memory.
+// SAFETY: `spin.cu` takes one number and touches no memory.
 static KERNEL: KernelImage = unsafe { kernel!("measure/spin", spin(u64)) };
 
 /// Spins on one device.

@@ -1,6 +1,6 @@
 //! Notes as the kernels read them: 32 words of 64 bits to a note.
 //!
-//! Invariant: the words stand in the order of `struct Note` in `cuda/voices.cu`.
+//! Invariant: the words stand in the order of `struct Note` in `voices.cu`.
 
 use std::f64::consts::TAU;
 

@@ -6,7 +6,14 @@ pub(crate) mod phrase;
 pub(crate) mod streams;
 pub(crate) mod wire;
 
-use warpsmith_workload::Workload;
+use warpsmith_workload::{ArguedTolerance, Workload};
+
+/// Of rendered samples, whose scale is 16-bit integers.
+const ONE_STEP: ArguedTolerance = ArguedTolerance::within(
+    1.0,
+    0.0,
+    "sums differ by rounding, which moves a sample over at most one 16-bit step",
+);
 
 /// The workloads of this crate.
 pub fn workloads() -> Vec<Box<dyn Workload>> {

@@ -2,11 +2,11 @@
 //! parameter.
 
 use rayon::prelude::*;
-use warpsmith_core::{Bytes, Flops, Tolerance};
+use warpsmith_core::{Bytes, Flops};
 use warpsmith_device::{CpuDevice, Device};
 use warpsmith_workload::{
-    About, ArguedTolerance, Cost, Judgement, ParameterKind, ParameterSpec, Parameters, Prepared,
-    Technique, Workload, WorkloadError, result_in_memory,
+    About, ArguedTolerance, Cost, Judgement, ParameterSpec, Parameters, Prepared, Technique,
+    Workload, WorkloadError, result_in_memory,
 };
 
 use super::cuda_phrase::CudaPhrase;
@@ -23,90 +23,67 @@ pub(crate) struct PhraseWorkload;
 
 pub(crate) const ID: &str = "synth/phrase";
 
-macro_rules! choice {
-    ($name:literal, $meaning:literal, $($word:literal),+) => {
-        ParameterSpec {
-            name: $name,
-            meaning: $meaning,
-            kind: ParameterKind::Choice(&[$($word),+]),
-        }
-    };
-}
-
 const PARAMETERS: &[ParameterSpec] = &[
-    choice!(
+    ParameterSpec::choice(
         "formulas",
         "the original's, or envelopes without steps",
-        "original",
-        "click-free"
+        &["original", "click-free"],
     ),
-    choice!(
+    ParameterSpec::choice(
         "saw",
         "how the saw treats its jump",
-        "spline",
-        "polyblep",
-        "naive"
+        &["spline", "polyblep", "naive"],
     ),
-    choice!("effects", "filter, delay and reverb (CPU)", "off", "on"),
-    choice!(
+    ParameterSpec::choice("effects", "filter, delay and reverb (CPU)", &["off", "on"]),
+    ParameterSpec::choice(
         "alloc",
         "buffers made once or for every render",
-        "pool",
-        "per-render"
+        &["pool", "per-render"],
     ),
-    choice!("simd", "instructions (CPU)", "best", "avx2", "portable"),
-    choice!(
+    ParameterSpec::choice("simd", "instructions (CPU)", &["best", "avx2", "portable"]),
+    ParameterSpec::choice(
         "threads",
         "parts of the phrase rendered at once (CPU)",
-        "one",
-        "all"
+        &["one", "all"],
     ),
-    choice!(
+    ParameterSpec::choice(
         "arithmetic",
         "how oscillators count and multiply (CPU)",
-        "integer-phase",
-        "library-sine",
-        "float-phase",
-        "double",
-        "half-amplitude",
-        "brain-amplitude",
-        "half-everything"
+        &[
+            "integer-phase",
+            "library-sine",
+            "float-phase",
+            "double",
+            "half-amplitude",
+            "brain-amplitude",
+            "half-everything",
+        ],
     ),
-    choice!(
+    ParameterSpec::choice(
         "envelope",
         "how often envelopes are computed (CPU)",
-        "cubic",
-        "sample",
-        "hold16",
-        "hold64"
+        &["cubic", "sample", "hold16", "hold64"],
     ),
-    choice!(
+    ParameterSpec::choice(
         "swell",
         "how the swell is averaged (CPU)",
-        "running-sum",
-        "convolution"
+        &["running-sum", "convolution"],
     ),
-    choice!(
+    ParameterSpec::choice(
         "launch",
         "what one launch does (GPU)",
-        "phrase",
-        "voice",
-        "operator"
+        &["phrase", "voice", "operator"],
     ),
-    choice!("graph", "launches recorded once (GPU)", "on", "off"),
-    choice!(
+    ParameterSpec::choice("graph", "launches recorded once (GPU)", &["on", "off"]),
+    ParameterSpec::choice(
         "host",
         "host memory that the samples are copied to, or that the kernel writes (GPU)",
-        "pinned",
-        "pageable",
-        "mapped"
+        &["pinned", "pageable", "mapped"],
     ),
-    choice!(
+    ParameterSpec::choice(
         "out",
         "what is copied to the host (GPU)",
-        "i16",
-        "i16-mono",
-        "f32"
+        &["i16", "i16-mono", "f32"],
     ),
 ];
 
@@ -232,15 +209,7 @@ impl Workload for PhraseWorkload {
     }
 
     fn tolerance(&self, _: &Parameters) -> ArguedTolerance {
-        ArguedTolerance {
-            // The scale is 16-bit integers.
-            tolerance: Tolerance {
-                abs: 1.0,
-                rel: 0.0,
-                ulp: 0,
-            },
-            because: "sums differ by rounding, which moves a sample over at most one 16-bit step",
-        }
+        super::ONE_STEP
     }
 
     fn prepare(
@@ -285,12 +254,8 @@ impl CpuPhrase {
             _ => 1,
         };
         let frames = phrase.frames;
-        let renderer = PhraseRenderer::new(phrase, settings, effects).map_err(|error| {
-            WorkloadError::Failed {
-                workload: ID,
-                reason: error.to_string(),
-            }
-        })?;
+        let renderer = PhraseRenderer::new(phrase, settings, effects)
+            .map_err(|error| WorkloadError::failed(ID, error))?;
         Ok(Self {
             cpu: cpu.clone(),
             renderers: vec![renderer; parts],

@@ -1,12 +1,12 @@
 //! `synth/streams`: one block of many different streams.
 
 use rayon::prelude::*;
-use warpsmith_core::{Bytes, Flops, Tolerance};
+use warpsmith_core::{Bytes, Flops};
 use warpsmith_device::{CpuDevice, CudaDevice, Device, Stream, ensure_host_room};
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    About, ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared,
-    Workload, WorkloadError, result_in_memory,
+    About, ArguedTolerance, Cost, Output, ParameterSpec, Parameters, Prepared, Workload,
+    WorkloadError, result_in_memory,
 };
 
 use crate::engine::blocks::{BlockSettings, Blocks};
@@ -21,47 +21,33 @@ const ID: &str = "synth/streams";
 const RATE: u32 = 44_100;
 
 const PARAMETERS: &[ParameterSpec] = &[
-    ParameterSpec {
-        name: "streams",
-        meaning: "listeners, each with music of its own",
-        kind: ParameterKind::Integer {
-            default: 1000,
-            min: 1,
-            max: 1 << 20,
-        },
-    },
-    ParameterSpec {
-        name: "voices",
-        meaning: "voices that sound in each: pads and a third as many leads",
-        kind: ParameterKind::Integer {
-            default: 6,
-            min: 1,
-            max: 256,
-        },
-    },
-    ParameterSpec {
-        name: "frames",
-        meaning: "frames of the block; 4410 are 100 ms",
-        kind: ParameterKind::Integer {
-            default: 4410,
-            min: 64,
-            max: 1 << 20,
-        },
-    },
-    ParameterSpec {
-        name: "overlap",
-        meaning: "whether a block is rendered while the one before is copied (GPU)",
-        kind: ParameterKind::Choice(&["off", "on"]),
-    },
-    ParameterSpec {
-        name: "blocks",
-        meaning: "blocks of a run",
-        kind: ParameterKind::Integer {
-            default: 1,
-            min: 1,
-            max: 1 << 16,
-        },
-    },
+    ParameterSpec::integer(
+        "streams",
+        "listeners, each with music of its own",
+        1000,
+        1,
+        1 << 20,
+    ),
+    ParameterSpec::integer(
+        "voices",
+        "voices that sound in each: pads and a third as many leads",
+        6,
+        1,
+        256,
+    ),
+    ParameterSpec::integer(
+        "frames",
+        "frames of the block; 4410 are 100 ms",
+        4410,
+        64,
+        1 << 20,
+    ),
+    ParameterSpec::choice(
+        "overlap",
+        "whether a block is rendered while the one before is copied (GPU)",
+        &["off", "on"],
+    ),
+    ParameterSpec::integer("blocks", "blocks of a run", 1, 1, 1 << 16),
 ];
 
 /// Voices of one stream, in the middle of their notes.
@@ -110,14 +96,7 @@ impl Workload for Streams {
     }
 
     fn tolerance(&self, _: &Parameters) -> ArguedTolerance {
-        ArguedTolerance {
-            tolerance: Tolerance {
-                abs: 1.0,
-                rel: 0.0,
-                ulp: 0,
-            },
-            because: "sums differ by rounding, which moves a sample over at most one 16-bit step",
-        }
+        super::ONE_STEP
     }
 
     fn prepare(
@@ -177,10 +156,7 @@ impl CpuStreams {
             .collect();
         Ok(Self {
             cpu: cpu.clone(),
-            renderers: renderers.map_err(|error| WorkloadError::Failed {
-                workload: ID,
-                reason: error.to_string(),
-            })?,
+            renderers: renderers.map_err(|error| WorkloadError::failed(ID, error))?,
             out,
             frames,
             blocks,

@@ -1,11 +1,11 @@
 //! `synth/wire`: what it costs to put a block of samples into frames for listeners.
 
-use warpsmith_core::{Bytes, Flops, Tolerance};
+use warpsmith_core::{Bytes, Flops};
 use warpsmith_device::Device;
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    About, ArguedTolerance, Cost, Judgement, Output, ParameterKind, ParameterSpec, Parameters,
-    Prepared, Technique, Workload, WorkloadError,
+    About, ArguedTolerance, Cost, Judgement, Output, ParameterSpec, Parameters, Prepared,
+    Technique, Workload, WorkloadError,
 };
 
 pub(crate) struct Wire;
@@ -15,25 +15,17 @@ pub(crate) const ID: &str = "synth/wire";
 const FRAMES: usize = 4410;
 
 const PARAMETERS: &[ParameterSpec] = &[
-    ParameterSpec {
-        name: "wire",
-        meaning: "raw 16-bit samples, raw floats, or base64 inside JSON as the original sends",
-        kind: ParameterKind::Choice(&["pcm16", "f32", "json-base64"]),
-    },
-    ParameterSpec {
-        name: "encode",
-        meaning: "once for all listeners of a stream, or for each",
-        kind: ParameterKind::Choice(&["shared", "per-client"]),
-    },
-    ParameterSpec {
-        name: "clients",
-        meaning: "listeners of the stream",
-        kind: ParameterKind::Integer {
-            default: 16,
-            min: 1,
-            max: 1 << 16,
-        },
-    },
+    ParameterSpec::choice(
+        "wire",
+        "raw 16-bit samples, raw floats, or base64 inside JSON as the original sends",
+        &["pcm16", "f32", "json-base64"],
+    ),
+    ParameterSpec::choice(
+        "encode",
+        "once for all listeners of a stream, or for each",
+        &["shared", "per-client"],
+    ),
+    ParameterSpec::integer("clients", "listeners of the stream", 16, 1, 1 << 16),
 ];
 
 const TECHNIQUES: &[Technique] = &[
@@ -108,10 +100,7 @@ impl Workload for Wire {
     }
 
     fn tolerance(&self, _: &Parameters) -> ArguedTolerance {
-        ArguedTolerance {
-            tolerance: Tolerance::EXACT,
-            because: "bytes",
-        }
+        ArguedTolerance::exact("bytes")
     }
 
     fn prepare(

@@ -1,42 +1,30 @@
 //! `md/network`: one call of the small neural force field.
 
-use warpsmith_core::{Bytes, Flops, Tolerance};
+use warpsmith_core::{Bytes, Flops};
 use warpsmith_device::{Device, Graph, Stream};
 use warpsmith_lanes::InstructionSet;
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    About, ArguedTolerance, Cost, Judgement, Output, ParameterKind, ParameterSpec, Parameters,
-    Prepared, Technique, Workload, WorkloadError,
+    About, ArguedTolerance, Cost, Judgement, Output, ParameterSpec, Parameters, Prepared,
+    Technique, Workload, WorkloadError,
 };
 
-use super::{SIMD, failed, instructions};
-use crate::network::{CudaNetwork, ForceNetwork, NetworkScratch};
+use super::{CudaNetwork, ForceNetwork, NetworkScratch};
+use crate::workloads::{SIMD, failed, instructions};
 
-pub(super) struct NetworkCall;
+pub(crate) struct NetworkCall;
 
-pub(super) const ID: &str = "md/network";
+pub(crate) const ID: &str = "md/network";
 
 const PARAMETERS: &[ParameterSpec] = &[
-    ParameterSpec {
-        name: "n",
-        meaning: "atoms of a call",
-        kind: ParameterKind::Integer {
-            default: 100,
-            min: 1,
-            max: 1 << 24,
-        },
-    },
-    ParameterSpec {
-        name: "hidden",
-        meaning: "width of every layer",
-        kind: ParameterKind::Choice(&["128", "64", "256"]),
-    },
+    ParameterSpec::integer("n", "atoms of a call", 100, 1, 1 << 24),
+    ParameterSpec::choice("hidden", "width of every layer", &["128", "64", "256"]),
     SIMD,
-    ParameterSpec {
-        name: "graph",
-        meaning: "the call recorded as a graph (GPU)",
-        kind: ParameterKind::Choice(&["off", "on"]),
-    },
+    ParameterSpec::choice(
+        "graph",
+        "the call recorded as a graph (GPU)",
+        &["off", "on"],
+    ),
 ];
 
 const TECHNIQUES: &[Technique] = &[
@@ -65,7 +53,7 @@ fn hidden(parameters: &Parameters) -> usize {
 }
 
 /// What a call of these parameters holds on the CPU.
-pub(super) fn held_bytes(parameters: &Parameters) -> Result<u64, WorkloadError> {
+pub(crate) fn held_bytes(parameters: &Parameters) -> Result<u64, WorkloadError> {
     let network = ForceNetwork::random(hidden(parameters), 1).map_err(failed(ID))?;
     // A byte of species, three coordinates and three forces to an atom.
     Ok(network.memory_bytes() + network.scratch().memory_bytes() + 25 * parameters.integer("n"))
@@ -96,16 +84,13 @@ impl Workload for NetworkCall {
     }
 
     fn tolerance(&self, parameters: &Parameters) -> ArguedTolerance {
-        ArguedTolerance {
-            tolerance: Tolerance {
-                abs: 1e-5 * (hidden(parameters) as f64).sqrt(),
-                rel: 1e-5,
-                ulp: 0,
-            },
-            because: "sums of `hidden` products of order one, rounded at random in f32, through three \
+        ArguedTolerance::within(
+            1e-5 * (hidden(parameters) as f64).sqrt(),
+            1e-5,
+            "sums of `hidden` products of order one, rounded at random in f32, through three \
                       layers: some 3e-6 times the root of the width; relative for the energy, which \
                       is a sum over atoms",
-        }
+        )
     }
 
     fn prepare(

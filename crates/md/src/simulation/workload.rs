@@ -4,71 +4,53 @@
 //! is a lattice that each seed shakes differently, so that parity sees irregular neighbours from the
 //! first step on.
 
-use warpsmith_core::{Bytes, Flops, Tolerance};
+use warpsmith_core::{Bytes, Flops};
 use warpsmith_device::{CpuDevice, Device, Stream};
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    About, ArguedTolerance, Cost, Judgement, Output, ParameterKind, ParameterSpec, Parameters,
-    Prepared, Technique, Workload, WorkloadError,
+    About, ArguedTolerance, Cost, Judgement, Output, ParameterSpec, Parameters, Prepared,
+    Technique, Workload, WorkloadError,
 };
 
-use super::{SIMD, failed, instructions};
+use super::Simulation;
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::gpu::CudaSimulation;
 use crate::periodic_box::PeriodicBox;
 use crate::settings::Settings;
-use crate::simulation::Simulation;
 use crate::start::{Atoms, FCC_ATOMS, fcc_lattice, maxwell_velocities};
+use crate::workloads::{SIMD, failed, instructions};
 
-pub(super) struct LennardJonesStep;
+pub(crate) struct LennardJonesStep;
 
-pub(super) const ID: &str = "md/lj";
+pub(crate) const ID: &str = "md/lj";
 const DENSITY: f64 = 0.8442;
 const TEMPERATURE: f64 = 1.44;
 /// How far each seed moves atoms off the lattice, at most; the closest pairs stay 1.4 σ apart.
 const SHAKE: f64 = 0.06;
 
 const PARAMETERS: &[ParameterSpec] = &[
-    ParameterSpec {
-        name: "n",
-        meaning: "atoms, rounded to a whole lattice of 4·c³",
-        kind: ParameterKind::Integer {
-            default: 4000,
-            min: 500,
-            max: 1 << 28,
-        },
-    },
-    ParameterSpec {
-        name: "steps",
-        meaning: "steps of a run",
-        kind: ParameterKind::Integer {
-            default: 1,
-            min: 1,
-            max: 1 << 20,
-        },
-    },
-    ParameterSpec {
-        name: "list",
-        meaning: "neighbour lists kept until an atom has moved half the skin, or made every step",
-        kind: ParameterKind::Choice(&["keep", "every-step"]),
-    },
+    ParameterSpec::integer(
+        "n",
+        "atoms, rounded to a whole lattice of 4·c³",
+        4000,
+        500,
+        1 << 28,
+    ),
+    ParameterSpec::integer("steps", "steps of a run", 1, 1, 1 << 20),
+    ParameterSpec::choice(
+        "list",
+        "neighbour lists kept until an atom has moved half the skin, or made every step",
+        &["keep", "every-step"],
+    ),
     SIMD,
-    ParameterSpec {
-        name: "order",
-        meaning: "atoms in memory in the order of their cells, or of the start (CPU)",
-        kind: ParameterKind::Choice(&["cells", "start"]),
-    },
-    ParameterSpec {
-        name: "threads",
-        meaning: "threads of the CPU",
-        kind: ParameterKind::Choice(&["all", "one"]),
-    },
-    ParameterSpec {
-        name: "graph",
-        meaning: "steps recorded as a graph (GPU)",
-        kind: ParameterKind::Choice(&["on", "off"]),
-    },
+    ParameterSpec::choice(
+        "order",
+        "atoms in memory in the order of their cells, or of the start (CPU)",
+        &["cells", "start"],
+    ),
+    ParameterSpec::choice("threads", "threads of the CPU", &["all", "one"]),
+    ParameterSpec::choice("graph", "steps recorded as a graph (GPU)", &["on", "off"]),
 ];
 
 const TECHNIQUES: &[Technique] = &[
@@ -134,7 +116,7 @@ fn settings(parameters: &Parameters, device: &Device) -> Settings {
 }
 
 /// What a trajectory of these parameters holds on the CPU.
-pub(super) fn held_bytes(parameters: &Parameters) -> Result<u64, WorkloadError> {
+pub(crate) fn held_bytes(parameters: &Parameters) -> Result<u64, WorkloadError> {
     let atoms = start(cells_for(parameters.integer("n")), 1).map_err(failed(ID))?;
     let cpu = CpuDevice::with_threads(1)?;
     let settings = settings(parameters, &Device::Cpu(cpu.clone()));
@@ -192,17 +174,14 @@ impl Workload for LennardJonesStep {
         let steps = parameters.integer("steps") as f64;
         // A coordinate's rounding, times the slope of the steepest pairs, times the time step.
         let per_step = side * f64::from(f32::EPSILON) * 1000.0 * 0.005;
-        ArguedTolerance {
-            tolerance: Tolerance {
-                abs: 4.0 * per_step * steps.sqrt() * (steps / 100.0).exp(),
-                rel: 0.0,
-                ulp: 0,
-            },
-            because: "coordinates in f32 are rounded to the side of the box times 1.2e-7 each step, \
+        ArguedTolerance::within(
+            4.0 * per_step * steps.sqrt() * (steps / 100.0).exp(),
+            0.0,
+            "coordinates in f32 are rounded to the side of the box times 1.2e-7 each step, \
                       and the steepest pairs have forces with slopes of a thousand; roundings add up \
                       at random, trajectories part by e in a hundred steps where atoms collide, and \
                       the largest of a hundred thousand values lies at four standard deviations",
-        }
+        )
     }
 
     fn prepare(
