@@ -39,9 +39,21 @@ pub(crate) struct Global {
     /// The process that the program runs in.
     #[arg(skip)]
     pub(crate) host: Host,
+    /// Where reports go.
+    #[arg(skip)]
+    pub(crate) report_stream: ReportStream,
     /// The command line after the program's name.
     #[arg(skip)]
     pub(crate) words: Vec<OsString>,
+}
+
+/// A stream that reports go to.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum ReportStream {
+    #[default]
+    Stdout,
+    /// The standard output is taken by a file of the call.
+    Stderr,
 }
 
 /// How results are printed.

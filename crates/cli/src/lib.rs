@@ -22,7 +22,6 @@ mod interruption;
 mod kernel;
 mod machine;
 mod measured;
-mod npy_file;
 mod output;
 mod paired_commands;
 mod placement;

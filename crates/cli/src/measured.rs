@@ -1,10 +1,11 @@
 //! What the measuring verbs share: figures as text, files on request, a progress line that narrows.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::Args;
 use warpsmith_core::Seconds;
+use warpsmith_formats::write_output;
 use warpsmith_measure::cpu::closure::Progress;
 use warpsmith_measure::measurement::{Basis, Figures, Measurement};
 use warpsmith_measure::report::html::{Section, page};
@@ -30,6 +31,21 @@ pub(crate) struct Files {
 }
 
 impl Files {
+    /// As [`output::check_outputs`], for these files and `others`.
+    pub(crate) fn check(
+        &self,
+        global: &Global,
+        others: &[(&str, Option<&Path>)],
+    ) -> Result<Global> {
+        let mut outputs = vec![
+            ("--csv", self.csv.as_deref()),
+            ("--html", self.html.as_deref()),
+            ("--save", self.save.as_deref()),
+        ];
+        outputs.extend_from_slice(others);
+        output::check_outputs(global, &outputs)
+    }
+
     /// Writes what was asked for.
     pub(crate) fn write(
         &self,
@@ -40,15 +56,15 @@ impl Files {
         report: &impl serde::Serialize,
     ) -> Result<()> {
         if let Some(path) = &self.csv {
-            output::write_file(path, csv::samples(measurements).as_bytes())?;
+            write_output(path, csv::samples(measurements).as_bytes())?;
             output::note(global, &format!("wrote {}", path.display()));
         }
         if let Some(path) = &self.html {
-            output::write_file(path, page(title, &sections()).as_bytes())?;
+            write_output(path, page(title, &sections()).as_bytes())?;
             output::note(global, &format!("wrote {}", path.display()));
         }
         if let Some(path) = &self.save {
-            output::write_file(path, &serde_json::to_vec(report)?)?;
+            write_output(path, &serde_json::to_vec(report)?)?;
             output::note(global, &format!("wrote {}", path.display()));
         }
         Ok(())

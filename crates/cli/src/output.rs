@@ -4,12 +4,13 @@ use std::io::{IsTerminal, Write, stderr, stdout};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde::Serialize;
 use warpsmith_core::{Finding, Report};
 use warpsmith_device::machine_identity;
+use warpsmith_formats::{check_distinct, is_stdout};
 
-use crate::global::{Format, Global};
+use crate::global::{Format, Global, ReportStream};
 
 /// An envelope for `body`, made on this machine, now.
 pub(crate) fn report<Body>(verb: &str, body: Body) -> Report<Body> {
@@ -27,7 +28,7 @@ pub(crate) fn print<Body: Serialize>(
     report: &Report<Body>,
     human: impl FnOnce(&Body) -> String,
 ) -> Result<()> {
-    let mut out = stdout().lock();
+    let mut out = writer(global);
     if global.format == Format::Json {
         serde_json::to_writer_pretty(&mut out, report)?;
         writeln!(out)?;
@@ -38,6 +39,38 @@ pub(crate) fn print<Body: Serialize>(
         print_finding(&mut out, finding)?;
     }
     Ok(())
+}
+
+/// The stream that reports go to.
+pub(crate) fn writer(global: &Global) -> Box<dyn Write> {
+    match global.report_stream {
+        ReportStream::Stdout => Box::new(stdout().lock()),
+        ReportStream::Stderr => Box::new(stderr().lock()),
+    }
+}
+
+/// Checks the files that a call writes, before any work: each option's name, and its path where one is
+/// given. No two may be one file, and none may share the standard output with a JSON report. Returns
+/// the options for the rest of the call: where a file is the standard output, a report in words goes
+/// to standard error.
+pub(crate) fn check_outputs(global: &Global, outputs: &[(&str, Option<&Path>)]) -> Result<Global> {
+    let mut given: Vec<(&str, &Path)> = outputs
+        .iter()
+        .filter_map(|(name, path)| Some((*name, (*path)?)))
+        .collect();
+    if global.format == Format::Json {
+        given.push(("--format json", Path::new("-")));
+    }
+    check_distinct(&given)?;
+    let taken = global.format == Format::Human && given.iter().any(|(_, path)| is_stdout(path));
+    Ok(Global {
+        report_stream: if taken {
+            ReportStream::Stderr
+        } else {
+            global.report_stream
+        },
+        ..global.clone()
+    })
 }
 
 fn print_finding(out: &mut impl Write, finding: &Finding) -> Result<()> {
@@ -64,23 +97,4 @@ pub(crate) fn progress(global: &Global, text: &str) {
         let _ = write!(stderr(), "\r\x1b[K{text}");
         let _ = stderr().flush();
     }
-}
-
-/// Writes a file under a temporary name beside it and renames it, so that a reader sees the old one
-/// or the new one, whole.
-pub(crate) fn write_file(path: &Path, contents: &[u8]) -> Result<()> {
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    let write = || -> std::io::Result<()> {
-        let mut builder = tempfile::Builder::new();
-        // A temporary file is private by default; what the user asked for is an ordinary one.
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let mut file = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
-        file.write_all(contents)?;
-        file.persist(path).map_err(|error| error.error)?;
-        Ok(())
-    };
-    write().with_context(|| format!("cannot write `{}`", path.display()))
 }

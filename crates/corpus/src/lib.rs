@@ -49,7 +49,7 @@ pub use page::page;
 pub use record::{
     Extra, GENERATOR_VERSION, Origin, Record, RecordBuilder, SCHEMA_VERSION, WARP_VERSION,
 };
-pub use run::{Progress, RunError, generate};
+pub use run::{Progress, RunError, discard_other, generate};
 pub use selection::{MOST_ATTEMPTS, Selected, Selection, write_draft};
 pub use shape_set::ShapeSet;
 pub use split::{Split, SplitRule};

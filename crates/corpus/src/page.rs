@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use warpsmith_formats::html;
+
 use crate::statistics::{Distribution, Statistics};
 
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;\
@@ -18,9 +20,7 @@ pub fn page(statistics: &Statistics) -> String {
     let s = statistics;
     let _ = write!(
         out,
-        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" \
-         content=\"width=device-width\"><title>Kernel corpus</title><style>{STYLE}</style>\
-         <h1>Kernel corpus, seed {}</h1><p>{} pairs in {} files, {:.1} MB; {} drafts.</p>",
+        "<h1>Kernel corpus, seed {}</h1><p>{} pairs in {} files, {:.1} MB; {} drafts.</p>",
         s.settings.seed,
         s.pairs,
         s.files,
@@ -84,8 +84,7 @@ pub fn page(statistics: &Statistics) -> String {
     let mut builtins = named(&s.builtins);
     builtins.sort_by_key(|(name, count)| (std::cmp::Reverse(*count), name.clone()));
     bars(&mut out, "Pairs by builtin", &builtins);
-    out.push_str("</html>\n");
-    out
+    html::page("Kernel corpus", STYLE, &out)
 }
 
 fn table(out: &mut String, title: &str, headings: [&str; 2], rows: &[(String, u64)]) {

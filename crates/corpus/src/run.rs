@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
+use warpsmith_formats::TEMPORARY_PREFIX;
 
 use crate::block::Built;
 use crate::output::{Manifest, ManifestError, Settings, Tally};
@@ -242,13 +243,56 @@ fn open(settings: &Settings, part: (u64, u64), folder: &Path) -> Result<Manifest
     Ok(mine.unwrap_or_else(|| Manifest::new(settings.clone(), part)))
 }
 
+/// Removes the data set that `folder` holds where it was made with other settings, so that
+/// [`generate`] can begin there with `settings`, in one share. Nothing is removed but the files that
+/// the manifests name, the manifests and the card.
+///
+/// # Errors
+/// A manifest that cannot be read, or a file that cannot be removed.
+pub fn discard_other(settings: &Settings, folder: &Path) -> Result<(), RunError> {
+    let remove = |path: PathBuf| match fs::remove_file(&path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(RunError::Write {
+            path,
+            reason: error.to_string(),
+        }),
+        _ => Ok(()),
+    };
+    if !folder.exists() {
+        return Ok(());
+    }
+    let known = match Manifest::read_all(folder) {
+        Ok(known) => known,
+        Err(ManifestError::Missing(_)) => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    let same = |manifest: &Manifest| manifest.settings == *settings && manifest.part.1 == 1;
+    if known.iter().all(same) {
+        return Ok(());
+    }
+    for manifest in &known {
+        for file in &manifest.files {
+            remove(folder.join(&file.path))?;
+        }
+    }
+    // Killed before this, the old manifests still say what is to be replaced.
+    Manifest::new(settings.clone(), (0, 1)).write(folder)?;
+    for manifest in known.iter().filter(|manifest| manifest.part != (0, 1)) {
+        remove(Manifest::path(folder, manifest.part))?;
+    }
+    remove(folder.join("README.md"))
+}
+
 /// Removes the files that a killed run had not finished. Only where there are no other shares, whose
 /// unfinished files may be growing at this moment.
 fn remove_unfinished(folder: &Path) {
     let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
     for split in entries(&folder.join("data")) {
         for file in entries(&split.path()) {
-            if file.file_name().to_string_lossy().starts_with(".part-") {
+            if file
+                .file_name()
+                .to_string_lossy()
+                .starts_with(TEMPORARY_PREFIX)
+            {
                 let _ = fs::remove_file(file.path());
             }
         }

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
+use warpsmith_formats::{OutputError, OutputFile};
 
 use crate::block::Built;
 use crate::output::{FileEntry, Part, Settings, Tally};
@@ -77,34 +78,26 @@ impl Shard {
 fn write_file(path: &Path, part: Part) -> Result<(u64, String), String> {
     let parent = path.parent().ok_or("it has no folder")?;
     fs::create_dir_all(parent).map_err(|error| error.to_string())?;
-    let mut file = tempfile::Builder::new()
-        .prefix(".part-")
-        .tempfile_in(parent)
-        .map_err(|error| error.to_string())?;
+    let failed = |error: OutputError| std::io::Error::from(error).to_string();
     let mut checked = Checked {
-        file: file.as_file_mut(),
+        file: OutputFile::create(path).map_err(failed)?,
         bytes: 0,
         digest: Sha256::new(),
     };
     part.write(&mut checked)
         .map_err(|error| error.to_string())?;
-    let digest = (checked.bytes, hexadecimal(checked.digest));
-    file.as_file()
-        .sync_all()
-        .map_err(|error| error.to_string())?;
-    file.persist(path)
-        .map_err(|error| error.error.to_string())?;
-    Ok(digest)
+    checked.file.finish_durably().map_err(failed)?;
+    Ok((checked.bytes, hexadecimal(checked.digest)))
 }
 
 /// A file whose size and SHA-256 are known when it is written.
-struct Checked<'f> {
-    file: &'f mut fs::File,
+struct Checked {
+    file: OutputFile,
     bytes: u64,
     digest: Sha256,
 }
 
-impl Write for Checked<'_> {
+impl Write for Checked {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         let written = self.file.write(bytes)?;
         self.digest.update(&bytes[..written]);

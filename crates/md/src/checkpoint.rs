@@ -5,10 +5,10 @@
 //! `f32` trajectories are stored as `f32`. Files are written beside their name and renamed.
 
 use std::fs;
-use std::io::Write;
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
+use warpsmith_formats::write_output_durably;
 
 use crate::error::{MdError, Result};
 use crate::instructions;
@@ -86,16 +86,8 @@ impl Checkpoint {
             path: path.to_owned(),
             source,
         };
-        let folder = path
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty());
-        let mut file =
-            tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new("."))).map_err(io)?;
-        file.write_all(&encode(state)).map_err(io)?;
         // On disk before it takes the old one's name: a crash must not leave neither.
-        file.as_file().sync_all().map_err(io)?;
-        file.persist(path).map_err(|error| io(error.error))?;
-        Ok(())
+        write_output_durably(path, &encode(state)).map_err(|error| io(error.into()))
     }
 
     /// Reads a state back.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use warpsmith_corpus::{Category, Level, Settings, Tools, Verifier, card, generate, statistics};
+use warpsmith_formats::write_output;
 
 use crate::{failed, json};
 
@@ -64,10 +65,7 @@ pub(crate) fn corpus_generate(
     if share == (0, 1) {
         py.detach(|| {
             let text = card(&statistics(&folder).map_err(failed)?);
-            let part = folder.join("README.md.part");
-            std::fs::write(&part, text)
-                .and_then(|()| std::fs::rename(&part, folder.join("README.md")))
-                .map_err(failed)
+            write_output(&folder.join("README.md"), text.as_bytes()).map_err(failed)
         })?;
     }
     json(&manifest)

@@ -9,15 +9,17 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::time::{Instant, sleep_until};
+use warpsmith_formats::wav::WavFormat;
 use warpsmith_http::{Answer, write_within};
 use warpsmith_synth::Stream;
-use warpsmith_synth::wav_file::{FRAME_BYTES, wav_head};
 
 use crate::response;
 use crate::server::PATIENCE;
 
 /// What a player may have ahead of the clock.
 const AHEAD: Duration = Duration::from_secs(2);
+/// Bytes of a frame of 16-bit stereo.
+const FRAME_BYTES: u64 = WavFormat::pcm16(48_000, 2).frame_bytes() as u64;
 /// The longest RIFF file; players take it for one without an end.
 const ENDLESS_FRAMES: u64 = (u32::MAX as u64 - 36) / FRAME_BYTES;
 
@@ -53,7 +55,7 @@ pub(crate) async fn send(mut socket: TcpStream, file: WavFile) -> io::Result<()>
         mut stopping,
     } = file;
     let rate = stream.settings().sample_rate;
-    let mut bytes = wav_head(rate, frames.unwrap_or(ENDLESS_FRAMES));
+    let mut bytes = WavFormat::pcm16(rate, 2).head(frames.unwrap_or(ENDLESS_FRAMES));
     let mut samples = vec![0i16; 2 * (rate as usize / 50)];
     let begun = Instant::now();
     loop {

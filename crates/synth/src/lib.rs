@@ -23,7 +23,6 @@ pub mod reference;
 pub mod sound;
 mod stream;
 mod voices;
-pub mod wav_file;
 mod workload;
 
 pub use compose::composer::{Composer, compose};

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
+use warpsmith_formats::npy;
 use warpsmith_voice::effect::{
     DenoiseSettings, Denoiser, GriffinLim, StretchSettings, pitch_shift, time_stretch,
 };
@@ -26,7 +27,7 @@ use warpsmith_voice::{
     NeuralSettings, NeuralVad, OnsetDetector, Padding, PeriodicityVad, PitchRange, PraatPitch,
     PraatSettings, Preset, Pyin, PyinSettings, SileroNetwork, Sizes, SpectralContrast,
     SpectralShape, Stage, StatisticalSettings, StatisticalVad, Stft, Swipe, WebrtcMode,
-    WebrtcStream, WebrtcVad, Weights, Yin, YinStream, integrated_loudness, write_npy,
+    WebrtcStream, WebrtcVad, Weights, Yin, YinStream, integrated_loudness,
 };
 
 const SECONDS: f64 = 60.0;
@@ -323,7 +324,7 @@ fn peers(rate: u32, signal: &[f32]) -> BTreeMap<String, Vec<(f64, String)>> {
     }
     let path = std::env::temp_dir().join(format!("warpsmith-bench-{rate}.npy"));
     let mut bytes = Vec::new();
-    write_npy(&mut bytes, &[signal.len()], signal).unwrap();
+    npy::write_f32(&mut bytes, &[signal.len()], signal).unwrap();
     std::fs::write(&path, bytes).unwrap();
     let run = Command::new(python)
         .arg(script)

@@ -19,7 +19,6 @@ mod level;
 mod loudness;
 mod mel;
 mod neural;
-mod npy;
 mod onset;
 mod picture;
 mod pitch;
@@ -45,7 +44,6 @@ pub use mel::{
     MelNorm, MelScale, MelSettings, MelSlope, MelStream, Preset, Sizes, Stage, mel_on_cuda,
 };
 pub use neural::Weights;
-pub use npy::write_npy;
 pub use onset::{OnsetDetector, OnsetStream, onset_frames, onset_strength_on_cuda};
 pub use picture::SpectrogramPicture;
 pub use pitch::{

@@ -4,8 +4,9 @@
 //! be useless, and the model takes over.
 
 use std::fs::{self, File, TryLockError};
-use std::io::Write;
 use std::path::{Path, PathBuf};
+
+use warpsmith_formats::write_output;
 
 use super::error::ChooserError;
 use super::identity::Identity;
@@ -121,12 +122,8 @@ impl WisdomFile {
         let failed = self.failed("write");
         let folder = self.path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder).map_err(&failed)?;
-        let mut file = tempfile::NamedTempFile::new_in(folder).map_err(&failed)?;
         let text = serde_json::to_string_pretty(wisdom).map_err(|error| failed(error.into()))?;
-        file.write_all(text.as_bytes()).map_err(&failed)?;
-        file.persist(&self.path)
-            .map_err(|error| failed(error.error))?;
-        Ok(())
+        write_output(&self.path, text.as_bytes()).map_err(|error| failed(error.into()))
     }
 
     /// Claims the right to measure this machine: two at once would measure each other. `None` where

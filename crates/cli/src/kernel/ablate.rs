@@ -49,6 +49,7 @@ struct Body {
 
 impl Ablate {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        let global = &self.files.check(global, &[])?;
         let workloads = catalogue::choose(std::slice::from_ref(&self.workload))?;
         let [workload] = &workloads[..] else {
             bail!(

@@ -61,6 +61,7 @@ struct Body {
 
 impl Leak {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        let global = &self.files.check(global, &[])?;
         let (name, memory) = match &self.trace {
             Some(path) => (path.display().to_string(), vec![self.read_trace(path)?]),
             None => self.run_workload(global)?,

@@ -10,6 +10,7 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 use warpsmith_core::{Bytes, BytesPerSecond, Flops, Seconds};
 use warpsmith_device::Device;
+use warpsmith_formats::write_output;
 use warpsmith_history::nsys;
 use warpsmith_measure::measurement::{Figures, Measurement};
 use warpsmith_measure::profile::device_span::DeviceSpan;
@@ -22,7 +23,7 @@ use warpsmith_workload::Cost;
 use crate::exit::Outcome;
 use crate::global::Global;
 use crate::measured;
-use crate::output::{self, write_file};
+use crate::output;
 use crate::table::Table;
 
 /// Profile a command with nsys or ncu, or read what they wrote.
@@ -102,6 +103,7 @@ struct KernelRoof {
 
 impl Profile {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        let global = &output::check_outputs(global, &[("--trace", self.trace.as_deref())])?;
         let result = match &self.read {
             Some(path) => path.clone(),
             None => match self.profile(global)? {
@@ -188,7 +190,7 @@ impl Profile {
         }
         let spans = nsys::read(path)?;
         if let Some(file) = &self.trace {
-            write_file(file, &trace::device_spans(Vec::new(), &spans)?)?;
+            write_output(file, &trace::device_spans(Vec::new(), &spans)?)?;
             output::note(global, &format!("wrote {}", file.display()));
         }
         let timed = |span: &DeviceSpan| (span.name.clone(), span.seconds(), span.bytes);

@@ -71,6 +71,7 @@ struct Body {
 
 impl Run {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        let global = &self.files.check(global, &[])?;
         let target = CommandTarget {
             words: self.words.clone(),
             limit: Duration::try_from_secs_f64(self.limit)?,

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use clap::Args;
 use warpsmith_core::Report;
+use warpsmith_formats::write_output_durably;
 use warpsmith_telemetry::baseline::{BaselineBody, Collector, Expectation, Fitness, baseline_text};
 use warpsmith_telemetry::recording::Recording;
 use warpsmith_telemetry::{Clock, Event, Happening, Sampler, Schedule};
@@ -46,6 +47,7 @@ pub(crate) struct Baseline {
 
 impl Baseline {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        let global = &output::check_outputs(global, &[("--json", self.json.as_deref())])?;
         let report = match &self.from {
             Some(path) => self.judge_recording(global, path)?,
             None => match self.judge_machine(global)? {
@@ -54,7 +56,7 @@ impl Baseline {
             },
         };
         if let Some(path) = &self.json {
-            sampling::write_json(path, &report)?;
+            write_output_durably(path, &serde_json::to_vec(&report)?)?;
         }
         output::print(global, &report, baseline_text)?;
         Ok(match report.body.fitness {

@@ -13,6 +13,7 @@ use warpsmith_doctor::{
     CheckBody, Detail, DirectoryHost, Host, MachineFacts, RealHost, RecordingHost, Runs,
     check_machine, check_text, collect_machine, will_it_run,
 };
+use warpsmith_formats::write_output;
 
 use crate::exit::Outcome;
 use crate::global::{Format, Global};
@@ -53,12 +54,17 @@ pub(crate) struct Check {
 
 impl Check {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        let outputs = [
+            ("--json", self.json.as_deref()),
+            ("--facts", self.facts.as_deref()),
+        ];
+        let global = &output::check_outputs(global, &outputs)?;
         if let (Some(file), Some(gpu)) = (&self.file, &self.gpu) {
             return answer(global, file, gpu);
         }
         let facts = self.collect()?;
         if let Some(path) = &self.facts {
-            output::write_file(path, &serde_json::to_vec_pretty(&facts)?)?;
+            write_output(path, &serde_json::to_vec_pretty(&facts)?)?;
         }
         let mut report = check_machine(&facts);
         if self.deep {
@@ -66,9 +72,9 @@ impl Check {
             deep(global, &mut report)?;
         }
         if let Some(path) = &self.json {
-            output::write_file(path, &serde_json::to_vec_pretty(&report)?)?;
+            write_output(path, &serde_json::to_vec_pretty(&report)?)?;
         }
-        let mut out = stdout().lock();
+        let mut out = output::writer(global);
         if global.format == Format::Json {
             serde_json::to_writer_pretty(&mut out, &report)?;
             writeln!(out)?;

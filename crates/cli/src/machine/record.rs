@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use clap::Args;
 use warpsmith_core::Bytes;
+use warpsmith_formats::check_partial_vacant;
 use warpsmith_telemetry::Sampler;
 use warpsmith_telemetry::recording::RecordingWriter;
 
@@ -32,6 +33,9 @@ pub(crate) struct Record {
     duration: Option<Duration>,
     #[command(flatten)]
     selection: Selection,
+    /// Replace a recording of that name.
+    #[arg(long)]
+    force: bool,
     /// Keep command lines of processes, which can hold secrets.
     #[arg(long)]
     with_command_lines: bool,
@@ -44,6 +48,9 @@ const UNWATCHED: Duration = Duration::from_secs(5);
 
 impl Record {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        if !self.force {
+            check_partial_vacant(&self.file)?;
+        }
         let mut settings = self.selection.settings();
         settings.command_lines = self.with_command_lines;
         let Some(machine) = sampling::open(global, &settings)? else {

@@ -1,11 +1,9 @@
 //! What every verb that samples needs: which GPUs, and for how long.
 
-use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::Result;
 use clap::Args;
-use serde::Serialize;
 use warpsmith_telemetry::{Machine, OpenError, Settings};
 
 use crate::global::Global;
@@ -59,26 +57,6 @@ pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
         .map_err(|_| format!("`{text}` is no duration: write `60s` or `2m`"))?
         * scale;
     Duration::try_from_secs_f64(seconds).map_err(|_| format!("`{text}` is too long"))
-}
-
-/// Writes a report beside its final name and renames it, so that nobody reads half of one.
-pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let attempt = || -> Result<()> {
-        // As open as the user's mask allows, not private like other temporary files.
-        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o666);
-        let mut file = tempfile::Builder::new()
-            .permissions(mode)
-            .tempfile_in(folder)?;
-        serde_json::to_writer(&mut file, value)?;
-        file.as_file().sync_all()?;
-        file.persist(path)?;
-        Ok(())
-    };
-    attempt().with_context(|| anyhow!("cannot write `{}`", path.display()))
 }
 
 #[cfg(test)]

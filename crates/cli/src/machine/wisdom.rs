@@ -99,6 +99,11 @@ struct Body {
 
 impl WisdomCommand {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        let exported = match &self.verb {
+            Verb::Export { file } => Some(file.as_path()),
+            _ => None,
+        };
+        let global = &output::check_outputs(global, &[("export", exported)])?;
         let identity = Identity::here();
         let file = WisdomFile::of(&identity);
         let path = file.path().display().to_string();

@@ -11,6 +11,7 @@ use warpsmith_doctor::{
     AuditBody, AuditOptions, Baseline, Evaluation, Label, apply_patches, audit_html, audit_junit,
     audit_markdown, audit_project, audit_sarif, audit_text, evaluate, plan_fixes, unified_diff,
 };
+use warpsmith_formats::{check_distinct, write_output};
 
 use crate::exit::Outcome;
 use crate::global::{Format, Global};
@@ -78,6 +79,7 @@ enum FailOn {
 
 impl Audit {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        let global = &self.check_outputs(global)?;
         if let Some(labels) = &self.evaluate {
             return measure(global, labels, &self.path);
         }
@@ -94,7 +96,7 @@ impl Audit {
         )?;
         if let Some(path) = &self.write_baseline {
             let baseline = Baseline::of(&report.findings);
-            output::write_file(path, &serde_json::to_vec_pretty(&baseline)?)?;
+            write_output(path, &serde_json::to_vec_pretty(&baseline)?)?;
             output::note(
                 global,
                 &format!("{} findings written", report.findings.len()),
@@ -124,8 +126,19 @@ impl Audit {
             View::Html => audit_html(report),
             View::Junit => audit_junit(report),
         };
-        stdout().lock().write_all(text.as_bytes())?;
+        output::writer(global).write_all(text.as_bytes())?;
         Ok(())
+    }
+
+    /// A report for programs cannot share the standard output with the baseline.
+    fn check_outputs(&self, global: &Global) -> Result<Global> {
+        let baseline = ("--write-baseline", self.write_baseline.as_deref());
+        if let (name, Some(path)) = baseline
+            && self.output != View::Human
+        {
+            check_distinct(&[(name, path), ("--output", Path::new("-"))])?;
+        }
+        output::check_outputs(global, &[baseline])
     }
 
     fn mend(&self, global: &Global) -> Result<Outcome> {

@@ -8,6 +8,7 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 use warpsmith_core::{Finding, Seconds, Severity};
 use warpsmith_device::machine_identity;
+use warpsmith_formats::write_output;
 use warpsmith_history::detectors::{Suspect, stands_out, suspects};
 use warpsmith_history::store::{History, Point, SeriesKey, machine_key};
 use warpsmith_measure::comparison::evaluation::{Evaluation, Verdict};
@@ -18,7 +19,7 @@ use warpsmith_measure::report::plot;
 
 use crate::exit::Outcome;
 use crate::global::Global;
-use crate::output::{self, write_file};
+use crate::output;
 use crate::paired_commands::compare_commands;
 use crate::table::Table;
 
@@ -97,7 +98,9 @@ impl HistoryCommand {
                 at,
                 replace,
             } => self.add(global, results, commit, *at, *replace),
-            Action::Show { all_machines, html } => self.show(global, *all_machines, html.as_ref()),
+            Action::Show { all_machines, html } => {
+                self.show(global, *all_machines, html.as_deref())
+            }
             Action::Check => self.show(global, false, None),
             Action::Confirm {
                 line,
@@ -197,7 +200,8 @@ impl HistoryCommand {
         Ok(Outcome::fine_if(!slower))
     }
 
-    fn show(&self, global: &Global, all: bool, html: Option<&PathBuf>) -> Result<Outcome> {
+    fn show(&self, global: &Global, all: bool, html: Option<&Path>) -> Result<Outcome> {
+        let global = &output::check_outputs(global, &[("--html", html)])?;
         let history = self.open()?;
         let here = machine_key(&machine_identity());
         let keys = history.keys()?;
@@ -268,7 +272,7 @@ impl HistoryCommand {
         }
         if let Some(path) = html {
             let sections: Vec<Section> = report.body.iter().map(section).collect();
-            write_file(path, page("history", &sections).as_bytes())?;
+            write_output(path, page("history", &sections).as_bytes())?;
         }
         output::print(global, &report, |body| body.iter().map(describe).collect())?;
         let checked = matches!(self.action, Action::Check);

@@ -4,10 +4,10 @@
 //! count. A file counts once the manifest names it; until then it does not exist.
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use warpsmith_formats::write_output_durably;
 
 use super::tally::Tally;
 use crate::category::Category;
@@ -224,16 +224,9 @@ impl Manifest {
             path: path.clone(),
             source,
         };
-        let text = serde_json::to_string_pretty(self).map_err(|error| failed(error.into()))?;
-        let mut file = tempfile::Builder::new()
-            .prefix(".manifest-")
-            .tempfile_in(folder)
-            .map_err(failed)?;
-        file.write_all(text.as_bytes()).map_err(failed)?;
-        file.write_all(b"\n").map_err(failed)?;
-        file.as_file().sync_all().map_err(failed)?;
-        file.persist(&path).map_err(|error| failed(error.error))?;
-        Ok(())
+        let mut text = serde_json::to_string_pretty(self).map_err(|error| failed(error.into()))?;
+        text.push('\n');
+        write_output_durably(&path, text.as_bytes()).map_err(|error| failed(error.into()))
     }
 
     /// The shards of this share.

@@ -6,10 +6,11 @@
 //! or nothing; trouble with the cache never stops a compilation.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
+use warpsmith_formats::write_output;
 
 use super::binding::Nvrtc;
 use super::compile::{CompileOptions, Compiled};
@@ -109,12 +110,8 @@ impl CompileCache {
     fn write(&self, path: &Path, code: &[u8]) -> Result<(), DeviceError> {
         let write = || -> io::Result<()> {
             fs::create_dir_all(&self.folder)?;
-            let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
-            file.write_all(MAGIC)?;
-            file.write_all(&Sha256::digest(code))?;
-            file.write_all(code)?;
-            file.persist(path).map_err(|error| error.error)?;
-            Ok(())
+            let entry = [MAGIC, Sha256::digest(code).as_slice(), code].concat();
+            Ok(write_output(path, &entry)?)
         };
         write().map_err(|source| DeviceError::File {
             attempted: "write to the kernel cache",

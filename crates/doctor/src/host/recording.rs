@@ -7,11 +7,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
+
+use warpsmith_formats::write_output;
 
 use super::{CommandOutput, Host, Session, Stat};
 use crate::binary::ByteSource;
@@ -41,9 +43,7 @@ impl<'a> RecordingHost<'a> {
     /// Writes the parts that are not files.
     pub fn finish(self) -> io::Result<()> {
         let write = |name: &str, json: String| -> io::Result<()> {
-            let temporary = self.directory.join(format!(".{name}"));
-            fs::File::create(&temporary)?.write_all(json.as_bytes())?;
-            fs::rename(temporary, self.directory.join(name))
+            Ok(write_output(&self.directory.join(name), json.as_bytes())?)
         };
         let text = |value: serde_json::Result<String>| value.map_err(io::Error::other);
         write(

@@ -3,20 +3,20 @@
 use std::fmt::Write;
 
 use warpsmith_core::{Report, Severity};
+use warpsmith_formats::html::{escape, page};
 
 use super::audit_text::score_line;
 use crate::project::AuditBody;
 
+const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem}\
+         table{border-collapse:collapse;width:100%}td,th{border-bottom:1px solid #8884;padding:.3rem .6rem;text-align:left;vertical-align:top}\
+         .error{color:#b00020}.warning{color:#8a5a00}.info{color:#555}code{white-space:pre-wrap}\
+         @media(prefers-color-scheme:dark){body{background:#111;color:#ddd}.error{color:#ff8a8a}.warning{color:#ffcf70}.info{color:#aaa}}";
+
 /// The report as a page.
 pub fn audit_html(report: &Report<AuditBody>) -> String {
     let body = &report.body;
-    let mut out = String::from(
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
-         <title>Audit</title><style>body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem}\
-         table{border-collapse:collapse;width:100%}td,th{border-bottom:1px solid #8884;padding:.3rem .6rem;text-align:left;vertical-align:top}\
-         .error{color:#b00020}.warning{color:#8a5a00}.info{color:#555}code{white-space:pre-wrap}\
-         @media(prefers-color-scheme:dark){body{background:#111;color:#ddd}.error{color:#ff8a8a}.warning{color:#ffcf70}.info{color:#aaa}}</style></head><body>\n",
-    );
+    let mut out = String::new();
     let _ = writeln!(
         out,
         "<h1>Audit of {}</h1>\n<p>{} files, {} with CUDA code.</p>\n<p>{}</p>",
@@ -90,13 +90,6 @@ pub fn audit_html(report: &Report<AuditBody>) -> String {
             escape(&item.question)
         );
     }
-    out.push_str("</ul></body></html>\n");
-    out
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
+    out.push_str("</ul>");
+    page("Audit", STYLE, &out)
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use warpsmith_core::Report;
+use warpsmith_formats::html;
 
 use crate::outcome::Outcome;
 use crate::project::AuditBody;
@@ -74,11 +75,8 @@ pub fn audit_junit(report: &Report<AuditBody>) -> String {
 
 fn escape(text: &str) -> String {
     // Control characters are not XML at all.
-    text.chars()
-        .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
-        .collect::<String>()
-        .replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
+    let text = text
+        .chars()
+        .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'));
+    html::escape(&text.collect::<String>())
 }

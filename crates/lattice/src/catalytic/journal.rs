@@ -15,6 +15,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use sha2::{Digest, Sha256};
+use warpsmith_formats::write_new_private;
 
 use super::mapped_file::MappedFile;
 use crate::error::LatticeError;
@@ -209,24 +210,20 @@ impl Journal {
         };
         let mut bytes = header.encode();
         bytes.resize(header.file_bytes(), 0);
-        let folder = path
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty())
-            .unwrap_or(Path::new("."));
-        let mut temporary = tempfile::NamedTempFile::new_in(folder).map_err(file)?;
-        std::io::Write::write_all(&mut temporary, &bytes).map_err(file)?;
-        // A journal that is there is the only way back for somebody's memory.
-        temporary
-            .persist_noclobber(path)
-            .map_err(|error| match error.error.kind() {
+        // It will hold what was in the file, which may be private. One that is there already is the
+        // only way back for somebody's memory.
+        write_new_private(path, &bytes).map_err(|error| {
+            let error = std::io::Error::from(error);
+            match error.kind() {
                 std::io::ErrorKind::AlreadyExists => LatticeError::Content {
                     path: path.to_owned(),
                     problem: "an earlier run was interrupted; put its memory back first with \
                               `warpsmith lattice catalytic --restore`"
                         .to_owned(),
                 },
-                _ => file(error.error),
-            })?;
+                _ => file(error),
+            }
+        })?;
         Self::open(path)
     }
 

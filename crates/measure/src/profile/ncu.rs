@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+use warpsmith_formats::csv;
 
 /// Why a CSV could not be read.
 #[derive(Debug, Error, PartialEq, Eq)]
@@ -46,7 +47,7 @@ pub fn read(text: &str) -> Result<Vec<Metric>, NcuError> {
     let mut heading: Option<Vec<String>> = None;
     let mut metrics = Vec::new();
     for (index, line) in text.lines().enumerate() {
-        let fields = split(line);
+        let fields = csv::fields(line);
         let Some(heading) = &heading else {
             let named = |name: &str| fields.iter().any(|field| field == name);
             if named("Kernel Name") && named("Metric Value") {
@@ -161,26 +162,6 @@ pub fn durations(metrics: &[Metric]) -> Vec<(String, f64)> {
         .filter(|metric| metric.name == "Duration")
         .filter_map(|metric| Some((metric.kernel.clone(), metric.value? * scale(&metric.unit)?)))
         .collect()
-}
-
-/// Fields of a CSV line with RFC 4180 quotes; ncu never breaks a line inside one.
-fn split(line: &str) -> Vec<String> {
-    let mut fields = vec![String::new()];
-    let mut quoted = false;
-    let mut characters = line.chars().peekable();
-    while let Some(c) = characters.next() {
-        let last = fields.len() - 1;
-        match c {
-            '"' if quoted && characters.peek() == Some(&'"') => {
-                characters.next();
-                fields[last].push('"');
-            }
-            '"' => quoted = !quoted,
-            ',' if !quoted => fields.push(String::new()),
-            c => fields[last].push(c),
-        }
-    }
-    fields
 }
 
 #[cfg(test)]

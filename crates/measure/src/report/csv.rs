@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use warpsmith_formats::csv::quoted;
+
 use crate::measurement::Measurement;
 
 /// The samples of several measurements under one heading.
@@ -32,15 +34,6 @@ pub fn samples(measurements: &[&Measurement]) -> String {
         }
     }
     text
-}
-
-/// A field as RFC 4180 wants it.
-fn quoted(field: &str) -> String {
-    if field.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", field.replace('"', "\"\""))
-    } else {
-        field.to_owned()
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! One HTML file: text and plots, styles inside, nothing from a network.
 
-use super::plot::{self, escaped};
+use warpsmith_formats::html::{self, escape};
+
+use super::plot;
 
 /// One part of a page.
 pub struct Section {
@@ -21,21 +23,17 @@ svg{border:1px solid #dde2e8;border-radius:4px}@media(prefers-color-scheme:dark)
 
 /// A whole page.
 pub fn page(title: &str, sections: &[Section]) -> String {
-    let mut body = format!("<h1>{}</h1>", escaped(title));
+    let mut body = format!("<h1>{}</h1>", escape(title));
     for section in sections {
         body.push_str(&format!(
             "<section><h2>{}</h2><pre>{}</pre><div class=\"plots\">{}</div></section>",
-            escaped(&section.heading),
-            escaped(&section.text),
+            escape(&section.heading),
+            escape(&section.text),
             section.plots.concat()
         ));
     }
-    format!(
-        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" \
-         content=\"width=device-width\"><title>{}</title><style>{}{STYLE}</style>{body}</html>\n",
-        escaped(title),
-        plot::STYLE
-    )
+    let style = format!("{}{STYLE}", plot::STYLE);
+    html::page(title, &style, &body)
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@
 
 use std::fmt::Write;
 
+use warpsmith_formats::html::escape;
+
 use super::sparkline::bin;
 use crate::comparison::evaluation::Evaluation;
 use crate::scaling::Scaling;
@@ -28,19 +30,6 @@ svg .title{font-size:13px;font-weight:600;fill:#1d2430}.grid{stroke:#e6eaee;fill
 polyline.second{fill:none;stroke-width:1.6}\
 @media(prefers-color-scheme:dark){svg text{fill:#a0aec0}svg .title{fill:#e2e8f0}\
 .grid{stroke:#252d38}.second{stroke:#5fd0a5;fill:#5fd0a5}}";
-
-/// Text that is safe inside SVG and HTML.
-pub fn escaped(text: &str) -> String {
-    text.chars()
-        .map(|c| match c {
-            '&' => "&amp;".to_owned(),
-            '<' => "&lt;".to_owned(),
-            '>' => "&gt;".to_owned(),
-            '"' => "&quot;".to_owned(),
-            c => c.to_string(),
-        })
-        .collect()
-}
 
 /// An axis: a range, linear or logarithmic.
 #[derive(Clone, Copy)]
@@ -99,7 +88,7 @@ impl Canvas {
         let mut svg = format!(
             "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{0}\">\
              <text class=\"title\" x=\"{LEFT}\" y=\"16\">{0}</text>",
-            escaped(title)
+            escape(title)
         );
         for step in 0..=4 {
             let share = f64::from(step) / 4.0;
@@ -124,9 +113,9 @@ impl Canvas {
              <text class=\"unit\" x=\"6\" y=\"{:.1}\">{}</text>",
             WIDTH - RIGHT,
             HEIGHT - 6.0,
-            escaped(x_unit),
+            escape(x_unit),
             HEIGHT - 6.0,
-            escaped(y_unit)
+            escape(y_unit)
         );
         Self { svg, x, y }
     }
@@ -311,7 +300,7 @@ pub fn forest(title: &str, rows: &[ForestRow<'_>], margin: f64) -> String {
             "<text class=\"tick\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
             LEFT + 4.0,
             py - 5.0,
-            escaped(row.name)
+            escape(row.name)
         );
     }
     canvas.finish()
@@ -381,7 +370,7 @@ pub fn curves(
                 LEFT + 12.0,
                 down - 4.0,
                 LEFT + 22.0,
-                escaped(curve.name)
+                escape(curve.name)
             );
         }
     }
@@ -424,7 +413,7 @@ pub fn roofline(
             "<text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
             px + 5.0,
             py + 3.0,
-            escaped(&point.name)
+            escape(&point.name)
         );
     }
     canvas.finish()

@@ -1,6 +1,6 @@
 //! Sound as files.
 
-use warpsmith_synth::wav_file::wav_head;
+use warpsmith_formats::wav::WavFormat;
 use warpsmith_synth::{Params, Preset, Stream};
 
 use crate::requests::{ask, send};
@@ -18,7 +18,7 @@ fn a_rendered_file_is_the_stream_of_its_seed() {
     };
     let mut samples = vec![0i16; 2 * 72_000];
     Stream::new(5, params).unwrap().render_into(&mut samples);
-    let mut expected = wav_head(48_000, 72_000);
+    let mut expected = WavFormat::pcm16(48_000, 2).head(72_000);
     expected.extend(samples.iter().flat_map(|sample| sample.to_le_bytes()));
     assert!(answer.body == expected);
 }

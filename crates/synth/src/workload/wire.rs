@@ -2,6 +2,7 @@
 
 use warpsmith_core::{Bytes, Flops};
 use warpsmith_device::Device;
+use warpsmith_formats::base64;
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
     About, ArguedTolerance, Cost, Judgement, Output, ParameterSpec, Parameters, Prepared,
@@ -62,19 +63,6 @@ pub(crate) fn frame_bytes(wire: &str) -> u64 {
 const JSON_HEAD: &str =
     r#"{"type":"audio","format":"pcm16","sample_rate":44100,"sequence":0,"data":""#;
 const JSON_TAIL: &str = r#""}"#;
-const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-fn base64(bytes: &[u8], out: &mut Vec<u8>) {
-    for chunk in bytes.chunks(3) {
-        let [a, b, c] = [0, 1, 2].map(|i| u32::from(chunk.get(i).copied().unwrap_or(0)));
-        let word = a << 16 | b << 8 | c;
-        for digit in 0..4 {
-            let shown = digit <= chunk.len();
-            let value = DIGITS[(word >> (18 - 6 * digit)) as usize & 63];
-            out.push(if shown { value } else { b'=' });
-        }
-    }
-}
 
 impl Workload for Wire {
     fn about(&self) -> About {
@@ -156,7 +144,7 @@ impl Prepared for Frames {
                     self.raw
                         .extend(self.samples.iter().flat_map(|sample| sample.to_le_bytes()));
                     self.frame.extend_from_slice(JSON_HEAD.as_bytes());
-                    base64(&self.raw, &mut self.frame);
+                    base64::encode_onto(&self.raw, &mut self.frame);
                     self.frame.extend_from_slice(JSON_TAIL.as_bytes());
                 }
                 _ => {
@@ -183,21 +171,6 @@ impl Prepared for Frames {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn base64_is_the_usual_one() {
-        for (plain, coded) in [
-            ("", ""),
-            ("f", "Zg=="),
-            ("fo", "Zm8="),
-            ("foo", "Zm9v"),
-            ("foob", "Zm9vYg=="),
-        ] {
-            let mut out = Vec::new();
-            base64(plain.as_bytes(), &mut out);
-            assert_eq!(out, coded.as_bytes());
-        }
-    }
 
     #[test]
     fn frames_are_as_long_as_they_say() {

@@ -3,13 +3,13 @@
 //! While it grows the file is called `NAME.partial`; it gets its name when it is complete. What
 //! has been written stays readable under the first name whatever happens.
 
-use std::fs::File;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
+use warpsmith_formats::OutputFile;
 
 use super::block;
 use super::error::RecordingError;
@@ -23,9 +23,7 @@ const BLOCK_EVENTS: usize = 100_000;
 
 /// A recording being made.
 pub struct RecordingWriter {
-    file: File,
-    partial: PathBuf,
-    path: PathBuf,
+    file: OutputFile,
     position: u64,
     places: Vec<BlockPlace>,
     events: Vec<Event>,
@@ -34,18 +32,13 @@ pub struct RecordingWriter {
 impl RecordingWriter {
     /// Begins a recording that will be called `path`.
     pub fn create(path: &Path, inventory: &Inventory) -> Result<Self, RecordingError> {
-        let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(".partial");
-        let partial = path.with_file_name(name);
-        let file = File::create(&partial).map_err(|source| RecordingError::File {
+        let file = OutputFile::create_partial(path).map_err(|error| RecordingError::File {
             doing: "create",
-            path: partial.clone(),
-            source,
+            path: error.path().to_owned(),
+            source: error.into(),
         })?;
         let mut writer = Self {
             file,
-            partial,
-            path: path.to_owned(),
             position: 0,
             places: Vec::new(),
             events: Vec::new(),
@@ -64,8 +57,10 @@ impl RecordingWriter {
     }
 
     fn append(&mut self, bytes: &[u8]) -> Result<(), RecordingError> {
+        // Each block is in the file before the next begins: it may be read, or the machine may stop.
         self.file
             .write_all(bytes)
+            .and_then(|()| self.file.flush())
             .map_err(|source| self.refused("write", source))?;
         self.position += bytes.len() as u64;
         Ok(())
@@ -74,7 +69,7 @@ impl RecordingWriter {
     fn refused(&self, doing: &'static str, source: io::Error) -> RecordingError {
         RecordingError::File {
             doing,
-            path: self.partial.clone(),
+            path: self.file.path().to_owned(),
             source,
         }
     }
@@ -147,10 +142,12 @@ impl RecordingWriter {
         bytes.extend_from_slice(END_MAGIC);
         self.append(&bytes)?;
         self.file
-            .sync_all()
-            .map_err(|source| self.refused("sync", source))?;
-        std::fs::rename(&self.partial, &self.path)
-            .map_err(|source| self.refused("rename", source))?;
+            .finish_durably()
+            .map_err(|error| RecordingError::File {
+                doing: "finish",
+                path: error.path().to_owned(),
+                source: error.into(),
+            })?;
         Ok(self.position)
     }
 }

@@ -7,6 +7,8 @@ use std::fs::File;
 use std::io::{self, Cursor, Read, Write};
 use std::path::Path;
 
+use warpsmith_formats::wav::{SampleFormat, WavFormat};
+
 use super::decoder::{Ending, Forward, Source, decode};
 use crate::error::{Result, VoiceError};
 
@@ -117,25 +119,16 @@ impl Audio {
         }
     }
 
-    /// Writes a WAV file of 32-bit floats.
+    /// Writes a WAV file of 32-bit floats; beyond 4 GiB it is RF64.
     pub fn write_wav(&self, out: &mut impl Write) -> io::Result<()> {
         let channels = self.channels.len();
-        let too_large = || io::Error::other("a WAV file holds at most 4 GiB");
-        let data = u32::try_from(self.frames() * channels * 4).map_err(|_| too_large())?;
-        let riff = data.checked_add(50).ok_or_else(too_large)?;
-        let count = u16::try_from(channels).map_err(|_| too_large())?;
-        out.write_all(b"RIFF")?;
-        out.write_all(&riff.to_le_bytes())?;
-        out.write_all(b"WAVEfmt \x12\0\0\0\x03\0")?;
-        out.write_all(&count.to_le_bytes())?;
-        out.write_all(&self.sample_rate.to_le_bytes())?;
-        let block = u32::from(count) * 4;
-        out.write_all(&(self.sample_rate.saturating_mul(block)).to_le_bytes())?;
-        out.write_all(&(block as u16).to_le_bytes())?;
-        out.write_all(b"\x20\0\0\0fact\x04\0\0\0")?;
-        out.write_all(&(self.frames() as u32).to_le_bytes())?;
-        out.write_all(b"data")?;
-        out.write_all(&data.to_le_bytes())?;
+        let format = WavFormat {
+            sample_rate: self.sample_rate,
+            channels: u8::try_from(channels)
+                .map_err(|_| io::Error::other("a WAV file holds at most 255 channels"))?,
+            samples: SampleFormat::Float32,
+        };
+        out.write_all(&format.head(self.frames() as u64))?;
         let mut bytes = Vec::with_capacity(channels * 4 * 4096);
         for frame in 0..self.frames() {
             for channel in &self.channels {

@@ -1,6 +1,5 @@
 //! Pictures of sounds: a spectrogram with its pitch and its stretches of speech.
 
-mod png;
 mod spectrogram;
 
 pub use spectrogram::SpectrogramPicture;

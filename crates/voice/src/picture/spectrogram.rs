@@ -6,7 +6,8 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use super::png::{base64, write_png};
+use warpsmith_formats::{base64, html, png};
+
 use crate::error::Result;
 use crate::mel::Layout;
 use crate::mel::MelFeature;
@@ -27,6 +28,9 @@ const QUIET_DB: f32 = -20.0;
 /// Colours of the pitch and of speech.
 const PITCH: [u8; 3] = [80, 255, 255];
 const SPEECH: [u8; 3] = [90, 200, 90];
+
+const PAGE_STYLE: &str = "body{font-family:sans-serif;margin:2em;background:#fff}\
+svg{max-width:100%;height:auto}";
 
 /// What is drawn.
 #[derive(Clone, Debug)]
@@ -133,7 +137,7 @@ impl SpectrogramPicture {
         for _ in 0..STRIP_PIXELS {
             pixels.extend_from_slice(&strip);
         }
-        write_png(out, self.width, &pixels)
+        out.write_all(&png::encode_rgb(self.width, &pixels)?)
     }
 
     fn column(&self, seconds: f64) -> usize {
@@ -142,13 +146,10 @@ impl SpectrogramPicture {
     }
 
     /// An SVG document: the spectrogram as an image, pitch and speech as lines over it.
-    pub fn svg(&self) -> String {
+    pub fn svg(&self) -> io::Result<String> {
         let (width, height) = self.size();
         let spectrogram = height - STRIP_PIXELS;
-        let mut image = Vec::new();
-        // Writing to memory does not fail.
-        let written = write_png(&mut image, self.width, &self.spectrogram());
-        debug_assert!(written.is_ok());
+        let image = png::encode_rgb(self.width, &self.spectrogram())?;
         let mut text = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
              width=\"{width}\" height=\"{height}\">\n<title>{:.2} s, 0 to {} Hz</title>\n\
@@ -157,7 +158,7 @@ impl SpectrogramPicture {
              href=\"data:image/png;base64,{}\"/>\n",
             self.seconds,
             self.highest_hz,
-            base64(&image),
+            base64::encode(&image),
         );
         for segment in &self.speech {
             let (from, to) = (self.column(segment.start), self.column(segment.end));
@@ -184,7 +185,7 @@ impl SpectrogramPicture {
             );
         }
         text.push_str("</svg>\n");
-        text
+        Ok(text)
     }
 
     /// Unbroken stretches of pitch.
@@ -207,21 +208,16 @@ impl SpectrogramPicture {
     }
 
     /// A page with the picture and what its colours mean.
-    pub fn html(&self, title: &str) -> String {
-        let escaped = title
-            .replace('&', "&amp;")
-            .replace('<', "&lt;")
-            .replace('>', "&gt;");
-        format!(
-            "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{escaped}\
-             </title>\n<style>body{{font-family:sans-serif;margin:2em;background:#fff}}\
-             svg{{max-width:100%;height:auto}}</style></head>\n<body><h1>{escaped}</h1>\n{}\
-             <p>{:.2} s; mel axis from 0 to {} Hz; the line is the pitch, the bar under the \
-             spectrogram is speech.</p>\n</body></html>\n",
-            self.svg(),
+    pub fn html(&self, title: &str) -> io::Result<String> {
+        let body = format!(
+            "<h1>{}</h1>\n{}<p>{:.2} s; mel axis from 0 to {} Hz; the line is the pitch, the bar \
+             under the spectrogram is speech.</p>\n",
+            html::escape(title),
+            self.svg()?,
             self.seconds,
             self.highest_hz,
-        )
+        );
+        Ok(html::page(title, PAGE_STYLE, &body))
     }
 }
 
@@ -277,9 +273,9 @@ mod tests {
         let mut bytes = Vec::new();
         picture.write_png(&mut bytes).unwrap();
         assert!(bytes.starts_with(b"\x89PNG"));
-        let svg = picture.svg();
+        let svg = picture.svg().unwrap();
         assert!(svg.contains("<polyline") && svg.contains("data:image/png;base64,iVBOR"));
-        assert!(picture.html("a<b").contains("<h1>a&lt;b</h1>"));
+        assert!(picture.html("a<b").unwrap().contains("<h1>a&lt;b</h1>"));
     }
 
     #[test]
@@ -287,7 +283,7 @@ mod tests {
         for signal in [&[][..], &[0.0; 100][..], &[0.0; 9000][..]] {
             let picture = SpectrogramPicture::new(signal, 16_000).unwrap();
             assert!(picture.write_png(&mut Vec::new()).is_ok());
-            assert!(picture.svg().ends_with("</svg>\n"));
+            assert!(picture.svg().unwrap().ends_with("</svg>\n"));
         }
     }
 }

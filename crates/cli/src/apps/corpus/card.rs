@@ -6,6 +6,7 @@ use anyhow::Result;
 use clap::Args;
 use serde::Serialize;
 use warpsmith_corpus::{card, statistics};
+use warpsmith_formats::write_output;
 
 use crate::exit::Outcome;
 use crate::global::Global;
@@ -38,7 +39,7 @@ impl Card {
             card: card(&statistics(&self.folder)?),
         };
         if !self.print {
-            output::write_file(&path, body.card.as_bytes())?;
+            write_output(&path, body.card.as_bytes())?;
         }
         let report = output::report("corpus card", body);
         output::print(global, &report, |body| match self.print {

@@ -8,9 +8,10 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use warpsmith_corpus::{
-    Category, Keep, Level, Manifest, PrepareError, Progress, Settings, SplitRule, Tools, Verifier,
-    card, generate, manifest_findings, statistics,
+    Category, Keep, Level, Manifest, PrepareError, Progress, RunError, Settings, SplitRule, Tools,
+    Verifier, card, discard_other, generate, manifest_findings, statistics,
 };
+use warpsmith_formats::write_output;
 
 use crate::exit::Outcome;
 use crate::global::Global;
@@ -74,6 +75,9 @@ pub(crate) struct Generate {
     /// Make only share I of N, counted from 0: `0/8`.
     #[arg(long, value_name = "I/N", default_value = "0/1", value_parser = share)]
     shards: (u64, u64),
+    /// Replace a data set of other settings that the folder holds.
+    #[arg(long, conflicts_with = "shards")]
+    force: bool,
     /// Keep pairs whose shape was there before.
     #[arg(long)]
     keep_duplicates: bool,
@@ -151,6 +155,9 @@ impl Generate {
             }
             Err(error) => return Err(error.into()),
         };
+        if self.force {
+            discard_other(&settings, &self.out)?;
+        }
         let start = Instant::now();
         let mut line = ProgressLine::new(start);
         let mut show = |progress: Progress| output::progress(global, &line.text(progress));
@@ -162,7 +169,12 @@ impl Generate {
             .build()?
             .install(|| generate(&settings, self.shards, &self.out, &verifier, &mut show));
         output::progress(global, "");
-        let manifest = manifest?;
+        let manifest = match manifest {
+            Err(error @ RunError::OtherRun { .. }) => {
+                bail!("{error}; `--force` replaces it");
+            }
+            manifest => manifest?,
+        };
         self.write_card(global)?;
         let seconds = start.elapsed().as_secs_f64();
         let mut report = output::report("corpus generate", body(&manifest, self, seconds));
@@ -250,7 +262,8 @@ impl Generate {
             return Ok(());
         }
         let statistics = statistics(&self.out)?;
-        output::write_file(&self.out.join("README.md"), card(&statistics).as_bytes())
+        write_output(&self.out.join("README.md"), card(&statistics).as_bytes())?;
+        Ok(())
     }
 }
 

@@ -9,6 +9,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 use warpsmith_compiler::Compiler;
 use warpsmith_corpus::{Wanted, WarpOracle, rejected, wrong_code};
+use warpsmith_formats::{check_vacant, write_output};
 
 use crate::exit::Outcome;
 use crate::global::Global;
@@ -34,10 +35,16 @@ pub(crate) struct Mistakes {
     /// What the pairs follow from.
     #[arg(long, default_value_t = 0)]
     seed: u64,
+    /// Replace files that are there already.
+    #[arg(long)]
+    force: bool,
     /// A Python with warp-lang 1.19.0, whose diagnostics are written too.
     #[arg(long, value_name = "FILE")]
     python: Option<PathBuf>,
 }
+
+const REJECTED: &str = "rejected.jsonl";
+const WRONG_CODE: &str = "wrong_code.jsonl";
 
 #[derive(Serialize)]
 struct Body {
@@ -50,6 +57,11 @@ impl Mistakes {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         std::fs::create_dir_all(&self.out)
             .with_context(|| format!("cannot make `{}`", self.out.display()))?;
+        if !self.force {
+            for name in [REJECTED, WRONG_CODE] {
+                check_vacant(&self.out.join(name))?;
+            }
+        }
         let wanted = Wanted::default();
         let mut programs =
             self.make(|compiler, index| rejected(compiler, &wanted, self.seed, index));
@@ -64,8 +76,8 @@ impl Mistakes {
                 .collect();
         }
         let texts = self.make(|compiler, index| wrong_code(compiler, &wanted, self.seed, index));
-        let rejected = self.write("rejected.jsonl", &programs)?;
-        let wrong_code = self.write("wrong_code.jsonl", &texts)?;
+        let rejected = self.write(REJECTED, &programs)?;
+        let wrong_code = self.write(WRONG_CODE, &texts)?;
         let folder = self.out.display().to_string();
         let body = Body {
             folder,
@@ -99,7 +111,7 @@ impl Mistakes {
             serde_json::to_writer(&mut text, row)?;
             text.write_all(b"\n")?;
         }
-        output::write_file(&self.out.join(name), &text)?;
+        write_output(&self.out.join(name), &text)?;
         Ok(rows.len())
     }
 }

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 use warpsmith_corpus::{Statistics, page, statistics};
+use warpsmith_formats::write_output;
 
 use crate::exit::Outcome;
 use crate::global::Global;
@@ -29,9 +30,10 @@ pub(crate) struct Stats {
 
 impl Stats {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        let global = &output::check_outputs(global, &[("--html", self.html.as_deref())])?;
         let report = output::report("corpus stats", statistics(&self.folder)?);
         if let Some(path) = &self.html {
-            output::write_file(path, page(&report.body).as_bytes())?;
+            write_output(path, page(&report.body).as_bytes())?;
             output::note(global, &format!("wrote `{}`", path.display()));
         }
         output::print(global, &report, describe)?;

@@ -9,6 +9,7 @@ use clap::Args;
 use serde::Serialize;
 use warpsmith_core::{Bytes, Seconds};
 use warpsmith_device::Device;
+use warpsmith_formats::write_output;
 use warpsmith_lattice::bfs::{CudaSearch, DrawnMaze, Labels, Maze, Reach, TileSearch, parse_map};
 use warpsmith_lattice::image::Image;
 use warpsmith_lattice::{Cell, LatticeError, Shape};
@@ -91,6 +92,7 @@ struct Body {
 
 impl Bfs {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        let global = &output::check_outputs(global, &[("--image", self.image.as_deref())])?;
         let drawn = self.maze()?;
         let maze = drawn.maze;
         let shape = maze.shape();
@@ -130,7 +132,7 @@ impl Bfs {
         };
         if let Some(file) = &self.image {
             let cells = path.as_deref().unwrap_or(std::slice::from_ref(&source));
-            output::write_file(file, &Image::path(&maze, &found.labels, cells).to_png())?;
+            write_output(file, &Image::path(&maze, &found.labels, cells).to_png()?)?;
         }
         let report = output::report(
             "lattice bfs",

@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 use warpsmith_core::{BytesPerSecond, Seconds};
 use warpsmith_device::{CpuDevice, Device};
+use warpsmith_formats::write_output;
 use warpsmith_lattice::image::{Image, middle};
 use warpsmith_lattice::rd::{CpuForm, CpuRun, CudaForm, CudaRun, Field, Rule};
 use warpsmith_lattice::{InstructionSet, Shape};
@@ -104,6 +105,7 @@ impl Spread {
 
 impl Rd {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        let global = &output::check_outputs(global, &[("--slice", self.slice.as_deref())])?;
         let shape = self.size;
         let rule = Rule::new(shape, self.diffusion, self.reaction, self.threshold)?;
         let plane = self.plane.unwrap_or_else(|| middle(shape));
@@ -141,7 +143,7 @@ impl Rd {
         };
         placement.learn(global, &decision, &problem.resident(), seconds);
         if let Some(path) = &self.slice {
-            output::write_file(path, &Image::slice(&field, plane).to_png())?;
+            write_output(path, &Image::slice(&field, plane).to_png()?)?;
         }
         let cell_steps = (cells * self.steps as f64).max(1.0);
         let report = output::report(

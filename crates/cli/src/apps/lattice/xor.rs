@@ -8,6 +8,7 @@ use clap::Args;
 use serde::Serialize;
 use warpsmith_core::{Bytes, BytesPerSecond, Seconds};
 use warpsmith_device::{Device, ensure_host_room};
+use warpsmith_formats::{check_vacant, write_output};
 use warpsmith_lattice::InstructionSet;
 use warpsmith_lattice::xor::{CudaXor, Key};
 use warpsmith_wisdom::Problem;
@@ -35,6 +36,9 @@ pub(crate) struct Xor {
     /// Where the result goes.
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
+    /// Replace the output if it exists.
+    #[arg(long)]
+    force: bool,
     #[command(flatten)]
     place: Where,
 }
@@ -51,6 +55,10 @@ struct Body {
 
 impl Xor {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        let global = &output::check_outputs(global, &[("--output", Some(&self.output))])?;
+        if !self.force {
+            check_vacant(&self.output)?;
+        }
         let read = |path: &PathBuf| -> Result<Vec<u8>> {
             let name = || format!("cannot read `{}`", path.display());
             ensure_host_room(2 * std::fs::metadata(path).with_context(name)?.len())?;
@@ -91,7 +99,7 @@ impl Xor {
             }
         };
         placement.learn(global, &decision, &problem.resident(), seconds);
-        output::write_file(&self.output, &data)?;
+        write_output(&self.output, &data)?;
         let report = output::report(
             "lattice xor",
             Body {

@@ -1,6 +1,6 @@
 //! `warpsmith md run`: a trajectory with its figures along the way.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
@@ -8,6 +8,7 @@ use clap::Args;
 use serde::Serialize;
 use warpsmith_core::{Bytes, Finding, Severity};
 use warpsmith_device::Device;
+use warpsmith_formats::{OutputFile, check_vacant};
 use warpsmith_md::{
     Checkpoint, MdError, Precision, Settings, Thermodynamics, Thermostat, drift_finding, of_error,
     write_frame,
@@ -44,6 +45,9 @@ pub(crate) struct Run {
     /// Write frames to this extended XYZ file.
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Replace the file of frames if it exists.
+    #[arg(long, requires = "output")]
+    force: bool,
     /// Steps between frames; the last step is always one.
     #[arg(long, value_name = "STEPS", requires = "output", value_parser = clap::value_parser!(u64).range(1..))]
     frame_every: Option<u64>,
@@ -78,6 +82,14 @@ struct Body {
 
 impl Run {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        let outputs = [
+            ("--output", self.output.as_deref()),
+            ("--checkpoint", self.checkpoint.as_deref()),
+        ];
+        let global = &output::check_outputs(global, &outputs)?;
+        if let Some(path) = self.output.as_deref().filter(|_| !self.force) {
+            check_vacant(path)?;
+        }
         let source = match self.start.source(global) {
             Ok(source) => source,
             Err(error) => return refuse(global, error),
@@ -123,7 +135,7 @@ impl Run {
         } = started;
         let begin = engine.step();
         let end = begin.saturating_add(self.steps);
-        let mut frames = self.output.as_deref().map(Frames::create).transpose()?;
+        let mut frames = self.output.as_deref().map(OutputFile::create).transpose()?;
         let mut rows = vec![engine.thermodynamics()?];
         let mut seconds = 0.0;
         while engine.step() < end {
@@ -150,7 +162,9 @@ impl Run {
             if let Some(frames) = &mut frames
                 && is_due(self.frame_every.unwrap_or(end.max(1)))
             {
-                frames.add(&engine.atoms()?, next, next as f64 * settings.time_step)?;
+                let time = next as f64 * settings.time_step;
+                write_frame(frames, &engine.atoms()?, next, time)
+                    .with_context(|| format!("cannot write `{}`", frames.path().display()))?;
             }
             if let Some(path) = &self.checkpoint
                 && is_due(self.checkpoint_every.unwrap_or(end.max(1)))
@@ -232,39 +246,6 @@ fn relative_drift(rows: &[Thermodynamics]) -> Option<f64> {
     let below: f64 = rows.iter().map(|row| (row.time - time).powi(2)).sum();
     let span = rows[rows.len() - 1].time - rows[0].time;
     Some(above / below * span / energy.abs())
-}
-
-/// A file of frames that gets its name when it is whole.
-struct Frames {
-    file: tempfile::NamedTempFile,
-    path: PathBuf,
-}
-
-impl Frames {
-    fn create(path: &Path) -> Result<Self> {
-        let folder = path
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty());
-        let file = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))
-            .with_context(|| format!("cannot write `{}`", path.display()))?;
-        Ok(Self {
-            file,
-            path: path.to_owned(),
-        })
-    }
-
-    fn add(&mut self, atoms: &warpsmith_md::Atoms, step: u64, time: f64) -> Result<()> {
-        write_frame(&mut self.file, atoms, step, time)
-            .with_context(|| format!("cannot write `{}`", self.path.display()))
-    }
-
-    fn finish(self) -> Result<()> {
-        self.file
-            .persist(&self.path)
-            .map_err(|error| error.error)
-            .with_context(|| format!("cannot write `{}`", self.path.display()))?;
-        Ok(())
-    }
 }
 
 fn describe(body: &Body, explain: bool) -> String {

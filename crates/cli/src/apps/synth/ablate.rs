@@ -6,6 +6,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use serde::Serialize;
 use warpsmith_device::Device;
+use warpsmith_formats::write_output;
 use warpsmith_measure::comparison::paired_rounds::ComparisonPlan;
 use warpsmith_measure::report::html::Section;
 use warpsmith_measure::report::plot::{self, ForestRow};
@@ -45,6 +46,8 @@ struct Body {
 
 impl Ablate {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        let markdown = ("--markdown", self.markdown.as_deref());
+        let global = &self.files.check(global, &[markdown])?;
         let wanted = |name: &str| {
             let name = name.to_lowercase();
             self.only.is_empty()
@@ -91,7 +94,7 @@ impl Ablate {
         let body = &report.body;
         if let Some(path) = &self.markdown {
             let text = matrix::markdown(&body.rows, &body.device);
-            output::write_file(path, text.as_bytes())?;
+            write_output(path, text.as_bytes())?;
             output::note(global, &format!("wrote {}", path.display()));
         }
         let measured: Vec<_> = body

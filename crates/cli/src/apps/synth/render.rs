@@ -1,15 +1,16 @@
 //! `warpsmith synth render`: music of any length into a WAV file.
 
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde::Serialize;
 use warpsmith_device::DeviceChoice;
+use warpsmith_formats::wav::WavFormat;
+use warpsmith_formats::{OutputFile, check_vacant, write_output};
 use warpsmith_synth::midi_file::midi_file;
-use warpsmith_synth::wav_file::wav_head;
 use warpsmith_synth::{Formulas, ParamError, Params, Stream, StreamSettings, compose};
 
 use super::gpu_voices::{GpuVoices, WarmUp};
@@ -52,6 +53,9 @@ pub(crate) struct Render {
     /// Also draw a mel spectrogram of the first ten minutes as PNG.
     #[arg(long, value_name = "FILE")]
     spectrogram: Option<PathBuf>,
+    /// Replace the WAV and MIDI files if they exist.
+    #[arg(long)]
+    force: bool,
     #[command(flatten)]
     music: Music,
 }
@@ -80,6 +84,7 @@ struct Body {
 
 impl Render {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        let global = &self.check_outputs(global)?;
         if !(self.seconds > 0.0 && self.seconds <= LONGEST_SECONDS) {
             bail!(
                 "`--seconds {}` is outside 0 to {LONGEST_SECONDS}",
@@ -111,11 +116,11 @@ impl Render {
         let (body, drawn) = self.write(global, &params, &mut stream, gpu, frames)?;
         let notes = compose(self.seed, &params, self.rate, frames);
         if let Some(path) = &self.midi {
-            output::write_file(path, &midi_file(&notes, params.bpm, self.rate))?;
+            write_output(path, &midi_file(&notes, params.bpm, self.rate))?;
             output::note(global, &format!("wrote {}", path.display()));
         }
         if let Some(path) = &self.spectrogram {
-            output::write_file(path, &spectrogram::png(&drawn, self.rate)?)?;
+            write_output(path, &spectrogram::picture(&drawn, self.rate)?)?;
             output::note(global, &format!("wrote {}", path.display()));
         }
         let elapsed = begun.elapsed().as_secs_f64();
@@ -128,6 +133,24 @@ impl Render {
         let report = output::report("synth render", body);
         output::print(global, &report, describe)?;
         Ok(Outcome::Fine)
+    }
+
+    /// Finds out before the rendering what could not be written after it.
+    fn check_outputs(&self, global: &Global) -> Result<Global> {
+        let midi = self.midi.as_deref();
+        let checked = output::check_outputs(
+            global,
+            &[
+                ("--output", Some(&self.output)),
+                ("--midi", midi),
+                ("--spectrogram", self.spectrogram.as_deref()),
+            ],
+        )?;
+        if !self.force {
+            check_vacant(&self.output)?;
+            midi.map(check_vacant).transpose()?;
+        }
+        Ok(checked)
     }
 
     /// What is wrong with the parameters, as a finding.
@@ -152,7 +175,7 @@ impl Render {
         Ok(Outcome::NotFine)
     }
 
-    /// Renders into a temporary file and renames it; gives also what is drawn, in mono.
+    /// Renders into the file; gives also what is drawn, in mono.
     fn write(
         &self,
         global: &Global,
@@ -161,19 +184,9 @@ impl Render {
         mut gpu: Option<GpuVoices>,
         frames: u64,
     ) -> Result<(Body, Vec<f32>)> {
-        let folder = self
-            .output
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty());
+        let mut out = OutputFile::create(&self.output)?;
         let doing = || format!("cannot write `{}`", self.output.display());
-        let mut builder = tempfile::Builder::new();
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let file = builder
-            .tempfile_in(folder.unwrap_or(Path::new(".")))
-            .with_context(doing)?;
-        let mut out = BufWriter::new(file);
-        out.write_all(&wav_head(self.rate, frames))
+        out.write_all(&WavFormat::pcm16(self.rate, 2).head(frames))
             .with_context(doing)?;
         let mut samples = vec![0i16; 2 * self.rate as usize];
         let mut bytes = Vec::with_capacity(2 * samples.len());
@@ -217,13 +230,7 @@ impl Render {
             );
         }
         output::progress(global, "");
-        let file = out
-            .into_inner()
-            .map_err(|error| error.into_error())
-            .with_context(doing)?;
-        file.persist(&self.output)
-            .map_err(|error| error.error)
-            .with_context(doing)?;
+        out.finish()?;
         let body = Body {
             file: self.output.clone(),
             seed: self.seed,

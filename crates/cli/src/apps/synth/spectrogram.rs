@@ -1,10 +1,7 @@
 //! A mel spectrogram as a PNG picture.
 
-use std::io::Write;
-
 use anyhow::Result;
-use flate2::Compression;
-use flate2::write::ZlibEncoder;
+use warpsmith_formats::png;
 use warpsmith_voice::{Layout, MelFeature, Preset, Sizes, Stage};
 
 /// Columns at most.
@@ -15,7 +12,7 @@ const HEIGHT: usize = 256;
 const RANGE_DB: f32 = 80.0;
 
 /// The picture of `signal`: time to the right, frequency up, louder is brighter.
-pub(super) fn png(signal: &[f32], sample_rate: u32) -> Result<Vec<u8>> {
+pub(super) fn picture(signal: &[f32], sample_rate: u32) -> Result<Vec<u8>> {
     let hop = (signal.len() / WIDTH).max(512);
     let sizes = Sizes {
         transform: 8192,
@@ -27,34 +24,14 @@ pub(super) fn png(signal: &[f32], sample_rate: u32) -> Result<Vec<u8>> {
     let levels = MelFeature::new(settings)?.compute(signal)?;
     let loudest = levels.iter().copied().fold(f32::MIN, f32::max);
     let width = levels.len() / HEIGHT;
-    let mut rows = Vec::with_capacity((width * 3 + 1) * HEIGHT);
+    let mut pixels = Vec::with_capacity(width * HEIGHT);
     for band in (0..HEIGHT).rev() {
-        rows.push(0);
         for column in 0..width {
             let level = levels[column * HEIGHT + band] - loudest;
-            rows.extend_from_slice(&colour(1.0 + level / RANGE_DB));
+            pixels.push(colour(1.0 + level / RANGE_DB));
         }
     }
-    let mut zlib = ZlibEncoder::new(Vec::new(), Compression::default());
-    zlib.write_all(&rows)?;
-    let mut head = Vec::new();
-    head.extend_from_slice(&(width as u32).to_be_bytes());
-    head.extend_from_slice(&(HEIGHT as u32).to_be_bytes());
-    // Eight bits, colour, the only compression, filter and order that there are.
-    head.extend_from_slice(&[8, 2, 0, 0, 0]);
-    let pixels = zlib.finish()?;
-    let mut file = b"\x89PNG\r\n\x1a\n".to_vec();
-    let chunks: [(&[u8; 4], &[u8]); 3] = [(b"IHDR", &head), (b"IDAT", &pixels), (b"IEND", &[])];
-    for (kind, data) in chunks {
-        let mut chunk = kind.to_vec();
-        chunk.extend_from_slice(data);
-        let mut crc = flate2::Crc::new();
-        crc.update(&chunk);
-        file.extend_from_slice(&(data.len() as u32).to_be_bytes());
-        file.extend_from_slice(&chunk);
-        file.extend_from_slice(&crc.sum().to_be_bytes());
-    }
-    Ok(file)
+    Ok(png::encode_rgb(width, &pixels)?)
 }
 
 /// Black, violet, orange, white.

@@ -17,7 +17,7 @@ use super::input::Input;
 use super::sheet::{Destination, first_group};
 use crate::exit::Outcome;
 use crate::global::Global;
-use crate::output::{print, progress, report};
+use crate::output::{check_outputs, print, progress, report};
 use crate::table::Table;
 
 /// Summarise files: length, level, loudness, speech and pitch.
@@ -85,6 +85,10 @@ struct Summary {
 
 impl Analyze {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        if self.destination.is_file() {
+            self.destination.check(global, &self.input)?;
+        }
+        let global = &check_outputs(global, &[("--output", self.destination.file())])?;
         let done = AtomicUsize::new(0);
         let count = self.input.files.len();
         let finish = |path: &PathBuf, result: Result<Summary>| {

@@ -26,7 +26,6 @@ mod quality;
 mod sheet;
 mod sound;
 mod weights;
-mod whole_file;
 
 /// Analyse and change voices: pitch, speech, mel features, loudness, formants, noise, speed, from
 /// WAV, FLAC, MP3, OGG, AIFF and M4A.

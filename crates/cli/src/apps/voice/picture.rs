@@ -3,12 +3,12 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::Args;
+use warpsmith_formats::{OutputFile, is_stdout};
 use warpsmith_voice::SpectrogramPicture;
 
 use super::input::Input;
-use super::whole_file::write_whole;
 use crate::exit::Outcome;
 use crate::global::Global;
 
@@ -20,7 +20,7 @@ use crate::global::Global;
 pub(crate) struct Picture {
     #[command(flatten)]
     input: Input,
-    /// The picture; its name ends in `.png`, `.svg` or `.html`.
+    /// The picture; its name ends in `.png`, `.svg` or `.html`, or is `-`: a PNG on standard output.
     #[arg(short, long, value_name = "PATH")]
     output: PathBuf,
 }
@@ -30,12 +30,11 @@ impl Picture {
         let [path] = &self.input.files[..] else {
             bail!("a picture is drawn of one file at a time");
         };
-        let kind = self
-            .output
-            .extension()
-            .and_then(|extension| extension.to_str())
-            .unwrap_or_default()
-            .to_ascii_lowercase();
+        let extension = self.output.extension();
+        let kind = match extension.and_then(|extension| extension.to_str()) {
+            None if is_stdout(&self.output) => "png".to_owned(),
+            extension => extension.unwrap_or_default().to_ascii_lowercase(),
+        };
         if !["png", "svg", "html"].contains(&kind.as_str()) {
             bail!(
                 "`{}` does not end in `.png`, `.svg` or `.html`",
@@ -44,14 +43,14 @@ impl Picture {
         }
         let (signal, rate) = self.input.signal(path)?;
         let picture = SpectrogramPicture::new(&signal, rate)?;
-        write_whole(&self.output, |out| {
-            match kind.as_str() {
-                "png" => picture.write_png(out)?,
-                "svg" => out.write_all(picture.svg().as_bytes())?,
-                _ => out.write_all(picture.html(&path.display().to_string()).as_bytes())?,
-            }
-            Ok(())
-        })?;
+        let mut file = OutputFile::create(&self.output)?;
+        let written = match kind.as_str() {
+            "png" => picture.write_png(&mut file),
+            "svg" => file.write_all(picture.svg()?.as_bytes()),
+            _ => file.write_all(picture.html(&path.display().to_string())?.as_bytes()),
+        };
+        written.with_context(|| format!("cannot write `{}`", self.output.display()))?;
+        file.finish()?;
         Ok(Outcome::Fine)
     }
 }

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
-use warpsmith_voice::{VoiceError, write_npy};
+use warpsmith_formats::{OutputFile, check_distinct, is_stdout, npy};
+use warpsmith_voice::VoiceError;
 
 use super::csv_line::csv_line;
 use super::input::Input;
 use super::live::{LONG_FILE_BYTES, Listening, listen_to_file};
-use super::whole_file::write_whole;
 use crate::global::{Format, Global};
 use crate::output::progress;
 
@@ -21,7 +21,7 @@ pub(super) struct Destination {
     /// How to write the numbers; `--format json` means `json` here too.
     #[arg(long = "as", value_enum, default_value_t = Encoding::Csv)]
     encoding: Encoding,
-    /// A file for one input, a directory for several; standard output where absent.
+    /// A file for one input, a directory for several; standard output where absent or `-`.
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
 }
@@ -75,7 +75,7 @@ impl Sheet {
             Encoding::Npy => {
                 let values: Vec<f32> = self.values.iter().map(|value| *value as f32).collect();
                 let columns = self.columns.len();
-                write_npy(&mut out, &[values.len() / columns, columns], &values)?;
+                npy::write_f32(&mut out, &[values.len() / columns, columns], &values)?;
             }
         }
         Ok(())
@@ -161,9 +161,7 @@ impl Destination {
         mut take: impl FnMut(&[PathBuf]) -> Result<()>,
     ) -> Result<()> {
         let several = input.files.len() > 1;
-        if several && self.output.is_none() {
-            bail!("several files need `--output DIRECTORY`, one result to a file");
-        }
+        self.check(global, input)?;
         let mut rest = &input.files[..];
         while let Some(path) = rest.first() {
             if several {
@@ -185,8 +183,39 @@ impl Destination {
     /// standard output.
     pub(super) fn is_live(&self, global: &Global, input: &Input) -> bool {
         matches!(&input.files[..], [only] if only == Path::new("-"))
-            && self.output.is_none()
+            && self.is_stdout()
             && self.encoding(global) == Encoding::Csv
+    }
+
+    /// Checks before any work that the sheets of all inputs can be written, each to a file of its own.
+    pub(super) fn check(&self, global: &Global, input: &Input) -> Result<()> {
+        if input.files.len() <= 1 {
+            return Ok(());
+        }
+        let Some(folder) = self.output.as_deref().filter(|path| !is_stdout(path)) else {
+            bail!("several files need `--output DIRECTORY`, one result to a file");
+        };
+        let encoding = self.encoding(global);
+        let places: Vec<(String, PathBuf)> = input
+            .files
+            .iter()
+            .map(|path| (path.display().to_string(), place(folder, path, encoding)))
+            .collect();
+        let places: Vec<(&str, &Path)> = places
+            .iter()
+            .map(|(input, place)| (input.as_str(), place.as_path()))
+            .collect();
+        Ok(check_distinct(&places)?)
+    }
+
+    /// Whether numbers go to the standard output.
+    fn is_stdout(&self) -> bool {
+        self.output.as_deref().is_none_or(is_stdout)
+    }
+
+    /// The file that is named for the numbers of one input.
+    pub(super) fn file(&self) -> Option<&Path> {
+        self.output.as_deref()
     }
 
     /// Whether numbers go to files.
@@ -230,17 +259,28 @@ impl Destination {
             Some(output) if several => {
                 std::fs::create_dir_all(output)
                     .with_context(|| format!("cannot create `{}`", output.display()))?;
-                let mut name = path.file_name().unwrap_or_default().to_os_string();
-                name.push(match encoding {
-                    Encoding::Csv => ".csv",
-                    Encoding::Json => ".json",
-                    Encoding::Npy => ".npy",
-                });
-                write_whole(&output.join(name), |out| write(out))
+                write_sheet(&place(output, path, encoding), write)
             }
-            Some(output) => write_whole(output, |out| write(out)),
+            Some(output) => write_sheet(output, write),
         }
     }
+}
+
+fn write_sheet(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+    let mut file = OutputFile::create(path)?;
+    write(&mut file).with_context(|| format!("cannot write `{}`", path.display()))?;
+    Ok(file.finish()?)
+}
+
+/// The file in `folder` for what is said of the input at `path`.
+fn place(folder: &Path, path: &Path, encoding: Encoding) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(match encoding {
+        Encoding::Csv => ".csv",
+        Encoding::Json => ".json",
+        Encoding::Npy => ".npy",
+    });
+    folder.join(name)
 }
 
 /// How many of the first files have up to `bytes` on disk together; at least one.

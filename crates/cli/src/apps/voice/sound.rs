@@ -1,14 +1,13 @@
-//! Where sounds go: WAV files of 32-bit floats, written under a temporary name and renamed.
+//! Where sounds go: WAV files of 32-bit floats.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use warpsmith_formats::{OutputFile, check_distinct, check_vacant, is_stdout};
 use warpsmith_voice::Audio;
 
 use super::input::Input;
-use super::whole_file::write_whole;
 use crate::global::Global;
 use crate::output::progress;
 
@@ -18,6 +17,9 @@ pub(super) struct SoundOutput {
     /// A WAV file for one input, a directory for several; `-` is standard output.
     #[arg(short, long, value_name = "PATH")]
     output: PathBuf,
+    /// Replace files that exist.
+    #[arg(long)]
+    force: bool,
 }
 
 impl SoundOutput {
@@ -28,38 +30,68 @@ impl SoundOutput {
         input: &Input,
         mut change: impl FnMut(Audio) -> Result<Audio>,
     ) -> Result<()> {
-        let count = input.files.len();
-        for (index, path) in input.files.iter().enumerate() {
+        let places = self.places(input)?;
+        let count = places.len();
+        for (index, (path, place)) in input.files.iter().zip(&places).enumerate() {
             if count > 1 {
                 progress(global, &format!("{}/{count} {}", index + 1, path.display()));
             }
             let changed = change(input.read(path)?)?;
-            if count == 1 && self.output == Path::new("-") {
-                let mut out = std::io::stdout().lock();
-                changed.write_wav(&mut out)?;
-                out.flush()?;
-                return Ok(());
+            if let Some(folder) = place.parent().filter(|_| *place != self.output) {
+                std::fs::create_dir_all(folder)
+                    .with_context(|| format!("cannot create `{}`", folder.display()))?;
             }
-            let place = if count > 1 || self.output.is_dir() {
-                std::fs::create_dir_all(&self.output)
-                    .with_context(|| format!("cannot create `{}`", self.output.display()))?;
-                let stem = path.file_stem().unwrap_or_default();
-                self.output.join(stem).with_extension("wav")
-            } else {
-                self.output.clone()
-            };
-            if place == *path {
-                bail!(
-                    "`{}` would be overwritten with its own result; choose another `--output`",
-                    path.display()
-                );
-            }
-            write_whole(&place, |out| Ok(changed.write_wav(out)?))?;
+            let mut file = OutputFile::create(place)?;
+            changed
+                .write_wav(&mut file)
+                .with_context(|| format!("cannot write `{}`", place.display()))?;
+            file.finish()?;
         }
         if count > 1 {
             progress(global, "");
         }
         Ok(())
+    }
+
+    /// The file that each input becomes; checked before any work.
+    fn places(&self, input: &Input) -> Result<Vec<PathBuf>> {
+        let several = input.files.len() > 1;
+        if several && is_stdout(&self.output) {
+            bail!("several files need `--output DIRECTORY`, one result to a file");
+        }
+        let folder = several || self.output.is_dir();
+        let place = |path: &PathBuf| {
+            if folder {
+                let stem = path.file_stem().unwrap_or_default();
+                self.output.join(stem).with_extension("wav")
+            } else {
+                self.output.clone()
+            }
+        };
+        let places: Vec<PathBuf> = input.files.iter().map(place).collect();
+        for (path, place) in input.files.iter().zip(&places) {
+            if place == path && !is_stdout(place) {
+                bail!(
+                    "`{}` would be overwritten with its own result; choose another `--output`",
+                    path.display()
+                );
+            }
+            if !self.force {
+                check_vacant(place)?;
+            }
+        }
+        let names: Vec<String> = input
+            .files
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect();
+        let named: Vec<(&str, &Path)> = names
+            .iter()
+            .map(String::as_str)
+            .zip(places.iter().map(PathBuf::as_path))
+            .collect();
+        check_distinct(&named)?;
+        Ok(places)
     }
 }
 

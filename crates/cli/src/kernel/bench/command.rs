@@ -7,6 +7,7 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use warpsmith_core::{Finding, Severity};
 use warpsmith_device::{ActivityTrace, Device};
+use warpsmith_formats::write_output;
 use warpsmith_measure::findings;
 use warpsmith_measure::roofline::Ceilings;
 use warpsmith_measure::run_sampler::{RunMode, RunTarget};
@@ -115,6 +116,9 @@ impl From<Mode> for RunMode {
 
 impl Bench {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        let global = &self
+            .files
+            .check(global, &[("--trace", self.trace.as_deref())])?;
         if self.list {
             return list(global, &catalogue::choose(&self.workloads)?);
         }
@@ -325,7 +329,7 @@ impl Bench {
                 let recorded =
                     unless_it_never_ends(global, job, record_steps(global, device, &mut target))?;
                 let bytes = trace::trajectory(Vec::new(), &done, recorded.as_ref())?;
-                output::write_file(path, &bytes)?;
+                write_output(path, &bytes)?;
                 output::note(global, &format!("wrote {}", path.display()));
             }
             rows.push(job.row(device, None, done.measurement, None, done.memory)?);

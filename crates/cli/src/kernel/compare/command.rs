@@ -78,6 +78,7 @@ struct Row {
 
 impl Compare {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        let global = &self.files.check(global, &[])?;
         if let [a, b] = &self.files_to_compare[..]
             && let Some(baselines) = baselines::read_both(a, b)?
         {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use clap::Args;
 use warpsmith_device::{CompileCache, CompileOptions, DeviceError, Nvrtc, Target};
+use warpsmith_formats::write_output;
 
 use crate::exit::Outcome;
 use crate::global::Global;
@@ -100,7 +101,7 @@ pub(crate) fn run(
         None => &compiled.code,
     };
     match out {
-        Some(path) => output::write_file(path, code)?,
+        Some(path) => write_output(path, code)?,
         None => stdout().lock().write_all(code)?,
     }
     Ok(Outcome::Fine)

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use warpsmith_compiler::{Compiler, Options, emit_cpu, emit_cuda, ir, render, runtime_header};
 use warpsmith_core::Finding;
+use warpsmith_formats::{OutputFile, write_output};
 
 use super::cuda::CudaOptions;
 use super::machine_code;
@@ -115,10 +116,7 @@ pub(crate) fn run(
             write!(stderr(), "{}", render(finding, &source))?;
         }
         match (text, out) {
-            (Some(text), Some(path)) => write_file(path, |file| {
-                file.write_all(text.as_bytes())?;
-                Ok(())
-            })?,
+            (Some(text), Some(path)) => write_output(path, text.as_bytes())?,
             (Some(text), None) => stdout().lock().write_all(text.as_bytes())?,
             (None, _) => {}
         }
@@ -237,41 +235,42 @@ pub(crate) fn batch(
         library: options.library.text()?,
         ..Options::default()
     };
-    write_file(out, |file| {
-        loop {
-            let chunk: Vec<String> = lines
-                .by_ref()
-                .take(CHUNK)
-                .collect::<std::io::Result<_>>()
-                .with_context(|| format!("cannot read `{}`", input.display()))?;
-            if chunk.is_empty() {
-                return Ok(());
-            }
-            let done: Vec<(Vec<u8>, bool)> = chunk
-                .par_iter()
-                .enumerate()
-                .filter(|(_, line)| !line.trim().is_empty())
-                .map_init(Compiler::new, |compiler, (at, line)| {
-                    compile_line(compiler, line, &settings).with_context(|| {
-                        let number = read + at + 1;
-                        format!(
-                            "`{}` line {number} is not an object with `id` and `source`",
-                            input.display()
-                        )
-                    })
-                })
-                .collect::<Result<_>>()?;
-            read += chunk.len();
-            for (line, fine) in done {
-                if fine {
-                    accepted += 1;
-                } else {
-                    refused += 1;
-                }
-                file.write_all(&line)?;
-            }
+    let mut file = OutputFile::create(out)?;
+    loop {
+        let chunk: Vec<String> = lines
+            .by_ref()
+            .take(CHUNK)
+            .collect::<std::io::Result<_>>()
+            .with_context(|| format!("cannot read `{}`", input.display()))?;
+        if chunk.is_empty() {
+            break;
         }
-    })?;
+        let done: Vec<(Vec<u8>, bool)> = chunk
+            .par_iter()
+            .enumerate()
+            .filter(|(_, line)| !line.trim().is_empty())
+            .map_init(Compiler::new, |compiler, (at, line)| {
+                compile_line(compiler, line, &settings).with_context(|| {
+                    let number = read + at + 1;
+                    format!(
+                        "`{}` line {number} is not an object with `id` and `source`",
+                        input.display()
+                    )
+                })
+            })
+            .collect::<Result<_>>()?;
+        read += chunk.len();
+        for (line, fine) in done {
+            if fine {
+                accepted += 1;
+            } else {
+                refused += 1;
+            }
+            file.write_all(&line)
+                .with_context(|| format!("cannot write `{}`", out.display()))?;
+        }
+    }
+    file.finish()?;
     if !global.quiet {
         writeln!(stderr(), "{accepted} compiled, {refused} refused")?;
     }
@@ -306,22 +305,4 @@ fn compile_line(
     let mut text = serde_json::to_vec(&done)?;
     text.push(b'\n');
     Ok((text, fine))
-}
-
-/// Writes a file under a temporary name and renames it when it is whole.
-fn write_file(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let mut file = tempfile::NamedTempFile::new_in(folder)
-        .with_context(|| format!("cannot write to `{}`", folder.display()))?;
-    {
-        let mut buffered = std::io::BufWriter::with_capacity(1 << 20, file.as_file_mut());
-        fill(&mut buffered)?;
-        buffered.flush()?;
-    }
-    file.persist(path)
-        .with_context(|| format!("cannot write `{}`", path.display()))?;
-    Ok(())
 }

@@ -3,8 +3,9 @@
 use anyhow::{Result, bail};
 use warpsmith_compiler::ir::{Module, Number};
 use warpsmith_compiler::{Argument, ArrayArgument, Scalar, Type, TypeId};
+use warpsmith_formats::npy::NpyArray;
 
-use crate::npy_file::{NpyArray, dtype};
+use super::numpy_type::dtype;
 
 /// What an array parameter holds.
 pub(crate) struct ArrayKind {

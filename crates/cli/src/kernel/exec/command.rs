@@ -13,13 +13,15 @@ use warpsmith_compiler::{Argument, Interpreter, Options, compile, render};
 use warpsmith_core::Finding;
 use warpsmith_device::{CompileCache, CudaDevice, Nvrtc};
 use warpsmith_execution::GpuKernel;
+use warpsmith_formats::OutputFile;
+use warpsmith_formats::npy::NpyArray;
 
 use super::argument::{self, Parameter};
+use super::numpy_type::dtype;
 use super::placement;
 use crate::exit::Outcome;
 use crate::global::{Format, Global};
 use crate::kernel::warp_library::WarpLibrary;
-use crate::npy_file::NpyArray;
 use crate::output;
 use crate::placement::Decision;
 
@@ -100,6 +102,7 @@ struct ArrayView {
 
 impl Exec {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        let global = &self.check_outputs(global)?;
         let source = std::fs::read_to_string(&self.file)
             .with_context(|| format!("cannot read `{}`", self.file.display()))?;
         let options = Options {
@@ -184,6 +187,23 @@ impl Exec {
             output::print(global, &report, human)?;
         }
         Ok(Outcome::fine_if(fine))
+    }
+
+    fn check_outputs(&self, global: &Global) -> Result<Global> {
+        let named = |option: &str, outputs: &[(String, String)]| -> Vec<(String, PathBuf)> {
+            let paths = outputs.iter().filter_map(|(name, file)| {
+                let path = file.strip_prefix('@')?;
+                Some((format!("{option} {name}"), path.into()))
+            });
+            paths.collect()
+        };
+        let mut outputs = named("--out", &self.outputs);
+        outputs.extend(named("--out-grad", &self.gradient_outputs));
+        let outputs: Vec<_> = outputs
+            .iter()
+            .map(|(name, path)| (name.as_str(), Some(path.as_path())))
+            .collect();
+        output::check_outputs(global, &outputs)
     }
 
     /// Runs on the GPU, whose results replace the arguments.
@@ -281,7 +301,7 @@ fn save(
     } else {
         array.data.clone()
     };
-    let Some((descr, _)) = crate::npy_file::dtype(kind.scalar) else {
+    let Some((descr, _)) = dtype(kind.scalar) else {
         bail!(
             "cannot write `{name}`: NumPy has no type `{}`",
             kind.scalar.name()
@@ -293,10 +313,14 @@ fn save(
         .chain(&kind.components)
         .copied()
         .collect();
-    NpyArray {
+    let array = NpyArray {
         descr: descr.to_owned(),
         shape,
         data,
-    }
-    .write(path.as_ref())
+    };
+    let mut file = OutputFile::create(path.as_ref())?;
+    array
+        .write_to(&mut file)
+        .with_context(|| format!("cannot write `{path}`"))?;
+    Ok(file.finish()?)
 }

@@ -2,6 +2,7 @@
 
 mod argument;
 mod command;
+mod numpy_type;
 mod placement;
 
 pub(crate) use command::Exec;

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use warpsmith_core::Severity;
 use warpsmith_device::Device;
+use warpsmith_formats::write_output;
 
 use super::comparison::compare_with;
 use super::document::{Document, FinishedSection, Section, Status};
@@ -99,7 +100,7 @@ impl Report {
             ("report.md", markdown::text(report)),
             ("report.html", html::page(report, "report.json")),
         ] {
-            output::write_file(&self.out.join(name), text.as_bytes())?;
+            write_output(&self.out.join(name), text.as_bytes())?;
         }
         Ok(())
     }

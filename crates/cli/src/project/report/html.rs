@@ -3,6 +3,8 @@
 use std::fmt::Write;
 
 use warpsmith_core::{Finding, Report, Severity};
+use warpsmith_formats::base64;
+use warpsmith_formats::html::{self, escape};
 use warpsmith_measure::report::plot;
 
 use super::document::{Block, Document, FinishedSection, Status};
@@ -12,15 +14,7 @@ const STYLE: &str = include_str!("report.css");
 /// The whole page. `json_name` is the file beside it that holds the raw numbers.
 pub(crate) fn page(report: &Report<Document>, json_name: &str) -> String {
     let machine = &report.machine;
-    let mut out = String::new();
-    let _ = write!(
-        out,
-        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>Warpsmith report</title>\n<link rel=\"icon\" href=\"data:,\">\n\
-         <style>\n{}\n{STYLE}</style>\n<h1>Warpsmith report</h1>\n",
-        plot::STYLE
-    );
+    let mut out = String::from("<h1>Warpsmith report</h1>\n");
     let gpus: String = machine
         .gpus
         .iter()
@@ -50,8 +44,12 @@ pub(crate) fn page(report: &Report<Document>, json_name: &str) -> String {
         let raw = format!("{json_name}#/body/sections/{index}/raw");
         write_section(&mut out, section, &raw);
     }
-    out.push_str("</main>\n</html>\n");
-    out
+    out.push_str("</main>");
+    html::page(
+        "Warpsmith report",
+        &format!("\n{}\n{STYLE}", plot::STYLE),
+        &out,
+    )
 }
 
 /// What needs attention, the worst first; each stands with its evidence in its own section. What is
@@ -160,7 +158,7 @@ fn write_section(out: &mut String, section: &FinishedSection, raw: &str) {
                     "<figure class=\"sound\"><figcaption>{}</figcaption>\
                      <audio controls src=\"data:audio/wav;base64,{}\"></audio></figure>",
                     escape(caption),
-                    base64(wav)
+                    base64::encode(wav)
                 );
             }
         }
@@ -225,32 +223,6 @@ fn write_table(
     out.push_str("</tbody></table></div>\n");
 }
 
-/// Bytes as text for a `data:` address.
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for group in bytes.chunks(3) {
-        let word = group
-            .iter()
-            .enumerate()
-            .fold(0, |word, (i, byte)| word | u32::from(*byte) << (16 - 8 * i));
-        for digit in 0..4 {
-            text.push(match digit <= group.len() {
-                true => char::from(DIGITS[(word >> (18 - 6 * digit)) as usize & 63]),
-                false => '=',
-            });
-        }
-    }
-    text
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
-}
-
 #[cfg(test)]
 mod tests {
     use warpsmith_core::MachineIdentity;
@@ -295,18 +267,6 @@ mod tests {
     fn every_section_says_where_its_raw_numbers_are() {
         let page = page(&report(Status::Done), "report.json");
         assert!(page.contains("href=\"report.json#/body/sections/0/raw\""));
-    }
-
-    #[test]
-    fn bytes_become_text_as_the_standard_says() {
-        for (bytes, text) in [
-            ("", ""),
-            ("f", "Zg=="),
-            ("fo", "Zm8="),
-            ("foobar", "Zm9vYmFy"),
-        ] {
-            assert_eq!(base64(bytes.as_bytes()), text);
-        }
     }
 
     #[test]

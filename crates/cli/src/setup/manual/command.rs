@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Command};
+use warpsmith_formats::write_output;
 
 use super::page::Page;
 use super::{findings, man, parity, performance, verbs, workloads};
@@ -68,7 +69,7 @@ fn write_all(global: &Global, folder: &Path, pages: Vec<Page>) -> Result<()> {
             std::fs::create_dir_all(parent)
                 .with_context(|| format!("cannot make the folder `{}`", parent.display()))?;
         }
-        output::write_file(&path, &page.contents)?;
+        write_output(&path, &page.contents)?;
     }
     output::note(
         global,

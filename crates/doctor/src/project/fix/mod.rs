@@ -10,12 +10,12 @@ mod python;
 mod source;
 mod workflow;
 
-use std::io::Write;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use warpsmith_core::Finding;
+use warpsmith_formats::write_output;
 
 use self::edits::Edits;
 use super::facts::ProjectFacts;
@@ -104,7 +104,7 @@ pub fn plan_fixes(root: &Path) -> Result<Vec<Patch>, AuditError> {
     Ok(edits.finish())
 }
 
-/// Writes patches, each under a temporary name that is renamed.
+/// Writes patches; a script stays executable, and each file is the old one or the new one, whole.
 pub fn apply_patches(root: &Path, patches: &[Patch]) -> Result<(), PatchError> {
     for patch in patches {
         let path = root.join(&patch.file);
@@ -112,9 +112,7 @@ pub fn apply_patches(root: &Path, patches: &[Patch]) -> Result<(), PatchError> {
             if let Some(folder) = path.parent() {
                 std::fs::create_dir_all(folder)?;
             }
-            let temporary = path.with_extension("warpsmith-new");
-            std::fs::File::create(&temporary)?.write_all(patch.after.as_bytes())?;
-            std::fs::rename(temporary, &path)
+            Ok(write_output(&path, patch.after.as_bytes())?)
         };
         write().map_err(|source| PatchError {
             file: patch.file.clone(),

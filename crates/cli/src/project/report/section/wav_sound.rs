@@ -1,23 +1,11 @@
 //! Sounds inside the page.
 
+use warpsmith_formats::wav::WavFormat;
+
 /// 16-bit mono samples as a WAV file.
 pub(super) fn wav(signal: &[f32], rate: u32) -> Vec<u8> {
-    let bytes = 2 * signal.len() as u32;
-    let mut file = Vec::with_capacity(44 + bytes as usize);
-    file.extend(b"RIFF");
-    file.extend((36 + bytes).to_le_bytes());
-    file.extend(b"WAVEfmt ");
-    file.extend(16_u32.to_le_bytes());
-    for field in [1_u16, 1] {
-        file.extend(field.to_le_bytes());
-    }
-    file.extend(rate.to_le_bytes());
-    file.extend((2 * rate).to_le_bytes());
-    for field in [2_u16, 16] {
-        file.extend(field.to_le_bytes());
-    }
-    file.extend(b"data");
-    file.extend(bytes.to_le_bytes());
+    let mut file = WavFormat::pcm16(rate, 1).head(signal.len() as u64);
+    file.reserve(2 * signal.len());
     for sample in signal {
         file.extend(((sample.clamp(-1.0, 1.0) * 32767.0).round() as i16).to_le_bytes());
     }
