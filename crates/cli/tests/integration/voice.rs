@@ -153,6 +153,7 @@ fn sounds_are_stretched_shifted_cleaned_and_converted_into_wav_files() {
     let changed = |arguments: &[&str]| {
         let output = warpsmith(arguments)
             .arg(&path)
+            .arg("--force")
             .arg("--output")
             .arg(&out)
             .output()

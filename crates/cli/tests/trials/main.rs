@@ -1,9 +1,10 @@
 //! The program as its texts and its operators have it: transcripts, documentation, deployment, the
-//! report's page. Trials that need what is not installed count as ignored.
+//! report's page, the files that it writes. Trials that need what is not installed count as ignored.
 
 mod deployment;
 mod documentation;
 mod networks;
+mod outputs;
 mod report_page;
 mod session;
 mod transcripts;
@@ -17,6 +18,7 @@ fn main() {
         ("deployment", deployment::trials()),
         ("report_page", report_page::trials()),
         ("networks", networks::trials()),
+        ("outputs", outputs::trials()),
     ];
     let trials = kinds
         .into_iter()
