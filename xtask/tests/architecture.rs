@@ -2,7 +2,7 @@
 //! never sideways, and each heavy dependency has one home.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
@@ -10,13 +10,13 @@ use serde_json::Value;
 /// Crates that only one of ours may depend on.
 const HOMES: &[(&str, &[&str])] = &[
     ("anyhow", &["warpsmith", "xtask"]),
+    ("base64", &["warpsmith-formats"]),
     ("bcrypt", &["warpsmith-http", "warpsmith-telemetry"]),
     ("clap", &["warpsmith", "xtask"]),
     ("hyper", &["warpsmith-http"]),
     ("libloading", &["warpsmith-device"]),
     ("nvml-wrapper", &["warpsmith-telemetry"]),
     ("parquet", &["warpsmith-corpus"]),
-    ("png", &["warpsmith-formats"]),
     ("pyo3", &["warpsmith-python"]),
     ("ratatui", &["warpsmith-telemetry"]),
     ("ruff_python_parser", &["warpsmith-compiler"]),
@@ -124,4 +124,59 @@ fn heavy_dependencies_have_one_home() {
             );
         }
     }
+}
+
+/// What replaces a file under its reader, and the crate that does it for all others.
+const REPLACEMENTS: &[&str] = &[".persist(", "fs::rename(", "NamedTempFile"];
+const WRITER: &str = "crates/formats/";
+/// Files that use one of these for something else than a file that a user named.
+const OTHER_USES: &[(&str, &str)] = &[(
+    "crates/corpus/src/verify/compiled.rs",
+    "ptxas reads a file and writes one; both are gone when it has ended",
+)];
+
+/// The sources below `folder`, without build outputs.
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn one_crate_replaces_files() {
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(root().join("crates")).unwrap() {
+        let folder = entry.unwrap().path().join("src");
+        if folder.is_dir() {
+            sources(&folder, &mut paths);
+        }
+    }
+    let mut allowed_uses = 0;
+    for path in paths {
+        let name = path.strip_prefix(root()).unwrap().display().to_string();
+        let text = std::fs::read_to_string(&path).unwrap();
+        // Tests may prepare files as they like; they stand at the end of a file.
+        let code = text
+            .split("#[cfg(test)]\nmod tests")
+            .next()
+            .unwrap_or_default();
+        let Some(how) = REPLACEMENTS.iter().find(|how| code.contains(**how)) else {
+            continue;
+        };
+        if name.starts_with(WRITER) {
+            continue;
+        }
+        let allowed = OTHER_USES.iter().any(|(file, _)| *file == name);
+        assert!(
+            allowed,
+            "`{name}` uses `{how}`: write files with `warpsmith_formats::write_output`"
+        );
+        allowed_uses += 1;
+    }
+    assert_eq!(allowed_uses, OTHER_USES.len(), "an allowance is of no use");
 }
