@@ -40,7 +40,7 @@ impl WavFile {
         let Some(frames) = self.frames else {
             return answer;
         };
-        let head = wav_head(self.stream.settings().sample_rate, frames);
+        let head = WavFormat::pcm16(self.stream.settings().sample_rate, 2).head(frames);
         let length = head.len() as u64 + frames * FRAME_BYTES;
         answer.with_computed("content-length", length.to_string())
     }

@@ -310,16 +310,13 @@ fn ours_of_signals(rate: u32, signal: &[f32]) -> Figures {
 fn peers(rate: u32, signal: &[f32]) -> BTreeMap<String, Vec<(f64, String)>> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let oracle = here.join("../../target/voice-oracle/bin/python");
-    // Another Python with other peers, and the script where there is no checkout.
-    let named = |name: &str, other: PathBuf| std::env::var_os(name).map_or(other, PathBuf::from);
-    let python = named("WARPSMITH_PEERS_PYTHON", oracle);
-    let script = named("WARPSMITH_PEERS_SCRIPT", here.join("benches/peers.py"));
+    let python = std::env::var_os("WARPSMITH_PEER_PYTHON").map_or(oracle, PathBuf::from);
     let mut figures: BTreeMap<String, Vec<(f64, String)>> = BTreeMap::new();
     if std::env::args().any(|word| word == "--no-peers") {
         return figures;
     }
-    if !python.exists() || !script.exists() {
-        println!("skipped: the peers, for `target/voice-oracle` is not set up");
+    if !python.exists() {
+        println!("skipped: the peers, because `target/voice-oracle` is not set up");
         return figures;
     }
     let path = std::env::temp_dir().join(format!("warpsmith-bench-{rate}.npy"));
@@ -327,7 +324,7 @@ fn peers(rate: u32, signal: &[f32]) -> BTreeMap<String, Vec<(f64, String)>> {
     npy::write_f32(&mut bytes, &[signal.len()], signal).unwrap();
     std::fs::write(&path, bytes).unwrap();
     let run = Command::new(python)
-        .arg(script)
+        .args(["-c", include_str!("peers.py")])
         .arg(&path)
         .arg(rate.to_string())
         .args(
