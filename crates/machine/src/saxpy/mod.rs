@@ -1,0 +1,7 @@
+//! `machine/saxpy`: `a·x + y`, the first kernel with a reference, a tolerance and a cost.
+
+mod cpu;
+mod cuda;
+mod workload;
+
+pub(crate) use workload::Saxpy;
