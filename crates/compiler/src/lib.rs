@@ -1,8 +1,8 @@
 //! Warp-style Python kernels to typed IR, and from there to CUDA and CPU C++ text.
 //!
 //! Text in, text out: no device, no files. [`Compiler::compile`] gives a [`ir::Module`] or findings;
-//! [`emit_cuda`] and [`emit_cpu`] write a module's text; [`Interpreter`] executes it; [`ir`] documents the
-//! representation between.
+//! [`emit_cuda`] and [`emit_cpu`] write a module's text; [`ir`] documents the representation between, which
+//! the crate `warpsmith-interpreter` executes.
 //!
 //! ```
 //! let source = "
@@ -26,23 +26,20 @@ mod compile;
 mod diagnostic;
 mod emit;
 mod globals;
-mod interpret;
 pub mod ir;
 pub mod launch_abi;
 mod lower;
 mod names;
 pub mod runtime_header;
-mod small_keys;
+pub mod small_keys;
 mod syntax;
 mod types;
 
-pub use builtin::{Braces, Builtin, Default, Dispatch, Param, Pattern, Row, Rule, builtin};
+pub use builtin::{
+    BUILTINS, Braces, Builtin, Default, Dispatch, Param, Pattern, Row, Rule, builtin,
+};
 pub use compile::{Compiler, Options, compile, emit_cpu, emit_cuda, kernels};
 pub use diagnostic::{CODES, render};
 pub use emit::{Target, emit};
-pub use interpret::{
-    Argument, ArgumentError, ArrayArgument, Interpreter, Outcome, bfloat16_to_f32, f32_to_bfloat16,
-    f32_to_half, half_to_f32, random_arguments,
-};
 pub use names::{Name, Names};
 pub use types::{FieldDef, Scalar, StructDef, StructId, Type, TypeId, TypeTable};

@@ -5,14 +5,14 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// A map from small keys.
-pub(crate) type Map<K, V> = HashMap<K, V, BuildHasherDefault<Spread>>;
+pub type Map<K, V> = HashMap<K, V, BuildHasherDefault<Spread>>;
 
 /// A set of small keys.
-pub(crate) type Set<K> = HashSet<K, BuildHasherDefault<Spread>>;
+pub type Set<K> = HashSet<K, BuildHasherDefault<Spread>>;
 
 /// A hasher of one multiplication a number.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Spread(u64);
+pub struct Spread(u64);
 
 impl Hasher for Spread {
     fn finish(&self) -> u64 {

@@ -1,10 +1,11 @@
 //! Whether two runs left the same numbers in their arguments.
 
 use serde::Serialize;
-use warpsmith_compiler::Argument;
 use warpsmith_compiler::ir::Module;
 use warpsmith_compiler::launch_abi::ScalarType;
-use warpsmith_compiler::{Scalar, Type, TypeId, bfloat16_to_f32, half_to_f32};
+use warpsmith_compiler::{Scalar, Type, TypeId};
+use warpsmith_interpreter::Argument;
+use warpsmith_interpreter::{bfloat16_to_f32, half_to_f32};
 
 use crate::conditioning::ALLOWED_MOVES;
 use crate::parameter::{parameter_type, scalars};

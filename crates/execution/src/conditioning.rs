@@ -7,7 +7,8 @@
 
 use warpsmith_compiler::ir::Module;
 use warpsmith_compiler::launch_abi::ScalarType;
-use warpsmith_compiler::{Argument, Type, TypeId};
+use warpsmith_compiler::{Type, TypeId};
+use warpsmith_interpreter::Argument;
 
 use crate::agreement::read;
 use crate::parameter::{parameter_type, scalars};
@@ -78,7 +79,8 @@ fn mix(mut word: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use warpsmith_compiler::{Interpreter, Options, compile, random_arguments};
+    use warpsmith_compiler::{Options, compile};
+    use warpsmith_interpreter::{Interpreter, random_arguments};
 
     use super::*;
     use crate::agreement::{compare_arguments, compare_conditioned};

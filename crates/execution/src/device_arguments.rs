@@ -1,10 +1,11 @@
 //! Arguments on the device: arrays uploaded, values packed, results brought back.
 
-use warpsmith_compiler::Argument;
 use warpsmith_compiler::ir::{Module, Number};
 use warpsmith_compiler::launch_abi::{self, ParameterType, ScalarType};
-use warpsmith_compiler::{Type, TypeId, f32_to_bfloat16, f32_to_half};
+use warpsmith_compiler::{Type, TypeId};
 use warpsmith_device::{CudaDevice, DeviceBuffer};
+use warpsmith_interpreter::Argument;
+use warpsmith_interpreter::{f32_to_bfloat16, f32_to_half};
 
 use crate::gpu_kernel::RunError;
 use crate::parameter::{parameter_type, scalars};

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use thiserror::Error;
-use warpsmith_compiler::Argument;
 use warpsmith_compiler::ir::{FunctionKind, Module};
 use warpsmith_compiler::launch_abi::{
     AbiError, ArgumentBuffer, BLOCK_DIM, Direction, LaunchBounds, ParameterType, cuda_symbol,
@@ -14,6 +13,7 @@ use warpsmith_core::KernelImage;
 use warpsmith_device::{
     CompileCache, CompileOptions, CudaDevice, DeviceError, Kernel, LaunchShape, Nvrtc, Target,
 };
+use warpsmith_interpreter::Argument;
 
 use crate::device_arguments::DeviceArguments;
 use crate::parameter::parameter_types;

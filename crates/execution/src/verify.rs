@@ -3,9 +3,9 @@
 use serde::Serialize;
 use warpsmith_compiler::ir::{FunctionKind, Module, Number};
 use warpsmith_compiler::launch_abi::Direction;
-use warpsmith_compiler::{Argument, Interpreter, random_arguments};
 use warpsmith_core::Finding;
 use warpsmith_device::{CompileCache, CudaDevice, Nvrtc};
+use warpsmith_interpreter::{Argument, Interpreter, random_arguments};
 
 use crate::agreement::{Difference, compare_conditioned};
 use crate::conditioning::{MOVES, moved};

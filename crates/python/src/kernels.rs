@@ -10,12 +10,12 @@ use pyo3::types::PyBytes;
 use serde::Serialize;
 use warpsmith_compiler::ir::{self, Module, Number};
 use warpsmith_compiler::{
-    Argument, ArrayArgument, Compiler, Interpreter, Options, Type, TypeId, emit_cpu, emit_cuda,
-    render, runtime_header,
+    Compiler, Options, Type, TypeId, emit_cpu, emit_cuda, render, runtime_header,
 };
 use warpsmith_core::Finding;
 use warpsmith_device::{CompileCache, CudaDevice, Nvrtc};
 use warpsmith_execution::{ForeignArgument, GpuKernel};
+use warpsmith_interpreter::{Argument, ArrayArgument, Interpreter};
 
 use crate::{failed, json};
 

@@ -1,6 +1,7 @@
 //! The interpreter on kernels whose results are worked out by hand.
 
-use warpsmith_compiler::{Argument, ArrayArgument, Interpreter, Outcome, compile};
+use warpsmith_compiler::compile;
+use warpsmith_interpreter::{Argument, ArrayArgument, Interpreter, Outcome};
 
 fn run(source: &str, dim: &[usize], arguments: &mut [Argument]) -> Outcome {
     let module = compile(source, &Default::default()).expect("the kernel compiles");

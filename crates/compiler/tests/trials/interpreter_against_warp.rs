@@ -14,10 +14,9 @@ use crate::suite::conformance;
 use libtest_mimic::{Failed, Trial};
 use serde_json::{Value, json};
 use warpsmith_compiler::ir::{FunctionKind, Module, Number};
-use warpsmith_compiler::{
-    Argument, ArrayArgument, Interpreter, Options, Outcome, Scalar, Type, TypeId, compile,
-};
+use warpsmith_compiler::{Options, Scalar, Type, TypeId, compile};
 use warpsmith_core::Finding;
+use warpsmith_interpreter::{Argument, ArrayArgument, Interpreter, Outcome};
 
 const LAST_TIER: u32 = 8;
 const SAMPLE_STRIDE: usize = 25;

@@ -14,7 +14,8 @@ use std::path::{Path, PathBuf};
 
 use libtest_mimic::{Failed, Trial};
 use warpsmith_compiler::ir::{Module, Number};
-use warpsmith_compiler::{Argument, ArrayArgument, Interpreter, Outcome, Scalar, Type, compile};
+use warpsmith_compiler::{Scalar, Type, compile};
+use warpsmith_interpreter::{Argument, ArrayArgument, Interpreter, Outcome};
 
 /// Relative to the value expected: what a few operations in `float32` lose.
 const TOLERANCE: f64 = 1e-6;

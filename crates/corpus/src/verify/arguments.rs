@@ -4,7 +4,8 @@
 //! generator's loops stay within. Floats are in ±2 and integers below 100, as the generator assumes.
 
 use warpsmith_compiler::ir::{Module, Number};
-use warpsmith_compiler::{Argument, ArrayArgument, Scalar, Type, TypeId, f32_to_half};
+use warpsmith_compiler::{Scalar, Type, TypeId};
+use warpsmith_interpreter::{Argument, ArrayArgument, f32_to_half};
 
 use crate::random::Random;
 
@@ -190,7 +191,7 @@ fn write(bytes: &mut [u8], scalar: Scalar, bits: u64) {
 /// A float of an array, as a number; `None` for other types.
 pub(super) fn read_float(bytes: &[u8], scalar: Scalar) -> Option<f64> {
     Some(match scalar {
-        Scalar::F16 => f64::from(warpsmith_compiler::half_to_f32(u16::from_le_bytes(
+        Scalar::F16 => f64::from(warpsmith_interpreter::half_to_f32(u16::from_le_bytes(
             bytes.first_chunk().copied()?,
         ))),
         Scalar::F32 => f64::from(f32::from_le_bytes(bytes.first_chunk().copied()?)),

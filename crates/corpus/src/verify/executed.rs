@@ -2,8 +2,9 @@
 //! some threads for races.
 
 use warpsmith_compiler::ir::{FunctionKind, Module};
-use warpsmith_compiler::{Argument, Interpreter, Scalar, Type, TypeId};
+use warpsmith_compiler::{Scalar, Type, TypeId};
 use warpsmith_core::Finding;
+use warpsmith_interpreter::{Argument, Interpreter};
 
 use super::arguments::{Layout, arguments, read_float, write_float};
 use super::gradients::compare_gradients;
@@ -181,7 +182,7 @@ pub(super) fn launch(
 }
 
 pub(super) type Visit<'v> =
-    dyn FnMut(&str, &Layout, &warpsmith_compiler::ArrayArgument) -> Result<(), Check> + 'v;
+    dyn FnMut(&str, &Layout, &warpsmith_interpreter::ArrayArgument) -> Result<(), Check> + 'v;
 
 /// Visits every array parameter.
 pub(super) fn each_array(

@@ -1,7 +1,8 @@
 //! Gradients against differences of the results.
 
+use warpsmith_compiler::Scalar;
 use warpsmith_compiler::ir::Module;
-use warpsmith_compiler::{Argument, ArrayArgument, Interpreter, Scalar};
+use warpsmith_interpreter::{Argument, ArrayArgument, Interpreter};
 
 use super::arguments::{Layout, arguments, read_float, write_float};
 use super::executed::{each_array, element_of, launch, rank, seed_gradients};

@@ -3,8 +3,8 @@
 
 use std::fmt::Write;
 
-use warpsmith_compiler::Argument;
 use warpsmith_compiler::ir::{Module, Number};
+use warpsmith_interpreter::Argument;
 
 use super::arguments::{Layout, read_float, read_integer};
 use super::executed::{each_array, element_of, first_not_finite};

@@ -2,8 +2,9 @@
 
 use anyhow::{Result, bail};
 use warpsmith_compiler::ir::{Module, Number};
-use warpsmith_compiler::{Argument, ArrayArgument, Scalar, Type, TypeId};
+use warpsmith_compiler::{Scalar, Type, TypeId};
 use warpsmith_formats::npy::NpyArray;
+use warpsmith_interpreter::{Argument, ArrayArgument};
 
 use super::numpy_type::dtype;
 

@@ -9,12 +9,13 @@ use clap::Args;
 use serde::Serialize;
 use warpsmith_compiler::ir::Module;
 use warpsmith_compiler::launch_abi::Direction;
-use warpsmith_compiler::{Argument, Interpreter, Options, compile, render};
+use warpsmith_compiler::{Options, compile, render};
 use warpsmith_core::Finding;
 use warpsmith_device::{CompileCache, CudaDevice, Nvrtc};
 use warpsmith_execution::GpuKernel;
 use warpsmith_formats::OutputFile;
 use warpsmith_formats::npy::NpyArray;
+use warpsmith_interpreter::{Argument, Interpreter};
 
 use super::argument::{self, Parameter};
 use super::numpy_type::dtype;

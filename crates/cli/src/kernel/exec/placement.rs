@@ -7,7 +7,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
-use warpsmith_compiler::Argument;
+use warpsmith_interpreter::Argument;
 use warpsmith_wisdom::{Curve, Origin, Problem, Profile};
 
 use crate::placement::Placement;

@@ -1,0 +1,157 @@
+//! How a type spreads over cells and over bytes.
+//!
+//! A value is a run of leaves, one scalar each: the components of a vector, the rows of a matrix one
+//! after the other, the fields of a struct in order. An array value is [`ARRAY_LEAVES`] leaves that say
+//! where it lies. In bytes, values lie as C lays them out.
+
+use super::memory::lane_bits;
+use warpsmith_compiler::ir::Module;
+use warpsmith_compiler::{Scalar, Type, TypeId};
+
+/// Buffer, first element, four sizes, four strides (in elements).
+pub(super) const ARRAY_LEAVES: usize = 10;
+/// Where the sizes begin.
+pub(super) const ARRAY_SHAPE: usize = 2;
+/// Where the strides begin.
+pub(super) const ARRAY_STRIDES: usize = 6;
+
+/// One scalar of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Leaf {
+    pub(super) scalar: Scalar,
+    /// Where it lies in the value's bytes.
+    pub(super) byte: usize,
+}
+
+/// A type's leaves and size.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Layout {
+    pub(super) leaves: Vec<Leaf>,
+    pub(super) bytes: usize,
+    pub(super) alignment: usize,
+    /// Whether part of it is an array, which has no bytes of its own.
+    pub(super) holds_array: bool,
+}
+
+/// Size in memory, which is also the alignment.
+pub(super) fn scalar_bytes(scalar: Scalar) -> usize {
+    match scalar {
+        Scalar::Bool | Scalar::I8 | Scalar::U8 => 1,
+        Scalar::I16 | Scalar::U16 | Scalar::F16 | Scalar::BF16 => 2,
+        Scalar::I64 | Scalar::U64 | Scalar::F64 => 8,
+        _ => 4,
+    }
+}
+
+impl Layout {
+    fn run(scalar: Scalar, count: usize) -> Self {
+        let width = scalar_bytes(scalar);
+        let leaves = (0..count)
+            .map(|n| Leaf {
+                scalar,
+                byte: n * width,
+            })
+            .collect();
+        Self {
+            leaves,
+            bytes: count * width,
+            alignment: width,
+            holds_array: false,
+        }
+    }
+
+    fn append(&mut self, part: &Self) {
+        let start = self.bytes.next_multiple_of(part.alignment.max(1));
+        self.leaves.extend(part.leaves.iter().map(|leaf| Leaf {
+            byte: start + leaf.byte,
+            ..*leaf
+        }));
+        self.bytes = start + part.bytes;
+        self.alignment = self.alignment.max(part.alignment);
+        self.holds_array |= part.holds_array;
+    }
+
+    /// The layout of a type.
+    pub(super) fn of(module: &Module, ty: TypeId) -> Self {
+        match module.types.get(ty) {
+            Type::Scalar(scalar) => Self::run(scalar, 1),
+            Type::Vector { length, scalar } => Self::run(scalar, length as usize),
+            Type::Matrix { rows, cols, scalar } => Self::run(scalar, (rows * cols) as usize),
+            Type::Quat(scalar) => Self::run(scalar, 4),
+            Type::Transform(scalar) => Self::run(scalar, 7),
+            Type::Range | Type::Slice => Self::run(Scalar::I32, 3),
+            Type::Shape => Self::run(Scalar::I32, 4),
+            Type::Str => Self::run(Scalar::I32, 1),
+            Type::Array { .. } | Type::FixedArray { .. } => {
+                let mut layout = Self::run(Scalar::I32, ARRAY_LEAVES);
+                layout.holds_array = true;
+                layout
+            }
+            Type::Reference(value) => Self::of(module, value),
+            Type::Struct(id) => {
+                let mut layout = Self::default();
+                for field in &module.types.struct_def(id).fields {
+                    layout.append(&Self::of(module, field.ty));
+                }
+                layout.bytes = layout
+                    .bytes
+                    .max(1)
+                    .next_multiple_of(layout.alignment.max(1));
+                layout
+            }
+            Type::Tuple(index) => {
+                let mut layout = Self::default();
+                for part in module.types.tuple_parts(index) {
+                    layout.append(&Self::of(module, *part));
+                }
+                layout
+            }
+        }
+    }
+
+    /// The first element with a number that is infinite or none, and how many there are.
+    pub(super) fn non_finite(&self, bytes: &[u8]) -> Option<(usize, usize)> {
+        let floats: Vec<&Leaf> = self
+            .leaves
+            .iter()
+            .filter(|leaf| leaf.scalar.is_float())
+            .collect();
+        if floats.is_empty() {
+            return None;
+        }
+        let is_finite = |element: &[u8]| {
+            floats.iter().all(|leaf| {
+                let bits = lane_bits(leaf.scalar, &element[leaf.byte..]);
+                match leaf.scalar {
+                    Scalar::F64 => f64::from_bits(bits).is_finite(),
+                    _ => f32::from_bits(bits as u32).is_finite(),
+                }
+            })
+        };
+        let mut bad = bytes
+            .chunks_exact(self.bytes.max(1))
+            .enumerate()
+            .filter(|(_, element)| !is_finite(element))
+            .map(|(n, _)| n);
+        bad.next().map(|first| (first, bad.count() + 1))
+    }
+
+    /// Where the leaves of a field begin, and the field's type.
+    pub(super) fn field(
+        module: &Module,
+        ty: TypeId,
+        name: warpsmith_compiler::Name,
+    ) -> Option<(usize, TypeId)> {
+        let Type::Struct(id) = module.types.get(module.types.value_of(ty)) else {
+            return None;
+        };
+        let mut start = 0;
+        for field in &module.types.struct_def(id).fields {
+            if field.name == name {
+                return Some((start, field.ty));
+            }
+            start += Self::of(module, field.ty).leaves.len();
+        }
+        None
+    }
+}

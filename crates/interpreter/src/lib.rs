@@ -1,0 +1,37 @@
+//! Executes a module on the CPU, forward and adjoint: the reference that a GPU is compared with.
+//!
+//! [`Interpreter::forward`] and [`Interpreter::adjoint`] plan a module once: every builtin becomes a
+//! sequence of scalar operations on registers, every function is laid into its callers, and the adjoint is
+//! derived operation by operation along the backward walk that [`warpsmith_compiler::ir`] describes.
+//! [`Interpreter::run`] then runs it over a launch grid, many threads (lanes) per instruction.
+//!
+//! Invariants:
+//! * the same arguments give the same bytes, whatever the number of cores: kernels in which threads
+//!   could see each other's writes run on one core, 64 threads at a time. Where such threads do race,
+//!   [`Interpreter::checking_races`] says so and [`Interpreter::in_thread_order`] gives what a CPU does;
+//! * an index out of range, a variable without a value, a zero divisor and a failed expectation are
+//!   findings, and never touch memory;
+//! * an operation that is not known is a finding that names it.
+
+mod argument;
+mod arithmetic;
+mod factorisation;
+mod findings;
+mod half;
+mod instruction;
+mod lanes;
+mod launch;
+mod layout;
+mod machine;
+mod memory;
+mod noise;
+mod plan;
+mod races;
+mod random;
+mod special;
+mod text;
+
+pub use argument::{Argument, ArgumentError, ArrayArgument};
+pub use half::{bfloat16_to_f32, f32_to_bfloat16, f32_to_half, half_to_f32};
+pub use launch::{Interpreter, Outcome};
+pub use random::random_arguments;

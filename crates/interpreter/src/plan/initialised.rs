@@ -1,0 +1,197 @@
+//! Which variables may be read before they have a value.
+//!
+//! A branch or loop may not run, so what it assigns is in doubt afterwards. `where` reads only the value
+//! that its condition chooses, which is how values of two branches are joined; the check of a joined
+//! value therefore depends on the condition.
+
+use std::collections::BTreeSet;
+
+use super::builder::Builder;
+use super::call::result_arguments;
+use super::frame::Frame;
+use crate::instruction::Instruction;
+use warpsmith_compiler::BUILTINS;
+use warpsmith_compiler::ir::{Call, Callee, Function, LoopKind, Op, VarId};
+
+/// Which of a call's operands hold the condition and the values of a `where` or `select`.
+fn choice(call: &Call) -> Option<bool> {
+    let Callee::Builtin(index, _) = call.callee else {
+        return None;
+    };
+    match BUILTINS[usize::from(index)].name {
+        "where" => Some(true),
+        "select" => Some(false),
+        _ => None,
+    }
+}
+
+/// The variables that an operation reads, but for the values of a `where`.
+fn reads(function: &Function, op: &Op, mut visit: impl FnMut(VarId)) {
+    match *op {
+        Op::Call(call) => {
+            let args = call.operands.args(&function.pool);
+            let args = if choice(&call).is_some() {
+                &args[..1]
+            } else {
+                args
+            };
+            // The target of `assign` is written, not read.
+            let skip = usize::from(is_assign(&call));
+            let inputs = written(&call, args.len()).unwrap_or(args.len());
+            args[skip..inputs].iter().for_each(|var| visit(*var));
+        }
+        Op::Load { src, .. } | Op::Set { src, .. } => visit(src),
+        Op::Accumulate { dst, src, .. } => {
+            visit(dst);
+            visit(src);
+        }
+        Op::Compare { chain, .. } => {
+            let vars = chain.operands(function);
+            vars.iter().for_each(|var| visit(*var));
+        }
+        Op::If { cond, .. } | Op::Test { cond, .. } | Op::Assert { cond, .. } => visit(cond),
+        Op::Return { values, count, .. } => {
+            let vars = &function.pool[values as usize..][..count as usize];
+            vars.iter().for_each(|var| visit(*var));
+        }
+        Op::FieldAddress { aggregate, .. } => visit(aggregate),
+        Op::FieldStore { value, .. } => visit(value),
+        Op::SlotAddress { slot, .. } | Op::SlotStore { slot, .. } | Op::SlotAtomic { slot, .. } => {
+            let slot = &function.slots[slot as usize];
+            visit(slot.array);
+            slot.indices.iter().for_each(|var| visit(*var));
+            if let Op::SlotStore { value, .. } | Op::SlotAtomic { value, .. } = *op {
+                visit(value);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn is_assign(call: &Call) -> bool {
+    matches!(call.callee, Callee::Builtin(index, _) if BUILTINS[usize::from(index)].name == "assign")
+}
+
+/// The first of the arguments that a builtin writes its results to, if it does.
+fn written(call: &Call, given: usize) -> Option<usize> {
+    let Callee::Builtin(index, _) = call.callee else {
+        return None;
+    };
+    result_arguments(BUILTINS[usize::from(index)].name, given)
+}
+
+/// The variables that an operation gives a value.
+fn writes(function: &Function, op: &Op, mut visit: impl FnMut(VarId)) {
+    match *op {
+        Op::Call(call) => {
+            call.operands
+                .outs(&function.pool)
+                .iter()
+                .for_each(|var| visit(*var));
+            let args = call.operands.args(&function.pool);
+            if is_assign(&call) {
+                visit(args[0]);
+            }
+            if let Some(first) = written(&call, args.len()) {
+                args[first..].iter().for_each(|var| visit(*var));
+            }
+        }
+        Op::Load { dst, .. }
+        | Op::Set { dst, .. }
+        | Op::SetInt { dst, .. }
+        | Op::Literal { dst, .. }
+        | Op::Compare { dst, .. }
+        | Op::FieldAddress { dst, .. }
+        | Op::SlotAddress { dst, .. } => visit(dst),
+        Op::Loop { index, .. } => match function.loops[index as usize].kind {
+            LoopKind::Range { value, .. } | LoopKind::Counted { value, .. } => visit(value),
+            LoopKind::While => {}
+        },
+        _ => {}
+    }
+}
+
+/// The variables for which a check is needed.
+pub(super) fn unassigned(function: &Function) -> BTreeSet<VarId> {
+    let mut assigned: Vec<bool> = function
+        .vars
+        .iter()
+        .enumerate()
+        .map(|(n, variable)| n < function.params as usize || variable.constant.is_some())
+        .collect();
+    let mut before = Vec::new();
+    let mut doubtful = BTreeSet::new();
+    for op in &function.ops {
+        let mut read = |var: VarId| {
+            if !assigned[var.index()] {
+                doubtful.insert(var);
+            }
+        };
+        reads(function, op, &mut read);
+        if let Op::Call(call) = op
+            && choice(call).is_some()
+        {
+            call.operands.args(&function.pool)[1..]
+                .iter()
+                .for_each(|var| read(*var));
+        }
+        match op {
+            Op::If { .. } | Op::Loop { .. } => before.push(assigned.clone()),
+            Op::EndIf { .. } | Op::EndLoop { .. } => {
+                assigned = before.pop().unwrap_or(assigned);
+            }
+            _ => {}
+        }
+        writes(function, op, |var| assigned[var.index()] = true);
+    }
+    doubtful
+}
+
+impl<'m> Builder<'m> {
+    /// Checks what the operation is about to read.
+    pub(super) fn check_reads(&mut self, frame: &Frame<'m>, op: &Op) {
+        let mut checks = Vec::new();
+        reads(frame.function, op, |var| {
+            if let Some(mark) = frame.marks.get(&var) {
+                checks.push(Instruction::CheckMarked { variable: *mark });
+            }
+        });
+        for check in checks {
+            self.emit(check);
+        }
+        let Op::Call(call) = op else { return };
+        let Some(first_when) = choice(call) else {
+            return;
+        };
+        if let [cond, a, b] = *call.operands.args(&frame.function.pool) {
+            for (var, negated) in [(a, !first_when), (b, first_when)] {
+                let Some(mark) = frame.marks.get(&var).copied() else {
+                    continue;
+                };
+                if let Ok(cond) = self.condition(frame, cond) {
+                    self.emit(Instruction::CheckChosen {
+                        variable: mark,
+                        cond,
+                        negated,
+                    });
+                }
+            }
+        }
+    }
+
+    /// Notes what the operation has given a value.
+    pub(super) fn mark_writes(&mut self, frame: &Frame<'m>, op: &Op) {
+        let mut marks = Vec::new();
+        writes(frame.function, op, |var| {
+            marks.extend(
+                frame
+                    .marks
+                    .get(&var)
+                    .map(|mark| Instruction::Mark { variable: *mark }),
+            );
+        });
+        for mark in marks {
+            self.emit(mark);
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! A planned kernel.
+
+use std::rc::Rc;
+
+use super::access::Access;
+use super::builder::{Builder, Planned};
+use super::frame::{Frame, Pass};
+use crate::instruction::Instruction;
+use crate::lanes::Cell;
+use crate::layout::Layout;
+use crate::machine::DenseCall;
+use crate::text::Piece;
+use warpsmith_compiler::ir::{FunctionKind, Module};
+use warpsmith_compiler::{Scalar, TypeId};
+
+/// A parameter of the kernel and where its value lies in the registers.
+#[derive(Clone, Debug)]
+pub(crate) struct Parameter {
+    pub(crate) name: String,
+    pub(crate) ty: TypeId,
+    pub(crate) first: Cell,
+}
+
+/// An array that each thread has for itself.
+#[derive(Clone, Debug)]
+pub(crate) struct OwnArray {
+    pub(crate) layout: Layout,
+    pub(crate) rank: u8,
+    pub(crate) dims: [u32; 4],
+}
+
+impl OwnArray {
+    /// Elements of one thread.
+    pub(crate) fn count(&self) -> usize {
+        let dims = self.dims[..usize::from(self.rank)].iter();
+        dims.map(|dim| *dim as usize).product()
+    }
+}
+
+/// One pass over a kernel, forward or backward.
+#[derive(Debug)]
+pub(crate) struct Program {
+    pub(crate) code: Vec<Instruction>,
+    /// For each instruction, the source line that it belongs to.
+    pub(crate) lines: Vec<u32>,
+    /// The cells in use are those from here to `cells`.
+    pub(crate) first_cell: u32,
+    pub(crate) cells: u32,
+    pub(crate) constants: Vec<(Cell, Scalar, u64)>,
+    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) labels: u32,
+    /// Variables that are watched for reads without a value, by name.
+    pub(crate) marks: Vec<String>,
+    /// What expectations say when they fail.
+    pub(crate) messages: Vec<String>,
+    /// What is printed.
+    pub(crate) printed: Vec<Vec<Piece>>,
+    /// Types whose bytes are read as others.
+    pub(crate) reinterpreted: Vec<(Layout, Layout)>,
+    /// Calls on matrices in arrays.
+    pub(crate) dense: Vec<DenseCall>,
+    /// Arrays that each thread has for itself.
+    pub(crate) own_arrays: Vec<OwnArray>,
+    /// How each parameter's memory is used.
+    pub(crate) access: Vec<Access>,
+    /// Where `block_dim()` lies, if the kernel asks.
+    pub(crate) block_dim: Option<Cell>,
+    /// Whether something else asks for thread order.
+    pub(crate) ordered: bool,
+}
+
+/// Plans one pass of the module's kernel.
+pub(crate) fn plan(module: &Module, backward: bool) -> Planned<Program> {
+    let kernel = &module.kernel;
+    let rank = match kernel.kind {
+        FunctionKind::Kernel { launch_rank, .. } => launch_rank as u8,
+        FunctionKind::Device { .. } => 1,
+    };
+    let mut builder = Builder::new(module, rank);
+    let mut parameters = Vec::new();
+    let mut firsts = Vec::new();
+    for (_, variable) in kernel.parameters() {
+        let leaves = builder.layout(variable.ty).leaves.len();
+        let first = builder.cells_for(leaves);
+        firsts.push(first);
+        let name = variable
+            .name
+            .map_or("", |name| module.names.get(name))
+            .to_owned();
+        parameters.push(Parameter {
+            name,
+            ty: variable.ty,
+            first,
+        });
+    }
+    builder.access = vec![Access::default(); parameters.len()];
+    let mut frame = Frame::new(&mut builder, kernel, &firsts, backward);
+    for (n, (var, variable)) in kernel.parameters().enumerate() {
+        if module.types.array_parts(variable.ty).is_some() {
+            frame.arrays.insert(var, n as u16);
+        }
+        if backward {
+            let leaves = Rc::<Layout>::clone(&builder.layout(variable.ty));
+            if Builder::has_floats(&leaves) {
+                let dual = builder.cells_for(leaves.leaves.len());
+                frame.set_dual(var, dual);
+                builder.emit(Instruction::Zero {
+                    first: dual,
+                    count: leaves.leaves.len() as u32,
+                });
+            }
+        }
+    }
+    let end = kernel.ops.len();
+    builder.emit(Instruction::Enter);
+    if backward {
+        frame.zero(&mut builder);
+        builder.walk(&mut frame, 0, end, Pass::Replay)?;
+        builder.walk_back(&mut frame, 0, end)?;
+    } else {
+        frame.find_unassigned(&mut builder);
+        builder.walk(&mut frame, 0, end, Pass::Forward)?;
+    }
+    builder.emit(Instruction::Leave);
+    Ok(builder.finish(parameters))
+}
