@@ -34,6 +34,16 @@ pub(crate) struct Fuzz {
 }
 
 impl Fuzz {
+    /// Five seconds for every target.
+    pub(crate) fn briefly() -> Self {
+        Self {
+            seconds: 5,
+            target: None,
+            seed: 1,
+            replay: None,
+        }
+    }
+
     /// Runs the targets one after another; fails after the last if one of them failed.
     pub(crate) fn run(&self) -> Result<()> {
         run("cargo", &["build", "--quiet", "-p", "warpsmith-fuzz"])?;

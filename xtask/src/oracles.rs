@@ -1,12 +1,13 @@
-//! Python environments that the full tests compare with: Warp itself, and the library that opens data
-//! sets.
+//! What the full tests compare with: Warp and its suite of kernels, the library that opens data sets,
+//! the peers of voice analysis.
 //!
-//! Each is a virtual environment in `target/oracle`, made once. Where one cannot be made, the trials that
-//! need it count as ignored.
+//! Each is made once, below `target/`. Where one cannot be made, the trials that need it count as
+//! ignored.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::conformance;
 use crate::workspace::{self, run};
 
 /// Environments: the module to import, and the packages that bring it.
@@ -35,6 +36,12 @@ pub(crate) fn install() {
         if let Err(error) = made {
             eprintln!("ignored: trials that need `{module}`: {error:#}");
         }
+    }
+    if let Err(error) = conformance::make() {
+        eprintln!("ignored: trials on the suite of kernels: {error:#}");
+    }
+    if let Err(error) = run("sh", &["crates/voice/tests/oracle/set_up.sh"]) {
+        eprintln!("ignored: trials against librosa, torchaudio, Praat and others: {error:#}");
     }
 }
 

@@ -6,13 +6,14 @@ use std::process::{Command, Stdio};
 use anyhow::Result;
 use clap::Args;
 
+use crate::fuzz::Fuzz;
 use crate::workspace::{run, run_with};
 use crate::{kernels, oracles, packages, python, schemas, wheels};
 
 #[derive(Args)]
 pub(crate) struct Test {
-    /// Also recompile the kernels, compare with Warp, `datasets`, Ray and Prometheus, install from the
-    /// sources, and repeat the slow statistics.
+    /// Also recompile the kernels, compare with Warp, librosa and friends, `datasets`, Ray and
+    /// Prometheus, install from the sources, repeat the slow statistics, and fuzz every parser.
     #[arg(long)]
     full: bool,
 }
@@ -69,6 +70,9 @@ impl Test {
                     "--ignored",
                 ],
             )?;
+        }
+        if self.full {
+            Fuzz::briefly().run()?;
         }
         python::test(self.full)
     }
