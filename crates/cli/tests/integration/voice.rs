@@ -124,7 +124,7 @@ fn several_files_go_to_a_folder_and_one_result_to_a_file() {
     assert_eq!(output.status.code(), Some(0));
     let a = std::fs::read(results.join("tone.wav.npy")).unwrap();
     assert_eq!(a, std::fs::read(results.join("other.wav.npy")).unwrap());
-    assert!(String::from_utf8_lossy(&a[..128]).contains("(401, 80, )"));
+    assert!(String::from_utf8_lossy(&a[..128]).contains("(401, 80)"));
 }
 
 #[test]

@@ -262,7 +262,7 @@ fn unfinished_recording() -> Outcome {
     let partial = folder.path().join("run.wsrec.partial");
     fs::write(&partial, "an hour's samples")?;
     let text = refused(folder.path(), "record run.wsrec --duration 50ms");
-    assert!(text.contains("run.wsrec.partial`: it exists"), "{text}");
+    assert!(text.contains("cannot write `run.wsrec.partial`"), "{text}");
     assert_eq!(fs::read(&partial)?, b"an hour's samples");
     Ok(())
 }
