@@ -4,7 +4,7 @@
 //! says so in its [`Host`].
 
 use std::ffi::OsString;
-use std::io::{Write, stdout};
+use std::io::{ErrorKind, Write, stdout};
 use std::process::ExitCode;
 use std::sync::Once;
 
@@ -45,7 +45,7 @@ pub fn run(host: Host, command_line: impl IntoIterator<Item = OsString>) -> u8 {
     CUBINS_EMBEDDED.call_once(|| warpsmith_device::embed_cubins(CUBINS));
     let command_line: Vec<OsString> = command_line.into_iter().collect();
     let words = command_line.iter().skip(1).cloned().collect();
-    match Arguments::try_parse_from(command_line) {
+    let code = match Arguments::try_parse_from(command_line) {
         Ok(mut arguments) => {
             arguments.global.host = host;
             arguments.global.words = words;
@@ -56,6 +56,13 @@ pub fn run(host: Host, command_line: impl IntoIterator<Item = OsString>) -> u8 {
             let _ = answer.print();
             u8::try_from(answer.exit_code()).unwrap_or(2)
         }
+    };
+    // A caller that is no `main` goes on, and what is buffered would wait for the next call.
+    match stdout().flush() {
+        Err(error) if code == 0 && error.kind() != ErrorKind::BrokenPipe => {
+            exit::code(Err(error.into()))
+        }
+        _ => code,
     }
 }
 

@@ -39,15 +39,17 @@ impl Doors {
 
     /// A place for a connection from `address`, or which limit keeps it out.
     pub(crate) fn enter(self: &Arc<Self>, address: IpAddr, limits: &Limits) -> Result<Door, Full> {
+        // A listener for both families sees 127.0.0.1 as ::ffff:127.0.0.1.
+        let address = address.to_canonical();
         let mut open = self.open();
         if open.in_all >= limits.connections {
             return Err(Full::InAll);
         }
-        let mine = open.by_address.entry(address).or_default();
-        if *mine >= limits.per_client && !address.is_loopback() {
+        let mine = open.by_address.get(&address).copied().unwrap_or(0);
+        if mine >= limits.per_client && !address.is_loopback() {
             return Err(Full::PerClient);
         }
-        *mine += 1;
+        open.by_address.insert(address, mine + 1);
         open.in_all += 1;
         Ok(Door {
             doors: Arc::clone(self),

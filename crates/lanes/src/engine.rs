@@ -8,17 +8,21 @@ use crate::portable::{Array, Scalar};
 #[cfg(target_arch = "x86_64")]
 use crate::x86::{Avx2F32, Avx512F32};
 
+/// Lanes that this machine has: only [`EngineLanes::choose`] makes it, after detection.
+#[doc(hidden)]
+pub struct Chosen<V>(PhantomData<V>);
+
 /// The lanes of an engine of this machine, for [`engine_for_this_machine`](crate::engine_for_this_machine).
 #[doc(hidden)]
 pub enum EngineLanes {
     #[cfg(target_arch = "x86_64")]
-    Avx512(PhantomData<Avx512F32>),
+    Avx512(Chosen<Avx512F32>),
     #[cfg(target_arch = "x86_64")]
-    Avx2(PhantomData<Avx2F32>),
+    Avx2(Chosen<Avx2F32>),
     #[cfg(target_arch = "x86_64")]
-    SingleFused(PhantomData<Scalar<f32, true>>),
-    Portable(PhantomData<Array<8, FUSED>>),
-    Single(PhantomData<Scalar<f32, FUSED>>),
+    SingleFused(Chosen<Scalar<f32, true>>),
+    Portable(Chosen<Array<8, FUSED>>),
+    Single(Chosen<Scalar<f32, FUSED>>),
 }
 
 impl EngineLanes {
@@ -26,15 +30,15 @@ impl EngineLanes {
     pub fn choose(blocks: Blocks) -> Self {
         match (InstructionSet::widest(), blocks) {
             #[cfg(target_arch = "x86_64")]
-            (InstructionSet::Avx512(_), Blocks::Wide) => Self::Avx512(PhantomData),
+            (InstructionSet::Avx512(_), Blocks::Wide) => Self::Avx512(Chosen(PhantomData)),
             #[cfg(target_arch = "x86_64")]
-            (InstructionSet::Avx2(_), Blocks::Wide) => Self::Avx2(PhantomData),
+            (InstructionSet::Avx2(_), Blocks::Wide) => Self::Avx2(Chosen(PhantomData)),
             #[cfg(target_arch = "x86_64")]
             (InstructionSet::Avx512(_) | InstructionSet::Avx2(_), Blocks::Single) => {
-                Self::SingleFused(PhantomData)
+                Self::SingleFused(Chosen(PhantomData))
             }
-            (_, Blocks::Wide) => Self::Portable(PhantomData),
-            (_, Blocks::Single) => Self::Single(PhantomData),
+            (_, Blocks::Wide) => Self::Portable(Chosen(PhantomData)),
+            (_, Blocks::Single) => Self::Single(Chosen(PhantomData)),
         }
     }
 }
@@ -45,7 +49,7 @@ impl EngineLanes {
 macro_rules! engine_for_this_machine {
     ($blocks:expr, $engine:ident :: $new:ident ( $($argument:expr),* $(,)? )) => {{
         // The lanes have no name here: they follow from the choice.
-        fn with<V: $crate::Lanes>(_: ::std::marker::PhantomData<V>, engine: $engine<V>) -> $engine<V> {
+        fn with<V: $crate::Lanes>(_: $crate::Chosen<V>, engine: $engine<V>) -> $engine<V> {
             engine
         }
         match $crate::EngineLanes::choose($blocks) {

@@ -19,11 +19,14 @@ pub trait Lanes: Vector<Scalar = f32> {
 
     /// The values in memory, lane by lane.
     fn floats(values: &[Self]) -> &[f32] {
-        // SAFETY: every type is `WIDTH` f32 without padding, which any bytes make valid.
+        const { assert!(size_of::<Self>() == 4 * Self::WIDTH) };
+        // SAFETY: the trait is sealed; every type is made of f32, which any bytes make valid, and as long as
+        // its lanes, so that there is no padding.
         unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values) / 4) }
     }
     /// As [`Lanes::floats`], to be written.
     fn floats_mut(values: &mut [Self]) -> &mut [f32] {
+        const { assert!(size_of::<Self>() == 4 * Self::WIDTH) };
         // SAFETY: as for `floats`; the borrow is exclusive.
         unsafe {
             std::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), size_of_val(values) / 4)

@@ -16,7 +16,7 @@ mod vector;
 mod x86;
 
 #[doc(hidden)]
-pub use engine::EngineLanes;
+pub use engine::{Chosen, EngineLanes};
 pub use exponential::{erf, exp};
 pub use frames::{Blocks, EightLanes, Lanes, LanesTask};
 pub use instruction_set::{HasAvx2, HasAvx512, InstructionSet, Task, with_widest};

@@ -3,6 +3,7 @@
 
 use crate::frames::{EightLanes, Lanes};
 use crate::instruction_set::{InstructionSet, Task};
+use crate::vector::sealed::Sealed;
 use crate::vector::{Float, Masked, Vector};
 
 /// `N` lanes in an array; `FUSED` says whether multiply-adds round once.
@@ -76,6 +77,8 @@ macro_rules! elementwise {
         Self(out)
     }};
 }
+
+impl<const N: usize, const FUSED: bool> Sealed for Array<N, FUSED> {}
 
 impl<const N: usize, const FUSED: bool> Vector for Array<N, FUSED> {
     type Scalar = f32;
@@ -241,6 +244,8 @@ impl InPoints for Scalar<f32, true> {
 impl InPoints for Scalar<f32, false> {
     type Points = Array<8, false>;
 }
+
+impl<F: Float, const FUSED: bool> Sealed for Scalar<F, FUSED> {}
 
 impl<F: Float, const FUSED: bool> Vector for Scalar<F, FUSED> {
     type Scalar = F;

@@ -9,8 +9,13 @@ use std::ops::{Add, Mul, Sub};
 use crate::instruction_set::InstructionSet;
 use crate::portable::Scalar;
 
+/// Only this crate has vectors, because others rely on their layout.
+pub(crate) mod sealed {
+    pub trait Sealed {}
+}
+
 /// A vector of numbers.
-pub trait Vector: Copy + Send + Sync + 'static {
+pub trait Vector: sealed::Sealed + Copy + Send + Sync + 'static {
     /// What a lane holds.
     type Scalar: Float;
     /// Number of lanes.

@@ -4,14 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpStream;
+use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use warpsmith_http::write_within;
 
 use crate::server::{PATIENCE, Shared};
 
 /// Everything that happens.
-pub(crate) async fn follow_events(mut socket: TcpStream, shared: Arc<Shared>) {
-    let mut events = shared.events.subscribe();
+pub(crate) async fn follow_events(
+    mut socket: TcpStream,
+    mut events: Receiver<Arc<str>>,
+    shared: Arc<Shared>,
+) {
     let mut stopping = shared.stopping.clone();
     loop {
         let line = tokio::select! {

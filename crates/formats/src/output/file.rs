@@ -260,7 +260,7 @@ struct Replacement {
 
 #[derive(Debug)]
 enum Name {
-    /// Goes with the process.
+    /// Removed when it is dropped; a process that is killed leaves it.
     Temporary(TempPath),
     /// Stays until the file is finished.
     Partial(PathBuf),
@@ -273,11 +273,20 @@ impl Replacement {
                 Name::Temporary(name) => File::open(name)?,
                 Name::Partial(name) => File::open(name)?,
             };
-            old.set_len(0)?;
-            old.rewind()?;
-            io::copy(&mut self.file, &mut old)?;
-            if durably {
-                old.sync_all()?;
+            // Longer contents first, the end last: a copy that fails leaves the old file's length.
+            let copied = old
+                .rewind()
+                .and_then(|()| io::copy(&mut self.file, &mut old))
+                .and_then(|length| old.set_len(length))
+                .and_then(|()| if durably { old.sync_all() } else { Ok(()) });
+            if let Err(error) = copied {
+                // The old file may be damaged by now, so that the new one must stay.
+                let kept = match self.name {
+                    Name::Temporary(name) => name.keep().map_err(|error| error.error)?,
+                    Name::Partial(name) => name,
+                };
+                let said = format!("{error}; the new contents are in `{}`", kept.display());
+                return Err(io::Error::new(error.kind(), said));
             }
             return match self.name {
                 Name::Temporary(name) => name.close(),

@@ -11,6 +11,7 @@ mod masked;
 use std::arch::x86_64::*;
 
 use crate::vector::Vector;
+use crate::vector::sealed::Sealed;
 
 /// Eight lanes of `f32`.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +35,8 @@ macro_rules! vector_in_registers {
         $type:ident, $scalar:ty, $width:literal, splat $splat:ident, load $load:ident, store $store:ident,
         add $add:ident, sub $sub:ident, mul $mul:ident, sqrt $sqrt:ident, fmadd $fmadd:ident, fnmadd $fnmadd:ident
     ) => {
+        impl Sealed for $type {}
+
         impl Vector for $type {
             type Scalar = $scalar;
             const WIDTH: usize = $width;

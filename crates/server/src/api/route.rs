@@ -79,8 +79,10 @@ fn respond(request: &Request, peer: SocketAddr, shared: &Arc<Shared>) -> Reply {
         ("POST", "/api/render") => return music::render(request, shared),
         ("GET", "/api/events") => {
             let shared = Arc::clone(shared);
+            // Before the head is sent: whoever sees it misses nothing from then on.
+            let events = shared.events.subscribe();
             return stream(response::streamed(EVENT_STREAM), |socket| {
-                follow_events(socket, shared)
+                follow_events(socket, events, shared)
             });
         }
         ("GET", "/api/matrix") => {

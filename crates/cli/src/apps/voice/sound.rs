@@ -62,8 +62,10 @@ impl SoundOutput {
         let folder = several || self.output.is_dir();
         let place = |path: &PathBuf| {
             if folder {
-                let stem = path.file_stem().unwrap_or_default();
-                self.output.join(stem).with_extension("wav")
+                // Not `with_extension`, which would take `.2` off `take.2`.
+                let mut name = path.file_stem().unwrap_or_default().to_owned();
+                name.push(".wav");
+                self.output.join(name)
             } else {
                 self.output.clone()
             }
