@@ -36,12 +36,18 @@ fn an_hour_of_sixty_listeners_costs_no_memory() {
         compared: 3,
         threads: 1,
     };
-    let mut resident = Vec::new();
-    for _ in 0..9 {
+    // Nine half hours for everybody, however many rounds a slow machine needs for them.
+    let (mut played, mut resident) = (0, Vec::new());
+    while played < 9 * 60 * 30 * 48_000 || resident.len() < 9 {
+        assert!(resident.len() < 90, "{played} samples in 90 rounds");
         let figures = load_test::run(&plan).unwrap();
-        assert!(figures.samples > 60 * 30 * 48_000, "{}", figures.samples);
         assert_eq!((figures.breaks, figures.wrong_tags), (0, 0));
+        played += figures.samples;
         resident.push(server.metrics()["resident_bytes"].as_u64().unwrap());
     }
-    assert!(resident[8] < resident[5] + (6 << 20), "{resident:?}");
+    let (last, before) = (resident.len() - 1, resident.len() * 2 / 3 - 1);
+    assert!(
+        resident[last] < resident[before] + (6 << 20),
+        "{resident:?}"
+    );
 }
