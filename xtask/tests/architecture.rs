@@ -12,7 +12,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("anyhow", &["warpsmith", "warpsmith-fuzz", "xtask"]),
     ("base64", &["warpsmith-formats"]),
     ("bcrypt", &["warpsmith-http", "warpsmith-telemetry"]),
-    ("clap", &["warpsmith", "xtask"]),
+    ("clap", &["warpsmith", "warpsmith-fuzz", "xtask"]),
     ("hyper", &["warpsmith-http"]),
     ("libloading", &["warpsmith-device"]),
     ("nvml-wrapper", &["warpsmith-telemetry"]),
