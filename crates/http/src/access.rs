@@ -2,8 +2,7 @@
 //!
 //! Invariant: a secret is compared in a time that does not tell how much of it is right.
 
-use base64::Engine;
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use warpsmith_formats::base64;
 
 use crate::host::is_loopback;
 use crate::request::Request;
@@ -64,16 +63,11 @@ pub fn bearer(request: &Request) -> Option<&str> {
 
 /// User and password of a `Basic` header.
 pub fn basic(authorization: &str) -> Option<(String, String)> {
-    // Some clients leave the padding out.
-    const ANY_PADDING: GeneralPurpose = GeneralPurpose::new(
-        &base64::alphabet::STANDARD,
-        GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
-    );
     let (scheme, encoded) = authorization.split_once(' ')?;
     if !scheme.eq_ignore_ascii_case("basic") {
         return None;
     }
-    let text = String::from_utf8(ANY_PADDING.decode(encoded.trim()).ok()?).ok()?;
+    let text = String::from_utf8(base64::decode(encoded.trim())?).ok()?;
     let (user, password) = text.split_once(':')?;
     Some((user.to_owned(), password.to_owned()))
 }

@@ -1,8 +1,7 @@
 //! The proof that a server speaks WebSocket.
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use sha1::{Digest, Sha1};
+use warpsmith_formats::base64;
 
 const GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
@@ -11,7 +10,7 @@ pub fn accept_key(key: &str) -> String {
     let mut hash = Sha1::new();
     hash.update(key.as_bytes());
     hash.update(GUID);
-    STANDARD.encode(hash.finalize())
+    base64::encode(&hash.finalize())
 }
 
 #[cfg(test)]
