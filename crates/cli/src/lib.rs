@@ -39,7 +39,8 @@ const CUBINS: &[warpsmith_device::EmbeddedCubin] = include!(concat!(env!("OUT_DI
 /// Runs the program with a command line, its own name first, and returns the exit code.
 ///
 /// Results go to stdout, everything else to stderr; help, version and usage errors are printed too.
-/// It can be called again: nothing of a call stays but what the driver keeps open.
+/// It can be called again: nothing of a call stays but what the driver keeps open, and
+/// the signal handlers of verbs that wait for Ctrl-C.
 pub fn run(host: Host, command_line: impl IntoIterator<Item = OsString>) -> u8 {
     static CUBINS_EMBEDDED: Once = Once::new();
     CUBINS_EMBEDDED.call_once(|| warpsmith_device::embed_cubins(CUBINS));
