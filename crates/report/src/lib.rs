@@ -1,0 +1,9 @@
+//! The report as data, and its views.
+//!
+//! A [`Document`] holds every word, number and picture of a report. The page, the Markdown text and
+//! the terminal lines are views of it, so that they cannot differ. What measures and what judges is
+//! elsewhere; nothing here reads the machine.
+
+pub mod document;
+
+pub use document::Document;
