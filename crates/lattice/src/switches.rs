@@ -1,7 +1,7 @@
 //! Parameters and techniques that several lattice workloads share.
 
 use warpsmith_device::CpuDevice;
-use warpsmith_workload::{Judgement, ParameterSpec, Parameters, Technique};
+use warpsmith_workload::{ActsOn, Judgement, ParameterSpec, Parameters, Technique};
 
 use warpsmith_lanes::InstructionSet;
 
@@ -26,6 +26,7 @@ pub(super) const ALL_THREADS: Technique = Technique {
     off: "one",
     on: "all",
     meaning: "every core that this process may use (CPU)",
+    acts_on: ActsOn::Cpu,
     effort: Judgement::Medium,
     risk: Judgement::Medium,
 };
@@ -37,6 +38,7 @@ pub(super) const WIDEST_SIMD: Technique = Technique {
     off: "portable",
     on: "avx512",
     meaning: "the widest vectors of this CPU instead of those that every CPU has",
+    acts_on: ActsOn::Cpu,
     effort: Judgement::Medium,
     risk: Judgement::Low,
 };
@@ -48,6 +50,7 @@ pub(super) const ONE_GRAPH: Technique = Technique {
     off: "each",
     on: "graph",
     meaning: "all launches recorded once and launched as one (GPU)",
+    acts_on: ActsOn::Gpu,
     effort: Judgement::Medium,
     risk: Judgement::Medium,
 };

@@ -12,8 +12,8 @@ use warpsmith_device::{
     PinnedBuffer, Stream,
 };
 use warpsmith_workload::{
-    About, ArguedTolerance, Cost, Judgement, ParameterSpec, Parameters, Prepared, Technique,
-    Workload, WorkloadError, result_in_memory, result_on_stream,
+    About, ActsOn, ArguedTolerance, Cost, Judgement, ParameterSpec, Parameters, Prepared,
+    Technique, Workload, WorkloadError, result_in_memory, result_on_stream,
 };
 
 pub(crate) struct Launch;
@@ -40,6 +40,7 @@ const TECHNIQUES: &[Technique] = &[
         off: "series",
         on: "graph",
         meaning: "twenty launches recorded once and launched as one",
+        acts_on: ActsOn::Gpu,
         effort: Judgement::Medium,
         risk: Judgement::Medium,
     },
@@ -49,6 +50,7 @@ const TECHNIQUES: &[Technique] = &[
         off: "pageable",
         on: "pinned",
         meaning: "the host side of the copy is page-locked",
+        acts_on: ActsOn::Gpu,
         effort: Judgement::Low,
         risk: Judgement::Low,
     },

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 use warpsmith_device::Device;
-use warpsmith_workload::{Parameters, Workload, WorkloadError};
+use warpsmith_workload::{Parameters, Technique, Workload, WorkloadError};
 
 use crate::comparison::candidates::correct_for_several;
 use crate::comparison::evaluation::Evaluation;
@@ -53,7 +53,11 @@ pub fn ablate(
     plan: &ComparisonPlan,
     watch: &mut dyn FnMut(&str),
 ) -> Result<Vec<AblationRow>, WorkloadError> {
-    let techniques = workload.techniques();
+    let techniques: Vec<&Technique> = workload
+        .techniques()
+        .iter()
+        .filter(|technique| technique.acts_on.includes(device))
+        .collect();
     let with = |on: &dyn Fn(usize) -> bool| -> Result<Parameters, WorkloadError> {
         let mut settings = given.to_vec();
         for (index, technique) in techniques.iter().enumerate() {
@@ -112,6 +116,7 @@ pub fn compare_settings(
 ) -> Result<AblationRow, WorkloadError> {
     let held = || device.cuda().map(|gpu| gpu.ledger().stats().live);
     let mut sampler = RunSampler::new(device, mode)?;
+    sampler.set_settle(plan.settle);
     let start = held();
     let mut a = sampler.target(workload.prepare(device, without, 1)?)?;
     let after_a = held();

@@ -28,6 +28,19 @@ pub struct Ceilings {
     pub flops_per_second: f64,
 }
 
+/// Runs of the simplest programs, from which ceilings are taken.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CeilingSamples {
+    /// Bytes that a copy reads and writes.
+    pub bytes: f64,
+    /// Seconds of each copy.
+    pub copies: Vec<f64>,
+    /// Operations of a run of multiply-adds.
+    pub operations: f64,
+    /// Seconds of each run of multiply-adds.
+    pub sums: Vec<f64>,
+}
+
 /// What holds a run back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -59,80 +72,7 @@ pub struct Roofline {
 impl Ceilings {
     /// Measures them; takes a fraction of a second.
     pub fn measure(device: &Device) -> Result<Self, DeviceError> {
-        match device {
-            Device::Cuda(gpu) => Self::of_gpu(gpu),
-            Device::Cpu(cpu) => Ok(Self::of_cpu(cpu.threads())),
-        }
-    }
-
-    fn of_gpu(gpu: &CudaDevice) -> Result<Self, DeviceError> {
-        /// A few times any L2, and small beside any memory.
-        const COPIED: usize = 512 << 20;
-        const ROUNDS: u32 = 512;
-        const THREADS: u32 = 256;
-        let stream = gpu.stream().clone();
-        let mut timer = DeviceTimer::new(gpu, CacheState::Warm)?;
-        let fitting = usize::try_from(gpu.memory()?.free / 8).unwrap_or(COPIED);
-        let bytes = COPIED.min(fitting);
-        let mut source: DeviceBuffer<u8> = gpu.alloc(bytes)?;
-        let mut target: DeviceBuffer<u8> = gpu.alloc(bytes)?;
-        source.fill_bytes(&stream, 0x5a)?;
-        let mut copies = Vec::new();
-        for _ in 0..10 {
-            let mut copy = || stream.copy(&source, &mut target);
-            copies.push(timer.time::<DeviceError>(&stream, &mut copy)?.seconds);
-        }
-        let kernel = gpu.kernel(&FMA_PEAK)?;
-        // Eight blocks fill every multiprocessor of today with 2048 threads.
-        let blocks = gpu.facts().multiprocessors.max(1) * 8;
-        let threads = (blocks * THREADS) as usize;
-        let mut out: DeviceBuffer<f32> = gpu.alloc(threads)?;
-        let mut sums = Vec::new();
-        for _ in 0..10 {
-            let mut sum = || {
-                let shape = LaunchShape::linear(threads, THREADS);
-                stream.launch(&kernel, shape, &[out.write(), ROUNDS.into()])
-            };
-            sums.push(timer.time::<DeviceError>(&stream, &mut sum)?.seconds);
-        }
-        // Eight chains, sixteen steps, two operations each.
-        let operations = threads as f64 * f64::from(ROUNDS) * 256.0;
-        Ok(Self {
-            bytes_per_second: 2.0 * bytes as f64 / least(&copies),
-            flops_per_second: operations / least(&sums),
-        })
-    }
-
-    fn of_cpu(threads: usize) -> Self {
-        /// For each thread, twice: no cache holds it.
-        const COPIED: usize = 32 << 20;
-        const LANES: usize = 64;
-        const STEPS: usize = 100_000;
-        let mut copies = Vec::new();
-        let mut sums = Vec::new();
-        let mut buffers: Vec<_> = (0..threads)
-            .map(|_| (vec![1u8; COPIED], vec![0u8; COPIED]))
-            .collect();
-        for _ in 0..5 {
-            let start = Instant::now();
-            std::thread::scope(|scope| {
-                for (source, target) in &mut buffers {
-                    scope.spawn(|| target.copy_from_slice(std::hint::black_box(source)));
-                }
-            });
-            copies.push(start.elapsed().as_secs_f64());
-            let start = Instant::now();
-            std::thread::scope(|scope| {
-                for _ in 0..threads {
-                    scope.spawn(|| std::hint::black_box(multiply_adds::<LANES>(STEPS)));
-                }
-            });
-            sums.push(start.elapsed().as_secs_f64());
-        }
-        Self {
-            bytes_per_second: (2 * COPIED * threads) as f64 / least(&copies),
-            flops_per_second: (2 * LANES * STEPS * threads) as f64 / least(&sums),
-        }
+        Ok(CeilingSamples::take(device, 10)?.ceilings())
     }
 
     /// Holds a run of `seconds` against the ceilings; `None` where it neither moves nor computes
@@ -156,6 +96,98 @@ impl Ceilings {
             flops_share: computing / seconds,
             reached: floor_seconds / seconds,
         })
+    }
+}
+
+impl CeilingSamples {
+    /// Runs both programs `runs` times.
+    pub fn take(device: &Device, runs: usize) -> Result<Self, DeviceError> {
+        match device {
+            Device::Cuda(gpu) => Self::of_gpu(gpu, runs),
+            Device::Cpu(cpu) => Ok(Self::of_cpu(cpu.threads(), runs)),
+        }
+    }
+
+    /// The most that was reached.
+    pub fn ceilings(&self) -> Ceilings {
+        Ceilings {
+            bytes_per_second: self.bytes / least(&self.copies),
+            flops_per_second: self.operations / least(&self.sums),
+        }
+    }
+
+    fn of_gpu(gpu: &CudaDevice, runs: usize) -> Result<Self, DeviceError> {
+        /// A few times any L2, and small beside any memory.
+        const COPIED: usize = 512 << 20;
+        const ROUNDS: u32 = 512;
+        const THREADS: u32 = 256;
+        let stream = gpu.stream().clone();
+        let mut timer = DeviceTimer::new(gpu, CacheState::Warm)?;
+        let fitting = usize::try_from(gpu.memory()?.free / 8).unwrap_or(COPIED);
+        let bytes = COPIED.min(fitting);
+        let mut source: DeviceBuffer<u8> = gpu.alloc(bytes)?;
+        let mut target: DeviceBuffer<u8> = gpu.alloc(bytes)?;
+        source.fill_bytes(&stream, 0x5a)?;
+        let mut copies = Vec::new();
+        for _ in 0..runs {
+            let mut copy = || stream.copy(&source, &mut target);
+            copies.push(timer.time::<DeviceError>(&stream, &mut copy)?.seconds);
+        }
+        let kernel = gpu.kernel(&FMA_PEAK)?;
+        // Eight blocks fill every multiprocessor of today with 2048 threads.
+        let blocks = gpu.facts().multiprocessors.max(1) * 8;
+        let threads = (blocks * THREADS) as usize;
+        let mut out: DeviceBuffer<f32> = gpu.alloc(threads)?;
+        let mut sums = Vec::new();
+        for _ in 0..runs {
+            let mut sum = || {
+                let shape = LaunchShape::linear(threads, THREADS);
+                stream.launch(&kernel, shape, &[out.write(), ROUNDS.into()])
+            };
+            sums.push(timer.time::<DeviceError>(&stream, &mut sum)?.seconds);
+        }
+        // Eight chains, sixteen steps, two operations each.
+        let operations = threads as f64 * f64::from(ROUNDS) * 256.0;
+        Ok(Self {
+            bytes: 2.0 * bytes as f64,
+            copies,
+            operations,
+            sums,
+        })
+    }
+
+    fn of_cpu(threads: usize, runs: usize) -> Self {
+        /// For each thread, twice: no cache holds it.
+        const COPIED: usize = 32 << 20;
+        const LANES: usize = 64;
+        const STEPS: usize = 100_000;
+        let mut copies = Vec::new();
+        let mut sums = Vec::new();
+        let mut buffers: Vec<_> = (0..threads)
+            .map(|_| (vec![1u8; COPIED], vec![0u8; COPIED]))
+            .collect();
+        for _ in 0..runs {
+            let start = Instant::now();
+            std::thread::scope(|scope| {
+                for (source, target) in &mut buffers {
+                    scope.spawn(|| target.copy_from_slice(std::hint::black_box(source)));
+                }
+            });
+            copies.push(start.elapsed().as_secs_f64());
+            let start = Instant::now();
+            std::thread::scope(|scope| {
+                for _ in 0..threads {
+                    scope.spawn(|| std::hint::black_box(multiply_adds::<LANES>(STEPS)));
+                }
+            });
+            sums.push(start.elapsed().as_secs_f64());
+        }
+        Self {
+            bytes: (2 * COPIED * threads) as f64,
+            copies,
+            operations: (2 * LANES * STEPS * threads) as f64,
+            sums,
+        }
     }
 }
 

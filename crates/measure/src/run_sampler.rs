@@ -35,6 +35,7 @@ pub struct RunSampler {
     timer: Option<DeviceTimer>,
     device: String,
     limit: Duration,
+    settle: Duration,
 }
 
 /// A prepared workload with what sampling it needs.
@@ -70,6 +71,8 @@ impl RunSampler {
     /// Samples that are taken together last no longer than this, so that stop rules and people
     /// need not wait.
     const TOGETHER: Duration = Duration::from_millis(20);
+    /// How long a workload may take to settle before its first sample.
+    const SETTLE: Duration = Duration::from_secs(1);
     /// Runs that a driver queues before it makes the host wait, with room to spare.
     const QUEUED: u64 = 512;
 
@@ -86,6 +89,7 @@ impl RunSampler {
             timer,
             device: device.name().to_owned(),
             limit: DeviceTimer::LIMIT,
+            settle: Self::SETTLE,
         })
     }
 
@@ -95,6 +99,11 @@ impl RunSampler {
         if let Some(timer) = &mut self.timer {
             timer.set_limit(limit);
         }
+    }
+
+    /// Lets a workload settle for at most `settle`: on a busy machine it never does.
+    pub fn set_settle(&mut self, settle: Duration) {
+        self.settle = settle;
     }
 
     /// Warms `prepared` up and finds how many runs make a sample.
@@ -110,14 +119,14 @@ impl RunSampler {
         target.run_and_wait()?;
         let begun = Instant::now();
         let mut medians: Vec<f64> = Vec::new();
-        // Until three medians of 16 in a row are within 1 %, or a second has passed.
-        while begun.elapsed() < Duration::from_secs(1) {
+        // Until three medians of 16 in a row are within 1 %, or the time is up.
+        while begun.elapsed() < self.settle {
             let mut times = Vec::new();
             for _ in 0..16 {
                 let start = Instant::now();
                 target.run_and_wait()?;
                 times.push(start.elapsed().as_secs_f64());
-                if begun.elapsed() >= Duration::from_secs(1) {
+                if begun.elapsed() >= self.settle {
                     break;
                 }
             }

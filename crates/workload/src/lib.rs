@@ -14,5 +14,6 @@ pub use affordable::affordable_settings;
 pub use output::Output;
 pub use parameters::{BadParameter, ParameterKind, ParameterSpec, ParameterValue, Parameters};
 pub use workload::{
-    About, ArguedTolerance, Cost, Judgement, Prepared, Sizes, Technique, Workload, WorkloadError,
+    About, ActsOn, ArguedTolerance, Cost, Judgement, Prepared, Sizes, Technique, Workload,
+    WorkloadError,
 };

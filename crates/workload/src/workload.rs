@@ -177,10 +177,34 @@ pub struct Technique {
     pub on: &'static str,
     /// What it changes, in a line.
     pub meaning: &'static str,
+    /// On which devices it changes anything.
+    pub acts_on: ActsOn,
     /// How much work it is to build and to keep.
     pub effort: Judgement,
     /// How easily it goes wrong.
     pub risk: Judgement,
+}
+
+/// The devices on which a technique changes anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ActsOn {
+    /// Every device.
+    Any,
+    /// The CPU alone: threads, vector instructions.
+    Cpu,
+    /// A GPU alone: graphs, pinned memory.
+    Gpu,
+}
+
+impl ActsOn {
+    /// Whether it changes anything on `device`.
+    pub fn includes(self, device: &Device) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Cpu => device.cuda().is_none(),
+            Self::Gpu => device.cuda().is_some(),
+        }
+    }
 }
 
 /// What no clock measures: somebody's opinion, printed as such.

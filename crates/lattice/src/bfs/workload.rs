@@ -3,7 +3,7 @@
 use warpsmith_core::{Bytes, Flops};
 use warpsmith_device::{Device, Stream};
 use warpsmith_workload::{
-    About, ArguedTolerance, Cost, Judgement, Output, ParameterSpec, Parameters, Prepared,
+    About, ActsOn, ArguedTolerance, Cost, Judgement, Output, ParameterSpec, Parameters, Prepared,
     Technique, Workload, WorkloadError,
 };
 
@@ -47,6 +47,7 @@ const TECHNIQUES: &[Technique] = &[
         off: "off",
         on: "on",
         meaning: "64 cells to a word instead of a queue of cells (CPU)",
+        acts_on: ActsOn::Any,
         effort: Judgement::High,
         risk: Judgement::Medium,
     },

@@ -3,7 +3,7 @@
 use warpsmith_core::{Bytes, Flops};
 use warpsmith_device::{CpuDevice, CudaDevice, Device, Graph, Stream};
 use warpsmith_workload::{
-    About, ArguedTolerance, Cost, Judgement, Output, ParameterSpec, Parameters, Prepared,
+    About, ActsOn, ArguedTolerance, Cost, Judgement, Output, ParameterSpec, Parameters, Prepared,
     Technique, Workload, WorkloadError,
 };
 
@@ -50,6 +50,7 @@ const TECHNIQUES: &[Technique] = &[
         off: "1",
         on: "2",
         meaning: "two steps for one pass over memory",
+        acts_on: ActsOn::Any,
         effort: Judgement::High,
         risk: Judgement::Medium,
     },

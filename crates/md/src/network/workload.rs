@@ -5,7 +5,7 @@ use warpsmith_device::{Device, Graph, Stream};
 use warpsmith_lanes::InstructionSet;
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    About, ArguedTolerance, Cost, Judgement, Output, ParameterSpec, Parameters, Prepared,
+    About, ActsOn, ArguedTolerance, Cost, Judgement, Output, ParameterSpec, Parameters, Prepared,
     Technique, Workload, WorkloadError,
 };
 
@@ -34,6 +34,7 @@ const TECHNIQUES: &[Technique] = &[
         off: "scalar",
         on: "best",
         meaning: "a vector of outputs at a time (CPU)",
+        acts_on: ActsOn::Cpu,
         effort: Judgement::Medium,
         risk: Judgement::Low,
     },
@@ -43,6 +44,7 @@ const TECHNIQUES: &[Technique] = &[
         off: "off",
         on: "on",
         meaning: "the launch recorded once (GPU)",
+        acts_on: ActsOn::Gpu,
         effort: Judgement::Medium,
         risk: Judgement::Medium,
     },

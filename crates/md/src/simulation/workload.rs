@@ -8,7 +8,7 @@ use warpsmith_core::{Bytes, Flops};
 use warpsmith_device::{CpuDevice, Device, Stream};
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    About, ArguedTolerance, Cost, Judgement, Output, ParameterSpec, Parameters, Prepared,
+    About, ActsOn, ArguedTolerance, Cost, Judgement, Output, ParameterSpec, Parameters, Prepared,
     Technique, Workload, WorkloadError,
 };
 
@@ -60,6 +60,7 @@ const TECHNIQUES: &[Technique] = &[
         off: "every-step",
         on: "keep",
         meaning: "a list with a skin serves several steps",
+        acts_on: ActsOn::Any,
         effort: Judgement::Medium,
         risk: Judgement::Medium,
     },
@@ -69,6 +70,7 @@ const TECHNIQUES: &[Technique] = &[
         off: "scalar",
         on: "best",
         meaning: "a vector of neighbours at a time (CPU)",
+        acts_on: ActsOn::Cpu,
         effort: Judgement::Medium,
         risk: Judgement::Low,
     },
@@ -78,6 +80,7 @@ const TECHNIQUES: &[Technique] = &[
         off: "start",
         on: "cells",
         meaning: "atoms that are near each other are near in memory (CPU)",
+        acts_on: ActsOn::Any,
         effort: Judgement::Medium,
         risk: Judgement::Low,
     },
@@ -87,6 +90,7 @@ const TECHNIQUES: &[Technique] = &[
         off: "one",
         on: "all",
         meaning: "blocks of atoms on all cores (CPU)",
+        acts_on: ActsOn::Cpu,
         effort: Judgement::Medium,
         risk: Judgement::Medium,
     },
@@ -96,6 +100,7 @@ const TECHNIQUES: &[Technique] = &[
         off: "off",
         on: "on",
         meaning: "seven launches of a step recorded once and launched as one (GPU)",
+        acts_on: ActsOn::Gpu,
         effort: Judgement::Medium,
         risk: Judgement::Medium,
     },

@@ -4,6 +4,8 @@
 //! Rounds are added while the verdict is open; the looks share one error probability, half of it
 //! for the first look.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 use warpsmith_workload::random::Random;
 
@@ -39,6 +41,8 @@ pub struct ComparisonPlan {
     pub alpha: f64,
     /// Decides the order inside rounds.
     pub seed: u64,
+    /// How long each side may take to settle before the first round.
+    pub settle: Duration,
 }
 
 impl Default for ComparisonPlan {
@@ -51,6 +55,7 @@ impl Default for ComparisonPlan {
             margin: 0.01,
             alpha: 0.05,
             seed: 1,
+            settle: Duration::from_secs(1),
         }
     }
 }

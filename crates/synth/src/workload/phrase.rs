@@ -5,8 +5,8 @@ use rayon::prelude::*;
 use warpsmith_core::{Bytes, Flops};
 use warpsmith_device::{CpuDevice, Device};
 use warpsmith_workload::{
-    About, ArguedTolerance, Cost, Judgement, ParameterSpec, Parameters, Prepared, Technique,
-    Workload, WorkloadError, result_in_memory,
+    About, ActsOn, ArguedTolerance, Cost, Judgement, ParameterSpec, Parameters, Prepared,
+    Technique, Workload, WorkloadError, result_in_memory,
 };
 
 use super::cuda_phrase::CudaPhrase;
@@ -94,6 +94,7 @@ const TECHNIQUES: &[Technique] = &[
         off: "per-render",
         on: "pool",
         meaning: "buffers made once instead of for every render",
+        acts_on: ActsOn::Any,
         effort: Judgement::Low,
         risk: Judgement::Low,
     },
@@ -103,6 +104,7 @@ const TECHNIQUES: &[Technique] = &[
         off: "convolution",
         on: "running-sum",
         meaning: "two additions a sample instead of a hundred",
+        acts_on: ActsOn::Any,
         effort: Judgement::Low,
         risk: Judgement::Low,
     },
@@ -112,6 +114,7 @@ const TECHNIQUES: &[Technique] = &[
         off: "portable",
         on: "best",
         meaning: "the widest vector instructions instead of the target's least",
+        acts_on: ActsOn::Cpu,
         effort: Judgement::Medium,
         risk: Judgement::Low,
     },
@@ -121,6 +124,7 @@ const TECHNIQUES: &[Technique] = &[
         off: "voice",
         on: "phrase",
         meaning: "one launch for all voices instead of one for each",
+        acts_on: ActsOn::Gpu,
         effort: Judgement::Medium,
         risk: Judgement::Medium,
     },
@@ -130,6 +134,7 @@ const TECHNIQUES: &[Technique] = &[
         off: "off",
         on: "on",
         meaning: "launches and copy recorded once and launched as one",
+        acts_on: ActsOn::Gpu,
         effort: Judgement::Medium,
         risk: Judgement::Medium,
     },
@@ -139,6 +144,7 @@ const TECHNIQUES: &[Technique] = &[
         off: "pageable",
         on: "pinned",
         meaning: "the samples are copied to page-locked memory",
+        acts_on: ActsOn::Gpu,
         effort: Judgement::Low,
         risk: Judgement::Low,
     },

@@ -5,7 +5,7 @@ use warpsmith_device::Device;
 use warpsmith_formats::base64;
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    About, ArguedTolerance, Cost, Judgement, Output, ParameterSpec, Parameters, Prepared,
+    About, ActsOn, ArguedTolerance, Cost, Judgement, Output, ParameterSpec, Parameters, Prepared,
     Technique, Workload, WorkloadError,
 };
 
@@ -36,6 +36,7 @@ const TECHNIQUES: &[Technique] = &[
         off: "json-base64",
         on: "pcm16",
         meaning: "samples as they are instead of base64 inside JSON",
+        acts_on: ActsOn::Any,
         effort: Judgement::Low,
         risk: Judgement::Low,
     },
@@ -45,6 +46,7 @@ const TECHNIQUES: &[Technique] = &[
         off: "per-client",
         on: "shared",
         meaning: "one encoding for all listeners of a stream",
+        acts_on: ActsOn::Any,
         effort: Judgement::Low,
         risk: Judgement::Low,
     },
