@@ -5,5 +5,7 @@
 //! elsewhere; nothing here reads the machine.
 
 pub mod document;
+pub mod facts;
 
 pub use document::Document;
+pub use facts::Facts;

@@ -80,7 +80,7 @@ const TECHNIQUES: &[Technique] = &[
         off: "start",
         on: "cells",
         meaning: "atoms that are near each other are near in memory (CPU)",
-        acts_on: ActsOn::Any,
+        acts_on: ActsOn::Cpu,
         effort: Judgement::Medium,
         risk: Judgement::Low,
     },
