@@ -4,6 +4,7 @@
 //! the terminal lines are views of it, so that they cannot differ. What measures and what judges is
 //! elsewhere; nothing here reads the machine.
 
+pub mod digits;
 pub mod document;
 pub mod facts;
 
