@@ -17,6 +17,9 @@ pub struct Sample {
     pub seconds: f64,
     /// CPU time of one call, where it was read.
     pub cpu_seconds: Option<f64>,
+    /// Time neither on a core nor in the queue for one (sleep, I/O, a device), where both were
+    /// read.
+    pub waited_seconds: Option<f64>,
     /// The scheduler took the core away during the sample.
     pub preempted: bool,
     /// Mean clock of the device during the sample, where it was read.
@@ -29,6 +32,7 @@ impl Sample {
         Self {
             seconds,
             cpu_seconds: None,
+            waited_seconds: None,
             preempted: false,
             clock_mhz: None,
         }
@@ -101,6 +105,9 @@ pub struct Measurement {
     /// CPU seconds per call; empty where they were not read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cpu_seconds: Vec<f64>,
+    /// Seconds per call neither on a core nor in the queue for one; empty where they were not read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waited_seconds: Vec<f64>,
     /// Indices of samples that were pre-empted, rising.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub preempted: Vec<usize>,
@@ -160,6 +167,7 @@ impl Measurement {
             name: name.into(),
             seconds: Vec::new(),
             cpu_seconds: Vec::new(),
+            waited_seconds: Vec::new(),
             preempted: Vec::new(),
             clock_mhz: Vec::new(),
             round_starts: vec![0],
@@ -206,9 +214,8 @@ impl Measurement {
             self.clock_mhz.push(clock);
         }
         self.seconds.push(sample.seconds);
-        if let Some(cpu) = sample.cpu_seconds {
-            self.cpu_seconds.push(cpu);
-        }
+        self.cpu_seconds.extend(sample.cpu_seconds);
+        self.waited_seconds.extend(sample.waited_seconds);
     }
 
     /// Begins a new round at the next sample.
@@ -327,10 +334,9 @@ mod tests {
         let mut measurement = Measurement::imported("x", Vec::new());
         for i in 0..total {
             measurement.push(Sample {
-                seconds: if i < preempted { 9.0 } else { 1.0 },
                 cpu_seconds: cpu.then_some(0.9),
                 preempted: i < preempted,
-                clock_mhz: None,
+                ..Sample::of_seconds(if i < preempted { 9.0 } else { 1.0 })
             });
         }
         measurement

@@ -1,7 +1,9 @@
 //! Whether B is slower, faster or the same as A: paired rounds, verdicts, several candidates.
 
 pub mod candidates;
+pub mod clock;
 pub mod evaluation;
 pub mod mann_whitney;
 pub mod paired_rounds;
+pub mod stored;
 pub mod unpaired;

@@ -99,6 +99,7 @@ impl ClosureSampler {
             seconds: (elapsed - self.cost.of(inner)) / inner as f64,
             cpu_seconds: usage
                 .map(|(b, a)| a.cpu_time.saturating_sub(b.cpu_time).as_secs_f64() / inner as f64),
+            waited_seconds: None,
             preempted: usage.is_some_and(|(b, a)| a.involuntary_switches > b.involuntary_switches),
             clock_mhz: None,
         }
