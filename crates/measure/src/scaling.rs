@@ -149,7 +149,7 @@ pub fn fit(points: &[SizePoint]) -> Option<Scaling> {
     if points.len() < FEWEST_POINTS || !points.iter().all(usable) {
         return None;
     }
-    let fits: Vec<LawFit> = Law::ALL.iter().map(|law| fit_law(*law, &points)).collect();
+    let fits: Vec<LawFit> = Law::ALL.iter().map(|law| fit_of(*law, &points)).collect();
     let best = fits
         .iter()
         .map(|fit| fit.aicc)
@@ -171,7 +171,8 @@ pub fn fit(points: &[SizePoint]) -> Option<Scaling> {
 }
 
 /// Least squares of relative residuals with a, b ≥ 0.
-fn fit_law(law: Law, points: &[SizePoint]) -> LawFit {
+/// One law's best fit to points, whatever else fits.
+pub fn fit_of(law: Law, points: &[SizePoint]) -> LawFit {
     // Each row divided by its time: minimise Σ (1 − a/t − b·f/t)².
     let (mut s11, mut s12, mut s22, mut s1, mut s2) = (0.0, 0.0, 0.0, 0.0, 0.0);
     for point in points {

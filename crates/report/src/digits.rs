@@ -283,7 +283,7 @@ pub fn to_digits(value: f64, digits: usize) -> String {
 }
 
 /// `value` with so many decimals; thousands are separated, zero has no sign.
-fn decimals(value: f64, places: usize) -> String {
+pub fn decimals(value: f64, places: usize) -> String {
     let text = format!("{value:.places$}");
     let unsigned = text.trim_start_matches('-');
     match unsigned.chars().all(|c| matches!(c, '0' | '.')) || unsigned.len() == text.len() {

@@ -4,9 +4,13 @@
 //! the terminal lines are views of it, so that they cannot differ. What measures and what judges is
 //! elsewhere; nothing here reads the machine.
 
+pub mod chapters;
+mod compose;
 pub mod digits;
 pub mod document;
 pub mod facts;
+pub mod judge;
 
+pub use compose::compose;
 pub use document::Document;
 pub use facts::Facts;
