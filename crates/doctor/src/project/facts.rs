@@ -18,6 +18,7 @@ use super::parse::requirements::{IndexOption, Requirement, parse_requirements};
 use super::parse::secrets::{SecretPlace, find_secrets};
 use super::parse::setup_py::SetupPy;
 use super::parse::yaml::Outline;
+use super::settings::ProjectSettings;
 use super::suppression;
 use super::walk::{self, Kind};
 
@@ -33,7 +34,10 @@ pub(crate) struct YamlFile {
 #[derive(Debug, Default)]
 pub(crate) struct ProjectFacts {
     pub(crate) root: PathBuf,
+    pub(crate) settings: ProjectSettings,
     pub(crate) files: Vec<String>,
+    /// Files that are not judged.
+    pub(crate) excluded: Vec<String>,
     pub(crate) dockerfiles: Vec<Dockerfile>,
     pub(crate) workflows: Vec<YamlFile>,
     pub(crate) other_ci: Vec<YamlFile>,
@@ -83,8 +87,10 @@ struct FileFacts {
 
 impl ProjectFacts {
     /// Reads a project.
-    pub(crate) fn collect(root: &Path) -> Self {
-        let files = walk::list(root);
+    pub(crate) fn collect(root: &Path, settings: ProjectSettings) -> Self {
+        let (excluded, files): (Vec<String>, Vec<String>) = walk::list(root)
+            .into_iter()
+            .partition(|path| settings.excludes(path));
         let parsed: Vec<FileFacts> = files
             .par_iter()
             .filter_map(|path| {
@@ -94,6 +100,8 @@ impl ProjectFacts {
             .collect();
         let mut facts = Self {
             root: root.to_owned(),
+            settings,
+            excluded,
             ..Self::default()
         };
         let paths = WordSet::of("paths", &files.join("\n"));
@@ -187,16 +195,11 @@ impl ProjectFacts {
 
     /// Commits for actions that the project gives in `.warpsmith.toml` under `[audit.pins]`.
     pub(crate) fn action_pins(&self) -> BTreeMap<String, String> {
-        let text = std::fs::read_to_string(self.root.join(".warpsmith.toml")).unwrap_or_default();
-        let table: toml::Table = toml::from_str(&text).unwrap_or_default();
-        table
-            .get("audit")
-            .and_then(|a| a.get("pins"))
-            .and_then(toml::Value::as_table)
-            .into_iter()
-            .flatten()
+        self.settings
+            .pins
+            .iter()
             .filter_map(|(action, pin)| {
-                let pin = pin.as_str()?.trim();
+                let pin = pin.trim();
                 let commit = pin.split_whitespace().next()?;
                 let whole = commit.len() == 40 && commit.bytes().all(|b| b.is_ascii_hexdigit());
                 whole.then(|| (action.clone(), pin.to_owned()))

@@ -9,6 +9,7 @@ pub(crate) mod parse;
 mod report;
 pub(crate) mod rules;
 mod score;
+mod settings;
 mod suppression;
 mod twelve_factor;
 mod walk;

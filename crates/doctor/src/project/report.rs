@@ -10,6 +10,7 @@ use super::baseline::Baseline;
 use super::facts::ProjectFacts;
 use super::rules;
 use super::score::{Score, score};
+use super::settings::ProjectSettings;
 use super::suppression::{self, Suppressed};
 use super::twelve_factor::{self, FactorRow};
 use crate::catalog::{Area, rule_info};
@@ -24,6 +25,14 @@ pub enum AuditError {
     /// Nothing in it.
     #[error("`{0}` holds no files")]
     Empty(PathBuf),
+    /// The project's settings cannot be used.
+    #[error("`{path}`: {why}")]
+    Settings {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, with the line.
+        why: String,
+    },
 }
 
 /// How to audit.
@@ -78,6 +87,9 @@ pub struct AuditBody {
     pub faults: Vec<(String, String)>,
     /// Every rule.
     pub outcomes: Vec<AuditOutcome>,
+    /// Files that were not judged: inputs of tests, and what the project excludes.
+    #[serde(default)]
+    pub excluded: Vec<String>,
     /// Findings that the project accepts.
     pub suppressed: Vec<Suppressed>,
     /// Findings that the baseline knew.
@@ -95,7 +107,7 @@ pub fn audit_project(root: &Path, options: &AuditOptions) -> Result<Report<Audit
     if !root.is_dir() {
         return Err(AuditError::NotADirectory(root.to_owned()));
     }
-    let facts = ProjectFacts::collect(root);
+    let facts = ProjectFacts::collect(root, ProjectSettings::read(root)?);
     if facts.files.is_empty() {
         return Err(AuditError::Empty(root.to_owned()));
     }
@@ -104,7 +116,6 @@ pub fn audit_project(root: &Path, options: &AuditOptions) -> Result<Report<Audit
     let mut outcomes = Vec::new();
     let mut suppressed = Vec::new();
     let mut known = 0;
-    let allowed = suppression::configured(root);
     for result in results {
         let Some(info) = rule_info(&result.code) else {
             continue;
@@ -114,7 +125,7 @@ pub fn audit_project(root: &Path, options: &AuditOptions) -> Result<Report<Audit
             Verdict::Unknown(why) => (Outcome::Unknown, Some(why), 0),
             Verdict::NotApplicable(why) => (Outcome::NotApplicable, Some(why), 0),
             Verdict::Found(found) => {
-                let (mut kept, accepted) = suppression::split(&facts, &allowed, found);
+                let (mut kept, accepted) = suppression::split(&facts, found);
                 suppressed.extend(accepted);
                 if let Some(baseline) = &options.baseline {
                     let before = kept.len();
@@ -167,6 +178,7 @@ pub fn audit_project(root: &Path, options: &AuditOptions) -> Result<Report<Audit
         files: facts.files.len(),
         cuda_files: facts.cuda.len(),
         unread: facts.unreadable.clone(),
+        excluded: facts.excluded.clone(),
         faults,
         score: score(&outcomes),
         twelve_factor: twelve_factor::table(&facts, &outcomes),

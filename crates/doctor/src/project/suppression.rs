@@ -4,13 +4,11 @@
 //! `[audit.allow]` in `.warpsmith.toml`: `DKR001 = "runs rootless"`. A suppression without a reason
 //! is not one.
 
-use std::collections::BTreeMap;
-use std::path::Path;
-
 use serde::{Deserialize, Serialize};
 use warpsmith_core::Finding;
 
 use super::facts::ProjectFacts;
+use super::settings::FILE;
 
 /// A finding that is accepted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,15 +39,16 @@ pub(super) fn comments(text: &str) -> Vec<(u32, String)> {
 /// Divides findings into those that stand and those that the project accepts.
 pub(super) fn split(
     facts: &ProjectFacts,
-    allowed: &BTreeMap<String, String>,
     findings: Vec<Finding>,
 ) -> (Vec<Finding>, Vec<Suppressed>) {
     let mut kept = Vec::new();
     let mut suppressed = Vec::new();
     for finding in findings {
-        let configured = allowed
+        let configured = facts
+            .settings
+            .allow
             .get(&finding.code)
-            .map(|reason| (reason.clone(), ".warpsmith.toml".to_owned()));
+            .map(|reason| (reason.clone(), FILE.to_owned()));
         match configured.or_else(|| by_comment(facts, &finding)) {
             Some((reason, source)) => suppressed.push(Suppressed {
                 finding,
@@ -90,22 +89,4 @@ fn comment(line: &str, code: &str) -> Option<String> {
         .trim_end_matches("*/")
         .trim();
     (!reason.is_empty()).then(|| reason.to_owned())
-}
-
-/// What `.warpsmith.toml` accepts: code and reason.
-pub(super) fn configured(root: &Path) -> BTreeMap<String, String> {
-    let text = std::fs::read_to_string(root.join(".warpsmith.toml")).unwrap_or_default();
-    let table: toml::Table = toml::from_str(&text).unwrap_or_default();
-    table
-        .get("audit")
-        .and_then(|a| a.get("allow"))
-        .and_then(toml::Value::as_table)
-        .map(|allow| {
-            allow
-                .iter()
-                .filter_map(|(code, reason)| Some((code.clone(), reason.as_str()?.to_owned())))
-                .filter(|(_, reason)| !reason.trim().is_empty())
-                .collect()
-        })
-        .unwrap_or_default()
 }

@@ -21,6 +21,7 @@ use self::edits::Edits;
 use super::facts::ProjectFacts;
 use super::report::AuditError;
 use super::rules;
+use super::settings::ProjectSettings;
 
 /// A file's new text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,7 +80,7 @@ pub fn plan_fixes(root: &Path) -> Result<Vec<Patch>, AuditError> {
     if !root.is_dir() {
         return Err(AuditError::NotADirectory(root.to_owned()));
     }
-    let facts = ProjectFacts::collect(root);
+    let facts = ProjectFacts::collect(root, ProjectSettings::read(root)?);
     let found: Vec<Finding> = rules::run(&facts)
         .into_iter()
         .filter_map(|result| match result.verdict {
@@ -88,8 +89,7 @@ pub fn plan_fixes(root: &Path) -> Result<Vec<Patch>, AuditError> {
         })
         .flatten()
         .collect();
-    let (mut found, _) =
-        super::suppression::split(&facts, &super::suppression::configured(root), found);
+    let (mut found, _) = super::suppression::split(&facts, found);
     // From the end of each file to its start: an inserted line moves only what is done already.
     found.sort_by_key(|f| std::cmp::Reverse(f.span.as_ref().map_or(0, |s| s.line)));
     let mut edits = Edits::new(root);
