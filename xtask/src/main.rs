@@ -1,5 +1,6 @@
 //! Developer's commands: everything that tests, CI and releases do, by hand.
 
+mod axe;
 mod compat;
 mod conformance;
 mod docs;

@@ -8,7 +8,7 @@ use clap::Args;
 
 use crate::fuzz::Fuzz;
 use crate::workspace::{run, run_with};
-use crate::{kernels, oracles, packages, python, schemas, wheels};
+use crate::{axe, kernels, oracles, packages, python, schemas, wheels};
 
 #[derive(Args)]
 pub(crate) struct Test {
@@ -49,6 +49,12 @@ impl Test {
         wheels::wheel("nvidia-cuda-nvrtc-cu12", "12.9.86")?;
         if let Err(error) = schemas::sarif() {
             eprintln!("ignored: audit reports against the SARIF schema: {error:#}");
+        }
+        if let Err(error) = axe::install() {
+            eprintln!("ignored: the report's page against axe: {error:#}");
+        }
+        if let Err(error) = wheels::wheel("pypdf", "5.9.0") {
+            eprintln!("ignored: the words of the printed report: {error:#}");
         }
         // Trials that need the full set-up read it.
         let full = [("WARPSMITH_FULL", if self.full { "1" } else { "0" })];

@@ -11,8 +11,10 @@ pub mod document;
 pub mod facts;
 mod findings;
 pub mod judge;
+pub mod markdown;
 pub mod page;
 mod sections;
+pub mod terminal;
 
 pub use compose::compose;
 pub use document::Document;

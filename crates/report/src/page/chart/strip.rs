@@ -142,7 +142,7 @@ mod tests {
             &Strip::Rings(vec![1.0, 0.98, 1.03]),
             StripScale::Within(0.05),
         );
-        assert_eq!(rings.matches("ring\"").count(), 3);
+        assert_eq!(rings.matches(r#"class="ring""#).count(), 3);
         assert!(!rings.contains("median\""));
     }
 

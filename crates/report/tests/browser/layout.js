@@ -1,0 +1,33 @@
+// What does not fit, measured inside the page.
+(() => {
+  const wide = document.documentElement.clientWidth, found = [];
+  const name = e => (e.tagName + "." + (e.getAttribute("class") ?? "")).toLowerCase() + ": " + e.textContent.trim().slice(0, 50);
+  const seen = e => e.checkVisibility() && !e.closest(".vh, .skip, thead");
+  for (const text of document.querySelectorAll("svg text")) {
+    if (!seen(text) || getComputedStyle(text).display === "none") continue;
+    const t = text.getBoundingClientRect(), box = text.closest("svg").getBoundingClientRect();
+    if (t.width === 0) continue;
+    const out = Math.max(box.left - t.left, t.right - box.right, box.top - t.top, t.bottom - box.bottom);
+    if (out > 1.5) found.push(`${out.toFixed(1)} px outside its picture: ${name(text)}`);
+  }
+  for (const e of document.querySelectorAll("body *")) {
+    if (!seen(e) || e.closest("svg")) continue;
+    const box = e.getBoundingClientRect();
+    if (box.width > 0 && (box.right > wide + 1 || box.left < -1)) found.push(`${Math.round(box.right)} of ${wide} px: ${name(e)}`);
+  }
+  // Two labels of one picture must not cover each other.
+  for (const svg of document.querySelectorAll("svg.roofline, svg.sm")) {
+    const boxes = [...svg.querySelectorAll("text")].filter(t => !t.hasAttribute("transform") && getComputedStyle(t).display !== "none")
+      .map(t => [t, t.getBoundingClientRect()]).filter(([, b]) => b.width > 0);
+    boxes.forEach(([t, a], n) => boxes.slice(0, n).forEach(([u, b]) => {
+      const x = Math.min(a.right, b.right) - Math.max(a.left, b.left), y = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+      if (x > 2 && y > 4) found.push(`covers ${u.textContent}: ${name(t)}`);
+    }));
+  }
+  return {
+    scroll: document.documentElement.scrollWidth, width: wide,
+    height: document.documentElement.scrollHeight,
+    bar: document.querySelector("nav.bar")?.getBoundingClientRect().top ?? 0,
+    found: found.slice(0, 12),
+  };
+})()

@@ -1,0 +1,85 @@
+//! Widths: no sideways scroll, no text outside its picture or the window, and a page of a bounded
+//! height.
+
+use libtest_mimic::Failed;
+use serde_json::Value;
+
+use crate::devtools::Browser;
+use crate::{target, written};
+
+const PROBE: &str = include_str!("layout.js");
+
+fn probe(browser: &mut Browser, place: &str) -> Result<Value, Failed> {
+    let seen = browser.value(PROBE)?;
+    if seen["scroll"] != seen["width"] || seen["found"] != Value::Array(Vec::new()) {
+        return Err(format!("{place}: {seen:#}").into());
+    }
+    if let Some(complaint) = browser.complaints.first() {
+        return Err(format!("{place}: {complaint}").into());
+    }
+    Ok(seen)
+}
+
+pub(crate) fn fits(name: &'static str) -> Result<(), Failed> {
+    let page = written(name)?;
+    let mut browser = Browser::start()?;
+    for (width, scheme) in [
+        (320, "light"),
+        (400, "light"),
+        (400, "dark"),
+        (641, "light"),
+        (768, "light"),
+        (768, "dark"),
+        (901, "light"),
+        (1101, "light"),
+        (1181, "light"),
+        (1400, "dark"),
+        (1400, "light"),
+    ] {
+        browser.window(width, 900, scheme, "screen")?;
+        browser.open(&page, true)?;
+        let seen = probe(&mut browser, &format!("{name}, {width} px, {scheme}"))?;
+        let height = seen["height"].as_f64().unwrap_or(f64::MAX);
+        if width == 1400 && name != "long-names" && name != "hostile" && height > 6000.0 {
+            return Err(format!("{name}: {height} px high").into());
+        }
+        if [400, 768, 1400].contains(&width) {
+            browser
+                .screenshot(&target().join(format!("report-pages/{name}-{width}-{scheme}.png")))?;
+        }
+        // And with everything open.
+        browser.value(
+            "document.querySelectorAll('details').forEach(d => { d.open = true });
+             document.querySelectorAll('[data-all], .rowb').forEach((b, n) => { if (n < 6) b.click() });
+             new Promise(done => setTimeout(done, 250))",
+        )?;
+        probe(
+            &mut browser,
+            &format!("{name}, {width} px, {scheme}, unfolded"),
+        )?;
+    }
+    Ok(())
+}
+
+/// At 1400 × 900 the bar of chapters is still in the window.
+pub(crate) fn first_screen() -> Result<(), Failed> {
+    for name in [
+        "healthy-gpu",
+        "busy-cpu",
+        "lost-half-way",
+        "eight-gpus",
+        "mig",
+    ] {
+        let page = written(name)?;
+        let mut browser = Browser::start()?;
+        browser.window(1400, 900, "light", "screen")?;
+        browser.open(&page, true)?;
+        let bar = probe(&mut browser, name)?["bar"]
+            .as_f64()
+            .unwrap_or(f64::MAX);
+        if bar > 900.0 {
+            return Err(format!("{name}: the chapters begin at {bar} px").into());
+        }
+    }
+    Ok(())
+}
