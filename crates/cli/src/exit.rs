@@ -16,6 +16,8 @@ pub(crate) enum Outcome {
     NotFine,
     /// This machine cannot do it (no GPU, say); nothing is wrong with the request.
     CannotHere,
+    /// Stopped by Ctrl-C; what was there is written.
+    Interrupted,
 }
 
 impl Outcome {
@@ -31,6 +33,7 @@ pub(crate) fn code(result: Result<Outcome>) -> u8 {
         Ok(Outcome::Fine) => 0,
         Ok(Outcome::NotFine) => 1,
         Ok(Outcome::CannotHere) => 3,
+        Ok(Outcome::Interrupted) => 130,
         Err(error) if is_broken_pipe(&error) => 0,
         Err(error) => {
             // Nothing can be done about a standard error that is closed.

@@ -4,6 +4,7 @@
 //! the terminal lines are views of it, so that they cannot differ. Facts come from whoever measures;
 //! nothing here reads the machine.
 
+pub mod calendar;
 pub mod chapters;
 mod compose;
 pub mod digits;

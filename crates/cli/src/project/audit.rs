@@ -20,8 +20,9 @@ use crate::output;
 /// Audit a CUDA project: build, dependencies, sources, image, CI, tests, documentation.
 ///
 /// A finding is accepted with a comment `warpsmith: allow CODE reason` on its line or the line
-/// above, or in `.warpsmith.toml` under `[audit.allow]`. `--fix` pins actions to the commits that the
-/// same file gives under `[audit.pins]`.
+/// above, or in `.warpsmith.toml` under `[audit.allow]`. `exclude` under `[audit]` in the same file names
+/// paths that are not judged, as in `.gitignore`; folders of fixtures are not judged by default. `--fix`
+/// pins actions to the commits that the file gives under `[audit.pins]`.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  warpsmith audit .\n  warpsmith audit . --output sarif > audit.sarif\n  \

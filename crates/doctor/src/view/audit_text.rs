@@ -37,6 +37,16 @@ pub fn audit_text(report: &Report<AuditBody>, everything: bool) -> String {
             body.unread[0]
         );
     }
+    if !body.excluded.is_empty() {
+        let _ = writeln!(
+            out,
+            "\n{} not judged: inputs of tests, or excluded in .warpsmith.toml",
+            match body.excluded.len() {
+                1 => "1 file".to_owned(),
+                count => format!("{count} files"),
+            }
+        );
+    }
     let count = |wanted: Outcome| body.outcomes.iter().filter(|o| o.outcome == wanted).count();
     let _ = writeln!(
         out,

@@ -48,7 +48,9 @@ pub(super) fn table(name: &str, heading: &str, groups: &[Group<'_>]) -> Table {
     ];
     let rows = groups.iter().enumerate().map(|(index, group)| {
         let finding = group.first;
+        // Some messages count their places themselves.
         let message = match group.count {
+            _ if finding.message.contains(" more place") => finding.message.clone(),
             1 => finding.message.clone(),
             count => format!("{} ×{count}", finding.message),
         };

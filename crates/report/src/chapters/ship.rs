@@ -93,6 +93,7 @@ pub(super) fn chapter(facts: &Facts) -> Chapter {
     chapter.folds.extend(version_matrix(facts));
     chapter.folds.extend(strengths(&audit.body));
     chapter.folds.extend(notes_fold(audit, least));
+    chapter.folds.extend(accepted(&audit.body));
     chapter.folds.extend(excluded(&audit.body));
     chapter.folds.extend(not_assessed(&audit.body));
     chapter
@@ -254,7 +255,7 @@ fn notes_fold(audit: &Report<AuditBody>, shown: Severity) -> Option<Fold> {
     })
 }
 
-fn excluded(body: &AuditBody) -> Option<Fold> {
+fn accepted(body: &AuditBody) -> Option<Fold> {
     if body.suppressed.is_empty() {
         return None;
     }
@@ -279,6 +280,32 @@ fn excluded(body: &AuditBody) -> Option<Fold> {
             shown: 0,
             caption: String::new(),
         })],
+    })
+}
+
+fn excluded(body: &AuditBody) -> Option<Fold> {
+    /// More names say no more.
+    const SHOWN: usize = 40;
+    let count = body.excluded.len();
+    if count == 0 {
+        return None;
+    }
+    let mut names: Vec<&str> = body
+        .excluded
+        .iter()
+        .take(SHOWN)
+        .map(String::as_str)
+        .collect();
+    if count > SHOWN {
+        names.push("…");
+    }
+    Some(Fold {
+        title: "Not judged".to_owned(),
+        note: format!(
+            "{}: inputs of tests, or excluded in .warpsmith.toml",
+            counted(count, "file")
+        ),
+        blocks: vec![Block::Lines(names.join("\n"))],
     })
 }
 

@@ -70,6 +70,32 @@ pub struct Facts {
     pub sounds: Vec<Sound>,
 }
 
+impl Facts {
+    /// Facts about a machine of which nothing has been measured yet.
+    pub fn new(subject: Subject, machine: MachineFacts) -> Self {
+        Self {
+            subject,
+            machine,
+            fitness: Fitness::default(),
+            sections: Vec::new(),
+            left_out: Vec::new(),
+            environment: None,
+            rest: None,
+            project: None,
+            numbers: Numbers::default(),
+            latency: Vec::new(),
+            sweeps: Vec::new(),
+            leak: None,
+            parity: Vec::new(),
+            matrix: Vec::new(),
+            corpus: None,
+            ladder: None,
+            noise: None,
+            sounds: Vec::new(),
+        }
+    }
+}
+
 /// Memory over the steps of a trajectory.
 #[derive(Clone, Debug, Serialize)]
 pub struct LeakFacts {

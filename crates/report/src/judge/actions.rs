@@ -180,7 +180,9 @@ fn of_findings(chapter: &Chapter) -> Vec<Action> {
 
 fn of_finding(finding: &Finding, places: usize, chapter: &str) -> Action {
     let hint = finding.hint.as_deref().unwrap_or_default();
+    // Some messages count their places themselves.
     let what = match places {
+        _ if finding.message.contains(" more place") => capitalised(&finding.message),
         1 => capitalised(&finding.message),
         places => format!("{} ({places} places)", capitalised(&finding.message)),
     };

@@ -172,8 +172,12 @@ fn in_a_sentence(name: &str) -> String {
     }
 }
 
-/// With a capital letter, where it does not begin with a name in backticks.
+/// With a capital letter, where it does not begin with the name of a workload or a command.
 pub fn capitalised(text: &str) -> String {
+    let first = text.split_whitespace().next().unwrap_or_default();
+    if first.contains(['/', '`', '_']) {
+        return text.to_owned();
+    }
     let mut chars = text.chars();
     match chars.next() {
         Some(first) => first.to_uppercase().chain(chars).collect(),
@@ -282,6 +286,12 @@ mod tests {
         let verdict = judged(&fit, State::Good, Vec::new());
         assert_eq!(verdict.state, VerdictState::Well);
         assert_eq!(verdict.detail, "Memory rate reaches 63 % of the datasheet.");
+    }
+
+    #[test]
+    fn names_keep_their_letters() {
+        assert_eq!(capitalised("md/lj has two modes"), "md/lj has two modes");
+        assert_eq!(sentence("the disk is full"), "The disk is full.");
     }
 
     #[test]

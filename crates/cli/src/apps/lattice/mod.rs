@@ -13,6 +13,8 @@ mod rd;
 mod speeds;
 mod xor;
 
+pub(crate) use speeds::Speeds;
+
 /// Compute on lattices: reaction-diffusion, shortest paths, walks in borrowed memory, keyed XOR.
 #[derive(Args)]
 #[command(after_help = "Examples:

@@ -52,6 +52,15 @@ struct Body {
     same_bits: bool,
 }
 
+/// One backend's or peer's time.
+pub(crate) struct Timed {
+    pub(crate) name: String,
+    pub(crate) seconds: f64,
+    /// Ours, not a peer's.
+    pub(crate) own: bool,
+    pub(crate) gpu: bool,
+}
+
 #[derive(Serialize)]
 struct Row {
     backend: String,
@@ -66,38 +75,24 @@ impl Speeds {
             bail!("`--steps 0` leaves nothing to time");
         }
         let shape = Shape::cube(self.size)?;
-        let field = Field::noise(shape, 1234)?;
-        let mut times = Vec::new();
-        if let Some(python) = &self.python {
-            output::progress(global, "peers");
-            times.extend(self.peers(python)?);
-        }
-        let mut digests = Vec::new();
-        if global.device != DeviceChoice::Cpu {
-            // Opened before anything is timed: a GPU that was asked for and is broken is an error.
-            if let DeviceChoice::Cuda(index) = global.device {
-                CudaDevice::open(index)?;
-            }
-        }
-        self.on_cpu(global, &field, &mut times, &mut digests)?;
-        if global.device != DeviceChoice::Cpu {
-            self.on_gpus(global, &field, &mut times, &mut digests)?;
-        }
+        let (times, same_bits) = self.time_all(global)?;
         output::progress(global, "");
-        let Some((baseline, first)) = times.first().cloned() else {
+        let Some((baseline, first)) = times
+            .first()
+            .map(|timed| (timed.name.clone(), timed.seconds))
+        else {
             bail!("nothing was timed");
         };
         let cell_steps = shape.cells() as f64 * self.steps as f64;
         let rows = times
             .into_iter()
-            .map(|(backend, seconds)| Row {
-                backend,
-                seconds,
-                speed_up: first / seconds,
-                nanoseconds_per_cell_step: seconds / cell_steps * 1e9,
+            .map(|timed| Row {
+                backend: timed.name,
+                seconds: timed.seconds,
+                speed_up: first / timed.seconds,
+                nanoseconds_per_cell_step: timed.seconds / cell_steps * 1e9,
             })
             .collect();
-        let same_bits = digests.windows(2).all(|pair| pair[0] == pair[1]);
         let report = output::report(
             "lattice speeds",
             Body {
@@ -112,11 +107,42 @@ impl Speeds {
         Ok(Outcome::fine_if(same_bits))
     }
 
+    /// For the report: the default problem, with the peers of `python` where one is given.
+    pub(crate) fn of_report(python: Option<PathBuf>) -> Self {
+        Self {
+            size: 100,
+            steps: 10,
+            python,
+        }
+    }
+
+    /// Every time, peers first, and whether all of our own backends gave the same bits.
+    pub(crate) fn time_all(&self, global: &Global) -> Result<(Vec<Timed>, bool)> {
+        let shape = Shape::cube(self.size)?;
+        let field = Field::noise(shape, 1234)?;
+        let mut times = Vec::new();
+        if let Some(python) = &self.python {
+            output::progress(global, "peers");
+            times.extend(self.peers(python)?);
+        }
+        let mut digests = Vec::new();
+        // Opened before anything is timed: a GPU that was requested and is broken is an error.
+        if let DeviceChoice::Cuda(index) = global.device {
+            CudaDevice::open(index)?;
+        }
+        self.on_cpu(global, &field, &mut times, &mut digests)?;
+        if global.device != DeviceChoice::Cpu {
+            self.on_gpus(global, &field, &mut times, &mut digests)?;
+        }
+        let same_bits = digests.windows(2).all(|pair| pair[0] == pair[1]);
+        Ok((times, same_bits))
+    }
+
     fn on_cpu(
         &self,
         global: &Global,
         field: &Field,
-        times: &mut Vec<(String, f64)>,
+        times: &mut Vec<Timed>,
         digests: &mut Vec<String>,
     ) -> Result<()> {
         let all = CpuDevice::open()?;
@@ -152,7 +178,12 @@ impl Speeds {
                 run.advance(self.steps);
                 Ok(())
             })?;
-            times.push((name, seconds));
+            times.push(Timed {
+                name,
+                seconds,
+                own: true,
+                gpu: false,
+            });
         }
         Ok(())
     }
@@ -161,7 +192,7 @@ impl Speeds {
         &self,
         global: &Global,
         field: &Field,
-        times: &mut Vec<(String, f64)>,
+        times: &mut Vec<Timed>,
         digests: &mut Vec<String>,
     ) -> Result<()> {
         for facts in cuda_devices().unwrap_or_default() {
@@ -202,17 +233,29 @@ impl Speeds {
                     }
                     Ok(stream.synchronize()?)
                 })?;
-                times.push((name, seconds));
+                times.push(Timed {
+                    name,
+                    seconds,
+                    own: true,
+                    gpu: true,
+                });
             }
         }
         Ok(())
     }
 
-    fn peers(&self, python: &Path) -> Result<Vec<(String, f64)>> {
+    fn peers(&self, python: &Path) -> Result<Vec<Timed>> {
         let (size, steps) = (self.size.to_string(), self.steps.to_string());
         let peers = time_peers(python, PEERS, &["rd", &size, &steps])
             .with_context(|| format!("cannot time peers with `{}`", python.display()))?;
-        let timed = |peer: Peer| Some((peer.name, peer.seconds?));
+        let timed = |peer: Peer| {
+            Some(Timed {
+                gpu: peer.name.contains("GPU") || peer.name.contains("cuda"),
+                seconds: peer.seconds?,
+                name: peer.name,
+                own: false,
+            })
+        };
         Ok(peers.into_iter().filter_map(timed).collect())
     }
 }

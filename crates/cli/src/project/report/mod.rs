@@ -1,16 +1,12 @@
-//! `warpsmith report`, the main job: everything that Warpsmith can say about this machine, as one document.
+//! `warpsmith report`, the main job: what this machine is, how well it is and what to do, as one page.
 //!
-//! A section is data (blocks of text, tables and raw numbers); the HTML page, the Markdown text and
-//! the JSON file are views of the same blocks. A section that fails says why, and the rest goes on.
+//! Sections measure within a wall budget and fill in facts; the `report` crate judges them and writes
+//! the views. A section that fails says why, and the rest goes on.
 
+mod collect;
 mod command;
-mod comparison;
-mod document;
-mod html;
 mod job;
-mod markdown;
-mod parts;
 mod progress;
-mod section;
+mod sections;
 
 pub(crate) use command::Report;

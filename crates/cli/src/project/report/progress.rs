@@ -1,82 +1,77 @@
-//! The report's progress bar: how much of the planned time has passed, and how much is left.
+//! The progress line: what is measured, and how much of its time has passed.
 //!
-//! Invariant: the bar never runs ahead of the work: a part counts at most its own share until it is
-//! done, and what earlier parts took longer or shorter corrects the time that is left.
+//! It never counts down below what is left: a section that overruns its time says so, and what it is
+//! finishing.
 
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::parts::{PARTS, Part};
+use super::job::Job;
 use crate::global::Global;
 use crate::output;
 
-pub(crate) struct Bar<'a> {
-    global: &'a Global,
-    quick: bool,
-    done: f64,
-    total: f64,
-    started: Instant,
-}
-
-impl<'a> Bar<'a> {
-    pub(crate) fn new(global: &'a Global, quick: bool) -> Self {
-        let total = PARTS.iter().map(|part| planned(part, quick)).sum();
-        Self {
-            global,
-            quick,
-            done: 0.0,
-            total,
-            started: Instant::now(),
-        }
+/// Draws while `work` runs the section `title`, which may take `budget`.
+pub(crate) fn during<T>(
+    global: &Global,
+    job: &Job,
+    title: &str,
+    budget: Duration,
+    work: impl FnOnce() -> T,
+) -> T {
+    if !output::is_watched(global) {
+        return work();
     }
-
-    /// Draws while `work` makes `part`.
-    pub(crate) fn during<T>(&mut self, part: &Part, work: impl FnOnce() -> T) -> T {
-        let share = planned(part, self.quick);
-        let start = Instant::now();
-        let (finish, finished) = mpsc::channel::<()>();
-        let made = thread::scope(|scope| {
-            let bar = &*self;
-            scope.spawn(move || {
-                loop {
-                    let passed = start.elapsed().as_secs_f64().min(0.98 * share);
-                    output::progress(bar.global, &bar.line(part.title, bar.done + passed));
-                    let tick = finished.recv_timeout(Duration::from_millis(250));
-                    if tick != Err(mpsc::RecvTimeoutError::Timeout) {
-                        break;
-                    }
+    let start = Instant::now();
+    let (finish, finished) = mpsc::channel::<()>();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            loop {
+                let line = line(title, &job.current_step(), start.elapsed(), budget);
+                output::progress(global, &line);
+                let tick = finished.recv_timeout(Duration::from_millis(250));
+                if tick != Err(mpsc::RecvTimeoutError::Timeout) {
+                    break;
                 }
-            });
-            let made = work();
-            drop(finish);
-            made
+            }
         });
-        self.done += share;
+        let made = work();
+        drop(finish);
         made
-    }
+    })
+}
 
-    pub(crate) fn finish(self) {
-        output::progress(self.global, "");
-    }
-
-    fn line(&self, title: &str, passed: f64) -> String {
-        const WIDTH: usize = 30;
-        let filled = (passed / self.total * WIDTH as f64) as usize;
-        format!(
-            "[{}{}] {:.0} s, about {:.0} s left  {title}",
-            "#".repeat(filled),
-            "-".repeat(WIDTH - filled.min(WIDTH)),
-            self.started.elapsed().as_secs_f64(),
-            self.total - passed,
-        )
+fn line(title: &str, step: &str, passed: Duration, budget: Duration) -> String {
+    let times = format!(
+        "{:.0} s of {:.0} s",
+        passed.as_secs_f64(),
+        budget.as_secs_f64()
+    );
+    match (step.is_empty(), passed > budget) {
+        (true, _) => format!("{title} · {times}"),
+        (false, false) => format!("{title} {step} · {times}"),
+        (false, true) => format!("{title} · {times}, finishing {step}"),
     }
 }
 
-fn planned(part: &Part, quick: bool) -> f64 {
-    if quick {
-        part.seconds.0
-    } else {
-        part.seconds.1
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_section_that_overruns_says_what_it_is_finishing() {
+        let seconds = Duration::from_secs;
+        assert_eq!(
+            line("workloads", "12 of 16: md/lj", seconds(21), seconds(25)),
+            "workloads 12 of 16: md/lj · 21 s of 25 s"
+        );
+        assert_eq!(
+            line("workloads", "12 of 16: md/lj", seconds(31), seconds(25)),
+            "workloads · 31 s of 25 s, finishing 12 of 16: md/lj"
+        );
+        assert_eq!(
+            line("project", "", seconds(1), seconds(3)),
+            "project · 1 s of 3 s"
+        );
     }
 }

@@ -1,0 +1,40 @@
+//! The machine at rest: what its GPUs and its host do when nothing is requested of them.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use warpsmith_report::Facts;
+use warpsmith_telemetry::baseline::{Collector, Expectation};
+use warpsmith_telemetry::{Clock, Machine, Sampler, Schedule, Settings};
+
+use crate::project::report::job::Job;
+
+pub(in crate::project::report) fn collect(job: &Job, facts: &mut Facts) -> Result<Option<String>> {
+    let duration = job.left().max(Duration::from_secs(1));
+    let schedule = Schedule::default().with_host(Duration::from_millis(100));
+    let settings = Settings {
+        schedule: schedule.clone(),
+        ..Settings::default()
+    };
+    let machine = Machine::open(&settings)?;
+    let mut collector = Collector::new(
+        machine.inventory().clone(),
+        Clock::System.now(),
+        duration,
+        Expectation::Idle,
+        &schedule,
+    )
+    .measured_by(std::process::id());
+    let started = Instant::now();
+    let (sampler, events) = Sampler::start(machine, &settings);
+    while let Some(left) = duration.checked_sub(started.elapsed()) {
+        if job.interruption.wait(left.min(Duration::from_millis(200))) {
+            break;
+        }
+        events.try_iter().for_each(|event| collector.push(&event));
+    }
+    sampler.stop();
+    events.try_iter().for_each(|event| collector.push(&event));
+    facts.rest = Some(collector.finish());
+    Ok(None)
+}
