@@ -1,12 +1,9 @@
 //! What techniques gain, and which defaults their measurements contradict.
 
-use warpsmith_measure::comparison::evaluation::Evaluation;
+use warpsmith_measure::comparison::evaluation::{Evaluation, Verdict};
 
 use crate::document::State;
 use crate::facts::{Default, TechniqueFacts};
-
-/// Differences up to this share are none.
-const MARGIN: f64 = 0.01;
 
 /// How much time a technique saves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,18 +16,14 @@ pub(super) enum Impact {
 }
 
 impl Impact {
-    /// From a speed-up with its interval.
-    pub(super) fn of(speed_up: f64, low: f64, high: f64) -> Self {
-        if high < 1.0 - MARGIN {
-            Self::Harmful
-        } else if low <= 1.0 + MARGIN {
-            Self::None
-        } else {
-            match 1.0 - 1.0 / speed_up {
-                saved if saved > 0.30 => Self::High,
-                saved if saved >= 0.10 => Self::Medium,
-                _ => Self::Low,
-            }
+    /// From a speed-up and the verdict that its interval gave.
+    pub(super) fn of(speed_up: f64, verdict: Verdict) -> Self {
+        match (verdict, 1.0 - 1.0 / speed_up) {
+            (Verdict::Slower, _) => Self::Harmful,
+            (Verdict::Same | Verdict::Undecided, _) => Self::None,
+            (Verdict::Faster, saved) if saved > 0.30 => Self::High,
+            (Verdict::Faster, saved) if saved >= 0.10 => Self::Medium,
+            (Verdict::Faster, _) => Self::Low,
         }
     }
 
@@ -72,8 +65,7 @@ pub(super) fn is_known(row: &TechniqueFacts) -> bool {
 }
 
 pub(super) fn impact(row: &TechniqueFacts) -> Impact {
-    let (ratio, low, high) = speed_up(row);
-    Impact::of(ratio, low, high)
+    Impact::of(speed_up(row).0, row.alone.evaluation.verdict)
 }
 
 /// Rows whose default a measurement contradicts.
@@ -98,13 +90,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn impact_follows_from_the_interval() {
-        assert_eq!(Impact::of(2.0, 1.9, 2.1), Impact::High);
-        assert_eq!(Impact::of(1.25, 1.2, 1.3), Impact::Medium);
-        assert_eq!(Impact::of(1.05, 1.03, 1.07), Impact::Low);
-        assert_eq!(Impact::of(1.05, 0.9, 1.2), Impact::None);
-        assert_eq!(Impact::of(0.8, 0.7, 0.9), Impact::Harmful);
-        // An interval that touches the band says nothing, however far its middle is.
-        assert_eq!(Impact::of(0.8, 0.5, 1.0), Impact::None);
+    fn impact_follows_from_the_verdict() {
+        assert_eq!(Impact::of(2.0, Verdict::Faster), Impact::High);
+        assert_eq!(Impact::of(1.25, Verdict::Faster), Impact::Medium);
+        assert_eq!(Impact::of(1.05, Verdict::Faster), Impact::Low);
+        // Without a verdict there is none, however far the middle of the interval is.
+        assert_eq!(Impact::of(1.5, Verdict::Undecided), Impact::None);
+        assert_eq!(Impact::of(1.0, Verdict::Same), Impact::None);
+        assert_eq!(Impact::of(0.8, Verdict::Slower), Impact::Harmful);
     }
 }

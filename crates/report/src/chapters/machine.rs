@@ -405,6 +405,11 @@ fn atoms(facts: &Facts, sweep: &Sweep) -> Vec<Block> {
             ),
             command: Some(format!("warpsmith scale {ATOMS}")),
         }),
+        Judged::Scattered(far) => blocks.push(Block::Remark {
+            tag: plain("no law"),
+            text: format!("The times lie {} from every law.", digits::percent(far)),
+            command: Some(format!("warpsmith scale {ATOMS}")),
+        }),
         Judged::CannotTell(laws) => {
             let names: Vec<&str> = laws.iter().map(|law| law.name()).collect();
             blocks.push(Block::Remark {
@@ -553,6 +558,13 @@ fn laws(facts: &Facts) -> Option<Fold> {
                     Cell::Muted("not requested".to_owned()),
                     format!("{sizes} sizes over a factor of {factor:.0}"),
                 ),
+                Judged::Scattered(far) => {
+                    asked += 1;
+                    (
+                        Cell::Muted("none".to_owned()),
+                        format!("the times lie {} from every law", digits::percent(far)),
+                    )
+                }
                 Judged::CannotTell(laws) => {
                     asked += 1;
                     let names: Vec<&str> = laws.iter().map(|law| law.name()).collect();

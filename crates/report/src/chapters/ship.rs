@@ -128,7 +128,7 @@ fn answers(
             .iter()
             .filter_map(|area| {
                 let score = area.score?;
-                wanted(score).then(|| format!("{} ({score:.0})", area.area.title().to_lowercase()))
+                wanted(score).then(|| format!("{} ({score:.0})", lower(area.area.title())))
             })
             .collect()
     };
@@ -160,12 +160,12 @@ fn area_blocks(body: &AuditBody) -> Vec<Block> {
         let tags = areas.iter().map(|area| match area.score {
             Some(score) => Tag {
                 state: Some(State::Good),
-                text: area.area.title().to_lowercase(),
+                text: lower(area.area.title()),
                 strong: format!("{score:.0}"),
             },
             None => Tag {
                 state: Some(State::NotMeasured),
-                text: format!("{}: nothing to judge", area.area.title().to_lowercase()),
+                text: format!("{}: nothing to judge", lower(area.area.title())),
                 strong: String::new(),
             },
         });
@@ -184,7 +184,7 @@ fn area_blocks(body: &AuditBody) -> Vec<Block> {
             },
             None => Cell::Muted("nothing to judge".to_owned()),
         };
-        Row::new(vec![Cell::text(area.area.title().to_lowercase()), bar])
+        Row::new(vec![Cell::text(lower(area.area.title())), bar])
     });
     vec![
         Block::Heading {
@@ -212,7 +212,7 @@ fn strengths(body: &AuditBody) -> Option<Fold> {
     }
     let rows = passed.iter().map(|outcome| {
         Row::new(vec![
-            Cell::text(outcome.area.title().to_lowercase()),
+            Cell::text(lower(outcome.area.title())),
             Cell::text(outcome.title.clone()),
             Cell::Code(outcome.code.clone()),
         ])
@@ -333,4 +333,15 @@ fn not_assessed(body: &AuditBody) -> Option<Fold> {
             caption: String::new(),
         })],
     })
+}
+
+/// Inside a sentence: `Container image` begins small, `CUDA sources` does not.
+fn lower(title: &str) -> String {
+    let mut chars = title.chars();
+    match (chars.next(), chars.clone().next()) {
+        (Some(first), Some(second)) if !second.is_uppercase() => {
+            first.to_lowercase().chain(chars).collect()
+        }
+        _ => title.to_owned(),
+    }
 }

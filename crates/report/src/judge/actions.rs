@@ -15,6 +15,8 @@ use crate::judge::verdict::capitalised;
 
 /// What fits on the first screen.
 const MOST: usize = 7;
+/// Warnings of the project that are actions of their own; its chapter has all.
+const OF_PROJECT: usize = 3;
 /// Smaller gains are not worth a line.
 const LEAST_GAIN: f64 = 1.05;
 
@@ -158,7 +160,16 @@ fn of_findings(chapter: &Chapter) -> Vec<Action> {
         actions.extend(audit_errors(chapter));
     }
     let mut seen = BTreeSet::new();
+    // The project's warnings must not crowd out everything else.
+    let most = if chapter.id == "ship" {
+        OF_PROJECT
+    } else {
+        usize::MAX
+    };
     for finding in &chapter.findings {
+        if seen.len() >= most {
+            break;
+        }
         let is_error = finding.severity == Severity::Error;
         if finding.severity < Severity::Warning
             || (chapter.id == "ship" && is_error)

@@ -7,6 +7,9 @@ const SIZES: usize = 8;
 /// and over this factor between the least and the largest.
 const FACTOR: f64 = 100.0;
 
+/// Points that lie farther from the best law than this follow none.
+const MOST_SCATTER: f64 = 0.25;
+
 /// What sizes and times say.
 pub enum Judged {
     /// There are too few sizes, or they are too close.
@@ -27,6 +30,8 @@ pub enum Judged {
     },
     /// Laws of different growth fit equally.
     CannotTell(Vec<Law>),
+    /// No law is near the points: they lie this far from the best one, as a share.
+    Scattered(f64),
 }
 
 fn growth(law: Law) -> f64 {
@@ -58,6 +63,9 @@ pub fn judge(points: &[SizePoint]) -> Judged {
 }
 
 fn of_scaling(scaling: &Scaling) -> Judged {
+    if scaling.chosen.relative_error > MOST_SCATTER {
+        return Judged::Scattered(scaling.chosen.relative_error);
+    }
     let mut laws = vec![scaling.chosen.law];
     laws.extend(&scaling.rivals);
     // Times that rise in the upper half have a law that rises.
@@ -113,12 +121,29 @@ mod tests {
     }
 
     #[test]
+    fn points_that_follow_no_law_get_none() {
+        let scattered = |n: f64| {
+            1e-9 * n
+                * if (n as u64 / 1000).ilog2() % 2 == 0 {
+                    1.0
+                } else {
+                    3.0
+                }
+        };
+        assert!(matches!(
+            judge(&points(10, scattered)),
+            Judged::Scattered(_)
+        ));
+    }
+
+    #[test]
     fn what_rises_is_never_called_constant() {
         // Flat for most sizes, as a GPU is until it is full.
         let rises = |n: f64| 1e-5 + if n > 100_000.0 { 3e-11 * n } else { 0.0 };
         match judge(&points(10, rises)) {
             Judged::Law { fit, .. } => assert_ne!(fit.law, Law::Constant),
             Judged::CannotTell(laws) => assert!(!laws.contains(&Law::Constant), "{laws:?}"),
+            Judged::Scattered(far) => panic!("the points lie {far} from every law"),
             Judged::NotRequested { .. } => panic!("ten sizes over a factor of 512 are enough"),
         }
     }
