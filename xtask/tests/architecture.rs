@@ -22,7 +22,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("ruff_python_parser", &["warpsmith-compiler"]),
     ("rusqlite", &["warpsmith-history"]),
     ("rustls", &["warpsmith-http", "warpsmith-telemetry"]),
-    ("symphonia", &["warpsmith-voice"]),
+    ("symphonia", &["warpsmith-signal"]),
     ("tokio", &["warpsmith-http", "warpsmith-server"]),
     ("tokio-rustls", &["warpsmith-http"]),
     ("zstd", &["warpsmith-corpus"]),

@@ -1,4 +1,4 @@
-//! The vocabulary that every Warpsmith crate shares: kernel images, tolerances and agreement,
+//! The vocabulary that every Warpsmith crate shares: kernel images, tolerances and agreement, arguments,
 //! findings, rules, the report envelope, and quantities with units.
 //!
 //! Nothing here knows about GPUs, files or clocks: values in, values out.
@@ -6,6 +6,7 @@
 // What `kernel!` expands to names this crate, here too.
 extern crate self as warpsmith_core;
 
+mod argument;
 mod finding;
 mod kernel_image;
 mod quantity;
@@ -13,6 +14,7 @@ mod report;
 mod rule;
 mod tolerance;
 
+pub use argument::ArgumentError;
 pub use finding::{CodeDoc, Evidence, Finding, Severity, Span};
 pub use kernel_image::{Element, KernelImage, Parameter, kernel, ptx};
 pub use quantity::{Bytes, BytesPerSecond, Flops, Hertz, Seconds};

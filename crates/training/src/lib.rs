@@ -22,7 +22,7 @@ pub use attention::{Attention, attend};
 pub use clip::{clip_gradient, gradient_norm};
 pub use conv1d::Conv1d;
 pub use conv2d::Conv2d;
-pub use error::{Result, TrainingError};
+pub use error::{ArgumentError, Result};
 pub use gelu::{Gelu, gelu_in_place};
 pub use matmul::{Bf16, Matmul, Number};
 pub use normalisation::LayerNorm;

@@ -1,6 +1,6 @@
 //! How features move: local polynomial derivatives along the frames.
 
-use crate::error::{Result, VoiceError};
+use warpsmith_signal::{Result, SignalError};
 
 /// Which derivative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub enum Derivative {
 /// first and last full window standing for the frames before and after them.
 pub fn delta(features: &[f32], frames: usize, width: usize, order: Derivative) -> Result<Vec<f32>> {
     if width < 3 || width.is_multiple_of(2) || width > frames {
-        return Err(VoiceError::parameter(
+        return Err(SignalError::parameter(
             "delta width",
             width,
             format!("an odd number from 3 to the {frames} frames is needed"),

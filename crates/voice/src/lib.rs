@@ -4,46 +4,34 @@
 //! Plans own tables and scratch memory, callers own results: plan once, process often. A frame's
 //! bits depend on its samples alone, never on block size, chunking, batch or thread.
 
-mod audio;
 mod batch;
 mod chroma;
 mod constant_q;
 mod contrast;
 mod delta;
 pub mod effect;
-mod error;
-mod fourier;
 mod frame;
 mod host;
-mod level;
-mod loudness;
 mod mel;
-mod neural;
 mod onset;
 mod picture;
 mod pitch;
 pub mod quality;
-pub mod signal;
+mod resample;
 mod spectrum;
 mod statistics;
 mod vad;
 mod workloads;
 
-pub use audio::{Audio, ChannelChoice, check_finite};
 pub use chroma::{Chroma, ChromaStream, PITCH_CLASSES, chroma_on_cuda};
 pub use constant_q::{ConstantQ, ConstantQSettings, constant_q_on_cuda};
 pub use contrast::{CONTRAST_BANDS, SpectralContrast, contrast_on_cuda};
 pub use delta::{Derivative, delta};
 pub use effect::griffin_lim::griffin_lim_on_cuda;
-pub use error::{Result, VoiceError};
-pub use frame::{Conditioning, Framing, Padding, SpectrumSettings, Symmetry, Window};
-pub use level::{LevelStream, Levels};
-pub use loudness::{Loudness, SILENCE_LUFS, integrated_loudness};
 pub use mel::{
     CepstrumSettings, Compression, FeatureSettings, Layout, Lifter, MelBank, MelFeature, MelFilter,
     MelNorm, MelScale, MelSettings, MelSlope, MelStream, Preset, Sizes, Stage, mel_on_cuda,
 };
-pub use neural::Weights;
 pub use onset::{OnsetDetector, OnsetStream, onset_frames, onset_strength_on_cuda};
 pub use picture::SpectrogramPicture;
 pub use pitch::{
@@ -53,12 +41,19 @@ pub use pitch::{
     crepe_on_cuda, hq_on_cuda, praat_on_cuda, pyin_on_cuda, swipe_on_cuda, yin_on_cuda,
 };
 pub use quality::formants::formants_on_cuda;
-pub use signal::resample::resample_on_cuda;
+pub use resample::resample_on_cuda;
 pub use spectrum::{Density, Istft, Stft, StftStream, istft_on_cuda, spectrogram_on_cuda};
 pub use statistics::{SpectralShape, SpectralStatistics, StatisticsStream, statistics_on_cuda};
 pub use vad::{
     Bridging, EnergyVad, FrameMillis, NeuralSettings, NeuralStream, NeuralVad, PeriodicityVad,
     Segment, SileroNetwork, StatisticalSettings, StatisticalVad, WebrtcMode, WebrtcStream,
     WebrtcVad, neural_vad_on_cuda, periodicity_vad_on_cuda, segments, speech_probabilities_on_cuda,
+};
+pub use warpsmith_neural::Weights;
+pub use warpsmith_signal as signal;
+pub use warpsmith_signal::{
+    Audio, ChannelChoice, Conditioning, Framing, LevelStream, Levels, Loudness, Padding, Result,
+    SILENCE_LUFS, SignalError, SpectrumSettings, Symmetry, Window, check_finite,
+    integrated_loudness,
 };
 pub use workloads::workloads;

@@ -11,7 +11,7 @@ use crate::mel::Mel;
 use crate::onset::ONSET;
 use crate::pitch::{CrepePath, CrepeProbabilities, Hq, Praat, PyinPitch, SwipePitch, YinPitch};
 use crate::quality::Formants;
-use crate::signal::Resample;
+use crate::resample::Resample;
 use crate::spectrum::{IstftWorkload, Spectrogram};
 use crate::statistics::STATISTICS;
 use crate::vad::{PeriodicityTops, SpeechProbabilities};

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use warpsmith_voice::{Audio, Weights};
+use warpsmith_neural::Weights;
+use warpsmith_signal::Audio;
 
 use super::Target;
 use crate::scratch;

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Result, TrainingError};
+use crate::error::{ArgumentError, Result};
 use warpsmith_lanes::{Task, with_widest};
 
 /// The choices of the optimiser; the default is PyTorch's.
@@ -111,7 +111,7 @@ impl AdamW {
             ("the first moment", state.first.len()),
             ("the second moment", state.second.len()),
         ] {
-            TrainingError::expect_size(what, found, weights.len())?;
+            ArgumentError::expect_size(what, found, weights.len())?;
         }
         state.steps = state.steps.saturating_add(1);
         with_widest(Step {

@@ -1,7 +1,7 @@
 //! Scaled dot-product attention: every query takes the mean of the values, weighted by the softmax of
 //! its products with the keys.
 
-use crate::error::{Result, TrainingError};
+use crate::error::{ArgumentError, Result};
 use crate::strands;
 use warpsmith_lanes::{Task, exp, with_widest};
 
@@ -46,7 +46,7 @@ pub fn attend(
         ("the values", value.len()),
         ("the result", out.len()),
     ] {
-        TrainingError::expect_size(what, found, expected)?;
+        ArgumentError::expect_size(what, found, expected)?;
     }
     if tokens * width == 0 {
         return Ok(());

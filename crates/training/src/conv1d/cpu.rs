@@ -1,6 +1,6 @@
 //! One-dimensional convolution over channels, as networks define it (a correlation).
 
-use crate::error::{Result, TrainingError};
+use crate::error::{ArgumentError, Result};
 use warpsmith_lanes::{Task, with_widest};
 
 /// The shape of a convolution of `[channel, position]` signals.
@@ -35,7 +35,7 @@ impl Conv1d {
     /// Convolves one signal `x` with `weight`, `[out, in, tap]`, and adds `bias`, into `out`.
     pub fn apply(&self, x: &[f32], weight: &[f32], bias: &[f32], out: &mut [f32]) -> Result<()> {
         if self.in_channels == 0 || self.stride == 0 || self.dilation == 0 {
-            return Err(TrainingError::parameter(
+            return Err(ArgumentError::parameter(
                 "convolution",
                 format!("{self:?}"),
                 "channels, stride and dilation must not be 0",
@@ -43,11 +43,11 @@ impl Conv1d {
         }
         let length = x.len() / self.in_channels;
         let positions = self.positions(length);
-        TrainingError::expect_size("the signal", x.len(), self.in_channels * length)?;
+        ArgumentError::expect_size("the signal", x.len(), self.in_channels * length)?;
         let weights = self.out_channels * self.in_channels * self.taps;
-        TrainingError::expect_size("the weights", weight.len(), weights)?;
-        TrainingError::expect_size("the biases", bias.len(), self.out_channels)?;
-        TrainingError::expect_size("the result", out.len(), self.out_channels * positions)?;
+        ArgumentError::expect_size("the weights", weight.len(), weights)?;
+        ArgumentError::expect_size("the biases", bias.len(), self.out_channels)?;
+        ArgumentError::expect_size("the result", out.len(), self.out_channels * positions)?;
         if positions == 0 {
             return Ok(());
         }

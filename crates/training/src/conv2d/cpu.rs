@@ -3,7 +3,7 @@
 
 use rayon::prelude::*;
 
-use crate::error::{Result, TrainingError};
+use crate::error::{ArgumentError, Result};
 use crate::matmul::{Matrix, Rows, add_product};
 
 /// The shape of a convolution of `[channel, row, column]` pictures. Pairs are along rows and columns.
@@ -56,15 +56,15 @@ impl Conv2d {
             rows * columns,
         );
         let pictures = x.len().checked_div(picture).unwrap_or(0);
-        TrainingError::expect_size("the pictures", x.len(), pictures * picture)?;
-        TrainingError::expect_size(
+        ArgumentError::expect_size("the pictures", x.len(), pictures * picture)?;
+        ArgumentError::expect_size(
             "the weights",
             weight.len(),
             self.out_channels * self.depth(),
         )?;
-        TrainingError::expect_size("the biases", bias.len(), self.out_channels)?;
+        ArgumentError::expect_size("the biases", bias.len(), self.out_channels)?;
         let results = pictures * self.out_channels * area;
-        TrainingError::expect_size("the result", out.len(), results)?;
+        ArgumentError::expect_size("the result", out.len(), results)?;
         if results == 0 {
             return Ok(());
         }
@@ -93,7 +93,7 @@ impl Conv2d {
 
     /// Whether the numbers make sense together.
     pub(crate) fn check(&self) -> Result<()> {
-        let wrong = |why| TrainingError::parameter("convolution", format!("{self:?}"), why);
+        let wrong = |why| ArgumentError::parameter("convolution", format!("{self:?}"), why);
         let steps = self.stride.into_iter().chain(self.dilation);
         if self.groups == 0 || steps.chain(self.taps).any(|number| number == 0) {
             return Err(wrong("taps, stride, dilation and groups must not be 0"));

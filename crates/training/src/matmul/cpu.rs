@@ -2,7 +2,7 @@
 
 use super::bf16::Bf16;
 use super::product::{Matrix, add_product};
-use crate::error::{Result, TrainingError};
+use crate::error::{ArgumentError, Result};
 
 /// The shape of a product of two matrices, all of them row by row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,9 +26,9 @@ impl Matmul {
     /// The result is `f32` for every kind of number: rounded to half the bits it would lose what the sum
     /// kept, and whoever wants that can still do it.
     pub fn apply<T: Number>(&self, a: &[T], b: &[T], out: &mut [f32]) -> Result<()> {
-        TrainingError::expect_size("the left matrix", a.len(), self.rows * self.depth)?;
-        TrainingError::expect_size("the right matrix", b.len(), self.depth * self.columns)?;
-        TrainingError::expect_size("the result", out.len(), self.rows * self.columns)?;
+        ArgumentError::expect_size("the left matrix", a.len(), self.rows * self.depth)?;
+        ArgumentError::expect_size("the right matrix", b.len(), self.depth * self.columns)?;
+        ArgumentError::expect_size("the result", out.len(), self.rows * self.columns)?;
         out.fill(0.0);
         let a = Rows {
             numbers: a,

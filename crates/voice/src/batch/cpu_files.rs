@@ -2,13 +2,13 @@
 
 use rayon::prelude::*;
 use warpsmith_device::CpuDevice;
+use warpsmith_signal::{Result as VoiceResult, SignalError};
 use warpsmith_workload::{Prepared, WorkloadError, result_in_memory};
 
 use super::ragged::Batch;
-use crate::error::{Result as VoiceResult, VoiceError};
 
 /// Analyses a signal with its plan, into exactly the room it asked for.
-pub(super) type Analyse<Plan> = fn(&mut Plan, &[f32], &mut [f32]) -> Result<(), VoiceError>;
+pub(super) type Analyse<Plan> = fn(&mut Plan, &[f32], &mut [f32]) -> Result<(), SignalError>;
 
 pub(crate) struct CpuFiles<Plan> {
     workload: &'static str,
@@ -26,7 +26,7 @@ impl<Plan: Send> CpuFiles<Plan> {
         workload: &'static str,
         cpu: &CpuDevice,
         batch: Batch,
-        plan: impl Fn() -> Result<Plan, VoiceError>,
+        plan: impl Fn() -> Result<Plan, SignalError>,
         size: impl Fn(&Plan, usize) -> usize,
         analyse: Analyse<Plan>,
     ) -> Result<Self, WorkloadError> {
@@ -50,7 +50,7 @@ impl<Plan: Send> CpuFiles<Plan> {
 }
 
 /// The error of a plan or an analysis as that of its workload.
-pub(crate) fn failed(workload: &'static str, error: &VoiceError) -> WorkloadError {
+pub(crate) fn failed(workload: &'static str, error: &SignalError) -> WorkloadError {
     WorkloadError::Failed {
         workload,
         reason: error.to_string(),

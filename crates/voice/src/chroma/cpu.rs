@@ -1,10 +1,8 @@
 //! Chroma on the CPU: the specification.
 
-use crate::error::Result;
-use crate::frame::FrameQueue;
-use crate::frame::SpectrumSettings;
 use crate::spectrum::{Density, Stft};
 use warpsmith_lanes::{Blocks, Task, with_widest};
+use warpsmith_signal::{FrameQueue, Result, SpectrumSettings};
 
 /// Pitch classes; 0 is C.
 pub const PITCH_CLASSES: usize = 12;

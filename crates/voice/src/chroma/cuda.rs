@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use warpsmith_core::{KernelImage, kernel};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, Stream};
+use warpsmith_signal::SpectrumSettings;
 use warpsmith_workload::{Prepared, WorkloadError, result_on_stream};
 
 use super::cpu::{PITCH_CLASSES, filters};
 use super::workload::ID;
 use crate::batch::{Batch, checked, cut};
-use crate::frame::SpectrumSettings;
 use crate::frame::source::FrameSource;
 
 // SAFETY: `chroma` in `chroma.cu` takes these in this order. Samples are read between a file's two

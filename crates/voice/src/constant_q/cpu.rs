@@ -1,12 +1,10 @@
 //! Constant-Q spectra on the CPU: the specification.
 
-use crate::error::{Result, VoiceError};
-use crate::fourier::RealBlock;
-use crate::frame::{Conditioning, FrameSpectrum, SpectrumSettings};
-use crate::frame::{Framing, Padding};
-use crate::frame::{Symmetry, Window};
-use crate::signal::{Quality, Resampler};
 use warpsmith_lanes::{Blocks, Lanes, One, Task, Vector, engine_for_this_machine};
+use warpsmith_signal::{
+    Conditioning, FrameSpectrum, Framing, Padding, Quality, RealBlock, Resampler, Result,
+    SignalError, SpectrumSettings, Symmetry, Window,
+};
 
 /// Share of a filter's magnitudes that is dropped, the smallest first.
 const DROPPED: f64 = 0.01;
@@ -88,14 +86,14 @@ impl ConstantQ {
             bins, per_octave, ..
         } = settings;
         if bins == 0 || per_octave == 0 || settings.hop == 0 {
-            return Err(VoiceError::parameter(
+            return Err(SignalError::parameter(
                 "bins",
                 format!("{bins}, {per_octave} to an octave, hop {}", settings.hop),
                 "each must be at least 1",
             ));
         }
         if !(settings.lowest_hz > 0.0 && settings.gamma_hz >= 0.0) {
-            return Err(VoiceError::parameter(
+            return Err(SignalError::parameter(
                 "lowest frequency",
                 settings.lowest_hz,
                 "above 0 Hz, with a gamma of at least 0 Hz",
@@ -106,7 +104,7 @@ impl ConstantQ {
         let reach = highest * (1.0 + 0.5 * HANN_BANDWIDTH * settings.relative_bandwidth())
             + 0.5 * settings.gamma_hz;
         if reach.is_nan() || reach > rate / 2.0 {
-            return Err(VoiceError::parameter(
+            return Err(SignalError::parameter(
                 "bins",
                 bins,
                 format!("the highest reaches to {reach:.0} Hz, beyond half the sample rate"),

@@ -9,7 +9,7 @@ use warpsmith_workload::{Output, Prepared, WorkloadError};
 use super::cpu::{ConstantQ, ConstantQSettings, Octave};
 use super::workload::ID;
 use crate::batch::{Batch, checked, cut};
-use crate::signal::Decimation;
+use crate::resample::Decimation;
 
 // SAFETY: `constant_q` in `constant_q.cu` takes these in this order. Samples are read between a file's
 // two places, which are checked against their length; filters and the result are checked against steps,

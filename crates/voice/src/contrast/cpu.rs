@@ -1,7 +1,7 @@
 //! Spectral contrast on the CPU: the specification.
 
-use crate::error::{Result, VoiceError};
-use crate::frame::SpectrumSettings;
+use warpsmith_signal::{Result, SignalError, SpectrumSettings};
+
 use crate::spectrum::{Density, Stft};
 
 /// Octaves above the lowest band.
@@ -77,7 +77,7 @@ pub(crate) fn bands(settings: SpectrumSettings, sample_rate: u32) -> Result<Vec<
     let nyquist = f64::from(sample_rate) / 2.0;
     let top = LOWEST_HZ * 2f64.powi(OCTAVES as i32 - 1);
     if top >= nyquist {
-        return Err(VoiceError::parameter(
+        return Err(SignalError::parameter(
             "sample rate",
             format!("{sample_rate} Hz"),
             format!(
@@ -103,7 +103,7 @@ pub(crate) fn bands(settings: SpectrumSettings, sample_rate: u32) -> Result<Vec<
             + usize::from(at_least(high) < total && is_bin(settings, sample_rate, high)))
         .min(total);
         if past <= low + 1 {
-            return Err(VoiceError::parameter(
+            return Err(SignalError::parameter(
                 "transform length",
                 settings.transform,
                 format!("the band below {high} Hz has too few bins"),

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use warpsmith_core::{KernelImage, kernel};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
+use warpsmith_signal::SpectrumSettings;
 use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::cpu::{Band, CONTRAST_BANDS, FLOOR, RANGE_DB, bands};
 use super::workload::ID;
 use crate::batch::{Batch, checked, cut};
-use crate::frame::SpectrumSettings;
 use crate::frame::source::{FrameSource, THREADS};
 
 // SAFETY: `contrast` in `contrast.cu` takes these in this order. Samples are read between a file's two

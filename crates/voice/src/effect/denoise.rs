@@ -7,13 +7,11 @@
 use std::ops::Range;
 
 use super::time_stretch::StretchSettings;
-use crate::error::{Result, VoiceError};
-use crate::fourier::Outlet;
-use crate::frame::FrameRows;
-use crate::frame::Framing;
-use crate::frame::{FrameSpectrum, SpectrumSettings};
 use crate::spectrum::{OverlapAdd, invertible};
 use warpsmith_lanes::{Blocks, Lanes, Task, engine_for_this_machine};
+use warpsmith_signal::{
+    FrameRows, FrameSpectrum, Framing, Outlet, Result, SignalError, SpectrumSettings,
+};
 
 /// Share of the frames that are taken for noise where the caller names none.
 const QUIETEST: f64 = 0.1;
@@ -52,7 +50,7 @@ impl Denoiser {
     /// A denoiser for signals at `sample_rate`.
     pub fn new(sample_rate: u32, settings: DenoiseSettings) -> Result<Self> {
         if !(settings.reduction_db > 0.0 && settings.margin_db.is_finite()) {
-            return Err(VoiceError::parameter(
+            return Err(SignalError::parameter(
                 "reduction",
                 settings.reduction_db,
                 "it must be above 0 dB, and the margin a number",
@@ -96,7 +94,7 @@ impl Denoiser {
             .filter(|frame| range.contains(&(frame * self.framing.hop)))
             .collect();
         if chosen.is_empty() {
-            return Err(VoiceError::parameter(
+            return Err(SignalError::parameter(
                 "noise",
                 format!("samples {} to {}", range.start, range.end),
                 "no frame lies inside; name a longer stretch of the signal",

@@ -5,11 +5,9 @@
 //! phases and whole turns, which a rotation does not see: no angle is ever computed.
 
 use super::time_stretch::Stretch;
-use crate::frame::FrameRows;
-use crate::frame::Framing;
-use crate::frame::{FrameSpectrum, SpectrumSettings};
 use crate::spectrum::OverlapAdd;
 use warpsmith_lanes::{Lanes, Task, inverse_sqrt};
+use warpsmith_signal::{FrameRows, FrameSpectrum, Framing, SpectrumSettings};
 
 pub(super) struct Vocoder<V: Lanes> {
     framing: Framing,

@@ -1,8 +1,7 @@
 //! Higher or lower at the same speed: stretched, then resampled to the old length.
 
 use super::time_stretch::{StretchSettings, time_stretch};
-use crate::error::{Result, VoiceError};
-use crate::signal::{Quality, Resampler};
+use warpsmith_signal::{Quality, Resampler, Result, SignalError};
 
 /// Largest part of the fraction that stands for a frequency ratio: good to 3e-5, or 0.05 cents.
 const LARGEST_PART: u32 = 2000;
@@ -10,7 +9,7 @@ const LARGEST_PART: u32 = 2000;
 /// `signal`, `semitones` higher; as long as before.
 pub fn pitch_shift(signal: &[f32], semitones: f64, settings: StretchSettings) -> Result<Vec<f32>> {
     if semitones.is_nan() || semitones.abs() > 48.0 {
-        return Err(VoiceError::parameter(
+        return Err(SignalError::parameter(
             "semitones",
             semitones,
             "shifts go from -48 to 48",
@@ -52,8 +51,8 @@ fn fraction(value: f64, largest: u32) -> (u32, u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame::{Framing, Padding};
     use crate::pitch::{PitchRange, Yin};
+    use warpsmith_signal::{Framing, Padding};
 
     #[test]
     fn a_shifted_tone_is_within_a_cent_of_where_it_should_be() {

@@ -1,12 +1,11 @@
 //! Longer or shorter at the same pitch, by a phase vocoder with librosa's conventions.
 
 use super::phase_vocoder::Vocoder;
-use crate::error::{Result, VoiceError};
-use crate::frame::{Conditioning, SpectrumSettings};
-use crate::frame::{Framing, Padding};
-use crate::frame::{Symmetry, Window};
 use crate::spectrum::invertible;
 use warpsmith_lanes::{Blocks, engine_for_this_machine};
+use warpsmith_signal::{
+    Conditioning, Framing, Padding, Result, SignalError, SpectrumSettings, Symmetry, Window,
+};
 
 /// The spectra that a stretch goes by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +47,7 @@ impl StretchSettings {
 /// `signal` at `rate` times its speed: 2 is half as long, and as high as before.
 pub fn time_stretch(signal: &[f32], rate: f64, settings: StretchSettings) -> Result<Vec<f32>> {
     if !(rate > 0.0 && rate.is_finite()) {
-        return Err(VoiceError::parameter("rate", rate, "it must be above 0"));
+        return Err(SignalError::parameter("rate", rate, "it must be above 0"));
     }
     let spectrum = invertible(settings.spectrum())?;
     if signal.is_empty() {

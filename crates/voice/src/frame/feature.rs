@@ -2,11 +2,11 @@
 
 use warpsmith_core::{Bytes, Flops};
 use warpsmith_device::{CpuDevice, CudaDevice, Device};
+use warpsmith_signal::SpectrumSettings;
 use warpsmith_workload::{
     About, ArguedTolerance, Cost, ParameterSpec, Parameters, Prepared, Workload, WorkloadError,
 };
 
-use super::spectrum::SpectrumSettings;
 use crate::batch::{Batch, lengths, sample_rate};
 use crate::mel::{Preset, Sizes, Stage};
 

@@ -1,12 +1,10 @@
 //! What the kernels over `frame_powers.cuh` share: a batch, a window and a transform on the GPU.
 
 use warpsmith_device::{Argument, CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
+use warpsmith_signal::{Conditioning, Padding, SpectrumSettings, transform_roots};
 use warpsmith_workload::WorkloadError;
 
-use super::framing::Padding;
-use super::spectrum::{Conditioning, SpectrumSettings};
 use crate::batch::{Batch, DeviceBatch};
-use crate::fourier::transform_roots;
 
 /// Threads of a block, as the kernels insist.
 pub(crate) const THREADS: u32 = 256;

@@ -1,15 +1,14 @@
 //! The operations that have no CUDA version, by name, each planned for a sample rate.
 
-use crate::audio::Audio;
+use warpsmith_signal::{
+    Audio, Biquad, Cascade, Convolver, Framing, Levels, Padding, Result, Reverb, ReverbSettings,
+    SignalError, integrated_loudness,
+};
+
 use crate::effect::{DenoiseSettings, Denoiser, StretchSettings, pitch_shift, time_stretch};
-use crate::error::{Result, VoiceError};
-use crate::frame::{Framing, Padding};
-use crate::level::Levels;
-use crate::loudness::integrated_loudness;
 use crate::mel::MelFeature;
 use crate::mel::{Preset, Sizes, Stage};
 use crate::pitch::{PitchRange, PraatPitch, PraatSettings};
-use crate::signal::{Biquad, Cascade, Convolver, Reverb, ReverbSettings};
 use crate::vad::{
     EnergyVad, FrameMillis, StatisticalSettings, StatisticalVad, WebrtcMode, WebrtcVad,
 };
@@ -119,7 +118,7 @@ pub(super) const NAMES: &[&str] = &{
 pub(super) fn plan(name: &str, rate: u32) -> Result<Plan> {
     match OPERATIONS.iter().find(|(known, _)| *known == name) {
         Some((_, planner)) => planner(rate),
-        None => Err(VoiceError::parameter(
+        None => Err(SignalError::parameter(
             "operation",
             name,
             format!("there are {}", NAMES.join(", ")),

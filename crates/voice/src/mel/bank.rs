@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Result, VoiceError};
+use warpsmith_signal::{Result, SignalError};
 
 /// `2595 / ln 10`.
 const HTK_MELS: f64 = 2595.0 / std::f64::consts::LN_10;
@@ -109,14 +109,14 @@ impl MelBank {
         let nyquist = f64::from(sample_rate) / 2.0;
         let high_hz = settings.high_hz.unwrap_or(nyquist);
         if settings.filters == 0 {
-            return Err(VoiceError::parameter(
+            return Err(SignalError::parameter(
                 "mel filters",
                 0,
                 "at least one is needed",
             ));
         }
         if !(settings.low_hz >= 0.0 && settings.low_hz < high_hz && high_hz <= nyquist) {
-            return Err(VoiceError::parameter(
+            return Err(SignalError::parameter(
                 "mel range",
                 format!("{} to {high_hz} Hz", settings.low_hz),
                 format!("0 ≤ low < high ≤ {nyquist} Hz, half the sample rate, must hold"),

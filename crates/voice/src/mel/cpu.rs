@@ -5,9 +5,8 @@ use std::f64::consts::PI;
 use super::bank::MelBank;
 use super::filter_lanes::{FilterLanes, are_finite};
 use super::settings::{FeatureSettings, Layout, Lifter};
-use crate::error::{Result, VoiceError};
-use crate::frame::FrameSpectrum;
 use warpsmith_lanes::{Blocks, Lanes, Task, Vector, engine_for_this_machine, ln};
+use warpsmith_signal::{FrameSpectrum, Result, SignalError};
 
 /// A planned feature with its tables and scratch memory.
 pub struct MelFeature {
@@ -56,7 +55,7 @@ impl MelFeature {
     /// The features of `signal` into the caller's buffer of `rows × frames` values.
     pub fn compute_into(&mut self, signal: &[f32], out: &mut [f32]) -> Result<()> {
         let (rows, frames) = self.shape(signal.len());
-        VoiceError::expect_size("the feature matrix", out.len(), rows * frames)?;
+        SignalError::expect_size("the feature matrix", out.len(), rows * frames)?;
         self.engine.compute(signal, frames, out);
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! Mel features on a GPU: the fastest kernel that fits, and what follows on the host.
 
 use warpsmith_device::{CudaDevice, DeviceBuffer};
+use warpsmith_signal::Conditioning;
 use warpsmith_workload::{Prepared, WorkloadError};
 
 use super::cpu::finish_frames;
@@ -8,7 +9,6 @@ use super::cuda_512::CudaMel512;
 use super::cuda_any::CudaMel;
 use super::settings::{FeatureSettings, Layout};
 use crate::batch::{Batch, cut};
-use crate::frame::Conditioning;
 
 /// A kernel that makes mel features.
 pub(crate) trait MelKernel: Prepared {

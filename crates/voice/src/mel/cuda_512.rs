@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use warpsmith_core::{KernelImage, kernel};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
+use warpsmith_signal::{Conditioning, Padding, transform_roots};
 use warpsmith_workload::{Prepared, WorkloadError, result_on_stream};
 
 use super::bank::MelBank;
@@ -11,8 +12,6 @@ use super::cuda::MelKernel;
 use super::segments::MelSegments;
 use super::settings::FeatureSettings;
 use crate::batch::{Batch, DeviceBatch};
-use crate::fourier::transform_roots;
-use crate::frame::{Conditioning, Padding};
 
 // SAFETY: `mel512` in `mel512.cu` takes these in this order. Samples are read between a file's
 // two places, which are checked against their length; window, roots and the three tables are checked

@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use warpsmith_core::{KernelImage, kernel};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
+use warpsmith_signal::{Padding, transform_roots};
 use warpsmith_workload::{Prepared, WorkloadError, result_on_stream};
 
 use super::bank::MelBank;
 use super::cuda::MelKernel;
 use super::settings::FeatureSettings;
 use crate::batch::{Batch, DeviceBatch};
-use crate::fourier::transform_roots;
-use crate::frame::Padding;
 
 // SAFETY: `mel` in `mel.cu` takes these in this order. Samples are read between a file's two places,
 // which are checked against their length; windows, roots and weights behind checks against theirs;

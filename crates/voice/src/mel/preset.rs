@@ -9,10 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::bank::{MelNorm, MelScale, MelSettings, MelSlope};
 use super::settings::{CepstrumSettings, Compression, FeatureSettings, Layout, Lifter};
-use crate::error::VoiceError;
-use crate::frame::{Conditioning, SpectrumSettings};
-use crate::frame::{Framing, Padding};
-use crate::frame::{Symmetry, Window};
+use warpsmith_signal::{
+    Conditioning, Framing, Padding, SignalError, SpectrumSettings, Symmetry, Window,
+};
 
 /// Whose numbers to agree with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -224,15 +223,15 @@ impl fmt::Display for Preset {
 }
 
 impl FromStr for Preset {
-    type Err = VoiceError;
+    type Err = SignalError;
 
-    fn from_str(text: &str) -> Result<Self, VoiceError> {
+    fn from_str(text: &str) -> Result<Self, SignalError> {
         Self::ALL
             .into_iter()
             .find(|preset| preset.name().eq_ignore_ascii_case(text))
             .ok_or_else(|| {
                 let names = Self::ALL.map(Self::name).join("`, `");
-                VoiceError::parameter("preset", text, format!("one of `{names}` is meant"))
+                SignalError::parameter("preset", text, format!("one of `{names}` is meant"))
             })
     }
 }

@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::bank::MelSettings;
-use crate::error::{Result, VoiceError};
-use crate::frame::SpectrumSettings;
+use warpsmith_signal::{Result, SignalError, SpectrumSettings};
 
 /// What is done to a mel power.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -124,7 +123,7 @@ impl FeatureSettings {
         if let Some(cepstrum) = self.cepstrum
             && (cepstrum.coefficients == 0 || cepstrum.coefficients > self.mel.filters)
         {
-            return Err(VoiceError::parameter(
+            return Err(SignalError::parameter(
                 "cepstral coefficients",
                 cepstrum.coefficients,
                 format!("there are {} mel filters", self.mel.filters),

@@ -5,11 +5,10 @@
 //! set the size of the buffers nothing is allocated.
 
 use warpsmith_lanes::Blocks;
+use warpsmith_signal::{FrameQueue, Result, SignalError};
 
 use super::cpu::MelFeature;
 use super::settings::{FeatureSettings, Layout};
-use crate::error::{Result, VoiceError};
-use crate::frame::FrameQueue;
 
 /// A mel feature of a stream.
 pub struct MelStream {
@@ -33,7 +32,7 @@ impl MelStream {
 
     fn with_blocks(settings: FeatureSettings, blocks: Blocks) -> Result<Self> {
         if settings.dynamic_range.is_some() || settings.drop_last_frame {
-            return Err(VoiceError::parameter(
+            return Err(SignalError::parameter(
                 "dynamic range",
                 "limited",
                 "it depends on the loudest frame of the whole signal; a stream needs it off",

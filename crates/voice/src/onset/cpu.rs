@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use crate::error::Result;
+use warpsmith_signal::Result;
+
 use crate::mel::{FeatureSettings, Layout, MelFeature, MelStream, Preset, Sizes, Stage};
 
 /// A planned onset detector.

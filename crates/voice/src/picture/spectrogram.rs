@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use warpsmith_formats::{base64, html, png};
+use warpsmith_signal::Result;
 
-use crate::error::Result;
 use crate::mel::Layout;
 use crate::mel::MelFeature;
 use crate::mel::MelScale;

@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Result, VoiceError};
-use crate::frame::Framing;
+use warpsmith_signal::{Framing, Result, SignalError};
 
 /// Lowest and highest frequency, Hz.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,7 +26,7 @@ impl PitchRange {
         if self.low_hz > 0.0 && self.low_hz < self.high_hz && self.high_hz <= highest {
             return Ok(());
         }
-        Err(VoiceError::parameter(
+        Err(SignalError::parameter(
             "pitch range",
             format!("{} to {} Hz", self.low_hz, self.high_hz),
             format!("0 < low < high ≤ {highest} Hz, half the sample rate, must hold"),
@@ -41,7 +40,7 @@ impl PitchRange {
         let rate = f64::from(sample_rate);
         let longest = (rate / self.low_hz).ceil() as usize;
         if longest + 1 >= framing.length {
-            return Err(VoiceError::parameter(
+            return Err(SignalError::parameter(
                 "pitch range",
                 format!("{} to {} Hz", self.low_hz, self.high_hz),
                 format!(
@@ -59,7 +58,7 @@ impl PitchRange {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame::Padding;
+    use warpsmith_signal::Padding;
 
     #[test]
     fn a_range_that_cannot_be_searched_says_which_frame_would_do() {

@@ -1,11 +1,9 @@
 //! Cepstral peak prominence (Hillenbrand, Cleveland and Erickson 1994): how far the peak of the cepstrum
 //! at the voice's period stands above the line through the cepstrum around it, dB.
 
-use crate::error::{Result, VoiceError};
-use crate::fourier::RealBlock;
-use crate::frame::{Symmetry, Window};
 use crate::pitch::PitchRange;
 use warpsmith_lanes::{One, Vector};
+use warpsmith_signal::{RealBlock, Result, SignalError, Symmetry, Window};
 
 /// Tables and scratch memory for one frame length.
 pub struct CepstralPeak {
@@ -37,7 +35,7 @@ impl CepstralPeak {
             || search.1 <= search.0
             || search.1 >= transform / 2
         {
-            return Err(VoiceError::parameter(
+            return Err(SignalError::parameter(
                 "pitch range",
                 format!("{} to {} Hz", range.low_hz, range.high_hz),
                 format!("its periods must fit into half of a frame of {length} samples"),
@@ -58,7 +56,7 @@ impl CepstralPeak {
 
     /// The prominence of a frame, dB; 0 for silence.
     pub fn of_frame(&mut self, frame: &[f32]) -> Result<f64> {
-        VoiceError::expect_size("the frame", frame.len(), self.window.len())?;
+        SignalError::expect_size("the frame", frame.len(), self.window.len())?;
         if frame.iter().all(|x| *x == 0.0) {
             return Ok(0.0);
         }

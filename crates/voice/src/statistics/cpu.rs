@@ -2,9 +2,8 @@
 
 use serde::Serialize;
 
-use crate::error::Result;
-use crate::frame::{FrameSpectrum, SpectrumSettings};
 use warpsmith_lanes::{Blocks, Lanes, Task, engine_for_this_machine, ln};
+use warpsmith_signal::{FrameSpectrum, Result, SpectrumSettings};
 
 /// The share of the magnitudes that lies below the roll-off frequency.
 pub(crate) const ROLLOFF: f32 = 0.85;

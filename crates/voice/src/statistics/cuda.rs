@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use warpsmith_core::{KernelImage, kernel};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, Stream};
+use warpsmith_signal::SpectrumSettings;
 use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::cpu::{FLATNESS_FLOOR, ROLLOFF, ROWS, SpectralStatistics, line};
 use super::workload::{ID, hide};
 use crate::batch::{Batch, checked, cut};
-use crate::frame::SpectrumSettings;
 use crate::frame::source::FrameSource;
 
 // SAFETY: `statistics` in `statistics.cu` takes these in this order. Samples are read between a file's

@@ -1,10 +1,9 @@
 //! Spectral statistics of sound that is still arriving: any cutting into chunks gives the bits of the whole.
 
 use warpsmith_lanes::Blocks;
+use warpsmith_signal::{FrameQueue, Framing, Result, SpectrumSettings};
 
 use super::cpu::{SpectralShape, SpectralStatistics};
-use crate::error::Result;
-use crate::frame::{FrameQueue, Framing, SpectrumSettings};
 
 /// Spectral statistics of a stream.
 pub struct StatisticsStream {

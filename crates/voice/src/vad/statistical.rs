@@ -9,13 +9,13 @@
 
 use super::periodicity::Periodicity;
 use super::segments::Bridging;
-use crate::error::Result;
+use warpsmith_signal::{Quality, Resampler, Result};
+
 use crate::mel::MelFeature;
 use crate::mel::{Compression, FeatureSettings};
 use crate::mel::{MelNorm, MelScale, MelSettings, MelSlope};
 use crate::mel::{Preset, Sizes, Stage};
 use crate::pitch::PitchRange;
-use crate::signal::{Quality, Resampler};
 
 /// Bands between 100 Hz and 4 kHz.
 const BANDS: usize = 12;

@@ -1,5 +1,4 @@
-//! Audio files, pitch that is known by construction, and bits that depend on a frame's samples alone.
+//! Pitch that is known by construction, and bits that depend on a frame's samples alone.
 
-mod audio_files;
 mod invariance;
 mod pitch_truth;

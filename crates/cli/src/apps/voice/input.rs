@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
-use warpsmith_voice::{Audio, ChannelChoice, VoiceError, check_finite};
+use warpsmith_voice::{Audio, ChannelChoice, SignalError, check_finite};
 
 /// The audio to analyse.
 #[derive(Args)]
@@ -61,7 +61,7 @@ impl Input {
             }
             if let Err(error) = check_finite(channel) {
                 let error = match error {
-                    VoiceError::BadSample { index, value } => VoiceError::BadSample {
+                    SignalError::BadSample { index, value } => SignalError::BadSample {
                         index: before + index,
                         value,
                     },

@@ -5,7 +5,7 @@ use std::io::{Write, stdin, stdout};
 use std::path::Path;
 
 use anyhow::{Result, anyhow};
-use warpsmith_voice::{Audio, VoiceError};
+use warpsmith_voice::{Audio, SignalError};
 
 use super::csv_line::csv_line;
 use super::input::Input;
@@ -69,7 +69,7 @@ fn each_piece_of_file(
 fn hear_pieces(
     input: &Input,
     name: &Path,
-    read: impl FnOnce(&mut dyn FnMut(&Audio) -> Result<(), VoiceError>) -> Result<(), VoiceError>,
+    read: impl FnOnce(&mut dyn FnMut(&Audio) -> Result<(), SignalError>) -> Result<(), SignalError>,
     mut take: impl FnMut(&[f32], u32) -> Result<()>,
 ) -> Result<()> {
     let mut heard = 0;
@@ -84,7 +84,7 @@ fn hear_pieces(
         };
         checked().map_err(|error| {
             failure = Some(error);
-            VoiceError::Io {
+            SignalError::Io {
                 path: name.to_owned(),
                 source: std::io::ErrorKind::Interrupted.into(),
             }

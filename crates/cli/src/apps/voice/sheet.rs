@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
+use warpsmith_core::ArgumentError;
 use warpsmith_formats::{OutputFile, check_distinct, is_stdout, npy};
-use warpsmith_voice::VoiceError;
+use warpsmith_voice::SignalError;
 
 use super::csv_line::csv_line;
 use super::input::Input;
@@ -30,7 +31,7 @@ pub(super) struct Destination {
 /// from, what cannot be read does.
 fn of_file(path: &Path, error: anyhow::Error) -> anyhow::Error {
     match error.downcast_ref() {
-        Some(VoiceError::Parameter { .. }) => {
+        Some(SignalError::Argument(ArgumentError::Parameter { .. })) => {
             error.context(format!("cannot analyse `{}`", path.display()))
         }
         _ => error,

@@ -1,11 +1,9 @@
 //! Griffin and Lim's alternation on the CPU: the specification.
 
-use crate::error::{Result, VoiceError};
-use crate::fourier::Outlet;
-use crate::frame::{FrameSpectrum, SpectrumSettings};
 use crate::spectrum::Stft;
 use crate::spectrum::{OverlapAdd, invertible};
 use warpsmith_lanes::{Blocks, Lanes, Task, engine_for_this_machine, inverse_sqrt, with_widest};
+use warpsmith_signal::{FrameSpectrum, Outlet, Result, SignalError, SpectrumSettings};
 
 /// The choices of a reconstruction; the default is librosa's.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,7 +36,7 @@ impl GriffinLim {
     ) -> Result<Vec<f32>> {
         let settings = invertible(settings)?;
         let (bins, frames) = (settings.bins(), settings.framing.count(samples));
-        VoiceError::expect_size("the spectrogram", magnitudes.len(), bins * frames)?;
+        SignalError::expect_size("the spectrogram", magnitudes.len(), bins * frames)?;
         let mut signal = vec![0.0; samples];
         if frames == 0 {
             return Ok(signal);
@@ -187,7 +185,7 @@ pub fn spectral_convergence_db(
 ) -> Result<f64> {
     let mut stft = Stft::new(settings)?;
     let (bins, frames) = stft.shape(signal.len());
-    VoiceError::expect_size("the spectrogram", magnitudes.len(), bins * frames)?;
+    SignalError::expect_size("the spectrogram", magnitudes.len(), bins * frames)?;
     let mut found = vec![0.0f32; bins * frames];
     stft.density(signal, crate::spectrum::Density::Magnitude, &mut found)?;
     let (mut distance, mut total) = (0.0f64, 0.0f64);

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use warpsmith_core::{KernelImage, kernel, ptx};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
+use warpsmith_signal::{Padding, SpectrumSettings};
 use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::cpu::GriffinLim;
 use crate::batch::{Batch, failed};
-use crate::frame::{Padding, SpectrumSettings};
 use crate::spectrum::istft::{CudaIstft, blocks, frames_first, places, silences, transform_blocks};
 
 const PTX: &[u8] = ptx!("voice/griffin_lim");

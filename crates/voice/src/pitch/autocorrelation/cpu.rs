@@ -1,10 +1,8 @@
 //! Normalised autocorrelations of frames on the CPU: the specification.
 
-use crate::error::{Result, VoiceError};
-use crate::fourier::{RealBlock, smooth_length_at_least};
-use crate::frame::transpose_into;
 use crate::pitch::range::PitchRange;
 use warpsmith_lanes::{Blocks, Lanes, Task, engine_for_this_machine};
+use warpsmith_signal::{RealBlock, Result, SignalError, smooth_length_at_least, transpose_into};
 
 /// The window over a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,7 +66,7 @@ impl Placement {
         };
         let rate = f64::from(sample_rate);
         if !(range.low_hz > 0.0 && range.low_hz < range.high_hz && range.high_hz <= rate / 2.0) {
-            return Err(VoiceError::parameter(
+            return Err(SignalError::parameter(
                 "pitch range",
                 format!("{} to {} Hz", range.low_hz, range.high_hz),
                 format!("0 < low < high ≤ {} Hz must hold", rate / 2.0),
@@ -78,7 +76,7 @@ impl Placement {
         let half = ((seconds * rate) as usize / 2).saturating_sub(1);
         let period = (rate / range.low_hz) as usize;
         if half < 4 || hop == 0 {
-            return Err(VoiceError::parameter(
+            return Err(SignalError::parameter(
                 "hop",
                 hop,
                 "windows need a few samples and frames must move",

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use super::network;
 use super::network::{BINS, FRAME, PitchNetwork};
-use crate::error::Result;
-use crate::neural::Weights;
+use warpsmith_neural::Weights;
+use warpsmith_signal::{Quality, Resampler, Result};
+
 use crate::pitch::range::PitchRange;
-use crate::signal::{Quality, Resampler};
 
 /// What the network was trained at.
 const RATE: u32 = 16_000;

@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use warpsmith_device::{
     Argument, CudaDevice, DeviceBuffer, DeviceError, Kernel, LaunchShape, Stream, TiledMatrix,
 };
+use warpsmith_neural::{Weights, half_bits};
 use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::cpu::{CrepePlan, CrepeTrack};
@@ -14,7 +15,6 @@ use super::network::{BINS, CrepeLayers, FRAME};
 use super::path_cuda::PathMemory;
 use super::windows::Windows;
 use crate::batch::failed;
-use crate::neural::{Weights, half_bits};
 use crate::pitch::range::PitchRange;
 
 pub(super) const ID: &str = "voice/crepe";

@@ -6,10 +6,10 @@
 
 use std::sync::Arc;
 
-use crate::error::Result;
-use crate::neural::{Dense, LayerShape, SpectralLayer, Weights};
 use warpsmith_lanes::exp;
 use warpsmith_lanes::{Blocks, Lanes, Task, engine_for_this_machine};
+use warpsmith_neural::{Dense, LayerShape, SpectralLayer, Weights};
+use warpsmith_signal::Result;
 
 /// Samples of a frame.
 pub(crate) const FRAME: usize = 1024;

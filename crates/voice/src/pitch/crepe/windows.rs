@@ -1,7 +1,7 @@
 //! CREPE's convolutions as products of matrices, as `crepe_layer.cuh` describes them.
 
 use super::network::{CrepeLayer, FRAME};
-use crate::neural::{LayerShape, half_bits};
+use warpsmith_neural::{LayerShape, half_bits};
 
 /// Columns of a tile, and outputs, of which each is the larger of two columns.
 const COLUMNS: usize = 256;
@@ -105,8 +105,8 @@ fn column(position: usize, output: usize, together: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::neural::{Weights, half_value};
     use crate::pitch::crepe::network::CrepeLayers;
+    use warpsmith_neural::{Weights, half_value};
 
     /// What a kernel sums up for both positions of every output, from one frame.
     fn product(windows: &Windows, frame: &[f64]) -> Vec<[f64; 2]> {

@@ -2,6 +2,7 @@
 
 use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::Device;
+use warpsmith_neural::Weights;
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
     About, ArguedTolerance, Cost, ParameterKind, ParameterSpec, Parameters, Prepared, Workload,
@@ -12,7 +13,6 @@ use super::cpu::{CrepeNetwork, CrepePitch, CrepePlan};
 use super::cuda::{CudaCrepe, FrameStarts, ID};
 use super::network::{BINS, CrepeLayers};
 use crate::batch::{Batch, CpuFiles, PARAMETERS, failed, lengths};
-use crate::neural::Weights;
 use crate::pitch::range::PitchRange;
 
 pub(crate) struct CrepeProbabilities;

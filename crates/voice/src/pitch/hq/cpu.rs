@@ -2,7 +2,8 @@
 
 use super::contour::{Heard, contour};
 use super::repetition::Repetition;
-use crate::error::Result;
+use warpsmith_signal::Result;
+
 use crate::pitch::autocorrelation::sinc_peak;
 use crate::pitch::autocorrelation::{Alignment, Autocorrelation, Placement};
 use crate::pitch::path::{Candidate, PathCosts, candidate, tops};

@@ -1,6 +1,7 @@
 //! Praat's pitch on the CPU: the specification.
 
-use crate::error::Result;
+use warpsmith_signal::Result;
+
 use crate::pitch::autocorrelation::{Autocorrelation, CorrelationWindow, Placement};
 use crate::pitch::path::{Candidate, PathCosts, maxima};
 use crate::pitch::range::PitchRange;

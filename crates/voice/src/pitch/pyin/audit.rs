@@ -5,6 +5,7 @@
 //! GPU and CPU must be the same but where a decision is closer than single precision can tell.
 
 use warpsmith_device::CudaDevice;
+use warpsmith_signal::Framing;
 use warpsmith_workload::{Prepared, WorkloadError};
 
 use super::cpu::{Pyin, PyinSettings};
@@ -14,7 +15,6 @@ use super::plan::PyinPlan;
 use super::transitions::IMPOSSIBLE;
 use crate::batch::Batch;
 use crate::batch::failed;
-use crate::frame::Framing;
 use crate::pitch::range::PitchRange;
 
 /// A frame whose rows differ, because rounding decides.

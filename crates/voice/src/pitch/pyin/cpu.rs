@@ -3,11 +3,10 @@
 use super::plan::{PyinPlan, THRESHOLDS};
 use super::transitions::{IMPOSSIBLE, score_of};
 use super::viterbi::Lattice;
-use crate::error::Result;
-use crate::frame::Framing;
 use crate::pitch::range::PitchRange;
 use crate::pitch::yin::{Difference, parabolic_shift, trough_lanes};
 use warpsmith_lanes::{Blocks, Lanes, One, Task, engine_for_this_machine};
+use warpsmith_signal::{Framing, Result};
 
 /// The choices of pYIN; the default is librosa's.
 #[derive(Clone, Copy, Debug, PartialEq)]

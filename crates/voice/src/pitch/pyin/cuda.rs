@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use warpsmith_core::{KernelImage, kernel};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
+use warpsmith_signal::{Framing, Padding};
 use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::cpu::{PyinSettings, PyinTrack};
@@ -11,7 +12,6 @@ use super::path_cuda::{CudaPyinPath, MOST_BINS, stride};
 use super::plan::PyinPlan;
 use super::workload::flatten;
 use crate::batch::{Batch, DeviceBatch, failed};
-use crate::frame::{Framing, Padding};
 use crate::pitch::autocorrelation::WarpMemory;
 use crate::pitch::range::PitchRange;
 

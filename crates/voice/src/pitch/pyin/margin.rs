@@ -162,9 +162,9 @@ impl Closest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame::{Framing, Padding};
     use crate::pitch::pyin::cpu::{Pyin, PyinSettings};
     use crate::pitch::range::PitchRange;
+    use warpsmith_signal::{Framing, Padding};
 
     fn plan() -> PyinPlan {
         let framing = Framing {

@@ -2,8 +2,8 @@
 //! for.
 
 use super::cpu::{PyinSettings, PyinTrack};
-use crate::error::Result;
-use crate::frame::Framing;
+use warpsmith_signal::{Framing, Result};
+
 use crate::pitch::range::PitchRange;
 
 /// Number of thresholds between 0 and 1.
@@ -90,7 +90,7 @@ impl PyinPlan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame::Padding;
+    use warpsmith_signal::Padding;
 
     #[test]
     fn the_probability_of_thresholds_never_falls_and_ends_at_one() {

@@ -8,11 +8,9 @@
 
 use super::cpu::{Pyin, PyinSettings, PyinTrack};
 use super::viterbi::Lattice;
-use crate::error::Result;
-use crate::frame::FrameQueue;
-use crate::frame::Framing;
 use crate::pitch::range::PitchRange;
 use warpsmith_lanes::Blocks;
+use warpsmith_signal::{FrameQueue, Framing, Result};
 
 /// The longest that a frame waits, in frames: some 0.9 MB of paths over the range of a voice.
 const LONGEST: usize = 512;

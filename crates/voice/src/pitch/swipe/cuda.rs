@@ -5,13 +5,12 @@ use std::sync::Arc;
 
 use warpsmith_core::{KernelImage, kernel};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
+use warpsmith_signal::{Symmetry, Window, transform_roots};
 use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::cpu::SwipeTrack;
 use super::plan::{SwipePlan, SwipeWindow};
 use crate::batch::{Batch, DeviceBatch, cut, failed};
-use crate::fourier::transform_roots;
-use crate::frame::{Symmetry, Window};
 use crate::pitch::range::PitchRange;
 
 // SAFETY: `swipe_loudness` in `swipe.cu` takes these in this order. Samples are read between a file's two

@@ -2,11 +2,10 @@
 //! of a spline, each frame scaled to length one.
 
 use super::plan::{SwipeWindow, Tap};
-use crate::fourier::Outlet;
-use crate::frame::{Conditioning, FrameSpectrum, SpectrumSettings};
-use crate::frame::{Framing, Padding};
-use crate::frame::{Symmetry, Window};
 use warpsmith_lanes::{Lanes, Task};
+use warpsmith_signal::{
+    Conditioning, FrameSpectrum, Framing, Outlet, Padding, SpectrumSettings, Symmetry, Window,
+};
 
 /// Tables and memory for one window.
 pub(super) struct Loudness<V> {

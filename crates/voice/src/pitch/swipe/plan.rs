@@ -6,7 +6,8 @@
 use std::f64::consts::TAU;
 use std::ops::Range;
 
-use crate::error::{Result, VoiceError};
+use warpsmith_signal::{Result, SignalError};
+
 use crate::pitch::range::PitchRange;
 
 /// Octaves between candidates: 1/96, as SPTK writes it.
@@ -71,7 +72,7 @@ impl SwipePlan {
         let rate = f64::from(sample_rate);
         let PitchRange { low_hz, high_hz } = range;
         if !(low_hz >= 1.0 && low_hz < high_hz && high_hz <= rate / 2.0) {
-            return Err(VoiceError::parameter(
+            return Err(SignalError::parameter(
                 "pitch range",
                 format!("{low_hz} to {high_hz} Hz"),
                 format!(
@@ -81,7 +82,7 @@ impl SwipePlan {
             ));
         }
         if hop == 0 {
-            return Err(VoiceError::parameter("hop", 0, "frames must move"));
+            return Err(SignalError::parameter("hop", 0, "frames must move"));
         }
         let octaves = high_hz.log2() - low_hz.log2();
         let candidates: Vec<f64> = (0..(octaves / STEP).ceil() as usize)

@@ -3,10 +3,9 @@
 use super::difference::{Difference, parabolic_shift, trough_lanes};
 use super::lag_difference::LagDifference;
 use super::running_correlation::RunningPlan;
-use crate::error::{Result, VoiceError};
-use crate::frame::Framing;
 use crate::pitch::range::PitchRange;
 use warpsmith_lanes::{Blocks, Lanes, Task, engine_for_this_machine};
+use warpsmith_signal::{Framing, Result, SignalError};
 
 /// A planned YIN tracker.
 pub struct Yin {
@@ -57,14 +56,14 @@ impl Yin {
 
     /// The frequency of each frame, Hz, into `out`.
     pub fn track_into(&mut self, signal: &[f32], out: &mut [f32]) -> Result<()> {
-        VoiceError::expect_size("the track", out.len(), self.frames(signal.len()))?;
+        SignalError::expect_size("the track", out.len(), self.frames(signal.len()))?;
         self.engine.track(signal, out, false);
         Ok(())
     }
 
     /// As [`Yin::track_into`]; the first frame comes a hop after the last one of the call before.
     pub(crate) fn go_on_into(&mut self, signal: &[f32], out: &mut [f32]) -> Result<()> {
-        VoiceError::expect_size("the track", out.len(), self.frames(signal.len()))?;
+        SignalError::expect_size("the track", out.len(), self.frames(signal.len()))?;
         self.engine.track(signal, out, true);
         Ok(())
     }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use warpsmith_core::{KernelImage, kernel};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
+use warpsmith_signal::{Framing, Padding};
 use warpsmith_workload::{Prepared, WorkloadError, result_on_stream};
 
 use crate::batch::{Batch, DeviceBatch, cut, failed};
-use crate::frame::{Framing, Padding};
 use crate::pitch::autocorrelation::WarpMemory;
 use crate::pitch::range::PitchRange;
 

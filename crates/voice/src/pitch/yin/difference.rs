@@ -4,10 +4,8 @@
 //! `d(k) = 2·(r(0) − r(k)) − Σ_{m<k} x(m)²` (the sum is taken as 0 for `k = 1`), and the result is
 //! `d(k) / mean(d(1..=k))`.
 
-use crate::fourier::{RealBlock, smooth_length_at_least};
-use crate::frame::Framing;
-use crate::frame::Tile;
 use warpsmith_lanes::Lanes;
+use warpsmith_signal::{Framing, RealBlock, Tile, smooth_length_at_least};
 
 /// Tables and scratch memory.
 #[derive(Clone)]

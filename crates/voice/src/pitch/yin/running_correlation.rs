@@ -11,9 +11,8 @@
 //! Invariant: a frame's sums are taken over its own samples, in an order that depends on the framing and the
 //! number of lags alone.
 
-use crate::fourier::smooth_length_at_least;
-use crate::frame::Framing;
 use warpsmith_lanes::Lanes;
+use warpsmith_signal::{Framing, smooth_length_at_least};
 
 /// Lags in a row, places in a block.
 const LANES: usize = 16;
@@ -255,8 +254,8 @@ impl<V: Lanes> RunningCorrelation<V> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame::Padding;
     use warpsmith_lanes::Eight;
+    use warpsmith_signal::Padding;
 
     fn framing(length: usize, hop: usize) -> Framing {
         Framing {

@@ -1,10 +1,9 @@
 //! YIN of sound that is still arriving: any cutting into chunks gives the bits of the whole.
 
 use warpsmith_lanes::Blocks;
+use warpsmith_signal::{FrameQueue, Framing, Result};
 
 use super::cpu::Yin;
-use crate::error::Result;
-use crate::frame::{FrameQueue, Framing};
 use crate::pitch::range::PitchRange;
 
 /// YIN on a stream.

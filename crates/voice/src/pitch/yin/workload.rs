@@ -2,6 +2,7 @@
 
 use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::Device;
+use warpsmith_signal::{Framing, Padding};
 use warpsmith_workload::{
     About, ArguedTolerance, Cost, Parameters, Prepared, Workload, WorkloadError,
 };
@@ -9,7 +10,6 @@ use warpsmith_workload::{
 use super::cpu::Yin;
 use super::cuda::{CudaYin, THRESHOLD};
 use crate::batch::{Batch, CpuFiles, PARAMETERS, lengths, sample_rate};
-use crate::frame::{Framing, Padding};
 use crate::pitch::range::PitchRange;
 
 pub(crate) struct YinPitch;

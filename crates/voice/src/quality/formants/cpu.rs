@@ -5,9 +5,8 @@ use std::ops::Range;
 use serde::Serialize;
 
 use super::linear_prediction::{burg, roots};
-use crate::error::{Result, VoiceError};
-use crate::signal::Resampler;
 use warpsmith_lanes::{Task, with_widest};
+use warpsmith_signal::{Resampler, Result, SignalError};
 
 /// A resonance.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -62,14 +61,14 @@ impl FormantTracker {
     pub fn new(sample_rate: u32, settings: FormantSettings) -> Result<Self> {
         let nyquist = f64::from(sample_rate) / 2.0;
         if !(settings.ceiling_hz > 4.0 * EDGE_HZ && settings.count > 0) {
-            return Err(VoiceError::parameter(
+            return Err(SignalError::parameter(
                 "formants",
                 format!("{} below {} Hz", settings.count, settings.ceiling_hz),
                 "at least one, below a ceiling of at least 200 Hz",
             ));
         }
         if !(settings.hop_seconds > 0.0 && settings.window_seconds > 0.001) {
-            return Err(VoiceError::parameter(
+            return Err(SignalError::parameter(
                 "window",
                 format!("{} s", settings.window_seconds),
                 "windows of more than 1 ms, and a hop above 0",

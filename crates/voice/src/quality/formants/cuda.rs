@@ -9,7 +9,7 @@ use warpsmith_workload::{Output, Prepared, WorkloadError};
 use super::cpu::{EDGE_HZ, Formant, FormantSettings, FormantTracker};
 use super::workload::read;
 use crate::batch::{Batch, cut, failed};
-use crate::signal::CudaResample;
+use crate::resample::CudaResample;
 
 // SAFETY: `formants` in `formants.cu` takes these in this order. A frame is checked against the samples and
 // the window before a load, the room for all frames against the number of them before a store.

@@ -1,10 +1,9 @@
 //! Signals from spectra on the CPU: the specification.
 
 use super::overlap_add::{OverlapAdd, invertible};
-use crate::error::{Result, VoiceError};
-use crate::frame::SpectrumSettings;
 use crate::spectrum::prefetch::prefetch_rows;
 use warpsmith_lanes::{Blocks, Lanes, Task, engine_for_this_machine};
+use warpsmith_signal::{Result, SignalError, SpectrumSettings};
 
 /// A planned inverse of [`crate::Stft`].
 pub struct Istft {
@@ -26,7 +25,7 @@ impl Istft {
     pub fn reconstruct(&mut self, spectrum: &[[f32; 2]], out: &mut [f32]) -> Result<()> {
         let bins = self.settings.bins();
         let frames = spectrum.len() / bins;
-        VoiceError::expect_size("the spectrum", spectrum.len(), bins * frames)?;
+        SignalError::expect_size("the spectrum", spectrum.len(), bins * frames)?;
         if frames == 0 {
             out.fill(0.0);
         }
@@ -124,10 +123,8 @@ impl<V: Lanes> Task for GatherTask<'_, V> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame::Conditioning;
-    use crate::frame::{Framing, Padding};
-    use crate::frame::{Symmetry, Window};
     use crate::spectrum::stft::Stft;
+    use warpsmith_signal::{Conditioning, Framing, Padding, Symmetry, Window};
 
     fn settings(length: usize, hop: usize, padding: Padding) -> SpectrumSettings {
         SpectrumSettings {

@@ -5,12 +5,10 @@ use std::sync::Arc;
 
 use warpsmith_core::{KernelImage, kernel, ptx};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
+use warpsmith_signal::{Conditioning, SignalError, SpectrumSettings, transform_roots};
 use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use crate::batch::{Batch, DeviceBatch, failed};
-use crate::error::VoiceError;
-use crate::fourier::transform_roots;
-use crate::frame::{Conditioning, SpectrumSettings};
 
 const PTX: &[u8] = ptx!("voice/griffin_lim");
 
@@ -206,7 +204,7 @@ pub(crate) fn places(
     let mut lengths = Vec::new();
     for (values, samples) in sizes {
         let expected = settings.bins() * count(samples);
-        VoiceError::expect_size("the spectrogram", values, expected)
+        SignalError::expect_size("the spectrogram", values, expected)
             .map_err(|error| failed(workload, &error))?;
         lengths.push(samples);
     }

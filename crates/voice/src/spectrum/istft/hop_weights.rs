@@ -3,7 +3,7 @@
 //! Sample `q·hop + j` of frame `f` is sample `j` of hop `f + q`: wherever all frames reach that ever do, the
 //! weights of every hop are the same.
 
-use crate::frame::SpectrumSettings;
+use warpsmith_signal::SpectrumSettings;
 
 /// The weights of a hop, for one analysis.
 pub(crate) struct HopWeights {

@@ -8,12 +8,10 @@
 //! hop `m` down column `m`, so that a sample of all frames of a block is added as one vector.
 
 use super::hop_weights::HopWeights;
-use crate::error::{Result, VoiceError};
-use crate::fourier::{Outlet, RealBlock};
-use crate::frame::Framing;
-use crate::frame::SpectrumSettings;
-use crate::frame::transpose_into;
 use warpsmith_lanes::{Lanes, Task, Vector};
+use warpsmith_signal::{
+    Framing, Outlet, RealBlock, Result, SignalError, SpectrumSettings, transpose_into,
+};
 
 /// Lanes that change places together.
 const EIGHT: usize = 8;
@@ -39,7 +37,7 @@ pub(crate) struct OverlapAdd<V: Lanes> {
 pub(crate) fn invertible(settings: SpectrumSettings) -> Result<SpectrumSettings> {
     let settings = settings.checked()?;
     if settings.transform != settings.framing.length {
-        return Err(VoiceError::parameter(
+        return Err(SignalError::parameter(
             "transform length",
             settings.transform,
             format!(

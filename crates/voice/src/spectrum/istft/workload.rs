@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::{CpuDevice, Device};
+use warpsmith_signal::{Result, SpectrumSettings};
 use warpsmith_workload::{
     About, ArguedTolerance, Cost, Output, Parameters, Prepared, Workload, WorkloadError,
 };
@@ -11,8 +12,6 @@ use super::cpu::Istft;
 use super::cuda::{frames_first, istft};
 use crate::batch::{Batch, PARAMETERS, failed, lengths, sample_rate};
 use crate::effect::{CudaGriffinLim, GriffinLim};
-use crate::error::Result;
-use crate::frame::SpectrumSettings;
 use crate::mel::{Preset, Sizes, Stage};
 use crate::spectrum::stft::Stft;
 

@@ -1,10 +1,8 @@
 //! Short-time spectra on the CPU: the specification.
 
-use crate::error::{Result, VoiceError};
-use crate::fourier::Outlet;
-use crate::frame::{FrameSpectrum, SpectrumSettings};
 use crate::spectrum::prefetch::prefetch_rows;
 use warpsmith_lanes::{Blocks, Lanes, Task, engine_for_this_machine};
+use warpsmith_signal::{FrameSpectrum, Outlet, Result, SignalError, SpectrumSettings};
 
 /// What becomes of a bin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +42,7 @@ impl Stft {
     /// The complex spectra, `[bin, frame]`, into `out`.
     pub fn complex(&mut self, signal: &[f32], out: &mut [[f32; 2]]) -> Result<()> {
         let (bins, frames) = self.shape(signal.len());
-        VoiceError::expect_size("the spectrum", out.len(), bins * frames)?;
+        SignalError::expect_size("the spectrum", out.len(), bins * frames)?;
         self.engine.complex(signal, frames, out);
         Ok(())
     }
@@ -52,7 +50,7 @@ impl Stft {
     /// Power or magnitude, `[bin, frame]`, into `out`.
     pub fn density(&mut self, signal: &[f32], density: Density, out: &mut [f32]) -> Result<()> {
         let (bins, frames) = self.shape(signal.len());
-        VoiceError::expect_size("the spectrogram", out.len(), bins * frames)?;
+        SignalError::expect_size("the spectrogram", out.len(), bins * frames)?;
         self.engine.density(signal, frames, density, out);
         Ok(())
     }

@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use warpsmith_core::{KernelImage, kernel};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
+use warpsmith_signal::{Conditioning, Padding, SpectrumSettings, transform_roots};
 use warpsmith_workload::{Prepared, WorkloadError, result_on_stream};
 
 use super::cpu::Density;
 use crate::batch::{Batch, DeviceBatch, cut, failed};
-use crate::fourier::transform_roots;
-use crate::frame::{Conditioning, Padding, SpectrumSettings};
 
 // SAFETY: `spectrogram` in `spectrogram.cu` takes these in this order. Samples are read between
 // a file's two places, which are checked against their length; window, roots and the result against what the kernel

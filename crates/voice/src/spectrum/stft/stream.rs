@@ -1,10 +1,9 @@
 //! Spectra of sound that is still arriving: any cutting into chunks gives the bits of the whole.
 
 use warpsmith_lanes::Blocks;
+use warpsmith_signal::{FrameQueue, Result, SpectrumSettings};
 
 use super::cpu::Stft;
-use crate::error::Result;
-use crate::frame::{FrameQueue, SpectrumSettings};
 
 /// Complex spectra of a stream, a frame's bins together.
 pub struct StftStream {

@@ -2,6 +2,7 @@
 
 use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::Device;
+use warpsmith_signal::SpectrumSettings;
 use warpsmith_workload::{
     About, ArguedTolerance, Cost, ParameterKind, ParameterSpec, Parameters, Prepared, Workload,
     WorkloadError,
@@ -10,7 +11,6 @@ use warpsmith_workload::{
 use super::cpu::{Density, Stft};
 use super::cuda::{CudaSpectrogram, Kind};
 use crate::batch::{Batch, CpuFiles, PARAMETERS, lengths, sample_rate};
-use crate::frame::SpectrumSettings;
 use crate::mel::{Preset, Sizes, Stage};
 
 pub(crate) struct Spectrogram;

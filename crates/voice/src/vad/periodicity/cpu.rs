@@ -1,7 +1,8 @@
 //! Voice activity by periodicity on the CPU: the specification.
 
 use super::tops::Periodicity;
-use crate::error::Result;
+use warpsmith_signal::Result;
+
 use crate::pitch::{PitchRange, Placement};
 use crate::vad::segments::Bridging;
 

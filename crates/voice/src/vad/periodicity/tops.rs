@@ -1,6 +1,7 @@
 //! How periodic a signal is around each frame: the top of its normalised autocorrelation.
 
-use crate::error::Result;
+use warpsmith_signal::Result;
+
 use crate::pitch::PitchRange;
 use crate::pitch::{Autocorrelation, Placement};
 

@@ -7,11 +7,10 @@
 use std::f64::consts::TAU;
 use std::sync::Arc;
 
-use crate::error::Result;
-use crate::fourier::RealBlock;
-use crate::neural::{Dense, Weights};
 use warpsmith_lanes::exp;
 use warpsmith_lanes::{Blocks, Lanes, Task, engine_for_this_machine};
+use warpsmith_neural::{Dense, Weights};
+use warpsmith_signal::{RealBlock, Result};
 
 /// Samples that a probability is about.
 pub(crate) const CHUNK: usize = 512;
@@ -89,7 +88,7 @@ impl Layers {
         if !is_transform {
             return Err(weights.unlike("its spectra are not those of version 6"));
         }
-        let convolution = |number: usize, inputs: usize, outputs: usize| {
+        let convolution = |number: usize, inputs: usize, outputs: usize| -> Result<Dense> {
             let name = |part: &str| format!("_model.encoder.{number}.reparam_conv.{part}");
             let taps = weights.take(&name("weight"), &[outputs, inputs, 3])?;
             let bias = weights.take(&name("bias"), &[outputs])?;

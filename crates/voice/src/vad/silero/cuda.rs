@@ -7,14 +7,13 @@ use warpsmith_core::Element::{F32, U64};
 use warpsmith_core::Parameter::{In, Out};
 use warpsmith_core::{KernelImage, kernel, ptx};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
+use warpsmith_signal::{Quality, transform_roots};
 use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::cpu::{BINS, CHUNK, GATES, Layers, SileroNetwork, UNITS, WINDOW};
 use super::detector::{NeuralSettings, NeuralVad, RATE};
 use crate::batch::{Batch, DeviceBatch, cut};
-use crate::fourier::transform_roots;
-use crate::signal::Quality;
-use crate::signal::resample::resample_on_cuda;
+use crate::resample::resample_on_cuda;
 
 pub(super) const ID: &str = "voice/silero";
 

@@ -3,9 +3,7 @@
 use std::borrow::Cow;
 
 use super::cpu::{CHUNK, CONTEXT, SileroNetwork, SpeechNetwork};
-use crate::error::Result;
-use crate::level::energy;
-use crate::signal::{Quality, Resampler};
+use warpsmith_signal::{Quality, Resampler, Result, energy};
 
 /// What the network was trained at.
 pub(crate) const RATE: u32 = 16_000;

@@ -3,11 +3,11 @@
 
 use std::f64::consts::TAU;
 
+use warpsmith_neural::Weights;
+use warpsmith_signal::Result;
 use warpsmith_workload::random::Random;
 
 use super::cpu::{BINS, GATES, SileroNetwork, UNITS, WINDOW};
-use crate::error::Result;
-use crate::neural::Weights;
 
 /// Of the window: spectra of voices are of some tens, and the next layer's weights are made for numbers near one.
 const QUIETER: f64 = 0.05;

@@ -4,8 +4,7 @@ use super::bands::{BandSplitter, LEAST_ENERGY, LONGEST, Levels, PIECE};
 use super::decimation::{Halving, Sixth};
 use super::mixture::Mixture;
 use super::tables::{BANDS, MODES, TABLES};
-use crate::error::{Result, VoiceError};
-use crate::signal::{Quality, Resampler};
+use warpsmith_signal::{Quality, Resampler, Result, SignalError};
 
 /// How readily a frame is taken for speech.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,7 +75,7 @@ impl WebrtcVad {
     /// A detector for 8, 16, 32 or 48 kHz.
     pub fn new(sample_rate: u32, mode: WebrtcMode) -> Result<Self> {
         if !matches!(sample_rate, 8_000 | 16_000 | 32_000 | 48_000) {
-            return Err(VoiceError::parameter(
+            return Err(SignalError::parameter(
                 "sample rate",
                 format!("{sample_rate} Hz"),
                 "this detector takes 8000, 16000, 32000 and 48000 Hz",
@@ -100,7 +99,7 @@ impl WebrtcVad {
         let block = self.sample_rate as usize / 100;
         let blocks = frame.len() / block;
         if !frame.len().is_multiple_of(block) || !(1..=3).contains(&blocks) {
-            return Err(VoiceError::parameter(
+            return Err(SignalError::parameter(
                 "frame",
                 format!("{} samples", frame.len()),
                 format!(

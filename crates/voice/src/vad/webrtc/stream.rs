@@ -1,7 +1,7 @@
 //! WebRTC's decisions of sound that is still arriving: any cutting into chunks gives the bits of the whole.
 
 use super::detector::{FrameMillis, WebrtcMode, WebrtcVad};
-use crate::error::{Result, VoiceError};
+use warpsmith_signal::{Result, SignalError};
 
 /// WebRTC's detector on a stream of any chunks.
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ impl WebrtcStream {
         let vad = WebrtcVad::new(sample_rate, mode)?;
         let frame = (f64::from(sample_rate) * length.seconds()).round() as usize;
         if frame == 0 {
-            return Err(VoiceError::parameter("frame", frame, "it has no samples"));
+            return Err(SignalError::parameter("frame", frame, "it has no samples"));
         }
         Ok(Self {
             vad,

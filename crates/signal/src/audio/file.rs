@@ -1,0 +1,167 @@
+//! Audio in files and pipes: WAV, AIFF, FLAC, MP3, Ogg Vorbis, M4A (AAC and ALAC), CAF, in; WAV out.
+//!
+//! Invariants: a file that ends before its own header says is an error, never a shorter signal; an
+//! error names the file and how far it was read; channels stay apart until the caller mixes them.
+
+use std::fs::File;
+use std::io::{self, Cursor, Read, Write};
+use std::path::Path;
+
+use warpsmith_formats::wav::{SampleFormat, WavFormat};
+
+use super::decoder::{Ending, Forward, Source, decode};
+use crate::error::{Result, SignalError};
+
+/// Decoded audio.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Audio {
+    /// Samples per second.
+    pub sample_rate: u32,
+    /// One signal to a channel, all of one length, full scale at 1.
+    pub channels: Vec<Vec<f32>>,
+}
+
+/// Which signal to analyse where there are several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChannelChoice {
+    /// The mean of all channels.
+    Mix,
+    /// One channel, counted from 0.
+    One(usize),
+}
+
+impl Audio {
+    /// Decodes the file at `path`.
+    pub fn read(path: &Path) -> Result<Self> {
+        Self::gather(path, Box::new(open(path)?), Ending::AsDeclared)
+    }
+
+    /// Decodes everything that `source` has; `name` stands for it in errors. Pipes do not know their
+    /// length when they write a header, so the declared length is not held against them.
+    pub fn read_stream(name: &Path, source: &mut impl Read) -> Result<Self> {
+        let mut bytes = Vec::new();
+        source
+            .read_to_end(&mut bytes)
+            .map_err(|source| SignalError::Io {
+                path: name.to_owned(),
+                source,
+            })?;
+        Self::gather(name, Box::new(Cursor::new(bytes)), Ending::AnyTime)
+    }
+
+    /// Shows `see` what arrives from `source`, piece by piece and as soon as it is decoded, so that hours
+    /// of it take no more memory than a piece. An empty piece of a signal without samples is shown too.
+    pub fn each_piece(
+        name: &Path,
+        source: impl Read + Send + Sync + 'static,
+        see: &mut dyn FnMut(&Self) -> Result<()>,
+    ) -> Result<()> {
+        decode(name, Box::new(Forward(source)), Ending::AnyTime, see)
+    }
+
+    /// As [`Audio::each_piece`], of the file at `path`, which must be as long as its header says.
+    pub fn each_piece_of(path: &Path, see: &mut dyn FnMut(&Self) -> Result<()>) -> Result<()> {
+        decode(path, Box::new(open(path)?), Ending::AsDeclared, see)
+    }
+
+    fn gather(path: &Path, source: Box<dyn Source>, ending: Ending) -> Result<Self> {
+        let mut whole = Self {
+            sample_rate: 0,
+            channels: Vec::new(),
+        };
+        decode(path, source, ending, &mut |piece| {
+            whole.sample_rate = piece.sample_rate;
+            whole.channels.resize(piece.channels.len(), Vec::new());
+            for (whole, piece) in whole.channels.iter_mut().zip(&piece.channels) {
+                whole.extend_from_slice(piece);
+            }
+            Ok(())
+        })?;
+        Ok(whole)
+    }
+
+    /// Samples in a channel.
+    pub fn frames(&self) -> usize {
+        self.channels.first().map_or(0, Vec::len)
+    }
+
+    /// Length in seconds.
+    pub fn seconds(&self) -> f64 {
+        self.frames() as f64 / f64::from(self.sample_rate.max(1))
+    }
+
+    /// One signal out of the channels.
+    pub fn signal(&self, choice: ChannelChoice) -> Result<Vec<f32>> {
+        match choice {
+            ChannelChoice::One(channel) => self.channels.get(channel).cloned().ok_or_else(|| {
+                SignalError::parameter(
+                    "channel",
+                    channel,
+                    format!(
+                        "the audio has {} channels, counted from 0",
+                        self.channels.len()
+                    ),
+                )
+            }),
+            ChannelChoice::Mix => {
+                let scale = 1.0 / self.channels.len().max(1) as f32;
+                let mut mixed = self.channels.first().cloned().unwrap_or_default();
+                for channel in self.channels.iter().skip(1) {
+                    for (sum, x) in mixed.iter_mut().zip(channel) {
+                        *sum += x;
+                    }
+                }
+                if self.channels.len() > 1 {
+                    mixed.iter_mut().for_each(|x| *x *= scale);
+                }
+                Ok(mixed)
+            }
+        }
+    }
+
+    /// Writes a WAV file of 32-bit floats; beyond 4 GiB it is RF64.
+    pub fn write_wav(&self, out: &mut impl Write) -> io::Result<()> {
+        let channels = self.channels.len();
+        let format = WavFormat {
+            sample_rate: self.sample_rate,
+            channels: u8::try_from(channels)
+                .map_err(|_| io::Error::other("a WAV file holds at most 255 channels"))?,
+            samples: SampleFormat::Float32,
+        };
+        out.write_all(&format.head(self.frames() as u64))?;
+        let mut bytes = Vec::with_capacity(channels * 4 * 4096);
+        for frame in 0..self.frames() {
+            for channel in &self.channels {
+                bytes.extend_from_slice(&channel[frame].to_le_bytes());
+            }
+            if bytes.len() >= channels * 4 * 4096 {
+                out.write_all(&bytes)?;
+                bytes.clear();
+            }
+        }
+        out.write_all(&bytes)
+    }
+}
+
+fn open(path: &Path) -> Result<File> {
+    File::open(path).map_err(|source| SignalError::Io {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// The first sample that is not a finite number, as an error.
+pub fn check_finite(signal: &[f32]) -> Result<()> {
+    // A product with zero is zero for every finite number, so blocks are checked with one sum.
+    for (block, samples) in signal.chunks(4096).enumerate() {
+        if samples.iter().map(|x| x * 0.0).sum::<f32>() != 0.0
+            && let Some(at) = samples.iter().position(|x| !x.is_finite())
+        {
+            return Err(SignalError::BadSample {
+                index: block * 4096 + at,
+                value: samples[at],
+            });
+        }
+    }
+    Ok(())
+}

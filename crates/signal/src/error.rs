@@ -1,0 +1,56 @@
+//! What can go wrong between a user's numbers and a result.
+
+use std::path::PathBuf;
+
+use warpsmith_core::ArgumentError;
+
+/// Why an analysis could not be done.
+#[derive(Debug, thiserror::Error)]
+pub enum SignalError {
+    /// A parameter or a buffer that does not fit.
+    #[error(transparent)]
+    Argument(#[from] ArgumentError),
+    /// A sample is not a number or is infinite.
+    #[error(
+        "sample {index} is {value}; clean the signal first or ask for bad samples to be zeroed"
+    )]
+    BadSample {
+        /// The first such sample.
+        index: usize,
+        /// What it is.
+        value: f32,
+    },
+    /// A file could not be opened or read.
+    #[error("cannot read `{path}`")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A file is not audio that can be decoded.
+    #[error("cannot decode `{path}` {place}: {reason}")]
+    Decode {
+        /// The file.
+        path: PathBuf,
+        /// How far decoding got.
+        place: String,
+        /// What was seen.
+        reason: String,
+    },
+}
+
+impl SignalError {
+    /// A parameter that cannot be used.
+    pub fn parameter(name: &'static str, value: impl ToString, reason: impl Into<String>) -> Self {
+        ArgumentError::parameter(name, value, reason).into()
+    }
+
+    /// Checks that a caller's buffer has the planned size.
+    pub fn expect_size(what: &'static str, found: usize, expected: usize) -> Result<()> {
+        Ok(ArgumentError::expect_size(what, found, expected)?)
+    }
+}
+
+/// The result of an analysis.
+pub type Result<T, E = SignalError> = std::result::Result<T, E>;

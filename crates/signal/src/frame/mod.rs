@@ -1,0 +1,15 @@
+//! Frames of a signal: where they lie, under which window, and their spectra in blocks.
+
+mod framing;
+mod queue;
+mod rows;
+mod spectrum;
+mod tile;
+mod window;
+
+pub use framing::{Framing, Padding};
+pub use queue::FrameQueue;
+pub use rows::FrameRows;
+pub use spectrum::{Conditioning, FrameSpectrum, SpectrumSettings};
+pub use tile::{Tile, transpose_into};
+pub use window::{Symmetry, Window};

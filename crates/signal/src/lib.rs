@@ -1,0 +1,33 @@
+//! Signals in memory: audio files, frames and their transforms, filters, rates, levels.
+//!
+//! Plans own tables and scratch memory, callers own results: plan once, process often. A frame's
+//! bits depend on its samples alone, never on block size, chunking or thread.
+
+mod audio;
+mod convolution;
+mod error;
+mod filter;
+mod fourier;
+mod frame;
+mod level;
+mod loudness;
+mod normalise;
+mod resample;
+mod reverb;
+mod trim;
+
+pub use audio::{Audio, ChannelChoice, check_finite};
+pub use convolution::Convolver;
+pub use error::{Result, SignalError};
+pub use filter::{Biquad, Cascade, Weighting, deemphasise, preemphasise};
+pub use fourier::{Inlet, Outlet, RealBlock, smooth_length_at_least, transform_roots};
+pub use frame::{
+    Conditioning, FrameQueue, FrameRows, FrameSpectrum, Framing, Padding, SpectrumSettings,
+    Symmetry, Tile, Window, transpose_into,
+};
+pub use level::{LevelStream, Levels, energy};
+pub use loudness::{Loudness, SILENCE_LUFS, integrated_loudness};
+pub use normalise::{LevelTarget, normalise};
+pub use resample::{Quality, Resampler};
+pub use reverb::{Reverb, ReverbSettings};
+pub use trim::{TrimSettings, trim};

@@ -1,0 +1,208 @@
+//! Programme loudness: integrated (ITU-R BS.1770-4), momentary and short-term (EBU Tech 3341), and
+//! the loudness range (EBU Tech 3342).
+
+use serde::Serialize;
+
+use super::k_weighting::{lufs, step, step_sums};
+use super::true_peak::true_peak_db;
+use crate::audio::Audio;
+use crate::error::{Result, SignalError};
+
+/// What silence measures: the absolute gate.
+pub const SILENCE_LUFS: f64 = -70.0;
+
+/// Steps of 100 ms in a momentary and in a short-term window.
+const MOMENTARY_STEPS: usize = 4;
+const SHORT_TERM_STEPS: usize = 30;
+
+/// Everything that is measured of a programme.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Loudness {
+    /// Integrated loudness, LUFS; [`SILENCE_LUFS`] where nothing passes the gates.
+    pub integrated: f64,
+    /// Loudness of 0.4 s, every 100 ms, LUFS; not below the gate.
+    pub momentary: Vec<f64>,
+    /// Loudness of 3 s, every 100 ms, LUFS; empty for shorter signals.
+    pub short_term: Vec<f64>,
+    /// From the 10th to the 95th percentile of the gated short-term loudness, LU; absent where
+    /// nothing passes the gates.
+    pub range: Option<f64>,
+    /// Largest magnitude between the samples too, dBTP.
+    pub true_peak: f64,
+}
+
+impl Loudness {
+    /// Measures all channels together.
+    pub fn measure(audio: &Audio) -> Result<Self> {
+        let sums = checked_sums(audio)?;
+        let step = step(audio.sample_rate);
+        let momentary = window_powers(&sums, MOMENTARY_STEPS, step);
+        let short_term = window_powers(&sums, SHORT_TERM_STEPS, step);
+        let bounded = |powers: &[f64]| -> Vec<f64> {
+            powers
+                .iter()
+                .map(|power| lufs(*power).max(SILENCE_LUFS))
+                .collect()
+        };
+        Ok(Self {
+            integrated: gated_loudness(&momentary),
+            momentary: bounded(&momentary),
+            short_term: bounded(&short_term),
+            range: loudness_range(&short_term),
+            true_peak: true_peak_db(audio)?,
+        })
+    }
+}
+
+/// Integrated loudness of all channels together, LUFS; [`SILENCE_LUFS`] where nothing passes the
+/// gates. The fourth channel of six and more is low-frequency effects and does not count; the
+/// surround channels after it count 1.5 dB more.
+pub fn integrated_loudness(audio: &Audio) -> Result<f64> {
+    let sums = checked_sums(audio)?;
+    let blocks = window_powers(&sums, MOMENTARY_STEPS, step(audio.sample_rate));
+    Ok(gated_loudness(&blocks))
+}
+
+fn checked_sums(audio: &Audio) -> Result<Vec<f64>> {
+    let block = audio.sample_rate as usize * 4 / 10;
+    if audio.frames() < block || block == 0 {
+        return Err(SignalError::parameter(
+            "signal length",
+            format!("{:.3} s", audio.seconds()),
+            "loudness is defined over blocks of 0.4 s",
+        ));
+    }
+    Ok(step_sums(audio))
+}
+
+/// Mean powers of overlapping windows of `steps` steps.
+fn window_powers(sums: &[f64], steps: usize, step: usize) -> Vec<f64> {
+    sums.windows(steps)
+        .map(|window| window.iter().sum::<f64>() / (steps * step) as f64)
+        .collect()
+}
+
+/// Mean of the powers above `gate`, LUFS.
+fn mean_above(powers: &[f64], gate: f64) -> Option<f64> {
+    let loud = || powers.iter().filter(|power| lufs(**power) > gate);
+    let count = loud().count();
+    (count > 0).then(|| loud().sum::<f64>() / count as f64)
+}
+
+fn gated_loudness(blocks: &[f64]) -> f64 {
+    let Some(ungated) = mean_above(blocks, SILENCE_LUFS) else {
+        return SILENCE_LUFS;
+    };
+    let relative = (lufs(ungated) - 10.0).max(SILENCE_LUFS);
+    mean_above(blocks, relative).map_or(SILENCE_LUFS, lufs)
+}
+
+fn loudness_range(short_term: &[f64]) -> Option<f64> {
+    let gate = (lufs(mean_above(short_term, SILENCE_LUFS)?) - 20.0).max(SILENCE_LUFS);
+    let mut kept: Vec<f64> = short_term
+        .iter()
+        .map(|power| lufs(*power))
+        .filter(|loudness| *loudness > gate)
+        .collect();
+    kept.sort_unstable_by(f64::total_cmp);
+    let last = kept.len().checked_sub(1)? as f64;
+    let percentile = |share: f64| kept[(last * share).round() as usize];
+    Some(percentile(0.95) - percentile(0.10))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::f64::consts::TAU;
+
+    use super::*;
+
+    fn tone(sample_rate: u32, dbfs: &[(f64, f64)], channels: usize) -> Audio {
+        let mut signal = Vec::new();
+        for (duration, level) in dbfs {
+            let amplitude = 10f64.powf(level / 20.0);
+            let frames = (duration * f64::from(sample_rate)) as usize;
+            let start = signal.len();
+            signal.extend((start..start + frames).map(|n| {
+                let phase = TAU * 1000.0 * n as f64 / f64::from(sample_rate);
+                (amplitude * phase.sin()) as f32
+            }));
+        }
+        Audio {
+            sample_rate,
+            channels: vec![signal; channels],
+        }
+    }
+
+    #[test]
+    fn the_cases_of_ebu_tech_3341_hold_at_every_rate() {
+        // Cases 1 to 4: level and expected loudness of stereo 1 kHz tones.
+        let cases: [(&[(f64, f64)], f64); 4] = [
+            (&[(20.0, -23.0)], -23.0),
+            (&[(20.0, -33.0)], -33.0),
+            (&[(10.0, -36.0), (60.0, -23.0), (10.0, -36.0)], -23.0),
+            (
+                &[
+                    (10.0, -72.0),
+                    (10.0, -36.0),
+                    (60.0, -23.0),
+                    (10.0, -36.0),
+                    (10.0, -72.0),
+                ],
+                -23.0,
+            ),
+        ];
+        for rate in [16_000, 44_100, 48_000] {
+            for (levels, expected) in cases {
+                let audio = tone(rate, levels, 2);
+                let measured = integrated_loudness(&audio).unwrap();
+                assert!(
+                    (measured - expected).abs() < 0.1,
+                    "{rate} Hz: {measured}, {expected}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn silence_is_at_the_gate_and_too_short_is_an_error() {
+        let silence = Audio {
+            sample_rate: 48_000,
+            channels: vec![vec![0.0; 48_000]],
+        };
+        assert_eq!(integrated_loudness(&silence).unwrap(), SILENCE_LUFS);
+        let short = Audio {
+            sample_rate: 48_000,
+            channels: vec![vec![0.0; 100]],
+        };
+        assert!(integrated_loudness(&short).is_err());
+    }
+
+    #[test]
+    fn the_cases_of_ebu_tech_3342_have_their_ranges() {
+        let cases: [(&[f64], f64); 4] = [
+            (&[-20.0, -30.0], 10.0),
+            (&[-20.0, -15.0], 5.0),
+            (&[-40.0, -20.0], 20.0),
+            (&[-50.0, -35.0, -20.0, -35.0, -50.0], 15.0),
+        ];
+        for (levels, expected) in cases {
+            let levels: Vec<(f64, f64)> = levels.iter().map(|level| (20.0, *level)).collect();
+            let measured = Loudness::measure(&tone(16_000, &levels, 2)).unwrap();
+            let range = measured.range.unwrap();
+            assert!((range - expected).abs() < 1.0, "{levels:?}: {range}");
+        }
+    }
+
+    #[test]
+    fn short_windows_follow_the_level_and_silence_stays_at_the_gate() {
+        let audio = tone(48_000, &[(4.0, -33.0), (4.0, -23.0), (4.0, -120.0)], 2);
+        let measured = Loudness::measure(&audio).unwrap();
+        assert_eq!(measured.momentary.len(), 117);
+        assert_eq!(measured.short_term.len(), 91);
+        assert!((measured.momentary[20] + 33.0).abs() < 0.1);
+        assert!((measured.momentary[60] + 23.0).abs() < 0.1);
+        assert_eq!(measured.momentary[110], SILENCE_LUFS);
+        assert!((measured.short_term[45] + 23.0).abs() < 0.1);
+        assert!((measured.true_peak + 23.0).abs() < 0.1);
+    }
+}

@@ -1,0 +1,11 @@
+//! Any sample rate to any other: a polyphase filter, a Kaiser-windowed sinc, in f32.
+//!
+//! Output sample `m` lies at input position `m·down/up`; the rates are reduced to `up/down` first.
+//! Positions repeat after `up` outputs, so there are `up` filters; each is normalised to a sum of
+//! one, so that a constant stays exactly what it was.
+
+mod polyphase;
+mod resampler;
+mod windowed_sinc;
+
+pub use resampler::{Quality, Resampler};

@@ -1,0 +1,183 @@
+//! Files as users have them: whole, cut short, lying, and not audio at all.
+
+use std::io::Write;
+use std::path::Path;
+
+use warpsmith_signal::{Audio, ChannelChoice, SignalError, check_finite};
+
+fn wav() -> (Audio, Vec<u8>) {
+    let audio = Audio {
+        sample_rate: 44_100,
+        channels: vec![
+            (0..1000).map(|n| (n as f32 * 0.05).sin() * 0.5).collect(),
+            (0..1000).map(|n| (n as f32 * 0.03).cos() * 0.25).collect(),
+        ],
+    };
+    let mut bytes = Vec::new();
+    audio.write_wav(&mut bytes).unwrap();
+    (audio, bytes)
+}
+
+fn read(bytes: &[u8]) -> Result<Audio, SignalError> {
+    let mut file = tempfile::Builder::new().suffix(".wav").tempfile().unwrap();
+    file.write_all(bytes).unwrap();
+    Audio::read(file.path())
+}
+
+#[test]
+fn what_was_written_is_read_back_exactly() {
+    let (audio, bytes) = wav();
+    assert_eq!(read(&bytes).unwrap(), audio);
+    let piped = Audio::read_stream(Path::new("-"), &mut &bytes[..]).unwrap();
+    assert_eq!(piped, audio);
+}
+
+#[test]
+fn channels_mix_only_when_asked() {
+    let (audio, _) = wav();
+    assert_eq!(
+        audio.signal(ChannelChoice::One(1)).unwrap(),
+        audio.channels[1]
+    );
+    let mixed = audio.signal(ChannelChoice::Mix).unwrap();
+    assert_eq!(
+        mixed[10],
+        (audio.channels[0][10] + audio.channels[1][10]) * 0.5
+    );
+    let error = audio.signal(ChannelChoice::One(2)).unwrap_err();
+    assert!(error.to_string().contains("2 channels"), "{error}");
+}
+
+#[test]
+fn a_file_cut_short_is_an_error_with_its_name_and_place() {
+    let (_, bytes) = wav();
+    let error = read(&bytes[..bytes.len() - 400]).unwrap_err().to_string();
+    assert!(
+        error.contains(".wav") && error.contains("near byte"),
+        "{error}"
+    );
+}
+
+#[test]
+fn what_is_not_audio_is_an_error() {
+    for bytes in [
+        &b""[..],
+        b"RIFF",
+        b"RIFF\xff\xff\xff\xffWAVE",
+        &[0; 5000],
+        b"hello, world",
+    ] {
+        assert!(read(bytes).is_err());
+    }
+    let error = Audio::read(Path::new("no/such/file.wav")).unwrap_err();
+    assert!(matches!(error, SignalError::Io { .. }));
+}
+
+#[test]
+fn damaged_files_decode_or_fail_but_never_panic() {
+    let (_, bytes) = wav();
+    let mut seed = 7u64;
+    for round in 0..2000 {
+        let mut damaged = bytes.clone();
+        for _ in 0..1 + round % 8 {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            // Headers are where lies hurt: most damage goes to the first hundred bytes.
+            let reach = if round % 4 == 0 { damaged.len() } else { 100 };
+            damaged[(seed >> 33) as usize % reach] = (seed >> 24) as u8;
+        }
+        damaged.truncate(damaged.len() - (seed as usize >> 7) % 200);
+        let _ = Audio::read_stream(Path::new("damaged.wav"), &mut &damaged[..]);
+    }
+}
+
+/// A WAV header that says what it is told to, with `data` behind it.
+fn header(
+    format: u16,
+    channels: u16,
+    rate: u32,
+    bits: u16,
+    block: u16,
+    declared: u32,
+    data: &[u8],
+) -> Vec<u8> {
+    let mut bytes = b"RIFF\xff\xff\xff\x7fWAVEfmt \x10\0\0\0".to_vec();
+    bytes.extend(format.to_le_bytes());
+    bytes.extend(channels.to_le_bytes());
+    bytes.extend(rate.to_le_bytes());
+    bytes.extend(rate.wrapping_mul(u32::from(block)).to_le_bytes());
+    bytes.extend(block.to_le_bytes());
+    bytes.extend(bits.to_le_bytes());
+    bytes.extend(b"data");
+    bytes.extend(declared.to_le_bytes());
+    bytes.extend(data);
+    bytes
+}
+
+#[test]
+fn headers_that_lie_are_errors_or_what_they_say_and_never_more_than_is_there() {
+    let data = [7u8; 4096];
+    for format in [0u16, 1, 2, 3, 6, 7, 0x11, 0x55, 0xfffe, 0xffff] {
+        for channels in [0u16, 1, 2, 6, 255, 0xffff] {
+            for rate in [0u32, 1, 8_000, 192_000, u32::MAX] {
+                for (bits, block) in [
+                    (0u16, 0u16),
+                    (8, 1),
+                    (16, 4),
+                    (24, 3),
+                    (32, 4),
+                    (64, 8),
+                    (13, 7),
+                ] {
+                    for declared in [0u32, 1, 4096, 5000, u32::MAX] {
+                        let bytes = header(format, channels, rate, bits, block, declared, &data);
+                        if let Ok(audio) = Audio::read_stream(Path::new("lie.wav"), &mut &bytes[..])
+                        {
+                            let samples = audio.channels.iter().map(Vec::len).sum::<usize>();
+                            assert!(samples <= 4 * data.len(), "{samples} samples");
+                            assert!(audio.sample_rate > 0, "{format} {channels} {rate}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn other_containers_cut_anywhere_decode_or_fail() {
+    // Just enough of each format's opening for its reader to begin.
+    let openings: [&[u8]; 7] = [
+        b"fLaC\0\0\0\x22\x10\0\x10\0\0\0\0\0\0\0\x0a\xc4\x42\xf0\0\0\x27\x10",
+        b"OggS\0\x02\0\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\x01\x1e\x01vorbis\0\0\0\0\x02D\xac\0\0",
+        b"ID3\x04\0\0\0\0\0\x0a\0\0\0\0\0\0\0\0\0\0\xff\xfb\x90\x64",
+        b"FORM\0\0\x10\0AIFFCOMM\0\0\0\x12\0\x01\0\0\x04\0\0\x10\x40\x0e\xac\x44\0\0\0\0\0\0SSND",
+        b"\0\0\0\x20ftypM4A \0\0\0\0M4A mp42isom\0\0\0\0\0\0\x10\0moov",
+        b"caff\0\x01\0\0desc\0\0\0\0\0\0\0\x20\x40\xe5\x88\x80\0\0\0\0lpcm",
+        b"RF64\xff\xff\xff\xffWAVEds64\x1c\0\0\0\0\x10\0\0\0\0\0\0\0\x10\0\0",
+    ];
+    let mut seed = 11u64;
+    let mut next = || {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (seed >> 33) as usize
+    };
+    for round in 0..2800 {
+        let mut bytes = openings[round % openings.len()].to_vec();
+        bytes.extend((0..next() % 600).map(|n| ((n * 37) ^ (round * 11)) as u8));
+        for _ in 0..next() % 6 {
+            let at = next() % bytes.len();
+            bytes[at] = next() as u8;
+        }
+        bytes.truncate(1 + next() % bytes.len());
+        let _ = Audio::read_stream(Path::new("cut"), &mut &bytes[..]);
+    }
+}
+
+#[test]
+fn a_bad_sample_is_named() {
+    let mut signal = vec![0.5f32; 10_000];
+    check_finite(&signal).unwrap();
+    signal[5000] = f32::NAN;
+    signal[6000] = f32::INFINITY;
+    let error = check_finite(&signal).unwrap_err();
+    assert!(error.to_string().contains("sample 5000 is NaN"), "{error}");
+}

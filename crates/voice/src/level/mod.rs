@@ -1,8 +1,0 @@
-//! What can be said of a frame without a transform: level, peak, zero crossings, clipping.
-
-mod cpu;
-mod stream;
-
-pub use cpu::Levels;
-pub(crate) use cpu::energy;
-pub use stream::LevelStream;
