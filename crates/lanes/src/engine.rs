@@ -64,3 +64,27 @@ macro_rules! engine_for_this_machine {
         }
     }};
 }
+
+/// Calls a method of something that is generic over lanes where the compiler may use their instructions, as
+/// [`Lanes::vectorize`](crate::Lanes::vectorize) does:
+/// `vectorize_method!(V: self => Engine::track_blocks(signal: &'a [f32], out: &'a mut [f32]));`. The method must be
+/// `#[inline(always)]`; references that it takes live for `'a`.
+#[macro_export]
+macro_rules! vectorize_method {
+    ($lanes:ident: $engine:expr => $type:ident::$method:ident($($argument:ident: $kind:ty),* $(,)?)) => {{
+        struct Call<'a, $lanes: $crate::Lanes> {
+            engine: &'a mut $type<$lanes>,
+            $($argument: $kind,)*
+        }
+        impl<$lanes: $crate::Lanes> $crate::Task for Call<'_, $lanes> {
+            #[inline(always)]
+            fn run(self) {
+                self.engine.$method($(self.$argument),*);
+            }
+        }
+        <$lanes as $crate::Lanes>::vectorize(Call {
+            engine: $engine,
+            $($argument,)*
+        });
+    }};
+}

@@ -5,9 +5,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use warpsmith_signal::{Result, SignalError};
+
 use crate::archive::Archive;
 use crate::pickle::StateDict;
-use warpsmith_signal::{Result, SignalError};
 
 /// Why a file of weights cannot be used, and at which byte that was seen.
 #[derive(Debug, PartialEq, Eq)]

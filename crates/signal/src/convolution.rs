@@ -1,9 +1,10 @@
 //! Convolution with a long response by overlap-save: blocks of the signal, transformed, multiplied
 //! with the response's spectrum, and transformed back.
 
+use warpsmith_lanes::{Blocks, Lanes, engine_for_this_machine, vectorize_method};
+
 use crate::error::{Result, SignalError};
 use crate::fourier::RealBlock;
-use warpsmith_lanes::{Blocks, Lanes, Task, engine_for_this_machine};
 
 /// A response with its spectrum, and scratch memory for blocks of a signal.
 pub struct Convolver {
@@ -118,24 +119,10 @@ impl<V: Lanes> Engine<V> {
 
 impl<V: Lanes> ConvolveEngine for Engine<V> {
     fn convolve(&mut self, signal: &[f32], out: &mut [f32]) {
-        V::vectorize(ConvolveTask {
-            engine: self,
-            signal,
-            out,
-        });
-    }
-}
-
-struct ConvolveTask<'a, V> {
-    engine: &'a mut Engine<V>,
-    signal: &'a [f32],
-    out: &'a mut [f32],
-}
-
-impl<V: Lanes> Task for ConvolveTask<'_, V> {
-    #[inline(always)]
-    fn run(self) {
-        self.engine.convolve_blocks(self.signal, self.out);
+        vectorize_method!(V: self => Engine::convolve_blocks(
+            signal: &'a [f32],
+            out: &'a mut [f32],
+        ));
     }
 }
 

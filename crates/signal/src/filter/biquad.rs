@@ -2,8 +2,9 @@
 
 use std::f64::consts::TAU;
 
-use crate::error::{Result, SignalError};
 use warpsmith_lanes::{Task, with_widest};
+
+use crate::error::{Result, SignalError};
 
 /// One section: `y = b₀x + b₁x₋₁ + b₂x₋₂ − a₁y₋₁ − a₂y₋₂`.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,8 +3,9 @@
 //! Each function sweeps over all blocks of `radix × stride` points. The twiddle of input `j` and
 //! output `p` is at `twiddles[j · (radix − 1) + p − 1]`.
 
-use super::inlet::Inlet;
 use warpsmith_lanes::Lanes;
+
+use super::inlet::Inlet;
 
 /// `value · (w[0] + i·w[1])`.
 #[inline(always)]

@@ -5,9 +5,10 @@
 
 use std::f64::consts::TAU;
 
+use warpsmith_lanes::{Lanes, Task};
+
 use super::butterfly;
 use super::inlet::Inlet;
-use warpsmith_lanes::{Lanes, Task};
 
 /// A complex transform of one length.
 #[derive(Clone, Debug)]

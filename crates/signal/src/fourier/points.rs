@@ -6,10 +6,11 @@
 //! there on a lane is a block. Of block `4p + q` come the bins `p + 4q + 16k`; with the blocks in that
 //! order the bins lie side by side, in their order.
 
+use warpsmith_lanes::{EightLanes, Lanes};
+
 use super::butterfly::{four, turn_by};
 use super::plan::{Plan, root};
 use super::real::{bins_of_points, points_of_bins};
-use warpsmith_lanes::{EightLanes, Lanes};
 
 /// Points or blocks to a vector.
 const LANES: usize = 8;

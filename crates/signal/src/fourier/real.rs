@@ -6,12 +6,13 @@
 
 use std::sync::Arc;
 
+use warpsmith_lanes::{Lanes, Task, vectorize_method};
+
 use super::butterfly::turn_by;
 use super::inlet::Inlet;
 use super::outlet::Outlet;
 use super::plan::{Plan, root};
 use super::points::Points;
-use warpsmith_lanes::{Lanes, Task};
 
 /// The scratch memory and tables for transforms of one length.
 #[derive(Clone)]
@@ -56,7 +57,7 @@ impl<V: Lanes> RealBlock<V> {
 
     /// Transforms the samples into `bins`, lowest first.
     pub fn forward(&mut self, bins: &mut [[V; 2]]) {
-        V::vectorize(ForwardTask { block: self, bins });
+        vectorize_method!(V: self => RealBlock::samples_to_bins(bins: &'a mut [[V; 2]]));
     }
 
     /// As [`RealBlock::forward`], every bin to `outlet`. Not for a frame on its own.
@@ -81,11 +82,10 @@ impl<V: Lanes> RealBlock<V> {
     /// The real frames whose bins are given, times `length`, into `samples`: all, or the
     /// first few, an even number. Imaginary parts of bin 0 and of the middle bin are ignored.
     pub fn inverse(&mut self, bins: &[[V; 2]], samples: &mut [V]) {
-        V::vectorize(InverseTask {
-            block: self,
-            bins,
-            samples,
-        });
+        vectorize_method!(V: self => RealBlock::bins_to_samples(
+            bins: &'a [[V; 2]],
+            samples: &'a mut [V],
+        ));
     }
 
     /// As [`RealBlock::inverse`], all samples to `outlet`, from the last to the first. Not for a frame on its own.
@@ -271,18 +271,6 @@ impl<V: Lanes> Task for TransformTask<'_, V> {
     }
 }
 
-struct ForwardTask<'a, V> {
-    block: &'a mut RealBlock<V>,
-    bins: &'a mut [[V; 2]],
-}
-
-impl<V: Lanes> Task for ForwardTask<'_, V> {
-    #[inline(always)]
-    fn run(self) {
-        self.block.samples_to_bins(self.bins);
-    }
-}
-
 struct TransformFromTask<'a, V, S> {
     block: &'a mut RealBlock<V>,
     inlet: S,
@@ -318,19 +306,6 @@ impl<V: Lanes, S: Outlet<V>> Task for InverseToTask<'_, V, S> {
     #[inline(always)]
     fn run(self) {
         self.block.bins_to(self.bins, self.outlet);
-    }
-}
-
-struct InverseTask<'a, V> {
-    block: &'a mut RealBlock<V>,
-    bins: &'a [[V; 2]],
-    samples: &'a mut [V],
-}
-
-impl<V: Lanes> Task for InverseTask<'_, V> {
-    #[inline(always)]
-    fn run(self) {
-        self.block.bins_to_samples(self.bins, self.samples);
     }
 }
 

@@ -3,8 +3,9 @@
 //!
 //! Invariant: lanes after the last bin are finite, and nobody reads what comes of them.
 
-use super::tile::transpose_into;
 use warpsmith_lanes::{Lanes, Task};
+
+use super::tile::transpose_into;
 
 /// Bins that change places together.
 const EIGHT: usize = 8;

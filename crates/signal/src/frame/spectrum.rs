@@ -3,13 +3,13 @@
 use std::marker::PhantomData;
 
 use serde::{Deserialize, Serialize};
+use warpsmith_lanes::{Lanes, Task};
 
 use super::framing::Framing;
 use super::tile::Tile;
 use super::window::{Symmetry, Window};
 use crate::error::{Result, SignalError};
 use crate::fourier::{Inlet, Outlet, RealBlock};
-use warpsmith_lanes::{Lanes, Task};
 
 /// What is done to a frame before its window, as Kaldi does it: per frame, so that a frame's result
 /// does not depend on its predecessors.

@@ -4,8 +4,9 @@
 //! stores hop `m`'s samples down column `m`; the lanes of sample `i` are then the neighbours
 //! `[j][q], [j][q+1], …`. Each sample is moved once, however much the frames overlap.
 
-use super::framing::Framing;
 use warpsmith_lanes::{EightLanes, Lanes};
+
+use super::framing::Framing;
 
 /// The transposed samples of one block of frames.
 #[derive(Clone)]

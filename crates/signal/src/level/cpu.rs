@@ -3,10 +3,10 @@
 use std::marker::PhantomData;
 
 use serde::Serialize;
+use warpsmith_lanes::{Blocks, InstructionSet, Lanes, LanesTask, Task};
 
 use crate::error::Result;
 use crate::frame::Framing;
-use warpsmith_lanes::{Blocks, InstructionSet, Lanes, LanesTask, Task};
 
 /// Per-frame measures of level.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

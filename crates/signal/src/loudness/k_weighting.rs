@@ -10,9 +10,10 @@
 
 use std::f64::consts::PI;
 
+use warpsmith_lanes::{Task, with_widest};
+
 use crate::Biquad;
 use crate::audio::Audio;
-use warpsmith_lanes::{Task, with_widest};
 
 /// The head's shelf: +4 dB above about 1.7 kHz.
 fn shelf(sample_rate: f64) -> Biquad {

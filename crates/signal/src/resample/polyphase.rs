@@ -5,9 +5,11 @@
 //! once for all. Lanes are stretches of the signal that lie some periods apart, in several vectors, so that a
 //! weight is loaded once for all of them.
 
-use crate::frame::transpose_into;
 use std::marker::PhantomData;
+
 use warpsmith_lanes::{Lanes, Task};
+
+use crate::frame::transpose_into;
 
 /// Outputs of a group.
 const GROUP: usize = 8;

@@ -1,9 +1,10 @@
 //! Resampling on the CPU: the specification.
 
+use warpsmith_lanes::{Blocks, InstructionSet, Lanes, LanesTask};
+
 use super::polyphase::Polyphase;
 use super::windowed_sinc::{Prototype, TAPS};
 use crate::error::{Result, SignalError};
-use warpsmith_lanes::{Blocks, InstructionSet, Lanes, LanesTask};
 
 /// How sharp the filter is. All stop at the lower of the two Nyquist frequencies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,11 +2,12 @@
 
 use std::f64::consts::PI;
 
+use warpsmith_lanes::{Blocks, Lanes, Vector, engine_for_this_machine, ln, vectorize_method};
+use warpsmith_signal::{FrameSpectrum, Result, SignalError};
+
 use super::bank::MelBank;
 use super::filter_lanes::{FilterLanes, are_finite};
 use super::settings::{FeatureSettings, Layout, Lifter};
-use warpsmith_lanes::{Blocks, Lanes, Task, Vector, engine_for_this_machine, ln};
-use warpsmith_signal::{FrameSpectrum, Result, SignalError};
 
 /// A planned feature with its tables and scratch memory.
 pub struct MelFeature {
@@ -291,27 +292,11 @@ impl<V: Lanes> Engine<V> {
 
 impl<V: Lanes> MelEngine for Engine<V> {
     fn compute(&mut self, signal: &[f32], frames: usize, out: &mut [f32]) {
-        V::vectorize(ComputeTask {
-            engine: self,
-            signal,
-            frames,
-            out,
-        });
-    }
-}
-
-struct ComputeTask<'a, V> {
-    engine: &'a mut Engine<V>,
-    signal: &'a [f32],
-    frames: usize,
-    out: &'a mut [f32],
-}
-
-impl<V: Lanes> Task for ComputeTask<'_, V> {
-    #[inline(always)]
-    fn run(self) {
-        self.engine
-            .compute_blocks(self.signal, self.frames, self.out);
+        vectorize_method!(V: self => Engine::compute_blocks(
+            signal: &'a [f32],
+            frames: usize,
+            out: &'a mut [f32],
+        ));
     }
 }
 

@@ -1,8 +1,7 @@
 //! Spectral statistics on the CPU: the specification.
 
 use serde::Serialize;
-
-use warpsmith_lanes::{Blocks, Lanes, Task, engine_for_this_machine, ln};
+use warpsmith_lanes::{Blocks, Lanes, engine_for_this_machine, ln, vectorize_method};
 use warpsmith_signal::{FrameSpectrum, Result, SpectrumSettings};
 
 /// The share of the magnitudes that lies below the roll-off frequency.
@@ -257,24 +256,10 @@ impl<V: Lanes> Engine<V> {
 
 impl<V: Lanes> ShapeEngine for Engine<V> {
     fn measure(&mut self, signal: &[f32], statistics: &mut SpectralStatistics) {
-        V::vectorize(MeasureTask {
-            engine: self,
-            signal,
-            statistics,
-        });
-    }
-}
-
-struct MeasureTask<'a, V> {
-    engine: &'a mut Engine<V>,
-    signal: &'a [f32],
-    statistics: &'a mut SpectralStatistics,
-}
-
-impl<V: Lanes> Task for MeasureTask<'_, V> {
-    #[inline(always)]
-    fn run(self) {
-        self.engine.measure_blocks(self.signal, self.statistics);
+        vectorize_method!(V: self => Engine::measure_blocks(
+            signal: &'a [f32],
+            statistics: &'a mut SpectralStatistics,
+        ));
     }
 }
 

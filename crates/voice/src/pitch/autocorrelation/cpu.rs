@@ -1,8 +1,9 @@
 //! Normalised autocorrelations of frames on the CPU: the specification.
 
-use crate::pitch::range::PitchRange;
-use warpsmith_lanes::{Blocks, Lanes, Task, engine_for_this_machine};
+use warpsmith_lanes::{Blocks, Lanes, engine_for_this_machine, vectorize_method};
 use warpsmith_signal::{RealBlock, Result, SignalError, smooth_length_at_least, transpose_into};
+
+use crate::pitch::range::PitchRange;
 
 /// The window over a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -168,6 +169,11 @@ impl Placement {
         }
         let span = (self.frames(samples).max(1) - 1) as f64 * step;
         (samples as f64 / self.rate - span) / 2.0 + frame as f64 * step
+    }
+
+    /// Seconds of the first `frames` frames of a signal.
+    pub(crate) fn times(&self, frames: usize, samples: usize) -> Vec<f64> {
+        (0..frames).map(|frame| self.time(frame, samples)).collect()
     }
 
     /// The number of hops, rounded, from the start of a signal of so many samples to its first frame.
@@ -447,35 +453,12 @@ impl<V: Lanes> CorrelationEngine for Engine<V> {
         wanted: Wanted<'_>,
         peaks: &mut [f32],
     ) {
-        V::vectorize(CorrelateTask {
-            engine: self,
-            signal,
-            first,
-            frames,
-            wanted,
-            peaks,
-        });
-    }
-}
-
-struct CorrelateTask<'a, V> {
-    engine: &'a mut Engine<V>,
-    signal: &'a [f32],
-    first: usize,
-    frames: usize,
-    wanted: Wanted<'a>,
-    peaks: &'a mut [f32],
-}
-
-impl<V: Lanes> Task for CorrelateTask<'_, V> {
-    #[inline(always)]
-    fn run(self) {
-        self.engine.correlate(
-            self.signal,
-            self.first,
-            self.frames,
-            self.wanted,
-            self.peaks,
-        );
+        vectorize_method!(V: self => Engine::correlate(
+            signal: &'a [f32],
+            first: usize,
+            frames: usize,
+            wanted: Wanted<'a>,
+            peaks: &'a mut [f32],
+        ));
     }
 }

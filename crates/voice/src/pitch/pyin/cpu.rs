@@ -1,12 +1,13 @@
 //! Probabilistic YIN on the CPU: the specification.
 
+use warpsmith_lanes::{Blocks, Lanes, One, engine_for_this_machine, vectorize_method};
+use warpsmith_signal::{Framing, Result};
+
 use super::plan::{PyinPlan, THRESHOLDS};
 use super::transitions::{IMPOSSIBLE, score_of};
 use super::viterbi::Lattice;
 use crate::pitch::range::PitchRange;
 use crate::pitch::yin::{Difference, parabolic_shift, trough_lanes};
-use warpsmith_lanes::{Blocks, Lanes, One, Task, engine_for_this_machine};
-use warpsmith_signal::{Framing, Result};
 
 /// The choices of pYIN; the default is librosa's.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -362,11 +363,7 @@ impl<V: Lanes> PyinEngine for Engine<V> {
     ) {
         let mut first = 0;
         while first < frames {
-            V::vectorize(TroughTask {
-                engine: self,
-                signal,
-                first,
-            });
+            vectorize_method!(V: self => Engine::find_troughs(signal: &'a [f32], first: usize));
             for lane in 0..V::WIDTH.min(frames - first) {
                 let voiced = self.likelihoods(lane);
                 let unvoiced = (1.0 - voiced) / self.observation.bins as f64;
@@ -375,18 +372,5 @@ impl<V: Lanes> PyinEngine for Engine<V> {
             }
             first += V::WIDTH;
         }
-    }
-}
-
-struct TroughTask<'a, V> {
-    engine: &'a mut Engine<V>,
-    signal: &'a [f32],
-    first: usize,
-}
-
-impl<V: Lanes> Task for TroughTask<'_, V> {
-    #[inline(always)]
-    fn run(self) {
-        self.engine.find_troughs(self.signal, self.first);
     }
 }

@@ -1,11 +1,12 @@
 //! YIN on the CPU: the specification.
 
+use warpsmith_lanes::{Blocks, Lanes, engine_for_this_machine, vectorize_method};
+use warpsmith_signal::{Framing, Result, SignalError};
+
 use super::difference::{Difference, parabolic_shift, trough_lanes};
 use super::lag_difference::LagDifference;
 use super::running_correlation::RunningPlan;
 use crate::pitch::range::PitchRange;
-use warpsmith_lanes::{Blocks, Lanes, Task, engine_for_this_machine};
-use warpsmith_signal::{Framing, Result, SignalError};
 
 /// A planned YIN tracker.
 pub struct Yin {
@@ -162,27 +163,11 @@ fn chosen<V: Lanes>(normalised: &[f32], threshold: f32) -> usize {
 
 impl<V: Lanes> YinEngine for LagEngine<V> {
     fn track(&mut self, signal: &[f32], out: &mut [f32], follows: bool) {
-        V::vectorize(LagTask {
-            engine: self,
-            signal,
-            out,
-            follows,
-        });
-    }
-}
-
-struct LagTask<'a, V> {
-    engine: &'a mut LagEngine<V>,
-    signal: &'a [f32],
-    out: &'a mut [f32],
-    follows: bool,
-}
-
-impl<V: Lanes> Task for LagTask<'_, V> {
-    #[inline(always)]
-    fn run(self) {
-        self.engine
-            .track_frames(self.signal, self.out, self.follows);
+        vectorize_method!(V: self => LagEngine::track_frames(
+            signal: &'a [f32],
+            out: &'a mut [f32],
+            follows: bool,
+        ));
     }
 }
 
@@ -262,23 +247,6 @@ impl<V: Lanes> Engine<V> {
 
 impl<V: Lanes> YinEngine for Engine<V> {
     fn track(&mut self, signal: &[f32], out: &mut [f32], _follows: bool) {
-        V::vectorize(TrackTask {
-            engine: self,
-            signal,
-            out,
-        });
-    }
-}
-
-struct TrackTask<'a, V> {
-    engine: &'a mut Engine<V>,
-    signal: &'a [f32],
-    out: &'a mut [f32],
-}
-
-impl<V: Lanes> Task for TrackTask<'_, V> {
-    #[inline(always)]
-    fn run(self) {
-        self.engine.track_blocks(self.signal, self.out);
+        vectorize_method!(V: self => Engine::track_blocks(signal: &'a [f32], out: &'a mut [f32]));
     }
 }

@@ -1,9 +1,10 @@
 //! Signals from spectra on the CPU: the specification.
 
+use warpsmith_lanes::{Blocks, Lanes, engine_for_this_machine, vectorize_method};
+use warpsmith_signal::{Result, SignalError, SpectrumSettings};
+
 use super::overlap_add::{OverlapAdd, invertible};
 use crate::spectrum::prefetch::prefetch_rows;
-use warpsmith_lanes::{Blocks, Lanes, Task, engine_for_this_machine};
-use warpsmith_signal::{Result, SignalError, SpectrumSettings};
 
 /// A planned inverse of [`crate::Stft`].
 pub struct Istft {
@@ -87,12 +88,11 @@ impl<V: Lanes> Engine<V> {
 impl<V: Lanes> IstftEngine for Engine<V> {
     fn reconstruct(&mut self, spectrum: &[[f32; 2]], frames: usize, out: &mut [f32]) {
         for start in (0..frames).step_by(GATHERED) {
-            V::vectorize(GatherTask {
-                engine: self,
-                spectrum,
-                frames,
-                start,
-            });
+            vectorize_method!(V: self => Engine::gather(
+                spectrum: &'a [[f32; 2]],
+                frames: usize,
+                start: usize,
+            ));
             let end = frames.min(start + GATHERED);
             let next = end..frames.min(end + GATHERED);
             let blocks = (start..end).step_by(V::WIDTH);
@@ -103,20 +103,6 @@ impl<V: Lanes> IstftEngine for Engine<V> {
                 self.overlap.add(bins, (first, frames), out);
             }
         }
-    }
-}
-
-struct GatherTask<'a, V: Lanes> {
-    engine: &'a mut Engine<V>,
-    spectrum: &'a [[f32; 2]],
-    frames: usize,
-    start: usize,
-}
-
-impl<V: Lanes> Task for GatherTask<'_, V> {
-    #[inline(always)]
-    fn run(self) {
-        self.engine.gather(self.spectrum, self.frames, self.start);
     }
 }
 

@@ -1,8 +1,9 @@
 //! Short-time spectra on the CPU: the specification.
 
-use crate::spectrum::prefetch::prefetch_rows;
-use warpsmith_lanes::{Blocks, Lanes, Task, engine_for_this_machine};
+use warpsmith_lanes::{Blocks, Lanes, engine_for_this_machine, vectorize_method};
 use warpsmith_signal::{FrameSpectrum, Outlet, Result, SignalError, SpectrumSettings};
+
+use crate::spectrum::prefetch::prefetch_rows;
 
 /// What becomes of a bin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -181,53 +182,20 @@ impl<V: Lanes> Engine<V> {
 
 impl<V: Lanes> StftEngine for Engine<V> {
     fn complex(&mut self, signal: &[f32], frames: usize, out: &mut [[f32; 2]]) {
-        V::vectorize(ComplexTask {
-            engine: self,
-            signal,
-            frames,
-            out,
-        });
+        vectorize_method!(V: self => Engine::complex_blocks(
+            signal: &'a [f32],
+            frames: usize,
+            out: &'a mut [[f32; 2]],
+        ));
     }
 
     fn density(&mut self, signal: &[f32], frames: usize, density: Density, out: &mut [f32]) {
-        V::vectorize(DensityTask {
-            engine: self,
-            signal,
-            frames,
-            density,
-            out,
-        });
-    }
-}
-
-struct ComplexTask<'a, V> {
-    engine: &'a mut Engine<V>,
-    signal: &'a [f32],
-    frames: usize,
-    out: &'a mut [[f32; 2]],
-}
-
-impl<V: Lanes> Task for ComplexTask<'_, V> {
-    #[inline(always)]
-    fn run(self) {
-        self.engine
-            .complex_blocks(self.signal, self.frames, self.out);
-    }
-}
-
-struct DensityTask<'a, V> {
-    engine: &'a mut Engine<V>,
-    signal: &'a [f32],
-    frames: usize,
-    density: Density,
-    out: &'a mut [f32],
-}
-
-impl<V: Lanes> Task for DensityTask<'_, V> {
-    #[inline(always)]
-    fn run(self) {
-        let magnitude = self.density == Density::Magnitude;
-        self.engine
-            .density_blocks(self.signal, self.frames, magnitude, self.out);
+        let magnitude = density == Density::Magnitude;
+        vectorize_method!(V: self => Engine::density_blocks(
+            signal: &'a [f32],
+            frames: usize,
+            magnitude: bool,
+            out: &'a mut [f32],
+        ));
     }
 }
