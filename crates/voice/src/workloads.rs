@@ -3,39 +3,39 @@
 use warpsmith_workload::Workload;
 
 use crate::chroma::CHROMA;
-use crate::constant_q::ConstantQWorkload;
+use crate::constant_q::CONSTANT_Q;
 use crate::contrast::CONTRAST;
 use crate::effect::GriffinLimWorkload;
 use crate::host::Host;
-use crate::mel::Mel;
+use crate::mel::MEL;
 use crate::onset::ONSET;
-use crate::pitch::{CrepePath, CrepeProbabilities, Hq, Praat, PyinPitch, SwipePitch, YinPitch};
-use crate::quality::Formants;
-use crate::resample::Resample;
-use crate::spectrum::{IstftWorkload, Spectrogram};
+use crate::pitch::{CrepePath, CrepeProbabilities, HQ, PRAAT, PYIN, SWIPE, YIN};
+use crate::quality::FORMANTS;
+use crate::resample::RESAMPLE;
+use crate::spectrum::{IstftWorkload, SPECTROGRAM};
 use crate::statistics::STATISTICS;
-use crate::vad::{PeriodicityTops, SpeechProbabilities};
+use crate::vad::{PERIODICITY, SpeechProbabilities};
 
 /// The workloads of this crate.
 pub fn workloads() -> Vec<Box<dyn Workload>> {
     vec![
-        Box::new(Mel),
-        Box::new(Spectrogram),
+        Box::new(MEL),
+        Box::new(SPECTROGRAM),
         Box::new(IstftWorkload),
         Box::new(GriffinLimWorkload),
-        Box::new(Resample),
-        Box::new(YinPitch),
-        Box::new(PyinPitch),
-        Box::new(Praat),
-        Box::new(Hq),
-        Box::new(PeriodicityTops),
+        Box::new(RESAMPLE),
+        Box::new(YIN),
+        Box::new(PYIN),
+        Box::new(PRAAT),
+        Box::new(HQ),
+        Box::new(PERIODICITY),
         Box::new(SpeechProbabilities),
-        Box::new(SwipePitch),
+        Box::new(SWIPE),
         Box::new(CrepeProbabilities),
         Box::new(CrepePath),
-        Box::new(Formants),
+        Box::new(FORMANTS),
         Box::new(CONTRAST),
-        Box::new(ConstantQWorkload),
+        Box::new(CONSTANT_Q),
         Box::new(STATISTICS),
         Box::new(CHROMA),
         Box::new(ONSET),

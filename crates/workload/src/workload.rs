@@ -129,16 +129,36 @@ pub trait Prepared {
     fn output(&mut self) -> Result<Output, WorkloadError>;
 }
 
+impl<P: Prepared + ?Sized> Prepared for Box<P> {
+    fn run_once(&mut self) -> Result<(), WorkloadError> {
+        (**self).run_once()
+    }
+
+    fn stream(&self) -> Option<&Stream> {
+        (**self).stream()
+    }
+
+    fn poison(&mut self) -> Result<(), WorkloadError> {
+        (**self).poison()
+    }
+
+    fn output(&mut self) -> Result<Output, WorkloadError> {
+        (**self).output()
+    }
+}
+
 /// The methods of a [`Prepared`] whose result is one buffer on the device: `result_on_stream!(out: F32);`
-/// where the fields `out` and `stream` are a `DeviceBuffer<f32>` and the stream that fills it.
+/// where the fields `out` and `stream` are a `DeviceBuffer<f32>` and the stream that fills it. Other buffers
+/// that a run fills follow: `result_on_stream!(out: F32, levels, loudest);`.
 #[macro_export]
 macro_rules! result_on_stream {
-    ($out:ident : $element:ident) => {
+    ($out:ident : $element:ident $(, $other:ident)*) => {
         fn stream(&self) -> Option<&warpsmith_device::Stream> {
             Some(&self.stream)
         }
 
         fn poison(&mut self) -> Result<(), $crate::WorkloadError> {
+            $(self.$other.fill_bytes(&self.stream, 0xFF)?;)*
             Ok(self.$out.fill_bytes(&self.stream, 0xFF)?)
         }
 

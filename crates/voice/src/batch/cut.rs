@@ -2,8 +2,25 @@
 
 use warpsmith_workload::{Output, Prepared, WorkloadError};
 
+use super::ragged::Batch;
+
+/// What a kernel makes of signals, each in frames as `count` says of its length, `width` values to a frame;
+/// nothing is prepared where no signal has one.
+pub(crate) fn each_on_cuda<P: Prepared>(
+    signals: &[&[f32]],
+    count: impl Fn(usize) -> usize,
+    width: usize,
+    prepare: impl FnOnce(&Batch) -> Result<P, WorkloadError>,
+) -> Result<Vec<Vec<f32>>, WorkloadError> {
+    let batch = Batch::of(signals, &count);
+    if batch.frames() == 0 {
+        return Ok(vec![Vec::new(); signals.len()]);
+    }
+    cut(&mut prepare(&batch)?, signals, count, width)
+}
+
 /// What a batch gives, cut where the signals end: `width` values to a frame.
-pub(crate) fn cut(
+fn cut(
     prepared: &mut dyn Prepared,
     signals: &[&[f32]],
     count: impl Fn(usize) -> usize,

@@ -2,8 +2,14 @@
 
 mod cpu_files;
 mod cut;
+mod launch;
 mod ragged;
+mod workload;
 
 pub(crate) use cpu_files::{CpuFiles, checked, failed};
-pub(crate) use cut::cut;
+pub(crate) use cut::each_on_cuda;
+pub(crate) use launch::launch_parts;
 pub(crate) use ragged::{Batch, DeviceBatch, PARAMETERS, lengths, sample_rate};
+#[cfg(test)]
+pub(crate) use workload::computed_twice;
+pub(crate) use workload::{BatchWorkload, Made, about, about_with, frames_cost};

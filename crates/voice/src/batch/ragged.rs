@@ -1,5 +1,7 @@
 //! A ragged batch of signals: one flat buffer and the files' places, no padding to the longest.
 
+use std::ops::Range;
+
 use warpsmith_device::{CudaDevice, DeviceBuffer, DeviceError};
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{ParameterKind, ParameterSpec, Parameters};
@@ -140,6 +142,12 @@ impl Batch {
     /// Frames of all files.
     pub(crate) fn frames(&self) -> usize {
         self.file_frames[self.file_frames.len() - 1] as usize
+    }
+
+    /// Frames of each file.
+    pub(crate) fn frames_of_files(&self) -> impl Iterator<Item = Range<usize>> {
+        let ends = self.file_frames.windows(2);
+        ends.map(|ends| ends[0] as usize..ends[1] as usize)
     }
 
     /// Each signal.

@@ -1,8 +1,9 @@
 //! Chroma on the CPU: the specification.
 
-use crate::spectrum::{Density, Stft};
 use warpsmith_lanes::{Blocks, Task, with_widest};
 use warpsmith_signal::{FrameQueue, Result, SpectrumSettings};
+
+use crate::spectrum::{Density, Stft};
 
 /// Pitch classes; 0 is C.
 pub const PITCH_CLASSES: usize = 12;

@@ -9,7 +9,7 @@ use warpsmith_workload::{Prepared, WorkloadError, result_on_stream};
 
 use super::cpu::{PITCH_CLASSES, filters};
 use super::workload::ID;
-use crate::batch::{Batch, checked, cut};
+use crate::batch::{Batch, checked, each_on_cuda};
 use crate::frame::source::FrameSource;
 
 // SAFETY: `chroma` in `chroma.cu` takes these in this order. Samples are read between a file's two
@@ -70,11 +70,8 @@ pub fn chroma_on_cuda(
     signals: &[&[f32]],
 ) -> Result<Vec<Vec<f32>>, WorkloadError> {
     let settings = checked(ID, settings.checked())?;
-    let count = |samples: usize| settings.framing.count(samples);
-    let batch = Batch::of(signals, count);
-    if batch.frames() == 0 {
-        return Ok(vec![Vec::new(); signals.len()]);
-    }
-    let mut prepared = CudaChroma::new(gpu, &settings, sample_rate, &batch)?;
-    cut(&mut prepared, signals, count, PITCH_CLASSES)
+    let count = |samples| settings.framing.count(samples);
+    each_on_cuda(signals, count, PITCH_CLASSES, |batch| {
+        CudaChroma::new(gpu, &settings, sample_rate, batch)
+    })
 }

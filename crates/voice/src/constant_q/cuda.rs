@@ -8,7 +8,7 @@ use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::cpu::{ConstantQ, ConstantQSettings, Octave};
 use super::workload::ID;
-use crate::batch::{Batch, checked, cut};
+use crate::batch::{Batch, checked, each_on_cuda};
 use crate::resample::Decimation;
 
 // SAFETY: `constant_q` in `constant_q.cu` takes these in this order. Samples are read between a file's
@@ -170,13 +170,10 @@ pub fn constant_q_on_cuda(
     signals: &[&[f32]],
 ) -> Result<Vec<Vec<[f32; 2]>>, WorkloadError> {
     let plan = checked(ID, ConstantQ::new(sample_rate, settings))?;
-    let count = |samples: usize| plan.frames(samples);
-    let batch = Batch::of(signals, count);
-    if batch.frames() == 0 {
-        return Ok(vec![Vec::new(); signals.len()]);
-    }
-    let mut prepared = CudaConstantQ::new(gpu, &plan, &batch)?;
-    let spectra = cut(&mut prepared, signals, count, 2 * settings.bins)?;
+    let count = |samples| plan.frames(samples);
+    let spectra = each_on_cuda(signals, count, 2 * settings.bins, |batch| {
+        CudaConstantQ::new(gpu, &plan, batch)
+    })?;
     Ok(spectra
         .iter()
         .map(|values| values.as_chunks().0.to_vec())

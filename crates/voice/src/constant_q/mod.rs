@@ -8,4 +8,4 @@ mod workload;
 
 pub use cpu::{ConstantQ, ConstantQSettings};
 pub use cuda::constant_q_on_cuda;
-pub(crate) use workload::ConstantQWorkload;
+pub(crate) use workload::CONSTANT_Q;

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use warpsmith_core::{KernelImage, kernel};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
 use warpsmith_signal::SpectrumSettings;
-use warpsmith_workload::{Output, Prepared, WorkloadError};
+use warpsmith_workload::{Prepared, WorkloadError, result_on_stream};
 
 use super::cpu::{Band, CONTRAST_BANDS, FLOOR, RANGE_DB, bands};
 use super::workload::ID;
-use crate::batch::{Batch, checked, cut};
+use crate::batch::{Batch, checked, each_on_cuda};
 use crate::frame::source::{FrameSource, THREADS};
 
 // SAFETY: `contrast` in `contrast.cu` takes these in this order. Samples are read between a file's two
@@ -129,19 +129,7 @@ impl Prepared for CudaContrast {
         Ok(self.stream.launch(&self.between, shape, &arguments)?)
     }
 
-    fn stream(&self) -> Option<&Stream> {
-        Some(&self.stream)
-    }
-
-    fn poison(&mut self) -> Result<(), WorkloadError> {
-        self.levels.fill_bytes(&self.stream, 0xFF)?;
-        self.loudest.fill_bytes(&self.stream, 0xFF)?;
-        Ok(self.out.fill_bytes(&self.stream, 0xFF)?)
-    }
-
-    fn output(&mut self) -> Result<Output, WorkloadError> {
-        Ok(Output::F32(self.out.download(&self.stream)?))
-    }
+    result_on_stream!(out: F32, levels, loudest);
 }
 
 /// Spectral contrast of each signal, `[frame, band]`, dB.
@@ -153,13 +141,10 @@ pub fn contrast_on_cuda(
 ) -> Result<Vec<Vec<f32>>, WorkloadError> {
     let settings = checked(ID, settings.checked())?;
     let bands = checked(ID, bands(settings, sample_rate))?;
-    let count = |samples: usize| settings.framing.count(samples);
-    let batch = Batch::of(signals, count);
-    if batch.frames() == 0 {
-        return Ok(vec![Vec::new(); signals.len()]);
-    }
-    let mut prepared = CudaContrast::new(gpu, &settings, &bands, &batch)?;
-    cut(&mut prepared, signals, count, CONTRAST_BANDS)
+    let count = |samples| settings.framing.count(samples);
+    each_on_cuda(signals, count, CONTRAST_BANDS, |batch| {
+        CudaContrast::new(gpu, &settings, &bands, batch)
+    })
 }
 
 #[cfg(test)]

@@ -6,12 +6,13 @@
 
 use std::ops::Range;
 
-use super::time_stretch::StretchSettings;
-use crate::spectrum::{OverlapAdd, invertible};
 use warpsmith_lanes::{Blocks, Lanes, Task, engine_for_this_machine};
 use warpsmith_signal::{
     FrameRows, FrameSpectrum, Framing, Outlet, Result, SignalError, SpectrumSettings,
 };
+
+use super::time_stretch::StretchSettings;
+use crate::spectrum::{OverlapAdd, invertible};
 
 /// Share of the frames that are taken for noise where the caller names none.
 const QUIETEST: f64 = 0.1;

@@ -4,10 +4,11 @@
 //! The advance of a bin's phase, unwrapped around the bin's frequency, is the difference of the two
 //! phases and whole turns, which a rotation does not see: no angle is ever computed.
 
-use super::time_stretch::Stretch;
-use crate::spectrum::OverlapAdd;
 use warpsmith_lanes::{Lanes, Task, inverse_sqrt};
 use warpsmith_signal::{FrameRows, FrameSpectrum, Framing, SpectrumSettings};
+
+use super::time_stretch::Stretch;
+use crate::spectrum::OverlapAdd;
 
 pub(super) struct Vocoder<V: Lanes> {
     framing: Framing,

@@ -1,7 +1,8 @@
 //! Higher or lower at the same speed: stretched, then resampled to the old length.
 
-use super::time_stretch::{StretchSettings, time_stretch};
 use warpsmith_signal::{Quality, Resampler, Result, SignalError};
+
+use super::time_stretch::{StretchSettings, time_stretch};
 
 /// Largest part of the fraction that stands for a frequency ratio: good to 3e-5, or 0.05 cents.
 const LARGEST_PART: u32 = 2000;

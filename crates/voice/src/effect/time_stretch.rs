@@ -1,11 +1,12 @@
 //! Longer or shorter at the same pitch, by a phase vocoder with librosa's conventions.
 
-use super::phase_vocoder::Vocoder;
-use crate::spectrum::invertible;
 use warpsmith_lanes::{Blocks, engine_for_this_machine};
 use warpsmith_signal::{
     Conditioning, Framing, Padding, Result, SignalError, SpectrumSettings, Symmetry, Window,
 };
+
+use super::phase_vocoder::Vocoder;
+use crate::spectrum::invertible;
 
 /// The spectra that a stretch goes by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

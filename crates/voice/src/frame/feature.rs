@@ -1,29 +1,29 @@
-//! Workloads that make a few numbers of every frame's spectrum, over a ragged batch.
+//! What workloads share that make a few numbers of every frame's spectrum.
 
-use warpsmith_core::{Bytes, Flops};
-use warpsmith_device::{CpuDevice, CudaDevice, Device};
-use warpsmith_signal::SpectrumSettings;
-use warpsmith_workload::{
-    About, ArguedTolerance, Cost, ParameterSpec, Parameters, Prepared, Workload, WorkloadError,
-};
+use warpsmith_signal::{Result, SpectrumSettings};
+use warpsmith_workload::{Cost, Parameters};
 
-use crate::batch::{Batch, lengths, sample_rate};
+use crate::batch::{frames_cost, sample_rate};
 use crate::mel::{Preset, Sizes, Stage};
 
-/// A batch prepared on a device.
-type Made = Result<Box<dyn Prepared>, WorkloadError>;
+/// The spectra that such a workload looks at.
+pub(crate) struct Spectra {
+    pub(crate) settings: SpectrumSettings,
+    pub(crate) rate: u32,
+}
 
-pub(crate) struct FrameFeature {
-    pub(crate) id: &'static str,
-    pub(crate) summary: &'static str,
-    pub(crate) parameters: &'static [ParameterSpec],
-    /// Numbers to a frame.
-    pub(crate) values: usize,
-    /// Operations to a bin after its power.
-    pub(crate) per_bin: u64,
-    pub(crate) tolerance: fn(&Parameters) -> ArguedTolerance,
-    pub(crate) on_cpu: fn(&CpuDevice, &Parameters, Batch) -> Made,
-    pub(crate) on_cuda: fn(&CudaDevice, &Parameters, &Batch) -> Made,
+impl Spectra {
+    /// Of the parameters' signals.
+    pub(crate) fn of(parameters: &Parameters) -> Result<Self> {
+        Ok(Self {
+            settings: spectrum(parameters),
+            rate: sample_rate(parameters),
+        })
+    }
+
+    pub(crate) fn frames(&self, samples: usize) -> usize {
+        self.settings.framing.count(samples)
+    }
 }
 
 /// librosa's spectra of the parameters' signals.
@@ -41,83 +41,44 @@ pub(crate) fn by_frames(rows: &[f32], width: usize, out: &mut [f32]) {
     }
 }
 
-impl Workload for FrameFeature {
-    fn about(&self) -> About {
-        About::new(self.id, self.summary, self.parameters)
-            .sizes("seconds", &["2", "4", "15", "60", "240", "600"])
-    }
-
-    fn cost(&self, parameters: &Parameters) -> Cost {
-        let spectrum = spectrum(parameters);
-        let lengths = lengths(parameters);
-        let samples: usize = lengths.iter().sum();
-        let frames: usize = lengths
-            .iter()
-            .map(|length| spectrum.framing.count(*length))
-            .sum();
-        let points = spectrum.transform as u64;
-        // A real transform is 2.5·n·log2(n); window and powers follow.
-        let transform = 5 * points * u64::from(points.ilog2()) / 2 + 3 * points;
-        let feature = self.per_bin * spectrum.bins() as u64;
-        Cost {
-            bytes: Bytes(4 * (samples + frames * self.values) as u64),
-            flops: Flops(frames as u64 * (transform + feature)),
-            units: frames as u64,
-            unit: "frame",
-        }
-    }
-
-    fn tolerance(&self, parameters: &Parameters) -> ArguedTolerance {
-        (self.tolerance)(parameters)
-    }
-
-    fn prepare(&self, device: &Device, parameters: &Parameters, seed: u64) -> Made {
-        let framing = spectrum(parameters).framing;
-        let batch = Batch::voices(parameters, |samples| framing.count(samples), seed);
-        match device {
-            Device::Cpu(cpu) => (self.on_cpu)(cpu, parameters, batch),
-            Device::Cuda(gpu) => (self.on_cuda)(gpu, parameters, &batch),
-        }
-    }
+/// The cost of `values` numbers to a frame, with `per_bin` operations to a bin after its power.
+pub(crate) fn feature_cost(
+    spectra: &Spectra,
+    lengths: &[usize],
+    values: usize,
+    per_bin: u64,
+) -> Cost {
+    let frames: usize = lengths.iter().map(|length| spectra.frames(*length)).sum();
+    let points = spectra.settings.transform as u64;
+    // A real transform is 2.5·n·log2(n); window and powers follow.
+    let transform = 5 * points * u64::from(points.ilog2()) / 2 + 3 * points;
+    let feature = per_bin * spectra.settings.bins() as u64;
+    let flops = frames as u64 * (transform + feature);
+    frames_cost(lengths.iter().sum(), frames, values, flops)
 }
 
 #[cfg(test)]
 mod tests {
-    use warpsmith_workload::Output;
+    use warpsmith_workload::Workload;
 
     use super::*;
+    use crate::batch::computed_twice;
     use crate::chroma::CHROMA;
-    use crate::constant_q::ConstantQWorkload;
+    use crate::constant_q::CONSTANT_Q;
     use crate::contrast::CONTRAST;
     use crate::onset::ONSET;
     use crate::statistics::STATISTICS;
 
     #[test]
     fn every_feature_says_something_of_both_rates_and_the_same_twice() {
-        let device = Device::Cpu(CpuDevice::with_threads(2).unwrap());
-        let features: [&dyn Workload; 5] =
-            [&CONTRAST, &STATISTICS, &CHROMA, &ONSET, &ConstantQWorkload];
+        let features: [&dyn Workload; 5] = [&CONTRAST, &STATISTICS, &CHROMA, &ONSET, &CONSTANT_Q];
         for feature in features {
             for rate in ["16000", "44100"] {
-                let set = [("files", "3"), ("seconds", "1"), ("rate", rate)]
-                    .map(|(name, value)| (name.to_owned(), value.to_owned()));
-                let parameters = Parameters::resolve(feature.parameters(), &set).unwrap();
-                let mut prepared = feature.prepare(&device, &parameters, 5).unwrap();
-                let mut run = || {
-                    prepared.poison().unwrap();
-                    prepared.run_once().unwrap();
-                    match prepared.output().unwrap() {
-                        Output::F32(values) => values,
-                        other => panic!("{other:?}"),
-                    }
-                };
-                let (first, second) = (run(), run());
+                let set = [("files", "3"), ("seconds", "1"), ("rate", rate)];
+                let (values, cost) = computed_twice(feature, &set);
                 let id = feature.id();
-                assert!(first.iter().all(|x| x.is_finite()), "{id} at {rate} Hz");
-                assert!(first.iter().any(|x| *x > 0.0), "{id} at {rate} Hz");
-                assert_eq!(first, second, "{id} at {rate} Hz");
-                let cost = feature.cost(&parameters);
-                assert_eq!(first.len() as u64 % cost.units, 0, "{id} at {rate} Hz");
+                assert_eq!(values.len() as u64 % cost.units, 0, "{id} at {rate} Hz");
+                assert!(values.iter().any(|x| *x > 0.0), "{id} at {rate} Hz");
             }
         }
     }

@@ -4,14 +4,12 @@ use warpsmith_device::{Argument, CudaDevice, DeviceBuffer, Kernel, LaunchShape, 
 use warpsmith_signal::{Conditioning, Padding, SpectrumSettings, transform_roots};
 use warpsmith_workload::WorkloadError;
 
-use crate::batch::{Batch, DeviceBatch};
+use crate::batch::{Batch, DeviceBatch, launch_parts};
 
 /// Threads of a block, as the kernels insist.
 pub(crate) const THREADS: u32 = 256;
 /// Complex points of a transform.
 const POINTS: std::ops::RangeInclusive<usize> = 32..=1024;
-/// More arguments than any of the kernels has.
-const MOST: usize = 24;
 
 pub(crate) struct FrameSource {
     batch: DeviceBatch,
@@ -45,6 +43,16 @@ impl FrameSource {
                 ),
             });
         }
+        Self::unlimited(gpu, settings, batch)
+    }
+
+    /// For a kernel whose own limits the caller has checked.
+    pub(crate) fn unlimited(
+        gpu: &CudaDevice,
+        settings: &SpectrumSettings,
+        batch: &Batch,
+    ) -> Result<Self, WorkloadError> {
+        let transform = settings.transform;
         let window = settings
             .window
             .centred(settings.window_length, transform, settings.symmetry);
@@ -73,6 +81,29 @@ impl FrameSource {
         &self.batch.file_frames
     }
 
+    /// Samples, their places, frames, window and roots.
+    pub(crate) fn buffers(&self) -> [Argument<'_>; 5] {
+        [
+            self.batch.samples.read(),
+            self.batch.file_samples.read(),
+            self.batch.file_frames.read(),
+            self.window.read(),
+            self.roots.read(),
+        ]
+    }
+
+    /// Transform, hop, what the first frame reaches out before the signal, and whether that is mirrored.
+    pub(crate) fn numbers(&self) -> [Argument<'_>; 4] {
+        let framing = self.settings.framing;
+        let reflect = framing.padding == Padding::CentredReflect;
+        [
+            (self.settings.transform as u32).into(),
+            (framing.hop as u32).into(),
+            (framing.left() as u32).into(),
+            u32::from(reflect).into(),
+        ]
+    }
+
     /// Queues a kernel that takes the frames' buffers, its own, the frames' numbers, and its own.
     pub(crate) fn launch<'a>(
         &'a self,
@@ -82,28 +113,7 @@ impl FrameSource {
         buffers: &[Argument<'a>],
         values: &[Argument<'a>],
     ) -> Result<(), WorkloadError> {
-        let framing = self.settings.framing;
-        let reflect = framing.padding == Padding::CentredReflect;
-        let frames = [
-            self.batch.samples.read(),
-            self.batch.file_samples.read(),
-            self.batch.file_frames.read(),
-            self.window.read(),
-            self.roots.read(),
-        ];
-        let numbers = [
-            (self.settings.transform as u32).into(),
-            (framing.hop as u32).into(),
-            (framing.left() as u32).into(),
-            u32::from(reflect).into(),
-        ];
-        let all = frames.iter().chain(buffers).chain(&numbers).chain(values);
-        let mut arguments = [Argument::from(0u32); MOST];
-        let mut count = 0;
-        for (slot, argument) in arguments.iter_mut().zip(all) {
-            *slot = *argument;
-            count += 1;
-        }
-        Ok(stream.launch(kernel, shape, &arguments[..count])?)
+        let parts = [&self.buffers()[..], buffers, &self.numbers(), values];
+        launch_parts(stream, kernel, shape, &parts)
     }
 }

@@ -1,7 +1,7 @@
 //! `voice/host`: the operations that have no CUDA version, on a ragged batch, files side by side.
 
 use rayon::prelude::*;
-use warpsmith_core::{Bytes, Flops, Tolerance};
+use warpsmith_core::{Bytes, Flops};
 use warpsmith_device::{CpuDevice, Device};
 use warpsmith_workload::{
     About, ArguedTolerance, Cost, Output, ParameterKind, ParameterSpec, Parameters, Prepared,
@@ -9,8 +9,7 @@ use warpsmith_workload::{
 };
 
 use super::operation::{NAMES, Plan, plan};
-use crate::batch::failed;
-use crate::batch::{Batch, PARAMETERS, lengths, sample_rate};
+use crate::batch::{Batch, Made, PARAMETERS, failed, lengths, sample_rate};
 
 const ID: &str = "voice/host";
 
@@ -44,18 +43,10 @@ impl Workload for Host {
     }
 
     fn tolerance(&self, _: &Parameters) -> ArguedTolerance {
-        ArguedTolerance {
-            tolerance: Tolerance::EXACT,
-            because: "the same program on the same machine",
-        }
+        ArguedTolerance::exact("the same program on the same machine")
     }
 
-    fn prepare(
-        &self,
-        device: &Device,
-        parameters: &Parameters,
-        seed: u64,
-    ) -> Result<Box<dyn Prepared>, WorkloadError> {
+    fn prepare(&self, device: &Device, parameters: &Parameters, seed: u64) -> Made {
         let Device::Cpu(cpu) = device else {
             return Err(WorkloadError::Unsupported {
                 workload: ID,
@@ -113,10 +104,10 @@ impl Prepared for Files {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::batch::computed_twice;
 
     #[test]
     fn every_operation_says_something_of_both_rates_and_the_same_twice() {
-        let device = Device::Cpu(CpuDevice::with_threads(2).unwrap());
         for name in NAMES {
             for rate in ["16000", "44100"] {
                 let set = [
@@ -124,22 +115,8 @@ mod tests {
                     ("seconds", "1"),
                     ("rate", rate),
                     ("operation", name),
-                ]
-                .map(|(name, value)| (name.to_owned(), value.to_owned()));
-                let parameters = Parameters::resolve(&HOST, &set).unwrap();
-                let mut prepared = Host.prepare(&device, &parameters, 5).unwrap();
-                let mut run = || {
-                    prepared.poison().unwrap();
-                    prepared.run_once().unwrap();
-                    match prepared.output().unwrap() {
-                        Output::F32(values) => values,
-                        other => panic!("{other:?}"),
-                    }
-                };
-                let (first, second) = (run(), run());
-                assert!(!first.is_empty(), "{name} at {rate} Hz");
-                assert!(first.iter().all(|x| x.is_finite()), "{name} at {rate} Hz");
-                assert_eq!(first, second, "{name} at {rate} Hz");
+                ];
+                computed_twice(&Host, &set);
             }
         }
     }

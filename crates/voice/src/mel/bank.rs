@@ -4,7 +4,6 @@
 //! non-zero weights only.
 
 use serde::{Deserialize, Serialize};
-
 use warpsmith_signal::{Result, SignalError};
 
 /// `2595 / ln 10`.

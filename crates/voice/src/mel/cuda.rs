@@ -8,7 +8,9 @@ use super::cpu::finish_frames;
 use super::cuda_512::CudaMel512;
 use super::cuda_any::CudaMel;
 use super::settings::{FeatureSettings, Layout};
-use crate::batch::{Batch, cut};
+use crate::batch::{Batch, each_on_cuda};
+
+pub(super) const ID: &str = "voice/mel";
 
 /// A kernel that makes mel features.
 pub(crate) trait MelKernel: Prepared {
@@ -37,7 +39,7 @@ pub fn mel_on_cuda(
     signals: &[&[f32]],
 ) -> Result<Vec<Vec<f32>>, WorkloadError> {
     let unsupported = |reason: String| WorkloadError::Unsupported {
-        workload: "voice/mel",
+        workload: ID,
         reason,
     };
     let settings = settings
@@ -58,18 +60,11 @@ pub fn mel_on_cuda(
         layout: Layout::FramesFirst,
         ..settings
     };
-    let batch = Batch::of(signals, |samples| spectrum.framing.count(samples));
-    if batch.frames() == 0 {
-        return Ok(vec![Vec::new(); signals.len()]);
-    }
-    let mut prepared = on_cuda(gpu, &plain, &batch)?;
-    let width = settings.mel.filters;
-    let mels = cut(
-        &mut *prepared,
-        signals,
+    let (count, width) = (
         |samples| spectrum.framing.count(samples),
-        width,
-    )?;
+        settings.mel.filters,
+    );
+    let mels = each_on_cuda(signals, count, width, |batch| on_cuda(gpu, &plain, batch))?;
     Ok(mels
         .into_iter()
         .zip(signals)

@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use warpsmith_core::{KernelImage, kernel};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
-use warpsmith_signal::{Conditioning, Padding, transform_roots};
+use warpsmith_signal::Conditioning;
 use warpsmith_workload::{Prepared, WorkloadError, result_on_stream};
 
 use super::bank::MelBank;
-use super::cuda::MelKernel;
+use super::cuda::{ID, MelKernel};
 use super::segments::MelSegments;
 use super::settings::FeatureSettings;
-use crate::batch::{Batch, DeviceBatch};
+use crate::batch::{Batch, checked, launch_parts};
+use crate::frame::source::FrameSource;
 
 // SAFETY: `mel512` in `mel512.cu` takes these in this order. Samples are read between a file's
 // two places, which are checked against their length; window, roots and the three tables are checked
@@ -38,9 +39,7 @@ pub(super) struct CudaMel512 {
     kernel: Arc<Kernel>,
     shape: LaunchShape,
     frames_per_block: u32,
-    batch: DeviceBatch,
-    window: DeviceBuffer<f32>,
-    roots: DeviceBuffer<f32>,
+    source: FrameSource,
     firsts: DeviceBuffer<u32>,
     counts: DeviceBuffer<u32>,
     slopes: DeviceBuffer<f32>,
@@ -63,22 +62,14 @@ impl CudaMel512 {
             && settings.mel.filters <= MOST_FILTERS
             // The kernel's logarithm is one of normal numbers.
             && settings.compression.logarithm().is_none_or(|(_, floor)| floor >= f32::MIN_POSITIVE);
-        let bank =
-            MelBank::new(&settings.mel, settings.sample_rate, TRANSFORM).map_err(|error| {
-                WorkloadError::Failed {
-                    workload: "voice/mel",
-                    reason: error.to_string(),
-                }
-            })?;
+        let bank = MelBank::new(&settings.mel, settings.sample_rate, TRANSFORM);
+        let bank = checked(ID, bank)?;
         let gain = settings.gain * settings.gain;
         let segments = MelSegments::new(&bank, spectrum.bins(), gain);
         let Some(segments) = segments.filter(|segments| fits && segments.pairs() <= MOST_PAIRS)
         else {
             return Ok(None);
         };
-        let window = spectrum
-            .window
-            .centred(spectrum.window_length, TRANSFORM, spectrum.symmetry);
         // Each block takes its share of the frames, in whole steps.
         let resident = gpu.facts().multiprocessors as usize * RESIDENT;
         let frames_per_block = batch
@@ -91,9 +82,7 @@ impl CudaMel512 {
             kernel: gpu.kernel(&KERNEL)?,
             shape: LaunchShape::linear(blocks * THREADS as usize, THREADS),
             frames_per_block: frames_per_block as u32,
-            batch: batch.upload(gpu)?,
-            window: gpu.upload(&window)?,
-            roots: gpu.upload(&transform_roots(TRANSFORM))?,
+            source: FrameSource::unlimited(gpu, spectrum, batch)?,
             firsts: gpu.upload(&segments.firsts)?,
             counts: gpu.upload(&segments.counts)?,
             slopes: gpu.upload(&segments.slopes)?,
@@ -112,29 +101,24 @@ impl MelKernel for CudaMel512 {
 
 impl Prepared for CudaMel512 {
     fn run_once(&mut self) -> Result<(), WorkloadError> {
-        let framing = self.settings.spectrum.framing;
-        let reflect = framing.padding == Padding::CentredReflect;
         let (factor, floor) = self.settings.compression.logarithm().unwrap_or((0.0, 0.0));
-        let arguments = [
-            self.batch.samples.read(),
-            self.batch.file_samples.read(),
-            self.batch.file_frames.read(),
-            self.window.read(),
-            self.roots.read(),
+        let tables = [
             self.firsts.read(),
             self.counts.read(),
             self.slopes.read(),
             self.out.write(),
-            (self.settings.mel.filters as u32).into(),
-            self.frames_per_block.into(),
-            (framing.hop as u32).into(),
-            (framing.left() as u32).into(),
-            u32::from(reflect).into(),
-            // The kernel takes logarithms to the base 2.
-            (factor * std::f32::consts::LN_2).into(),
-            floor.into(),
         ];
-        Ok(self.stream.launch(&self.kernel, self.shape, &arguments)?)
+        let filters = self.settings.mel.filters as u32;
+        let parts = [
+            &self.source.buffers()[..],
+            &tables,
+            &[filters.into(), self.frames_per_block.into()],
+            // The transform is the kernel's own.
+            &self.source.numbers()[1..],
+            // The kernel takes logarithms to the base 2.
+            &[(factor * std::f32::consts::LN_2).into(), floor.into()],
+        ];
+        launch_parts(&self.stream, &self.kernel, self.shape, &parts)
     }
 
     result_on_stream!(out: F32);

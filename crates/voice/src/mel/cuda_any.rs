@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use warpsmith_core::{KernelImage, kernel};
-use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
-use warpsmith_signal::{Padding, transform_roots};
+use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, Stream};
 use warpsmith_workload::{Prepared, WorkloadError, result_on_stream};
 
 use super::bank::MelBank;
-use super::cuda::MelKernel;
+use super::cuda::{ID, MelKernel};
 use super::settings::FeatureSettings;
-use crate::batch::{Batch, DeviceBatch};
+use crate::batch::{Batch, checked};
+use crate::frame::source::FrameSource;
 
 // SAFETY: `mel` in `mel.cu` takes these in this order. Samples are read between a file's two places,
 // which are checked against their length; windows, roots and weights behind checks against theirs;
@@ -22,16 +22,12 @@ static KERNEL: KernelImage = unsafe {
     ))
 };
 
-/// Threads of a block, as the kernel insists, and complex points that a block transforms.
-const THREADS: u32 = 256;
+/// Complex points that a block transforms.
 const POINTS: usize = 1024;
 
 pub(super) struct CudaMel {
     kernel: Arc<Kernel>,
-    shape: LaunchShape,
-    batch: DeviceBatch,
-    window: DeviceBuffer<f32>,
-    roots: DeviceBuffer<f32>,
+    source: FrameSource,
     spans: DeviceBuffer<u32>,
     weights: DeviceBuffer<f32>,
     out: DeviceBuffer<f32>,
@@ -50,34 +46,20 @@ impl CudaMel {
         let points = transform / 2;
         if !points.is_power_of_two() || !(4..=POINTS).contains(&points) {
             return Err(WorkloadError::Unsupported {
-                workload: "voice/mel",
+                workload: ID,
                 reason: format!("transforms are powers of two up to 2048, not {transform}"),
             });
         }
-        let bank =
-            MelBank::new(&settings.mel, settings.sample_rate, transform).map_err(|error| {
-                WorkloadError::Failed {
-                    workload: "voice/mel",
-                    reason: error.to_string(),
-                }
-            })?;
+        let bank = MelBank::new(&settings.mel, settings.sample_rate, transform);
+        let bank = checked(ID, bank)?;
         let (mut spans, mut weights) = (Vec::new(), Vec::new());
         for filter in bank.filters() {
             spans.extend([filter.first, weights.len(), filter.weights.len()].map(|n| n as u32));
             weights.extend_from_slice(&filter.weights);
         }
-        let window = spectrum
-            .window
-            .centred(spectrum.window_length, transform, spectrum.symmetry);
-        // A quarter of the points' threads transform a frame; a block takes as many as fit.
-        let frames_per_block = THREADS as usize / (points / 4);
-        let blocks = batch.frames().div_ceil(frames_per_block);
         Ok(Self {
             kernel: gpu.kernel(&KERNEL)?,
-            shape: LaunchShape::linear(blocks * THREADS as usize, THREADS),
-            batch: batch.upload(gpu)?,
-            window: gpu.upload(&window)?,
-            roots: gpu.upload(&transform_roots(transform))?,
+            source: FrameSource::unlimited(gpu, spectrum, batch)?,
             spans: gpu.upload(&spans)?,
             weights: gpu.upload(&weights)?,
             out: gpu.alloc(batch.frames() * settings.rows())?,
@@ -95,26 +77,12 @@ impl MelKernel for CudaMel {
 
 impl Prepared for CudaMel {
     fn run_once(&mut self) -> Result<(), WorkloadError> {
-        let spectrum = &self.settings.spectrum;
-        let reflect = spectrum.framing.padding == Padding::CentredReflect;
         let (factor, floor) = self.settings.compression.logarithm().unwrap_or((0.0, 0.0));
-        let arguments = [
-            self.batch.samples.read(),
-            self.batch.file_samples.read(),
-            self.batch.file_frames.read(),
-            self.window.read(),
-            self.roots.read(),
-            self.spans.read(),
-            self.weights.read(),
-            self.out.write(),
-            (spectrum.transform as u32).into(),
-            (spectrum.framing.hop as u32).into(),
-            (spectrum.framing.left() as u32).into(),
-            u32::from(reflect).into(),
-            factor.into(),
-            floor.into(),
-        ];
-        Ok(self.stream.launch(&self.kernel, self.shape, &arguments)?)
+        let shape = self.source.shape(self.source.together());
+        let buffers = [self.spans.read(), self.weights.read(), self.out.write()];
+        let values = [factor.into(), floor.into()];
+        self.source
+            .launch(&self.stream, &self.kernel, shape, &buffers, &values)
     }
 
     result_on_stream!(out: F32);

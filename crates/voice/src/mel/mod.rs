@@ -19,4 +19,4 @@ pub use cuda::mel_on_cuda;
 pub use preset::{Preset, Sizes, Stage};
 pub use settings::{CepstrumSettings, Compression, FeatureSettings, Layout, Lifter};
 pub use stream::MelStream;
-pub(crate) use workload::Mel;
+pub(crate) use workload::MEL;

@@ -6,12 +6,12 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-
-use super::bank::{MelNorm, MelScale, MelSettings, MelSlope};
-use super::settings::{CepstrumSettings, Compression, FeatureSettings, Layout, Lifter};
 use warpsmith_signal::{
     Conditioning, Framing, Padding, SignalError, SpectrumSettings, Symmetry, Window,
 };
+
+use super::bank::{MelNorm, MelScale, MelSettings, MelSlope};
+use super::settings::{CepstrumSettings, Compression, FeatureSettings, Layout, Lifter};
 
 /// Whose numbers to agree with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

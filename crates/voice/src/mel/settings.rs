@@ -1,9 +1,9 @@
 //! What a mel feature is: every choice between samples and numbers, as plain data.
 
 use serde::{Deserialize, Serialize};
+use warpsmith_signal::{Result, SignalError, SpectrumSettings};
 
 use super::bank::MelSettings;
-use warpsmith_signal::{Result, SignalError, SpectrumSettings};
 
 /// What is done to a mel power.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

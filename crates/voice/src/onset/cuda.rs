@@ -8,7 +8,7 @@ use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::cpu::{levels, shift};
 use super::workload::ID;
-use crate::batch::{Batch, checked, cut};
+use crate::batch::{Batch, checked, each_on_cuda};
 use crate::mel::FeatureSettings;
 use crate::mel::cuda::{MelKernel, on_cuda};
 
@@ -121,11 +121,8 @@ pub fn onset_strength_on_cuda(
 ) -> Result<Vec<Vec<f32>>, WorkloadError> {
     let settings = checked(ID, levels(sample_rate, transform, hop).checked())?;
     let framing = settings.spectrum.framing;
-    let count = |samples: usize| framing.count(samples);
-    let batch = Batch::of(signals, count);
-    if batch.frames() == 0 {
-        return Ok(vec![Vec::new(); signals.len()]);
-    }
-    let mut prepared = CudaOnset::new(gpu, &settings, &batch)?;
-    cut(&mut prepared, signals, count, 1)
+    let count = |samples| framing.count(samples);
+    each_on_cuda(signals, count, 1, |batch| {
+        CudaOnset::new(gpu, &settings, batch)
+    })
 }

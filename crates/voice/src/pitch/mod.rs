@@ -14,17 +14,17 @@ pub use autocorrelation::CorrelationWindow;
 pub(crate) use autocorrelation::{Autocorrelation, Placement, WarpMemory, WindowedFrames};
 pub use crepe::{CrepeNetwork, CrepePitch, CrepeTrack, crepe_on_cuda};
 pub(crate) use crepe::{CrepePath, CrepeProbabilities};
-pub(crate) use hq::Hq;
+pub(crate) use hq::HQ;
 pub use hq::{HqPitch, HqTrack, hq_on_cuda};
-pub(crate) use praat::Praat;
+pub(crate) use praat::PRAAT;
 pub use praat::{PraatPitch, PraatSettings, PraatTrack, praat_on_cuda};
-pub(crate) use pyin::PyinPitch;
+pub(crate) use pyin::PYIN;
 pub use pyin::{
     CloseDecision, Decision, Pyin, PyinAudit, PyinSettings, PyinStream, PyinTrack, UndecidedFrame,
     audit_pyin_on_cuda, pyin_on_cuda,
 };
 pub use range::PitchRange;
-pub(crate) use swipe::SwipePitch;
+pub(crate) use swipe::SWIPE;
 pub use swipe::{Swipe, SwipeTrack, swipe_on_cuda};
-pub(crate) use yin::YinPitch;
+pub(crate) use yin::YIN;
 pub use yin::{Yin, YinStream, yin_on_cuda};

@@ -1,7 +1,6 @@
 //! The frequencies that a tracker looks for, and the periods they mean.
 
 use serde::{Deserialize, Serialize};
-
 use warpsmith_signal::{Framing, Result, SignalError};
 
 /// Lowest and highest frequency, Hz.

@@ -1,9 +1,10 @@
 //! Cepstral peak prominence (Hillenbrand, Cleveland and Erickson 1994): how far the peak of the cepstrum
 //! at the voice's period stands above the line through the cepstrum around it, dB.
 
-use crate::pitch::PitchRange;
 use warpsmith_lanes::{One, Vector};
 use warpsmith_signal::{RealBlock, Result, SignalError, Symmetry, Window};
+
+use crate::pitch::PitchRange;
 
 /// Tables and scratch memory for one frame length.
 pub struct CepstralPeak {

@@ -8,7 +8,7 @@ mod pulses;
 mod vibrato;
 
 pub use cepstral_peak::CepstralPeak;
-pub(crate) use formants::Formants;
+pub(crate) use formants::FORMANTS;
 pub use formants::{Formant, FormantSettings, FormantTracker};
 pub use perturbation::Perturbation;
 pub use pulses::find_pulses;

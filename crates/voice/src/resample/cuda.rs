@@ -7,7 +7,7 @@ use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
 use warpsmith_signal::{Quality, Resampler};
 use warpsmith_workload::{Output, Prepared, WorkloadError};
 
-use crate::batch::{Batch, failed};
+use crate::batch::{Batch, checked};
 
 // SAFETY: `resample` in `resample.cu` takes these in this order. A tile's samples and results are
 // checked against theirs, weights, starts and shared memory against the sizes of a period, before a load.
@@ -16,6 +16,8 @@ static KERNEL: KernelImage = unsafe {
         in f32, in u64, in f32, in u32, out f32, u32, u32, u32, u32, u32
     ))
 };
+
+pub(super) const ID: &str = "voice/resample";
 
 /// Threads of a block, as the kernel insists; periods that it may take, the most that have room; and
 /// outputs that go together.
@@ -98,7 +100,7 @@ impl CudaResample {
         let fits = PERIODS.into_iter().find(|periods| bytes(*periods) <= most);
         let Some(periods) = fits else {
             return Err(WorkloadError::Unsupported {
-                workload: "voice/resample",
+                workload: ID,
                 reason: format!(
                     "{} inputs to {} outputs before places repeat need {} B of shared memory, and this GPU \
                      has {most} for a block",
@@ -187,8 +189,7 @@ pub fn resample_on_cuda(
     quality: Quality,
     signals: &[&[f32]],
 ) -> Result<Vec<Vec<f32>>, WorkloadError> {
-    let resampler = Resampler::new(from_hz, to_hz, quality)
-        .map_err(|error| failed("voice/resample", &error))?;
+    let resampler = checked(ID, Resampler::new(from_hz, to_hz, quality))?;
     if from_hz == to_hz || signals.iter().all(|signal| signal.is_empty()) {
         return Ok(signals.iter().map(|signal| signal.to_vec()).collect());
     }

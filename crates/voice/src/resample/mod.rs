@@ -7,4 +7,4 @@ mod workload;
 pub(crate) use cuda::CudaResample;
 pub use cuda::resample_on_cuda;
 pub(crate) use decimate_cuda::Decimation;
-pub(crate) use workload::Resample;
+pub(crate) use workload::RESAMPLE;

@@ -6,5 +6,5 @@ mod stft;
 
 pub use istft::{Istft, istft_on_cuda};
 pub(crate) use istft::{IstftWorkload, OverlapAdd, invertible};
-pub(crate) use stft::Spectrogram;
+pub(crate) use stft::SPECTROGRAM;
 pub use stft::{Density, Stft, StftStream, spectrogram_on_cuda};

@@ -9,7 +9,7 @@ use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::cpu::{FLATNESS_FLOOR, ROLLOFF, ROWS, SpectralStatistics, line};
 use super::workload::{ID, hide};
-use crate::batch::{Batch, checked, cut};
+use crate::batch::{Batch, checked, each_on_cuda};
 use crate::frame::source::FrameSource;
 
 // SAFETY: `statistics` in `statistics.cu` takes these in this order. Samples are read between a file's
@@ -115,13 +115,10 @@ pub fn statistics_on_cuda(
     signals: &[&[f32]],
 ) -> Result<Vec<SpectralStatistics>, WorkloadError> {
     let settings = checked(ID, settings.checked())?;
-    let count = |samples: usize| settings.framing.count(samples);
-    let batch = Batch::of(signals, count);
-    if batch.frames() == 0 {
-        return Ok(vec![SpectralStatistics::default(); signals.len()]);
-    }
-    let mut prepared = CudaStatistics::new(gpu, &settings, sample_rate, &batch)?;
-    let frames = cut(&mut prepared, signals, count, ROWS)?;
+    let count = |samples| settings.framing.count(samples);
+    let frames = each_on_cuda(signals, count, ROWS, |batch| {
+        CudaStatistics::new(gpu, &settings, sample_rate, batch)
+    })?;
     Ok(frames
         .iter()
         .map(|values| SpectralStatistics::of_frames(values))

@@ -1,13 +1,11 @@
 //! `voice/statistics`: the shape of the spectra of a ragged batch.
 
-use warpsmith_core::Tolerance;
 use warpsmith_workload::{ArguedTolerance, ParameterKind, ParameterSpec, Parameters};
 
 use super::cpu::{ROWS, SpectralShape};
 use super::cuda::CudaStatistics;
-use crate::batch::CpuFiles;
-use crate::batch::{PARAMETERS, sample_rate};
-use crate::frame::feature::{FrameFeature, spectrum};
+use crate::batch::{BatchWorkload, PARAMETERS, about_with, sample_rate};
+use crate::frame::feature::{Spectra, feature_cost, spectrum};
 
 pub(super) const ID: &str = "voice/statistics";
 
@@ -35,56 +33,46 @@ fn shows_rolloff(parameters: &Parameters) -> bool {
     parameters.choice("shown") == "rolloff"
 }
 
-pub(crate) const STATISTICS: FrameFeature = FrameFeature {
-    id: ID,
-    summary: "centroid, bandwidth, roll-off, flatness, entropy, flux and slope of a ragged batch of signals",
-    parameters: &SPECIFICATION,
-    values: ROWS,
-    // A root, two logarithms and some twenty products and sums.
-    per_bin: 40,
-    tolerance: |parameters| {
-        let spectrum = spectrum(parameters);
-        if shows_rolloff(parameters) {
-            let bin = f64::from(sample_rate(parameters)) / spectrum.transform as f64;
-            return ArguedTolerance {
-                tolerance: Tolerance {
-                    abs: 1.001 * bin,
-                    rel: 0.0,
-                    ulp: 0,
-                },
-                because: "a bin: where 85 % lie between two of them, rounding chooses",
-            };
-        }
-        ArguedTolerance {
-            tolerance: Tolerance {
-                abs: 0.0,
-                rel: 1e-4,
-                ulp: 0,
-            },
-            because: "means over some hundred bins, of which the quiet ones, 1e-4 of the loudest, differ by \
-                      1e-3 of themselves in two f32 transforms and as often up as down",
-        }
-    },
-    on_cpu: |cpu, parameters, batch| {
-        let (spectrum, rate) = (spectrum(parameters), sample_rate(parameters));
-        let shown = shows_rolloff(parameters);
-        Ok(Box::new(CpuFiles::new(
+pub(crate) const STATISTICS: BatchWorkload<(Spectra, bool), (SpectralShape, bool)> =
+    BatchWorkload {
+        about: about_with(
             ID,
-            cpu,
-            batch,
-            || Ok((SpectralShape::new(spectrum, rate)?, shown)),
-            |_, samples| spectrum.framing.count(samples) * ROWS,
-            |(shape, shown), signal, out| {
-                shape.measure(signal).write_frames(out);
-                hide(*shown, out);
-                Ok(())
-            },
-        )?))
-    },
-    on_cuda: |gpu, parameters, batch| {
-        let (spectrum, rate) = (spectrum(parameters), sample_rate(parameters));
-        let mut prepared = CudaStatistics::new(gpu, &spectrum, rate, batch)?;
-        prepared.show_one_kind(shows_rolloff(parameters));
-        Ok(Box::new(prepared))
-    },
-};
+            "centroid, bandwidth, roll-off, flatness, entropy, flux and slope of a ragged batch of signals",
+            &SPECIFICATION,
+        ),
+        tolerance: |parameters| {
+            if shows_rolloff(parameters) {
+                let transform = spectrum(parameters).transform as f64;
+                return ArguedTolerance::within(
+                    1.001 * (f64::from(sample_rate(parameters)) / transform),
+                    0.0,
+                    "a bin: where 85 % lie between two of them, rounding chooses",
+                );
+            }
+            ArguedTolerance::within(
+                0.0,
+                1e-4,
+                "means over some hundred bins, of which the quiet ones, 1e-4 of the loudest, differ by \
+                 1e-3 of themselves in two f32 transforms and as often up as down",
+            )
+        },
+        plan: |parameters| Ok((Spectra::of(parameters)?, shows_rolloff(parameters))),
+        // A root, two logarithms and some twenty products and sums.
+        cost: |(plan, _), lengths| feature_cost(plan, lengths, ROWS, 40),
+        frames: |(plan, _), samples| plan.frames(samples),
+        values: |(plan, _), samples| plan.frames(samples) * ROWS,
+        engine: |parameters| {
+            let shape = SpectralShape::new(spectrum(parameters), sample_rate(parameters))?;
+            Ok((shape, shows_rolloff(parameters)))
+        },
+        analyse: |(shape, shown), signal, out| {
+            shape.measure(signal).write_frames(out);
+            hide(*shown, out);
+            Ok(())
+        },
+        on_cuda: |gpu, (plan, shown), batch| {
+            let mut prepared = CudaStatistics::new(gpu, &plan.settings, plan.rate, batch)?;
+            prepared.show_one_kind(shown);
+            Ok(Box::new(prepared))
+        },
+    };

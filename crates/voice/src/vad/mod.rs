@@ -8,7 +8,7 @@ mod statistical;
 mod webrtc;
 
 pub use energy::EnergyVad;
-pub(crate) use periodicity::PeriodicityTops;
+pub(crate) use periodicity::PERIODICITY;
 pub use periodicity::{PeriodicityVad, periodicity_vad_on_cuda};
 pub use segments::{Bridging, Segment, segments};
 pub(crate) use silero::SpeechProbabilities;

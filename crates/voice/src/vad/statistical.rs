@@ -7,10 +7,10 @@
 //! the normalised autocorrelation below 2 kHz is 2.5 times as high as in the recording's less periodic
 //! frames, within bounds. This looks at the whole signal; streams use [`super::energy::EnergyVad`] or [`super::webrtc::WebrtcVad`].
 
-use super::periodicity::Periodicity;
-use super::segments::Bridging;
 use warpsmith_signal::{Quality, Resampler, Result};
 
+use super::periodicity::Periodicity;
+use super::segments::Bridging;
 use crate::mel::MelFeature;
 use crate::mel::{Compression, FeatureSettings};
 use crate::mel::{MelNorm, MelScale, MelSettings, MelSlope};

@@ -1,14 +1,12 @@
 //! `voice/griffin-lim`: signals of a ragged batch from magnitudes alone.
 
-use warpsmith_core::Tolerance;
 use warpsmith_device::Device;
 use warpsmith_workload::{
-    About, ArguedTolerance, Cost, ParameterKind, ParameterSpec, Parameters, Prepared, Workload,
-    WorkloadError,
+    About, ArguedTolerance, Cost, ParameterKind, ParameterSpec, Parameters, Workload,
 };
 
 use super::cpu::GriffinLim;
-use crate::batch::PARAMETERS;
+use crate::batch::{Made, PARAMETERS, about_with};
 use crate::spectrum::istft::{cost, prepare};
 
 /// Signals from magnitudes.
@@ -28,12 +26,11 @@ static GRIFFIN_LIM: [ParameterSpec; 4] = [PARAMETERS[0], PARAMETERS[1], PARAMETE
 
 impl Workload for GriffinLimWorkload {
     fn about(&self) -> About {
-        About::new(
+        about_with(
             "voice/griffin-lim",
             "signals of a ragged batch from magnitudes, by the alternation of Griffin and Lim",
             &GRIFFIN_LIM,
         )
-        .sizes("seconds", &["2", "4", "15", "60", "240", "600"])
     }
 
     fn cost(&self, parameters: &Parameters) -> Cost {
@@ -43,23 +40,15 @@ impl Workload for GriffinLimWorkload {
     fn tolerance(&self, parameters: &Parameters) -> ArguedTolerance {
         // One bin in 10⁶ has a thousandth of its magnitude before its phase is taken.
         let growth = 30f64.powi(parameters.size("rounds").min(3) as i32);
-        ArguedTolerance {
-            tolerance: Tolerance {
-                abs: 1e-6 * growth,
-                rel: 0.0,
-                ulp: 0,
-            },
-            because: "a round divides each bin by what it is before its phase is taken, so that bins near zero \
+        ArguedTolerance::within(
+            1e-6 * growth,
+            0.0,
+            "a round divides each bin by what it is before its phase is taken, so that bins near zero \
                       turn rounding into phase: few bins, of which a sample sees a share",
-        }
+        )
     }
 
-    fn prepare(
-        &self,
-        device: &Device,
-        parameters: &Parameters,
-        seed: u64,
-    ) -> Result<Box<dyn Prepared>, WorkloadError> {
+    fn prepare(&self, device: &Device, parameters: &Parameters, seed: u64) -> Made {
         let choices = GriffinLim {
             iterations: parameters.size("rounds"),
             seed,

@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::network;
-use super::network::{BINS, FRAME, PitchNetwork};
 use warpsmith_neural::Weights;
 use warpsmith_signal::{Quality, Resampler, Result};
 
+use super::network;
+use super::network::{BINS, FRAME, PitchNetwork};
 use crate::pitch::range::PitchRange;
 
 /// What the network was trained at.

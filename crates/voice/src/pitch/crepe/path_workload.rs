@@ -1,18 +1,15 @@
 //! `voice/crepe-path`: the most likely path through probabilities as CREPE gives them.
 
-use warpsmith_core::{Bytes, Flops, Tolerance};
+use warpsmith_core::{Bytes, Flops};
 use warpsmith_device::Device;
 use warpsmith_workload::random::Random;
-use warpsmith_workload::{
-    About, ArguedTolerance, Cost, ParameterSpec, Parameters, Prepared, Workload, WorkloadError,
-};
+use warpsmith_workload::{About, ArguedTolerance, Cost, ParameterSpec, Parameters, Workload};
 
 use super::cpu::CrepePlan;
 use super::network::BINS;
 use super::path_cuda::CudaCrepePath;
 use super::workload::{HOP, ONE_RATE, RATE};
-use crate::batch::{Batch, PARAMETERS, lengths};
-use crate::batch::{CpuFiles, failed};
+use crate::batch::{Batch, CpuFiles, Made, PARAMETERS, checked, lengths};
 use crate::pitch::range::PitchRange;
 
 pub(crate) struct CrepePath;
@@ -49,23 +46,15 @@ impl Workload for CrepePath {
     }
 
     fn tolerance(&self, _: &Parameters) -> ArguedTolerance {
-        ArguedTolerance {
-            tolerance: Tolerance {
-                abs: 0.0,
-                rel: 3e-7,
-                ulp: 0,
-            },
-            because: "both add the same numbers in double precision in the same order, so that the paths are the \
+        ArguedTolerance::within(
+            0.0,
+            3e-7,
+            "both add the same numbers in double precision in the same order, so that the paths are the \
                       same; the powers of two that make hertz of them round in their last bits",
-        }
+        )
     }
 
-    fn prepare(
-        &self,
-        device: &Device,
-        parameters: &Parameters,
-        seed: u64,
-    ) -> Result<Box<dyn Prepared>, WorkloadError> {
+    fn prepare(&self, device: &Device, parameters: &Parameters, seed: u64) -> Made {
         let plan = || CrepePlan::new(RATE, HOP, PitchRange::VOICE);
         let mut random = Random::seeded(seed);
         let files: Vec<Vec<f32>> = frames(parameters)
@@ -94,7 +83,7 @@ impl Workload for CrepePath {
                 },
             )?),
             Device::Cuda(gpu) => {
-                let plan = plan().map_err(|error| failed(ID, &error))?;
+                let plan = checked(ID, plan())?;
                 let rows = files.concat();
                 Box::new(CudaCrepePath::new(gpu, &plan, &rows, &batch.file_frames)?)
             }

@@ -1,7 +1,8 @@
 //! CREPE's convolutions as products of matrices, as `crepe_layer.cuh` describes them.
 
-use super::network::{CrepeLayer, FRAME};
 use warpsmith_neural::{LayerShape, half_bits};
+
+use super::network::{CrepeLayer, FRAME};
 
 /// Columns of a tile, and outputs, of which each is the larger of two columns.
 const COLUMNS: usize = 256;

@@ -1,18 +1,16 @@
 //! `voice/crepe`: the probabilities of pitches by CREPE's networks, with weights that nobody trained.
 
-use warpsmith_core::{Bytes, Flops, Tolerance};
 use warpsmith_device::Device;
 use warpsmith_neural::Weights;
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    About, ArguedTolerance, Cost, ParameterKind, ParameterSpec, Parameters, Prepared, Workload,
-    WorkloadError,
+    About, ArguedTolerance, Cost, ParameterKind, ParameterSpec, Parameters, Workload,
 };
 
 use super::cpu::{CrepeNetwork, CrepePitch, CrepePlan};
 use super::cuda::{CudaCrepe, FrameStarts, ID};
 use super::network::{BINS, CrepeLayers};
-use crate::batch::{Batch, CpuFiles, PARAMETERS, failed, lengths};
+use crate::batch::{Batch, CpuFiles, Made, PARAMETERS, failed, frames_cost, lengths};
 use crate::pitch::range::PitchRange;
 
 pub(crate) struct CrepeProbabilities;
@@ -106,34 +104,21 @@ impl Workload for CrepeProbabilities {
             .iter()
             .map(|sizes| 2 * sizes.iter().product::<usize>() as u64)
             .sum::<u64>();
-        Cost {
-            bytes: Bytes(4 * (samples + frames * BINS) as u64),
-            flops: Flops(frames as u64 * of_a_frame),
-            units: frames as u64,
-            unit: "frame",
-        }
+        frames_cost(samples, frames, BINS, frames as u64 * of_a_frame)
     }
 
     fn tolerance(&self, _: &Parameters) -> ArguedTolerance {
-        ArguedTolerance {
-            tolerance: Tolerance {
-                abs: 5e-4,
-                rel: 0.0,
-                ulp: 0,
-            },
-            because: "tensor cores take weights and results of layers in half precision, off by up to 2⁻¹¹ of \
+        ArguedTolerance::within(
+            5e-4,
+            0.0,
+            "tensor cores take weights and results of layers in half precision, off by up to 2⁻¹¹ of \
                       themselves: sums of hundreds of them are off by less, and after seven layers what the last \
                       one adds up, some 0.3, by 1e-4 in the mean; a probability by a quarter of that, and by \
                       twenty times as much never",
-        }
+        )
     }
 
-    fn prepare(
-        &self,
-        device: &Device,
-        parameters: &Parameters,
-        seed: u64,
-    ) -> Result<Box<dyn Prepared>, WorkloadError> {
+    fn prepare(&self, device: &Device, parameters: &Parameters, seed: u64) -> Made {
         let wrong = |error| failed(ID, &error);
         let plan = CrepePlan::new(RATE, HOP, PitchRange::VOICE).map_err(wrong)?;
         let batch = Batch::voices(parameters, |samples| plan.frames(samples), seed);

@@ -1,9 +1,9 @@
 //! The `hq` tracker on the CPU: the specification.
 
-use super::contour::{Heard, contour};
-use super::repetition::Repetition;
 use warpsmith_signal::Result;
 
+use super::contour::{Heard, contour};
+use super::repetition::Repetition;
 use crate::pitch::autocorrelation::sinc_peak;
 use crate::pitch::autocorrelation::{Alignment, Autocorrelation, Placement};
 use crate::pitch::path::{Candidate, PathCosts, candidate, tops};
@@ -115,9 +115,7 @@ impl HqPitch {
     pub fn track(&mut self, signal: &[f32]) -> HqTrack {
         let (candidates, confidence) = self.first_look(signal);
         let path = self.plan.costs().best_path(&candidates);
-        let seconds: Vec<f64> = (0..path.len())
-            .map(|frame| self.plan.placement.time(frame, signal.len()))
-            .collect();
+        let seconds = self.plan.placement.times(path.len(), signal.len());
         let mut frequency: Vec<f64> = path
             .iter()
             .zip(&candidates)

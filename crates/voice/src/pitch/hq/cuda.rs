@@ -8,12 +8,12 @@ use warpsmith_workload::{Output, Prepared, WorkloadError};
 use super::cpu;
 use super::cpu::{HqPlan, HqTrack};
 use super::kernels::{CANDIDATES, CONTOUR, CORRELATIONS, HEARING, REPETITION};
-use crate::batch::{Batch, DeviceBatch, failed};
+use crate::batch::{Batch, DeviceBatch, checked};
 use crate::pitch::autocorrelation::{WarpMemory, WindowedFrames, shape_of};
 use crate::pitch::praat::{CudaLevels, CudaPraatPath, Found, PathTable};
 use crate::pitch::range::PitchRange;
 
-const ID: &str = "voice/hq";
+pub(super) const ID: &str = "voice/hq";
 /// Candidates of a frame that have room, and of one autocorrelation, as the kernels insist.
 const MOST: usize = 31;
 const KEPT: usize = 10;
@@ -305,7 +305,7 @@ pub fn hq_on_cuda(
     range: PitchRange,
     signals: &[&[f32]],
 ) -> Result<Vec<HqTrack>, WorkloadError> {
-    let plan = HqPlan::new(sample_rate, hop, range).map_err(|error| failed("voice/hq", &error))?;
+    let plan = checked(ID, HqPlan::new(sample_rate, hop, range))?;
     let placement = plan.placement;
     let batch = Batch::of(signals, |samples| placement.frames(samples));
     if batch.frames() == 0 {
@@ -314,17 +314,12 @@ pub fn hq_on_cuda(
     let mut prepared = CudaHq::new(gpu, plan, &batch)?;
     prepared.run_once()?;
     let (frequency, confidence) = prepared.track()?;
-    let files = batch.file_frames.windows(2).zip(signals);
+    let files = batch.frames_of_files().zip(signals);
     Ok(files
-        .map(|(ends, signal)| {
-            let frames = ends[0] as usize..ends[1] as usize;
-            HqTrack {
-                seconds: (0..frames.len())
-                    .map(|frame| placement.time(frame, signal.len()))
-                    .collect(),
-                frequency: frequency[frames.clone()].to_vec(),
-                confidence: confidence[frames].to_vec(),
-            }
+        .map(|(frames, signal)| HqTrack {
+            seconds: placement.times(frames.len(), signal.len()),
+            frequency: frequency[frames.clone()].to_vec(),
+            confidence: confidence[frames].to_vec(),
         })
         .collect())
 }

@@ -20,4 +20,4 @@ mod workload;
 
 pub use cpu::{HqPitch, HqTrack};
 pub use cuda::hq_on_cuda;
-pub(crate) use workload::Hq;
+pub(crate) use workload::HQ;

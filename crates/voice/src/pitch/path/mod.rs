@@ -3,6 +3,8 @@
 
 mod candidates;
 mod pieces;
+mod search_cuda;
 
 pub(crate) use candidates::{Candidate, PathCosts, candidate, maxima, parabola, tops};
-pub(crate) use pieces::{LATE, PieceMemory, Pieces};
+pub(crate) use pieces::{PieceMemory, Pieces};
+pub(crate) use search_cuda::{Launch, PieceSearch, Searched};

@@ -10,7 +10,7 @@ use warpsmith_workload::WorkloadError;
 /// Frames that a piece starts early, and that its way back starts late: scores of a voice meet within some
 /// tens of frames.
 const EARLY: u64 = 64;
-pub(crate) const LATE: u32 = 48;
+pub(super) const LATE: u32 = 48;
 /// Frames of a piece: few enough to fill the GPU, and not so few that starting early is most of the work.
 const PIECE: std::ops::RangeInclusive<u64> = 48..=512;
 

@@ -168,9 +168,7 @@ impl PraatPitch {
             }
         };
         PraatTrack {
-            seconds: (0..chosen.len())
-                .map(|frame| self.placement.time(frame, signal.len()))
-                .collect(),
+            seconds: self.placement.times(chosen.len(), signal.len()),
             frequency: chosen.iter().map(|c| voiced(c.frequency, c)).collect(),
             strength: chosen.iter().map(|c| voiced(c.strength, c)).collect(),
         }

@@ -9,7 +9,7 @@ use warpsmith_workload::{Output, Prepared, WorkloadError};
 use super::cpu::{PraatSettings, PraatTrack};
 use super::levels_cuda::CudaLevels;
 use super::path_cuda::{CudaPraatPath, Found, PathTable};
-use crate::batch::{Batch, DeviceBatch, failed};
+use crate::batch::{Batch, DeviceBatch, checked};
 use crate::pitch::autocorrelation::{Placement, WarpMemory, WindowedFrames};
 use crate::pitch::range::PitchRange;
 
@@ -21,6 +21,8 @@ static CANDIDATES: KernelImage = unsafe {
         u32, f32, f64, f64, f64, f64
     ))
 };
+
+pub(super) const ID: &str = "voice/praat";
 
 /// Candidates of a frame that have room.
 const MOST: usize = 16;
@@ -52,7 +54,7 @@ impl CudaPraat {
     ) -> Result<Self, WorkloadError> {
         if settings.candidates > MOST + 1 || placement.half < placement.period {
             return Err(WorkloadError::Unsupported {
-                workload: "voice/praat",
+                workload: ID,
                 reason: format!(
                     "{} candidates in {} periods: at most {} in at least two",
                     settings.candidates,
@@ -66,7 +68,7 @@ impl CudaPraat {
         let lists = 2 * placement.lags + 8 + 2 * MOST;
         let room = WarpMemory::new(2 * placement.half, lags, lists);
         let kernel = gpu.kernel(&CANDIDATES)?;
-        let shape = room.shape(gpu, &kernel, "voice/praat", frames)?;
+        let shape = room.shape(gpu, &kernel, ID, frames)?;
         let table = PathTable {
             costs: settings.costs(placement, range),
             unvoiced: settings.voicing,
@@ -160,8 +162,8 @@ pub fn praat_on_cuda(
     settings: PraatSettings,
     signals: &[&[f32]],
 ) -> Result<Vec<PraatTrack>, WorkloadError> {
-    let placement = Placement::under(settings.window, sample_rate, hop, range, settings.periods)
-        .map_err(|error| failed("voice/praat", &error))?;
+    let placement = Placement::under(settings.window, sample_rate, hop, range, settings.periods);
+    let placement = checked(ID, placement)?;
     let batch = Batch::of(signals, |samples| placement.frames(samples));
     if batch.frames() == 0 {
         return Ok(vec![PraatTrack::default(); signals.len()]);
@@ -169,15 +171,12 @@ pub fn praat_on_cuda(
     let mut prepared = CudaPraat::new(gpu, placement, range, settings, &batch)?;
     prepared.run_once()?;
     let pairs = prepared.track()?;
-    let files = batch.file_frames.windows(2).zip(signals);
+    let files = batch.frames_of_files().zip(signals);
     Ok(files
-        .map(|(ends, signal)| {
-            let pairs = &pairs[2 * ends[0] as usize..2 * ends[1] as usize];
-            let frames = pairs.len() / 2;
+        .map(|(frames, signal)| {
+            let pairs = &pairs[2 * frames.start..2 * frames.end];
             PraatTrack {
-                seconds: (0..frames)
-                    .map(|frame| placement.time(frame, signal.len()))
-                    .collect(),
+                seconds: placement.times(frames.len(), signal.len()),
                 frequency: pairs.chunks_exact(2).map(|pair| pair[0]).collect(),
                 strength: pairs.chunks_exact(2).map(|pair| pair[1]).collect(),
             }

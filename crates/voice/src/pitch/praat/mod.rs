@@ -11,4 +11,4 @@ pub use cpu::{PraatPitch, PraatSettings, PraatTrack};
 pub use cuda::praat_on_cuda;
 pub(crate) use levels_cuda::CudaLevels;
 pub(crate) use path_cuda::{CudaPraatPath, Found, PathTable};
-pub(crate) use workload::Praat;
+pub(crate) use workload::PRAAT;

@@ -1,14 +1,12 @@
 //! The best path through pitch candidates on a GPU: the files' frames in pieces, all at once. How pieces meet
 //! is said in `pieces`.
 
-use std::sync::Arc;
-
 use warpsmith_core::{KernelImage, kernel, ptx};
-use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
+use warpsmith_device::{CudaDevice, DeviceBuffer, LaunchShape, Stream};
 use warpsmith_workload::WorkloadError;
 
 use super::levels_cuda::CudaLevels;
-use crate::pitch::path::{LATE, PathCosts, PieceMemory, Pieces};
+use crate::pitch::path::{Launch, PathCosts, PieceMemory, PieceSearch, Pieces, Searched};
 
 const PTX: &[u8] = ptx!("voice/praat_path");
 
@@ -92,21 +90,13 @@ pub(crate) struct Found<'a> {
     pub(crate) file_samples: &'a DeviceBuffer<u64>,
 }
 
-/// A kernel and the blocks it is launched with.
-type Launch = (Arc<Kernel>, LaunchShape);
-
 /// Kernels and memory of the search.
 pub(crate) struct CudaPraatPath {
-    forward: Launch,
-    compare: Launch,
-    repair: Launch,
-    back: Launch,
-    join: Launch,
+    search: PieceSearch<u8, f64>,
     finish: Launch,
     piece_files: DeviceBuffer<u32>,
     costs: DeviceBuffer<f64>,
     most: u32,
-    memory: PieceMemory<u8, f64>,
     /// Frequency and strength.
     track: DeviceBuffer<f32>,
 }
@@ -131,17 +121,20 @@ impl CudaPraatPath {
             .flat_map(|(file, ends)| (ends[0]..ends[1]).map(move |_| file as u32))
             .collect();
         let warps = |count: usize| LaunchShape::linear(count * 32, 32);
-        Ok(Self {
+        let search = PieceSearch {
             forward: (gpu.kernel(&FORWARD)?, warps(count)),
             compare: (gpu.kernel(&COMPARE)?, warps(count)),
             repair: (gpu.kernel(&REPAIR)?, warps(files)),
             back: (gpu.kernel(&BACK)?, LaunchShape::linear(count, 32)),
             join: (gpu.kernel(&JOIN)?, warps(files)),
+            memory: PieceMemory::new(gpu, &pieces, frames, (ROW, ROW))?,
+        };
+        Ok(Self {
+            search,
             finish: (gpu.kernel(&TRACK)?, LaunchShape::linear(frames, 256)),
             piece_files: gpu.upload(&piece_files)?,
             costs: gpu.upload(&table.numbers())?,
             most: most as u32,
-            memory: PieceMemory::new(gpu, &pieces, frames, (ROW, ROW))?,
             track: gpu.alloc(2 * frames)?,
         })
     }
@@ -152,7 +145,7 @@ impl CudaPraatPath {
         stream: &Stream,
         found: &Found<'_>,
     ) -> Result<(), WorkloadError> {
-        let arguments = [
+        let scores = [
             found.peaks.read(),
             found.counts.read(),
             found.candidates.read(),
@@ -160,57 +153,16 @@ impl CudaPraatPath {
             found.levels.file_tiles.read(),
             found.file_samples.read(),
             self.costs.read(),
-            self.memory.pieces.read(),
-            self.piece_files.read(),
-            self.memory.origins.write(),
-            self.memory.tops.write(),
-            self.memory.edges.write(),
-            self.most.into(),
         ];
-        stream.launch(&self.forward.0, self.forward.1, &arguments)?;
+        let searched = Searched {
+            scores: &scores,
+            tables: [&[self.piece_files.read()], &[]],
+            walk: &[self.most.into()],
+            row: &[],
+        };
+        self.search.launch(stream, &searched)?;
         let arguments = [
-            self.memory.pieces.read(),
-            self.memory.edges.read(),
-            self.memory.same.write(),
-        ];
-        stream.launch(&self.compare.0, self.compare.1, &arguments)?;
-        let arguments = [
-            found.peaks.read(),
-            found.counts.read(),
-            found.candidates.read(),
-            found.levels.levels.read(),
-            found.levels.file_tiles.read(),
-            found.file_samples.read(),
-            self.costs.read(),
-            self.memory.pieces.read(),
-            self.memory.file_pieces.read(),
-            self.memory.same.read(),
-            self.memory.origins.write(),
-            self.memory.tops.write(),
-            self.memory.edges.write(),
-            self.memory.repaired.write(),
-            self.most.into(),
-        ];
-        stream.launch(&self.repair.0, self.repair.1, &arguments)?;
-        let arguments = [
-            self.memory.pieces.read(),
-            self.memory.origins.read(),
-            self.memory.tops.read(),
-            self.memory.places.write(),
-            self.memory.entries.write(),
-            LATE.into(),
-        ];
-        stream.launch(&self.back.0, self.back.1, &arguments)?;
-        let arguments = [
-            self.memory.pieces.read(),
-            self.memory.file_pieces.read(),
-            self.memory.origins.read(),
-            self.memory.entries.read(),
-            self.memory.places.write(),
-        ];
-        stream.launch(&self.join.0, self.join.1, &arguments)?;
-        let arguments = [
-            self.memory.places.read(),
+            self.search.memory.places.read(),
             found.candidates.read(),
             self.track.write(),
             self.most.into(),
@@ -230,7 +182,7 @@ impl CudaPraatPath {
 
     /// Fills everything that the search writes with bytes that are not a result.
     pub(crate) fn poison(&mut self, stream: &Stream) -> Result<(), WorkloadError> {
-        self.memory.poison(stream)?;
+        self.search.memory.poison(stream)?;
         Ok(self.track.fill_bytes(stream, 0xFF)?)
     }
 }

@@ -9,7 +9,7 @@ use warpsmith_signal::Framing;
 use warpsmith_workload::{Prepared, WorkloadError};
 
 use super::cpu::{Pyin, PyinSettings};
-use super::cuda::CudaPyin;
+use super::cuda::{CudaPyin, ID};
 use super::margin::{CloseDecision, closest_decision};
 use super::plan::PyinPlan;
 use super::transitions::IMPOSSIBLE;
@@ -58,7 +58,7 @@ pub fn audit_pyin_on_cuda(
     settings: PyinSettings,
     signals: &[&[f32]],
 ) -> Result<PyinAudit, WorkloadError> {
-    let error = |error| failed("voice/pyin", &error);
+    let error = |error| failed(ID, &error);
     let plan = PyinPlan::new(sample_rate, framing, range, settings).map_err(error)?;
     let mut pyin = Pyin::new(sample_rate, framing, range, settings).map_err(error)?;
     let batch = Batch::of(signals, |samples| framing.count(samples));
@@ -76,7 +76,7 @@ pub fn audit_pyin_on_cuda(
     (audit.pieces, audit.repaired) = prepared.repaired()?;
     let width = plan.bins + 1;
     let wrong = |reason: String| WorkloadError::Failed {
-        workload: "voice/pyin",
+        workload: ID,
         reason,
     };
     for (signal, (ends, samples)) in batch.file_frames.windows(2).zip(signals).enumerate() {

@@ -11,7 +11,7 @@ use super::cpu::{PyinSettings, PyinTrack};
 use super::path_cuda::{CudaPyinPath, MOST_BINS, stride};
 use super::plan::PyinPlan;
 use super::workload::flatten;
-use crate::batch::{Batch, DeviceBatch, failed};
+use crate::batch::{Batch, DeviceBatch, checked};
 use crate::pitch::autocorrelation::WarpMemory;
 use crate::pitch::range::PitchRange;
 
@@ -24,6 +24,8 @@ static OBSERVE: KernelImage = unsafe {
         u32, u32, f64, f64, f64, f64
     ))
 };
+
+pub(super) const ID: &str = "voice/pyin";
 
 pub(super) struct CudaPyin {
     plan: PyinPlan,
@@ -46,7 +48,7 @@ impl CudaPyin {
         batch: &Batch,
     ) -> Result<Self, WorkloadError> {
         let unsupported = |reason: String| WorkloadError::Unsupported {
-            workload: "voice/pyin",
+            workload: ID,
             reason,
         };
         if plan.framing.padding == Padding::CentredReflect {
@@ -66,7 +68,7 @@ impl CudaPyin {
         let most = (plan.periods.1 - plan.periods.0) / 2 + 2;
         let room = WarpMemory::new(plan.framing.length, plan.periods.1 + 1, 5 * most);
         let observe = gpu.kernel(&OBSERVE)?;
-        let observe_shape = room.shape(gpu, &observe, "voice/pyin", frames)?;
+        let observe_shape = room.shape(gpu, &observe, ID, frames)?;
         Ok(Self {
             observe: (observe, observe_shape, room),
             path: CudaPyinPath::new(gpu, plan, &batch.file_frames)?,
@@ -180,8 +182,7 @@ pub fn pyin_on_cuda(
     settings: PyinSettings,
     signals: &[&[f32]],
 ) -> Result<Vec<PyinTrack>, WorkloadError> {
-    let plan = PyinPlan::new(sample_rate, framing, range, settings)
-        .map_err(|error| failed("voice/pyin", &error))?;
+    let plan = checked(ID, PyinPlan::new(sample_rate, framing, range, settings))?;
     let batch = Batch::of(signals, |samples| framing.count(samples));
     if batch.frames() == 0 {
         return Ok(vec![PyinTrack::default(); signals.len()]);
@@ -189,15 +190,12 @@ pub fn pyin_on_cuda(
     let mut prepared = CudaPyin::new(gpu, plan, &batch)?;
     prepared.run_once()?;
     let whole = prepared.track()?;
-    let files = batch.file_frames.windows(2);
+    let files = batch.frames_of_files();
     Ok(files
-        .map(|ends| {
-            let frames = ends[0] as usize..ends[1] as usize;
-            PyinTrack {
-                frequency: whole.frequency[frames.clone()].to_vec(),
-                voiced: whole.voiced[frames.clone()].to_vec(),
-                probability: whole.probability[frames].to_vec(),
-            }
+        .map(|frames| PyinTrack {
+            frequency: whole.frequency[frames.clone()].to_vec(),
+            voiced: whole.voiced[frames.clone()].to_vec(),
+            probability: whole.probability[frames].to_vec(),
         })
         .collect())
 }

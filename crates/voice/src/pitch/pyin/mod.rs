@@ -19,4 +19,4 @@ pub use cpu::{Pyin, PyinSettings, PyinTrack};
 pub use cuda::pyin_on_cuda;
 pub use margin::{CloseDecision, Decision};
 pub use stream::PyinStream;
-pub(crate) use workload::PyinPitch;
+pub(crate) use workload::PYIN;

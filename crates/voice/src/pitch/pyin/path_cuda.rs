@@ -2,15 +2,14 @@
 //!
 //! How pieces meet is said in `pieces`.
 
-use std::sync::Arc;
-
 use warpsmith_core::{KernelImage, kernel, ptx};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
 use warpsmith_workload::WorkloadError;
 
+use super::cuda::ID;
 use super::plan::PyinPlan;
 use super::transitions::Transitions;
-use crate::pitch::path::{LATE, PieceMemory, Pieces};
+use crate::pitch::path::{PieceMemory, PieceSearch, Pieces, Searched};
 
 const PTX: &[u8] = ptx!("voice/pyin_path");
 
@@ -63,13 +62,8 @@ pub(super) fn stride(plan: &PyinPlan) -> usize {
 /// Kernels and memory of the search.
 pub(super) struct CudaPyinPath {
     plan: PyinPlan,
-    forward: (Arc<Kernel>, LaunchShape),
-    compare: (Arc<Kernel>, LaunchShape),
-    repair: (Arc<Kernel>, LaunchShape),
-    back: (Arc<Kernel>, LaunchShape),
-    join: (Arc<Kernel>, LaunchShape),
     tables: DeviceBuffer<i32>,
-    memory: PieceMemory<u16, i32>,
+    search: PieceSearch<u16, i32>,
 }
 
 impl CudaPyinPath {
@@ -99,14 +93,17 @@ impl CudaPyinPath {
         let repair = gpu.kernel(&REPAIR)?;
         walk(&forward)?;
         walk(&repair)?;
-        Ok(Self {
+        let search = PieceSearch {
             forward: (forward, shape(pieces, threads, walk_bytes)),
             compare: (gpu.kernel(&COMPARE)?, shape(pieces, 256, 0)),
             repair: (repair, shape(files, threads, walk_bytes)),
             back: (gpu.kernel(&BACK)?, LaunchShape::linear(pieces, 32)),
             join: (gpu.kernel(&JOIN)?, shape(files, 32, 0)),
-            tables: gpu.upload(&tables(&plan))?,
             memory: PieceMemory::new(gpu, &table, frames, (row, row))?,
+        };
+        Ok(Self {
+            tables: gpu.upload(&tables(&plan))?,
+            search,
             plan,
         })
     }
@@ -118,84 +115,41 @@ impl CudaPyinPath {
         rows: &DeviceBuffer<i32>,
     ) -> Result<(), WorkloadError> {
         let (bins, reach) = (self.plan.bins as u32, self.plan.reach as u32);
-        let arguments = [
-            rows.read(),
-            self.memory.pieces.read(),
-            self.tables.read(),
-            self.memory.origins.write(),
-            self.memory.tops.write(),
-            self.memory.edges.write(),
-            bins.into(),
-            reach.into(),
-        ];
-        stream.launch(&self.forward.0, self.forward.1, &arguments)?;
-        let arguments = [
-            self.memory.pieces.read(),
-            self.memory.edges.read(),
-            self.memory.same.write(),
-            bins.into(),
-        ];
-        stream.launch(&self.compare.0, self.compare.1, &arguments)?;
-        let arguments = [
-            rows.read(),
-            self.memory.pieces.read(),
-            self.tables.read(),
-            self.memory.file_pieces.read(),
-            self.memory.same.read(),
-            self.memory.origins.write(),
-            self.memory.tops.write(),
-            self.memory.edges.write(),
-            self.memory.repaired.write(),
-            bins.into(),
-            reach.into(),
-        ];
-        stream.launch(&self.repair.0, self.repair.1, &arguments)?;
-        let arguments = [
-            self.memory.pieces.read(),
-            self.memory.origins.read(),
-            self.memory.tops.read(),
-            self.memory.places.write(),
-            self.memory.entries.write(),
-            bins.into(),
-            LATE.into(),
-        ];
-        stream.launch(&self.back.0, self.back.1, &arguments)?;
-        let arguments = [
-            self.memory.pieces.read(),
-            self.memory.file_pieces.read(),
-            self.memory.origins.read(),
-            self.memory.entries.read(),
-            self.memory.places.write(),
-            bins.into(),
-        ];
-        Ok(stream.launch(&self.join.0, self.join.1, &arguments)?)
+        let tables = [self.tables.read()];
+        let searched = Searched {
+            scores: &[rows.read()],
+            tables: [&tables, &tables],
+            walk: &[bins.into(), reach.into()],
+            row: &[bins.into()],
+        };
+        self.search.launch(stream, &searched)
     }
 
     /// The state of every frame: a bin, or a bin plus their number where it is unvoiced.
     pub(super) fn states(&mut self, stream: &Stream) -> Result<Vec<usize>, WorkloadError> {
         let (bins, stride) = (self.plan.bins, stride(&self.plan));
-        let places = self.memory.places.download(stream)?;
+        let places = self.search.memory.places.download(stream)?;
         let state = |place: u32| {
             let (voicing, bin) = (place as usize / stride, place as usize % stride);
             (voicing < 2 && bin < bins).then_some(voicing * bins + bin)
         };
         let states: Option<Vec<usize>> = places.into_iter().map(state).collect();
         states.ok_or(WorkloadError::Failed {
-            workload: "voice/pyin",
+            workload: ID,
             reason: "a frame has no state: the kernel did not reach it".into(),
         })
     }
 
     /// Pieces, and how many of them were walked again.
     pub(super) fn repaired(&mut self, stream: &Stream) -> Result<(usize, usize), WorkloadError> {
-        let repaired = self.memory.repaired.download(stream)?;
+        let repaired = self.search.memory.repaired.download(stream)?;
         let sum = repaired.into_iter().map(|count| count as usize).sum();
-        Ok((self.memory.pieces.len() / 4, sum))
+        Ok((self.search.memory.pieces.len() / 4, sum))
     }
 
     /// Fills everything that the search writes with bytes that are not a result.
     pub(super) fn poison(&mut self, stream: &Stream) -> Result<(), WorkloadError> {
-        self.memory.poison(stream)
+        self.search.memory.poison(stream)
     }
 }
 

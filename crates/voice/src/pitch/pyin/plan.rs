@@ -1,9 +1,9 @@
 //! What pYIN's settings mean at a sample rate: periods, pitch bins, thresholds, and what a state stands
 //! for.
 
-use super::cpu::{PyinSettings, PyinTrack};
 use warpsmith_signal::{Framing, Result};
 
+use super::cpu::{PyinSettings, PyinTrack};
 use crate::pitch::range::PitchRange;
 
 /// Number of thresholds between 0 and 1.

@@ -6,11 +6,12 @@
 //! so that any cutting into chunks gives the same bits. Voiced frames and voicing are those of the
 //! whole signal; what unvoiced frames of a long pause say about pitch may differ.
 
+use warpsmith_lanes::Blocks;
+use warpsmith_signal::{FrameQueue, Framing, Result};
+
 use super::cpu::{Pyin, PyinSettings, PyinTrack};
 use super::viterbi::Lattice;
 use crate::pitch::range::PitchRange;
-use warpsmith_lanes::Blocks;
-use warpsmith_signal::{FrameQueue, Framing, Result};
 
 /// The longest that a frame waits, in frames: some 0.9 MB of paths over the range of a voice.
 const LONGEST: usize = 512;

@@ -3,12 +3,13 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use warpsmith_lanes::{Blocks, Lanes, Task, engine_for_this_machine, with_widest};
+use warpsmith_signal::Result;
+
 use super::loudness::Loudness;
 use super::plan::SwipePlan;
 use super::strength::Kernels;
 use crate::pitch::range::PitchRange;
-use warpsmith_lanes::{Blocks, Lanes, Task, engine_for_this_machine, with_widest};
-use warpsmith_signal::Result;
 
 /// A track; frame `n` is at `n` hops from the signal's start.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -10,7 +10,7 @@ use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::cpu::SwipeTrack;
 use super::plan::{SwipePlan, SwipeWindow};
-use crate::batch::{Batch, DeviceBatch, cut, failed};
+use crate::batch::{Batch, DeviceBatch, checked, each_on_cuda};
 use crate::pitch::range::PitchRange;
 
 // SAFETY: `swipe_loudness` in `swipe.cu` takes these in this order. Samples are read between a file's two
@@ -36,6 +36,8 @@ static CHOOSE: KernelImage = unsafe {
         in f32, in u64, in u64, in u32, in f32, in f64, in f64, out f32, u32, u32, f32
     ))
 };
+
+pub(super) const ID: &str = "voice/swipe";
 
 /// The longest window whose frames a block can transform, a thread to eight samples.
 const LONGEST: usize = 8192;
@@ -96,7 +98,7 @@ impl CudaSwipe {
         let shortest = plan.windows[plan.windows.len() - 1].length;
         if longest > LONGEST || shortest < 16 || plan.windows.len() > MOST_WINDOWS {
             return Err(WorkloadError::Unsupported {
-                workload: "voice/swipe",
+                workload: ID,
                 reason: format!(
                     "windows of {shortest} to {longest} samples: the kernel takes 16 to {LONGEST}; use a \
                      lower sample rate, or a narrower range of pitch"
@@ -233,7 +235,7 @@ impl Tables {
         let most = gpu.facts().shared_bytes_per_block;
         if u64::from(shared_bytes) > most {
             return Err(WorkloadError::Unsupported {
-                workload: "voice/swipe",
+                workload: ID,
                 reason: format!(
                     "windows of {} samples need {shared_bytes} B of shared memory, and this GPU has {most} \
                      for a block; use a lower sample rate or a higher lowest frequency",
@@ -333,14 +335,11 @@ pub fn swipe_on_cuda(
     threshold: f32,
     signals: &[&[f32]],
 ) -> Result<Vec<SwipeTrack>, WorkloadError> {
-    let plan =
-        SwipePlan::new(sample_rate, hop, range).map_err(|error| failed("voice/swipe", &error))?;
-    let batch = Batch::of(signals, |samples| plan.frames(samples));
-    if batch.frames() == 0 {
-        return Ok(vec![SwipeTrack::default(); signals.len()]);
-    }
-    let mut prepared = CudaSwipe::new(gpu, &plan, threshold, &batch)?;
-    let tracks = cut(&mut prepared, signals, |samples| plan.frames(samples), 2)?;
+    let plan = checked(ID, SwipePlan::new(sample_rate, hop, range))?;
+    let count = |samples| plan.frames(samples);
+    let tracks = each_on_cuda(signals, count, 2, |batch| {
+        CudaSwipe::new(gpu, &plan, threshold, batch)
+    })?;
     Ok(tracks
         .iter()
         .map(|pairs| SwipeTrack {

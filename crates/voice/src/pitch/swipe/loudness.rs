@@ -1,11 +1,12 @@
 //! The loudness of a block of frames in the channels of SWIPE': roots of magnitudes, between the bins by way
 //! of a spline, each frame scaled to length one.
 
-use super::plan::{SwipeWindow, Tap};
 use warpsmith_lanes::{Lanes, Task};
 use warpsmith_signal::{
     Conditioning, FrameSpectrum, Framing, Outlet, Padding, SpectrumSettings, Symmetry, Window,
 };
+
+use super::plan::{SwipeWindow, Tap};
 
 /// Tables and memory for one window.
 pub(super) struct Loudness<V> {

@@ -14,4 +14,4 @@ mod workload;
 
 pub use cpu::{Swipe, SwipeTrack};
 pub use cuda::swipe_on_cuda;
-pub(crate) use workload::SwipePitch;
+pub(crate) use workload::SWIPE;

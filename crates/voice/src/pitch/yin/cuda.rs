@@ -7,10 +7,11 @@ use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
 use warpsmith_signal::{Framing, Padding};
 use warpsmith_workload::{Prepared, WorkloadError, result_on_stream};
 
-use crate::batch::{Batch, DeviceBatch, cut, failed};
+use crate::batch::{Batch, DeviceBatch, checked, each_on_cuda};
 use crate::pitch::autocorrelation::WarpMemory;
 use crate::pitch::range::PitchRange;
 
+pub(super) const ID: &str = "voice/yin";
 pub(super) const THRESHOLD: f32 = 0.1;
 
 // SAFETY: `yin` in `yin.cu` takes these in this order. Samples are read between a file's two places,
@@ -44,17 +45,15 @@ impl CudaYin {
     ) -> Result<Self, WorkloadError> {
         if framing.padding == Padding::CentredReflect {
             return Err(WorkloadError::Unsupported {
-                workload: "voice/yin",
+                workload: ID,
                 reason: "beyond a signal's ends the kernel sees zeros".into(),
             });
         }
-        let periods = range
-            .periods(rate, framing)
-            .map_err(|error| failed("voice/yin", &error))?;
+        let periods = checked(ID, range.periods(rate, framing))?;
         let kernel = gpu.kernel(&KERNEL)?;
         let room = WarpMemory::new(framing.length, periods.1 + 1, 0);
         Ok(Self {
-            shape: room.shape(gpu, &kernel, "voice/yin", batch.frames())?,
+            shape: room.shape(gpu, &kernel, ID, batch.frames())?,
             kernel,
             warp_floats: room.floats,
             batch: batch.upload(gpu)?,
@@ -97,10 +96,8 @@ pub fn yin_on_cuda(
     range: PitchRange,
     signals: &[&[f32]],
 ) -> Result<Vec<Vec<f32>>, WorkloadError> {
-    let batch = Batch::of(signals, |samples| framing.count(samples));
-    if batch.frames() == 0 {
-        return Ok(vec![Vec::new(); signals.len()]);
-    }
-    let mut prepared = CudaYin::new(gpu, sample_rate, framing, range, &batch)?;
-    cut(&mut prepared, signals, |samples| framing.count(samples), 1)
+    let count = |samples| framing.count(samples);
+    each_on_cuda(signals, count, 1, |batch| {
+        CudaYin::new(gpu, sample_rate, framing, range, batch)
+    })
 }

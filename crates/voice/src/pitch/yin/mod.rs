@@ -12,4 +12,4 @@ pub use cpu::Yin;
 pub use cuda::yin_on_cuda;
 pub(crate) use difference::{Difference, parabolic_shift, trough_lanes};
 pub use stream::YinStream;
-pub(crate) use workload::{YinPitch, framing};
+pub(crate) use workload::{YIN, framing};

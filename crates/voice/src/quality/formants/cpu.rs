@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use serde::Serialize;
-
-use super::linear_prediction::{burg, roots};
 use warpsmith_lanes::{Task, with_widest};
 use warpsmith_signal::{Resampler, Result, SignalError};
+
+use super::linear_prediction::{burg, roots};
 
 /// A resonance.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

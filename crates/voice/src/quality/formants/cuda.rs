@@ -8,7 +8,7 @@ use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::cpu::{EDGE_HZ, Formant, FormantSettings, FormantTracker};
 use super::workload::read;
-use crate::batch::{Batch, cut, failed};
+use crate::batch::{Batch, checked, each_on_cuda};
 use crate::resample::CudaResample;
 
 // SAFETY: `formants` in `formants.cu` takes these in this order. A frame is checked against the samples and
@@ -16,6 +16,8 @@ use crate::resample::CudaResample;
 static KERNEL: KernelImage = unsafe {
     kernel!("voice/formants", formants(in f32, in u64, in f64, out f32, u32, f64, f64, f64))
 };
+
+pub(super) const ID: &str = "voice/formants";
 
 /// Threads of a block and frames of a warp, as the kernel insists, and the largest window and number of
 /// formants that it takes.
@@ -53,7 +55,7 @@ impl CudaFormants {
     ) -> Result<Self, WorkloadError> {
         if tracker.window().len() > LONGEST || count > MOST {
             return Err(WorkloadError::Unsupported {
-                workload: "voice/formants",
+                workload: ID,
                 reason: format!(
                     "{count} formants in windows of {} samples; the kernel takes {MOST} in {LONGEST}",
                     tracker.window().len()
@@ -143,20 +145,11 @@ pub fn formants_on_cuda(
     settings: FormantSettings,
     signals: &[&[f32]],
 ) -> Result<Vec<Vec<Vec<Formant>>>, WorkloadError> {
-    let tracker = FormantTracker::new(sample_rate, settings)
-        .map_err(|error| failed("voice/formants", &error))?;
-    let batch = Batch::of(signals, |samples| tracker.frames(samples));
-    if batch.frames() == 0 {
-        return Ok(vec![Vec::new(); signals.len()]);
-    }
-    let mut prepared = CudaFormants::new(gpu, &tracker, settings.count, &batch)?;
-    let width = 2 * settings.count;
-    let values = cut(
-        &mut prepared,
-        signals,
-        |samples| tracker.frames(samples),
-        width,
-    )?;
+    let tracker = checked(ID, FormantTracker::new(sample_rate, settings))?;
+    let (count, width) = (|samples| tracker.frames(samples), 2 * settings.count);
+    let values = each_on_cuda(signals, count, width, |batch| {
+        CudaFormants::new(gpu, &tracker, settings.count, batch)
+    })?;
     Ok(values
         .iter()
         .map(|values| values.chunks_exact(width).map(read).collect())

@@ -11,4 +11,4 @@ mod workload;
 
 pub use cpu::{Formant, FormantSettings, FormantTracker};
 pub use cuda::formants_on_cuda;
-pub(crate) use workload::Formants;
+pub(crate) use workload::FORMANTS;

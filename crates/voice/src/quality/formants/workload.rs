@@ -1,19 +1,14 @@
 //! `voice/formants`: the resonances of a ragged batch.
 
-use warpsmith_core::{Bytes, Flops, Tolerance};
-use warpsmith_device::Device;
-use warpsmith_workload::{
-    About, ArguedTolerance, Cost, Parameters, Prepared, Workload, WorkloadError,
-};
+use warpsmith_core::{Bytes, Flops};
+use warpsmith_signal::Result;
+use warpsmith_workload::{ArguedTolerance, Cost, Parameters};
 
 use super::cpu::{Formant, FormantSettings, FormantTracker};
-use super::cuda::CudaFormants;
-use crate::batch::{Batch, PARAMETERS, lengths, sample_rate};
-use crate::batch::{CpuFiles, failed};
+use super::cuda::{CudaFormants, ID};
+use crate::batch::{BatchWorkload, about, sample_rate};
 
-pub(crate) struct Formants;
-
-fn tracker(parameters: &Parameters) -> crate::Result<FormantTracker> {
+fn tracker(parameters: &Parameters) -> Result<FormantTracker> {
     FormantTracker::new(sample_rate(parameters), FormantSettings::default())
 }
 
@@ -22,28 +17,30 @@ fn width() -> usize {
     2 * FormantSettings::default().count
 }
 
-impl Workload for Formants {
-    fn about(&self) -> About {
-        About::new(
-            "voice/formants",
-            "resonances of a ragged batch of signals by Burg's linear prediction",
-            PARAMETERS,
+pub(crate) const FORMANTS: BatchWorkload<FormantTracker, FormantTracker> = BatchWorkload {
+    about: about(
+        ID,
+        "resonances of a ragged batch of signals by Burg's linear prediction",
+    ),
+    tolerance: |_| {
+        ArguedTolerance::within(
+            0.5,
+            1e-3,
+            "resampled samples differ by roundings of 2⁻²⁴ of the loudest, 80 dB below the noise \
+             of the input, and a pole moves with what it is made of; all after that is in double \
+             precision",
         )
-        .sizes("seconds", &["2", "4", "15", "60", "240", "600"])
-    }
-
-    fn cost(&self, parameters: &Parameters) -> Cost {
-        let lengths = lengths(parameters);
+    },
+    plan: tracker,
+    cost: |tracker, lengths| {
         let samples: usize = lengths.iter().sum();
-        let Ok(tracker) = tracker(parameters) else {
-            return Cost::default();
-        };
         let frames: usize = lengths.iter().map(|length| tracker.frames(*length)).sum();
-        let outputs: usize = lengths
+        let resampler = tracker.resampler();
+        let results = lengths
             .iter()
-            .map(|length| tracker.resampler().output_length(*length))
-            .sum();
-        let (order, taps) = (width(), tracker.resampler().polyphase().2);
+            .map(|length| resampler.output_length(*length));
+        let (outputs, taps) = (results.sum::<usize>(), resampler.polyphase().2);
+        let order = width();
         // Of an order of Burg's, five products and sums to a sample; of a round for the roots, twenty to a
         // pair of them, and some ten rounds.
         let to_frame = 10 * order * tracker.window().len() + 200 * order * order;
@@ -53,54 +50,21 @@ impl Workload for Formants {
             units: frames as u64,
             unit: "frame",
         }
-    }
-
-    fn tolerance(&self, _: &Parameters) -> ArguedTolerance {
-        ArguedTolerance {
-            tolerance: Tolerance {
-                abs: 0.5,
-                rel: 1e-3,
-                ulp: 0,
-            },
-            because: "resampled samples differ by roundings of 2⁻²⁴ of the loudest, 80 dB below the noise \
-                      of the input, and a pole moves with what it is made of; all after that is in double \
-                      precision",
+    },
+    frames: FormantTracker::frames,
+    values: |tracker, samples| tracker.frames(samples) * width(),
+    engine: tracker,
+    analyse: |tracker, signal, out| {
+        for (out, formants) in out.chunks_exact_mut(width()).zip(tracker.track(signal)) {
+            write(&formants, out);
         }
-    }
-
-    fn prepare(
-        &self,
-        device: &Device,
-        parameters: &Parameters,
-        seed: u64,
-    ) -> Result<Box<dyn Prepared>, WorkloadError> {
-        let plan = || tracker(parameters);
-        let tracker = plan().map_err(|error| failed(self.id(), &error))?;
-        let batch = Batch::voices(parameters, |samples| tracker.frames(samples), seed);
-        Ok(match device {
-            Device::Cpu(cpu) => Box::new(CpuFiles::new(
-                self.id(),
-                cpu,
-                batch,
-                plan,
-                |tracker, samples| tracker.frames(samples) * width(),
-                |tracker, signal, out| {
-                    for (out, formants) in out.chunks_exact_mut(width()).zip(tracker.track(signal))
-                    {
-                        write(&formants, out);
-                    }
-                    Ok(())
-                },
-            )?),
-            Device::Cuda(gpu) => Box::new(CudaFormants::new(
-                gpu,
-                &tracker,
-                FormantSettings::default().count,
-                &batch,
-            )?),
-        })
-    }
-}
+        Ok(())
+    },
+    on_cuda: |gpu, tracker, batch| {
+        let formants = CudaFormants::new(gpu, &tracker, FormantSettings::default().count, batch)?;
+        Ok(Box::new(formants))
+    },
+};
 
 /// A frame's formants as the kernel writes them.
 fn write(formants: &[Formant], out: &mut [f32]) {

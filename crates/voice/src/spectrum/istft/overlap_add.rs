@@ -7,11 +7,12 @@
 //! Sample `i = q·hop + j` of frame `f` belongs to sample `j` of hop `f + q`. Sums are kept transposed,
 //! hop `m` down column `m`, so that a sample of all frames of a block is added as one vector.
 
-use super::hop_weights::HopWeights;
 use warpsmith_lanes::{Lanes, Task, Vector};
 use warpsmith_signal::{
     Framing, Outlet, RealBlock, Result, SignalError, SpectrumSettings, transpose_into,
 };
+
+use super::hop_weights::HopWeights;
 
 /// Lanes that change places together.
 const EIGHT: usize = 8;

@@ -1,7 +1,7 @@
 //! `voice/istft`: signals of a ragged batch from their spectra; what `voice/griffin-lim` shares with it.
 
 use rayon::prelude::*;
-use warpsmith_core::{Bytes, Flops, Tolerance};
+use warpsmith_core::{Bytes, Flops};
 use warpsmith_device::{CpuDevice, Device};
 use warpsmith_signal::{Result, SpectrumSettings};
 use warpsmith_workload::{
@@ -10,30 +10,19 @@ use warpsmith_workload::{
 
 use super::cpu::Istft;
 use super::cuda::{frames_first, istft};
-use crate::batch::{Batch, PARAMETERS, failed, lengths, sample_rate};
+use crate::batch::{Batch, Made, about, failed, lengths};
 use crate::effect::{CudaGriffinLim, GriffinLim};
-use crate::mel::{Preset, Sizes, Stage};
+use crate::frame::feature::spectrum;
 use crate::spectrum::stft::Stft;
 
 /// Signals from complex spectra.
 pub(crate) struct IstftWorkload;
 
-fn settings(parameters: &Parameters) -> SpectrumSettings {
-    let rate = sample_rate(parameters);
-    let sizes = Sizes::for_speech(rate);
-    Preset::Librosa.feature(rate, sizes, Stage::Mel).spectrum
-}
-
-fn frames(parameters: &Parameters) -> usize {
-    let framing = settings(parameters).framing;
-    let counts = lengths(parameters).into_iter();
-    counts.map(|length| framing.count(length)).sum()
-}
-
 pub(crate) fn cost(parameters: &Parameters, transforms: u64, values: u64) -> Cost {
-    let settings = settings(parameters);
-    let frames = frames(parameters) as u64;
-    let samples: usize = lengths(parameters).iter().sum();
+    let settings = spectrum(parameters);
+    let lengths = lengths(parameters);
+    let counts = lengths.iter().map(|length| settings.framing.count(*length));
+    let (samples, frames) = (lengths.iter().sum::<usize>(), counts.sum::<usize>() as u64);
     let points = settings.transform as u64;
     Cost {
         bytes: Bytes(4 * (samples as u64 + frames * settings.bins() as u64 * values)),
@@ -108,9 +97,9 @@ pub(crate) fn prepare(
     parameters: &Parameters,
     seed: u64,
     choices: Option<GriffinLim>,
-) -> std::result::Result<Box<dyn Prepared>, WorkloadError> {
+) -> Made {
     let error = |error| failed(workload, &error);
-    let settings = settings(parameters);
+    let settings = spectrum(parameters);
     let batch = Batch::voices(parameters, |samples| settings.framing.count(samples), seed);
     let spectra = spectra(settings, &batch).map_err(error)?;
     let magnitude = |[re, im]: [f32; 2]| re.hypot(im);
@@ -151,12 +140,10 @@ pub(crate) fn prepare(
 
 impl Workload for IstftWorkload {
     fn about(&self) -> About {
-        About::new(
+        about(
             "voice/istft",
             "signals of a ragged batch from their short-time spectra",
-            PARAMETERS,
         )
-        .sizes("seconds", &["2", "4", "15", "60", "240", "600"])
     }
 
     fn cost(&self, parameters: &Parameters) -> Cost {
@@ -164,22 +151,14 @@ impl Workload for IstftWorkload {
     }
 
     fn tolerance(&self, _: &Parameters) -> ArguedTolerance {
-        ArguedTolerance {
-            tolerance: Tolerance {
-                abs: 1e-6,
-                rel: 0.0,
-                ulp: 0,
-            },
-            because: "two f32 inverses of a signal below 0.7 are each off by 5e-7 at most",
-        }
+        ArguedTolerance::within(
+            1e-6,
+            0.0,
+            "two f32 inverses of a signal below 0.7 are each off by 5e-7 at most",
+        )
     }
 
-    fn prepare(
-        &self,
-        device: &Device,
-        parameters: &Parameters,
-        seed: u64,
-    ) -> std::result::Result<Box<dyn Prepared>, WorkloadError> {
+    fn prepare(&self, device: &Device, parameters: &Parameters, seed: u64) -> Made {
         prepare(self.id(), device, parameters, seed, None)
     }
 }

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use warpsmith_core::{KernelImage, kernel};
-use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
-use warpsmith_signal::{Conditioning, Padding, SpectrumSettings, transform_roots};
+use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, Stream};
+use warpsmith_signal::{Conditioning, SpectrumSettings};
 use warpsmith_workload::{Prepared, WorkloadError, result_on_stream};
 
 use super::cpu::Density;
-use crate::batch::{Batch, DeviceBatch, cut, failed};
+use crate::batch::{Batch, checked, each_on_cuda};
+use crate::frame::source::FrameSource;
 
 // SAFETY: `spectrogram` in `spectrogram.cu` takes these in this order. Samples are read between
 // a file's two places, which are checked against their length; window, roots and the result against what the kernel
@@ -19,13 +20,14 @@ static KERNEL: KernelImage = unsafe {
     ))
 };
 
-/// Threads of a block, as the kernel insists, and complex points that a block transforms.
-const THREADS: u32 = 256;
+pub(super) const ID: &str = "voice/spectrogram";
+
+/// Complex points that a block transforms.
 const POINTS: usize = 1024;
 
 /// What of a bin is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// Both of its numbers.
     Complex,
     Density(Density),
@@ -52,12 +54,8 @@ impl Kind {
 
 pub(super) struct CudaSpectrogram {
     kernel: Arc<Kernel>,
-    shape: LaunchShape,
-    settings: SpectrumSettings,
+    source: FrameSource,
     kind: Kind,
-    batch: DeviceBatch,
-    window: DeviceBuffer<f32>,
-    roots: DeviceBuffer<f32>,
     out: DeviceBuffer<f32>,
     stream: Stream,
 }
@@ -77,7 +75,7 @@ impl CudaSpectrogram {
             || settings.conditioning != Conditioning::default()
         {
             return Err(WorkloadError::Unsupported {
-                workload: "voice/spectrogram",
+                workload: ID,
                 reason: format!(
                     "frames of {} samples in a transform of {}: the kernel takes whole frames as \
                      they are, powers of two up to 2048, so presets librosa, torchaudio and htk",
@@ -85,22 +83,10 @@ impl CudaSpectrogram {
                 ),
             });
         }
-        let window = settings.window.centred(
-            settings.window_length,
-            settings.transform,
-            settings.symmetry,
-        );
-        // A quarter of the points' threads transform a frame; a block takes as many as fit.
-        let frames_per_block = THREADS as usize / (points / 4);
-        let blocks = batch.frames().div_ceil(frames_per_block);
         Ok(Self {
             kernel: gpu.kernel(&KERNEL)?,
-            shape: LaunchShape::linear(blocks * THREADS as usize, THREADS),
-            settings: *settings,
+            source: FrameSource::unlimited(gpu, settings, batch)?,
             kind,
-            batch: batch.upload(gpu)?,
-            window: gpu.upload(&window)?,
-            roots: gpu.upload(&transform_roots(settings.transform))?,
             out: gpu.alloc(batch.frames() * settings.bins() * kind.values())?,
             stream: gpu.stream().clone(),
         })
@@ -109,22 +95,10 @@ impl CudaSpectrogram {
 
 impl Prepared for CudaSpectrogram {
     fn run_once(&mut self) -> Result<(), WorkloadError> {
-        let framing = self.settings.framing;
-        let reflect = framing.padding == Padding::CentredReflect;
-        let arguments = [
-            self.batch.samples.read(),
-            self.batch.file_samples.read(),
-            self.batch.file_frames.read(),
-            self.window.read(),
-            self.roots.read(),
-            self.out.write(),
-            (self.settings.transform as u32).into(),
-            (framing.hop as u32).into(),
-            (framing.left() as u32).into(),
-            u32::from(reflect).into(),
-            self.kind.number().into(),
-        ];
-        Ok(self.stream.launch(&self.kernel, self.shape, &arguments)?)
+        let shape = self.source.shape(self.source.together());
+        let (buffers, values) = ([self.out.write()], [self.kind.number().into()]);
+        self.source
+            .launch(&self.stream, &self.kernel, shape, &buffers, &values)
     }
 
     result_on_stream!(out: F32);
@@ -137,14 +111,9 @@ pub fn spectrogram_on_cuda(
     density: Density,
     signals: &[&[f32]],
 ) -> Result<Vec<Vec<f32>>, WorkloadError> {
-    let settings = settings
-        .checked()
-        .map_err(|error| failed("voice/spectrogram", &error))?;
-    let count = |samples: usize| settings.framing.count(samples);
-    let batch = Batch::of(signals, count);
-    if batch.frames() == 0 {
-        return Ok(vec![Vec::new(); signals.len()]);
-    }
-    let mut prepared = CudaSpectrogram::new(gpu, &settings, Kind::Density(density), &batch)?;
-    cut(&mut prepared, signals, count, settings.bins())
+    let settings = checked(ID, settings.checked())?;
+    let count = |samples| settings.framing.count(samples);
+    each_on_cuda(signals, count, settings.bins(), |batch| {
+        CudaSpectrogram::new(gpu, &settings, Kind::Density(density), batch)
+    })
 }

@@ -10,4 +10,4 @@ mod workload;
 pub use cpu::{Density, Stft};
 pub use cuda::spectrogram_on_cuda;
 pub use stream::StftStream;
-pub(crate) use workload::Spectrogram;
+pub(crate) use workload::SPECTROGRAM;

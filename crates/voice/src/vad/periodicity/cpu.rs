@@ -1,8 +1,8 @@
 //! Voice activity by periodicity on the CPU: the specification.
 
-use super::tops::Periodicity;
 use warpsmith_signal::Result;
 
+use super::tops::Periodicity;
 use crate::pitch::{PitchRange, Placement};
 use crate::vad::segments::Bridging;
 
@@ -25,7 +25,7 @@ const BRIDGING: Bridging = Bridging {
 
 /// A planned detector; frames are 10 ms apart.
 pub struct PeriodicityVad {
-    periodicity: Periodicity,
+    pub(super) periodicity: Periodicity,
 }
 
 impl PeriodicityVad {
@@ -37,11 +37,6 @@ impl PeriodicityVad {
         Ok(Self {
             periodicity: Periodicity::new(sample_rate, hop, range)?,
         })
-    }
-
-    /// What is measured of a signal.
-    pub(crate) fn periodicity(&mut self) -> &mut Periodicity {
-        &mut self.periodicity
     }
 
     /// One decision to a 10 ms frame.

@@ -9,7 +9,7 @@ use warpsmith_workload::{Prepared, WorkloadError, result_on_stream};
 
 use super::cpu::PeriodicityVad;
 use super::tops::Periodicity;
-use crate::batch::{Batch, cut, failed};
+use crate::batch::{Batch, checked, each_on_cuda};
 use crate::pitch::{Placement, WarpMemory, WindowedFrames};
 
 pub(super) const ID: &str = "voice/periodicity";
@@ -85,18 +85,12 @@ pub fn periodicity_vad_on_cuda(
     sample_rate: u32,
     signals: &[&[f32]],
 ) -> Result<Vec<Vec<bool>>, WorkloadError> {
-    let mut vad =
-        PeriodicityVad::new(sample_rate).map_err(|error| failed("voice/periodicity", &error))?;
-    let periodicity = vad.periodicity();
-    let placement = periodicity.placement();
-    let count = |samples: usize| placement.frames(samples);
-    let batch = Batch::of(signals, count);
-    let tops = if batch.frames() == 0 {
-        vec![Vec::new(); signals.len()]
-    } else {
-        let mut prepared = CudaPeriodicity::new(gpu, periodicity, &batch)?;
-        cut(&mut prepared, signals, count, 1)?
-    };
+    let vad = checked(ID, PeriodicityVad::new(sample_rate))?;
+    let placement = vad.periodicity.placement();
+    let count = |samples| placement.frames(samples);
+    let tops = each_on_cuda(signals, count, 1, |batch| {
+        CudaPeriodicity::new(gpu, &vad.periodicity, batch)
+    })?;
     let signals = signals.par_iter().map(|signal| signal.len());
     Ok(signals
         .zip(&tops)

@@ -13,4 +13,4 @@ mod workload;
 pub use cpu::PeriodicityVad;
 pub use cuda::periodicity_vad_on_cuda;
 pub(crate) use tops::Periodicity;
-pub(crate) use workload::PeriodicityTops;
+pub(crate) use workload::PERIODICITY;

@@ -8,11 +8,11 @@ use warpsmith_core::Parameter::{In, Out};
 use warpsmith_core::{KernelImage, kernel, ptx};
 use warpsmith_device::{CudaDevice, DeviceBuffer, Kernel, LaunchShape, Stream};
 use warpsmith_signal::{Quality, transform_roots};
-use warpsmith_workload::{Output, Prepared, WorkloadError};
+use warpsmith_workload::{Prepared, WorkloadError, result_on_stream};
 
 use super::cpu::{BINS, CHUNK, GATES, Layers, SileroNetwork, UNITS, WINDOW};
 use super::detector::{NeuralSettings, NeuralVad, RATE};
-use crate::batch::{Batch, DeviceBatch, cut};
+use crate::batch::{Batch, DeviceBatch, each_on_cuda};
 use crate::resample::resample_on_cuda;
 
 pub(super) const ID: &str = "voice/silero";
@@ -213,20 +213,7 @@ impl Prepared for CudaSilero {
         Ok(self.stream.launch(&self.head_kernel, shape, &arguments)?)
     }
 
-    fn stream(&self) -> Option<&Stream> {
-        Some(&self.stream)
-    }
-
-    fn poison(&mut self) -> Result<(), WorkloadError> {
-        for floats in [&mut self.gates, &mut self.hidden, &mut self.probabilities] {
-            floats.fill_bytes(&self.stream, 0xFF)?;
-        }
-        Ok(())
-    }
-
-    fn output(&mut self) -> Result<Output, WorkloadError> {
-        Ok(Output::F32(self.probabilities.download(&self.stream)?))
-    }
+    result_on_stream!(probabilities: F32, gates, hidden);
 }
 
 /// Chunks of so many samples.
@@ -240,12 +227,9 @@ pub fn speech_probabilities_on_cuda(
     network: &SileroNetwork,
     signals: &[&[f32]],
 ) -> Result<Vec<Vec<f32>>, WorkloadError> {
-    let batch = Batch::of(signals, chunks);
-    if batch.frames() == 0 {
-        return Ok(vec![Vec::new(); signals.len()]);
-    }
-    let mut prepared = CudaSilero::new(gpu, network.layers(), &batch)?;
-    cut(&mut prepared, signals, chunks, 1)
+    each_on_cuda(signals, chunks, 1, |batch| {
+        CudaSilero::new(gpu, network.layers(), batch)
+    })
 }
 
 /// Voice activity of each signal by Silero's network, one decision to 10 ms. What follows from the probabilities looks

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::cpu::{CHUNK, CONTEXT, SileroNetwork, SpeechNetwork};
 use warpsmith_signal::{Quality, Resampler, Result, energy};
+
+use super::cpu::{CHUNK, CONTEXT, SileroNetwork, SpeechNetwork};
 
 /// What the network was trained at.
 pub(crate) const RATE: u32 = 16_000;

@@ -2,16 +2,14 @@
 //!
 //! The weights are made up, of the true shapes: the trained ones come with a package that this program does not carry.
 
-use warpsmith_core::{Bytes, Flops, Tolerance};
+use warpsmith_core::{Bytes, Flops};
 use warpsmith_device::Device;
-use warpsmith_workload::{
-    About, ArguedTolerance, Cost, ParameterSpec, Parameters, Prepared, Workload, WorkloadError,
-};
+use warpsmith_workload::{About, ArguedTolerance, Cost, ParameterSpec, Parameters, Workload};
 
 use super::cpu::{BINS, GATES, SileroNetwork, UNITS};
 use super::cuda::{CudaSilero, ID, chunks};
 use super::detector::{NeuralSettings, NeuralVad, RATE};
-use crate::batch::{Batch, CpuFiles, PARAMETERS, failed, lengths};
+use crate::batch::{Batch, CpuFiles, Made, PARAMETERS, about_with, checked, lengths};
 
 /// The network hears 16 kHz only.
 static SPECIFICATION: [ParameterSpec; 2] = [PARAMETERS[0], PARAMETERS[1]];
@@ -20,7 +18,12 @@ pub(crate) struct SpeechProbabilities;
 
 impl Workload for SpeechProbabilities {
     fn about(&self) -> About {
-        About::new(ID, "the probability of speech in each 32 ms of a ragged batch of signals by Silero's network, with made-up weights", &SPECIFICATION).sizes("seconds", &["2", "4", "15", "60", "240", "600"])
+        about_with(
+            ID,
+            "the probability of speech in each 32 ms of a ragged batch of signals by Silero's network, \
+             with made-up weights",
+            &SPECIFICATION,
+        )
     }
 
     fn cost(&self, parameters: &Parameters) -> Cost {
@@ -41,24 +44,16 @@ impl Workload for SpeechProbabilities {
     }
 
     fn tolerance(&self, _: &Parameters) -> ArguedTolerance {
-        ArguedTolerance {
-            tolerance: Tolerance {
-                abs: 1e-4,
-                rel: 0.0,
-                ulp: 0,
-            },
-            because: "sums of hundreds of products in another order, and cells that add up the rounding of \
+        ArguedTolerance::within(
+            1e-4,
+            0.0,
+            "sums of hundreds of products in another order, and cells that add up the rounding of \
                       hundreds of chunks; no decision looks at the fourth digit of a probability",
-        }
+        )
     }
 
-    fn prepare(
-        &self,
-        device: &Device,
-        parameters: &Parameters,
-        seed: u64,
-    ) -> Result<Box<dyn Prepared>, WorkloadError> {
-        let network = SileroNetwork::made_up().map_err(|error| failed(ID, &error))?;
+    fn prepare(&self, device: &Device, parameters: &Parameters, seed: u64) -> Made {
+        let network = checked(ID, SileroNetwork::made_up())?;
         let batch = Batch::voices(parameters, chunks, seed);
         Ok(match device {
             Device::Cpu(cpu) => Box::new(CpuFiles::new(

@@ -1,10 +1,11 @@
 //! The detector: rates, frames, the decision over all bands, and hang-over.
 
+use warpsmith_signal::{Quality, Resampler, Result, SignalError};
+
 use super::bands::{BandSplitter, LEAST_ENERGY, LONGEST, Levels, PIECE};
 use super::decimation::{Halving, Sixth};
 use super::mixture::Mixture;
 use super::tables::{BANDS, MODES, TABLES};
-use warpsmith_signal::{Quality, Resampler, Result, SignalError};
 
 /// How readily a frame is taken for speech.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

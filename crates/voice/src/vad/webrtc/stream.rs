@@ -1,7 +1,8 @@
 //! WebRTC's decisions of sound that is still arriving: any cutting into chunks gives the bits of the whole.
 
-use super::detector::{FrameMillis, WebrtcMode, WebrtcVad};
 use warpsmith_signal::{Result, SignalError};
+
+use super::detector::{FrameMillis, WebrtcMode, WebrtcVad};
 
 /// WebRTC's detector on a stream of any chunks.
 #[derive(Clone, Debug)]
