@@ -92,7 +92,7 @@ impl Fuzz {
             .args(["--seconds", &self.seconds.to_string()])
             .args(["--seed", &self.seed.to_string()])
             .arg("--corpus")
-            .arg(folder.join("corpus").join(target))
+            .arg(seeds(target))
             .arg("--current")
             .arg(&current)
             .status()
@@ -119,6 +119,14 @@ impl Fuzz {
         );
         Ok(false)
     }
+}
+
+/// The folder of a target's seeds: the compiler's own kernels where they will do.
+fn seeds(target: &str) -> PathBuf {
+    workspace::root().join(match target {
+        "python" => "crates/compiler/tests/kernels".to_owned(),
+        target => format!("fuzz/corpus/{target}"),
+    })
 }
 
 /// The program, where `cargo build` puts it.

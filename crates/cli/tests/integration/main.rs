@@ -4,5 +4,6 @@
 mod broken_driver;
 mod history;
 mod telemetry;
+mod tone;
 mod voice;
 mod wisdom;

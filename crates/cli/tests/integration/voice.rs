@@ -1,37 +1,12 @@
 //! `warpsmith voice …` on files and pipes that were made a moment ago.
 
 use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use warpsmith_voice::Audio;
 
-/// Two seconds of a 220 Hz tone with harmonics between a second of silence on each side.
-fn tone(folder: &Path) -> PathBuf {
-    let rate = 16_000;
-    let mut seed = 1u64;
-    let signal = (0..4 * rate)
-        .map(|n| {
-            let phase = n as f32 / rate as f32 * 220.0 * std::f32::consts::TAU;
-            let on = (rate..3 * rate).contains(&n);
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            let hiss = (seed >> 40) as f32 / 16_777_216.0 - 0.5;
-            let voice = (1..6)
-                .map(|k| (k as f32 * phase).sin() / k as f32)
-                .sum::<f32>();
-            0.0005 * hiss + if on { 0.2 * voice } else { 0.0 }
-        })
-        .collect();
-    let audio = Audio {
-        sample_rate: rate as u32,
-        channels: vec![signal],
-    };
-    let path = folder.join("tone.wav");
-    let mut bytes = Vec::new();
-    audio.write_wav(&mut bytes).unwrap();
-    std::fs::write(&path, bytes).unwrap();
-    path
-}
+use crate::tone::tone;
 
 fn warpsmith(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_warpsmith"));

@@ -7,6 +7,8 @@ mod networks;
 mod outputs;
 mod report_page;
 mod session;
+#[path = "../integration/tone.rs"]
+mod tone;
 mod transcripts;
 
 use libtest_mimic::Arguments;

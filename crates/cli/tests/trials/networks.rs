@@ -1,11 +1,12 @@
 //! The voice verbs with the weights of networks that `crates/voice/tests/oracle/set_up.sh` fetches.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use libtest_mimic::{Failed, Trial};
-use warpsmith_voice::Audio;
+
+use crate::tone::tone;
 
 type Check = fn(&Path, &Path) -> Result<(), Failed>;
 
@@ -28,38 +29,11 @@ pub(crate) fn trials() -> Vec<Trial> {
         let missing = !weights.exists();
         Trial::test(name, move || {
             let folder = tempfile::tempdir()?;
-            check(&tone(folder.path())?, &weights)
+            check(&tone(folder.path()), &weights)
         })
         .with_ignored_flag(missing)
     });
     trials.into()
-}
-
-/// Two seconds of a 220 Hz tone with harmonics between a second of silence on each side.
-fn tone(folder: &Path) -> Result<PathBuf, Failed> {
-    let rate = 16_000;
-    let mut seed = 1u64;
-    let signal = (0..4 * rate)
-        .map(|n| {
-            let phase = n as f32 / rate as f32 * 220.0 * std::f32::consts::TAU;
-            let on = (rate..3 * rate).contains(&n);
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            let hiss = (seed >> 40) as f32 / 16_777_216.0 - 0.5;
-            let voice = (1..6)
-                .map(|k| (k as f32 * phase).sin() / k as f32)
-                .sum::<f32>();
-            0.0005 * hiss + if on { 0.2 * voice } else { 0.0 }
-        })
-        .collect();
-    let audio = Audio {
-        sample_rate: rate as u32,
-        channels: vec![signal],
-    };
-    let path = folder.join("tone.wav");
-    let mut bytes = Vec::new();
-    audio.write_wav(&mut bytes)?;
-    std::fs::write(&path, bytes)?;
-    Ok(path)
 }
 
 fn warpsmith(verb: &str, method: &str, weights: &Path) -> Command {

@@ -8,7 +8,7 @@ use warpsmith_voice::effect::{
 use warpsmith_voice::signal::{
     LevelTarget, Quality, Resampler, Reverb, ReverbSettings, TrimSettings, normalise, trim,
 };
-use warpsmith_voice::{Audio, ChannelChoice};
+use warpsmith_voice::{Audio, ChannelChoice, SignalError};
 
 use super::input::Input;
 use super::sound::{SoundOutput, by_channel};
@@ -79,13 +79,9 @@ pub(crate) struct PitchShift {
 
 impl PitchShift {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
-        self.output.each(global, &self.input, |audio| {
-            let settings = StretchSettings::for_voice(audio.sample_rate);
-            by_channel(audio, |channel| {
-                Ok(pitch_shift(channel, self.semitones, settings)?)
-            })
-        })?;
-        Ok(Outcome::Fine)
+        stretched(&self.output, global, &self.input, |channel, settings| {
+            pitch_shift(channel, self.semitones, settings)
+        })
     }
 }
 
@@ -106,14 +102,24 @@ pub(crate) struct Stretch {
 
 impl Stretch {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
-        self.output.each(global, &self.input, |audio| {
-            let settings = StretchSettings::for_voice(audio.sample_rate);
-            by_channel(audio, |channel| {
-                Ok(time_stretch(channel, self.rate, settings)?)
-            })
-        })?;
-        Ok(Outcome::Fine)
+        stretched(&self.output, global, &self.input, |channel, settings| {
+            time_stretch(channel, self.rate, settings)
+        })
     }
+}
+
+/// Writes what `change` makes of each channel with settings that suit its rate.
+fn stretched(
+    output: &SoundOutput,
+    global: &Global,
+    input: &Input,
+    change: impl Fn(&[f32], StretchSettings) -> Result<Vec<f32>, SignalError>,
+) -> Result<Outcome> {
+    output.each(global, input, |audio| {
+        let settings = StretchSettings::for_voice(audio.sample_rate);
+        by_channel(audio, |channel| Ok(change(channel, settings)?))
+    })?;
+    Ok(Outcome::Fine)
 }
 
 /// Convert to WAV: another rate, one channel, a wanted level, without silence at the ends, in a room.
