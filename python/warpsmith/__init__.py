@@ -20,6 +20,7 @@ from .benchmarking import (
 from .kernels import Kernel, KernelRefused, Parameter, compile
 from .machine import audit, baseline, check
 from .memory import LeakReport, MemoryUse, check_leak, track_memory
+from .reporting import Report, report
 
 
 def __getattr__(name: str):
@@ -39,6 +40,7 @@ __all__ = [
     "LeakReport",
     "MemoryUse",
     "Parameter",
+    "Report",
     "Timer",
     "Trajectory",
     "__version__",
@@ -51,6 +53,7 @@ __all__ = [
     "compare",
     "compile",
     "corpus",
+    "report",
     "synth",
     "track_memory",
     "voice",

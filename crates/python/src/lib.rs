@@ -13,6 +13,7 @@ mod foreign;
 mod kernels;
 mod machine;
 mod music;
+mod program;
 mod statistics;
 
 use pyo3::exceptions::PyRuntimeError;
@@ -31,6 +32,7 @@ fn json(value: &impl Serialize) -> PyResult<String> {
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_function(wrap_pyfunction!(program::run_program, module)?)?;
     module.add_class::<statistics::Stop>()?;
     module.add_function(wrap_pyfunction!(statistics::summarise, module)?)?;
     module.add_function(wrap_pyfunction!(statistics::evaluate_rounds, module)?)?;
