@@ -5,7 +5,7 @@ mod deployment;
 mod documentation;
 mod networks;
 mod outputs;
-mod report_page;
+mod report;
 mod session;
 #[path = "../integration/tone.rs"]
 mod tone;
@@ -18,7 +18,7 @@ fn main() {
         ("transcripts", transcripts::trials()),
         ("documentation", documentation::trials()),
         ("deployment", deployment::trials()),
-        ("report_page", report_page::trials()),
+        ("report", report::trials()),
         ("networks", networks::trials()),
         ("outputs", outputs::trials()),
     ];
