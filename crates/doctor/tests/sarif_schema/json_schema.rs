@@ -1,10 +1,11 @@
-//! As much of JSON Schema (draft 7) as SARIF's schema uses. A keyword that it does not know fails,
+//! As much of JSON Schema as SARIF's schema (draft 7) and the report's (2020-12) use. A keyword that it does not know fails,
 //! so that a newer schema is not half checked.
 
 use serde_json::Value;
 
 /// Keywords that describe and demand nothing of an instance; `format` is one by the standard.
-const ANNOTATIONS: [&str; 7] = [
+const ANNOTATIONS: [&str; 8] = [
+    "$defs",
     "$id",
     "$schema",
     "default",
@@ -44,6 +45,11 @@ fn check(root: &Value, schema: &Value, value: &Value, path: &str, found: &mut Ve
             "enum" => {
                 if !demand.as_array().is_some_and(|all| all.contains(value)) {
                     fail(format!("{value} is none of {demand}"));
+                }
+            }
+            "const" => {
+                if value != demand {
+                    fail(format!("{value} is not {demand}"));
                 }
             }
             "minimum" | "maximum" => {
@@ -91,6 +97,21 @@ fn check(root: &Value, schema: &Value, value: &Value, path: &str, found: &mut Ve
             "items" => {
                 for (n, inner) in value.as_array().into_iter().flatten().enumerate() {
                     check(root, demand, inner, &format!("{path}[{n}]"), found);
+                }
+            }
+            "prefixItems" => {
+                let pairs = demand.as_array().into_iter().flatten();
+                for (n, (below, inner)) in pairs
+                    .zip(value.as_array().into_iter().flatten())
+                    .enumerate()
+                {
+                    check(root, below, inner, &format!("{path}[{n}]"), found);
+                }
+            }
+            "maxItems" => {
+                let most = demand.as_u64().unwrap_or(u64::MAX);
+                if value.as_array().is_some_and(|v| (v.len() as u64) > most) {
+                    fail(format!("has more than {most} items"));
                 }
             }
             "minItems" => {

@@ -153,20 +153,20 @@ pub(super) fn shown_length(cell: &Cell) -> usize {
 
 /// Letters of the longest word that a cell shows and that cannot be broken.
 pub(super) fn longest_word(cell: &Cell) -> usize {
-    let text = match cell {
+    let texts: [&str; 2] = match cell {
         Cell::Text(text)
         | Cell::Strong(text)
         | Cell::Muted(text)
         | Cell::Code(text)
         | Cell::Judged { text, .. }
-        | Cell::Number { text, .. }
-        | Cell::Interval { text, .. }
         | Cell::Tag { text, .. }
-        | Cell::Bar { text, .. } => text,
+        | Cell::Bar { text, .. } => [text, ""],
+        Cell::Number { text, unit, .. } => [text, unit],
+        Cell::Interval { text, interval, .. } => [text, interval],
         Cell::Empty | Cell::Strip(_) | Cell::Dots { .. } | Cell::Sparkline(_) => return 1,
     };
-    let words = text.split(' ').map(|word| length(word).min(18));
-    words.max().unwrap_or(1)
+    let words = texts.iter().flat_map(|text| text.split(' '));
+    words.map(|word| length(word).min(18)).max().unwrap_or(1)
 }
 
 #[cfg(test)]

@@ -26,10 +26,13 @@ struct Look {
 /// `table` as markup with `id`, laid out for `width` pixels at a desk.
 pub(super) fn table(table: &Table, id: &str, width: f64) -> String {
     let looks = looks(table, width);
-    let mut out = format!(
-        r#"<table class="t{}" id="{id}"><thead><tr>"#,
-        if stays(table, &looks) { " keep" } else { "" }
-    );
+    let stays = if stays(table, &looks) { " keep" } else { "" };
+    let dense = if is_dense(table, &looks) {
+        " dense"
+    } else {
+        ""
+    };
+    let mut out = format!(r#"<table class="t{stays}{dense}" id="{id}"><thead><tr>"#);
     for (column, look) in table.columns.iter().zip(&looks) {
         out += &header(column, look, table.rows.len() > 1);
     }
@@ -66,12 +69,32 @@ fn looks(table: &Table, width: f64) -> Vec<Look> {
         .enumerate()
         .map(|(at, column)| measure(at, column))
         .collect();
-    let natural: f64 = measured.iter().map(|(_, _, natural)| natural).sum();
-    let crowded = natural > width;
-    let look = |(column, (drawn, letters, _)): (&Column, &(Drawn, usize, f64))| {
-        let wraps = *letters > 44
-            || (crowded && !column.number && *letters > 12)
-            || (crowded && *letters > 24);
+    let mut wraps: Vec<bool> = measured
+        .iter()
+        .map(|(_, letters, _)| *letters > 44)
+        .collect();
+    let mut natural: f64 = measured
+        .iter()
+        .map(|(_, _, natural)| natural.min(44.0 * LETTER))
+        .sum();
+    // The longest columns wrap first, words before numbers, until the rest fits.
+    let mut order: Vec<usize> = (0..measured.len())
+        .filter(|at| measured[*at].1 > 10)
+        .collect();
+    order.sort_by_key(|at| {
+        (
+            table.columns[*at].number,
+            std::cmp::Reverse(measured[*at].1),
+        )
+    });
+    for at in order {
+        if natural <= width {
+            break;
+        }
+        wraps[at] = true;
+        natural -= (measured[at].1 as f64 / 2.0) * LETTER;
+    }
+    let look = |((column, (drawn, ..)), wraps): ((&Column, &(Drawn, usize, f64)), bool)| {
         let place = match column.place {
             Place::Always => "",
             Place::Medium => "p4",
@@ -91,7 +114,13 @@ fn looks(table: &Table, width: f64) -> Vec<Look> {
             classes: classes.join(" "),
         }
     };
-    table.columns.iter().zip(&measured).map(look).collect()
+    table
+        .columns
+        .iter()
+        .zip(&measured)
+        .zip(wraps)
+        .map(look)
+        .collect()
 }
 
 /// Whether the table stays a table on the narrowest phone.
@@ -100,20 +129,34 @@ fn stays(table: &Table, looks: &[Look]) -> bool {
         let columns = table.columns.iter().zip(looks).enumerate();
         columns.filter(|(_, (column, _))| column.place == Place::Always)
     };
-    let narrowest: f64 = always()
-        .map(|(at, (column, look))| {
-            let cells = table.rows.iter().filter_map(|row| row.cells.get(at));
-            let word = cells.map(cell::longest_word).max().unwrap_or(1);
-            let head = column.name.split([' ', '-']).map(length).max().unwrap_or(0);
-            let picture = match look.drawn {
-                Drawn::No => 0.0,
-                Drawn::Bar | Drawn::Spark => 40.0,
-                Drawn::Strip | Drawn::Dots => 120.0,
-            };
-            word.max(head.min(18)) as f64 * 6.7 + 4.0 + picture
-        })
-        .sum();
+    let words = always().map(|(at, (_, look))| {
+        let picture = match look.drawn {
+            Drawn::No => 0.0,
+            Drawn::Bar | Drawn::Spark => 40.0,
+            Drawn::Strip | Drawn::Dots => 120.0,
+        };
+        longest_word(table, at) as f64 * 6.7 + 4.0 + picture
+    });
+    let narrowest: f64 = words.sum();
     always().count() <= 5 && narrowest <= 290.0
+}
+
+/// Whether its longest words are wider than paper: then words break anywhere.
+fn is_dense(table: &Table, looks: &[Look]) -> bool {
+    let widths = looks
+        .iter()
+        .enumerate()
+        .map(|(at, look)| longest_word(table, at) as f64 * 6.0 + 6.0 + look.drawn.width() / 2.0);
+    widths.sum::<f64>() > 690.0
+}
+
+/// Letters of a column's longest word.
+fn longest_word(table: &Table, at: usize) -> usize {
+    let cells = table.rows.iter().filter_map(|row| row.cells.get(at));
+    let word = cells.map(cell::longest_word).max().unwrap_or(1);
+    let name = table.columns.get(at).map_or("", |column| &column.name);
+    let head = name.split([' ', '-']).map(length).max().unwrap_or(0);
+    word.max(head.min(18))
 }
 
 fn header(column: &Column, look: &Look, sorts: bool) -> String {

@@ -20,7 +20,19 @@ pub(crate) fn can_read() -> bool {
 }
 
 fn squeezed(text: &str) -> String {
-    text.chars().filter(|c| c.is_alphanumeric()).collect()
+    // Fonts print some pairs of letters as one sign.
+    let pairs = [
+        ("ﬃ", "ffi"),
+        ("ﬄ", "ffl"),
+        ("ﬀ", "ff"),
+        ("ﬁ", "fi"),
+        ("ﬂ", "fl"),
+        ("ﬅ", "ft"),
+    ];
+    let apart = pairs.iter().fold(text.to_owned(), |text, (sign, letters)| {
+        text.replace(sign, letters)
+    });
+    apart.chars().filter(|c| c.is_alphanumeric()).collect()
 }
 
 pub(crate) fn complete() -> Result<(), Failed> {
@@ -30,7 +42,7 @@ pub(crate) fn complete() -> Result<(), Failed> {
         browser.window(1400, 900, "dark", "")?;
         browser.open(&page, true)?;
         let wanted = browser.value(
-            "[...document.querySelectorAll('th, summary, .cmd, h2, .t tbody td:last-child')].map(e => e.querySelector('.vh') ? '' : e.textContent.trim())",
+            "[...document.querySelectorAll('th, summary, .cmd, h2, .t tbody tr:not(.detail) td:last-child')].map(e => e.querySelector('.vh') ? '' : e.textContent.trim())",
         )?;
         let place = target().join(format!("report-pages/{name}.pdf"));
         browser.pdf(&place)?;

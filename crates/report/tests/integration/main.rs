@@ -2,4 +2,7 @@
 
 #[path = "../fixtures/mod.rs"]
 mod fixtures;
+#[path = "../../../doctor/tests/sarif_schema/json_schema.rs"]
+mod json_schema;
+mod schema;
 mod words;

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use crate::document::AtRestPanel;
 use crate::page::inline::{inline, plain};
 
+use super::axis::Unit;
 use super::figure::captioned;
 use super::plane::{Plane, Scale, polyline};
 
@@ -24,12 +25,16 @@ pub(super) fn panel(panel: &AtRestPanel) -> String {
     let mut plane = Plane::new(
         (380.0, 128.0),
         FONT,
-        Scale::linear(0.0, if last > 0.0 { last } else { 1.0 }),
+        // To the whole second, so that the last tick is there.
+        Scale {
+            unit: Unit::Seconds,
+            ..Scale::linear(0.0, last.ceil().max(1.0))
+        },
         Scale::linear(low, high),
     );
-    // The unit stands in the row of the labels: there is only time below.
-    plane.bottom = plane.height - FONT * 2.2;
-    let mut out = plane.axes("seconds", false);
+    // The unit stands in the labels: there is only time below.
+    plane.bottom = plane.height - FONT * 1.6;
+    let mut out = plane.axes("", false);
     if let Some((from, to)) = panel.good {
         let (from, to) = (from.clamp(low, high), to.clamp(low, high));
         let (top, bottom) = (plane.at_y(to), plane.at_y(from));

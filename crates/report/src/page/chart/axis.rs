@@ -29,7 +29,7 @@ pub(super) fn linear(low: f64, high: f64) -> Vec<f64> {
     (0..*count).map(|n| (first + n as f64) * step).collect()
 }
 
-/// Whole decades within the range, at most six of them, and 1, 2 and 5 where there is less than one.
+/// Whole decades within the range, at most six of them, and 1, 2 and 5 where there is but one.
 pub(super) fn logarithmic(low: f64, high: f64) -> Vec<f64> {
     if !(low > 0.0) || !(high > low) || !high.is_finite() {
         return Vec::new();
@@ -39,7 +39,7 @@ pub(super) fn logarithmic(low: f64, high: f64) -> Vec<f64> {
         (high.log10() + 1e-9).floor() as i32,
     );
     let decades = last - first + 1;
-    if decades >= 2 {
+    if decades >= 2 && high / low > 10.000_01 {
         let every = if decades > 12 {
             3
         } else {
@@ -151,6 +151,7 @@ mod tests {
         assert_eq!(logarithmic(1e-9, 1e9).len(), 7, "every third of nineteen");
         assert_eq!(logarithmic(1.5, 9.0), [2.0, 5.0]);
         assert_eq!(logarithmic(10e-6, 50e-6).len(), 3);
+        assert_eq!(logarithmic(10.0, 100.0), [10.0, 20.0, 50.0, 100.0]);
         assert!(logarithmic(0.0, 1.0).is_empty() && logarithmic(-1.0, f64::NAN).is_empty());
     }
 

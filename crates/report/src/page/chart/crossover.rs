@@ -11,7 +11,7 @@ use crate::page::inline::{inline, plain};
 use super::axis::{Unit, rounded_out};
 use super::figure::captioned;
 use super::plane::{Plane, Scale, polyline, positive_range};
-use super::text_width::text_width;
+use super::text_width::{bold_width, shortened};
 
 const FONT: f64 = 13.0;
 
@@ -105,12 +105,13 @@ fn label_ends(out: &mut String, plane: &Plane, ends: &mut [(&CrossoverLine, (f64
         };
         let at_y = wanted.clamp(plane.top + FONT * 0.8, plane.bottom - 3.0);
         free_from = at_y + 3.0;
-        let at_x = (x - 6.0).max(text_width(&line.label, FONT));
+        let label = shortened(&line.label, FONT, 90.0);
+        let at_x = (x - 6.0).max(plane.left + bold_width(&label, FONT));
         let class = if line.gpu { "gpu" } else { "cpu" };
         let _ = write!(
             out,
             r#"<text class="halo b {class}" x="{at_x:.1}" y="{at_y:.1}" text-anchor="end">{}</text>"#,
-            escape(&line.label)
+            escape(&label)
         );
     }
 }

@@ -20,7 +20,8 @@ pub(crate) fn dots(
         r#"<rect class="no-change" x="{low:.1}" y="0" width="{:.1}" height="20"/>"#,
         (high - low).max(1.5)
     );
-    let colour = colour(state);
+    // A technique that changes nothing is grey.
+    let colour = colour(state.or(Some(State::NotMeasured)));
     let mut dot = |ratio: f64, fill: &str| {
         if !ratio.is_finite() || ratio <= 0.0 {
             return;

@@ -16,7 +16,9 @@ pub(crate) fn figure(figure: &Figure) -> String {
         Figure::Law(plot) => captioned(&law::law(plot), &inline(&plot.caption)),
         Figure::AtRest(rest) => {
             let panels: Vec<String> = rest.panels.iter().map(at_rest::panel).collect();
-            format!(r#"<div class="panels">{}</div>"#, panels.concat())
+            // Several GPUs have many of them, side by side in small.
+            let class = if panels.len() <= 3 { "panels" } else { "small" };
+            format!(r#"<div class="{class}">{}</div>"#, panels.concat())
         }
         Figure::Ladder(rows) => captioned(&ladder::ladder(rows), &inline(&rows.caption)),
     }

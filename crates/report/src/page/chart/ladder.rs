@@ -9,7 +9,7 @@ use crate::document::{Ladder, LadderRow};
 
 use super::axis::{self, Unit, rounded_out};
 use super::plane::positive_range;
-use super::text_width::{shortened, text_width};
+use super::text_width::{bold_width, shortened, text_width};
 
 const FONT: f64 = 13.0;
 const WIDTH: f64 = 470.0;
@@ -22,7 +22,7 @@ pub(super) fn ladder(ladder: &Ladder) -> String {
     let Some((fastest, slowest)) = positive_range(ladder.rows.iter().map(|row| row.seconds)) else {
         return String::new();
     };
-    let names = ladder.rows.iter().map(|row| text_width(&row.name, FONT));
+    let names = ladder.rows.iter().map(|row| bold_width(&row.name, FONT));
     // Half of the picture belongs to the lines.
     let left = names.fold(60.0, f64::max).min(WIDTH * 0.47) + 8.0;
     let (low, high) = rounded_out(fastest / 1.5, slowest);
@@ -68,7 +68,8 @@ pub(super) fn ladder(ladder: &Ladder) -> String {
 }
 
 fn draw(out: &mut String, row: &LadderRow, (left, y): (f64, f64), end: Option<f64>) {
-    let name = shortened(&row.name, FONT, left - 8.0);
+    // By its width in bold, as our own rows are.
+    let name = shortened(&row.name, FONT * 1.13, left - 10.0);
     let class = if row.own { "ink b" } else { "" };
     let baseline = y + FONT * 0.34;
     let _ = write!(

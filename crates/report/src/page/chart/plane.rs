@@ -81,7 +81,7 @@ impl Plane {
             left: widest.fold(20.0, f64::max) + 7.0,
             right: width - 8.0,
             top: font * 0.65,
-            bottom: height - font * 2.35,
+            bottom: height - font * 2.5,
             font,
             x,
             y,

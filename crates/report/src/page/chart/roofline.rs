@@ -11,7 +11,7 @@ use super::axis::{Unit, rounded_out};
 use super::figure::captioned;
 use super::labels::{self, Area, PHONE, along};
 use super::plane::{Plane, Scale, polyline, positive_range};
-use super::text_width::{shortened, text_width};
+use super::text_width::{bold_width, shortened};
 
 /// The picture with its legend; the caption alone where there is nothing to draw.
 pub(super) fn roofline(roofline: &Roofline) -> String {
@@ -151,7 +151,7 @@ fn roof(plane: &Plane, bytes: f64, flops: f64) -> [(f64, f64); 3] {
 
 /// The value of the arithmetic roof, above its right end; answers with the place that it takes.
 fn flat_label(out: &mut String, plane: &Plane, label: &str, ridge: (f64, f64)) -> Vec<Area> {
-    let text = shortened(label, PHONE, plane.right - plane.left);
+    let text = shortened(label, PHONE * 1.13, plane.right - plane.left - 80.0);
     let above = ridge.1 - 7.0;
     let y = if above - PHONE < plane.top - 4.0 {
         ridge.1 + 17.0
@@ -165,7 +165,7 @@ fn flat_label(out: &mut String, plane: &Plane, label: &str, ridge: (f64, f64)) -
         label_markup(&text)
     );
     vec![Area {
-        left: plane.right - text_width(&text, PHONE),
+        left: plane.right - bold_width(&text, PHONE),
         top: y - PHONE,
         right: plane.right,
         bottom: y + 4.0,
@@ -182,8 +182,8 @@ fn slope_label(
     let (foot, ridge) = (corners[0], corners[1]);
     let (dx, dy) = (ridge.0 - foot.0, ridge.1 - foot.1);
     let length = dx.hypot(dy);
-    let text = shortened(label, PHONE, (length - 12.0).max(60.0));
-    let half = text_width(short_measured(&text).0, PHONE) / 2.0;
+    let text = shortened(label, PHONE * 1.13, (length - 12.0).max(60.0));
+    let half = bold_width(short_measured(&text).0, PHONE) / 2.0;
     // The line's normal, on its upper side.
     let (nx, ny) = (dy / length * 9.0, -dx / length * 9.0);
     let free = |share: &f64| {

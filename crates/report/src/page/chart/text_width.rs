@@ -6,6 +6,11 @@ pub(super) fn text_width(text: &str, size: f64) -> f64 {
     text.chars().map(em).sum::<f64>() * size
 }
 
+/// The same for bold text.
+pub(super) fn bold_width(text: &str, size: f64) -> f64 {
+    text_width(text, size) * 1.13
+}
+
 /// Shares of the font's size, those of DejaVu Sans, the widest of the usual system fonts.
 fn em(c: char) -> f64 {
     match c {
