@@ -1,44 +1,68 @@
 //! Every finding code of the product: its table of contents.
 
-use warpsmith_core::CodeDoc;
+use warpsmith_core::{Family, Story};
 
-/// Tables of every crate that makes findings.
-#[rustfmt::skip] // one to a line
-pub(crate) const TABLES: &[&[CodeDoc]] = &[
-    warpsmith_device::CODES,
-    warpsmith_compiler::CODES,
-    warpsmith_corpus::CODES,
-    warpsmith_doctor::CODE_DOCS,
-    warpsmith_md::CODES,
-    warpsmith_measure::findings::CODES,
-    warpsmith_server::CODES,
-    warpsmith_synth::CODES,
-    warpsmith_telemetry::baseline::CODES,
-    warpsmith_telemetry::baseline::COMPARISON_CODES,
-];
+/// The families of every crate that makes findings: the machine first, then what runs on it.
+pub(crate) fn families() -> impl Iterator<Item = &'static Family> {
+    [&warpsmith_device::FAMILY]
+        .into_iter()
+        .chain(&warpsmith_doctor::FAMILIES)
+        .chain([
+            &warpsmith_telemetry::baseline::FAMILY,
+            &warpsmith_compiler::FAMILY,
+            &warpsmith_measure::findings::FAMILY,
+            &warpsmith_md::FAMILY,
+            &warpsmith_corpus::FAMILY,
+            &warpsmith_synth::FAMILY,
+            &warpsmith_server::FAMILY,
+        ])
+}
+
+/// Every story of every family.
+pub(crate) fn stories() -> impl Iterator<Item = &'static Story> {
+    families().flat_map(Family::stories)
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_code_names_one_conclusion() {
-        let mut codes: Vec<_> = TABLES
-            .iter()
-            .copied()
-            .flatten()
-            .map(|doc| doc.code)
-            .collect();
+    fn a_code_names_one_conclusion_and_stands_in_its_family() {
+        let mut codes: Vec<_> = stories().map(|story| story.code).collect();
         codes.sort_unstable();
         let twice: Vec<_> = codes.windows(2).filter(|pair| pair[0] == pair[1]).collect();
         assert!(twice.is_empty(), "{twice:?}");
+        for family in families() {
+            assert!(!family.title().is_empty() && !family.introduction().is_empty());
+            for story in family.stories() {
+                let letters = story.code.trim_end_matches(|c: char| c.is_ascii_digit());
+                assert_eq!(letters, family.letters(), "{}", story.code);
+            }
+        }
     }
 
     #[test]
-    fn every_code_has_a_story_and_a_mend() {
-        for doc in TABLES.iter().copied().flatten() {
-            let told = !doc.title.is_empty() && !doc.explanation.is_empty() && !doc.fix.is_empty();
-            assert!(told, "{}", doc.code);
+    fn every_story_is_told_to_the_end() {
+        let faults: Vec<_> = stories().flat_map(Story::faults).collect();
+        assert!(
+            faults.is_empty(),
+            "{} faults\n{}",
+            faults.len(),
+            faults.join("\n")
+        );
+    }
+
+    /// Filler shows as the same sentence behind several codes.
+    #[test]
+    fn no_two_codes_share_a_sentence_about_what_they_mean_or_why() {
+        let mut told: Vec<_> = stories()
+            .flat_map(|story| [(story.means, story.code), (story.why, story.code)])
+            .filter(|(text, _)| !text.is_empty())
+            .collect();
+        told.sort_unstable();
+        for pair in told.windows(2) {
+            assert_ne!(pair[0].0, pair[1].0, "{} and {}", pair[0].1, pair[1].1);
         }
     }
 }

@@ -39,7 +39,7 @@ pub use builtin::{
     BUILTINS, Braces, Builtin, Default, Dispatch, Param, Pattern, Row, Rule, builtin,
 };
 pub use compile::{Compiler, Options, compile, emit_cpu, emit_cuda, kernels};
-pub use diagnostic::{CODES, render};
+pub use diagnostic::{FAMILY, render};
 pub use emit::{Target, emit};
 pub use names::{Name, Names};
 pub use types::{FieldDef, Scalar, StructDef, StructId, Type, TypeId, TypeTable};

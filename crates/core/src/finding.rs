@@ -144,19 +144,6 @@ impl fmt::Display for Finding {
     }
 }
 
-/// What `warpsmith explain CODE` prints; every crate that makes findings keeps a table of these.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct CodeDoc {
-    /// The code that this explains.
-    pub code: &'static str,
-    /// What the code says, in a line.
-    pub title: &'static str,
-    /// Why it matters and how it is established.
-    pub explanation: &'static str,
-    /// What usually mends it.
-    pub fix: &'static str,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

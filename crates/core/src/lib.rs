@@ -12,12 +12,14 @@ mod kernel_image;
 mod quantity;
 mod report;
 mod rule;
+mod story;
 mod tolerance;
 
 pub use argument::ArgumentError;
-pub use finding::{CodeDoc, Evidence, Finding, Severity, Span};
+pub use finding::{Evidence, Finding, Severity, Span};
 pub use kernel_image::{Element, KernelImage, Parameter, kernel, ptx};
 pub use quantity::{Bytes, BytesPerSecond, Flops, Hertz, Seconds};
 pub use report::{MachineIdentity, REPORT_SCHEMA, Report};
 pub use rule::{Rule, RuleResult, Verdict, run_rules};
+pub use story::{Family, Story};
 pub use tolerance::{Agreement, Disagreement, Real, Tolerance};

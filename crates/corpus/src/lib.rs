@@ -37,7 +37,7 @@ pub use category::{Category, UnknownCategory};
 pub use coverage::{CORE_BUILTINS, unused_builtins};
 pub use distinct::Distinct;
 pub use features::Features;
-pub use findings::CODES;
+pub use findings::FAMILY;
 pub use fingerprint::{Fingerprint, MINHASH_BUCKETS, token_count};
 pub use generate::{Draft, Wanted, draft};
 pub use inspect::{Inspection, find_row, inspect, manifest_findings};

@@ -39,7 +39,7 @@ pub use cuda::{
     raw,
 };
 pub use cupti::{Activity, ActivityKind, ActivityTrace};
-pub use driver_finding::{CODES, driver_finding};
+pub use driver_finding::{FAMILY, driver_finding};
 pub use error::DeviceError;
 pub use ledger::{AllocationSite, Ledger, LedgerStats, MemoryScope, ScopeStats};
 pub use machine::machine_identity;

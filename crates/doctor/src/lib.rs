@@ -18,7 +18,7 @@ mod view;
 
 pub use architecture::{Capability, Coverage, Runs, Target};
 pub use binary::{ByteSource, WheelError, coverage_of_elf, coverage_of_wheel};
-pub use catalog::{Area, CODE_DOCS, MACHINE_RULES, Mend, PROJECT_RULES, RuleInfo, rule_info};
+pub use catalog::{Area, FAMILIES, MACHINE_RULES, Mend, PROJECT_RULES, RuleInfo, rule_info};
 pub use compat::{Database, database};
 pub use host::{CommandOutput, DirectoryHost, Host, RealHost, RecordingHost, Session, Stat};
 pub use machine::{

@@ -34,7 +34,7 @@ mod workloads;
 pub use checkpoint::{Checkpoint, Precision, State};
 pub use engine::Engine;
 pub use error::{MdError, Result};
-pub use findings::{CODES, drift_finding, mixed_arithmetic, of_error};
+pub use findings::{FAMILY, drift_finding, mixed_arithmetic, of_error};
 pub use gpu::CudaSimulation;
 pub use network::{CudaNetwork, ForceNetwork, NetworkScratch};
 pub use periodic_box::PeriodicBox;

@@ -1,6 +1,6 @@
 //! What measurements lead to conclude: the `M…` findings and their stories.
 
-use warpsmith_core::{CodeDoc, Finding, Severity};
+use warpsmith_core::{Family, Finding, Severity};
 
 use crate::comparison::evaluation::{Evaluation, Verdict};
 use crate::leak::detector::{LeakReport, LeakVerdict};
@@ -9,80 +9,8 @@ use crate::parity::Parity;
 use crate::scaling::Scaling;
 use crate::statistics::stop_rule::StopReason;
 
-macro_rules! docs {
-    ($($code:literal $title:literal $explanation:literal $fix:literal)*) => {
-        /// Every finding about a measurement.
-        pub const CODES: &[CodeDoc] = &[$(CodeDoc {
-            code: $code,
-            title: $title,
-            explanation: $explanation,
-            fix: $fix,
-        }),*];
-    };
-}
-
-docs! {
-    "M001" "most samples were disturbed"
-    "The scheduler took the core away during more than 70 % of the samples (counted as involuntary context switches of the thread). The figures rest on CPU time instead, or, where there is none, on disturbed samples."
-    "stop other work on the machine, or measure on more rounds and read the interval, not the point"
-    "M002" "the interval is wider than asked"
-    "Sampling ran out of time or samples before the interval of the median was as narrow as the target. The interval that was reached is reported and holds; it is only wider."
-    "raise `--timeout`, or accept the interval"
-    "M003" "the times drifted while they were taken"
-    "A Mann–Kendall test on block medians, with correlation taken into account, finds a trend (p < 0.001) of more than 1 % over the run: clocks settle, memory fills, the machine warms up. The median is of a moving target."
-    "measure longer, in more rounds, or find what moves; `compare` cancels drift by pairing"
-    "M004" "the times have several modes"
-    "The distribution has more than one hump that holds at least 2 % of the samples: a step that sometimes does more, two clock levels, two code paths. One median does not describe it."
-    "look at the plot; measure the modes apart where you can"
-    "M005" "the hypervisor gave the cores to others"
-    "More than 2 % of the machine's time went to other guests while sampling (`steal` in /proc/stat). Wall-clock samples contain it."
-    "measure on a machine of your own, or trust comparisons only"
-    "M006" "neighbouring samples repeat each other"
-    "The integrated autocorrelation time is above 10 samples: a thousand samples count as fewer than a hundred independent ones. Intervals take it into account."
-    "spread the measurement over rounds"
-    "M007" "launch latency is inside the samples"
-    "The work could not be queued while the stream was held: it waits for the device in the middle. The times contain launch latency."
-    "remove the wait from the measured code, or read the end-to-end figure"
-    "M008" "some samples ran at a lower clock"
-    "Time and cycle count of a multiprocessor are read around every sample. Some samples ran below 97 % of the median clock; they are kept, and the figures leave them out."
-    "`warpsmith baseline` says what limits the clock: power, temperature or a setting"
-    "M009" "the times follow the clock"
-    "In cycles the samples vary less than a third as much as in seconds: what moves is the clock, not the work. A time then says as much about power and cooling as about the code."
-    "compare cycles, or lock the clocks; `warpsmith baseline` says what limits them"
-    "M010" "slower than the base"
-    "The interval of the ratio lies beyond the margin. A and B alternated inside rounds, so that drift and neighbours hit both alike."
-    "profile both; `warpsmith profile`"
-    "M011" "not enough data to decide"
-    "The interval of the ratio reaches over the edge of the margin: neither a difference nor sameness is shown."
-    "give it more rounds, or a quieter machine"
-    "M012" "the two runs were not interleaved"
-    "The samples come from separate runs. What changed between the runs (clocks, neighbours, temperature) is inside the ratio and cannot be told from the code's own difference."
-    "let Warpsmith run both sides: `warpsmith compare --command A --command B`"
-    "M020" "memory leaks"
-    "The floor of the memory in use rises with the steps: significantly (p < 0.005), into the second half of the run, by more than the allocator's grain, and not as a one-time shift or a warm-up."
-    "the rate per step names the allocation to look for; `warpsmith leak` prints where memory ends"
-    "M021" "too few steps to rule a leak out"
-    "Growth is not shown, and its upper bound is above the budget: the run is too short for the noise, the period or the grain of this memory."
-    "run the number of steps that the finding names"
-    "M030" "these sizes cannot tell the laws apart"
-    "Another scaling law fits within 2 AICc of the chosen one, or the sizes are fewer than 8 or span less than a factor of 100."
-    "add sizes, larger ones first"
-    "M040" "a commit is suspected to be slower"
-    "Two detectors watch the history: three new points against the fifty before, and a split of the series into levels. A suspect is no verdict: it is measured again, both commits paired, before anybody is told."
-    "run `warpsmith history confirm`, which measures the two commits in turns"
-    "M041" "a result stands out"
-    "The newest result lies more than 4.5 spreads above the level before it: more likely a disturbed measurement than a new level. Left as it is, it weakens the detectors for the next commits."
-    "measure the commit twice more; further `history add`s join the first, and their median counts"
-    "M042" "a commit is slower"
-    "The history suspected it, and both commits were measured again in turns: the interval of the ratio lies beyond the margin."
-    "profile both commits; `warpsmith profile`"
-    "M050" "results disagree with the reference"
-    "The output of the measured run is outside the workload's tolerance. A time for a wrong result is no time."
-    "run `warpsmith verify` on the workload"
-    "M051" "work never ended"
-    "A run did not end within the limit. Nothing can stop a kernel that runs, so its context was given up and the process began anew with the rest; the figures of the others were taken after that."
-    "look for a loop without an end or a wait for something that never comes; `--limit` gives it more time"
-}
+/// What each code about a measurement means.
+pub static FAMILY: Family = Family::new(include_str!("stories/M.md"));
 
 /// What a measurement's conditions and figures lead to conclude.
 pub fn of_measurement(measurement: &Measurement, figures: &Figures) -> Vec<Finding> {
@@ -360,19 +288,6 @@ pub fn of_scaling(name: &str, scaling: &Scaling) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn codes_are_unique_and_told() {
-        let mut codes: Vec<_> = CODES.iter().map(|doc| doc.code).collect();
-        codes.sort_unstable();
-        codes.dedup();
-        assert_eq!(codes.len(), CODES.len());
-        assert!(
-            CODES
-                .iter()
-                .all(|doc| !doc.explanation.is_empty() && !doc.fix.is_empty())
-        );
-    }
 
     #[test]
     fn a_quiet_measurement_has_nothing_to_report() {

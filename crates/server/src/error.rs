@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use thiserror::Error;
-use warpsmith_core::{CodeDoc, Finding, Severity};
+use warpsmith_core::{Family, Finding, Severity};
 use warpsmith_device::DeviceError;
 use warpsmith_synth::{EngineLost, ParamError};
 
@@ -164,93 +164,5 @@ pub enum ServeError {
     },
 }
 
-/// Explanations of the server's findings.
-pub const CODES: &[CodeDoc] = &[
-    CodeDoc {
-        code: "W001",
-        title: "a message to the server is not understood",
-        explanation: "Text frames are JSON objects with a `type` of hello, credit, control, ping \
-            or bye; bodies of requests are JSON too. Unknown fields are refused, so that a typing \
-            error does not pass for a wish.",
-        fix: "Compare the message with the protocol; the finding quotes what could not be read.",
-    },
-    CodeDoc {
-        code: "W002",
-        title: "a message to the server is too long",
-        explanation: "A text frame may have 16 KiB, a request's body 64 KiB. Nothing that a \
-            listener has to say is longer, and the memory belongs to the others.",
-        fix: "Send less at once.",
-    },
-    CodeDoc {
-        code: "W003",
-        title: "a stream was asked for that the server does not make",
-        explanation: "Streams have two channels, 8 to 192 kHz, frames of 5 to 200 ms, 20 to \
-            2000 ms sent ahead, and samples as pcm16, f32 or tag.",
-        fix: "Ask for something inside the range that the message names.",
-    },
-    CodeDoc {
-        code: "W004",
-        title: "a message came out of turn",
-        explanation: "A connection begins with hello, says it once, and within ten seconds.",
-        fix: "Send hello first; open another connection for another stream.",
-    },
-    CodeDoc {
-        code: "W005",
-        title: "a listener claims to have played what was never sent",
-        explanation: "Credits are the listener's count of played samples. They never fall, and \
-            never exceed what was sent; a client that breaks this counts wrongly, and would make \
-            the server render without end.",
-        fix: "Count samples taken out of the buffer, without silence put in for missing ones.",
-    },
-    CodeDoc {
-        code: "W006",
-        title: "a client sends too many messages",
-        explanation: "Each connection has a budget of messages a second, several times what a \
-            player needs, so that no client takes the others' time.",
-        fix: "Send credits every 100 to 200 ms and parameters when they change.",
-    },
-    CodeDoc {
-        code: "W007",
-        title: "a stream cannot be resumed",
-        explanation: "After a break a stream is kept for 30 seconds, with the samples that were \
-            sent and not played. Later, or with another rate, codec or key, there is nothing to \
-            go on with.",
-        fix: "Begin a new stream with the seed of the old one.",
-    },
-    CodeDoc {
-        code: "W008",
-        title: "a request without the right to be answered",
-        explanation: "Beyond loopback every request needs the token, and pages of other origins \
-            may not connect: a browser would otherwise let any page that the user visits play \
-            with this server. On loopback the name in `Host` must be a name of this machine.",
-        fix: "Send `Authorization: Bearer TOKEN`, or name the page's origin with `--allow-origin`.",
-    },
-    CodeDoc {
-        code: "W009",
-        title: "the server is full",
-        explanation: "Connections, listeners, and listeners of one address are limited, so that \
-            those who are being served stay served.",
-        fix: "Come back later, or raise `--max-listeners` or `--per-client` if the machine has room.",
-    },
-    CodeDoc {
-        code: "W010",
-        title: "a slow client was closed",
-        explanation: "The client took nothing for five seconds while audio waited for it, or \
-            answered no ping. It costs the others nothing, but its memory is better used.",
-        fix: "Reconnect with `resume`; if it happens again, ask for a lower rate.",
-    },
-    CodeDoc {
-        code: "W011",
-        title: "there is nothing at this address",
-        explanation: "The path, the method or the named preset or stream does not exist here.",
-        fix: "`GET /api/status` lists what there is.",
-    },
-    CodeDoc {
-        code: "W012",
-        title: "listeners heard a gap during the load test",
-        explanation: "A simulated listener had nothing to play, or positions, sequence numbers or \
-            samples did not follow each other. The machine was too slow for that many listeners, \
-            or there is a fault.",
-        fix: "Use longer frames or fewer listeners; run it on an idle machine to tell the two apart.",
-    },
-];
+/// What each code of the server means.
+pub static FAMILY: Family = Family::new(include_str!("stories/W.md"));

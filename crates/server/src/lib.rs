@@ -28,5 +28,5 @@ mod session;
 mod wav;
 
 pub use access::Limits;
-pub use error::{CODES, ProtocolError, ServeError};
+pub use error::{FAMILY, ProtocolError, ServeError};
 pub use server::{Server, Settings};

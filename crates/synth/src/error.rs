@@ -1,7 +1,7 @@
 //! What can be wrong with what a listener or a user asks for, and the findings that say so.
 
 use thiserror::Error;
-use warpsmith_core::{CodeDoc, Finding, Severity};
+use warpsmith_core::{Family, Finding, Severity};
 
 /// A parameter that cannot be used.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -90,51 +90,5 @@ pub fn gpu_lost(reason: &str) -> Finding {
     .hint("`warpsmith check` looks for the cause")
 }
 
-/// Explanations of the synthesiser's findings.
-pub const CODES: &[CodeDoc] = &[
-    CodeDoc {
-        code: "Y001",
-        title: "a music parameter is outside its range",
-        explanation: "Every number of the music has a range: 40 to 120 for the tempo, 0 to 1 for \
-            the rest. What is outside, infinite or not a number is refused before anything \
-            changes, so a stream that plays goes on as it was.",
-        fix: "Give a number inside the range that the message names.",
-    },
-    CodeDoc {
-        code: "Y002",
-        title: "a word names no key, mode or preset",
-        explanation: "Keys are C to B with # or b; modes and presets are lists that the message \
-            repeats. Case does not matter.",
-        fix: "Use one of the words that the message lists.",
-    },
-    CodeDoc {
-        code: "Y003",
-        title: "no engine renders at this sample rate",
-        explanation: "Envelopes are cubics over 64 samples. Below 8 kHz that is too long to be \
-            exact, above 192 kHz nothing is gained.",
-        fix: "Render at 44100 or 48000 Hz, or at whatever the sound card runs at.",
-    },
-    CodeDoc {
-        code: "Y004",
-        title: "a note cannot be played",
-        explanation: "A note needs a finite pitch from 0 to 127, a velocity from 0 to 1 and at \
-            least one sample. The message says which note and what is wrong with it.",
-        fix: "Correct or drop that note.",
-    },
-    CodeDoc {
-        code: "Y005",
-        title: "the GPU failed and the CPU took over",
-        explanation: "A launch or a copy failed while blocks were rendered. Dry samples depend on \
-            notes and position alone, so the CPU renders the same block; the music goes on with \
-            differences below −100 dB.",
-        fix: "`warpsmith check` and the kernel log say why the GPU failed.",
-    },
-    CodeDoc {
-        code: "Y006",
-        title: "a technique changed the sound by more than it may",
-        explanation: "Before a time is accepted, the output is compared with the same phrase in \
-            double precision. Below the technique's bound on the signal-to-noise ratio, the row's \
-            time is shown but not as a gain.",
-        fix: "Do not use the technique for sound, or raise its bound with a reason.",
-    },
-];
+/// What each code of the synthesiser means.
+pub static FAMILY: Family = Family::new(include_str!("stories/Y.md"));

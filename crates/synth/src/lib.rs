@@ -28,7 +28,7 @@ mod workload;
 pub use compose::composer::{Composer, compose};
 pub use engine::blocks::{BlockSettings, Blocks};
 pub use engine::dry_voices::{CpuVoices, CudaVoices, DryEngine, DryRequest, EngineLost, prove};
-pub use error::{CODES, ParamError, gpu_lost};
+pub use error::{FAMILY, ParamError, gpu_lost};
 pub use note::{Formulas, Note, Voice};
 pub use params::{Key, Mode, Params, Parts, Preset};
 pub use phrase::{Phrase, PhraseRenderer};

@@ -1,7 +1,7 @@
-//! One row of the catalogue, and the view of the catalogue that `explain` prints.
+//! One row of the catalogue, and the families of stories that `explain` tells about it.
 
 use serde::{Deserialize, Serialize};
-use warpsmith_core::{CodeDoc, Severity};
+use warpsmith_core::{Family, Severity, Story};
 
 use super::{MACHINE_RULES, PROJECT_RULES};
 
@@ -75,8 +75,8 @@ pub enum Mend {
 /// What is known about a rule before it runs.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct RuleInfo {
-    /// Code, title, explanation and fix, as `explain` prints them.
-    pub doc: CodeDoc,
+    /// The rule's code.
+    pub code: &'static str,
     /// What it is about.
     pub area: Area,
     /// How much it matters when it fires.
@@ -89,47 +89,56 @@ pub(crate) const fn row(
     code: &'static str,
     area: Area,
     severity: Severity,
-    title: &'static str,
-    explanation: &'static str,
-    fix: &'static str,
     mend: Mend,
 ) -> RuleInfo {
     RuleInfo {
-        doc: CodeDoc {
-            code,
-            title,
-            explanation,
-            fix,
-        },
+        code,
         area,
         severity,
         mend,
     }
 }
 
-const COUNT: usize = MACHINE_RULES.len() + PROJECT_RULES.len();
+/// What each code of this crate means, family by family.
+#[rustfmt::skip] // one to a line
+pub static FAMILIES: [Family; 17] = [
+    Family::new(include_str!("stories/DRV.md")),
+    Family::new(include_str!("stories/GPU.md")),
+    Family::new(include_str!("stories/TKT.md")),
+    Family::new(include_str!("stories/LIB.md")),
+    Family::new(include_str!("stories/PYE.md")),
+    Family::new(include_str!("stories/PRF.md")),
+    Family::new(include_str!("stories/CTR.md")),
+    Family::new(include_str!("stories/ENV.md")),
+    Family::new(include_str!("stories/BLD.md")),
+    Family::new(include_str!("stories/DEP.md")),
+    Family::new(include_str!("stories/SRC.md")),
+    Family::new(include_str!("stories/TST.md")),
+    Family::new(include_str!("stories/DKR.md")),
+    Family::new(include_str!("stories/CIA.md")),
+    Family::new(include_str!("stories/OPS.md")),
+    Family::new(include_str!("stories/SEC.md")),
+    Family::new(include_str!("stories/DOC.md")),
+];
 
-/// Every code of this crate, for `warpsmith explain`.
-pub const CODE_DOCS: &[CodeDoc] = &{
-    let mut docs = [MACHINE_RULES[0].doc; COUNT];
-    let mut n = 0;
-    while n < COUNT {
-        docs[n] = if n < MACHINE_RULES.len() {
-            MACHINE_RULES[n].doc
-        } else {
-            PROJECT_RULES[n - MACHINE_RULES.len()].doc
-        };
-        n += 1;
+impl RuleInfo {
+    /// What the code means. The tests see that every row has a story.
+    pub fn story(&self) -> Option<&'static Story> {
+        FAMILIES.iter().find_map(|family| family.story(self.code))
     }
-    docs
-};
+
+    /// What the code says, in a line.
+    pub fn title(&self) -> &'static str {
+        self.story().map_or(self.code, |story| story.title)
+    }
+}
 
 /// The row of `code`.
 pub fn rule_info(code: &str) -> Option<&'static RuleInfo> {
     MACHINE_RULES
         .iter()
         .chain(PROJECT_RULES)
-        .find(|info| info.doc.code == code)
+        .find(|info| info.code == code)
 }
 
 #[cfg(test)]
@@ -139,18 +148,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_code_is_used_once_and_explained() {
-        let codes: BTreeSet<_> = CODE_DOCS.iter().map(|doc| doc.code).collect();
-        assert_eq!(codes.len(), CODE_DOCS.len());
+    fn every_rule_has_a_story_and_every_story_a_rule() {
+        let rules: Vec<_> = MACHINE_RULES.iter().chain(PROJECT_RULES).collect();
+        let codes: BTreeSet<_> = rules.iter().map(|info| info.code).collect();
+        assert_eq!(codes.len(), rules.len(), "a code is used twice");
+        let told: BTreeSet<_> = FAMILIES
+            .iter()
+            .flat_map(Family::stories)
+            .map(|story| story.code)
+            .collect();
+        assert_eq!(codes, told);
         assert!(MACHINE_RULES.len() >= 90 && PROJECT_RULES.len() >= 95);
-        for doc in CODE_DOCS {
-            assert!(
-                doc.title.len() > 8 && doc.explanation.len() > 2,
-                "{}",
-                doc.code
-            );
-            assert!(doc.fix.len() > 2, "{} has no fix", doc.code);
-            assert!(!doc.title.ends_with('.'), "{}", doc.code);
-        }
     }
 }

@@ -62,7 +62,7 @@ pub fn check_machine(facts: &MachineFacts) -> Report<CheckBody> {
         outcomes.push(CheckOutcome {
             code: result.code,
             area: info.area,
-            title: info.doc.title.to_owned(),
+            title: info.title().to_owned(),
             outcome,
             why,
         });

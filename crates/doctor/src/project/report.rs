@@ -144,7 +144,7 @@ pub fn audit_project(root: &Path, options: &AuditOptions) -> Result<Report<Audit
         outcomes.push(AuditOutcome {
             code: result.code,
             area: info.area,
-            title: info.doc.title.to_owned(),
+            title: info.title().to_owned(),
             outcome,
             findings: count,
             why,

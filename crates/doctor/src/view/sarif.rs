@@ -19,12 +19,14 @@ pub fn audit_sarif(report: &Report<AuditBody>) -> Value {
     let rules: Vec<Value> = codes
         .iter()
         .filter_map(|code| rule_info(code))
-        .map(|info| {
+        .filter_map(|info| Some((info, info.story()?)))
+        .map(|(info, story)| {
             json!({
-                "id": info.doc.code,
-                "shortDescription": { "text": info.doc.title },
-                "fullDescription": { "text": info.doc.explanation },
-                "help": { "text": info.doc.fix },
+                "id": info.code,
+                "shortDescription": { "text": story.title },
+                "fullDescription": { "text": format!("{} {}", story.means, story.why) },
+                "help": { "text": story.fix },
+                "helpUri": story.source,
                 "defaultConfiguration": { "level": level(info.severity) },
                 "properties": { "tags": [info.area.title()] },
             })

@@ -1,6 +1,7 @@
 //! Machines, projects and binaries as files describe them, and what must be said about each.
 
 mod binaries;
+mod examples;
 mod machines;
 mod project;
 mod projects;

@@ -2,7 +2,6 @@
 
 use warpsmith_core::{Bytes, Finding, Rule, Severity, Verdict};
 
-use super::codes;
 use super::document::HostBaseline;
 use crate::event::Inventory;
 
@@ -21,7 +20,7 @@ const FULL_MEMORY_PERCENT: f64 = 95.0;
 /// The rules, in the order of their codes.
 pub(super) fn host_rules<'baseline>() -> Vec<Rule<HostFacts<'baseline>>> {
     type Check = fn(&HostFacts<'_>) -> Verdict;
-    let checks: [(&str, Check); 5] = [
+    let checks: [(&'static str, Check); 5] = [
         ("B040", busy_host),
         ("B041", full_memory),
         ("B042", swapping),
@@ -30,10 +29,7 @@ pub(super) fn host_rules<'baseline>() -> Vec<Rule<HostFacts<'baseline>>> {
     ];
     checks
         .into_iter()
-        .map(|(code, check)| Rule {
-            doc: codes::doc(code),
-            check,
-        })
+        .map(|(code, check)| Rule { code, check })
         .collect()
 }
 

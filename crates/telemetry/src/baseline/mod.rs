@@ -15,7 +15,7 @@ mod text;
 mod thermal;
 mod throttle;
 
-pub use codes::{CODES, COMPARISON_CODES};
+pub use codes::FAMILY;
 pub use collector::{Collector, Expectation};
 pub use comparison::{
     Comparison, ComparisonError, Difference, MetricComparison, Threshold, Verdict, compare,

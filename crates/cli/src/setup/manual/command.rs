@@ -58,7 +58,7 @@ impl Manual {
 fn reference(program: &Command) -> Vec<Page> {
     let mut pages = verbs::pages(program);
     pages.push(workloads::page());
-    pages.push(findings::page());
+    pages.extend(findings::pages());
     pages
 }
 

@@ -1,79 +1,78 @@
-//! Troubleshooting: every finding code with its story, as `warpsmith explain` tells it.
+//! Troubleshooting: every finding code with its story, as `warpsmith explain` tells it, one page
+//! per family.
 
-use warpsmith_core::CodeDoc;
+use warpsmith_core::{Family, Story};
 
 use super::page::{Page, cell};
-use crate::codes::TABLES;
+use crate::codes::{families, stories};
 
-/// What the letters of a code stand for.
-const FAMILIES: &[(&str, &str)] = &[
-    ("B", "GPU baselines"),
-    ("BLD", "A project's build"),
-    ("CIA", "A project's automation"),
-    ("CTR", "Containers"),
-    ("D", "Devices"),
-    ("DEP", "A project's dependencies"),
-    ("DKR", "A project's container image"),
-    ("DOC", "A project's documentation"),
-    ("DRV", "The driver"),
-    ("ENV", "Environment variables"),
-    ("GPU", "GPUs"),
-    ("K", "Kernels in Python"),
-    ("LIB", "CUDA libraries"),
-    ("M", "Measurements"),
-    ("OPS", "A project in operation"),
-    ("PRF", "Profilers"),
-    ("PYE", "Python environments"),
-    ("S", "Data sets"),
-    ("SEC", "A project's secrets"),
-    ("SRC", "A project's CUDA sources"),
-    ("T", "Molecular dynamics"),
-    ("TKT", "CUDA toolkits"),
-    ("TST", "A project's tests"),
-    ("W", "Listening"),
-    ("Y", "Music"),
-];
-
-/// The letters before the number.
-fn family_of(code: &str) -> &str {
-    code.trim_end_matches(|letter: char| letter.is_ascii_digit())
+/// The index and a page for each family.
+pub(super) fn pages() -> Vec<Page> {
+    let mut index = format!(
+        "# Troubleshooting\n\nThe {} findings that Warpsmith can report: what each means, why it \
+         matters, how it is established, how to fix it and when to ignore it. `warpsmith explain \
+         CODE` prints one of them, `warpsmith explain WORD` searches them.\n\n\
+         | codes | about | count |\n|---|---|---|\n",
+        stories().count()
+    );
+    let mut pages = Vec::new();
+    for family in families() {
+        index.push_str(&format!(
+            "| {0}… | [{1}]({2}) | {3} |\n",
+            family.letters(),
+            cell(family.title()),
+            name(family),
+            family.stories().len()
+        ));
+        pages.push(Page::generated(&name(family), &text(family)));
+    }
+    pages.push(Page::generated("troubleshooting.md", &index));
+    pages
 }
 
-pub(super) fn page() -> Page {
-    let mut codes: Vec<&CodeDoc> = TABLES.iter().copied().flatten().collect();
-    codes.sort_by_key(|doc| (family_of(doc.code), doc.code));
+/// The family's page, from the folder of the documentation.
+fn name(family: &Family) -> String {
+    format!("troubleshooting/{}.md", family.letters().to_lowercase())
+}
+
+fn text(family: &Family) -> String {
     let mut text = format!(
-        "# Troubleshooting\n\nThe {} findings that Warpsmith can report, with what mends them. \
-         `warpsmith explain CODE` prints one of them.\n",
-        codes.len()
+        "# {} ({}…)\n\n{}\n\n| code | what it says |\n|---|---|\n",
+        family.title(),
+        family.letters(),
+        family.introduction()
     );
-    let mut family = "";
-    for doc in &codes {
-        if family_of(doc.code) != family {
-            family = family_of(doc.code);
-            let known = FAMILIES.iter().find(|(letters, _)| *letters == family);
-            let title = known.map_or("Others", |(_, title)| title);
-            text.push_str(&format!(
-                "\n## {title} ({family}…)\n\n| code | what it says |\n|---|---|\n"
-            ));
-            for doc in codes.iter().filter(|doc| family_of(doc.code) == family) {
-                text.push_str(&format!(
-                    "| [{0}](#{1}) | {2} |\n",
-                    doc.code,
-                    doc.code.to_lowercase(),
-                    cell(doc.title)
-                ));
-            }
-        }
+    for story in family.stories() {
         text.push_str(&format!(
-            "\n### {}\n\n**{}.** {}\n\n*What mends it:* {}\n",
-            doc.code,
-            doc.title.trim_end_matches('.'),
-            doc.explanation,
-            doc.fix
+            "| [{0}](#{1}) | {2} |\n",
+            story.code,
+            story.code.to_lowercase(),
+            cell(story.title)
         ));
     }
-    Page::generated("troubleshooting.md", &text)
+    for story in family.stories() {
+        text.push_str(&section(story));
+    }
+    text
+}
+
+fn section(story: &Story) -> String {
+    let Story {
+        code,
+        title,
+        means,
+        why,
+        how,
+        fix,
+        ignore,
+        source,
+        example,
+    } = story;
+    format!(
+        "\n## {code}\n\n**{title}.** {means}\n\n**Why it matters.** {why}\n\n\
+         **How it is established.** {how}\n\n**How to fix it.** {fix}\n\n\
+         **When to ignore it.** {ignore}\n\n**Source.** <{source}>\n\n**Example.**\n\n{example}\n"
+    )
 }
 
 #[cfg(test)]
@@ -81,11 +80,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_family_of_codes_has_a_title() {
-        for doc in TABLES.iter().copied().flatten() {
-            let family = family_of(doc.code);
-            let known = FAMILIES.iter().any(|(letters, _)| *letters == family);
-            assert!(known, "{} has no title", doc.code);
+    fn the_table_of_contents_has_every_page() {
+        let summary = include_str!("../../../../../docs/SUMMARY.md");
+        for page in pages() {
+            assert!(
+                summary.contains(&format!("({})", page.name)),
+                "docs/SUMMARY.md lacks {}",
+                page.name
+            );
         }
     }
 }

@@ -134,7 +134,7 @@ mod tests {
         let promised: BTreeSet<&str> = PROJECT_RULES
             .iter()
             .filter(|rule| rule.mend == Mend::Patch)
-            .map(|rule| rule.doc.code)
+            .map(|rule| rule.code)
             .collect();
         assert_eq!(promised, mendable().into_iter().collect());
     }

@@ -461,7 +461,7 @@ fn barrier_after_return(facts: &ProjectFacts) -> Judgement {
             .filter_map(|f| {
                 let line = f.barrier_after_return?;
                 // Whether the condition differs inside a block is a guess without values: information.
-                Some(as_info(at("SRC013", &file.path, line, format!("threads of {} leave before a __syncthreads: the others wait for threads that are gone", f.name), "conditional return before a barrier").hint("keep every thread until the last barrier, and guard the work instead")))
+                Some(as_info(at("SRC013", &file.path, line, format!("threads of {} leave before a __syncthreads: their part of the shared memory is never written", f.name), "conditional return before a barrier").hint("keep every thread until the last barrier, and guard the work instead")))
             })
             .collect()
     })

@@ -4,7 +4,6 @@ use warpsmith_core::{Rule, Verdict};
 
 use super::facts::GpuFacts;
 use super::{faults, load, speed};
-use crate::baseline::codes;
 
 /// The rule whose missing facts leave the verdict open.
 pub(in crate::baseline) const LOAD_CODE: &str = "B002";
@@ -12,7 +11,7 @@ pub(in crate::baseline) const LOAD_CODE: &str = "B002";
 /// The rules, in the order of their codes.
 pub(in crate::baseline) fn gpu_rules<'baseline>() -> Vec<Rule<GpuFacts<'baseline>>> {
     type Check = fn(&GpuFacts<'_>) -> Verdict;
-    let checks: [(&str, Check); 20] = [
+    let checks: [(&'static str, Check); 20] = [
         ("B001", load::idle),
         ("B002", load::unexpected_load),
         ("B003", load::ghost_memory),
@@ -36,9 +35,6 @@ pub(in crate::baseline) fn gpu_rules<'baseline>() -> Vec<Rule<GpuFacts<'baseline
     ];
     checks
         .into_iter()
-        .map(|(code, check)| Rule {
-            doc: codes::doc(code),
-            check,
-        })
+        .map(|(code, check)| Rule { code, check })
         .collect()
 }
