@@ -77,7 +77,9 @@ fn a_report_is_whole_and_compares_with_itself() -> Result<(), Failed> {
     let second = document(folder.path())?;
     let changes = &second["body"]["chapters"][0];
     let when = body["subject"]["started"].as_str().ok_or("no date")?;
-    let titled = changes["title"].as_str().is_some_and(|title| title.contains(when));
+    let titled = changes["title"]
+        .as_str()
+        .is_some_and(|title| title.contains(when));
     if changes["id"] != "changes" || !titled {
         return Err(format!("the first chapter is {}", changes["title"]).into());
     }

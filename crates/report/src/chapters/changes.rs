@@ -1,5 +1,7 @@
 //! *What changed since …*: two reports compared, by the clock that both machines allow.
 
+use std::fmt;
+
 use serde_json::Value;
 use warpsmith_core::{Finding, Severity};
 use warpsmith_measure::comparison::evaluation::Verdict;
@@ -110,9 +112,69 @@ pub fn chapter(old: &Older, new: &warpsmith_core::Report<Document>) -> Result<Ch
     Ok(compare(old, &now))
 }
 
-fn compare(old: &Older, now: &Older) -> Chapter {
-    let title = format!("What changed since {}?", old.when);
-    let mut chapter = empty("changes", "Changes", &title);
+/// How many workloads came out how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Slower in the newer report.
+    pub slower: usize,
+    /// Faster in the newer report.
+    pub faster: usize,
+    /// The same within the margin.
+    pub same: usize,
+    /// The samples do not decide.
+    pub undecided: usize,
+    /// The machine was not fit in one of them.
+    pub not_comparable: usize,
+}
+
+impl Tally {
+    fn of(answers: &[StoredComparison]) -> Self {
+        let mut tally = Self::default();
+        for answer in answers {
+            match answer {
+                StoredComparison::Judged(judged) => match judged.evaluation.verdict {
+                    Verdict::Slower => tally.slower += 1,
+                    Verdict::Faster => tally.faster += 1,
+                    Verdict::Same => tally.same += 1,
+                    Verdict::Undecided => tally.undecided += 1,
+                },
+                StoredComparison::NotComparable { .. } => tally.not_comparable += 1,
+            }
+        }
+        tally
+    }
+
+    /// Adds another pair of reports.
+    pub fn add(&mut self, other: &Self) {
+        self.slower += other.slower;
+        self.faster += other.faster;
+        self.same += other.same;
+        self.undecided += other.undecided;
+        self.not_comparable += other.not_comparable;
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} slower, {} faster, {} the same, {} undecided, {} not comparable",
+            self.slower, self.faster, self.same, self.undecided, self.not_comparable
+        )
+    }
+}
+
+/// How the workloads of two reports compare.
+pub fn tally(old: &Older, new: &Older) -> Tally {
+    let (_, pairs) = paired(old, new);
+    Tally::of(&compare_stored(&pairs, MARGIN, ALPHA))
+}
+
+/// The workloads that both reports have.
+fn paired<'a>(
+    old: &'a Older,
+    now: &'a Older,
+) -> (Vec<&'a str>, Vec<(StoredResult<'a>, StoredResult<'a>)>) {
     let mut names = Vec::new();
     let mut pairs = Vec::new();
     for (name, before) in &old.rows {
@@ -130,8 +192,14 @@ fn compare(old: &Older, now: &Older) -> Chapter {
             ));
         }
     }
+    (names, pairs)
+}
+
+fn compare(old: &Older, now: &Older) -> Chapter {
+    let title = format!("What changed since {}?", old.when);
+    let mut chapter = empty("changes", "Changes", &title);
+    let (names, pairs) = paired(old, now);
     let answers = compare_stored(&pairs, MARGIN, ALPHA);
-    let mut counts = [0usize; 5];
     let mut rows = Vec::new();
     for ((name, (before, after)), answer) in names.iter().zip(&pairs).zip(&answers) {
         let place = match answer {
@@ -143,7 +211,6 @@ fn compare(old: &Older, now: &Older) -> Chapter {
             },
             StoredComparison::NotComparable { .. } => 4,
         };
-        counts[place] += 1;
         if let StoredComparison::Judged(judged) = answer
             && judged.evaluation.verdict == Verdict::Slower
         {
@@ -163,7 +230,13 @@ fn compare(old: &Older, now: &Older) -> Chapter {
     }
     // The slower ones first.
     rows.sort_by_key(|(place, _)| *place);
-    let [slower, faster, same, undecided, not] = counts;
+    let Tally {
+        slower,
+        faster,
+        same,
+        undecided,
+        not_comparable: not,
+    } = Tally::of(&answers);
     chapter.light = match (slower, same + faster) {
         (0, 0) => State::NotMeasured,
         (0, _) => State::Good,
