@@ -20,7 +20,7 @@ const PIXEL: usize = 3;
 pub fn encode_rgb(width: usize, pixels: &[[u8; PIXEL]]) -> io::Result<Vec<u8>> {
     let refused = |problem: String| io::Error::new(io::ErrorKind::InvalidInput, problem);
     if width == 0 || pixels.is_empty() || !pixels.len().is_multiple_of(width) {
-        let problem = format!("{} pixels are no rows of {width}", pixels.len());
+        let problem = format!("{} pixels do not make rows of {width}", pixels.len());
         return Err(refused(problem));
     }
     let size = |pixels: usize| match i32::try_from(pixels) {

@@ -12,7 +12,7 @@ use super::shape::Cell;
 #[derive(Debug, Error)]
 pub enum LatticeError {
     /// A size that is no lattice.
-    #[error("`{text}` is no lattice: {problem}; write `128`, `64x128x256` or `1000x1000`")]
+    #[error("`{text}` is not a lattice: {problem}; write `128`, `64x128x256` or `1000x1000`")]
     Shape {
         /// What was given.
         text: String,
@@ -20,7 +20,7 @@ pub enum LatticeError {
         problem: String,
     },
     /// A cell outside the lattice, or no cell at all.
-    #[error("`{text}` is no cell of the lattice {shape}: {problem}")]
+    #[error("`{text}` is not a cell of the lattice {shape}: {problem}")]
     Cell {
         /// What was given.
         text: String,

@@ -235,7 +235,7 @@ fn decode(bytes: &[u8]) -> Result<State, Damage> {
             let problem = "this is a checkpoint of another version of the program".to_owned();
             return Err((7, problem));
         }
-        return Err((0, "this is no checkpoint of a trajectory".to_owned()));
+        return Err((0, "this is not a checkpoint of a trajectory".to_owned()));
     }
     let (head_at, head) = sections.section(b"head")?;
     let words: Vec<u64> = head.chunks(8).map(word).collect();

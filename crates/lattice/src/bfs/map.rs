@@ -116,7 +116,7 @@ mod tests {
             ("", "the drawing is empty"),
             (
                 "..\n...\n",
-                "`line 2` is no lattice: 3 cells, the first row has 2",
+                "`line 2` is not a lattice: 3 cells, the first row has 2",
             ),
             ("..\n.x\n", "`x` is none of"),
             ("S.\n.S\n", "a mark stands twice"),

@@ -362,7 +362,7 @@ mod tests {
                 .contains("earlier run was interrupted")
         );
         let error = restore(&path).unwrap_err().to_string();
-        assert!(error.contains("4 bytes are no journal"), "{error}");
+        assert!(error.contains("4 bytes are not a journal"), "{error}");
         assert_eq!(fs::read(&path).unwrap(), contents);
         fs::remove_file(journal_path(&path)).unwrap();
         assert_eq!(restore(&path).unwrap(), None);

@@ -139,10 +139,10 @@ impl Header {
     pub(super) fn decode(bytes: &[u8]) -> Result<Self, String> {
         let header = bytes
             .get(..HEADER_BYTES)
-            .ok_or_else(|| format!("{} bytes are no journal", bytes.len()))?;
+            .ok_or_else(|| format!("{} bytes are not a journal", bytes.len()))?;
         let (body, sum) = header.split_at(HEADER_BYTES - 8);
         if !body.starts_with(MAGIC) {
-            return Err("it is no journal of a borrowed-memory run".to_owned());
+            return Err("it is not a journal of a borrowed-memory run".to_owned());
         }
         if sum != checksum(body) {
             return Err("its header is damaged: the checksum does not fit".to_owned());

@@ -94,7 +94,7 @@ fn damage_is_found_wherever_it_is_and_named_by_its_place() {
     let message = read(b"not a checkpoint").unwrap_err();
     assert_eq!(
         message,
-        "`damaged.ckpt` offset 0: this is no checkpoint of a trajectory"
+        "`damaged.ckpt` offset 0: this is not a checkpoint of a trajectory"
     );
     let mut longer = bytes.clone();
     longer.push(0);

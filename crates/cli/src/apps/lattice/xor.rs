@@ -134,7 +134,7 @@ impl Xor {
 fn parse_hex(text: &str) -> Result<Vec<u8>> {
     let digits = text.as_bytes();
     if digits.is_empty() || digits.len() % 2 == 1 {
-        bail!("`{text}` is no key: two hexadecimal digits to a byte, e.g. `00ff17`");
+        bail!("`{text}` is not a key: two hexadecimal digits to a byte, e.g. `00ff17`");
     }
     digits
         .chunks_exact(2)
@@ -143,7 +143,7 @@ fn parse_hex(text: &str) -> Result<Vec<u8>> {
             match (value(pair[0]), value(pair[1])) {
                 (Some(high), Some(low)) => Ok((16 * high + low) as u8),
                 _ => bail!(
-                    "`{text}` is no key: `{}` are no hexadecimal digits",
+                    "`{text}` is not a key: `{}` are not hexadecimal digits",
                     String::from_utf8_lossy(pair)
                 ),
             }
