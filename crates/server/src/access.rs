@@ -55,7 +55,7 @@ impl Access {
             .check(request)
             .map_err(|foreign| match foreign {
                 Foreign::Host => refusal(
-                    "the `Host` of the request is no name of this machine",
+                    "the `Host` of the request is not a name of this machine",
                     "use localhost or 127.0.0.1",
                 ),
                 Foreign::Origin(origin) => {

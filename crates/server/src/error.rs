@@ -142,13 +142,13 @@ pub enum ServeError {
         source: io::Error,
     },
     /// The device that should render cannot be used.
-    #[error("cannot render on the device that was asked for")]
+    #[error("cannot render on the requested device")]
     Device {
         /// What was wrong with it.
         source: DeviceError,
     },
     /// The device renders, but not what the CPU does.
-    #[error("the GPU cannot be trusted with music (hint: `--device cpu` does without it)")]
+    #[error("the GPU's audio differs from the CPU's (hint: use `--device cpu`)")]
     Engine {
         /// What it did.
         source: EngineLost,

@@ -66,7 +66,7 @@ impl Presets {
         };
         let plain = |c: char| c.is_alphanumeric() || " -_".contains(c);
         if name.is_empty() || name.chars().count() > 40 || !name.chars().all(plain) {
-            let message = format!("`{name:.40}` is no name for a preset");
+            let message = format!("`{name:.40}` is not a name for a preset");
             return refuse(
                 "W001",
                 message,

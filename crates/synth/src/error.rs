@@ -19,7 +19,7 @@ pub enum ParamError {
         most: f32,
     },
     /// A word that is none of the known ones.
-    #[error("`{given}` is no {what}; known: {known}")]
+    #[error("`{given}` is not a {what}; known: {known}")]
     Unknown {
         /// What kind of word.
         what: &'static str,

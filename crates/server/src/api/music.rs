@@ -45,7 +45,7 @@ impl Order {
     /// From a query; what is no field of its own is a parameter of the music.
     fn from_query(request: &Request) -> Result<Self, ProtocolError> {
         let number = |name: &str, text: &str| ProtocolError::Message {
-            what: format!("`{name}={text:.40}` is no number"),
+            what: format!("`{name}={text:.40}` is not a number"),
         };
         let mut order = Self::default();
         for (name, text) in request.queries() {
