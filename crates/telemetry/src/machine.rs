@@ -55,7 +55,7 @@ pub enum OpenError {
         count: u32,
     },
     /// A GPU was asked for and there is no NVML.
-    #[error("GPU {asked} was asked for, but {reason}")]
+    #[error("GPU {asked} was requested, but {reason}")]
     NoNvml {
         /// The index asked for.
         asked: u32,

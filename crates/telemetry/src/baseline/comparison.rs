@@ -89,7 +89,7 @@ pub enum ComparisonError {
     /// Not the same machine.
     #[error(
         "the baselines are of different machines: `{first}` against `{second}` \
-         (hint: `--any-machine` compares them all the same)"
+         (hint: `--any-machine` compares them anyway)"
     )]
     OtherMachine {
         /// GPUs of the first.

@@ -395,7 +395,7 @@ fn host(out: &mut String, board: &Board) {
         ),
         (
             "warpsmith_host_memory_available_bytes",
-            "Host memory that can be had without swapping.",
+            "Host memory available without swapping.",
             scaled(host.memory_available_bytes, 1.0),
         ),
         (
