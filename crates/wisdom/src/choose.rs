@@ -141,7 +141,7 @@ impl Refusal {
         match self {
             Self::DoesNotFit => "does not fit into its memory",
             Self::OtherBits => "does not give the same bits",
-            Self::NotAskedFor => "another device was asked for",
+            Self::NotAskedFor => "another device was requested",
             Self::TooLate => "would miss the deadline",
         }
     }
@@ -342,7 +342,7 @@ mod tests {
         assert_eq!(
             error.unwrap_err().to_string(),
             "nothing here can do it: `fast` does not give the same bits, \
-             `slow` another device was asked for"
+             `slow` another device was requested"
         );
         let late = Constraints {
             deadline: Some(1e-9),

@@ -14,7 +14,7 @@ pub enum ChooserError {
         /// Each candidate with why it was refused.
         reasons: String,
     },
-    /// Numbers that are no measurements.
+    /// Numbers that are not measurements.
     #[error("{what}: {problem}")]
     Number {
         /// Which number.
@@ -34,7 +34,7 @@ pub enum ChooserError {
         source: std::io::Error,
     },
     /// A file that is no wisdom.
-    #[error("`{}` is no wisdom file: {problem}", path.display())]
+    #[error("`{}` is not a wisdom file: {problem}", path.display())]
     Content {
         /// The file.
         path: PathBuf,

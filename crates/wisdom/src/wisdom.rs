@@ -187,7 +187,7 @@ impl Wisdom {
             for bus in [to, back] {
                 let sound = (0.0..1e3).contains(&bus.latency) && (1.0..1e18).contains(&bus.rate);
                 if !sound {
-                    return Err(format!("the copies of `{device}` are no measurements"));
+                    return Err(format!("the copies of `{device}` are not measurements"));
                 }
             }
         }
@@ -237,7 +237,7 @@ impl OperationWisdom {
             Curve::through(&points).map_err(|error| error.to_string())
         };
         if !self.correction.is_sound() {
-            return Err("its corrections are no measurements".to_owned());
+            return Err("its corrections are not measurements".to_owned());
         }
         let (start, pass) = (curve(|point| point.start)?, curve(|point| point.pass)?);
         let mut profile = Profile::measured(start, pass, self.unix);

@@ -79,7 +79,7 @@ impl WisdomFile {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Loaded::Absent,
             Err(error) => return Loaded::Useless(error.to_string()),
             Ok(facts) if !facts.is_file() || facts.len() > LARGEST => {
-                return Loaded::Useless("it is no file of a sensible size".to_owned());
+                return Loaded::Useless("it is not a file of a sensible size".to_owned());
             }
             Ok(_) => {}
         }
