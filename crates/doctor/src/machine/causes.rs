@@ -33,7 +33,7 @@ const CAUSED_BY: &[(&str, &[&str])] = &[
 /// A finding, and those that follow from it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cause {
-    /// What to mend.
+    /// What to fix.
     pub finding: Finding,
     /// What is expected to go away with it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

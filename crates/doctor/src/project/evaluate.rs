@@ -1,4 +1,4 @@
-//! How good the rules are: findings held against labelled points of public projects.
+//! How good the rules are: findings compared with labelled points of public projects.
 //!
 //! A label says that a rule must (`true`) or must not (`false`) report a place. A finding matches a
 //! label of the same rule and file within three lines; line 0 stands for the whole file. Findings

@@ -84,7 +84,7 @@ impl ProjectSettings {
         for (code, reason) in &audit.allow {
             if rule_info(code).is_none() {
                 return Err(wrong(format!(
-                    "`[audit.allow]` names `{code}`, which is no rule; `warpsmith explain` lists them"
+                    "`[audit.allow]` names `{code}`, which is not a rule; `warpsmith explain` lists them"
                 )));
             }
             if reason.trim().is_empty() {

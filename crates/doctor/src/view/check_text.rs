@@ -96,7 +96,7 @@ pub fn check_text(report: &Report<CheckBody>, detail: Detail) -> String {
         })
         .collect();
     if loud.is_empty() {
-        let _ = writeln!(out, "\nNothing to mend.");
+        let _ = writeln!(out, "\nNothing to fix.");
     }
     for cause in loud {
         out.push('\n');

@@ -446,7 +446,7 @@ fn contradicted_claims(facts: &ProjectFacts) -> Judgement {
             .map(|(n, _)| (d.path.clone(), n))
     });
     let Some((file, line)) = claim else {
-        return not_applicable("no claim that can be held against code");
+        return not_applicable("no claim that can be compared with code");
     };
     match facts
         .setups
