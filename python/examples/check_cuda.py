@@ -1,4 +1,4 @@
-"""Is this machine ready for CUDA? What is not, and what mends it.
+"""Is this machine ready for CUDA? What is not, and how to fix it.
 
     python check_cuda.py --verbose
     python check_cuda.py --export-json machine.json
@@ -13,7 +13,7 @@ import pathlib
 import warpsmith
 
 options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-options.add_argument("--verbose", action="store_true", help="also what mends it")
+options.add_argument("--verbose", action="store_true", help="also how to fix it")
 options.add_argument("--export-json", type=pathlib.Path, metavar="FILE")
 options = options.parse_args()
 

@@ -9,7 +9,7 @@ from . import _native
 
 
 def check() -> dict:
-    """What is wrong with this machine's CUDA environment, and what mends it.
+    """What is wrong with this machine's CUDA environment, and how to fix it.
 
     >>> import warpsmith
     >>> warpsmith.check()["verb"]
