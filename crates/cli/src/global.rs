@@ -21,7 +21,7 @@ pub(crate) struct Global {
     /// How to print results.
     #[arg(long, global = true, value_enum, default_value_t = Format::Human, help_heading = "Global options")]
     pub(crate) format: Format,
-    /// Say only what was asked for: no progress, no notes.
+    /// Print only the result: no progress, no notes.
     #[arg(
         short,
         long,

@@ -27,7 +27,7 @@ use crate::table::Table;
 pub(crate) struct Ablate {
     /// The workload.
     workload: String,
-    /// Set a parameter that is no technique, `name=value`.
+    /// Set a parameter that is not a technique, `name=value`.
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = catalogue::parse_setting)]
     settings: Vec<(String, String)>,
     /// Differences up to this many percent do not matter.

@@ -20,7 +20,7 @@ use crate::output;
 /// Sample GPUs and host for a while; say percentiles, energy, throttling, who was on the GPU, and
 /// whether this machine is fit for a baseline.
 ///
-/// The exit code is 1 when it is not fit (or when that cannot be told), 3 when a GPU was asked for
+/// The exit code is 1 when it is not fit (or when that cannot be told), 3 when a GPU was requested
 /// on a machine without NVML. Without a GPU the host is measured alone.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  warpsmith baseline\n  \

@@ -1,4 +1,4 @@
-//! `warpsmith check`: what is wrong with this machine, and what mends it.
+//! `warpsmith check`: what is wrong with this machine, and how to fix it.
 
 use std::ffi::OsStr;
 use std::io::{Write, stdout};

@@ -50,11 +50,11 @@ pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
         "" | "s" => 1.0,
         "m" | "min" => 60.0,
         "h" => 3600.0,
-        _ => return Err(format!("`{unit}` is no unit of time: use ms, s, m or h")),
+        _ => return Err(format!("`{unit}` is not a unit of time: use ms, s, m or h")),
     };
     let seconds = number
         .parse::<f64>()
-        .map_err(|_| format!("`{text}` is no duration: write `60s` or `2m`"))?
+        .map_err(|_| format!("`{text}` is not a duration: write `60s` or `2m`"))?
         * scale;
     Duration::try_from_secs_f64(seconds).map_err(|_| format!("`{text}` is too long"))
 }

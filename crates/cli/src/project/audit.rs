@@ -49,7 +49,7 @@ pub(crate) struct Audit {
     /// Keep the severity of every place; by default a warning speaks once per rule.
     #[arg(long)]
     every_place: bool,
-    /// Print a patch for what can be mended locally, instead of the report.
+    /// Print a patch for what can be fixed automatically, instead of the report.
     #[arg(long)]
     fix: bool,
     /// Write the patch into the project; its git tree must be clean.
@@ -158,7 +158,7 @@ impl Audit {
                 .lock()
                 .write_all(unified_diff(&patches).as_bytes())?;
         }
-        output::note(global, &format!("{} files are mended", patches.len()));
+        output::note(global, &format!("fixed {} files", patches.len()));
         Ok(Outcome::Fine)
     }
 }

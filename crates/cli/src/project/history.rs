@@ -49,7 +49,7 @@ enum Action {
         /// The commit that was measured.
         #[arg(long)]
         commit: String,
-        /// When the commit was made, in seconds since 1970; now where it is not said.
+        /// When the commit was made, in seconds since 1970; default: now.
         #[arg(long)]
         at: Option<i64>,
         /// Forget earlier runs of this commit; otherwise the commit counts as the median of its

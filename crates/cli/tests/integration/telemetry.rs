@@ -196,7 +196,7 @@ fn bad_input_is_exit_code_2_with_a_word_on_what_to_do() {
         ),
         (
             vec!["baseline".into(), "--duration".into(), "5 days".into()],
-            "is no unit of time",
+            "is not a unit of time",
         ),
         (
             vec!["record".into(), "/nonexistent/x".into()],

@@ -100,7 +100,7 @@ pub(super) fn unless_unsupported<T>(
         Err(WorkloadError::Unsupported { reason, .. }) if global.device == DeviceChoice::Auto => {
             note(
                 global,
-                &format!("note: on the CPU, for the GPU cannot: {reason}"),
+                &format!("note: using the CPU because the GPU cannot do this: {reason}"),
             );
             on_cpu()
         }

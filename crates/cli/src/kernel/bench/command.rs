@@ -31,9 +31,9 @@ use crate::output;
 ///
 /// With `--device auto` each workload runs where it is expected to be faster; `-v` says why.
 ///
-/// On a GPU the output is held against the CPU's first: a time for a wrong result is no time
-/// (finding M050, exit code 1). Work that never ends is given up after `--limit`, and the rest goes
-/// on in a new context (finding M051).
+/// On a GPU the output is compared with the CPU's first: a fast wrong answer does not count
+/// (finding M050, exit code 1). A run that does not finish is abandoned after `--limit`, and the
+/// rest is measured in a new context (finding M051).
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  warpsmith bench --list\n  warpsmith bench machine/saxpy\n  \
@@ -78,7 +78,7 @@ pub(crate) struct Bench {
     /// Do not hold the output against the CPU's first.
     #[arg(long)]
     no_check: bool,
-    /// Also measure what the device can move and compute at most, and hold each run against it.
+    /// Also measure the device's peak bandwidth and arithmetic, and compare each run with them.
     #[arg(long)]
     roofline: bool,
     #[command(flatten)]
@@ -126,10 +126,7 @@ impl Bench {
         let (files, names): (Vec<&String>, Vec<&String>) =
             self.workloads.iter().partition(|name| is_kernel_file(name));
         if files.len() > 1 {
-            bail!(
-                "one file of kernels at a time; {} are asked for",
-                files.len()
-            );
+            bail!("one file of kernels at a time; got {}", files.len());
         }
         let file = files.first().map(|file| file.as_str());
         if file.is_none() && self.kernel.any_given() {
@@ -152,7 +149,7 @@ impl Bench {
             (Some(_), _, None) => {
                 output::note(
                     global,
-                    "a kernel of a file needs a GPU; there is none here, or `--device cpu` was asked for",
+                    "a kernel of a file needs a GPU; there is none here, or `--device cpu` was given",
                 );
                 return Ok(Outcome::CannotHere);
             }
@@ -197,10 +194,7 @@ impl Bench {
         let names: Vec<String> = names.into_iter().cloned().collect();
         let workloads = catalogue::choose(&names)?;
         if !self.settings.is_empty() && workloads.len() != 1 {
-            bail!(
-                "`--set` applies to one workload; {} are asked for",
-                workloads.len()
-            );
+            bail!("`--set` applies to one workload; got {}", workloads.len());
         }
         workloads
             .into_iter()

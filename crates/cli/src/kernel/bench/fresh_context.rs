@@ -26,9 +26,9 @@ pub(super) fn restart_without(global: &Global, name: &str) -> Result<()> {
     names.push(name.to_owned());
     let program = global.host.command();
     let error = program
-        .context("cannot find this program to begin anew")?
+        .context("cannot find this program to restart it")?
         .args(&global.words)
         .env(GIVEN_UP, names.join("\n"))
         .exec();
-    Err(error).context("cannot begin anew after work that never ended")
+    Err(error).context("cannot restart after a kernel that did not finish")
 }

@@ -35,7 +35,7 @@ pub(super) struct KernelOptions {
     /// Pass an option on to NVRTC, e.g. `--flag=--use_fast_math`.
     #[arg(long = "flag", value_name = "FLAG", allow_hyphen_values = true)]
     flags: Vec<String>,
-    /// Bytes that one launch must move, for rates; the size of its buffers where it is not said.
+    /// Bytes that one launch must move, for rates; default: the size of its buffers.
     #[arg(long, value_name = "N")]
     bytes: Option<u64>,
     /// Floating-point operations of one launch, for rates.
@@ -55,7 +55,7 @@ fn parse_shape(text: &str) -> Result<[u32; 3], String> {
             .parse()
             .ok()
             .filter(|size| *size > 0)
-            .ok_or_else(|| format!("`{part}` is no size: write `256` or `16,16`"))?;
+            .ok_or_else(|| format!("`{part}` is not a size: write `256` or `16,16`"))?;
     }
     Ok(shape)
 }

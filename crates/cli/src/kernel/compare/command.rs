@@ -59,7 +59,7 @@ pub(crate) struct Compare {
     /// quantity is a share); each quantity has its own threshold where this is not given.
     #[arg(long, value_name = "PERCENT")]
     threshold: Option<f64>,
-    /// Compare baselines of different machines all the same.
+    /// Compare baselines of different machines anyway.
     #[arg(long)]
     any_machine: bool,
     #[command(flatten)]

@@ -30,7 +30,7 @@ use crate::placement::Decision;
 /// interpreter, which reports indices out of range and variables without a value. On a GPU the
 /// interpreter checks the run first, and the GPU then computes the results.
 ///
-/// `--device auto` takes what is sooner done, which is the interpreter alone; `--explain` shows the
+/// `--device auto` takes the faster one, which is the interpreter alone; `--explain` shows the
 /// predictions. Runs are remembered for the next prediction.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \

@@ -107,10 +107,7 @@ impl Verify {
         }
         let workloads = catalogue::choose(&self.workloads)?;
         if !self.settings.is_empty() && workloads.len() != 1 {
-            bail!(
-                "`--set` applies to one workload; {} are asked for",
-                workloads.len()
-            );
+            bail!("`--set` applies to one workload; got {}", workloads.len());
         }
         let seed = self.seed.unwrap_or_else(clock_seed);
         let gpu = match Device::open(gpu_choice(global.device)) {
@@ -161,7 +158,7 @@ impl Verify {
         report.findings = disagreements
             .filter_map(finding)
             .chain(wrong.map(|one| {
-                let message = format!("`{}` is not what it should be", one.kernels);
+                let message = format!("`{}` does not match its reference", one.kernels);
                 Finding::new("M050", Severity::Error, message).because("seen", one.seen.clone())
             }))
             .collect();

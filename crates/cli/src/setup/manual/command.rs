@@ -82,7 +82,7 @@ fn write_all(global: &Global, folder: &Path, pages: Vec<Page>) -> Result<()> {
 fn read(path: &Path, verb: &str) -> Result<serde_json::Value> {
     let text = std::fs::read(path).with_context(|| format!("cannot read `{}`", path.display()))?;
     let document: serde_json::Value = serde_json::from_slice(&text)
-        .with_context(|| format!("`{}` is no JSON document", path.display()))?;
+        .with_context(|| format!("`{}` is not a JSON document", path.display()))?;
     if document["verb"] != verb {
         bail!(
             "`{}` was not written by `warpsmith {verb} --format json`",

@@ -1,5 +1,6 @@
 //! The workloads as a page: what each takes, its switches, and how far a GPU may be from the CPU.
 
+use warpsmith_core::Tolerance;
 use warpsmith_workload::{ParameterKind, Parameters, Workload};
 
 use super::page::{Page, cell};
@@ -73,8 +74,27 @@ fn describe(workload: &dyn Workload, text: &mut String) {
         let argued = workload.tolerance(&parameters);
         let bounds = argued.tolerance;
         text.push_str(&format!(
-            "\nGPU and CPU agree within {:e} absolute, {:e} relative or {} ULP: {}.\n",
-            bounds.abs, bounds.rel, bounds.ulp, argued.because
+            "\nGPU and CPU agree {}: {}.\n",
+            within(bounds),
+            argued.because
         ));
+    }
+}
+
+/// How closely results agree, by the bounds that allow anything.
+fn within(bounds: Tolerance) -> String {
+    let mut parts = Vec::new();
+    if bounds.abs > 0.0 {
+        parts.push(format!("{:e} absolute", bounds.abs));
+    }
+    if bounds.rel > 0.0 {
+        parts.push(format!("{:e} relative", bounds.rel));
+    }
+    if bounds.ulp > 0 {
+        parts.push(format!("{} ULP", bounds.ulp));
+    }
+    match parts.is_empty() {
+        true => "bit for bit".to_owned(),
+        false => format!("within {}", parts.join(" or ")),
     }
 }
