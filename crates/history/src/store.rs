@@ -17,7 +17,7 @@ use warpsmith_measure::measurement::Measurement;
 use warpsmith_measure::statistics::order::median_of;
 
 /// Version of the file's layout.
-const LAYOUT: i64 = 2;
+const LAYOUT: i64 = 3;
 
 /// Why a history could not be used.
 #[derive(Debug, Error)]
@@ -69,6 +69,21 @@ pub struct Point {
     pub count: i64,
     /// How often the commit was measured.
     pub runs: usize,
+}
+
+/// A change that somebody has seen and wants.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Accepted {
+    /// The finding that is accepted.
+    pub code: String,
+    /// The commit that it is about.
+    pub commit: String,
+    /// The benchmark; every one where there is none.
+    pub benchmark: Option<String>,
+    /// Why.
+    pub reason: String,
+    /// When, in seconds since 1970.
+    pub at: i64,
 }
 
 /// A benchmark on a machine.
@@ -149,6 +164,12 @@ impl History {
                      conditions TEXT NOT NULL,
                      samples BLOB NOT NULL);
                  CREATE INDEX IF NOT EXISTS by_series ON results (benchmark, machine, at);
+                 CREATE TABLE IF NOT EXISTS accepted (
+                     code TEXT NOT NULL,
+                     commit_name TEXT NOT NULL,
+                     benchmark TEXT,
+                     reason TEXT NOT NULL,
+                     at INTEGER NOT NULL);
                  {kept}
                  PRAGMA user_version = {LAYOUT};
                  COMMIT;"
@@ -220,6 +241,47 @@ impl History {
             ],
         );
         self.doing("store a result", stored).map(drop)
+    }
+
+    /// Notes that a change is wanted; said again, the newest reason counts.
+    pub fn accept(&self, accepted: &Accepted) -> Result<(), HistoryError> {
+        let write = || {
+            self.connection.execute(
+                "DELETE FROM accepted WHERE code = ?1 AND commit_name = ?2 AND benchmark IS ?3",
+                params![accepted.code, accepted.commit, accepted.benchmark],
+            )?;
+            self.connection.execute(
+                "INSERT INTO accepted VALUES (?1, ?2, ?3, ?4, ?5)",
+                params![
+                    accepted.code,
+                    accepted.commit,
+                    accepted.benchmark,
+                    accepted.reason,
+                    accepted.at
+                ],
+            )
+        };
+        self.doing("accept a change", write()).map(drop)
+    }
+
+    /// Every change that was accepted, oldest first.
+    pub fn accepted(&self) -> Result<Vec<Accepted>, HistoryError> {
+        let read = || {
+            let mut statement = self.connection.prepare(
+                "SELECT code, commit_name, benchmark, reason, at FROM accepted ORDER BY at, rowid",
+            )?;
+            let rows = statement.query_map([], |row| {
+                Ok(Accepted {
+                    code: row.get(0)?,
+                    commit: row.get(1)?,
+                    benchmark: row.get(2)?,
+                    reason: row.get(3)?,
+                    at: row.get(4)?,
+                })
+            })?;
+            rows.collect()
+        };
+        self.doing("list what was accepted", read())
     }
 
     /// Every benchmark on every machine, by name.
@@ -338,6 +400,30 @@ mod tests {
         assert_eq!(history.samples(-1).unwrap(), None);
         assert_eq!(history.forget("b", &machine("x"), "two").unwrap(), 3);
         assert_eq!(history.series(&keys[0]).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn what_was_accepted_stays_with_its_newest_reason() {
+        let folder = tempfile::tempdir().unwrap();
+        let history = History::open(&folder.path().join("h.sqlite")).unwrap();
+        let accepted = |benchmark: Option<&str>, reason: &str| Accepted {
+            code: "M040".into(),
+            commit: "abc".into(),
+            benchmark: benchmark.map(str::to_owned),
+            reason: reason.into(),
+            at: 5,
+        };
+        history.accept(&accepted(None, "first")).unwrap();
+        history.accept(&accepted(None, "checks bounds")).unwrap();
+        history.accept(&accepted(Some("b"), "only b")).unwrap();
+        let kept = history.accepted().unwrap();
+        assert_eq!(
+            kept,
+            [
+                accepted(None, "checks bounds"),
+                accepted(Some("b"), "only b")
+            ]
+        );
     }
 
     #[test]
