@@ -21,7 +21,7 @@ use crate::setup::{completions, manual, selftest};
     subcommand_required = true,
     arg_required_else_help = true,
     after_help = "Exit codes: 0 fine, 1 done and what was found is not fine, 2 could not be done, \
-                  3 not possible on this machine.\nData goes to stdout, everything else to stderr."
+                  3 not possible on this machine, 4 undecided: what was seen does not settle it.\nData goes to stdout, everything else to stderr."
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]

@@ -5,6 +5,7 @@ use std::io::{ErrorKind, Write, stderr};
 use anyhow::Result;
 use warpsmith_device::DeviceError;
 use warpsmith_lattice::LatticeError;
+use warpsmith_measure::comparison::evaluation::Verdict;
 use warpsmith_workload::WorkloadError;
 
 /// How a command that did its work ended; failures travel as errors.
@@ -18,12 +19,25 @@ pub(crate) enum Outcome {
     CannotHere,
     /// Stopped by Ctrl-C; what was there is written.
     Interrupted,
+    /// Done, and what was seen does not decide the question.
+    Undecided,
 }
 
 impl Outcome {
     /// Done; `fine` says how what was found is.
     pub(crate) fn fine_if(fine: bool) -> Self {
         if fine { Self::Fine } else { Self::NotFine }
+    }
+
+    /// What several verdicts end in: the same as the worst of them, slower before undecided.
+    pub(crate) fn of_verdicts(verdicts: impl IntoIterator<Item = Verdict>) -> Self {
+        verdicts
+            .into_iter()
+            .fold(Self::Fine, |worst, verdict| match (worst, verdict) {
+                (_, Verdict::Slower) | (Self::NotFine, _) => Self::NotFine,
+                (_, Verdict::Undecided) => Self::Undecided,
+                (worst, Verdict::Same | Verdict::Faster) => worst,
+            })
     }
 }
 
@@ -34,6 +48,7 @@ pub(crate) fn code(result: Result<Outcome>) -> u8 {
         Ok(Outcome::NotFine) => 1,
         Ok(Outcome::CannotHere) => 3,
         Ok(Outcome::Interrupted) => 130,
+        Ok(Outcome::Undecided) => 4,
         Err(error) if is_broken_pipe(&error) => 0,
         Err(error) => {
             // Nothing can be done about a standard error that is closed.
@@ -89,6 +104,17 @@ mod tests {
     use anyhow::Context;
 
     use super::*;
+
+    #[test]
+    fn verdicts_have_one_set_of_exit_codes() {
+        use Verdict::{Faster, Same, Slower, Undecided};
+        let of = |verdicts: &[Verdict]| code(Ok(Outcome::of_verdicts(verdicts.to_vec())));
+        assert_eq!(of(&[]), 0);
+        assert_eq!(of(&[Same, Faster]), 0);
+        assert_eq!(of(&[Same, Undecided, Faster]), 4);
+        assert_eq!(of(&[Undecided, Slower]), 1);
+        assert_eq!(of(&[Slower, Undecided]), 1);
+    }
 
     #[test]
     fn causes_and_the_hint_stand_below_the_error() {

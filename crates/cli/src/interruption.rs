@@ -35,6 +35,11 @@ impl Interruption {
         Ok(Self { came, bell })
     }
 
+    /// Becomes true when it comes.
+    pub(crate) fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.came)
+    }
+
     /// Whether it came.
     pub(crate) fn came(&self) -> bool {
         self.came.load(Ordering::Relaxed)

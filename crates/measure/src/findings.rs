@@ -39,11 +39,15 @@ pub fn of_measurement(measurement: &Measurement, figures: &Figures) -> Vec<Findi
     }
     if measurement.conditions.stop == StopReason::TimedOut {
         let half = 50.0 * (figures.interval.high - figures.interval.low) / figures.interval.median;
+        let reached = match half.is_finite() {
+            true => format!("at ±{half:.2} %"),
+            false => "before there were enough samples for an interval".to_owned(),
+        };
         findings.push(
             Finding::new(
                 "M002",
                 Severity::Info,
-                format!("`{name}`: time ran out at ±{half:.2} %"),
+                format!("`{name}`: time ran out {reached}"),
             )
             .because("samples", summary.count.to_string())
             .hint("raise `--timeout`, or accept the interval"),
@@ -195,14 +199,14 @@ pub fn of_given_up(name: &str, seconds: f64) -> Finding {
 
 /// What a comparison leads to conclude.
 pub fn of_evaluation(name: &str, evaluation: &Evaluation) -> Option<Finding> {
-    let seen = format!(
-        "{:.4} ({:.4} to {:.4}), margin {:.1} %, {} rounds",
-        evaluation.ratio,
-        evaluation.low,
-        evaluation.high,
-        100.0 * evaluation.margin,
-        evaluation.rounds
-    );
+    let (rounds, margin) = (evaluation.rounds, 100.0 * evaluation.margin);
+    let seen = match evaluation.high.is_finite() {
+        true => format!(
+            "{:.4} ({:.4} to {:.4}), margin {margin:.1} %, {rounds} rounds",
+            evaluation.ratio, evaluation.low, evaluation.high,
+        ),
+        false => format!("none yet: {rounds} rounds are too few"),
+    };
     match evaluation.verdict {
         Verdict::Slower => Some(
             Finding::new(
@@ -298,6 +302,17 @@ mod tests {
         let measurement = Measurement::imported("quiet", samples);
         let figures = measurement.figures().unwrap();
         assert_eq!(of_measurement(&measurement, &figures), []);
+    }
+
+    #[test]
+    fn too_few_samples_are_told_without_infinities() {
+        let mut measurement = Measurement::imported("few", vec![1.0, 2.0]);
+        measurement.conditions.stop = StopReason::TimedOut;
+        let found = of_measurement(&measurement, &measurement.figures().unwrap());
+        assert!(!format!("{found:?}").contains("inf"), "{found:?}");
+        let evaluation = crate::comparison::evaluation::evaluate(&[0.1, 0.2], 0.01, 0.05);
+        let told = of_evaluation("few", &evaluation).unwrap();
+        assert!(!format!("{told}").contains("NaN"), "{told}");
     }
 
     #[test]

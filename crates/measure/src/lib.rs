@@ -5,6 +5,7 @@
 //! the conditions under which they were taken.
 
 pub mod ablation;
+pub mod command;
 pub mod comparison;
 pub mod cpu;
 pub mod findings;

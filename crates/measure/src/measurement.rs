@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::comparison::clock::Bound;
 use crate::statistics::order::{MAD_TO_SIGMA, mad_about, median_of};
 use crate::statistics::rounds::{RoundsInterval, combine};
 use crate::statistics::stop_rule::StopReason;
@@ -91,7 +92,7 @@ pub enum Basis {
     Undisturbed,
     /// CPU time, because too few samples were undisturbed.
     CpuTime,
-    /// Every sample although most were pre-empted: there is no CPU time to fall back on.
+    /// Every sample although most were pre-empted: there is no CPU time that stands for the work.
     Disturbed,
 }
 
@@ -283,7 +284,8 @@ impl Measurement {
 
     /// The samples that figures rest on, with the starts of the rounds among them.
     ///
-    /// Undisturbed samples where at least 30 % are, else CPU time, else all with that said.
+    /// Undisturbed samples where at least 30 % are, else the CPU time of work that only computes,
+    /// else all with that said.
     pub fn basis(&self) -> (Basis, Vec<f64>, Vec<usize>) {
         let n = self.seconds.len();
         let disturbed = self.disturbed();
@@ -293,7 +295,7 @@ impl Measurement {
         }
         if (n - disturbed.len()) * 10 < n * 3 {
             let starts = self.round_starts.clone();
-            return if self.cpu_seconds.len() == n {
+            return if Bound::of(self) == Bound::OneCore {
                 (Basis::CpuTime, self.cpu_seconds.clone(), starts)
             } else {
                 (Basis::Disturbed, self.seconds.clone(), starts)
@@ -348,6 +350,10 @@ mod tests {
         assert_eq!((basis, samples), (Basis::Undisturbed, vec![1.0; 3]));
         let (basis, samples, _) = with_preempted(10, 8, true).basis();
         assert_eq!((basis, samples), (Basis::CpuTime, vec![0.9; 10]));
+        // Sleeps most of the time: its CPU time says nothing about it.
+        let mut sleeps = with_preempted(10, 8, true);
+        sleeps.cpu_seconds.fill(0.1);
+        assert_eq!(sleeps.basis().0, Basis::Disturbed);
         let (basis, samples, _) = with_preempted(10, 8, false).basis();
         assert_eq!((basis, samples.len()), (Basis::Disturbed, 10));
         assert_eq!(with_preempted(5, 0, true).basis().0, Basis::AllSamples);

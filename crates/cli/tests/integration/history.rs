@@ -111,3 +111,163 @@ fn a_result_of_few_samples_has_no_interval() {
     assert!(said.contains("too few samples"), "{said}");
     assert!(said.lines().all(|line| line.len() < 200), "{said}");
 }
+
+/// A series of forty results with a step of 6 % at `c25`.
+fn stepped(at: &Path) {
+    for commit in 0..40u32 {
+        let level = if commit < 25 { 1.0 } else { 1.06 };
+        let drift = 1.0 + 2e-3 * f64::from(commit * 7 % 5);
+        add(at, &format!("c{commit}"), commit, level * drift);
+    }
+}
+
+#[test]
+fn an_accepted_change_is_green_and_shown_with_its_reason() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    stepped(at);
+    let checked = warpsmith(at, &["history", "check"]);
+    let said = text(&checked);
+    assert_eq!(checked.status.code(), Some(1), "{said}");
+    assert_eq!(
+        said.matches("M040").count(),
+        2,
+        "one finding and its hint: {said}"
+    );
+    let refused = warpsmith(at, &["history", "accept", "M040", "c99", "--reason", "x"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", text(&refused));
+    let reason = "bounds are checked now";
+    let accepted = warpsmith(
+        at,
+        &["history", "accept", "M040", "c25", "--reason", reason],
+    );
+    assert!(accepted.status.success(), "{}", text(&accepted));
+    let checked = warpsmith(at, &["history", "check"]);
+    assert!(checked.status.success(), "{}", text(&checked));
+    let page = ["history", "show", "--html", "page.html"];
+    assert!(warpsmith(at, &page).status.success());
+    let page = fs::read_to_string(at.join("page.html")).expect("written");
+    assert!(page.contains(reason));
+}
+
+#[test]
+fn only_what_is_asked_about_is_judged() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    stepped(at);
+    let code = |words: &[&str]| warpsmith(at, words).status.code();
+    assert_eq!(code(&["history", "check", "--since", "c30"]), Some(0));
+    assert_eq!(code(&["history", "check", "--since", "c20"]), Some(1));
+    assert_eq!(code(&["history", "check", "--since", "nowhere"]), Some(2));
+    assert_eq!(code(&["history", "check", "--name", "solve"]), Some(1));
+    assert_eq!(code(&["history", "check", "--name", "other"]), Some(2));
+}
+
+fn git(at: &Path, words: &[&str]) -> String {
+    let output = Command::new("git")
+        .args(["-c", "user.name=Test", "-c", "user.email=test@example.org"])
+        .args(words)
+        .current_dir(at)
+        .output()
+        .expect("git starts");
+    assert!(output.status.success(), "{}", text(&output));
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+/// A repository whose `run.sh` counts further from commit `slow` on; returns the commits.
+fn repository(at: &Path, commits: usize, slow: usize) -> Vec<String> {
+    git(at, &["init", "-q", "-b", "main"]);
+    let commit = |nth: usize| {
+        let count = if nth < slow { 3000 } else { 6000 };
+        let script = format!("# {nth}\ni=0; while [ $i -lt {count} ]; do i=$((i+1)); done\n");
+        fs::write(at.join("run.sh"), script).expect("written");
+        git(at, &["add", "run.sh"]);
+        git(at, &["commit", "-q", "-m", &format!("change {nth}")]);
+        git(at, &["rev-parse", "HEAD"])
+    };
+    (0..commits).map(commit).collect()
+}
+
+#[test]
+fn the_commit_that_is_checked_out_is_the_default_and_bisect_finds_the_slow_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let commits = repository(at, 12, 7);
+    let json = r#"{"results": [{"command": "long line", "times": [0.1, 0.11]}]}"#;
+    fs::write(at.join("result.json"), json).expect("written");
+    let added = warpsmith(at, &["history", "add", "result.json", "--name", "solver"]);
+    assert!(added.status.success(), "{}", text(&added));
+    assert!(text(&added).contains(&commits[11]), "{}", text(&added));
+    let shown = text(&warpsmith(at, &["history", "show"]));
+    assert!(shown.contains("solver on "), "{shown}");
+    let found = warpsmith(
+        at,
+        &[
+            "history",
+            "bisect",
+            "--good",
+            &commits[0],
+            "--budget",
+            "3",
+            "--build",
+            "git show {commit}:run.sh > {commit}.sh",
+            "sh {commit}.sh",
+        ],
+    );
+    let said = text(&found);
+    assert_eq!(found.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains(&format!("{} is the first", commits[7])),
+        "{said}"
+    );
+    assert_eq!(
+        fs::read_dir(at)
+            .expect("listed")
+            .filter(|entry| {
+                let name = entry.as_ref().expect("entry").file_name();
+                name.len() == 43
+            })
+            .count(),
+        6,
+        "the good one, the bad one and four between are built: {said}"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn the_gates_of_both_services_run() {
+    let deploy = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/ci");
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    repository(at, 1, 1);
+    std::os::unix::fs::symlink(&deploy, at.join("ci")).expect("linked");
+    // The text of each service's own file, as its runner would give it to the shell.
+    let action = fs::read_to_string(deploy.join("github/action.yml")).expect("read");
+    let (_, after) = action.split_once("run: |\n").expect("a script");
+    let github = after.lines().next().expect("a line").trim().to_owned();
+    let gitlab = fs::read_to_string(deploy.join("gitlab.yml")).expect("read");
+    let (_, after) = gitlab.split_once("script:\n    - ").expect("a script");
+    let gitlab = after
+        .lines()
+        .next()
+        .expect("a line")
+        .replace("deploy/ci", "ci");
+    for line in [github, gitlab] {
+        let gate = |command: &str| {
+            Command::new("sh")
+                .args(["-c", &line])
+                .current_dir(at)
+                .env("GITHUB_ACTION_PATH", deploy.join("github"))
+                .env("NAME", "solver")
+                .env("COMMAND", command)
+                .env("WARPSMITH", env!("CARGO_BIN_EXE_warpsmith"))
+                .env("WARPSMITH_PAGE", "page.html")
+                .output()
+                .expect("the shell starts")
+        };
+        let passed = gate("sh run.sh");
+        assert!(passed.status.success(), "{line}: {}", text(&passed));
+        assert!(at.join("page.html").exists());
+        assert_eq!(gate("exit 3").status.code(), Some(2), "{line}");
+    }
+}

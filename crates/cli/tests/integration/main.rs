@@ -2,6 +2,7 @@
 
 #[cfg(target_os = "linux")]
 mod broken_driver;
+mod commands;
 mod history;
 mod telemetry;
 mod tone;

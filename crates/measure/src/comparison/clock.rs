@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::measurement::Measurement;
+use crate::measurement::{Measurement, SampleMode};
 use crate::statistics::order::median_of;
 
 /// A clock that a verdict can rest on.
@@ -90,6 +90,10 @@ impl Bound {
                 false => Self::Waits(share),
             };
         }
+        if measurement.conditions.mode == SampleMode::CpuClosure {
+            // The sampler keeps no CPU time of a sample in which the thread waited.
+            return Self::OneCore;
+        }
         // Elapsed less CPU time is wait plus queue: in the quietest tenth of the samples it
         // bounds the wait from above.
         match gaps[count / 10] <= Self::QUIET_GAP {
@@ -142,11 +146,15 @@ pub fn choose(
 pub fn taken_away(measurement: &Measurement) -> Option<String> {
     /// Above this, steal moves medians by more than a margin of 1 %.
     const STEAL: f64 = 0.02;
-    /// The share of samples that may be disturbed while the rest still decides.
-    const DISTURBED: f64 = 0.7;
+    // The share of samples that may be disturbed while the rest still decides: commands are few
+    // and their CPU time is as good, closures are many.
+    let disturbed = match measurement.conditions.mode {
+        SampleMode::Command => 0.3,
+        _ => 0.7,
+    };
     let count = measurement.seconds.len();
     let preempted = measurement.preempted.len();
-    if count > 0 && preempted as f64 > DISTURBED * count as f64 {
+    if count > 0 && preempted as f64 > disturbed * count as f64 {
         return Some(format!(
             "the core was taken away in {preempted} of {count} runs of `{}`",
             measurement.name

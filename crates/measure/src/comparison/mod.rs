@@ -6,4 +6,5 @@ pub mod evaluation;
 pub mod mann_whitney;
 pub mod paired_rounds;
 pub mod stored;
+pub mod turns;
 pub mod unpaired;

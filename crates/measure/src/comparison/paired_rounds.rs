@@ -4,11 +4,12 @@
 //! Rounds are added while the verdict is open; the looks share one error probability, half of it
 //! for the first look.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use warpsmith_workload::random::Random;
 
+use super::clock::Clock;
 use super::evaluation::{Evaluation, Verdict, evaluate, rounds_needed};
 use super::mann_whitney::{MannWhitney, mann_whitney};
 use crate::measurement::{Measurement, Sample};
@@ -43,6 +44,8 @@ pub struct ComparisonPlan {
     pub seed: u64,
     /// How long each side may take to settle before the first round.
     pub settle: Duration,
+    /// The last look comes when this is spent, whatever rounds are left.
+    pub budget: Option<Duration>,
 }
 
 impl Default for ComparisonPlan {
@@ -56,6 +59,7 @@ impl Default for ComparisonPlan {
             alpha: 0.05,
             seed: 1,
             settle: Duration::from_secs(1),
+            budget: None,
         }
     }
 }
@@ -120,8 +124,10 @@ pub fn run<E>(
     let mut log_ratios = Vec::new();
     let mut goal = plan.rounds;
     let mut look = 0;
+    let begun = Instant::now();
+    let spent = || plan.budget.is_some_and(|budget| begun.elapsed() >= budget);
     let evaluation = loop {
-        while log_ratios.len() < goal {
+        while log_ratios.len() < goal && !spent() {
             a.begin_round();
             b.begin_round();
             let (mut from_a, mut from_b) = (Vec::new(), Vec::new());
@@ -138,11 +144,11 @@ pub fn run<E>(
                     }
                 }
             }
-            log_ratios.push(log_ratio(&from_a, &from_b));
+            log_ratios.push(log_ratio(&from_a, &from_b).0);
         }
         let evaluation = evaluate(&log_ratios, plan.margin, plan.alpha_of(look));
         watch(&evaluation);
-        if evaluation.verdict != Verdict::Undecided || goal >= plan.maximum_rounds {
+        if evaluation.verdict != Verdict::Undecided || goal >= plan.maximum_rounds || spent() {
             break evaluation;
         }
         look += 1;
@@ -161,8 +167,9 @@ pub fn run<E>(
     })
 }
 
-/// ln(median B / median A) of one round, from undisturbed samples where both sides have enough.
-fn log_ratio(a: &[Sample], b: &[Sample]) -> f64 {
+/// ln(median B / median A) of one round of closures, with the clock that it is by: wall time of
+/// undisturbed samples where both sides have enough, else CPU time where every sample has one.
+pub fn log_ratio(a: &[Sample], b: &[Sample]) -> (f64, Clock) {
     let undisturbed = |samples: &[Sample]| -> Vec<f64> {
         samples
             .iter()
@@ -175,15 +182,15 @@ fn log_ratio(a: &[Sample], b: &[Sample]) -> f64 {
     };
     let enough = |kept: &[f64], all: &[Sample]| kept.len() * 10 >= all.len() * 3;
     let (kept_a, kept_b) = (undisturbed(a), undisturbed(b));
-    let ratio = if enough(&kept_a, a) && enough(&kept_b, b) {
-        median_of(&kept_b) / median_of(&kept_a)
+    let ratio = |of_a: &[f64], of_b: &[f64]| (median_of(of_b) / median_of(of_a)).ln();
+    if enough(&kept_a, a) && enough(&kept_b, b) {
+        (ratio(&kept_a, &kept_b), Clock::Wall)
     } else if let (Some(cpu_a), Some(cpu_b)) = (cpu(a), cpu(b)) {
-        median_of(&cpu_b) / median_of(&cpu_a)
+        (ratio(&cpu_a, &cpu_b), Clock::Cpu)
     } else {
         let all = |samples: &[Sample]| samples.iter().map(|s| s.seconds).collect::<Vec<_>>();
-        median_of(&all(b)) / median_of(&all(a))
-    };
-    ratio.ln()
+        (ratio(&all(a), &all(b)), Clock::Wall)
+    }
 }
 
 #[cfg(test)]
@@ -251,6 +258,17 @@ mod tests {
         assert_eq!(comparison.evaluation.verdict, Verdict::Undecided);
         assert_eq!(comparison.log_ratios.len(), 96);
         assert!(comparison.rounds_needed.unwrap() > 96);
+    }
+
+    #[test]
+    fn a_budget_ends_it_with_what_was_taken() {
+        let plan = ComparisonPlan {
+            budget: Some(Duration::ZERO),
+            ..ComparisonPlan::default()
+        };
+        let comparison = compare(&plan, &mut |_| 1.0);
+        assert_eq!(comparison.log_ratios.len(), 0);
+        assert_eq!(comparison.evaluation.verdict, Verdict::Undecided);
     }
 
     #[test]

@@ -95,10 +95,16 @@ impl ClosureSampler {
         after: Option<ThreadUsage>,
     ) -> Sample {
         let usage = before.zip(after);
+        let on_core = usage.map(|(b, a)| a.cpu_time.saturating_sub(b.cpu_time).as_secs_f64());
+        // The CPU time of work that waited says nothing about it.
+        let waited = usage.zip(on_core).is_some_and(|((b, a), on_core)| {
+            a.voluntary_switches > b.voluntary_switches && on_core < 0.95 * elapsed
+        });
         Sample {
             seconds: (elapsed - self.cost.of(inner)) / inner as f64,
-            cpu_seconds: usage
-                .map(|(b, a)| a.cpu_time.saturating_sub(b.cpu_time).as_secs_f64() / inner as f64),
+            cpu_seconds: on_core
+                .filter(|_| !waited)
+                .map(|on_core| on_core / inner as f64),
             waited_seconds: None,
             preempted: usage.is_some_and(|(b, a)| a.involuntary_switches > b.involuntary_switches),
             clock_mhz: None,
@@ -233,6 +239,21 @@ mod tests {
         assert!(measurement.conditions.inner_count > 100);
         assert!(measurement.seconds.len() >= 64);
         assert_eq!(measurement.conditions.mode, SampleMode::CpuClosure);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn work_that_sleeps_has_no_cpu_time_to_be_judged_by() {
+        let sampler = ClosureSampler::calibrate();
+        let nap = || std::thread::sleep(Duration::from_millis(2));
+        assert_eq!(sampler.sample(&mut { nap }, 1).cpu_seconds, None);
+        let mut state = 1u64;
+        let mut work = || {
+            for _ in 0..100_000 {
+                state = black_box(state.wrapping_mul(6_364_136_223_846_793_005));
+            }
+        };
+        assert!(sampler.sample(&mut work, 1).cpu_seconds.is_some());
     }
 
     #[test]

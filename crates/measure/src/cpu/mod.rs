@@ -1,7 +1,6 @@
-//! Samples of what runs on the CPU: closures on this thread, and commands.
+//! Samples of closures on this thread.
 
 pub mod closure;
-pub mod command;
 pub mod stamps;
 pub mod steal;
 pub mod thread_usage;

@@ -7,6 +7,8 @@ use std::time::Duration;
 pub struct ThreadUsage {
     /// Times that the core was taken away while the thread could have gone on.
     pub involuntary_switches: i64,
+    /// Times that the thread gave the core up by itself, to wait for something.
+    pub voluntary_switches: i64,
     /// Time on a core.
     pub cpu_time: Duration,
 }
@@ -33,6 +35,7 @@ impl ThreadUsage {
         }
         Some(Self {
             involuntary_switches: usage.ru_nivcsw,
+            voluntary_switches: usage.ru_nvcsw,
             cpu_time: Duration::new(
                 u64::try_from(time.tv_sec).ok()?,
                 u32::try_from(time.tv_nsec).ok()?,

@@ -66,6 +66,10 @@ pub fn combine(samples: &[f64], starts: &[usize], alpha: f64) -> Option<RoundsIn
     combined.median = mean;
     // Each side by itself: the interval within a round need not be symmetric.
     combined.low = (within.low + shift).min(mean - reach);
+    // A handful of rounds that differ widely would reach below zero, where no time is.
+    if combined.low < 0.0 && combined.low.is_finite() && samples.iter().all(|s| *s >= 0.0) {
+        combined.low = 0.0;
+    }
     combined.high = (within.high + shift).max(mean + reach);
     if reach > 0.5 * (within.high - within.low) {
         combined.variation = Variation::Between;
@@ -97,6 +101,20 @@ mod tests {
         }
         assert!(combined >= 935, "{combined} of 1000");
         assert!(pooled < 300, "a single round should not know: {pooled}");
+    }
+
+    #[test]
+    fn no_interval_of_times_reaches_below_zero() {
+        let mut random = Random::seeded(11);
+        let mut clipped = 0;
+        for _ in 0..50 {
+            // Widely spread, so that three medians say little about their mean.
+            let samples: Vec<f64> = (0..60).map(|_| (2.0 * random.normal()).exp()).collect();
+            let interval = combine(&samples, &[0, 20, 40], 0.05).unwrap();
+            assert!(interval.low >= 0.0, "{interval:?}");
+            clipped += usize::from(interval.low == 0.0);
+        }
+        assert!(clipped > 0);
     }
 
     #[test]

@@ -62,7 +62,8 @@ pub(super) fn run(
     output::print(global, &report, comparison_text)?;
     Ok(match report.body.verdict {
         Verdict::Same => Outcome::Fine,
-        Verdict::Changed | Verdict::CannotTell => Outcome::NotFine,
+        Verdict::Changed => Outcome::NotFine,
+        Verdict::CannotTell => Outcome::Undecided,
     })
 }
 

@@ -1,17 +1,24 @@
 //! `warpsmith compare`: whether B is slower, faster or the same as A.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde::Serialize;
 use warpsmith_core::{Finding, Severity};
 use warpsmith_device::Device;
+use warpsmith_formats::write_output;
 use warpsmith_measure::ablation::{Setting, compare_settings};
-use warpsmith_measure::comparison::evaluation::{Evaluation, Verdict, evaluate};
+use warpsmith_measure::command::CommandError;
+use warpsmith_measure::comparison::clock::ClockChoice;
+use warpsmith_measure::comparison::evaluation::{Evaluation, Verdict};
 use warpsmith_measure::comparison::mann_whitney::{MannWhitney, mann_whitney};
 use warpsmith_measure::comparison::paired_rounds::ComparisonPlan;
-use warpsmith_measure::comparison::unpaired::block_log_ratios;
+use warpsmith_measure::comparison::stored::{
+    Fitness, StoredComparison, StoredResult, compare_stored,
+};
+use warpsmith_measure::comparison::turns::{Conclusion, TurnsPlan};
 use warpsmith_measure::findings;
 use warpsmith_measure::import;
 use warpsmith_measure::measurement::Measurement;
@@ -20,29 +27,33 @@ use warpsmith_measure::report::plot::{self, ForestRow};
 use warpsmith_measure::run_sampler::RunMode;
 use warpsmith_workload::Parameters;
 
-use super::baselines;
+use super::commands::Commands;
+use super::{baselines, markdown};
 use crate::catalogue;
 use crate::exit::Outcome;
 use crate::global::Global;
 use crate::measured::{self, Files};
+use crate::numbers;
 use crate::output;
-use crate::paired_commands::compare_commands;
 use crate::table::Table;
 
-/// Compare two sets of samples, two commands, two settings of a workload, or two baselines.
+/// Compare commands, sets of samples, two settings of a workload, or two baselines.
+///
+/// Commands and settings run in turns. Wall time decides where the machine was quiet; where it was
+/// taken away, the CPU time of the whole process tree decides, if the work does nothing but compute.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  warpsmith compare base.json new.json\n  \
     warpsmith compare --command './old 100' --command './new 100'\n  \
+    warpsmith compare --command 'sort -S {size} words' -L size 1M,10M,100M --markdown sizes.md\n  \
     warpsmith compare --workload machine/launch --a what=series --b what=graph --device cuda\n\n\
     Files may come from `baseline --json`, `--save`, nvbench, Criterion, hyperfine, Google Benchmark or \
-    pytest-benchmark.\nExit code 0: same or faster; 1: slower, or not enough data to say.")]
+    pytest-benchmark.\nExit codes: 0 same or faster, 1 slower, 4 undecided.")]
 pub(crate) struct Compare {
     /// Two files of samples, A (the base) and B.
     #[arg(num_args = 2, value_names = ["A", "B"], conflicts_with_all = ["command", "workload"])]
     files_to_compare: Vec<PathBuf>,
-    /// A command line for `sh -c`; give it twice, A first. Runs alternate.
-    #[arg(long, value_name = "LINE", conflicts_with = "workload")]
-    command: Vec<String>,
+    #[command(flatten)]
+    commands: Commands,
     /// A workload whose settings `--a` and `--b` are compared. Runs alternate.
     #[arg(long)]
     workload: Option<String>,
@@ -53,11 +64,17 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "NAME=VALUE", value_parser = catalogue::parse_setting, requires = "workload")]
     b: Vec<(String, String)>,
     /// Differences up to this many percent do not matter.
-    #[arg(long, default_value_t = 1.0)]
+    #[arg(long, default_value_t = 1.0, value_parser = numbers::percent)]
     margin: f64,
+    /// Decide within this many seconds, or say that it is undecided.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = numbers::seconds)]
+    budget: f64,
+    /// Also write the results as a Markdown table.
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
     /// Between two baselines: differences below this many percent do not matter (points, where a
     /// quantity is a share); each quantity has its own threshold where this is not given.
-    #[arg(long, value_name = "PERCENT")]
+    #[arg(long, value_name = "PERCENT", value_parser = numbers::percent)]
     threshold: Option<f64>,
     /// Compare baselines of different machines anyway.
     #[arg(long)]
@@ -66,60 +83,145 @@ pub(crate) struct Compare {
     files: Files,
 }
 
+/// One candidate against its base.
 #[derive(Serialize)]
-struct Row {
+pub(super) struct Row {
     name: String,
-    evaluation: Evaluation,
+    /// Absent where the two are not comparable.
+    evaluation: Option<Evaluation>,
+    #[serde(flatten)]
+    choice: Option<ClockChoice>,
+    /// Why the two are not comparable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_comparable: Option<String>,
     ranks: Option<MannWhitney>,
     log_ratios: Vec<f64>,
-    a: Measurement,
-    b: Measurement,
+    /// A budget that would decide a difference of the size seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seconds_needed: Option<f64>,
+    pub(super) a: Measurement,
+    pub(super) b: Measurement,
+}
+
+impl Row {
+    fn outcome(&self) -> Verdict {
+        let verdict = self.evaluation.map(|evaluation| evaluation.verdict);
+        verdict.unwrap_or(Verdict::Undecided)
+    }
+
+    pub(super) fn verdict(&self) -> String {
+        match self.evaluation {
+            Some(evaluation) => evaluation.verdict.to_string(),
+            None => "not comparable".to_owned(),
+        }
+    }
+
+    pub(super) fn ratio(&self) -> String {
+        let ratio = self.evaluation.map(|evaluation| evaluation.ratio);
+        match ratio.filter(|ratio| ratio.is_finite()) {
+            Some(ratio) => format!("{ratio:.4}"),
+            None => "–".to_owned(),
+        }
+    }
+
+    pub(super) fn interval(&self) -> String {
+        match self.evaluation.filter(|e| e.high.is_finite()) {
+            Some(evaluation) => format!("{:.4} to {:.4}", evaluation.low, evaluation.high),
+            None => "too few".to_owned(),
+        }
+    }
+
+    pub(super) fn clock(&self) -> String {
+        let choice = self.choice.as_ref();
+        choice.map_or("–".to_owned(), |choice| choice.clock.to_string())
+    }
+
+    fn finding(&self) -> Option<Finding> {
+        if let Some(reason) = &self.not_comparable {
+            let says = format!("`{}`: not comparable", self.name);
+            return Some(Finding::new("M013", Severity::Warning, says).because("reason", reason));
+        }
+        let mut finding = findings::of_evaluation(&self.name, self.evaluation.as_ref()?)?;
+        if let Some(choice) = &self.choice {
+            finding = finding.because("clock", format!("{}: {}", choice.clock, choice.reason));
+        }
+        Some(match self.seconds_needed {
+            Some(seconds) if seconds < 1e6 => finding.hint(format!(
+                "`--budget {:.0}` would decide a difference of this size",
+                seconds.ceil()
+            )),
+            _ => finding,
+        })
+    }
 }
 
 impl Compare {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
-        let global = &self.files.check(global, &[])?;
+        let global = &self
+            .files
+            .check(global, &[("--markdown", self.markdown.as_deref())])?;
         if let [a, b] = &self.files_to_compare[..]
             && let Some(baselines) = baselines::read_both(a, b)?
         {
             return baselines::run(global, baselines, self.threshold, self.any_machine);
         }
-        let plan = ComparisonPlan {
-            margin: self.margin / 100.0,
-            ..ComparisonPlan::default()
-        };
+        let margin = self.margin / 100.0;
+        let budget = Duration::try_from_secs_f64(self.budget)?;
         let mut notes = Vec::new();
+        let mut failure = None;
         let rows = if let Some(workload) = &self.workload {
+            let plan = ComparisonPlan {
+                margin,
+                budget: Some(budget),
+                ..ComparisonPlan::default()
+            };
             vec![self.workload_settings(global, workload, &plan)?]
-        } else if !self.command.is_empty() {
-            vec![self.commands(global, &plan)?]
+        } else if !self.commands.command.is_empty() {
+            let plan = TurnsPlan {
+                margin,
+                budget,
+                ..TurnsPlan::default()
+            };
+            let turns = self.commands.compare(global, &plan)?;
+            failure = turns.failure;
+            rows_of(turns.sides, turns.conclusions)
         } else if let [a, b] = &self.files_to_compare[..] {
             notes.push(Finding::new(
                 "M012",
                 Severity::Info,
                 "the two runs were not interleaved; what changed between them is inside the ratio",
             ));
-            compare_files(a, b, plan.margin)?
+            compare_files(a, b, margin)?
         } else {
             bail!("nothing to compare: give two files, `--command` twice, or `--workload`");
         };
         output::progress(global, "");
-        let found = rows
-            .iter()
-            .filter_map(|row| findings::of_evaluation(&row.name, &row.evaluation));
-        notes.extend(found);
-        let fine = rows
-            .iter()
-            .all(|row| matches!(row.evaluation.verdict, Verdict::Same | Verdict::Faster));
+        notes.extend(rows.iter().filter_map(Row::finding));
+        let outcome = Outcome::of_verdicts(rows.iter().map(Row::outcome));
         let mut report = output::report("compare", rows);
         report.findings = notes;
         let rows = &report.body;
         let samples: Vec<_> = rows.iter().flat_map(|row| [&row.a, &row.b]).collect();
-        let sections = || page_sections(rows, plan.margin);
+        let sections = || page_sections(rows, margin);
         self.files
             .write(global, "compare", &samples, sections, &report)?;
+        if let Some(path) = &self.markdown {
+            write_output(path, markdown::table(rows).as_bytes())?;
+            output::note(global, &format!("wrote {}", path.display()));
+        }
         output::print(global, &report, |rows| describe(rows))?;
-        Ok(Outcome::fine_if(fine))
+        match failure {
+            None => Ok(outcome),
+            Some(CommandError::Interrupted) => {
+                output::note(global, "interrupted: this is what was measured until then");
+                Ok(match outcome {
+                    Outcome::Fine => Outcome::Undecided,
+                    outcome => outcome,
+                })
+            }
+            // What was measured before it is printed and saved.
+            Some(error) => Err(error.into()),
+        }
     }
 
     fn workload_settings(&self, global: &Global, id: &str, plan: &ComparisonPlan) -> Result<Row> {
@@ -145,31 +247,38 @@ impl Compare {
         )?;
         Ok(Row {
             name,
-            evaluation: row.evaluation,
+            evaluation: Some(row.evaluation),
+            choice: None,
+            not_comparable: None,
             ranks: row.comparison.ranks,
             log_ratios: row.comparison.log_ratios,
+            seconds_needed: None,
             a: row.comparison.a,
             b: row.comparison.b,
         })
     }
+}
 
-    fn commands(&self, global: &Global, plan: &ComparisonPlan) -> Result<Row> {
-        let [a, b] = &self.command[..] else {
-            bail!(
-                "`--command` is given {} times; two are compared",
-                self.command.len()
-            );
-        };
-        let done = compare_commands(global, a, b, plan)?;
-        Ok(Row {
-            name: b.clone(),
-            evaluation: done.evaluation,
-            ranks: done.ranks,
-            log_ratios: done.log_ratios,
-            a: done.a,
-            b: done.b,
+/// One row for every side but the first.
+fn rows_of(sides: Vec<Measurement>, conclusions: Vec<Conclusion>) -> Vec<Row> {
+    let mut sides = sides.into_iter();
+    let Some(base) = sides.next() else {
+        return Vec::new();
+    };
+    sides
+        .zip(conclusions)
+        .map(|(side, conclusion)| Row {
+            name: side.name.clone(),
+            evaluation: Some(conclusion.evaluation),
+            choice: Some(conclusion.choice),
+            not_comparable: None,
+            ranks: conclusion.ranks,
+            log_ratios: conclusion.log_ratios,
+            seconds_needed: conclusion.seconds_needed,
+            a: base.clone(),
+            b: side,
         })
-    }
+        .collect()
 }
 
 /// Compares the benchmarks that two files have in common, by name; or the only ones they have.
@@ -179,24 +288,14 @@ fn compare_files(a: &Path, b: &Path, margin: f64) -> Result<Vec<Row>> {
     };
     let (from_a, from_b) = (read(a)?, read(b)?);
     let single = from_a.len() == 1 && from_b.len() == 1;
-    let mut rows = Vec::new();
+    let mut pairs = Vec::new();
     for one in &from_a {
-        for other in from_b
-            .iter()
-            .filter(|other| single || other.name == one.name)
-        {
-            let log_ratios = block_log_ratios(&one.seconds, &other.seconds);
-            rows.push(Row {
-                name: other.name.clone(),
-                evaluation: evaluate(&log_ratios, margin, 0.05),
-                ranks: mann_whitney(&one.seconds, &other.seconds),
-                log_ratios,
-                a: one.clone(),
-                b: other.clone(),
-            });
+        let others = from_b.iter();
+        for other in others.filter(|other| single || other.name == one.name) {
+            pairs.push((one, other));
         }
     }
-    if rows.is_empty() {
+    if pairs.is_empty() {
         bail!(
             "`{}` and `{}` have no benchmark in common ({} and {} read)",
             a.display(),
@@ -205,18 +304,41 @@ fn compare_files(a: &Path, b: &Path, margin: f64) -> Result<Vec<Row>> {
             from_b.len()
         );
     }
-    let mut evaluations: Vec<Evaluation> = rows.iter().map(|row| row.evaluation).collect();
-    warpsmith_measure::comparison::candidates::correct_for_several(&mut evaluations);
-    for (row, evaluation) in rows.iter_mut().zip(evaluations) {
-        row.evaluation = evaluation;
-    }
-    Ok(rows)
+    // A file says nothing about its machine beyond what the samples carry.
+    let fitness = Fitness::default();
+    let stored = |measurement| StoredResult {
+        measurement,
+        fitness: &fitness,
+    };
+    let stored_pairs: Vec<_> = pairs.iter().map(|(a, b)| (stored(a), stored(b))).collect();
+    let compared = compare_stored(&stored_pairs, margin, 0.05);
+    let rows = pairs.into_iter().zip(compared).map(|((a, b), compared)| {
+        let (evaluation, choice, not_comparable) = match compared {
+            StoredComparison::Judged(judged) => {
+                (Some(judged.evaluation), Some(judged.choice), None)
+            }
+            StoredComparison::NotComparable { reason } => (None, None, Some(reason)),
+        };
+        Row {
+            name: b.name.clone(),
+            evaluation,
+            choice,
+            not_comparable,
+            ranks: mann_whitney(&a.seconds, &b.seconds),
+            log_ratios: Vec::new(),
+            seconds_needed: None,
+            a: a.clone(),
+            b: b.clone(),
+        }
+    });
+    Ok(rows.collect())
 }
 
 fn page_sections(rows: &[Row], margin: f64) -> Vec<Section> {
     let forest: Vec<ForestRow<'_>> = rows
         .iter()
-        .map(|row| ForestRow::of(&row.name, &row.evaluation))
+        .filter_map(|row| Some((row, row.evaluation.filter(|e| e.high.is_finite())?)))
+        .map(|(row, evaluation)| ForestRow::of(&row.name, &evaluation))
         .collect();
     let mut sections = vec![Section {
         heading: "ratios".to_owned(),
@@ -239,24 +361,35 @@ fn describe(rows: &[Row]) -> String {
         ">interval",
         ">confidence",
         ">rounds",
+        "clock",
         ">P(B>A)",
         ">rank p",
     ]);
     for row in rows {
-        let evaluation = &row.evaluation;
+        let evaluation = row.evaluation;
         table.row([
             row.name.clone(),
-            evaluation.verdict.to_string(),
-            format!("{:.4}", evaluation.ratio),
-            format!("{:.4} to {:.4}", evaluation.low, evaluation.high),
-            format!("{:.1} %", 100.0 * evaluation.confidence),
-            evaluation.rounds.to_string(),
-            row.ranks.map_or("-".to_owned(), |r| {
+            row.verdict(),
+            row.ratio(),
+            row.interval(),
+            evaluation.map_or("–".to_owned(), |e| {
+                format!("{:.1} %", 100.0 * e.confidence)
+            }),
+            evaluation.map_or("–".to_owned(), |e| e.rounds.to_string()),
+            row.clock(),
+            row.ranks.map_or("–".to_owned(), |r| {
                 format!("{:.2}", r.probability_b_greater)
             }),
             row.ranks
-                .map_or("-".to_owned(), |r| format!("{:.1e}", r.p_value)),
+                .map_or("–".to_owned(), |r| format!("{:.1e}", r.p_value)),
         ]);
     }
-    table.to_string()
+    let mut text = table.to_string();
+    let choices = rows.iter().filter_map(|row| row.choice.as_ref());
+    let mut reasons: Vec<String> = choices
+        .map(|choice| format!("{} decides: {}\n", choice.clock, choice.reason))
+        .collect();
+    reasons.dedup();
+    text.extend(reasons);
+    text
 }

@@ -2,5 +2,9 @@
 
 mod baselines;
 mod command;
+mod commands;
+mod markdown;
+mod parameters;
 
 pub(crate) use command::Compare;
+pub(crate) use commands::compare_lines;

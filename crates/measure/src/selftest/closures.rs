@@ -1,5 +1,4 @@
-//! The comparison tried on this machine: identical pairs, and pairs of which one does a known
-//! share more work. What comes out are the error rates that a user of this machine gets.
+//! The comparison of closures tried on this machine.
 
 use std::convert::Infallible;
 use std::hint::black_box;
@@ -8,39 +7,11 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 use warpsmith_workload::random::Random;
 
-use crate::comparison::evaluation::Verdict;
+use super::counts::{VerdictCounts, upper_bound};
 use crate::comparison::paired_rounds::{ComparisonPlan, Side, run};
 use crate::cpu::closure::ClosureSampler;
 use crate::measurement::{Conditions, Measurement, SampleMode};
-use crate::statistics::distributions::incomplete_beta;
 use crate::statistics::stop_rule::StopReason;
-
-/// How often each verdict came.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct VerdictCounts {
-    /// Comparisons made.
-    pub comparisons: usize,
-    /// Called slower.
-    pub slower: usize,
-    /// Called faster.
-    pub faster: usize,
-    /// Called the same.
-    pub same: usize,
-    /// Left open.
-    pub undecided: usize,
-}
-
-impl VerdictCounts {
-    fn add(&mut self, verdict: Verdict) {
-        self.comparisons += 1;
-        match verdict {
-            Verdict::Slower => self.slower += 1,
-            Verdict::Faster => self.faster += 1,
-            Verdict::Same => self.same += 1,
-            Verdict::Undecided => self.undecided += 1,
-        }
-    }
-}
 
 /// What the comparison is worth on this machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -184,34 +155,9 @@ pub fn selftest(
     }
 }
 
-/// The rate that would give at most `events` of `trials` with probability 0.05 (Clopper–Pearson).
-fn upper_bound(events: usize, trials: usize) -> f64 {
-    if events >= trials {
-        return 1.0;
-    }
-    let (mut low, mut high) = (0.0, 1.0);
-    for _ in 0..60 {
-        let rate = 0.5 * (low + high);
-        // P(at most `events`) = I_{1−rate}(trials − events, events + 1)
-        let chance = incomplete_beta((trials - events) as f64, events as f64 + 1.0, 1.0 - rate);
-        if chance > 0.05 {
-            low = rate;
-        } else {
-            high = rate;
-        }
-    }
-    high
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn no_event_in_240_bounds_the_rate_at_1_2_percent() {
-        assert!((upper_bound(0, 240) - 0.0124).abs() < 1e-4);
-        assert_eq!(upper_bound(3, 3), 1.0);
-    }
 
     #[test]
     fn every_comparison_is_counted_once() {

@@ -1,0 +1,7 @@
+//! `warpsmith history`: results over commits, a gate on them, and the search for a commit.
+
+mod bisect;
+mod command;
+mod git;
+
+pub(crate) use command::HistoryCommand;

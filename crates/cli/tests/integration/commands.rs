@@ -1,0 +1,260 @@
+//! Commands of strangers: that fail half-way, sleep, have parameters, or are interrupted.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+fn warpsmith(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_warpsmith"))
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .expect("the program starts")
+}
+
+fn text(output: &Output) -> String {
+    format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    )
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(output)))
+}
+
+#[test]
+fn sleep_is_judged_by_wall_time_and_the_answer_says_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = warpsmith(
+        folder.path(),
+        &[
+            "compare",
+            "--command",
+            "sleep 0.01",
+            "--command",
+            "sleep 0.03",
+            "--budget",
+            "3",
+            "--markdown",
+            "table.md",
+            "--format",
+            "json",
+            "-n",
+            "short",
+            "-n",
+            "long",
+        ],
+    );
+    let report = json(&output);
+    let row = &report["body"][0];
+    assert_eq!(row["evaluation"]["verdict"], "SLOWER", "{row}");
+    assert_eq!(row["clock"], "wall", "{row}");
+    assert!(row["reason"].is_string(), "{row}");
+    assert_eq!(output.status.code(), Some(1));
+    let table = fs::read_to_string(folder.path().join("table.md")).expect("written");
+    assert!(
+        table.contains("| `long` |") && table.contains("SLOWER"),
+        "{table}"
+    );
+}
+
+#[test]
+fn parameters_make_commands() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = warpsmith(
+        folder.path(),
+        &[
+            "compare",
+            "--command",
+            "test {n} -gt 0",
+            "-P",
+            "n",
+            "1",
+            "3",
+            "--budget",
+            "0.5",
+            "--format",
+            "json",
+        ],
+    );
+    let report = json(&output);
+    let names: Vec<&str> = report["body"]
+        .as_array()
+        .expect("rows")
+        .iter()
+        .filter_map(|row| row["name"].as_str())
+        .collect();
+    assert_eq!(names, ["test 2 -gt 0", "test 3 -gt 0"]);
+    let refused = warpsmith(
+        folder.path(),
+        &["compare", "--command", "true", "-P", "n", "1", "3"],
+    );
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused).contains("no command has `{n}`"));
+}
+
+#[test]
+fn what_was_measured_before_a_failure_is_kept() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // The seventh run fails; the first warms up, and the second is looked into.
+    let script = "echo >> count; test $(wc -l < count) -lt 9";
+    let output = warpsmith(
+        folder.path(),
+        &[
+            "run",
+            "--runs",
+            "20",
+            "--save",
+            "kept.json",
+            "--",
+            "sh",
+            "-c",
+            script,
+        ],
+    );
+    let said = text(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("failed") && said.contains("exit status: 1"),
+        "{said}"
+    );
+    let kept: Value =
+        serde_json::from_str(&fs::read_to_string(folder.path().join("kept.json")).expect("kept"))
+            .expect("JSON");
+    let samples = kept["body"]["measurement"]["seconds"]
+        .as_array()
+        .expect("samples");
+    assert!((4..=8).contains(&samples.len()), "{}", samples.len());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn peak_memory_is_the_commands_own() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let peak = |words: &[&str]| {
+        let mut arguments = vec![
+            "run",
+            "--runs",
+            "3",
+            "--no-telemetry",
+            "--format",
+            "json",
+            "--",
+        ];
+        arguments.extend(words);
+        json(&warpsmith(folder.path(), &arguments))["body"]["peak_bytes"].as_f64()
+    };
+    let time = |words: &[&str]| -> Option<f64> {
+        let output = Command::new("/usr/bin/time")
+            .arg("-f")
+            .arg("%M")
+            .args(words)
+            .output()
+            .ok()?;
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        Some(1024.0 * said.trim().parse::<f64>().ok()?)
+    };
+    for words in [
+        &["true"][..],
+        &["dd", "if=/dev/zero", "of=/dev/null", "bs=40M", "count=1"],
+    ] {
+        let ours = peak(words).expect("ptrace is permitted here");
+        // The kernel counts pages per core in batches: a small process is known to some 128 KiB.
+        assert!(ours < 64e6, "{ours}");
+        if let Some(theirs) = time(words) {
+            let apart = (ours - theirs).abs();
+            assert!(
+                apart < 0.05 * theirs + 262_144.0,
+                "{words:?}: {ours} and {theirs}"
+            );
+        }
+    }
+}
+
+#[test]
+fn an_interruption_leaves_what_was_measured() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let child = Command::new(env!("CARGO_BIN_EXE_warpsmith"))
+        .args([
+            "run",
+            "--runs",
+            "100000",
+            "--no-telemetry",
+            "--save",
+            "part.json",
+            "--",
+        ])
+        .args(["sh", "-c", "echo >> count; sleep 0.01"])
+        .current_dir(folder.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let count = folder.path().join("count");
+    let lines = || fs::read_to_string(&count).map_or(0, |text| text.lines().count());
+    while lines() < 15 {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let pid = child.id().to_string();
+    let killed = Command::new("kill")
+        .args(["-INT", &pid])
+        .status()
+        .expect("kill runs");
+    assert!(killed.success());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(4), "{}", text(&output));
+    let part = fs::read_to_string(folder.path().join("part.json")).expect("saved");
+    let part: Value = serde_json::from_str(&part).expect("JSON");
+    let samples = part["body"]["measurement"]["seconds"]
+        .as_array()
+        .expect("samples");
+    assert!(samples.len() >= 5, "{}", samples.len());
+}
+
+#[test]
+fn absurd_options_are_refused_by_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for arguments in [
+        &[
+            "compare",
+            "--margin",
+            "NaN",
+            "--command",
+            "true",
+            "--command",
+            "true",
+        ][..],
+        &[
+            "compare",
+            "--budget",
+            "-1",
+            "--command",
+            "true",
+            "--command",
+            "true",
+        ],
+        &[
+            "compare",
+            "--budget",
+            "inf",
+            "--command",
+            "true",
+            "--command",
+            "true",
+        ],
+        &["selftest", "--load", "100000"],
+        &["selftest", "--margin", "-3"],
+        &["run", "--timeout", "NaN", "--", "true"],
+        &["run", "--target=-5", "--", "true"],
+    ] {
+        let output = warpsmith(folder.path(), arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        let option = arguments[1].split('=').next().expect("an option");
+        assert!(text(&output).contains(option), "{}", text(&output));
+    }
+}

@@ -1,0 +1,11 @@
+//! Commands as targets: started, timed by two clocks, ended with all that they started, and run
+//! against each other.
+
+pub mod contest;
+pub mod peak_memory;
+mod scheduling;
+mod spawn;
+mod target;
+pub mod words;
+
+pub use target::{CommandError, CommandRun, CommandTarget};
