@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import tempfile
 import time
 from array import array
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Callable, Iterable, Mapping
 
 from . import _native
 from .devices import CpuClock, EventClock, clock_for
 from .memory import LeakReport, MemoryUse, check_leak_of, measure_memory, resident_bytes
-
-#: A sample shorter than this is mostly clock; short calls are repeated inside a sample.
-_SHORTEST_SAMPLE = 2e-6
+from .timing_loop import (
+    SHORTEST_SAMPLE,
+    Overhead,
+    Samples,
+    compiled_loop,
+    empty_cost,
+    inner_count,
+    take,
+    without_collection,
+)
 
 
 @dataclass(frozen=True)
@@ -26,8 +36,20 @@ class Benchmark:
     device: str
     stop: str
     inner: int
-    figures: dict = field(repr=False)
+    figures: dict[str, Any] = field(repr=False)
     memory: MemoryUse | None = None
+    #: CPU seconds per call, where they stand for the work: None on a GPU and for calls that wait.
+    cpu_samples: list[float] | None = field(default=None, repr=False)
+    #: Samples during which the scheduler took the core away.
+    preempted: list[int] = field(default_factory=list, repr=False)
+    #: Taken off every call for the loop around it, with how well that is known.
+    overhead: float = 0.0
+    overhead_uncertainty: float = 0.0
+
+    @property
+    def clock(self) -> str:
+        """What the figures rest on: "wall" time, or "cpu" time where the core was taken away."""
+        return "cpu" if self.figures["basis"] == "cpu-time" else "wall"
 
     @property
     def median(self) -> float:
@@ -82,7 +104,7 @@ class Benchmark:
             lines.append(f"  {self.memory}")
         return "\n".join(lines)
 
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, Any]:
         """Everything, samples included, as plain values."""
         return {
             "name": self.name,
@@ -90,14 +112,54 @@ class Benchmark:
             "stop": self.stop,
             "inner": self.inner,
             "samples": self.samples,
+            "cpu_samples": self.cpu_samples,
+            "overhead": self.overhead,
+            "overhead_uncertainty": self.overhead_uncertainty,
             **self.figures,
         }
+
+    def measurement(self) -> dict[str, Any]:
+        """The samples as `warpsmith compare` and `warpsmith history add` read them."""
+        result: dict[str, Any] = {
+            "name": self.name,
+            "seconds": self.samples,
+            "round_starts": [0],
+            "conditions": {
+                "mode": "cpu-closure" if self.device == "cpu" else "end-to-end",
+                "inner_count": self.inner,
+                "overhead_seconds": self.overhead,
+                "stop": self.stop,
+                "device": self.device,
+            },
+        }
+        if self.cpu_samples is not None:
+            result["cpu_seconds"] = self.cpu_samples
+        if self.preempted:
+            result["preempted"] = self.preempted
+        return result
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a file that `warpsmith compare` and `warpsmith history add` read."""
+        save_measurements(path, [self.measurement()])
 
     def __repr__(self) -> str:
         return f"<Benchmark {self.summary().splitlines()[0]}>"
 
     def _repr_html_(self) -> str:
         return _view(self.summary(), _native.histogram(self.name, self.samples))
+
+
+def save_measurements(path: str | os.PathLike[str], measurements: list[dict[str, Any]]) -> None:
+    """Replace `path` in one step."""
+    target = Path(path)
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=target.name)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump({"verb": "benchmark", "body": measurements}, file)
+        os.replace(name, target)
+    except BaseException:
+        os.unlink(name)
+        raise
 
 
 def _view(text: str, *pictures: str) -> str:
@@ -119,29 +181,75 @@ def benchmark(
     seconds: float = 5.0,
     precision: float = 0.005,
     memory: bool = False,
+    collect: bool = False,
     **kwargs: Any,
 ) -> Benchmark:
     """Time `fn(*args, **kwargs)` until the median is known to `precision`, or `seconds` are over.
 
-    On a GPU the time is the device's, by events on the current stream.
+    On a CPU nothing but the call is inside the time: what the loop around it costs is taken off, and the garbage
+    collector is off unless `collect` is true. Where the scheduler took the core away in most samples, the figures
+    rest on the CPU time of calls that only compute (`clock` says so). On a GPU the time is the device's, by events
+    on the current stream.
 
     >>> import warpsmith
     >>> warpsmith.benchmark(sum, range(100), seconds=0.1).device
     'cpu'
     """
+    _check_budget(seconds, precision)
     clock = clock_for(device, (fn, *args, *kwargs.values()))
     call = _bound(fn, args, kwargs)
     use = measure_memory(call, clock) if memory else None
-    samples, stop, inner = _sample(call, clock, seconds, precision)
-    figures = _figures(samples, [])
-    return Benchmark(_name(fn, name), samples, clock.name, stop, inner, figures, use)
+    if isinstance(clock, EventClock):
+        taken, stop = _sample_events(call, clock, seconds, precision)
+        return _result(_name(fn, name), taken, clock.name, stop, 1, None, [], use)
+    with without_collection(collect):
+        taken, stop, inner, overhead = _sample(fn, args, kwargs, seconds, precision)
+    return _result(_name(fn, name), taken, clock.name, stop, inner, overhead, [], use)
 
 
-def _figures(samples: list[float], round_starts: list[int]) -> dict:
-    text = _native.summarise(samples, round_starts)
+def _check_budget(seconds: float, precision: float) -> None:
+    if not 0.0 < seconds < 1e6:
+        raise ValueError(f"seconds is {seconds!r}; it is a positive number")
+    if not 0.0 <= precision < 1.0:
+        raise ValueError(f"precision is {precision!r}; it is a share from 0 to 1")
+
+
+def _result(
+    name: str,
+    taken: Samples,
+    device: str,
+    stop: str,
+    inner: int,
+    overhead: Overhead | None,
+    round_starts: list[int],
+    memory: MemoryUse | None = None,
+) -> Benchmark:
+    return Benchmark(
+        name,
+        taken.seconds,
+        device,
+        stop,
+        inner,
+        _figures(taken.seconds, round_starts, taken.cpu(), taken.preempted),
+        memory,
+        taken.cpu(),
+        taken.preempted,
+        overhead.seconds / inner if overhead else 0.0,
+        overhead.uncertainty / inner if overhead else 0.0,
+    )
+
+
+def _figures(
+    samples: list[float],
+    round_starts: list[int],
+    cpu: list[float] | None = None,
+    preempted: list[int] | None = None,
+) -> dict[str, Any]:
+    text = _native.summarise(samples, round_starts, cpu or [], preempted or [])
     if text is None:
         raise ValueError("no sample was taken")
-    return json.loads(text)
+    figures: dict[str, Any] = json.loads(text)
+    return figures
 
 
 def _bound(fn: Callable[..., Any], args: tuple, kwargs: Mapping[str, Any]) -> Callable[[], Any]:
@@ -172,46 +280,56 @@ def warmup(fn: Callable[..., Any], *args: Any, seconds: float = 0.1, **kwargs: A
     return count
 
 
-def _repeated(call: Callable[[], Any], inner: int) -> Callable[[], Any]:
-    if inner == 1:
-        return call
-
-    def many() -> None:
-        for _ in range(inner):
-            call()
-
-    return many
-
-
-def _inner_count(call: Callable[[], Any], clock: CpuClock | EventClock) -> int:
-    once = sorted(clock.time_many(call, 9))[4]
-    if isinstance(clock, EventClock) or once >= _SHORTEST_SAMPLE:
-        return 1
-    return max(1, round(_SHORTEST_SAMPLE / max(once, 1e-8)))
-
-
 def _sample(
-    call: Callable[[], Any], clock: CpuClock | EventClock, seconds: float, precision: float
-) -> tuple[list[float], str, int]:
+    fn: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    seconds: float,
+    precision: float,
+) -> tuple[Samples, str, int, Overhead]:
+    """Samples on the CPU; everything, warm-up and looks included, within `seconds`."""
+    begun = time.perf_counter()
+    for _ in range(3):
+        fn(*args, **kwargs)
+    # Some ten thousand samples say what there is to say, and a look at more takes long.
+    shortest = max(SHORTEST_SAMPLE, seconds / 10_000)
+    inner = inner_count(lambda count: compiled_loop(fn, args, kwargs, count), shortest)
+    overhead = empty_cost(inner)
+    loop = compiled_loop(fn, args, kwargs, inner)
+    rule = _native.Stop(precision, seconds, 64, 1_000_000)
+    samples = Samples()
+    group = 8
+    while True:
+        start = time.perf_counter()
+        samples.extend(take(loop, inner, group, overhead.seconds))
+        now = time.perf_counter()
+        # Groups of some 5 ms: rare looks at the clock, and a prompt end.
+        group = max(1, min(1024, int(group * 5e-3 / max(now - start, 1e-9)) or 1))
+        if rule.is_due(len(samples.seconds), now - begun):
+            stop = rule.look(samples.undisturbed(), now - begun)
+            if stop is not None:
+                return samples, stop, inner, overhead
+
+
+def _sample_events(
+    call: Callable[[], Any], clock: EventClock, seconds: float, precision: float
+) -> tuple[Samples, str]:
     for _ in range(3):
         call()
     clock.wait()
-    inner = _inner_count(call, clock)
-    work = _repeated(call, inner)
     rule = _native.Stop(precision, seconds, 64, 1_000_000)
-    samples: list[float] = []
-    start = time.perf_counter()
+    samples = Samples()
+    begun = time.perf_counter()
     group = 8
     while True:
-        begun = time.perf_counter()
-        samples.extend(seconds_ / inner for seconds_ in clock.time_many(work, group))
+        start = time.perf_counter()
+        samples.seconds.extend(clock.time_many(call, group))
         now = time.perf_counter()
-        # Groups of some 5 ms: rare looks at the clock, and a prompt end.
-        group = max(1, min(1024, int(group * 5e-3 / max(now - begun, 1e-9)) or 1))
-        if rule.is_due(len(samples), now - start):
-            stop = rule.look(samples, now - start)
+        group = max(1, min(1024, int(group * 5e-3 / max(now - start, 1e-9)) or 1))
+        if rule.is_due(len(samples.seconds), now - begun):
+            stop = rule.look(samples.seconds, now - begun)
             if stop is not None:
-                return samples, stop, inner
+                return samples, stop
 
 
 @dataclass(frozen=True)
@@ -235,7 +353,7 @@ class Trajectory:
         lines += [f"  {kind}: {report}" for kind, report in self.leaks.items()]
         return "\n".join(lines)
 
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, Any]:
         return {
             "latency": self.latency.to_dict(),
             "leaks": {kind: report.to_dict() for kind, report in self.leaks.items()},
@@ -306,7 +424,7 @@ class Comparison:
 
     base: str
     results: dict[str, Benchmark]
-    verdicts: dict[str, dict]
+    verdicts: dict[str, dict[str, Any]]
     margin: float
 
     def summary(self) -> str:
@@ -314,11 +432,12 @@ class Comparison:
         for name, verdict in self.verdicts.items():
             lines.append(
                 f"{name}: {_time(self.results[name].median)}, {verdict['verdict']}, "
-                f"×{verdict['ratio']:.3f} ({verdict['low']:.3f} to {verdict['high']:.3f})"
+                f"×{verdict['ratio']:.3f} ({verdict['low']:.3f} to {verdict['high']:.3f}) "
+                f"by {verdict['clock']} time"
             )
         return "\n".join(lines)
 
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, Any]:
         results = {name: result.to_dict() for name, result in self.results.items()}
         return {"base": self.base, "results": results, "verdicts": self.verdicts}
 
@@ -352,42 +471,79 @@ def compare(
     """
     if len(candidates) < 2:
         raise ValueError("a comparison needs two callables or more")
+    if not 0.0 <= margin < 1.0:
+        raise ValueError(f"margin is {margin!r}; it is a share from 0 to 1")
+    _check_budget(seconds, 0.0)
     values = (*args, *kwargs.values())
     clock = clock_for(device, (*candidates.values(), *values))
-    calls = {name: _bound(fn, args, kwargs) for name, fn in candidates.items()}
-    inner, count = {}, {}
-    share = seconds / (rounds * len(calls))
-    for name, call in calls.items():
-        warmup(call, seconds=0.02)
-        inner[name] = _inner_count(call, clock)
-        once = sorted(clock.time_many(_repeated(call, inner[name]), 9))[4]
-        count[name] = max(3, min(1000, int(share / max(once, 1e-9))))
-    samples: dict[str, list[float]] = {name: [] for name in calls}
-    starts: dict[str, list[int]] = {name: [] for name in calls}
-    medians: dict[str, list[float]] = {name: [] for name in calls}
-    names = list(calls)
-    for turn in range(rounds):
-        # Every second round backwards: whoever runs after whom must not matter.
-        for name in names if turn % 2 == 0 else reversed(names):
-            taken = clock.time_many(_repeated(calls[name], inner[name]), count[name])
-            taken = [value / inner[name] for value in taken]
-            starts[name].append(len(samples[name]))
-            samples[name].extend(taken)
-            medians[name].append(sorted(taken)[len(taken) // 2])
-    results = {}
-    for name in names:
-        figures = _figures(samples[name], starts[name])
-        results[name] = Benchmark(
-            name, samples[name], clock.name, "count-reached", inner[name], figures
+    names = list(candidates)
+    takers, inner, overhead = {}, {}, {}
+    share = seconds / (rounds * len(names))
+    for name, fn in candidates.items():
+        takers[name], inner[name], overhead[name] = _taker(fn, args, kwargs, clock, share)
+    samples = {name: Samples() for name in names}
+    starts: dict[str, list[int]] = {name: [] for name in names}
+    ratios: dict[str, list[float]] = {name: [] for name in names[1:]}
+    by_cpu = dict.fromkeys(names[1:], 0)
+    with without_collection(False):
+        for turn in range(rounds):
+            taken = {}
+            # Every second round backwards: whoever runs after whom must not matter.
+            for name in names if turn % 2 == 0 else reversed(names):
+                taken[name] = takers[name]()
+                starts[name].append(len(samples[name].seconds))
+                samples[name].extend(taken[name])
+            for name in names[1:]:
+                sides = (taken[names[0]], taken[name])
+                ratio, on_cpu = _native.round_log_ratio(
+                    *[(side.seconds, side.cpu() or [], side.preempted) for side in sides]
+                )
+                ratios[name].append(ratio)
+                by_cpu[name] += on_cpu
+    results = {
+        name: _result(
+            name,
+            samples[name],
+            clock.name,
+            "count-reached",
+            inner[name],
+            overhead[name],
+            starts[name],
         )
-    base, *others = names
+        for name in names
+    }
     verdicts = {}
-    for name in others:
-        ratios = [math.log(b / a) for a, b in zip(medians[base], medians[name])]
+    for name in names[1:]:
         # Bonferroni over the candidates: a dozen rivals must not produce a winner by luck.
-        alpha = 0.05 / len(others)
-        verdicts[name] = json.loads(_native.evaluate_rounds(ratios, margin, alpha))
-    return Comparison(base, results, verdicts, margin)
+        alpha = 0.05 / len(ratios)
+        verdict = json.loads(_native.evaluate_rounds(ratios[name], margin, alpha))
+        verdict["clock"] = "cpu" if 2 * by_cpu[name] > rounds else "wall"
+        verdicts[name] = verdict
+    return Comparison(names[0], results, verdicts, margin)
+
+
+def _taker(
+    fn: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    clock: CpuClock | EventClock,
+    share: float,
+) -> tuple[Callable[[], Samples], int, Overhead | None]:
+    """What takes the samples of one round, within some `share` seconds."""
+    warmup(fn, *args, seconds=0.02, **kwargs)
+    if isinstance(clock, EventClock):
+        call = _bound(fn, args, kwargs)
+        once = sorted(clock.time_many(call, 9))[4]
+        count = max(3, min(1000, int(share / max(once, 1e-9))))
+        return (lambda: Samples(clock.time_many(call, count))), 1, None
+    inner = inner_count(
+        lambda count: compiled_loop(fn, args, kwargs, count), min(SHORTEST_SAMPLE, share / 8)
+    )
+    cost = empty_cost(inner)
+    loop = compiled_loop(fn, args, kwargs, inner)
+    once = sorted(take(loop, 1, 9).seconds)[4]
+    count = max(3, min(1000, int(share / max(once, 1e-9))))
+    return (lambda: take(loop, inner, count, cost.seconds)), inner, cost
 
 
 class Timer:

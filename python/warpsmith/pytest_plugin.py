@@ -3,7 +3,8 @@
     def test_sorting_is_fast(gpu_bench):
         gpu_bench(sorted, numbers)
 
-`pytest --warpsmith-save` stores this run's samples as the new base; without a base nothing can fail.
+`pytest --warpsmith-save` stores this run's samples as the new base; without a base nothing can fail. Exit codes as
+everywhere: 0 same or faster, 1 slower, 4 undecided.
 """
 
 from __future__ import annotations
@@ -40,13 +41,17 @@ def _machine(device: str) -> str:
     return f"{platform.node()} {platform.machine()} {device}"
 
 
+_UNDECIDED = pytest.StashKey[list[str]]()
+
+
 @pytest.fixture
 def gpu_bench(request: pytest.FixtureRequest) -> Callable[..., Any]:
     """Time a callable; fail where it is slower than the stored base of this machine."""
     from . import _native, benchmark
 
-    path = Path(request.config.getoption("--warpsmith-history"))
-    margin = request.config.getoption("--warpsmith-margin") / 100.0
+    config = request.config
+    path = Path(config.getoption("--warpsmith-history"))
+    margin = config.getoption("--warpsmith-margin") / 100.0
 
     def run(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         kwargs.setdefault("seconds", 2.0)
@@ -54,23 +59,53 @@ def gpu_bench(request: pytest.FixtureRequest) -> Callable[..., Any]:
         key = f"{_machine(result.device)} {request.node.nodeid} {result.name}"
         stored = json.loads(path.read_text()) if path.exists() else {}
         base = stored.get(key)
-        if request.config.getoption("--warpsmith-save"):
-            stored[key] = result.samples
+        if config.getoption("--warpsmith-save"):
+            stored[key] = result.measurement()
             _write(path, stored)
         elif base is not None:
-            verdict = json.loads(_native.compare_apart(base, result.samples, margin, 0.01))
-            if verdict["verdict"] == "SLOWER":
-                pytest.fail(
-                    f"{result.name} takes {verdict['ratio']:.3f} of its stored time "
-                    f"({verdict['low']:.3f} to {verdict['high']:.3f}, margin {margin:.0%})",
-                    pytrace=False,
-                )
+            if isinstance(base, list):
+                # Stored before measurements carried their conditions.
+                base = {**result.measurement(), "seconds": base, "cpu_seconds": []}
+                base.pop("preempted", None)
+            answer = _native.compare_stored(
+                json.dumps(base), json.dumps(result.measurement()), margin, 0.01
+            )
+            _judge(config, result.name, json.loads(answer), margin)
         return result
 
     return run
 
 
-def _write(path: Path, stored: dict) -> None:
+def _judge(config: pytest.Config, name: str, answer: dict[str, Any], margin: float) -> None:
+    undecided = config.stash.setdefault(_UNDECIDED, [])
+    if answer["outcome"] == "not-comparable":
+        undecided.append(f"{name}: not comparable: {answer['reason']}")
+        return
+    seen = (
+        f"{answer['ratio']:.3f} of its stored time ({answer['low']:.3f} to {answer['high']:.3f}, "
+        f"margin {margin:.0%}, by {answer['clock']} time: {answer['reason']})"
+    )
+    if answer["verdict"] == "SLOWER":
+        pytest.fail(f"{name} takes {seen}", pytrace=False)
+    if answer["verdict"] == "UNDECIDED":
+        undecided.append(f"{name}: {seen}")
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    undecided = config.stash.get(_UNDECIDED, [])
+    if undecided:
+        terminalreporter.section("warpsmith: undecided")
+        for line in undecided:
+            terminalreporter.line(line)
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    # As `warpsmith compare`: 0 same or faster, 1 slower (a failed test), 4 undecided.
+    if exitstatus == 0 and session.config.stash.get(_UNDECIDED, []):
+        session.exitstatus = 4
+
+
+def _write(path: Path, stored: dict[str, Any]) -> None:
     handle, name = tempfile.mkstemp(dir=path.parent or ".", prefix=path.name)
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         json.dump(stored, file)

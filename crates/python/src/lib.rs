@@ -35,8 +35,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(program::run_program, module)?)?;
     module.add_class::<statistics::Stop>()?;
     module.add_function(wrap_pyfunction!(statistics::summarise, module)?)?;
+    module.add_function(wrap_pyfunction!(statistics::round_log_ratio, module)?)?;
     module.add_function(wrap_pyfunction!(statistics::evaluate_rounds, module)?)?;
-    module.add_function(wrap_pyfunction!(statistics::compare_apart, module)?)?;
+    module.add_function(wrap_pyfunction!(statistics::compare_stored, module)?)?;
     module.add_function(wrap_pyfunction!(statistics::judge_leak, module)?)?;
     module.add_function(wrap_pyfunction!(statistics::histogram, module)?)?;
     module.add_function(wrap_pyfunction!(statistics::forest, module)?)?;

@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use pyo3::prelude::*;
+use warpsmith_measure::comparison::clock::Clock;
 use warpsmith_measure::comparison::evaluation::evaluate;
-use warpsmith_measure::comparison::unpaired;
+use warpsmith_measure::comparison::paired_rounds::log_ratio;
+use warpsmith_measure::comparison::stored;
 use warpsmith_measure::leak::detector::{LeakPlan, judge};
-use warpsmith_measure::measurement::Measurement;
+use warpsmith_measure::measurement::{Measurement, Sample, SampleMode};
 use warpsmith_measure::report::plot;
 use warpsmith_measure::statistics::stop_rule::{MedianStop, StopPlan};
 
@@ -52,8 +54,13 @@ impl Stop {
 
 /// Figures of samples in the order taken, as JSON; nothing where there are none.
 #[pyfunction]
-pub(crate) fn summarise(samples: Vec<f64>, round_starts: Vec<usize>) -> PyResult<Option<String>> {
-    let mut measurement = Measurement::imported("", samples);
+pub(crate) fn summarise(
+    samples: Vec<f64>,
+    round_starts: Vec<usize>,
+    cpu: Vec<f64>,
+    preempted: Vec<usize>,
+) -> PyResult<Option<String>> {
+    let mut measurement = closure(samples, cpu, preempted);
     if !round_starts.is_empty() {
         measurement.round_starts = round_starts;
     }
@@ -63,16 +70,51 @@ pub(crate) fn summarise(samples: Vec<f64>, round_starts: Vec<usize>) -> PyResult
         .transpose()
 }
 
+/// Samples of a call on this thread; CPU times only where they stand for the work.
+fn closure(samples: Vec<f64>, cpu: Vec<f64>, preempted: Vec<usize>) -> Measurement {
+    let mut measurement = Measurement::imported("", samples);
+    measurement.conditions.mode = SampleMode::CpuClosure;
+    measurement.cpu_seconds = cpu;
+    measurement.preempted = preempted;
+    measurement
+}
+
+/// Wall times, CPU times and the indices of disturbed samples of one side in one round.
+type Taken = (Vec<f64>, Vec<f64>, Vec<usize>);
+
+/// ln(B/A) of one round, and whether CPU time decided it.
+#[pyfunction]
+pub(crate) fn round_log_ratio(a: Taken, b: Taken) -> (f64, bool) {
+    let samples = |(seconds, cpu, preempted): Taken| -> Vec<Sample> {
+        let sample = |(index, seconds): (usize, f64)| Sample {
+            cpu_seconds: cpu.get(index).copied(),
+            preempted: preempted.binary_search(&index).is_ok(),
+            ..Sample::of_seconds(seconds)
+        };
+        seconds.into_iter().enumerate().map(sample).collect()
+    };
+    let (ratio, clock) = log_ratio(&samples(a), &samples(b));
+    (ratio, clock == Clock::Cpu)
+}
+
 /// The verdict on rounds that took turns, from ln(B/A) of each.
 #[pyfunction]
 pub(crate) fn evaluate_rounds(log_ratios: Vec<f64>, margin: f64, alpha: f64) -> PyResult<String> {
     json(&evaluate(&log_ratios, margin, alpha))
 }
 
-/// The verdict on samples that were taken apart.
+/// The verdict on two stored measurements, given and returned as JSON.
 #[pyfunction]
-pub(crate) fn compare_apart(a: Vec<f64>, b: Vec<f64>, margin: f64, alpha: f64) -> PyResult<String> {
-    json(&unpaired::compare(&a, &b, margin, alpha))
+pub(crate) fn compare_stored(a: &str, b: &str, margin: f64, alpha: f64) -> PyResult<String> {
+    let read = |text: &str| serde_json::from_str::<Measurement>(text).map_err(failed);
+    let (a, b) = (read(a)?, read(b)?);
+    let fitness = stored::Fitness::default();
+    let side = |measurement| stored::StoredResult {
+        measurement,
+        fitness: &fitness,
+    };
+    let compared = stored::compare_stored(&[(side(&a), side(&b))], margin, alpha);
+    json(&compared[0])
 }
 
 /// Whether a memory trace leaks.
