@@ -2,6 +2,7 @@
 
 use warpsmith_history::{nsys, samples_blob, store::History};
 use warpsmith_measure::{import, profile::ncu};
+use warpsmith_report::chapters::changes;
 
 use super::{Target, text};
 use crate::scratch;
@@ -81,4 +82,22 @@ pub(super) const HISTORY: Target = Target {
         });
     },
     dictionary: &["SQLite format 3\0", "CREATE TABLE"],
+};
+
+pub(super) const REPORT: Target = Target {
+    name: "report",
+    run: |data| {
+        let _ = changes::read(data, "old.json");
+    },
+    dictionary: &[
+        "{\"verb\": \"report\"",
+        "\"body\": {",
+        "\"document\": 2",
+        "\"raw\": {\"latency\": [",
+        "\"measurement\": {",
+        "\"seconds\": [",
+        "\"fitness\": {",
+        "1e-9",
+        "null",
+    ],
 };

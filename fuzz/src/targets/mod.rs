@@ -1,5 +1,6 @@
 //! The targets by name, each with the words of its format.
 
+mod arrays;
 mod audio;
 mod compiler;
 mod lattice;
@@ -40,15 +41,18 @@ pub const TARGETS: &[Target] = &[
     molecular::CHECKPOINT,
     molecular::TRAJECTORY,
     measurements::NCU,
+    arrays::NPY,
     measurements::NSYS,
     project::PYPROJECT,
     compiler::PYTHON,
     telemetry::RECORDING,
+    measurements::REPORT,
     project::REQUIREMENTS,
     serving::FRAME,
     serving::MESSAGE,
     project::SETUP_PY,
     telemetry::WEB_CONFIG,
+    serving::WEBSOCKET,
     audio::WEIGHTS,
     machine_code::WHEEL,
     telemetry::WISDOM,
