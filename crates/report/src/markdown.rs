@@ -103,12 +103,15 @@ fn actions(out: &mut String, document: &Document) {
     for (at, action) in document.actions.iter().enumerate() {
         let _ = writeln!(
             out,
-            "{}. **{}.** {}. Gains: {} {}. Costs: {}.",
+            "{}. **{}.** {}. Gains: {}{}. Costs: {}.",
             at + 1,
             line(&action.what),
-            line(&action.why),
+            line(&first_upper(&action.why)),
             line(&action.gain),
-            line(&action.gain_note),
+            match action.gain_note.is_empty() {
+                true => String::new(),
+                false => format!(" ({})", line(&action.gain_note)),
+            },
             line(&action.cost)
         );
         if !action.command.is_empty() {
@@ -131,11 +134,7 @@ fn write_chapter(out: &mut String, chapter: &Chapter) {
     }
     out.push('\n');
     blocks(out, &chapter.blocks);
-    for content in chapter
-        .folds
-        .iter()
-        .chain(&findings_fold(&chapter.findings))
-    {
+    for content in chapter.folds.iter().chain(&findings_fold(chapter)) {
         fold(out, content);
     }
 }
@@ -304,6 +303,8 @@ fn line(text: &str) -> String {
             '\n' | '\r' => out.push(' '),
             // A bar would end a table's cell, the others would begin markup.
             '|' | '*' | '<' | '\\' if !in_code => out.extend(['\\', c]),
+            // Inside a name an underscore is a letter.
+            '_' if !in_code && !out.ends_with(char::is_alphanumeric) => out.push_str("\\_"),
             '|' => out.push_str("\\|"),
             c => out.push(c),
         }
@@ -337,6 +338,7 @@ mod tests {
     fn text_cannot_leave_its_line_or_its_cell() {
         assert_eq!(line("a|b\nc <i>"), "a\\|b c \\<i>");
         assert_eq!(line("`a<b` * c"), "`a<b` \\* c");
+        assert_eq!(line("__shfl of get_x"), "\\_\\_shfl of get_x");
         assert_eq!(code("a|b"), "`a\\|b`");
         assert_eq!(fence("x ``` y"), "````");
     }

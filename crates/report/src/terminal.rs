@@ -247,12 +247,12 @@ fn short_name(number: &Headline) -> String {
     let known = match &*number.id {
         "memory-rate" => "memory",
         "arithmetic-rate" => "FP32",
-        "launch" | "launch-and-wait" | "launch-latency" => "launch",
+        "launch" if number.name.starts_with("Start") => "start work",
+        "launch" => "launch",
         "host-to-device" => "host to device",
         "power-at-rest" => "at rest",
-        "start-work" => "start work",
-        "copy-in-cache" | "cache-copy" => "copy in cache",
-        "load-at-rest" | "load" => "load",
+        "cached-rate" => "copy in cache",
+        "load-at-rest" => "CPU busy",
         _ => return number.name.to_lowercase(),
     };
     known.to_owned()

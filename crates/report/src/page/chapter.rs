@@ -19,7 +19,7 @@ pub(super) fn chapter(page: &mut Page, chapter: &Chapter) -> String {
     let answers: String = answers
         .map(|line| format!("<li>{}</li>", inline(line)))
         .collect();
-    let findings = findings_fold(&chapter.findings);
+    let findings = findings_fold(chapter);
     let folds = chapter.folds.iter().chain(&findings);
     let open = page.blocks(&chapter.blocks, WIDTH);
     let folded: String = folds.map(|fold| page.fold(fold, WIDTH)).collect();

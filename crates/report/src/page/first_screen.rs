@@ -9,7 +9,7 @@ use crate::document::{Action, Document, Headline, Reading, RunKind, Subject};
 
 use super::block::command;
 use super::icon::{class, icon};
-use super::inline::{inline, plain, sentence};
+use super::inline::{inline, length, plain, sentence};
 
 /// The header, down to the bar of chapters.
 pub(super) fn first_screen(report: &Report<Document>) -> String {
@@ -143,6 +143,18 @@ fn lights(document: &Document) -> String {
     format!(r#"<h2 class="k">{count}</h2><ul class="lights">{items}</ul>"#)
 }
 
+/// Lines of actions below which the bar of chapters is still on a screen of 900 px.
+const MOST_LINES: usize = 19;
+
+/// Lines that the actions take with each command on its own.
+fn lines(document: &Document) -> usize {
+    let all = document.actions.iter().map(|action| {
+        let letters = length(&action.what) * 11 / 10 + length(&action.why) + 2;
+        letters.div_ceil(72) + usize::from(!action.command.is_empty())
+    });
+    all.sum::<usize>() + usize::from(document.more_actions > 0)
+}
+
 fn actions(document: &Document) -> String {
     if document.actions.is_empty() {
         return r#"<h2 class="k">What to do next</h2><p>Nothing.</p>"#.to_owned();
@@ -155,8 +167,13 @@ fn actions(document: &Document) -> String {
             digits::count(n as u64)
         ),
     };
+    let tight = if lines(document) > MOST_LINES {
+        " tight"
+    } else {
+        ""
+    };
     format!(
-        r#"<h2 class="k">What to do next, most useful first</h2><table class="acts"><thead><tr><td class="n"></td><th scope="col">what to do</th><th scope="col">gains</th><th scope="col">costs</th></tr></thead><tbody>{rows}</tbody></table>{more}"#
+        r#"<h2 class="k">What to do next, most useful first</h2><table class="acts{tight}"><thead><tr><td class="n"></td><th scope="col">what to do</th><th scope="col">gains</th><th scope="col">costs</th></tr></thead><tbody>{rows}</tbody></table>{more}"#
     )
 }
 

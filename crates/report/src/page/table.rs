@@ -32,7 +32,10 @@ pub(super) fn table(table: &Table, id: &str, width: f64) -> String {
     } else {
         ""
     };
-    let mut out = format!(r#"<table class="t{stays}{dense}" id="{id}"><thead><tr>"#);
+    let mut out = format!(
+        r#"<table class="t{stays}{dense}" id="{id}"{}><thead><tr>"#,
+        bar_text(table)
+    );
     for (column, look) in table.columns.iter().zip(&looks) {
         out += &header(column, look, table.rows.len() > 1);
     }
@@ -48,6 +51,19 @@ pub(super) fn table(table: &Table, id: &str, width: f64) -> String {
     }
     out.push_str("</tbody></table>");
     out + &below(table, id, shown)
+}
+
+/// Room for the longest text beside a bar, so that the bars of a table begin on one line.
+fn bar_text(table: &Table) -> String {
+    let cells = table.rows.iter().flat_map(|row| &row.cells);
+    let texts = cells.filter_map(|cell| match cell {
+        Cell::Bar { text, .. } => Some(length(text)),
+        _ => None,
+    });
+    match texts.max() {
+        Some(letters) if letters <= 12 => format!(r#" style="--bar-text:{letters}ch""#),
+        _ => String::new(),
+    }
 }
 
 fn looks(table: &Table, width: f64) -> Vec<Look> {

@@ -78,6 +78,7 @@ pub(crate) fn fits() -> Result<(), Failed> {
         browser.open(&page, true)?;
         browser.value("document.querySelectorAll('details').forEach(d => { d.open = true })")?;
         let seen = browser.value(include_str!("layout.js"))?;
+        browser.screenshot(&target().join(format!("report-pages/{name}-print.png")))?;
         if seen["scroll"] != seen["width"] || seen["found"] != Value::Array(Vec::new()) {
             return Err(format!("{name}: {seen:#}").into());
         }

@@ -4,7 +4,7 @@ use super::text_width::text_width;
 
 /// Text on a phone and elsewhere, in user units of the largest picture.
 pub(super) const PHONE: f64 = 17.0;
-const DESK: f64 = 12.0;
+pub(super) const DESK: f64 = 12.0;
 
 /// Half of a marker, with room around it.
 const MARKER: f64 = 6.5;

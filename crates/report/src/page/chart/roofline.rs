@@ -9,7 +9,7 @@ use crate::page::inline::inline;
 
 use super::axis::{Unit, rounded_out};
 use super::figure::captioned;
-use super::labels::{self, Area, PHONE, along};
+use super::labels::{self, Area, DESK, PHONE, along};
 use super::plane::{Plane, Scale, polyline, positive_range};
 use super::text_width::{bold_width, shortened};
 
@@ -165,7 +165,7 @@ fn flat_label(out: &mut String, plane: &Plane, label: &str, ridge: (f64, f64)) -
         label_markup(&text)
     );
     vec![Area {
-        left: plane.right - bold_width(&text, PHONE),
+        left: plane.right - shown_width(&text),
         top: y - PHONE,
         right: plane.right,
         bottom: y + 4.0,
@@ -183,7 +183,7 @@ fn slope_label(
     let (dx, dy) = (ridge.0 - foot.0, ridge.1 - foot.1);
     let length = dx.hypot(dy);
     let text = shortened(label, PHONE * 1.13, (length - 12.0).max(60.0));
-    let half = bold_width(short_measured(&text).0, PHONE) / 2.0;
+    let half = shown_width(&text) / 2.0;
     // The line's normal, on its upper side.
     let (nx, ny) = (dy / length * 9.0, -dx / length * 9.0);
     let free = |share: &f64| {
@@ -219,6 +219,12 @@ fn short_measured(label: &str) -> (&str, &str) {
         Some(short) => (short, SUFFIX),
         None => (label, ""),
     }
+}
+
+/// The wider of what a phone shows, in large, and of what a desk shows, in full.
+fn shown_width(label: &str) -> f64 {
+    let phone = bold_width(short_measured(label).0, PHONE);
+    phone.max(bold_width(label, DESK))
 }
 
 fn label_markup(label: &str) -> String {
