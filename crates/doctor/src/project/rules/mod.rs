@@ -96,7 +96,7 @@ mod tests {
         let facts = ProjectFacts::default();
         let codes: Vec<_> = run(&facts).into_iter().map(|r| r.code).collect();
         let distinct: BTreeSet<_> = codes.iter().map(String::as_str).collect();
-        let rows: BTreeSet<_> = PROJECT_RULES.iter().map(|info| info.doc.code).collect();
+        let rows: BTreeSet<_> = PROJECT_RULES.iter().map(|info| info.code).collect();
         assert_eq!(codes.len(), distinct.len());
         assert_eq!(distinct, rows);
     }
