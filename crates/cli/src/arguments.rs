@@ -6,7 +6,9 @@ use clap::{CommandFactory, Parser, Subcommand};
 use crate::apps::{corpus, lattice, md, serve, synth, voice};
 use crate::exit::Outcome;
 use crate::global::Global;
-use crate::kernel::{ablate, bench, compare, compile, exec, leak, profile, run, scale, verify};
+use crate::kernel::{
+    ablate, bench, compare, compile, exec, leak, new, profile, run, scale, verify,
+};
 use crate::machine::{baseline, check, devices, export, health, record, replay, watch, wisdom};
 use crate::project::{audit, explain, history, report};
 use crate::setup::{completions, manual, selftest};
@@ -52,6 +54,7 @@ pub(crate) enum Command {
     Leak(leak::Leak),
     Manual(manual::Manual),
     Md(md::Md),
+    New(new::New),
     Profile(profile::Profile),
     Record(record::Record),
     Replay(replay::Replay),
@@ -90,6 +93,7 @@ impl Command {
             Self::Leak(command) => command.run(global),
             Self::Manual(command) => command.run(global, &Arguments::command()),
             Self::Md(command) => command.run(global),
+            Self::New(command) => command.run(global),
             Self::Profile(command) => command.run(global),
             Self::Record(command) => command.run(global),
             Self::Replay(command) => command.run(global),

@@ -3,6 +3,7 @@
 mod arrays;
 mod audio;
 mod compiler;
+mod kernel_case;
 mod lattice;
 mod machine_code;
 mod measurements;
@@ -26,6 +27,7 @@ pub struct Target {
 /// Every target, by name.
 pub const TARGETS: &[Target] = &[
     audio::AUDIO,
+    kernel_case::CASE,
     project::CMAKE,
     project::COMPOSE,
     shards::MANIFEST,
@@ -51,6 +53,7 @@ pub const TARGETS: &[Target] = &[
     serving::FRAME,
     serving::MESSAGE,
     project::SETUP_PY,
+    kernel_case::SIGNATURE,
     telemetry::WEB_CONFIG,
     serving::WEBSOCKET,
     audio::WEIGHTS,

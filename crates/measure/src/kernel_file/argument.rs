@@ -42,7 +42,8 @@ macro_rules! scalars {
                 match self { $(Self::$variant => $bytes,)* }
             }
 
-            fn named(name: &str) -> Option<Self> {
+            /// The type of this name.
+            pub fn named(name: &str) -> Option<Self> {
                 match name { $($name => Some(Self::$variant),)* _ => None }
             }
         }

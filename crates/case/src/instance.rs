@@ -1,0 +1,476 @@
+//! A case at one size: every expression a number, every array a length.
+
+use warpsmith_device::LaunchShape;
+use warpsmith_formats::npy::NpyArray;
+use warpsmith_measure::kernel_file::{Direction, Scalar};
+use warpsmith_workload::random::Random;
+
+use crate::description::{Argument, ArgumentKind, Case, Fill, Launch, TunableValue};
+use crate::document::{CaseError, Place};
+use crate::element::{holds_whole, is_float, numpy_name, push_float, push_whole};
+use crate::expression::{Expression, Scope};
+
+/// Bytes that all arrays of one launch may have: more than any GPU has today.
+const MOST_BYTES: u64 = 1 << 39;
+
+/// A case at one size.
+#[derive(Clone, Debug)]
+pub struct Instance {
+    /// The dimensions.
+    pub size: Scope,
+    /// The choice of tunables.
+    pub choice: Vec<(String, TunableValue)>,
+    /// How many threads run.
+    pub launch: LaunchNumbers,
+    /// The arguments, in the kernel's order.
+    pub arguments: Vec<BoundArgument>,
+}
+
+/// A launch in numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LaunchNumbers {
+    /// Blocks, threads and shared memory.
+    Grid(LaunchShape),
+    /// Threads along each dimension.
+    Threads(Vec<usize>),
+    /// A Python callable launches by itself.
+    Itself,
+    /// There is nothing to do at this size: a launch of no blocks is refused by the driver.
+    Nothing,
+}
+
+/// An argument at one size.
+#[derive(Clone, Debug)]
+pub struct BoundArgument {
+    /// Its name.
+    pub name: String,
+    /// Its type, or that of its elements.
+    pub scalar: Scalar,
+    /// An array or a number.
+    pub value: BoundValue,
+}
+
+/// What an argument is at one size.
+#[derive(Clone, Debug)]
+pub enum BoundValue {
+    /// An array of this shape.
+    Array {
+        /// What the kernel does with it.
+        direction: Direction,
+        /// Elements along each dimension.
+        shape: Vec<usize>,
+        /// The names of its dimensions, where the case gives names.
+        axes: Vec<String>,
+        /// What it holds at first.
+        fill: Fill,
+    },
+    /// A number, as bytes and as it reads.
+    Number {
+        /// As many bytes as the type has.
+        bytes: Vec<u8>,
+        /// Its value.
+        value: f64,
+    },
+}
+
+impl BoundArgument {
+    /// Elements of an array; 0 for a number.
+    pub fn elements(&self) -> usize {
+        match &self.value {
+            BoundValue::Array { shape, .. } => shape.iter().product(),
+            BoundValue::Number { .. } => 0,
+        }
+    }
+
+    /// What the kernel does with an array.
+    pub fn direction(&self) -> Option<Direction> {
+        match self.value {
+            BoundValue::Array { direction, .. } => Some(direction),
+            BoundValue::Number { .. } => None,
+        }
+    }
+
+    /// Whether the kernel writes it.
+    pub fn is_output(&self) -> bool {
+        matches!(self.direction(), Some(Direction::Out | Direction::InOut))
+    }
+}
+
+/// What every array holds before a run; `None` for numbers and for what the kernel only writes.
+pub type Contents = Vec<Option<Vec<u8>>>;
+
+impl Case {
+    /// The case at one size.
+    pub fn instance(
+        &self,
+        size: &Scope,
+        choice: &[(String, TunableValue)],
+    ) -> Result<Instance, CaseError> {
+        let scope = self.scope(size, choice);
+        let mut arguments = Vec::new();
+        let mut bytes = 0u64;
+        for argument in &self.arguments {
+            let bound = self.bind(argument, &scope)?;
+            let own = (bound.elements() as u64).saturating_mul(bound.scalar.bytes() as u64);
+            bytes = bytes.saturating_add(own);
+            if bytes > MOST_BYTES {
+                return Err(self.error(
+                    &argument.place,
+                    format!("the arrays have more than {MOST_BYTES} bytes at {size:?}"),
+                ));
+            }
+            arguments.push(bound);
+        }
+        Ok(Instance {
+            size: size.clone(),
+            choice: choice.to_vec(),
+            launch: self.numbers(&self.launch, &scope)?,
+            arguments,
+        })
+    }
+
+    fn bind(&self, argument: &Argument, scope: &Scope) -> Result<BoundArgument, CaseError> {
+        let fail = |problem: String| self.error(&argument.place, problem);
+        let value = match &argument.kind {
+            ArgumentKind::Real(value) => {
+                let mut bytes = Vec::new();
+                push_float(argument.scalar, *value, &mut bytes);
+                BoundValue::Number {
+                    bytes,
+                    value: *value,
+                }
+            }
+            ArgumentKind::Whole(expression) => {
+                let value = expression
+                    .value(scope)
+                    .map_err(|error| fail(error.to_string()))?;
+                if !holds_whole(argument.scalar, value) {
+                    return Err(fail(format!(
+                        "{value} does not fit {}",
+                        argument.scalar.name()
+                    )));
+                }
+                let mut bytes = Vec::new();
+                push_whole(argument.scalar, value, &mut bytes);
+                BoundValue::Number {
+                    bytes,
+                    value: value as f64,
+                }
+            }
+            ArgumentKind::Array {
+                direction,
+                shape,
+                fill,
+            } => {
+                let mut extents = Vec::new();
+                let mut count = argument.scalar.bytes() as u64;
+                for extent in shape {
+                    let value = extent
+                        .value(scope)
+                        .map_err(|error| fail(error.to_string()))?;
+                    let value = usize::try_from(value)
+                        .map_err(|_| fail(format!("`{extent}` is {value}, which is no size")))?;
+                    count = count
+                        .checked_mul(value as u64)
+                        .filter(|count| *count <= MOST_BYTES)
+                        .ok_or_else(|| {
+                            fail(format!("the array has more than {MOST_BYTES} bytes"))
+                        })?;
+                    extents.push(value);
+                }
+                BoundValue::Array {
+                    direction: *direction,
+                    shape: extents,
+                    axes: shape.iter().map(ToString::to_string).collect(),
+                    fill: fill.clone(),
+                }
+            }
+        };
+        Ok(BoundArgument {
+            name: argument.name.clone(),
+            scalar: argument.scalar,
+            value,
+        })
+    }
+
+    /// A launch at a size.
+    pub(crate) fn numbers(
+        &self,
+        launch: &Launch,
+        scope: &Scope,
+    ) -> Result<LaunchNumbers, CaseError> {
+        let place = Place {
+            line: 1,
+            key: "launch".into(),
+        };
+        match launch {
+            Launch::Itself => Ok(LaunchNumbers::Itself),
+            Launch::Threads(dims) => {
+                let mut threads = Vec::new();
+                for dim in dims {
+                    let value = dim
+                        .value(scope)
+                        .map_err(|error| self.error(&place, error))?;
+                    threads.push(usize::try_from(value).map_err(|_| {
+                        self.error(
+                            &place,
+                            format!("`{dim}` is {value}, which is no number of threads"),
+                        )
+                    })?);
+                }
+                Ok(match threads.contains(&0) {
+                    true => LaunchNumbers::Nothing,
+                    false => LaunchNumbers::Threads(threads),
+                })
+            }
+            Launch::Grid {
+                grid,
+                block,
+                shared,
+            } => {
+                let block = self.extents(&place, block, scope, "block")?;
+                let mut with_block = scope.clone();
+                for (name, extent) in ["block_x", "block_y", "block_z"].iter().zip(block) {
+                    with_block.insert((*name).to_owned(), extent.into());
+                }
+                let threads = block
+                    .iter()
+                    .map(|extent| u64::from(*extent))
+                    .product::<u64>();
+                if threads == 0 || threads > 1024 {
+                    return Err(self.error(
+                        &place,
+                        format!("a block of {threads} threads ({block:?}): 1 to 1024 are possible"),
+                    ));
+                }
+                let grid = self.extents(&place, grid, &with_block, "grid")?;
+                if grid.contains(&0) {
+                    return Ok(LaunchNumbers::Nothing);
+                }
+                let bytes = shared
+                    .value(&with_block)
+                    .map_err(|error| self.error(&place, error))?;
+                let shared_bytes = u32::try_from(bytes)
+                    .map_err(|_| self.error(&place, format!("{bytes} bytes of shared memory")))?;
+                Ok(LaunchNumbers::Grid(LaunchShape {
+                    grid,
+                    block,
+                    shared_bytes,
+                }))
+            }
+        }
+    }
+
+    fn extents(
+        &self,
+        place: &Place,
+        expressions: &[Expression; 3],
+        scope: &Scope,
+        what: &str,
+    ) -> Result<[u32; 3], CaseError> {
+        let mut extents = [0; 3];
+        for (slot, expression) in extents.iter_mut().zip(expressions) {
+            let value = expression
+                .value(scope)
+                .map_err(|error| self.error(place, error))?;
+            *slot = u32::try_from(value).map_err(|_| {
+                self.error(
+                    place,
+                    format!("`{expression}` is {value}, which is no extent of a {what}"),
+                )
+            })?;
+        }
+        Ok(extents)
+    }
+}
+
+impl Instance {
+    /// What every array holds before a run; the same for the same seed.
+    pub fn contents(&self, seed: u64, special: bool) -> Result<Contents, String> {
+        let mut all = Vec::new();
+        for (index, argument) in self.arguments.iter().enumerate() {
+            let BoundValue::Array {
+                direction,
+                shape,
+                fill,
+                ..
+            } = &argument.value
+            else {
+                all.push(None);
+                continue;
+            };
+            if *direction == Direction::Out {
+                all.push(None);
+                continue;
+            }
+            // A stream for each array: one more argument changes no other.
+            let mut random = Random::seeded(
+                seed.wrapping_mul(0x9e37_79b9)
+                    .wrapping_add(index as u64 + 1),
+            );
+            let natural = matches!(fill, Fill::Normal(..) | Fill::Uniform(..));
+            let fill = match special && natural && is_float(argument.scalar) {
+                true => &Fill::Special,
+                false => fill,
+            };
+            all.push(Some(filled(argument, shape, fill, &mut random)?));
+        }
+        Ok(all)
+    }
+}
+
+fn filled(
+    argument: &BoundArgument,
+    shape: &[usize],
+    fill: &Fill,
+    random: &mut Random,
+) -> Result<Vec<u8>, String> {
+    let (scalar, count) = (argument.scalar, argument.elements());
+    if let Fill::Npy(path) = fill {
+        let array =
+            NpyArray::read(path).map_err(|error| format!("`{}`: {error}", argument.name))?;
+        if array.shape != shape || array.descr != numpy_name(scalar) || scalar == Scalar::Bf16 {
+            return Err(format!(
+                "`{}`: `{}` holds {} of shape {:?}, expected {} of shape {shape:?}",
+                argument.name,
+                path.display(),
+                array.descr,
+                array.shape,
+                numpy_name(scalar),
+            ));
+        }
+        return Ok(array.data);
+    }
+    let mut bytes = Vec::with_capacity(count * scalar.bytes());
+    if *fill == Fill::Sorted {
+        let mut values: Vec<f64> = (0..count).map(|_| random.unit()).collect();
+        values.sort_unstable_by(f64::total_cmp);
+        let scale = if is_float(scalar) { 1.0 } else { 100.0 };
+        values
+            .iter()
+            .for_each(|value| push_float(scalar, value * scale, &mut bytes));
+        return Ok(bytes);
+    }
+    for index in 0..count {
+        match *fill {
+            Fill::Normal(mean, deviation) => {
+                push_float(scalar, mean + deviation * random.normal(), &mut bytes);
+            }
+            Fill::Uniform(low, high) => {
+                push_float(scalar, low + (high - low) * random.unit(), &mut bytes);
+            }
+            Fill::Integers(low, high) => {
+                let span = high.wrapping_sub(low) as u64;
+                let offset = match span.checked_add(1) {
+                    Some(span) => ((u128::from(random.bits()) * u128::from(span)) >> 64) as u64,
+                    None => random.bits(),
+                };
+                push_whole(scalar, low.wrapping_add(offset as i64), &mut bytes);
+            }
+            Fill::Special => push_float(scalar, special(scalar, random), &mut bytes),
+            Fill::Zeros => push_float(scalar, 0.0, &mut bytes),
+            Fill::Ones => push_float(scalar, 1.0, &mut bytes),
+            Fill::Iota => push_whole(scalar, index as i64, &mut bytes),
+            Fill::Sorted | Fill::Npy(_) => {}
+        }
+    }
+    Ok(bytes)
+}
+
+/// An ordinary number in seven of eight cases, else one that formulas forget.
+fn special(scalar: Scalar, random: &mut Random) -> f64 {
+    let tiny = crate::element::smallest_normal(scalar);
+    match random.below(64) {
+        0 => f64::INFINITY,
+        1 => f64::NEG_INFINITY,
+        2 => f64::NAN,
+        3 => 0.0,
+        4 => -0.0,
+        5 => tiny,
+        6 => tiny / 4.0,
+        7 => -tiny / 4.0,
+        _ => random.normal(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn case(extra: &str) -> Case {
+        let text = format!(
+            "source = \"a.cu\"\n[sizes]\nn = [10]\n[[arguments]]\nname = \"x\"\ndirection = \"in\"\n\
+             type = \"f32\"\nshape = [\"n\", 3]\n{extra}\n[launch]\ngrid = \"n / 4\"\nblock = \"n\"\nshared = \"block_x * 4\"\n"
+        );
+        Case::parse(Path::new("a.toml"), &text).unwrap()
+    }
+
+    #[test]
+    fn an_instance_has_numbers_for_everything() {
+        let case = case("");
+        let instance = case.instance(&case.sizes.listed[0], &[]).unwrap();
+        let LaunchNumbers::Grid(shape) = instance.launch else {
+            panic!()
+        };
+        assert_eq!(
+            (shape.grid, shape.block, shape.shared_bytes),
+            ([2, 1, 1], [10, 1, 1], 40)
+        );
+        assert_eq!(instance.arguments[0].elements(), 30);
+        let contents = instance.contents(7, false).unwrap();
+        assert_eq!(contents, instance.contents(7, false).unwrap());
+        assert_ne!(contents, instance.contents(8, false).unwrap());
+        let small = Scope::from([("n".to_owned(), 3)]);
+        assert_eq!(
+            case.instance(&small, &[]).unwrap().launch,
+            LaunchNumbers::Nothing
+        );
+        let wide = Scope::from([("n".to_owned(), 2000)]);
+        let error = case.instance(&wide, &[]).unwrap_err().to_string();
+        assert!(error.contains("a block of 2000 threads"), "{error}");
+        let endless = Scope::from([("n".to_owned(), i64::MAX / 4)]);
+        assert!(
+            case.instance(&endless, &[])
+                .unwrap_err()
+                .to_string()
+                .contains("more than")
+        );
+    }
+
+    #[test]
+    fn special_fills_have_every_kind_and_integers_stay_inside() {
+        let special = case("fill = \"special\"");
+        let size = Scope::from([("n".to_owned(), 1000)]);
+        let bound = special.bind(&special.arguments[0], &size).unwrap();
+        let bytes = filled(&bound, &[1000, 3], &Fill::Special, &mut Random::seeded(1)).unwrap();
+        let values: Vec<f32> = bytes
+            .as_chunks()
+            .0
+            .iter()
+            .map(|word| f32::from_le_bytes(*word))
+            .collect();
+        assert!(values.iter().any(|v| v.is_nan()) && values.contains(&f32::INFINITY));
+        assert!(values.iter().any(|v| v.is_subnormal()));
+        let bytes = filled(
+            &bound,
+            &[1000, 3],
+            &Fill::Integers(-2, 2),
+            &mut Random::seeded(1),
+        )
+        .unwrap();
+        let values: Vec<f32> = bytes
+            .as_chunks()
+            .0
+            .iter()
+            .map(|word| f32::from_le_bytes(*word))
+            .collect();
+        assert!(
+            [-2.0, -1.0, 0.0, 1.0, 2.0]
+                .iter()
+                .all(|v| values.contains(v))
+        );
+        assert!(values.iter().all(|v| v.abs() <= 2.0));
+    }
+}

@@ -1,0 +1,25 @@
+//! A user's own kernel: what it is to do, whether it does it, how fast it is, and what makes it faster.
+//!
+//! A [`Case`] is one small TOML file that says which kernel, with which arguments, over which sizes,
+//! compared with what. Every verb about a user's kernel reads it.
+
+mod description;
+mod document;
+mod element;
+mod expression;
+mod instance;
+mod read;
+mod signature;
+mod sizes;
+mod template;
+
+pub use description::{
+    Argument, ArgumentKind, Callable, Case, CostExpressions, Fill, Launch, Reference,
+    ReferenceKind, Sizes, Source, StatedTolerance, Tunable, TunableValue,
+};
+pub use document::CaseError;
+pub use expression::{Expression, ExpressionError, Scope};
+pub use instance::{BoundArgument, BoundValue, Contents, Instance, LaunchNumbers};
+pub use signature::{KernelParameter, KernelSignature, kernel_signatures};
+pub use sizes::{VerificationSizes, size_words};
+pub use template::{case_of_cuda, case_of_warp};

@@ -1,0 +1,280 @@
+//! `warpsmith new`: a case from a kernel's own signature.
+//!
+//! What the signature says is written down; what it cannot say (which pointer has which shape, how
+//! many blocks) is a guess, and a comment that begins with `check:` says so.
+
+use std::fmt::Write;
+
+use warpsmith_compiler::ir::{FunctionKind, Module};
+use warpsmith_compiler::{Scalar as WarpScalar, Type};
+use warpsmith_measure::kernel_file::Scalar;
+
+use crate::signature::{KernelParameter, KernelSignature};
+
+/// The text of a case for a kernel of the CUDA file `file`.
+pub fn case_of_cuda(file: &str, kernel: &KernelSignature) -> String {
+    let dims: Vec<&KernelParameter> = kernel
+        .parameters
+        .iter()
+        .filter(|parameter| !parameter.pointer && parameter.scalar.is_some_and(is_size))
+        .collect();
+    let names: Vec<&str> = match dims.is_empty() {
+        true => vec!["n"],
+        false => dims
+            .iter()
+            .map(|parameter| parameter.name.as_str())
+            .collect(),
+    };
+    let block = kernel.launch_bounds.unwrap_or(256);
+    let mut text = head(file, &kernel.name);
+    if !kernel.template.is_empty() {
+        text.push_str("# check: the kernel is a template; name an instance, e.g. kernel = \"");
+        let _ = writeln!(text, "{}<{}>\"", kernel.name, kernel.template.join(", "));
+    }
+    sizes(&mut text, &names);
+    for parameter in &kernel.parameters {
+        argument(&mut text, parameter, &names, kernel);
+    }
+    text.push_str(
+        "\n# check: blocks and threads of a launch; whole numbers or expressions.\n[launch]\n",
+    );
+    let total = names.join(" * ");
+    if kernel.two_dimensional && names.len() >= 2 {
+        let _ = writeln!(
+            text,
+            "grid = [\"ceil_div({}, block_x)\", \"ceil_div({}, block_y)\"]\nblock = [16, 16]",
+            names[1], names[0]
+        );
+    } else if kernel.block_per_row {
+        let _ = writeln!(text, "grid = \"{}\"\nblock = {block}", names[0]);
+    } else {
+        let _ = writeln!(
+            text,
+            "grid = \"ceil_div({total}, block_x)\"\nblock = {block}"
+        );
+    }
+    if kernel.dynamic_shared {
+        text.push_str("# check: bytes of `extern __shared__`.\nshared = \"4 * block_x\"\n");
+    }
+    text.push_str(TAIL);
+    text
+}
+
+/// The text of a case for a Warp-style kernel of `file`; `Err` names a parameter that has no form here.
+pub fn case_of_warp(file: &str, kernel: &str, module: &Module) -> Result<String, String> {
+    let rank = match &module.kernel.kind {
+        FunctionKind::Kernel { launch_rank, .. } => (*launch_rank as usize).clamp(1, 4),
+        FunctionKind::Device { .. } => 1,
+    };
+    let function = &module.kernel;
+    let parameters = &function.vars[..function.params as usize];
+    let mut arrays = rank;
+    for var in parameters {
+        if let Type::Array { rank, .. } = module.types.get(var.ty) {
+            arrays = arrays.max(usize::from(rank));
+        }
+    }
+    let names = &["n", "m", "k", "l"][..arrays];
+    let mut text = head(file, kernel);
+    sizes(&mut text, names);
+    for var in parameters {
+        let name = var.name.map_or("argument", |name| module.names.get(name));
+        let described = module.types.describe(var.ty, &module.names);
+        let refuse = || format!("`{name}` is {described}, which a case cannot describe");
+        match module.types.get(var.ty) {
+            Type::Array { element, rank } => {
+                let Type::Scalar(scalar) = module.types.get(element) else {
+                    return Err(refuse());
+                };
+                let scalar = warp_scalar(scalar).ok_or_else(refuse)?;
+                let shape: Vec<String> = names[..usize::from(rank)]
+                    .iter()
+                    .map(|name| format!("\"{name}\""))
+                    .collect();
+                let _ = write!(
+                    text,
+                    "\n[[arguments]]\nname = \"{name}\"\ndirection = \"inout\" # check: in, out or inout\n\
+                     type = \"{}\"\nshape = [{}] # check\n",
+                    scalar.name(),
+                    shape.join(", ")
+                );
+            }
+            Type::Scalar(scalar) => {
+                let scalar = warp_scalar(scalar).ok_or_else(refuse)?;
+                let value = if is_size(scalar) {
+                    format!("\"{}\"", names[0])
+                } else {
+                    "1.0".into()
+                };
+                let _ = write!(
+                    text,
+                    "\n[[arguments]]\nname = \"{name}\"\ntype = \"{}\"\nvalue = {value} # check\n",
+                    scalar.name()
+                );
+            }
+            _ => return Err(refuse()),
+        }
+    }
+    let dims: Vec<String> = names[..rank]
+        .iter()
+        .map(|name| format!("\"{name}\""))
+        .collect();
+    let _ = write!(
+        text,
+        "\n[launch]\ndim = [{}] # check: threads\n",
+        dims.join(", ")
+    );
+    text.push_str(TAIL);
+    Ok(text)
+}
+
+const TAIL: &str = r#"
+# How far a result may be from the reference; without this it follows from rounding.
+# [tolerance]
+# rel = 1e-5
+# because = "sums of at most 4096 terms"
+
+# What one launch must at least move and compute, for rates.
+# [cost]
+# flops = "…"
+
+# What `warpsmith tune` may choose: macros by name, compiler options by `-`.
+# [tunables]
+# BLOCK = [64, 128, 256, 512]
+"#;
+
+fn head(file: &str, kernel: &str) -> String {
+    let stem = file.rsplit('/').next().unwrap_or(file);
+    let stem = stem.split('.').next().unwrap_or(stem);
+    format!(
+        "# What `{kernel}` is to do; `warpsmith verify`, `bench` and `tune` read this file.\n\
+         source = {file:?}\nkernel = {kernel:?}\n\
+         # A NumPy or PyTorch function that gives the right answer; its parameters are named as below.\n\
+         # reference = \"{stem}_reference.py:{kernel}\"\n"
+    )
+}
+
+fn sizes(text: &mut String, names: &[&str]) {
+    let values: &[i64] = match names.len() {
+        1 => &[1000, 65_536, 1_048_576],
+        2 => &[64, 1000, 4096],
+        _ => &[64, 250],
+    };
+    text.push_str(
+        "\n# check: the sizes to measure; `verify` adds awkward ones around them.\n[sizes]\n",
+    );
+    for name in names {
+        let _ = writeln!(text, "{name} = {values:?}");
+    }
+}
+
+fn argument(
+    text: &mut String,
+    parameter: &KernelParameter,
+    names: &[&str],
+    kernel: &KernelSignature,
+) {
+    let unknown = parameter.scalar.is_none();
+    let ty = parameter.scalar.unwrap_or(Scalar::F32).name();
+    let guess = if unknown {
+        " # check: the file says "
+    } else {
+        ""
+    };
+    let written = if unknown {
+        parameter.written.as_str()
+    } else {
+        ""
+    };
+    let _ = write!(text, "\n[[arguments]]\nname = {:?}\n", parameter.name);
+    if parameter.pointer {
+        let direction = if parameter.constant {
+            "direction = \"in\"".to_owned()
+        } else if kernel
+            .parameters
+            .iter()
+            .any(|other| other.pointer && other.constant)
+        {
+            "direction = \"out\" # check: `inout` where it is also read".to_owned()
+        } else {
+            "direction = \"inout\" # check: in, out or inout".to_owned()
+        };
+        let mut shape: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
+        if parameter.components > 1 {
+            shape.push(parameter.components.to_string());
+        }
+        let _ = writeln!(
+            text,
+            "{direction}\ntype = \"{ty}\"{guess}{written}\nshape = [{}] # check",
+            shape.join(", ")
+        );
+    } else if names.contains(&parameter.name.as_str()) {
+        let _ = writeln!(text, "type = \"{ty}\"\nvalue = {:?}", parameter.name);
+    } else {
+        let _ = writeln!(text, "type = \"{ty}\"{guess}{written}\nvalue = 1.0 # check");
+    }
+}
+
+fn is_size(scalar: Scalar) -> bool {
+    matches!(
+        scalar,
+        Scalar::I32 | Scalar::U32 | Scalar::I64 | Scalar::U64
+    )
+}
+
+/// The type of a case that a Warp scalar is.
+pub(crate) fn warp_scalar(scalar: WarpScalar) -> Option<Scalar> {
+    Some(match scalar {
+        WarpScalar::I8 => Scalar::I8,
+        WarpScalar::U8 => Scalar::U8,
+        WarpScalar::I16 => Scalar::I16,
+        WarpScalar::U16 => Scalar::U16,
+        WarpScalar::I32 => Scalar::I32,
+        WarpScalar::U32 => Scalar::U32,
+        WarpScalar::I64 => Scalar::I64,
+        WarpScalar::U64 => Scalar::U64,
+        WarpScalar::F16 => Scalar::F16,
+        WarpScalar::BF16 => Scalar::Bf16,
+        WarpScalar::F32 => Scalar::F32,
+        WarpScalar::F64 => Scalar::F64,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use warpsmith_compiler::{Options, compile};
+
+    use super::*;
+    use crate::description::Case;
+    use crate::signature::kernel_signatures;
+
+    #[test]
+    fn what_is_written_can_be_read() {
+        let text = "__global__ void softmax(float* out, const float* x, int rows, int cols, float scale) {\n\
+                    extern __shared__ float s[]; int row = blockIdx.x; }\n\
+                    template <int T> __global__ void tile(float4* a, const foo_t* b) { int y = threadIdx.y; }\n\
+                    __global__ void one(double* x, size_t n) { size_t i = blockIdx.x * blockDim.x; }";
+        for kernel in kernel_signatures(text) {
+            let written = case_of_cuda("softmax.cu", &kernel);
+            let case = Case::parse(Path::new("softmax.toml"), &written)
+                .unwrap_or_else(|error| panic!("{error}\n{written}"));
+            assert_eq!(case.arguments.len(), kernel.parameters.len());
+            assert_eq!(case.kernel.as_deref(), Some(kernel.name.as_str()));
+        }
+    }
+
+    #[test]
+    fn warp_kernels_have_cases_too() {
+        let source = "import warp as wp\n\n@wp.kernel\ndef add(a: wp.array2d(dtype=float), \
+                      b: wp.array(dtype=wp.int32), n: int, s: float):\n    i, j = wp.tid()\n    \
+                      a[i, j] = a[i, j] + s\n";
+        let module = compile(source, &Options::default()).unwrap();
+        let written = case_of_warp("add.py", "add", &module).unwrap();
+        let case = Case::parse(Path::new("add.toml"), &written).unwrap();
+        assert_eq!(case.sizes.names, ["n", "m"]);
+        assert_eq!(case.arguments.len(), 4);
+    }
+}

@@ -1,0 +1,157 @@
+//! `warpsmith new`: a case from a kernel's own signature.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use serde::Serialize;
+use warpsmith_case::{case_of_cuda, case_of_warp, kernel_signatures};
+use warpsmith_compiler::{Options, compile, kernels};
+use warpsmith_formats::{is_stdout, write_output};
+
+use crate::exit::Outcome;
+use crate::global::Global;
+use crate::kernel::warp_library::WarpLibrary;
+use crate::output;
+
+/// Write a case for your own kernel: which arguments, which sizes, compared with what.
+///
+/// The kernel's signature gives names, types and directions. What it cannot tell (shapes, blocks, the
+/// reference) is a guess that the file marks with `check`. `verify`, `bench`, `compare` and `tune` read
+/// the file.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  warpsmith new softmax.cu\n  warpsmith new kernels.cu --kernel transpose -o transpose.toml\n  \
+                  warpsmith new saxpy.py -o -   # a Warp-style kernel, the case on standard output"
+)]
+pub(crate) struct New {
+    /// A `.cu` file, or a `.py` file of Warp-style kernels.
+    file: PathBuf,
+    /// The kernel, where the file has several.
+    #[arg(long, value_name = "NAME")]
+    kernel: Option<String>,
+    /// Where to write the case; `-` is standard output. Default: the kernel file with the ending `.toml`.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Replace a case that exists.
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    library: WarpLibrary,
+}
+
+#[derive(Serialize)]
+struct Body {
+    case: PathBuf,
+    kernel: String,
+    /// Lines that the user should look at.
+    to_check: usize,
+}
+
+impl New {
+    pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        let default = self.file.with_extension("toml");
+        let path = self.output.as_deref().unwrap_or(&default);
+        let global = &output::check_outputs(global, &[("--output", Some(path))])?;
+        let text = fs::read_to_string(&self.file)
+            .with_context(|| format!("cannot read `{}`", self.file.display()))?;
+        // The case names the source by its path from the case's own folder.
+        let source = relative(&self.file, path);
+        let ending = self.file.extension().and_then(|ending| ending.to_str());
+        let (kernel, case) = match ending {
+            Some("cu" | "cuh") => self.cuda(&text, &source)?,
+            Some("py") => self.warp(&text, &source)?,
+            _ => bail!(
+                "cannot tell what `{}` is: the ending must be `.cu` or `.py`",
+                self.file.display()
+            ),
+        };
+        if !self.force && !is_stdout(path) && path.exists() {
+            bail!("`{}` exists; `--force` replaces it", path.display());
+        }
+        write_output(path, case.as_bytes())?;
+        let to_check = case.lines().filter(|line| line.contains("# check")).count();
+        let body = Body {
+            case: path.to_owned(),
+            kernel,
+            to_check,
+        };
+        output::print(global, &output::report("new", body), |body| {
+            format!(
+                "wrote {} for kernel `{}`; {} lines are marked `check`\n",
+                body.case.display(),
+                body.kernel,
+                body.to_check
+            )
+        })?;
+        Ok(Outcome::Fine)
+    }
+
+    fn cuda(&self, text: &str, source: &str) -> Result<(String, String)> {
+        let found = kernel_signatures(text);
+        let names: Vec<String> = found.iter().map(|kernel| kernel.name.clone()).collect();
+        let name = self.choose(&names)?;
+        let signature = found.iter().find(|kernel| kernel.name == name);
+        let case = signature.map(|kernel| case_of_cuda(source, kernel));
+        Ok((name, case.unwrap_or_default()))
+    }
+
+    fn warp(&self, text: &str, source: &str) -> Result<(String, String)> {
+        let options = Options {
+            file: self.file.display().to_string(),
+            library: self.library.text()?,
+            ..Options::default()
+        };
+        let refused = |findings: Vec<warpsmith_core::Finding>| {
+            let first = findings.first().map(ToString::to_string);
+            anyhow::anyhow!(
+                "cannot compile `{}`: {}",
+                self.file.display(),
+                first.unwrap_or_default()
+            )
+        };
+        let name = self.choose(&kernels(text, &options).map_err(refused)?)?;
+        let options = Options {
+            kernel: Some(name.clone()),
+            ..options
+        };
+        let module = compile(text, &options).map_err(refused)?;
+        let case = case_of_warp(source, &name, &module)
+            .map_err(|problem| anyhow::anyhow!("cannot write a case for `{name}`: {problem}"))?;
+        Ok((name, case))
+    }
+
+    fn choose(&self, names: &[String]) -> Result<String> {
+        let file = self.file.display();
+        match (&self.kernel, names) {
+            (_, []) => bail!("`{file}` has no kernel (`__global__`, or `@wp.kernel` in Python)"),
+            (Some(name), names) if names.contains(name) => Ok(name.clone()),
+            (Some(name), names) => {
+                bail!(
+                    "`{file}` has no kernel `{name}`; it has {}",
+                    names.join(", ")
+                )
+            }
+            (None, [name]) => Ok(name.clone()),
+            (None, names) => bail!(
+                "`{file}` has {} kernels: say which with `--kernel` ({})",
+                names.len(),
+                names.join(", ")
+            ),
+        }
+    }
+}
+
+/// `file` as the folder of `case` sees it, where that is simple: below it, or absolute.
+fn relative(file: &Path, case: &Path) -> String {
+    let folder = case
+        .parent()
+        .filter(|_| !is_stdout(case))
+        .unwrap_or(Path::new(""));
+    let seen = match file.strip_prefix(folder) {
+        Ok(rest) => rest.to_owned(),
+        Err(_) => fs::canonicalize(file).unwrap_or_else(|_| file.to_owned()),
+    };
+    seen.display().to_string()
+}
