@@ -119,6 +119,8 @@ pub enum ArgumentKind {
 /// What an array holds before the kernel runs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fill {
+    /// What the case leaves open: normal at first, and wider or positive numbers in later rounds.
+    Natural,
     /// Normal with this mean and standard deviation.
     Normal(f64, f64),
     /// Uniform between these.

@@ -285,8 +285,9 @@ impl Case {
 }
 
 impl Instance {
-    /// What every array holds before a run; the same for the same seed.
-    pub fn contents(&self, seed: u64, special: bool) -> Result<Contents, String> {
+    /// What every array holds before a run; the same for the same seed. `round` chooses among the fills
+    /// that a case leaves open.
+    pub fn contents(&self, seed: u64, round: usize, special: bool) -> Result<Contents, String> {
         let mut all = Vec::new();
         for (index, argument) in self.arguments.iter().enumerate() {
             let BoundValue::Array {
@@ -308,10 +309,13 @@ impl Instance {
                 seed.wrapping_mul(0x9e37_79b9)
                     .wrapping_add(index as u64 + 1),
             );
-            let natural = matches!(fill, Fill::Normal(..) | Fill::Uniform(..));
-            let fill = match special && natural && is_float(argument.scalar) {
-                true => &Fill::Special,
-                false => fill,
+            let ordinary = matches!(fill, Fill::Natural | Fill::Normal(..) | Fill::Uniform(..));
+            let fill = match (fill, round % 3) {
+                _ if special && ordinary && is_float(argument.scalar) => &Fill::Special,
+                (Fill::Natural, 1) => &Fill::Normal(0.0, 30.0),
+                (Fill::Natural, 2) => &Fill::Uniform(0.0, 1.0),
+                (Fill::Natural, _) => &Fill::Normal(0.0, 1.0),
+                _ => fill,
             };
             all.push(Some(filled(argument, shape, fill, &mut random)?));
         }
@@ -371,7 +375,7 @@ fn filled(
             Fill::Zeros => push_float(scalar, 0.0, &mut bytes),
             Fill::Ones => push_float(scalar, 1.0, &mut bytes),
             Fill::Iota => push_whole(scalar, index as i64, &mut bytes),
-            Fill::Sorted | Fill::Npy(_) => {}
+            Fill::Sorted | Fill::Npy(_) | Fill::Natural => {}
         }
     }
     Ok(bytes)
@@ -419,9 +423,9 @@ mod tests {
             ([2, 1, 1], [10, 1, 1], 40)
         );
         assert_eq!(instance.arguments[0].elements(), 30);
-        let contents = instance.contents(7, false).unwrap();
-        assert_eq!(contents, instance.contents(7, false).unwrap());
-        assert_ne!(contents, instance.contents(8, false).unwrap());
+        let contents = instance.contents(7, 0, false).unwrap();
+        assert_eq!(contents, instance.contents(7, 0, false).unwrap());
+        assert_ne!(contents, instance.contents(8, 0, false).unwrap());
         let small = Scope::from([("n".to_owned(), 3)]);
         assert_eq!(
             case.instance(&small, &[]).unwrap().launch,

@@ -7,11 +7,18 @@ mod description;
 mod document;
 mod element;
 mod expression;
+mod host_code;
+mod inspect;
 mod instance;
+mod occupancy;
+mod program;
 mod read;
+mod reference;
 mod signature;
 mod sizes;
 mod template;
+mod tune;
+mod verify;
 
 pub use description::{
     Argument, ArgumentKind, Callable, Case, CostExpressions, Fill, Launch, Reference,
@@ -19,7 +26,15 @@ pub use description::{
 };
 pub use document::CaseError;
 pub use expression::{Expression, ExpressionError, Scope};
+pub use inspect::StaticCost;
 pub use instance::{BoundArgument, BoundValue, Contents, Instance, LaunchNumbers};
+pub use occupancy::{Limiter, Occupancy, known_architectures, occupancy};
+pub use program::{CompiledCuda, Fault, Program, Settings, compile_cuda};
+pub use reference::WorkerError;
 pub use signature::{KernelParameter, KernelSignature, kernel_signatures};
 pub use sizes::{VerificationSizes, size_words};
 pub use template::{case_of_cuda, case_of_warp};
+pub use tune::{Lane, Point, Search, Space, race};
+pub use verify::{
+    Check, FAMILY, OutputComparison, Plan, Verdict, Verification, Verifier, WrongElement, judge,
+};

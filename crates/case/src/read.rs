@@ -372,7 +372,7 @@ impl Reader<'_> {
                     );
                 }
                 Some(item) => self.fill(item)?,
-                None if float => Fill::Normal(0.0, 1.0),
+                None if float => Fill::Natural,
                 None => Fill::Integers(0, 99),
             };
             ArgumentKind::Array {

@@ -64,13 +64,15 @@ pub fn kernel_signatures(text: &str) -> Vec<KernelSignature> {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Token<'a> {
-    text: &'a str,
+pub(crate) struct Token<'a> {
+    pub(crate) text: &'a str,
     line: u32,
+    /// Where it begins, in bytes.
+    pub(crate) at: usize,
 }
 
 /// Words and single symbols; comments, texts and directives are left out.
-fn lex(text: &str) -> Vec<Token<'_>> {
+pub(crate) fn lex(text: &str) -> Vec<Token<'_>> {
     let bytes = text.as_bytes();
     let (mut at, mut line) = (0, 1);
     let mut tokens = Vec::new();
@@ -133,7 +135,11 @@ fn lex(text: &str) -> Vec<Token<'_>> {
         }
         line_begins = false;
         if let Some(token) = text.get(start..at) {
-            tokens.push(Token { text: token, line });
+            tokens.push(Token {
+                text: token,
+                line,
+                at: start,
+            });
         }
     }
     tokens
@@ -226,7 +232,7 @@ fn signature<'a>(
 }
 
 /// The index of the bracket that closes the one at `open`.
-fn closing(tokens: &[Token<'_>], open: usize) -> Option<usize> {
+pub(crate) fn closing(tokens: &[Token<'_>], open: usize) -> Option<usize> {
     let mut depth = 0usize;
     for (at, token) in tokens.iter().enumerate().skip(open) {
         match token.text {

@@ -5,6 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Result, bail};
 use clap::Args;
 use serde::Serialize;
+use warpsmith_case::Plan;
 use warpsmith_core::{Finding, Seconds, Severity};
 use warpsmith_device::{Device, DeviceChoice};
 use warpsmith_measure::gpu::self_check::{InstrumentCheck, check_instruments};
@@ -12,7 +13,8 @@ use warpsmith_measure::{Parity, check_parity};
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{ParameterKind, Parameters, Workload, WorkloadError, affordable_settings};
 
-use super::python;
+use super::one_off::OneOff;
+use super::{case, python};
 use crate::catalogue;
 use crate::exit::Outcome;
 use crate::global::Global;
@@ -20,16 +22,26 @@ use crate::kernel::warp_library::WarpLibrary;
 use crate::output;
 use crate::table::Table;
 
-/// Check workloads or Python kernels on the GPU against the CPU, on fresh random inputs with poisoned outputs.
+/// Check your own kernel against its reference, or workloads and Python kernels on the GPU against the CPU.
+///
+/// A case (`.toml`, see `warpsmith new`) is checked at its sizes and at awkward ones around them (1, primes,
+/// blocks ± 1), on fresh random inputs, with poisoned outputs, guard zones around every array and inputs
+/// compared afterwards. Where the case states no tolerance, it follows from rounding. A kernel that
+/// faults or never ends costs its own process. Warp-style `.py` kernels run on the interpreter where there is
+/// no GPU.
 ///
 /// Without a GPU everything is skipped and the exit code is 3, unless WARPSMITH_REQUIRE_GPU=1 is
 /// set: then it is an error.
 #[derive(Args)]
-#[command(after_help = "Examples:\n  warpsmith verify machine/saxpy\n  \
+#[command(after_help = "Examples:\n  warpsmith verify softmax.toml\n  \
+                        warpsmith verify softmax.toml --inputs 10 --special\n  \
+                        warpsmith verify add.cu --size n=1000,65537 --arg x:in:f32:n --arg y:inout:f32:n \
+                        --arg n:i32=n --grid 'ceil_div(n,256)' --block 256 --reference add.py:add\n  \
+                        warpsmith verify machine/saxpy\n  \
                         warpsmith verify machine/saxpy --set n=1000003\n  \
                         warpsmith verify --all --format json > verified.json")]
 pub(crate) struct Verify {
-    /// Workloads, by id or by area; or a file of Python kernels (`.py`, or `.jsonl[.gz]` with `id` and
+    /// A case (`.toml`), or a `.cu` or `.ptx` file that options describe; workloads, by id or by area; or a file of Python kernels (`.py`, or `.jsonl[.gz]` with `id` and
     /// `source`), which are checked against the interpreter.
     #[arg(required_unless_present = "all")]
     workloads: Vec<String>,
@@ -49,8 +61,28 @@ pub(crate) struct Verify {
     /// Seed of the inputs; drawn from the clock where it is not given, and always printed.
     #[arg(long)]
     seed: Option<u64>,
+    /// With a case: one more round with infinities, NaN, denormals and zeros among the inputs.
+    #[arg(long)]
+    special: bool,
+    /// With a case: seconds that one launch on a GPU may take.
+    #[arg(long, default_value_t = 20.0)]
+    limit: f64,
+    /// The second process of a case: the first check, and how many.
+    #[arg(long, hide = true, value_parser = parse_range)]
+    worker: Option<(usize, usize)>,
+    /// compute-sanitizer watches.
+    #[arg(long, hide = true)]
+    watched: bool,
+    #[command(flatten)]
+    one_off: OneOff,
     #[command(flatten)]
     library: WarpLibrary,
+}
+
+fn parse_range(text: &str) -> Result<(usize, usize), String> {
+    let parts = text.split_once(',');
+    let numbers = parts.and_then(|(from, count)| Some((from.parse().ok()?, count.parse().ok()?)));
+    numbers.ok_or_else(|| format!("`{text}` is no range"))
 }
 
 const SMALL: u64 = 65_537;
@@ -95,6 +127,36 @@ const REFERENCE_BUDGET: f64 = 2e8;
 
 impl Verify {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        let written = match &self.workloads[..] {
+            [file] if file.ends_with(".cu") || file.ends_with(".ptx") => {
+                Some(self.one_off.case(file.as_ref())?)
+            }
+            _ if self.one_off.any_given() => {
+                bail!("`--arg`, `--size`, `--grid` and the like go with one `.cu` or `.ptx` file")
+            }
+            _ => None,
+        };
+        let case = match (&written, &self.workloads[..]) {
+            (Some((_, path)), _) => Some(path.as_path()),
+            (None, [file]) if file.ends_with(".toml") => Some(file.as_ref()),
+            _ => None,
+        };
+        if let Some(file) = case {
+            return case::run(
+                global,
+                &case::Request {
+                    file,
+                    plan: Plan {
+                        inputs: self.inputs,
+                        seed: self.seed.unwrap_or_else(clock_seed),
+                        special: self.special,
+                    },
+                    limit: self.limit,
+                    worker: self.worker,
+                    watched: self.watched,
+                },
+            );
+        }
         if let [file] = &self.workloads[..]
             && python::is_kernel_file(file)
         {

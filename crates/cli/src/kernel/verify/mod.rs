@@ -1,6 +1,9 @@
 //! `warpsmith verify`: whether the GPU computes what the CPU does.
 
+pub(crate) mod case;
 mod command;
+mod one_off;
 mod python;
+mod sanitizer;
 
 pub(crate) use command::Verify;

@@ -1,0 +1,328 @@
+//! A Warp-style kernel, on the interpreter or on a GPU.
+
+use std::fs;
+use std::path::Path;
+
+use warpsmith_compiler::ir::{Module, Number};
+use warpsmith_compiler::{Options, Type, compile};
+use warpsmith_device::{CompileCache, CudaDevice, Nvrtc, Stream};
+use warpsmith_execution::{ForeignArgument, GpuKernel, RunError};
+use warpsmith_interpreter::{Argument, ArrayArgument, Interpreter};
+use warpsmith_workload::{Output, Prepared, WorkloadError};
+
+use super::Settings;
+use super::cuda::upload_array;
+use super::fault::Fault;
+use super::guarded::GuardedArray;
+use super::ran::Ran;
+use crate::element::is_float;
+use crate::instance::{BoundArgument, BoundValue, Contents, Instance, LaunchNumbers};
+use crate::template::warp_scalar;
+
+/// Iterations that a block of threads may make: a kernel that never ends is a finding, not a wait.
+const MOST_ITERATIONS: u64 = 1 << 24;
+/// Threads up to which races are looked for, which runs on one core.
+const RACES_UP_TO: usize = 1 << 14;
+
+/// A compiled module, and its kernel on a GPU where there is one.
+pub(super) struct WarpProgram {
+    module: Module,
+    gpu: Option<(CudaDevice, GpuKernel)>,
+    settings: Settings,
+}
+
+impl WarpProgram {
+    pub(super) fn load(
+        path: &Path,
+        kernel: Option<&str>,
+        gpu: Option<&CudaDevice>,
+        settings: Settings,
+    ) -> Result<Self, Fault> {
+        let text = fs::read_to_string(path).map_err(|error| Fault::Unreadable {
+            file: path.display().to_string(),
+            seen: error.to_string(),
+        })?;
+        let options = Options {
+            kernel: kernel.map(str::to_owned),
+            file: path.display().to_string(),
+            ..Options::default()
+        };
+        let module = compile(&text, &options).map_err(Fault::Findings)?;
+        let gpu = match gpu {
+            Some(gpu) => {
+                let nvrtc = Nvrtc::find()?;
+                let built = GpuKernel::build(gpu, &nvrtc, &CompileCache::for_user(), &module)?;
+                Some((gpu.clone(), built))
+            }
+            None => None,
+        };
+        Ok(Self {
+            module,
+            gpu,
+            settings,
+        })
+    }
+
+    pub(super) fn on_gpu(&self) -> bool {
+        self.gpu.is_some()
+    }
+
+    pub(super) fn into_module(self) -> Module {
+        self.module
+    }
+
+    /// Repeated launches on the GPU over arrays of their own.
+    pub(super) fn prepared_on_gpu(
+        self,
+        instance: &Instance,
+        contents: &Contents,
+    ) -> Result<Box<dyn Prepared>, Fault> {
+        self.check(instance)?;
+        let (LaunchNumbers::Threads(dim), Some((gpu, kernel))) = (&instance.launch, self.gpu)
+        else {
+            return Err(Fault::Unsupported("a Warp-style kernel needs `dim`".into()));
+        };
+        let (arrays, arguments) = place(&gpu, instance, contents, 0, false)?;
+        Ok(Box::new(WarpRun {
+            stream: gpu.stream().clone(),
+            kernel,
+            module: self.module,
+            dim: dim.clone(),
+            arguments,
+            arrays,
+        }))
+    }
+
+    pub(super) fn run(
+        &self,
+        instance: &Instance,
+        contents: &Contents,
+        poison: u8,
+    ) -> Result<Ran, Fault> {
+        let LaunchNumbers::Threads(dim) = &instance.launch else {
+            return Err(Fault::Unsupported("a Warp-style kernel needs `dim`".into()));
+        };
+        self.check(instance)?;
+        match &self.gpu {
+            Some((gpu, kernel)) => self.run_on(gpu, kernel, dim, instance, contents, poison),
+            None => self.interpret(dim, instance, contents, poison),
+        }
+    }
+
+    /// The case's arguments against the kernel's parameters.
+    fn check(&self, instance: &Instance) -> Result<(), Fault> {
+        let function = &self.module.kernel;
+        let parameters = &function.vars[..function.params as usize];
+        let refuse = |problem: String| Err(Fault::Unsupported(problem));
+        if parameters.len() != instance.arguments.len() {
+            return refuse(format!(
+                "the case has {} arguments, the kernel takes {}",
+                instance.arguments.len(),
+                parameters.len()
+            ));
+        }
+        for (var, argument) in parameters.iter().zip(&instance.arguments) {
+            let fits = match (self.module.types.get(var.ty), &argument.value) {
+                (Type::Array { element, rank }, BoundValue::Array { shape, .. }) => {
+                    let same = match self.module.types.get(element) {
+                        Type::Scalar(scalar) => warp_scalar(scalar) == Some(argument.scalar),
+                        _ => false,
+                    };
+                    same && usize::from(rank) == shape.len()
+                }
+                (Type::Scalar(scalar), BoundValue::Number { .. }) => {
+                    warp_scalar(scalar) == Some(argument.scalar)
+                }
+                _ => false,
+            };
+            if !fits {
+                let expected = self.module.types.describe(var.ty, &self.module.names);
+                return refuse(format!(
+                    "`{}` is {}; the kernel takes {expected} there",
+                    argument.name,
+                    describe(argument)
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The arguments as the interpreter takes them; what has no content holds poison.
+    pub(super) fn arguments(instance: &Instance, contents: &Contents, poison: u8) -> Vec<Argument> {
+        let pairs = instance.arguments.iter().zip(contents);
+        pairs
+            .map(|(argument, content)| match &argument.value {
+                BoundValue::Number { value, .. } => match is_float(argument.scalar) {
+                    true => Argument::float(*value),
+                    false => Argument::int(*value as i64),
+                },
+                BoundValue::Array { shape, .. } => {
+                    let bytes = argument.elements() * argument.scalar.bytes();
+                    Argument::Array(ArrayArgument {
+                        shape: shape.clone(),
+                        data: content.clone().unwrap_or_else(|| vec![poison; bytes]),
+                        gradient: None,
+                    })
+                }
+            })
+            .collect()
+    }
+
+    fn interpret(
+        &self,
+        dim: &[usize],
+        instance: &Instance,
+        contents: &Contents,
+        poison: u8,
+    ) -> Result<Ran, Fault> {
+        let interpreter = Interpreter::forward(&self.module)
+            .map_err(Fault::Findings)?
+            .with_iteration_limit(MOST_ITERATIONS);
+        let threads: usize = dim.iter().product();
+        let interpreter = match threads <= RACES_UP_TO {
+            true => interpreter.checking_races(),
+            false => interpreter,
+        };
+        let mut arguments = Self::arguments(instance, contents, poison);
+        let outcome = interpreter
+            .run(dim, &mut arguments)
+            .map_err(|error| Fault::Unsupported(error.to_string()))?;
+        if !outcome.findings.is_empty() {
+            return Err(Fault::Findings(outcome.findings));
+        }
+        Ok(Ran {
+            arrays: arguments
+                .into_iter()
+                .map(|argument| match argument {
+                    Argument::Array(array) => Some(array.data),
+                    _ => None,
+                })
+                .collect(),
+            races: outcome.races.iter().map(ToString::to_string).collect(),
+            ..Ran::default()
+        })
+    }
+
+    fn run_on(
+        &self,
+        gpu: &CudaDevice,
+        kernel: &GpuKernel,
+        dim: &[usize],
+        instance: &Instance,
+        contents: &Contents,
+        poison: u8,
+    ) -> Result<Ran, Fault> {
+        let (arrays, arguments) = place(gpu, instance, contents, poison, self.settings.guards)?;
+        let stream = gpu.stream();
+        // SAFETY: the module is the one the kernel was built from; every array is live until the
+        // downloads below and has the shape and type that `check` compared. That the kernel stays
+        // inside is what guard zones look at; beyond those it is the user's word, who wrote it.
+        unsafe { kernel.launch(stream, &self.module, dim, &arguments)? };
+        stream.synchronize_within(self.settings.limit)?;
+        let mut ran = Ran::default();
+        for (argument, array) in instance.arguments.iter().zip(&arrays) {
+            ran.arrays.push(match array {
+                None => None,
+                Some(array) => {
+                    let (bytes, touched) = array.download(stream, &argument.name)?;
+                    ran.guards.extend(touched);
+                    Some(bytes)
+                }
+            });
+        }
+        Ok(ran)
+    }
+}
+
+/// Uploads every array.
+#[allow(clippy::type_complexity)] // The arrays, and the arguments that hold their addresses.
+fn place(
+    gpu: &CudaDevice,
+    instance: &Instance,
+    contents: &Contents,
+    poison: u8,
+    guards: bool,
+) -> Result<(Vec<Option<GuardedArray>>, Vec<ForeignArgument>), Fault> {
+    let mut arrays = Vec::new();
+    let mut arguments = Vec::new();
+    for (argument, content) in instance.arguments.iter().zip(contents) {
+        match &argument.value {
+            BoundValue::Number { value, .. } => {
+                arguments.push(ForeignArgument::Value(vec![number(argument, *value)]));
+                arrays.push(None);
+            }
+            BoundValue::Array { shape, .. } => {
+                let width = argument.scalar.bytes();
+                let array = upload_array(gpu, width, shape, content.as_deref(), poison, guards)?;
+                arguments.push(ForeignArgument::Array {
+                    address: array.address(),
+                    shape: shape.clone(),
+                });
+                arrays.push(Some(array));
+            }
+        }
+    }
+    Ok((arrays, arguments))
+}
+
+struct WarpRun {
+    kernel: GpuKernel,
+    module: Module,
+    stream: Stream,
+    dim: Vec<usize>,
+    arguments: Vec<ForeignArgument>,
+    /// Kept alive: the arguments hold their addresses.
+    arrays: Vec<Option<GuardedArray>>,
+}
+
+impl Prepared for WarpRun {
+    fn run_once(&mut self) -> Result<(), WorkloadError> {
+        // SAFETY: the module is the one the kernel was built from; every array lives as long as `self`
+        // and has the shape and type that `check` compared. That the kernel stays inside is the user's
+        // word, who wrote it, and what `verify` looks at.
+        let launched = unsafe {
+            self.kernel
+                .launch(&self.stream, &self.module, &self.dim, &self.arguments)
+        };
+        launched.map_err(|error| match error {
+            RunError::Device(error) => error.into(),
+            other => WorkloadError::failed("case", other),
+        })
+    }
+
+    fn stream(&self) -> Option<&Stream> {
+        Some(&self.stream)
+    }
+
+    fn poison(&mut self) -> Result<(), WorkloadError> {
+        Ok(())
+    }
+
+    fn output(&mut self) -> Result<Output, WorkloadError> {
+        let mut bytes = Vec::new();
+        for array in self.arrays.iter().flatten() {
+            bytes.extend(array.download(&self.stream, "")?.0);
+        }
+        Ok(Output::U8(bytes))
+    }
+}
+
+fn number(argument: &BoundArgument, value: f64) -> Number {
+    match is_float(argument.scalar) {
+        true => Number::Float(value),
+        false => Number::Int(value as i128),
+    }
+}
+
+fn describe(argument: &BoundArgument) -> String {
+    match &argument.value {
+        BoundValue::Number { .. } => format!("a number of type {}", argument.scalar.name()),
+        BoundValue::Array { shape, .. } => {
+            format!(
+                "an array of {} with {} dimensions",
+                argument.scalar.name(),
+                shape.len()
+            )
+        }
+    }
+}

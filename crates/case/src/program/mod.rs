@@ -1,0 +1,159 @@
+//! A case's kernel, ready to run: on a GPU, on the interpreter, or as a Python function.
+
+mod cuda;
+mod fault;
+mod guarded;
+mod interpreted;
+mod prepared;
+mod ran;
+
+pub(crate) use cuda::is_entry_of;
+pub use cuda::{CompiledCuda, compile_cuda};
+pub use fault::Fault;
+pub(crate) use ran::Ran;
+
+use std::time::Duration;
+
+use warpsmith_device::Device;
+
+use crate::description::{Callable, Case, Launch, Source, TunableValue};
+use crate::instance::{Contents, Instance, LaunchNumbers};
+use crate::reference::PythonFunction;
+use cuda::CudaProgram;
+use interpreted::WarpProgram;
+
+/// A kernel that can be run at any size.
+pub struct Program {
+    form: Form,
+}
+
+enum Form {
+    Cuda(CudaProgram),
+    Warp(WarpProgram),
+    Python(PythonFunction),
+}
+
+/// Which kernel of which file, and how it is launched; a case's own or its reference's.
+pub(crate) struct KernelOf<'a> {
+    pub(crate) case: &'a Case,
+    pub(crate) source: &'a Source,
+    pub(crate) kernel: Option<&'a str>,
+    pub(crate) launch: Option<&'a Launch>,
+}
+
+impl<'a> KernelOf<'a> {
+    /// The case's own kernel.
+    pub(crate) fn case(case: &'a Case) -> Self {
+        Self {
+            case,
+            source: &case.source,
+            kernel: case.kernel.as_deref(),
+            launch: None,
+        }
+    }
+}
+
+/// How a program is prepared.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// How long a launch may take before its context is given up.
+    pub limit: Duration,
+    /// Whether buffers get guard zones; without them each ends where its allocation ends, which is
+    /// where compute-sanitizer looks.
+    pub guards: bool,
+    /// Whether lines of the source go into the machine code.
+    pub line_info: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            limit: Duration::from_secs(20),
+            guards: true,
+            line_info: false,
+        }
+    }
+}
+
+impl Program {
+    /// Compiles and loads the case's kernel with a choice of tunables.
+    pub fn prepare(
+        case: &Case,
+        choice: &[(String, TunableValue)],
+        device: &Device,
+        settings: Settings,
+    ) -> Result<Self, Fault> {
+        Self::of(&KernelOf::case(case), choice, device, settings)
+    }
+
+    pub(crate) fn of(
+        kernel: &KernelOf<'_>,
+        choice: &[(String, TunableValue)],
+        device: &Device,
+        settings: Settings,
+    ) -> Result<Self, Fault> {
+        let form = match (kernel.source, device.cuda()) {
+            (Source::Cuda(_) | Source::Ptx(_), Some(gpu)) => {
+                Form::Cuda(CudaProgram::load(kernel, choice, gpu, settings)?)
+            }
+            (Source::Cubin(path), Some(_)) => {
+                return Err(Fault::Unsupported(format!(
+                    "`{}`: machine code cannot be run from a case yet; give its PTX or source",
+                    path.display()
+                )));
+            }
+            (Source::Cuda(_) | Source::Ptx(_) | Source::Cubin(_), None) => {
+                return Err(Fault::NoGpu);
+            }
+            (Source::Warp(path), gpu) => {
+                Form::Warp(WarpProgram::load(path, kernel.kernel, gpu, settings)?)
+            }
+            (Source::Callable(callable), gpu) => {
+                Form::Python(python(kernel.case, callable, gpu.is_some())?)
+            }
+        };
+        Ok(Self { form })
+    }
+
+    /// Runs once. What the kernel only writes holds `poison` in every byte before.
+    pub(crate) fn run(
+        &mut self,
+        instance: &Instance,
+        contents: &Contents,
+        poison: u8,
+    ) -> Result<Ran, Fault> {
+        if instance.launch == LaunchNumbers::Nothing {
+            return Ok(Ran::untouched(instance, contents, poison));
+        }
+        match &mut self.form {
+            Form::Cuda(program) => program.run(instance, contents, poison),
+            Form::Warp(program) => program.run(instance, contents, poison),
+            Form::Python(function) => {
+                let answer = function.answer(instance, contents, false, false)?;
+                Ok(Ran::of_answer(instance, contents, &answer))
+            }
+        }
+    }
+
+    /// Whether runs happen on a GPU in this process.
+    pub fn on_gpu(&self) -> bool {
+        match &self.form {
+            Form::Cuda(_) => true,
+            Form::Warp(program) => program.on_gpu(),
+            Form::Python(_) => false,
+        }
+    }
+}
+
+fn python(case: &Case, callable: &Callable, gpu: bool) -> Result<PythonFunction, Fault> {
+    let limits = case.reference.as_ref();
+    let seconds = limits.map_or(60.0, |reference| reference.seconds);
+    let memory = limits.map_or(8 << 30, |reference| reference.memory);
+    let device = if gpu { "cuda" } else { "cpu" };
+    Ok(PythonFunction::start(
+        callable,
+        seconds,
+        memory,
+        Some(device),
+    )?)
+}

@@ -1,0 +1,147 @@
+//! A case's kernel as something that the sampler measures.
+
+use std::sync::Arc;
+
+use warpsmith_compiler::ir::Module;
+use warpsmith_device::{Kernel, LaunchShape, Stream};
+use warpsmith_interpreter::{Argument, Interpreter};
+use warpsmith_workload::{Output, Prepared, WorkloadError};
+
+use super::cuda::upload;
+use super::fault::Fault;
+use super::guarded::GuardedArray;
+use super::interpreted::WarpProgram;
+use super::{Form, Program};
+use crate::instance::{Contents, Instance, LaunchNumbers};
+
+impl Program {
+    /// Everything that repeated runs at one size need; what is written holds zeros at first.
+    pub fn prepared(
+        self,
+        instance: &Instance,
+        contents: &Contents,
+    ) -> Result<Box<dyn Prepared>, Fault> {
+        if instance.launch == LaunchNumbers::Nothing {
+            return Err(Fault::Unsupported(
+                "there is nothing to launch at this size".into(),
+            ));
+        }
+        match self.form {
+            Form::Cuda(program) => {
+                let shape = program.shape(instance)?;
+                program.allow_shared(shape)?;
+                let gpu = program.gpu();
+                let (arrays, packed) = upload(gpu, &program.entry, instance, contents, 0, false)?;
+                Ok(Box::new(CudaRun {
+                    stream: gpu.stream().clone(),
+                    kernel: Arc::clone(&program.kernel),
+                    shape,
+                    packed,
+                    arrays,
+                    outputs: instance
+                        .arguments
+                        .iter()
+                        .map(|argument| argument.is_output())
+                        .collect(),
+                }))
+            }
+            Form::Warp(program) if program.on_gpu() => program.prepared_on_gpu(instance, contents),
+            Form::Warp(program) => {
+                let LaunchNumbers::Threads(dim) = &instance.launch else {
+                    return Err(Fault::Unsupported("a Warp-style kernel needs `dim`".into()));
+                };
+                Ok(Box::new(InterpretedRun {
+                    arguments: WarpProgram::arguments(instance, contents, 0),
+                    dim: dim.clone(),
+                    module: program.into_module(),
+                }))
+            }
+            Form::Python(_) => Err(Fault::Unsupported(
+                "a Python function is measured from Python: `warpsmith.bench(function)`".into(),
+            )),
+        }
+    }
+}
+
+struct CudaRun {
+    kernel: Arc<Kernel>,
+    stream: Stream,
+    shape: LaunchShape,
+    packed: Vec<u8>,
+    /// Kept alive: the packed parameters hold their addresses.
+    arrays: Vec<Option<GuardedArray>>,
+    outputs: Vec<bool>,
+}
+
+impl Prepared for CudaRun {
+    fn run_once(&mut self) -> Result<(), WorkloadError> {
+        // SAFETY: number, sizes and alignment of the parameters were compared with the kernel's own PTX
+        // when it was loaded; the addresses are of arrays that live as long as `self`. That the kernel
+        // stays inside them is the user's word, who wrote it, and what `verify` looks at.
+        unsafe {
+            self.stream
+                .launch_packed(&self.kernel, self.shape, &mut self.packed)?
+        };
+        Ok(())
+    }
+
+    fn stream(&self) -> Option<&Stream> {
+        Some(&self.stream)
+    }
+
+    fn poison(&mut self) -> Result<(), WorkloadError> {
+        Ok(())
+    }
+
+    fn output(&mut self) -> Result<Output, WorkloadError> {
+        let mut bytes = Vec::new();
+        for (array, output) in self.arrays.iter().zip(&self.outputs) {
+            if let (Some(array), true) = (array, output) {
+                bytes.extend(array.download(&self.stream, "")?.0);
+            }
+        }
+        Ok(Output::U8(bytes))
+    }
+}
+
+struct InterpretedRun {
+    module: Module,
+    dim: Vec<usize>,
+    arguments: Vec<Argument>,
+}
+
+impl Prepared for InterpretedRun {
+    fn run_once(&mut self) -> Result<(), WorkloadError> {
+        let failed = |reason: String| WorkloadError::Failed {
+            workload: "case",
+            reason,
+        };
+        let interpreter = Interpreter::forward(&self.module).map_err(|findings| {
+            failed(
+                findings
+                    .first()
+                    .map(ToString::to_string)
+                    .unwrap_or_default(),
+            )
+        })?;
+        let outcome = interpreter
+            .run(&self.dim, &mut self.arguments)
+            .map_err(|error| failed(error.to_string()))?;
+        match outcome.findings.first() {
+            Some(finding) => Err(failed(finding.to_string())),
+            None => Ok(()),
+        }
+    }
+
+    fn poison(&mut self) -> Result<(), WorkloadError> {
+        Ok(())
+    }
+
+    fn output(&mut self) -> Result<Output, WorkloadError> {
+        let arrays = self.arguments.iter().filter_map(|argument| match argument {
+            Argument::Array(array) => Some(array.data.clone()),
+            _ => None,
+        });
+        Ok(Output::U8(arrays.flatten().collect()))
+    }
+}

@@ -1,0 +1,11 @@
+//! Where right answers come from: a Python function, stored arrays, another kernel, the interpreter.
+
+mod answer;
+mod python_function;
+mod python_worker;
+mod stored;
+
+pub(crate) use answer::{Answer, Truth};
+pub(crate) use python_function::PythonFunction;
+pub use python_worker::WorkerError;
+pub(crate) use stored::stored_answers;

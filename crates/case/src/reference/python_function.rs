@@ -1,0 +1,157 @@
+//! A NumPy or PyTorch function as reference, or as the kernel itself.
+
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+use tempfile::TempDir;
+use warpsmith_formats::npy::NpyArray;
+use warpsmith_measure::kernel_file::Direction;
+
+use super::answer::{Answer, Truth};
+use super::python_worker::{PythonWorker, WorkerError};
+use super::stored::truth;
+use crate::description::Callable;
+use crate::element::{numpy_bytes, numpy_name};
+use crate::instance::{BoundValue, Contents, Instance};
+
+/// A function with its process and the folder through which arrays travel.
+pub(crate) struct PythonFunction {
+    worker: PythonWorker,
+    folder: TempDir,
+    function: String,
+}
+
+impl PythonFunction {
+    /// Starts Python and loads the function.
+    pub(crate) fn start(
+        callable: &Callable,
+        seconds: f64,
+        memory: u64,
+        device: Option<&str>,
+    ) -> Result<Self, WorkerError> {
+        let function = callable.function.clone();
+        // Memory where there is any: arrays are written and read once.
+        let shared = Path::new("/dev/shm");
+        let folder = match shared.is_dir() {
+            true => tempfile::tempdir_in(shared).or_else(|_| tempfile::tempdir()),
+            false => tempfile::tempdir(),
+        };
+        let folder = folder.map_err(|error| WorkerError::Wrong {
+            function: function.clone(),
+            problem: format!("there is no folder for its arrays: {error}"),
+        })?;
+        Ok(Self {
+            worker: PythonWorker::start(callable, seconds, memory, device)?,
+            folder,
+            function,
+        })
+    }
+
+    /// What the function says about these contents. `wide` asks for float64 beside the inputs' own
+    /// type, `probe` how many inputs decide an output.
+    pub(crate) fn answer(
+        &mut self,
+        instance: &Instance,
+        contents: &Contents,
+        wide: bool,
+        probe: bool,
+    ) -> Result<Answer, WorkerError> {
+        let wrong = |problem: String| WorkerError::Wrong {
+            function: self.function.clone(),
+            problem,
+        };
+        let mut numbers = Map::new();
+        for (name, value) in &instance.size {
+            numbers.insert(name.clone(), json!(value));
+        }
+        let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
+        for (index, argument) in instance.arguments.iter().enumerate() {
+            match &argument.value {
+                BoundValue::Number { value, .. } => {
+                    let whole = value.fract() == 0.0 && !crate::element::is_float(argument.scalar);
+                    let number = if whole {
+                        json!(*value as i64)
+                    } else {
+                        json!(value)
+                    };
+                    numbers.insert(argument.name.clone(), number);
+                }
+                BoundValue::Array {
+                    direction, shape, ..
+                } => {
+                    if let Some(bytes) = &contents[index]
+                        && *direction != Direction::Out
+                    {
+                        let file = format!("input{index}.npy");
+                        let array = NpyArray {
+                            descr: numpy_name(argument.scalar).to_owned(),
+                            shape: shape.clone(),
+                            data: numpy_bytes(argument.scalar, bytes),
+                        };
+                        // The folder is ours and temporary: no user's file.
+                        let written = std::fs::File::create(self.folder.path().join(&file))
+                            .and_then(|mut out| array.write_to(&mut out));
+                        written
+                            .map_err(|error| wrong(format!("cannot pass an array on: {error}")))?;
+                        inputs.push(json!({ "name": argument.name, "file": file }));
+                    }
+                    if argument.is_output() {
+                        outputs.push(json!({ "name": argument.name, "shape": shape }));
+                    }
+                }
+            }
+        }
+        let request = json!({
+            "folder": self.folder.path(), "inputs": inputs, "outputs": outputs,
+            "numbers": Value::Object(numbers), "wide": wide, "probe": probe,
+        });
+        let facts = self.worker.ask(&request)?;
+        let read = |file: String| NpyArray::read(&self.folder.path().join(file)).ok();
+        let mut answers = Vec::new();
+        for index in 0..outputs.len() {
+            let name = format!("truth{index}.npy");
+            let array = read(name.clone()).ok_or_else(|| wrong("its result is missing".into()))?;
+            let mut found = truth(&array, Path::new(&name)).map_err(wrong)?;
+            let floats = |file: String| -> Option<Vec<f64>> {
+                Some(truth(&read(file)?, Path::new("")).ok()?.values)
+            };
+            if found.whole.is_none() {
+                found.plain = floats(format!("plain{index}.npy"));
+            }
+            let is_wide = facts["precision"] == "float64";
+            if is_wide {
+                found.spread = floats(format!("spread{index}.npy"));
+            }
+            found.fan_in = facts["fan_in"][index].as_f64().unwrap_or(1.0).max(1.0);
+            answers.push(found);
+        }
+        // A later answer without one of these must not find an older one's.
+        for index in 0..outputs.len() {
+            for kind in ["truth", "plain", "spread"] {
+                let _ = std::fs::remove_file(self.folder.path().join(format!("{kind}{index}.npy")));
+            }
+        }
+        Ok(Answer {
+            outputs: answers,
+            wide: facts["precision"] == "float64",
+            note: facts["note"].as_str().map(str::to_owned),
+        })
+    }
+}
+
+impl Truth {
+    /// The values as elements of a type, for results that a callable computed.
+    pub(crate) fn to_bytes(&self, scalar: warpsmith_measure::kernel_file::Scalar) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        match &self.whole {
+            Some(whole) => whole
+                .iter()
+                .for_each(|value| crate::element::push_whole(scalar, *value, &mut bytes)),
+            None => self
+                .values
+                .iter()
+                .for_each(|value| crate::element::push_float(scalar, *value, &mut bytes)),
+        }
+        bytes
+    }
+}

@@ -1,0 +1,306 @@
+//! A Python function in a process of its own, with limits on time, memory and what it prints.
+//!
+//! Invariants: the process and its children end with the worker; no answer takes longer than the
+//! limit; what it prints beyond [`MOST_PRINTED`] bytes is read and dropped, so that it never blocks.
+
+use std::env;
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::description::Callable;
+
+const SCRIPT: &str = include_str!("worker.py");
+/// Bytes of what the function prints that are kept for messages.
+const MOST_PRINTED: usize = 16 << 10;
+/// An answer is a line of facts; the numbers lie in files.
+const LONGEST_ANSWER: u64 = 1 << 20;
+/// Names the Python that runs references.
+const VARIABLE: &str = "WARPSMITH_PYTHON";
+
+/// Why a Python function gave no answer.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum WorkerError {
+    /// Python does not start.
+    #[error("cannot start Python (`{python}`): {seen}; `WARPSMITH_PYTHON` names another")]
+    NoPython {
+        /// The program.
+        python: String,
+        /// What was seen.
+        seen: String,
+    },
+    /// The function or its result does not fit the case.
+    #[error("`{function}`: {problem}")]
+    Wrong {
+        /// The function.
+        function: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The function raised an exception.
+    #[error("{place}: `{function}` raised {problem}{}", what_was_printed(.printed))]
+    Raised {
+        /// File and line.
+        place: String,
+        /// The function.
+        function: String,
+        /// The exception.
+        problem: String,
+        /// The end of what it printed.
+        printed: String,
+    },
+    /// It took too long.
+    #[error("`{function}` did not answer within {seconds} s")]
+    TooLong {
+        /// The function.
+        function: String,
+        /// The limit.
+        seconds: f64,
+    },
+    /// It took too much memory.
+    #[error("`{function}` took more than {} MiB of memory", .bytes >> 20)]
+    TooLarge {
+        /// The function.
+        function: String,
+        /// The limit.
+        bytes: u64,
+    },
+    /// The process ended.
+    #[error("the process of `{function}` ended: {seen}{}", what_was_printed(.printed))]
+    Ended {
+        /// The function.
+        function: String,
+        /// How it ended.
+        seen: String,
+        /// The end of what it printed.
+        printed: String,
+    },
+}
+
+fn what_was_printed(text: &str) -> String {
+    match text.trim() {
+        "" => String::new(),
+        text => {
+            let lines: Vec<&str> = text.lines().rev().take(8).collect();
+            let lines: Vec<&str> = lines.into_iter().rev().collect();
+            format!("; it printed:\n{}", lines.join("\n"))
+        }
+    }
+}
+
+/// A running Python function.
+pub(crate) struct PythonWorker {
+    child: Child,
+    stdin: ChildStdin,
+    answers: Receiver<std::io::Result<String>>,
+    printed: Arc<Mutex<Vec<u8>>>,
+    callable: Callable,
+    seconds: f64,
+    memory: u64,
+}
+
+/// The Python that runs references: the variable, the active environment, else `python3`.
+fn python() -> OsString {
+    if let Some(named) = env::var_os(VARIABLE) {
+        return named;
+    }
+    let active = env::var_os("VIRTUAL_ENV").or_else(|| env::var_os("CONDA_PREFIX"));
+    let inside = active.map(|prefix| PathBuf::from(prefix).join("bin/python3"));
+    match inside.filter(|path| path.exists()) {
+        Some(path) => path.into(),
+        None => "python3".into(),
+    }
+}
+
+impl PythonWorker {
+    /// Starts Python and loads the function; `device` says where tensors go.
+    pub(crate) fn start(
+        callable: &Callable,
+        seconds: f64,
+        memory: u64,
+        device: Option<&str>,
+    ) -> Result<Self, WorkerError> {
+        let python = python();
+        let no_python = |seen: String| WorkerError::NoPython {
+            python: python.to_string_lossy().into_owned(),
+            seen,
+        };
+        let mut command = Command::new(&python);
+        command
+            .args(["-u", "-c", SCRIPT])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            // A group of its own, so that its children end with it.
+            .process_group(0);
+        let mut child = command
+            .spawn()
+            .map_err(|error| no_python(error.to_string()))?;
+        let (Some(stdin), Some(stdout), Some(stderr)) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        else {
+            return Err(no_python("its streams are missing".into()));
+        };
+        let (send, answers) = channel();
+        thread::spawn(move || {
+            let mut reader = BufReader::new(stdout);
+            loop {
+                let mut line = String::new();
+                let read = reader.by_ref().take(LONGEST_ANSWER).read_line(&mut line);
+                let over = !matches!(read, Ok(1..));
+                if send.send(read.map(|_| line)).is_err() || over {
+                    return;
+                }
+            }
+        });
+        let printed = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&printed);
+        thread::spawn(move || keep_the_end(stderr, &kept));
+        let mut worker = Self {
+            child,
+            stdin,
+            answers,
+            printed,
+            callable: callable.clone(),
+            seconds,
+            memory,
+        };
+        // The worker's current folder is the user's; the file is named absolutely for its messages.
+        let file = std::path::absolute(&callable.file).unwrap_or_else(|_| callable.file.clone());
+        let request = serde_json::json!({
+            "file": file, "function": callable.function, "device": device,
+        });
+        worker.ask(&request)?;
+        Ok(worker)
+    }
+
+    /// Sends a request and waits for its answer.
+    pub(crate) fn ask(&mut self, request: &Value) -> Result<Value, WorkerError> {
+        if writeln!(self.stdin, "{request}")
+            .and_then(|()| self.stdin.flush())
+            .is_err()
+        {
+            return Err(self.ended());
+        }
+        let limit = Duration::try_from_secs_f64(self.seconds).unwrap_or(Duration::from_secs(60));
+        let begun = Instant::now();
+        loop {
+            match self.answers.recv_timeout(Duration::from_millis(20)) {
+                Ok(Ok(line)) if !line.is_empty() => return self.read(&line),
+                Ok(_) | Err(RecvTimeoutError::Disconnected) => return Err(self.ended()),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if begun.elapsed() > limit {
+                self.kill();
+                return Err(WorkerError::TooLong {
+                    function: self.callable.function.clone(),
+                    seconds: self.seconds,
+                });
+            }
+            if resident_bytes(self.child.id()).is_some_and(|bytes| bytes > self.memory) {
+                self.kill();
+                return Err(WorkerError::TooLarge {
+                    function: self.callable.function.clone(),
+                    bytes: self.memory,
+                });
+            }
+        }
+    }
+
+    fn read(&mut self, line: &str) -> Result<Value, WorkerError> {
+        let function = self.callable.function.clone();
+        let Ok(answer) = serde_json::from_str::<Value>(line) else {
+            return Err(WorkerError::Wrong {
+                function,
+                problem: "it writes into the channel of answers".into(),
+            });
+        };
+        let Some(problem) = answer["error"].as_str() else {
+            return Ok(answer);
+        };
+        let problem = problem.to_owned();
+        Err(match answer["kind"].as_str() {
+            Some("raised") => WorkerError::Raised {
+                place: match answer["line"].as_u64() {
+                    Some(line) => format!("{}:{line}", self.callable.file.display()),
+                    None => self.callable.file.display().to_string(),
+                },
+                function,
+                problem,
+                printed: self.printed(),
+            },
+            Some("numpy") => WorkerError::NoPython {
+                python: python().to_string_lossy().into_owned(),
+                seen: problem,
+            },
+            _ => WorkerError::Wrong { function, problem },
+        })
+    }
+
+    fn printed(&self) -> String {
+        // What was written before the answer is on its way; a moment lets it arrive.
+        thread::sleep(Duration::from_millis(20));
+        let kept = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&kept).into_owned()
+    }
+
+    fn ended(&mut self) -> WorkerError {
+        self.kill();
+        let seen = match self.child.wait() {
+            Ok(status) => status.to_string(),
+            Err(error) => error.to_string(),
+        };
+        WorkerError::Ended {
+            function: self.callable.function.clone(),
+            seen,
+            printed: self.printed(),
+        }
+    }
+
+    fn kill(&mut self) {
+        let group = i32::try_from(self.child.id()).unwrap_or(0);
+        if group > 1 {
+            // SAFETY: a plain system call; the group is that of the child, which has not been waited
+            // for, so that its number is not another's.
+            unsafe { libc::kill(-group, libc::SIGKILL) };
+        }
+        let _ = self.child.kill();
+    }
+}
+
+impl Drop for PythonWorker {
+    fn drop(&mut self) {
+        self.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Keeps the last bytes of a stream and drops the rest.
+fn keep_the_end(mut stream: impl Read, kept: &Mutex<Vec<u8>>) {
+    let mut part = [0u8; 4096];
+    while let Ok(count @ 1..) = stream.read(&mut part) {
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.extend(&part[..count]);
+        let excess = kept.len().saturating_sub(MOST_PRINTED);
+        kept.drain(..excess);
+    }
+}
+
+/// Memory that a process holds, where the system says.
+fn resident_bytes(process: u32) -> Option<u64> {
+    let text =
+        std::fs::read_to_string(Path::new("/proc").join(process.to_string()).join("statm")).ok()?;
+    let pages: u64 = text.split_whitespace().nth(1)?.parse().ok()?;
+    // SAFETY: a plain query.
+    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    Some(pages * u64::try_from(page).ok()?)
+}

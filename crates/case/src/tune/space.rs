@@ -1,0 +1,173 @@
+//! Every choice of tunables that the constraints allow.
+
+use crate::description::{Case, TunableValue};
+use crate::document::CaseError;
+use crate::expression::Scope;
+
+/// More points than this are not walked.
+const MOST_POINTS: usize = 1_000_000;
+
+/// A choice of tunables.
+pub type Point = Vec<(String, TunableValue)>;
+
+/// The points, each also as the positions of its values.
+#[derive(Clone, Debug)]
+pub struct Space {
+    names: Vec<String>,
+    points: Vec<Point>,
+    ordinals: Vec<Vec<usize>>,
+}
+
+impl Space {
+    /// Every choice that is allowed at this size.
+    pub fn of(case: &Case, size: &Scope) -> Result<Self, CaseError> {
+        let mut space = Self {
+            names: case
+                .tunables
+                .iter()
+                .map(|tunable| tunable.name.clone())
+                .collect(),
+            points: Vec::new(),
+            ordinals: Vec::new(),
+        };
+        let counts: Vec<usize> = case
+            .tunables
+            .iter()
+            .map(|tunable| tunable.values.len())
+            .collect();
+        let total = counts
+            .iter()
+            .try_fold(1usize, |total, count| total.checked_mul(*count));
+        let Some(total) = total.filter(|total| *total <= MOST_POINTS) else {
+            let place = crate::document::Place {
+                line: 1,
+                key: "tunables".into(),
+            };
+            return Err(case.error(&place, format!("more than {MOST_POINTS} combinations")));
+        };
+        for number in 0..total {
+            let mut rest = number;
+            let mut ordinal = Vec::with_capacity(counts.len());
+            for count in counts.iter().rev() {
+                ordinal.push(rest % count);
+                rest /= count;
+            }
+            ordinal.reverse();
+            let point: Point = case
+                .tunables
+                .iter()
+                .zip(&ordinal)
+                .map(|(tunable, at)| (tunable.name.clone(), tunable.values[*at].clone()))
+                .collect();
+            // A point whose launch has no form (a block of 2048 threads) is as little allowed.
+            if case.allows(size, &point)? && case.instance(size, &point).is_ok() {
+                space.points.push(point);
+                space.ordinals.push(ordinal);
+            }
+        }
+        Ok(space)
+    }
+
+    /// Number of points.
+    pub fn len(&self) -> usize {
+        self.points.len()
+    }
+
+    /// Whether nothing is allowed.
+    pub fn is_empty(&self) -> bool {
+        self.points.is_empty()
+    }
+
+    /// A point.
+    pub fn point(&self, index: usize) -> &Point {
+        &self.points[index]
+    }
+
+    /// The names of the tunables.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The positions of every point's values.
+    pub(super) fn ordinals(&self) -> &[Vec<usize>] {
+        &self.ordinals
+    }
+
+    /// How much of the spread of log times each tunable explains by itself, largest first.
+    pub fn importance(&self, measured: &[(usize, f64)]) -> Vec<(String, f64)> {
+        let logs: Vec<(usize, f64)> = measured
+            .iter()
+            .filter(|(_, seconds)| *seconds > 0.0)
+            .map(|(index, seconds)| (*index, seconds.ln()))
+            .collect();
+        let mean = logs.iter().map(|(_, log)| log).sum::<f64>() / logs.len().max(1) as f64;
+        let total: f64 = logs.iter().map(|(_, log)| (log - mean).powi(2)).sum();
+        let share = |axis: usize| {
+            let mut groups: Vec<(f64, f64)> = Vec::new();
+            for (index, log) in &logs {
+                let at = self.ordinals[*index][axis];
+                if groups.len() <= at {
+                    groups.resize(at + 1, (0.0, 0.0));
+                }
+                groups[at].0 += log;
+                groups[at].1 += 1.0;
+            }
+            let between = groups.iter().filter(|(_, count)| *count > 0.0);
+            let between: f64 = between
+                .map(|(sum, count)| count * (sum / count - mean).powi(2))
+                .sum();
+            if total > 0.0 { between / total } else { 0.0 }
+        };
+        let mut shares: Vec<(String, f64)> = self
+            .names
+            .iter()
+            .enumerate()
+            .map(|(axis, name)| (name.clone(), share(axis)))
+            .collect();
+        shares.sort_by(|a, b| b.1.total_cmp(&a.1));
+        shares
+    }
+}
+
+/// A space for tests, without a case: all combinations of so many values.
+#[cfg(test)]
+pub(super) fn grid(counts: &[usize]) -> Space {
+    let mut text = "source = \"a.cu\"\n[launch]\ngrid = 1\nblock = 32\n[tunables]\n".to_owned();
+    for (axis, count) in counts.iter().enumerate() {
+        text.push_str(&format!(
+            "T{axis} = {:?}\n",
+            (0..*count).collect::<Vec<_>>()
+        ));
+    }
+    let case = Case::parse(std::path::Path::new("a.toml"), &text).unwrap();
+    Space::of(&case, &Scope::new()).unwrap()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn constraints_and_impossible_launches_leave_points_out() {
+        let text = "source = \"a.cu\"\nconstraints = [\"BLOCK * VEC <= n\"]\n[sizes]\nn = [512]\n[launch]\ngrid = 1\n\
+                    block = \"BLOCK\"\n[tunables]\nBLOCK = [64, 256, 512, 2048]\nVEC = [1, 2, 4]\nMODE = [\"a\", \"b\"]\n";
+        let case = Case::parse(Path::new("a.toml"), text).unwrap();
+        let space = Space::of(&case, &case.sizes.listed[0]).unwrap();
+        // 64 with 1, 2, 4; 256 with 1, 2; 512 with 1; 2048 has no launch; each with two words.
+        assert_eq!(space.len(), 12);
+        assert_eq!(space.names(), ["BLOCK", "VEC", "MODE"]);
+    }
+
+    #[test]
+    fn what_mattered_is_told() {
+        let space = grid(&[4, 4]);
+        let measured: Vec<(usize, f64)> = (0..16)
+            .map(|at| (at, 1.0 + space.ordinals()[at][1] as f64))
+            .collect();
+        let importance = space.importance(&measured);
+        assert_eq!(importance[0].0, "T1");
+        assert!(importance[0].1 > 0.99 && importance[1].1 < 0.01);
+    }
+}

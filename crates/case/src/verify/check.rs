@@ -1,0 +1,403 @@
+//! Runs a kernel over sizes and inputs, and compares.
+//!
+//! Every input is run at least twice, with different bytes in what the kernel only writes: a result
+//! that follows those bytes was never written. Where two runs differ otherwise, the kernel is not
+//! deterministic, which is no error as long as every run is right.
+
+use serde::{Deserialize, Serialize};
+use warpsmith_device::Device;
+use warpsmith_workload::random::Random;
+
+use super::comparison::{Judge, OutputComparison};
+use super::expectation::Expectation;
+use crate::description::{Case, TunableValue};
+use crate::element::float_at;
+use crate::expression::Scope;
+use crate::instance::{Contents, Instance};
+use crate::program::{Fault, Program, Ran, Settings};
+use crate::sizes::size_words;
+
+/// What every byte of an output holds before the first and the second run: NaN in every float type,
+/// and another number that is no result.
+const POISONS: [u8; 2] = [0xFF, 0x7B];
+
+/// What is checked.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Random inputs for each size.
+    pub inputs: usize,
+    /// Decides the inputs.
+    pub seed: u64,
+    /// Whether infinities, NaN and denormals are among the inputs of one more round.
+    pub special: bool,
+}
+
+/// One size with one input.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Check {
+    /// The size in words.
+    pub size: String,
+    /// The dimensions.
+    pub dimensions: Scope,
+    /// Decides the input.
+    pub seed: u64,
+    /// Which of the fills that a case leaves open was used.
+    pub round: usize,
+    /// Whether special values were among the inputs.
+    pub special: bool,
+    /// What was found.
+    pub verdict: Verdict,
+}
+
+/// What was found at one size with one input.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "verdict", rename_all = "snake_case")]
+pub enum Verdict {
+    /// Everything was right, as far as there was something to compare with.
+    Right {
+        /// How far each output is from the reference; empty without one.
+        outputs: Vec<OutputComparison>,
+        /// Whether two runs gave different bits.
+        varies: bool,
+    },
+    /// An output is not what the reference says.
+    Wrong {
+        /// How far each output is from the reference.
+        outputs: Vec<OutputComparison>,
+        /// Whether two runs gave different bits.
+        varies: bool,
+        /// The outputs' dimensions, for words.
+        axes: Vec<Vec<String>>,
+    },
+    /// The result follows what an output held before.
+    StaleOutput {
+        /// The output.
+        argument: String,
+        /// Elements that follow.
+        elements: usize,
+    },
+    /// Memory outside of an array was written.
+    OutOfBounds {
+        /// The argument whose array it was.
+        argument: String,
+        /// Bytes from the array's end to the first byte written; negative before its start.
+        offset: i64,
+        /// Bytes that were changed.
+        bytes: usize,
+    },
+    /// An input was changed.
+    InputChanged {
+        /// The input.
+        argument: String,
+        /// The first element.
+        element: usize,
+    },
+    /// Threads race: the order in which they run decides the result.
+    Race {
+        /// Where.
+        reason: String,
+    },
+    /// The kernel faulted, never ended or could not be launched.
+    Fault {
+        /// What was seen.
+        reason: String,
+        /// Whether it never ended.
+        never_ended: bool,
+    },
+}
+
+impl Verdict {
+    /// Whether nothing is wrong.
+    pub fn is_right(&self) -> bool {
+        matches!(self, Self::Right { .. })
+    }
+}
+
+/// Everything that was checked.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Verification {
+    /// Every size with every input.
+    pub checks: Vec<Check>,
+    /// Listed sizes that were left out because a reference would take too long.
+    pub too_large: Vec<String>,
+    /// What the user should know about the reference.
+    pub notes: Vec<String>,
+    /// Whether there was a reference.
+    pub compared: bool,
+}
+
+/// A case with its program and its reference.
+pub struct Verifier<'a> {
+    case: &'a Case,
+    program: Program,
+    expectation: Expectation,
+    choice: Vec<(String, TunableValue)>,
+    fast_math: bool,
+    /// How many terms decide an element, by size: asked once.
+    fan_in: Vec<(Scope, Vec<f64>)>,
+    /// What the user should know about the reference.
+    pub notes: Vec<String>,
+}
+
+impl<'a> Verifier<'a> {
+    /// Prepares the case's kernel and its reference.
+    pub fn prepare(
+        case: &'a Case,
+        choice: &[(String, TunableValue)],
+        device: &Device,
+        settings: Settings,
+    ) -> Result<Self, Fault> {
+        let flags = case.flags.iter().map(String::as_str);
+        let chosen = choice.iter().map(|(name, _)| name.as_str());
+        let fast_math = flags
+            .chain(chosen)
+            .any(|flag| flag.contains("use_fast_math"));
+        Ok(Self {
+            case,
+            // The program first: a machine without a GPU says so before Python starts.
+            program: Program::prepare(case, choice, device, settings)?,
+            expectation: Expectation::prepare(case, choice, device, settings)?,
+            choice: choice.to_vec(),
+            fast_math,
+            fan_in: Vec::new(),
+            notes: Vec::new(),
+        })
+    }
+
+    /// Whether there is something to compare with.
+    pub fn compares(&self) -> bool {
+        !matches!(self.expectation, Expectation::Nothing)
+    }
+
+    /// The sizes to check, each with the rounds of its inputs: seed, round, and whether it is special.
+    pub fn rounds(plan: &Plan) -> Vec<(u64, usize, bool)> {
+        let mut random = Random::seeded(plan.seed);
+        let mut rounds: Vec<(u64, usize, bool)> = (0..plan.inputs.max(1))
+            .map(|round| (random.bits(), round, false))
+            .collect();
+        if plan.special {
+            rounds.push((random.bits(), 0, true));
+        }
+        rounds
+    }
+
+    /// Checks one size with one input. A fault of the reference or of the case is an error; one of the
+    /// kernel is a verdict.
+    pub fn check(
+        &mut self,
+        size: &Scope,
+        seed: u64,
+        round: usize,
+        special: bool,
+    ) -> Result<Check, Fault> {
+        let instance = self.case.instance(size, &self.choice)?;
+        let contents = instance
+            .contents(seed, round, special)
+            .map_err(Fault::Unsupported)?;
+        let verdict = match self.examine(&instance, &contents, special) {
+            Ok(verdict) => verdict,
+            Err(Examined::Reference(fault)) => return Err(fault),
+            Err(Examined::Kernel(fault)) => match fault {
+                Fault::Device(_) | Fault::Findings(_) => Verdict::Fault {
+                    never_ended: matches!(&fault, Fault::Device(error) if error.is_never_ended()),
+                    reason: fault.to_string(),
+                },
+                other => return Err(other),
+            },
+        };
+        Ok(Check {
+            size: size_words(size, &self.case.sizes.names),
+            dimensions: size.clone(),
+            seed,
+            round,
+            special,
+            verdict,
+        })
+    }
+
+    fn examine(
+        &mut self,
+        instance: &Instance,
+        contents: &Contents,
+        special: bool,
+    ) -> Result<Verdict, Examined> {
+        let known = self
+            .fan_in
+            .iter()
+            .position(|(size, _)| *size == instance.size);
+        let answer = self
+            .expectation
+            .answer(instance, contents, special, known.is_none())
+            .map_err(Examined::Reference)?;
+        let answer = answer.map(|mut answer| {
+            match known {
+                Some(at) => {
+                    for (truth, fan_in) in answer.outputs.iter_mut().zip(&self.fan_in[at].1) {
+                        truth.fan_in = *fan_in;
+                    }
+                }
+                None if !special => {
+                    let fan_in = answer.outputs.iter().map(|truth| truth.fan_in).collect();
+                    self.fan_in.push((instance.size.clone(), fan_in));
+                }
+                None => {}
+            }
+            if let Some(note) = &answer.note
+                && !self.notes.contains(note)
+            {
+                self.notes.push(note.clone());
+            }
+            answer
+        });
+        let first = self
+            .program
+            .run(instance, contents, POISONS[0])
+            .map_err(Examined::Kernel)?;
+        if let Some(verdict) = outside(instance, contents, &first) {
+            return Ok(verdict);
+        }
+        let second = self
+            .program
+            .run(instance, contents, POISONS[1])
+            .map_err(Examined::Kernel)?;
+        if let Some(verdict) = outside(instance, contents, &second) {
+            return Ok(verdict);
+        }
+        let mut varies = differs(instance, &first, &second);
+        let judge = Judge {
+            stated: self.case.tolerance.as_ref(),
+            wide: answer.as_ref().is_some_and(|answer| answer.wide),
+            fast_math: self.fast_math,
+        };
+        let mut outputs = Vec::new();
+        if let Some(answer) = &answer {
+            for (ran, poison) in [(&first, POISONS[0]), (&second, POISONS[1])] {
+                let compared: Vec<OutputComparison> = instance
+                    .arguments
+                    .iter()
+                    .zip(&ran.arrays)
+                    .filter(|(argument, _)| argument.is_output())
+                    .zip(&answer.outputs)
+                    .map(|((argument, bytes), truth)| {
+                        let poison = contents_free(argument).then_some(poison);
+                        judge.compare(
+                            argument,
+                            bytes.as_deref().unwrap_or_default(),
+                            truth,
+                            poison,
+                        )
+                    })
+                    .collect();
+                let wrong = compared.iter().any(|output| output.wrong > 0);
+                if wrong || outputs.is_empty() {
+                    outputs = compared;
+                }
+                if wrong {
+                    break;
+                }
+            }
+        }
+        if outputs.iter().any(|output| output.wrong > 0) {
+            let axes = instance
+                .arguments
+                .iter()
+                .filter(|argument| argument.is_output());
+            return Ok(Verdict::Wrong {
+                outputs,
+                varies,
+                axes: axes.map(axes_of).collect(),
+            });
+        }
+        if varies {
+            // The same poison again: what still differs is chance, what no longer does is poison.
+            let third = self
+                .program
+                .run(instance, contents, POISONS[0])
+                .map_err(Examined::Kernel)?;
+            varies = differs(instance, &first, &third);
+            if !varies
+                && let Some((argument, elements)) = first_difference(instance, &first, &second)
+            {
+                return Ok(Verdict::StaleOutput { argument, elements });
+            }
+        }
+        if let Some(reason) = first.races.first() {
+            return Ok(Verdict::Race {
+                reason: reason.clone(),
+            });
+        }
+        Ok(Verdict::Right { outputs, varies })
+    }
+}
+
+/// Whose fault it was.
+enum Examined {
+    Kernel(Fault),
+    Reference(Fault),
+}
+
+fn contents_free(argument: &crate::instance::BoundArgument) -> bool {
+    argument.direction() == Some(warpsmith_measure::kernel_file::Direction::Out)
+}
+
+fn axes_of(argument: &crate::instance::BoundArgument) -> Vec<String> {
+    match &argument.value {
+        crate::instance::BoundValue::Array { axes, .. } => axes.clone(),
+        crate::instance::BoundValue::Number { .. } => Vec::new(),
+    }
+}
+
+/// What a run did outside of its outputs.
+fn outside(instance: &Instance, contents: &Contents, ran: &Ran) -> Option<Verdict> {
+    if let Some(guard) = ran.guards.first() {
+        return Some(Verdict::OutOfBounds {
+            argument: guard.argument.clone(),
+            offset: guard.offset,
+            bytes: guard.bytes,
+        });
+    }
+    for ((argument, content), after) in instance.arguments.iter().zip(contents).zip(&ran.arrays) {
+        if let (Some(content), Some(after), false) = (content, after, argument.is_output())
+            && content != after
+        {
+            let at = content
+                .iter()
+                .zip(after)
+                .position(|(a, b)| a != b)
+                .unwrap_or(0);
+            return Some(Verdict::InputChanged {
+                argument: argument.name.clone(),
+                element: at / argument.scalar.bytes(),
+            });
+        }
+    }
+    None
+}
+
+fn differs(instance: &Instance, a: &Ran, b: &Ran) -> bool {
+    first_difference(instance, a, b).is_some()
+}
+
+/// The first output whose bits differ, and in how many elements. Two NaN count as equal.
+fn first_difference(instance: &Instance, a: &Ran, b: &Ran) -> Option<(String, usize)> {
+    for ((argument, a), b) in instance.arguments.iter().zip(&a.arrays).zip(&b.arrays) {
+        let (Some(a), Some(b), true) = (a, b, argument.is_output()) else {
+            continue;
+        };
+        if a == b {
+            continue;
+        }
+        let width = argument.scalar.bytes();
+        let different = |index: &usize| {
+            let range = index * width..(index + 1) * width;
+            a[range.clone()] != b[range]
+                && !(float_at(argument.scalar, a, *index).is_nan()
+                    && float_at(argument.scalar, b, *index).is_nan())
+        };
+        let count = (0..argument.elements()).filter(different).count();
+        if count > 0 {
+            return Some((argument.name.clone(), count));
+        }
+    }
+    None
+}

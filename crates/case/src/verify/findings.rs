@@ -1,0 +1,227 @@
+//! What follows from a verification, as findings.
+
+use warpsmith_core::{Family, Finding, Severity};
+
+use super::check::{Check, Verdict, Verification};
+
+/// What each code about a user's own kernel means.
+pub static FAMILY: Family = Family::new(include_str!("../stories/C.md"));
+
+/// Checks that are told in full for each kind of finding; the rest is a count.
+const TOLD: usize = 3;
+
+/// One finding for each kind of thing that is wrong.
+pub fn judge(name: &str, verification: &Verification) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let kinds: &[(&str, &str, &str, fn(&Verdict) -> bool)] = &[
+        (
+            "C006",
+            "faults",
+            "`compute-sanitizer` names the line",
+            |verdict| {
+                matches!(
+                    verdict,
+                    Verdict::Fault {
+                        never_ended: false,
+                        ..
+                    }
+                )
+            },
+        ),
+        (
+            "C007",
+            "does not end",
+            "look for a loop or a barrier that not every thread reaches",
+            |verdict| {
+                matches!(
+                    verdict,
+                    Verdict::Fault {
+                        never_ended: true,
+                        ..
+                    }
+                )
+            },
+        ),
+        (
+            "C003",
+            "writes outside of an array",
+            "guard every store by the array's length",
+            |verdict| matches!(verdict, Verdict::OutOfBounds { .. }),
+        ),
+        (
+            "C004",
+            "changes an input",
+            "declare the parameter `const`, or the argument `inout`",
+            |verdict| matches!(verdict, Verdict::InputChanged { .. }),
+        ),
+        ("C001", "does not match its reference", "", |verdict| {
+            matches!(verdict, Verdict::Wrong { .. })
+        }),
+        (
+            "C002",
+            "leaves part of an output as it was",
+            "write every element, or declare the argument `inout`",
+            |verdict| matches!(verdict, Verdict::StaleOutput { .. }),
+        ),
+        (
+            "C008",
+            "gives results that follow the order of threads",
+            "use an atomic operation, or one thread per element",
+            |verdict| matches!(verdict, Verdict::Race { .. }),
+        ),
+    ];
+    for (code, what, hint, belongs) in kinds {
+        let bad: Vec<&Check> = verification
+            .checks
+            .iter()
+            .filter(|check| belongs(&check.verdict))
+            .collect();
+        if bad.is_empty() {
+            continue;
+        }
+        let total = verification.checks.len();
+        let message = format!("`{name}` {what} in {} of {total} checks", bad.len());
+        let mut finding = Finding::new(*code, Severity::Error, message);
+        for check in bad.iter().take(TOLD) {
+            finding = finding.because(place(check), check.verdict.words());
+        }
+        if bad.len() > TOLD {
+            finding = finding.because("more", format!("{} checks", bad.len() - TOLD));
+        }
+        let hint = match *code {
+            "C001" => wrong_hint(&bad),
+            _ => (*hint).to_owned(),
+        };
+        if !hint.is_empty() {
+            finding = finding.hint(hint);
+        }
+        findings.push(finding);
+    }
+    findings.extend(imprecise(name, verification));
+    let varying = verification
+        .checks
+        .iter()
+        .filter(|check| matches!(check.verdict, Verdict::Right { varies: true, .. }));
+    let varying: Vec<&Check> = varying.collect();
+    if let Some(first) = varying.first() {
+        findings.push(
+            Finding::new(
+                "C005",
+                Severity::Info,
+                format!("`{name}` is right, and not the same bits in every run"),
+            )
+            .because(
+                place(first),
+                format!("one of {} checks where two runs differ", varying.len()),
+            ),
+        );
+    }
+    if !verification.compared {
+        findings.push(
+            Finding::new(
+                "C010",
+                Severity::Warning,
+                format!("`{name}` has no reference: its results were not compared"),
+            )
+            .hint("add `reference = \"file.py:function\"` to the case"),
+        );
+    }
+    findings
+}
+
+fn place(check: &Check) -> String {
+    let special = if check.special {
+        ", special values"
+    } else {
+        ""
+    };
+    match check.size.is_empty() {
+        true => format!("seed {}{special}", check.seed),
+        false => format!("{} (seed {}{special})", check.size, check.seed),
+    }
+}
+
+impl Verdict {
+    /// In a line.
+    pub fn words(&self) -> String {
+        match self {
+            Verdict::Right { .. } => "right".into(),
+            Verdict::Wrong { outputs, axes, .. } => {
+                let wrong = outputs
+                    .iter()
+                    .zip(axes)
+                    .filter(|(output, _)| output.wrong > 0);
+                wrong
+                    .map(|(output, axes)| output.words(axes))
+                    .collect::<Vec<_>>()
+                    .join("; ")
+            }
+            Verdict::StaleOutput { argument, elements } => {
+                format!("{elements} elements of `{argument}` follow what was there before the run")
+            }
+            Verdict::OutOfBounds {
+                argument,
+                offset,
+                bytes,
+            } => match offset {
+                0.. => format!(
+                    "{bytes} bytes behind `{argument}` changed, the first {offset} bytes past its end"
+                ),
+                _ => format!(
+                    "{bytes} bytes before `{argument}` changed, {} bytes before its start",
+                    -offset
+                ),
+            },
+            Verdict::InputChanged { argument, element } => {
+                format!("`{argument}` was changed, first at element {element}")
+            }
+            Verdict::Race { reason } | Verdict::Fault { reason, .. } => reason.clone(),
+        }
+    }
+}
+
+fn wrong_hint(bad: &[&Check]) -> String {
+    let varies = bad
+        .iter()
+        .any(|check| matches!(check.verdict, Verdict::Wrong { varies: true, .. }));
+    if varies {
+        return "two runs differ: a race, or memory that was never written; try `compute-sanitizer --tool racecheck`".into();
+    }
+    let unwritten = bad.iter().any(|check| match &check.verdict {
+        Verdict::Wrong { outputs, .. } => outputs.iter().any(|output| output.never_written > 0),
+        _ => false,
+    });
+    match unwritten {
+        true => "some elements are never written: look at the grid and at the tail".into(),
+        false => String::new(),
+    }
+}
+
+/// Right within the tolerance, but far less precise than a plain run in the same type.
+fn imprecise(name: &str, verification: &Verification) -> Option<Finding> {
+    let mut worst: Option<(f64, &Check)> = None;
+    for check in &verification.checks {
+        let Verdict::Right { outputs, .. } = &check.verdict else {
+            continue;
+        };
+        for output in outputs {
+            if let Some(ratio) = output.error_over_plain
+                && output.compared >= 64
+                && ratio > 300.0
+                && worst.is_none_or(|(most, _)| ratio > most)
+            {
+                worst = Some((ratio, check));
+            }
+        }
+    }
+    let (ratio, check) = worst?;
+    Some(
+        Finding::new(
+            "C009",
+            Severity::Warning,
+            format!("`{name}` is {ratio:.0} times less precise than the same formula in its own type"),
+        )
+        .because(place(check), "root mean square error against float64")
+        .hint("narrower arithmetic (half, TF32) or an approximation inside; state a tolerance if that is meant"),
+    )
+}

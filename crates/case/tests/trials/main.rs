@@ -1,0 +1,95 @@
+//! Cases of Warp-style kernels on the interpreter, against NumPy functions in a real Python, and of CUDA
+//! kernels on a GPU.
+//!
+//! Those that need a Python with NumPy (`WARPSMITH_PYTHON`, the active environment, `python3`) or a
+//! GPU count as ignored where there is none.
+
+mod folder;
+mod gpu;
+mod mutants;
+mod references;
+
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Trial, run};
+
+fn main() -> ExitCode {
+    let trials: &[(&str, bool, fn())] = &[
+        (
+            "a_numpy_function_in_float64_is_the_truth",
+            true,
+            references::a_numpy_function_in_float64_is_the_truth,
+        ),
+        (
+            "a_wrong_kernel_shows_element_values_and_pattern",
+            true,
+            references::a_wrong_kernel_shows_element_values_and_pattern,
+        ),
+        (
+            "a_reference_that_fails_is_an_error_with_its_place",
+            true,
+            references::a_reference_that_fails_is_an_error_with_its_place,
+        ),
+        (
+            "time_and_memory_are_limited",
+            true,
+            references::time_and_memory_are_limited,
+        ),
+        (
+            "another_kernel_is_a_reference_and_needs_no_python",
+            false,
+            references::another_kernel_is_a_reference_and_needs_no_python,
+        ),
+        (
+            "stored_answers_are_compared_at_their_own_size",
+            false,
+            references::stored_answers_are_compared_at_their_own_size,
+        ),
+        (
+            "a_case_that_contradicts_its_kernel_is_refused",
+            false,
+            references::a_case_that_contradicts_its_kernel_is_refused,
+        ),
+        (
+            "every_mutant_is_found",
+            true,
+            mutants::every_mutant_is_found,
+        ),
+        (
+            "no_right_kernel_is_accused",
+            true,
+            mutants::no_right_kernel_is_accused,
+        ),
+    ];
+    let numpy = folder::has_numpy();
+    let trials = trials.iter().map(|&(name, needs_numpy, trial)| {
+        let test = move || {
+            trial();
+            Ok(())
+        };
+        Trial::test(name, test).with_ignored_flag(needs_numpy && !numpy)
+    });
+    let on_gpu: &[(&str, fn())] = &[
+        (
+            "a_right_kernel_with_host_code_is_right",
+            gpu::a_right_kernel_with_host_code_is_right,
+        ),
+        (
+            "wrong_kernels_are_found_on_the_gpu",
+            gpu::wrong_kernels_are_found_on_the_gpu,
+        ),
+        (
+            "a_case_is_measured_on_the_gpu",
+            gpu::a_case_is_measured_on_the_gpu,
+        ),
+    ];
+    let missing = gpu::is_missing();
+    let on_gpu = on_gpu.iter().map(|&(name, trial)| {
+        let test = move || {
+            trial();
+            Ok(())
+        };
+        Trial::test(name, test).with_ignored_flag(missing)
+    });
+    run(&Arguments::from_args(), trials.chain(on_gpu).collect()).exit_code()
+}

@@ -1,0 +1,215 @@
+//! References that are right, and every way in which one can fail.
+
+use warpsmith_case::{Verdict, judge};
+
+use crate::folder::{Folder, verify};
+
+pub(crate) const SCALE: &str = "import warp as wp\n\n@wp.kernel\n\
+    def scale(x: wp.array(dtype=float), y: wp.array(dtype=float), a: float):\n    \
+    i = wp.tid()\n    y[i] = a * x[i] + 1.0\n";
+
+const CASE: &str = r#"source = "scale.py"
+reference = { function = "reference.py:scale", seconds = 20, memory = "2G" }
+[sizes]
+n = [100]
+[[arguments]]
+name = "x"
+direction = "in"
+type = "f32"
+shape = "n"
+[[arguments]]
+name = "y"
+direction = "out"
+type = "f32"
+shape = "n"
+[[arguments]]
+name = "a"
+type = "f32"
+value = 2.5
+[launch]
+dim = "n"
+"#;
+
+fn with(reference: &str) -> Result<warpsmith_case::Verification, String> {
+    let folder = Folder::new(&[
+        ("scale.py", SCALE),
+        ("reference.py", reference),
+        ("scale.toml", CASE),
+    ]);
+    verify(&folder.case("scale.toml"), 1, 2)
+}
+
+pub(crate) fn a_numpy_function_in_float64_is_the_truth() {
+    let found = with("def scale(x, a):\n    return a * x + 1\n").unwrap();
+    assert!(found.checks.len() > 10 && found.compared);
+    assert!(
+        judge("scale", &found).is_empty(),
+        "{:?}",
+        judge("scale", &found)
+    );
+    let Verdict::Right {
+        outputs,
+        varies: false,
+    } = &found.checks.last().unwrap().verdict
+    else {
+        panic!();
+    };
+    // One rounding more than NumPy, which rounds twice as well.
+    let ratio = outputs[0].error_over_plain.unwrap();
+    assert!((0.2..5.0).contains(&ratio), "{ratio}");
+}
+
+pub(crate) fn a_wrong_kernel_shows_element_values_and_pattern() {
+    let found =
+        with("def scale(x, a):\n    y = a * x + 1\n    y[-1:] = 7\n    return y\n").unwrap();
+    let findings = judge("scale", &found);
+    assert_eq!(findings[0].code, "C001");
+    let text = findings[0].to_string();
+    assert!(
+        text.contains("expected 7.0") && text.contains("the last element alone"),
+        "{text}"
+    );
+}
+
+/// A reference that fails in some way, and what is then said.
+pub(crate) fn a_reference_that_fails_is_an_error_with_its_place() {
+    for (reference, said) in [
+        (
+            "def scale(x, a):\n    raise ValueError('no luck')\n",
+            "reference.py:2: `scale` raised ValueError: no luck",
+        ),
+        (
+            "def other(x):\n    return x\n",
+            "has no function `scale`; it has other",
+        ),
+        (
+            "def scale(x, a:\n",
+            "reference.py:1: `scale` raised SyntaxError",
+        ),
+        (
+            "def scale(x, b):\n    return x\n",
+            "it takes `b`, which is no input, dimension or number of the case; there are x, a, n",
+        ),
+        (
+            "def scale(x):\n    return x[:-1] if x.size > 1 else x[:0]\n",
+            "`y` has the shape",
+        ),
+        ("def scale(x):\n    return 'text'\n", "numbers expected"),
+        ("def scale(x):\n    print('y' * 10)\n", "it returns nothing"),
+        (
+            "import os\ndef scale(x):\n    os._exit(3)\n",
+            "the process of `scale` ended: exit status: 3",
+        ),
+        (
+            "def scale(x):\n    print('z' * 3000000)\n    raise KeyError('k')\n",
+            "`scale` raised KeyError",
+        ),
+    ] {
+        let error = with(reference).unwrap_err();
+        assert!(error.contains(said), "{reference}\n{error}");
+        assert!(error.len() < 40_000);
+    }
+}
+
+pub(crate) fn time_and_memory_are_limited() {
+    let limited = |seconds: &str| {
+        CASE.replace("seconds = 20", &format!("seconds = {seconds}"))
+            .replace("\"2G\"", "\"600M\"")
+    };
+    for (seconds, reference, said) in [
+        (
+            "2.0",
+            "def scale(x):\n    while True: pass\n",
+            "did not answer within 2 s",
+        ),
+        (
+            "60",
+            "import numpy\nkept = []\ndef scale(x):\n    while True: kept.append(numpy.ones(1 << 22))\n",
+            "took more than 600 MiB",
+        ),
+    ] {
+        let folder = Folder::new(&[
+            ("scale.py", SCALE),
+            ("reference.py", reference),
+            ("scale.toml", &limited(seconds)),
+        ]);
+        let error = verify(&folder.case("scale.toml"), 1, 1).unwrap_err();
+        assert!(error.contains(said), "{error}");
+    }
+}
+
+pub(crate) fn another_kernel_is_a_reference_and_needs_no_python() {
+    let wrong = SCALE.replace("+ 1.0", "+ 1.25");
+    let case = CASE.replace(
+        "reference = { function = \"reference.py:scale\", seconds = 20, memory = \"2G\" }",
+        "reference = { kernel = \"other.py:scale\" }",
+    );
+    let same = Folder::new(&[
+        ("scale.py", SCALE),
+        ("other.py", SCALE),
+        ("scale.toml", &case),
+    ]);
+    let found = verify(&same.case("scale.toml"), 5, 1).unwrap();
+    assert!(judge("scale", &found).is_empty());
+    let other = Folder::new(&[
+        ("scale.py", SCALE),
+        ("other.py", &wrong),
+        ("scale.toml", &case),
+    ]);
+    let found = verify(&other.case("scale.toml"), 5, 1).unwrap();
+    assert_eq!(judge("scale", &found)[0].code, "C001");
+}
+
+pub(crate) fn stored_answers_are_compared_at_their_own_size() {
+    let npy = |values: &[f32]| {
+        let mut bytes = Vec::new();
+        warpsmith_formats::npy::write_f32(&mut bytes, &[values.len()], values).unwrap();
+        bytes
+    };
+    let case = CASE
+        .replace(
+            "reference = { function = \"reference.py:scale\", seconds = 20, memory = \"2G\" }",
+            "tails = false\nreference = { npy = { y = \"y.npy\" } }",
+        )
+        .replace("n = [100]", "n = [3]")
+        .replacen(
+            "shape = \"n\"",
+            "shape = \"n\"\nfill = { npy = \"x.npy\" }",
+            1,
+        );
+    let folder = Folder::new(&[("scale.py", SCALE), ("scale.toml", &case)]);
+    std::fs::write(folder.path("x.npy"), npy(&[1.0, 2.0, 3.0])).unwrap();
+    std::fs::write(folder.path("y.npy"), npy(&[3.5, 6.0, 8.5])).unwrap();
+    let found = verify(&folder.case("scale.toml"), 5, 1).unwrap();
+    assert!(judge("scale", &found).is_empty());
+    std::fs::write(folder.path("y.npy"), npy(&[3.5, 6.5, 8.5])).unwrap();
+    let found = verify(&folder.case("scale.toml"), 5, 1).unwrap();
+    let text = judge("scale", &found)[0].to_string();
+    assert!(text.contains("first at [n=1]: 6.0, expected 6.5"), "{text}");
+}
+
+pub(crate) fn a_case_that_contradicts_its_kernel_is_refused() {
+    for (from, to, said) in [
+        (
+            "type = \"f32\"\nvalue",
+            "type = \"i32\"\nvalue",
+            "`a` is a number of type i32",
+        ),
+        (
+            "shape = \"n\"\n[[arguments]]\nname = \"y\"",
+            "shape = [\"n\", 2]\n[[arguments]]\nname = \"y\"",
+            "`x` is an array of f32 with 2 dimensions",
+        ),
+    ] {
+        let case = CASE
+            .replacen(from, to, 1)
+            .replace("value = 2.5", "value = 2");
+        let case = case.replace(
+            "reference = { function = \"reference.py:scale\", seconds = 20, memory = \"2G\" }\n",
+            "",
+        );
+        let folder = Folder::new(&[("scale.py", SCALE), ("scale.toml", &case)]);
+        let error = verify(&folder.case("scale.toml"), 1, 1).unwrap_err();
+        assert!(error.contains(said), "{error}");
+    }
+}

@@ -1,0 +1,466 @@
+//! The part of `warpsmith verify` that is about a user's own kernel: a case, checked size by size.
+//!
+//! On a GPU the checks run in a second process: a kernel that faults or never ends costs that
+//! process, and the next one goes on behind it.
+
+use std::io::{BufRead, BufReader, Write, stdout};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
+use warpsmith_case::{
+    Case, Check, Fault, Plan, Settings, Source, StatedTolerance, Verdict, Verification, Verifier,
+    compile_cuda, judge, size_words,
+};
+use warpsmith_core::Severity;
+use warpsmith_device::{Device, DeviceChoice, Nvrtc, Target};
+
+use super::sanitizer;
+use crate::exit::Outcome;
+use crate::global::Global;
+use crate::output;
+use crate::table::Table;
+
+/// Processes that may be lost before the rest is given up.
+const MOST_LOST: usize = 4;
+
+/// What the command line says about a verification.
+pub(super) struct Request<'a> {
+    pub(super) file: &'a Path,
+    pub(super) plan: Plan,
+    pub(super) limit: f64,
+    /// The checks to do, where this is the second process: from here on, at most so many.
+    pub(super) worker: Option<(usize, usize)>,
+    /// Whether compute-sanitizer watches: no guard zones, lines in the code.
+    pub(super) watched: bool,
+}
+
+#[derive(Serialize)]
+struct Body {
+    case: String,
+    kernel: Option<String>,
+    device: String,
+    seed: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tolerance: Option<StatedTolerance>,
+    #[serde(flatten)]
+    verification: Verification,
+    /// Checks that were not done, because too many processes were lost before.
+    not_checked: usize,
+}
+
+/// A line of the second process.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Line {
+    Check(Box<Check>),
+    Error(String),
+    End { notes: Vec<String> },
+}
+
+pub(super) fn run(global: &Global, request: &Request<'_>) -> Result<Outcome> {
+    let case = Case::open(request.file)?;
+    let choice = case.first_choice();
+    let sizes = case.verification_sizes(&choice)?;
+    if sizes.sizes.is_empty() {
+        bail!(
+            "{}: no size satisfies the constraints",
+            request.file.display()
+        );
+    }
+    let device = device(global, &case)?;
+    let settings = Settings {
+        limit: Duration::try_from_secs_f64(request.limit)?,
+        guards: !request.watched,
+        line_info: request.watched,
+    };
+    let jobs: Vec<_> = sizes
+        .sizes
+        .iter()
+        .flat_map(|size| {
+            Verifier::rounds(&request.plan)
+                .into_iter()
+                .map(move |round| (size, round))
+        })
+        .collect();
+    if let Some((from, count)) = request.worker {
+        return work(&case, &device, settings, jobs.iter().skip(from).take(count));
+    }
+    let needs_gpu = !matches!(case.source, Source::Warp(_) | Source::Callable(_));
+    if device.cuda().is_none() && needs_gpu {
+        return without_gpu(global, &case);
+    }
+    let mut body = Body {
+        case: request.file.display().to_string(),
+        kernel: case.kernel.clone(),
+        device: device.name().to_owned(),
+        seed: request.plan.seed,
+        tolerance: case.tolerance.clone(),
+        verification: Verification {
+            compared: case.reference.is_some(),
+            too_large: sizes
+                .too_large
+                .iter()
+                .map(|size| size_words(size, &case.sizes.names))
+                .collect(),
+            ..Verification::default()
+        },
+        not_checked: 0,
+    };
+    let mut sanitized = None;
+    if device.cuda().is_some() && !matches!(case.source, Source::Callable(_)) {
+        let mut lost = 0;
+        while body.verification.checks.len() < jobs.len() {
+            let done = body.verification.checks.len();
+            let ended = second_process(global, request, done, &mut body.verification)?;
+            if ended {
+                break;
+            }
+            lost += 1;
+            if body.verification.checks.len() == done {
+                let (size, (seed, round, special)) = jobs[done];
+                body.verification.checks.push(Check {
+                    size: size_words(size, &case.sizes.names),
+                    dimensions: size.clone(),
+                    seed,
+                    round,
+                    special,
+                    verdict: Verdict::Fault {
+                        reason: "the process that ran it ended without a word".into(),
+                        never_ended: false,
+                    },
+                });
+            }
+            if lost >= MOST_LOST {
+                break;
+            }
+        }
+        let faulty = body.verification.checks.iter().position(|check| {
+            matches!(
+                check.verdict,
+                Verdict::OutOfBounds { .. }
+                    | Verdict::Fault {
+                        never_ended: false,
+                        ..
+                    }
+            )
+        });
+        if let Some(at) = faulty {
+            sanitized = sanitizer::look(|| worker_command(global, request, at, 1, true));
+        }
+    } else {
+        let mut verifier = Verifier::prepare(&case, &choice, &device, settings).map_err(explain)?;
+        for (size, (seed, round, special)) in &jobs {
+            output::progress(global, &size_words(size, &case.sizes.names));
+            let check = verifier
+                .check(size, *seed, *round, *special)
+                .map_err(explain)?;
+            body.verification.checks.push(check);
+        }
+        body.verification.notes = verifier.notes.clone();
+    }
+    output::progress(global, "");
+    body.not_checked = jobs.len() - body.verification.checks.len();
+    let mut findings = judge(&case.name(), &body.verification);
+    if let Some((seen, line)) = sanitized
+        && let Some(finding) = findings
+            .iter_mut()
+            .find(|one| matches!(one.code.as_str(), "C003" | "C006"))
+    {
+        *finding = finding.clone().because("compute-sanitizer", seen);
+        finding.span = line;
+    }
+    let fine = findings
+        .iter()
+        .all(|finding| finding.severity < Severity::Error)
+        && body.not_checked == 0;
+    let mut report = output::report("verify", body);
+    report.findings = findings;
+    output::print(global, &report, describe)?;
+    Ok(Outcome::fine_if(fine))
+}
+
+/// The GPU where there is one; a Warp-style kernel runs on the interpreter elsewhere.
+pub(crate) fn device(global: &Global, case: &Case) -> Result<Device> {
+    if matches!(case.source, Source::Callable(_)) && global.device == DeviceChoice::Auto {
+        return Ok(Device::open(DeviceChoice::Auto)?);
+    }
+    Ok(Device::open(global.device)?)
+}
+
+/// A kernel that needs a GPU, on a machine without: what can be said is whether it compiles.
+pub(crate) fn without_gpu(global: &Global, case: &Case) -> Result<Outcome> {
+    if std::env::var_os("WARPSMITH_REQUIRE_GPU").is_some_and(|value| value == "1") {
+        bail!(
+            "`{}` needs a GPU, and WARPSMITH_REQUIRE_GPU=1 promised one",
+            case.file.display()
+        );
+    }
+    if let (Source::Cuda(path), Ok(nvrtc)) = (&case.source, Nvrtc::find()) {
+        let (major, _) = nvrtc.version();
+        // The oldest architecture that every NVRTC of that version still has.
+        let target = Target::Ptx(if major >= 13 { 75 } else { 70 });
+        match compile_cuda(case, &case.first_choice(), &nvrtc, target, &[]) {
+            Ok(compiled) => {
+                let host = if compiled.without_host_code {
+                    ", without its host code"
+                } else {
+                    ""
+                };
+                output::note(global, &format!("`{}` compiles{host}", path.display()));
+            }
+            Err(fault) => return Err(explain(fault)),
+        }
+    }
+    output::note(
+        global,
+        "the kernel needs a GPU to run; there is none here, or `--device cpu` was given",
+    );
+    Ok(Outcome::CannotHere)
+}
+
+/// A fault as the program's own error, with the device's hint kept.
+pub(crate) fn explain(fault: Fault) -> anyhow::Error {
+    match fault {
+        Fault::Device(error) => error.into(),
+        other => other.into(),
+    }
+}
+
+type Job<'a> = (&'a warpsmith_case::Scope, (u64, usize, bool));
+
+/// The second process: one line for each check.
+fn work<'j>(
+    case: &Case,
+    device: &Device,
+    settings: Settings,
+    jobs: impl Iterator<Item = &'j Job<'j>>,
+) -> Result<Outcome> {
+    let say = |line: &Line| -> Result<()> {
+        let mut out = stdout().lock();
+        serde_json::to_writer(&mut out, line)?;
+        writeln!(out)?;
+        Ok(out.flush()?)
+    };
+    let mut verifier = match Verifier::prepare(case, &case.first_choice(), device, settings) {
+        Ok(verifier) => verifier,
+        Err(fault) => {
+            say(&Line::Error(fault.to_string()))?;
+            return Ok(Outcome::NotFine);
+        }
+    };
+    for (size, (seed, round, special)) in jobs {
+        match verifier.check(size, *seed, *round, *special) {
+            Ok(check) => {
+                let over = matches!(check.verdict, Verdict::Fault { .. });
+                say(&Line::Check(Box::new(check)))?;
+                if over {
+                    // The context may be of no more use: the next process goes on.
+                    return Ok(Outcome::NotFine);
+                }
+            }
+            Err(fault) => {
+                say(&Line::Error(fault.to_string()))?;
+                return Ok(Outcome::NotFine);
+            }
+        }
+    }
+    say(&Line::End {
+        notes: verifier.notes.clone(),
+    })?;
+    Ok(Outcome::Fine)
+}
+
+fn worker_command(
+    global: &Global,
+    request: &Request<'_>,
+    from: usize,
+    count: usize,
+    watched: bool,
+) -> Result<Command> {
+    let mut command = global
+        .host
+        .command()
+        .context("cannot start the program again")?;
+    let plan = &request.plan;
+    command.arg("verify").arg(request.file);
+    command.args([
+        "--inputs",
+        &plan.inputs.to_string(),
+        "--seed",
+        &plan.seed.to_string(),
+    ]);
+    command.args([
+        "--limit",
+        &request.limit.to_string(),
+        "--device",
+        &global.device.to_string(),
+    ]);
+    command.args(["--worker", &format!("{from},{count}")]);
+    if plan.special {
+        command.arg("--special");
+    }
+    if watched {
+        command.arg("--watched");
+    }
+    Ok(command)
+}
+
+/// Runs the checks from `from` on in another process; whether it came to the end.
+fn second_process(
+    global: &Global,
+    request: &Request<'_>,
+    from: usize,
+    verification: &mut Verification,
+) -> Result<bool> {
+    let mut command = worker_command(global, request, from, usize::MAX, false)?;
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("cannot start the process that runs the kernel")?;
+    let Some(out) = child.stdout.take() else {
+        bail!("the process that runs the kernel has no output");
+    };
+    let (send, lines) = channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(out).lines().map_while(Result::ok) {
+            if send.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    // Its own watchdog ends a kernel; this one is for a process that does not even do that.
+    let patience = Duration::from_secs_f64(4.0 * request.limit + 300.0);
+    let mut ended = false;
+    loop {
+        match lines.recv_timeout(patience) {
+            Ok(line) => match serde_json::from_str(&line) {
+                Ok(Line::Check(check)) => {
+                    output::progress(global, &check.size);
+                    verification.checks.push(*check);
+                }
+                Ok(Line::Error(error)) => {
+                    let _ = child.kill();
+                    let _ = child.wait();
+                    bail!("{error}");
+                }
+                Ok(Line::End { notes }) => {
+                    verification.notes = notes;
+                    ended = true;
+                }
+                // What the kernel itself prints.
+                Err(_) => output::note(global, &line),
+            },
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+    Ok(ended)
+}
+
+fn describe(body: &Body) -> String {
+    let mut table = Table::new(&[
+        "size",
+        ">inputs",
+        "verdict",
+        ">error / allowed",
+        ">error / plain",
+    ]);
+    let checks = &body.verification.checks;
+    let mut at = 0;
+    while at < checks.len() {
+        let size = &checks[at].size;
+        let end = checks[at..]
+            .iter()
+            .position(|check| check.size != *size)
+            .map_or(checks.len(), |n| at + n);
+        let group = &checks[at..end];
+        let (mut share, mut plain) = (0.0f64, None::<f64>);
+        for check in group {
+            let (Verdict::Right { outputs, .. } | Verdict::Wrong { outputs, .. }) = &check.verdict
+            else {
+                continue;
+            };
+            for output in outputs {
+                share = share.max(output.share_of_allowed);
+                plain = match (plain, output.error_over_plain) {
+                    (Some(a), Some(b)) => Some(a.max(b)),
+                    (a, b) => a.or(b),
+                };
+            }
+        }
+        let bad = group.iter().find(|check| !check.verdict.is_right());
+        table.row([
+            if size.is_empty() {
+                "-".into()
+            } else {
+                size.clone()
+            },
+            group.len().to_string(),
+            bad.map_or("right", |check| verdict_word(&check.verdict))
+                .to_owned(),
+            match share > 1e3 {
+                true => "> 1000".into(),
+                false => format!("{share:.2}"),
+            },
+            plain.map_or("-".into(), |plain| format!("{plain:.2}")),
+        ]);
+        at = end;
+    }
+    let wrong = checks
+        .iter()
+        .filter(|check| !check.verdict.is_right())
+        .count();
+    let mut text = format!(
+        "{table}\nverify {}: {} checks right, {wrong} not, on {}, seed {}\n",
+        body.case,
+        checks.len() - wrong,
+        body.device,
+        body.seed
+    );
+    match &body.tolerance {
+        Some(stated) => text.push_str(&format!("tolerance: stated, because {}\n", stated.because)),
+        None if body.verification.compared => {
+            text.push_str(
+                "tolerance: from rounding, the number of terms, and how far inputs move results\n",
+            );
+        }
+        None => {}
+    }
+    for note in &body.verification.notes {
+        text.push_str(&format!("reference: {note}\n"));
+    }
+    if !body.verification.too_large.is_empty() {
+        text.push_str(&format!(
+            "too large for a reference: {}\n",
+            body.verification.too_large.join("; ")
+        ));
+    }
+    if body.not_checked > 0 {
+        text.push_str(&format!(
+            "not checked after {MOST_LOST} lost processes: {}\n",
+            body.not_checked
+        ));
+    }
+    text
+}
+
+fn verdict_word(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Right { .. } => "right",
+        Verdict::Wrong { .. } => "WRONG",
+        Verdict::StaleOutput { .. } => "STALE OUTPUT",
+        Verdict::OutOfBounds { .. } => "OUT OF BOUNDS",
+        Verdict::InputChanged { .. } => "INPUT CHANGED",
+        Verdict::Race { .. } => "RACE",
+        Verdict::Fault {
+            never_ended: true, ..
+        } => "NEVER ENDED",
+        Verdict::Fault { .. } => "FAULT",
+    }
+}
