@@ -16,6 +16,7 @@ use warpsmith_measure::trace::{self, RecordedSteps};
 use warpsmith_measure::trajectory;
 use warpsmith_telemetry::ConditionsSampler;
 
+use super::case_job::CaseJob;
 use super::fresh_context;
 use super::job::{Job, Row};
 use super::kernel_options::{KernelOptions, is_kernel_file};
@@ -24,6 +25,7 @@ use super::sheet::{Beside, Rows};
 use crate::catalogue;
 use crate::exit::{Outcome, device_error};
 use crate::global::Global;
+use crate::kernel::verify::case::without_gpu;
 use crate::measured::{self, Files};
 use crate::output;
 
@@ -40,10 +42,12 @@ use crate::output;
     warpsmith bench machine/saxpy --device cuda --mode cold --set n=64M --html saxpy.html\n  \
     warpsmith bench machine/saxpy --roofline\n  \
     warpsmith bench machine/saxpy --steps 10000   # each step, and memory along the way\n  \
+    warpsmith bench softmax.toml --mode cold --roofline   # your own kernel over its sizes\n  \
     warpsmith bench add.cu --grid 4096 --block 256 --arg in:f32:1M --arg out:f32:1M --arg i32=1M"
 )]
 pub(crate) struct Bench {
-    /// Workloads, by id or by area, or a `.cu` or `.ptx` file; all workloads where none is named.
+    /// Cases (`.toml`, see `warpsmith new`), workloads by id or by area, or a `.cu` or `.ptx` file; all
+    /// workloads where none is named.
     workloads: Vec<String>,
     /// List the workloads with their parameters, and measure nothing.
     #[arg(long)]
@@ -89,7 +93,7 @@ pub(crate) struct Bench {
 
 /// What is timed.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Mode {
+pub(crate) enum Mode {
     /// The work alone, L2 flushed before each run.
     Cold,
     /// The work alone, caches as the last run left them.
@@ -123,8 +127,16 @@ impl Bench {
             return list(global, &catalogue::choose(&self.workloads)?);
         }
         let limit = Duration::try_from_secs_f64(self.limit)?;
+        let (cases, others): (Vec<&String>, Vec<&String>) = self
+            .workloads
+            .iter()
+            .partition(|name| name.ends_with(".toml"));
+        let mut case_jobs = Vec::new();
+        for case in &cases {
+            case_jobs.extend(CaseJob::all(case.as_ref())?);
+        }
         let (files, names): (Vec<&String>, Vec<&String>) =
-            self.workloads.iter().partition(|name| is_kernel_file(name));
+            others.into_iter().partition(|name| is_kernel_file(name));
         if files.len() > 1 {
             bail!("one file of kernels at a time; got {}", files.len());
         }
@@ -137,7 +149,7 @@ impl Bench {
             Some(file) => Some(self.kernel.read_ptx(file)?),
             None => None,
         };
-        let workloads = match file.is_some() && names.is_empty() {
+        let workloads = match (file.is_some() || !cases.is_empty()) && names.is_empty() {
             true => Vec::new(),
             false => self.choose(names)?,
         };
@@ -154,7 +166,13 @@ impl Bench {
                 return Ok(Outcome::CannotHere);
             }
         };
-        let jobs: Vec<Job> = kernel.into_iter().chain(workloads).collect();
+        if device.cuda().is_none()
+            && let Some(job) = case_jobs.iter().find(|job| job.needs_gpu())
+        {
+            return without_gpu(global, &job.case);
+        }
+        let cases = case_jobs.into_iter().map(Job::case);
+        let jobs: Vec<Job> = kernel.into_iter().chain(cases).chain(workloads).collect();
         device.warm_up()?;
         let sampler = device.cuda().and_then(|_| ConditionsSampler::start());
         let given_up = fresh_context::given_up();

@@ -1,9 +1,11 @@
 //! One thing to measure: a workload with its parameters, or a kernel of a file.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
 use serde::Serialize;
+use warpsmith_case::Scope;
 use warpsmith_device::{CpuDevice, Device};
 use warpsmith_measure::kernel_file::KernelLaunch;
 use warpsmith_measure::measurement::{Figures, Measurement};
@@ -13,6 +15,7 @@ use warpsmith_measure::trajectory::MemorySeries;
 use warpsmith_measure::{Parity, check_parity};
 use warpsmith_workload::{Cost, Parameters, Prepared, Workload};
 
+use super::case_job::CaseJob;
 use crate::global::Global;
 use crate::placement::device_for;
 
@@ -26,6 +29,7 @@ pub(super) struct Job {
 enum What {
     Workload(Box<dyn Workload>, Parameters),
     Kernel(KernelLaunch),
+    Case(CaseJob),
 }
 
 /// A measured job.
@@ -56,6 +60,7 @@ pub(super) struct Row {
 pub(super) enum RowParameters {
     Workload(Parameters),
     Kernel { arguments: Vec<String> },
+    Case { case: PathBuf, size: Scope },
 }
 
 impl std::fmt::Display for RowParameters {
@@ -63,6 +68,7 @@ impl std::fmt::Display for RowParameters {
         match self {
             Self::Workload(parameters) => parameters.fmt(f),
             Self::Kernel { arguments } => f.write_str(&arguments.join(" ")),
+            Self::Case { case, .. } => write!(f, "{}", case.display()),
         }
     }
 }
@@ -90,6 +96,15 @@ impl Job {
         }
     }
 
+    /// A case at one of its sizes.
+    pub(super) fn case(job: CaseJob) -> Self {
+        Self {
+            name: job.name(),
+            cost: job.cost(),
+            what: What::Case(job),
+        }
+    }
+
     /// Where it runs: the faster device for so much work, where the user leaves it to us; a kernel
     /// of a file on `gpu`.
     pub(super) fn place(&self, global: &Global, gpu: &Device) -> Result<Device> {
@@ -97,7 +112,7 @@ impl Job {
             What::Workload(workload, parameters) => {
                 device_for(global, workload.as_ref(), parameters)
             }
-            What::Kernel(_) => Ok(gpu.clone()),
+            What::Kernel(_) | What::Case(_) => Ok(gpu.clone()),
         }
     }
 
@@ -106,12 +121,16 @@ impl Job {
             (What::Workload(workload, parameters), _) => workload.prepare(device, parameters, 1)?,
             (What::Kernel(launch), Some(gpu)) => launch.prepare(gpu, 1)?,
             (What::Kernel(_), None) => bail!("`{}` is a GPU kernel", self.name),
+            (What::Case(job), _) => job.prepare(device)?,
         })
     }
 
     /// Holds the device's output against the CPU's on fresh inputs; `None` on the CPU itself, and
     /// for kernels that have no reference.
     pub(super) fn check(&self, device: &Device) -> Result<Option<Parity>> {
+        if let What::Case(job) = &self.what {
+            return job.check(device);
+        }
         let What::Workload(workload, parameters) = &self.what else {
             return Ok(None);
         };
@@ -161,6 +180,10 @@ impl Job {
                 What::Workload(_, parameters) => RowParameters::Workload(parameters.clone()),
                 What::Kernel(launch) => RowParameters::Kernel {
                     arguments: launch.arguments().iter().map(ToString::to_string).collect(),
+                },
+                What::Case(job) => RowParameters::Case {
+                    case: job.case.file.clone(),
+                    size: job.size.clone(),
                 },
             },
             device: device.name().to_owned(),

@@ -1,5 +1,6 @@
 //! `warpsmith bench`: the workloads and kernels of files, and how long they take.
 
+mod case_job;
 mod command;
 mod fresh_context;
 mod job;
@@ -7,4 +8,5 @@ mod kernel_options;
 mod list;
 mod sheet;
 
-pub(crate) use command::Bench;
+pub(crate) use case_job::CaseJob;
+pub(crate) use command::{Bench, Mode};

@@ -10,7 +10,7 @@ use warpsmith_measure::roofline::{Bound, Ceilings};
 use warpsmith_measure::trajectory::MemorySeries;
 use warpsmith_telemetry::GpuConditions;
 
-use super::job::Row;
+use super::job::{Row, RowParameters};
 use crate::kernel::leak::memory_table;
 use crate::measured;
 use crate::table::Table;
@@ -35,6 +35,7 @@ impl Rows {
     /// One section for each row, and one for all under the roof.
     pub(super) fn sections(&self, beside: &Beside) -> Vec<Section> {
         let mut sections: Vec<Section> = self.0.iter().map(section).collect();
+        sections.extend(self.over_sizes());
         if let Some(ceilings) = &beside.ceilings {
             let points: Vec<plot::RooflinePoint> = self
                 .0
@@ -58,6 +59,21 @@ impl Rows {
             });
         }
         sections
+    }
+
+    /// Data rates of a case over its sizes.
+    fn over_sizes(&self) -> Option<Section> {
+        let rates: Vec<f64> = self
+            .0
+            .iter()
+            .filter(|row| matches!(row.parameters, RowParameters::Case { .. }))
+            .map(|row| row.bytes as f64 / row.figures.interval.median / 1e9)
+            .collect();
+        (rates.len() > 1).then(|| Section {
+            heading: "over sizes".into(),
+            text: self.rates().to_string(),
+            plots: vec![plot::series("data rate", &rates, "size, as listed", "GB/s")],
+        })
     }
 
     fn roofline_table(&self) -> Table {
@@ -148,7 +164,10 @@ impl Rows {
                 rate(row.flops, flops),
                 match &row.parity {
                     None => "not compared".to_owned(),
-                    Some(Parity::Agrees { .. }) => "agrees with the CPU".to_owned(),
+                    Some(Parity::Agrees { .. }) => match row.parameters {
+                        RowParameters::Case { .. } => "matches its reference".to_owned(),
+                        _ => "agrees with the CPU".to_owned(),
+                    },
                     Some(_) => "WRONG".to_owned(),
                 },
             ]);

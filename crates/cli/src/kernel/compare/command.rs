@@ -14,7 +14,7 @@ use warpsmith_measure::command::CommandError;
 use warpsmith_measure::comparison::clock::ClockChoice;
 use warpsmith_measure::comparison::evaluation::{Evaluation, Verdict};
 use warpsmith_measure::comparison::mann_whitney::{MannWhitney, mann_whitney};
-use warpsmith_measure::comparison::paired_rounds::ComparisonPlan;
+use warpsmith_measure::comparison::paired_rounds::{Comparison, ComparisonPlan};
 use warpsmith_measure::comparison::stored::{
     Fitness, StoredComparison, StoredResult, compare_stored,
 };
@@ -27,29 +27,34 @@ use warpsmith_measure::report::plot::{self, ForestRow};
 use warpsmith_measure::run_sampler::RunMode;
 use warpsmith_workload::Parameters;
 
+use super::cases::{self, Compared};
 use super::commands::Commands;
 use super::{baselines, markdown};
 use crate::catalogue;
 use crate::exit::Outcome;
 use crate::global::Global;
+use crate::kernel::bench::Mode;
 use crate::measured::{self, Files};
 use crate::numbers;
 use crate::output;
 use crate::table::Table;
 
-/// Compare commands, sets of samples, two settings of a workload, or two baselines.
+/// Compare kernels by their cases, commands, sets of samples, two settings of a workload, or two baselines.
 ///
 /// Commands and settings run in turns. Wall time decides where the machine was quiet; where it was
 /// taken away, the CPU time of the whole process tree decides, if the work does nothing but compute.
 #[derive(Args)]
-#[command(after_help = "Examples:\n  warpsmith compare base.json new.json\n  \
+#[command(
+    after_help = "Examples:\n  warpsmith compare softmax_naive.toml softmax_fast.toml --mode cold\n  \
+    warpsmith compare base.json new.json\n  \
     warpsmith compare --command './old 100' --command './new 100'\n  \
     warpsmith compare --command 'sort -S {size} words' -L size 1M,10M,100M --markdown sizes.md\n  \
     warpsmith compare --workload machine/launch --a what=series --b what=graph --device cuda\n\n\
     Files may come from `baseline --json`, `--save`, nvbench, Criterion, hyperfine, Google Benchmark or \
-    pytest-benchmark.\nExit codes: 0 same or faster, 1 slower, 4 undecided.")]
+    pytest-benchmark.\nExit codes: 0 same or faster, 1 slower, 4 undecided."
+)]
 pub(crate) struct Compare {
-    /// Two files of samples, A (the base) and B.
+    /// Two cases (`.toml`), measured in turns, or two files of samples; A is the base.
     #[arg(num_args = 2, value_names = ["A", "B"], conflicts_with_all = ["command", "workload"])]
     files_to_compare: Vec<PathBuf>,
     #[command(flatten)]
@@ -63,6 +68,9 @@ pub(crate) struct Compare {
     /// A parameter of side B, `name=value`.
     #[arg(long, value_name = "NAME=VALUE", value_parser = catalogue::parse_setting, requires = "workload")]
     b: Vec<(String, String)>,
+    /// Between two cases: what is timed.
+    #[arg(long, value_enum, default_value_t = Mode::Warm)]
+    mode: Mode,
     /// Differences up to this many percent do not matter.
     #[arg(long, default_value_t = 1.0, value_parser = numbers::percent)]
     margin: f64,
@@ -160,7 +168,17 @@ impl Compare {
         let global = &self
             .files
             .check(global, &[("--markdown", self.markdown.as_deref())])?;
+        let is_case = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "toml");
+        let case_count = self
+            .files_to_compare
+            .iter()
+            .filter(|path| is_case(path))
+            .count();
+        if case_count == 1 {
+            bail!("a case is compared with another case (`.toml`)");
+        }
         if let [a, b] = &self.files_to_compare[..]
+            && case_count == 0
             && let Some(baselines) = baselines::read_both(a, b)?
         {
             return baselines::run(global, baselines, self.threshold, self.any_machine);
@@ -185,6 +203,19 @@ impl Compare {
             let turns = self.commands.compare(global, &plan)?;
             failure = turns.failure;
             rows_of(turns.sides, turns.conclusions)
+        } else if let ([a, b], 2) = (&self.files_to_compare[..], case_count) {
+            let plan = ComparisonPlan {
+                margin,
+                budget: Some(budget),
+                ..ComparisonPlan::default()
+            };
+            match cases::compare(global, a, b, self.mode.into(), &plan)? {
+                Compared::Cannot(outcome) => return Ok(outcome),
+                Compared::Rows(rows) => rows
+                    .into_iter()
+                    .map(|(name, done)| row(name, done))
+                    .collect(),
+            }
         } else if let [a, b] = &self.files_to_compare[..] {
             notes.push(Finding::new(
                 "M012",
@@ -279,6 +310,20 @@ fn rows_of(sides: Vec<Measurement>, conclusions: Vec<Conclusion>) -> Vec<Row> {
             b: side,
         })
         .collect()
+}
+
+fn row(name: String, done: Comparison) -> Row {
+    Row {
+        name,
+        evaluation: Some(done.evaluation),
+        choice: None,
+        not_comparable: None,
+        ranks: done.ranks,
+        log_ratios: done.log_ratios,
+        seconds_needed: None,
+        a: done.a,
+        b: done.b,
+    }
 }
 
 /// Compares the benchmarks that two files have in common, by name; or the only ones they have.

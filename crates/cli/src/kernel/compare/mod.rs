@@ -1,6 +1,7 @@
 //! `warpsmith compare`: which of two is faster, and whether two baselines differ.
 
 mod baselines;
+mod cases;
 mod command;
 mod commands;
 mod markdown;

@@ -1,0 +1,103 @@
+//! A case at one of its sizes as something to measure.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Result, bail};
+use warpsmith_case::{
+    Case, Fault, Program, Scope, Settings, Source, Verdict, Verifier, size_words,
+};
+use warpsmith_core::{Agreement, Bytes, Flops};
+use warpsmith_device::Device;
+use warpsmith_measure::Parity;
+use warpsmith_workload::{Cost, Prepared};
+
+use crate::kernel::verify::case::explain;
+
+/// A case at one size.
+pub(crate) struct CaseJob {
+    pub(crate) case: Arc<Case>,
+    pub(crate) size: Scope,
+}
+
+impl CaseJob {
+    /// Every size that the case lists.
+    pub(crate) fn all(file: &Path) -> Result<Vec<Self>> {
+        let case = Arc::new(Case::open(file)?);
+        let sizes = case.listed_sizes(&case.first_choice())?;
+        if sizes.is_empty() {
+            bail!("{}: no size satisfies the constraints", file.display());
+        }
+        let job = |size| Self {
+            case: Arc::clone(&case),
+            size,
+        };
+        Ok(sizes.into_iter().map(job).collect())
+    }
+
+    /// Whether only a GPU can run it.
+    pub(crate) fn needs_gpu(&self) -> bool {
+        !matches!(self.case.source, Source::Warp(_) | Source::Callable(_))
+    }
+
+    /// `softmax rows=64 cols=1000`.
+    pub(crate) fn name(&self) -> String {
+        let size = size_words(&self.size, &self.case.sizes.names);
+        format!("{} {size}", self.case.name()).trim_end().to_owned()
+    }
+
+    /// What one launch must at least do.
+    pub(crate) fn cost(&self) -> Cost {
+        let choice = self.case.first_choice();
+        Cost {
+            bytes: Bytes(self.case.bytes(&self.size, &choice)),
+            flops: Flops(self.case.flops(&self.size, &choice)),
+            units: 1,
+            unit: "launch",
+        }
+    }
+
+    /// Compiles, uploads and makes ready to run.
+    pub(crate) fn prepare(&self, device: &Device) -> Result<Box<dyn Prepared>> {
+        let prepare = || -> Result<Box<dyn Prepared>, Fault> {
+            let choice = self.case.first_choice();
+            let program = Program::prepare(&self.case, &choice, device, Settings::default())?;
+            let instance = self.case.instance(&self.size, &choice)?;
+            let contents = instance.contents(1, 0, false).map_err(Fault::Unsupported)?;
+            program.prepared(&instance, &contents)
+        };
+        prepare().map_err(explain)
+    }
+
+    /// The kernel against its reference at this size; `None` where the case has none, or where the size
+    /// is too large for one.
+    pub(crate) fn check(&self, device: &Device) -> Result<Option<Parity>> {
+        let choice = self.case.first_choice();
+        let sizes = self.case.verification_sizes(&choice)?;
+        if self.case.reference.is_none() || sizes.too_large.contains(&self.size) {
+            return Ok(None);
+        }
+        let mut verifier =
+            Verifier::prepare(&self.case, &choice, device, Settings::default()).map_err(explain)?;
+        let seed = u64::from(std::process::id());
+        let check = verifier
+            .check(&self.size, seed, 0, false)
+            .map_err(explain)?;
+        Ok(Some(match check.verdict {
+            Verdict::Right { outputs, .. } => Parity::Agrees {
+                worst: Agreement {
+                    compared: outputs.iter().map(|output| output.compared).sum(),
+                    max_abs: outputs
+                        .iter()
+                        .map(|output| output.max_error)
+                        .fold(0.0, f64::max),
+                    ..Agreement::default()
+                },
+                seeds: 1,
+            },
+            verdict => Parity::Incomparable {
+                reason: format!("{}: {}", self.name(), verdict.words()),
+            },
+        }))
+    }
+}
