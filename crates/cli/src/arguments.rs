@@ -7,7 +7,7 @@ use crate::apps::{corpus, lattice, md, serve, synth, voice};
 use crate::exit::Outcome;
 use crate::global::Global;
 use crate::kernel::{
-    ablate, bench, compare, compile, exec, leak, new, profile, run, scale, verify,
+    ablate, bench, compare, compile, exec, inspect, leak, new, profile, run, scale, tune, verify,
 };
 use crate::machine::{baseline, check, devices, export, health, record, replay, watch, wisdom};
 use crate::project::{audit, explain, history, report};
@@ -50,6 +50,7 @@ pub(crate) enum Command {
     Export(export::Export),
     Health(health::Health),
     History(history::HistoryCommand),
+    Inspect(inspect::Inspect),
     Lattice(lattice::Lattice),
     Leak(leak::Leak),
     Manual(manual::Manual),
@@ -64,6 +65,7 @@ pub(crate) enum Command {
     Selftest(selftest::Selftest),
     Serve(serve::Serve),
     Synth(synth::Synth),
+    Tune(tune::Tune),
     Verify(verify::Verify),
     Voice(voice::Voice),
     Watch(watch::Watch),
@@ -89,6 +91,7 @@ impl Command {
             Self::Export(command) => command.run(global),
             Self::Health(command) => command.run(global),
             Self::History(command) => command.run(global),
+            Self::Inspect(command) => command.run(global),
             Self::Lattice(command) => command.run(global),
             Self::Leak(command) => command.run(global),
             Self::Manual(command) => command.run(global, &Arguments::command()),
@@ -103,6 +106,7 @@ impl Command {
             Self::Selftest(command) => command.run(global),
             Self::Serve(command) => command.run(global),
             Self::Synth(command) => command.run(global),
+            Self::Tune(command) => command.run(global),
             Self::Verify(command) => command.run(global),
             Self::Voice(command) => command.run(global),
             Self::Watch(command) => command.run(global),
