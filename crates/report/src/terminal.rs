@@ -10,6 +10,7 @@ use warpsmith_core::{Report, Severity};
 use crate::digits;
 use crate::document::{Chapter, Document, Headline, Reading, State};
 use crate::findings;
+use crate::judge::verdict::in_a_sentence;
 
 const COLUMNS: usize = 80;
 
@@ -65,7 +66,9 @@ impl Terminal {
         let title = self.cut(&self.words(&document.subject.title), 40);
         let start = format!("{} {title}: ", self.mark(document.verdict.state.state()));
         let room = COLUMNS - width(&start);
-        start + &self.clauses(&self.words(&document.verdict.headline), room)
+        // Lower case after a colon.
+        let headline = in_a_sentence(&document.verdict.headline);
+        start + &self.clauses(&self.words(&headline), room)
     }
 
     /// As many whole clauses as `room` columns hold.

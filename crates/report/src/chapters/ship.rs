@@ -9,6 +9,7 @@ use super::{counted, empty};
 use crate::digits;
 use crate::document::{Block, Cell, Chapter, Column, Fold, Row, State, Status, Table, Tag};
 use crate::facts::Facts;
+use crate::judge::verdict::in_a_sentence;
 
 pub(super) fn chapter(facts: &Facts) -> Chapter {
     let mut chapter = empty("ship", "Ship", "Is this project ready to ship?");
@@ -128,7 +129,7 @@ fn answers(
             .iter()
             .filter_map(|area| {
                 let score = area.score?;
-                wanted(score).then(|| format!("{} ({score:.0})", lower(area.area.title())))
+                wanted(score).then(|| format!("{} ({score:.0})", in_a_sentence(area.area.title())))
             })
             .collect()
     };
@@ -160,12 +161,12 @@ fn area_blocks(body: &AuditBody) -> Vec<Block> {
         let tags = areas.iter().map(|area| match area.score {
             Some(score) => Tag {
                 state: Some(State::Good),
-                text: lower(area.area.title()),
+                text: in_a_sentence(area.area.title()),
                 strong: format!("{score:.0}"),
             },
             None => Tag {
                 state: Some(State::NotMeasured),
-                text: format!("{}: nothing to judge", lower(area.area.title())),
+                text: format!("{}: nothing to judge", in_a_sentence(area.area.title())),
                 strong: String::new(),
             },
         });
@@ -184,7 +185,7 @@ fn area_blocks(body: &AuditBody) -> Vec<Block> {
             },
             None => Cell::Muted("nothing to judge".to_owned()),
         };
-        Row::new(vec![Cell::text(lower(area.area.title())), bar])
+        Row::new(vec![Cell::text(in_a_sentence(area.area.title())), bar])
     });
     vec![
         Block::Heading {
@@ -212,7 +213,7 @@ fn strengths(body: &AuditBody) -> Option<Fold> {
     }
     let rows = passed.iter().map(|outcome| {
         Row::new(vec![
-            Cell::text(lower(outcome.area.title())),
+            Cell::text(in_a_sentence(outcome.area.title())),
             Cell::text(outcome.title.clone()),
             Cell::Code(outcome.code.clone()),
         ])
@@ -333,15 +334,4 @@ fn not_assessed(body: &AuditBody) -> Option<Fold> {
             caption: String::new(),
         })],
     })
-}
-
-/// Inside a sentence: `Container image` begins small, `CUDA sources` does not.
-fn lower(title: &str) -> String {
-    let mut chars = title.chars();
-    match (chars.next(), chars.clone().next()) {
-        (Some(first), Some(second)) if !second.is_uppercase() => {
-            first.to_lowercase().chain(chars).collect()
-        }
-        _ => title.to_owned(),
-    }
 }

@@ -164,11 +164,14 @@ fn unquoted(words: &str) -> &str {
     words.split(',').next().unwrap_or(words)
 }
 
-fn in_a_sentence(name: &str) -> String {
-    let mut chars = name.chars();
-    match chars.next() {
-        Some(first) => first.to_lowercase().chain(chars).collect(),
-        None => String::new(),
+/// With a small letter, where it does not begin with an acronym.
+pub fn in_a_sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    match (chars.next(), chars.clone().next()) {
+        (Some(first), Some(second)) if !second.is_uppercase() => {
+            first.to_lowercase().chain(chars).collect()
+        }
+        _ => text.to_owned(),
     }
 }
 
