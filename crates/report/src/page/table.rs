@@ -27,7 +27,7 @@ struct Look {
 pub(super) fn table(table: &Table, id: &str, width: f64) -> String {
     let looks = looks(table, width);
     let stays = if stays(table, &looks) { " keep" } else { "" };
-    let dense = if is_dense(table, &looks) {
+    let dense = if is_dense(table, &looks, width) {
         " dense"
     } else {
         ""
@@ -157,13 +157,13 @@ fn stays(table: &Table, looks: &[Look]) -> bool {
     always().count() <= 5 && narrowest <= 290.0
 }
 
-/// Whether its longest words are wider than paper: then words break anywhere.
-fn is_dense(table: &Table, looks: &[Look]) -> bool {
+/// Whether its longest words are wider than paper or than its place: then words break anywhere.
+fn is_dense(table: &Table, looks: &[Look], width: f64) -> bool {
     let widths = looks
         .iter()
         .enumerate()
         .map(|(at, look)| longest_word(table, at) as f64 * 6.0 + 6.0 + look.drawn.width() / 2.0);
-    widths.sum::<f64>() > 690.0
+    widths.sum::<f64>() > f64::min(690.0, width * 0.9)
 }
 
 /// Letters of a column's longest word.

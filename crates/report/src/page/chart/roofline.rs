@@ -186,23 +186,28 @@ fn slope_label(
     let half = shown_width(&text) / 2.0;
     // The line's normal, on its upper side.
     let (nx, ny) = (dy / length * 9.0, -dx / length * 9.0);
-    let free = |share: &f64| {
+    let at = |share: f64| {
         let middle = (foot.0 + dx * share + nx, foot.1 + dy * share + ny);
         let (ux, uy) = (dx / length * half, dy / length * half);
-        let area = along(
+        let ends = [
             (middle.0 - ux, middle.1 - uy),
             (middle.0 + ux, middle.1 + uy),
-            9.0,
-        );
-        let clear = !points
-            .iter()
-            .any(|(x, y)| area.iter().any(|a| a.touches(&Area::about(*x, *y, 6.0))));
-        (clear, middle, area)
+        ];
+        let area = along(ends[0], ends[1], 9.0);
+        let hit = |(x, y): &(f64, f64)| {
+            let marker = Area::about(*x, *y, 6.0);
+            area.iter().filter(|a| a.touches(&marker)).count()
+        };
+        (points.iter().map(hit).sum::<usize>(), middle, area)
     };
-    let margin = ((half + 6.0) / length).min(0.5);
-    let shares = [0.64, 0.5, 0.75, 0.4, 0.3].map(|s: f64| s.clamp(margin, 1.0 - margin));
-    let best = shares.iter().map(free).find(|(clear, ..)| *clear);
-    let (_, (x, y), area) = best.unwrap_or_else(|| free(&shares[0]));
+    // Where it covers least, from the upper part of the slope on.
+    let margin = (half / length).min(0.5);
+    let shares = [0.64, 0.7, 0.58, 0.76, 0.5, 0.82, 0.42, 0.34, 0.26];
+    let places = shares.map(|share: f64| at(share.clamp(margin, 1.0 - margin)));
+    let best = places.into_iter().min_by_key(|(hits, ..)| *hits);
+    let Some((_, (x, y), area)) = best else {
+        return Vec::new();
+    };
     let angle = dy.atan2(dx).to_degrees();
     let _ = write!(
         out,
