@@ -2,14 +2,17 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde::Serialize;
 use warpsmith_core::Bytes;
 use warpsmith_device::Device;
 use warpsmith_measure::findings;
 use warpsmith_measure::leak::detector::{LeakPlan, LeakVerdict};
+use warpsmith_measure::leak::process_tree::{self, Steps, WatchedCommand};
+use warpsmith_measure::leak::resident::{available_bytes, page_bytes};
 use warpsmith_measure::report::html::Section;
 use warpsmith_measure::report::plot;
 use warpsmith_measure::run_sampler::{RunMode, RunSampler};
@@ -19,38 +22,80 @@ use warpsmith_workload::Parameters;
 use crate::catalogue;
 use crate::exit::Outcome;
 use crate::global::Global;
+use crate::interruption::Interruption;
 use crate::measured::Files;
+use crate::numbers;
 use crate::output;
 use crate::table::Table;
 
-/// Judge memory over many steps: LEAK, OK or INCONCLUSIVE, with bytes per step.
+/// Judge memory over the steps of a workload, a command or a process: LEAK, OK or INCONCLUSIVE, with
+/// bytes per step.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  warpsmith leak machine/saxpy --steps 20000\n  \
+    warpsmith leak --step-by lines -- python3 train.py   # a step is a line of its output\n  \
+    warpsmith leak --pid 1234 --seconds 60\n  \
     warpsmith leak --trace rss.txt --grain 4096\n\n\
-    Exit code 1 means that a leak was found; too few steps to say is a warning."
+    Exit codes: 0 no leak, 1 a leak, 4 too few steps to say."
 )]
 pub(crate) struct Leak {
     /// The workload to run.
-    #[arg(required_unless_present = "trace", conflicts_with = "trace")]
+    #[arg(required_unless_present_any = ["trace", "pid", "words"],
+          conflicts_with_all = ["trace", "pid", "words"])]
     workload: Option<String>,
+    /// A command to run and watch with everything that it starts.
+    #[arg(last = true, conflicts_with_all = ["trace", "pid"])]
+    words: Vec<String>,
+    /// A process to watch with everything that it started.
+    #[arg(long, conflicts_with = "trace")]
+    pid: Option<u32>,
+    /// What a step of a command or process is.
+    #[arg(long, value_enum, default_value_t = StepBy::Time)]
+    step_by: StepBy,
+    /// A file with a number that the command changes at every step; for `--step-by counter`.
+    #[arg(long, value_name = "FILE", required_if_eq("step_by", "counter"))]
+    counter: Option<PathBuf>,
+    /// The step of `--step-by time`, in seconds.
+    #[arg(long, default_value_t = 0.05, value_parser = numbers::seconds, allow_negative_numbers = true)]
+    interval: f64,
+    /// Watch a command or process for this many seconds.
+    #[arg(long, default_value_t = 60.0, value_parser = numbers::seconds, allow_negative_numbers = true)]
+    seconds: f64,
     /// A file with the bytes in use after each step, one number to a line.
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// Steps to run.
+    /// Steps to run, or to watch at most.
     #[arg(long, default_value_t = 5000)]
     steps: usize,
     /// Set a parameter of the workload, `name=value`.
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = catalogue::parse_setting)]
     settings: Vec<(String, String)>,
-    /// Growth up to this many bytes per step is acceptable (one GiB in a million steps).
-    #[arg(long, default_value_t = 1074.0)]
-    budget: f64,
+    /// Growth that is proven to stay below this many bytes per step is no leak. Where it is not
+    /// given, any proven growth is one, and 1074 (one GiB in a million steps) is what must be ruled
+    /// out.
+    #[arg(long, value_parser = bytes)]
+    budget: Option<f64>,
     /// The smallest amount by which the memory of a trace can grow, in bytes.
-    #[arg(long, default_value_t = 1.0)]
+    #[arg(long, default_value_t = 1.0, value_parser = bytes)]
     grain: f64,
     #[command(flatten)]
     files: Files,
+}
+
+/// What a step is.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum StepBy {
+    Time,
+    Lines,
+    Counter,
+}
+
+/// A number of bytes that may be zero.
+fn bytes(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(bytes) if (0.0..=1e15).contains(&bytes) => Ok(bytes),
+        _ => Err("must be a number of bytes, 0 or more".to_owned()),
+    }
 }
 
 #[derive(Serialize)]
@@ -62,17 +107,30 @@ struct Body {
 impl Leak {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         let global = &self.files.check(global, &[])?;
-        let (name, memory) = match &self.trace {
-            Some(path) => (path.display().to_string(), vec![self.read_trace(path)?]),
-            None => self.run_workload(global)?,
+        let (name, mut memory) = match (&self.trace, self.pid, self.words.is_empty()) {
+            (Some(path), ..) => (path.display().to_string(), vec![self.read_trace(path)?]),
+            (None, Some(pid), _) => self.watch_process(global, pid)?,
+            (None, None, false) => self.watch_command(global)?,
+            (None, None, true) => self.run_workload(global)?,
         };
+        if let Some(budget) = self.budget {
+            for series in &mut memory {
+                series.report.tolerate(budget);
+            }
+        }
         let findings: Vec<_> = memory
             .iter()
             .filter_map(|series| findings::of_leak(&series.kind, &series.report))
             .collect();
-        let leaks = memory
-            .iter()
-            .any(|series| series.report.verdict == LeakVerdict::Leak);
+        let verdict = |wanted| memory.iter().any(|series| series.report.verdict == wanted);
+        let outcome = match (
+            verdict(LeakVerdict::Leak),
+            verdict(LeakVerdict::Inconclusive),
+        ) {
+            (true, _) => Outcome::NotFine,
+            (false, true) => Outcome::Undecided,
+            (false, false) => Outcome::Fine,
+        };
         let mut report = output::report("leak", Body { name, memory });
         report.findings = findings;
         let body = &report.body;
@@ -94,7 +152,85 @@ impl Leak {
             &report,
         )?;
         output::print(global, &report, describe)?;
-        Ok(Outcome::fine_if(!leaks))
+        Ok(outcome)
+    }
+
+    fn budget(&self) -> f64 {
+        self.budget.unwrap_or(LeakPlan::default().budget)
+    }
+
+    fn watch_process(&self, global: &Global, pid: u32) -> Result<(String, Vec<MemorySeries>)> {
+        if process_tree::tree(pid).is_empty() {
+            bail!("there is no process {pid}");
+        }
+        if self.step_by == StepBy::Lines {
+            bail!("`--step-by lines` needs a command: the output of process {pid} is not ours");
+        }
+        let interruption = Interruption::listen()?;
+        let steps = self.steps_of_time_or_counter()?;
+        let series = self.watch(global, pid, steps, &interruption)?;
+        Ok((format!("process {pid}"), series))
+    }
+
+    fn watch_command(&self, global: &Global) -> Result<(String, Vec<MemorySeries>)> {
+        let interruption = Interruption::listen()?;
+        let line = self.words.join(" ");
+        let (mut command, output) =
+            WatchedCommand::start(&self.words, self.step_by == StepBy::Lines)
+                .with_context(|| format!("cannot start `{line}`"))?;
+        let steps = match output {
+            Some(output) => Steps::Lines(Box::new(output)),
+            None => self.steps_of_time_or_counter()?,
+        };
+        let series = self.watch(global, command.id(), steps, &interruption)?;
+        if let Some(status) = command.ended()?.filter(|status| !status.success()) {
+            output::note(global, &format!("note: `{line}` failed ({status})"));
+        }
+        Ok((line, series))
+    }
+
+    fn steps_of_time_or_counter(&self) -> Result<Steps<'_>> {
+        let interval = Duration::try_from_secs_f64(self.interval)?;
+        Ok(match &self.counter {
+            Some(path) if self.step_by == StepBy::Counter => Steps::Counter(path, interval),
+            _ => Steps::Time(interval),
+        })
+    }
+
+    fn watch(
+        &self,
+        global: &Global,
+        pid: u32,
+        steps: Steps<'_>,
+        interruption: &Interruption,
+    ) -> Result<Vec<MemorySeries>> {
+        output::progress(global, &format!("watching process {pid}"));
+        let limit = Duration::try_from_secs_f64(self.seconds)?;
+        let readings = process_tree::watch(pid, steps, self.steps, limit, &|| interruption.came());
+        output::progress(global, "");
+        let plan = LeakPlan {
+            budget: self.budget(),
+            grain: page_bytes() as f64,
+            free: available_bytes().map(|bytes| bytes as f64),
+        };
+        let kinds = [
+            ("resident", readings.resident),
+            ("proportional", readings.proportional),
+        ];
+        let series: Vec<MemorySeries> = kinds
+            .into_iter()
+            .filter(|(_, bytes)| !bytes.is_empty())
+            .map(|(kind, bytes)| MemorySeries {
+                kind: kind.to_owned(),
+                every: 1,
+                report: trajectory::judge_readings(&bytes, 1, &plan),
+                bytes,
+            })
+            .collect();
+        if series.is_empty() {
+            bail!("process {pid} ended before its first step");
+        }
+        Ok(series)
     }
 
     fn read_trace(&self, path: &Path) -> Result<MemorySeries> {
@@ -116,7 +252,7 @@ impl Leak {
             }
         }
         let plan = LeakPlan {
-            budget: self.budget,
+            budget: self.budget(),
             grain: self.grain,
             free: None,
         };
@@ -149,7 +285,7 @@ impl Leak {
             &mut target,
             &device,
             self.steps,
-            self.budget,
+            self.budget(),
             &mut |step| output::progress(global, &format!("step {step} of {}", self.steps)),
         )?;
         output::progress(global, "");

@@ -4,5 +4,6 @@
 pub mod detector;
 pub mod level_shift;
 pub mod low_water;
+pub mod process_tree;
 pub mod resident;
 pub mod trend_test;

@@ -1,0 +1,252 @@
+//! The memory of a process and everything that it started, read from outside while it runs.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use super::resident::page_bytes;
+
+/// Process `root` and its descendants that live now; empty where it is gone.
+pub fn tree(root: u32) -> Vec<u32> {
+    let Ok(entries) = fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
+    let mut alive = false;
+    for entry in entries.flatten() {
+        let Some(pid) = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse().ok())
+        else {
+            continue;
+        };
+        let Some(parent) = parent_of_living(pid) else {
+            continue;
+        };
+        alive |= pid == root;
+        children.entry(parent).or_default().push(pid);
+    }
+    let mut found = Vec::new();
+    let mut open = if alive { vec![root] } else { Vec::new() };
+    while let Some(pid) = open.pop() {
+        found.push(pid);
+        open.extend(children.remove(&pid).unwrap_or_default());
+    }
+    found
+}
+
+/// The parent of a process; `None` for one that is gone, or has ended and was not waited for.
+fn parent_of_living(pid: u32) -> Option<u32> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name in brackets may hold anything, so that fields count from the last bracket.
+    let (_, after) = text.rsplit_once(')')?;
+    let mut fields = after.split_whitespace();
+    let state = fields.next()?;
+    let parent = fields.next()?.parse().ok()?;
+    (!matches!(state, "Z" | "X")).then_some(parent)
+}
+
+/// Resident bytes of the tree: pages that its processes share count once for each.
+pub fn resident(pids: &[u32]) -> Option<u64> {
+    let of = |pid: &u32| {
+        let text = fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
+        let pages: u64 = text.split_whitespace().nth(1)?.parse().ok()?;
+        Some(pages * page_bytes())
+    };
+    let read: Vec<u64> = pids.iter().filter_map(of).collect();
+    (!read.is_empty()).then(|| read.iter().sum())
+}
+
+/// Proportional bytes of the tree: shared pages count once in all. Reading takes the kernel a
+/// millisecond for a large process.
+pub fn proportional(pids: &[u32]) -> Option<u64> {
+    let of = |pid: &u32| {
+        let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
+        let line = text.lines().find(|line| line.starts_with("Pss:"))?;
+        let kibibytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+        Some(1024 * kibibytes)
+    };
+    let read: Vec<u64> = pids.iter().filter_map(of).collect();
+    (!read.is_empty()).then(|| read.iter().sum())
+}
+
+/// A command that is watched; it ends with this value, and everything in its group with it.
+pub struct WatchedCommand {
+    child: Child,
+}
+
+impl WatchedCommand {
+    /// Starts it; its output is piped where its lines are steps, else discarded.
+    pub fn start(words: &[String], piped: bool) -> io::Result<(Self, Option<ChildStdout>)> {
+        let (program, arguments) = words
+            .split_first()
+            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no command was given"))?;
+        let mut child = Command::new(program)
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(if piped { Stdio::piped() } else { Stdio::null() })
+            .process_group(0)
+            .spawn()?;
+        let output = child.stdout.take();
+        Ok((Self { child }, output))
+    }
+
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// How it ended by itself; `None` while it runs.
+    pub fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
+        self.child.try_wait()
+    }
+}
+
+impl Drop for WatchedCommand {
+    fn drop(&mut self) {
+        if let Ok(group) = i32::try_from(self.child.id()) {
+            // SAFETY: the group was made for this child; its id stays taken while a member lives,
+            // and a signal to an empty group does nothing.
+            unsafe { libc::kill(-group, libc::SIGKILL) };
+        }
+        let _ = self.child.wait();
+    }
+}
+
+/// What counts as a step.
+pub enum Steps<'a> {
+    /// This much time.
+    Time(Duration),
+    /// A line of this output.
+    Lines(Box<dyn Read + Send>),
+    /// Whenever the number in this file has changed, looked at this often.
+    Counter(&'a std::path::Path, Duration),
+}
+
+/// Memory at every step.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Readings {
+    /// Resident bytes.
+    pub resident: Vec<f64>,
+    /// Proportional bytes; empty where the system does not let us read them.
+    pub proportional: Vec<f64>,
+}
+
+/// How long an end may go unseen while nothing happens.
+const GLANCE: Duration = Duration::from_millis(50);
+/// Readings that are kept at most; a run with more steps ends here.
+const MOST: usize = 1_000_000;
+
+/// Reads the tree of `root` at every step until it ends, `most` steps were seen, `limit` is over
+/// or `stop` says so.
+pub fn watch(
+    root: u32,
+    steps: Steps<'_>,
+    most: usize,
+    limit: Duration,
+    stop: &dyn Fn() -> bool,
+) -> Readings {
+    let begun = Instant::now();
+    let most = most.min(MOST);
+    let mut readings = Readings::default();
+    let read = |readings: &mut Readings| -> bool {
+        let pids = tree(root);
+        let Some(resident) = resident(&pids) else {
+            return false;
+        };
+        readings.resident.push(resident as f64);
+        if let Some(bytes) = proportional(&pids) {
+            readings.proportional.push(bytes as f64);
+        }
+        readings.resident.len() < most && begun.elapsed() < limit && !stop()
+    };
+    match steps {
+        Steps::Time(every) => {
+            let mut next = begun;
+            while read(&mut readings) {
+                next += every;
+                std::thread::sleep(next.saturating_duration_since(Instant::now()));
+            }
+        }
+        Steps::Lines(output) => {
+            // A thread of its own, because a command may print nothing for ever; it ends when the
+            // pipe is closed, at the latest with the command.
+            let (tell, told) = mpsc::sync_channel(1);
+            std::thread::spawn(move || {
+                let lines = BufReader::new(output).split(b'\n');
+                lines
+                    .take_while(Result::is_ok)
+                    .all(|_| tell.send(()).is_ok())
+            });
+            loop {
+                match told.recv_timeout(GLANCE) {
+                    Ok(()) if read(&mut readings) => {}
+                    Err(mpsc::RecvTimeoutError::Timeout) if begun.elapsed() < limit && !stop() => {}
+                    _ => break,
+                }
+            }
+        }
+        Steps::Counter(path, glance) => {
+            let mut last = None;
+            loop {
+                let now = fs::read_to_string(path).ok();
+                let moved = now.is_some() && now != last;
+                if moved && !read(&mut readings) {
+                    break;
+                }
+                if tree(root).is_empty() || begun.elapsed() >= limit || stop() {
+                    break;
+                }
+                last = now.or(last);
+                std::thread::sleep(glance);
+            }
+        }
+    }
+    readings
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tree_has_its_children_and_ends_with_them() {
+        let words = ["sh", "-c", "sleep 1000 & echo; wait"].map(str::to_owned);
+        let (command, output) = WatchedCommand::start(&words, true).unwrap();
+        output.unwrap().read_exact(&mut [0]).unwrap();
+        let pids = tree(command.id());
+        assert_eq!(pids.len(), 2, "{pids:?}");
+        assert!(resident(&pids).unwrap() > 0);
+        let root = command.id();
+        drop(command);
+        assert!(tree(root).is_empty());
+    }
+
+    #[test]
+    fn a_command_that_says_nothing_is_given_up() {
+        let words = ["sleep", "1000"].map(str::to_owned);
+        let (command, output) = WatchedCommand::start(&words, true).unwrap();
+        let lines = Steps::Lines(Box::new(output.unwrap()));
+        let limit = Duration::from_millis(100);
+        assert_eq!(
+            watch(command.id(), lines, 5, limit, &|| false),
+            Readings::default()
+        );
+    }
+
+    #[test]
+    fn every_line_of_output_is_a_step() {
+        let script = "for i in 1 2 3 4 5; do echo $i; done; sleep 1000";
+        let words = ["sh", "-c", script].map(str::to_owned);
+        let (command, output) = WatchedCommand::start(&words, true).unwrap();
+        let lines = Steps::Lines(Box::new(output.unwrap()));
+        let limit = Duration::from_secs(60);
+        let readings = watch(command.id(), lines, 5, limit, &|| false);
+        assert_eq!(readings.resident.len(), 5);
+    }
+}
