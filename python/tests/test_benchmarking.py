@@ -30,6 +30,57 @@ def test_short_calls_are_repeated_inside_a_sample():
     assert result.median < 1e-6
 
 
+def test_a_call_that_does_nothing_costs_what_timeit_says():
+    def nothing():
+        pass
+
+    import timeit
+
+    ours = warpsmith.benchmark(nothing, seconds=0.5)
+    theirs = min(timeit.repeat(nothing, number=20_000, repeat=20)) / 20_000
+    # timeit leaves its loop in the figure, and a busy machine slows either.
+    assert ours.median < 3 * theirs + 15e-9
+    assert 0 < ours.overhead < 1e-6 and ours.overhead_uncertainty < ours.overhead
+
+
+def test_names_that_only_unpacking_can_pass_are_passed():
+    seen = []
+
+    def keep(*args, **kwargs):
+        seen.append((args, kwargs))
+
+    warpsmith.benchmark(keep, 1, seconds=0.05, **{"a b": 2, "class": 3})
+    assert seen[0] == seen[-1] == ((1,), {"a b": 2, "class": 3})
+
+
+def test_a_call_that_sleeps_has_no_cpu_twin():
+    assert warpsmith.benchmark(time.sleep, 0.001, seconds=0.2).cpu_samples is None
+    busy_result = warpsmith.benchmark(busy, 3000, seconds=0.2)
+    assert len(busy_result.cpu_samples) == len(busy_result.samples)
+
+
+def test_a_saved_result_can_be_read_again(tmp_path):
+    result = warpsmith.benchmark(busy, 300, seconds=0.1)
+    result.save(tmp_path / "result.json")
+    stored = json.loads((tmp_path / "result.json").read_text())["body"][0]
+    assert stored["seconds"] == result.samples and stored["conditions"]["inner_count"] == result.inner
+
+
+def test_absurd_budgets_are_refused():
+    for seconds in (-1.0, 0.0, math.nan, math.inf):
+        with pytest.raises(ValueError, match="seconds"):
+            warpsmith.benchmark(busy, 10, seconds=seconds)
+    with pytest.raises(ValueError, match="margin"):
+        warpsmith.compare({"a": busy, "b": busy}, 10, margin=math.nan)
+
+
+def test_a_temporary_shows_in_the_peak():
+    with warpsmith.track_memory() as use:
+        bytearray(b"x" * (200 << 20))
+    if use.kind == "process":
+        assert use.peak > 150 << 20 and use.delta < 100 << 20
+
+
 def test_a_quantile_that_the_samples_do_not_support_is_refused():
     result = warpsmith.benchmark(time.sleep, 0.001, seconds=0.1, precision=0.0)
     assert result.quantile(0.99) is None
@@ -116,8 +167,10 @@ def test_the_fixture_fails_on_a_slowdown_and_on_nothing_else(tmp_path):
 
     def pretend_the_base_took(factor):
         stored = json.loads(history.read_text())
-        scaled = {key: [factor * time for time in times] for key, times in stored.items()}
-        history.write_text(json.dumps(scaled))
+        for result in stored.values():
+            for clock in ("seconds", "cpu_seconds"):
+                result[clock] = [factor * time for time in result.get(clock, [])]
+        history.write_text(json.dumps(stored))
 
     assert run().returncode == 0
     assert run("--warpsmith-save").returncode == 0

@@ -47,13 +47,13 @@ pub(crate) struct Run {
     #[arg(long, alias = "input", value_name = "FILE")]
     stdin: Option<PathBuf>,
     /// Stop when the interval of the median is this narrow, in percent.
-    #[arg(long, default_value_t = 1.0, value_parser = numbers::percent)]
+    #[arg(long, default_value_t = 1.0, value_parser = numbers::percent, allow_negative_numbers = true)]
     target: f64,
     /// Stop after this many seconds with the interval reached.
-    #[arg(long, default_value_t = 15.0, value_parser = numbers::seconds)]
+    #[arg(long, default_value_t = 15.0, value_parser = numbers::seconds, allow_negative_numbers = true)]
     timeout: f64,
     /// End a single run that takes longer than this many seconds.
-    #[arg(long, default_value_t = 600.0, value_parser = numbers::seconds)]
+    #[arg(long, default_value_t = 600.0, value_parser = numbers::seconds, allow_negative_numbers = true)]
     limit: f64,
     /// Do not sample the GPUs while the command runs.
     #[arg(long)]

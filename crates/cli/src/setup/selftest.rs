@@ -34,13 +34,13 @@ pub(crate) struct Selftest {
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pairs: u32,
     /// How much more work the slowed side does, in percent.
-    #[arg(long, default_value_t = 3.0, value_parser = numbers::percent)]
+    #[arg(long, default_value_t = 3.0, value_parser = numbers::percent, allow_negative_numbers = true)]
     effect: f64,
     /// Differences up to this many percent do not matter.
-    #[arg(long, default_value_t = 1.0, value_parser = numbers::percent)]
+    #[arg(long, default_value_t = 1.0, value_parser = numbers::percent, allow_negative_numbers = true)]
     margin: f64,
     /// Seconds for one comparison of commands.
-    #[arg(long, default_value_t = 5.0, value_parser = numbers::seconds)]
+    #[arg(long, default_value_t = 5.0, value_parser = numbers::seconds, allow_negative_numbers = true)]
     budget: f64,
     /// Spin on this many threads meanwhile, to see what a busy machine does.
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=256))]

@@ -72,17 +72,17 @@ pub(crate) struct Compare {
     #[arg(long, value_enum, default_value_t = Mode::Warm)]
     mode: Mode,
     /// Differences up to this many percent do not matter.
-    #[arg(long, default_value_t = 1.0, value_parser = numbers::percent)]
+    #[arg(long, default_value_t = 1.0, value_parser = numbers::percent, allow_negative_numbers = true)]
     margin: f64,
     /// Decide within this many seconds, or say that it is undecided.
-    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = numbers::seconds)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = numbers::seconds, allow_negative_numbers = true)]
     budget: f64,
     /// Also write the results as a Markdown table.
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
     /// Between two baselines: differences below this many percent do not matter (points, where a
     /// quantity is a share); each quantity has its own threshold where this is not given.
-    #[arg(long, value_name = "PERCENT", value_parser = numbers::percent)]
+    #[arg(long, value_name = "PERCENT", value_parser = numbers::percent, allow_negative_numbers = true)]
     threshold: Option<f64>,
     /// Compare baselines of different machines anyway.
     #[arg(long)]

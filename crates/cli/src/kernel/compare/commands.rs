@@ -56,7 +56,7 @@ pub(super) struct Commands {
     #[arg(short = 'N', long, requires = "command")]
     no_shell: bool,
     /// End a single run that takes longer than this many seconds.
-    #[arg(long, default_value_t = 600.0, value_parser = numbers::seconds, requires = "command")]
+    #[arg(long, default_value_t = 600.0, value_parser = numbers::seconds, allow_negative_numbers = true, requires = "command")]
     limit: f64,
 }
 

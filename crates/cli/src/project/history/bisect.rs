@@ -35,10 +35,10 @@ pub(super) struct Bisect {
     #[arg(long, value_name = "LINE")]
     build: Option<String>,
     /// Differences up to this many percent do not matter.
-    #[arg(long, default_value_t = 1.0, value_parser = numbers::percent)]
+    #[arg(long, default_value_t = 1.0, value_parser = numbers::percent, allow_negative_numbers = true)]
     margin: f64,
     /// Seconds for each commit.
-    #[arg(long, default_value_t = 10.0, value_parser = numbers::seconds)]
+    #[arg(long, default_value_t = 10.0, value_parser = numbers::seconds, allow_negative_numbers = true)]
     budget: f64,
 }
 

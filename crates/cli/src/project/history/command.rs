@@ -110,10 +110,10 @@ enum Action {
         #[arg(long)]
         benchmark: Option<String>,
         /// Differences up to this many percent do not matter.
-        #[arg(long, default_value_t = 1.0, value_parser = numbers::percent)]
+        #[arg(long, default_value_t = 1.0, value_parser = numbers::percent, allow_negative_numbers = true)]
         margin: f64,
         /// Seconds for each suspect.
-        #[arg(long, default_value_t = 10.0, value_parser = numbers::seconds)]
+        #[arg(long, default_value_t = 10.0, value_parser = numbers::seconds, allow_negative_numbers = true)]
         budget: f64,
     },
 }
