@@ -62,10 +62,12 @@ pub fn contest(
             run_beside(contestant.setup.as_ref())
         })
         .and_then(|()| warmed_up(contestants, warm_up, plan, watch));
-    let cleaned = contestants[..set_up]
-        .iter()
-        .map(|contestant| run_beside(contestant.cleanup.as_ref()))
-        .fold(Ok(()), |first, next| first.and(next));
+    // Every one of them, also after one that failed.
+    let mut cleaned = Ok(());
+    for contestant in &contestants[..set_up] {
+        let done = run_beside(contestant.cleanup.as_ref());
+        cleaned = cleaned.and(done);
+    }
     let mut turns = outcome?;
     if turns.failure.is_none() {
         turns.failure = cleaned.err();

@@ -190,7 +190,6 @@ impl CommandTarget {
         }
         scheduling::adopt_orphans();
         let plan = SpawnPlan::new(&self.words, self.stdin.as_deref()).map_err(cannot_start)?;
-        let hidden_below = inherited_peak();
         let (our_queue, our_cpu) = (Scheduled::of_this_thread(), ThreadUsage::read());
         let begun = Instant::now();
         let Spawned { pid, stderr } = plan.start().map_err(cannot_start)?;
@@ -254,6 +253,9 @@ impl CommandTarget {
                 }
             };
             let peak_bytes = done.usage.peak_bytes;
+            // Read now, because our own mark may have risen until the command replaced our pages;
+            // and the kernel counts pages per core in batches.
+            let hidden_below = inherited_peak() + (512 << 10);
             Ok(CommandRun {
                 wall,
                 cpu,
