@@ -143,6 +143,7 @@ pub enum Fill {
 
 /// How many threads a launch has.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant)] // There is one of these for a whole run.
 pub enum Launch {
     /// Blocks, threads of a block, and dynamic shared memory in bytes.
     Grid {
@@ -173,6 +174,7 @@ pub struct Reference {
 
 /// Where right answers come from.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant)] // There is one of these for a whole run.
 pub enum ReferenceKind {
     /// A NumPy or PyTorch function of a Python file.
     Function(Callable),

@@ -112,7 +112,7 @@ impl Quantity {
 /// Significant digits that a value with this relative half width deserves.
 pub fn significant(relative_half_width: Option<f64>) -> usize {
     match relative_half_width {
-        Some(half) if !(half < 0.1) => 2,
+        Some(half) if half.is_nan() || half >= 0.1 => 2,
         _ => 3,
     }
 }

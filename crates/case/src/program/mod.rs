@@ -27,6 +27,7 @@ pub struct Program {
     form: Form,
 }
 
+#[allow(clippy::large_enum_variant)] // There is one of these for a whole run.
 enum Form {
     Cuda(CudaProgram),
     Warp(WarpProgram),

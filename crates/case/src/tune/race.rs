@@ -59,7 +59,7 @@ pub fn race<E>(
     // 3 standard errors are a level of 0.3 %; sharing it among many asks for more.
     let deviations = 3.0 + 0.5 * (count.max(1) as f64).log10();
     let mut target = first.max(3);
-    while count > 0 {
+    loop {
         loop {
             let mut due: Vec<usize> = (0..count)
                 .filter(|at| !lanes[*at].out && lanes[*at].seconds.len() < target)
@@ -81,9 +81,8 @@ pub fn race<E>(
         };
         let (_, upper) = lanes[best].bounds(deviations);
         let fastest = lanes[best].median();
-        for at in 0..count {
-            let leaves = at != best && !lanes[at].out && lanes[at].bounds(deviations).0 > upper;
-            lanes[at].out |= leaves;
+        for (at, lane) in lanes.iter_mut().enumerate() {
+            lane.out |= at != best && lane.bounds(deviations).0 > upper;
         }
         let rest: Vec<&Lane> = lanes.iter().filter(|lane| !lane.out).collect();
         let all_equal = target >= 2 * first.max(3)

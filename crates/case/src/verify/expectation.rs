@@ -9,6 +9,7 @@ use crate::program::{Fault, KernelOf, Program, Settings};
 use crate::reference::{Answer, PythonFunction, Truth, stored_answers};
 
 /// Where the right answers come from.
+#[allow(clippy::large_enum_variant)] // There is one of these for a whole run.
 pub(super) enum Expectation {
     Function(PythonFunction),
     Stored(Vec<(String, std::path::PathBuf)>),

@@ -10,10 +10,18 @@ pub static FAMILY: Family = Family::new(include_str!("../stories/C.md"));
 /// Checks that are told in full for each kind of finding; the rest is a count.
 const TOLD: usize = 3;
 
+/// Code, what is wrong, what to do about it, and which verdicts belong to it.
+type Kind = (
+    &'static str,
+    &'static str,
+    &'static str,
+    fn(&Verdict) -> bool,
+);
+
 /// One finding for each kind of thing that is wrong.
 pub fn judge(name: &str, verification: &Verification) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let kinds: &[(&str, &str, &str, fn(&Verdict) -> bool)] = &[
+    let kinds: &[Kind] = &[
         (
             "C006",
             "faults",

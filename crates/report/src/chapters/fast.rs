@@ -188,7 +188,7 @@ fn answers(rows: &[&TechniqueFacts], wrong: &[&TechniqueFacts]) -> [String; 3] {
 
 fn quality(row: &TechniqueFacts) -> Cell {
     match (row.alone.output_agrees, row.alone.output_difference) {
-        (Some(true), Some(difference)) if difference == 0.0 => Cell::text("same bits"),
+        (Some(true), Some(0.0)) => Cell::text("same bits"),
         (Some(true), Some(difference)) => Cell::text(format!("agrees, {difference:.0e}")),
         (Some(true), None) => Cell::text("agrees"),
         (Some(false), Some(difference)) => Cell::Judged {

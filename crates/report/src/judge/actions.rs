@@ -115,7 +115,7 @@ fn technique(row: &TechniqueFacts) -> Option<Action> {
     }
     let (parameter, on) = &row.setting;
     let bits = match row.alone.output_difference {
-        Some(difference) if difference == 0.0 => ", same bits",
+        Some(0.0) => ", same bits",
         _ => "",
     };
     let interval = match harmful {

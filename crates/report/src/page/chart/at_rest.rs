@@ -17,7 +17,7 @@ const MOST_POINTS: usize = 300;
 pub(super) fn panel(panel: &AtRestPanel) -> String {
     let caption = format!("<b>{}</b> {}", plain(&panel.title), inline(&panel.note));
     let (low, high) = panel.range;
-    if !(high > low) || !(high - low).is_finite() {
+    if high <= low || !(high - low).is_finite() {
         return captioned("", &caption);
     }
     let times = panel.points.iter().map(|(second, _)| *second);

@@ -13,7 +13,7 @@ pub(super) enum Unit {
 
 /// Steps of 1, 2 or 5 times a power of ten within the range, about five of them.
 pub(super) fn linear(low: f64, high: f64) -> Vec<f64> {
-    if !(high > low) || !(high - low).is_finite() {
+    if high <= low || !(high - low).is_finite() {
         return Vec::new();
     }
     let decade = 10f64.powf(((high - low) / 5.0).log10().floor());
@@ -31,7 +31,7 @@ pub(super) fn linear(low: f64, high: f64) -> Vec<f64> {
 
 /// Whole decades within the range, at most six of them, and 1, 2 and 5 where there is but one.
 pub(super) fn logarithmic(low: f64, high: f64) -> Vec<f64> {
-    if !(low > 0.0) || !(high > low) || !high.is_finite() {
+    if low.is_nan() || low <= 0.0 || high <= low || !high.is_finite() {
         return Vec::new();
     }
     let (first, last) = (
