@@ -3,6 +3,8 @@
 //!
 //! `cargo bench -p warpsmith-report --bench report_pairs -- one/report.json two/report.json …`
 
+#![allow(clippy::print_stdout, clippy::print_stderr)] // What a bench prints is its result.
+
 use std::process::ExitCode;
 
 use warpsmith_report::chapters::changes;

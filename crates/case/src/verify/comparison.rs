@@ -331,8 +331,8 @@ mod tests {
     #[test]
     fn rounding_is_allowed_and_half_precision_is_not() {
         let y = output(Scalar::F32, &[1, 3]);
-        let right = truth(&[1.0, 1.0 / 3.0, 1000.123_456_789]);
-        let rounded = bytes(&[1.0, 1.0 / 3.0, 1000.123_5]);
+        let right = truth(&[1.0, 1.0 / 3.0, 1_000.123_456_789]);
+        let rounded = bytes(&[1.0, 1.0 / 3.0, 1_000.123_5]);
         let compared = DERIVED.compare(&y, &rounded, &right, None);
         assert_eq!(compared.wrong, 0, "{compared:?}");
         let half = bytes(&[1.0, 0.333_25, 1000.0]);

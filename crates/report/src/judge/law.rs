@@ -124,7 +124,7 @@ mod tests {
     fn points_that_follow_no_law_get_none() {
         let scattered = |n: f64| {
             1e-9 * n
-                * if (n as u64 / 1000).ilog2() % 2 == 0 {
+                * if (n as u64 / 1000).ilog2().is_multiple_of(2) {
                     1.0
                 } else {
                     3.0

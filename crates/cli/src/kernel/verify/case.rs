@@ -6,7 +6,7 @@
 use std::io::{BufRead, BufReader, Write, stdout};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -336,26 +336,23 @@ fn second_process(
     // Its own watchdog ends a kernel; this one is for a process that does not even do that.
     let patience = Duration::from_secs_f64(4.0 * request.limit + 300.0);
     let mut ended = false;
-    loop {
-        match lines.recv_timeout(patience) {
-            Ok(line) => match serde_json::from_str(&line) {
-                Ok(Line::Check(check)) => {
-                    output::progress(global, &check.size);
-                    verification.checks.push(*check);
-                }
-                Ok(Line::Error(error)) => {
-                    let _ = child.kill();
-                    let _ = child.wait();
-                    bail!("{error}");
-                }
-                Ok(Line::End { notes }) => {
-                    verification.notes = notes;
-                    ended = true;
-                }
-                // What the kernel itself prints.
-                Err(_) => output::note(global, &line),
-            },
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
+    while let Ok(line) = lines.recv_timeout(patience) {
+        match serde_json::from_str(&line) {
+            Ok(Line::Check(check)) => {
+                output::progress(global, &check.size);
+                verification.checks.push(*check);
+            }
+            Ok(Line::Error(error)) => {
+                let _ = child.kill();
+                let _ = child.wait();
+                bail!("{error}");
+            }
+            Ok(Line::End { notes }) => {
+                verification.notes = notes;
+                ended = true;
+            }
+            // What the kernel itself prints.
+            Err(_) => output::note(global, &line),
         }
     }
     let _ = child.kill();

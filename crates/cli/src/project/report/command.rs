@@ -1,6 +1,6 @@
 //! `warpsmith report`: the main job.
 
-use std::io::{IsTerminal, stdout};
+use std::io::{IsTerminal, Write, stdout};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
@@ -75,10 +75,14 @@ impl Report {
         if global.format == Format::Json {
             output::print(global, &report, |_| String::new())?;
         } else if global.quiet {
-            println!("{}", page.display());
+            writeln!(stdout(), "{}", page.display())?;
         } else {
             let utf8 = !stdout().is_terminal() || speaks_utf8();
-            print!("{}", terminal::lines(&report, utf8, &page, self.strict));
+            write!(
+                stdout(),
+                "{}",
+                terminal::lines(&report, utf8, &page, self.strict)
+            )?;
         }
         if self.open {
             open(global, &page);
