@@ -366,7 +366,7 @@ mod tests {
                 seconds += usize::from(slower > 1);
             }
         }
-        // 1800 looks; before, every history had a second suspect for a while.
+        // 1800 looks.
         assert!(seconds <= 9, "{seconds} looks with a second suspect");
     }
 

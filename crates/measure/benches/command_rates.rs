@@ -1,5 +1,5 @@
 //! Prints how often commands of 2 to 15 ms are judged wrongly and how often 3 % more work is found,
-//! with none, 2 and 12 competitors for the cores, beside hyperfine's ratio for the same pairs in
+//! with none, 2 and 12 competitors for the cores, beside hyperfine's ratio of one fixed pair of 8 ms in
 //! the same minutes. Arguments: pairs of each kind (20), and the budget of one comparison in
 //! seconds (5). hyperfine is looked for in `PATH`, or where `HYPERFINE` says.
 

@@ -51,13 +51,13 @@ const SECTIONS: &[Section] = &[
     Section {
         id: "latency",
         title: "workloads",
-        budget: (11.0, 150.0),
+        budget: (11.0, 120.0),
         collect: collect::latency::collect,
     },
     Section {
         id: "sweeps",
         title: "sizes",
-        budget: (6.0, 150.0),
+        budget: (6.0, 130.0),
         collect: collect::sweeps::collect,
     },
     Section {
@@ -69,7 +69,7 @@ const SECTIONS: &[Section] = &[
     Section {
         id: "matrix",
         title: "techniques",
-        budget: (7.0, 120.0),
+        budget: (7.0, 100.0),
         collect: collect::matrix::collect,
     },
     Section {
@@ -155,6 +155,6 @@ mod tests {
     fn the_budgets_fit_into_the_run() {
         let sum = |pick: fn(&Section) -> f64| SECTIONS.iter().map(pick).sum::<f64>();
         assert!(sum(|section| section.budget.0) < 52.0);
-        assert!(sum(|section| section.budget.1) < 620.0);
+        assert!(sum(|section| section.budget.1) < 600.0);
     }
 }
