@@ -61,7 +61,7 @@ const LIMITS: &str = "#ifndef INFINITY\n#define INFINITY __int_as_float(0x7f8000
     #define UINT_MAX 4294967295u\n#endif\n\
     #ifndef M_PI\n#define M_PI 3.14159265358979323846\n#endif\n";
 
-const INTEGERS: &str = "#ifndef WARPSMITH_INTEGERS\n#define WARPSMITH_INTEGERS\n\
+const INTEGERS: &str = "#ifndef INTEGERS_OF_FIXED_WIDTH\n#define INTEGERS_OF_FIXED_WIDTH\n\
     typedef signed char int8_t;\ntypedef unsigned char uint8_t;\ntypedef short int16_t;\n\
     typedef unsigned short uint16_t;\ntypedef int int32_t;\ntypedef unsigned int uint32_t;\n\
     typedef long long int64_t;\ntypedef unsigned long long uint64_t;\n#endif\n";

@@ -77,9 +77,10 @@ fn a_slower_commit_is_suspected_confirmed_and_told() {
     let said = text(&confirmed);
     assert_eq!(confirmed.status.code(), Some(1), "{said}");
     assert!(said.contains("M042") && said.contains("SLOWER"), "{said}");
-    // The same program for both: the suspicion is not told on.
+    // The same program for both: the suspicion is not told on; on a busy machine it stays undecided.
     let acquitted = warpsmith(at, &["history", "confirm", "true {commit}; sh fast.sh"]);
-    assert_eq!(acquitted.status.code(), Some(0), "{}", text(&acquitted));
+    let code = acquitted.status.code();
+    assert!(matches!(code, Some(0 | 4)), "{}", text(&acquitted));
 }
 
 #[test]

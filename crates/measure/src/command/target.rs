@@ -188,6 +188,10 @@ impl CommandTarget {
             let path = path.clone();
             return Err(CommandError::Input { path, source });
         }
+        // A run that is shorter than a glance ends before its guard looks.
+        if self.was_interrupted() {
+            return Err(CommandError::Interrupted);
+        }
         scheduling::adopt_orphans();
         let plan = SpawnPlan::new(&self.words, self.stdin.as_deref()).map_err(cannot_start)?;
         let (our_queue, our_cpu) = (Scheduled::of_this_thread(), ThreadUsage::read());
@@ -268,6 +272,11 @@ impl CommandTarget {
         })
     }
 
+    fn was_interrupted(&self) -> bool {
+        let flag = self.interrupted.as_ref();
+        flag.is_some_and(|flag| flag.load(Ordering::Relaxed))
+    }
+
     /// Ends the group of `pid` when its time is up or the user ends it; says which.
     fn guard(
         &self,
@@ -286,8 +295,7 @@ impl CommandTarget {
             if watched.recv_timeout(nap) != Err(mpsc::RecvTimeoutError::Timeout) {
                 return None;
             }
-            let interrupted = self.interrupted.as_ref();
-            let stopped = if interrupted.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+            let stopped = if self.was_interrupted() {
                 Stopped::Interrupted
             } else if begun.elapsed() >= self.limit {
                 Stopped::Limit
@@ -398,6 +406,11 @@ mod tests {
             ..shell("sleep 1000 & sleep 1000")
         };
         assert!(matches!(target.run(1), Err(CommandError::Interrupted)));
+        let short = CommandTarget {
+            words: shell("true").words,
+            ..target
+        };
+        assert!(matches!(short.run(1), Err(CommandError::Interrupted)));
     }
 
     #[test]
