@@ -91,7 +91,7 @@ def take(loop: Callable[[], None], inner: int, count: int, overhead: float = 0.0
         stop = wall()
         core_stop = on_core()
         elapsed, core = (stop - start) * 1e-9, (core_stop - core_start) * 1e-9
-        if before is not None:
+        if before is not None and _THREAD is not None:
             after = resource.getrusage(_THREAD)
             if after.ru_nivcsw > before.ru_nivcsw:
                 samples.preempted.append(index)

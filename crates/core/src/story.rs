@@ -2,7 +2,7 @@
 //!
 //! A family of codes is one Markdown file beside the rules that it explains:
 //!
-//! ```text
+//! ~~~text
 //! # The driver
 //!
 //! What `warpsmith check` reads about the NVIDIA driver.
@@ -19,7 +19,7 @@
 //! example:
 //!
 //!     error DRV002: …
-//! ```
+//! ~~~
 //!
 //! Parsing never fails: what is missing is empty, and [`Story::faults`] names it. A test runs
 //! `faults` over every story, so that a user never sees a gap.

@@ -342,7 +342,7 @@ mod tests {
                 "\"backend\":\"cuda:0\"",
                 "stands twice",
             ),
-            ("\"rate\":50000000000.0", "\"rate\":0", "no measurements"),
+            ("\"rate\":50000000000.0", "\"rate\":0", "not measurements"),
         ] {
             let changed = text().replace(from, to);
             assert_ne!(changed, text(), "{from}");
