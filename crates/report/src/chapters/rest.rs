@@ -387,17 +387,19 @@ fn ladder(facts: &Facts) -> Vec<Block> {
         })
         .collect();
     rows.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
-    let slowest_peer = rows.iter().find(|row| !row.own);
-    let fastest_own = rows.iter().rfind(|row| row.own);
-    let fair = match (slowest_peer, fastest_own) {
-        (Some(peer), Some(own)) => format!(
-            " {} is {} as fast as {}.",
-            own.name,
-            digits::ratio(peer.seconds / own.seconds),
-            peer.name
-        ),
-        _ => String::new(),
-    };
+    let fair: String = [false, true]
+        .iter()
+        .filter_map(|gpu| {
+            // The fastest of each kind of device: the last row of its kind.
+            let fastest = |own: bool| rows.iter().rfind(|row| row.own == own && row.gpu == *gpu);
+            let (own, peer) = (fastest(true)?, fastest(false)?);
+            let ratio = digits::ratio(peer.seconds / own.seconds);
+            Some(format!(
+                " {} takes {ratio} the time of {}.",
+                peer.name, own.name
+            ))
+        })
+        .collect();
     let from = match python {
         Some(python) => format!("wall time, log axis; peers of {python}"),
         None => "wall time, log axis; no Python with peers was found".to_owned(),

@@ -78,7 +78,9 @@ pub fn judge(grounds: &Grounds<'_>) -> Verdict {
         .numbers
         .iter()
         .filter(|number| matches!(number.state, State::Good | State::Look))
+        .filter(|number| !number.id.ends_with("-at-rest"))
         .count();
+    // Load and power at rest say nothing about speed.
     let speed = match judged {
         0 => "",
         _ if grounds.on_gpu => " and at full speed",
@@ -139,23 +141,24 @@ pub fn is_lost(status: &Status) -> bool {
 }
 
 fn facts_of(numbers: &[Headline]) -> String {
-    let shares: Vec<String> = numbers
+    let rates = [("memory-rate", "memory"), ("arithmetic-rate", "arithmetic")];
+    let shares: Vec<String> = rates
         .iter()
-        .filter(|number| !number.share.0.is_empty() && number.id.ends_with("-rate"))
-        .filter(|number| matches!(number.reading, Reading::Number { .. }))
-        .map(|number| {
-            format!(
-                "{} reaches {}{}",
-                number.name,
-                number.share.0,
-                unquoted(&number.share.1)
-            )
+        .filter_map(|(id, name)| {
+            let number = numbers.iter().find(|number| number.id == *id)?;
+            let known = matches!(number.reading, Reading::Number { .. });
+            (known && !number.share.0.is_empty()).then(|| {
+                format!(
+                    "{name} reaches {}{}",
+                    number.share.0,
+                    unquoted(&number.share.1)
+                )
+            })
         })
-        .take(2)
         .collect();
     match shares.is_empty() {
         true => String::new(),
-        false => sentence(&shares.join(", ")),
+        false => sentence(&shares.join(" and ")),
     }
 }
 
@@ -288,7 +291,7 @@ mod tests {
         );
         let verdict = judged(&fit, State::Good, Vec::new());
         assert_eq!(verdict.state, VerdictState::Well);
-        assert_eq!(verdict.detail, "Memory rate reaches 63 % of the datasheet.");
+        assert_eq!(verdict.detail, "Memory reaches 63 % of the datasheet.");
     }
 
     #[test]

@@ -56,7 +56,7 @@ fn on_gpu(job: &Job, facts: &mut Facts) -> Result<()> {
 fn on_cpu(job: &Job, facts: &mut Facts) -> Result<()> {
     job.step("memory and arithmetic");
     let ticks = CpuTicks::read();
-    let ceilings = CeilingSamples::take(&job.device, job.pick(12, 40))?;
+    let ceilings = CeilingSamples::take(&job.device, job.pick(40, 80))?;
     let steal = ticks
         .zip(CpuTicks::read())
         .and_then(|(early, late)| late.stolen_share_since(&early));
