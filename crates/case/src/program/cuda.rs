@@ -1,4 +1,4 @@
-//! A CUDA or PTX kernel on a GPU: compiled, held against the case's arguments, launched.
+//! A CUDA or PTX kernel on a GPU: compiled, compared with the case's arguments, launched.
 
 use std::env;
 use std::fs;

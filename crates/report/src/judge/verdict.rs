@@ -37,12 +37,13 @@ pub fn judge(grounds: &Grounds<'_>) -> Verdict {
     if let Some(lost) = of(&LOST) {
         return verdict(VerdictState::Lost, lost.message.clone(), evidence(lost));
     }
-    if let Some(run) = grounds.sections.iter().find(|run| is_lost(&run.status)) {
-        let Status::Failed(why) = &run.status else {
-            unreachable!("only what failed is lost");
-        };
-        let headline = format!("the GPU was lost in \u{201c}{}\u{201d}", run.title);
-        return verdict(VerdictState::Lost, headline, sentence(why));
+    for run in grounds.sections {
+        if let Status::Failed(why) = &run.status
+            && is_lost(why)
+        {
+            let headline = format!("the GPU was lost in \u{201c}{}\u{201d}", run.title);
+            return verdict(VerdictState::Lost, headline, sentence(why));
+        }
     }
     let fit = "fit to measure";
     if let Some((first, rest)) = grounds.fitness.unfit.split_first() {
@@ -125,11 +126,8 @@ fn verdict(state: VerdictState, headline: String, detail: String) -> Verdict {
     }
 }
 
-/// Whether a section ended because the GPU is gone.
-pub fn is_lost(status: &Status) -> bool {
-    let Status::Failed(why) = status else {
-        return false;
-    };
+/// Whether a section failed because the GPU is gone.
+fn is_lost(why: &str) -> bool {
     [
         "DEVICE_LOST",
         "DEVICE_UNAVAILABLE",

@@ -384,7 +384,7 @@ fn record_steps(
     }))
 }
 
-/// Passes results on; where work never ended, begins anew without it.
+/// Passes results on; where work never ended, starts again without it.
 fn unless_it_never_ends<T>(global: &Global, job: &Job, result: Result<T>) -> Result<T> {
     if let Err(error) = &result
         && device_error(error).is_some_and(|error| error.is_never_ended())

@@ -178,7 +178,7 @@ impl Tune {
         Ok(Outcome::Fine)
     }
 
-    /// What decides a result; another one begins anew.
+    /// What decides a result; where it differs, tuning starts again.
     fn key(&self, case: &Case, gpu: &CudaDevice, nvrtc: &Nvrtc) -> Result<String> {
         use std::hash::{DefaultHasher, Hash, Hasher};
         let mut hasher = DefaultHasher::new();
