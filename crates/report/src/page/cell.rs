@@ -151,6 +151,9 @@ pub(super) fn shown_length(cell: &Cell) -> usize {
     }
 }
 
+/// Letters of a word that is never broken at a desk.
+pub(super) const SHORT: usize = 9;
+
 /// Letters of the longest word that a cell shows and that cannot be broken.
 pub(super) fn longest_word(cell: &Cell) -> usize {
     let texts: [&str; 2] = match cell {

@@ -27,13 +27,9 @@ struct Look {
 pub(super) fn table(table: &Table, id: &str, width: f64) -> String {
     let looks = looks(table, width);
     let stays = if stays(table, &looks) { " keep" } else { "" };
-    let dense = if is_dense(table, &looks, width) {
-        " dense"
-    } else {
-        ""
-    };
+    let breaks = breaks(table, &looks, width);
     let mut out = format!(
-        r#"<table class="t{stays}{dense}" id="{id}"{}><thead><tr>"#,
+        r#"<table class="t{stays}{breaks}" id="{id}"{}><thead><tr>"#,
         bar_text(table)
     );
     for (column, look) in table.columns.iter().zip(&looks) {
@@ -157,13 +153,24 @@ fn stays(table: &Table, looks: &[Look]) -> bool {
     always().count() <= 5 && narrowest <= 290.0
 }
 
-/// Whether its longest words are wider than paper or than its place: then words break anywhere.
-fn is_dense(table: &Table, looks: &[Look], width: f64) -> bool {
-    let widths = looks
-        .iter()
-        .enumerate()
-        .map(|(at, look)| longest_word(table, at) as f64 * 6.0 + 6.0 + look.drawn.width() / 2.0);
-    widths.sum::<f64>() > f64::min(690.0, width * 0.9)
+/// Where words break: nowhere; the long ones on paper and on narrow screens (`tight`); at a desk too
+/// (`dense`); or any word (`crammed`), because even the short ones are wider than the table's place.
+fn breaks(table: &Table, looks: &[Look], width: f64) -> &'static str {
+    let words = |most: usize| -> f64 {
+        let columns = looks.iter().enumerate();
+        let widths = columns.map(|(at, look)| {
+            longest_word(table, at).min(most) as f64 * 6.0 + 6.0 + look.drawn.width() / 2.0
+        });
+        widths.sum()
+    };
+    // A desk's letters are larger than those that the widths above reckon with.
+    let desk = width * 0.8;
+    match () {
+        () if words(cell::SHORT) > desk => " crammed",
+        () if words(usize::MAX) > desk => " dense",
+        () if words(usize::MAX) > 690.0 => " tight",
+        () => "",
+    }
 }
 
 /// Letters of a column's longest word.
@@ -210,6 +217,9 @@ fn write_row(out: &mut String, table: &Table, row: &Row, looks: &[Look], id: &st
         let mut classes = look.classes.clone();
         if cell::shown_length(cell) > 16 || look.wraps {
             classes.push_str(" wide");
+        }
+        if cell::longest_word(cell) > cell::SHORT {
+            classes.push_str(" long");
         }
         if at == 0 && row.detail.is_some() {
             content = format!(

@@ -211,6 +211,15 @@ impl Browser {
         save(&shot["data"], place)
     }
 
+    /// What the window shows, small enough to be committed.
+    pub(crate) fn picture(&mut self, place: &Path) -> Result<(), Failed> {
+        let shot = self.call(
+            "Page.captureScreenshot",
+            json!({"format": "webp", "quality": 60}),
+        )?;
+        save(&shot["data"], place)
+    }
+
     /// The page on paper.
     pub(crate) fn pdf(&mut self, place: &Path) -> Result<(), Failed> {
         let printed = self.call(

@@ -1,6 +1,8 @@
 //! Widths: no sideways scroll, no text outside its picture or the window, and a page of a bounded
 //! height.
 
+use std::path::Path;
+
 use libtest_mimic::Failed;
 use serde_json::Value;
 
@@ -85,6 +87,34 @@ pub(crate) fn first_screen() -> Result<(), Failed> {
             .unwrap_or(f64::MAX);
         if bar > 900.0 {
             return Err(format!("{name}: the chapters begin at {bar} px").into());
+        }
+    }
+    Ok(())
+}
+
+/// The first window of the page at every width, in both schemes and on paper, beside this file for
+/// whoever changes the page. `WARPSMITH_BLESS=1` takes them again. Fonts differ between systems, so
+/// that their pixels are compared by eye.
+pub(crate) fn pictures() -> Result<(), Failed> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser/pictures");
+    let bless = std::env::var_os("WARPSMITH_BLESS").is_some();
+    for name in ["healthy-gpu", "busy-cpu"] {
+        let screens = [320, 400, 768, 1400].map(|width| [(width, "light"), (width, "dark")]);
+        let screens = screens.concat().into_iter().map(|(w, s)| (w, s, "screen"));
+        for (width, scheme, medium) in screens.chain([(703, "light", "print")]) {
+            let kind = if medium == "print" { medium } else { scheme };
+            let place = folder.join(format!("{name}-{width}-{kind}.webp"));
+            if bless {
+                let page = written(name)?;
+                let mut browser = Browser::start()?;
+                browser.window(width, 900, scheme, medium)?;
+                browser.open(&page, true)?;
+                browser.picture(&place)?;
+            }
+            let start = std::fs::read(&place).map_err(|e| format!("{}: {e}", place.display()))?;
+            if !start.starts_with(b"RIFF") || start.len() > 120_000 {
+                return Err(format!("{}: no small picture", place.display()).into());
+            }
         }
     }
     Ok(())

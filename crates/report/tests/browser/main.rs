@@ -50,6 +50,8 @@ fn main() {
     trials.push(paper_width.with_ignored_flag(missing));
     let first = Trial::test("the first screen is one screen", layout::first_screen);
     trials.push(first.with_ignored_flag(missing));
+    let pictures = Trial::test("pictures of every width are kept", layout::pictures);
+    trials.push(pictures.with_ignored_flag(missing));
     let buttons = Trial::test("buttons do what they say", interaction::buttons);
     trials.push(buttons.with_ignored_flag(missing));
     let quiet = Trial::test(

@@ -14,6 +14,8 @@ use super::text_width::{bold_width, shortened, text_width};
 const FONT: f64 = 13.0;
 const WIDTH: f64 = 470.0;
 const ROW: f64 = 21.0;
+/// Between a name and its line.
+const NAME_GAP: f64 = 8.0;
 /// Room behind the longest line for its time.
 const VALUE: f64 = 66.0;
 
@@ -24,7 +26,7 @@ pub(super) fn ladder(ladder: &Ladder) -> String {
     };
     let names = ladder.rows.iter().map(|row| bold_width(&row.name, FONT));
     // Half of the picture belongs to the lines.
-    let left = names.fold(60.0, f64::max).min(WIDTH * 0.47) + 8.0;
+    let left = names.fold(60.0, f64::max).ceil().min(WIDTH * 0.47) + NAME_GAP;
     let (low, high) = rounded_out(fastest / 1.5, slowest);
     let right = WIDTH - VALUE;
     let at = |seconds: f64| left + (seconds / low).ln() / (high / low).ln() * (right - left);
@@ -69,13 +71,13 @@ pub(super) fn ladder(ladder: &Ladder) -> String {
 
 fn draw(out: &mut String, row: &LadderRow, (left, y): (f64, f64), end: Option<f64>) {
     // By its width in bold, as our own rows are.
-    let name = shortened(&row.name, FONT * 1.13, left - 10.0);
+    let name = shortened(&row.name, FONT * 1.13, left - NAME_GAP);
     let class = if row.own { "ink b" } else { "" };
     let baseline = y + FONT * 0.34;
     let _ = write!(
         out,
         r#"<text class="{class}" x="{:.1}" y="{baseline:.1}" text-anchor="end">{}</text>"#,
-        left - 8.0,
+        left - NAME_GAP,
         escape(&name)
     );
     let Some(x) = end else { return };
@@ -107,6 +109,21 @@ mod tests {
             own,
             gpu: own,
         }
+    }
+
+    #[test]
+    fn the_longest_name_is_whole_where_it_fits() {
+        let names = ["Warpsmith, 4 cores AVX-512", "NumPy, 1 thread"];
+        let drawn = ladder(&Ladder {
+            rows: names.map(|name| row(name, 1e-3, true)).to_vec(),
+            caption: String::new(),
+        });
+        assert!(
+            !drawn.contains('…')
+                && names
+                    .iter()
+                    .all(|name| drawn.contains(&format!(">{name}<")))
+        );
     }
 
     #[test]
