@@ -11,6 +11,7 @@ use warpsmith_workload::{Parameters, Technique, Workload, WorkloadError};
 use crate::comparison::candidates::correct_for_several;
 use crate::comparison::evaluation::Evaluation;
 use crate::comparison::paired_rounds::{self, Comparison, ComparisonPlan, Side};
+use crate::parity::output_of_first_run;
 use crate::run_sampler::{RunMode, RunSampler};
 
 /// What a technique was added to, or taken from.
@@ -122,15 +123,19 @@ pub fn compare_settings(
     let mut sampler = RunSampler::new(device, mode)?;
     sampler.set_settle(plan.settle);
     let start = held();
-    let mut a = sampler.target(workload.prepare(device, without, 1)?)?;
+    let first = |parameters| -> Result<_, WorkloadError> {
+        let mut prepared = workload.prepare(device, parameters, 1)?;
+        let output = output_of_first_run(prepared.as_mut())?;
+        Ok((sampler.target(prepared)?, output))
+    };
+    let (a, expected) = first(without)?;
     let after_a = held();
-    let mut b = sampler.target(workload.prepare(device, changed, 1)?)?;
+    let (b, actual) = first(changed)?;
     let after_b = held();
     let memory = |from: Option<u64>, to: Option<u64>| {
         from.zip(to)
             .map(|(from, to)| to.cast_signed().wrapping_sub(from.cast_signed()))
     };
-    let (expected, actual) = (a.prepared().output()?, b.prepared().output()?);
     let agreement = actual
         .compare(&expected, workload.tolerance(changed).tolerance)
         .filter(|agreement| agreement.compared > 0);
@@ -177,4 +182,76 @@ pub fn compare_settings(
         output_agrees: agreement.as_ref().map(|agreement| agreement.holds()),
         comparison,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use warpsmith_device::DeviceChoice;
+    use warpsmith_workload::{About, ArguedTolerance, Cost, Prepared, result_in_memory};
+
+    use super::*;
+
+    /// Goes on from run to run, as a trajectory does.
+    struct Counter;
+
+    impl Workload for Counter {
+        fn about(&self) -> About {
+            About::new("test/counter", "", &[])
+        }
+        fn cost(&self, _: &Parameters) -> Cost {
+            Cost::default()
+        }
+        fn tolerance(&self, _: &Parameters) -> ArguedTolerance {
+            ArguedTolerance::exact("integers")
+        }
+        fn prepare(
+            &self,
+            _: &Device,
+            _: &Parameters,
+            _: u64,
+        ) -> Result<Box<dyn Prepared>, WorkloadError> {
+            Ok(Box::new(Trajectory {
+                state: 0.0,
+                output: vec![0.0],
+            }))
+        }
+    }
+
+    struct Trajectory {
+        state: f32,
+        output: Vec<f32>,
+    }
+
+    impl Prepared for Trajectory {
+        fn run_once(&mut self) -> Result<(), WorkloadError> {
+            self.state += 1.0;
+            self.output[0] = self.state;
+            Ok(())
+        }
+        result_in_memory!(output: F32, f32::NAN);
+    }
+
+    #[test]
+    fn sides_that_ran_unequally_often_are_compared_by_their_first_runs() {
+        let cpu = Device::open(DeviceChoice::Cpu).unwrap();
+        let plan = ComparisonPlan {
+            settle: Duration::from_millis(3),
+            maximum_rounds: 24,
+            ..ComparisonPlan::default()
+        };
+        let same = Parameters::default();
+        let row = compare_settings(
+            &Counter,
+            &cpu,
+            "nothing",
+            Setting::AloneOnBase,
+            &same,
+            &same,
+            RunMode::EndToEnd,
+            &plan,
+        );
+        assert_eq!(row.unwrap().output_agrees, Some(true));
+    }
 }

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use warpsmith_core::Agreement;
 use warpsmith_device::Device;
-use warpsmith_workload::{Output, Parameters, Workload, WorkloadError};
+use warpsmith_workload::{Output, Parameters, Prepared, Workload, WorkloadError};
 
 use crate::gpu::device_timer::DeviceTimer;
 
@@ -84,6 +84,12 @@ fn run_poisoned(
     seed: u64,
 ) -> Result<Output, WorkloadError> {
     let mut prepared = workload.prepare(device, parameters, seed)?;
+    output_of_first_run(prepared.as_mut())
+}
+
+/// What the first run of `prepared` writes over poison. Later runs of a trajectory go on from there,
+/// so that only first ones can be compared.
+pub(crate) fn output_of_first_run(prepared: &mut dyn Prepared) -> Result<Output, WorkloadError> {
     prepared.poison()?;
     prepared.run_once()?;
     if let Some(stream) = prepared.stream() {
@@ -96,7 +102,7 @@ fn run_poisoned(
 mod tests {
     use warpsmith_core::Tolerance;
     use warpsmith_device::DeviceChoice;
-    use warpsmith_workload::{About, ArguedTolerance, Cost, Prepared, result_in_memory};
+    use warpsmith_workload::{About, ArguedTolerance, Cost, result_in_memory};
 
     use super::*;
 

@@ -49,11 +49,6 @@ pub struct RunTarget {
 }
 
 impl RunTarget {
-    /// The workload.
-    pub fn prepared(&mut self) -> &mut dyn Prepared {
-        self.prepared.as_mut()
-    }
-
     /// Runs once and waits for the end.
     pub fn run_and_wait(&mut self) -> Result<(), WorkloadError> {
         self.prepared.run_once()?;
