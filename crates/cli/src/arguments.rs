@@ -1,11 +1,12 @@
 //! What the user typed: the global options and one verb. Only the entry of the library is above this.
 
 use anyhow::Result;
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 
 use crate::apps::{corpus, lattice, md, serve, synth, voice};
 use crate::exit::Outcome;
 use crate::global::Global;
+use crate::help::program;
 use crate::kernel::{
     ablate, bench, compare, compile, exec, inspect, leak, new, profile, run, scale, tune, verify,
 };
@@ -13,17 +14,13 @@ use crate::machine::{baseline, check, devices, export, health, record, replay, w
 use crate::project::{audit, explain, history, report};
 use crate::setup::{completions, manual, selftest};
 
-/// The GPU engineer's workbench: compile a kernel, run it, check it against a reference, measure
-/// it, explain the machine it ran on.
+/// The GPU engineer's workbench: compile, run, check, measure, explain.
 #[derive(Parser)]
 #[command(
     name = "warpsmith",
     version,
     propagate_version = true,
-    subcommand_required = true,
-    arg_required_else_help = true,
-    after_help = "Exit codes: 0 fine, 1 done and what was found is not fine, 2 could not be done, \
-                  3 not possible on this machine, 4 undecided: what was seen does not settle it.\nData goes to stdout, everything else to stderr."
+    subcommand_required = true
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -35,82 +32,82 @@ pub(crate) struct Arguments {
 /// The verbs.
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    Ablate(ablate::Ablate),
-    Audit(audit::Audit),
-    Baseline(baseline::Baseline),
-    Bench(bench::Bench),
-    Check(check::Check),
-    Compare(compare::Compare),
-    Compile(compile::Compile),
-    Completions(completions::Completions),
-    Corpus(corpus::Corpus),
-    Devices(devices::Devices),
-    Exec(exec::Exec),
-    Explain(explain::Explain),
-    Export(export::Export),
-    Health(health::Health),
-    History(history::HistoryCommand),
-    Inspect(inspect::Inspect),
-    Lattice(lattice::Lattice),
-    Leak(leak::Leak),
-    Manual(manual::Manual),
-    Md(md::Md),
     New(new::New),
+    Compile(compile::Compile),
+    Inspect(inspect::Inspect),
+    Verify(verify::Verify),
+    Exec(exec::Exec),
+    Bench(bench::Bench),
+    Compare(compare::Compare),
+    Tune(tune::Tune),
+    Scale(scale::Scale),
+    Ablate(ablate::Ablate),
+    Leak(leak::Leak),
     Profile(profile::Profile),
+    Run(run::Run),
+    Check(check::Check),
+    Devices(devices::Devices),
+    Watch(watch::Watch),
+    Baseline(baseline::Baseline),
     Record(record::Record),
     Replay(replay::Replay),
-    Report(report::Report),
-    Run(run::Run),
-    Scale(scale::Scale),
-    Selftest(selftest::Selftest),
-    Serve(serve::Serve),
-    Synth(synth::Synth),
-    Tune(tune::Tune),
-    Verify(verify::Verify),
-    Voice(voice::Voice),
-    Watch(watch::Watch),
+    Export(export::Export),
+    Health(health::Health),
     Wisdom(wisdom::WisdomCommand),
+    Report(report::Report),
+    Audit(audit::Audit),
+    History(history::HistoryCommand),
+    Explain(explain::Explain),
+    Voice(voice::Voice),
+    Corpus(corpus::Corpus),
+    Md(md::Md),
+    Lattice(lattice::Lattice),
+    Synth(synth::Synth),
+    Serve(serve::Serve),
+    Completions(completions::Completions),
+    Selftest(selftest::Selftest),
+    Manual(manual::Manual),
 }
 
 impl Command {
     /// Does what the verb says.
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         match self {
-            Self::Ablate(command) => command.run(global),
-            Self::Audit(command) => command.run(global),
-            Self::Baseline(command) => command.run(global),
-            Self::Bench(command) => command.run(global),
-            Self::Check(command) => command.run(global),
-            Self::Compare(command) => command.run(global),
-            Self::Compile(command) => command.run(global),
-            Self::Completions(command) => command.run(Arguments::command()),
-            Self::Corpus(command) => command.run(global),
-            Self::Devices(command) => command.run(global),
-            Self::Exec(command) => command.run(global),
-            Self::Explain(command) => command.run(global),
-            Self::Export(command) => command.run(global),
-            Self::Health(command) => command.run(global),
-            Self::History(command) => command.run(global),
-            Self::Inspect(command) => command.run(global),
-            Self::Lattice(command) => command.run(global),
-            Self::Leak(command) => command.run(global),
-            Self::Manual(command) => command.run(global, &Arguments::command()),
-            Self::Md(command) => command.run(global),
             Self::New(command) => command.run(global),
+            Self::Compile(command) => command.run(global),
+            Self::Inspect(command) => command.run(global),
+            Self::Verify(command) => command.run(global),
+            Self::Exec(command) => command.run(global),
+            Self::Bench(command) => command.run(global),
+            Self::Compare(command) => command.run(global),
+            Self::Tune(command) => command.run(global),
+            Self::Scale(command) => command.run(global),
+            Self::Ablate(command) => command.run(global),
+            Self::Leak(command) => command.run(global),
             Self::Profile(command) => command.run(global),
+            Self::Run(command) => command.run(global),
+            Self::Check(command) => command.run(global),
+            Self::Devices(command) => command.run(global),
+            Self::Watch(command) => command.run(global),
+            Self::Baseline(command) => command.run(global),
             Self::Record(command) => command.run(global),
             Self::Replay(command) => command.run(global),
-            Self::Report(command) => command.run(global),
-            Self::Run(command) => command.run(global),
-            Self::Scale(command) => command.run(global),
-            Self::Selftest(command) => command.run(global),
-            Self::Serve(command) => command.run(global),
-            Self::Synth(command) => command.run(global),
-            Self::Tune(command) => command.run(global),
-            Self::Verify(command) => command.run(global),
-            Self::Voice(command) => command.run(global),
-            Self::Watch(command) => command.run(global),
+            Self::Export(command) => command.run(global),
+            Self::Health(command) => command.run(global),
             Self::Wisdom(command) => command.run(global),
+            Self::Report(command) => command.run(global),
+            Self::Audit(command) => command.run(global),
+            Self::History(command) => command.run(global),
+            Self::Explain(command) => command.run(global),
+            Self::Voice(command) => command.run(global),
+            Self::Corpus(command) => command.run(global),
+            Self::Md(command) => command.run(global),
+            Self::Lattice(command) => command.run(global),
+            Self::Synth(command) => command.run(global),
+            Self::Serve(command) => command.run(global),
+            Self::Completions(command) => command.run(program()),
+            Self::Selftest(command) => command.run(global),
+            Self::Manual(command) => command.run(global, &program()),
         }
     }
 }
@@ -146,7 +143,7 @@ mod tests {
     }
 
     fn examples(command: &Command, found: &mut Vec<String>) {
-        let help = command.get_after_help().map(ToString::to_string);
+        let help = command.get_after_long_help().map(ToString::to_string);
         let lines = help.iter().flat_map(|help| help.lines());
         let typed = lines.filter_map(|line| line.strip_prefix("  "));
         found.extend(
@@ -162,7 +159,7 @@ mod tests {
     #[test]
     fn every_example_of_a_help_text_is_a_command_line_that_we_take() {
         let mut found = Vec::new();
-        examples(&Arguments::command(), &mut found);
+        examples(&program(), &mut found);
         assert!(found.len() > 60, "{} examples", found.len());
         let wrong: Vec<String> = found
             .iter()
@@ -179,7 +176,7 @@ mod tests {
 
     #[test]
     fn every_verb_has_an_example() {
-        let program = Arguments::command();
+        let program = program();
         let without: Vec<&str> = program
             .get_subcommands()
             .filter(|verb| {

@@ -1,8 +1,10 @@
 //! Every workload of the product: its table of contents.
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use anyhow::{Result, bail};
+use warpsmith_core::did_you_mean;
 use warpsmith_workload::Workload;
 
 /// All workloads, sorted by id.
@@ -31,7 +33,7 @@ pub(crate) fn choose(names: &[String]) -> Result<Vec<Box<dyn Workload>>> {
     };
     for name in names {
         if !all.iter().any(|workload| asked_for(workload.id(), name)) {
-            bail!("there is no workload `{name}`; `warpsmith bench --list` names them all");
+            bail!("{}", unknown(name, &all));
         }
     }
     all.retain(|workload| names.iter().any(|name| asked_for(workload.id(), name)));
@@ -41,13 +43,41 @@ pub(crate) fn choose(names: &[String]) -> Result<Vec<Box<dyn Workload>>> {
 /// The workload of this id.
 pub(crate) fn named(id: &str) -> Result<Box<dyn Workload>> {
     let now = today(id);
-    match workloads()
-        .into_iter()
-        .find(|workload| workload.id() == now)
-    {
-        Some(workload) => Ok(workload),
-        None => bail!("there is no workload `{id}`; `warpsmith bench --list` names them all"),
+    let mut all = workloads();
+    match all.iter().position(|workload| workload.id() == now) {
+        Some(place) => Ok(all.swap_remove(place)),
+        None => bail!("{}", unknown(id, &all)),
     }
+}
+
+/// The refusal of a name that no workload has: the nearest id or area, or where they are listed.
+fn unknown(name: &str, all: &[Box<dyn Workload>]) -> String {
+    if Path::new(name).exists() {
+        return format!(
+            "cannot tell what `{name}` is: a file ends in `.toml`, `.cu`, `.ptx` or `.py`; \
+             `warpsmith bench --list` names the workloads"
+        );
+    }
+    let ids = all.iter().map(|workload| workload.id());
+    // Whoever forgets the area types the rest of the id.
+    let rests = ids.clone().filter(|id| {
+        let rest = id.split_once('/').map(|(_, rest)| rest);
+        rest == Some(name)
+    });
+    let exact: Vec<String> = rests.map(|id| format!("`{id}`")).collect();
+    if !exact.is_empty() {
+        return format!(
+            "there is no workload `{name}`; did you mean {}?",
+            exact.join(" or ")
+        );
+    }
+    let areas = ids.clone().filter_map(|id| Some(id.split_once('/')?.0));
+    let advice = did_you_mean(
+        name,
+        ids.chain(areas),
+        "`warpsmith bench --list` names them all",
+    );
+    format!("there is no workload `{name}`; {advice}")
 }
 
 /// A name as it is today: what is called `machine` was called `device` once, in scripts that still run.
@@ -79,6 +109,19 @@ mod tests {
         assert_eq!(choose(&["machine".into()]).unwrap().len(), 3);
         assert_eq!(choose(&["machine/copy".into()]).unwrap().len(), 1);
         assert!(choose(&["dev".into()]).is_err());
+    }
+
+    #[test]
+    fn a_mistyped_workload_names_its_neighbours() {
+        let said = |name: &str| named(name).err().unwrap().to_string();
+        assert!(said("machine/saxpi").ends_with("did you mean `machine/saxpy`?"));
+        assert!(said("saxpy").ends_with("did you mean `machine/saxpy`?"));
+        assert!(
+            said("vioce").contains("did you mean `voice`"),
+            "{}",
+            said("vioce")
+        );
+        assert!(said("nothing/here").ends_with("names them all"));
     }
 
     #[test]

@@ -15,11 +15,12 @@ pub(crate) struct Global {
         long,
         global = true,
         default_value = "auto",
-        help_heading = "Global options"
+        help_heading = "Global options",
+        hide_short_help = true
     )]
     pub(crate) device: DeviceChoice,
     /// How to print results.
-    #[arg(long, global = true, value_enum, default_value_t = Format::Human, help_heading = "Global options")]
+    #[arg(long, global = true, value_enum, default_value_t = Format::Human, help_heading = "Global options", hide_short_help = true)]
     pub(crate) format: Format,
     /// Print only the result: no progress, no notes.
     #[arg(
@@ -27,14 +28,21 @@ pub(crate) struct Global {
         long,
         global = true,
         conflicts_with = "verbose",
-        help_heading = "Global options"
+        help_heading = "Global options",
+        hide_short_help = true
     )]
     pub(crate) quiet: bool,
     /// Say more about what is going on.
-    #[arg(short, long, global = true, help_heading = "Global options")]
+    #[arg(
+        short,
+        long,
+        global = true,
+        help_heading = "Global options",
+        hide_short_help = true
+    )]
     pub(crate) verbose: bool,
     /// When to use colour.
-    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, help_heading = "Global options")]
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, help_heading = "Global options", hide_short_help = true)]
     pub(crate) color: Color,
     /// The process that the program runs in.
     #[arg(skip)]

@@ -4,11 +4,11 @@
 //! says so in its [`Host`].
 
 use std::ffi::OsString;
-use std::io::{ErrorKind, Write, stdout};
+use std::io::{ErrorKind, Write, stderr, stdout};
 use std::process::ExitCode;
 use std::sync::Once;
 
-use clap::Parser;
+use clap::FromArgMatches;
 
 mod apps;
 mod arguments;
@@ -17,6 +17,7 @@ mod catalogue;
 mod codes;
 mod exit;
 mod global;
+mod help;
 mod host;
 mod interruption;
 mod kernel;
@@ -32,6 +33,7 @@ mod table;
 pub use host::Host;
 
 use arguments::Arguments;
+use exit::Outcome;
 
 /// Machine code that this build carries; empty unless `cargo xtask kernels --cubins` ran before it.
 const CUBINS: &[warpsmith_device::EmbeddedCubin] = include!(concat!(env!("OUT_DIR"), "/cubins.rs"));
@@ -45,8 +47,28 @@ pub fn run(host: Host, command_line: impl IntoIterator<Item = OsString>) -> u8 {
     static CUBINS_EMBEDDED: Once = Once::new();
     CUBINS_EMBEDDED.call_once(|| warpsmith_device::embed_cubins(CUBINS));
     let command_line: Vec<OsString> = command_line.into_iter().collect();
-    let words = command_line.iter().skip(1).cloned().collect();
-    let code = match Arguments::try_parse_from(command_line) {
+    let code = obey(host, command_line);
+    // A caller that is no `main` goes on, and what is buffered would wait for the next call.
+    match stdout().flush() {
+        Err(error) if code == 0 && error.kind() != ErrorKind::BrokenPipe => {
+            exit::code(Err(error.into()))
+        }
+        _ => code,
+    }
+}
+
+/// Parses a command line and does what it says.
+fn obey(host: Host, command_line: Vec<OsString>) -> u8 {
+    let words: Vec<OsString> = command_line.iter().skip(1).cloned().collect();
+    if words.is_empty() {
+        let written = stdout().write_all(help::first_steps().as_bytes());
+        return exit::code(written.map(|()| Outcome::Fine).map_err(Into::into));
+    }
+    let readable = words.iter().map(|word| word.to_string_lossy().into_owned());
+    let readable: Vec<String> = readable.collect();
+    let program = help::program().color(help::color_of(&readable));
+    let parsed = program.clone().try_get_matches_from(command_line);
+    match parsed.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(mut arguments) => {
             arguments.global.host = host;
             arguments.global.words = words;
@@ -54,16 +76,12 @@ pub fn run(host: Host, command_line: impl IntoIterator<Item = OsString>) -> u8 {
         }
         Err(answer) => {
             // Nothing can be done about a stream that is closed.
-            let _ = answer.print();
+            let _ = match help::refusal(&answer, &program, &readable) {
+                Some(line) => stderr().write_all(line.as_bytes()),
+                None => answer.print(),
+            };
             u8::try_from(answer.exit_code()).unwrap_or(2)
         }
-    };
-    // A caller that is no `main` goes on, and what is buffered would wait for the next call.
-    match stdout().flush() {
-        Err(error) if code == 0 && error.kind() != ErrorKind::BrokenPipe => {
-            exit::code(Err(error.into()))
-        }
-        _ => code,
     }
 }
 

@@ -15,13 +15,14 @@ use crate::catalogue;
 use crate::exit::Outcome;
 use crate::global::Global;
 use crate::measured::Files;
+use crate::numbers;
 use crate::output;
 use crate::table::Table;
 
 /// Turn each technique of a workload on and off, in paired rounds.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  warpsmith ablate machine/launch --device cuda\n  \
+    after_long_help = "Examples:\n  warpsmith ablate machine/launch --device cuda\n  \
     warpsmith ablate machine/launch --html ablation.html"
 )]
 pub(crate) struct Ablate {
@@ -30,8 +31,8 @@ pub(crate) struct Ablate {
     /// Set a parameter that is not a technique, `name=value`.
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = catalogue::parse_setting)]
     settings: Vec<(String, String)>,
-    /// Differences up to this many percent do not matter.
-    #[arg(long, default_value_t = 1.0)]
+    /// Differences up to this much do not matter.
+    #[arg(long, default_value_t = 1.0, value_name = "PERCENT", value_parser = numbers::percent)]
     margin: f64,
     /// Time from the call to the end of the wait, instead of the work on the device alone.
     #[arg(long)]

@@ -14,11 +14,12 @@ use crate::kernel::verify::case::explain;
 use crate::output;
 use crate::table::Table;
 
-/// Tell what your own kernel costs on each architecture: registers, stack, shared memory, occupancy and what
-/// limits it. Needs NVRTC and no GPU.
+/// Show registers, shared memory and occupancy per architecture.
+///
+/// The stack, the instructions and what limits the occupancy are shown too. Needs NVRTC and no GPU.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  warpsmith inspect softmax.toml\n  warpsmith inspect softmax.toml --arch sm_90 --arch sm_120"
+    after_long_help = "Examples:\n  warpsmith inspect softmax.toml\n  warpsmith inspect softmax.toml --arch sm_90 --arch sm_120"
 )]
 pub(crate) struct Inspect {
     /// The case of a `.cu` file.

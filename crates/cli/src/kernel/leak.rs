@@ -28,26 +28,27 @@ use crate::numbers;
 use crate::output;
 use crate::table::Table;
 
-/// Judge memory over the steps of a workload, a command or a process: LEAK, OK or INCONCLUSIVE, with
-/// bytes per step.
+/// Judge whether memory grows: LEAK, OK or INCONCLUSIVE.
+///
+/// The steps of a workload, a command or a process are watched; growth is told in bytes per step.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  warpsmith leak machine/saxpy --steps 20000\n  \
+    after_long_help = "Examples:\n  warpsmith leak machine/saxpy --steps 20000\n  \
     warpsmith leak --step-by lines -- python3 train.py   # a step is a line of its output\n  \
-    warpsmith leak --pid 1234 --seconds 60\n  \
-    warpsmith leak --trace rss.txt --grain 4096\n\n\
+    warpsmith leak --pid 1234 --duration 60s\n  \
+    warpsmith leak --from rss.txt --grain 4096\n\n\
     Exit codes: 0 no leak, 1 a leak, 4 too few steps to say."
 )]
 pub(crate) struct Leak {
     /// The workload to run.
-    #[arg(required_unless_present_any = ["trace", "pid", "words"],
-          conflicts_with_all = ["trace", "pid", "words"])]
+    #[arg(required_unless_present_any = ["from", "pid", "words"],
+          conflicts_with_all = ["from", "pid", "words"])]
     workload: Option<String>,
     /// A command to run and watch with everything that it starts.
-    #[arg(last = true, conflicts_with_all = ["trace", "pid"])]
+    #[arg(last = true, conflicts_with_all = ["from", "pid"])]
     words: Vec<String>,
     /// A process to watch with everything that it started.
-    #[arg(long, conflicts_with = "trace")]
+    #[arg(long, conflicts_with = "from")]
     pid: Option<u32>,
     /// What a step of a command or process is.
     #[arg(long, value_enum, default_value_t = StepBy::Time)]
@@ -55,17 +56,17 @@ pub(crate) struct Leak {
     /// A file with a number that the command changes at every step; for `--step-by counter`.
     #[arg(long, value_name = "FILE", required_if_eq("step_by", "counter"))]
     counter: Option<PathBuf>,
-    /// The step of `--step-by time`, in seconds.
-    #[arg(long, default_value_t = 0.05, value_parser = numbers::seconds, allow_negative_numbers = true)]
-    interval: f64,
-    /// Watch a command or process for this many seconds.
-    #[arg(long, default_value_t = 60.0, value_parser = numbers::seconds, allow_negative_numbers = true)]
-    seconds: f64,
-    /// A file with the bytes in use after each step, one number to a line.
-    #[arg(long, value_name = "FILE")]
-    trace: Option<PathBuf>,
+    /// The step of `--step-by time`.
+    #[arg(long, alias = "interval", default_value = "50ms", value_name = "TIME", value_parser = numbers::seconds, allow_negative_numbers = true)]
+    step_time: f64,
+    /// Watch a command or process for this long.
+    #[arg(long, alias = "seconds", default_value = "60s", value_name = "TIME", value_parser = numbers::seconds, allow_negative_numbers = true)]
+    duration: f64,
+    /// Read the bytes in use after each step from a file, one number to a line.
+    #[arg(long, alias = "from", value_name = "FILE")]
+    from: Option<PathBuf>,
     /// Steps to run, or to watch at most.
-    #[arg(long, default_value_t = 5000)]
+    #[arg(long, value_name = "N", default_value_t = 5000)]
     steps: usize,
     /// Set a parameter of the workload, `name=value`.
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = catalogue::parse_setting)]
@@ -73,10 +74,10 @@ pub(crate) struct Leak {
     /// Growth that is proven to stay below this many bytes per step is no leak. Where it is not
     /// given, any proven growth is one, and 1074 (one GiB in a million steps) is what must be ruled
     /// out.
-    #[arg(long, value_parser = bytes)]
-    budget: Option<f64>,
+    #[arg(long, alias = "budget", value_name = "BYTES", value_parser = bytes)]
+    tolerate: Option<f64>,
     /// The smallest amount by which the memory of a trace can grow, in bytes.
-    #[arg(long, default_value_t = 1.0, value_parser = bytes)]
+    #[arg(long, value_name = "BYTES", default_value_t = 1.0, value_parser = bytes)]
     grain: f64,
     #[command(flatten)]
     files: Files,
@@ -107,13 +108,13 @@ struct Body {
 impl Leak {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         let global = &self.files.check(global, &[])?;
-        let (name, mut memory) = match (&self.trace, self.pid, self.words.is_empty()) {
+        let (name, mut memory) = match (&self.from, self.pid, self.words.is_empty()) {
             (Some(path), ..) => (path.display().to_string(), vec![self.read_trace(path)?]),
             (None, Some(pid), _) => self.watch_process(global, pid)?,
             (None, None, false) => self.watch_command(global)?,
             (None, None, true) => self.run_workload(global)?,
         };
-        if let Some(budget) = self.budget {
+        if let Some(budget) = self.tolerate {
             for series in &mut memory {
                 series.report.tolerate(budget);
             }
@@ -156,7 +157,7 @@ impl Leak {
     }
 
     fn budget(&self) -> f64 {
-        self.budget.unwrap_or(LeakPlan::default().budget)
+        self.tolerate.unwrap_or(LeakPlan::default().budget)
     }
 
     fn watch_process(&self, global: &Global, pid: u32) -> Result<(String, Vec<MemorySeries>)> {
@@ -190,7 +191,7 @@ impl Leak {
     }
 
     fn steps_of_time_or_counter(&self) -> Result<Steps<'_>> {
-        let interval = Duration::try_from_secs_f64(self.interval)?;
+        let interval = Duration::try_from_secs_f64(self.step_time)?;
         Ok(match &self.counter {
             Some(path) if self.step_by == StepBy::Counter => Steps::Counter(path, interval),
             _ => Steps::Time(interval),
@@ -205,7 +206,7 @@ impl Leak {
         interruption: &Interruption,
     ) -> Result<Vec<MemorySeries>> {
         output::progress(global, &format!("watching process {pid}"));
-        let limit = Duration::try_from_secs_f64(self.seconds)?;
+        let limit = Duration::try_from_secs_f64(self.duration)?;
         let readings = process_tree::watch(pid, steps, self.steps, limit, &|| interruption.came());
         output::progress(global, "");
         let plan = LeakPlan {

@@ -15,20 +15,20 @@ use crate::global::Global;
 use crate::kernel::warp_library::WarpLibrary;
 use crate::output;
 
-/// Write a case for your own kernel: which arguments, which sizes, compared with what.
+/// Write a case for your own kernel: arguments, sizes, reference.
 ///
 /// The kernel's signature gives names, types and directions. What it cannot tell (shapes, blocks, the
 /// reference) is a guess that the file marks with `check`. `verify`, `bench`, `compare` and `tune` read
 /// the file.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  warpsmith new softmax.cu\n  warpsmith new kernels.cu --kernel transpose -o transpose.toml\n  \
+    after_long_help = "Examples:\n  warpsmith new softmax.cu\n  warpsmith new kernels.cu --kernel transpose -o transpose.toml\n  \
                   warpsmith new saxpy.py -o -   # a Warp-style kernel, the case on standard output"
 )]
 pub(crate) struct New {
     /// A `.cu` file, or a `.py` file of Warp-style kernels.
     file: PathBuf,
-    /// The kernel, where the file has several.
+    /// The kernel, if the file has several.
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
     /// Where to write the case; `-` is standard output. Default: the kernel file with the ending `.toml`.

@@ -29,7 +29,7 @@ use crate::table::Table;
 /// Profile a command with nsys or ncu, or read what they wrote.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  warpsmith profile -- ./solver --steps 10\n  \
+    after_long_help = "Examples:\n  warpsmith profile -- ./solver --steps 10\n  \
     warpsmith profile --tool ncu --dry-run -- ./solver\n  \
     warpsmith profile --tool ncu --roofline -- ./solver\n  \
     warpsmith profile --read run.sqlite --trace run.json   # open run.json in ui.perfetto.dev"
@@ -46,15 +46,15 @@ pub(crate) struct Profile {
     dry_run: bool,
     /// How many launches ncu takes of each kernel and launch shape: it repeats every one of them
     /// many times. 0 takes all.
-    #[arg(long, value_name = "COUNT", default_value_t = 5)]
+    #[arg(long, value_name = "N", default_value_t = 5)]
     launches: u32,
     /// Where the profiler's files go, without their extension.
-    #[arg(long, default_value = "warpsmith-profile")]
+    #[arg(short, long, value_name = "PATH", default_value = "warpsmith-profile")]
     output: PathBuf,
     /// Read an nsys SQLite export or an ncu CSV instead of running.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["words", "dry_run"])]
     read: Option<PathBuf>,
-    /// Measure this device's ceilings, and hold the kernels of an ncu profile against them.
+    /// Measure this device's ceilings, and compare the kernels of an ncu profile with them.
     #[arg(long)]
     roofline: bool,
     /// Also write a trace for Perfetto (nsys).

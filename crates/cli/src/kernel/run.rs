@@ -23,43 +23,52 @@ use crate::measured::{self, Files};
 use crate::numbers;
 use crate::output;
 
-/// Measure a command: wall time with an interval, CPU time, peak memory, and what the GPUs did
-/// meanwhile.
+/// Measure a command: time, memory, and what the GPUs did meanwhile.
+///
+/// Wall time has an interval, beside CPU time and peak memory.
 #[derive(Args)]
-#[command(after_help = "Examples:\n  warpsmith run -- ./solver --steps 100\n  \
+#[command(
+    after_long_help = "Examples:\n  warpsmith run -- ./solver --steps 100\n  \
     warpsmith run --runs 20 --html solver.html -- python3 train.py\n  \
-    warpsmith run --save base.json -- ./solver && warpsmith compare base.json new.json")]
+    warpsmith run --save base.json -- ./solver && warpsmith compare base.json new.json"
+)]
 pub(crate) struct Run {
     /// The command and its arguments, run without a shell; its output is discarded.
     #[arg(required = true, last = true)]
     words: Vec<String>,
     /// Run exactly this often, instead of until the interval is narrow enough.
-    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     runs: Option<u64>,
     /// Untimed runs first; the first of them also finds the peak memory of a small command.
-    #[arg(long, alias = "warmup", default_value_t = 1)]
+    #[arg(
+        short = 'w',
+        long,
+        alias = "warmup",
+        value_name = "N",
+        default_value_t = 1
+    )]
     warm_up: usize,
     /// What results call it; the command line where it is not given. `history` keeps a series for
     /// every name.
-    #[arg(long)]
+    #[arg(short, long, value_name = "NAME")]
     name: Option<String>,
     /// A file that every run reads as its standard input.
     #[arg(long, alias = "input", value_name = "FILE")]
     stdin: Option<PathBuf>,
-    /// Stop when the interval of the median is this narrow, in percent.
-    #[arg(long, default_value_t = 1.0, value_parser = numbers::percent, allow_negative_numbers = true)]
+    /// Stop when the interval of the median is this narrow.
+    #[arg(long, default_value_t = 1.0, value_name = "PERCENT", value_parser = numbers::percent, allow_negative_numbers = true)]
     target: f64,
-    /// Stop after this many seconds with the interval reached.
-    #[arg(long, default_value_t = 15.0, value_parser = numbers::seconds, allow_negative_numbers = true)]
-    timeout: f64,
-    /// End a single run that takes longer than this many seconds.
-    #[arg(long, default_value_t = 600.0, value_parser = numbers::seconds, allow_negative_numbers = true)]
+    /// Stop after this long, even if `--target` is not reached.
+    #[arg(long, alias = "timeout", default_value = "10s", value_name = "TIME", value_parser = numbers::seconds, allow_negative_numbers = true)]
+    budget: f64,
+    /// End a single run that takes longer than this.
+    #[arg(long, default_value = "10m", value_name = "TIME", value_parser = numbers::seconds, allow_negative_numbers = true)]
     limit: f64,
     /// Do not sample the GPUs while the command runs.
     #[arg(long)]
     no_telemetry: bool,
     /// Accept runs that fail.
-    #[arg(long)]
+    #[arg(short, long)]
     ignore_failure: bool,
     #[command(flatten)]
     files: Files,
@@ -176,7 +185,7 @@ impl Run {
             minimum_count: 10,
             timeout: match self.runs {
                 Some(_) => Duration::MAX,
-                None => Duration::try_from_secs_f64(self.timeout)?,
+                None => Duration::try_from_secs_f64(self.budget)?,
             },
             ..StopPlan::default()
         };

@@ -21,12 +21,13 @@ use crate::catalogue;
 use crate::exit::Outcome;
 use crate::global::Global;
 use crate::measured::{self, Files};
+use crate::numbers;
 use crate::output;
 use crate::table::Table;
 
 /// Measure a workload at several sizes and fit a + b·f(N).
 #[derive(Args)]
-#[command(after_help = "Examples:\n  \
+#[command(after_long_help = "Examples:\n  \
     warpsmith scale machine/saxpy\n  \
     warpsmith scale machine/saxpy --sizes 1K,4K,16K,64K,256K,1M,4M,16M\n  \
     warpsmith scale machine/saxpy --device cuda --sizes 1K,8K,64K,512K,4M,32M,64M,128M --html s.html")]
@@ -35,17 +36,17 @@ pub(crate) struct Scale {
     workload: String,
     /// Sizes, separated by commas; `K`, `M` and `G` are powers of 1024. The workload's own where it
     /// names some.
-    #[arg(long, value_delimiter = ',')]
+    #[arg(long, value_name = "N,…", value_delimiter = ',')]
     sizes: Vec<String>,
     /// The parameter that is the size; the workload's own, else `n`.
-    #[arg(long)]
+    #[arg(long, value_name = "NAME")]
     parameter: Option<String>,
     /// Set another parameter, `name=value`.
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = catalogue::parse_setting)]
     settings: Vec<(String, String)>,
-    /// Stop a size after this many seconds.
-    #[arg(long, default_value_t = 5.0)]
-    timeout: f64,
+    /// Stop a size after this long.
+    #[arg(long, alias = "timeout", default_value = "5s", value_name = "TIME", value_parser = numbers::seconds)]
+    budget: f64,
     #[command(flatten)]
     files: Files,
 }
@@ -97,7 +98,7 @@ impl Scale {
             },
             settings: &self.settings,
             plan: StopPlan {
-                timeout: Duration::try_from_secs_f64(self.timeout)?,
+                timeout: Duration::try_from_secs_f64(self.budget)?,
                 ..StopPlan::default()
             },
         };

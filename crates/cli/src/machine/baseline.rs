@@ -15,39 +15,41 @@ use super::sampling::{self, Selection};
 use crate::exit::Outcome;
 use crate::global::Global;
 use crate::interruption::Interruption;
+use crate::numbers;
 use crate::output;
 
-/// Sample GPUs and host for a while; say percentiles, energy, throttling, who was on the GPU, and
-/// whether this machine is fit for a baseline.
+/// Sample GPUs and host for a while, and judge if they are fit.
+///
+/// Reports percentiles, energy, throttling and who was on the GPU.
 ///
 /// The exit code is 1 when it is not fit (or when that cannot be told), 3 when a GPU was requested
 /// on a machine without NVML. Without a GPU the host is measured alone.
 #[derive(Args)]
-#[command(after_help = "Examples:\n  warpsmith baseline\n  \
-                        warpsmith baseline --duration 2m --gpu 0 --json before.json\n  \
+#[command(after_long_help = "Examples:\n  warpsmith baseline\n  \
+                        warpsmith baseline --duration 2m --gpu 0 --save before.json\n  \
                         warpsmith baseline --expect-load --duration 30s\n  \
                         warpsmith baseline --from recording.wsrec\n  \
                         warpsmith compare before.json after.json")]
 pub(crate) struct Baseline {
-    /// How long to sample: `90`, `60s`, `2m`.
-    #[arg(long, default_value = "60s", value_parser = sampling::parse_duration)]
+    /// How long to sample.
+    #[arg(long, default_value = "60s", value_name = "TIME", value_parser = numbers::duration)]
     duration: Duration,
     #[command(flatten)]
     selection: Selection,
     /// Load is what is being measured: do not call it unexpected, and call its absence so.
     #[arg(long)]
     expect_load: bool,
-    /// Also write the report, with all samples, to this file.
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
+    /// Also write the report as JSON, every sample in it, which `compare` reads.
+    #[arg(long, alias = "json", value_name = "FILE")]
+    save: Option<PathBuf>,
     /// Judge a recording instead of this machine.
-    #[arg(long, value_name = "RECORDING", conflicts_with_all = ["gpus", "duration"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["gpus", "duration"])]
     from: Option<PathBuf>,
 }
 
 impl Baseline {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
-        let global = &output::check_outputs(global, &[("--json", self.json.as_deref())])?;
+        let global = &output::check_outputs(global, &[("--save", self.save.as_deref())])?;
         let report = match &self.from {
             Some(path) => self.judge_recording(global, path)?,
             None => match self.judge_machine(global)? {
@@ -55,7 +57,7 @@ impl Baseline {
                 None => return Ok(Outcome::CannotHere),
             },
         };
-        if let Some(path) = &self.json {
+        if let Some(path) = &self.save {
             write_output_durably(path, &serde_json::to_vec(&report)?)?;
         }
         output::print(global, &report, baseline_text)?;

@@ -19,12 +19,12 @@ use crate::exit::Outcome;
 use crate::global::{Format, Global};
 use crate::output;
 
-/// Check this machine: driver, GPUs, toolkits, libraries, Python environments, containers.
+/// Check this machine: driver, GPUs, toolkits, Python, containers.
 ///
 /// Reads files; starts neither Python nor CUDA unless `--deep` is given.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  warpsmith check\n  warpsmith check -v\n  warpsmith check --deep\n  \
+    after_long_help = "Examples:\n  warpsmith check\n  warpsmith check -v\n  warpsmith check --deep\n  \
                   warpsmith check --capture other-machine && warpsmith check --from other-machine\n  \
                   warpsmith check --file torch.whl --gpu \"RTX 5090\""
 )]
@@ -32,9 +32,9 @@ pub(crate) struct Check {
     /// Initialise CUDA and launch a kernel in a child process, with a time limit.
     #[arg(long)]
     deep: bool,
-    /// Write the report as JSON to a file as well.
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
+    /// Also write the report as JSON.
+    #[arg(long, alias = "json", value_name = "FILE")]
+    save: Option<PathBuf>,
     /// Write the facts that the rules saw to a file.
     #[arg(long, value_name = "FILE")]
     facts: Option<PathBuf>,
@@ -48,14 +48,14 @@ pub(crate) struct Check {
     #[arg(long, value_name = "FILE", requires = "gpu")]
     file: Option<PathBuf>,
     /// A GPU by name (`RTX 5090`) or compute capability (`12.0`).
-    #[arg(long, requires = "file")]
+    #[arg(long, value_name = "NAME", requires = "file")]
     gpu: Option<String>,
 }
 
 impl Check {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         let outputs = [
-            ("--json", self.json.as_deref()),
+            ("--save", self.save.as_deref()),
             ("--facts", self.facts.as_deref()),
         ];
         let global = &output::check_outputs(global, &outputs)?;
@@ -71,7 +71,7 @@ impl Check {
             output::note(global, "starting CUDA in a child process");
             deep(global, &mut report)?;
         }
-        if let Some(path) = &self.json {
+        if let Some(path) = &self.save {
             write_output(path, &serde_json::to_vec_pretty(&report)?)?;
         }
         let mut out = output::writer(global);

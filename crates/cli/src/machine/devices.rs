@@ -14,7 +14,7 @@ use crate::output;
 
 /// List the CPU and every GPU with their facts.
 #[derive(Args)]
-#[command(after_help = "Examples:\n  warpsmith devices\n  warpsmith devices --format json")]
+#[command(after_long_help = "Examples:\n  warpsmith devices\n  warpsmith devices --format json")]
 pub(crate) struct Devices {}
 
 #[derive(Serialize)]

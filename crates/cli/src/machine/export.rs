@@ -17,21 +17,23 @@ use crate::global::Global;
 use crate::interruption::Interruption;
 use crate::output;
 
-/// Serve what is sampled as Prometheus metrics on `/metrics`, with `/healthz` and `/readyz`.
+/// Serve GPU metrics to Prometheus.
+///
+/// They are on `/metrics`, beside `/healthz` and `/readyz`.
 ///
 /// A scrape is answered from memory and never waits for the driver. It listens on loopback unless
 /// told otherwise. A web-config file, in the form of Prometheus' own exporters, adds TLS
 /// (`tls_server_config`: `cert_file`, `key_file`, `client_ca_file`, `client_auth_type`, versions; a
 /// renewed certificate is picked up) and users with bcrypt passwords (`basic_auth_users`).
 #[derive(Args)]
-#[command(after_help = "Examples:\n  warpsmith export\n  \
+#[command(after_long_help = "Examples:\n  warpsmith export\n  \
                         warpsmith export --listen 0.0.0.0:9877 --web-config web.yml\n  \
                         warpsmith export --processes\n  \
                         warpsmith export --from run.wsrec --speed 10\n  \
                         curl -s http://127.0.0.1:9877/metrics")]
 pub(crate) struct Export {
     /// Address and port to listen on.
-    #[arg(long, default_value = "127.0.0.1:9877")]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9877")]
     listen: SocketAddr,
     #[command(flatten)]
     selection: Selection,
@@ -42,10 +44,10 @@ pub(crate) struct Export {
     #[arg(long, value_name = "FILE")]
     web_config: Option<PathBuf>,
     /// Serve a recording instead of this machine.
-    #[arg(long, value_name = "RECORDING", conflicts_with = "gpus")]
+    #[arg(long, value_name = "FILE", conflicts_with = "gpus")]
     from: Option<PathBuf>,
     /// How many times as fast as it was recorded.
-    #[arg(long, default_value_t = 1.0, requires = "from")]
+    #[arg(long, value_name = "TIMES", default_value_t = 1.0, requires = "from")]
     speed: f64,
 }
 

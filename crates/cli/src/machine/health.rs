@@ -10,21 +10,23 @@ use clap::Args;
 use serde::Serialize;
 use warpsmith_telemetry::exporter::{WebConfig, check_health};
 
-use super::sampling;
 use crate::exit::Outcome;
 use crate::global::{Format, Global};
+use crate::numbers;
 
-/// Ask a running exporter whether it is well: exit code 0 when it is, 1 when it is not.
+/// Ask a running exporter whether it is well.
+///
+/// The exit code is 0 when it is, 1 when it is not.
 ///
 /// Needs no shell and no curl, loads no driver and takes milliseconds.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  warpsmith health\n  warpsmith health --ready\n  \
+    after_long_help = "Examples:\n  warpsmith health\n  warpsmith health --ready\n  \
                         warpsmith health --address 127.0.0.1:9900 --format json"
 )]
 pub(crate) struct Health {
     /// Where the exporter listens.
-    #[arg(long, default_value = "127.0.0.1:9877")]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9877")]
     address: SocketAddr,
     /// The exporter's own web-config file, where it serves TLS: its certificate has to answer.
     #[arg(long, value_name = "FILE")]
@@ -33,7 +35,7 @@ pub(crate) struct Health {
     #[arg(long)]
     ready: bool,
     /// How long to wait for an answer.
-    #[arg(long, default_value = "2s", value_parser = sampling::parse_duration)]
+    #[arg(long, default_value = "2s", value_name = "TIME", value_parser = numbers::duration)]
     timeout: Duration,
 }
 

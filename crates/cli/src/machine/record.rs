@@ -14,22 +14,25 @@ use super::sampling::{self, Selection};
 use crate::exit::Outcome;
 use crate::global::Global;
 use crate::interruption::Interruption;
+use crate::numbers;
 use crate::output;
 
-/// Record every sample to a compressed file that `replay`, `baseline --from` and `export --from`
-/// read, until Ctrl-C or for a while.
+/// Record every sample to a file.
+///
+/// `replay`, `baseline --from` and `export --from` read it. Recording ends with Ctrl-C or after
+/// `--duration`.
 ///
 /// The file is called FILE.partial until it is complete; what is in it can be read at any time.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  warpsmith record night.wsrec --duration 8h\n  \
+    after_long_help = "Examples:\n  warpsmith record night.wsrec --duration 8h\n  \
                         warpsmith record run.wsrec --gpu 0\n  warpsmith replay run.wsrec"
 )]
 pub(crate) struct Record {
     /// The recording to write.
     file: PathBuf,
     /// How long to record; until Ctrl-C where this is not given.
-    #[arg(long, value_parser = sampling::parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = numbers::duration)]
     duration: Option<Duration>,
     #[command(flatten)]
     selection: Selection,

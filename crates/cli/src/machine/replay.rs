@@ -9,26 +9,28 @@ use warpsmith_telemetry::Board;
 use warpsmith_telemetry::recording::Recording;
 use warpsmith_telemetry::screen::Source;
 
-use super::sampling;
 use super::watch;
 use crate::exit::Outcome;
 use crate::global::{Format, Global};
+use crate::numbers;
 use crate::output;
 
-/// Show a recording as `watch` shows the machine: from any point, at any speed. Arrow keys, PgUp,
-/// PgDn, Home, + and - move about in it.
+/// Show a recording as `watch` shows the machine.
+///
+/// It starts at any point and plays at any speed. Arrow keys, PgUp, PgDn, Home, + and - move about in
+/// it.
 #[derive(Args)]
-#[command(after_help = "Examples:\n  warpsmith replay run.wsrec\n  \
+#[command(after_long_help = "Examples:\n  warpsmith replay run.wsrec\n  \
                         warpsmith replay night.wsrec --at 3h --speed 60\n  \
                         warpsmith replay run.wsrec --at 45s --once")]
 pub(crate) struct Replay {
     /// The recording.
     file: PathBuf,
     /// Begin this long after its start.
-    #[arg(long, default_value = "0s", value_parser = sampling::parse_duration)]
+    #[arg(long, default_value = "0s", value_name = "TIME", value_parser = numbers::duration)]
     at: Duration,
     /// How many times as fast as it was recorded.
-    #[arg(long, default_value_t = 1.0)]
+    #[arg(long, value_name = "TIMES", default_value_t = 1.0)]
     speed: f64,
     /// Print what was known at that point and end.
     #[arg(long)]

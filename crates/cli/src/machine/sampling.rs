@@ -1,6 +1,4 @@
-//! What every verb that samples needs: which GPUs, and for how long.
-
-use std::time::Duration;
+//! What every verb that samples needs: which GPUs.
 
 use anyhow::Result;
 use clap::Args;
@@ -36,50 +34,5 @@ pub(crate) fn open(global: &Global, settings: &Settings) -> Result<Option<Machin
             Ok(None)
         }
         Err(error) => Err(error.into()),
-    }
-}
-
-/// Reads `90`, `60s`, `500ms`, `2m`, `1h`; a number alone is seconds.
-pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
-    let split = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
-    let (number, unit) = text.split_at(split);
-    let scale = match unit {
-        "ms" => 1e-3,
-        "" | "s" => 1.0,
-        "m" | "min" => 60.0,
-        "h" => 3600.0,
-        _ => return Err(format!("`{unit}` is not a unit of time: use ms, s, m or h")),
-    };
-    let seconds = number
-        .parse::<f64>()
-        .map_err(|_| format!("`{text}` is not a duration: write `60s` or `2m`"))?
-        * scale;
-    Duration::try_from_secs_f64(seconds).map_err(|_| format!("`{text}` is too long"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn durations_are_read_with_and_without_units() {
-        for (text, seconds) in [
-            ("90", 90.0),
-            ("1.5s", 1.5),
-            ("250ms", 0.25),
-            ("2m", 120.0),
-            ("1h", 3600.0),
-        ] {
-            assert_eq!(
-                parse_duration(text),
-                Ok(Duration::from_secs_f64(seconds)),
-                "{text}"
-            );
-        }
-        for text in ["", "s", "5 s", "5d", "-1", "1e999", "abc"] {
-            assert!(parse_duration(text).is_err(), "{text}");
-        }
     }
 }

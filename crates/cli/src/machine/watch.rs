@@ -15,13 +15,15 @@ use super::sampling::{self, Selection};
 use crate::exit::Outcome;
 use crate::global::{Color, Format, Global};
 
-/// Watch the GPUs live: use, power, temperature, what holds the clocks back, who is on them.
+/// Watch the GPUs live: use, power, temperature, throttling.
+///
+/// Also shown: what holds the clocks back, and which processes are on each GPU.
 ///
 /// With `--once` (or into a pipe, or with `--format json`) a single snapshot is printed as text
 /// that needs no drawing.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  warpsmith watch\n  warpsmith watch --once\n  \
+    after_long_help = "Examples:\n  warpsmith watch\n  warpsmith watch --once\n  \
                         warpsmith watch --format json | jq '.body.gpus[0].state'\n  \
                         warpsmith watch --color never --gpu 0"
 )]

@@ -20,10 +20,10 @@ use crate::output;
 use crate::placement::{devices, unix_now};
 use crate::table::Table;
 
-/// Measure this machine for `--device auto`, and show, copy or forget what was measured.
+/// Measure this machine once, so that `--device auto` chooses well.
 #[derive(Args)]
 #[command(
-    after_help = "Wisdom lies in `$XDG_STATE_HOME/warpsmith/wisdom`, one file per machine; \
+    after_long_help = "Wisdom lies in `$XDG_STATE_HOME/warpsmith/wisdom`, one file per machine; \
 `WARPSMITH_STATE_DIR` puts it elsewhere. Wisdom of another machine, driver or version is not used, \
 and said not to be. A verb that chose between devices without wisdom measures its workload in the
 background when it is done, at the lowest priority; `WARPSMITH_BACKGROUND=off` forbids it.

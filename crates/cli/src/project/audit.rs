@@ -17,7 +17,7 @@ use crate::exit::Outcome;
 use crate::global::{Format, Global};
 use crate::output;
 
-/// Audit a CUDA project: build, dependencies, sources, image, CI, tests, documentation.
+/// Audit a CUDA project: build, sources, image, CI, tests, docs.
 ///
 /// A finding is accepted with a comment `warpsmith: allow CODE reason` on its line or the line
 /// above, or in `.warpsmith.toml` under `[audit.allow]`. `exclude` under `[audit]` in the same file names
@@ -25,7 +25,7 @@ use crate::output;
 /// pins actions to the commits that the file gives under `[audit.pins]`.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  warpsmith audit .\n  warpsmith audit . --output sarif > audit.sarif\n  \
+    after_long_help = "Examples:\n  warpsmith audit .\n  warpsmith audit . --as sarif > audit.sarif\n  \
                   warpsmith audit . --write-baseline known.json\n  \
                   warpsmith audit . --baseline known.json --fail-on warning\n  \
                   warpsmith audit . --fix | git apply\n  \
@@ -35,10 +35,10 @@ pub(crate) struct Audit {
     /// The project's root; with `--evaluate`, the folder of checkouts.
     path: PathBuf,
     /// The form of the report on stdout.
-    #[arg(long, value_enum, default_value_t = View::Human)]
+    #[arg(long = "as", alias = "output", value_name = "FORM", value_enum, default_value_t = View::Human)]
     output: View,
     /// The severity from which on the exit code is 1.
-    #[arg(long, value_enum, default_value_t = FailOn::Error)]
+    #[arg(long, value_name = "SEVERITY", value_enum, default_value_t = FailOn::Error)]
     fail_on: FailOn,
     /// Leave out findings that this file knows.
     #[arg(long, value_name = "FILE")]

@@ -4,16 +4,18 @@ use std::io::{Write, stdout};
 
 use anyhow::{Result, bail};
 use clap::Args;
-use warpsmith_core::{Family, Story};
+use warpsmith_core::{Family, Story, did_you_mean};
 
 use crate::codes::{families, stories};
 use crate::exit::Outcome;
 use crate::global::{Format, Global};
 
-/// Explain a finding's code: what it means, why it matters, how to fix it, when to ignore it.
+/// Explain a finding's code, and how to fix it.
+///
+/// A story says what the code means, why it matters, how to fix it and when to ignore it.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  warpsmith explain M004\n  warpsmith explain DRV\n  warpsmith explain pinned memory\n  warpsmith explain --list"
+    after_long_help = "Examples:\n  warpsmith explain M004\n  warpsmith explain DRV\n  warpsmith explain pinned memory\n  warpsmith explain --list"
 )]
 pub(crate) struct Explain {
     /// A code (`M004`), the letters of a family (`DRV`), or words to search for.
@@ -76,39 +78,9 @@ fn looks_like_a_code(word: &str) -> bool {
 
 /// The refusal of a code that does not exist, with the nearest ones that do.
 fn unknown_code(word: &str) -> String {
-    let wanted = word.to_ascii_uppercase();
-    let mut near: Vec<_> = stories()
-        .map(|story| (distance(&wanted, story.code), story.code))
-        .filter(|(distance, _)| *distance <= 1)
-        .collect();
-    near.sort_unstable();
-    let near: Vec<_> = near
-        .iter()
-        .take(3)
-        .map(|(_, code)| format!("`{code}`"))
-        .collect();
-    let advice = if near.is_empty() {
-        "`warpsmith explain --list` names them all".to_owned()
-    } else {
-        format!("did you mean {}?", near.join(" or "))
-    };
+    let codes = stories().map(|story| story.code);
+    let advice = did_you_mean(word, codes, "`warpsmith explain --list` names them all");
     format!("no finding has the code `{word}`; {advice}")
-}
-
-/// How many letters must be changed, added or dropped to make `a` into `b`.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let changed = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 /// A story for a terminal.
@@ -176,13 +148,6 @@ fn fill(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn one_changed_letter_is_one_step() {
-        for (a, b, steps) in [("M004", "M004", 0), ("M04", "M004", 1), ("N004", "M005", 2)] {
-            assert_eq!(distance(a, b), steps, "{a} {b}");
-        }
-    }
 
     #[test]
     fn a_mistyped_code_names_its_neighbours_and_a_strange_one_the_list() {

@@ -11,7 +11,7 @@ use crate::exit::Outcome;
 /// Print a completion script for a shell.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  warpsmith completions bash > ~/.local/share/bash-completion/completions/warpsmith\n  \
+    after_long_help = "Examples:\n  warpsmith completions bash > ~/.local/share/bash-completion/completions/warpsmith\n  \
                   warpsmith completions zsh > ~/.zfunc/_warpsmith\n  \
                   warpsmith completions fish > ~/.config/fish/completions/warpsmith.fish"
 )]

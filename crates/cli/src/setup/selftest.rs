@@ -20,10 +20,10 @@ use crate::global::Global;
 use crate::numbers;
 use crate::output;
 
-/// Compare identical and slowed work on this machine, and count the verdicts.
+/// Compare identical and slowed work here, and count the verdicts.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  warpsmith selftest\n  warpsmith selftest --pairs 240 --load 2\n  \
+    after_long_help = "Examples:\n  warpsmith selftest\n  warpsmith selftest --pairs 240 --load 2\n  \
     warpsmith selftest --of commands --pairs 20 --load 12"
 )]
 pub(crate) struct Selftest {
@@ -31,19 +31,19 @@ pub(crate) struct Selftest {
     #[arg(long, value_enum, default_value_t = Kind::Closures)]
     of: Kind,
     /// Identical pairs, and as many slowed ones.
-    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pairs: u32,
-    /// How much more work the slowed side does, in percent.
-    #[arg(long, default_value_t = 3.0, value_parser = numbers::percent, allow_negative_numbers = true)]
+    /// How much more work the slowed side does.
+    #[arg(long, default_value_t = 3.0, value_name = "PERCENT", value_parser = numbers::percent, allow_negative_numbers = true)]
     effect: f64,
-    /// Differences up to this many percent do not matter.
-    #[arg(long, default_value_t = 1.0, value_parser = numbers::percent, allow_negative_numbers = true)]
+    /// Differences up to this much do not matter.
+    #[arg(long, default_value_t = 1.0, value_name = "PERCENT", value_parser = numbers::percent, allow_negative_numbers = true)]
     margin: f64,
-    /// Seconds for one comparison of commands.
-    #[arg(long, default_value_t = 5.0, value_parser = numbers::seconds, allow_negative_numbers = true)]
+    /// Time for one comparison of commands.
+    #[arg(long, default_value = "5s", value_name = "TIME", value_parser = numbers::seconds, allow_negative_numbers = true)]
     budget: f64,
     /// Spin on this many threads meanwhile, to see what a busy machine does.
-    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=256))]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=256))]
     load: u32,
 }
 

@@ -14,7 +14,7 @@ use crate::output;
 
 /// Write a data set's card, with its splits in the front matter that `datasets` reads.
 #[derive(Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   warpsmith corpus card pairs
   warpsmith corpus card pairs --print")]
 pub(crate) struct Card {

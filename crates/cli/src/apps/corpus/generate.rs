@@ -22,21 +22,21 @@ use crate::output;
 /// Pair i of a seed is the same bytes whatever the number of threads or shares. A run that was stopped,
 /// however roughly, goes on when the same command is given again, and ends with the same bytes.
 #[derive(Args)]
-#[command(after_help = "Examples:
-  warpsmith corpus generate --count 1000000 --out pairs
-  warpsmith corpus generate --count 20000 --out checked --verify executed,compiled
-  warpsmith corpus generate --count 5000 --out rich --verify executed,compiled --keep inputs,outputs,gradients,ptx,sass
-  warpsmith corpus generate --count 2000 --out sampled --verify warp --warp-every 10 --python venv/bin/python
-  warpsmith corpus generate --count 10000000 --out pairs --shards $SLURM_ARRAY_TASK_ID/64")]
+#[command(after_long_help = "Examples:
+  warpsmith corpus generate --count 1000000 --output pairs
+  warpsmith corpus generate --count 20000 --output checked --verify executed,compiled
+  warpsmith corpus generate --count 5000 --output rich --verify executed,compiled --keep inputs,outputs,gradients,ptx,sass
+  warpsmith corpus generate --count 2000 --output sampled --verify warp --warp-every 10 --python venv/bin/python
+  warpsmith corpus generate --count 10000000 --output pairs --shards $SLURM_ARRAY_TASK_ID/64")]
 pub(crate) struct Generate {
     /// How many pairs, in all shares together.
-    #[arg(long)]
+    #[arg(long, value_name = "N")]
     count: u64,
-    /// The folder of the data set.
-    #[arg(long)]
-    out: PathBuf,
+    /// Output folder; created if missing.
+    #[arg(short, long, alias = "out", value_name = "DIR")]
+    output: PathBuf,
     /// What the pairs follow from.
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
     /// Only these categories.
     #[arg(long, value_delimiter = ',')]
@@ -67,7 +67,7 @@ pub(crate) struct Generate {
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     keep: Vec<Keep>,
     /// The format of the files.
-    #[arg(long = "as", value_enum, default_value_t = FileFormat::Parquet)]
+    #[arg(long = "as", value_name = "FORM", value_enum, default_value_t = FileFormat::Parquet)]
     file_format: FileFormat,
     /// Pairs of one shard.
     #[arg(long, default_value_t = 5_000)]
@@ -87,8 +87,8 @@ pub(crate) struct Generate {
     /// Categories whose pairs go to a split of their own; `none` for none.
     #[arg(long, value_delimiter = ',')]
     hold_out_categories: Vec<String>,
-    /// Threads; all cores unless it is given.
-    #[arg(long)]
+    /// Threads; default: one for each core.
+    #[arg(long, value_name = "N")]
     threads: Option<usize>,
 }
 
@@ -156,7 +156,7 @@ impl Generate {
             Err(error) => return Err(error.into()),
         };
         if self.force {
-            discard_other(&settings, &self.out)?;
+            discard_other(&settings, &self.output)?;
         }
         let start = Instant::now();
         let mut line = ProgressLine::new(start);
@@ -167,7 +167,7 @@ impl Generate {
         }
         let manifest = pool
             .build()?
-            .install(|| generate(&settings, self.shards, &self.out, &verifier, &mut show));
+            .install(|| generate(&settings, self.shards, &self.output, &verifier, &mut show));
         output::progress(global, "");
         let manifest = match manifest {
             Err(error @ RunError::OtherRun { .. }) => {
@@ -251,7 +251,7 @@ impl Generate {
 
     /// Writes the card, once every share is there.
     fn write_card(&self, global: &Global) -> Result<()> {
-        let manifests = Manifest::read_all(&self.out)?;
+        let manifests = Manifest::read_all(&self.output)?;
         let done: u64 = manifests.iter().map(|manifest| manifest.shards_done).sum();
         let settings = &manifests[0].settings;
         if done < settings.shards() {
@@ -261,15 +261,15 @@ impl Generate {
             );
             return Ok(());
         }
-        let statistics = statistics(&self.out)?;
-        write_output(&self.out.join("README.md"), card(&statistics).as_bytes())?;
+        let statistics = statistics(&self.output)?;
+        write_output(&self.output.join("README.md"), card(&statistics).as_bytes())?;
         Ok(())
     }
 }
 
 fn body(manifest: &Manifest, command: &Generate, seconds: f64) -> Body {
     Body {
-        folder: command.out.display().to_string(),
+        folder: command.output.display().to_string(),
         pairs: manifest.tally.pairs,
         drafts: manifest.tally.drafts,
         files: manifest.files.len(),

@@ -21,19 +21,19 @@ use crate::output;
 /// With `--python`, Warp is asked about every rejected program: its message is written too, and programs
 /// that it accepts are left out.
 #[derive(Args)]
-#[command(after_help = "Examples:
-  warpsmith corpus mistakes --count 10000 --out mistakes
-  warpsmith corpus mistakes --count 500 --out mistakes --python venv/bin/python
-  warpsmith corpus mistakes --count 500 --seed 3 --out mistakes --format json")]
+#[command(after_long_help = "Examples:
+  warpsmith corpus mistakes --count 10000 --output mistakes
+  warpsmith corpus mistakes --count 500 --output mistakes --python venv/bin/python
+  warpsmith corpus mistakes --count 500 --seed 3 --output mistakes --format json")]
 pub(crate) struct Mistakes {
     /// How many pairs to make mistakes from; a few of them give none.
-    #[arg(long)]
+    #[arg(long, value_name = "N")]
     count: u64,
-    /// The folder.
-    #[arg(long)]
-    out: PathBuf,
+    /// Output folder; created if missing.
+    #[arg(short, long, alias = "out", value_name = "DIR")]
+    output: PathBuf,
     /// What the pairs follow from.
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
     /// Replace files that are there already.
     #[arg(long)]
@@ -55,11 +55,11 @@ struct Body {
 
 impl Mistakes {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
-        std::fs::create_dir_all(&self.out)
-            .with_context(|| format!("cannot make `{}`", self.out.display()))?;
+        std::fs::create_dir_all(&self.output)
+            .with_context(|| format!("cannot make `{}`", self.output.display()))?;
         if !self.force {
             for name in [REJECTED, WRONG_CODE] {
-                check_vacant(&self.out.join(name))?;
+                check_vacant(&self.output.join(name))?;
             }
         }
         let wanted = Wanted::default();
@@ -78,7 +78,7 @@ impl Mistakes {
         let texts = self.make(|compiler, index| wrong_code(compiler, &wanted, self.seed, index));
         let rejected = self.write(REJECTED, &programs)?;
         let wrong_code = self.write(WRONG_CODE, &texts)?;
-        let folder = self.out.display().to_string();
+        let folder = self.output.display().to_string();
         let body = Body {
             folder,
             rejected,
@@ -111,7 +111,7 @@ impl Mistakes {
             serde_json::to_writer(&mut text, row)?;
             text.write_all(b"\n")?;
         }
-        write_output(&self.out.join(name), &text)?;
+        write_output(&self.output.join(name), &text)?;
         Ok(rows.len())
     }
 }

@@ -13,17 +13,17 @@ mod show;
 mod stats;
 mod verify;
 
-/// Make and check data sets of Python kernels and their CUDA and CPU C++.
+/// Make data sets of Python kernels with their CUDA and C++.
 #[derive(Args)]
-#[command(after_help = "Examples:
-  warpsmith corpus generate --count 1000000 --out pairs
-  warpsmith corpus generate --count 5000 --out small --categories vector,matrix --difficulty 1-3 --verify executed
-  warpsmith corpus generate --count 10000000 --out pairs --shards 3/64
+#[command(after_long_help = "Examples:
+  warpsmith corpus generate --count 1000000 --output pairs
+  warpsmith corpus generate --count 5000 --output small --categories vector,matrix --difficulty 1-3 --verify executed
+  warpsmith corpus generate --count 10000000 --output pairs --shards 3/64
   warpsmith corpus verify pairs
   warpsmith corpus stats pairs --html stats.html
   warpsmith corpus show pairs 17
   warpsmith corpus card pairs
-  warpsmith corpus mistakes --count 10000 --out mistakes")]
+  warpsmith corpus mistakes --count 10000 --output mistakes")]
 pub(crate) struct Corpus {
     #[command(subcommand)]
     verb: Verb,

@@ -13,7 +13,7 @@ use crate::output;
 
 /// Show a pair: what is known about it, its source, and its CUDA text.
 #[derive(Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   warpsmith corpus show pairs 17
   warpsmith corpus show pairs 17 --all
   warpsmith corpus show pairs 17 --format json")]

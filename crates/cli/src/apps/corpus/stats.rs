@@ -16,14 +16,14 @@ use crate::table::Table;
 
 /// Describe a data set: distinct pairs, categories, sizes, builtins, verification.
 #[derive(Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   warpsmith corpus stats pairs
   warpsmith corpus stats pairs --html stats.html
   warpsmith corpus stats pairs --format json")]
 pub(crate) struct Stats {
     /// The data set's folder.
     folder: PathBuf,
-    /// Also write a page with plots.
+    /// Also write one HTML page with plots; it needs no network.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 }

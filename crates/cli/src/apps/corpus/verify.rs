@@ -14,7 +14,7 @@ use crate::output;
 
 /// Check a data set: checksums, hashes, duplicates, leaks between splits, and the text of a sample.
 #[derive(Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   warpsmith corpus verify pairs
   warpsmith corpus verify pairs --recompile-every 1
   warpsmith corpus verify pairs --format json")]

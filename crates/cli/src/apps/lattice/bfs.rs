@@ -24,7 +24,7 @@ use crate::placement::{Decision, Placement};
 /// Find shortest paths on a lattice with blocked cells, 64 cells to a word.
 #[derive(Args)]
 #[command(
-    after_help = "A drawing has a line to a row and a blank line between planes: `#` is \
+    after_long_help = "A drawing has a line to a row and a blank line between planes: `#` is \
 blocked, `.` is free, `S` and `T` are source and target.
 
 Exit code 1: the target cannot be reached.
@@ -52,7 +52,7 @@ pub(crate) struct Bfs {
     )]
     blocked: f64,
     /// Seed of the blocked cells.
-    #[arg(long, default_value_t = 1, conflicts_with = "map")]
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "map")]
     seed: u64,
     /// Read the maze from a drawing.
     #[arg(long, value_name = "FILE")]

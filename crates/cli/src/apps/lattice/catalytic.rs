@@ -22,7 +22,7 @@ use crate::placement::{Decision, Placement};
 /// Count walks between two cells inside borrowed memory, and leave every bit of it as it was.
 #[derive(Args)]
 #[command(
-    after_help = "With `--borrow FILE` the memory is a file that somebody else owns; a \
+    after_long_help = "With `--borrow FILE` the memory is a file that somebody else owns; a \
 journal beside it brings every bit back even if this program is killed: \
 `warpsmith lattice catalytic --restore FILE`. Without it, random words of this process are used.
 
@@ -50,7 +50,7 @@ pub(crate) struct Catalytic {
     #[arg(long, default_value_t = 0.0, allow_negative_numbers = true)]
     blocked: f64,
     /// Seed of the blocked cells, and of the borrowed words where they are ours.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Borrow the memory of this file; it needs 8 bytes per cell.
     #[arg(long, value_name = "FILE")]

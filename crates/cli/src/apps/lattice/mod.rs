@@ -15,9 +15,9 @@ mod xor;
 
 pub(crate) use speeds::Speeds;
 
-/// Compute on lattices: reaction-diffusion, shortest paths, walks in borrowed memory, keyed XOR.
+/// Compute on lattices: reaction-diffusion, paths, walks, XOR.
 #[derive(Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   warpsmith lattice rd --size 128 --steps 200 --slice waves.png
   warpsmith lattice bfs --size 256 --blocked 30 --target 255,255,255 --image path.png
   warpsmith lattice catalytic --size 64 --steps 32

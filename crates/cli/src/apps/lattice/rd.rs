@@ -23,7 +23,7 @@ use crate::placement::{Decision, Placement};
 /// Let a bistable medium react and diffuse: u' = u + D·lap u + R·u(1−u)(u−a), with a memory.
 #[derive(Args)]
 #[command(
-    after_help = "Every form gives the same bits, on CPU and GPU; the digest shows it.
+    after_long_help = "Every form gives the same bits, on CPU and GPU; the digest shows it.
 
 Examples:
   warpsmith lattice rd --size 100 --steps 10
@@ -41,7 +41,7 @@ pub(crate) struct Rd {
     #[arg(long, value_enum, default_value_t = Start::Noise)]
     start: Start,
     /// Seed of the noise.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// D, above 0 and at most 1/(2d).
     #[arg(long, default_value_t = Rule::DIFFUSION, allow_negative_numbers = true)]

@@ -20,7 +20,7 @@ use crate::table::Table;
 /// Time reaction-diffusion on every backend here: scalar, vectors, threads, GPU, and peers.
 #[derive(Args)]
 #[command(
-    after_help = "Each time is the least of several runs, warm, from the call to the end of \
+    after_long_help = "Each time is the least of several runs, warm, from the call to the end of \
 the wait, data already where they are worked on. Speed-ups are against the first row: NumPy where \
 `--python` names an interpreter that has it, else our scalar form. Peers that are not installed \
 are left out.
@@ -37,7 +37,7 @@ pub(crate) struct Speeds {
     #[arg(long, default_value_t = 10)]
     steps: usize,
     /// A Python interpreter; its NumPy, SciPy, Numba and PyTorch are timed beside.
-    #[arg(long, value_name = "PYTHON")]
+    #[arg(long, value_name = "FILE")]
     python: Option<PathBuf>,
 }
 

@@ -21,7 +21,7 @@ use crate::placement::{Decision, Placement};
 
 /// XOR a file with a repeated key; the same key gives the file back. This hides nothing from anyone.
 #[derive(Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   warpsmith lattice xor data.bin --key-hex 5a17 --output changed.bin
   warpsmith lattice xor changed.bin --key key.bin --output data.bin")]
 pub(crate) struct Xor {

@@ -10,9 +10,9 @@ mod run;
 mod start;
 mod table;
 
-/// Run molecular dynamics: Lennard-Jones trajectories on the CPU or a GPU.
+/// Run molecular dynamics: Lennard-Jones trajectories.
 #[derive(Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   warpsmith md run --atoms 4000 --steps 2000
   warpsmith md run --atoms 32000 --steps 1000 --checkpoint melt.ckpt --output melt.xyz
   warpsmith md run --restart melt.ckpt --steps 1000

@@ -24,7 +24,7 @@ use crate::table::Table;
 
 /// Run a Lennard-Jones trajectory; reduced units.
 #[derive(Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   warpsmith md run --atoms 4000 --steps 2000
   warpsmith md run --atoms 1048576 --steps 500 --device cuda
   warpsmith md run --thermostat langevin --temperature 0.85 --density 0.776 --steps 5000
@@ -43,7 +43,7 @@ pub(crate) struct Run {
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
     every: u64,
     /// Write frames to this extended XYZ file.
-    #[arg(long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Replace the file of frames if it exists.
     #[arg(long, requires = "output")]

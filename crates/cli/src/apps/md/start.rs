@@ -61,7 +61,7 @@ pub(super) struct Start {
     #[arg(long, default_value_t = 1.0, allow_negative_numbers = true)]
     friction: f64,
     /// Seed of velocities and thermostat.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Numbers of the trajectory; GPUs have f32.
     #[arg(long, value_enum, default_value_t = Numbers::F32)]

@@ -20,12 +20,13 @@ use crate::catalogue;
 use crate::exit::Outcome;
 use crate::global::Global;
 use crate::measured;
+use crate::numbers;
 use crate::output;
 use crate::table::Table;
 
 /// Measure a call of the force field or a step of the fluid at several sizes.
 #[derive(Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   warpsmith md table
   warpsmith md table --of lj --atoms 500,4000,32000
   warpsmith md table --device cuda --of network --atoms 50,100,200,500,1000
@@ -39,11 +40,11 @@ pub(crate) struct TableOfSizes {
     /// Numbers of atoms, separated by commas.
     #[arg(long, value_delimiter = ',')]
     atoms: Option<Vec<u64>>,
-    /// Stop a size after this many seconds.
-    #[arg(long, default_value_t = 3.0)]
-    timeout: f64,
+    /// Stop a size after this long.
+    #[arg(long, alias = "timeout", default_value = "5s", value_name = "TIME", value_parser = numbers::seconds)]
+    budget: f64,
     /// A Python interpreter; the peers that it has are timed beside, one thread each on the CPU.
-    #[arg(long, value_name = "PYTHON")]
+    #[arg(long, value_name = "FILE")]
     python: Option<PathBuf>,
 }
 
@@ -157,7 +158,7 @@ impl TableOfSizes {
         let name = format!("{} n={atoms}", workload.id());
         let mut measurement = sampler.begin(&name, &target);
         let plan = StopPlan {
-            timeout: Duration::try_from_secs_f64(self.timeout)?,
+            timeout: Duration::try_from_secs_f64(self.budget)?,
             ..StopPlan::default()
         };
         sampler.measure_round(&mut measurement, &mut target, &plan, &mut |progress| {

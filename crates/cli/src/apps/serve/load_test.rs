@@ -8,6 +8,7 @@ use warpsmith_server::protocol::Hello;
 
 use crate::exit::Outcome;
 use crate::global::Global;
+use crate::numbers;
 use crate::output;
 
 /// Options of the load test.
@@ -18,10 +19,10 @@ pub(super) struct LoadTest {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=20_000))]
     load_test: Option<u32>,
     /// How long each listener plays.
-    #[arg(long, value_name = "S", default_value_t = 10.0, requires = "load_test")]
-    load_seconds: f64,
+    #[arg(long, alias = "load-seconds", value_name = "TIME", default_value = "10s", value_parser = numbers::seconds, requires = "load_test")]
+    load_duration: f64,
     /// Time over which listeners arrive.
-    #[arg(long, value_name = "S", default_value_t = 3.0, requires = "load_test")]
+    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = numbers::seconds, requires = "load_test")]
     load_ramp: f64,
     /// Length of an audio frame; above some hundred listeners longer ones cost less.
     #[arg(long, value_name = "MS", default_value_t = 100, requires = "load_test")]
@@ -72,7 +73,7 @@ impl LoadTest {
         let Some(count) = self.load_test else {
             return Ok(None);
         };
-        if !(0.1..=3_600.0).contains(&self.load_seconds)
+        if !(0.1..=3_600.0).contains(&self.load_duration)
             || !(0.0..=600.0).contains(&self.load_ramp)
             || !(0.1..=100.0).contains(&self.load_speed)
         {
@@ -87,7 +88,7 @@ impl LoadTest {
             address: settings.listen,
             token: settings.token.clone(),
             clients: count as usize,
-            seconds: self.load_seconds,
+            seconds: self.load_duration,
             ramp_seconds: self.load_ramp,
             speed: self.load_speed,
             hello: Hello {

@@ -20,7 +20,9 @@ use crate::output;
 
 mod load_test;
 
-/// Stream music to many listeners at once, each with a piece and parameters of its own.
+/// Stream music to many listeners at once.
+///
+/// Each listener has a piece and parameters of its own.
 ///
 /// Open the address in a browser to listen. `/stream.wav` plays in VLC, ffplay or curl; `/api/status`
 /// lists the rest. It listens on loopback unless told otherwise; beyond it every request needs the
@@ -31,17 +33,17 @@ mod load_test;
 /// that wait in one launch, and effects stay the CPU's. Should the GPU disappear, the CPU takes over
 /// within the block, and a finding says so.
 #[derive(Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   warpsmith serve
   warpsmith serve --preset sleep --seed 7 --listen 127.0.0.1:8080
   WARPSMITH_TOKEN=$(openssl rand -hex 16) warpsmith serve --listen 0.0.0.0:9878
-  warpsmith serve --load-test 1000 --load-seconds 30
+  warpsmith serve --load-test 1000 --load-duration 30s
   curl -sN http://127.0.0.1:9878/stream.wav | ffplay -i -
   curl -s http://127.0.0.1:9878/metrics
 With `--format json` everything that happens is printed, a JSON object to a line.")]
 pub(crate) struct Serve {
     /// Address and port to listen on; port 0 takes any.
-    #[arg(long, default_value = "127.0.0.1:9878")]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9878")]
     listen: SocketAddr,
     /// A file with the token that clients must bring, instead of WARPSMITH_TOKEN.
     #[arg(long, value_name = "FILE")]
@@ -55,11 +57,11 @@ pub(crate) struct Serve {
     /// Connections from one address at most; loopback is not held to it.
     #[arg(long, value_name = "N", default_value_t = Limits::default().per_client)]
     per_client: usize,
-    /// Threads; 0 is one for each core.
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    threads: usize,
+    /// Threads; default: one for each core.
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
     /// The broadcast's piece.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     #[command(flatten)]
     music: Music,
@@ -71,7 +73,7 @@ impl Serve {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         if let Some(outcome) = self
             .load_test
-            .run(global, self.threads, || self.settings(global))?
+            .run(global, self.threads.unwrap_or(0), || self.settings(global))?
         {
             return Ok(outcome);
         }
@@ -123,7 +125,7 @@ impl Serve {
                 per_client: self.per_client,
                 ..Limits::default()
             },
-            threads: self.threads,
+            threads: self.threads.unwrap_or(0),
             seed: self.seed,
             params: self.music.params()?,
             ..Settings::default()

@@ -20,7 +20,7 @@ use crate::table::Table;
 
 /// Measure what each optimisation of the synthesiser brings, beside what was claimed for it.
 #[derive(Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   warpsmith synth ablate --device cpu --markdown matrix.md
   warpsmith synth ablate --device cuda --html matrix.html --only graph --only pinned
 Both sides of a row render the same 27.4 s to 16-bit stereo in host memory, taking turns.")]

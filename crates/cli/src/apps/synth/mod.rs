@@ -14,9 +14,9 @@ mod spectrogram;
 
 /// Make ambient music from a seed, and measure what makes it fast.
 #[derive(Args)]
-#[command(after_help = "Examples:
-  warpsmith synth render --seed 7 --preset sleep --seconds 600 --output night.wav
-  warpsmith synth render --seed 3 --key F# --mode lydian --output a.wav --midi a.mid --spectrogram a.png
+#[command(after_long_help = "Examples:
+  warpsmith synth render --seed 7 --preset sleep --duration 10m --output night.wav
+  warpsmith synth render --seed 3 --key F# --scale lydian --output a.wav --midi a.mid --spectrogram a.png
   warpsmith synth ablate --markdown matrix.md")]
 pub(crate) struct Synth {
     #[command(subcommand)]

@@ -13,7 +13,7 @@ pub(crate) struct Music {
     #[arg(long)]
     key: Option<String>,
     /// The scale: aeolian, dorian, lydian or phrygian.
-    #[arg(long)]
+    #[arg(long = "scale", alias = "mode")]
     mode: Option<String>,
     /// Beats per minute, 40 to 120.
     #[arg(long)]

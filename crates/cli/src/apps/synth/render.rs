@@ -18,6 +18,7 @@ use super::music::Music;
 use super::spectrogram;
 use crate::exit::Outcome;
 use crate::global::Global;
+use crate::numbers;
 use crate::output;
 
 /// Render music into a WAV file, many times faster than it plays.
@@ -25,24 +26,24 @@ use crate::output;
 /// One stream takes a thousandth of a core, so that the CPU renders it unless `--device cuda` is given;
 /// then a GPU renders the voices, to a 16-bit step the same, and how long its warm-up took is printed.
 #[derive(Args)]
-#[command(after_help = "Examples:
-  warpsmith synth render --seed 7 --seconds 60 --output a.wav
-  warpsmith synth render --preset sleep --seconds 28800 --output night.wav
-  warpsmith synth render --key F# --mode lydian --bpm 90 --intensity 0.9 --output b.wav --midi b.mid
-  warpsmith synth render --device cuda --seconds 600 --output c.wav
+#[command(after_long_help = "Examples:
+  warpsmith synth render --seed 7 --duration 60s --output a.wav
+  warpsmith synth render --preset sleep --duration 8h --output night.wav
+  warpsmith synth render --key F# --scale lydian --bpm 90 --intensity 0.9 --output b.wav --midi b.mid
+  warpsmith synth render --device cuda --duration 10m --output c.wav
 The same seed and parameters give the same bytes.")]
 pub(crate) struct Render {
     /// The WAV file to write: 16-bit stereo.
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
     /// Which piece.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// How long, in seconds.
-    #[arg(long, default_value_t = 60.0)]
-    seconds: f64,
+    /// How long the music is.
+    #[arg(long, alias = "seconds", default_value = "60s", value_name = "TIME", value_parser = numbers::seconds)]
+    duration: f64,
     /// Frames a second, 8000 to 192000.
-    #[arg(long, default_value_t = 48_000)]
+    #[arg(long, value_name = "HZ", default_value_t = 48_000)]
     rate: u32,
     /// The first engine's formulas: mono, steps in the envelopes, no effects.
     #[arg(long)]
@@ -85,10 +86,10 @@ struct Body {
 impl Render {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         let global = &self.check_outputs(global)?;
-        if !(self.seconds > 0.0 && self.seconds <= LONGEST_SECONDS) {
+        if !(self.duration > 0.0 && self.duration <= LONGEST_SECONDS) {
             bail!(
-                "`--seconds {}` is outside 0 to {LONGEST_SECONDS}",
-                self.seconds
+                "`--duration {}` is outside 0 to {LONGEST_SECONDS}",
+                self.duration
             );
         }
         let opened = self.music.params().and_then(|params| {
@@ -111,7 +112,7 @@ impl Render {
             DeviceChoice::Cuda(_) => Some(GpuVoices::open(global.device, &mut stream)?),
             _ => None,
         };
-        let frames = (self.seconds * f64::from(self.rate)).round() as u64;
+        let frames = (self.duration * f64::from(self.rate)).round() as u64;
         let begun = Instant::now();
         let (body, drawn) = self.write(global, &params, &mut stream, gpu, frames)?;
         let notes = compose(self.seed, &params, self.rate, frames);
@@ -127,7 +128,7 @@ impl Render {
         let body = Body {
             notes: notes.len(),
             render_seconds: elapsed,
-            times_real_time: self.seconds / elapsed,
+            times_real_time: self.duration / elapsed,
             ..body
         };
         let report = output::report("synth render", body);
@@ -225,7 +226,7 @@ impl Render {
                     "#".repeat(share),
                     "-".repeat(20 - share),
                     done / u64::from(self.rate),
-                    self.seconds
+                    self.duration
                 ),
             );
         }

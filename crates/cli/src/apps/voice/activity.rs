@@ -34,10 +34,15 @@ pub(super) struct Detector {
     #[arg(long, value_enum, default_value_t = Method::Statistical)]
     method: Method,
     /// How much `webrtc` must be convinced: 0 misses the least speech, 3 passes the least noise.
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=3))]
+    #[arg(long = "aggressiveness", alias = "mode", value_name = "0..3", default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=3))]
     mode: u8,
     /// Decibels above the noise that make speech, for `energy`.
-    #[arg(long, default_value_t = 6.0)]
+    #[arg(
+        long = "margin-db",
+        alias = "margin",
+        value_name = "DB",
+        default_value_t = 6.0
+    )]
     margin: f32,
     /// The probability that makes speech, for `neural`.
     #[arg(long, default_value_t = NeuralSettings::default().start)]
@@ -282,7 +287,7 @@ fn report(decisions: &[bool], decided: &mut usize, rows: &mut Vec<f64>) {
 
 /// Decide for every 10 ms whether there is speech.
 #[derive(Args)]
-#[command(after_help = "Examples:\n  warpsmith voice vad talk.wav\n  \
+#[command(after_long_help = "Examples:\n  warpsmith voice vad talk.wav\n  \
                         warpsmith voice vad call.wav --method webrtc --mode 3\n  \
                         ffmpeg -i in.mkv -f wav - | warpsmith voice vad - --method energy")]
 pub(crate) struct Vad {
@@ -325,7 +330,7 @@ fn decision_sheet(decisions: &[bool]) -> Sheet {
 
 /// List where speech starts and ends.
 #[derive(Args)]
-#[command(after_help = "Example:\n  warpsmith voice segments talk.wav --as csv")]
+#[command(after_long_help = "Example:\n  warpsmith voice segments talk.wav --as csv")]
 pub(crate) struct Segments {
     #[command(flatten)]
     input: Input,

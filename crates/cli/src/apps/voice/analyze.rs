@@ -22,7 +22,7 @@ use crate::table::Table;
 
 /// Summarise files: length, level, loudness, speech and pitch.
 #[derive(Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   warpsmith voice analyze *.wav
   warpsmith voice analyze talk.mp3 --format json
   warpsmith voice analyze *.flac --output frames --as npy --columns pitch,speech,mel

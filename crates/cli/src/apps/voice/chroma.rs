@@ -19,7 +19,7 @@ const NAMES: [&str; PITCH_CLASSES] = [
 
 /// Compute the power of the twelve pitch classes, as librosa does: the strongest of a frame is 1.
 #[derive(Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   warpsmith voice chroma song.wav --as npy --output chroma.npy
   warpsmith voice chroma song.wav --transform 1024 --hop 512
   warpsmith voice chroma *.wav --output classes --device cuda")]

@@ -15,7 +15,7 @@ use crate::global::Global;
 
 /// Compute the magnitude of constant-Q spectra, as librosa does: a column to a note.
 #[derive(Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   warpsmith voice cqt song.wav --as npy --output cqt.npy
   warpsmith voice cqt song.wav --lowest 65.4 --bins 60 --gamma 20
   warpsmith voice cqt *.wav --as npy --output notes --device cuda")]
@@ -93,7 +93,7 @@ fn notes(settings: &ConstantQSettings, spectra: impl Iterator<Item = [f32; 2]>) 
 
 /// Compute the spectrum's centroid, bandwidth, roll-off, flatness, entropy, flux, slope and contrast.
 #[derive(Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   warpsmith voice shape speech.wav --as csv
   warpsmith voice shape *.wav --output shapes --device cuda")]
 pub(crate) struct Shape {

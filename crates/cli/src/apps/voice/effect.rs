@@ -14,10 +14,11 @@ use super::input::Input;
 use super::sound::{SoundOutput, by_channel};
 use crate::exit::Outcome;
 use crate::global::Global;
+use crate::numbers;
 
 /// Take steady noise out of a recording.
 #[derive(Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   warpsmith voice denoise talk.wav --output clean.wav
   warpsmith voice denoise talk.wav --noise 0-0.8 --reduction 30 --output clean.wav")]
 pub(crate) struct Denoise {
@@ -29,7 +30,7 @@ pub(crate) struct Denoise {
     #[arg(long, default_value_t = DenoiseSettings::default().reduction_db)]
     reduction: f64,
     /// How much stronger the noise is taken to be than measured, dB.
-    #[arg(long, default_value_t = DenoiseSettings::default().margin_db)]
+    #[arg(long = "margin-db", alias = "margin", value_name = "DB", default_value_t = DenoiseSettings::default().margin_db)]
     margin: f64,
     /// Seconds that hold nothing but noise, as FROM-TO; the quietest frames where absent.
     #[arg(long, value_parser = parse_stretch)]
@@ -65,7 +66,7 @@ impl Denoise {
 /// Make a recording higher or lower at the same speed.
 #[derive(Args)]
 #[command(
-    after_help = "Example:\n  warpsmith voice pitch-shift song.flac --semitones -3 --output lower.wav"
+    after_long_help = "Example:\n  warpsmith voice pitch-shift song.flac --semitones -3 --output lower.wav"
 )]
 pub(crate) struct PitchShift {
     #[command(flatten)]
@@ -88,7 +89,7 @@ impl PitchShift {
 /// Make a recording faster or slower at the same pitch.
 #[derive(Args)]
 #[command(
-    after_help = "Example:\n  warpsmith voice stretch talk.wav --rate 1.25 --output faster.wav"
+    after_long_help = "Example:\n  warpsmith voice stretch talk.wav --speed 1.25 --output faster.wav"
 )]
 pub(crate) struct Stretch {
     #[command(flatten)]
@@ -96,7 +97,7 @@ pub(crate) struct Stretch {
     #[command(flatten)]
     output: SoundOutput,
     /// Speed: 2 is half as long.
-    #[arg(long)]
+    #[arg(long = "speed", alias = "rate", value_name = "TIMES")]
     rate: f64,
 }
 
@@ -124,7 +125,7 @@ fn stretched(
 
 /// Convert to WAV: another rate, one channel, a wanted level, without silence at the ends, in a room.
 #[derive(Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   warpsmith voice convert song.m4a --rate 16000 --mono --output song.wav
   warpsmith voice convert *.flac --loudness -16 --trim 60 --output masters/
   warpsmith voice convert dry.wav --reverb 1.5 --output wet.wav")]
@@ -133,8 +134,8 @@ pub(crate) struct Convert {
     input: Input,
     #[command(flatten)]
     output: SoundOutput,
-    /// Samples per second; the input's where absent.
-    #[arg(long)]
+    /// Samples per second; default: the input's.
+    #[arg(long, value_name = "HZ")]
     rate: Option<u32>,
     /// How sharply frequencies that the new rate cannot hold are cut.
     #[arg(long, value_enum, default_value_t = Sharpness::High)]
@@ -145,8 +146,8 @@ pub(crate) struct Convert {
     /// Drop what is this many dB below the loudest frame from both ends.
     #[arg(long, value_name = "DB")]
     trim: Option<f32>,
-    /// Add a room in which sound falls by 60 dB in this many seconds.
-    #[arg(long, value_name = "SECONDS")]
+    /// Add a room in which sound falls by 60 dB in this time.
+    #[arg(long, value_name = "TIME", value_parser = numbers::seconds)]
     reverb: Option<f64>,
     /// Bring the largest sample to this level, dBFS.
     #[arg(

@@ -182,7 +182,7 @@ fn sheet_of(settings: &FeatureSettings, stage: Stage, values: Vec<f32>) -> Sheet
 
 /// Compute mel powers or their logarithms.
 #[derive(Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   warpsmith voice mel speech.wav --preset whisper --as npy --output mel.npy
   warpsmith voice mel speech.wav --power
   warpsmith voice mel *.wav --device cuda --as npy --output features")]
@@ -212,7 +212,7 @@ impl Mel {
 
 /// Compute cepstral coefficients.
 #[derive(Args)]
-#[command(after_help = "Example:\n  warpsmith voice mfcc speech.wav --coefficients 13")]
+#[command(after_long_help = "Example:\n  warpsmith voice mfcc speech.wav --coefficients 13")]
 pub(crate) struct Mfcc {
     #[command(flatten)]
     input: Input,
@@ -238,7 +238,7 @@ impl Mfcc {
 /// Compute the magnitude of short-time spectra.
 #[derive(Args)]
 #[command(
-    after_help = "Example:\n  warpsmith voice spectrogram speech.wav --as npy -o spectrum.npy"
+    after_long_help = "Example:\n  warpsmith voice spectrogram speech.wav --as npy -o spectrum.npy"
 )]
 pub(crate) struct Spectrogram {
     #[command(flatten)]

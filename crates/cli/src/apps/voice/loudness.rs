@@ -12,7 +12,7 @@ use crate::global::Global;
 /// Measure loudness over all channels: integrated, its range, the loudest 0.4 s and 3 s (ITU-R
 /// BS.1770-4, EBU Tech 3341 and 3342), sample peak and true peak.
 #[derive(Args)]
-#[command(after_help = "Example:\n  warpsmith voice loudness master.wav")]
+#[command(after_long_help = "Example:\n  warpsmith voice loudness master.wav")]
 pub(crate) struct Loudness {
     #[command(flatten)]
     input: Input,

@@ -27,10 +27,11 @@ mod sheet;
 mod sound;
 mod weights;
 
-/// Analyse and change voices: pitch, speech, mel features, loudness, formants, noise, speed, from
-/// WAV, FLAC, MP3, OGG, AIFF and M4A.
+/// Analyse and change audio: pitch, speech, features, loudness.
+///
+/// Reads WAV, FLAC, MP3, OGG, AIFF and M4A.
 #[derive(Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   warpsmith voice analyze *.wav
   warpsmith voice pitch song.flac --method pyin --output pitch.csv
   warpsmith voice mel speech.mp3 --preset whisper --as npy --output mel.npy

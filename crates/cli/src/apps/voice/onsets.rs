@@ -12,7 +12,7 @@ use crate::global::Global;
 
 /// List where sounds begin, as librosa finds them, or how much the level rises in every frame.
 #[derive(Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   warpsmith voice onsets song.wav
   warpsmith voice onsets song.wav --frames --as npy --output strength.npy
   warpsmith voice onsets *.wav --output onsets --device cuda")]

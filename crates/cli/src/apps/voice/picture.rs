@@ -14,7 +14,7 @@ use crate::global::Global;
 
 /// Draw a spectrogram with the pitch over it and speech marked under it.
 #[derive(Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   warpsmith voice picture talk.wav --output talk.png
   warpsmith voice picture song.flac --output song.html")]
 pub(crate) struct Picture {

@@ -22,7 +22,7 @@ use crate::global::Global;
 
 /// Track the fundamental frequency.
 #[derive(Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   warpsmith voice pitch song.wav
   warpsmith voice pitch song.wav --method yin --low 80 --high 400 --as npy --output f0.npy
   warpsmith voice pitch speech.wav --method swipe --low 60 --high 240 --hop 80

@@ -15,7 +15,7 @@ use crate::global::Global;
 
 /// Track the resonances of the vocal tract (Burg's linear prediction).
 #[derive(Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   warpsmith voice formants vowel.wav
   warpsmith voice formants vowel.wav --ceiling 5000 --count 5 --as npy --output formants.npy
   warpsmith voice formants *.wav --output formants --device cuda")]
@@ -83,7 +83,7 @@ impl Formants {
 
 /// Measure jitter, shimmer, harmonics-to-noise ratio, cepstral peak and vibrato of a voice.
 #[derive(Args)]
-#[command(after_help = "Example:\n  warpsmith voice quality vowel.wav --format json")]
+#[command(after_long_help = "Example:\n  warpsmith voice quality vowel.wav --format json")]
 pub(crate) struct QualityOf {
     #[command(flatten)]
     input: Input,

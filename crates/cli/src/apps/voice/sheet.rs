@@ -20,9 +20,9 @@ use crate::output::progress;
 #[derive(Args)]
 pub(super) struct Destination {
     /// How to write the numbers; `--format json` means `json` here too.
-    #[arg(long = "as", value_enum, default_value_t = Encoding::Csv)]
+    #[arg(long = "as", value_name = "FORM", value_enum, default_value_t = Encoding::Csv)]
     encoding: Encoding,
-    /// A file for one input, a directory for several; standard output where absent or `-`.
+    /// A file for one input, a directory for several; `-` or nothing is standard output.
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
 }

@@ -27,9 +27,10 @@ use crate::exit::{Outcome, device_error};
 use crate::global::Global;
 use crate::kernel::verify::case::without_gpu;
 use crate::measured::{self, Files};
+use crate::numbers;
 use crate::output;
 
-/// Measure workloads or a kernel of a file, or list the workloads.
+/// Measure your own kernel, or built-in workloads.
 ///
 /// With `--device auto` each workload runs where it is expected to be faster; `-v` says why.
 ///
@@ -38,7 +39,7 @@ use crate::output;
 /// rest is measured in a new context (finding M051).
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  warpsmith bench --list\n  warpsmith bench machine/saxpy\n  \
+    after_long_help = "Examples:\n  warpsmith bench --list\n  warpsmith bench machine/saxpy\n  \
     warpsmith bench machine/saxpy --device cuda --mode cold --set n=64M --html saxpy.html\n  \
     warpsmith bench machine/saxpy --roofline\n  \
     warpsmith bench machine/saxpy --steps 10000   # each step, and memory along the way\n  \
@@ -59,27 +60,27 @@ pub(crate) struct Bench {
     #[arg(long, value_enum, default_value_t = Mode::Warm)]
     mode: Mode,
     /// Rounds, spread over the session: each workload in turn, then again.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// Stop when the interval of the median is this narrow, in percent.
-    #[arg(long, default_value_t = 0.5)]
+    /// Stop when the interval of the median is this narrow.
+    #[arg(long, default_value_t = 0.5, value_name = "PERCENT", value_parser = numbers::percent)]
     target: f64,
-    /// Stop a round after this many seconds with the interval reached.
-    #[arg(long, default_value_t = 15.0)]
-    timeout: f64,
+    /// Stop a round after this long, even if `--target` is not reached.
+    #[arg(long, alias = "timeout", default_value = "10s", value_name = "TIME", value_parser = numbers::seconds)]
+    budget: f64,
     /// Take exactly this many samples a round, instead of until the interval is narrow enough.
-    #[arg(long)]
+    #[arg(long, value_name = "N")]
     samples: Option<usize>,
     /// Run this many steps in a row, timing each, and judge memory for leaks.
-    #[arg(long)]
+    #[arg(long, value_name = "N")]
     steps: Option<usize>,
     /// With `--steps`: also write a trace for Perfetto, one span per step, memory beside it.
     #[arg(long, value_name = "FILE", requires = "steps")]
     trace: Option<PathBuf>,
-    /// Give up on a run on a GPU that takes longer than this many seconds.
-    #[arg(long, default_value_t = 60.0)]
+    /// Give up a launch on a GPU that takes longer than this.
+    #[arg(long, default_value = "20s", value_name = "TIME", value_parser = numbers::seconds)]
     limit: f64,
-    /// Do not hold the output against the CPU's first.
+    /// Do not compare the output with the CPU's first.
     #[arg(long)]
     no_check: bool,
     /// Also measure the device's peak bandwidth and arithmetic, and compare each run with them.
@@ -263,7 +264,7 @@ impl Bench {
     ) -> Result<Vec<Row>> {
         let mut plan = StopPlan {
             target: self.target / 100.0,
-            timeout: Duration::try_from_secs_f64(self.timeout)?,
+            timeout: Duration::try_from_secs_f64(self.budget)?,
             ..StopPlan::default()
         };
         if let Some(samples) = self.samples {

@@ -17,7 +17,7 @@ use crate::output;
 #[derive(Args)]
 #[command(next_help_heading = "Kernel of a file")]
 pub(super) struct KernelOptions {
-    /// The kernel, where the file has several.
+    /// The kernel, if the file has several.
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
     /// Blocks: `1024` or `64,64` or `8,8,8`.

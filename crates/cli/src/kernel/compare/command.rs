@@ -39,13 +39,15 @@ use crate::numbers;
 use crate::output;
 use crate::table::Table;
 
-/// Compare kernels by their cases, commands, sets of samples, two settings of a workload, or two baselines.
+/// Say whether B is slower, faster or the same as A.
+///
+/// A and B are cases of kernels, commands, files of samples, settings of a workload, or baselines.
 ///
 /// Commands and settings run in turns. Wall time decides where the machine was quiet; where it was
 /// taken away, the CPU time of the whole process tree decides, if the work does nothing but compute.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  warpsmith compare softmax_naive.toml softmax_fast.toml --mode cold\n  \
+    after_long_help = "Examples:\n  warpsmith compare softmax_naive.toml softmax_fast.toml --mode cold\n  \
     warpsmith compare base.json new.json\n  \
     warpsmith compare --command './old 100' --command './new 100'\n  \
     warpsmith compare --command 'sort -S {size} words' -L size 1M,10M,100M --markdown sizes.md\n  \
@@ -60,7 +62,7 @@ pub(crate) struct Compare {
     #[command(flatten)]
     commands: Commands,
     /// A workload whose settings `--a` and `--b` are compared. Runs alternate.
-    #[arg(long)]
+    #[arg(long, value_name = "ID")]
     workload: Option<String>,
     /// A parameter of side A, `name=value`.
     #[arg(long, value_name = "NAME=VALUE", value_parser = catalogue::parse_setting, requires = "workload")]
@@ -71,17 +73,17 @@ pub(crate) struct Compare {
     /// Between two cases: what is timed.
     #[arg(long, value_enum, default_value_t = Mode::Warm)]
     mode: Mode,
-    /// Differences up to this many percent do not matter.
-    #[arg(long, default_value_t = 1.0, value_parser = numbers::percent, allow_negative_numbers = true)]
+    /// Differences up to this much do not matter.
+    #[arg(long, default_value_t = 1.0, value_name = "PERCENT", value_parser = numbers::percent, allow_negative_numbers = true)]
     margin: f64,
-    /// Decide within this many seconds, or say that it is undecided.
-    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = numbers::seconds, allow_negative_numbers = true)]
+    /// Decide within this time, or say that it is undecided.
+    #[arg(long, default_value = "10s", value_name = "TIME", value_parser = numbers::seconds, allow_negative_numbers = true)]
     budget: f64,
     /// Also write the results as a Markdown table.
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
-    /// Between two baselines: differences below this many percent do not matter (points, where a
-    /// quantity is a share); each quantity has its own threshold where this is not given.
+    /// Between two baselines: differences below this do not matter (points, where a quantity is a
+    /// share). Default: each quantity has its own threshold.
     #[arg(long, value_name = "PERCENT", value_parser = numbers::percent, allow_negative_numbers = true)]
     threshold: Option<f64>,
     /// Compare baselines of different machines anyway.

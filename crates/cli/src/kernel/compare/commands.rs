@@ -34,8 +34,14 @@ pub(super) struct Commands {
     #[arg(short = 'c', long, value_name = "LINE", requires = "command")]
     cleanup: Option<String>,
     /// Untimed runs of each command first.
-    #[arg(short = 'w', long, alias = "warm-up", default_value_t = 1)]
-    warmup: usize,
+    #[arg(
+        short = 'w',
+        long,
+        alias = "warmup",
+        value_name = "N",
+        default_value_t = 1
+    )]
+    warm_up: usize,
     /// A parameter and its values: `{NAME}` in a command takes each of them.
     #[arg(short = 'L', long, num_args = 2, value_names = ["NAME", "VALUES"], requires = "command")]
     parameter_list: Vec<String>,
@@ -44,7 +50,13 @@ pub(super) struct Commands {
           requires = "command")]
     parameter_scan: Vec<String>,
     /// The step of `--parameter-scan`.
-    #[arg(short = 'D', long, default_value_t = 1.0, requires = "parameter_scan")]
+    #[arg(
+        short = 'D',
+        long,
+        value_name = "STEP",
+        default_value_t = 1.0,
+        requires = "parameter_scan"
+    )]
     parameter_step_size: f64,
     /// A file that every run reads as its standard input.
     #[arg(long, alias = "input", value_name = "FILE", requires = "command")]
@@ -55,8 +67,8 @@ pub(super) struct Commands {
     /// Run commands without a shell: for those of a few milliseconds.
     #[arg(short = 'N', long, requires = "command")]
     no_shell: bool,
-    /// End a single run that takes longer than this many seconds.
-    #[arg(long, default_value_t = 600.0, value_parser = numbers::seconds, allow_negative_numbers = true, requires = "command")]
+    /// End a single run that takes longer than this.
+    #[arg(long, default_value = "10m", value_name = "TIME", value_parser = numbers::seconds, allow_negative_numbers = true, requires = "command")]
     limit: f64,
 }
 
@@ -118,9 +130,14 @@ impl Commands {
     pub(super) fn compare(&self, global: &Global, plan: &TurnsPlan) -> Result<Turns<CommandError>> {
         let interruption = Interruption::listen()?;
         let contestants = self.contestants(&interruption)?;
-        Ok(contest(&contestants, self.warmup, plan, &mut |progress| {
-            show(global, plan.budget, progress);
-        })?)
+        Ok(contest(
+            &contestants,
+            self.warm_up,
+            plan,
+            &mut |progress| {
+                show(global, plan.budget, progress);
+            },
+        )?)
     }
 }
 

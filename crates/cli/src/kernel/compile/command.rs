@@ -10,16 +10,19 @@ use super::python::{self, PythonOptions};
 use crate::exit::Outcome;
 use crate::global::Global;
 
-/// Compile a kernel file: Warp-style Python (`.py`) to IR or C++ text, CUDA C++ (`.cu`) to PTX or machine
-/// code. No GPU is needed.
+/// Compile a `.cu` or Warp-style `.py` kernel; needs no GPU.
+///
+/// Warp-style Python becomes IR or C++ text, CUDA C++ becomes PTX or machine code.
 #[derive(Args)]
-#[command(after_help = "Examples:\n  warpsmith compile saxpy.py > saxpy.cu\n  \
+#[command(
+    after_long_help = "Examples:\n  warpsmith compile saxpy.py > saxpy.cu\n  \
                         warpsmith compile saxpy.py --emit ir\n  \
                         warpsmith compile saxpy.py --emit ptx --arch compute_80 > saxpy.ptx\n  \
                         warpsmith compile saxpy.py --emit sass-stats --arch sm_90\n  \
-                        warpsmith compile --batch kernels.jsonl.gz --out texts.jsonl\n  \
+                        warpsmith compile --batch kernels.jsonl.gz --output texts.jsonl\n  \
                         warpsmith compile saxpy.cu > saxpy.ptx\n  \
-                        warpsmith compile saxpy.cu --arch sm_90 --out saxpy.cubin")]
+                        warpsmith compile saxpy.cu --arch sm_90 --output saxpy.cubin"
+)]
 pub(crate) struct Compile {
     /// The source.
     #[arg(required_unless_present = "batch")]
@@ -30,12 +33,12 @@ pub(crate) struct Compile {
         long,
         value_name = "IN.jsonl[.gz]",
         conflicts_with = "file",
-        requires = "out"
+        requires = "output"
     )]
     batch: Option<PathBuf>,
-    /// File to write to, instead of standard output.
-    #[arg(short, long, value_name = "FILE")]
-    out: Option<PathBuf>,
+    /// Output file; `-` or nothing is standard output.
+    #[arg(short, long, alias = "out", value_name = "FILE")]
+    output: Option<PathBuf>,
     #[command(flatten)]
     python: PythonOptions,
     #[command(flatten)]
@@ -44,7 +47,7 @@ pub(crate) struct Compile {
 
 impl Compile {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
-        let out = self.out.as_deref();
+        let out = self.output.as_deref();
         if let Some(batch) = &self.batch {
             return python::batch(global, batch, out, &self.python);
         }

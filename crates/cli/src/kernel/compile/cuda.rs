@@ -17,10 +17,10 @@ use crate::output;
 #[derive(Args)]
 pub(crate) struct CudaOptions {
     /// Architecture, e.g. `sm_90` for machine code or `compute_70` for PTX.
-    #[arg(long, default_value = "compute_70", value_parser = parse_target)]
+    #[arg(long, value_name = "ARCH", default_value = "compute_70", value_parser = parse_target)]
     arch: Target,
     /// Use this NVRTC library instead of searching for one.
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "FILE")]
     nvrtc: Option<PathBuf>,
     /// Pass an option on to NVRTC, e.g. `--flag=--use_fast_math`.
     #[arg(long = "flag", value_name = "FLAG", allow_hyphen_values = true)]

@@ -24,8 +24,8 @@ pub(crate) struct PythonOptions {
     /// What to write for a `.py` file.
     #[arg(long, value_enum, default_value_t = Emit::Cuda)]
     emit: Emit,
-    /// The kernel, where the file defines several.
-    #[arg(long)]
+    /// The kernel, if the file has several.
+    #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
     /// Leave out the runtime header that makes CUDA text compile as it is.
     #[arg(long)]

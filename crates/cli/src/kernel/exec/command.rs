@@ -26,14 +26,16 @@ use crate::kernel::warp_library::WarpLibrary;
 use crate::output;
 use crate::placement::Decision;
 
-/// Run a kernel written in Python: forward, or its adjoint. On the CPU this is the reference
-/// interpreter, which reports indices out of range and variables without a value. On a GPU the
-/// interpreter checks the run first, and the GPU then computes the results.
+/// Run a kernel written in Python, forward or its adjoint.
+///
+/// On the CPU this is the reference interpreter, which reports indices out of range and variables
+/// without a value. On a GPU the interpreter checks the run first, and the GPU then computes the
+/// results.
 ///
 /// `--device auto` takes the faster one, which is the interpreter alone; `--explain` shows the
 /// predictions. Runs are remembered for the next prediction.
 #[derive(Args)]
-#[command(after_help = "Examples:\n  \
+#[command(after_long_help = "Examples:\n  \
     warpsmith exec saxpy.py --dim 1000 --arg x=random:1000:f32:7 --arg y=zeros:1000:f32 --arg a=2.5 --out y=@y.npy\n  \
     warpsmith exec saxpy.py --device cuda --dim 1000 --arg x=random:1000:f32 --arg y=zeros:1000:f32 --arg a=2\n  \
     warpsmith exec saxpy.py --explain --dim 1000 --arg x=random:1000:f32 --arg y=zeros:1000:f32 --arg a=2\n  \
@@ -43,8 +45,8 @@ use crate::placement::Decision;
 pub(crate) struct Exec {
     /// The source.
     file: PathBuf,
-    /// The kernel, where the file defines several.
-    #[arg(long)]
+    /// The kernel, if the file has several.
+    #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
     #[command(flatten)]
     library: WarpLibrary,

@@ -25,6 +25,7 @@ use crate::exit::Outcome;
 use crate::global::Global;
 use crate::kernel::bench::Mode;
 use crate::kernel::verify::case::{explain, without_gpu};
+use crate::numbers;
 use crate::output;
 use crate::table::Table;
 
@@ -44,7 +45,7 @@ const FINALISTS: usize = 6;
 /// stopped, or a candidate that took its process with it, costs nothing twice.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  warpsmith tune softmax.toml\n  warpsmith tune softmax.toml --mode cold --share 0.5\n  \
+    after_long_help = "Examples:\n  warpsmith tune softmax.toml\n  warpsmith tune softmax.toml --mode cold --share 0.5\n  \
                   warpsmith tune softmax.toml --size rows=4096,cols=4096 --output softmax.tuned.json"
 )]
 pub(crate) struct Tune {
@@ -57,13 +58,13 @@ pub(crate) struct Tune {
     #[arg(long, value_enum, default_value_t = Mode::Cold)]
     mode: Mode,
     /// Share of a large space that is measured.
-    #[arg(long, default_value_t = 0.25)]
+    #[arg(long, value_name = "0..1", default_value_t = 0.25)]
     share: f64,
     /// Decides which points come first.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Seconds that one launch may take.
-    #[arg(long, default_value_t = 10.0)]
+    /// Give up a launch on a GPU that takes longer than this.
+    #[arg(long, default_value = "20s", value_name = "TIME", value_parser = numbers::seconds)]
     limit: f64,
     /// Forget what was tried before.
     #[arg(long)]

@@ -19,10 +19,11 @@ use crate::catalogue;
 use crate::exit::Outcome;
 use crate::global::Global;
 use crate::kernel::warp_library::WarpLibrary;
+use crate::numbers;
 use crate::output;
 use crate::table::Table;
 
-/// Check your own kernel against its reference, or workloads and Python kernels on the GPU against the CPU.
+/// Check a kernel against its reference, or the GPU against the CPU.
 ///
 /// A case (`.toml`, see `warpsmith new`) is checked at its sizes and at awkward ones around them (1, primes,
 /// blocks ± 1), on fresh random inputs, with poisoned outputs, guard zones around every array and inputs
@@ -33,7 +34,7 @@ use crate::table::Table;
 /// Without a GPU everything is skipped and the exit code is 3, unless WARPSMITH_REQUIRE_GPU=1 is
 /// set: then it is an error.
 #[derive(Args)]
-#[command(after_help = "Examples:\n  warpsmith verify softmax.toml\n  \
+#[command(after_long_help = "Examples:\n  warpsmith verify softmax.toml\n  \
                         warpsmith verify softmax.toml --inputs 10 --special\n  \
                         warpsmith verify add.cu --size n=1000,65537 --arg x:in:f32:n --arg y:inout:f32:n \
                         --arg n:i32=n --grid 'ceil_div(n,256)' --block 256 --reference add.py:add\n  \
@@ -56,16 +57,16 @@ pub(crate) struct Verify {
     #[arg(long, conflicts_with = "settings")]
     small: bool,
     /// How many random inputs to try.
-    #[arg(long, default_value_t = 3)]
+    #[arg(long, value_name = "N", default_value_t = 3)]
     inputs: usize,
     /// Seed of the inputs; drawn from the clock where it is not given, and always printed.
-    #[arg(long)]
+    #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// With a case: one more round with infinities, NaN, denormals and zeros among the inputs.
     #[arg(long)]
     special: bool,
-    /// With a case: seconds that one launch on a GPU may take.
-    #[arg(long, default_value_t = 20.0)]
+    /// With a case: give up a launch on a GPU that takes longer than this.
+    #[arg(long, default_value = "20s", value_name = "TIME", value_parser = numbers::seconds)]
     limit: f64,
     /// The second process of a case: the first check, and how many.
     #[arg(long, hide = true, value_parser = parse_range)]

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 #[derive(Args)]
 #[command(next_help_heading = "A kernel without a case")]
 pub(super) struct OneOff {
-    /// The kernel, where the `.cu` file has several.
+    /// The kernel, if the file has several.
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
     /// A dimension with its sizes, `rows=64,1000`.

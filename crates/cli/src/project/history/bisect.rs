@@ -34,11 +34,11 @@ pub(super) struct Bisect {
     /// A line that builds a commit, untimed, once for each that is measured.
     #[arg(long, value_name = "LINE")]
     build: Option<String>,
-    /// Differences up to this many percent do not matter.
-    #[arg(long, default_value_t = 1.0, value_parser = numbers::percent, allow_negative_numbers = true)]
+    /// Differences up to this much do not matter.
+    #[arg(long, default_value_t = 1.0, value_name = "PERCENT", value_parser = numbers::percent, allow_negative_numbers = true)]
     margin: f64,
-    /// Seconds for each commit.
-    #[arg(long, default_value_t = 10.0, value_parser = numbers::seconds, allow_negative_numbers = true)]
+    /// Time for each commit.
+    #[arg(long, default_value = "10s", value_name = "TIME", value_parser = numbers::seconds, allow_negative_numbers = true)]
     budget: f64,
 }
 

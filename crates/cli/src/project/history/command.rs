@@ -30,7 +30,7 @@ use crate::table::Table;
 /// Keep results over commits, and find where they changed.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  warpsmith run --name solver --save result.json -- ./solver && warpsmith history add result.json\n  \
+    after_long_help = "Examples:\n  warpsmith run --name solver --save result.json -- ./solver && warpsmith history add result.json\n  \
     warpsmith history check   # a gate: only the newest change is judged\n  \
     warpsmith history accept M040 abc1234 --reason 'bounds are checked now'\n  \
     warpsmith history confirm './builds/{commit}/solver'\n  \
@@ -41,7 +41,12 @@ use crate::table::Table;
 )]
 pub(crate) struct HistoryCommand {
     /// The history file.
-    #[arg(long, default_value = "warpsmith-history.sqlite", global = true)]
+    #[arg(
+        long,
+        value_name = "FILE",
+        default_value = "warpsmith-history.sqlite",
+        global = true
+    )]
     file: PathBuf,
     #[command(subcommand)]
     action: Action,
@@ -54,14 +59,14 @@ enum Action {
         /// The file.
         results: PathBuf,
         /// The commit that was measured; the one that is checked out where it is not said.
-        #[arg(long)]
+        #[arg(long, value_name = "COMMIT")]
         commit: Option<String>,
         /// When the commit was made, in seconds since 1970; what git says where it is not said, now
         /// where git does not know it.
-        #[arg(long)]
+        #[arg(long = "committed-at", alias = "at", value_name = "UNIX_SECONDS")]
         at: Option<i64>,
         /// Store the file's only benchmark under this name.
-        #[arg(long)]
+        #[arg(long, value_name = "NAME")]
         name: Option<String>,
         /// Forget earlier runs of this commit; otherwise the commit counts as the median of its
         /// runs.
@@ -73,7 +78,7 @@ enum Action {
         /// Series of every machine.
         #[arg(long)]
         all_machines: bool,
-        /// Also write one HTML page with plots.
+        /// Also write one HTML page with plots; it needs no network.
         #[arg(long, value_name = "FILE")]
         html: Option<PathBuf>,
     },
@@ -83,7 +88,7 @@ enum Action {
         #[arg(long, value_name = "COMMIT")]
         since: Option<String>,
         /// Only this benchmark.
-        #[arg(long)]
+        #[arg(long, value_name = "NAME")]
         name: Option<String>,
     },
     /// Note that a change is wanted: `check` does not judge it again, and pages show why.
@@ -97,7 +102,7 @@ enum Action {
         #[arg(long)]
         reason: String,
         /// Only for this benchmark.
-        #[arg(long)]
+        #[arg(long, value_name = "NAME")]
         name: Option<String>,
     },
     Bisect(Bisect),
@@ -107,13 +112,13 @@ enum Action {
         /// A line for `sh -c` that runs the benchmark of a commit, with `{commit}` in its place.
         line: String,
         /// Only this benchmark.
-        #[arg(long)]
+        #[arg(long = "name", alias = "benchmark", value_name = "NAME")]
         benchmark: Option<String>,
-        /// Differences up to this many percent do not matter.
-        #[arg(long, default_value_t = 1.0, value_parser = numbers::percent, allow_negative_numbers = true)]
+        /// Differences up to this much do not matter.
+        #[arg(long, default_value_t = 1.0, value_name = "PERCENT", value_parser = numbers::percent, allow_negative_numbers = true)]
         margin: f64,
-        /// Seconds for each suspect.
-        #[arg(long, default_value_t = 10.0, value_parser = numbers::seconds, allow_negative_numbers = true)]
+        /// Time for each suspect.
+        #[arg(long, default_value = "10s", value_name = "TIME", value_parser = numbers::seconds, allow_negative_numbers = true)]
         budget: f64,
     },
 }

@@ -23,12 +23,14 @@ use crate::global::{Format, Global};
 use crate::interruption::Interruption;
 use crate::output;
 
-/// Measure this machine and write one page about it: HTML, Markdown, and the JSON behind both.
+/// Measure this machine and write one page about it.
+///
+/// The page is written as HTML and as Markdown, with the JSON behind both.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  warpsmith report --open\n  warpsmith report --full --out my-report\n  \
+    after_long_help = "Examples:\n  warpsmith report --open\n  warpsmith report --full --output my-report\n  \
                         warpsmith report --device cpu --format json\n  \
-                        warpsmith report --out new --compare old/report.json\n\n\
+                        warpsmith report --output new --compare old/report.json\n\n\
                         Exit code: 0 when the report was made, 1 with `--strict` where it has \
                         findings of error level, 130 after Ctrl-C (what was measured is written)."
 )]
@@ -39,9 +41,15 @@ pub(crate) struct Report {
     /// Long runs with narrower intervals, all workloads, peers and sound; within ten minutes.
     #[arg(long)]
     full: bool,
-    /// Folder to write to; made where it is missing.
-    #[arg(long, value_name = "DIR", default_value = "report")]
-    out: PathBuf,
+    /// Output folder; created if missing.
+    #[arg(
+        short,
+        long,
+        alias = "out",
+        value_name = "DIR",
+        default_value = "report"
+    )]
+    output: PathBuf,
     /// Say what changed since this `report.json`, by the clock that both runs allow.
     #[arg(long, value_name = "OLD.json")]
     compare: Option<PathBuf>,
@@ -56,7 +64,7 @@ pub(crate) struct Report {
 impl Report {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         // Before the work, so that a folder that cannot be written and a wrong file cost no minute.
-        prepare_folder(&self.out)?;
+        prepare_folder(&self.output)?;
         let old = self.compare.as_deref().map(read_old).transpose()?;
         let kind = if self.full {
             RunKind::Full
@@ -71,7 +79,7 @@ impl Report {
             report.body.chapters.insert(0, chapter);
         }
         self.write(&report)?;
-        let page = self.out.join("report.html");
+        let page = self.output.join("report.html");
         if global.format == Format::Json {
             output::print(global, &report, |_| String::new())?;
         } else if global.quiet {
@@ -102,7 +110,7 @@ impl Report {
             ("report.md", markdown::text(report)),
             ("report.html", page::html(report)),
         ] {
-            write_output(&self.out.join(name), text.as_bytes())?;
+            write_output(&self.output.join(name), text.as_bytes())?;
         }
         Ok(())
     }

@@ -16,7 +16,7 @@ use crate::output;
 #[derive(Args)]
 #[command(
     hide = true,
-    after_help = "Examples:\n  warpsmith manual --man man/man1\n  \
+    after_long_help = "Examples:\n  warpsmith manual --man man/man1\n  \
                   warpsmith manual --reference docs\n  \
                   warpsmith manual --reference docs --parity verified.json --performance report.json"
 )]
