@@ -15,7 +15,7 @@ pub(crate) enum Outcome {
     Fine,
     /// Done, and what was found is not fine.
     NotFine,
-    /// This machine cannot do it (no GPU, say); nothing is wrong with the request.
+    /// Not possible on this machine (no GPU, say); nothing is wrong with the request.
     CannotHere,
     /// Stopped by Ctrl-C; what was there is written.
     Interrupted,
@@ -53,7 +53,7 @@ pub(crate) fn code(result: Result<Outcome>) -> u8 {
         Err(error) => {
             // Nothing can be done about a standard error that is closed.
             let _ = write!(stderr(), "{}", describe(&error));
-            let cannot_here = device_error(&error).is_some_and(DeviceError::is_missing_hardware);
+            let cannot_here = device_error(&error).is_some_and(DeviceError::is_not_possible_here);
             if cannot_here { 3 } else { 2 }
         }
     }

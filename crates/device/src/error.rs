@@ -29,7 +29,7 @@ pub enum DeviceError {
     /// A device index that is not there.
     #[error("there is no device `cuda:{asked}`: this machine has {}", present(.count))]
     NoSuchDevice {
-        /// The index asked for.
+        /// The requested index.
         asked: usize,
         /// How many there are.
         count: usize,
@@ -49,7 +49,7 @@ pub enum DeviceError {
     OutOfHostMemory {
         /// Size of the request.
         asked: Bytes,
-        /// What could be had without swapping, under the container's limit.
+        /// What is available without swapping, under the container's limit.
         available: Bytes,
     },
     /// A kernel image that this driver or GPU cannot load.
@@ -69,7 +69,7 @@ pub enum DeviceError {
     NoSuchFunction {
         /// `owner/stem` of the image.
         module: String,
-        /// The function asked for.
+        /// The requested function.
         entry: String,
     },
     /// Arguments that do not fit a kernel's parameters.
@@ -100,6 +100,18 @@ pub enum DeviceError {
         /// CUDA's sentence about it.
         description: String,
     },
+    /// A kernel that did what ends it, and everything else in its context.
+    #[error("{kernel} {what} ({name})")]
+    KernelFault {
+        /// The kernel, as far as it is known: `kernel `k``.
+        kernel: String,
+        /// What it did.
+        what: &'static str,
+        /// CUDA's number of the error.
+        code: i32,
+        /// CUDA's name of the error.
+        name: String,
+    },
     /// Work that did not end in the time it was given.
     #[error("cannot {attempted}: it did not end within {seconds} s")]
     NeverEnded {
@@ -109,7 +121,7 @@ pub enum DeviceError {
         seconds: f64,
     },
     /// A context whose work never ended: nothing more can be done in it.
-    #[error("the context on {gpu} was given up, because work in it never ended")]
+    #[error("the context on {gpu} was abandoned because a kernel in it did not finish")]
     GivenUp {
         /// The GPU.
         gpu: String,
@@ -150,7 +162,7 @@ pub enum DeviceError {
     /// The thread pool cannot be made.
     #[error("cannot start {threads} worker threads: {seen}")]
     NoThreads {
-        /// How many were asked for.
+        /// How many were requested.
         threads: usize,
         /// What the system said.
         seen: String,
@@ -205,15 +217,15 @@ impl DeviceError {
                 "install the CUDA toolkit, or `pip install nvidia-cuda-cupti`"
             }
             Self::NeverEnded { .. } => {
-                "the kernel loops for ever or waits for something that never comes; a longer \
+                "the kernel may loop without end or wait for something that never comes; \
                  `--limit` gives it more time"
             }
             Self::File {
                 attempted: "write to the kernel cache",
                 ..
             } => "name a folder that can be written with `WARPSMITH_CACHE_DIR`",
-            Self::Driver { name, .. } if name == "CUDA_ERROR_ILLEGAL_ADDRESS" => {
-                "a kernel went out of bounds; run again under `compute-sanitizer`"
+            Self::KernelFault { .. } => {
+                "`warpsmith verify` on the kernel's case names the line and the index"
             }
             _ => return None,
         })
@@ -224,7 +236,18 @@ impl DeviceError {
         matches!(self, Self::NeverEnded { .. } | Self::GivenUp { .. })
     }
 
-    /// Whether the machine lacks what was asked for, as opposed to something having gone wrong.
+    /// Whether a kernel faulted, which ends everything in its context.
+    pub fn is_fault(&self) -> bool {
+        matches!(self, Self::KernelFault { .. })
+    }
+
+    /// Whether the machine lacks the software or hardware that was needed: exit code 3.
+    pub fn is_not_possible_here(&self) -> bool {
+        self.is_missing_hardware()
+            || matches!(self, Self::NoCompiler { .. } | Self::NoProfiler { .. })
+    }
+
+    /// Whether the machine lacks a GPU, as opposed to something having gone wrong.
     pub fn is_missing_hardware(&self) -> bool {
         matches!(self, Self::NoDriver { .. } | Self::NoGpu)
     }
@@ -282,6 +305,10 @@ mod tests {
         );
         assert!(DeviceError::NoGpu.is_missing_hardware());
         assert!(!DeviceError::NoSuchDevice { asked: 1, count: 1 }.is_missing_hardware());
+        let compiler = DeviceError::NoCompiler {
+            seen: String::new(),
+        };
+        assert!(!compiler.is_missing_hardware() && compiler.is_not_possible_here());
         let broken = DeviceError::BrokenDriver {
             name: "X".into(),
             description: "broken".into(),

@@ -60,11 +60,8 @@ impl Fault {
     /// that ends everything in it.
     pub fn ends_context(&self) -> bool {
         match self {
-            // Errors of running kernels; those of a launch that was refused leave the context alone.
-            Self::Device(DeviceError::Driver { code, .. }) => {
-                matches!(code, 700 | 702 | 710 | 714..=719)
-            }
-            Self::Device(error) => error.is_never_ended(),
+            // A launch that was refused leaves the context alone.
+            Self::Device(error) => error.is_fault() || error.is_never_ended(),
             _ => false,
         }
     }

@@ -6,9 +6,10 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
+use std::ffi::c_void;
 use std::fmt;
 use std::panic::Location;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -46,6 +47,8 @@ pub(super) struct Context {
     pub(super) facts: GpuFacts,
     pub(super) ledger: Arc<Ledger>,
     pub(super) kernels: Mutex<HashMap<ModuleKey, Arc<Kernel>>>,
+    /// The function of the kernel that was queued last.
+    pub(super) last_launched: AtomicPtr<c_void>,
     given_up: AtomicBool,
     handle: ContextHandle,
 }
@@ -100,7 +103,10 @@ impl Context {
     }
 
     pub(super) fn check(&self, status: i32, attempted: &str) -> Result<(), DeviceError> {
-        self.driver.check(status, attempted)
+        match self.fault(status) {
+            Some(fault) => Err(fault),
+            None => self.driver.check(status, attempted),
+        }
     }
 
     pub(super) fn memory(&self) -> Result<MemoryInfo, DeviceError> {
@@ -148,6 +154,7 @@ impl CudaDevice {
             facts,
             ledger: Arc::new(Ledger::for_this_build()),
             kernels: Mutex::default(),
+            last_launched: AtomicPtr::default(),
             given_up: AtomicBool::new(false),
             handle,
         });

@@ -7,6 +7,7 @@ mod context;
 mod cubin;
 mod event;
 mod facts;
+mod fault;
 mod graph;
 mod host_flag;
 mod host_words;

@@ -145,6 +145,7 @@ impl Stream {
         };
         self.context()
             .check(status, &format!("launch `{}` as one", kernel.entry()))?;
+        self.context().launched(kernel);
         self.keep_arguments(arguments);
         Ok(())
     }
@@ -210,6 +211,7 @@ impl Stream {
         };
         // The text is made only where it is needed: a launch takes some two microseconds in all.
         if status == 0 {
+            self.context().launched(kernel);
             return Ok(());
         }
         self.context()
