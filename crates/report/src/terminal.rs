@@ -77,12 +77,13 @@ impl Terminal {
             return text.to_owned();
         }
         let ends = ["; ", ", ", ": ", " ("].map(|end| text.match_indices(end).map(|(at, _)| at));
+        // What stands before the first end may be a mere name, which says nothing.
         let fitting = ends
             .into_iter()
             .flatten()
-            .filter(|at| width(&text[..*at]) <= room);
+            .filter(|at| (room / 3..=room).contains(&width(&text[..*at])));
         match fitting.max() {
-            Some(at) if at > 0 => text[..at].to_owned(),
+            Some(at) => text[..at].to_owned(),
             _ => self.cut(text, room),
         }
     }
@@ -329,6 +330,8 @@ mod tests {
         );
         assert_eq!(clauses(text, 40), "fit to measure and at full speed");
         assert_eq!(clauses(text, 20), "fit to measure and…");
+        let name = "GPU 0: fell off the bus during the baseline";
+        assert_eq!(clauses(name, 25), "GPU 0: fell off the bus…");
         assert_eq!(clauses(&"x".repeat(50), 20).chars().count(), 20);
     }
 

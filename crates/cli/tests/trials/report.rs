@@ -1,20 +1,36 @@
 //! Real reports of this machine: made within their time, whole, compared with each other, and written
-//! as far as they are when Ctrl-C comes. How the page looks is tried in the `report` crate.
+//! as far as they are when Ctrl-C comes or a GPU is lost. How the page looks is tried in the `report` crate.
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use libtest_mimic::{Failed, Trial};
 use serde_json::Value;
 
-fn report(folder: &Path, words: &[&str]) -> Result<Output, Failed> {
-    Ok(Command::new(env!("CARGO_BIN_EXE_warpsmith"))
+fn report(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_warpsmith"));
+    command
         .args(["report", "--device", "cpu", "--out", "here"])
-        .args(words)
-        .current_dir(folder)
-        .output()?)
+        .current_dir(folder);
+    command
+}
+
+/// A GPU of the fake driver that falls off the bus after two seconds.
+const LOST: &str = r#"{"gpus": [{"xids": [[2.02, 79]]}],
+    "faults": [{"call": "*", "from_s": 2.03, "code": 15}]}"#;
+
+fn losing_a_gpu(command: &mut Command, folder: &Path) -> Result<(), Failed> {
+    let program = std::env::current_exe()?;
+    fs::write(folder.join("lost.json"), LOST)?;
+    command
+        .env(
+            "WARPSMITH_NVML_LIBRARY",
+            program.with_file_name("libwarpsmith_fake_nvml.so"),
+        )
+        .env("FAKE_NVML_SCENARIO", folder.join("lost.json"));
+    Ok(())
 }
 
 fn document(folder: &Path) -> Result<Value, Failed> {
@@ -41,9 +57,10 @@ fn views_are_clean(folder: &Path) -> Result<(), Failed> {
     Ok(())
 }
 
-fn a_report_is_whole_and_compares_with_itself() -> Result<(), Failed> {
+/// The second report of the machine compares itself with the first, and a GPU is lost meanwhile.
+fn reports_are_whole_and_compare() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
-    let made = report(folder.path(), &[])?;
+    let made = report(folder.path()).output()?;
     if made.status.code() != Some(0) {
         return Err(String::from_utf8_lossy(&made.stderr).into_owned().into());
     }
@@ -69,7 +86,9 @@ fn a_report_is_whole_and_compares_with_itself() -> Result<(), Failed> {
         folder.path().join("here/report.json"),
         folder.path().join("old.json"),
     )?;
-    let made = report(folder.path(), &["--compare", "old.json", "--quiet"])?;
+    let mut again = report(folder.path());
+    losing_a_gpu(&mut again, folder.path())?;
+    let made = again.args(["--compare", "old.json", "--quiet"]).output()?;
     if made.status.code() != Some(0) || made.stdout != b"here/report.html\n" {
         return Err(String::from_utf8_lossy(&made.stderr).into_owned().into());
     }
@@ -83,14 +102,16 @@ fn a_report_is_whole_and_compares_with_itself() -> Result<(), Failed> {
     if changes["id"] != "changes" || !titled {
         return Err(format!("the first chapter is {}", changes["title"]).into());
     }
+    let headline = second["body"]["verdict"]["headline"].as_str().unwrap_or("");
+    if second["body"]["verdict"]["state"] != "lost" || !headline.contains("fell off the bus") {
+        return Err(format!("a GPU was lost, and the verdict is: {headline}").into());
+    }
     Ok(())
 }
 
 fn ctrl_c_writes_what_was_measured() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
-    let child = Command::new(env!("CARGO_BIN_EXE_warpsmith"))
-        .args(["report", "--device", "cpu", "--out", "here"])
-        .current_dir(folder.path())
+    let child = report(folder.path())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()?;
@@ -117,8 +138,8 @@ fn ctrl_c_writes_what_was_measured() -> Result<(), Failed> {
 pub(crate) fn trials() -> Vec<Trial> {
     vec![
         Trial::test(
-            "a report is whole and compares with itself",
-            a_report_is_whole_and_compares_with_itself,
+            "reports are whole, compare, and say that a GPU was lost",
+            reports_are_whole_and_compare,
         ),
         Trial::test(
             "Ctrl-C writes what was measured",
