@@ -3,6 +3,7 @@
 mod axe;
 mod compat;
 mod conformance;
+mod dist;
 mod docs;
 mod fuzz;
 mod gpu;
@@ -31,10 +32,12 @@ struct Arguments {
 enum Command {
     /// Set up and run the tests: formatting, lints, unit, integration, transcripts, documentation, wheel.
     Test(test::Test),
-    /// Hold the compatibility database against the packages that prove its rows, and print a diff.
+    /// Compare the compatibility database with the packages that prove its rows, and print a diff.
     Compat(compat::Compat),
     /// Compare the compiler with a suite of kernels and the text that Warp writes for them.
     Conformance(conformance::Conformance),
+    /// Build what a release holds, and prove it: archive, wheel, SBOM, checksums.
+    Dist(dist::Dist),
     /// Renew the generated pages of the documentation.
     Docs(docs::Docs),
     /// Give every parser of foreign bytes mutated inputs.
@@ -52,6 +55,7 @@ fn main() -> Result<()> {
         Command::Test(command) => command.run(),
         Command::Compat(command) => command.run(),
         Command::Conformance(command) => command.run(),
+        Command::Dist(command) => command.run(),
         Command::Docs(command) => command.run(),
         Command::Fuzz(command) => command.run(),
         Command::Gpu(command) => command.run(),

@@ -41,6 +41,24 @@ pub(crate) fn run_with(
     Ok(())
 }
 
+/// Runs a command in the root and returns what it printed on its standard output.
+pub(crate) fn stdout(program: &Path, arguments: &[&str]) -> Result<String> {
+    let output = Command::new(program)
+        .args(arguments)
+        .current_dir(root())
+        .output()
+        .with_context(|| format!("cannot start `{}`", program.display()))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        bail!(
+            "`{}` failed with {}:\n{said}",
+            program.display(),
+            output.status
+        );
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
 /// Runs a command in the root and returns what it printed, both streams together.
 pub(crate) fn output(program: &Path, arguments: &[&str]) -> Result<String> {
     let output = Command::new(program)

@@ -12,7 +12,7 @@ use crate::kernel::{
 };
 use crate::machine::{baseline, check, devices, export, health, record, replay, watch, wisdom};
 use crate::project::{audit, explain, history, report};
-use crate::setup::{completions, manual, selftest};
+use crate::setup::{completions, config, manual, selftest};
 
 /// The GPU engineer's workbench: compile, run, check, measure, explain.
 #[derive(Parser)]
@@ -64,6 +64,7 @@ pub(crate) enum Command {
     Lattice(lattice::Lattice),
     Synth(synth::Synth),
     Serve(serve::Serve),
+    Config(config::Config),
     Completions(completions::Completions),
     Selftest(selftest::Selftest),
     Manual(manual::Manual),
@@ -105,6 +106,7 @@ impl Command {
             Self::Lattice(command) => command.run(global),
             Self::Synth(command) => command.run(global),
             Self::Serve(command) => command.run(global),
+            Self::Config(command) => command.run(global),
             Self::Completions(command) => command.run(program()),
             Self::Selftest(command) => command.run(global),
             Self::Manual(command) => command.run(global, &program()),

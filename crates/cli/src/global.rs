@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use clap::{Args, ValueEnum};
+use warpsmith_config::Setting;
 use warpsmith_device::DeviceChoice;
 
 use crate::host::Host;
@@ -50,6 +51,9 @@ pub(crate) struct Global {
     /// Where reports go.
     #[arg(skip)]
     pub(crate) report_stream: ReportStream,
+    /// Every key of the configuration with what is in force.
+    #[arg(skip)]
+    pub(crate) in_force: Vec<Setting>,
     /// The command line after the program's name.
     #[arg(skip)]
     pub(crate) words: Vec<OsString>,

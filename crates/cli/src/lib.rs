@@ -15,6 +15,7 @@ mod arguments;
 mod background_calibration;
 mod catalogue;
 mod codes;
+mod configuration;
 mod exit;
 mod global;
 mod help;
@@ -60,18 +61,37 @@ pub fn run(host: Host, command_line: impl IntoIterator<Item = OsString>) -> u8 {
 /// Parses a command line and does what it says.
 fn obey(host: Host, command_line: Vec<OsString>) -> u8 {
     let words: Vec<OsString> = command_line.iter().skip(1).cloned().collect();
+    // Scripts ask for it before anything else; the tree of all commands would be built for nothing.
+    if words == ["--version"] || words == ["-V"] {
+        let written = writeln!(stdout(), "warpsmith {}", env!("CARGO_PKG_VERSION"));
+        return exit::code(written.map(|()| Outcome::Fine).map_err(Into::into));
+    }
     if words.is_empty() {
         let written = stdout().write_all(help::first_steps().as_bytes());
         return exit::code(written.map(|()| Outcome::Fine).map_err(Into::into));
     }
     let readable = words.iter().map(|word| word.to_string_lossy().into_owned());
     let readable: Vec<String> = readable.collect();
-    let program = help::program().color(help::color_of(&readable));
+    let in_force = configuration::read();
+    let (color, defaults) = match &in_force {
+        Ok(in_force) => (in_force.set("color"), in_force.settings.as_slice()),
+        Err(_) => (None, [].as_slice()),
+    };
+    let color = help::color_of(&readable, color.map(|setting| setting.value.as_str()));
+    let program = configuration::with_defaults(help::program().color(color), defaults);
     let parsed = program.clone().try_get_matches_from(command_line);
-    match parsed.and_then(|matches| Arguments::from_arg_matches(&matches)) {
-        Ok(mut arguments) => {
+    let parsed = parsed.and_then(|matches| Ok((Arguments::from_arg_matches(&matches)?, matches)));
+    match parsed {
+        // Help and mistakes in the command line come first: they need no configuration.
+        Ok((mut arguments, matches)) => {
+            let in_force = match in_force {
+                Ok(in_force) => configuration::with_command_line(in_force, &matches),
+                Err(error) => return exit::code(Err(error.into())),
+            };
+            configuration::take_effect(&in_force);
             arguments.global.host = host;
             arguments.global.words = words;
+            arguments.global.in_force = in_force.settings;
             exit::code(arguments.command.run(&arguments.global))
         }
         Err(answer) => {

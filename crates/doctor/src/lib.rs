@@ -29,7 +29,7 @@ pub use outcome::Outcome;
 pub use project::{
     AreaScore, AuditBody, AuditError, AuditOptions, AuditOutcome, Baseline, Evaluation, FactorRow,
     Label, Measured, NotAssessed, Patch, PatchError, Score, Suppressed, apply_patches,
-    audit_project, evaluate, mendable, plan_fixes,
+    audit_project, check_codes, evaluate, mendable, plan_fixes,
 };
 pub use version::{Version, VersionRange};
 pub use view::{

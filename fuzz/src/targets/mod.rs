@@ -3,6 +3,7 @@
 mod arrays;
 mod audio;
 mod compiler;
+mod configuration;
 mod kernel_case;
 mod lattice;
 mod machine_code;
@@ -30,6 +31,7 @@ pub const TARGETS: &[Target] = &[
     kernel_case::CASE,
     project::CMAKE,
     project::COMPOSE,
+    configuration::CONFIG,
     shards::MANIFEST,
     shards::ROWS,
     project::CUDA,

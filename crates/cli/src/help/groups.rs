@@ -48,7 +48,7 @@ pub(crate) const GROUPS: [Group; 5] = [
     Group {
         title: "Set-up",
         first: &[],
-        more: &["completions", "selftest"],
+        more: &["config", "completions", "selftest"],
     },
 ];
 

@@ -47,10 +47,11 @@ fn with_pointer(command: Command, above: &str) -> Command {
         .mut_subcommands(|below| with_pointer(below, &name))
 }
 
-/// What `--color` on the command line means for the help, which is printed before it is parsed.
-pub(crate) fn color_of(words: &[String]) -> ColorChoice {
+/// What `--color` on the command line means for the help, which is printed before it is parsed;
+/// `configured` where there is none.
+pub(crate) fn color_of(words: &[String], configured: Option<&str>) -> ColorChoice {
     let mut words = words.iter();
-    let mut chosen = None;
+    let mut chosen = configured;
     while let Some(word) = words.next() {
         if word == "--" {
             break;
@@ -126,9 +127,13 @@ mod tests {
 
     #[test]
     fn color_is_known_before_the_rest_is_parsed() {
-        let of = |line: &str| color_of(&line.split(' ').map(str::to_owned).collect::<Vec<_>>());
+        let of = |line: &str| {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            color_of(&words, None)
+        };
         assert_eq!(of("bench --color never -h"), ColorChoice::Never);
         assert_eq!(of("--color=always"), ColorChoice::Always);
         assert_eq!(of("run -- x --color never"), ColorChoice::Auto);
+        assert_eq!(color_of(&[], Some("never")), ColorChoice::Never);
     }
 }

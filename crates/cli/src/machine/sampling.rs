@@ -1,10 +1,13 @@
 //! What every verb that samples needs: which GPUs.
 
+use std::time::Duration;
+
 use anyhow::Result;
 use clap::Args;
-use warpsmith_telemetry::{Machine, OpenError, Settings};
+use warpsmith_telemetry::{Machine, OpenError, Schedule, Settings, Tier};
 
 use crate::global::Global;
+use crate::numbers;
 use crate::output;
 
 /// Which GPUs to sample.
@@ -13,6 +16,9 @@ pub(crate) struct Selection {
     /// Sample only this GPU, by NVML's index; can be given several times.
     #[arg(long = "gpu", value_name = "N")]
     pub(crate) gpus: Vec<u32>,
+    /// Time between samples of use, power, clocks and temperature.
+    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = numbers::seconds)]
+    interval: f64,
 }
 
 impl Selection {
@@ -20,6 +26,7 @@ impl Selection {
     pub(crate) fn settings(&self) -> Settings {
         Settings {
             gpus: self.gpus.clone(),
+            schedule: Schedule::default().with(Tier::State, Duration::from_secs_f64(self.interval)),
             ..Settings::default()
         }
     }

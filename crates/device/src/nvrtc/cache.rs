@@ -8,6 +8,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use sha2::{Digest, Sha256};
 use warpsmith_formats::write_output;
@@ -17,6 +18,9 @@ use super::compile::{CompileOptions, Compiled};
 use crate::error::DeviceError;
 
 const MAGIC: &[u8] = b"warpsmith kernel 1\n";
+
+/// The folder that the user's configuration names.
+static CONFIGURED: Mutex<Option<PathBuf>> = Mutex::new(None);
 
 /// A folder of compiled code.
 #[derive(Clone, Debug)]
@@ -32,10 +36,16 @@ impl CompileCache {
         }
     }
 
-    /// The user's cache: `WARPSMITH_CACHE_DIR`, else the system's place for caches.
+    /// The user's cache: `WARPSMITH_CACHE_DIR`, else what the configuration says, else the system's
+    /// place for caches.
     pub fn for_user() -> Self {
+        let configured = || {
+            let folder = CONFIGURED.lock().unwrap_or_else(PoisonError::into_inner);
+            folder.clone()
+        };
         let folder = std::env::var_os("WARPSMITH_CACHE_DIR")
             .map(PathBuf::from)
+            .or_else(configured)
             .or_else(|| {
                 let base = std::env::var_os("XDG_CACHE_HOME")
                     .map(PathBuf::from)
@@ -47,6 +57,12 @@ impl CompileCache {
                 .unwrap_or_else(|| std::env::temp_dir().join("warpsmith"))
                 .join("kernels"),
         )
+    }
+
+    /// Names the folder for every later [`for_user`](Self::for_user) of this process; `None` is the
+    /// system's place again.
+    pub fn configure(folder: Option<PathBuf>) {
+        *CONFIGURED.lock().unwrap_or_else(PoisonError::into_inner) = folder;
     }
 
     /// Where the entries lie.

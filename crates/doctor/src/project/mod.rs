@@ -19,5 +19,6 @@ pub use evaluate::{Evaluation, Label, Measured, evaluate};
 pub use fix::{Patch, PatchError, apply_patches, mendable, plan_fixes};
 pub use report::{AuditBody, AuditError, AuditOptions, AuditOutcome, NotAssessed, audit_project};
 pub use score::{AreaScore, Score};
+pub use settings::check_codes;
 pub use suppression::Suppressed;
 pub use twelve_factor::FactorRow;

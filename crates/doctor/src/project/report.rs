@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+use warpsmith_config::ConfigError;
 use warpsmith_core::{Finding, MachineIdentity, Report, Severity, Verdict};
 
 use super::baseline::Baseline;
@@ -26,13 +27,8 @@ pub enum AuditError {
     #[error("`{0}` holds no files")]
     Empty(PathBuf),
     /// The project's settings cannot be used.
-    #[error("`{path}`: {why}")]
-    Settings {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it, with the line.
-        why: String,
-    },
+    #[error(transparent)]
+    Settings(#[from] ConfigError),
 }
 
 /// How to audit.

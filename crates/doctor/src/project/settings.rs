@@ -6,13 +6,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use serde::Deserialize;
+use warpsmith_config::{ConfigError, Document, Entry, Owner, PROJECT_FILE};
+use warpsmith_core::{Family, did_you_mean};
 
 use super::report::AuditError;
 use crate::catalog::rule_info;
-
-/// The file's name, in the root of the project.
-pub(super) const FILE: &str = ".warpsmith.toml";
 
 /// Folders whose files are inputs of tests: their faults are on purpose.
 const FIXTURES: [&str; 6] = [
@@ -23,27 +21,6 @@ const FIXTURES: [&str; 6] = [
     "test_data",
     "test-data",
 ];
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    #[serde(default)]
-    audit: Audit,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Audit {
-    /// Code and reason.
-    #[serde(default)]
-    allow: BTreeMap<String, String>,
-    /// Paths that are not judged, as in `.gitignore`.
-    #[serde(default)]
-    exclude: Vec<String>,
-    /// Action and commit.
-    #[serde(default)]
-    pins: BTreeMap<String, String>,
-}
 
 /// What the project says about its audit.
 #[derive(Debug)]
@@ -68,41 +45,39 @@ impl Default for ProjectSettings {
 impl ProjectSettings {
     /// Reads the file in `root`; where there is none, nothing is said.
     pub(super) fn read(root: &Path) -> Result<Self, AuditError> {
-        let path = root.join(FILE);
-        let wrong = |why: String| AuditError::Settings {
-            path: path.clone(),
-            why,
-        };
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Ok(Self::default());
-            }
-            Err(error) => return Err(wrong(error.to_string())),
-        };
-        let File { audit } = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-        for (code, reason) in &audit.allow {
-            if rule_info(code).is_none() {
-                return Err(wrong(format!(
-                    "`[audit.allow]` names `{code}`, which is not a rule; `warpsmith explain` lists them"
-                )));
-            }
-            if reason.trim().is_empty() {
-                return Err(wrong(format!(
-                    "`[audit.allow]` gives no reason for `{code}`"
-                )));
-            }
+        match Document::read(&root.join(PROJECT_FILE), Owner::Project)? {
+            Some(document) => Self::of(root, &document),
+            None => Ok(Self::default()),
         }
+    }
+
+    fn of(root: &Path, document: &Document) -> Result<Self, AuditError> {
+        let audit = &document.audit;
+        check_codes(document)?;
         let mut exclude = GitignoreBuilder::new(root);
         for pattern in &audit.exclude {
-            exclude.add_line(None, pattern).map_err(|error| {
-                wrong(format!("`exclude` has the pattern `{pattern}`: {error}"))
+            exclude.add_line(None, &pattern.name).map_err(|error| {
+                let why = format!("`{}` is not a pattern: {error}", pattern.name);
+                document.error_at(pattern.span.clone(), why)
             })?;
         }
+        let exclude = exclude.build().map_err(|error| {
+            let place = audit
+                .exclude
+                .first()
+                .map_or(0..0, |first| first.span.clone());
+            document.error_at(place, format!("the patterns cannot be used: {error}"))
+        })?;
+        let pairs = |entries: &[Entry]| {
+            let pairs = entries.iter();
+            pairs
+                .map(|one| (one.name.clone(), one.value.clone()))
+                .collect()
+        };
         Ok(Self {
-            allow: audit.allow,
-            pins: audit.pins,
-            exclude: exclude.build().map_err(|error| wrong(error.to_string()))?,
+            allow: pairs(&audit.allow),
+            pins: pairs(&audit.pins),
+            exclude,
         })
     }
 
@@ -115,13 +90,35 @@ impl ProjectSettings {
     }
 }
 
+/// Checks that every code of `[audit.allow]` exists and has a reason.
+pub fn check_codes(document: &Document) -> Result<(), ConfigError> {
+    for entry in &document.audit.allow {
+        let code = &entry.name;
+        if rule_info(code).is_none() {
+            let codes = crate::FAMILIES.iter().flat_map(Family::stories);
+            let advice = did_you_mean(
+                code,
+                codes.map(|story| story.code),
+                "`warpsmith explain --list` names them all",
+            );
+            let why = format!("`[audit.allow]` names `{code}`, which is not a rule; {advice}");
+            return Err(document.error_at(entry.span.clone(), why));
+        }
+        if entry.value.trim().is_empty() {
+            let why = format!("`[audit.allow]` gives no reason for `{code}`");
+            return Err(document.error_at(entry.span.clone(), why));
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn settings(text: &str) -> Result<ProjectSettings, AuditError> {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join(FILE), text).unwrap();
+        std::fs::write(folder.path().join(PROJECT_FILE), text).unwrap();
         ProjectSettings::read(folder.path())
     }
 
@@ -153,13 +150,15 @@ mod tests {
         let said = |text: &str| settings(text).err().map(|error| error.to_string());
         let unknown = said("[audit]\nexcludes = []\n").unwrap();
         assert!(
-            unknown.contains("line 2") && unknown.contains("excludes"),
+            unknown.contains(".warpsmith.toml:2:1") && unknown.contains("did you mean `exclude`?"),
             "{unknown}"
         );
         let broken = said("[audit\n").unwrap();
-        assert!(broken.contains("line 1"), "{broken}");
+        assert!(broken.contains(".warpsmith.toml:1:"), "{broken}");
         let code = said("[audit.allow]\nXYZ999 = \"why\"\n").unwrap();
-        assert!(code.contains("XYZ999"), "{code}");
+        assert!(code.contains(":2:1: ") && code.contains("XYZ999"), "{code}");
+        let near = said("[audit.allow]\nDKR01 = \"why\"\n").unwrap();
+        assert!(near.contains("did you mean `DKR001`"), "{near}");
         assert!(
             said("[audit.allow]\nDKR001 = \" \"\n")
                 .unwrap()

@@ -5,10 +5,10 @@
 //! is not one.
 
 use serde::{Deserialize, Serialize};
+use warpsmith_config::PROJECT_FILE;
 use warpsmith_core::Finding;
 
 use super::facts::ProjectFacts;
-use super::settings::FILE;
 
 /// A finding that is accepted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,7 +48,7 @@ pub(super) fn split(
             .settings
             .allow
             .get(&finding.code)
-            .map(|reason| (reason.clone(), FILE.to_owned()));
+            .map(|reason| (reason.clone(), PROJECT_FILE.to_owned()));
         match configured.or_else(|| by_comment(facts, &finding)) {
             Some((reason, source)) => suppressed.push(Suppressed {
                 finding,

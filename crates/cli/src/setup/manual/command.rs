@@ -7,7 +7,7 @@ use clap::{Args, Command};
 use warpsmith_formats::write_output;
 
 use super::page::Page;
-use super::{findings, man, parity, performance, verbs, workloads};
+use super::{configuration, findings, man, parity, performance, verbs, workloads};
 use crate::exit::Outcome;
 use crate::global::Global;
 use crate::output;
@@ -57,6 +57,7 @@ impl Manual {
 /// Every page that follows from the program alone.
 fn reference(program: &Command) -> Vec<Page> {
     let mut pages = verbs::pages(program);
+    pages.push(configuration::page());
     pages.push(workloads::page());
     pages.extend(findings::pages());
     pages

@@ -5,6 +5,7 @@
 //! on, and `tests/trials/documentation.rs` holds the committed pages against them.
 
 mod command;
+mod configuration;
 mod findings;
 mod man;
 mod page;

@@ -3,6 +3,7 @@
 use clap::Command;
 
 use super::page::{Page, cell};
+use crate::help::GROUPS;
 
 /// Columns that the help is set to.
 const WIDTH: usize = 100;
@@ -28,14 +29,16 @@ pub(super) fn pages(program: &Command) -> Vec<Page> {
         "# Commands\n\nWhat `--help` says, verb by verb.\n\n{}",
         help(&program, "warpsmith")
     );
-    index.push_str("\n| verb | what it does |\n|---|---|\n");
-    for verb in &verbs {
-        let about = verb.get_about().map(ToString::to_string);
+    for group in &GROUPS {
         index.push_str(&format!(
-            "| [`{0}`]({0}.md) | {1} |\n",
-            verb.get_name(),
-            cell(&about.unwrap_or_default())
+            "\n## {}\n\n| verb | what it does |\n|---|---|\n",
+            group.title
         ));
+        for name in group.verbs() {
+            let about = program.find_subcommand(name).and_then(Command::get_about);
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            index.push_str(&format!("| [`{name}`]({name}.md) | {} |\n", cell(&about)));
+        }
     }
     let mut pages = vec![Page::generated("reference/commands/README.md", &index)];
     for verb in verbs {

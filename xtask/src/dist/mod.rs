@@ -1,0 +1,137 @@
+//! `cargo xtask dist`: what a release holds, built and proved on one machine.
+//!
+//! `target/dist-VERSION` gets the archive of the program, the wheel, the SBOM and their checksums. Both
+//! are linked for glibc 2.28 by zig, which is unpacked from PyPI, whatever this machine has.
+
+mod archive;
+mod build;
+mod elf;
+mod empty_root;
+mod pythons;
+mod sbom;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use sha2::{Digest, Sha256};
+
+use crate::workspace::{self, run};
+
+/// The oldest C library that releases run on: that of manylinux_2_28 (RHEL 8, Debian 10, Ubuntu 18.10).
+const GLIBC: (u32, u32) = (2, 28);
+/// What a wheel may weigh.
+const MOST_WHEEL_BYTES: u64 = 25_000_000;
+
+#[derive(Args)]
+pub(crate) struct Dist {
+    /// Output folder; created if missing. Default: `target/dist-VERSION`.
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Pack this program instead of building one.
+    #[arg(long, value_name = "FILE")]
+    program: Option<PathBuf>,
+    /// Take this wheel instead of building one.
+    #[arg(long, value_name = "FILE")]
+    wheel: Option<PathBuf>,
+    /// Build without machine code for every architecture, which needs CUDA's compilers from PyPI.
+    #[arg(long)]
+    no_cubins: bool,
+    /// Do not run what was built.
+    #[arg(long)]
+    no_tests: bool,
+    /// Accept programs that need a newer glibc than 2.28, as builds without zig do.
+    #[arg(long)]
+    any_glibc: bool,
+}
+
+impl Dist {
+    pub(crate) fn run(&self) -> Result<()> {
+        let version = env!("CARGO_PKG_VERSION");
+        let output = match &self.output {
+            Some(folder) => folder.clone(),
+            None => workspace::target().join(format!("dist-{version}")),
+        };
+        fs::create_dir_all(&output)
+            .with_context(|| format!("cannot make the folder `{}`", output.display()))?;
+        let to_build = self.program.is_none() || self.wheel.is_none();
+        if to_build && !self.no_cubins {
+            run("cargo", &["xtask", "kernels", "--cubins"])?;
+        }
+        let program = match &self.program {
+            Some(program) => program.clone(),
+            None => build::program()?,
+        };
+        let wheel = match &self.wheel {
+            Some(wheel) => copied(wheel, &output)?,
+            None => build::wheel(&output)?,
+        };
+        let sbom = output.join(format!("warpsmith-{version}.cdx.json"));
+        fs::write(&sbom, serde_json::to_vec_pretty(&sbom::of_program()?)?)?;
+        let archive = archive::pack(&program, &sbom, &output)?;
+        checksums(&output, &[&archive, &wheel, &sbom])?;
+        self.check_links(&program, &wheel)?;
+        for (what, path) in [("archive", &archive), ("wheel", &wheel)] {
+            let bytes = fs::metadata(path)?.len();
+            println!("{what}: {} ({:.1} MB)", path.display(), bytes as f64 / 1e6);
+            if what == "wheel" && bytes > MOST_WHEEL_BYTES {
+                bail!("the wheel has {bytes} bytes, more than {MOST_WHEEL_BYTES}");
+            }
+        }
+        if self.no_tests {
+            println!("not tested: `--no-tests`");
+            return Ok(());
+        }
+        empty_root::prove(&archive)?;
+        pythons::prove(&wheel)
+    }
+
+    /// Reads which versions of glibc the program and the wheel's module need.
+    fn check_links(&self, program: &Path, wheel: &Path) -> Result<()> {
+        let module = pythons::native_module(wheel)?;
+        for (name, bytes) in [("program", fs::read(program)?), ("wheel", module)] {
+            let needed = elf::glibc_needed(&bytes).with_context(|| format!("the {name}"))?;
+            let (major, minor) = needed.version;
+            println!("{name}: needs glibc {major}.{minor}");
+            if needed.version > GLIBC && !self.any_glibc {
+                bail!(
+                    "the {name} needs glibc {major}.{minor} for {}; releases run on {}.{}: build \
+                     without `--program` and `--wheel`, so that zig links, or give `--any-glibc`",
+                    needed.symbols.join(", "),
+                    GLIBC.0,
+                    GLIBC.1
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+fn copied(file: &Path, folder: &Path) -> Result<PathBuf> {
+    let name = file.file_name().context("the wheel has no name")?;
+    let place = folder.join(name);
+    if place != *file {
+        fs::copy(file, &place).with_context(|| format!("cannot copy `{}`", file.display()))?;
+    }
+    Ok(place)
+}
+
+/// Writes `SHA256SUMS` in the form that `sha256sum --check` reads, and a file for each as well, which
+/// `cargo binstall` and scripts of one line like better.
+fn checksums(folder: &Path, files: &[&Path]) -> Result<()> {
+    let mut all = String::new();
+    for file in files {
+        let name = file.file_name().context("a file has no name")?;
+        let hash = Sha256::digest(fs::read(file)?);
+        let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+        let line = format!("{hash}  {}\n", name.to_string_lossy());
+        fs::write(
+            file.with_file_name(format!("{}.sha256", name.to_string_lossy())),
+            &line,
+        )?;
+        all.push_str(&line);
+    }
+    fs::write(folder.join("SHA256SUMS"), all)?;
+    Ok(())
+}
