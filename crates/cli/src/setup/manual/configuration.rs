@@ -20,8 +20,8 @@ A key is the default of an option. The command line wins over the environment, t
 ```console
 $ warpsmith config show
 ...
-key                 value  [..]from
-device              auto   [..]default
+key                 value…from
+device              auto…default
 ...
 ```
 
