@@ -21,6 +21,6 @@
 set -euo pipefail
 
 exec warpsmith corpus generate --count "${COUNT:-10000000}" --seed 1 \
-  --out "${1:?name a folder for the data set}" --shard-pairs "${SHARD_PAIRS:-5000}" \
+  --output "${1:?name a folder for the data set}" --shard-pairs "${SHARD_PAIRS:-5000}" \
   --verify executed --threads "${SLURM_CPUS_PER_TASK:-1}" \
   --shards "$SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT"

@@ -52,6 +52,9 @@ pub(crate) fn named(id: &str) -> Result<Box<dyn Workload>> {
 
 /// The refusal of a name that no workload has: the nearest id or area, or where they are listed.
 fn unknown(name: &str, all: &[Box<dyn Workload>]) -> String {
+    if Path::new(name).is_dir() {
+        return format!("`{name}` is a folder; name a case, a kernel's file or a workload");
+    }
     if Path::new(name).exists() {
         return format!(
             "cannot tell what `{name}` is: a file ends in `.toml`, `.cu`, `.ptx` or `.py`; \

@@ -20,6 +20,7 @@ mod exit;
 mod global;
 mod help;
 mod host;
+mod inputs;
 mod interruption;
 mod kernel;
 mod machine;

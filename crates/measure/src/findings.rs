@@ -50,7 +50,7 @@ pub fn of_measurement(measurement: &Measurement, figures: &Figures) -> Vec<Findi
                 format!("`{name}`: time ran out {reached}"),
             )
             .because("samples", summary.count.to_string())
-            .hint("raise `--timeout`, or accept the interval"),
+            .hint("raise `--budget`, or accept the interval"),
         );
     }
     if let Some(drift) = summary.drift

@@ -10,6 +10,7 @@ use warpsmith_device::{Nvrtc, cuda_devices};
 
 use crate::exit::Outcome;
 use crate::global::Global;
+use crate::inputs;
 use crate::kernel::verify::case::explain;
 use crate::output;
 use crate::table::Table;
@@ -50,6 +51,7 @@ struct Body {
 
 impl Inspect {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        inputs::check_case(&self.case)?;
         let case = Case::open(&self.case)?;
         if !matches!(case.source, Source::Cuda(_)) {
             bail!(

@@ -12,6 +12,7 @@ use warpsmith_formats::{is_stdout, write_output};
 
 use crate::exit::Outcome;
 use crate::global::Global;
+use crate::inputs;
 use crate::kernel::warp_library::WarpLibrary;
 use crate::output;
 
@@ -54,6 +55,7 @@ impl New {
         let default = self.file.with_extension("toml");
         let path = self.output.as_deref().unwrap_or(&default);
         let global = &output::check_outputs(global, &[("--output", Some(path))])?;
+        inputs::check_file(&self.file)?;
         let text = fs::read_to_string(&self.file)
             .with_context(|| format!("cannot read `{}`", self.file.display()))?;
         // The case names the source by its path from the case's own folder.

@@ -22,6 +22,7 @@ use warpsmith_workload::Cost;
 
 use crate::exit::Outcome;
 use crate::global::Global;
+use crate::inputs;
 use crate::measured;
 use crate::output;
 use crate::table::Table;
@@ -105,7 +106,10 @@ impl Profile {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         let global = &output::check_outputs(global, &[("--trace", self.trace.as_deref())])?;
         let result = match &self.read {
-            Some(path) => path.clone(),
+            Some(path) => {
+                inputs::check_file(path)?;
+                path.clone()
+            }
             None => match self.profile(global)? {
                 Some(path) => path,
                 None => {

@@ -15,6 +15,7 @@ use warpsmith_formats::{check_distinct, write_output};
 
 use crate::exit::Outcome;
 use crate::global::{Format, Global};
+use crate::inputs;
 use crate::output;
 
 /// Audit a CUDA project: build, sources, image, CI, tests, docs.
@@ -80,6 +81,7 @@ enum FailOn {
 
 impl Audit {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        inputs::check_folder(&self.path)?;
         let global = &self.check_outputs(global)?;
         if let Some(labels) = &self.evaluate {
             return measure(global, labels, &self.path);

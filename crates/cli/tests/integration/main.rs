@@ -3,6 +3,7 @@
 #[cfg(target_os = "linux")]
 mod broken_driver;
 mod commands;
+mod configuration;
 mod history;
 mod telemetry;
 mod tone;

@@ -10,6 +10,7 @@ use warpsmith_formats::write_output;
 
 use crate::exit::Outcome;
 use crate::global::Global;
+use crate::inputs;
 use crate::output;
 
 /// Write a data set's card, with its splits in the front matter that `datasets` reads.
@@ -33,6 +34,7 @@ struct Body {
 
 impl Card {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        inputs::check_folder(&self.folder)?;
         let path = self.folder.join("README.md");
         let body = Body {
             path: path.display().to_string(),

@@ -15,6 +15,7 @@ use warpsmith_formats::write_output;
 
 use crate::exit::Outcome;
 use crate::global::Global;
+use crate::inputs;
 use crate::output;
 
 /// Write pairs of a Python kernel and its CUDA and CPU C++, forward and backward.
@@ -141,6 +142,7 @@ struct Body {
 
 impl Generate {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        inputs::check_output_folder("--output", &self.output)?;
         let settings = self.settings()?;
         let tools = Tools {
             nvrtc: self.nvrtc.clone(),

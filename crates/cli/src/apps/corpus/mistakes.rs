@@ -13,6 +13,7 @@ use warpsmith_formats::{check_vacant, write_output};
 
 use crate::exit::Outcome;
 use crate::global::Global;
+use crate::inputs;
 use crate::output;
 
 /// Write data about mistakes: `rejected.jsonl` has programs that do not compile, with the diagnostic and
@@ -55,6 +56,7 @@ struct Body {
 
 impl Mistakes {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        inputs::check_output_folder("--output", &self.output)?;
         std::fs::create_dir_all(&self.output)
             .with_context(|| format!("cannot make `{}`", self.output.display()))?;
         if !self.force {

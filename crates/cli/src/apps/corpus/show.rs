@@ -9,6 +9,7 @@ use warpsmith_corpus::{Row, find_row};
 
 use crate::exit::Outcome;
 use crate::global::Global;
+use crate::inputs;
 use crate::output;
 
 /// Show a pair: what is known about it, its source, and its CUDA text.
@@ -29,6 +30,7 @@ pub(crate) struct Show {
 
 impl Show {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        inputs::check_folder(&self.folder)?;
         let row = find_row(&self.folder, self.index)?
             .with_context(|| format!("`{}` has no pair {}", self.folder.display(), self.index))?;
         let report = output::report("corpus show", row);

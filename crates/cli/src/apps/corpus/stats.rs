@@ -11,6 +11,7 @@ use warpsmith_formats::write_output;
 
 use crate::exit::Outcome;
 use crate::global::Global;
+use crate::inputs;
 use crate::output;
 use crate::table::Table;
 
@@ -31,6 +32,7 @@ pub(crate) struct Stats {
 impl Stats {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         let global = &output::check_outputs(global, &[("--html", self.html.as_deref())])?;
+        inputs::check_folder(&self.folder)?;
         let report = output::report("corpus stats", statistics(&self.folder)?);
         if let Some(path) = &self.html {
             write_output(path, page(&report.body).as_bytes())?;

@@ -10,6 +10,7 @@ use warpsmith_corpus::{Inspection, inspect};
 
 use crate::exit::Outcome;
 use crate::global::Global;
+use crate::inputs;
 use crate::output;
 
 /// Check a data set: checksums, hashes, duplicates, leaks between splits, and the text of a sample.
@@ -35,6 +36,7 @@ struct Body {
 
 impl Verify {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        inputs::check_folder(&self.folder)?;
         let mut show = |done: u64, of: u64| {
             output::progress(global, &format!("{done} of {of} files"));
         };

@@ -78,7 +78,7 @@ impl LoadTest {
             || !(0.1..=100.0).contains(&self.load_speed)
         {
             bail!(
-                "a load test takes 0.1 to 3600 `--load-seconds`, 0 to 600 of `--load-ramp`, and \
+                "a load test takes 0.1 to 3600 seconds of `--load-duration`, 0 to 600 of `--load-ramp`, and \
                  plays 0.1 to 100 times as fast"
             );
         }

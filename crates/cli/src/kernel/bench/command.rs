@@ -25,6 +25,7 @@ use super::sheet::{Beside, Rows};
 use crate::catalogue;
 use crate::exit::{Outcome, device_error};
 use crate::global::Global;
+use crate::inputs;
 use crate::kernel::verify::case::without_gpu;
 use crate::measured::{self, Files};
 use crate::numbers;
@@ -134,6 +135,7 @@ impl Bench {
             .partition(|name| name.ends_with(".toml"));
         let mut case_jobs = Vec::new();
         for case in &cases {
+            inputs::check_case(case.as_ref())?;
             case_jobs.extend(CaseJob::all(case.as_ref())?);
         }
         let (files, names): (Vec<&String>, Vec<&String>) =
@@ -146,6 +148,9 @@ impl Bench {
             bail!("`--kernel`, `--arg` and `--flag` go with a `.cu` or `.ptx` file");
         }
         // What needs no GPU to be refused is refused before one is looked for.
+        if let Some(file) = file {
+            inputs::check_file(file.as_ref())?;
+        }
         let read = match file.filter(|file| file.ends_with(".ptx")) {
             Some(file) => Some(self.kernel.read_ptx(file)?),
             None => None,

@@ -52,7 +52,7 @@ use crate::table::Table;
     warpsmith compare --command './old 100' --command './new 100'\n  \
     warpsmith compare --command 'sort -S {size} words' -L size 1M,10M,100M --markdown sizes.md\n  \
     warpsmith compare --workload machine/launch --a what=series --b what=graph --device cuda\n\n\
-    Files may come from `baseline --json`, `--save`, nvbench, Criterion, hyperfine, Google Benchmark or \
+    Files may come from `--save`, nvbench, Criterion, hyperfine, Google Benchmark or \
     pytest-benchmark.\nExit codes: 0 same or faster, 1 slower, 4 undecided."
 )]
 pub(crate) struct Compare {

@@ -9,6 +9,7 @@ use super::cuda::{self, CudaOptions};
 use super::python::{self, PythonOptions};
 use crate::exit::Outcome;
 use crate::global::Global;
+use crate::inputs;
 
 /// Compile a `.cu` or Warp-style `.py` kernel; needs no GPU.
 ///
@@ -54,6 +55,7 @@ impl Compile {
         let Some(file) = &self.file else {
             bail!("a file or `--batch` is needed");
         };
+        inputs::check_file(file)?;
         match file.extension().and_then(|extension| extension.to_str()) {
             Some("cu") => cuda::run(global, file, out, &self.cuda),
             Some("py") => python::run(global, file, out, &self.python, &self.cuda),

@@ -221,7 +221,7 @@ pub(crate) fn batch(
     options: &PythonOptions,
 ) -> Result<Outcome> {
     let Some(out) = out else {
-        bail!("a batch needs `--out FILE.jsonl`");
+        bail!("a batch needs `--output FILE.jsonl`");
     };
     let file = File::open(input).with_context(|| format!("cannot open `{}`", input.display()))?;
     let reader: Box<dyn Read> = if input.extension().is_some_and(|ending| ending == "gz") {

@@ -22,6 +22,7 @@ use super::numpy_type::dtype;
 use super::placement;
 use crate::exit::Outcome;
 use crate::global::{Format, Global};
+use crate::inputs;
 use crate::kernel::warp_library::WarpLibrary;
 use crate::output;
 use crate::placement::Decision;
@@ -106,6 +107,14 @@ struct ArrayView {
 impl Exec {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         let global = &self.check_outputs(global)?;
+        inputs::check_file(&self.file)?;
+        if self.file.extension().is_some_and(|ending| ending == "cu") {
+            bail!(
+                "`{0}` is CUDA C++, and `exec` runs kernels written in Python; `warpsmith new {0}` \
+                 writes a case for `verify` and `bench`",
+                self.file.display()
+            );
+        }
         let source = std::fs::read_to_string(&self.file)
             .with_context(|| format!("cannot read `{}`", self.file.display()))?;
         let options = Options {

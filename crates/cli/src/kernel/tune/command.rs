@@ -23,6 +23,7 @@ use warpsmith_workload::WorkloadError;
 use super::journal::{Journal, Tried};
 use crate::exit::Outcome;
 use crate::global::Global;
+use crate::inputs;
 use crate::kernel::bench::Mode;
 use crate::kernel::verify::case::{explain, without_gpu};
 use crate::numbers;
@@ -116,6 +117,7 @@ struct Winner {
 
 impl Tune {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        inputs::check_case(&self.case)?;
         let case = Case::open(&self.case)?;
         let tuned = self
             .output

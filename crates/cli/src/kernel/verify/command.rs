@@ -18,6 +18,7 @@ use super::{case, python};
 use crate::catalogue;
 use crate::exit::Outcome;
 use crate::global::Global;
+use crate::inputs;
 use crate::kernel::warp_library::WarpLibrary;
 use crate::numbers;
 use crate::output;
@@ -80,6 +81,14 @@ pub(crate) struct Verify {
     library: WarpLibrary,
 }
 
+/// Whether a name on the command line is a file's, by its ending.
+fn is_file_name(name: &str) -> bool {
+    [".toml", ".cu", ".ptx"]
+        .iter()
+        .any(|ending| name.ends_with(ending))
+        || python::is_kernel_file(name)
+}
+
 fn parse_range(text: &str) -> Result<(usize, usize), String> {
     let parts = text.split_once(',');
     let numbers = parts.and_then(|(from, count)| Some((from.parse().ok()?, count.parse().ok()?)));
@@ -128,6 +137,12 @@ const REFERENCE_BUDGET: f64 = 2e8;
 
 impl Verify {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        for file in self.workloads.iter().filter(|name| is_file_name(name)) {
+            match file.ends_with(".toml") {
+                true => inputs::check_case(file.as_ref())?,
+                false => inputs::check_file(file.as_ref())?,
+            }
+        }
         let written = match &self.workloads[..] {
             [file] if file.ends_with(".cu") || file.ends_with(".ptx") => {
                 Some(self.one_off.case(file.as_ref())?)
@@ -161,7 +176,17 @@ impl Verify {
         if let [file] = &self.workloads[..]
             && python::is_kernel_file(file)
         {
-            let device = Device::open(gpu_choice(global.device))?;
+            let device = match Device::open(gpu_choice(global.device)) {
+                Err(error) if error.is_missing_hardware() && !gpu_is_required() => {
+                    let why = format!(
+                        "no GPU to compare with the interpreter: {error}\n`warpsmith new {file}` writes \
+                         a case, which `warpsmith verify` checks on the CPU"
+                    );
+                    output::note(global, &why);
+                    return Ok(Outcome::CannotHere);
+                }
+                opened => opened?,
+            };
             let Some(gpu) = device.cuda() else {
                 return Ok(Outcome::CannotHere);
             };

@@ -20,6 +20,7 @@ use super::job::Job;
 use super::sections;
 use crate::exit::Outcome;
 use crate::global::{Format, Global};
+use crate::inputs;
 use crate::interruption::Interruption;
 use crate::output;
 
@@ -64,6 +65,7 @@ pub(crate) struct Report {
 impl Report {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         // Before the work, so that a folder that cannot be written and a wrong file cost no minute.
+        inputs::check_output_folder("--output", &self.output)?;
         prepare_folder(&self.output)?;
         let old = self.compare.as_deref().map(read_old).transpose()?;
         let kind = if self.full {

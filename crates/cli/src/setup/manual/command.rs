@@ -10,6 +10,7 @@ use super::page::Page;
 use super::{configuration, findings, man, parity, performance, verbs, workloads};
 use crate::exit::Outcome;
 use crate::global::Global;
+use crate::inputs;
 use crate::output;
 
 /// Write the man pages, and the pages of the documentation that follow from the program.
@@ -64,6 +65,7 @@ fn reference(program: &Command) -> Vec<Page> {
 }
 
 fn write_all(global: &Global, folder: &Path, pages: Vec<Page>) -> Result<()> {
+    inputs::check_output_folder("the folder", folder)?;
     for page in &pages {
         let path = folder.join(&page.name);
         if let Some(parent) = path.parent() {
