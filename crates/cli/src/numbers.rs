@@ -14,9 +14,20 @@ pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
+/// A time in seconds that may be nothing.
+pub(crate) fn seconds_or_none(text: &str) -> Result<f64, String> {
+    duration(text).map(|time| time.as_secs_f64())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_is_a_time_only_where_it_may_be() {
+        assert_eq!(seconds_or_none("0"), Ok(0.0));
+        assert!(seconds("0").is_err() && seconds_or_none("-1").is_err());
+    }
 
     #[test]
     fn what_is_no_quantity_is_refused() {

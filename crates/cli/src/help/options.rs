@@ -33,6 +33,10 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ),
     ("density", "atoms of a fluid, notes of a chord"),
     ("duration", "a recording lasts until Ctrl-C"),
+    (
+        "file",
+        "`history` has a file of its own, `check` asks about one",
+    ),
     ("from", "`check --from` also takes a folder"),
     ("gpu", "a GPU that is not here has a name and no index"),
     ("grid", "`verify` takes expressions of the dimensions"),
@@ -46,6 +50,10 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     (
         "low",
         "a voice's quality is judged in a narrower range than a pitch is looked for",
+    ),
+    (
+        "margin-db",
+        "what is louder than noise, and how much noise is taken off",
     ),
     ("method", "each verb has methods of its own"),
     (
@@ -80,6 +88,10 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ),
     ("shared", "`verify` takes expressions of the dimensions"),
     ("size", "cells of a lattice, and dimensions of a case"),
+    (
+        "speed",
+        "a recording plays as fast as it was made, a stretch has no default",
+    ),
     ("steps", "each simulation has a length of its own"),
     (
         "target",
@@ -122,7 +134,10 @@ fn collect(
         let forms = found.entry(name.to_owned()).or_default();
         forms.entry(form(option)).or_default().push(path.to_owned());
     }
-    for below in command.get_subcommands() {
+    for below in command
+        .get_subcommands()
+        .filter(|below| !below.is_hide_set())
+    {
         collect(below, &format!("{path} {}", below.get_name()), found);
     }
 }

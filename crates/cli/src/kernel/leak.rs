@@ -71,7 +71,9 @@ pub(crate) struct Leak {
     /// Set a parameter of the workload, `name=value`.
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = catalogue::parse_setting)]
     settings: Vec<(String, String)>,
-    /// Growth that is proven to stay below this many bytes per step is no leak. Where it is not
+    /// Growth that is proven to stay below this many bytes per step is no leak.
+    ///
+    /// Where it is not
     /// given, any proven growth is one, and 1074 (one GiB in a million steps) is what must be ruled
     /// out.
     #[arg(long, alias = "budget", value_name = "BYTES", value_parser = bytes)]

@@ -48,8 +48,7 @@ pub(crate) struct Run {
         default_value_t = 1
     )]
     warm_up: usize,
-    /// What results call it; the command line where it is not given. `history` keeps a series for
-    /// every name.
+    /// What results call it; default: the command line. `history` keeps a series for every name.
     #[arg(short, long, value_name = "NAME")]
     name: Option<String>,
     /// A file that every run reads as its standard input.

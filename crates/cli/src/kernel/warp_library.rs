@@ -12,7 +12,9 @@ const VARIABLE: &str = "WARPSMITH_WARP_LIBRARY";
 /// Where Warp's own Python functions are.
 #[derive(Args, Default)]
 pub(crate) struct WarpLibrary {
-    /// `warp/_src/math.py` of an installed warp-lang 1.19.0, for kernels that call functions which Warp
+    /// `warp/_src/math.py` of an installed warp-lang 1.19.0.
+    ///
+    /// For kernels that call functions which Warp
     /// writes in Python (`wp.transform_compose`, `wp.quat_from_euler`…); default:
     /// `$WARPSMITH_WARP_LIBRARY`.
     #[arg(long, value_name = "FILE")]

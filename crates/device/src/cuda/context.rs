@@ -114,7 +114,7 @@ impl Context {
         let (mut free, mut total) = (0usize, 0usize);
         // SAFETY: both pointers are to live values.
         let status = unsafe { (self.driver.mem_get_info)(&raw mut free, &raw mut total) };
-        self.check(status, "ask for free device memory")?;
+        self.check(status, "query free device memory")?;
         Ok(MemoryInfo {
             free: free as u64,
             total: total as u64,

@@ -46,7 +46,7 @@ impl Event {
         let mut handle = std::ptr::null_mut();
         // SAFETY: the pointer is to a live handle; flags 0 ask for timing.
         let status = unsafe { (context.driver.event_create)(&raw mut handle, 0) };
-        context.check(status, "make an event")?;
+        context.check(status, "create an event")?;
         Ok(Self {
             handle,
             context: Arc::clone(context),
@@ -71,10 +71,7 @@ impl Event {
         // SAFETY: the handle is alive.
         match unsafe { (self.context.driver.event_query)(self.handle) } {
             error_code::NOT_READY => Ok(false),
-            status => self
-                .context
-                .check(status, "ask for an event")
-                .map(|()| true),
+            status => self.context.check(status, "query an event").map(|()| true),
         }
     }
 

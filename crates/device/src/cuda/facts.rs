@@ -81,7 +81,7 @@ impl GpuFacts {
         let mut memory = 0usize;
         // SAFETY: the pointer is to a live size and `ordinal` came from the driver.
         let status = unsafe { (driver.device_total_mem)(&raw mut memory, ordinal) };
-        driver.check(status, "ask for the size of device memory")?;
+        driver.check(status, "query the size of device memory")?;
         let name = text(driver, "ask for the name of a device", |buffer, length| {
             // SAFETY: `text` passes a buffer of `length` bytes.
             unsafe { (driver.device_get_name)(buffer, length, ordinal) }
@@ -97,7 +97,7 @@ impl GpuFacts {
         let mut uuid = [0u8; 16];
         // SAFETY: the buffer has the 16 bytes of a `CUuuid`.
         let status = unsafe { (driver.device_get_uuid)(&raw mut uuid, ordinal) };
-        driver.check(status, "ask for the identity of a device")?;
+        driver.check(status, "query the identity of a device")?;
         // In a slice the driver appends the profile: "NVIDIA H200 MIG 1g.18gb".
         let mig_profile = name
             .split_once(" MIG ")

@@ -66,7 +66,7 @@ impl Stream {
         let mut handle = std::ptr::null_mut();
         // SAFETY: the pointer is to a live handle.
         let status = unsafe { (context.driver.stream_create)(&raw mut handle, NON_BLOCKING) };
-        context.check(status, "make a stream")?;
+        context.check(status, "create a stream")?;
         Ok(Self::of(context, handle, false))
     }
 
@@ -361,7 +361,7 @@ impl Stream {
             error_code::NOT_READY => Ok(false),
             status => self
                 .context()
-                .check(status, "ask whether a stream is idle")
+                .check(status, "query a stream")
                 .map(|()| true),
         }
     }

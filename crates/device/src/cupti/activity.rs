@@ -75,7 +75,7 @@ impl ActivityTrace {
         })?;
         for kind in KINDS {
             // SAFETY: takes a number only.
-            check("ask for activity records", unsafe { (cupti.enable)(kind) })?;
+            check("request activity records", unsafe { (cupti.enable)(kind) })?;
         }
         let mut started_ns = 0;
         // SAFETY: the pointer is to a live number.

@@ -49,19 +49,25 @@ pub(crate) struct Generate {
     #[arg(long, value_delimiter = ',')]
     verify: Vec<Level>,
     /// One pair of how many is compared with Warp, at the level `warp`.
-    #[arg(long, default_value_t = 1000)]
+    #[arg(hide_short_help = true, long, default_value_t = 1000)]
     warp_every: u64,
     /// A Python with warp-lang 1.19.0, for the level `warp`.
-    #[arg(long, value_name = "FILE")]
+    #[arg(hide_short_help = true, long, value_name = "FILE")]
     python: Option<PathBuf>,
     /// The NVRTC library, for the level `compiled`; found by itself in Python environments and toolkits.
-    #[arg(long, value_name = "FILE")]
+    #[arg(hide_short_help = true, long, value_name = "FILE")]
     nvrtc: Option<PathBuf>,
     /// ptxas, for the level `compiled`; looked for on the path.
-    #[arg(long, value_name = "FILE")]
+    #[arg(hide_short_help = true, long, value_name = "FILE")]
     ptxas: Option<PathBuf>,
     /// The architectures that the level `compiled` assembles for; the PTX is for the lowest.
-    #[arg(long, default_value = "80", value_name = "SM", value_delimiter = ',')]
+    #[arg(
+        hide_short_help = true,
+        long,
+        default_value = "80",
+        value_name = "SM",
+        value_delimiter = ','
+    )]
     architecture: Vec<u32>,
     /// Columns that are empty otherwise: `inputs`, `outputs`, `gradients` (whole, of the level
     /// `executed`), `ptx`, `sass` (of the level `compiled`).
@@ -71,7 +77,7 @@ pub(crate) struct Generate {
     #[arg(long = "as", value_name = "FORM", value_enum, default_value_t = FileFormat::Parquet)]
     file_format: FileFormat,
     /// Pairs of one shard.
-    #[arg(long, default_value_t = 5_000)]
+    #[arg(hide_short_help = true, long, default_value_t = 5_000)]
     shard_pairs: u64,
     /// Make only share I of N, counted from 0: `0/8`.
     #[arg(long, value_name = "I/N", default_value = "0/1", value_parser = share)]
@@ -80,13 +86,13 @@ pub(crate) struct Generate {
     #[arg(long, conflicts_with = "shards")]
     force: bool,
     /// Keep pairs whose shape was there before.
-    #[arg(long)]
+    #[arg(hide_short_help = true, long)]
     keep_duplicates: bool,
     /// Builtins whose pairs go to a split of their own; `none` for none.
-    #[arg(long, value_delimiter = ',')]
+    #[arg(hide_short_help = true, long, value_delimiter = ',')]
     hold_out_builtins: Vec<String>,
     /// Categories whose pairs go to a split of their own; `none` for none.
-    #[arg(long, value_delimiter = ',')]
+    #[arg(hide_short_help = true, long, value_delimiter = ',')]
     hold_out_categories: Vec<String>,
     /// Threads; default: one for each core.
     #[arg(long, value_name = "N")]

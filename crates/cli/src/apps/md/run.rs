@@ -49,13 +49,13 @@ pub(crate) struct Run {
     #[arg(long, requires = "output")]
     force: bool,
     /// Steps between frames; the last step is always one.
-    #[arg(long, value_name = "STEPS", requires = "output", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(hide_short_help = true, long, value_name = "STEPS", requires = "output", value_parser = clap::value_parser!(u64).range(1..))]
     frame_every: Option<u64>,
     /// Write a checkpoint to this file at the end.
     #[arg(long, value_name = "FILE")]
     checkpoint: Option<PathBuf>,
     /// Steps between checkpoints, each in the place of the one before.
-    #[arg(long, value_name = "STEPS", requires = "checkpoint", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(hide_short_help = true, long, value_name = "STEPS", requires = "checkpoint", value_parser = clap::value_parser!(u64).range(1..))]
     checkpoint_every: Option<u64>,
     /// Print what each device was predicted to take, in parts, and where the numbers come from.
     #[arg(long)]

@@ -27,6 +27,7 @@ pub(super) struct Start {
     input: Option<PathBuf>,
     /// Sides of the box, `x,y,z`, where the file names none.
     #[arg(
+        hide_short_help = true,
         long = "box",
         value_name = "X,Y,Z",
         value_delimiter = ',',
@@ -46,25 +47,35 @@ pub(super) struct Start {
     #[arg(long, default_value_t = 0.005, allow_negative_numbers = true)]
     dt: f64,
     /// Where the potential ends.
-    #[arg(long, default_value_t = 2.5, allow_negative_numbers = true)]
+    #[arg(
+        hide_short_help = true,
+        long,
+        default_value_t = 2.5,
+        allow_negative_numbers = true
+    )]
     cutoff: f64,
     /// How much further neighbour lists reach; what is fastest on the device where nothing is said.
-    #[arg(long, allow_negative_numbers = true)]
+    #[arg(hide_short_help = true, long, allow_negative_numbers = true)]
     skin: Option<f64>,
     /// What is done about the step of the energy at the cut-off.
-    #[arg(long, value_enum, default_value_t = Truncate::Cut)]
+    #[arg(hide_short_help = true, long, value_enum, default_value_t = Truncate::Cut)]
     truncation: Truncate,
     /// What keeps the temperature.
     #[arg(long, value_enum, default_value_t = Keep::None)]
     thermostat: Keep,
     /// Friction of the Langevin thermostat.
-    #[arg(long, default_value_t = 1.0, allow_negative_numbers = true)]
+    #[arg(
+        hide_short_help = true,
+        long,
+        default_value_t = 1.0,
+        allow_negative_numbers = true
+    )]
     friction: f64,
     /// Seed of velocities and thermostat.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Numbers of the trajectory; GPUs have f32.
-    #[arg(long, value_enum, default_value_t = Numbers::F32)]
+    #[arg(hide_short_help = true, long, value_enum, default_value_t = Numbers::F32)]
     precision: Numbers,
 }
 

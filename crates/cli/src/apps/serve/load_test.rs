@@ -19,23 +19,36 @@ pub(super) struct LoadTest {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=20_000))]
     load_test: Option<u32>,
     /// How long each listener plays.
-    #[arg(long, alias = "load-seconds", value_name = "TIME", default_value = "10s", value_parser = numbers::seconds, requires = "load_test")]
+    #[arg(hide_short_help = true, long, alias = "load-seconds", value_name = "TIME", default_value = "10s", value_parser = numbers::seconds, requires = "load_test")]
     load_duration: f64,
     /// Time over which listeners arrive.
-    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = numbers::seconds, requires = "load_test")]
+    #[arg(hide_short_help = true, long, value_name = "TIME", default_value = "3s", value_parser = numbers::seconds_or_none, requires = "load_test")]
     load_ramp: f64,
     /// Length of an audio frame; above some hundred listeners longer ones cost less.
-    #[arg(long, value_name = "MS", default_value_t = 100, requires = "load_test")]
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "MS",
+        default_value_t = 100,
+        requires = "load_test"
+    )]
     frame_ms: u32,
     /// How much is sent ahead.
-    #[arg(long, value_name = "MS", default_value_t = 300, requires = "load_test")]
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "MS",
+        default_value_t = 300,
+        requires = "load_test"
+    )]
     prebuffer_ms: u32,
     /// `pcm16`: music, and some streams compared byte by byte; `tag`: positions, and every sample
     /// compared.
-    #[arg(long, default_value = "pcm16", value_parser = ["pcm16", "f32", "tag"], requires = "load_test")]
+    #[arg(hide_short_help = true, long, default_value = "pcm16", value_parser = ["pcm16", "f32", "tag"], requires = "load_test")]
     codec: String,
     /// Play this many times as fast as a sound card.
     #[arg(
+        hide_short_help = true,
         long,
         value_name = "TIMES",
         default_value_t = 1.0,
@@ -44,6 +57,7 @@ pub(super) struct LoadTest {
     load_speed: f64,
     /// Frames a second.
     #[arg(
+        hide_short_help = true,
         long,
         value_name = "HZ",
         default_value_t = 48_000,
@@ -51,7 +65,7 @@ pub(super) struct LoadTest {
     )]
     load_rate: u32,
     /// The other half of the load test: listeners, with their plan on standard input.
-    #[arg(long, hide = true)]
+    #[arg(hide_short_help = true, long, hide = true)]
     load_listeners: bool,
 }
 

@@ -49,13 +49,13 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
     /// A page of this origin may connect, e.g. `https://radio.example`; can be given several times.
-    #[arg(long, value_name = "ORIGIN")]
+    #[arg(hide_short_help = true, long, value_name = "ORIGIN")]
     allow_origin: Vec<String>,
     /// Listeners at most.
     #[arg(long, value_name = "N", default_value_t = Limits::default().listeners)]
     max_listeners: usize,
     /// Connections from one address at most; loopback is not held to it.
-    #[arg(long, value_name = "N", default_value_t = Limits::default().per_client)]
+    #[arg(hide_short_help = true, long, value_name = "N", default_value_t = Limits::default().per_client)]
     per_client: usize,
     /// Threads; default: one for each core.
     #[arg(long, value_name = "N")]

@@ -22,22 +22,22 @@ pub(crate) struct Music {
     #[arg(long)]
     intensity: Option<f32>,
     /// 0 to 1: how far the melody leaves the chord.
-    #[arg(long)]
+    #[arg(hide_short_help = true, long)]
     complexity: Option<f32>,
     /// 0 to 1: how freely chords follow each other.
-    #[arg(long)]
+    #[arg(hide_short_help = true, long)]
     variety: Option<f32>,
     /// 0 to 1: how many notes a chord has.
-    #[arg(long)]
+    #[arg(hide_short_help = true, long)]
     density: Option<f32>,
     /// 0 to 1: cutoff of the pads' filter.
     #[arg(long)]
     brightness: Option<f32>,
     /// 0 to 1: delay and reverb.
-    #[arg(long)]
+    #[arg(hide_short_help = true, long)]
     space: Option<f32>,
     /// 0 to 1: loudness of everything.
-    #[arg(long)]
+    #[arg(hide_short_help = true, long)]
     volume: Option<f32>,
 }
 

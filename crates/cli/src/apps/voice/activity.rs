@@ -27,6 +27,8 @@ const HOP_SECONDS: f64 = 0.01;
 /// How speech is told from the rest.
 #[derive(Args)]
 pub(super) struct Detector {
+    /// How speech is told from the rest.
+    ///
     /// `statistical` compares the bands of the whole signal with its noise; `periodicity` asks for
     /// the pitch of a voice, which loud noises do not have; `energy` compares levels with the noise of
     /// the last seconds; `webrtc` decides bit for bit as libfvad and webrtcvad do; `neural` is Silero VAD's
@@ -47,7 +49,9 @@ pub(super) struct Detector {
     /// The probability that makes speech, for `neural`.
     #[arg(long, default_value_t = NeuralSettings::default().start)]
     threshold: f32,
-    /// The weights for `neural`: the wheel of the package silero-vad or the `silero_vad.jit` in it; default:
+    /// The weights for `neural`.
+    ///
+    /// The wheel of the package silero-vad or the `silero_vad.jit` in it; default:
     /// `$WARPSMITH_SILERO`, else `warpsmith/silero_vad.jit` in your data directory.
     #[arg(long, value_name = "FILE")]
     weights: Option<PathBuf>,

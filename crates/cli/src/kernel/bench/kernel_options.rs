@@ -27,7 +27,12 @@ pub(super) struct KernelOptions {
     #[arg(long, value_name = "X,Y,Z", value_parser = parse_shape, default_value = "256")]
     block: [u32; 3],
     /// Dynamic shared memory of a block in bytes.
-    #[arg(long, value_name = "BYTES", default_value_t = 0)]
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "BYTES",
+        default_value_t = 0
+    )]
     shared: u32,
     /// The arguments in their order: `in:f32:1M`, `out:f32:1M`, `inout:i32:4096:zeros`, `f32=2.5`.
     #[arg(long = "arg", value_name = "ARG")]
@@ -36,10 +41,10 @@ pub(super) struct KernelOptions {
     #[arg(long = "flag", value_name = "FLAG", allow_hyphen_values = true)]
     flags: Vec<String>,
     /// Bytes that one launch must move, for rates; default: the size of its buffers.
-    #[arg(long, value_name = "N")]
+    #[arg(hide_short_help = true, long, value_name = "N")]
     bytes: Option<u64>,
     /// Floating-point operations of one launch, for rates.
-    #[arg(long, value_name = "N")]
+    #[arg(hide_short_help = true, long, value_name = "N")]
     flops: Option<u64>,
 }
 

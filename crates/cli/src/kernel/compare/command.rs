@@ -80,14 +80,14 @@ pub(crate) struct Compare {
     #[arg(long, default_value = "10s", value_name = "TIME", value_parser = numbers::seconds, allow_negative_numbers = true)]
     budget: f64,
     /// Also write the results as a Markdown table.
-    #[arg(long, value_name = "FILE")]
+    #[arg(hide_short_help = true, long, value_name = "FILE")]
     markdown: Option<PathBuf>,
     /// Between two baselines: differences below this do not matter (points, where a quantity is a
     /// share). Default: each quantity has its own threshold.
-    #[arg(long, value_name = "PERCENT", value_parser = numbers::percent, allow_negative_numbers = true)]
+    #[arg(hide_short_help = true, long, value_name = "PERCENT", value_parser = numbers::percent, allow_negative_numbers = true)]
     threshold: Option<f64>,
     /// Compare baselines of different machines anyway.
-    #[arg(long)]
+    #[arg(hide_short_help = true, long)]
     any_machine: bool,
     #[command(flatten)]
     files: Files,

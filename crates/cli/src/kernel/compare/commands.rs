@@ -25,13 +25,31 @@ pub(super) struct Commands {
     #[arg(short = 'n', long, value_name = "NAME", requires = "command")]
     name: Vec<String>,
     /// Run before every run, untimed; one for all commands, or one for each.
-    #[arg(short = 'p', long, value_name = "LINE", requires = "command")]
+    #[arg(
+        hide_short_help = true,
+        short = 'p',
+        long,
+        value_name = "LINE",
+        requires = "command"
+    )]
     prepare: Vec<String>,
     /// Run once for each command, before the first run.
-    #[arg(short = 's', long, value_name = "LINE", requires = "command")]
+    #[arg(
+        hide_short_help = true,
+        short = 's',
+        long,
+        value_name = "LINE",
+        requires = "command"
+    )]
     setup: Option<String>,
     /// Run once for each command, after the last run, also after a failure.
-    #[arg(short = 'c', long, value_name = "LINE", requires = "command")]
+    #[arg(
+        hide_short_help = true,
+        short = 'c',
+        long,
+        value_name = "LINE",
+        requires = "command"
+    )]
     cleanup: Option<String>,
     /// Untimed runs of each command first.
     #[arg(
@@ -46,11 +64,12 @@ pub(super) struct Commands {
     #[arg(short = 'L', long, num_args = 2, value_names = ["NAME", "VALUES"], requires = "command")]
     parameter_list: Vec<String>,
     /// A parameter that goes from one number to another: `{NAME}` in a command takes each value.
-    #[arg(short = 'P', long, num_args = 3, value_names = ["NAME", "FIRST", "LAST"],
+    #[arg(hide_short_help = true, short = 'P', long, num_args = 3, value_names = ["NAME", "FIRST", "LAST"],
           requires = "command")]
     parameter_scan: Vec<String>,
     /// The step of `--parameter-scan`.
     #[arg(
+        hide_short_help = true,
         short = 'D',
         long,
         value_name = "STEP",
@@ -59,16 +78,22 @@ pub(super) struct Commands {
     )]
     parameter_step_size: f64,
     /// A file that every run reads as its standard input.
-    #[arg(long, alias = "input", value_name = "FILE", requires = "command")]
+    #[arg(
+        hide_short_help = true,
+        long,
+        alias = "input",
+        value_name = "FILE",
+        requires = "command"
+    )]
     stdin: Option<PathBuf>,
     /// Accept runs that fail.
-    #[arg(short = 'i', long, requires = "command")]
+    #[arg(hide_short_help = true, short = 'i', long, requires = "command")]
     ignore_failure: bool,
     /// Run commands without a shell: for those of a few milliseconds.
-    #[arg(short = 'N', long, requires = "command")]
+    #[arg(hide_short_help = true, short = 'N', long, requires = "command")]
     no_shell: bool,
     /// End a single run that takes longer than this.
-    #[arg(long, default_value = "10m", value_name = "TIME", value_parser = numbers::seconds, allow_negative_numbers = true, requires = "command")]
+    #[arg(hide_short_help = true, long, default_value = "10m", value_name = "TIME", value_parser = numbers::seconds, allow_negative_numbers = true, requires = "command")]
     limit: f64,
 }
 

@@ -30,7 +30,9 @@ pub(crate) struct PythonOptions {
     /// Leave out the runtime header that makes CUDA text compile as it is.
     #[arg(long)]
     bare: bool,
-    /// What follows the names of kernels and structs: `placeholder` writes `_HASH`; `keep` writes eight
+    /// What follows the names of kernels and structs.
+    ///
+    /// `placeholder` writes `_HASH`; `keep` writes eight
     /// digits that change with the emitted text and with nothing else (Warp's own digits depend on
     /// Python objects that are not evaluated here).
     #[arg(long, value_enum, default_value_t = HashStyle::Placeholder)]

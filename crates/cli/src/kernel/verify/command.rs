@@ -43,6 +43,8 @@ use crate::table::Table;
                         warpsmith verify machine/saxpy --set n=1000003\n  \
                         warpsmith verify --all --format json > verified.json")]
 pub(crate) struct Verify {
+    /// A case, a `.cu` or `.ptx` file, Python kernels, or workloads.
+    ///
     /// A case (`.toml`), or a `.cu` or `.ptx` file that options describe; workloads, by id or by area; or a file of Python kernels (`.py`, or `.jsonl[.gz]` with `id` and
     /// `source`), which are checked against the interpreter.
     #[arg(required_unless_present = "all")]

@@ -66,7 +66,7 @@ enum Action {
         #[arg(long = "committed-at", alias = "at", value_name = "UNIX_SECONDS")]
         at: Option<i64>,
         /// Store the file's only benchmark under this name.
-        #[arg(long, value_name = "NAME")]
+        #[arg(short, long, value_name = "NAME")]
         name: Option<String>,
         /// Forget earlier runs of this commit; otherwise the commit counts as the median of its
         /// runs.
@@ -88,7 +88,7 @@ enum Action {
         #[arg(long, value_name = "COMMIT")]
         since: Option<String>,
         /// Only this benchmark.
-        #[arg(long, value_name = "NAME")]
+        #[arg(short, long, value_name = "NAME")]
         name: Option<String>,
     },
     /// Note that a change is wanted: `check` does not judge it again, and pages show why.
@@ -102,7 +102,7 @@ enum Action {
         #[arg(long)]
         reason: String,
         /// Only for this benchmark.
-        #[arg(long, value_name = "NAME")]
+        #[arg(short, long, value_name = "NAME")]
         name: Option<String>,
     },
     Bisect(Bisect),
@@ -112,7 +112,7 @@ enum Action {
         /// A line for `sh -c` that runs the benchmark of a commit, with `{commit}` in its place.
         line: String,
         /// Only this benchmark.
-        #[arg(long = "name", alias = "benchmark", value_name = "NAME")]
+        #[arg(short = 'n', long = "name", alias = "benchmark", value_name = "NAME")]
         benchmark: Option<String>,
         /// Differences up to this much do not matter.
         #[arg(long, default_value_t = 1.0, value_name = "PERCENT", value_parser = numbers::percent, allow_negative_numbers = true)]
