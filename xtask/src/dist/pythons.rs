@@ -68,7 +68,13 @@ fn prove_with(python: &Path, minor: u32, wheel: &Path) -> Result<()> {
             );
         }
     }
-    output(&own, &["-c", "import warpsmith; warpsmith.devices()"])?;
+    output(
+        &own,
+        &[
+            "-c",
+            "import warpsmith; assert warpsmith.check() is not None",
+        ],
+    )?;
     let report = path(&folder.path().join("report"))?;
     let begun = Instant::now();
     output(
