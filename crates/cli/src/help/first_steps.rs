@@ -182,7 +182,7 @@ fn suggestions(folder: &Folder, has_gpu: bool) -> Vec<(String, &'static str)> {
         if has_gpu {
             add(format!("warpsmith bench {case}"), "how fast is it?");
         }
-    } else if let Some(source) = folder.cuda.first() {
+    } else if let Some(source) = with_kernel(&folder.cuda) {
         add(
             format!("warpsmith new {}", quoted(source)),
             "write a case for your kernel, then `verify` and `bench` it",
@@ -235,6 +235,12 @@ fn suggestions(folder: &Folder, has_gpu: bool) -> Vec<(String, &'static str)> {
     );
     steps.truncate(MOST);
     steps
+}
+
+/// The first source that defines a kernel itself, as opposed to including one.
+fn with_kernel(sources: &[PathBuf]) -> Option<&PathBuf> {
+    let mut looked_at = sources.iter().take(50);
+    looked_at.find(|source| head(source).contains("__global__"))
 }
 
 /// A path as a shell takes it.

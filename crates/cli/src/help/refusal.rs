@@ -48,6 +48,16 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("version", "--version"),
 ];
 
+/// What people type who know other tools.
+const OPTION_SYNONYMS: &[(&str, &str)] = &[
+    ("--colour", "--color"),
+    ("--cpu", "--device cpu"),
+    ("--cuda", "--device cuda"),
+    ("--gpu", "--device cuda"),
+    ("--json", "--format json"),
+    ("--no-color", "--color never"),
+];
+
 /// What to print instead of clap's own text, where one line says more.
 pub(crate) fn refusal(error: &Error, program: &Command, words: &[String]) -> Option<String> {
     let context = |kind| match error.get(kind) {
@@ -82,6 +92,12 @@ pub(crate) fn refusal(error: &Error, program: &Command, words: &[String]) -> Opt
             if !typed.starts_with('-') {
                 return Some(format!(
                     "error: {whose} takes no argument `{typed}` here; `warpsmith {space}-h` says what it takes\n"
+                ));
+            }
+            let known = OPTION_SYNONYMS.iter().find(|(name, _)| *name == typed);
+            if let Some((_, option)) = known {
+                return Some(format!(
+                    "error: {whose} has no option `{typed}`; did you mean `{option}`?\n"
                 ));
             }
             let options: Vec<String> = command
@@ -181,6 +197,7 @@ mod tests {
                 "`bench` has no option `--smaples`; did you mean `--samples`?",
             ),
             ("devices --dvice cpu", "did you mean `--device`?"),
+            ("devices --json", "did you mean `--format json`?"),
             ("devices cpu", "`devices` takes no argument `cpu` here"),
             (
                 "--bogus",

@@ -4,7 +4,7 @@ use std::io::{Write, stdout};
 
 use anyhow::{Result, bail};
 use clap::Args;
-use warpsmith_core::{Family, Story, did_you_mean};
+use warpsmith_core::{Family, Story, did_you_mean, nearest};
 
 use crate::codes::{families, stories};
 use crate::exit::Outcome;
@@ -79,7 +79,9 @@ fn looks_like_a_code(word: &str) -> bool {
 /// The refusal of a code that does not exist, with the nearest ones that do.
 fn unknown_code(word: &str) -> String {
     let codes = stories().map(|story| story.code);
-    let advice = did_you_mean(word, codes, "`warpsmith explain --list` names them all");
+    // Codes differ in little: only the nearest one helps.
+    let nearest = nearest(word, codes).into_iter().take(1);
+    let advice = did_you_mean(word, nearest, "`warpsmith explain --list` names them all");
     format!("no finding has the code `{word}`; {advice}")
 }
 
