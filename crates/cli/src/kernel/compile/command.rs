@@ -55,8 +55,11 @@ impl Compile {
         let Some(file) = &self.file else {
             bail!("a file or `--batch` is needed");
         };
-        inputs::check_file(file)?;
-        match file.extension().and_then(|extension| extension.to_str()) {
+        let ending = file.extension().and_then(|extension| extension.to_str());
+        if let Some("cu" | "py") = ending {
+            inputs::check_file(file)?;
+        }
+        match ending {
             Some("cu") => cuda::run(global, file, out, &self.cuda),
             Some("py") => python::run(global, file, out, &self.python, &self.cuda),
             _ => bail!(
