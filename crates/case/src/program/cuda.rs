@@ -106,6 +106,8 @@ fn read(path: &Path) -> Result<String, Fault> {
 }
 
 /// Folders with CUDA's own headers (`cuda_fp16.h`, `cooperative_groups.h`), where they are installed.
+///
+/// In wheels for CUDA 12 what those include themselves (`nv/target`) is a package of its own.
 fn include_folders() -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = ["CUDA_HOME", "CUDA_PATH"]
         .iter()
@@ -120,8 +122,17 @@ fn include_folders() -> Vec<PathBuf> {
             found.extend(["cu13/include", "cuda_runtime/include"].map(|folder| site.join(folder)));
         }
     }
+    complete(found)
+}
+
+/// The first folder that has the headers, and beside it what they include themselves.
+fn complete(mut found: Vec<PathBuf>) -> Vec<PathBuf> {
     found.retain(|folder| folder.join("cuda_fp16.h").exists());
     found.truncate(1);
+    let parts = found
+        .first()
+        .and_then(|folder| Some(folder.ancestors().nth(2)?.join("cuda_cccl/include")));
+    found.extend(parts.filter(|parts| parts.is_dir()));
     found
 }
 
@@ -510,5 +521,18 @@ mod tests {
             ),
             "{error}"
         );
+    }
+
+    #[test]
+    fn headers_of_wheels_come_with_what_they_include() {
+        let site = tempfile::tempdir().unwrap();
+        let [runtime, parts] =
+            ["cuda_runtime/include", "cuda_cccl/include"].map(|folder| site.path().join(folder));
+        assert!(complete(vec![runtime.clone()]).is_empty());
+        fs::create_dir_all(&runtime).unwrap();
+        fs::write(runtime.join("cuda_fp16.h"), "").unwrap();
+        assert_eq!(complete(vec![runtime.clone()]), [runtime.clone()]);
+        fs::create_dir_all(&parts).unwrap();
+        assert_eq!(complete(vec![runtime.clone()]), [runtime, parts]);
     }
 }
