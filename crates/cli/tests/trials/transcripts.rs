@@ -77,16 +77,15 @@ fn check(path: &Path) -> Result<(), Failed> {
     }
 }
 
-fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+pub(crate) fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+    if from.is_file() {
+        return fs::copy(from, to).map(drop);
+    }
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         let place = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            copy(&entry.path(), &place)?;
-        } else {
-            fs::copy(entry.path(), place)?;
-        }
+        copy(&entry.path(), &place)?;
     }
     Ok(())
 }

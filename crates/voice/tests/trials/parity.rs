@@ -3,7 +3,7 @@
 //! `golden/` was written by `oracle/peers.py` and needs nothing installed. Where
 //! `target/voice-oracle` holds the peers, the same comparisons run on fresh signals; elsewhere those
 //! trials are reported as ignored. With WARPSMITH_BLESS=1 what was measured is written to
-//! `docs/parity/voice.md`; otherwise that page must name every comparison.
+//! `docs/benchmarks/voice-parity.md`; otherwise that page must name every comparison.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -563,7 +563,7 @@ fn root() -> PathBuf {
 }
 
 fn docs() -> PathBuf {
-    root().join("docs/parity/voice.md")
+    root().join("docs/benchmarks/voice-parity.md")
 }
 
 fn python() -> PathBuf {

@@ -28,10 +28,10 @@ pub(crate) struct Manual {
     /// Write the generated Markdown pages below this folder.
     #[arg(long, value_name = "DIR")]
     reference: Option<PathBuf>,
-    /// Write `parity.md` from what `warpsmith verify --all --format json` printed.
+    /// Write `benchmarks/parity.md` from what `warpsmith verify --all --format json` printed.
     #[arg(long, value_name = "FILE", requires = "reference")]
     parity: Option<PathBuf>,
-    /// Write `performance.md` from the `report.json` of `warpsmith report`.
+    /// Write `benchmarks/report.md` from the `report.json` of `warpsmith report`.
     #[arg(long, value_name = "FILE", requires = "reference")]
     performance: Option<PathBuf>,
 }

@@ -24,7 +24,7 @@ pub(crate) fn parity(report: &Value) -> Result<Page> {
         text.push_str(&line(row));
     }
     text.push_str(&reasons(rows));
-    Ok(Page::generated("parity.md", &text))
+    Ok(Page::generated("benchmarks/parity.md", &text))
 }
 
 fn line(row: &Value) -> String {

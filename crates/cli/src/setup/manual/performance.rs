@@ -20,7 +20,7 @@ pub(crate) fn performance(report: &Value) -> Result<Page> {
         .filter_map(Value::as_str)
         .collect();
     let mut text = format!(
-        "# Performance\n\nMeasured by `warpsmith report` {} on {} with {} cores{}{}. The same \
+        "# The report of one machine\n\nMeasured by `warpsmith report` {} on {} with {} cores{}{}. The same \
          command measures your machine.\n",
         report["version"].as_str().unwrap_or("?"),
         machine["cpu"].as_str().unwrap_or("?"),
@@ -46,7 +46,7 @@ pub(crate) fn performance(report: &Value) -> Result<Page> {
                 .for_each(|block| text.push_str(&describe(block)));
         }
     }
-    Ok(Page::generated("performance.md", &text))
+    Ok(Page::generated("benchmarks/report.md", &text))
 }
 
 /// Paragraphs and tables; plots stay in the report.

@@ -1,5 +1,7 @@
 //! Lines that a program printed, against the lines that a text says it prints.
 
+pub(crate) mod page;
+
 /// Whether `seen` is what `expected` describes; a line `...` stands for any number of lines, and
 /// `same` compares the others.
 pub(crate) fn fits(expected: &[&str], seen: &[&str], same: &dyn Fn(&str, &str) -> bool) -> bool {
