@@ -11,6 +11,7 @@ mod image;
 mod kernels;
 mod oracles;
 mod packages;
+mod pictures;
 mod python;
 mod schemas;
 mod test;
@@ -38,7 +39,7 @@ enum Command {
     Conformance(conformance::Conformance),
     /// Build what a release holds, and prove it: archive, wheel, SBOM, checksums.
     Dist(dist::Dist),
-    /// Renew the generated pages of the documentation.
+    /// Renew the generated pages of the documentation, or build its site.
     Docs(docs::Docs),
     /// Give every parser of foreign bytes mutated inputs.
     Fuzz(fuzz::Fuzz),
@@ -46,6 +47,8 @@ enum Command {
     Gpu(gpu::Gpu),
     /// Build the exporter's image and run it hardened, with buildah, podman and runc.
     Image(image::Image),
+    /// Draw the pictures of README and docs from a recording and a report.
+    Pictures(pictures::Pictures),
     /// Compile the CUDA kernels to the PTX that is committed, and keep `kernels.lock`.
     Kernels(kernels::Kernels),
 }
@@ -60,6 +63,7 @@ fn main() -> Result<()> {
         Command::Fuzz(command) => command.run(),
         Command::Gpu(command) => command.run(),
         Command::Image(command) => command.run(),
+        Command::Pictures(command) => command.run(),
         Command::Kernels(command) => command.run(),
     }
 }

@@ -47,6 +47,8 @@ impl Test {
         // Tests of NVRTC use the oldest and the newest that we support.
         wheels::wheel("nvidia-cuda-nvrtc-cu12", "12.0.140")?;
         wheels::wheel("nvidia-cuda-nvrtc-cu12", "12.9.86")?;
+        // Examples of the documentation with a NumPy reference use it, before the wheel does.
+        python::environment()?;
         if let Err(error) = schemas::sarif() {
             eprintln!("ignored: audit reports against the SARIF schema: {error:#}");
         }

@@ -1,4 +1,11 @@
-//! `cargo xtask docs`: the pages of `docs/` that follow from the program and from measurements.
+//! `cargo xtask docs`: the pages of `docs/` that follow from the program and from measurements, and
+//! the site that is made of all of them.
+
+mod gpu_sessions;
+#[path = "../../../crates/cli/tests/trials/session/page.rs"]
+#[allow(dead_code, reason = "the tests of the pages use the rest")]
+mod page;
+mod site;
 
 use std::path::PathBuf;
 
@@ -10,10 +17,19 @@ use crate::workspace::run;
 
 #[derive(Args)]
 pub(crate) struct Docs {
-    /// Write `docs/parity.md` from what `warpsmith verify --all --format json` printed on a GPU.
+    /// Build the searchable site from the pages as they are, into `target/site/pages`.
+    #[arg(long)]
+    site: bool,
+    /// Write a folder with a script that runs the examples which need a GPU.
+    #[arg(long, value_name = "FOLDER")]
+    gpu_script: Option<PathBuf>,
+    /// Show on the pages what that script's run on a GPU has left in the folder.
+    #[arg(long, value_name = "FOLDER")]
+    gpu_output: Option<PathBuf>,
+    /// Write `docs/benchmarks/parity.md` from what `warpsmith verify --all --format json` printed on a GPU.
     #[arg(long, value_name = "FILE")]
     parity: Option<PathBuf>,
-    /// Write `docs/performance.md` from the `report.json` of `warpsmith report`.
+    /// Write `docs/benchmarks/report.md` from the `report.json` of `warpsmith report`.
     #[arg(long, value_name = "FILE")]
     performance: Option<PathBuf>,
     /// Leave out the Python reference, which needs the wheel to be built.
@@ -23,6 +39,15 @@ pub(crate) struct Docs {
 
 impl Docs {
     pub(crate) fn run(&self) -> Result<()> {
+        if let Some(folder) = &self.gpu_script {
+            return gpu_sessions::write_script(folder);
+        }
+        if let Some(folder) = &self.gpu_output {
+            return gpu_sessions::show_output(folder);
+        }
+        if self.site {
+            return site::build();
+        }
         let program = ["run", "--quiet", "--package", "warpsmith", "--"];
         let mut arguments = [&program[..], &["manual", "--reference", "docs"]].concat();
         for (option, file) in [

@@ -1,0 +1,146 @@
+//! The site: pages with their fences' words made visible, a table of contents from `SUMMARY.md`, and
+//! Zensical, which renders them with a search that needs no server.
+//!
+//! Zensical comes from PyPI in seconds; a generator that is compiled first would take minutes.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use crate::workspace::{self, run};
+
+/// Pinned exactly: a `0.0` version may change anything.
+const GENERATOR: &str = "zensical==0.0.73";
+
+const SETTINGS: &str = "\
+site_name: Warpsmith
+site_dir: pages
+use_directory_urls: false
+theme:
+  font: false
+  features: [content.code.copy, navigation.indexes, navigation.tabs, navigation.top, search.highlight, toc.follow]
+  palette:
+    - media: '(prefers-color-scheme: light)'
+      scheme: default
+      toggle: { icon: lucide/sun, name: Dark }
+    - media: '(prefers-color-scheme: dark)'
+      scheme: slate
+      toggle: { icon: lucide/moon, name: Light }
+plugins: [search, offline]
+markdown_extensions: [pymdownx.highlight, pymdownx.superfences, tables, { toc: { permalink: true } }]
+nav:
+";
+
+pub(super) fn build() -> Result<()> {
+    let site = workspace::target().join("site");
+    let _ = fs::remove_dir_all(&site);
+    let docs = workspace::root().join("docs");
+    copy(&docs, &site.join("docs"))?;
+    fs::remove_file(site.join("docs/SUMMARY.md"))?;
+    let summary = fs::read_to_string(docs.join("SUMMARY.md"))?;
+    let settings = format!("{SETTINGS}{}", contents(&summary));
+    fs::write(site.join("mkdocs.yml"), settings)?;
+    let tools = workspace::target().join("site-tools");
+    let generator = tools.join("bin/zensical");
+    if !generator.is_file() {
+        run("python3", &["-m", "venv", text(&tools)?])?;
+        let python = tools.join("bin/python");
+        run(
+            text(&python)?,
+            &["-m", "pip", "install", "--quiet", GENERATOR],
+        )?;
+    }
+    let settings = site.join("mkdocs.yml");
+    run(
+        text(&generator)?,
+        &["build", "--strict", "--config-file", text(&settings)?],
+    )?;
+    println!("{}", site.join("pages/index.html").display());
+    Ok(())
+}
+
+/// Copies a folder; the fences of its pages say what they say in words.
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let path = entry?.path();
+        let place = to.join(path.file_name().context("an entry has a name")?);
+        if path.is_dir() {
+            copy(&path, &place)?;
+        } else if path.extension().is_some_and(|ending| ending == "md") {
+            let page = fs::read_to_string(&path)?;
+            let lines: Vec<String> = page.lines().map(titled).collect();
+            fs::write(place, lines.join("\n") + "\n")?;
+        } else {
+            fs::copy(&path, place)?;
+        }
+    }
+    Ok(())
+}
+
+/// A fence whose words are a title: the renderer knows nothing but the language.
+fn titled(line: &str) -> String {
+    let Some((language, words)) = line
+        .strip_prefix("```")
+        .and_then(|info| info.split_once(' '))
+    else {
+        return line.to_owned();
+    };
+    let titles = words.split_whitespace().filter_map(|word| match word {
+        "gpu" => Some("needs a GPU"),
+        "nvrtc" => Some("needs NVRTC"),
+        "numpy" => Some("needs NumPy"),
+        word => word.strip_prefix("file="),
+    });
+    match titles.collect::<Vec<_>>().join(", ") {
+        title if title.is_empty() => format!("```{language}"),
+        title => format!("```{language} title=\"{title}\""),
+    }
+}
+
+/// `SUMMARY.md` as the generator's table of contents: both are indented lists.
+fn contents(summary: &str) -> String {
+    let entries = summary.lines().filter_map(|line| {
+        let (indent, entry) = line.split_once("- ")?;
+        let link = entry
+            .strip_prefix('[')
+            .and_then(|rest| rest.strip_suffix(')'))
+            .and_then(|rest| rest.split_once("]("));
+        Some(match link {
+            Some((title, page)) => format!("  {indent}- '{title}': {page}\n"),
+            None => format!("  {indent}- '{entry}':\n"),
+        })
+    });
+    entries.collect()
+}
+
+fn text(path: &Path) -> Result<&str> {
+    path.to_str().context("the checkout's path is not UTF-8")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fence_keeps_its_language_and_shows_what_it_needs() {
+        assert_eq!(titled("```console"), "```console");
+        assert_eq!(titled("```console measured"), "```console");
+        assert_eq!(
+            titled("```console gpu numpy"),
+            "```console title=\"needs a GPU, needs NumPy\""
+        );
+        assert_eq!(titled("```cuda file=a.cu"), "```cuda title=\"a.cu\"");
+        assert_eq!(titled("text"), "text");
+    }
+
+    #[test]
+    fn the_table_of_contents_keeps_its_levels() {
+        let summary = "# Contents\n\n- Start\n    - [Install \"it\"](start/install.md)\n";
+        assert_eq!(
+            contents(summary),
+            "  - 'Start':\n      - 'Install \"it\"': start/install.md\n"
+        );
+    }
+}
