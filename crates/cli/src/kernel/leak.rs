@@ -63,7 +63,7 @@ pub(crate) struct Leak {
     #[arg(long, alias = "seconds", default_value = "60s", value_name = "TIME", value_parser = numbers::seconds, allow_negative_numbers = true)]
     duration: f64,
     /// Read the bytes in use after each step from a file, one number to a line.
-    #[arg(long, alias = "from", value_name = "FILE")]
+    #[arg(long, alias = "trace", value_name = "FILE")]
     from: Option<PathBuf>,
     /// Steps to run, or to watch at most.
     #[arg(long, value_name = "N", default_value_t = 5000)]
