@@ -17,12 +17,8 @@ Two files set defaults, both optional:
 
 A key is the default of an option. The command line wins over the environment, the environment over the project's file, that over yours. `warpsmith config show` prints every key with its value and where it comes from:
 
-```console
+```console yours
 $ warpsmith config show
-...
-key                 value…from
-device              auto…default
-...
 ```
 
 A project's file is found from the folder you are in up to the root of its git tree. Outside of one, only the folder itself counts.

@@ -2,7 +2,7 @@
 //! the workloads, the finding codes, and pages made from measurements.
 //!
 //! Nothing here is written twice: the text comes from the same declarations that the program runs
-//! on, and `tests/trials/documentation.rs` holds the committed pages against them.
+//! on, and `tests/trials/documentation` compares the committed pages with them.
 
 mod command;
 mod configuration;

@@ -24,8 +24,12 @@ pub(super) fn agrees(shown: &[&str], seen: &[&str], measured: bool) -> bool {
 fn without_support(line: &str) -> String {
     let bars = |letter: &char| !matches!(letter, '\u{2500}'..='\u{259f}' | '≥' | '≤' | '~');
     let line: String = line.chars().filter(bars).collect();
-    // A page that is touched late is a remark of `leak`, not its verdict.
-    let line = line.split(" one-time ").next().unwrap_or_default();
+    // What `leak` notes beside its verdict depends on when the allocator asked for pages.
+    let line = [" one-time ", " warm-up separated"]
+        .iter()
+        .fold(line.as_str(), |line, note| {
+            line.split(note).next().unwrap_or_default()
+        });
     let line = line.replace("too few", "0 %");
     let words = line.split_whitespace().map(|word| match word {
         "-" | "–" => "0",
