@@ -241,6 +241,38 @@ fn examples_hide_neither_exit_codes_nor_output() {
 }
 
 #[test]
+fn figures_come_from_benches_and_scripts_that_exist() {
+    let root = root();
+    let mut wrong = Vec::new();
+    for (path, text) in pages() {
+        // What is quoted, cut at spaces: `cargo bench -p CRATE --bench NAME`, or a file of the checkout.
+        for quoted in text.split('`').skip(1).step_by(2) {
+            let words: Vec<&str> = quoted.split_whitespace().collect();
+            let after = |option: &str| {
+                let place = words.iter().position(|word| *word == option)?;
+                words.get(place + 1).copied()
+            };
+            let bench = after("-p").and_then(|name| name.strip_prefix("warpsmith-"));
+            if let (Some(name), Some(bench)) = (bench, after("--bench")) {
+                let benches = root.join("crates").join(name).join("benches");
+                if !benches.join(format!("{bench}.rs")).exists() && !benches.join(bench).exists() {
+                    wrong.push(format!("{}: `{quoted}`", path.display()));
+                }
+            }
+            let file = words.first().copied().unwrap_or_default();
+            let inside = ["crates/", "python/", "deploy/"]
+                .iter()
+                .any(|at| file.starts_with(at));
+            let pattern = file.contains(['{', '*', '<', '…', ',']);
+            if inside && !pattern && !root.join(file).exists() {
+                wrong.push(format!("{}: `{quoted}`", path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "nothing is there:\n{}", wrong.join("\n"));
+}
+
+#[test]
 fn pictures_are_light() {
     for entry in fs::read_dir(root().join("docs/pictures")).unwrap() {
         let entry = entry.unwrap();

@@ -107,9 +107,11 @@ fn contents(summary: &str) -> String {
             .strip_prefix('[')
             .and_then(|rest| rest.strip_suffix(')'))
             .and_then(|rest| rest.split_once("]("));
+        // In YAML's single quotes nothing but the quote itself has to be doubled.
+        let quoted = |title: &str| title.replace('\'', "''");
         Some(match link {
-            Some((title, page)) => format!("  {indent}- '{title}': {page}\n"),
-            None => format!("  {indent}- '{entry}':\n"),
+            Some((title, page)) => format!("  {indent}- '{}': {page}\n", quoted(title)),
+            None => format!("  {indent}- '{}':\n", quoted(entry)),
         })
     });
     entries.collect()
@@ -137,10 +139,10 @@ mod tests {
 
     #[test]
     fn the_table_of_contents_keeps_its_levels() {
-        let summary = "# Contents\n\n- Start\n    - [Install \"it\"](start/install.md)\n";
+        let summary = "# Contents\n\n- Start\n    - [A \"project's\" build](start/build.md)\n";
         assert_eq!(
             contents(summary),
-            "  - 'Start':\n      - 'Install \"it\"': start/install.md\n"
+            "  - 'Start':\n      - 'A \"project''s\" build': start/build.md\n"
         );
     }
 }
