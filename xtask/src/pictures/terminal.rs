@@ -6,7 +6,7 @@
 use std::fmt::Write;
 
 /// Width and height of a character cell in the picture.
-const CELL: (usize, usize) = (8, 17);
+const CELL: (usize, usize) = (8, 15);
 /// The eight colours of a terminal, readable on a dark ground.
 const COLOURS: [&str; 8] = [
     "#484f58", "#ff7b72", "#56d364", "#e3b341", "#79c0ff", "#d2a8ff", "#56d4dd", "#e6edf3",
