@@ -1,6 +1,7 @@
 //! Prints, for each family of traces, how often a leak is called where there is none, how often
 //! one of 1 and 10 KB per step is found, and how often the interval holds the truth. A star marks
-//! families that are known to be beyond the detector.
+//! families that are known to be beyond the detector. Programs that leak by themselves, or not, come
+//! first; `cargo bench --bench leak_rates -- programs` prints them alone.
 
 use rayon::prelude::*;
 use warpsmith_measure::leak::detector::{LeakPlan, LeakVerdict, judge};
@@ -14,6 +15,10 @@ fn main() {
         .skip(1)
         .find_map(|argument| argument.parse().ok())
         .unwrap_or(120);
+    programs(repeats);
+    if std::env::args().any(|argument| argument == "programs") {
+        return;
+    }
     for steps in [5000usize, 20_000] {
         println!("{steps} steps, {repeats} traces each: LEAK / OK shares");
         println!(
@@ -59,6 +64,36 @@ fn main() {
                 held as f64 / (3 * repeats) as f64,
                 errors[errors.len() / 2]
             );
+        }
+    }
+}
+
+/// Programs that leak by themselves, or not.
+#[allow(clippy::print_stdout)]
+fn programs(repeats: u64) {
+    for (set, name) in [(traces::FIRST_PROGRAMS, "first programs")] {
+        for steps in [5000usize, 20_000] {
+            println!("{name}, {steps} steps, {repeats} traces each: LEAK / OK / INCONCLUSIVE");
+            for program in set {
+                let verdicts: Vec<LeakVerdict> = (0..repeats)
+                    .into_par_iter()
+                    .map(|seed| {
+                        let trace = traces::of_program(program, steps, seed + 1000);
+                        judge(&trace, &LeakPlan::default()).verdict
+                    })
+                    .collect();
+                let share = |wanted| {
+                    verdicts.iter().filter(|seen| **seen == wanted).count() as f64 / repeats as f64
+                };
+                println!(
+                    " {:45} {:8}  {:.3} / {:.3} / {:.3}",
+                    program.name,
+                    if program.leaks { "leaks" } else { "innocent" },
+                    share(LeakVerdict::Leak),
+                    share(LeakVerdict::Ok),
+                    share(LeakVerdict::Inconclusive)
+                );
+            }
         }
     }
 }

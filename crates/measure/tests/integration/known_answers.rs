@@ -238,6 +238,26 @@ fn leaks_are_found_and_rarely_invented() {
 }
 
 #[test]
+#[ignore = "slow: hundreds of long traces"]
+fn programs_that_leak_are_told_from_those_that_do_not() {
+    for program in traces::FIRST_PROGRAMS {
+        let judged: Vec<LeakVerdict> = (0..24u64)
+            .into_par_iter()
+            .map(|seed| {
+                let trace = traces::of_program(program, 20_000, seed);
+                judge(&trace, &LeakPlan::default()).verdict
+            })
+            .collect();
+        let leaks = judged.iter().filter(|seen| **seen == LeakVerdict::Leak);
+        let leaks = leaks.count();
+        match program.leaks {
+            true => assert!(leaks >= 23, "{}: found {leaks} of 24", program.name),
+            false => assert!(leaks <= 1, "{}: invented {leaks} of 24", program.name),
+        }
+    }
+}
+
+#[test]
 fn scaling_laws_are_recognised_with_eight_sizes() {
     let sizes: Vec<f64> = (8..16).map(|power| f64::from(1 << power)).collect();
     // Launch overhead that the largest size outgrows, as on a GPU.

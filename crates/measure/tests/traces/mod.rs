@@ -2,9 +2,11 @@
 
 mod development;
 mod hold_outs;
+mod programs;
 
 pub(crate) use development::DEVELOPMENT;
 pub(crate) use hold_outs::{FOURTH_HOLD_OUT, HOLD_OUT, SECOND_HOLD_OUT, THIRD_HOLD_OUT};
+pub(crate) use programs::{FIRST_PROGRAMS, Program};
 use warpsmith_workload::random::Random;
 
 const MB: f64 = 1e6;
@@ -23,6 +25,14 @@ pub(crate) fn with_leak(family: &Family, steps: usize, seed: u64, bytes_per_step
     for (step, bytes) in trace.iter_mut().enumerate() {
         *bytes += 500.0 * MB + bytes_per_step * step as f64;
     }
+    trace
+}
+
+/// A trace of the program, whose leak, where it has one, is its own.
+pub(crate) fn of_program(program: &Program, steps: usize, seed: u64) -> Vec<f64> {
+    let mut random = Random::seeded(seed);
+    let mut trace = (program.make)(steps, &mut random);
+    trace.iter_mut().for_each(|bytes| *bytes += 500.0 * MB);
     trace
 }
 
