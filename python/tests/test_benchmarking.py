@@ -183,3 +183,46 @@ def test_the_fixture_fails_on_a_slowdown_and_on_nothing_else(tmp_path):
     assert "of its stored time" in slow.stdout
     pretend_the_base_took(1e6)
     assert run().returncode == 0
+
+
+def test_a_leak_report_has_every_kind_of_memory(monkeypatch):
+    report = warpsmith.check_leak(busy, 10, steps=200)
+    assert list(report.parts) == ["resident"] and report.kind == "resident"
+    for steps in (0, -1, 1.5, math.nan):
+        with pytest.raises(ValueError, match="steps"):
+            warpsmith.check_leak(busy, 10, steps=steps)
+
+    # A library whose pool is still while the device fills, as a leak below the pool looks.
+    import types
+
+    class Tensor:
+        is_cuda = True
+
+    used = [1 << 30]
+    cuda = types.SimpleNamespace(
+        is_available=lambda: True,
+        get_device_name=lambda: "X",
+        Event=None,
+        synchronize=lambda: None,
+        memory_allocated=lambda: 5 << 20,
+        memory_reserved=lambda: 8 << 20,
+        mem_get_info=lambda: ((80 << 30) - used[0], 80 << 30),
+    )
+    nn = types.SimpleNamespace(Module=type("Module", (), {}))
+    monkeypatch.setitem(sys.modules, "torch", types.SimpleNamespace(Tensor=Tensor, cuda=cuda, nn=nn))
+
+    def below_the_pool(_):
+        used[0] += 4 << 20
+
+    report = warpsmith.check_leak(below_the_pool, Tensor(), steps=2000)
+    assert set(report.parts) == {"resident", "allocated", "reserved", "device"}
+    assert (report.verdict, report.kind) == ("LEAK", "device")
+    assert report.parts["allocated"].verdict != "LEAK"
+
+
+def test_a_margin_that_is_none_is_a_mistake_of_the_command_line(tmp_path):
+    test = tmp_path / "test_speed.py"
+    test.write_text("def test_speed(gpu_bench):\n    gpu_bench(abs, -1, seconds=0.1)\n")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(test)]
+    done = subprocess.run([*command, "--warpsmith-margin=nan"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode != 0 and "--warpsmith-margin" in done.stdout + done.stderr

@@ -11,7 +11,7 @@ PACKAGE = pathlib.Path(__file__).parent.parent / "warpsmith"
 
 def test_the_hints_are_consistent(tmp_path):
     pytest.importorskip("mypy", reason="mypy is not installed")
-    options = ["--ignore-missing-imports", "--cache-dir", str(tmp_path), str(PACKAGE)]
+    options = ["--strict", "--ignore-missing-imports", "--cache-dir", str(tmp_path), str(PACKAGE)]
     done = subprocess.run([sys.executable, "-m", "mypy", *options], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
 

@@ -23,7 +23,7 @@ from .memory import LeakReport, MemoryUse, check_leak, track_memory
 from .reporting import Report, report
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> object:
     # NumPy takes longer to import than everything else here together.
     if name in ("corpus", "synth", "voice"):
         import importlib

@@ -60,7 +60,7 @@ def on_gpu(value: Any) -> GpuArray:
     return GpuArray(address, tuple(shape), dtype, gpu, stream, (value, capsule))
 
 
-def _from_interface(value: Any, described: dict) -> GpuArray:
+def _from_interface(value: Any, described: dict[str, Any]) -> GpuArray:
     address, read_only = described["data"]
     if read_only:
         raise ValueError("the array may not be written")

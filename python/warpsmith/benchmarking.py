@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import random
 import tempfile
 import time
 from array import array
@@ -14,7 +15,8 @@ from typing import Any, Callable, Iterable, Mapping
 
 from . import _native
 from .devices import CpuClock, EventClock, clock_for
-from .memory import LeakReport, MemoryUse, check_leak_of, measure_memory, resident_bytes
+from .memory import LeakReport, MemoryUse, check_leak_of, measure_memory, memory_readers
+from .progress import Progress
 from .timing_loop import (
     SHORTEST_SAMPLE,
     Overhead,
@@ -53,7 +55,7 @@ class Benchmark:
 
     @property
     def median(self) -> float:
-        return self.figures["interval"]["median"]
+        return float(self.figures["interval"]["median"])
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -63,11 +65,11 @@ class Benchmark:
 
     @property
     def mean(self) -> float:
-        return self.figures["summary"]["mean"]
+        return float(self.figures["summary"]["mean"])
 
     @property
     def std(self) -> float:
-        return self.figures["summary"]["standard_deviation"]
+        return float(self.figures["summary"]["standard_deviation"])
 
     @property
     def throughput(self) -> float:
@@ -81,7 +83,8 @@ class Benchmark:
         """
         for estimate in self.figures["summary"]["quantiles"]:
             if math.isclose(estimate["probability"], p):
-                return estimate["point"]
+                point: float | None = estimate["point"]
+                return point
         return None
 
     def summary(self) -> str:
@@ -252,7 +255,7 @@ def _figures(
     return figures
 
 
-def _bound(fn: Callable[..., Any], args: tuple, kwargs: Mapping[str, Any]) -> Callable[[], Any]:
+def _bound(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Callable[[], Any]:
     if not args and not kwargs:
         return fn
     return lambda: fn(*args, **kwargs)
@@ -299,16 +302,18 @@ def _sample(
     rule = _native.Stop(precision, seconds, 64, 1_000_000)
     samples = Samples()
     group = 8
-    while True:
-        start = time.perf_counter()
-        samples.extend(take(loop, inner, group, overhead.seconds))
-        now = time.perf_counter()
-        # Groups of some 5 ms: rare looks at the clock, and a prompt end.
-        group = max(1, min(1024, int(group * 5e-3 / max(now - start, 1e-9)) or 1))
-        if rule.is_due(len(samples.seconds), now - begun):
-            stop = rule.look(samples.undisturbed(), now - begun)
-            if stop is not None:
-                return samples, stop, inner, overhead
+    with Progress(f"measuring {_name(fn, None)}", seconds) as show:
+        while True:
+            start = time.perf_counter()
+            samples.extend(take(loop, inner, group, overhead.seconds))
+            now = time.perf_counter()
+            # Groups of some 5 ms: rare looks at the clock, and a prompt end.
+            group = max(1, min(1024, int(group * 5e-3 / max(now - start, 1e-9)) or 1))
+            show.update(now - begun)
+            if rule.is_due(len(samples.seconds), now - begun):
+                stop = rule.look(samples.undisturbed(), now - begun)
+                if stop is not None:
+                    return samples, stop, inner, overhead
 
 
 def _sample_events(
@@ -393,7 +398,7 @@ def benchmark_trajectory(
     clock = clock_for(device, (fn, *inputs[0]))
     # All of it beforehand: a list that grows while memory is read would look like a leak.
     samples = array("d", bytes(8 * len(inputs)))
-    memory = _memory_readers(clock)
+    memory = memory_readers(clock)
     columns = {kind: array("d", bytes(8 * len(inputs))) for kind in memory}
     for index, step in enumerate(inputs):
         samples[index] = clock.time(_bound(fn, step, {}))
@@ -405,17 +410,6 @@ def benchmark_trajectory(
     latency = Benchmark(_name(fn, name), taken, clock.name, "count-reached", 1, figures)
     leaks = {kind: check_leak_of(trace, kind) for kind, trace in traces.items()}
     return Trajectory(latency, leaks, traces)
-
-
-def _memory_readers(clock: CpuClock | EventClock) -> dict[str, Callable[[], float]]:
-    import sys
-
-    readers: dict[str, Callable[[], float]] = {"resident": resident_bytes}
-    torch = sys.modules.get("torch")
-    if isinstance(clock, EventClock) and torch is not None:
-        readers["allocated"] = lambda: float(torch.cuda.memory_allocated())
-        readers["reserved"] = lambda: float(torch.cuda.memory_reserved())
-    return readers
 
 
 @dataclass(frozen=True)
@@ -476,21 +470,19 @@ def compare(
     _check_budget(seconds, 0.0)
     values = (*args, *kwargs.values())
     clock = clock_for(device, (*candidates.values(), *values))
+    begun = time.perf_counter()
     names = list(candidates)
-    takers, inner, overhead = {}, {}, {}
-    share = seconds / (rounds * len(names))
-    for name, fn in candidates.items():
-        takers[name], inner[name], overhead[name] = _taker(fn, args, kwargs, clock, share)
+    takers = {name: _taker(fn, args, kwargs, clock) for name, fn in candidates.items()}
     samples = {name: Samples() for name in names}
     starts: dict[str, list[int]] = {name: [] for name in names}
     ratios: dict[str, list[float]] = {name: [] for name in names[1:]}
     by_cpu = dict.fromkeys(names[1:], 0)
-    with without_collection(False):
-        for turn in range(rounds):
-            taken = {}
-            # Every second round backwards: whoever runs after whom must not matter.
-            for name in names if turn % 2 == 0 else reversed(names):
-                taken[name] = takers[name]()
+    show = Progress(f"comparing {', '.join(names)}", seconds)
+    share = max(seconds - (time.perf_counter() - begun), 0.5 * seconds) / rounds
+    with without_collection(False), show:
+        for done in range(rounds):
+            taken = _round(takers, share)
+            for name in names:
                 starts[name].append(len(samples[name].seconds))
                 samples[name].extend(taken[name])
             for name in names[1:]:
@@ -500,14 +492,18 @@ def compare(
                 )
                 ratios[name].append(ratio)
                 by_cpu[name] += on_cpu
+            elapsed = time.perf_counter() - begun
+            show.update(elapsed)
+            if elapsed >= seconds and done + 1 >= min(rounds, _FEWEST_ROUNDS):
+                break
     results = {
         name: _result(
             name,
             samples[name],
             clock.name,
             "count-reached",
-            inner[name],
-            overhead[name],
+            takers[name].inner,
+            takers[name].overhead,
             starts[name],
         )
         for name in names
@@ -517,9 +513,37 @@ def compare(
         # Bonferroni over the candidates: a dozen rivals must not produce a winner by luck.
         alpha = 0.05 / len(ratios)
         verdict = json.loads(_native.evaluate_rounds(ratios[name], margin, alpha))
-        verdict["clock"] = "cpu" if 2 * by_cpu[name] > rounds else "wall"
+        verdict["clock"] = "cpu" if 2 * by_cpu[name] > len(ratios[name]) else "wall"
         verdicts[name] = verdict
     return Comparison(names[0], results, verdicts, margin)
+
+
+#: Fewer rounds give no interval worth having: a machine that is too slow for them gets more time.
+_FEWEST_ROUNDS = 8
+
+
+@dataclass(frozen=True)
+class _Taker:
+    """What takes samples of one callable: a few, one after another."""
+
+    take: Callable[[], Samples]
+    inner: int
+    overhead: Overhead | None
+
+
+def _round(takers: Mapping[str, _Taker], share: float) -> dict[str, Samples]:
+    """One round of some `share` seconds. Candidates take turns sample by sample, in an order that chance decides: what
+    disturbs the machine for a while disturbs all of them."""
+    taken = {name: Samples() for name in takers}
+    order = list(takers)
+    end = time.perf_counter() + share
+    turns = 0
+    while turns < 4 or time.perf_counter() < end:
+        random.shuffle(order)
+        for name in order:
+            taken[name].extend(takers[name].take())
+        turns += 1
+    return taken
 
 
 def _taker(
@@ -527,23 +551,16 @@ def _taker(
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
     clock: CpuClock | EventClock,
-    share: float,
-) -> tuple[Callable[[], Samples], int, Overhead | None]:
-    """What takes the samples of one round, within some `share` seconds."""
+) -> _Taker:
     warmup(fn, *args, seconds=0.02, **kwargs)
     if isinstance(clock, EventClock):
-        call = _bound(fn, args, kwargs)
-        once = sorted(clock.time_many(call, 9))[4]
-        count = max(3, min(1000, int(share / max(once, 1e-9))))
-        return (lambda: Samples(clock.time_many(call, count))), 1, None
-    inner = inner_count(
-        lambda count: compiled_loop(fn, args, kwargs, count), min(SHORTEST_SAMPLE, share / 8)
-    )
+        call, events = _bound(fn, args, kwargs), clock
+        # Groups, because waiting for the device costs as much as a short kernel.
+        return _Taker(lambda: Samples(events.time_many(call, 8)), 1, None)
+    inner = inner_count(lambda count: compiled_loop(fn, args, kwargs, count), SHORTEST_SAMPLE)
     cost = empty_cost(inner)
     loop = compiled_loop(fn, args, kwargs, inner)
-    once = sorted(take(loop, 1, 9).seconds)[4]
-    count = max(3, min(1000, int(share / max(once, 1e-9))))
-    return (lambda: take(loop, inner, count, cost.seconds)), inner, cost
+    return _Taker(lambda: take(loop, inner, 1, cost.seconds), inner, cost)
 
 
 class Timer:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from os import PathLike
-from typing import Callable, Iterable
+from typing import Any, Callable, Iterable
 
 from . import _native
 
@@ -21,7 +21,7 @@ def generate(
     shard_pairs: int = 5000,
     share: tuple[int, int] = (0, 1),
     progress: Callable[[int, int], object] | None = None,
-) -> dict:
+) -> dict[str, Any]:
     """Make a data set in `folder`, or go on with one that was stopped; returns its manifest.
 
     Pair i of a seed is the same bytes whatever the shares and threads. `share=(i, n)` makes one of n
@@ -34,7 +34,7 @@ def generate(
     >>> manifest["tally"]["pairs"]
     20
     """
-    return json.loads(
+    manifest: dict[str, Any] = json.loads(
         _native.corpus_generate(
             folder,
             count,
@@ -48,9 +48,10 @@ def generate(
             progress,
         )
     )
+    return manifest
 
 
-def statistics(folder: str | PathLike[str]) -> dict:
+def statistics(folder: str | PathLike[str]) -> dict[str, Any]:
     """What the data set in `folder` is made of: categories, splits, distributions.
 
     >>> import tempfile
@@ -60,4 +61,5 @@ def statistics(folder: str | PathLike[str]) -> dict:
     >>> corpus.statistics(folder)["pairs"]
     20
     """
-    return json.loads(_native.corpus_statistics(folder))
+    found: dict[str, Any] = json.loads(_native.corpus_statistics(folder))
+    return found

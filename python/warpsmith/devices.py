@@ -40,7 +40,13 @@ class EventClock:
     leaves gaps between calls, never inside one.
     """
 
-    def __init__(self, name: str, event: Callable[[], Any], seconds, wait: Callable[[], None]):
+    def __init__(
+        self,
+        name: str,
+        event: Callable[[], Any],
+        seconds: Callable[[Any, Any], float],
+        wait: Callable[[], None],
+    ):
         self.name = name
         self._event = event
         self._seconds = seconds
@@ -112,7 +118,7 @@ def clock_for(device: str, values: Any = ()) -> CpuClock | EventClock:
 
 def _on_torch_gpu(torch: Any, value: Any) -> bool:
     if isinstance(value, torch.Tensor):
-        return value.is_cuda
+        return bool(value.is_cuda)
     if isinstance(value, torch.nn.Module):
         return any(parameter.is_cuda for parameter in value.parameters())
     if isinstance(value, (list, tuple)):

@@ -18,7 +18,8 @@ def source_of(kernel: Any) -> tuple[str, str, str]:
 
 def _function(value: Any) -> Callable[..., Any]:
     # Warp's decorators keep the function in `func`.
-    return inspect.unwrap(getattr(value, "func", value))
+    function: Callable[..., Any] = inspect.unwrap(getattr(value, "func", value))
+    return function
 
 
 def _collect(function: Callable[..., Any], kind: str, parts: list[str], seen: set[int]) -> None:

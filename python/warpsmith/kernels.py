@@ -13,7 +13,7 @@ from .arrays import GpuArray, is_on_gpu, on_gpu
 class KernelRefused(ValueError):
     """The kernel is outside the language, or did what it must not; `findings` say why, with lines."""
 
-    def __init__(self, text: str, findings: list[dict]):
+    def __init__(self, text: str, findings: list[dict[str, Any]]):
         super().__init__(text)
         self.findings = findings
 
@@ -80,7 +80,7 @@ class Kernel:
             return []
         return self._run_on_host(grid, arguments)
 
-    def _run_on_host(self, grid: list[int], arguments: tuple) -> list[str]:
+    def _run_on_host(self, grid: list[int], arguments: tuple[Any, ...]) -> list[str]:
         import numpy as np
 
         passed: list[Any] = []
@@ -104,9 +104,10 @@ class Kernel:
                 array[...] = result
             elif not np.array_equal(array, result, equal_nan=True):
                 raise ValueError("the kernel writes an array that is read-only")
-        return printed
+        lines: list[str] = printed
+        return lines
 
-    def _launch_on_gpu(self, grid: list[int], arguments: tuple) -> None:
+    def _launch_on_gpu(self, grid: list[int], arguments: tuple[Any, ...]) -> None:
         passed: list[Any] = []
         arrays: list[GpuArray] = []
         for parameter, argument in zip(self.parameters, arguments):

@@ -51,7 +51,10 @@ def gpu_bench(request: pytest.FixtureRequest) -> Callable[..., Any]:
 
     config = request.config
     path = Path(config.getoption("--warpsmith-history"))
-    margin = config.getoption("--warpsmith-margin") / 100.0
+    percent = config.getoption("--warpsmith-margin")
+    if not 0.0 <= percent <= 100_000.0:
+        raise pytest.UsageError(f"--warpsmith-margin is {percent}; it is a number of percent, 0 or more")
+    margin = percent / 100.0
 
     def run(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         kwargs.setdefault("seconds", 2.0)

@@ -22,7 +22,16 @@ def load(path: str | PathLike[str]) -> tuple[np.ndarray, int]:
     return np.frombuffer(data, np.float32), rate
 
 
-def _features(signal, rate, preset, stage, coefficients, transform, hop, filters) -> np.ndarray:
+def _features(
+    signal: np.ndarray,
+    rate: int,
+    preset: str,
+    stage: str,
+    coefficients: int,
+    transform: int | None,
+    hop: int | None,
+    filters: int | None,
+) -> np.ndarray:
     data, frames, rows = _native.features(
         _signal(signal), rate, preset, stage, coefficients, transform, hop, filters
     )
