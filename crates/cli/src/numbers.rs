@@ -19,6 +19,22 @@ pub(crate) fn seconds_or_none(text: &str) -> Result<f64, String> {
     duration(text).map(|time| time.as_secs_f64())
 }
 
+/// How often something is done: at least once, and not for ever.
+pub(crate) fn count(text: &str) -> Result<usize, String> {
+    match text.parse::<usize>() {
+        Ok(count @ 1..=100_000_000) => Ok(count),
+        _ => Err("must be a whole number from 1 to 100000000".to_owned()),
+    }
+}
+
+/// How often something is done that need not be done: none, or a few.
+pub(crate) fn few(text: &str) -> Result<usize, String> {
+    match text.parse::<usize>() {
+        Ok(count @ 0..=100_000) => Ok(count),
+        _ => Err("must be a whole number from 0 to 100000".to_owned()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -31,6 +47,10 @@ mod tests {
 
     #[test]
     fn what_is_no_quantity_is_refused() {
+        assert_eq!(count("5"), Ok(5));
+        for bad in ["0", "-1", "1.5", "NaN", "99999999999999999999"] {
+            assert!(count(bad).is_err(), "{bad}");
+        }
         assert_eq!(seconds("0.5"), Ok(0.5));
         for bad in ["NaN", "-1", "inf", "0", "0ms", "1e9", "169h"] {
             assert!(seconds(bad).is_err(), "{bad}");

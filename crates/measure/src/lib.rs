@@ -14,6 +14,7 @@ pub mod import;
 pub mod kernel_file;
 pub mod leak;
 pub mod measurement;
+pub mod memory_scaling;
 mod parity;
 pub mod peers;
 pub mod profile;

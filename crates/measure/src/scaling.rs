@@ -135,8 +135,18 @@ const ENOUGH_POINTS: usize = 8;
 /// …when the largest size is this many times the smallest.
 const ENOUGH_RATIO: f64 = 100.0;
 
+/// Clocks resolve no better than this share of a time: an exact fit must not win by an infinite
+/// margin.
+const CLOCK_RESOLUTION: f64 = 1e-6;
+
 /// Fits the laws; `None` below five points with different sizes above 1 and positive times.
 pub fn fit(points: &[SizePoint]) -> Option<Scaling> {
+    fit_resolved(points, CLOCK_RESOLUTION)
+}
+
+/// As [`fit`], where readings are no finer than the share `resolution` of themselves: laws that
+/// fit better than that are equally good.
+pub(crate) fn fit_resolved(points: &[SizePoint], resolution: f64) -> Option<Scaling> {
     let mut points: Vec<SizePoint> = points.to_vec();
     points.sort_by(|a, b| a.size.total_cmp(&b.size));
     points.dedup_by_key(|point| point.size);
@@ -149,7 +159,10 @@ pub fn fit(points: &[SizePoint]) -> Option<Scaling> {
     if points.len() < FEWEST_POINTS || !points.iter().all(usable) {
         return None;
     }
-    let fits: Vec<LawFit> = Law::ALL.iter().map(|law| fit_of(*law, &points)).collect();
+    let fits: Vec<LawFit> = Law::ALL
+        .iter()
+        .map(|law| fit_law(*law, &points, resolution))
+        .collect();
     let best = fits
         .iter()
         .map(|fit| fit.aicc)
@@ -170,9 +183,13 @@ pub fn fit(points: &[SizePoint]) -> Option<Scaling> {
     })
 }
 
-/// Least squares of relative residuals with a, b ≥ 0.
 /// One law's best fit to points, whatever else fits.
 pub fn fit_of(law: Law, points: &[SizePoint]) -> LawFit {
+    fit_law(law, points, CLOCK_RESOLUTION)
+}
+
+/// Least squares of relative residuals with a, b ≥ 0.
+fn fit_law(law: Law, points: &[SizePoint], resolution: f64) -> LawFit {
     // Each row divided by its time: minimise Σ (1 − a/t − b·f/t)².
     let (mut s11, mut s12, mut s22, mut s1, mut s2) = (0.0, 0.0, 0.0, 0.0, 0.0);
     for point in points {
@@ -199,8 +216,7 @@ pub fn fit_of(law: Law, points: &[SizePoint]) -> LawFit {
         .iter()
         .map(|p| (1.0 - (overhead + coefficient * law.value(p.size)) / p.seconds).powi(2))
         .sum();
-    // Clocks resolve no better than this: an exact fit must not win by an infinite margin.
-    let mean_square = (squares / n).max(1e-12);
+    let mean_square = (squares / n).max(resolution * resolution);
     let parameters = if law == Law::Constant { 2.0 } else { 3.0 };
     LawFit {
         law,

@@ -3,7 +3,9 @@
 
 pub mod contest;
 pub mod peak_memory;
+pub mod samples;
 mod scheduling;
+pub mod size_study;
 mod spawn;
 mod target;
 pub mod words;

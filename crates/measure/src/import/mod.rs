@@ -9,6 +9,7 @@ mod google_benchmark;
 mod hyperfine;
 mod nvbench;
 mod pytest_benchmark;
+pub mod sizes;
 mod warpsmith;
 
 use std::fs;
