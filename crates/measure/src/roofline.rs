@@ -64,9 +64,61 @@ pub struct Roofline {
     pub bytes_share: f64,
     /// Operations a second as a share of the ceiling.
     pub flops_share: f64,
-    /// The floor as a share of the time: 1 is as fast as the ceilings allow. More is possible
-    /// where a cache holds the data.
+    /// The floor as a share of the time: 1 is as fast as the ceilings allow. More than that is
+    /// no share of a roof, and [`Self::refusal`] says why.
     pub reached: f64,
+    /// The same at the slow end of the time's interval.
+    pub reached_low: f64,
+    /// The same at the fast end of the time's interval.
+    pub reached_high: f64,
+    /// Why this roof is not the run's, where the run is above it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refusal: Option<Refusal>,
+}
+
+/// Why a run is above a roof: the roof or the cost is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Refusal {
+    /// What it moves fits into the caches, and the roof is that of memory.
+    CacheResident,
+    /// It cannot have moved as many bytes as its cost says.
+    WrongCost,
+    /// It computes with other units, or another precision, than the roof was measured with.
+    WrongRoof,
+}
+
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::CacheResident => "its data fits into the caches: memory is not its roof",
+            Self::WrongCost => "it moves fewer bytes than its cost says",
+            Self::WrongRoof => {
+                "it computes with other units or another precision than the roof, or less than its \
+                 cost says"
+            }
+        })
+    }
+}
+
+impl Roofline {
+    /// The share that was reached with its interval, or that it is none.
+    pub fn reached_text(&self) -> String {
+        if self.refusal.is_some() {
+            return "above the roof".to_owned();
+        }
+        let percent = |share: f64| format!("{:.1}", 100.0 * share);
+        match self.reached_low < self.reached_high && self.reached_high.is_finite() {
+            true => format!(
+                "{} % ({} to {})",
+                percent(self.reached),
+                percent(self.reached_low),
+                // What is above by less than the roof is known to is at the roof.
+                percent(self.reached_high.min(self.reached.max(1.0)))
+            ),
+            false => format!("{} %", percent(self.reached)),
+        }
+    }
 }
 
 impl Ceilings {
@@ -75,27 +127,81 @@ impl Ceilings {
         Ok(CeilingSamples::take(device, 10)?.ceilings())
     }
 
-    /// Holds a run of `seconds` against the ceilings; `None` where it neither moves nor computes
+    /// Compares a run of `seconds` with the ceilings; `None` where it neither moves nor computes
     /// anything, or took no time.
     pub fn judge(&self, cost: &Cost, seconds: f64) -> Option<Roofline> {
+        self.judge_within(cost, seconds, (seconds, seconds), None)
+    }
+
+    /// As [`Self::judge`], with the interval of the time, and the size of the caches in front of
+    /// the memory, where it is known.
+    pub fn judge_within(
+        &self,
+        cost: &Cost,
+        seconds: f64,
+        interval: (f64, f64),
+        cache_bytes: Option<u64>,
+    ) -> Option<Roofline> {
+        /// A ceiling is the best of a few runs, and the next one may be this much better.
+        const KNOWN_TO: f64 = 0.03;
         let (bytes, flops) = (cost.bytes.0 as f64, cost.flops.0 as f64);
         if (bytes == 0.0 && flops == 0.0) || seconds <= 0.0 {
             return None;
         }
         let (moving, computing) = (bytes / self.bytes_per_second, flops / self.flops_per_second);
         let floor_seconds = moving.max(computing);
+        let bound = if moving >= computing {
+            Bound::Memory
+        } else {
+            Bound::Arithmetic
+        };
+        // An interval without an end, from too few samples, says no more than the median.
+        let end = |end: f64| match end.is_finite() && end > 0.0 {
+            true => floor_seconds / end,
+            false => floor_seconds / seconds,
+        };
+        let (reached_low, reached_high) = (end(interval.1), end(interval.0));
+        let refusal = (reached_low > 1.0 + KNOWN_TO).then(|| match bound {
+            Bound::Arithmetic => Refusal::WrongRoof,
+            Bound::Memory if cache_bytes.is_some_and(|cache| bytes <= 2.0 * cache as f64) => {
+                Refusal::CacheResident
+            }
+            Bound::Memory => Refusal::WrongCost,
+        });
         Some(Roofline {
             intensity: if bytes > 0.0 { flops / bytes } else { f64::MAX },
-            bound: if moving >= computing {
-                Bound::Memory
-            } else {
-                Bound::Arithmetic
-            },
+            bound,
             floor_seconds,
             bytes_share: moving / seconds,
             flops_share: computing / seconds,
             reached: floor_seconds / seconds,
+            reached_low,
+            reached_high,
+            refusal,
         })
+    }
+}
+
+/// The caches in front of a device's memory: all of the last level's, and those of every core.
+pub fn cache_bytes(device: &Device) -> Option<u64> {
+    match device {
+        Device::Cuda(gpu) => Some(gpu.facts().l2_bytes).filter(|bytes| *bytes > 0),
+        Device::Cpu(cpu) => {
+            let facts = cpu.facts();
+            let data = facts
+                .caches
+                .iter()
+                .filter(|cache| cache.kind != "instruction");
+            let last = data.clone().map(|cache| cache.level).max()?;
+            let cores = facts.usable_cores as u64;
+            Some(
+                data.map(|cache| match cache.level == last {
+                    true => cache.bytes,
+                    false => cache.bytes * cores,
+                })
+                .sum(),
+            )
+        }
     }
 }
 
@@ -269,6 +375,38 @@ mod tests {
         assert!((dense.reached - 0.5).abs() < 1e-9);
         assert_eq!(CEILINGS.judge(&cost(0, 0), 1.0), None);
         assert_eq!(CEILINGS.judge(&cost(1, 1), 0.0), None);
+    }
+
+    #[test]
+    fn what_is_above_the_roof_is_refused_with_a_reason() {
+        let judge = |cost: &Cost, seconds: f64, cache| {
+            CEILINGS
+                .judge_within(cost, seconds, (0.98 * seconds, 1.02 * seconds), cache)
+                .unwrap()
+        };
+        // 40 MB at 11 times the copy rate.
+        let cached = judge(&cost(40_000_000, 1), 1e-6, Some(60 << 20));
+        assert_eq!(cached.refusal, Some(Refusal::CacheResident));
+        assert_eq!(cached.reached_text(), "above the roof");
+        let streamed = judge(&cost(4_000_000_000, 1), 0.5e-3, Some(60 << 20));
+        assert_eq!(streamed.refusal, Some(Refusal::WrongCost));
+        let tensor = judge(&cost(1000, 60_000_000_000_000), 0.1, None);
+        assert_eq!(tensor.refusal, Some(Refusal::WrongRoof));
+        // 1 % above is what a ceiling is known to, and reads as 100 %.
+        let near = judge(&cost(4_040_000_000, 1), 1e-3, None);
+        assert_eq!(near.refusal, None);
+        let half = judge(&cost(2_000_000_000, 1), 1e-3, None);
+        assert_eq!(half.reached_text(), "50.0 % (49.0 to 51.0)");
+        // Too few samples for an interval.
+        let open = CEILINGS
+            .judge_within(
+                &cost(2_000_000_000, 1),
+                1e-3,
+                (f64::NEG_INFINITY, f64::INFINITY),
+                None,
+            )
+            .unwrap();
+        assert_eq!(open.reached_text(), "50.0 %");
     }
 
     #[test]

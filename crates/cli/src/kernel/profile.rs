@@ -263,7 +263,7 @@ fn roofline_text(body: &Body) -> String {
                     Bound::Memory => "memory".to_owned(),
                     Bound::Arithmetic => "arithmetic".to_owned(),
                 },
-                format!("{:.1} %", 100.0 * roofline.reached),
+                roofline.reached_text(),
             ),
         };
         table.row([

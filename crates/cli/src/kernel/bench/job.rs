@@ -9,7 +9,7 @@ use warpsmith_case::Scope;
 use warpsmith_device::{CpuDevice, Device};
 use warpsmith_measure::kernel_file::KernelLaunch;
 use warpsmith_measure::measurement::{Figures, Measurement};
-use warpsmith_measure::roofline::{Ceilings, Roofline};
+use warpsmith_measure::roofline::{Ceilings, Roofline, cache_bytes};
 use warpsmith_measure::run_sampler::{RunMode, RunSampler, RunTarget};
 use warpsmith_measure::trajectory::MemorySeries;
 use warpsmith_measure::{Parity, check_parity};
@@ -189,7 +189,10 @@ impl Job {
             device: device.name().to_owned(),
             bytes: self.cost.bytes.0,
             flops: self.cost.flops.0,
-            roofline: ceilings.and_then(|ceilings| ceilings.judge(&self.cost, seconds)),
+            roofline: ceilings.and_then(|ceilings| {
+                let ends = (figures.interval.low, figures.interval.high);
+                ceilings.judge_within(&self.cost, seconds, ends, cache_bytes(device))
+            }),
             parity,
             measurement,
             figures,

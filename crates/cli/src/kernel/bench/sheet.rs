@@ -49,7 +49,12 @@ impl Rows {
                 .collect();
             sections.push(Section {
                 heading: "roofline".into(),
-                text: format!("{}{}", ceilings_line(ceilings), self.roofline_table()),
+                text: format!(
+                    "{}{}{}",
+                    ceilings_line(ceilings),
+                    self.roofline_table(),
+                    self.refusals()
+                ),
                 plots: vec![plot::roofline(
                     "roofline",
                     ceilings.bytes_per_second,
@@ -90,7 +95,10 @@ impl Rows {
             let Some(roofline) = row.roofline else {
                 continue;
             };
-            let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+            let percent = |share: f64| match roofline.refusal {
+                Some(_) => "-".to_owned(),
+                None => format!("{:.1} %", 100.0 * share),
+            };
             table.row([
                 row.workload.clone(),
                 match row.bytes {
@@ -104,10 +112,19 @@ impl Rows {
                 percent(roofline.bytes_share),
                 percent(roofline.flops_share),
                 Seconds(roofline.floor_seconds).to_string(),
-                percent(roofline.reached),
+                roofline.reached_text(),
             ]);
         }
         table
+    }
+
+    /// Why runs are above the roof, where some are.
+    fn refusals(&self) -> String {
+        let refused = self.0.iter().filter_map(|row| {
+            let refusal = row.roofline?.refusal?;
+            Some(format!("{} is above the roof: {refusal}\n", row.workload))
+        });
+        refused.collect()
     }
 
     /// Everything as text.
@@ -127,7 +144,12 @@ impl Rows {
             format!("\n{}", memory_table(&memory))
         };
         let roofline = match &beside.ceilings {
-            Some(ceilings) => format!("\n{}{}", ceilings_line(ceilings), self.roofline_table()),
+            Some(ceilings) => format!(
+                "\n{}{}{}",
+                ceilings_line(ceilings),
+                self.roofline_table(),
+                self.refusals()
+            ),
             None => String::new(),
         };
         let meanwhile = match &beside.meanwhile {
