@@ -84,8 +84,8 @@ pub struct RecordedSteps {
     pub device: Vec<Activity>,
 }
 
-/// The steps of a trajectory end to end, with memory beside them, and what the device did where
-/// that was recorded.
+/// The steps of a trajectory where they were, with memory beside them, and what the device did
+/// where that was recorded. Steps whose starts are not known lie end to end.
 pub fn trajectory<W: Write>(
     out: W,
     trajectory: &Trajectory,
@@ -98,8 +98,9 @@ pub fn trajectory<W: Write>(
     }
     let mut now = 0.0;
     for (step, seconds) in trajectory.measurement.seconds.iter().enumerate() {
-        trace.span(1, 1, "step", now, *seconds)?;
-        now += seconds;
+        let start = trajectory.starts.get(step).copied().unwrap_or(now);
+        trace.span(1, 1, "step", start, *seconds)?;
+        now = start + seconds;
         for series in &trajectory.memory {
             if step % series.every == 0
                 && let Some(bytes) = series.bytes.get(step / series.every)
@@ -208,6 +209,23 @@ mod tests {
             (&spans[3]["name"], spans[3]["dur"].as_f64()),
             (&"b".into(), Some(2.0))
         );
+    }
+
+    #[test]
+    fn steps_lie_where_they_were_with_gaps_between_them() {
+        let steps = Trajectory {
+            measurement: crate::measurement::Measurement::imported("x", vec![1e-3, 1e-3]),
+            starts: vec![0.0, 5e-3],
+            memory: Vec::new(),
+        };
+        let out = trajectory(Vec::new(), &steps, None).unwrap();
+        let json: serde_json::Value = serde_json::from_slice(&out).unwrap();
+        let events = json["traceEvents"].as_array().unwrap();
+        let starts: Vec<f64> = events
+            .iter()
+            .filter_map(|event| event["ts"].as_f64())
+            .collect();
+        assert_eq!(starts, [0.0, 5000.0]);
     }
 
     #[test]

@@ -30,6 +30,10 @@ pub struct MemorySeries {
 pub struct Trajectory {
     /// The time of each step, from the call to the end of the wait.
     pub measurement: Measurement,
+    /// When each step began, in seconds from the first: what lies between steps is no part of
+    /// any of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub starts: Vec<f64>,
     /// Memory along the way.
     pub memory: Vec<MemorySeries>,
 }
@@ -87,14 +91,17 @@ pub fn run(
     let mut process = vec![1.0; capacity];
     let mut in_use = vec![1.0; capacity];
     let mut ledger = vec![1.0; capacity];
+    let mut starts = vec![1.0; steps];
     measurement.seconds = vec![1.0; steps];
     measurement.seconds.clear();
-    for series in [&mut process, &mut in_use, &mut ledger] {
+    for series in [&mut process, &mut in_use, &mut ledger, &mut starts] {
         series.clear();
     }
     let mut free = None;
+    let first = Instant::now();
     for step in 0..steps {
         let start = Instant::now();
+        starts.push(start.duration_since(first).as_secs_f64());
         target.run_and_wait()?;
         measurement.push(Sample::of_seconds(start.elapsed().as_secs_f64()));
         if step % every == 0 {
@@ -135,6 +142,7 @@ pub fn run(
         .collect();
     Ok(Trajectory {
         measurement,
+        starts,
         memory,
     })
 }
