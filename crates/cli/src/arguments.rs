@@ -10,7 +10,9 @@ use crate::help::program;
 use crate::kernel::{
     ablate, bench, compare, compile, exec, inspect, leak, new, profile, run, scale, tune, verify,
 };
-use crate::machine::{baseline, check, devices, export, health, record, replay, watch, wisdom};
+use crate::machine::{
+    baseline, check, clock_guard, devices, export, health, record, replay, watch, wisdom,
+};
 use crate::project::{audit, explain, history, report};
 use crate::setup::{completions, config, manual, selftest};
 
@@ -66,6 +68,8 @@ pub(crate) enum Command {
     Serve(serve::Serve),
     Config(config::Config),
     Completions(completions::Completions),
+    #[command(hide = true)]
+    ClockGuard(clock_guard::GuardClocks),
     Selftest(selftest::Selftest),
     Manual(manual::Manual),
 }
@@ -107,6 +111,7 @@ impl Command {
             Self::Synth(command) => command.run(global),
             Self::Serve(command) => command.run(global),
             Self::Config(command) => command.run(global),
+            Self::ClockGuard(command) => command.run(),
             Self::Completions(command) => command.run(program()),
             Self::Selftest(command) => command.run(global),
             Self::Manual(command) => command.run(global, &program()),

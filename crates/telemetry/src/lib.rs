@@ -8,6 +8,7 @@
 pub mod baseline;
 mod board;
 mod clock;
+mod clock_lock;
 mod conditions;
 mod event;
 pub mod exporter;
@@ -18,6 +19,7 @@ pub mod nvml;
 mod player;
 mod probe;
 mod process_identity;
+mod process_memory;
 pub mod recording;
 mod sampler;
 mod schedule;
@@ -25,6 +27,7 @@ pub mod screen;
 
 pub use board::{Board, GpuBoard, HistoryPoint, LiveBoard};
 pub use clock::{Clock, Micros};
+pub use clock_lock::{ClockLock, LockError};
 pub use conditions::{ConditionsSampler, GpuConditions, GpuMeanwhile};
 pub use event::{
     Energy, Event, GpuIdentity, Happening, HostState, Inventory, MigInstance, Presence,
@@ -34,5 +37,6 @@ pub use host::machine_identity;
 pub use load::GpuLoad;
 pub use machine::{Machine, OpenError, Settings};
 pub use player::{Player, Replay};
+pub use process_memory::ProcessMemory;
 pub use sampler::{Sampler, SteppedSampler};
 pub use schedule::{Schedule, Tier};

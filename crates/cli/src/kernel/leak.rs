@@ -17,6 +17,7 @@ use warpsmith_measure::report::html::Section;
 use warpsmith_measure::report::plot;
 use warpsmith_measure::run_sampler::{RunMode, RunSampler};
 use warpsmith_measure::trajectory::{self, MemorySeries};
+use warpsmith_telemetry::ProcessMemory;
 use warpsmith_workload::Parameters;
 
 use crate::catalogue;
@@ -66,7 +67,7 @@ pub(crate) struct Leak {
     #[arg(long, alias = "trace", value_name = "FILE")]
     from: Option<PathBuf>,
     /// Steps to run, or to watch at most.
-    #[arg(long, value_name = "N", default_value_t = 5000)]
+    #[arg(long, value_name = "N", default_value_t = 5000, value_parser = numbers::count, allow_negative_numbers = true)]
     steps: usize,
     /// Set a parameter of the workload, `name=value`.
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = catalogue::parse_setting)]
@@ -76,14 +77,17 @@ pub(crate) struct Leak {
     /// Where it is not
     /// given, any proven growth is one, and 1074 (one GiB in a million steps) is what must be ruled
     /// out.
-    #[arg(long, alias = "budget", value_name = "BYTES", value_parser = bytes)]
+    #[arg(long, alias = "budget", value_name = "BYTES", value_parser = bytes, allow_negative_numbers = true)]
     tolerate: Option<f64>,
     /// The smallest amount by which the memory of a trace can grow, in bytes.
-    #[arg(long, value_name = "BYTES", default_value_t = 1.0, value_parser = bytes)]
+    #[arg(long, value_name = "BYTES", default_value_t = 1.0, value_parser = bytes, allow_negative_numbers = true)]
     grain: f64,
     #[command(flatten)]
     files: Files,
 }
+
+/// Drivers give device memory out in blocks of this size.
+const DEVICE_GRAIN: f64 = (2u64 << 20) as f64;
 
 /// What a step is.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -209,21 +213,40 @@ impl Leak {
     ) -> Result<Vec<MemorySeries>> {
         output::progress(global, &format!("watching process {pid}"));
         let limit = Duration::try_from_secs_f64(self.duration)?;
-        let readings = process_tree::watch(pid, steps, self.steps, limit, &|| interruption.came());
+        let mut gpus = ProcessMemory::open();
+        let mut on_gpus = |pids: &[u32]| gpus.as_mut()?.bytes_of(pids);
+        let mut readings = process_tree::watch(
+            pid,
+            steps,
+            self.steps,
+            limit,
+            &|| interruption.came(),
+            Some(&mut on_gpus),
+        );
+        // A command that never touched a GPU has nothing to be judged there.
+        if readings.device.iter().all(|bytes| *bytes == 0.0) {
+            readings.device.clear();
+        }
         output::progress(global, "");
-        let plan = LeakPlan {
+        let host = LeakPlan {
             budget: self.budget(),
             grain: page_bytes() as f64,
             free: available_bytes().map(|bytes| bytes as f64),
         };
+        let device = LeakPlan {
+            grain: DEVICE_GRAIN,
+            free: None,
+            ..host
+        };
         let kinds = [
-            ("resident", readings.resident),
-            ("proportional", readings.proportional),
+            ("resident", readings.resident, host),
+            ("proportional", readings.proportional, host),
+            ("device", readings.device, device),
         ];
         let series: Vec<MemorySeries> = kinds
             .into_iter()
-            .filter(|(_, bytes)| !bytes.is_empty())
-            .map(|(kind, bytes)| MemorySeries {
+            .filter(|(_, bytes, _)| !bytes.is_empty())
+            .map(|(kind, bytes, plan)| MemorySeries {
                 kind: kind.to_owned(),
                 every: 1,
                 report: trajectory::judge_readings(&bytes, 1, &plan),
@@ -332,7 +355,10 @@ pub(crate) fn memory_table(memory: &[MemorySeries]) -> String {
             series.kind.clone(),
             report.verdict.to_string(),
             format!("{:.1}", report.bytes_per_step),
-            format!("{:.1} to {:.1}", report.low, report.high),
+            match report.low.is_finite() && report.high.is_finite() {
+                true => format!("{:.1} to {:.1}", report.low, report.high),
+                false => "too few steps".to_owned(),
+            },
             Bytes(series.bytes.last().copied().unwrap_or(0.0).max(0.0) as u64).to_string(),
             report.steps.to_string(),
             notes.join("; "),

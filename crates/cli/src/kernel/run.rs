@@ -1,24 +1,24 @@
 //! `warpsmith run -- CMD`: how long a command takes.
 
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
 use serde::Serialize;
 use warpsmith_core::{Bytes, Seconds};
-use warpsmith_measure::command::{CommandError, CommandRun, CommandTarget, peak_memory};
-use warpsmith_measure::cpu::closure::Progress;
-use warpsmith_measure::cpu::steal::CpuTicks;
+use warpsmith_measure::command::samples::CommandSamples;
+use warpsmith_measure::command::{CommandError, CommandTarget, peak_memory};
 use warpsmith_measure::findings;
 use warpsmith_measure::measurement::{Figures, Measurement};
 use warpsmith_measure::statistics::order::median_of;
-use warpsmith_measure::statistics::stop_rule::{MedianStop, StopPlan};
+use warpsmith_measure::statistics::stop_rule::StopPlan;
 use warpsmith_telemetry::{ConditionsSampler, GpuConditions};
 
 use crate::exit::Outcome;
 use crate::global::Global;
 use crate::interruption::Interruption;
+use crate::machine::clock_guard::LockClocks;
 use crate::measured::{self, Files};
 use crate::numbers;
 use crate::output;
@@ -37,7 +37,7 @@ pub(crate) struct Run {
     #[arg(required = true, last = true)]
     words: Vec<String>,
     /// Run exactly this often, instead of until the interval is narrow enough.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000_000), allow_negative_numbers = true)]
     runs: Option<u64>,
     /// Untimed runs first; the first of them also finds the peak memory of a small command.
     #[arg(
@@ -45,7 +45,9 @@ pub(crate) struct Run {
         long,
         alias = "warmup",
         value_name = "N",
-        default_value_t = 1
+        default_value_t = 1,
+        value_parser = numbers::few,
+        allow_negative_numbers = true
     )]
     warm_up: usize,
     /// What results call it; default: the command line. `history` keeps a series for every name.
@@ -70,6 +72,8 @@ pub(crate) struct Run {
     #[arg(short, long)]
     ignore_failure: bool,
     #[command(flatten)]
+    lock_clocks: LockClocks,
+    #[command(flatten)]
     files: Files,
 }
 
@@ -81,6 +85,8 @@ struct Body {
     /// Largest resident set; absent where our own hides it and no run could be looked into.
     peak_bytes: Option<u64>,
     failed_runs: usize,
+    /// Processes that the runs left running, in sessions of their own.
+    left_running: usize,
     /// What ended the measurement before its time.
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<String>,
@@ -95,6 +101,8 @@ impl Run {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         let global = &self.files.check(global, &[])?;
         let interruption = Interruption::listen()?;
+        // Given back at the end of this function, and by its own process where we never get there.
+        let _clocks = self.lock_clocks.acquire(global)?;
         let target = CommandTarget {
             limit: Duration::try_from_secs_f64(self.limit)?,
             ignore_failure: self.ignore_failure,
@@ -114,9 +122,11 @@ impl Run {
             true => None,
             false => ConditionsSampler::start(),
         };
-        let (measurement, runs, failure) = self.sample(global, &target)?;
+        let (samples, failure) = self.sample(global, &target)?;
         let meanwhile = sampler.map(ConditionsSampler::finish);
         output::progress(global, "");
+        let peak_bytes = samples.peak_bytes().or(peak);
+        let CommandSamples { measurement, runs } = samples;
         let Some(figures) = measurement.figures() else {
             anyhow::bail!("`{}` gave no samples", target.line());
         };
@@ -124,9 +134,9 @@ impl Run {
         let body = Body {
             figures,
             cpu_median_seconds: median_of(&measurement.cpu_seconds),
-            // A reading above our own size is exact.
-            peak_bytes: runs.iter().filter_map(|run| run.peak_bytes).max().or(peak),
+            peak_bytes,
             failure: failure.as_ref().map(ToString::to_string),
+            left_running: runs.iter().map(|run| run.left_running).sum(),
             failed_runs: runs.iter().filter(|run| !run.status.success()).count(),
             spawn_seconds,
             meanwhile,
@@ -162,6 +172,16 @@ impl Run {
                 }
             )
         })?;
+        match body.left_running {
+            0 => {}
+            count => output::note(
+                global,
+                &format!(
+                    "note: {count} processes were left running by the command; what they do after \
+                     its end is not counted"
+                ),
+            ),
+        }
         match failure {
             None => Ok(Outcome::Fine),
             Some(CommandError::Interrupted) => {
@@ -178,7 +198,7 @@ impl Run {
         &self,
         global: &Global,
         target: &CommandTarget,
-    ) -> Result<(Measurement, Vec<CommandRun>, Option<CommandError>)> {
+    ) -> Result<(CommandSamples, Option<CommandError>)> {
         let plan = StopPlan {
             target: self.target / 100.0,
             minimum_count: 10,
@@ -189,51 +209,14 @@ impl Run {
             ..StopPlan::default()
         };
         let name = self.name.clone().unwrap_or_else(|| target.line());
-        let mut measurement = Measurement::of_command(&name);
-        let mut failure = None;
-        let ticks = CpuTicks::read();
-        let mut stop = MedianStop::new(plan);
-        let mut runs = Vec::new();
-        let begun = Instant::now();
-        loop {
-            let run = match target.run(runs.len() + 1) {
-                Ok(run) => run,
-                Err(error) if runs.is_empty() => return Err(error.into()),
-                Err(error) => {
-                    failure = Some(error);
-                    break;
-                }
-            };
-            measurement.push(run.sample());
-            runs.push(run);
-            let (count, elapsed) = (runs.len(), begun.elapsed());
-            let asked = self.runs.is_some_and(|wanted| count as u64 >= wanted);
-            let due = self.runs.is_none() && stop.is_due(count, elapsed);
-            if !asked && !due {
-                output::progress(global, &format!("{name}  run {count}"));
-                continue;
-            }
-            let (_, samples, _) = measurement.basis();
-            let reason = stop.look(&samples, elapsed);
-            let interval = stop.interval();
-            let progress = Progress {
-                count,
-                elapsed,
-                interval,
-            };
-            measured::show_progress(global, &name, plan.target, &progress);
-            if asked {
-                break;
-            }
-            if let Some(reason) = reason {
-                measurement.conditions.stop = reason;
-                break;
-            }
+        let mut samples = CommandSamples::new(&name);
+        let sampled = samples.extend(target, &plan, self.runs, &mut |progress| {
+            measured::show_progress(global, &name, plan.target, progress);
+        });
+        match sampled {
+            Err(error) if samples.runs.is_empty() => Err(error.into()),
+            sampled => Ok((samples, sampled.err())),
         }
-        measurement.conditions.steal_share = ticks
-            .zip(CpuTicks::read())
-            .and_then(|(early, late)| late.stolen_share_since(&early));
-        Ok((measurement, runs, failure))
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod baseline;
 pub(crate) mod check;
+pub(crate) mod clock_guard;
 pub(crate) mod devices;
 pub(crate) mod export;
 pub(crate) mod health;

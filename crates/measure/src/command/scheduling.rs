@@ -1,6 +1,7 @@
 //! What the kernel's accounts say about a process: its time on a core, its time in the queue for
 //! one, and the processes that it left behind.
 
+use std::collections::HashSet;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -134,6 +135,21 @@ pub(super) fn adopt_orphans() {
 
 #[cfg(not(target_os = "linux"))]
 pub(super) fn adopt_orphans() {}
+
+/// Our children now; orphans that were adopted are among them. Empty where the system does not say.
+pub(super) fn children() -> HashSet<libc::pid_t> {
+    let Ok(tasks) = std::fs::read_dir("/proc/self/task") else {
+        return HashSet::new();
+    };
+    tasks
+        .flatten()
+        .filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok())
+        .flat_map(|text| {
+            let pids = text.split_whitespace().map(|pid| pid.parse().ok());
+            pids.flatten().collect::<Vec<_>>()
+        })
+        .collect()
+}
 
 /// Ends what is left of group `group`, whose leader has ended, and returns what it used.
 pub(super) fn end_group(group: libc::pid_t) -> Usage {

@@ -97,6 +97,9 @@ pub struct CommandRun {
     pub preempted: bool,
     /// Largest resident set in bytes; `None` where it is below our own, which hides it.
     pub peak_bytes: Option<u64>,
+    /// Processes that left its session and run on: a daemon is not ours to end, and what it does
+    /// after this is not counted.
+    pub left_running: usize,
     /// How it ended.
     pub status: ExitStatus,
     /// The end of its standard error.
@@ -193,6 +196,7 @@ impl CommandTarget {
             return Err(CommandError::Interrupted);
         }
         scheduling::adopt_orphans();
+        let ours_before = scheduling::children();
         let plan = SpawnPlan::new(&self.words, self.stdin.as_deref()).map_err(cannot_start)?;
         let (our_queue, our_cpu) = (Scheduled::of_this_thread(), ThreadUsage::read());
         let begun = Instant::now();
@@ -266,6 +270,7 @@ impl CommandTarget {
                 waited,
                 preempted,
                 peak_bytes: (peak_bytes > hidden_below).then_some(peak_bytes),
+                left_running: scheduling::children().difference(&ours_before).count(),
                 status: done.status,
                 stderr_tail,
             })

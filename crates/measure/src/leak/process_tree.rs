@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
@@ -135,7 +135,12 @@ pub struct Readings {
     pub resident: Vec<f64>,
     /// Proportional bytes; empty where the system does not let us read them.
     pub proportional: Vec<f64>,
+    /// Bytes on GPUs; empty where nobody reads them.
+    pub device: Vec<f64>,
 }
+
+/// Reads what processes hold on GPUs, in bytes.
+pub type DeviceReader<'a> = &'a mut dyn FnMut(&[u32]) -> Option<u64>;
 
 /// How long an end may go unseen while nothing happens.
 const GLANCE: Duration = Duration::from_millis(50);
@@ -150,11 +155,12 @@ pub fn watch(
     most: usize,
     limit: Duration,
     stop: &dyn Fn() -> bool,
+    mut device: Option<DeviceReader<'_>>,
 ) -> Readings {
     let begun = Instant::now();
     let most = most.min(MOST);
     let mut readings = Readings::default();
-    let read = |readings: &mut Readings| -> bool {
+    let mut read = |readings: &mut Readings| -> bool {
         let pids = tree(root);
         let Some(resident) = resident(&pids) else {
             return false;
@@ -162,6 +168,9 @@ pub fn watch(
         readings.resident.push(resident as f64);
         if let Some(bytes) = proportional(&pids) {
             readings.proportional.push(bytes as f64);
+        }
+        if let Some(bytes) = device.as_mut().and_then(|read| read(&pids)) {
+            readings.device.push(bytes as f64);
         }
         readings.resident.len() < most && begun.elapsed() < limit && !stop()
     };
@@ -177,12 +186,7 @@ pub fn watch(
             // A thread of its own, because a command may print nothing for ever; it ends when the
             // pipe is closed, at the latest with the command.
             let (tell, told) = mpsc::sync_channel(1);
-            std::thread::spawn(move || {
-                let lines = BufReader::new(output).split(b'\n');
-                lines
-                    .take_while(Result::is_ok)
-                    .all(|_| tell.send(()).is_ok())
-            });
+            std::thread::spawn(move || count_lines(output, &|| tell.send(()).is_ok()));
             loop {
                 match told.recv_timeout(GLANCE) {
                     Ok(()) if read(&mut readings) => {}
@@ -210,6 +214,24 @@ pub fn watch(
     readings
 }
 
+/// Tells of every line that ends, until nobody listens. A line may be without end: nothing of it
+/// is kept.
+fn count_lines(mut output: impl Read, tell: &dyn Fn() -> bool) {
+    let mut chunk = [0; 16 * 1024];
+    loop {
+        match output.read(&mut chunk) {
+            Ok(count @ 1..) => {
+                let ends = chunk[..count].iter().filter(|byte| **byte == b'\n');
+                if !ends.map(|_| tell()).all(|listens| listens) {
+                    return;
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Ok(_) | Err(_) => return,
+        }
+    }
+}
+
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
@@ -234,9 +256,33 @@ mod tests {
         let lines = Steps::Lines(Box::new(output.unwrap()));
         let limit = Duration::from_millis(100);
         assert_eq!(
-            watch(command.id(), lines, 5, limit, &|| false),
+            watch(command.id(), lines, 5, limit, &|| false, None),
             Readings::default()
         );
+    }
+
+    #[test]
+    fn a_line_without_end_is_no_step_and_takes_no_memory() {
+        let told = std::cell::Cell::new(0);
+        let tell = || {
+            told.set(told.get() + 1);
+            true
+        };
+        let endless = std::io::repeat(b'x').take(64 << 20);
+        count_lines(endless.chain(&b"\nlast\n"[..]), &tell);
+        assert_eq!(told.get(), 2);
+    }
+
+    #[test]
+    fn a_reader_of_devices_is_asked_about_the_tree() {
+        let words = ["sh", "-c", "echo; echo; sleep 1000"].map(str::to_owned);
+        let (command, output) = WatchedCommand::start(&words, true).unwrap();
+        let lines = Steps::Lines(Box::new(output.unwrap()));
+        let root = command.id();
+        let mut reader = |pids: &[u32]| pids.contains(&root).then_some(5 << 20);
+        let limit = Duration::from_secs(60);
+        let readings = watch(root, lines, 2, limit, &|| false, Some(&mut reader));
+        assert_eq!(readings.device, [f64::from(5 << 20); 2]);
     }
 
     #[test]
@@ -246,7 +292,7 @@ mod tests {
         let (command, output) = WatchedCommand::start(&words, true).unwrap();
         let lines = Steps::Lines(Box::new(output.unwrap()));
         let limit = Duration::from_secs(60);
-        let readings = watch(command.id(), lines, 5, limit, &|| false);
+        let readings = watch(command.id(), lines, 5, limit, &|| false, None);
         assert_eq!(readings.resident.len(), 5);
     }
 }

@@ -58,6 +58,9 @@ impl Summary {
         let resampler = Resampler::new(series)?;
         let whole = resampler.whole();
         let resampled = resampler.resample(BOOTSTRAP_SEED);
+        let (min, max) = resampler.extremes();
+        // Clocks, watts and bytes are never negative, and widening does not know that.
+        let least = if min >= 0.0 { 0.0 } else { f64::NEG_INFINITY };
         let mut column = Vec::with_capacity(resampled.len());
         let mut interval = |value: f64, pick: fn(&[f64; 4]) -> f64| {
             column.clear();
@@ -71,12 +74,11 @@ impl Summary {
             };
             Estimate {
                 value,
-                low: edge(0.025).min(value),
+                low: edge(0.025).min(value).max(least),
                 high: edge(0.975).max(value),
             }
         };
         let [mean, p50, p95, p99] = whole;
-        let (min, max) = resampler.extremes();
         Some(Self {
             n: series.len(),
             mean: interval(mean, |figures| figures[0]),
@@ -127,6 +129,27 @@ mod tests {
         assert!((summary.p99.unwrap().value - 98.01).abs() < 1e-9);
         assert_eq!((summary.min, summary.max, summary.n), (0.0, 99.0, 100));
         assert_eq!(Summary::of(&series(0)), None);
+    }
+
+    #[test]
+    fn a_clock_that_was_low_for_a_moment_has_no_negative_bound() {
+        // Two levels in long stretches: few blocks, and wide intervals.
+        let series = Series {
+            at_ms: (0..60).map(|at| at * 100).collect(),
+            values: (0..60)
+                .map(|n| if n < 30 { 120.0 } else { 1980.0 })
+                .collect(),
+        };
+        let summary = Summary::of(&series).unwrap();
+        for estimate in [summary.mean, summary.p50, summary.p95] {
+            assert!(estimate.low >= 0.0, "{estimate:?}");
+        }
+        // What can be negative keeps its bounds.
+        let below = Series {
+            values: series.values.iter().map(|value| value - 1000.0).collect(),
+            ..series
+        };
+        assert!(Summary::of(&below).unwrap().p50.low < 0.0);
     }
 
     #[test]

@@ -80,6 +80,21 @@ number!(/// Factory power limit in milliwatts.
 number!(/// Most MIG instances that this GPU can have.
     mig_instances_max, nvmlDeviceGetMaxMigDeviceCount);
 
+/// Keeps the SM clock between two frequencies in MHz.
+pub(super) fn lock_clocks(
+    library: &NvmlLib,
+    device: nvmlDevice_t,
+    low: u32,
+    high: u32,
+) -> Reading<()> {
+    invoke!(library, nvmlDeviceSetGpuLockedClocks, device, low, high)
+}
+
+/// Gives the SM clock back to the driver.
+pub(super) fn unlock_clocks(library: &NvmlLib, device: nvmlDevice_t) -> Reading<()> {
+    invoke!(library, nvmlDeviceResetGpuLockedClocks, device)
+}
+
 /// Performance state; NVML's "unknown" (32) is absent.
 pub(super) fn performance_state(library: &NvmlLib, device: nvmlDevice_t) -> Reading<i64> {
     let mut state = 0;

@@ -162,6 +162,25 @@ impl GpuHandle {
         Ok(())
     }
 
+    /// Keeps the SM clock at `mhz`, or at the GPU's highest; returns what was set.
+    pub(crate) fn lock_clocks(&self, mhz: Option<u32>) -> Reading<u32> {
+        let library = self.library.nvml().lib();
+        let highest = calls::max_sm_clock(library, self.device);
+        let highest = highest.and_then(|mhz| u32::try_from(mhz).map_err(|_| Refusal::OutOfRange));
+        let mhz = match (mhz, highest) {
+            (Some(mhz), Ok(highest)) if mhz > highest => return Err(Refusal::OutOfRange),
+            (Some(mhz), _) => mhz,
+            (None, highest) => highest?,
+        };
+        calls::lock_clocks(library, self.device, mhz, mhz)?;
+        Ok(mhz)
+    }
+
+    /// Gives the SM clock back to the driver.
+    pub(crate) fn unlock_clocks(&self) -> Reading<()> {
+        calls::unlock_clocks(self.library.nvml().lib(), self.device)
+    }
+
     fn ask<T>(
         &mut self,
         what: Ask,

@@ -27,6 +27,7 @@ use crate::exit::{Outcome, device_error};
 use crate::global::Global;
 use crate::inputs;
 use crate::kernel::verify::case::without_gpu;
+use crate::machine::clock_guard::LockClocks;
 use crate::measured::{self, Files};
 use crate::numbers;
 use crate::output;
@@ -70,10 +71,10 @@ pub(crate) struct Bench {
     #[arg(long, alias = "timeout", default_value = "10s", value_name = "TIME", value_parser = numbers::seconds)]
     budget: f64,
     /// Take exactly this many samples a round, instead of until the interval is narrow enough.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = numbers::count, allow_negative_numbers = true)]
     samples: Option<usize>,
     /// Run this many steps in a row, timing each, and judge memory for leaks.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = numbers::count, allow_negative_numbers = true)]
     steps: Option<usize>,
     /// With `--steps`: also write a trace for Perfetto, one span per step, memory beside it.
     #[arg(long, value_name = "FILE", requires = "steps")]
@@ -87,6 +88,8 @@ pub(crate) struct Bench {
     /// Also measure the device's peak bandwidth and arithmetic, and compare each run with them.
     #[arg(long)]
     roofline: bool,
+    #[command(flatten)]
+    lock_clocks: LockClocks,
     #[command(flatten)]
     kernel: KernelOptions,
     #[command(flatten)]
@@ -179,6 +182,11 @@ impl Bench {
         }
         let cases = case_jobs.into_iter().map(Job::case);
         let jobs: Vec<Job> = kernel.into_iter().chain(cases).chain(workloads).collect();
+        // Given back at the end of this function, and by its own process where we never get there.
+        let _clocks = match device.cuda() {
+            Some(_) => self.lock_clocks.acquire(global)?,
+            None => None,
+        };
         device.warm_up()?;
         let sampler = device.cuda().and_then(|_| ConditionsSampler::start());
         let given_up = fresh_context::given_up();

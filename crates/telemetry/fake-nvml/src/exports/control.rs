@@ -1,8 +1,35 @@
 //! What tests call beside NVML's own functions: the scenario, the clock, the count of calls.
 
 use std::ffi::c_uint;
+use std::io::Write;
 
+use super::call::{Answer, Call, Handle, code_of, export};
 use crate::machine::{self, code};
+
+export! {
+    nvmlDeviceSetGpuLockedClocks(device: Handle, low: c_uint, high: c_uint) => {
+        let call = Call::enter(device, "nvmlDeviceSetGpuLockedClocks")?;
+        note(&format!("lock {} {low} {high}", call.gpu))
+    };
+    nvmlDeviceResetGpuLockedClocks(device: Handle) => {
+        let call = Call::enter(device, "nvmlDeviceResetGpuLockedClocks")?;
+        note(&format!("unlock {}", call.gpu))
+    };
+}
+
+/// Appends to the file that `FAKE_NVML_JOURNAL` names, where a test reads it after the process that
+/// called has ended.
+fn note(line: &str) -> Answer {
+    let Some(path) = std::env::var_os("FAKE_NVML_JOURNAL") else {
+        return Ok(());
+    };
+    let journal = std::fs::File::options()
+        .create(true)
+        .append(true)
+        .open(path);
+    let written = journal.and_then(|mut journal| writeln!(journal, "{line}"));
+    written.map_err(|_| code::UNKNOWN)
+}
 
 /// Hands in a scenario as JSON text; returns 0, or 2 where it cannot be used.
 ///
