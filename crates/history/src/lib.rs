@@ -6,4 +6,5 @@ pub mod detectors;
 pub mod gate;
 pub mod nsys;
 pub mod samples_blob;
+pub mod selftest;
 pub mod store;

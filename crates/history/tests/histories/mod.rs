@@ -1,5 +1,7 @@
 //! Simulated histories of commits, and what watching each commit as it comes would raise.
 
+pub(crate) mod projects;
+
 use warpsmith_history::detectors::{stands_out, suspects_above};
 use warpsmith_workload::random::Random;
 
