@@ -32,7 +32,7 @@ pub(crate) struct Ablate {
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = catalogue::parse_setting)]
     settings: Vec<(String, String)>,
     /// Differences up to this much do not matter.
-    #[arg(long, default_value_t = 1.0, value_name = "PERCENT", value_parser = numbers::percent)]
+    #[arg(long, default_value_t = 1.0, value_name = "PERCENT", value_parser = numbers::percent, allow_negative_numbers = true)]
     margin: f64,
     /// Time from the call to the end of the wait, instead of the work on the device alone.
     #[arg(long)]

@@ -1,19 +1,25 @@
 //! `warpsmith selftest`: what verdicts are worth on this machine.
 
 use std::hint::black_box;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use warpsmith_core::Seconds;
+use warpsmith_history::selftest::{HistorySelfTest, selftest as history};
 use warpsmith_measure::comparison::paired_rounds::ComparisonPlan;
 use warpsmith_measure::comparison::turns::TurnsPlan;
-use warpsmith_measure::selftest::VerdictCounts;
+use warpsmith_measure::cpu::closure::{ClosurePlan, ClosureSampler};
 use warpsmith_measure::selftest::closures::{self, SelfTest};
 use warpsmith_measure::selftest::commands::{self, CommandSelfTest};
+use warpsmith_measure::selftest::stored::{self, StoredSelfTest};
+use warpsmith_measure::selftest::{VerdictCounts, upper_bound};
+use warpsmith_measure::statistics::stop_rule::StopPlan;
 
 use crate::exit::Outcome;
 use crate::global::Global;
@@ -24,12 +30,17 @@ use crate::output;
 #[derive(Args)]
 #[command(
     after_long_help = "Examples:\n  warpsmith selftest\n  warpsmith selftest --pairs 240 --load 2\n  \
-    warpsmith selftest --of commands --pairs 20 --load 12"
+    warpsmith selftest --of commands --pairs 20 --load 12\n  \
+    warpsmith selftest --of all --pairs 10"
 )]
 pub(crate) struct Selftest {
-    /// What is compared: closures in this process, or commands of 2 to 15 ms.
+    /// What is tried: `compare` of closures in this process, of commands of 2 to 15 ms, or of Python
+    /// callables (needs `python3` with the package); `history` over 30 results; `report --compare`.
     #[arg(long, value_enum, default_value_t = Kind::Closures)]
     of: Kind,
+    /// The Python of `--of python`.
+    #[arg(long, value_name = "PROGRAM", default_value = "python3")]
+    python: PathBuf,
     /// Identical pairs, and as many slowed ones.
     #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pairs: u32,
@@ -52,13 +63,53 @@ pub(crate) struct Selftest {
 enum Kind {
     Closures,
     Commands,
+    Python,
+    History,
+    Report,
+    All,
 }
 
 #[derive(Serialize)]
 #[serde(tag = "of", rename_all = "kebab-case")]
-enum Body {
+enum Part {
     Closures(SelfTest),
     Commands(CommandSelfTest),
+    Python(PythonSelfTest),
+    History(HistorySelfTest),
+    Report(StoredSelfTest),
+    /// What could not be tried here.
+    Left {
+        what: &'static str,
+        reason: String,
+    },
+}
+
+/// One part is the body itself, as it was before there were several.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Body {
+    One(Box<Part>),
+    All { parts: Vec<Part> },
+}
+
+impl Body {
+    fn parts(&self) -> &[Part] {
+        match self {
+            Self::One(part) => std::slice::from_ref(part),
+            Self::All { parts } => parts,
+        }
+    }
+}
+
+/// What comparisons of Python callables are worth on this machine.
+#[derive(Serialize)]
+struct PythonSelfTest {
+    identical: VerdictCounts,
+    slowed: VerdictCounts,
+    effect: f64,
+    margin: f64,
+    seconds_per_comparison: f64,
+    false_rate_bound: f64,
 }
 
 impl Selftest {
@@ -79,45 +130,210 @@ impl Selftest {
         })?;
         output::progress(global, "");
         let report = output::report("selftest", body);
-        output::print(global, &report, |body| match body {
-            Body::Closures(result) => describe(result),
-            Body::Commands(result) => describe_commands(result),
+        output::print(global, &report, |body| {
+            let parts = body.parts();
+            let several = parts.len() > 1;
+            parts.iter().map(|part| part.describe(several)).collect()
         })?;
-        let identical = match &report.body {
-            Body::Closures(result) => result.identical,
-            Body::Commands(result) => result.identical,
-        };
-        // Two false verdicts in a hundred are twice what the comparison promises.
-        let false_verdicts = identical.slower + identical.faster;
-        Ok(Outcome::fine_if(
-            false_verdicts * 50 <= identical.comparisons,
-        ))
+        let parts = report.body.parts();
+        if parts.iter().all(|part| matches!(part, Part::Left { .. })) {
+            return Ok(Outcome::CannotHere);
+        }
+        Ok(Outcome::fine_if(parts.iter().all(Part::is_fine)))
     }
 
     fn measure(&self, global: &Global) -> Result<Body> {
+        let one = |kind| self.part(global, kind);
+        Ok(match self.of {
+            Kind::All => {
+                let kinds = [
+                    Kind::Closures,
+                    Kind::Commands,
+                    Kind::Python,
+                    Kind::History,
+                    Kind::Report,
+                ];
+                Body::All {
+                    parts: kinds.into_iter().map(one).collect::<Result<_>>()?,
+                }
+            }
+            kind => Body::One(Box::new(one(kind)?)),
+        })
+    }
+
+    fn part(&self, global: &Global, kind: Kind) -> Result<Part> {
         let (pairs, margin) = (self.pairs as usize, self.margin / 100.0);
         let effect = self.effect / 100.0;
         let mut watch = |pair: usize| {
             output::progress(global, &format!("{pair} of {} comparisons", 2 * pairs));
         };
-        Ok(match self.of {
-            Kind::Closures => {
-                let plan = ComparisonPlan {
-                    margin,
-                    ..ComparisonPlan::default()
-                };
-                Body::Closures(closures::selftest(pairs, effect, &plan, &mut watch))
-            }
+        Ok(match kind {
             Kind::Commands => {
                 let plan = TurnsPlan {
                     margin,
                     budget: Duration::try_from_secs_f64(self.budget)?,
                     ..TurnsPlan::default()
                 };
-                Body::Commands(commands::selftest(pairs, effect, &plan, &mut watch)?)
+                Part::Commands(commands::selftest(pairs, effect, &plan, &mut watch)?)
+            }
+            Kind::Python => match self.python(pairs, effect, margin) {
+                Ok(result) => Part::Python(result),
+                Err(reason) => Part::Left {
+                    what: "Python callables",
+                    reason: format!("{reason:#}"),
+                },
+            },
+            Kind::History => {
+                let mut measure = history_sampler();
+                Part::History(history(pairs.div_ceil(6), effect, &mut measure, &mut watch))
+            }
+            Kind::Report => Part::Report(stored::selftest(pairs, effect, margin, &mut watch)),
+            Kind::Closures | Kind::All => {
+                let plan = ComparisonPlan {
+                    margin,
+                    ..ComparisonPlan::default()
+                };
+                Part::Closures(closures::selftest(pairs, effect, &plan, &mut watch))
             }
         })
     }
+
+    fn python(&self, pairs: usize, effect: f64, margin: f64) -> Result<PythonSelfTest> {
+        let done = Command::new(&self.python)
+            .args(["-c", include_str!("selftest_callables.py")])
+            .args([pairs.to_string(), effect.to_string(), margin.to_string()])
+            .arg(self.budget.min(2.0).to_string())
+            .stdin(Stdio::null())
+            .output()
+            .with_context(|| format!("cannot start `{}`", self.python.display()))?;
+        if !done.status.success() {
+            let said = String::from_utf8_lossy(&done.stderr);
+            let last = said.lines().last().unwrap_or("it said nothing").to_owned();
+            bail!("`{}` failed: {last}", self.python.display());
+        }
+        let counted: serde_json::Value = serde_json::from_slice(&done.stdout)?;
+        let of = |kind: &str| {
+            let count = |verdict: &str| counted[kind][verdict].as_u64().unwrap_or(0) as usize;
+            VerdictCounts {
+                comparisons: pairs,
+                slower: count("SLOWER"),
+                faster: count("FASTER"),
+                same: count("SAME"),
+                undecided: count("UNDECIDED"),
+            }
+        };
+        let identical = of("identical");
+        Ok(PythonSelfTest {
+            identical,
+            slowed: of("slowed"),
+            effect,
+            margin,
+            seconds_per_comparison: counted["seconds"].as_f64().unwrap_or(0.0),
+            false_rate_bound: upper_bound(identical.slower + identical.faster, pairs),
+        })
+    }
+}
+
+/// Takes one result of a history: the median of some 50 ms of work.
+fn history_sampler() -> impl FnMut(f64) -> f64 {
+    let sampler = ClosureSampler::calibrate();
+    move |work| {
+        let turns = (20_000.0 * work) as u64;
+        let mut chain = || {
+            let mut x = black_box(1u64);
+            for _ in 0..turns {
+                x = x.wrapping_mul(6_364_136_223_846_793_005).rotate_left(17);
+            }
+            black_box(x);
+        };
+        let plan = ClosurePlan {
+            stop: StopPlan {
+                timeout: Duration::from_millis(50),
+                ..StopPlan::default()
+            },
+            inner: Some(1),
+        };
+        let measurement = sampler.measure("history", &mut chain, &plan, &mut |_| {});
+        let figures = measurement.figures();
+        figures.map_or(f64::NAN, |figures| figures.interval.median)
+    }
+}
+
+impl Part {
+    /// Two false verdicts in a hundred are twice what the comparison promises.
+    fn is_fine(&self) -> bool {
+        let fine =
+            |counts: &VerdictCounts| (counts.slower + counts.faster) * 50 <= counts.comparisons;
+        match self {
+            Self::Closures(result) => fine(&result.identical),
+            Self::Commands(result) => fine(&result.identical),
+            Self::Python(result) => fine(&result.identical),
+            Self::Report(result) => fine(&result.identical),
+            Self::History(result) => result.false_alarms * 20 <= result.histories,
+            Self::Left { .. } => true,
+        }
+    }
+
+    fn describe(&self, headed: bool) -> String {
+        let (heading, text) = match self {
+            Self::Closures(result) => ("closures", describe(result)),
+            Self::Commands(result) => ("commands", describe_commands(result)),
+            Self::Python(result) => ("Python callables", describe_python(result)),
+            Self::Report(result) => (
+                "report --compare, results taken apart",
+                describe_stored(result),
+            ),
+            Self::History(result) => ("history", describe_history(result)),
+            Self::Left { what, reason } => (*what, format!("not tried: {reason}\n")),
+        };
+        match headed {
+            true => format!("{heading}\n{text}\n"),
+            false => text,
+        }
+    }
+}
+
+fn describe_python(result: &PythonSelfTest) -> String {
+    format!(
+        "{}{:.2} s per comparison, margin {:.1} %\n",
+        rates(
+            &result.identical,
+            &result.slowed,
+            result.effect,
+            result.false_rate_bound
+        ),
+        result.seconds_per_comparison,
+        100.0 * result.margin,
+    )
+}
+
+fn describe_stored(result: &StoredSelfTest) -> String {
+    format!(
+        "{}{:.2} s per comparison, margin {:.1} %; results taken apart resolve {:.1} % here\n",
+        rates(
+            &result.identical,
+            &result.slowed,
+            result.effect,
+            result.false_rate_bound
+        ),
+        result.seconds_per_comparison,
+        100.0 * result.margin,
+        100.0 * result.resolves,
+    )
+}
+
+fn describe_history(result: &HistorySelfTest) -> String {
+    format!(
+        "no step: {} false alarms in {} histories of {} results\n\
+         a step: named in {} of {}, at the very commit in {}; a second suspect in {}\n",
+        result.false_alarms,
+        result.histories,
+        result.commits,
+        result.found,
+        result.histories,
+        result.right_commit,
+        result.second_suspects,
+    )
 }
 
 fn describe_commands(result: &CommandSelfTest) -> String {

@@ -219,42 +219,120 @@ fn an_interruption_leaves_what_was_measured() {
 #[test]
 fn absurd_options_are_refused_by_name() {
     let folder = tempfile::tempdir().expect("a folder");
-    for arguments in [
-        &[
-            "compare",
-            "--margin",
-            "NaN",
-            "--command",
-            "true",
-            "--command",
-            "true",
-        ][..],
-        &[
-            "compare",
-            "--budget",
-            "-1",
-            "--command",
-            "true",
-            "--command",
-            "true",
-        ],
-        &[
-            "compare",
-            "--budget",
-            "inf",
-            "--command",
-            "true",
-            "--command",
-            "true",
-        ],
-        &["selftest", "--load", "100000"],
-        &["selftest", "--margin", "-3"],
-        &["run", "--timeout", "NaN", "--", "true"],
-        &["run", "--target=-5", "--", "true"],
-    ] {
-        let output = warpsmith(folder.path(), arguments);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
-        let option = arguments[1].split('=').next().expect("an option");
-        assert!(text(&output).contains(option), "{}", text(&output));
+    let two = ["--command", "true", "--command", "true"];
+    let run = ["--", "true"];
+    let none: [&str; 0] = [];
+    let saxpy = ["machine/saxpy"];
+    let table: &[(&str, &[&str], &[&str])] = &[
+        ("compare", &["--margin", "--budget", "--limit"], &two),
+        ("run", &["--target", "--timeout", "--limit"], &run),
+        ("bench", &["--target", "--timeout", "--limit"], &saxpy),
+        ("scale", &["--timeout"], &saxpy),
+        ("ablate", &["--margin"], &saxpy),
+        ("leak", &["--interval", "--seconds"], &run),
+        ("selftest", &["--margin", "--effect", "--budget"], &none),
+    ];
+    let counts: &[(&str, &[&str], &[&str])] = &[
+        ("compare", &["--warmup"], &two),
+        ("run", &["--runs", "--warm-up"], &run),
+        ("bench", &["--samples", "--steps", "--rounds"], &saxpy),
+        ("leak", &["--steps", "--budget", "--grain"], &saxpy),
+        ("selftest", &["--pairs", "--load"], &none),
+    ];
+    let numbers = ["NaN", "-1", "inf", "1e300", "x", ""];
+    let wholes = ["NaN", "-1", "inf", "99999999999999999999"];
+    let all = table
+        .iter()
+        .map(|row| (row, &numbers[..]))
+        .chain(counts.iter().map(|row| (row, &wholes[..])));
+    for ((verb, options, rest), values) in all {
+        for option in *options {
+            for value in values {
+                let given = format!("{option}={value}");
+                let mut arguments = vec![*verb, given.as_str()];
+                arguments.extend(*rest);
+                let output = warpsmith(folder.path(), &arguments);
+                assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+                assert!(
+                    text(&output).contains(option),
+                    "{arguments:?}: {}",
+                    text(&output)
+                );
+            }
+        }
     }
+}
+
+#[test]
+fn a_command_that_forks_and_one_that_prints_without_end_are_measured_and_ended() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let forks = "for i in 1 2 3 4 5 6 7 8; do (sleep 0.01) & done; wait";
+    let output = warpsmith(
+        folder.path(),
+        &[
+            "run", "--runs", "2", "--format", "json", "--", "sh", "-c", forks,
+        ],
+    );
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    let output = warpsmith(
+        folder.path(),
+        &["run", "--limit", "0.5", "--warm-up", "0", "--", "yes"],
+    );
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        text(&output).contains("was ended after 0.5 s"),
+        "{}",
+        text(&output)
+    );
+    // Both streams, and no line ever ends.
+    let endless = "while :; do printf xxxxxxxxxxxxxxxx; printf xxxxxxxxxxxxxxxx >&2; done";
+    let output = warpsmith(
+        folder.path(),
+        &[
+            "leak",
+            "--step-by",
+            "lines",
+            "--seconds",
+            "0.5",
+            "--",
+            "sh",
+            "-c",
+            endless,
+        ],
+    );
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output));
+    assert!(
+        text(&output).contains("before its first step"),
+        "{}",
+        text(&output)
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_daemon_that_a_command_leaves_behind_is_told_and_left() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = "setsid sleep 1000 >/dev/null 2>&1 & echo $! > daemon.pid";
+    let output = warpsmith(
+        folder.path(),
+        &[
+            "run",
+            "--runs",
+            "1",
+            "--warm-up",
+            "0",
+            "--",
+            "sh",
+            "-c",
+            script,
+        ],
+    );
+    let pid = fs::read_to_string(folder.path().join("daemon.pid")).expect("written");
+    let ended = Command::new("kill").arg(pid.trim()).status();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    assert!(
+        ended.expect("kill runs").success(),
+        "a daemon is not ours to end"
+    );
+    assert!(text(&output).contains("left running"), "{}", text(&output));
 }

@@ -5,6 +5,9 @@ mod broken_driver;
 mod commands;
 mod configuration;
 mod history;
+#[cfg(target_os = "linux")]
+mod locked_clocks;
+mod scaling;
 mod telemetry;
 mod tone;
 mod voice;

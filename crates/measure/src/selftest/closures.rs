@@ -36,9 +36,9 @@ pub struct SelfTest {
 
 /// Work whose length is set in steps; one address for both sides, or the place of the code in
 /// memory would be compared.
-type Work = fn(u64, &mut [u64]);
+pub(super) type Work = fn(u64, &mut [u64]);
 
-const WORKS: [(&str, Work, u64); 4] = [
+pub(super) const WORKS: [(&str, Work, u64); 4] = [
     ("integer chain", integer_chain, 400),
     ("float chain", float_chain, 300),
     ("pointer chase", pointer_chase, 300),

@@ -4,5 +4,6 @@
 pub mod closures;
 pub mod commands;
 mod counts;
+pub mod stored;
 
 pub use counts::{VerdictCounts, upper_bound};

@@ -65,10 +65,10 @@ pub(crate) struct Bench {
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
     /// Stop when the interval of the median is this narrow.
-    #[arg(long, default_value_t = 0.5, value_name = "PERCENT", value_parser = numbers::percent)]
+    #[arg(long, default_value_t = 0.5, value_name = "PERCENT", value_parser = numbers::percent, allow_negative_numbers = true)]
     target: f64,
     /// Stop a round after this long, even if `--target` is not reached.
-    #[arg(long, alias = "timeout", default_value = "10s", value_name = "TIME", value_parser = numbers::seconds)]
+    #[arg(long, alias = "timeout", default_value = "10s", value_name = "TIME", value_parser = numbers::seconds, allow_negative_numbers = true)]
     budget: f64,
     /// Take exactly this many samples a round, instead of until the interval is narrow enough.
     #[arg(long, value_name = "N", value_parser = numbers::count, allow_negative_numbers = true)]
@@ -80,7 +80,7 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "FILE", requires = "steps")]
     trace: Option<PathBuf>,
     /// Give up a launch on a GPU that takes longer than this.
-    #[arg(long, default_value = "20s", value_name = "TIME", value_parser = numbers::seconds)]
+    #[arg(long, default_value = "20s", value_name = "TIME", value_parser = numbers::seconds, allow_negative_numbers = true)]
     limit: f64,
     /// Do not compare the output with the CPU's first.
     #[arg(long)]

@@ -57,7 +57,9 @@ pub(super) struct Commands {
         long,
         alias = "warmup",
         value_name = "N",
-        default_value_t = 1
+        default_value_t = 1,
+        value_parser = numbers::few,
+        allow_negative_numbers = true
     )]
     warm_up: usize,
     /// A parameter and its values: `{NAME}` in a command takes each of them.
@@ -65,7 +67,7 @@ pub(super) struct Commands {
     parameter_list: Vec<String>,
     /// A parameter that goes from one number to another: `{NAME}` in a command takes each value.
     #[arg(hide_short_help = true, short = 'P', long, num_args = 3, value_names = ["NAME", "FIRST", "LAST"],
-          requires = "command")]
+          requires = "command", allow_negative_numbers = true)]
     parameter_scan: Vec<String>,
     /// The step of `--parameter-scan`.
     #[arg(
@@ -74,7 +76,8 @@ pub(super) struct Commands {
         long,
         value_name = "STEP",
         default_value_t = 1.0,
-        requires = "parameter_scan"
+        requires = "parameter_scan",
+        allow_negative_numbers = true
     )]
     parameter_step_size: f64,
     /// A file that every run reads as its standard input.
