@@ -22,8 +22,8 @@ pub struct Change {
 }
 
 /// How far a suspect may lie from the commit that was accepted and still be the same change: its
-/// place moves a little while results come in.
-const SAME_CHANGE: usize = 4;
+/// place moves while results come in, by six commits where an outlier is next to a young step.
+const SAME_CHANGE: usize = 8;
 
 /// The changes of one series. `since` is the first commit that is asked about.
 pub fn changes(
@@ -36,6 +36,13 @@ pub fn changes(
     let place = |commit: &str| points.iter().position(|point| is_commit(point, commit));
     let since = since.and_then(place).unwrap_or(0);
     let newest = suspects.iter().map(|suspect| suspect.index).max();
+    // The nearest alone: a second change soon after an accepted one is not accepted with it.
+    let nearest = |accepted: usize| {
+        let indices = suspects.iter().map(|suspect| suspect.index);
+        indices
+            .min_by_key(|index| index.abs_diff(accepted))
+            .filter(|index| index.abs_diff(accepted) <= SAME_CHANGE)
+    };
     suspects
         .iter()
         .map(|suspect| {
@@ -47,10 +54,7 @@ pub fn changes(
                         .as_deref()
                         .is_none_or(|name| name == benchmark)
                 })
-                .filter(|one| {
-                    place(&one.commit)
-                        .is_some_and(|index| index.abs_diff(suspect.index) <= SAME_CHANGE)
-                })
+                .filter(|one| place(&one.commit).and_then(nearest) == Some(suspect.index))
                 .map(|one| one.reason.clone())
                 .next_back();
             Change {
@@ -127,6 +131,10 @@ mod tests {
         };
         let at = |one: Accepted| judged(&[suspect(20, 0.1)], &[one], None);
         assert!(at(accepted("commit-0021", None)).is_empty());
+        assert!(at(accepted("commit-0014", None)).is_empty());
+        // A second change soon after it is another one.
+        let both = [suspect(20, 0.1), suspect(26, 0.05)];
+        assert_eq!(judged(&both, &[accepted("commit-0020", None)], None), [26]);
         assert!(at(accepted("commit-0020", Some("b"))).is_empty());
         assert_eq!(at(accepted("commit-0020", Some("other"))), [20]);
         assert_eq!(at(accepted("commit-0030", None)), [20]);
