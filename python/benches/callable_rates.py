@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 import warpsmith
-from warpsmith import _native
+from warpsmith.pytest_plugin import compare_with_base
 
 MARGIN = 0.01
 EFFECT = 0.03
@@ -74,14 +74,25 @@ def in_turns(work: str, steps: int, other: int, seconds: float) -> str:
     return str(warpsmith.compare(sides, seconds=seconds, margin=MARGIN).verdicts["b"]["verdict"])
 
 
+MEASURE = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+from callable_rates import WORKS
+from warpsmith.benchmarking import benchmark_beside_reference
+result = benchmark_beside_reference(WORKS[sys.argv[2]], int(sys.argv[3]), seconds=float(sys.argv[4]))
+print(json.dumps(result.measurement()))
+"""
+
+
 def stored(work: str, steps: int, other: int, seconds: float) -> str:
-    fn = WORKS[work]
-    a, b = (
-        json.dumps(warpsmith.benchmark(fn, n, seconds=seconds / 2).measurement())
-        for n in (steps, other)
-    )
-    answer = json.loads(_native.compare_stored(a, b, MARGIN, 0.01))
-    return str(answer.get("verdict", "NOT COMPARABLE"))
+    """Two processes, as today's run and the one that was stored are."""
+    results = []
+    for n in (steps, other):
+        words = [str(Path(__file__).parent), work, str(n), str(seconds)]
+        command = [sys.executable, "-c", MEASURE, *words]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        results.append(json.loads(done.stdout))
+    return str(compare_with_base(*results, MARGIN).get("verdict", "NOT COMPARABLE"))
 
 
 TESTS = """

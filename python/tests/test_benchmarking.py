@@ -172,6 +172,7 @@ def test_the_fixture_fails_on_a_slowdown_and_on_nothing_else(tmp_path):
         for result in stored.values():
             for clock in ("seconds", "cpu_seconds"):
                 result[clock] = [factor * time for time in result.get(clock, [])]
+            result["relative"] = [value + math.log(factor) for value in result["relative"]]
         history.write_text(json.dumps(stored))
 
     assert run().returncode == 0
@@ -226,3 +227,23 @@ def test_a_margin_that_is_none_is_a_mistake_of_the_command_line(tmp_path):
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(test)]
     done = subprocess.run([*command, "--warpsmith-margin=nan"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode != 0 and "--warpsmith-margin" in done.stdout + done.stderr
+
+
+def test_a_stored_result_is_compared_by_the_loop_that_ran_beside_it():
+    from warpsmith.benchmarking import benchmark_beside_reference
+    from warpsmith.pytest_plugin import compare_with_base
+
+    result = benchmark_beside_reference(busy, 2000, seconds=0.4).measurement()
+    assert len(result["relative"]) >= 8
+
+    # The machine of the second day is twice as slow for everything: no news about the call.
+    slow_day = {**result, "seconds": [2 * value for value in result["seconds"]]}
+    assert compare_with_base(result, slow_day, 0.05)["verdict"] in ("SAME", "UNDECIDED")
+    slower = {**result, "relative": [value + 0.5 for value in result["relative"]]}
+    answer = compare_with_base(result, slower, 0.05)
+    assert (answer["verdict"], answer["clock"]) == ("SLOWER", "relative")
+    # Stored before there was such a loop.
+    old = {key: value for key, value in result.items() if key != "relative"}
+    assert compare_with_base(old, result, 0.05)["clock"] != "relative"
+    # A call that waits has no rate that a loop could be compared with.
+    assert not benchmark_beside_reference(time.sleep, 0.001, seconds=0.1).relative

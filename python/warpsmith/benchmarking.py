@@ -9,7 +9,7 @@ import random
 import tempfile
 import time
 from array import array
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Callable, Iterable, Mapping
 
@@ -47,6 +47,9 @@ class Benchmark:
     #: Taken off every call for the loop around it, with how well that is known.
     overhead: float = 0.0
     overhead_uncertainty: float = 0.0
+    #: ln(time / time of a loop that is the same everywhere) of every round, where that loop ran in turns with the call:
+    #: what compares results of two days, because a machine that is slower for both says nothing about the call.
+    relative: list[float] = field(default_factory=list, repr=False)
 
     @property
     def clock(self) -> str:
@@ -139,6 +142,8 @@ class Benchmark:
             result["cpu_seconds"] = self.cpu_samples
         if self.preempted:
             result["preempted"] = self.preempted
+        if self.relative:
+            result["relative"] = self.relative
         return result
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -208,6 +213,54 @@ def benchmark(
     with without_collection(collect):
         taken, stop, inner, overhead = _sample(fn, args, kwargs, seconds, precision)
     return _result(_name(fn, name), taken, clock.name, stop, inner, overhead, [], use)
+
+
+def benchmark_beside_reference(
+    fn: Callable[..., Any], *args: Any, seconds: float = 2.0, name: str | None = None, **kwargs: Any
+) -> Benchmark:
+    """As [`benchmark`][warpsmith.benchmark] on a CPU, with a loop of our own in turns: `relative` has the ratios."""
+    _check_budget(seconds, 0.0)
+    clock = CpuClock()
+    begun = time.perf_counter()
+    takers = {
+        "reference": _taker(_reference, (300,), {}, clock),
+        "call": _taker(fn, args, kwargs, clock),
+    }
+    share = max(seconds - (time.perf_counter() - begun), 0.5 * seconds) / _REFERENCE_ROUNDS
+    samples, starts, relative = Samples(), [], []
+    with without_collection(False), Progress(f"measuring {_name(fn, name)}", seconds) as show:
+        for done in range(_REFERENCE_ROUNDS):
+            taken = _round(takers, share)
+            starts.append(len(samples.seconds))
+            samples.extend(taken["call"])
+            sides = (taken["reference"], taken["call"])
+            ratio, _ = _native.round_log_ratio(
+                *[(side.seconds, side.cpu() or [], side.preempted) for side in sides]
+            )
+            relative.append(ratio)
+            elapsed = time.perf_counter() - begun
+            show.update(elapsed)
+            if elapsed >= seconds and done + 1 >= _FEWEST_ROUNDS:
+                break
+    call = takers["call"]
+    result = _result(
+        _name(fn, name), samples, clock.name, "count-reached", call.inner, call.overhead, starts
+    )
+    # A call that waits has no rate that a loop could be compared with.
+    return replace(result, relative=[] if samples.waited else relative)
+
+
+_REFERENCE_ROUNDS = 24
+
+
+def _reference(turns: int) -> int:
+    """Some of what interpreters do: calls, numbers, a list, a table. Never change it: stored results rest on it."""
+    table: dict[int, int] = {}
+    parts = []
+    for i in range(turns):
+        table[i & 63] = i
+        parts.append(str(i))
+    return len(",".join(parts)) + len(table)
 
 
 def _check_budget(seconds: float, precision: float) -> None:
