@@ -282,7 +282,10 @@ pub fn of_scaling(name: &str, scaling: &Scaling) -> Option<Finding> {
         format!("`{name}`: cannot tell the law"),
     )
     .because("sizes", scaling.points.len().to_string())
-    .hint("use at least 8 sizes that span a factor of 100");
+    .hint(match scaling.too_narrow {
+        true => "use at least 8 sizes that span a factor of 100",
+        false => "use larger sizes, or more time for each (`--budget`)",
+    });
     Some(match rivals.is_empty() {
         true => finding,
         false => finding.because("fit as well", rivals.join(", ")),

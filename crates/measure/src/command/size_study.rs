@@ -10,9 +10,9 @@ use serde::Serialize;
 use super::peak_memory;
 use super::samples::CommandSamples;
 use super::target::{CommandError, CommandTarget};
-use crate::comparison::clock::{Bound, Clock, ClockChoice};
+use crate::comparison::clock::{Bound, Clock, ClockChoice, taken_away};
 use crate::cpu::closure::Progress;
-use crate::measurement::{Basis, Figures, Measurement};
+use crate::measurement::{Figures, Measurement};
 use crate::memory_scaling::MemoryPoint;
 use crate::scaling::SizePoint;
 use crate::statistics::order::median_of;
@@ -156,27 +156,26 @@ pub fn measure_sizes(
 
 /// One clock for all sizes: a law over a mixture would be a law of nothing.
 fn clock_of(rows: &[CommandSizeRow]) -> ClockChoice {
-    let undisturbed =
-        |row: &CommandSizeRow| matches!(row.figures.basis, Basis::AllSamples | Basis::Undisturbed);
-    let (clock, reason) = if rows.iter().all(undisturbed) {
-        (Clock::Wall, "enough runs of every size had their core")
-    } else if rows
-        .iter()
-        .all(|row| Bound::of(&row.measurement) == Bound::OneCore && row.cpu_median_seconds > 0.0)
-    {
-        (
-            Clock::Cpu,
-            "others had the cores, and every size computes on one core",
-        )
-    } else {
-        (
-            Clock::Wall,
-            "others had the cores, but CPU time does not stand for work that waits or uses several cores",
-        )
+    let wall = |reason: String| ClockChoice {
+        clock: Clock::Wall,
+        reason,
     };
-    ClockChoice {
-        clock,
-        reason: reason.to_owned(),
+    let Some(seen) = rows.iter().find_map(|row| taken_away(&row.measurement)) else {
+        return wall("enough runs of every size had their core".to_owned());
+    };
+    let computes = |row: &&CommandSizeRow| {
+        Bound::of(&row.measurement) == Bound::OneCore && row.cpu_median_seconds > 0.0
+    };
+    match rows.iter().find(|row| !computes(row)) {
+        None => ClockChoice {
+            clock: Clock::Cpu,
+            reason: format!("{seen}, and every size computes on one core"),
+        },
+        Some(row) => wall(format!(
+            "{seen}, but CPU time does not stand for `{}`, which waits, uses several cores or is \
+             more than one program",
+            row.measurement.name
+        )),
     }
 }
 

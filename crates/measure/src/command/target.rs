@@ -18,6 +18,7 @@ use thiserror::Error;
 use super::peak_memory::inherited_peak;
 use super::scheduling::{self, Scheduled};
 use super::spawn::{SpawnPlan, Spawned};
+use super::words::replaced_by_its_program;
 use crate::cpu::thread_usage::ThreadUsage;
 use crate::measurement::Sample;
 
@@ -44,13 +45,13 @@ pub enum CommandError {
         source: std::io::Error,
     },
     /// It ended with a failure.
-    #[error("`{command}` failed ({status}) on run {run}{}", indented(.stderr_tail))]
+    #[error("`{command}` failed ({status}) {}{}", which(*.run), indented(.stderr_tail))]
     Failed {
         /// As typed.
         command: String,
         /// How it ended.
         status: ExitStatus,
-        /// Which run, from 1.
+        /// Which run, from 1; 0 is the warm-up.
         run: usize,
         /// The end of its standard error.
         stderr_tail: String,
@@ -67,15 +68,22 @@ pub enum CommandError {
     #[error("interrupted")]
     Interrupted,
     /// It was ended because it took too long.
-    #[error("`{command}` was ended after {} s on run {run}", .limit.as_secs_f64())]
+    #[error("`{command}` was ended after {} s {}", .limit.as_secs_f64(), which(*.run))]
     TimedOut {
         /// As typed.
         command: String,
         /// The limit.
         limit: Duration,
-        /// Which run, from 1.
+        /// Which run, from 1; 0 is the warm-up.
         run: usize,
     },
+}
+
+fn which(run: usize) -> String {
+    match run {
+        0 => "in the warm-up".to_owned(),
+        run => format!("on run {run}"),
+    }
 }
 
 fn indented(text: &str) -> String {
@@ -197,7 +205,8 @@ impl CommandTarget {
         }
         scheduling::adopt_orphans();
         let ours_before = scheduling::children();
-        let plan = SpawnPlan::new(&self.words, self.stdin.as_deref()).map_err(cannot_start)?;
+        let words = replaced_by_its_program(&self.words);
+        let plan = SpawnPlan::new(&words, self.stdin.as_deref()).map_err(cannot_start)?;
         let (our_queue, our_cpu) = (Scheduled::of_this_thread(), ThreadUsage::read());
         let begun = Instant::now();
         let Spawned { pid, stderr } = plan.start().map_err(cannot_start)?;
@@ -371,6 +380,17 @@ mod tests {
         let sleeps = shell("exec sleep 0.2").run(1).unwrap();
         assert!(share(sleeps.waited, &sleeps) > 0.8, "{sleeps:?}");
         assert!(sleeps.wall >= Duration::from_millis(200));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_line_that_is_one_program_shows_where_its_time_goes() {
+        // Not a word of the shell: without `exec` the shell would be the one that is looked at.
+        let run = shell("dd if=/dev/zero of=/dev/null bs=64k count=20000").run(1);
+        assert!(run.unwrap().waited.is_some());
+        let run =
+            shell("dd if=/dev/zero of=/dev/null bs=64k count=1; dd if=/dev/null of=/dev/null");
+        assert!(run.run(1).unwrap().waited.is_none());
     }
 
     #[cfg(target_os = "linux")]

@@ -10,6 +10,7 @@ use warpsmith_measure::measurement::{Figures, Measurement};
 use warpsmith_measure::memory_scaling::MemoryScaling;
 use warpsmith_measure::scaling::{Law, Scaling, SizePoint};
 use warpsmith_measure::size_study::SizeRow;
+use warpsmith_measure::statistics::stop_rule::MedianInterval;
 
 use crate::table::Table;
 
@@ -37,6 +38,21 @@ impl Row {
             Self::Workload(row) => row.point(),
             Self::Command(row) => row.point(clock),
             Self::Read(point) => *point,
+        }
+    }
+
+    /// Half of the interval of the median in percent; infinite where the samples give none.
+    fn half_width(&self, clock: Clock) -> Option<f64> {
+        let (measurement, figures) = self.measured()?;
+        match clock {
+            Clock::Wall => {
+                let interval = &figures.interval;
+                Some(50.0 * (interval.high - interval.low) / interval.median)
+            }
+            Clock::Cpu => {
+                let interval = MedianInterval::of(&measurement.cpu_seconds, 0.05)?;
+                Some(100.0 * interval.relative_half_width())
+            }
         }
     }
 
@@ -89,8 +105,8 @@ impl Body {
         let clock = self.clock.as_ref();
         let mut text = self.table(clock.map_or(Clock::Wall, |choice| choice.clock));
         text.push('\n');
-        if let Some(choice) = clock.filter(|choice| choice.clock == Clock::Cpu) {
-            text += &format!("{} stands for all sizes: {}\n", choice.clock, choice.reason);
+        if let Some(choice) = clock {
+            text += &format!("by {}: {}\n", choice.clock, choice.reason);
         }
         if let Some(scaling) = &self.scaling {
             text += &time_law(scaling);
@@ -111,10 +127,7 @@ impl Body {
         let mut table = Table::new(&heading);
         for (index, row) in self.rows.iter().enumerate() {
             let point = row.point(clock);
-            let half = row.measured().map(|(_, figures)| {
-                let interval = &figures.interval;
-                50.0 * (interval.high - interval.low) / interval.median
-            });
+            let half = row.half_width(clock);
             let mut cells = vec![
                 format!("{:.0}", point.size),
                 Seconds(point.seconds).to_string(),
