@@ -150,6 +150,7 @@ def main() -> None:
     parser.add_argument("--load", type=int, action="append")
     parser.add_argument("--seconds", type=float, default=2.0, help="for one comparison")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", choices=["compare", "stored", "pytest-benchmark"])
     options = parser.parse_args()
     if not 1 <= options.pairs <= 10_000 or any(not 0 <= n <= 256 for n in options.load or []):
         parser.error("--pairs is from 1 to 10000, --load from 0 to 256")
@@ -160,10 +161,14 @@ def main() -> None:
         try:
             print(f"{load} busy processes, {options.pairs} identical and as many slowed pairs")
             made = pairs_of(options.pairs, options.seed)
-            for name, judge in (("compare", in_turns), ("gpu_bench, stored", stored)):
+            for name, judge in (("compare", in_turns), ("stored", stored)):
+                if options.only not in (None, name):
+                    continue
                 begun = time.perf_counter()
                 verdicts = [judge(*pair, options.seconds) for pair in made]
                 show(name, made, verdicts, (time.perf_counter() - begun) / len(made))
+            if options.only not in (None, "pytest-benchmark"):
+                continue
             begun = time.perf_counter()
             verdicts = pytest_benchmark(made, options.seconds)
             if verdicts:

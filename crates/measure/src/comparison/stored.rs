@@ -86,6 +86,12 @@ pub struct Judgement {
 /// Spread between runs of the same thing on the same machine that is assumed at least, as a
 /// standard deviation of the log-ratio: page placement and clock levels move it by 1 %.
 const RUN_SPREAD: f64 = 0.01;
+/// The same where others ran on the cores meanwhile: caches and the sibling of a core are shared
+/// with them, which tags no sample. Identical work differs by 4 to 8 % from minute to minute then.
+const BUSY_SPREAD: f64 = 0.05;
+/// Share of short samples during which the core was taken away, from which on others ran: a
+/// neighbour with a slice of 4 ms takes one sample of 50 µs in eighty.
+const BUSY_ABOVE: f64 = 0.002;
 /// Runs differ by more than a normal law says, now and then.
 const RUN_FREEDOM: f64 = 5.0;
 /// From so many pairs on, the pairs themselves say how much runs differ.
@@ -108,11 +114,28 @@ pub fn compare_stored(
     let alpha = alpha / centres.len().max(1) as f64;
     prepared
         .into_iter()
-        .map(|prepared| match prepared {
-            Ok((ratios, choice)) => judge(&ratios, choice, spread, margin, alpha),
+        .zip(pairs)
+        .map(|(prepared, (a, b))| match prepared {
+            Ok((ratios, choice)) => {
+                let spread = match shared_its_core(a.measurement) || shared_its_core(b.measurement)
+                {
+                    true => spread.max(BUSY_SPREAD),
+                    false => spread,
+                };
+                judge(&ratios, choice, spread, margin, alpha)
+            }
             Err(reason) => StoredComparison::NotComparable { reason },
         })
         .collect()
+}
+
+/// Whether samples of a closure were taken while others ran on the same core.
+fn shared_its_core(measurement: &Measurement) -> bool {
+    let tagged = measurement.preempted.len() as f64;
+    measurement.conditions.mode == SampleMode::CpuClosure
+        && tagged > BUSY_ABOVE * measurement.seconds.len() as f64
+        // Two may be anybody's.
+        && tagged > 2.0
 }
 
 /// How much runs differ, from the pairs' centres: about zero, so that a level that moved all of
@@ -296,6 +319,35 @@ mod tests {
             StoredComparison::NotComparable { reason } => reason,
             StoredComparison::Judged(judged) => panic!("{judged:?}"),
         }
+    }
+
+    #[test]
+    fn neighbours_on_the_core_widen_what_runs_may_differ_by() {
+        let mut random = Random::seeded(8);
+        let mut closure = |level: f64, every: usize| {
+            let mut measurement = Measurement::imported("x", Vec::new());
+            measurement.conditions.mode = SampleMode::CpuClosure;
+            for index in 0..2000 {
+                let seconds = level * (1.0 + 0.005 * random.normal());
+                measurement.push(Sample {
+                    cpu_seconds: Some(seconds),
+                    preempted: index % every == 1,
+                    ..Sample::of_seconds(seconds)
+                });
+            }
+            measurement
+        };
+        let verdict =
+            |a: &Measurement, b: &Measurement| match compare_two(a, b, &Fitness::default()) {
+                StoredComparison::Judged(judged) => judged.evaluation.verdict,
+                StoredComparison::NotComparable { reason } => panic!("{reason}"),
+            };
+        let (quiet, slower) = (closure(1.0, 5000), closure(1.08, 5000));
+        assert_eq!(verdict(&quiet, &slower), Verdict::Slower);
+        // One sample in eighty was interrupted: somebody else ran there all the time.
+        let busy = closure(1.08, 80);
+        assert_eq!(verdict(&quiet, &busy), Verdict::Undecided);
+        assert_eq!(verdict(&quiet, &closure(1.5, 80)), Verdict::Slower);
     }
 
     #[test]
