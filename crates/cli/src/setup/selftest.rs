@@ -1,7 +1,7 @@
 //! `warpsmith selftest`: what verdicts are worth on this machine.
 
 use std::hint::black_box;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -34,13 +34,15 @@ use crate::output;
     warpsmith selftest --of all --pairs 10"
 )]
 pub(crate) struct Selftest {
-    /// What is tried: `compare` of closures in this process, of commands of 2 to 15 ms, or of Python
-    /// callables (needs `python3` with the package); `history` over 30 results; `report --compare`.
+    /// What is tried.
+    ///
+    /// `compare` of closures in this process, of commands of 2 to 15 ms, or of Python callables (needs
+    /// a Python with the package); `history` over 30 results; `report --compare`.
     #[arg(long, value_enum, default_value_t = Kind::Closures)]
     of: Kind,
-    /// The Python of `--of python`.
-    #[arg(long, value_name = "PROGRAM", default_value = "python3")]
-    python: PathBuf,
+    /// The Python of `--of python`; `python3` where it is not given.
+    #[arg(long, value_name = "FILE")]
+    python: Option<PathBuf>,
     /// Identical pairs, and as many slowed ones.
     #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pairs: u32,
@@ -199,17 +201,18 @@ impl Selftest {
     }
 
     fn python(&self, pairs: usize, effect: f64, margin: f64) -> Result<PythonSelfTest> {
-        let done = Command::new(&self.python)
+        let python = self.python.as_deref().unwrap_or(Path::new("python3"));
+        let done = Command::new(python)
             .args(["-c", include_str!("selftest_callables.py")])
             .args([pairs.to_string(), effect.to_string(), margin.to_string()])
             .arg(self.budget.min(2.0).to_string())
             .stdin(Stdio::null())
             .output()
-            .with_context(|| format!("cannot start `{}`", self.python.display()))?;
+            .with_context(|| format!("cannot start `{}`", python.display()))?;
         if !done.status.success() {
             let said = String::from_utf8_lossy(&done.stderr);
             let last = said.lines().last().unwrap_or("it said nothing").to_owned();
-            bail!("`{}` failed: {last}", self.python.display());
+            bail!("`{}` failed: {last}", python.display());
         }
         let counted: serde_json::Value = serde_json::from_slice(&done.stdout)?;
         let of = |kind: &str| {

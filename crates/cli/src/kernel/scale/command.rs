@@ -46,8 +46,10 @@ pub(crate) struct Scale {
     /// A command line for `sh -c` with `{n}` where the size goes.
     #[arg(long, value_name = "LINE", conflicts_with = "from", requires = "sizes")]
     command: Option<String>,
-    /// Sizes and times that were measured elsewhere: a text of columns (size, seconds and, if there,
-    /// bytes; a header may name `n`, `ms`, `us`, `kib`, …), or hyperfine's JSON of a parameter scan.
+    /// Sizes and times that were measured elsewhere.
+    ///
+    /// A text of columns (size, seconds and, if there, bytes; a header may name `n`, `ms`, `us`, `kib`,
+    /// …), or hyperfine's JSON of a parameter scan.
     #[arg(long, value_name = "FILE", conflicts_with = "sizes")]
     from: Option<PathBuf>,
     /// Sizes, separated by commas; `K`, `M` and `G` are powers of 1024. The workload's own where it
