@@ -225,18 +225,18 @@ fn absurd_options_are_refused_by_name() {
     let saxpy = ["machine/saxpy"];
     let table: &[(&str, &[&str], &[&str])] = &[
         ("compare", &["--margin", "--budget", "--limit"], &two),
-        ("run", &["--target", "--timeout", "--limit"], &run),
-        ("bench", &["--target", "--timeout", "--limit"], &saxpy),
-        ("scale", &["--timeout"], &saxpy),
+        ("run", &["--target", "--budget", "--limit"], &run),
+        ("bench", &["--target", "--budget", "--limit"], &saxpy),
+        ("scale", &["--budget"], &saxpy),
         ("ablate", &["--margin"], &saxpy),
-        ("leak", &["--interval", "--seconds"], &run),
+        ("leak", &["--step-time", "--duration"], &run),
         ("selftest", &["--margin", "--effect", "--budget"], &none),
     ];
     let counts: &[(&str, &[&str], &[&str])] = &[
-        ("compare", &["--warmup"], &two),
+        ("compare", &["--warm-up"], &two),
         ("run", &["--runs", "--warm-up"], &run),
         ("bench", &["--samples", "--steps", "--rounds"], &saxpy),
-        ("leak", &["--steps", "--budget", "--grain"], &saxpy),
+        ("leak", &["--steps", "--tolerate", "--grain"], &saxpy),
         ("selftest", &["--pairs", "--load"], &none),
     ];
     let numbers = ["NaN", "-1", "inf", "1e300", "x", ""];
@@ -312,7 +312,9 @@ fn a_command_that_forks_and_one_that_prints_without_end_are_measured_and_ended()
 #[test]
 fn a_daemon_that_a_command_leaves_behind_is_told_and_left() {
     let folder = tempfile::tempdir().expect("a folder");
-    let script = "setsid sleep 1000 >/dev/null 2>&1 & echo $! > daemon.pid";
+    // The shell waits until the daemon has left its session.
+    let script = "setsid sh -c 'echo $$ > daemon.pid; exec sleep 1000' >/dev/null 2>&1 & \
+                  while ! test -s daemon.pid; do sleep 0.01; done";
     let output = warpsmith(
         folder.path(),
         &[

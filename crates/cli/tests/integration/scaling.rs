@@ -120,10 +120,10 @@ fn sizes_that_show_nothing_are_refused_before_anything_runs() {
         &["scale", "--command", "true", "--sizes", "2,4,8,16,32"],
     );
     assert!(text.contains("{n}"), "{text}");
-    for timeout in ["NaN", "-1", "0", "inf"] {
-        let timeout = format!("--timeout={timeout}");
-        let text = refused(folder.path(), &["scale", "machine/saxpy", &timeout]);
-        assert!(text.contains("--timeout"), "{text}");
+    for budget in ["NaN", "-1", "0", "inf"] {
+        let budget = format!("--budget={budget}");
+        let text = refused(folder.path(), &["scale", "machine/saxpy", &budget]);
+        assert!(text.contains("--budget"), "{text}");
     }
     let ran = fs::read_dir(folder.path()).expect("readable").count();
     assert_eq!(ran, 0);

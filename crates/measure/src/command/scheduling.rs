@@ -7,6 +7,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
+use crate::leak::process_tree::parent_of_living;
+
 /// Time of one thread since it began, from `/proc/…/schedstat`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Scheduled {
@@ -136,18 +138,25 @@ pub(super) fn adopt_orphans() {
 #[cfg(not(target_os = "linux"))]
 pub(super) fn adopt_orphans() {}
 
-/// Our children now; orphans that were adopted are among them. Empty where the system does not say.
+/// Our living children now; orphans that were adopted are among them.
 pub(super) fn children() -> HashSet<libc::pid_t> {
-    let Ok(tasks) = std::fs::read_dir("/proc/self/task") else {
+    // SAFETY: `siginfo_t` is plain data for which all zeros is a value; waitid fills it.
+    let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    let look = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+    // SAFETY: the pointer is to a live local; nothing is waited for, only asked about.
+    if unsafe { libc::waitid(libc::P_ALL, 0, &mut info, look) } != 0 {
+        // ECHILD, nearly always: reading every process would take milliseconds.
+        return HashSet::new();
+    }
+    let us = std::process::id();
+    let Ok(processes) = std::fs::read_dir("/proc") else {
         return HashSet::new();
     };
-    tasks
+    processes
         .flatten()
-        .filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok())
-        .flat_map(|text| {
-            let pids = text.split_whitespace().map(|pid| pid.parse().ok());
-            pids.flatten().collect::<Vec<_>>()
-        })
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter(|pid| parent_of_living(*pid) == Some(us))
+        .filter_map(|pid| libc::pid_t::try_from(pid).ok())
         .collect()
 }
 

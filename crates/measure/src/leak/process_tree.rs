@@ -41,7 +41,7 @@ pub fn tree(root: u32) -> Vec<u32> {
 }
 
 /// The parent of a process; `None` for one that is gone, or has ended and was not waited for.
-fn parent_of_living(pid: u32) -> Option<u32> {
+pub(crate) fn parent_of_living(pid: u32) -> Option<u32> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name in brackets may hold anything, so that fields count from the last bracket.
     let (_, after) = text.rsplit_once(')')?;
