@@ -17,6 +17,9 @@ pub struct KernelSignature {
     pub parameters: Vec<KernelParameter>,
     /// Names of template parameters.
     pub template: Vec<String>,
+    /// An instance of the template: one that the file launches, else a guess; the plain name where it is
+    /// no template.
+    pub instance: String,
     /// Threads of `__launch_bounds__`, where it is a number.
     pub launch_bounds: Option<u32>,
     /// Whether the body uses a second dimension of blocks or threads.
@@ -42,6 +45,8 @@ pub struct KernelParameter {
     pub pointer: bool,
     /// Whether what it points to is `const`.
     pub constant: bool,
+    /// Whether the body adds to it: an atomic operation, or `+=`.
+    pub accumulated: bool,
 }
 
 /// Every kernel that the text defines or declares, in its order; a declaration before its definition
@@ -197,10 +202,24 @@ fn signature<'a>(
         return None;
     }
     let close = closing(tokens, open)?;
-    let parameters = split(&tokens[open + 1..close])
+    let template = template_parameters(&tokens[..global]);
+    let mut arguments: Vec<Vec<&str>> = template.iter().map(|one| one.guess.clone()).collect();
+    if let Some(launched) = launched_arguments(tokens, name.text) {
+        // What the launch leaves out has a default, or follows from the arguments.
+        for (slot, given) in arguments.iter_mut().zip(launched) {
+            *slot = given;
+        }
+    }
+    let mut aliases = aliases.to_vec();
+    for (parameter, words) in template.iter().zip(&arguments) {
+        if parameter.is_type {
+            aliases.insert(0, (parameter.name, words.clone()));
+        }
+    }
+    let mut parameters: Vec<KernelParameter> = split(&tokens[open + 1..close])
         .iter()
         .enumerate()
-        .filter_map(|(index, words)| parameter(index, words, aliases))
+        .filter_map(|(index, words)| parameter(index, words, &aliases))
         .collect();
     let body = match tokens.get(close + 1) {
         Some(token) if token.text == "{" => {
@@ -209,6 +228,9 @@ fn signature<'a>(
         }
         _ => &[],
     };
+    for parameter in &mut parameters {
+        parameter.accumulated = parameter.pointer && adds_to(body, &parameter.name);
+    }
     let uses = |object: &str, axis: &str| {
         body.windows(3)
             .any(|three| three[0].text == object && three[1].text == "." && three[2].text == axis)
@@ -217,7 +239,8 @@ fn signature<'a>(
         name: name.text.to_owned(),
         line: name.line,
         parameters,
-        template: template_names(&tokens[..global]),
+        instance: instance(name.text, &arguments),
+        template: template.iter().map(|one| one.name.to_owned()).collect(),
         launch_bounds,
         two_dimensional: uses("threadIdx", "y") || uses("blockIdx", "y"),
         block_per_row: uses("blockIdx", "x")
@@ -229,6 +252,15 @@ fn signature<'a>(
             .windows(2)
             .any(|two| two[0].text == "extern" && two[1].text == "__shared__"),
     })
+}
+
+/// `name<float, 32>`, or the name alone.
+fn instance(name: &str, arguments: &[Vec<&str>]) -> String {
+    if arguments.is_empty() {
+        return name.to_owned();
+    }
+    let words: Vec<String> = arguments.iter().map(|words| words.join(" ")).collect();
+    format!("{name}<{}>", words.join(", "))
 }
 
 /// The index of the bracket that closes the one at `open`.
@@ -249,8 +281,15 @@ pub(crate) fn closing(tokens: &[Token<'_>], open: usize) -> Option<usize> {
     None
 }
 
-/// The names of `template <…>` that ends right before the kernel.
-fn template_names(before: &[Token<'_>]) -> Vec<String> {
+/// A parameter of a template, and what to put there unless something else is known.
+struct TemplateParameter<'a> {
+    name: &'a str,
+    guess: Vec<&'a str>,
+    is_type: bool,
+}
+
+/// The parameters of the `template <…>` that ends right before the kernel.
+fn template_parameters<'a>(before: &[Token<'a>]) -> Vec<TemplateParameter<'a>> {
     let ends = [";", "}", "{"];
     let start = before.iter().rposition(|token| ends.contains(&token.text));
     let header = &before[start.map_or(0, |at| at + 1)..];
@@ -263,16 +302,88 @@ fn template_names(before: &[Token<'_>]) -> Vec<String> {
     if end < at + 2 {
         return Vec::new();
     }
+    let parameter = |words: &&[Token<'a>]| {
+        let until = words
+            .iter()
+            .position(|token| token.text == "=")
+            .unwrap_or(words.len());
+        let name = words[..until].last()?.text;
+        let is = |kind: &[&str]| {
+            words[..until]
+                .iter()
+                .any(|token| kind.contains(&token.text))
+        };
+        let is_type = is(&["typename", "class"]);
+        let guess: Vec<&'a str> = match words.get(until + 1..) {
+            Some(default) if !default.is_empty() => {
+                default.iter().map(|token| token.text).collect()
+            }
+            _ if is_type => vec!["float"],
+            _ if is(&["bool"]) => vec!["true"],
+            _ => vec!["32"],
+        };
+        Some(TemplateParameter {
+            name,
+            guess,
+            is_type,
+        })
+    };
     split(&header[at + 2..end])
         .iter()
-        .filter_map(|words| {
-            let until = words
-                .iter()
-                .position(|token| token.text == "=")
-                .unwrap_or(words.len());
-            Some(words[..until].last()?.text.to_owned())
-        })
+        .filter_map(parameter)
         .collect()
+}
+
+/// The arguments of the first launch `name<…><<<` that are numbers and types of their own.
+fn launched_arguments<'a>(tokens: &[Token<'a>], name: &str) -> Option<Vec<Vec<&'a str>>> {
+    let plain = |words: &&[Token<'a>]| {
+        let number = |word: &str| word.starts_with(|c: char| c.is_ascii_digit());
+        let truth = |word: &str| word == "true" || word == "false";
+        let texts: Vec<&str> = words.iter().map(|token| token.text).collect();
+        match texts[..] {
+            [word] if number(word) || truth(word) => true,
+            _ => element(&texts).is_some(),
+        }
+    };
+    for (at, token) in tokens.iter().enumerate() {
+        let opens = tokens.get(at + 1).is_some_and(|next| next.text == "<");
+        if token.text != name || !opens {
+            continue;
+        }
+        let rest = &tokens[at + 2..tokens.len().min(at + 66)];
+        let text = |at: usize| rest.get(at).map(|token| token.text);
+        let end = (0..rest.len())
+            .find(|at| text(*at) == Some(">") && (1..4).all(|next| text(at + next) == Some("<")));
+        if let Some(end) = end {
+            let arguments = split(&rest[..end]);
+            if !arguments.is_empty() && arguments.iter().all(|one| plain(&one)) {
+                let words = arguments.iter();
+                return Some(
+                    words
+                        .map(|one| one.iter().map(|token| token.text).collect())
+                        .collect(),
+                );
+            }
+        }
+    }
+    None
+}
+
+/// Whether the body adds to what a parameter points to.
+fn adds_to(body: &[Token<'_>], name: &str) -> bool {
+    body.iter().enumerate().any(|(at, token)| {
+        let text = |offset: usize| body.get(at + offset).map_or("", |token| token.text);
+        if token.text.starts_with("atomic") && text(1) == "(" {
+            return text(2) == name || (text(2) == "&" && text(3) == name);
+        }
+        if token.text != name || text(1) != "[" {
+            return false;
+        }
+        closing(body, at + 1).is_some_and(|end| {
+            let after = |offset: usize| body.get(end + offset).map_or("", |token| token.text);
+            after(1) == "+" && after(2) == "="
+        })
+    })
 }
 
 /// Parts between commas that are inside no brackets.
@@ -363,6 +474,7 @@ fn parameter<'a>(
         components,
         pointer,
         constant,
+        accumulated: false,
     })
 }
 
@@ -488,7 +600,8 @@ int main() { forward<<<1, 2>>>(nullptr, nullptr, 3, 4); }
         let transpose = &found[1];
         assert!(transpose.two_dimensional && !transpose.block_per_row);
         assert_eq!(transpose.template, ["T", "TILE"]);
-        assert_eq!(transpose.parameters[1].scalar, None);
+        assert_eq!(transpose.instance, "transpose<float, 32>");
+        assert_eq!(transpose.parameters[1].scalar, Some(Scalar::F32));
         assert!(transpose.parameters[1].constant);
         assert_eq!(transpose.parameters[2].scalar, Some(Scalar::U32));
         assert_eq!(transpose.parameters[3].scalar, Some(Scalar::U64));
@@ -503,6 +616,24 @@ int main() { forward<<<1, 2>>>(nullptr, nullptr, 3, 4); }
         assert_eq!(reduce.parameters[4].name, "argument4");
         assert!(found[3].parameters.is_empty());
         assert_eq!(forward.line, 10);
+    }
+
+    #[test]
+    fn instances_come_from_launches_and_sums_are_seen() {
+        let text = "template <class T, const int BM, bool fast = false, typename... Rest>\n\
+                    __global__ void gemm(T* c, float* sum, float* d) { atomicAdd(&sum[0], 1.0f); d[threadIdx.x + 1] += 2; c[0] = 1; }\n\
+                    template <unsigned n> __global__ void tail(int* x) {}\n\
+                    int main() { gemm<T, BM><<<1, 2>>>(a); gemm<double, 64><<<grid, dim3(1, 2)>>>(a); }\n";
+        let found = kernel_signatures(text);
+        assert_eq!(found[0].instance, "gemm<double, 64, false, float>");
+        assert_eq!(found[0].parameters[0].scalar, Some(Scalar::F64));
+        let sums: Vec<bool> = found[0]
+            .parameters
+            .iter()
+            .map(|one| one.accumulated)
+            .collect();
+        assert_eq!(sums, [false, true, true]);
+        assert_eq!(found[1].instance, "tail<32>");
     }
 
     proptest! {

@@ -9,6 +9,7 @@ use warpsmith_compiler::ir::{FunctionKind, Module};
 use warpsmith_compiler::{Scalar as WarpScalar, Type};
 use warpsmith_measure::kernel_file::Scalar;
 
+use crate::element::is_float;
 use crate::signature::{KernelParameter, KernelSignature};
 
 /// The text of a case for a kernel of the CUDA file `file`.
@@ -26,10 +27,13 @@ pub fn case_of_cuda(file: &str, kernel: &KernelSignature) -> String {
             .collect(),
     };
     let block = kernel.launch_bounds.unwrap_or(256);
-    let mut text = head(file, &kernel.name);
+    let mut text = head(file, &kernel.instance);
     if !kernel.template.is_empty() {
-        text.push_str("# check: the kernel is a template; name an instance, e.g. kernel = \"");
-        let _ = writeln!(text, "{}<{}>\"", kernel.name, kernel.template.join(", "));
+        let parameters = kernel.template.join(", ");
+        let _ = writeln!(
+            text,
+            "# check: the kernel is a template of {parameters}; `kernel` names an instance."
+        );
     }
     sizes(&mut text, &names);
     for parameter in &kernel.parameters {
@@ -103,6 +107,8 @@ pub fn case_of_warp(file: &str, kernel: &str, module: &Module) -> Result<String,
                 let scalar = warp_scalar(scalar).ok_or_else(refuse)?;
                 let value = if is_size(scalar) {
                     format!("\"{}\"", names[0])
+                } else if !is_float(scalar) {
+                    "1".into()
                 } else {
                     "1.0".into()
                 };
@@ -146,11 +152,12 @@ const TAIL: &str = r#"
 fn head(file: &str, kernel: &str) -> String {
     let stem = file.rsplit('/').next().unwrap_or(file);
     let stem = stem.split('.').next().unwrap_or(stem);
+    let plain = kernel.split('<').next().unwrap_or(kernel);
     format!(
-        "# What `{kernel}` is to do; `warpsmith verify`, `bench` and `tune` read this file.\n\
+        "# What `{plain}` is to do; `warpsmith verify`, `bench` and `tune` read this file.\n\
          source = {file:?}\nkernel = {kernel:?}\n\
          # A NumPy or PyTorch function that gives the right answer; its parameters are named as below.\n\
-         # reference = \"{stem}_reference.py:{kernel}\"\n"
+         # reference = \"{stem}_reference.py:{plain}\"\n"
     )
 }
 
@@ -158,8 +165,24 @@ fn sizes(text: &mut String, names: &[&str]) {
     let values: &[i64] = match names.len() {
         1 => &[1000, 65_536, 1_048_576],
         2 => &[64, 1000, 4096],
-        _ => &[64, 250],
+        3 => &[64, 250],
+        _ => &[4, 16],
     };
+    if names.len() > 3 {
+        // Every combination of so many would be thousands.
+        text.push_str(
+            "\n# check: the sizes to measure; `verify` adds awkward ones around them.\nsizes = [\n",
+        );
+        for value in values {
+            let pairs: Vec<String> = names
+                .iter()
+                .map(|name| format!("{name} = {value}"))
+                .collect();
+            let _ = writeln!(text, "    {{ {} }},", pairs.join(", "));
+        }
+        text.push_str("]\n");
+        return;
+    }
     text.push_str(
         "\n# check: the sizes to measure; `verify` adds awkward ones around them.\n[sizes]\n",
     );
@@ -190,6 +213,8 @@ fn argument(
     if parameter.pointer {
         let direction = if parameter.constant {
             "direction = \"in\"".to_owned()
+        } else if parameter.accumulated {
+            "direction = \"inout\" # check: the kernel adds to it\nfill = \"zeros\"".to_owned()
         } else if kernel
             .parameters
             .iter()
@@ -211,7 +236,15 @@ fn argument(
     } else if names.contains(&parameter.name.as_str()) {
         let _ = writeln!(text, "type = \"{ty}\"\nvalue = {:?}", parameter.name);
     } else {
-        let _ = writeln!(text, "type = \"{ty}\"{guess}{written}\nvalue = 1.0 # check");
+        let value = if parameter.scalar.is_none_or(is_float) {
+            "1.0"
+        } else {
+            "1"
+        };
+        let _ = writeln!(
+            text,
+            "type = \"{ty}\"{guess}{written}\nvalue = {value} # check"
+        );
     }
 }
 
@@ -256,13 +289,14 @@ mod tests {
         let text = "__global__ void softmax(float* out, const float* x, int rows, int cols, float scale) {\n\
                     extern __shared__ float s[]; int row = blockIdx.x; }\n\
                     template <int T> __global__ void tile(float4* a, const foo_t* b) { int y = threadIdx.y; }\n\
-                    __global__ void one(double* x, size_t n) { size_t i = blockIdx.x * blockDim.x; }";
+                    __global__ void one(double* x, size_t n) { size_t i = blockIdx.x * blockDim.x; }\n\
+                    __global__ void many(float* x, int a, int b, int c, int d, int e, int f, bool g, char h) { atomicAdd(x, 1.0f); }";
         for kernel in kernel_signatures(text) {
             let written = case_of_cuda("softmax.cu", &kernel);
             let case = Case::parse(Path::new("softmax.toml"), &written)
                 .unwrap_or_else(|error| panic!("{error}\n{written}"));
             assert_eq!(case.arguments.len(), kernel.parameters.len());
-            assert_eq!(case.kernel.as_deref(), Some(kernel.name.as_str()));
+            assert_eq!(case.kernel.as_deref(), Some(kernel.instance.as_str()));
         }
     }
 

@@ -17,7 +17,7 @@ use super::ran::Ran;
 use super::{KernelOf, Settings};
 use crate::description::{ArgumentKind, Case, Source, TunableValue};
 use crate::document::Place;
-use crate::host_code::{headers, without_host_code};
+use crate::host_code::{PRELUDE_NAME, exported_kernels, headers, local_headers, without_host_code};
 use crate::instance::{BoundValue, Contents, Instance, LaunchNumbers};
 
 /// A CUDA file as PTX or machine code.
@@ -49,7 +49,8 @@ fn compile(
     further_flags: &[String],
 ) -> Result<CompiledCuda, Fault> {
     let path = kernel.source.path();
-    let mut text = read(path)?;
+    let text = read(path)?;
+    let mut text = exported_kernels(&text).unwrap_or(text);
     if let Some(instance) = kernel.kernel.filter(|name| name.contains('<')) {
         // An instance of a template exists only where something asks for it.
         text.push_str(&format!(
@@ -71,31 +72,104 @@ fn compile(
             false => format!("-D{name}={value}"),
         });
     }
+    let own: Vec<PathBuf> = case
+        .flags
+        .iter()
+        .filter_map(|flag| include_of(case, flag))
+        .collect();
     let mut folders: Vec<PathBuf> = path.parent().map(Path::to_owned).into_iter().collect();
-    folders.extend(include_folders());
+    folders.extend(own.iter().cloned());
+    let cuda = include_folders();
+    let libcuxx = cuda.iter().any(|folder| folder.join("cuda/std").is_dir());
+    folders.extend(cuda);
     for folder in folders {
         if !folder.as_os_str().is_empty() {
             options.flags.push(format!("-I{}", folder.display()));
         }
     }
-    options.flags.extend(case.flags.iter().cloned());
+    let others = case
+        .flags
+        .iter()
+        .filter(|flag| include_of(case, flag).is_none());
+    options.flags.extend(others.cloned());
     options.flags.extend(further_flags.iter().cloned());
-    options.headers = headers();
+    options.headers = headers(libcuxx);
     let file = path.display().to_string();
     let cache = CompileCache::for_user();
-    let first = cache.compile(nvrtc, &file, &text, &options);
-    let (compiled, without_host_code) = match (first, without_host_code(&text)) {
-        (Ok(compiled), _) => (compiled, false),
-        (Err(DeviceError::Compile { .. }), Some(device_only)) => {
-            (cache.compile(nvrtc, &file, &device_only, &options)?, true)
+    let first = match cache.compile(nvrtc, &file, &text, &options) {
+        Ok(compiled) => {
+            return Ok(CompiledCuda {
+                code: compiled.code,
+                log: compiled.log,
+                without_host_code: false,
+            });
         }
-        (Err(error), _) => return Err(error.into()),
+        Err(error @ DeviceError::Compile { .. }) => error,
+        Err(error) => return Err(error.into()),
     };
-    Ok(CompiledCuda {
-        code: compiled.code,
-        log: compiled.log,
-        without_host_code,
-    })
+    // What `nvcc` would have compiled: with the runtime's header, and with host code, which it gives to
+    // another compiler.
+    let without = without_host_code(&text);
+    let host_code = without.is_some();
+    let device_only = without.unwrap_or(text);
+    for (name, header) in local_headers(path, &device_only, &own) {
+        match options.headers.iter().any(|(known, _)| *known == name) {
+            true => {}
+            false => options.headers.push((name, header)),
+        }
+    }
+    options.flags.push(format!("--pre-include={PRELUDE_NAME}"));
+    options.flags.push("-default-device".into());
+    match cache.compile(nvrtc, &file, &device_only, &options) {
+        Ok(compiled) => Ok(CompiledCuda {
+            code: compiled.code,
+            log: compiled.log,
+            without_host_code: host_code,
+        }),
+        Err(DeviceError::Compile { file, target, log }) => Err(DeviceError::Compile {
+            log: with_hint(log),
+            file,
+            target,
+        }
+        .into()),
+        Err(_) => Err(first.into()),
+    }
+}
+
+/// The folder of `-Ifolder`, beside the case where it is relative.
+fn include_of(case: &Case, flag: &str) -> Option<PathBuf> {
+    let rest = flag
+        .strip_prefix("-I")
+        .or_else(|| flag.strip_prefix("--include-path="))?;
+    let folder = case.file.parent().unwrap_or(Path::new(""));
+    Some(folder.join(rest.trim_start_matches('=')))
+}
+
+/// A compiler's log, with what to do about a header that is missing.
+fn with_hint(log: String) -> String {
+    let Some(name) = log
+        .split_once("cannot open source file \"")
+        .and_then(|(_, rest)| rest.split('"').next())
+    else {
+        return log;
+    };
+    let of_cuda = [
+        "cuda",
+        "cooperative_groups",
+        "cub/",
+        "mma",
+        "nv/",
+        "thrust/",
+    ];
+    let hint = match of_cuda.iter().any(|start| name.starts_with(start)) {
+        true => {
+            "CUDA's own headers are not installed here: install the toolkit and set `CUDA_HOME`, or \
+             `pip install nvidia-cuda-runtime-cu12 nvidia-cuda-cccl-cu12` into the active environment"
+                .to_owned()
+        }
+        false => format!("`{name}`: name its folder in the case, `[compile]` `flags = [\"-Ifolder\"]`"),
+    };
+    format!("{}\nhint: {hint}", log.trim_end())
 }
 
 fn read(path: &Path) -> Result<String, Fault> {
@@ -105,9 +179,8 @@ fn read(path: &Path) -> Result<String, Fault> {
     })
 }
 
-/// Folders with CUDA's own headers (`cuda_fp16.h`, `cooperative_groups.h`), where they are installed.
-///
-/// In wheels for CUDA 12 what those include themselves (`nv/target`) is a package of its own.
+/// Folders with CUDA's own headers (`cuda_fp16.h`, `cooperative_groups.h`) and those of its C++ library,
+/// where they are installed.
 fn include_folders() -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = ["CUDA_HOME", "CUDA_PATH"]
         .iter()
@@ -129,10 +202,18 @@ fn include_folders() -> Vec<PathBuf> {
 fn complete(mut found: Vec<PathBuf>) -> Vec<PathBuf> {
     found.retain(|folder| folder.join("cuda_fp16.h").exists());
     found.truncate(1);
-    let parts = found
-        .first()
-        .and_then(|folder| Some(folder.ancestors().nth(2)?.join("cuda_cccl/include")));
-    found.extend(parts.filter(|parts| parts.is_dir()));
+    if let Some(folder) = found.first().cloned() {
+        // Its own folder in a toolkit from 13 on, a package of its own among wheels.
+        let library = [
+            folder.join("cccl"),
+            folder.join("../../cuda_cccl/include"),
+            folder.clone(),
+        ];
+        let target = library
+            .into_iter()
+            .find(|one| one.join("nv/target").exists());
+        found.extend(target.filter(|one| *one != folder));
+    }
     found
 }
 
@@ -500,6 +581,21 @@ mod tests {
         );
         assert!(found(Some("tile")).is_err());
         assert!(found(None).unwrap_err().contains("3 kernels"));
+    }
+
+    #[test]
+    fn a_missing_header_comes_with_its_remedy() {
+        let log = |name: &str| {
+            with_hint(format!(
+                "a.cu(3): catastrophic error: cannot open source file \"{name}\"\n"
+            ))
+        };
+        assert!(log("ggml.h").contains("flags = [\"-Ifolder\"]"));
+        assert!(log("cuda_fp16.h").contains("CUDA_HOME"));
+        assert_eq!(with_hint("other".into()), "other");
+        let case = case("[compile]\nflags = [\"-Iinc\", \"-O1\"]\n");
+        assert_eq!(include_of(&case, "-Iinc"), Some(PathBuf::from("inc")));
+        assert_eq!(include_of(&case, "-O1"), None);
     }
 
     #[test]

@@ -1,0 +1,127 @@
+//! A CUDA file without its host code: what NVRTC, which compiles for the device alone, can take.
+//!
+//! Files that people have hold a `main`, checks and timers around their kernels, and include headers
+//! that do the same. Functions that are neither `__global__`, `__device__` nor `constexpr`, and
+//! declarations of such, become blanks, so that lines keep their numbers; headers of the host's library
+//! become short texts with what kernels use of them.
+
+mod blank;
+mod local_headers;
+
+pub(crate) use blank::{exported_kernels, without_host_code};
+pub(crate) use local_headers::local_headers;
+
+/// Headers of the host, and what stands in for them.
+const HEADERS: &[(&str, &str)] = &[
+    ("assert.h", ASSERT),
+    ("cassert", ASSERT),
+    ("float.h", LIMITS),
+    ("cfloat", LIMITS),
+    ("limits.h", LIMITS),
+    ("climits", LIMITS),
+    ("math.h", LIMITS),
+    ("cmath", LIMITS),
+    ("math_constants.h", LIMITS),
+    ("stdint.h", INTEGERS),
+    ("cstdint", INTEGERS),
+    ("stddef.h", INTEGERS),
+    ("cstddef", INTEGERS),
+    ("inttypes.h", INTEGERS),
+    ("cinttypes", INTEGERS),
+    ("sys/types.h", INTEGERS),
+    ("cuda_runtime.h", RUNTIME),
+    ("cuda_runtime_api.h", RUNTIME),
+    ("driver_types.h", RUNTIME),
+    ("cublas_v2.h", RUNTIME),
+    ("cublasLt.h", RUNTIME),
+    ("cudnn.h", RUNTIME),
+    ("curand.h", RUNTIME),
+    ("cuda.h", RUNTIME),
+];
+
+/// Headers of the host that kernels use nothing of.
+const EMPTY: &[&str] = &[
+    "algorithm",
+    "array",
+    "atomic",
+    "chrono",
+    "cstdio",
+    "cstdlib",
+    "cstring",
+    "ctime",
+    "cuda_profiler_api.h",
+    "device_launch_parameters.h",
+    "errno.h",
+    "fcntl.h",
+    "fstream",
+    "functional",
+    "helper_cuda.h",
+    "helper_functions.h",
+    "helper_math.h",
+    "helper_string.h",
+    "helper_timer.h",
+    "iomanip",
+    "iostream",
+    "map",
+    "memory",
+    "mutex",
+    "mpi.h",
+    "nccl.h",
+    "numeric",
+    "nvToolsExt.h",
+    "nvtx3/nvToolsExt.h",
+    "omp.h",
+    "random",
+    "set",
+    "signal.h",
+    "sstream",
+    "stdexcept",
+    "stdio.h",
+    "stdlib.h",
+    "string",
+    "string.h",
+    "sys/stat.h",
+    "sys/time.h",
+    "thread",
+    "time.h",
+    "tuple",
+    "unistd.h",
+    "unordered_map",
+    "unordered_set",
+    "vector",
+];
+
+const ASSERT: &str = "#ifndef assert\n#define assert(x) ((void)0)\n#endif\n";
+const LIMITS: &str = include_str!("limits.h");
+const INTEGERS: &str = include_str!("integers.h");
+/// Types of the runtime's interface that stand in declarations around kernels.
+const RUNTIME: &str = concat!(
+    include_str!("limits.h"),
+    include_str!("integers.h"),
+    include_str!("runtime.h")
+);
+
+/// The name under which [`PRELUDE`] is included before everything else.
+pub(crate) const PRELUDE_NAME: &str = "warpsmith_prelude.h";
+/// What `nvcc` includes without being told: it compiles a file that NVRTC refuses because of this.
+const PRELUDE: &str = RUNTIME;
+
+/// Headers of C++ that CUDA's own library (libcu++) has a device side of.
+const LIBCUXX: &[&str] = &["limits", "type_traits", "utility"];
+
+/// The headers as NVRTC takes them; `libcuxx` says whether libcu++ is among the include folders.
+pub(crate) fn headers(libcuxx: bool) -> Vec<(String, String)> {
+    let own = |name: &str, text: &str| (name.to_owned(), text.to_owned());
+    let mut all: Vec<(String, String)> =
+        HEADERS.iter().map(|(name, text)| own(name, text)).collect();
+    all.extend(EMPTY.iter().map(|name| own(name, "")));
+    all.extend(LIBCUXX.iter().map(|name| match libcuxx {
+        true => (
+            (*name).to_owned(),
+            format!("#include <cuda/std/{name}>\nnamespace std {{ using namespace cuda::std; }}\n"),
+        ),
+        false => own(name, ""),
+    }));
+    all.push(own(PRELUDE_NAME, PRELUDE));
+    all
+}
