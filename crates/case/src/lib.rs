@@ -26,7 +26,9 @@ pub use description::{
 };
 pub use document::CaseError;
 pub use expression::{Expression, ExpressionError, Scope};
-pub use inspect::StaticCost;
+pub use inspect::{
+    Access, COUNTERS, CodeLine, Counters, MemorySpace, Mix, StaticCost, mix_of_ptx, mix_of_sass,
+};
 pub use instance::{BoundArgument, BoundValue, Contents, Instance, LaunchNumbers};
 pub use occupancy::{Limiter, Occupancy, known_architectures, occupancy};
 pub use program::{CompiledCuda, Fault, Program, Settings, compile_cuda};

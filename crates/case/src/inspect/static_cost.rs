@@ -1,8 +1,15 @@
 //! What a kernel costs on an architecture, without a GPU: registers, stack, shared memory, occupancy.
 
+use std::env;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
 use serde::Serialize;
 use warpsmith_device::{KernelResources, Nvrtc, Target, kernel_resources};
 
+use super::access::{Access, accesses};
+use super::code_lines::{CodeLine, mix_of_ptx, mix_of_sass};
 use crate::description::{Case, TunableValue};
 use crate::document::CaseError;
 use crate::expression::Scope;
@@ -27,6 +34,12 @@ pub struct StaticCost {
     pub shared_bytes: (u32, u32),
     /// Machine instructions.
     pub instructions: u64,
+    /// Instructions by line.
+    pub lines: Vec<CodeLine>,
+    /// Whether the lines are those of machine code; else of PTX.
+    pub machine_code: bool,
+    /// Loads and stores whose addresses follow from the thread's index.
+    pub accesses: Vec<Access>,
     /// How full a multiprocessor can be; absent for an architecture that is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub occupancy: Option<Occupancy>,
@@ -54,6 +67,9 @@ impl StaticCost {
                 self.stack_bytes
             ));
         }
+        let mut wasteful: Vec<&Access> = self.accesses.iter().collect();
+        wasteful.sort_by_key(|access| std::cmp::Reverse(access.transactions / access.least.max(1)));
+        said.extend(wasteful.iter().filter_map(|access| access.words()).take(3));
         let percent = 100.0 * occupancy.share();
         if percent < 99.0 {
             let limit: Vec<&str> = occupancy
@@ -97,7 +113,10 @@ impl Case {
         size: &Scope,
         choice: &[(String, TunableValue)],
     ) -> Result<StaticCost, Fault> {
-        let compiled = compile_cuda(self, choice, nvrtc, Target::Cubin(sm), &[])?;
+        let line_info = ["-lineinfo".to_owned()];
+        let compiled = compile_cuda(self, choice, nvrtc, Target::Cubin(sm), &line_info)?;
+        let ptx = compile_cuda(self, choice, nvrtc, Target::Ptx(sm), &line_info)?;
+        let ptx = String::from_utf8_lossy(&ptx.code).into_owned();
         let kernels = kernel_resources(&compiled.code).unwrap_or_default();
         let name = self.kernel.as_deref();
         let fits =
@@ -105,7 +124,8 @@ impl Case {
         let Some(kernel) = kernels.iter().find(fits) else {
             return Err(Fault::Case(self.no_such_kernel(&kernels)));
         };
-        let LaunchNumbers::Grid(shape) = self.instance(size, choice)?.launch else {
+        let instance = self.instance(size, choice)?;
+        let LaunchNumbers::Grid(shape) = instance.launch else {
             return Err(Fault::Unsupported(
                 "there is nothing to launch at this size".into(),
             ));
@@ -118,6 +138,10 @@ impl Case {
             own
         };
         let threads = shape.block.iter().product();
+        let sass = disassemble(&compiled.code)
+            .map(|text| mix_of_sass(&text, &kernel.name))
+            .filter(|lines| !lines.is_empty());
+        let machine_code = sass.is_some();
         Ok(StaticCost {
             sm,
             kernel: kernel.name.clone(),
@@ -126,6 +150,9 @@ impl Case {
             stack_bytes: kernel.stack_bytes,
             shared_bytes: (shared, shape.shared_bytes),
             instructions: kernel.instructions,
+            lines: sass.unwrap_or_else(|| mix_of_ptx(&ptx, &kernel.name)),
+            machine_code,
+            accesses: accesses(&ptx, &kernel.name, &instance),
             occupancy: occupancy(
                 sm,
                 threads,
@@ -153,4 +180,37 @@ impl Case {
             ),
         )
     }
+}
+
+/// What nvdisasm prints about machine code, with the lines of the source; `None` where there is no
+/// nvdisasm.
+fn disassemble(code: &[u8]) -> Option<String> {
+    let mut file = tempfile::NamedTempFile::new().ok()?;
+    file.write_all(code).ok()?;
+    let output = Command::new(find_nvdisasm()?)
+        .args(["-g", "-c"])
+        .arg(file.path())
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output()
+        .ok()?;
+    String::from_utf8(output.stdout).ok()
+}
+
+/// On the path, in the toolkit, or in a wheel of the active environment.
+fn find_nvdisasm() -> Option<PathBuf> {
+    let mut folders: Vec<PathBuf> =
+        env::split_paths(&env::var_os("PATH").unwrap_or_default()).collect();
+    folders.extend(env::var_os("CUDA_HOME").map(|home| PathBuf::from(home).join("bin")));
+    folders.push("/usr/local/cuda/bin".into());
+    if let Some(prefix) = env::var_os("VIRTUAL_ENV").or_else(|| env::var_os("CONDA_PREFIX"))
+        && let Ok(pythons) = std::fs::read_dir(PathBuf::from(prefix).join("lib"))
+    {
+        let site = pythons.flatten().map(|python| python.path());
+        folders.extend(site.map(|python| python.join("site-packages/nvidia/cu13/bin")));
+    }
+    folders
+        .into_iter()
+        .map(|folder| folder.join("nvdisasm"))
+        .find(|file| file.is_file())
 }
