@@ -32,23 +32,37 @@ pub(crate) fn smallest_normal(scalar: Scalar) -> f64 {
     }
 }
 
+/// Writes the nearest number of this type into its bytes.
+pub(crate) fn put_float(scalar: Scalar, value: f64, slot: &mut [u8]) {
+    match scalar {
+        Scalar::F64 => slot.copy_from_slice(&value.to_le_bytes()),
+        Scalar::F32 => slot.copy_from_slice(&(value as f32).to_le_bytes()),
+        Scalar::F16 => slot.copy_from_slice(&f32_to_half(value as f32).to_le_bytes()),
+        Scalar::Bf16 => slot.copy_from_slice(&f32_to_bfloat16(value as f32).to_le_bytes()),
+        _ => put_whole(scalar, value as i64, slot),
+    }
+}
+
+/// Writes a whole number into its bytes; what does not fit wraps around, as C does.
+pub(crate) fn put_whole(scalar: Scalar, value: i64, slot: &mut [u8]) {
+    match is_float(scalar) {
+        true => put_float(scalar, value as f64, slot),
+        false => slot.copy_from_slice(&value.to_le_bytes()[..scalar.bytes()]),
+    }
+}
+
 /// Appends the nearest number of this type.
 pub(crate) fn push_float(scalar: Scalar, value: f64, bytes: &mut Vec<u8>) {
-    match scalar {
-        Scalar::F64 => bytes.extend(value.to_le_bytes()),
-        Scalar::F32 => bytes.extend((value as f32).to_le_bytes()),
-        Scalar::F16 => bytes.extend(f32_to_half(value as f32).to_le_bytes()),
-        Scalar::Bf16 => bytes.extend(f32_to_bfloat16(value as f32).to_le_bytes()),
-        _ => push_whole(scalar, value as i64, bytes),
-    }
+    let at = bytes.len();
+    bytes.resize(at + scalar.bytes(), 0);
+    put_float(scalar, value, &mut bytes[at..]);
 }
 
 /// Appends a whole number; what does not fit wraps around, as C does.
 pub(crate) fn push_whole(scalar: Scalar, value: i64, bytes: &mut Vec<u8>) {
-    match is_float(scalar) {
-        true => push_float(scalar, value as f64, bytes),
-        false => bytes.extend(&value.to_le_bytes()[..scalar.bytes()]),
-    }
+    let at = bytes.len();
+    bytes.resize(at + scalar.bytes(), 0);
+    put_whole(scalar, value, &mut bytes[at..]);
 }
 
 /// Whether a whole number has a form in this type.

@@ -1,13 +1,11 @@
 //! A case at one size: every expression a number, every array a length.
 
 use warpsmith_device::LaunchShape;
-use warpsmith_formats::npy::NpyArray;
 use warpsmith_measure::kernel_file::{Direction, Scalar};
-use warpsmith_workload::random::Random;
 
 use crate::description::{Argument, ArgumentKind, Case, Fill, Launch, TunableValue};
 use crate::document::{CaseError, Place};
-use crate::element::{holds_whole, is_float, numpy_name, push_float, push_whole};
+use crate::element::{holds_whole, push_float, push_whole};
 use crate::expression::{Expression, Scope};
 
 /// Bytes that all arrays of one launch may have: more than any GPU has today.
@@ -129,7 +127,11 @@ impl Case {
         })
     }
 
-    fn bind(&self, argument: &Argument, scope: &Scope) -> Result<BoundArgument, CaseError> {
+    pub(crate) fn bind(
+        &self,
+        argument: &Argument,
+        scope: &Scope,
+    ) -> Result<BoundArgument, CaseError> {
         let fail = |problem: String| self.error(&argument.place, problem);
         let value = match &argument.kind {
             ArgumentKind::Real(value) => {
@@ -284,119 +286,6 @@ impl Case {
     }
 }
 
-impl Instance {
-    /// What every array holds before a run; the same for the same seed. `round` chooses among the fills
-    /// that a case leaves open.
-    pub fn contents(&self, seed: u64, round: usize, special: bool) -> Result<Contents, String> {
-        let mut all = Vec::new();
-        for (index, argument) in self.arguments.iter().enumerate() {
-            let BoundValue::Array {
-                direction,
-                shape,
-                fill,
-                ..
-            } = &argument.value
-            else {
-                all.push(None);
-                continue;
-            };
-            if *direction == Direction::Out {
-                all.push(None);
-                continue;
-            }
-            // A stream for each array: one more argument changes no other.
-            let mut random = Random::seeded(
-                seed.wrapping_mul(0x9e37_79b9)
-                    .wrapping_add(index as u64 + 1),
-            );
-            let ordinary = matches!(fill, Fill::Natural | Fill::Normal(..) | Fill::Uniform(..));
-            let fill = match (fill, round % 3) {
-                _ if special && ordinary && is_float(argument.scalar) => &Fill::Special,
-                (Fill::Natural, 1) => &Fill::Normal(0.0, 30.0),
-                (Fill::Natural, 2) => &Fill::Uniform(0.0, 1.0),
-                (Fill::Natural, _) => &Fill::Normal(0.0, 1.0),
-                _ => fill,
-            };
-            all.push(Some(filled(argument, shape, fill, &mut random)?));
-        }
-        Ok(all)
-    }
-}
-
-fn filled(
-    argument: &BoundArgument,
-    shape: &[usize],
-    fill: &Fill,
-    random: &mut Random,
-) -> Result<Vec<u8>, String> {
-    let (scalar, count) = (argument.scalar, argument.elements());
-    if let Fill::Npy(path) = fill {
-        let array =
-            NpyArray::read(path).map_err(|error| format!("`{}`: {error}", argument.name))?;
-        if array.shape != shape || array.descr != numpy_name(scalar) || scalar == Scalar::Bf16 {
-            return Err(format!(
-                "`{}`: `{}` holds {} of shape {:?}, expected {} of shape {shape:?}",
-                argument.name,
-                path.display(),
-                array.descr,
-                array.shape,
-                numpy_name(scalar),
-            ));
-        }
-        return Ok(array.data);
-    }
-    let mut bytes = Vec::with_capacity(count * scalar.bytes());
-    if *fill == Fill::Sorted {
-        let mut values: Vec<f64> = (0..count).map(|_| random.unit()).collect();
-        values.sort_unstable_by(f64::total_cmp);
-        let scale = if is_float(scalar) { 1.0 } else { 100.0 };
-        values
-            .iter()
-            .for_each(|value| push_float(scalar, value * scale, &mut bytes));
-        return Ok(bytes);
-    }
-    for index in 0..count {
-        match *fill {
-            Fill::Normal(mean, deviation) => {
-                push_float(scalar, mean + deviation * random.normal(), &mut bytes);
-            }
-            Fill::Uniform(low, high) => {
-                push_float(scalar, low + (high - low) * random.unit(), &mut bytes);
-            }
-            Fill::Integers(low, high) => {
-                let span = high.wrapping_sub(low) as u64;
-                let offset = match span.checked_add(1) {
-                    Some(span) => ((u128::from(random.bits()) * u128::from(span)) >> 64) as u64,
-                    None => random.bits(),
-                };
-                push_whole(scalar, low.wrapping_add(offset as i64), &mut bytes);
-            }
-            Fill::Special => push_float(scalar, special(scalar, random), &mut bytes),
-            Fill::Zeros => push_float(scalar, 0.0, &mut bytes),
-            Fill::Ones => push_float(scalar, 1.0, &mut bytes),
-            Fill::Iota => push_whole(scalar, index as i64, &mut bytes),
-            Fill::Sorted | Fill::Npy(_) | Fill::Natural => {}
-        }
-    }
-    Ok(bytes)
-}
-
-/// An ordinary number in seven of eight cases, else one that formulas forget.
-fn special(scalar: Scalar, random: &mut Random) -> f64 {
-    let tiny = crate::element::smallest_normal(scalar);
-    match random.below(64) {
-        0 => f64::INFINITY,
-        1 => f64::NEG_INFINITY,
-        2 => f64::NAN,
-        3 => 0.0,
-        4 => -0.0,
-        5 => tiny,
-        6 => tiny / 4.0,
-        7 => -tiny / 4.0,
-        _ => random.normal(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::Path;
@@ -441,40 +330,5 @@ mod tests {
                 .to_string()
                 .contains("more than")
         );
-    }
-
-    #[test]
-    fn special_fills_have_every_kind_and_integers_stay_inside() {
-        let special = case("fill = \"special\"");
-        let size = Scope::from([("n".to_owned(), 1000)]);
-        let bound = special.bind(&special.arguments[0], &size).unwrap();
-        let bytes = filled(&bound, &[1000, 3], &Fill::Special, &mut Random::seeded(1)).unwrap();
-        let values: Vec<f32> = bytes
-            .as_chunks()
-            .0
-            .iter()
-            .map(|word| f32::from_le_bytes(*word))
-            .collect();
-        assert!(values.iter().any(|v| v.is_nan()) && values.contains(&f32::INFINITY));
-        assert!(values.iter().any(|v| v.is_subnormal()));
-        let bytes = filled(
-            &bound,
-            &[1000, 3],
-            &Fill::Integers(-2, 2),
-            &mut Random::seeded(1),
-        )
-        .unwrap();
-        let values: Vec<f32> = bytes
-            .as_chunks()
-            .0
-            .iter()
-            .map(|word| f32::from_le_bytes(*word))
-            .collect();
-        assert!(
-            [-2.0, -1.0, 0.0, 1.0, 2.0]
-                .iter()
-                .all(|v| values.contains(v))
-        );
-        assert!(values.iter().all(|v| v.abs() <= 2.0));
     }
 }

@@ -7,6 +7,7 @@ mod description;
 mod document;
 mod element;
 mod expression;
+mod fill;
 mod host_code;
 mod inspect;
 mod instance;

@@ -15,6 +15,9 @@ const TOGETHER: [i64; 4] = [1, 17, 33, 65];
 /// Elements of all arrays that a check may have: a reference must compute them.
 pub(crate) const MOST_ELEMENTS: i64 = 1 << 26;
 
+/// Elements of all arrays from which on one input has to do, unless the user says how many.
+const LARGE: i64 = 1 << 22;
+
 /// The sizes to check, and how many of the listed ones are too large for a reference.
 #[derive(Clone, Debug, Default)]
 pub struct VerificationSizes {
@@ -53,6 +56,12 @@ impl Case {
             }
         }
         Ok(true)
+    }
+
+    /// Whether a size is so large that a check takes much of a second.
+    pub fn is_large(&self, size: &Scope, choice: &[(String, TunableValue)]) -> bool {
+        self.elements(size, choice)
+            .is_none_or(|elements| elements > LARGE)
     }
 
     /// The sizes that the case lists and its constraints allow.
@@ -254,6 +263,8 @@ VEC = [1, 4]
         }
         assert!(sizes.is_sorted());
         assert_eq!(found.too_large.len(), 1);
+        assert!(case.is_large(&found.too_large[0], &choice));
+        assert!(!case.is_large(&found.sizes[0], &choice));
         let by_four = [("VEC".to_owned(), TunableValue::Whole(4))];
         let found = case.verification_sizes(&by_four).unwrap();
         assert!(found.sizes.iter().all(|size| size["n"] % 4 == 0) && found.sizes.len() > 1);

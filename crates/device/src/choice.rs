@@ -9,7 +9,7 @@ use std::str::FromStr;
 use thiserror::Error;
 
 use crate::cpu::CpuDevice;
-use crate::cuda::CudaDevice;
+use crate::cuda::{CudaDevice, GpuFacts, cuda_devices};
 use crate::error::DeviceError;
 
 /// What the caller asked for.
@@ -42,6 +42,33 @@ impl FromStr for DeviceChoice {
                 .and_then(|index| index.parse().ok())
                 .map(Self::Cuda)
                 .ok_or_else(|| ParseChoiceError(text.to_owned())),
+        }
+    }
+}
+
+impl DeviceChoice {
+    /// The exact device that this choice comes to, and its name; opens no context.
+    pub fn resolve(self) -> Result<(Self, String), DeviceError> {
+        let cpu = || Ok((Self::Cpu, CpuDevice::open()?.facts().model.clone()));
+        let gpu = |facts: GpuFacts| (Self::Cuda(facts.index), facts.name);
+        match self {
+            Self::Cpu => cpu(),
+            Self::Cuda(index) => {
+                let mut all = cuda_devices()?;
+                match (index < all.len(), all.len()) {
+                    (true, _) => Ok(gpu(all.swap_remove(index))),
+                    (false, 0) => Err(DeviceError::NoGpu),
+                    (false, count) => Err(DeviceError::NoSuchDevice {
+                        asked: index,
+                        count,
+                    }),
+                }
+            }
+            Self::Auto => match CudaDevice::best() {
+                Ok(facts) => Ok(gpu(facts)),
+                Err(error) if error.is_missing_hardware() => cpu(),
+                Err(error) => Err(error),
+            },
         }
     }
 }
@@ -134,6 +161,13 @@ mod tests {
             assert_eq!(choice.to_string().parse(), Ok(choice));
         }
         assert_eq!("cuda".parse(), Ok(DeviceChoice::Cuda(0)));
+    }
+
+    #[test]
+    fn the_cpu_resolves_to_itself_under_the_name_that_it_opens_with() {
+        let (choice, name) = DeviceChoice::Cpu.resolve().unwrap();
+        assert_eq!(choice, DeviceChoice::Cpu);
+        assert_eq!(name, Device::open(choice).unwrap().name());
     }
 
     #[test]

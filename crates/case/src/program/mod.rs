@@ -18,7 +18,7 @@ use warpsmith_device::Device;
 
 use crate::description::{Callable, Case, Launch, Source, TunableValue};
 use crate::instance::{Contents, Instance, LaunchNumbers};
-use crate::reference::PythonFunction;
+use crate::reference::{Detail, PythonFunction};
 use cuda::CudaProgram;
 use interpreted::WarpProgram;
 
@@ -130,7 +130,7 @@ impl Program {
             Form::Cuda(program) => program.run(instance, contents, poison),
             Form::Warp(program) => program.run(instance, contents, poison),
             Form::Python(function) => {
-                let answer = function.answer(instance, contents, false, false)?;
+                let answer = function.answer(instance, contents, Detail::OwnType)?;
                 Ok(Ran::of_answer(instance, contents, &answer))
             }
         }

@@ -19,8 +19,16 @@ pub(crate) struct Truth {
     pub(crate) whole: Option<Vec<i64>>,
     /// What the same formula gives in the type of the inputs: the yardstick for rounding.
     pub(crate) plain: Option<Vec<f64>>,
-    /// How much the value moves when every input moves by one part in 2²³.
+    /// How much the value moves when every input moves by one part in 2²³, where that was asked.
     pub(crate) spread: Option<Vec<f64>>,
     /// How many input elements decide one output element.
     pub(crate) fan_in: f64,
+}
+
+impl Answer {
+    /// Whether more could be said about how far rounding reaches.
+    pub(crate) fn lacks_spread(&self) -> bool {
+        let lacks = |truth: &Truth| truth.spread.is_none() && truth.whole.is_none();
+        self.wide && self.outputs.iter().any(lacks)
+    }
 }

@@ -14,6 +14,19 @@ use crate::description::Callable;
 use crate::element::{numpy_bytes, numpy_name};
 use crate::instance::{BoundValue, Contents, Instance};
 
+/// What a function is asked for beside its outputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// Nothing: the outputs in the inputs' own type.
+    OwnType,
+    /// The outputs in float64 too.
+    Float64,
+    /// Also how many inputs decide an output.
+    Float64AndFanIn,
+    /// Also how far the inputs' last bits move the outputs, which takes five answers more.
+    Spread,
+}
+
 /// A function with its process and the folder through which arrays travel.
 pub(crate) struct PythonFunction {
     worker: PythonWorker,
@@ -47,14 +60,12 @@ impl PythonFunction {
         })
     }
 
-    /// What the function says about these contents. `wide` asks for float64 beside the inputs' own
-    /// type, `probe` how many inputs decide an output.
+    /// What the function says about these contents.
     pub(crate) fn answer(
         &mut self,
         instance: &Instance,
         contents: &Contents,
-        wide: bool,
-        probe: bool,
+        detail: Detail,
     ) -> Result<Answer, WorkerError> {
         let wrong = |problem: String| WorkerError::Wrong {
             function: self.function.clone(),
@@ -103,7 +114,8 @@ impl PythonFunction {
         }
         let request = json!({
             "folder": self.folder.path(), "inputs": inputs, "outputs": outputs,
-            "numbers": Value::Object(numbers), "wide": wide, "probe": probe,
+            "numbers": Value::Object(numbers), "wide": detail != Detail::OwnType,
+            "probe": detail == Detail::Float64AndFanIn, "spread": detail == Detail::Spread,
         });
         let facts = self.worker.ask(&request)?;
         let read = |file: String| NpyArray::read(&self.folder.path().join(file)).ok();
@@ -119,7 +131,7 @@ impl PythonFunction {
                 found.plain = floats(format!("plain{index}.npy"));
             }
             let is_wide = facts["precision"] == "float64";
-            if is_wide {
+            if is_wide && detail == Detail::Spread {
                 found.spread = floats(format!("spread{index}.npy"));
             }
             found.fan_in = facts["fan_in"][index].as_f64().unwrap_or(1.0).max(1.0);

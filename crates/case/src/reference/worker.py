@@ -146,25 +146,50 @@ def wide(arrays):
     }
 
 
-def fan_in(caller, arrays, numbers, wanted, truth, random):
+# From so many elements on, one element of every input is changed at once, and once.
+LARGE = 1 << 20
+
+
+def fan_in(caller, arrays, numbers, wanted, truth):
     """How many input elements decide an output element, from single elements that are changed."""
+    random = numpy.random.default_rng(1)
     most = [1.0] * len(wanted)
-    for name, array in arrays.items():
-        if array.dtype.kind != "f" or array.size == 0:
-            continue
+    floats = [name for name, array in arrays.items() if array.dtype.kind == "f" and array.size]
+    large = sum(array.size for array in arrays.values()) > LARGE
+    for together in [floats] if large and floats else [[name] for name in floats]:
         changed = [0] * len(wanted)
-        for probe in range(2):
-            flat = array.copy().reshape(-1)
-            at = int(random.integers(flat.size))
-            flat[at] = flat[at] * 1.5 + 0.5
+        probes = 1 if large else 2
+        for _ in range(probes):
             moved = dict(arrays)
-            moved[name] = flat.reshape(array.shape)
+            for name in together:
+                flat = arrays[name].copy().reshape(-1)
+                at = int(random.integers(flat.size))
+                flat[at] = flat[at] * 1.5 + 0.5
+                moved[name] = flat.reshape(arrays[name].shape)
             for index, result in enumerate(caller.call(moved, numbers, wanted)):
                 changed[index] += int(numpy.count_nonzero(result != truth[index]))
+        size = max(arrays[name].size for name in together)
         for index, one in enumerate(wanted):
-            size = max(int(numpy.prod(one["shape"])), 1)
-            most[index] = max(most[index], changed[index] / 2 * array.size / size)
+            outputs = max(int(numpy.prod(one["shape"])), 1)
+            most[index] = max(most[index], changed[index] / probes * size / outputs)
     return most
+
+
+def moved_by_last_bits(caller, arrays, numbers, wanted, truth):
+    """How far outputs move when every input moves by a part in 2**23."""
+    random = numpy.random.default_rng(1)
+    truth = [array.astype(numpy.float64) for array in truth]
+    spread = [numpy.zeros(array.shape) for array in truth]
+    # Normal steps: steps of one size cancel each other where terms do.
+    for _ in range(5):
+        moved = {
+            name: array * (1 + 2.0**-23 * random.standard_normal(array.shape)) if array.dtype.kind == "f" else array
+            for name, array in arrays.items()
+        }
+        for index, result in enumerate(caller.call(moved, numbers, wanted)):
+            spread[index] = numpy.fmax(spread[index], numpy.abs(result - truth[index]))
+    # An element's own steps may be small by chance; those of its array are not.
+    return [numpy.fmax(one, 0.25 * numpy.nanmedian(one)) if one.size else one for one in spread]
 
 
 def solve(caller, request):
@@ -180,43 +205,36 @@ def solve(caller, request):
     floats = any(array.dtype.kind == "f" for array in arrays.values())
     truth, spread = native, None
     if floats and request["wide"]:
+        wider = wide(arrays)
         try:
-            truth = caller.call(wide(arrays), numbers, wanted)
+            # What is float64 already gives the same again.
+            same = all(array.dtype == wider[name].dtype for name, array in arrays.items())
+            truth = native if same else caller.call(wider, numbers, wanted)
             facts["precision"] = "float64"
         except Exception as error:  # A function for float32 alone is a reference all the same.
             facts["note"] = f"not in float64: {type(error).__name__}: {error}"
-    if facts["precision"] == "float64":
-        random = numpy.random.default_rng(1)
-        with numpy.errstate(all="ignore"):
-            truth64 = [array.astype(numpy.float64) for array in truth]
-            spread = [numpy.zeros(array.shape) for array in truth64]
-            # Normal steps: steps of one size cancel each other where terms do.
-            for _ in range(5):
-                moved = {
-                    name: array * (1 + 2.0**-23 * random.standard_normal(array.shape))
-                    if array.dtype.kind == "f"
-                    else array
-                    for name, array in wide(arrays).items()
-                }
-                for index, result in enumerate(caller.call(moved, numbers, wanted)):
-                    difference = numpy.abs(result - truth64[index])
-                    spread[index] = numpy.fmax(spread[index], difference)
-            for index, one in enumerate(spread):
-                # An element's own steps may be small by chance; those of its array are not.
-                if one.size:
-                    spread[index] = numpy.fmax(one, 0.25 * numpy.nanmedian(one))
-            if request["probe"]:
-                facts["fan_in"] = fan_in(caller, wide(arrays), numbers, wanted, truth, random)
-    for index, one in enumerate(wanted):
-        exact = truth[index].dtype.kind in "iub"
-        kind = truth[index].astype(numpy.int64) if exact and truth[index].dtype != numpy.uint64 else truth[index]
-        kind = kind if exact else truth[index].astype(numpy.float64)
-        numpy.save(os.path.join(folder, f"truth{index}.npy"), numpy.ascontiguousarray(kind))
-        if not exact:
-            plain = native[index].astype(numpy.float64)
-            numpy.save(os.path.join(folder, f"plain{index}.npy"), numpy.ascontiguousarray(plain))
+        if facts["precision"] == "float64":
+            with numpy.errstate(all="ignore"):
+                if request["spread"]:
+                    spread = moved_by_last_bits(caller, wider, numbers, wanted, truth)
+                if request["probe"]:
+                    facts["fan_in"] = fan_in(caller, wider, numbers, wanted, truth)
+
+    def save(kind, index, array):
+        numpy.save(os.path.join(folder, f"{kind}{index}.npy"), numpy.ascontiguousarray(array))
+
+    for index in range(len(wanted)):
+        array = truth[index]
+        if array.dtype.kind in "iub":
+            save("truth", index, array if array.dtype == numpy.uint64 else array.astype(numpy.int64))
+        else:
+            save("truth", index, array.astype(numpy.float64, copy=False))
+            plain = native[index]
+            if plain.dtype not in (numpy.float32, numpy.float64):
+                plain = plain.astype(numpy.float64)
+            save("plain", index, plain)
         if spread is not None:
-            numpy.save(os.path.join(folder, f"spread{index}.npy"), numpy.ascontiguousarray(spread[index]))
+            save("spread", index, spread[index])
     return facts
 
 

@@ -3,6 +3,9 @@
 //! Every input is run at least twice, with different bytes in what the kernel only writes: a result
 //! that follows those bytes was never written. Where two runs differ otherwise, the kernel is not
 //! deterministic, which is no error as long as every run is right.
+//!
+//! The reference answers in the inputs' own type and in float64. How far the inputs' last bits move the
+//! result takes five more answers, so that is asked only where an element is not right without it.
 
 use serde::{Deserialize, Serialize};
 use warpsmith_device::Device;
@@ -10,16 +13,14 @@ use warpsmith_workload::random::Random;
 
 use super::comparison::{Judge, OutputComparison};
 use super::expectation::Expectation;
+use super::leftover::{Leftover, poisons};
 use crate::description::{Case, TunableValue};
 use crate::element::float_at;
 use crate::expression::Scope;
 use crate::instance::{Contents, Instance};
 use crate::program::{Fault, Program, Ran, Settings};
+use crate::reference::{Answer, Wanted};
 use crate::sizes::size_words;
-
-/// What every byte of an output holds before the first and the second run: NaN in every float type,
-/// and another number that is no result.
-const POISONS: [u8; 2] = [0xFF, 0x7B];
 
 /// What is checked.
 #[derive(Clone, Debug)]
@@ -181,6 +182,29 @@ impl<'a> Verifier<'a> {
         rounds
     }
 
+    /// Prepares the answers to these checks in the background, in this order: seed, round, and whether it
+    /// is special, for each size. Checks that come in another order, or are not among them, are right all
+    /// the same.
+    pub fn look_ahead<'j>(
+        &mut self,
+        jobs: impl Iterator<Item = (&'j Scope, (u64, usize, bool))>,
+    ) -> Result<(), Fault> {
+        let mut wanted: Vec<Wanted> = Vec::new();
+        for (size, (seed, round, special)) in jobs {
+            let seen = |one: &Wanted| one.instance.size == *size && !one.special;
+            let probe = !special && !wanted.iter().any(seen);
+            wanted.push(Wanted {
+                instance: self.case.instance(size, &self.choice)?,
+                seed,
+                round,
+                special,
+                probe,
+            });
+        }
+        self.expectation.look_ahead(wanted);
+        Ok(())
+    }
+
     /// Checks one size with one input. A fault of the reference or of the case is an error; one of the
     /// kernel is a verdict.
     pub fn check(
@@ -190,11 +214,15 @@ impl<'a> Verifier<'a> {
         round: usize,
         special: bool,
     ) -> Result<Check, Fault> {
-        let instance = self.case.instance(size, &self.choice)?;
-        let contents = instance
-            .contents(seed, round, special)
-            .map_err(Fault::Unsupported)?;
-        let verdict = match self.examine(&instance, &contents, special) {
+        let known = self.fan_in.iter().any(|(known, _)| known == size);
+        let wanted = Wanted {
+            instance: self.case.instance(size, &self.choice)?,
+            seed,
+            round,
+            special,
+            probe: !known && !special,
+        };
+        let verdict = match self.examine(&wanted) {
             Ok(verdict) => verdict,
             Err(Examined::Reference(fault)) => return Err(fault),
             Err(Examined::Kernel(fault)) => match fault {
@@ -215,89 +243,43 @@ impl<'a> Verifier<'a> {
         })
     }
 
-    fn examine(
-        &mut self,
-        instance: &Instance,
-        contents: &Contents,
-        special: bool,
-    ) -> Result<Verdict, Examined> {
-        let known = self
-            .fan_in
-            .iter()
-            .position(|(size, _)| *size == instance.size);
-        let answer = self
+    fn examine(&mut self, wanted: &Wanted) -> Result<Verdict, Examined> {
+        let instance = &wanted.instance;
+        let (contents, answer) = self
             .expectation
-            .answer(instance, contents, special, known.is_none())
+            .answer(wanted)
             .map_err(Examined::Reference)?;
-        let answer = answer.map(|mut answer| {
-            match known {
-                Some(at) => {
-                    for (truth, fan_in) in answer.outputs.iter_mut().zip(&self.fan_in[at].1) {
-                        truth.fan_in = *fan_in;
-                    }
-                }
-                None if !special => {
-                    let fan_in = answer.outputs.iter().map(|truth| truth.fan_in).collect();
-                    self.fan_in.push((instance.size.clone(), fan_in));
-                }
-                None => {}
+        let mut answer = answer.map(|answer| self.noted(wanted, answer));
+        let poisons = poisons(wanted.round);
+        let mut runs = Vec::new();
+        for poison in poisons {
+            let ran = self
+                .program
+                .run(instance, &contents, poison)
+                .map_err(Examined::Kernel)?;
+            if let Some(verdict) = outside(instance, &contents, &ran) {
+                return Ok(verdict);
             }
-            if let Some(note) = &answer.note
-                && !self.notes.contains(note)
-            {
-                self.notes.push(note.clone());
-            }
-            answer
-        });
-        let first = self
-            .program
-            .run(instance, contents, POISONS[0])
-            .map_err(Examined::Kernel)?;
-        if let Some(verdict) = outside(instance, contents, &first) {
-            return Ok(verdict);
+            runs.push(ran);
         }
-        let second = self
-            .program
-            .run(instance, contents, POISONS[1])
-            .map_err(Examined::Kernel)?;
-        if let Some(verdict) = outside(instance, contents, &second) {
-            return Ok(verdict);
+        let [first, second] = [&runs[0], &runs[1]];
+        let varies = differs(instance, first, second);
+        let mut outputs = self.compared(instance, answer.as_ref(), &runs, varies, poisons);
+        if wrong(&outputs)
+            && answer.as_ref().is_some_and(Answer::lacks_spread)
+            && let Some(answered) = &mut answer
+        {
+            self.expectation
+                .measure_spread(wanted, &contents, answered)
+                .map_err(Examined::Reference)?;
+            outputs = self.compared(instance, Some(&*answered), &runs, varies, poisons);
         }
-        let mut varies = differs(instance, &first, &second);
-        let judge = Judge {
-            stated: self.case.tolerance.as_ref(),
-            wide: answer.as_ref().is_some_and(|answer| answer.wide),
-            fast_math: self.fast_math,
-        };
-        let mut outputs = Vec::new();
-        if let Some(answer) = &answer {
-            for (ran, poison) in [(&first, POISONS[0]), (&second, POISONS[1])] {
-                let compared: Vec<OutputComparison> = instance
-                    .arguments
-                    .iter()
-                    .zip(&ran.arrays)
-                    .filter(|(argument, _)| argument.is_output())
-                    .zip(&answer.outputs)
-                    .map(|((argument, bytes), truth)| {
-                        let poison = contents_free(argument).then_some(poison);
-                        judge.compare(
-                            argument,
-                            bytes.as_deref().unwrap_or_default(),
-                            truth,
-                            poison,
-                        )
-                    })
-                    .collect();
-                let wrong = compared.iter().any(|output| output.wrong > 0);
-                if wrong || outputs.is_empty() {
-                    outputs = compared;
-                }
-                if wrong {
-                    break;
+        if wrong(&outputs) {
+            if let Some(leftover) = Leftover::of(instance, [first, second], poisons) {
+                for output in &mut outputs {
+                    output.follow_what_was_there = leftover.elements_of(instance, &output.name);
                 }
             }
-        }
-        if outputs.iter().any(|output| output.wrong > 0) {
             let axes = instance
                 .arguments
                 .iter()
@@ -308,16 +290,20 @@ impl<'a> Verifier<'a> {
                 axes: axes.map(axes_of).collect(),
             });
         }
-        if varies {
-            // The same poison again: what still differs is chance, what no longer does is poison.
-            let third = self
-                .program
-                .run(instance, contents, POISONS[0])
-                .map_err(Examined::Kernel)?;
-            varies = differs(instance, &first, &third);
-            if !varies
-                && let Some((argument, elements)) = first_difference(instance, &first, &second)
-            {
+        // Two runs with different poisons that are both right follow neither.
+        if varies && answer.is_none() {
+            let mut leftover = Leftover::of(instance, [first, second], poisons);
+            if leftover.is_some() {
+                let mut again = Vec::new();
+                for poison in poisons {
+                    let ran = self.program.run(instance, &contents, poison);
+                    again.push(ran.map_err(Examined::Kernel)?);
+                }
+                leftover =
+                    leftover.and_then(|left| left.again(instance, [&again[0], &again[1]], poisons));
+            }
+            if let Some(leftover) = leftover {
+                let (argument, elements) = leftover.told(instance);
                 return Ok(Verdict::StaleOutput { argument, elements });
             }
         }
@@ -328,6 +314,75 @@ impl<'a> Verifier<'a> {
         }
         Ok(Verdict::Right { outputs, varies })
     }
+
+    /// The answer with what is known about its size, and its note kept.
+    fn noted(&mut self, wanted: &Wanted, mut answer: Answer) -> Answer {
+        let size = &wanted.instance.size;
+        match self.fan_in.iter().find(|(known, _)| known == size) {
+            Some((_, known)) => {
+                for (truth, fan_in) in answer.outputs.iter_mut().zip(known) {
+                    truth.fan_in = *fan_in;
+                }
+            }
+            None if wanted.probe => {
+                let fan_in = answer.outputs.iter().map(|truth| truth.fan_in).collect();
+                self.fan_in.push((size.clone(), fan_in));
+            }
+            None => {}
+        }
+        if let Some(note) = &answer.note
+            && !self.notes.contains(note)
+        {
+            self.notes.push(note.clone());
+        }
+        answer
+    }
+
+    /// How the outputs compare: those of the first run, or of the second where only that one is wrong.
+    fn compared(
+        &self,
+        instance: &Instance,
+        answer: Option<&Answer>,
+        runs: &[Ran],
+        varies: bool,
+        poisons: [u8; 2],
+    ) -> Vec<OutputComparison> {
+        let Some(answer) = answer else {
+            return Vec::new();
+        };
+        let judge = Judge {
+            stated: self.case.tolerance.as_ref(),
+            wide: answer.wide,
+            fast_math: self.fast_math,
+        };
+        let of = |ran: &Ran, poison: u8| -> Vec<OutputComparison> {
+            let pairs = instance.arguments.iter().zip(&ran.arrays);
+            pairs
+                .filter(|(argument, _)| argument.is_output())
+                .zip(&answer.outputs)
+                .map(|((argument, bytes), truth)| {
+                    let poison = contents_free(argument).then_some(poison);
+                    judge.compare(
+                        argument,
+                        bytes.as_deref().unwrap_or_default(),
+                        truth,
+                        poison,
+                    )
+                })
+                .collect()
+        };
+        let first = of(&runs[0], poisons[0]);
+        // The same bits compare the same.
+        if wrong(&first) || !varies {
+            return first;
+        }
+        let second = of(&runs[1], poisons[1]);
+        if wrong(&second) { second } else { first }
+    }
+}
+
+fn wrong(outputs: &[OutputComparison]) -> bool {
+    outputs.iter().any(|output| output.wrong > 0)
 }
 
 /// Whose fault it was.

@@ -3,13 +3,20 @@
 //! Where the case states no tolerance, what is allowed follows from rounding: the type's own
 //! precision, a random walk over as many terms as decide an element, and how much the exact result
 //! moves when its inputs move by their last bit. So a sum that cancels may be as far off as its terms
-//! are large, and a copy may not be off at all.
+//! are large, and a copy may not be off at all. Before that movement is known, the error of the same
+//! formula in the inputs' own type stands for it.
+//!
+//! Elements are compared in parallel, in parts of a fixed size: sums and the first wrong element do not
+//! depend on the number of threads.
 
+use std::ops::Range;
+
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use warpsmith_measure::kernel_file::Scalar;
 
 use crate::description::StatedTolerance;
-use crate::element::{epsilon, float_at, is_float, smallest_normal, ulps_from};
+use crate::element::{epsilon, float_at, is_float, put_float, smallest_normal, ulps_from};
 use crate::instance::{BoundArgument, BoundValue};
 use crate::reference::Truth;
 use crate::verify::pattern::pattern;
@@ -25,6 +32,9 @@ pub struct OutputComparison {
     pub wrong: usize,
     /// Among them, elements that still hold what was there before the run.
     pub never_written: usize,
+    /// Elements that follow what was there before the run.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub follow_what_was_there: usize,
     /// Largest absolute error of a finite element.
     pub max_error: f64,
     /// Largest share of what is allowed that an error takes; above 1 it is wrong.
@@ -38,6 +48,11 @@ pub struct OutputComparison {
     /// What the wrong elements have in common.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // The form that serde asks for.
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// An element that is wrong.
@@ -103,9 +118,24 @@ pub(crate) struct Judge<'a> {
     pub(crate) fast_math: bool,
 }
 
+/// Elements that one thread compares at a time.
+const PART: usize = 1 << 14;
+/// Neighbours that share an estimate of their rounding.
+const BLOCK: usize = 256;
+
+/// What was found in a part of an output.
+#[derive(Default)]
+struct Part {
+    found: OutputComparison,
+    /// Which elements are wrong; empty where none is.
+    wrong: Vec<bool>,
+    squares: f64,
+    plain_squares: f64,
+}
+
 impl Judge<'_> {
-    /// What an element may be off by.
-    fn allowed(&self, scalar: Scalar, truth: &Truth, index: usize) -> f64 {
+    /// What an element may be off by; `noise` is what rounding moves its neighbours by.
+    fn allowed(&self, scalar: Scalar, truth: &Truth, index: usize, noise: f64) -> f64 {
         let expected = truth.values[index].abs();
         let epsilon = epsilon(scalar);
         if epsilon == 0.0 {
@@ -120,12 +150,11 @@ impl Judge<'_> {
             // The reference rounds as well.
             relative *= 2.0;
         }
-        // The spread was measured with movements of 2⁻²³.
-        let spread = truth.spread.as_ref().map_or(0.0, |spread| spread[index]);
-        let moved = if spread.is_finite() {
-            spread * epsilon * 2f64.powi(23)
-        } else {
-            0.0
+        let moved = match &truth.spread {
+            // The spread was measured with movements of 2⁻²³.
+            Some(spread) if spread[index].is_finite() => spread[index] * epsilon * 2f64.powi(23),
+            Some(_) => 0.0,
+            None => noise.max(own_noise(scalar, truth, index)),
         };
         relative * expected + 8.0 * walk * moved + smallest_normal(scalar)
     }
@@ -138,24 +167,70 @@ impl Judge<'_> {
         truth: &Truth,
         poison: Option<u8>,
     ) -> OutputComparison {
-        let scalar = argument.scalar;
+        let count = truth.values.len();
+        let parts: Vec<Part> = (0..count.div_ceil(PART))
+            .into_par_iter()
+            .map(|part| {
+                let range = part * PART..((part + 1) * PART).min(count);
+                self.part(argument, actual, truth, poison, range)
+            })
+            .collect();
         let mut result = OutputComparison {
             name: argument.name.clone(),
-            compared: truth.values.len(),
+            compared: count,
             ..OutputComparison::default()
         };
-        let mut wrong = vec![false; truth.values.len()];
         let (mut squares, mut plain_squares) = (0.0, 0.0);
-        for index in 0..truth.values.len() {
+        let mut wrong = Vec::new();
+        for (at, part) in parts.into_iter().enumerate() {
+            squares += part.squares;
+            plain_squares += part.plain_squares;
+            let found = part.found;
+            result.wrong += found.wrong;
+            result.never_written += found.never_written;
+            result.max_error = result.max_error.max(found.max_error);
+            result.share_of_allowed = result.share_of_allowed.max(found.share_of_allowed);
+            result.first = result.first.or(found.first);
+            if !part.wrong.is_empty() {
+                wrong.resize(count, false);
+                wrong[at * PART..at * PART + part.wrong.len()].copy_from_slice(&part.wrong);
+            }
+        }
+        if self.wide && plain_squares > 0.0 {
+            result.error_over_plain = Some((squares / plain_squares).sqrt());
+        }
+        if let (BoundValue::Array { shape, axes, .. }, false) = (&argument.value, wrong.is_empty())
+        {
+            result.pattern = pattern(&wrong, shape, axes);
+        }
+        result
+    }
+
+    fn part(
+        &self,
+        argument: &BoundArgument,
+        actual: &[u8],
+        truth: &Truth,
+        poison: Option<u8>,
+        range: Range<usize>,
+    ) -> Part {
+        let scalar = argument.scalar;
+        let mut part = Part::default();
+        let mut noise = 0.0;
+        for index in range.clone() {
+            if index.is_multiple_of(BLOCK) {
+                noise = block_noise(scalar, truth, index..(index + BLOCK).min(range.end));
+            }
             let value = float_at(scalar, actual, index);
             let expected = representable(scalar, truth.values[index]);
-            let right = self.element(scalar, actual, index, value, expected, truth, &mut result);
+            let found = &mut part.found;
+            let right = self.element(scalar, actual, index, value, expected, truth, noise, found);
             let difference = value - truth.values[index];
             if difference.is_finite() {
-                squares += difference * difference;
+                part.squares += difference * difference;
                 if let Some(plain) = &truth.plain {
                     let difference = plain[index] - truth.values[index];
-                    plain_squares += if difference.is_finite() {
+                    part.plain_squares += if difference.is_finite() {
                         difference * difference
                     } else {
                         0.0
@@ -165,14 +240,15 @@ impl Judge<'_> {
             if right {
                 continue;
             }
-            wrong[index] = true;
-            result.wrong += 1;
+            part.wrong.resize(range.len(), false);
+            part.wrong[index - range.start] = true;
+            found.wrong += 1;
             let bytes = &actual[index * scalar.bytes()..(index + 1) * scalar.bytes()];
             if poison.is_some_and(|poison| bytes.iter().all(|byte| *byte == poison)) {
-                result.never_written += 1;
+                found.never_written += 1;
             }
-            if result.first.is_none() {
-                result.first = Some(WrongElement {
+            if found.first.is_none() {
+                found.first = Some(WrongElement {
                     index: coordinates(index, argument),
                     actual: number(scalar, value),
                     expected: number(scalar, expected),
@@ -181,13 +257,7 @@ impl Judge<'_> {
                 });
             }
         }
-        if self.wide && plain_squares > 0.0 {
-            result.error_over_plain = Some((squares / plain_squares).sqrt());
-        }
-        if let BoundValue::Array { shape, axes, .. } = &argument.value {
-            result.pattern = pattern(&wrong, shape, axes);
-        }
-        result
+        part
     }
 
     #[allow(clippy::too_many_arguments)] // One element's facts; a struct would be read once.
@@ -199,6 +269,7 @@ impl Judge<'_> {
         value: f64,
         expected: f64,
         truth: &Truth,
+        noise: f64,
         result: &mut OutputComparison,
     ) -> bool {
         if value.is_nan() || expected.is_nan() {
@@ -229,7 +300,7 @@ impl Judge<'_> {
                 }
                 bounds.abs.max(bounds.rel * expected.abs())
             }
-            None => self.allowed(scalar, truth, index),
+            None => self.allowed(scalar, truth, index, noise),
         };
         let share = match allowed > 0.0 {
             true => error / allowed,
@@ -241,10 +312,35 @@ impl Judge<'_> {
     }
 }
 
+/// The error of the same formula in the inputs' own type, at one element.
+fn own_noise(scalar: Scalar, truth: &Truth, index: usize) -> f64 {
+    let Some(plain) = &truth.plain else {
+        return 0.0;
+    };
+    let error = (plain[index] - truth.values[index]).abs();
+    // `bf16` travels as `f32`, so that the plain formula rounds 16 bits later than the kernel does.
+    let scale = if scalar == Scalar::Bf16 { 65536.0 } else { 1.0 };
+    if error.is_finite() {
+        error * scale
+    } else {
+        0.0
+    }
+}
+
+/// The same as root mean square over neighbours: one element's own error may be small by chance.
+fn block_noise(scalar: Scalar, truth: &Truth, range: Range<usize>) -> f64 {
+    if truth.spread.is_some() || truth.plain.is_none() {
+        return 0.0;
+    }
+    let count = range.len().max(1) as f64;
+    let squares = range.map(|index| own_noise(scalar, truth, index).powi(2));
+    (squares.sum::<f64>() / count).sqrt()
+}
+
 /// The nearest number of the type.
 fn representable(scalar: Scalar, value: f64) -> f64 {
-    let mut bytes = Vec::with_capacity(8);
-    crate::element::push_float(scalar, value, &mut bytes);
+    let mut bytes = [0u8; 8];
+    put_float(scalar, value, &mut bytes[..scalar.bytes()]);
     float_at(scalar, &bytes, 0)
 }
 
@@ -350,6 +446,47 @@ mod tests {
         assert_eq!(DERIVED.compare(&y, &bytes(&[1e-4]), &right, None).wrong, 1);
         right.spread = Some(vec![1e-5]);
         assert_eq!(DERIVED.compare(&y, &bytes(&[1e-4]), &right, None).wrong, 0);
+    }
+
+    #[test]
+    fn the_error_of_the_plain_formula_stands_for_the_movement() {
+        let y = output(Scalar::F32, &[1, 3]);
+        let mut right = truth(&[0.0, 1.0, 1.0]);
+        assert_eq!(
+            DERIVED
+                .compare(&y, &bytes(&[2e-6, 1.0, 1.0]), &right, None)
+                .wrong,
+            1
+        );
+        // The neighbours' errors say that terms are large here.
+        right.plain = Some(vec![0.0, 1.0 + 1e-6, 1.0 - 1e-6]);
+        assert_eq!(
+            DERIVED
+                .compare(&y, &bytes(&[2e-6, 1.0, 1.0]), &right, None)
+                .wrong,
+            0
+        );
+        // What was measured goes before what was guessed.
+        right.spread = Some(vec![0.0; 3]);
+        assert_eq!(
+            DERIVED
+                .compare(&y, &bytes(&[2e-6, 1.0, 1.0]), &right, None)
+                .wrong,
+            1
+        );
+    }
+
+    #[test]
+    fn parts_are_put_together() {
+        let count = 3 * PART + 5;
+        let y = output(Scalar::F32, &[1, count]);
+        let right = truth(&vec![1.0; count]);
+        let mut values = vec![1.0f32; count];
+        values[2 * PART + 7] = 2.0;
+        values[3 * PART + 1] = f32::from_bits(u32::MAX);
+        let compared = DERIVED.compare(&y, &bytes(&values), &right, Some(0xFF));
+        assert_eq!((compared.wrong, compared.never_written), (2, 1));
+        assert_eq!(compared.first.unwrap().index, [0, 2 * PART + 7]);
     }
 
     #[test]

@@ -2,20 +2,69 @@
 
 use warpsmith_device::Device;
 
-use crate::description::{Case, Reference, ReferenceKind, TunableValue};
+use crate::description::{Callable, Case, Reference, ReferenceKind, TunableValue};
 use crate::element::{float_at, is_float};
 use crate::instance::{Contents, Instance};
 use crate::program::{Fault, KernelOf, Program, Settings};
-use crate::reference::{Answer, PythonFunction, Truth, stored_answers};
+use crate::reference::{Answer, Detail, LookAhead, PythonFunction, Truth, Wanted, stored_answers};
 
 /// Where the right answers come from.
 #[allow(clippy::large_enum_variant)] // There is one of these for a whole run.
 pub(super) enum Expectation {
-    Function(PythonFunction),
+    Function(Function),
     Stored(Vec<(String, std::path::PathBuf)>),
     Kernel(Program),
     /// The case has none: only what needs no reference is checked.
     Nothing,
+}
+
+/// A Python function: one worker for what is asked at once, others that look ahead.
+pub(super) struct Function {
+    start: Start,
+    own: Option<PythonFunction>,
+    ahead: Option<LookAhead>,
+}
+
+/// How a worker is started.
+#[derive(Clone)]
+struct Start {
+    callable: Callable,
+    seconds: f64,
+    memory: u64,
+}
+
+impl Start {
+    fn now(&self) -> Result<PythonFunction, Fault> {
+        let Self {
+            callable,
+            seconds,
+            memory,
+        } = self;
+        Ok(PythonFunction::start(callable, *seconds, *memory, None)?)
+    }
+}
+
+impl Function {
+    fn own(&mut self) -> Result<&mut PythonFunction, Fault> {
+        let started = match self.own.take() {
+            Some(started) => started,
+            None => self.start.now()?,
+        };
+        Ok(self.own.insert(started))
+    }
+
+    fn answer(&mut self, wanted: &Wanted) -> Result<(Contents, Answer), Fault> {
+        if let Some(ahead) = &mut self.ahead
+            && let Some(answered) = ahead.take(wanted)
+        {
+            return answered;
+        }
+        let contents = wanted.contents()?;
+        let answer = self
+            .own()?
+            .answer(&wanted.instance, &contents, wanted.detail())?;
+        Ok((contents, answer))
+    }
 }
 
 impl Expectation {
@@ -35,9 +84,15 @@ impl Expectation {
             return Ok(Self::Nothing);
         };
         Ok(match kind {
-            ReferenceKind::Function(callable) => {
-                Self::Function(PythonFunction::start(callable, *seconds, *memory, None)?)
-            }
+            ReferenceKind::Function(callable) => Self::Function(Function {
+                start: Start {
+                    callable: callable.clone(),
+                    seconds: *seconds,
+                    memory: *memory,
+                },
+                own: None,
+                ahead: None,
+            }),
             ReferenceKind::Npy(files) => Self::Stored(files.clone()),
             ReferenceKind::Interpreter => {
                 let cpu = Device::open(warpsmith_device::DeviceChoice::Cpu)?;
@@ -61,23 +116,51 @@ impl Expectation {
         })
     }
 
-    /// The right answer; `None` where there is none for this size.
-    pub(super) fn answer(
+    /// Prepares these answers in the background, where that takes long enough to be worth it.
+    pub(super) fn look_ahead(&mut self, wanted: Vec<Wanted>) {
+        if let Self::Function(function) = self {
+            let start = function.start.clone();
+            function.ahead = Some(LookAhead::begin(wanted, move || start.now()));
+        }
+    }
+
+    /// Adds how far the inputs' last bits move the outputs.
+    pub(super) fn measure_spread(
+        &mut self,
+        wanted: &Wanted,
+        contents: &Contents,
+        answer: &mut Answer,
+    ) -> Result<(), Fault> {
+        let Self::Function(function) = self else {
+            return Ok(());
+        };
+        let measured = function
+            .own()?
+            .answer(&wanted.instance, contents, Detail::Spread)?;
+        for (truth, measured) in answer.outputs.iter_mut().zip(measured.outputs) {
+            truth.spread = measured.spread;
+        }
+        Ok(())
+    }
+
+    /// The inputs, and the right answer to them; `None` where there is none for this size.
+    pub(super) fn answer(&mut self, wanted: &Wanted) -> Result<(Contents, Option<Answer>), Fault> {
+        if let Self::Function(function) = self {
+            let (contents, answer) = function.answer(wanted)?;
+            return Ok((contents, Some(answer)));
+        }
+        let contents = wanted.contents()?;
+        let answer = self.answer_at_once(&wanted.instance, &contents)?;
+        Ok((contents, answer))
+    }
+
+    fn answer_at_once(
         &mut self,
         instance: &Instance,
         contents: &Contents,
-        special: bool,
-        probe: bool,
     ) -> Result<Option<Answer>, Fault> {
         match self {
-            Self::Nothing => Ok(None),
-            // Special values overflow and underflow where the type does, not where float64 does.
-            Self::Function(function) => Ok(Some(function.answer(
-                instance,
-                contents,
-                !special,
-                probe && !special,
-            )?)),
+            Self::Nothing | Self::Function(_) => Ok(None),
             Self::Stored(files) => stored_answers(files, instance).map_err(Fault::Unsupported),
             Self::Kernel(program) => {
                 let ran = program.run(instance, contents, 0)?;

@@ -3,6 +3,7 @@
 use warpsmith_core::{Family, Finding, Severity};
 
 use super::check::{Check, Verdict, Verification};
+use super::comparison::OutputComparison;
 
 /// What each code about a user's own kernel means.
 pub static FAMILY: Family = Family::new(include_str!("../stories/C.md"));
@@ -189,18 +190,37 @@ impl Verdict {
 }
 
 fn wrong_hint(bad: &[&Check]) -> String {
-    let varies = bad
-        .iter()
-        .any(|check| matches!(check.verdict, Verdict::Wrong { varies: true, .. }));
-    if varies {
-        return "two runs differ: a race, or memory that was never written; try `compute-sanitizer --tool racecheck`".into();
+    let mut outputs = Vec::new();
+    let mut two_runs_differ = false;
+    for check in bad {
+        if let Verdict::Wrong {
+            outputs: of_check,
+            varies,
+            ..
+        } = &check.verdict
+        {
+            outputs.extend(of_check.iter().filter(|output| output.wrong > 0));
+            two_runs_differ |= varies;
+        }
     }
-    let unwritten = bad.iter().any(|check| match &check.verdict {
-        Verdict::Wrong { outputs, .. } => outputs.iter().any(|output| output.never_written > 0),
-        _ => false,
-    });
-    match unwritten {
-        true => "some elements are never written: look at the grid and at the tail".into(),
+    let added =
+        |output: &&&OutputComparison| output.follow_what_was_there > 0 && output.never_written == 0;
+    if let Some(output) = outputs.iter().find(added) {
+        return format!(
+            "`{}` follows what was there before the run: where the kernel adds to it, declare \
+             `direction = \"inout\"` and `fill = \"zeros\"`",
+            output.name
+        );
+    }
+    // The two runs differ by their poison then, which says nothing about a race.
+    if outputs
+        .iter()
+        .any(|output| output.never_written == output.wrong)
+    {
+        return "some elements are never written: look at the grid and at the tail".into();
+    }
+    match two_runs_differ {
+        true => "two runs differ: a race, or memory that was never written; try `compute-sanitizer --tool racecheck`".into(),
         false => String::new(),
     }
 }

@@ -4,6 +4,7 @@ mod check;
 mod comparison;
 mod expectation;
 mod findings;
+mod leftover;
 mod pattern;
 
 pub use check::{Check, Plan, Verdict, Verification, Verifier};

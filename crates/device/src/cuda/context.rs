@@ -169,12 +169,16 @@ impl CudaDevice {
     /// Opens the GPU of the newest architecture, the one with most memory among equals. Free
     /// memory is not asked for: that would open a context on each.
     pub(crate) fn open_best() -> Result<Self, DeviceError> {
-        let best = cuda_devices()?
+        Self::open(Self::best()?.index)
+    }
+
+    /// What [`Self::open_best`] opens.
+    pub(crate) fn best() -> Result<GpuFacts, DeviceError> {
+        cuda_devices()?
             .into_iter()
             .rev() // the first among equals wins
             .max_by_key(|facts| (facts.compute_capability, facts.memory_bytes))
-            .ok_or(DeviceError::NoGpu)?;
-        Self::open(best.index)
+            .ok_or(DeviceError::NoGpu)
     }
 
     /// What the GPU is.

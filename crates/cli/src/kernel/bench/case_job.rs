@@ -12,12 +12,21 @@ use warpsmith_device::Device;
 use warpsmith_measure::Parity;
 use warpsmith_workload::{Cost, Prepared};
 
-use crate::kernel::verify::case::explain;
+use crate::global::Global;
+use crate::kernel::verify::case::{check_apart, explain};
 
 /// A case at one size.
 pub(crate) struct CaseJob {
     pub(crate) case: Arc<Case>,
     pub(crate) size: Scope,
+}
+
+/// What came of comparing a kernel with its reference.
+pub(crate) enum Checked {
+    /// How it compares; `None` where there is nothing to compare with.
+    Compared(Option<Parity>),
+    /// It faulted, wrote outside of its arrays or did not end: to run it again would end this process.
+    Faulted(String),
 }
 
 impl CaseJob {
@@ -70,20 +79,38 @@ impl CaseJob {
     }
 
     /// The kernel against its reference at this size; `None` where the case has none, or where the size
-    /// is too large for one.
-    pub(crate) fn check(&self, device: &Device) -> Result<Option<Parity>> {
+    /// is too large for one. On a GPU another process does this: a fault costs that one.
+    pub(crate) fn check(&self, global: &Global, device: &Device) -> Result<Checked> {
         let choice = self.case.first_choice();
         let sizes = self.case.verification_sizes(&choice)?;
         if self.case.reference.is_none() || sizes.too_large.contains(&self.size) {
-            return Ok(None);
+            return Ok(Checked::Compared(None));
         }
-        let mut verifier =
-            Verifier::prepare(&self.case, &choice, device, Settings::default()).map_err(explain)?;
         let seed = u64::from(std::process::id());
-        let check = verifier
-            .check(&self.size, seed, 0, false)
-            .map_err(explain)?;
-        Ok(Some(match check.verdict {
+        let apart = device.cuda().is_some() && !matches!(self.case.source, Source::Callable(_));
+        let verdict = match apart {
+            true => {
+                let verdict = check_apart(global, &self.case, &self.size, device.choice(), seed)?;
+                let Some(verdict) = verdict else {
+                    return Ok(Checked::Compared(None));
+                };
+                verdict
+            }
+            false => {
+                Verifier::prepare(&self.case, &choice, device, Settings::default())
+                    .and_then(|mut verifier| verifier.check(&self.size, seed, 0, false))
+                    .map_err(explain)?
+                    .verdict
+            }
+        };
+        if apart && matches!(verdict, Verdict::Fault { .. } | Verdict::OutOfBounds { .. }) {
+            return Ok(Checked::Faulted(format!(
+                "{}: {}",
+                self.name(),
+                verdict.words()
+            )));
+        }
+        Ok(Checked::Compared(Some(match verdict {
             Verdict::Right { outputs, .. } => Parity::Agrees {
                 worst: Agreement {
                     compared: outputs.iter().map(|output| output.compared).sum(),
@@ -98,6 +125,6 @@ impl CaseJob {
             verdict => Parity::Incomparable {
                 reason: format!("{}: {}", self.name(), verdict.words()),
             },
-        }))
+        })))
     }
 }

@@ -16,7 +16,7 @@ use warpsmith_measure::trace::{self, RecordedSteps};
 use warpsmith_measure::trajectory;
 use warpsmith_telemetry::ConditionsSampler;
 
-use super::case_job::CaseJob;
+use super::case_job::{CaseJob, Checked};
 use super::fresh_context;
 use super::job::{Job, Row};
 use super::kernel_options::{KernelOptions, is_kernel_file};
@@ -290,11 +290,28 @@ impl Bench {
             let begin = || {
                 let parity = match self.no_check {
                     true => None,
-                    false => job.check(device)?,
+                    false => match job.check(global, device)? {
+                        Checked::Compared(parity) => parity,
+                        Checked::Faulted(reason) => return Ok(Err(reason)),
+                    },
                 };
-                Ok((parity, job.begin(device, self.mode.into(), limit)?))
+                Ok(Ok((parity, job.begin(device, self.mode.into(), limit)?)))
             };
-            let (parity, (sampler, target)) = unless_it_never_ends(global, job, begin())?;
+            let (parity, (sampler, target)) = match unless_it_never_ends(global, job, begin())? {
+                Ok(begun) => begun,
+                Err(reason) => {
+                    found.push(
+                        Finding::new(
+                            "C006",
+                            Severity::Error,
+                            format!("`{}` faults and is not measured", job.name),
+                        )
+                        .because("its check", reason)
+                        .hint("`warpsmith verify` names the line where compute-sanitizer is installed"),
+                    );
+                    continue;
+                }
+            };
             let measurement = sampler.begin(&job.name, &target);
             begun.push((job, device, parity, sampler, target, measurement));
         }

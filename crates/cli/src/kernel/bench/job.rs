@@ -15,7 +15,7 @@ use warpsmith_measure::trajectory::MemorySeries;
 use warpsmith_measure::{Parity, check_parity};
 use warpsmith_workload::{Cost, Parameters, Prepared, Workload};
 
-use super::case_job::CaseJob;
+use super::case_job::{CaseJob, Checked};
 use crate::global::Global;
 use crate::placement::device_for;
 
@@ -127,25 +127,20 @@ impl Job {
 
     /// Holds the device's output against the CPU's on fresh inputs; `None` on the CPU itself, and
     /// for kernels that have no reference.
-    pub(super) fn check(&self, device: &Device) -> Result<Option<Parity>> {
+    pub(super) fn check(&self, global: &Global, device: &Device) -> Result<Checked> {
         if let What::Case(job) = &self.what {
-            return job.check(device);
+            return job.check(global, device);
         }
         let What::Workload(workload, parameters) = &self.what else {
-            return Ok(None);
+            return Ok(Checked::Compared(None));
         };
         if device.cuda().is_none() {
-            return Ok(None);
+            return Ok(Checked::Compared(None));
         }
         let reference = Device::Cpu(CpuDevice::open()?);
         let seed = u64::from(std::process::id());
-        Ok(Some(check_parity(
-            workload.as_ref(),
-            device,
-            &reference,
-            parameters,
-            &[seed],
-        )?))
+        let parity = check_parity(workload.as_ref(), device, &reference, parameters, &[seed])?;
+        Ok(Checked::Compared(Some(parity)))
     }
 
     /// A sampler for this job, and the job warmed up.

@@ -8,5 +8,5 @@ mod kernel_options;
 mod list;
 mod sheet;
 
-pub(crate) use case_job::CaseJob;
+pub(crate) use case_job::{CaseJob, Checked};
 pub(crate) use command::{Bench, Mode};

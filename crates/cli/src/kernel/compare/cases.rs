@@ -9,7 +9,7 @@ use warpsmith_measure::run_sampler::{RunMode, RunSampler};
 
 use crate::exit::Outcome;
 use crate::global::Global;
-use crate::kernel::bench::CaseJob;
+use crate::kernel::bench::{CaseJob, Checked};
 use crate::kernel::verify::case::without_gpu;
 use crate::output;
 
@@ -48,13 +48,13 @@ pub(super) fn compare(
         };
         output::progress(global, &name);
         for job in [job_a, job_b] {
-            if let Some(parity) = job.check(&device)?
-                && !parity.holds()
-            {
-                bail!(
+            match job.check(global, &device)? {
+                Checked::Compared(Some(parity)) if !parity.holds() => bail!(
                     "`{}` is not compared: it does not match its reference ({parity:?})",
                     job.name()
-                );
+                ),
+                Checked::Compared(_) => {}
+                Checked::Faulted(reason) => bail!("not compared: {reason}"),
             }
         }
         let mut sampler = RunSampler::new(&device, mode)?;

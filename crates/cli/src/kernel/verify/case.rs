@@ -12,8 +12,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use warpsmith_case::{
-    Case, Check, Fault, Plan, Settings, Source, StatedTolerance, Verdict, Verification, Verifier,
-    compile_cuda, judge, size_words,
+    Case, Check, Fault, Plan, Scope, Settings, Source, StatedTolerance, Verdict, Verification,
+    Verifier, compile_cuda, judge, size_words,
 };
 use warpsmith_core::Severity;
 use warpsmith_device::{Device, DeviceChoice, Nvrtc, Target};
@@ -26,14 +26,20 @@ use crate::table::Table;
 
 /// Processes that may be lost before the rest is given up.
 const MOST_LOST: usize = 4;
+/// Seconds that a launch may take in a check before a measurement.
+const ONE_CHECK_LIMIT: f64 = 20.0;
 
 /// What the command line says about a verification.
 pub(super) struct Request<'a> {
     pub(super) file: &'a Path,
     pub(super) plan: Plan,
+    /// Whether the user says how many inputs each size gets.
+    pub(super) inputs_given: bool,
     pub(super) limit: f64,
     /// The checks to do, where this is the second process: from here on, at most so many.
     pub(super) worker: Option<(usize, usize)>,
+    /// Whether races of shared memory are looked for with compute-sanitizer.
+    pub(super) races: bool,
     /// Whether compute-sanitizer watches: no guard zones, lines in the code.
     pub(super) watched: bool,
 }
@@ -48,6 +54,9 @@ struct Body {
     tolerance: Option<StatedTolerance>,
     #[serde(flatten)]
     verification: Verification,
+    /// Sizes that got one input because they are large.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    one_input: Vec<String>,
     /// Checks that were not done, because too many processes were lost before.
     not_checked: usize,
 }
@@ -71,51 +80,61 @@ pub(super) fn run(global: &Global, request: &Request<'_>) -> Result<Outcome> {
             request.file.display()
         );
     }
-    let device = device(global, &case)?;
     let settings = Settings {
         limit: Duration::try_from_secs_f64(request.limit)?,
         guards: !request.watched,
         line_info: request.watched,
     };
-    let jobs: Vec<_> = sizes
+    let rounds = Verifier::rounds(&request.plan);
+    let is_large = |size: &Scope| !request.inputs_given && case.is_large(size, &choice);
+    let jobs: Vec<Job<'_>> = sizes
         .sizes
         .iter()
         .flat_map(|size| {
-            Verifier::rounds(&request.plan)
-                .into_iter()
-                .map(move |round| (size, round))
+            let count = if is_large(size) { 1 } else { rounds.len() };
+            rounds[..count].iter().map(move |round| (size, *round))
         })
         .collect();
     if let Some((from, count)) = request.worker {
-        return work(&case, &device, settings, jobs.iter().skip(from).take(count));
+        let device = Device::open(global.device)?;
+        let jobs: Vec<Job<'_>> = jobs.into_iter().skip(from).take(count).collect();
+        return work(&case, &device, settings, &jobs);
     }
+    // The process that runs the kernel opens the GPU; a second context here would cost half a second.
+    let (place, name) = global.device.resolve()?;
+    let on_gpu = matches!(place, DeviceChoice::Cuda(_));
     let needs_gpu = !matches!(case.source, Source::Warp(_) | Source::Callable(_));
-    if device.cuda().is_none() && needs_gpu {
+    if !on_gpu && needs_gpu {
         return without_gpu(global, &case);
     }
+    let words = |size: &Scope| size_words(size, &case.sizes.names);
     let mut body = Body {
         case: request.file.display().to_string(),
         kernel: case.kernel.clone(),
-        device: device.name().to_owned(),
+        device: name,
         seed: request.plan.seed,
         tolerance: case.tolerance.clone(),
         verification: Verification {
             compared: case.reference.is_some(),
-            too_large: sizes
-                .too_large
-                .iter()
-                .map(|size| size_words(size, &case.sizes.names))
-                .collect(),
+            too_large: sizes.too_large.iter().map(words).collect(),
             ..Verification::default()
+        },
+        one_input: match rounds.len() {
+            1 => Vec::new(),
+            _ => {
+                let large = sizes.sizes.iter().filter(|size| is_large(size));
+                large.map(words).collect()
+            }
         },
         not_checked: 0,
     };
     let mut sanitized = None;
-    if device.cuda().is_some() && !matches!(case.source, Source::Callable(_)) {
+    if on_gpu && !matches!(case.source, Source::Callable(_)) {
         let mut lost = 0;
         while body.verification.checks.len() < jobs.len() {
             let done = body.verification.checks.len();
-            let ended = second_process(global, request, done, &mut body.verification)?;
+            let command = worker_command(global, request, place, done, usize::MAX, false)?;
+            let ended = second_process(global, command, request.limit, &mut body.verification)?;
             if ended {
                 break;
             }
@@ -148,11 +167,34 @@ pub(super) fn run(global: &Global, request: &Request<'_>) -> Result<Outcome> {
                     }
             )
         });
+        if request.races
+            && faulty.is_none()
+            && let Some(at) = race_check(&case, &jobs)
+            && at < body.verification.checks.len()
+        {
+            output::progress(global, "races");
+            let command = || worker_command(global, request, place, at, 1, true);
+            match sanitizer::races(command) {
+                None => output::note(
+                    global,
+                    "no races looked for: compute-sanitizer is not installed",
+                ),
+                Some(None) => {}
+                Some(Some((reason, span))) => {
+                    body.verification.checks[at].verdict = Verdict::Race {
+                        reason: reason.clone(),
+                    };
+                    sanitized = Some((reason, span));
+                }
+            }
+        }
         if let Some(at) = faulty {
-            sanitized = sanitizer::look(|| worker_command(global, request, at, 1, true));
+            sanitized = sanitizer::look(|| worker_command(global, request, place, at, 1, true));
         }
     } else {
+        let device = Device::open(place)?;
         let mut verifier = Verifier::prepare(&case, &choice, &device, settings).map_err(explain)?;
+        verifier.look_ahead(jobs.iter().copied()).map_err(explain)?;
         for (size, (seed, round, special)) in &jobs {
             output::progress(global, &size_words(size, &case.sizes.names));
             let check = verifier
@@ -168,7 +210,7 @@ pub(super) fn run(global: &Global, request: &Request<'_>) -> Result<Outcome> {
     if let Some((seen, line)) = sanitized
         && let Some(finding) = findings
             .iter_mut()
-            .find(|one| matches!(one.code.as_str(), "C003" | "C006"))
+            .find(|one| matches!(one.code.as_str(), "C003" | "C006" | "C008"))
     {
         *finding = finding.clone().because("compute-sanitizer", seen);
         finding.span = line;
@@ -183,12 +225,69 @@ pub(super) fn run(global: &Global, request: &Request<'_>) -> Result<Outcome> {
     Ok(Outcome::fine_if(fine))
 }
 
-/// The GPU where there is one; a Warp-style kernel runs on the interpreter elsewhere.
-pub(crate) fn device(global: &Global, case: &Case) -> Result<Device> {
-    if matches!(case.source, Source::Callable(_)) && global.device == DeviceChoice::Auto {
-        return Ok(Device::open(DeviceChoice::Auto)?);
-    }
-    Ok(Device::open(global.device)?)
+/// The check that racecheck repeats: loops run more than once there, and slow tools come to an end.
+fn race_check(case: &Case, jobs: &[Job<'_>]) -> Option<usize> {
+    let elements = |size: &Scope| {
+        let instance = case.instance(size, &case.first_choice()).ok()?;
+        let arguments = instance.arguments.iter();
+        Some(arguments.map(|argument| argument.elements()).sum::<usize>())
+    };
+    let small = jobs.iter().enumerate().filter_map(|(at, (size, _))| {
+        let count = elements(size).filter(|count| *count <= 1 << 15)?;
+        Some((count, at))
+    });
+    small.max().map(|(_, at)| at)
+}
+
+/// The command that checks a case at one size with one input; `None` where the size is too large for a
+/// reference.
+pub(crate) fn one_check_command(
+    global: &Global,
+    case: &Case,
+    size: &Scope,
+    place: DeviceChoice,
+    seed: u64,
+) -> Result<Option<Command>> {
+    let sizes = case.verification_sizes(&case.first_choice())?.sizes;
+    let Some(at) = sizes.iter().position(|one| one == size) else {
+        return Ok(None);
+    };
+    let request = Request {
+        file: &case.file,
+        plan: Plan {
+            inputs: 1,
+            seed,
+            special: false,
+        },
+        inputs_given: true,
+        limit: ONE_CHECK_LIMIT,
+        worker: None,
+        races: false,
+        watched: false,
+    };
+    worker_command(global, &request, place, at, 1, false).map(Some)
+}
+
+/// One check of a case in a process of its own: a kernel that faults or never ends costs that process.
+/// `None` where the size is too large for a reference.
+pub(crate) fn check_apart(
+    global: &Global,
+    case: &Case,
+    size: &Scope,
+    place: DeviceChoice,
+    seed: u64,
+) -> Result<Option<Verdict>> {
+    let Some(command) = one_check_command(global, case, size, place, seed)? else {
+        return Ok(None);
+    };
+    let mut verification = Verification::default();
+    second_process(global, command, ONE_CHECK_LIMIT, &mut verification)?;
+    let lost = || Verdict::Fault {
+        reason: "the process that ran it ended without a word".into(),
+        never_ended: false,
+    };
+    let check = verification.checks.pop();
+    Ok(Some(check.map_or_else(lost, |check| check.verdict)))
 }
 
 /// A kernel that needs a GPU, on a machine without: what can be said is whether it compiles.
@@ -230,22 +329,22 @@ pub(crate) fn explain(fault: Fault) -> anyhow::Error {
     }
 }
 
-type Job<'a> = (&'a warpsmith_case::Scope, (u64, usize, bool));
+type Job<'a> = (&'a Scope, (u64, usize, bool));
 
 /// The second process: one line for each check.
-fn work<'j>(
-    case: &Case,
-    device: &Device,
-    settings: Settings,
-    jobs: impl Iterator<Item = &'j Job<'j>>,
-) -> Result<Outcome> {
+fn work(case: &Case, device: &Device, settings: Settings, jobs: &[Job<'_>]) -> Result<Outcome> {
     let say = |line: &Line| -> Result<()> {
         let mut out = stdout().lock();
         serde_json::to_writer(&mut out, line)?;
         writeln!(out)?;
         Ok(out.flush()?)
     };
-    let mut verifier = match Verifier::prepare(case, &case.first_choice(), device, settings) {
+    let prepared =
+        Verifier::prepare(case, &case.first_choice(), device, settings).and_then(|mut verifier| {
+            verifier.look_ahead(jobs.iter().copied())?;
+            Ok(verifier)
+        });
+    let mut verifier = match prepared {
         Ok(verifier) => verifier,
         Err(fault) => {
             say(&Line::Error(fault.to_string()))?;
@@ -277,6 +376,7 @@ fn work<'j>(
 fn worker_command(
     global: &Global,
     request: &Request<'_>,
+    place: DeviceChoice,
     from: usize,
     count: usize,
     watched: bool,
@@ -287,18 +387,12 @@ fn worker_command(
         .context("cannot start the program again")?;
     let plan = &request.plan;
     command.arg("verify").arg(request.file);
-    command.args([
-        "--inputs",
-        &plan.inputs.to_string(),
-        "--seed",
-        &plan.seed.to_string(),
-    ]);
-    command.args([
-        "--limit",
-        &request.limit.to_string(),
-        "--device",
-        &global.device.to_string(),
-    ]);
+    if request.inputs_given {
+        command.args(["--inputs", &plan.inputs.to_string()]);
+    }
+    command.args(["--seed", &plan.seed.to_string()]);
+    command.args(["--limit", &request.limit.to_string()]);
+    command.args(["--device", &place.to_string()]);
     command.args(["--worker", &format!("{from},{count}")]);
     if plan.special {
         command.arg("--special");
@@ -309,14 +403,13 @@ fn worker_command(
     Ok(command)
 }
 
-/// Runs the checks from `from` on in another process; whether it came to the end.
+/// Takes the checks of another process; whether it came to the end.
 fn second_process(
     global: &Global,
-    request: &Request<'_>,
-    from: usize,
+    mut command: Command,
+    limit: f64,
     verification: &mut Verification,
 ) -> Result<bool> {
-    let mut command = worker_command(global, request, from, usize::MAX, false)?;
     let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -334,7 +427,7 @@ fn second_process(
         }
     });
     // Its own watchdog ends a kernel; this one is for a process that does not even do that.
-    let patience = Duration::from_secs_f64(4.0 * request.limit + 300.0);
+    let patience = Duration::from_secs_f64(4.0 * limit + 300.0);
     let mut ended = false;
     while let Ok(line) = lines.recv_timeout(patience) {
         match serde_json::from_str(&line) {
@@ -436,6 +529,12 @@ fn describe(body: &Body) -> String {
         text.push_str(&format!(
             "too large for a reference: {}\n",
             body.verification.too_large.join("; ")
+        ));
+    }
+    if !body.one_input.is_empty() {
+        text.push_str(&format!(
+            "one input each, because they are large (`--inputs N` gives every size N): {}\n",
+            body.one_input.join("; ")
         ));
     }
     if body.not_checked > 0 {

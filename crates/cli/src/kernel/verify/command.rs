@@ -59,9 +59,9 @@ pub(crate) struct Verify {
     /// compute-sanitizer.
     #[arg(long, conflicts_with = "settings")]
     small: bool,
-    /// How many random inputs to try.
-    #[arg(long, value_name = "N", default_value_t = 3)]
-    inputs: usize,
+    /// How many random inputs to try: 3 where it is not given, and 1 for the large sizes of a case.
+    #[arg(long, value_name = "N")]
+    inputs: Option<usize>,
     /// Seed of the inputs; drawn from the clock where it is not given, and always printed.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -71,6 +71,9 @@ pub(crate) struct Verify {
     /// With a case: give up a launch on a GPU that takes longer than this.
     #[arg(long, default_value = "20s", value_name = "TIME", value_parser = numbers::seconds)]
     limit: f64,
+    /// With a case on a GPU: also look for races of shared memory, with compute-sanitizer's racecheck.
+    #[arg(long)]
+    races: bool,
     /// The second process of a case: the first check, and how many.
     #[arg(long, hide = true, value_parser = parse_range)]
     worker: Option<(usize, usize)>,
@@ -138,6 +141,10 @@ struct KernelRow {
 const REFERENCE_BUDGET: f64 = 2e8;
 
 impl Verify {
+    fn inputs(&self) -> usize {
+        self.inputs.unwrap_or(3)
+    }
+
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         for file in self.workloads.iter().filter(|name| is_file_name(name)) {
             match file.ends_with(".toml") {
@@ -165,12 +172,14 @@ impl Verify {
                 &case::Request {
                     file,
                     plan: Plan {
-                        inputs: self.inputs,
+                        inputs: self.inputs(),
                         seed: self.seed.unwrap_or_else(clock_seed),
                         special: self.special,
                     },
+                    inputs_given: self.inputs.is_some(),
                     limit: self.limit,
                     worker: self.worker,
+                    races: self.races,
                     watched: self.watched,
                 },
             );
@@ -299,7 +308,7 @@ impl Verify {
         seed: u64,
     ) -> Row {
         let mut random = Random::seeded(seed);
-        let seeds: Vec<u64> = (0..self.inputs.max(1)).map(|_| random.bits()).collect();
+        let seeds: Vec<u64> = (0..self.inputs().max(1)).map(|_| random.bits()).collect();
         let checked = gpu
             .map(|gpu| check_parity(workload, gpu, reference, &parameters, &seeds))
             .transpose();

@@ -11,13 +11,22 @@ use warpsmith_core::Span;
 /// A watched run takes longer than this only where it hangs.
 const LIMIT: Duration = Duration::from_secs(180);
 
-/// What the sanitizer says about the command, and the line that it names; `None` where there is no
+/// What memcheck says about the command, and the line that it names; `None` where there is no
 /// sanitizer, or nothing to say.
 pub(super) fn look(command: impl FnOnce() -> Result<Command>) -> Option<(String, Option<Span>)> {
-    let sanitizer = find()?;
-    let watched = command().ok()?;
-    let mut child = Command::new(sanitizer)
-        .args(["--tool", "memcheck", "--print-limit", "1"])
+    read(&log("memcheck", command().ok()?)?)
+}
+
+/// What racecheck says: `None` where there is no sanitizer, otherwise the first race, if there is one.
+pub(super) fn races(
+    command: impl FnOnce() -> Result<Command>,
+) -> Option<Option<(String, Option<Span>)>> {
+    Some(read_race(&log("racecheck", command().ok()?)?))
+}
+
+fn log(tool: &str, watched: Command) -> Option<String> {
+    let mut child = Command::new(find()?)
+        .args(["--tool", tool, "--print-limit", "1"])
         .arg(watched.get_program())
         .args(watched.get_args())
         .stdin(Stdio::null())
@@ -33,7 +42,7 @@ pub(super) fn look(command: impl FnOnce() -> Result<Command>) -> Option<(String,
     }
     let _ = child.kill();
     let _ = child.wait();
-    read(&reader.join().ok()?)
+    reader.join().ok()
 }
 
 fn find() -> Option<PathBuf> {
@@ -63,15 +72,33 @@ fn read(log: &str) -> Option<(String, Option<Span>)> {
         if line.starts_with("at ") || line.starts_with("by thread") || line.starts_with("Address") {
             words.push(line.to_owned());
         }
-        if let Some((file, number)) = line
-            .rsplit_once(" in ")
-            .and_then(|(_, place)| place.rsplit_once(':'))
-            && let Ok(number) = number.trim().parse()
-        {
-            span = Some(Span::line(file, number));
-        }
+        span = place(line).or(span);
     }
     Some((words.join(", "), span))
+}
+
+/// The first race of a log, in a line, and the place of its first access.
+fn read_race(log: &str) -> Option<(String, Option<Span>)> {
+    let mut lines = log
+        .lines()
+        .filter_map(|line| line.strip_prefix("========="))
+        .map(str::trim)
+        .skip_while(|line| !line.contains("Race reported between"));
+    let first = lines.next()?;
+    let first = first.split_once(": ").map_or(first, |(_, rest)| rest);
+    let mut words = first.to_owned();
+    for line in lines.take_while(|line| line.starts_with("and ")).take(2) {
+        words.push(' ');
+        words.push_str(line);
+    }
+    Some((words, place(first)))
+}
+
+/// `… in file.cu:12`.
+fn place(line: &str) -> Option<Span> {
+    let (file, number) = line.rsplit_once(" in ")?.1.rsplit_once(':')?;
+    let digits = number.split(|c: char| !c.is_ascii_digit()).next()?;
+    Some(Span::line(file, digits.parse().ok()?))
 }
 
 #[cfg(test)]
@@ -92,5 +119,19 @@ mod tests {
         let span = span.unwrap();
         assert_eq!((span.file.as_str(), span.line), ("/home/u/add.cu", 7));
         assert!(read("========= ERROR SUMMARY: 0 errors").is_none());
+    }
+
+    #[test]
+    fn the_first_race_is_read() {
+        let log = "========= COMPUTE-SANITIZER\n========= Error: Race reported between Write access at sum(float *, int)+0x1f0 in /home/u/sum.cu:9\n\
+                   =========     and Read access at sum(float *, int)+0x2a0 in /home/u/sum.cu:11 [496 hazards]\n=========\n\
+                   ========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)\n";
+        let (words, span) = read_race(log).unwrap();
+        assert!(
+            words.starts_with("Race reported between Write access")
+                && words.ends_with("[496 hazards]")
+        );
+        assert_eq!(span.unwrap().line, 9);
+        assert!(read_race("========= RACECHECK SUMMARY: 0 hazards displayed").is_none());
     }
 }

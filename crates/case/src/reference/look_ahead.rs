@@ -1,0 +1,193 @@
+//! Answers of a Python function before they are needed: several workers, a bounded queue, one order.
+//!
+//! Invariants: answers are handed out in the order in which they were wanted; what is computed and not
+//! yet taken holds at most [`MOST_AHEAD`] elements, or is one answer; every worker ends with this value.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use super::answer::Answer;
+use super::python_function::{Detail, PythonFunction};
+use crate::instance::{Contents, Instance};
+use crate::program::Fault;
+
+/// Elements of all arrays that may wait to be taken.
+const MOST_AHEAD: usize = 1 << 26;
+/// More workers than this wait for memory, not for processors.
+const MOST_WORKERS: usize = 6;
+
+/// One check whose answer is wanted.
+#[derive(Clone)]
+pub(crate) struct Wanted {
+    pub(crate) instance: Instance,
+    pub(crate) seed: u64,
+    pub(crate) round: usize,
+    pub(crate) special: bool,
+    /// Whether to find out how many inputs decide an output.
+    pub(crate) probe: bool,
+}
+
+impl Wanted {
+    fn elements(&self) -> usize {
+        let arguments = self.instance.arguments.iter();
+        arguments.map(|argument| argument.elements()).sum()
+    }
+
+    /// The inputs.
+    pub(crate) fn contents(&self) -> Result<Contents, Fault> {
+        self.instance
+            .contents(self.seed, self.round, self.special)
+            .map_err(Fault::Unsupported)
+    }
+
+    /// What the function has to say: special values overflow where the type does, not where float64 does.
+    pub(crate) fn detail(&self) -> Detail {
+        match (self.special, self.probe) {
+            (true, _) => Detail::OwnType,
+            (false, true) => Detail::Float64AndFanIn,
+            (false, false) => Detail::Float64,
+        }
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        self.instance.size == other.instance.size
+            && (self.seed, self.round, self.special) == (other.seed, other.round, other.special)
+    }
+}
+
+/// Contents and answers that are being prepared.
+pub(crate) struct LookAhead {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+    /// Answers that were taken.
+    taken: usize,
+}
+
+struct Shared {
+    wanted: Vec<Wanted>,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// The next one that a worker begins.
+    next: usize,
+    /// Elements of what was begun and not yet taken.
+    ahead: usize,
+    done: BTreeMap<usize, Result<(Contents, Answer), Fault>>,
+    stop: bool,
+}
+
+impl LookAhead {
+    /// Begins; `start` makes a worker, in a thread of its own.
+    pub(crate) fn begin(
+        wanted: Vec<Wanted>,
+        start: impl Fn() -> Result<PythonFunction, Fault> + Clone + Send + 'static,
+    ) -> Self {
+        let processors = thread::available_parallelism().map_or(1, usize::from);
+        let workers = (processors / 2).clamp(1, MOST_WORKERS).min(wanted.len());
+        let shared = Arc::new(Shared {
+            wanted,
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        });
+        let threads = (0..workers)
+            .map(|_| {
+                let (shared, start) = (Arc::clone(&shared), start.clone());
+                thread::spawn(move || shared.work(start()))
+            })
+            .collect();
+        Self {
+            shared,
+            threads,
+            taken: 0,
+        }
+    }
+
+    /// The contents and the answer, where this is the next one in order.
+    pub(crate) fn take(&mut self, wanted: &Wanted) -> Option<Result<(Contents, Answer), Fault>> {
+        let next = self.shared.wanted.get(self.taken)?;
+        if !next.is(wanted) {
+            return None;
+        }
+        let mut state = self.shared.lock();
+        let result = loop {
+            if let Some(result) = state.done.remove(&self.taken) {
+                break result;
+            }
+            // A worker that is gone answers no more; the caller then asks for itself.
+            if self.threads.iter().all(JoinHandle::is_finished) {
+                return None;
+            }
+            state = self
+                .shared
+                .changed
+                .wait_timeout(state, Duration::from_millis(200))
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
+        };
+        state.ahead -= next.elements();
+        drop(state);
+        self.shared.changed.notify_all();
+        self.taken += 1;
+        Some(result)
+    }
+}
+
+impl Drop for LookAhead {
+    fn drop(&mut self) {
+        self.shared.lock().stop = true;
+        self.shared.changed.notify_all();
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn work(&self, mut function: Result<PythonFunction, Fault>) {
+        while let Some(at) = self.next() {
+            let wanted = &self.wanted[at];
+            let result = match &mut function {
+                Ok(function) => wanted.contents().and_then(|contents| {
+                    let answer = function.answer(&wanted.instance, &contents, wanted.detail())?;
+                    Ok((contents, answer))
+                }),
+                // Why it did not start is said once, and that ends the verification.
+                Err(fault) => Err(std::mem::replace(
+                    fault,
+                    Fault::Unsupported("the reference did not start".into()),
+                )),
+            };
+            self.lock().done.insert(at, result);
+            self.changed.notify_all();
+        }
+    }
+
+    /// Waits until there is room for the next one.
+    fn next(&self) -> Option<usize> {
+        let mut state = self.lock();
+        loop {
+            let elements = self.wanted.get(state.next)?.elements();
+            if state.stop {
+                return None;
+            }
+            if state.ahead == 0 || state.ahead + elements <= MOST_AHEAD {
+                state.ahead += elements;
+                state.next += 1;
+                return Some(state.next - 1);
+            }
+            state = self
+                .changed
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
