@@ -14,6 +14,7 @@ use warpsmith_formats::write_output;
 use warpsmith_history::nsys;
 use warpsmith_measure::measurement::{Figures, Measurement};
 use warpsmith_measure::profile::device_span::DeviceSpan;
+use warpsmith_measure::profile::helper_kernels::is_helper;
 use warpsmith_measure::profile::ncu::{self, LaunchWork, Metric};
 use warpsmith_measure::profile::tool::{Tool, shell_line};
 use warpsmith_measure::roofline::{Bound, Ceilings, Roofline};
@@ -174,7 +175,8 @@ impl Profile {
         if is_csv {
             let text = fs::read_to_string(path)
                 .with_context(|| format!("cannot read `{}`", path.display()))?;
-            let metrics = ncu::read(&text).with_context(|| format!("`{}`", path.display()))?;
+            let mut metrics = ncu::read(&text).with_context(|| format!("`{}`", path.display()))?;
+            metrics.retain(|metric| !is_helper(&metric.kernel));
             let durations = ncu::durations(&metrics);
             let kernels = gather(
                 durations
@@ -199,7 +201,12 @@ impl Profile {
         }
         let timed = |span: &DeviceSpan| (span.name.clone(), span.seconds(), span.bytes);
         Ok(Body {
-            kernels: gather(spans.iter().map(timed)),
+            kernels: gather(
+                spans
+                    .iter()
+                    .filter(|span| !is_helper(&span.name))
+                    .map(timed),
+            ),
             metrics: Vec::new(),
             rooflines: Vec::new(),
             ceilings: None,

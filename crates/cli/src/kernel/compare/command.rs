@@ -29,6 +29,7 @@ use warpsmith_workload::Parameters;
 
 use super::cases::{self, Compared};
 use super::commands::Commands;
+use super::git_revision::AtRevision;
 use super::{baselines, markdown};
 use crate::catalogue;
 use crate::exit::Outcome;
@@ -48,6 +49,7 @@ use crate::table::Table;
 #[derive(Args)]
 #[command(
     after_long_help = "Examples:\n  warpsmith compare softmax_naive.toml softmax_fast.toml --mode cold\n  \
+    warpsmith compare softmax.toml --git HEAD~1\n  \
     warpsmith compare base.json new.json\n  \
     warpsmith compare --command './old 100' --command './new 100'\n  \
     warpsmith compare --command 'sort -S {size} words' -L size 1M,10M,100M --markdown sizes.md\n  \
@@ -57,8 +59,11 @@ use crate::table::Table;
 )]
 pub(crate) struct Compare {
     /// Two cases (`.toml`), measured in turns, or two files of samples; A is the base.
-    #[arg(num_args = 2, value_names = ["A", "B"], conflicts_with_all = ["command", "workload"])]
+    #[arg(num_args = 1..=2, value_names = ["A", "B"], conflicts_with_all = ["command", "workload"])]
     files_to_compare: Vec<PathBuf>,
+    /// With one case: compare it with itself at this commit, which is the base.
+    #[arg(long, value_name = "REV", requires = "files_to_compare")]
+    git: Option<String>,
     #[command(flatten)]
     commands: Commands,
     /// A workload whose settings `--a` and `--b` are compared. Runs alternate.
@@ -171,15 +176,23 @@ impl Compare {
             .files
             .check(global, &[("--markdown", self.markdown.as_deref())])?;
         let is_case = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "toml");
-        let case_count = self
-            .files_to_compare
-            .iter()
-            .filter(|path| is_case(path))
-            .count();
-        if case_count == 1 {
-            bail!("a case is compared with another case (`.toml`)");
+        let old = match (&self.git, &self.files_to_compare[..]) {
+            (None, _) => None,
+            (Some(revision), [case]) if is_case(case) => Some(AtRevision::of(case, revision)?),
+            (Some(_), _) => bail!("`--git` goes with one case (`.toml`)"),
+        };
+        let mut files = self.files_to_compare.clone();
+        if let Some(old) = &old {
+            files.insert(0, old.case.clone());
         }
-        if let [a, b] = &self.files_to_compare[..]
+        let case_count = files.iter().filter(|path| is_case(path)).count();
+        if case_count == 1 {
+            bail!("a case is compared with another case (`.toml`), or with `--git REV`");
+        }
+        if files.len() == 1 {
+            bail!("two files are compared; got one");
+        }
+        if let [a, b] = &files[..]
             && case_count == 0
             && let Some(baselines) = baselines::read_both(a, b)?
         {
@@ -205,7 +218,7 @@ impl Compare {
             let turns = self.commands.compare(global, &plan)?;
             failure = turns.failure;
             rows_of(turns.sides, turns.conclusions)
-        } else if let ([a, b], 2) = (&self.files_to_compare[..], case_count) {
+        } else if let ([a, b], 2) = (&files[..], case_count) {
             let plan = ComparisonPlan {
                 margin,
                 budget: Some(budget),
@@ -218,7 +231,7 @@ impl Compare {
                     .map(|(name, done)| row(name, done))
                     .collect(),
             }
-        } else if let [a, b] = &self.files_to_compare[..] {
+        } else if let [a, b] = &files[..] {
             notes.push(Finding::new(
                 "M012",
                 Severity::Info,

@@ -4,6 +4,7 @@ mod baselines;
 mod cases;
 mod command;
 mod commands;
+mod git_revision;
 mod markdown;
 mod parameters;
 
