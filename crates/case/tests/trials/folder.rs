@@ -59,13 +59,20 @@ pub(crate) fn verify(case: &Case, seed: u64, inputs: usize) -> Result<Verificati
         compared: verifier.compares(),
         ..Verification::default()
     };
-    for size in &case.verification_sizes(&choice).unwrap().sizes {
-        for (seed, round, special) in Verifier::rounds(&plan) {
-            let check = verifier.check(size, seed, round, special);
-            verification
-                .checks
-                .push(check.map_err(|fault| fault.to_string())?);
-        }
+    let sizes = case.verification_sizes(&choice).unwrap().sizes;
+    let rounds = Verifier::rounds(&plan);
+    let jobs = || {
+        let of = |size| rounds.iter().map(move |round| (size, *round));
+        sizes.iter().flat_map(of)
+    };
+    verifier
+        .look_ahead(jobs())
+        .map_err(|fault| fault.to_string())?;
+    for (size, (seed, round, special)) in jobs() {
+        let check = verifier.check(size, seed, round, special);
+        verification
+            .checks
+            .push(check.map_err(|fault| fault.to_string())?);
     }
     Ok(verification)
 }

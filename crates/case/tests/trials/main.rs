@@ -8,6 +8,7 @@ mod folder;
 mod gpu;
 mod mutants;
 mod references;
+mod suite;
 
 use std::process::ExitCode;
 
@@ -49,6 +50,16 @@ fn main() -> ExitCode {
             "a_case_that_contradicts_its_kernel_is_refused",
             false,
             references::a_case_that_contradicts_its_kernel_is_refused,
+        ),
+        (
+            "what_an_output_held_before_is_told_without_a_reference",
+            false,
+            references::what_an_output_held_before_is_told_without_a_reference,
+        ),
+        (
+            "the_suite_fits_its_kernels",
+            false,
+            suite::the_suite_fits_its_kernels,
         ),
         (
             "every_mutant_is_found",

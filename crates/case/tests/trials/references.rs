@@ -213,3 +213,28 @@ pub(crate) fn a_case_that_contradicts_its_kernel_is_refused() {
         assert!(error.contains(said), "{error}");
     }
 }
+
+pub(crate) fn what_an_output_held_before_is_told_without_a_reference() {
+    let case = CASE.replace(
+        "reference = { function = \"reference.py:scale\", seconds = 20, memory = \"2G\" }\n",
+        "",
+    );
+    let codes = |kernel: &str, rounds: usize| -> Vec<String> {
+        let folder = Folder::new(&[("scale.py", kernel), ("scale.toml", &case)]);
+        let found = verify(&folder.case("scale.toml"), 3, rounds).unwrap();
+        let findings = judge("scale", &found);
+        findings.iter().map(|one| one.code.to_string()).collect()
+    };
+    assert_eq!(codes(SCALE, 2), ["C010"]);
+    for wrong in [
+        "y[i] = y[i] + a * x[i]",
+        "y[i] = wp.max(y[i], a * x[i])",
+        "if i % 7 != 3:\n        y[i] = a * x[i]",
+    ] {
+        let kernel = SCALE.replace("y[i] = a * x[i] + 1.0", wrong);
+        assert_eq!(codes(&kernel, 1), ["C002", "C010"], "{wrong}");
+    }
+    // A minimum shows in the second round, where what was there is the smallest number.
+    let least = SCALE.replace("y[i] = a * x[i] + 1.0", "y[i] = wp.min(y[i], a * x[i])");
+    assert_eq!(codes(&least, 2), ["C002", "C010"]);
+}
