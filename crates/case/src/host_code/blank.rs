@@ -54,8 +54,9 @@ pub(crate) fn without_host_code(text: &str) -> Option<String> {
                     continue;
                 }
                 let end = closing(&tokens, at).unwrap_or(tokens.len() - 1);
-                let type_or_value = has(&["struct", "class", "union", "enum", "="]) && !has(&["("]);
-                if has(&["("]) && !has(DEVICE) && !type_or_value {
+                let brackets = takes_arguments(&tokens[start..at]);
+                let type_or_value = has(&["struct", "class", "union", "enum", "="]) && !brackets;
+                if brackets && !has(DEVICE) && !type_or_value {
                     blanks.tokens(&tokens[start..=end]);
                 }
                 at = end;
@@ -97,7 +98,18 @@ fn is_host_declaration(tokens: &[Token<'_>]) -> bool {
         "=",
         "asm",
     ];
-    has(&["("]) && !has(&kept)
+    takes_arguments(tokens) && !has(&kept)
+}
+
+/// Whether there are brackets that are no attribute's, as those of `alignas(16)` are.
+fn takes_arguments(tokens: &[Token<'_>]) -> bool {
+    const ATTRIBUTES: &[&str] = &["alignas", "__align__", "__attribute__", "decltype"];
+    tokens.iter().enumerate().any(|(at, token)| {
+        let attribute = at > 0 && ATTRIBUTES.contains(&tokens[at - 1].text);
+        // `__attribute__((…))` has two.
+        let inner = at > 1 && tokens[at - 1].text == "(" && tokens[at - 2].text == "__attribute__";
+        token.text == "(" && !attribute && !inner
+    })
 }
 
 /// A text of which parts become blanks; lines stay.
@@ -185,6 +197,8 @@ mod tests {
             assert!(!left.contains(gone), "{gone}\n{left}");
         }
         assert_eq!(without_host_code("__global__ void k() {}"), None);
+        let aligned = "template <class T> struct alignas(16) P { T a[4]; };\nstruct __align__(8) Q { int a; };\n";
+        assert_eq!(without_host_code(aligned), None);
         assert_eq!(without_host_code("{ {"), None);
     }
 
