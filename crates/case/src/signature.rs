@@ -356,7 +356,7 @@ fn launched_arguments<'a>(tokens: &[Token<'a>], name: &str) -> Option<Vec<Vec<&'
             .find(|at| text(*at) == Some(">") && (1..4).all(|next| text(at + next) == Some("<")));
         if let Some(end) = end {
             let arguments = split(&rest[..end]);
-            if !arguments.is_empty() && arguments.iter().all(|one| plain(&one)) {
+            if !arguments.is_empty() && arguments.iter().all(&plain) {
                 let words = arguments.iter();
                 return Some(
                     words

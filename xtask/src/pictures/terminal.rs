@@ -147,12 +147,8 @@ fn colour(pen: &mut Pen, numbers: &[usize]) {
             22 => pen.bold = false,
             30..=37 => pen.colour = Some(number - 30),
             39 => pen.colour = None,
-            38 => {
-                // `38;5;N`: a colour by number.
-                if rest.next() == Some(5) {
-                    pen.colour = rest.next().map(|colour| colour % 8);
-                }
-            }
+            // `38;5;N`: a colour by number.
+            38 if rest.next() == Some(5) => pen.colour = rest.next().map(|colour| colour % 8),
             _ => {}
         }
     }

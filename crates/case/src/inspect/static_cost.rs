@@ -130,9 +130,9 @@ impl Case {
                 "there is nothing to launch at this size".into(),
             ));
         };
-        // The compiler counts the kilobyte that the system keeps from sm_80 on.
+        // From sm_90 on the compiler counts the kilobyte that the system keeps.
         let own = u32::try_from(kernel.shared_bytes).unwrap_or(u32::MAX);
-        let shared = if sm >= 80 {
+        let shared = if sm >= 90 {
             own.saturating_sub(1024)
         } else {
             own

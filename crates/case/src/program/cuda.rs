@@ -204,13 +204,14 @@ fn complete(mut found: Vec<PathBuf>) -> Vec<PathBuf> {
     found.truncate(1);
     if let Some(folder) = found.first().cloned() {
         // Its own folder in a toolkit from 13 on, a package of its own among wheels.
-        let library = [
-            folder.join("cccl"),
-            folder.join("../../cuda_cccl/include"),
-            folder.clone(),
-        ];
+        let package = folder
+            .ancestors()
+            .nth(2)
+            .map(|site| site.join("cuda_cccl/include"));
+        let library = [Some(folder.join("cccl")), package, Some(folder.clone())];
         let target = library
             .into_iter()
+            .flatten()
             .find(|one| one.join("nv/target").exists());
         found.extend(target.filter(|one| *one != folder));
     }
@@ -627,8 +628,12 @@ mod tests {
         assert!(complete(vec![runtime.clone()]).is_empty());
         fs::create_dir_all(&runtime).unwrap();
         fs::write(runtime.join("cuda_fp16.h"), "").unwrap();
-        assert_eq!(complete(vec![runtime.clone()]), [runtime.clone()]);
-        fs::create_dir_all(&parts).unwrap();
+        assert_eq!(
+            complete(vec![runtime.clone()]),
+            *std::slice::from_ref(&runtime)
+        );
+        fs::create_dir_all(parts.join("nv")).unwrap();
+        fs::write(parts.join("nv/target"), "").unwrap();
         assert_eq!(complete(vec![runtime.clone()]), [runtime, parts]);
     }
 }

@@ -221,8 +221,8 @@ fn count_lines(mut output: impl Read, tell: &dyn Fn() -> bool) {
     loop {
         match output.read(&mut chunk) {
             Ok(count @ 1..) => {
-                let ends = chunk[..count].iter().filter(|byte| **byte == b'\n');
-                if !ends.map(|_| tell()).all(|listens| listens) {
+                let mut ends = chunk[..count].iter().filter(|byte| **byte == b'\n');
+                if !ends.all(|_| tell()) {
                     return;
                 }
             }

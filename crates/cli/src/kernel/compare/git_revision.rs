@@ -1,6 +1,5 @@
 //! A case as it was at another commit: its files in a folder that goes when the comparison is over.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -32,7 +31,7 @@ impl AtRevision {
         let tree = tree.trim_end_matches('/').to_owned();
         let there = git(folder, &["ls-tree", "--name-only", &tree])
             .with_context(|| format!("commit `{revision}` has no folder of the case"))?;
-        if !there.lines().any(|line| OsString::from(line) == name) {
+        if !there.lines().any(|line| line == name) {
             bail!(
                 "`{}` is not part of commit `{revision}`",
                 name.to_string_lossy()
