@@ -186,6 +186,7 @@ mod tests {
         let program = program();
         let without: Vec<&str> = program
             .get_subcommands()
+            .filter(|verb| !verb.is_hide_set())
             .filter(|verb| {
                 let mut found = Vec::new();
                 examples(verb, &mut found);

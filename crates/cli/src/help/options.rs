@@ -61,7 +61,6 @@ const EXCEPTIONS: &[(&str, &str)] = &[
         "a tuned kernel meets data that are not in the cache",
     ),
     ("of", "`md table` measures both kinds, `selftest` one"),
-    ("out", "`exec` names an array with its file"),
     (
         "output",
         "a file, a folder or either, as the verb writes it",
@@ -77,10 +76,6 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     (
         "rounds",
         "`bench` spreads rounds over a session, `synth ablate` compares in them",
-    ),
-    (
-        "save",
-        "`baseline` and `check` write what only some verbs read",
     ),
     (
         "seed",

@@ -26,7 +26,7 @@ const TOLD: usize = 5;
 /// Lines of the source that are shown.
 const LINES: usize = 12;
 
-/// Show what your kernel costs on each architecture, and what limits it.
+/// Show what your kernel costs on each architecture.
 ///
 /// Registers, stack, shared memory, occupancy and its limiter; instructions by line; loads and stores that
 /// touch more memory than they need. Needs NVRTC and no GPU. With a GPU and Nsight Compute (`ncu`) counters follow: which roof is near, what

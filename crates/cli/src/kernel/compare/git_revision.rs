@@ -29,7 +29,10 @@ impl AtRevision {
             .with_context(|| format!("`{}` lies in no git repository", case.display()))?;
         let tree = format!("{revision}:{}", prefix.trim_end());
         let tree = tree.trim_end_matches('/').to_owned();
-        let there = git(folder, &["ls-tree", "--name-only", &tree])
+        // From the top: inside a folder git looks for that folder in the tree.
+        let top = git(folder, &["rev-parse", "--show-toplevel"])?;
+        let top = Path::new(top.trim_end_matches(['\r', '\n']));
+        let there = git(top, &["ls-tree", "--name-only", &tree])
             .with_context(|| format!("commit `{revision}` has no folder of the case"))?;
         if !there.lines().any(|line| line == name) {
             bail!(
@@ -39,7 +42,7 @@ impl AtRevision {
         }
         let copy = tempfile::tempdir()?;
         let mut archive = Command::new("git")
-            .current_dir(folder)
+            .current_dir(top)
             .args(["archive", "--format=tar", &tree])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
