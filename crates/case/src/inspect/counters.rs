@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use warpsmith_measure::profile::ncu::Metric;
 
-/// The counters that are asked for.
+/// The counters that ncu is told to read.
 pub const COUNTERS: &[&str] = &[
     "gpu__time_duration.sum",
     "launch__waves_per_multiprocessor",
