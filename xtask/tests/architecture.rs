@@ -9,10 +9,28 @@ use serde_json::Value;
 
 /// Crates that only one of ours may depend on.
 const HOMES: &[(&str, &[&str])] = &[
-    ("anyhow", &["warpsmith", "warpsmith-fuzz", "xtask"]),
+    (
+        "anyhow",
+        &[
+            "warpsmith",
+            "warpsmith-apps",
+            "warpsmith-console",
+            "warpsmith-fuzz",
+            "xtask",
+        ],
+    ),
     ("base64", &["warpsmith-formats"]),
     ("bcrypt", &["warpsmith-http", "warpsmith-telemetry"]),
-    ("clap", &["warpsmith", "warpsmith-fuzz", "xtask"]),
+    (
+        "clap",
+        &[
+            "warpsmith",
+            "warpsmith-apps",
+            "warpsmith-console",
+            "warpsmith-fuzz",
+            "xtask",
+        ],
+    ),
     ("hyper", &["warpsmith-http"]),
     ("libloading", &["warpsmith-device"]),
     ("nvml-wrapper", &["warpsmith-telemetry"]),

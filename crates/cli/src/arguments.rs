@@ -3,9 +3,6 @@
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-use crate::apps::{corpus, lattice, md, serve, synth, voice};
-use crate::exit::Outcome;
-use crate::global::Global;
 use crate::help::program;
 use crate::kernel::{
     ablate, bench, compare, compile, exec, inspect, leak, new, profile, run, scale, tune, verify,
@@ -15,6 +12,9 @@ use crate::machine::{
 };
 use crate::project::{audit, explain, history, report};
 use crate::setup::{completions, config, manual, selftest};
+use warpsmith_apps::{corpus, lattice, md, serve, synth, voice};
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::Global;
 
 /// The GPU engineer's workbench: compile, run, check, measure, explain.
 #[derive(Parser)]

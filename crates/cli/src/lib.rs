@@ -10,32 +10,19 @@ use std::sync::Once;
 
 use clap::FromArgMatches;
 
-mod apps;
 mod arguments;
-mod background_calibration;
-mod catalogue;
 mod codes;
 mod configuration;
-mod exit;
-mod global;
 mod help;
-mod host;
-mod inputs;
-mod interruption;
 mod kernel;
 mod machine;
-mod measured;
-mod numbers;
-mod output;
-mod placement;
 mod project;
 mod setup;
-mod table;
 
-pub use host::Host;
+pub use warpsmith_console::host::Host;
 
 use arguments::Arguments;
-use exit::Outcome;
+use warpsmith_console::exit::{self, Outcome};
 
 /// Machine code that this build carries; empty unless `cargo xtask kernels --cubins` ran before it.
 const CUBINS: &[warpsmith_device::EmbeddedCubin] = include!(concat!(env!("OUT_DIR"), "/cubins.rs"));

@@ -11,13 +11,13 @@ use warpsmith_measure::report::html::Section;
 use warpsmith_measure::report::plot::{self, ForestRow};
 use warpsmith_measure::run_sampler::RunMode;
 
-use crate::catalogue;
-use crate::exit::Outcome;
-use crate::global::Global;
-use crate::measured::Files;
-use crate::numbers;
-use crate::output;
-use crate::table::Table;
+use warpsmith_console::catalogue;
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::Global;
+use warpsmith_console::measured::Files;
+use warpsmith_console::numbers;
+use warpsmith_console::output;
+use warpsmith_console::table::Table;
 
 /// Turn each technique of a workload on and off, in paired rounds.
 #[derive(Args)]

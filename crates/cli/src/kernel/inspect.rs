@@ -14,12 +14,12 @@ use warpsmith_measure::profile::helper_kernels::is_helper;
 use warpsmith_measure::profile::ncu;
 use warpsmith_measure::profile::tool::Tool;
 
-use crate::exit::Outcome;
-use crate::global::Global;
-use crate::inputs;
 use crate::kernel::verify::case::{explain, one_check_command};
-use crate::output;
-use crate::table::Table;
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::Global;
+use warpsmith_console::inputs;
+use warpsmith_console::output;
+use warpsmith_console::table::Table;
 
 /// Sentences that are told: more are not read.
 const TOLD: usize = 5;

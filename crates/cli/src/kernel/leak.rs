@@ -20,14 +20,14 @@ use warpsmith_measure::trajectory::{self, MemorySeries};
 use warpsmith_telemetry::ProcessMemory;
 use warpsmith_workload::Parameters;
 
-use crate::catalogue;
-use crate::exit::Outcome;
-use crate::global::Global;
-use crate::interruption::Interruption;
-use crate::measured::Files;
-use crate::numbers;
-use crate::output;
-use crate::table::Table;
+use warpsmith_console::catalogue;
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::Global;
+use warpsmith_console::interruption::Interruption;
+use warpsmith_console::measured::Files;
+use warpsmith_console::numbers;
+use warpsmith_console::output;
+use warpsmith_console::table::Table;
 
 /// Judge whether memory grows: LEAK, OK or INCONCLUSIVE.
 ///

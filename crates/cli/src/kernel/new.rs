@@ -10,11 +10,11 @@ use warpsmith_case::{case_of_cuda, case_of_warp, kernel_signatures};
 use warpsmith_compiler::{Options, compile, kernels};
 use warpsmith_formats::{is_stdout, write_output};
 
-use crate::exit::Outcome;
-use crate::global::Global;
-use crate::inputs;
 use crate::kernel::warp_library::WarpLibrary;
-use crate::output;
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::Global;
+use warpsmith_console::inputs;
+use warpsmith_console::output;
 
 /// Write a case for your own kernel: arguments, sizes, reference.
 ///

@@ -21,12 +21,12 @@ use warpsmith_measure::roofline::{Bound, Ceilings, Roofline};
 use warpsmith_measure::trace;
 use warpsmith_workload::Cost;
 
-use crate::exit::Outcome;
-use crate::global::Global;
-use crate::inputs;
-use crate::measured;
-use crate::output;
-use crate::table::Table;
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::Global;
+use warpsmith_console::inputs;
+use warpsmith_console::measured;
+use warpsmith_console::output;
+use warpsmith_console::table::Table;
 
 /// Profile a command with nsys or ncu, or read what they wrote.
 #[derive(Args)]

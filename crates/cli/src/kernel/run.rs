@@ -15,13 +15,13 @@ use warpsmith_measure::statistics::order::median_of;
 use warpsmith_measure::statistics::stop_rule::StopPlan;
 use warpsmith_telemetry::{ConditionsSampler, GpuConditions};
 
-use crate::exit::Outcome;
-use crate::global::Global;
-use crate::interruption::Interruption;
 use crate::machine::clock_guard::LockClocks;
-use crate::measured::{self, Files};
-use crate::numbers;
-use crate::output;
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::Global;
+use warpsmith_console::interruption::Interruption;
+use warpsmith_console::measured::{self, Files};
+use warpsmith_console::numbers;
+use warpsmith_console::output;
 
 /// Measure a command: time, memory, and what the GPUs did meanwhile.
 ///

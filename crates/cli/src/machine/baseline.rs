@@ -12,11 +12,11 @@ use warpsmith_telemetry::recording::Recording;
 use warpsmith_telemetry::{Clock, Event, Happening, Sampler, Schedule};
 
 use super::sampling::{self, Selection};
-use crate::exit::Outcome;
-use crate::global::Global;
-use crate::interruption::Interruption;
-use crate::numbers;
-use crate::output;
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::Global;
+use warpsmith_console::interruption::Interruption;
+use warpsmith_console::numbers;
+use warpsmith_console::output;
 
 /// Sample GPUs and host for a while, and judge if they are fit.
 ///

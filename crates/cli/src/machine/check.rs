@@ -15,9 +15,9 @@ use warpsmith_doctor::{
 };
 use warpsmith_formats::write_output;
 
-use crate::exit::Outcome;
-use crate::global::{Format, Global};
-use crate::output;
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::{Format, Global};
+use warpsmith_console::output;
 
 /// Check this machine: driver, GPUs, toolkits, Python, containers.
 ///

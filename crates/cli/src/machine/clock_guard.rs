@@ -11,10 +11,10 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use warpsmith_telemetry::ClockLock;
 
-use crate::exit::Outcome;
-use crate::global::Global;
-use crate::interruption::Interruption;
-use crate::output;
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::Global;
+use warpsmith_console::interruption::Interruption;
+use warpsmith_console::output;
 
 /// The option of verbs that measure on GPUs.
 #[derive(Args)]

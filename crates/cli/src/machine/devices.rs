@@ -8,9 +8,9 @@ use serde::Serialize;
 use warpsmith_core::{Bytes, BytesPerSecond, Hertz, Severity};
 use warpsmith_device::{CpuFacts, GpuFacts, cuda_devices, driver_finding};
 
-use crate::exit::Outcome;
-use crate::global::Global;
-use crate::output;
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::Global;
+use warpsmith_console::output;
 
 /// List the CPU and every GPU with their facts.
 #[derive(Args)]

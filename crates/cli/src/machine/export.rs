@@ -12,10 +12,10 @@ use warpsmith_telemetry::recording::Recording;
 use warpsmith_telemetry::{LiveBoard, Player, Sampler};
 
 use super::sampling::{self, Selection};
-use crate::exit::Outcome;
-use crate::global::Global;
-use crate::interruption::Interruption;
-use crate::output;
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::Global;
+use warpsmith_console::interruption::Interruption;
+use warpsmith_console::output;
 
 /// Serve GPU metrics to Prometheus.
 ///

@@ -10,9 +10,9 @@ use clap::Args;
 use serde::Serialize;
 use warpsmith_telemetry::exporter::{WebConfig, check_health};
 
-use crate::exit::Outcome;
-use crate::global::{Format, Global};
-use crate::numbers;
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::{Format, Global};
+use warpsmith_console::numbers;
 
 /// Ask a running exporter whether it is well.
 ///

@@ -11,11 +11,11 @@ use warpsmith_telemetry::Sampler;
 use warpsmith_telemetry::recording::RecordingWriter;
 
 use super::sampling::{self, Selection};
-use crate::exit::Outcome;
-use crate::global::Global;
-use crate::interruption::Interruption;
-use crate::numbers;
-use crate::output;
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::Global;
+use warpsmith_console::interruption::Interruption;
+use warpsmith_console::numbers;
+use warpsmith_console::output;
 
 /// Record every sample to a file.
 ///

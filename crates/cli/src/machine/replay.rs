@@ -10,10 +10,10 @@ use warpsmith_telemetry::recording::Recording;
 use warpsmith_telemetry::screen::Source;
 
 use super::watch;
-use crate::exit::Outcome;
-use crate::global::{Format, Global};
-use crate::numbers;
-use crate::output;
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::{Format, Global};
+use warpsmith_console::numbers;
+use warpsmith_console::output;
 
 /// Show a recording as `watch` shows the machine.
 ///

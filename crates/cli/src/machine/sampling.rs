@@ -6,9 +6,9 @@ use anyhow::Result;
 use clap::Args;
 use warpsmith_telemetry::{Machine, OpenError, Schedule, Settings, Tier};
 
-use crate::global::Global;
-use crate::numbers;
-use crate::output;
+use warpsmith_console::global::Global;
+use warpsmith_console::numbers;
+use warpsmith_console::output;
 
 /// Which GPUs to sample.
 #[derive(Args)]

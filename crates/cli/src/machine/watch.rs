@@ -12,8 +12,8 @@ use warpsmith_telemetry::{
 };
 
 use super::sampling::{self, Selection};
-use crate::exit::Outcome;
-use crate::global::{Color, Format, Global};
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::{Color, Format, Global};
 
 /// Watch the GPUs live: use, power, temperature, throttling.
 ///

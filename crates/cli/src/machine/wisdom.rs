@@ -12,13 +12,13 @@ use warpsmith_wisdom::{
     Bus, Calibration, Identity, Loaded, Plan, Way, Wisdom, WisdomFile, calibrate,
 };
 
-use crate::background_calibration;
-use crate::catalogue;
-use crate::exit::Outcome;
-use crate::global::Global;
-use crate::output;
-use crate::placement::{devices, unix_now};
-use crate::table::Table;
+use warpsmith_console::background_calibration;
+use warpsmith_console::catalogue;
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::Global;
+use warpsmith_console::output;
+use warpsmith_console::placement::{devices, unix_now};
+use warpsmith_console::table::Table;
 
 /// Measure this machine once, so that `--device auto` chooses well.
 #[derive(Args)]

@@ -13,10 +13,10 @@ use warpsmith_doctor::{
 };
 use warpsmith_formats::{check_distinct, write_output};
 
-use crate::exit::Outcome;
-use crate::global::{Format, Global};
-use crate::inputs;
-use crate::output;
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::{Format, Global};
+use warpsmith_console::inputs;
+use warpsmith_console::output;
 
 /// Audit a CUDA project: build, sources, image, CI, tests, docs.
 ///

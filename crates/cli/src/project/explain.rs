@@ -7,8 +7,8 @@ use clap::Args;
 use warpsmith_core::{Family, Story, did_you_mean, nearest};
 
 use crate::codes::{families, stories};
-use crate::exit::Outcome;
-use crate::global::{Format, Global};
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::{Format, Global};
 
 /// Explain a finding's code, and how to fix it.
 ///

@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::{Args, Command};
 use clap_complete::Shell;
 
-use crate::exit::Outcome;
+use warpsmith_console::exit::Outcome;
 
 /// Print a completion script for a shell.
 #[derive(Args)]

@@ -9,10 +9,10 @@ use warpsmith_config::{Document, Entry, Origin, Owner, Setting};
 use warpsmith_doctor::check_codes;
 
 use crate::configuration;
-use crate::exit::Outcome;
-use crate::global::Global;
-use crate::output;
-use crate::table::Table;
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::Global;
+use warpsmith_console::output;
+use warpsmith_console::table::Table;
 
 /// Show the configuration in force, and where it comes from.
 ///

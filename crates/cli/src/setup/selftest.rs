@@ -21,10 +21,10 @@ use warpsmith_measure::selftest::stored::{self, StoredSelfTest};
 use warpsmith_measure::selftest::{VerdictCounts, upper_bound};
 use warpsmith_measure::statistics::stop_rule::StopPlan;
 
-use crate::exit::Outcome;
-use crate::global::Global;
-use crate::numbers;
-use crate::output;
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::Global;
+use warpsmith_console::numbers;
+use warpsmith_console::output;
 
 /// Compare identical and slowed work here, and count the verdicts.
 #[derive(Args)]

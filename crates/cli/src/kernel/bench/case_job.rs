@@ -12,8 +12,8 @@ use warpsmith_device::Device;
 use warpsmith_measure::Parity;
 use warpsmith_workload::{Cost, Prepared};
 
-use crate::global::Global;
 use crate::kernel::verify::case::{check_apart, explain};
+use warpsmith_console::global::Global;
 
 /// A case at one size.
 pub(crate) struct CaseJob {

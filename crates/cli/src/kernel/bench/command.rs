@@ -22,15 +22,15 @@ use super::job::{Job, Row};
 use super::kernel_options::{KernelOptions, is_kernel_file};
 use super::list::list;
 use super::sheet::{Beside, Rows};
-use crate::catalogue;
-use crate::exit::{Outcome, device_error};
-use crate::global::Global;
-use crate::inputs;
 use crate::kernel::verify::case::without_gpu;
 use crate::machine::clock_guard::LockClocks;
-use crate::measured::{self, Files};
-use crate::numbers;
-use crate::output;
+use warpsmith_console::catalogue;
+use warpsmith_console::exit::{Outcome, device_error};
+use warpsmith_console::global::Global;
+use warpsmith_console::inputs;
+use warpsmith_console::measured::{self, Files};
+use warpsmith_console::numbers;
+use warpsmith_console::output;
 
 /// Measure your own kernel, or built-in workloads.
 ///

@@ -9,7 +9,7 @@ use std::os::unix::process::CommandExt;
 
 use anyhow::{Context, Result};
 
-use crate::global::Global;
+use warpsmith_console::global::Global;
 
 /// Names, one to a line.
 const GIVEN_UP: &str = "WARPSMITH_GIVEN_UP";

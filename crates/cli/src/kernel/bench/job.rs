@@ -16,8 +16,8 @@ use warpsmith_measure::{Parity, check_parity};
 use warpsmith_workload::{Cost, Parameters, Prepared, Workload};
 
 use super::case_job::{CaseJob, Checked};
-use crate::global::Global;
-use crate::placement::device_for;
+use warpsmith_console::global::Global;
+use warpsmith_console::placement::device_for;
 
 /// Something to measure.
 pub(super) struct Job {

@@ -10,8 +10,8 @@ use warpsmith_device::{CompileCache, CompileOptions, CudaDevice, LaunchShape, Nv
 use warpsmith_measure::kernel_file::{KernelArgument, KernelLaunch};
 
 use super::job::Job;
-use crate::global::Global;
-use crate::output;
+use warpsmith_console::global::Global;
+use warpsmith_console::output;
 
 /// How to launch a kernel of a file.
 #[derive(Args)]

@@ -4,9 +4,9 @@ use anyhow::Result;
 use serde::Serialize;
 use warpsmith_workload::{ParameterKind, Workload};
 
-use crate::exit::Outcome;
-use crate::global::{Format, Global};
-use crate::output;
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::{Format, Global};
+use warpsmith_console::output;
 
 #[derive(Serialize)]
 struct Listed {

@@ -12,8 +12,8 @@ use warpsmith_telemetry::GpuConditions;
 
 use super::job::{Row, RowParameters};
 use crate::kernel::leak::memory_table;
-use crate::measured;
-use crate::table::Table;
+use warpsmith_console::measured;
+use warpsmith_console::table::Table;
 
 /// What a bench found.
 #[derive(Serialize)]

@@ -7,9 +7,9 @@ use serde_json::Value;
 use warpsmith_core::{REPORT_SCHEMA, Report};
 use warpsmith_telemetry::baseline::{BaselineBody, Threshold, Verdict, compare, comparison_text};
 
-use crate::exit::Outcome;
-use crate::global::Global;
-use crate::output;
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::Global;
+use warpsmith_console::output;
 
 /// Two baselines, as read.
 pub(super) struct Baselines {

@@ -7,11 +7,11 @@ use warpsmith_device::Device;
 use warpsmith_measure::comparison::paired_rounds::{self, Comparison, ComparisonPlan, Side};
 use warpsmith_measure::run_sampler::{RunMode, RunSampler};
 
-use crate::exit::Outcome;
-use crate::global::Global;
 use crate::kernel::bench::{CaseJob, Checked};
 use crate::kernel::verify::case::without_gpu;
-use crate::output;
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::Global;
+use warpsmith_console::output;
 
 /// What came of it: the comparisons by name, or why this machine cannot.
 pub(super) enum Compared {

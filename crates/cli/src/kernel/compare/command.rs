@@ -31,14 +31,14 @@ use super::cases::{self, Compared};
 use super::commands::Commands;
 use super::git_revision::AtRevision;
 use super::{baselines, markdown};
-use crate::catalogue;
-use crate::exit::Outcome;
-use crate::global::Global;
 use crate::kernel::bench::Mode;
-use crate::measured::{self, Files};
-use crate::numbers;
-use crate::output;
-use crate::table::Table;
+use warpsmith_console::catalogue;
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::Global;
+use warpsmith_console::measured::{self, Files};
+use warpsmith_console::numbers;
+use warpsmith_console::output;
+use warpsmith_console::table::Table;
 
 /// Say whether B is slower, faster or the same as A.
 ///

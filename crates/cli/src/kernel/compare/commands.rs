@@ -10,10 +10,10 @@ use warpsmith_measure::command::{CommandError, CommandTarget, words};
 use warpsmith_measure::comparison::turns::{Turns, TurnsPlan};
 
 use super::parameters::{Parameter, expand};
-use crate::global::Global;
-use crate::interruption::Interruption;
-use crate::numbers;
-use crate::output;
+use warpsmith_console::global::Global;
+use warpsmith_console::interruption::Interruption;
+use warpsmith_console::numbers;
+use warpsmith_console::output;
 
 /// Commands, and what runs around them.
 #[derive(Args)]

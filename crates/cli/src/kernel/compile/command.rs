@@ -7,9 +7,9 @@ use clap::Args;
 
 use super::cuda::{self, CudaOptions};
 use super::python::{self, PythonOptions};
-use crate::exit::Outcome;
-use crate::global::Global;
-use crate::inputs;
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::Global;
+use warpsmith_console::inputs;
 
 /// Compile a `.cu` or Warp-style `.py` kernel; needs no GPU.
 ///

@@ -9,9 +9,9 @@ use clap::Args;
 use warpsmith_device::{CompileCache, CompileOptions, DeviceError, Nvrtc, Target};
 use warpsmith_formats::write_output;
 
-use crate::exit::Outcome;
-use crate::global::Global;
-use crate::output;
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::Global;
+use warpsmith_console::output;
 
 /// How to compile CUDA C++.
 #[derive(Args)]

@@ -14,9 +14,9 @@ use warpsmith_formats::{OutputFile, write_output};
 
 use super::cuda::CudaOptions;
 use super::machine_code;
-use crate::exit::Outcome;
-use crate::global::{Format, Global};
 use crate::kernel::warp_library::WarpLibrary;
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::{Format, Global};
 
 /// How to compile a kernel written in Python.
 #[derive(Args)]

@@ -20,12 +20,12 @@ use warpsmith_interpreter::{Argument, Interpreter};
 use super::argument::{self, Parameter};
 use super::numpy_type::dtype;
 use super::placement;
-use crate::exit::Outcome;
-use crate::global::{Format, Global};
-use crate::inputs;
 use crate::kernel::warp_library::WarpLibrary;
-use crate::output;
-use crate::placement::Decision;
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::{Format, Global};
+use warpsmith_console::inputs;
+use warpsmith_console::output;
+use warpsmith_console::placement::Decision;
 
 /// Run a kernel written in Python, forward or its adjoint.
 ///

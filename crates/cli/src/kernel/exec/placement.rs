@@ -10,7 +10,7 @@ use std::path::Path;
 use warpsmith_interpreter::Argument;
 use warpsmith_wisdom::{Curve, Origin, Problem, Profile};
 
-use crate::placement::Placement;
+use warpsmith_console::placement::Placement;
 
 /// Seconds that the interpreter takes for a thread of a small kernel, where nothing is known.
 const PER_THREAD: f64 = 1e-7;

@@ -12,7 +12,7 @@ use warpsmith_measure::scaling::{Law, Scaling, SizePoint};
 use warpsmith_measure::size_study::SizeRow;
 use warpsmith_measure::statistics::stop_rule::MedianInterval;
 
-use crate::table::Table;
+use warpsmith_console::table::Table;
 
 /// One size, as it was measured or read.
 #[derive(Serialize)]

@@ -20,13 +20,13 @@ use warpsmith_measure::statistics::stop_rule::StopPlan;
 use warpsmith_workload::Parameters;
 
 use super::body::{Body, Row};
-use crate::catalogue;
-use crate::exit::Outcome;
-use crate::global::Global;
-use crate::interruption::Interruption;
-use crate::measured::{self, Files};
-use crate::numbers;
-use crate::output;
+use warpsmith_console::catalogue;
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::Global;
+use warpsmith_console::interruption::Interruption;
+use warpsmith_console::measured::{self, Files};
+use warpsmith_console::numbers;
+use warpsmith_console::output;
 
 /// Measure at several sizes: how time and memory grow.
 ///

@@ -21,14 +21,14 @@ use warpsmith_measure::run_sampler::{RunSampler, RunTarget};
 use warpsmith_workload::WorkloadError;
 
 use super::journal::{Journal, Tried};
-use crate::exit::Outcome;
-use crate::global::Global;
-use crate::inputs;
 use crate::kernel::bench::Mode;
 use crate::kernel::verify::case::{explain, without_gpu};
-use crate::numbers;
-use crate::output;
-use crate::table::Table;
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::Global;
+use warpsmith_console::inputs;
+use warpsmith_console::numbers;
+use warpsmith_console::output;
+use warpsmith_console::table::Table;
 
 /// Samples of a candidate before anything is concluded.
 const FIRST: usize = 5;

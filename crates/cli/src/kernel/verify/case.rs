@@ -19,10 +19,10 @@ use warpsmith_core::Severity;
 use warpsmith_device::{Device, DeviceChoice, Nvrtc, Target};
 
 use super::sanitizer;
-use crate::exit::Outcome;
-use crate::global::Global;
-use crate::output;
-use crate::table::Table;
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::Global;
+use warpsmith_console::output;
+use warpsmith_console::table::Table;
 
 /// Processes that may be lost before the rest is given up.
 const MOST_LOST: usize = 4;

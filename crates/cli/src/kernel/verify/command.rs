@@ -15,14 +15,14 @@ use warpsmith_workload::{ParameterKind, Parameters, Workload, WorkloadError, aff
 
 use super::one_off::OneOff;
 use super::{case, python};
-use crate::catalogue;
-use crate::exit::Outcome;
-use crate::global::Global;
-use crate::inputs;
 use crate::kernel::warp_library::WarpLibrary;
-use crate::numbers;
-use crate::output;
-use crate::table::Table;
+use warpsmith_console::catalogue;
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::Global;
+use warpsmith_console::inputs;
+use warpsmith_console::numbers;
+use warpsmith_console::output;
+use warpsmith_console::table::Table;
 
 /// Check a kernel against its reference, or the GPU against the CPU.
 ///

@@ -16,10 +16,10 @@ use warpsmith_core::{Finding, Severity};
 use warpsmith_device::{CompileCache, CudaDevice, Nvrtc};
 use warpsmith_execution::{KernelParity, verify_kernel};
 
-use crate::exit::Outcome;
-use crate::global::Global;
-use crate::output;
-use crate::table::Table;
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::Global;
+use warpsmith_console::output;
+use warpsmith_console::table::Table;
 
 /// The square root of the number of threads, about.
 const SIZE: usize = 24;

@@ -13,12 +13,12 @@ use warpsmith_measure::comparison::evaluation::{Evaluation, Verdict};
 use warpsmith_measure::comparison::turns::{Conclusion, TurnsPlan};
 
 use super::git;
-use crate::exit::Outcome;
-use crate::global::Global;
-use crate::interruption::Interruption;
-use crate::numbers;
-use crate::output;
-use crate::table::Table;
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::Global;
+use warpsmith_console::interruption::Interruption;
+use warpsmith_console::numbers;
+use warpsmith_console::output;
+use warpsmith_console::table::Table;
 
 /// Find the commit of a range that made a command slower, by halves.
 #[derive(Args)]

@@ -20,12 +20,12 @@ use warpsmith_measure::report::plot;
 
 use super::bisect::Bisect;
 use super::git;
-use crate::exit::Outcome;
-use crate::global::Global;
 use crate::kernel::compare::compare_lines;
-use crate::numbers;
-use crate::output;
-use crate::table::Table;
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::Global;
+use warpsmith_console::numbers;
+use warpsmith_console::output;
+use warpsmith_console::table::Table;
 
 /// Keep results over commits, and find where they changed.
 #[derive(Args)]

@@ -18,11 +18,11 @@ use warpsmith_report::{Document, compose, markdown, page, terminal};
 use super::collect::subject;
 use super::job::Job;
 use super::sections;
-use crate::exit::Outcome;
-use crate::global::{Format, Global};
-use crate::inputs;
-use crate::interruption::Interruption;
-use crate::output;
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::{Format, Global};
+use warpsmith_console::inputs;
+use warpsmith_console::interruption::Interruption;
+use warpsmith_console::output;
 
 /// Measure this machine and write one page about it.
 ///

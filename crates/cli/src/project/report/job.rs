@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use warpsmith_device::Device;
 use warpsmith_report::document::RunKind;
 
-use crate::global::Global;
-use crate::interruption::Interruption;
+use warpsmith_console::global::Global;
+use warpsmith_console::interruption::Interruption;
 
 /// What the sections of one run share.
 pub(crate) struct Job {

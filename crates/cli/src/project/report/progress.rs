@@ -8,8 +8,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::job::Job;
-use crate::global::Global;
-use crate::output;
+use warpsmith_console::global::Global;
+use warpsmith_console::output;
 
 /// Draws while `work` runs the section `title`, which may take `budget`.
 pub(crate) fn during<T>(

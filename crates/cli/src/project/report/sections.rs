@@ -9,7 +9,7 @@ use warpsmith_report::document::{SectionRun, Status};
 use super::collect;
 use super::job::Job;
 use super::progress;
-use crate::global::Global;
+use warpsmith_console::global::Global;
 
 /// A section of a run.
 pub(crate) struct Section {

@@ -8,10 +8,10 @@ use warpsmith_formats::write_output;
 
 use super::page::Page;
 use super::{configuration, findings, man, parity, performance, verbs, workloads};
-use crate::exit::Outcome;
-use crate::global::Global;
-use crate::inputs;
-use crate::output;
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::Global;
+use warpsmith_console::inputs;
+use warpsmith_console::output;
 
 /// Write the man pages, and the pages of the documentation that follow from the program.
 #[derive(Args)]

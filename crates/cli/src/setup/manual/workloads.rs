@@ -4,7 +4,7 @@ use warpsmith_core::Tolerance;
 use warpsmith_workload::{ParameterKind, Parameters, Workload};
 
 use super::page::{Page, cell};
-use crate::catalogue;
+use warpsmith_console::catalogue;
 
 pub(super) fn page() -> Page {
     let workloads = catalogue::workloads();

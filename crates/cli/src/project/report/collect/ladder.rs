@@ -7,9 +7,9 @@ use warpsmith_device::DeviceChoice;
 use warpsmith_report::Facts;
 use warpsmith_report::facts::{LadderFacts, PeerTime};
 
-use crate::apps::lattice::Speeds;
-use crate::global::Global;
 use crate::project::report::job::Job;
+use warpsmith_apps::lattice::Speeds;
+use warpsmith_console::global::Global;
 
 pub(in crate::project::report) fn collect(job: &Job, facts: &mut Facts) -> Result<Option<String>> {
     let global = Global {

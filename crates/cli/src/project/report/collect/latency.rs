@@ -8,8 +8,8 @@ use warpsmith_report::facts::Latency;
 use warpsmith_workload::{Workload, affordable_settings};
 
 use super::sample::{How, sample};
-use crate::catalogue;
 use crate::project::report::job::Job;
+use warpsmith_console::catalogue;
 
 /// What a quick report measures: each says something about the machine that the others do not.
 const TELLING: [&str; 16] = [

@@ -10,8 +10,8 @@ use warpsmith_report::Facts;
 use warpsmith_report::facts::LeakFacts;
 use warpsmith_workload::Parameters;
 
-use crate::catalogue;
 use crate::project::report::job::Job;
+use warpsmith_console::catalogue;
 
 const WORKLOAD: &str = "md/lj";
 const ATOMS: &str = "4000";

@@ -10,8 +10,8 @@ use warpsmith_report::Facts;
 use warpsmith_report::facts::{Default, TechniqueFacts};
 use warpsmith_workload::{Parameters, Technique, Workload, WorkloadError, affordable_settings};
 
-use crate::catalogue;
 use crate::project::report::job::Job;
+use warpsmith_console::catalogue;
 
 /// The six most telling, first.
 const TELLING: [&str; 6] = [

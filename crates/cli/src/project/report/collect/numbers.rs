@@ -12,8 +12,8 @@ use warpsmith_report::Facts;
 use warpsmith_report::facts::Rate;
 
 use super::sample::{How, sample};
-use crate::catalogue;
 use crate::project::report::job::Job;
+use warpsmith_console::catalogue;
 
 /// Copies whose rate is a link's, not a latency's.
 const TRANSFER: &str = "67108864";

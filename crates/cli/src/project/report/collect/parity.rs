@@ -7,8 +7,8 @@ use warpsmith_report::Facts;
 use warpsmith_report::facts::ParityFacts;
 use warpsmith_workload::{Parameters, WorkloadError, affordable_settings};
 
-use crate::catalogue;
 use crate::project::report::job::Job;
+use warpsmith_console::catalogue;
 
 pub(in crate::project::report) fn collect(job: &Job, facts: &mut Facts) -> Result<Option<String>> {
     if job.device.cuda().is_none() {

@@ -9,8 +9,8 @@ use warpsmith_report::facts::{SizeTime, Sweep};
 use warpsmith_workload::{ParameterKind, ParameterValue, Parameters, Workload};
 
 use super::sample::{How, sample};
-use crate::catalogue;
 use crate::project::report::job::Job;
+use warpsmith_console::catalogue;
 
 /// What a quick report sweeps with a GPU; without one, there is only a law to fit.
 const TELLING: [&str; 4] = ["md/lj", "machine/saxpy", "lattice/bfs", "lattice/rd"];

@@ -1,0 +1,156 @@
+//! `warpsmith serve`: music for many listeners, a page to listen with, and a load test of it.
+
+use std::io::{Write, stdout};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use warpsmith_device::DeviceChoice;
+use warpsmith_server::{Limits, Server, Settings};
+use warpsmith_telemetry::{LiveBoard, Machine, Sampler};
+
+use super::synth::music::Music;
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::{Format, Global};
+use warpsmith_console::interruption::Interruption;
+use warpsmith_console::output;
+
+mod load_test;
+
+/// Stream music to many listeners at once.
+///
+/// Each listener has a piece and parameters of its own.
+///
+/// Open the address in a browser to listen. `/stream.wav` plays in VLC, ffplay or curl; `/api/status`
+/// lists the rest. It listens on loopback unless told otherwise; beyond it every request needs the
+/// token, given in the variable WARPSMITH_TOKEN or in a file. There is no TLS: put a proxy in front
+/// of it, which browsers need anyway to play sound from another machine.
+///
+/// The CPU renders unless `--device cuda` is given; then a GPU renders the voices of all streams, all
+/// that wait in one launch, and effects stay the CPU's. Should the GPU disappear, the CPU takes over
+/// within the block, and a finding says so.
+#[derive(Args)]
+#[command(after_long_help = "Examples:
+  warpsmith serve
+  warpsmith serve --preset sleep --seed 7 --listen 127.0.0.1:8080
+  WARPSMITH_TOKEN=$(openssl rand -hex 16) warpsmith serve --listen 0.0.0.0:9878
+  warpsmith serve --load-test 1000 --load-duration 30s
+  curl -sN http://127.0.0.1:9878/stream.wav | ffplay -i -
+  curl -s http://127.0.0.1:9878/metrics
+With `--format json` everything that happens is printed, a JSON object to a line.")]
+pub struct Serve {
+    /// Address and port to listen on; port 0 takes any.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9878")]
+    listen: SocketAddr,
+    /// A file with the token that clients must bring, instead of WARPSMITH_TOKEN.
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// A page of this origin may connect, e.g. `https://radio.example`; can be given several times.
+    #[arg(hide_short_help = true, long, value_name = "ORIGIN")]
+    allow_origin: Vec<String>,
+    /// Listeners at most.
+    #[arg(long, value_name = "N", default_value_t = Limits::default().listeners)]
+    max_listeners: usize,
+    /// Connections from one address at most; loopback is not held to it.
+    #[arg(hide_short_help = true, long, value_name = "N", default_value_t = Limits::default().per_client)]
+    per_client: usize,
+    /// Threads; default: one for each core.
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// The broadcast's piece.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    #[command(flatten)]
+    music: Music,
+    #[command(flatten)]
+    load_test: load_test::LoadTest,
+}
+
+impl Serve {
+    /// Does what was typed.
+    pub fn run(&self, global: &Global) -> Result<Outcome> {
+        if let Some(outcome) = self
+            .load_test
+            .run(global, self.threads.unwrap_or(0), || self.settings(global))?
+        {
+            return Ok(outcome);
+        }
+        let interruption = Interruption::listen()?;
+        let (board, sampler) = self.board(global)?;
+        let server = Server::start(Settings {
+            board: Some(Arc::new(board)),
+            ..self.settings(global)?
+        })?;
+        if global.format == Format::Json {
+            server.on_event(|line| {
+                // A reader that is gone ends with the program.
+                let _ = writeln!(stdout(), "{line}");
+            });
+        }
+        output::note(
+            global,
+            &format!(
+                "http://{}/ plays, rendered on {}",
+                server.address(),
+                server.device()
+            ),
+        );
+        let mut told = false;
+        while !interruption.wait(Duration::from_secs(1)) {
+            if let (Some(finding), false) = (server.finding(), told) {
+                output::note(global, &finding.to_string());
+                told = true;
+            }
+        }
+        server.stop();
+        sampler.stop();
+        Ok(Outcome::Fine)
+    }
+
+    fn settings(&self, global: &Global) -> Result<Settings> {
+        Ok(Settings {
+            // A dozen voices a listener: their samples cost a GPU's host as much to fetch as to render.
+            device: match global.device {
+                DeviceChoice::Auto => DeviceChoice::Cpu,
+                chosen => chosen,
+            },
+            matrix_device: global.device,
+            listen: self.listen,
+            token: self.token()?,
+            origins: self.allow_origin.clone(),
+            limits: Limits {
+                listeners: self.max_listeners,
+                per_client: self.per_client,
+                ..Limits::default()
+            },
+            threads: self.threads.unwrap_or(0),
+            seed: self.seed,
+            params: self.music.params()?,
+            ..Settings::default()
+        })
+    }
+
+    fn token(&self) -> Result<Option<String>> {
+        let Some(path) = &self.token_file else {
+            return Ok(std::env::var("WARPSMITH_TOKEN").ok());
+        };
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("cannot read the token `{}`", path.display()))?;
+        Ok(Some(text.trim().to_owned()))
+    }
+
+    /// What the GPUs do, or why there are none, for the page's second tab.
+    fn board(&self, global: &Global) -> Result<(LiveBoard, Sampler)> {
+        let settings = warpsmith_telemetry::Settings::default();
+        let machine = Machine::open(&settings)?;
+        let inventory = machine.inventory().clone();
+        if let (Some(reason), true) = (&inventory.nvml_absent, global.verbose) {
+            output::note(global, reason);
+        }
+        let (sampler, events) = Sampler::start(machine, &settings);
+        Ok((LiveBoard::new(inventory, events), sampler))
+    }
+}

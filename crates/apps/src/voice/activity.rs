@@ -1,0 +1,361 @@
+//! `warpsmith voice vad` and `segments`: which frames hold speech, and where it starts and ends.
+
+use std::cell::OnceCell;
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use clap::{Args, ValueEnum};
+use warpsmith_device::{CudaDevice, DeviceChoice};
+use warpsmith_voice::{
+    EnergyVad, FrameMillis, NeuralSettings, NeuralStream, NeuralVad, PeriodicityVad, SileroNetwork,
+    StatisticalSettings, StatisticalVad, WebrtcMode, WebrtcStream, WebrtcVad, neural_vad_on_cuda,
+    periodicity_vad_on_cuda, segments,
+};
+use warpsmith_workload::WorkloadError;
+
+use super::device::write_sheets;
+use super::input::Input;
+use super::live::{Listener, Listening, listen};
+use super::sheet::{Destination, Sheet};
+use super::weights::SILERO;
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::Global;
+
+/// Seconds between decisions.
+const HOP_SECONDS: f64 = 0.01;
+
+/// How speech is told from the rest.
+#[derive(Args)]
+pub(super) struct Detector {
+    /// How speech is told from the rest.
+    ///
+    /// `statistical` compares the bands of the whole signal with its noise; `periodicity` asks for
+    /// the pitch of a voice, which loud noises do not have; `energy` compares levels with the noise of
+    /// the last seconds; `webrtc` decides bit for bit as libfvad and webrtcvad do; `neural` is Silero VAD's
+    /// network, with weights that you have. The last three decide about a pipe while it is still arriving.
+    #[arg(long, value_enum, default_value_t = Method::Statistical)]
+    method: Method,
+    /// How much `webrtc` must be convinced: 0 misses the least speech, 3 passes the least noise.
+    #[arg(long = "aggressiveness", alias = "mode", value_name = "0..3", default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=3))]
+    mode: u8,
+    /// Decibels above the noise that make speech, for `energy`.
+    #[arg(
+        long = "margin-db",
+        alias = "margin",
+        value_name = "DB",
+        default_value_t = 6.0
+    )]
+    margin: f32,
+    /// The probability that makes speech, for `neural`.
+    #[arg(long, default_value_t = NeuralSettings::default().start)]
+    threshold: f32,
+    /// The weights for `neural`.
+    ///
+    /// The wheel of the package silero-vad or the `silero_vad.jit` in it; default:
+    /// `$WARPSMITH_SILERO`, else `warpsmith/silero_vad.jit` in your data directory.
+    #[arg(long, value_name = "FILE")]
+    weights: Option<PathBuf>,
+    /// Planned once for all inputs.
+    #[arg(skip)]
+    network: OnceCell<SileroNetwork>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Method {
+    Statistical,
+    Periodicity,
+    Energy,
+    Webrtc,
+    Neural,
+}
+
+/// What the network was trained at; other rates are resampled.
+const NEURAL_RATE: u32 = 16_000;
+
+impl Detector {
+    fn network(&self) -> Result<&SileroNetwork> {
+        if let Some(planned) = self.network.get() {
+            return Ok(planned);
+        }
+        let weights = SILERO.weights(self.weights.as_deref())?;
+        let planned = SileroNetwork::new(&weights)?;
+        Ok(self.network.get_or_init(|| planned))
+    }
+
+    fn settings(&self) -> NeuralSettings {
+        NeuralSettings::from_threshold(self.threshold)
+    }
+
+    fn neural(&self, sample_rate: u32) -> Result<NeuralVad> {
+        Ok(NeuralVad::new(
+            self.network()?,
+            sample_rate,
+            self.settings(),
+        )?)
+    }
+
+    fn mode(&self) -> WebrtcMode {
+        match self.mode {
+            0 => WebrtcMode::Quality,
+            1 => WebrtcMode::LowBitrate,
+            2 => WebrtcMode::Aggressive,
+            _ => WebrtcMode::VeryAggressive,
+        }
+    }
+
+    /// Whether decisions need no more than the past.
+    fn is_causal(&self) -> bool {
+        matches!(
+            self.method,
+            Method::Energy | Method::Webrtc | Method::Neural
+        )
+    }
+
+    /// A listener whose decisions are those of [`Self::decide`].
+    fn listener(&self, sample_rate: u32) -> Result<Box<dyn Listener>> {
+        let hop = (sample_rate as usize / 100).max(1);
+        let decider = match self.method {
+            Method::Energy => Decider::Energy(EnergyVad::new(self.margin)),
+            Method::Webrtc if [8_000, 16_000, 32_000, 48_000].contains(&sample_rate) => {
+                Decider::Webrtc(Box::new(WebrtcStream::new(
+                    sample_rate,
+                    self.mode(),
+                    FrameMillis::Ten,
+                )?))
+            }
+            Method::Neural if sample_rate == NEURAL_RATE => {
+                Decider::Neural(self.neural(sample_rate)?.into_stream())
+            }
+            // Other rates are resampled, which looks at the whole signal.
+            Method::Neural => Decider::LateNeural(Box::new(self.neural(sample_rate)?)),
+            _ => Decider::Late(sample_rate, self.mode()),
+        };
+        Ok(Box::new(LiveDecisions {
+            decider,
+            hop,
+            waiting: Vec::with_capacity(2 * hop),
+            decided: 0,
+        }))
+    }
+
+    /// The workload of a method that runs on a GPU.
+    fn workload(&self) -> Option<&'static str> {
+        match self.method {
+            Method::Periodicity => Some("voice/periodicity"),
+            Method::Neural => Some("voice/silero"),
+            _ => None,
+        }
+    }
+
+    fn on_gpu(
+        &self,
+        gpu: &CudaDevice,
+        sample_rate: u32,
+        signals: &[&[f32]],
+    ) -> Result<Vec<Vec<bool>>, WorkloadError> {
+        if self.method != Method::Neural {
+            return periodicity_vad_on_cuda(gpu, sample_rate, signals);
+        }
+        let network = self.network().map_err(|error| WorkloadError::Failed {
+            workload: "voice/silero",
+            reason: format!("{error:#}"),
+        })?;
+        neural_vad_on_cuda(gpu, network, sample_rate, self.settings(), signals)
+    }
+
+    /// An error where a GPU was asked for that the method does not run on.
+    fn check(&self, global: &Global) -> Result<()> {
+        if let (DeviceChoice::Cuda(_), false) = (global.device, self.workload().is_some()) {
+            bail!(
+                "of the detectors `--method periodicity` and `neural` can run on a GPU; leave `--device` out \
+                 for the others"
+            );
+        }
+        Ok(())
+    }
+
+    /// Writes what `sheet` makes of the decisions about every input; of many at a time where they are made on
+    /// a GPU.
+    fn write(
+        &self,
+        global: &Global,
+        (input, destination): (&Input, &Destination),
+        listener: Option<Listening<'_>>,
+        sheet: impl Fn(&[bool]) -> Sheet,
+    ) -> Result<Outcome> {
+        if self.method == Method::Neural {
+            self.network()?;
+        }
+        write_sheets(
+            global,
+            self.workload().unwrap_or("voice/periodicity"),
+            (input, destination),
+            self.workload().is_some(),
+            listener,
+            |signal, rate| Ok(sheet(&self.decide(signal, rate)?)),
+            |gpu, rate, signals| {
+                let decisions = self.on_gpu(gpu, rate, signals)?;
+                Ok(decisions.iter().map(|decisions| sheet(decisions)).collect())
+            },
+        )
+    }
+
+    fn decide(&self, signal: &[f32], sample_rate: u32) -> Result<Vec<bool>> {
+        Ok(match self.method {
+            Method::Energy => {
+                EnergyVad::new(self.margin).decide(signal, (sample_rate as usize / 100).max(1))
+            }
+            Method::Webrtc => {
+                WebrtcVad::decide(signal, sample_rate, self.mode(), FrameMillis::Ten)?
+            }
+            Method::Neural => self.neural(sample_rate)?.decide(signal),
+            Method::Periodicity => PeriodicityVad::new(sample_rate)?.decide(signal),
+            Method::Statistical => {
+                StatisticalVad::new(sample_rate, StatisticalSettings::default())?.decide(signal)?
+            }
+        })
+    }
+}
+
+enum Decider {
+    Energy(EnergyVad),
+    Webrtc(Box<WebrtcStream>),
+    Late(u32, WebrtcMode),
+    Neural(NeuralStream),
+    LateNeural(Box<NeuralVad>),
+}
+
+/// Decisions on a pipe, one to each hop that has arrived.
+struct LiveDecisions {
+    decider: Decider,
+    hop: usize,
+    waiting: Vec<f32>,
+    decided: usize,
+}
+
+impl Listener for LiveDecisions {
+    fn columns(&self) -> Vec<String> {
+        ["seconds", "speech"].map(str::to_owned).to_vec()
+    }
+
+    fn hear(&mut self, piece: &[f32], rows: &mut Vec<f64>) -> Result<()> {
+        let mut decisions = Vec::new();
+        if let Decider::Neural(vad) = &mut self.decider {
+            vad.process(piece, &mut decisions);
+            report(&decisions, &mut self.decided, rows);
+            return Ok(());
+        }
+        self.waiting.extend_from_slice(piece);
+        let whole = self.waiting.len() / self.hop * self.hop;
+        for hop in self.waiting[..whole].chunks_exact(self.hop) {
+            match &mut self.decider {
+                Decider::Energy(vad) => decisions.push(vad.process(hop)),
+                Decider::Webrtc(vad) => vad.process(&WebrtcVad::integers(hop), &mut decisions)?,
+                _ => return Ok(()),
+            }
+        }
+        self.waiting.drain(..whole);
+        report(&decisions, &mut self.decided, rows);
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, rows: &mut Vec<f64>) -> Result<()> {
+        // A hop that is not full is not decided.
+        let Self {
+            decider,
+            waiting,
+            mut decided,
+            ..
+        } = *self;
+        let mut decisions = Vec::new();
+        match decider {
+            Decider::Late(rate, mode) => {
+                decisions = WebrtcVad::decide(&waiting, rate, mode, FrameMillis::Ten)?;
+            }
+            Decider::Neural(vad) => vad.finish(&mut decisions),
+            Decider::LateNeural(mut vad) => decisions = vad.decide(&waiting),
+            Decider::Energy(_) | Decider::Webrtc(_) => {}
+        }
+        report(&decisions, &mut decided, rows);
+        Ok(())
+    }
+}
+
+/// Appends a row to a decision.
+fn report(decisions: &[bool], decided: &mut usize, rows: &mut Vec<f64>) {
+    for speech in decisions {
+        rows.extend([*decided as f64 * HOP_SECONDS, f64::from(u8::from(*speech))]);
+        *decided += 1;
+    }
+}
+
+/// Decide for every 10 ms whether there is speech.
+#[derive(Args)]
+#[command(after_long_help = "Examples:\n  warpsmith voice vad talk.wav\n  \
+                        warpsmith voice vad call.wav --method webrtc --mode 3\n  \
+                        ffmpeg -i in.mkv -f wav - | warpsmith voice vad - --method energy")]
+pub(crate) struct Vad {
+    #[command(flatten)]
+    input: Input,
+    #[command(flatten)]
+    destination: Destination,
+    #[command(flatten)]
+    detector: Detector,
+}
+
+impl Vad {
+    pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        self.detector.check(global)?;
+        let listener = |rate: u32| self.detector.listener(rate);
+        let listener: Option<Listening<'_>> = self.detector.is_causal().then_some(&listener);
+        if let Some(listener) = listener
+            && self.destination.is_live(global, &self.input)
+        {
+            return listen(&self.input, listener);
+        }
+        self.detector.write(
+            global,
+            (&self.input, &self.destination),
+            listener,
+            decision_sheet,
+        )
+    }
+}
+
+fn decision_sheet(decisions: &[bool]) -> Sheet {
+    let rows = decisions.iter().enumerate();
+    Sheet {
+        columns: vec!["seconds".into(), "speech".into()],
+        values: rows
+            .flat_map(|(frame, speech)| [frame as f64 * HOP_SECONDS, f64::from(u8::from(*speech))])
+            .collect(),
+    }
+}
+
+/// List where speech starts and ends.
+#[derive(Args)]
+#[command(after_long_help = "Example:\n  warpsmith voice segments talk.wav --as csv")]
+pub(crate) struct Segments {
+    #[command(flatten)]
+    input: Input,
+    #[command(flatten)]
+    destination: Destination,
+    #[command(flatten)]
+    detector: Detector,
+}
+
+impl Segments {
+    pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        self.detector.check(global)?;
+        let (input, destination) = (&self.input, &self.destination);
+        let sheet = |decisions: &[bool]| Sheet {
+            columns: vec!["start".into(), "end".into()],
+            values: segments(decisions, HOP_SECONDS)
+                .iter()
+                .flat_map(|segment| [segment.start, segment.end])
+                .collect(),
+        };
+        self.detector
+            .write(global, (input, destination), None, sheet)
+    }
+}

