@@ -8,7 +8,7 @@ use warpsmith_core::Finding;
 
 use crate::diagnostic::{LIBRARY_FUNCTION, Problem};
 use crate::emit::{Target, emit};
-use crate::globals::{Scope, Tables};
+use crate::globals::{Place, ProjectModule, Scope, Tables, imported};
 use crate::ir::{Function, Line, Module, Number};
 use crate::lower::{Operators, Shared, build_kernel};
 use crate::names::Names;
@@ -53,23 +53,7 @@ pub fn compile(source: &str, options: &Options) -> Result<Module, Vec<Finding>> 
 /// # Errors
 /// Findings, where the source cannot be read at all.
 pub fn kernels(source: &str, options: &Options) -> Result<Vec<String>, Vec<Finding>> {
-    let mut compiler = Compiler::new();
-    match compiler.collect(source, usize::MAX, options) {
-        Ok(()) => Ok(compiler
-            .scope
-            .kernels
-            .iter()
-            .map(|kernel| {
-                let def = &compiler.scope.functions[kernel.function as usize];
-                compiler.names.get(def.key).to_owned()
-            })
-            .collect()),
-        Err(problem) => Err(vec![problem.into_finding(
-            &options.file,
-            source,
-            &compiler.source,
-        )]),
-    }
+    Compiler::new().kernels_in(source, options, None)
 }
 
 /// A module as CUDA C++, without a prologue.
@@ -95,12 +79,23 @@ pub struct Compiler {
     tree: Tree,
     scope: Scope,
     source: SourceText,
+    /// The texts of all modules, the source's first and the library's last.
+    text: String,
+    modules: Vec<ProjectModule>,
+    /// How many lines `text` has.
+    lines_before: u32,
+    /// Where the library's text begins; the largest number where there is none.
+    library_start: u32,
     scratch: subset::Scratch,
     /// Functions of earlier modules, for their memory.
     spare: Vec<Function>,
     spare_lines: Vec<Vec<u32>>,
     lines: Vec<Line>,
 }
+
+/// Most modules that one source may bring in, and most bytes of text.
+const MAX_MODULES: usize = 4096;
+const MAX_TEXT: usize = 64 << 20;
 
 /// How many functions are kept for their memory.
 const MAX_SPARE: usize = 8;
@@ -116,43 +111,83 @@ impl Compiler {
     /// # Errors
     /// Findings with codes `K…` that say what is wrong with the source or outside the language.
     pub fn compile(&mut self, text: &str, options: &Options) -> Result<Module, Vec<Finding>> {
-        let mut problem = match self.compile_with(text, usize::MAX, options) {
+        self.compile_in(text, options, None)
+    }
+
+    /// Compiles one kernel of `text`, which imports modules of its project.
+    ///
+    /// # Errors
+    /// Findings with codes `K…` that say what is wrong with the source or outside the language.
+    pub fn compile_in(
+        &mut self,
+        text: &str,
+        options: &Options,
+        place: Option<&Place<'_>>,
+    ) -> Result<Module, Vec<Finding>> {
+        let mut problem = match self.compile_with(text, None, options, place) {
             Ok(module) => return Ok(module),
             Err(problem) => problem,
         };
         if let Some(library) = &options.library
             && problem.code == LIBRARY_FUNCTION
         {
-            // The library's text goes below the source, whose lines then keep their numbers.
-            let own = text.len() + 1;
-            let whole = format!("{text}\n{library}");
-            match self.compile_with(&whole, own, options) {
+            match self.compile_with(text, Some(library), options, place) {
                 Ok(module) => return Ok(module),
-                Err(found) if (found.start as usize) < own => problem = found,
+                Err(found) if found.start < self.library_start => problem = found,
                 Err(found) => {
                     problem.message = format!("the library is not the one known: {}", found.message)
                 }
             }
-            self.source.index(text);
         }
-        Err(vec![problem.into_finding(
-            &options.file,
-            text,
-            &self.source,
-        )])
+        Err(vec![self.finding(*problem)])
+    }
+
+    /// The names of the kernels that a source defines, in order.
+    ///
+    /// # Errors
+    /// Findings, where the source cannot be read at all.
+    pub fn kernels_in(
+        &mut self,
+        text: &str,
+        options: &Options,
+        place: Option<&Place<'_>>,
+    ) -> Result<Vec<String>, Vec<Finding>> {
+        match self.collect(text, None, options, place) {
+            Ok(()) => Ok(self
+                .own_kernels()
+                .map(|(_, name)| name.to_owned())
+                .collect()),
+            Err(problem) => Err(vec![self.finding(*problem)]),
+        }
+    }
+
+    /// A problem where a user finds it: in its own file, by that file's lines.
+    fn finding(&self, problem: Problem) -> Finding {
+        let at = self
+            .modules
+            .iter()
+            .rposition(|module| module.start <= problem.start);
+        let mut finding = problem.into_finding("", &self.text, &self.source);
+        if let (Some(span), Some(at)) = (&mut finding.span, at) {
+            let module = &self.modules[at];
+            span.file.clone_from(&module.file);
+            span.line -= module.lines_before;
+        }
+        finding
     }
 
     fn compile_with(
         &mut self,
         text: &str,
-        library_start: usize,
+        library: Option<&str>,
         options: &Options,
+        place: Option<&Place<'_>>,
     ) -> Result<Module, Box<Problem>> {
-        self.collect(text, library_start, options)?;
-        self.build(text, library_start, options)
+        self.collect(text, library, options, place)?;
+        self.build(options)
     }
 
-    /// Gives a module's tables back, so that the next compilation need not make them anew.
+    /// Gives a module's tables back, so that the next compilation need not make them again.
     pub fn recycle(&mut self, module: Module) {
         self.names = module.names;
         self.types = module.types;
@@ -167,38 +202,115 @@ impl Compiler {
         }
     }
 
-    /// Reads everything that the source defines at module level.
+    /// Reads everything that the source and what it imports define.
     fn collect(
         &mut self,
         text: &str,
-        library_start: usize,
+        library: Option<&str>,
         options: &Options,
+        place: Option<&Place<'_>>,
     ) -> Result<(), Box<Problem>> {
         self.names.reset();
         self.types.reset();
         self.tree.clear();
         self.scope.clear();
-        self.source.index(text);
-        let body = self.parse(text)?;
+        self.modules.clear();
+        self.text.clear();
+        self.lines_before = 0;
+        let (name, package) = place.map_or(("", false), |place| (place.module, place.package));
+        let read = self.read_module(name, package, &options.file, text);
+        // A syntax error is shown with its line, too.
+        self.source.index(&self.text);
+        read?;
+        if let Some(place) = place {
+            self.follow_imports(place);
+        }
+        let mut library_body = List { start: 0, len: 0 };
+        self.library_start = u32::MAX;
+        if let Some(library) = library {
+            self.library_start = self.text.len() as u32;
+            library_body = self.append(library)?;
+        }
+        self.source.index(&self.text);
         let mut tables = Tables {
             names: &mut self.names,
             types: &mut self.types,
             tree: &mut self.tree,
             source: &self.source,
-            text,
+            text: &self.text,
+            modules: &self.modules,
         };
         self.scope
-            .collect(&mut tables, body, &options.suffix, library_start)?;
+            .collect(&mut tables, &options.suffix, library_body)?;
         Ok(())
+    }
+
+    /// Reads the modules that the source imports, and those that they import. A module that cannot be read is
+    /// missing: whatever needs it says so.
+    fn follow_imports(&mut self, place: &Place<'_>) {
+        let mut seen: Vec<String> = vec![place.module.to_owned()];
+        let mut at = 0;
+        while at < self.modules.len() && self.modules.len() < MAX_MODULES {
+            for name in imported(&self.tree, &self.names, &self.modules[at]) {
+                if seen.contains(&name) || self.text.len() > MAX_TEXT {
+                    continue;
+                }
+                if let Some(found) = place.modules.find(&name) {
+                    let _ = self.read_module(&name, found.package, &found.file, &found.text);
+                }
+                seen.push(name);
+            }
+            at += 1;
+        }
+    }
+
+    fn read_module(
+        &mut self,
+        name: &str,
+        package: bool,
+        file: &str,
+        text: &str,
+    ) -> Result<(), Problem> {
+        let (start, lines_before) = (self.text.len() as u32, self.lines_before);
+        let mut module = ProjectModule {
+            name: name.to_owned(),
+            file: file.to_owned(),
+            package,
+            start,
+            lines_before,
+            body: List { start: 0, len: 0 },
+        };
+        let read = self.append(text);
+        if let Ok(body) = read {
+            module.body = body;
+        }
+        if read.is_ok() || self.modules.is_empty() {
+            self.modules.push(module);
+        }
+        read.map(|_| ())
+    }
+
+    /// Puts a text behind those that are there, and its statements into the tree.
+    fn append(&mut self, text: &str) -> Result<List, Problem> {
+        let (start, lines) = (self.text.len() as u32, self.lines_before);
+        self.text.push_str(text);
+        self.text.push('\n');
+        self.lines_before += memchr::memchr_iter(b'\n', text.as_bytes()).count() as u32 + 1;
+        let before = self.tree.mark();
+        let body = self.parse(text)?;
+        self.tree.move_since(before, start, lines);
+        Ok(body)
     }
 
     /// Reads a module's statements into the tree: quickly where they are plain, else by the full parser.
     fn parse(&mut self, text: &str) -> Result<List, Problem> {
+        let before = self.tree.mark();
         let plain = subset::parse(text, &mut self.tree, &mut self.names, &mut self.scratch);
         if let Some(body) = plain {
             return Ok(body);
         }
-        self.tree.clear();
+        self.tree.cut(before);
+        self.source.index(text);
         check_limits(text)?;
         let parsed = parse_module(text).map_err(|error| {
             let range = error.range();
@@ -224,13 +336,11 @@ impl Compiler {
         Ok(converter.module(parsed.suite()))
     }
 
-    /// Builds the kernel that is asked for.
-    fn build(
-        &mut self,
-        text: &str,
-        library_start: usize,
-        options: &Options,
-    ) -> Result<Module, Box<Problem>> {
+    /// Builds the kernel that is requested.
+    fn build(&mut self, options: &Options) -> Result<Module, Box<Problem>> {
+        if let Some(problem) = self.scope.setting.take() {
+            return Err(problem.into());
+        }
         let index = self.choose_kernel(options)?;
         let mut kernel = self.scope.kernels.swap_remove(index);
         if let Some(problem) = kernel.problem.take() {
@@ -259,23 +369,29 @@ impl Compiler {
             }
         }
         let module_options = kernel.own_module.unwrap_or(self.scope.options);
-        kernel.options.grid_stride = kernel.grid_stride.unwrap_or(module_options.grid_stride);
-        let library_line = text
-            .get(..library_start)
-            .map_or(0, |own| own.matches('\n').count() as u32);
+        let config = self.scope.config;
+        let grid_stride = kernel.grid_stride.or(module_options.grid_stride);
+        kernel.options.grid_stride = grid_stride.or(config.grid_stride).unwrap_or(true);
+        let backward = kernel.backward.or(module_options.backward);
+        let max_unroll = module_options.max_unroll.or(config.max_unroll);
+        let library_line = match self.library_start {
+            u32::MAX => 0,
+            start => self.source.line_of(start) - 1,
+        };
         let mut shared = Shared {
             scope: &mut self.scope,
             names: &mut self.names,
             types: &mut self.types,
             tree: &mut self.tree,
             source: &self.source,
-            text,
+            text: &self.text,
+            modules: &self.modules,
             library_line,
             functions: Vec::new(),
             structs: Vec::new(),
             lines: std::mem::take(&mut self.lines),
-            max_unroll: module_options.max_unroll,
-            backward: kernel.backward.unwrap_or(module_options.backward),
+            max_unroll: max_unroll.unwrap_or(16),
+            backward: backward.or(config.backward).unwrap_or(true),
             depth: 0,
             operators: Operators::table(),
             spare: &mut self.spare,
@@ -304,20 +420,27 @@ impl Compiler {
         })
     }
 
+    /// The kernels that the source itself defines, with their names.
+    fn own_kernels(&self) -> impl DoubleEndedIterator<Item = (usize, &str)> {
+        let kernels = self.scope.kernels.iter().enumerate();
+        kernels.filter_map(|(at, kernel)| {
+            let def = &self.scope.functions[kernel.function as usize];
+            (def.module == 0).then(|| (at, self.names.get(def.key)))
+        })
+    }
+
     fn choose_kernel(&self, options: &Options) -> Result<usize, Problem> {
-        let kernels = &self.scope.kernels;
-        let name_of = |index: usize| {
-            self.names
-                .get(self.scope.functions[kernels[index].function as usize].key)
+        let kernels: Vec<(usize, &str)> = self.own_kernels().collect();
+        let found = match (&options.kernel, kernels.as_slice()) {
+            (Some(name), _) => kernels.iter().find(|(_, known)| known == name),
+            (None, [one]) => Some(one),
+            (None, _) => None,
         };
-        let found = match &options.kernel {
-            Some(name) => (0..kernels.len()).find(|index| name_of(*index) == name),
-            None if kernels.len() == 1 => Some(0),
-            None => None,
-        };
+        let found = found.map(|(at, _)| *at);
         found.ok_or_else(|| {
-            let known: Vec<String> = (0..kernels.len())
-                .map(|index| format!("`{}`", name_of(index)))
+            let known: Vec<String> = kernels
+                .iter()
+                .map(|(_, name)| format!("`{name}`"))
                 .collect();
             match (&options.kernel, known.is_empty()) {
                 (_, true) => Problem::at("K003", 0, 0, "the source defines no kernel")

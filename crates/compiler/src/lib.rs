@@ -1,6 +1,6 @@
 //! Warp-style Python kernels to typed IR, and from there to CUDA and CPU C++ text.
 //!
-//! Text in, text out: no device, no files. [`Compiler::compile`] gives a [`ir::Module`] or findings;
+//! Text in, text out: no device, and no files but a project's modules ([`Folder`]). [`Compiler::compile`] gives a [`ir::Module`] or findings;
 //! [`emit_cuda`] and [`emit_cpu`] write a module's text; [`ir`] documents the representation between, which
 //! the crate `warpsmith-interpreter` executes.
 //!
@@ -25,6 +25,7 @@ mod builtin;
 mod compile;
 mod diagnostic;
 mod emit;
+mod folder;
 mod globals;
 pub mod ir;
 pub mod launch_abi;
@@ -41,5 +42,7 @@ pub use builtin::{
 pub use compile::{Compiler, Options, compile, emit_cpu, emit_cuda, kernels};
 pub use diagnostic::{FAMILY, render};
 pub use emit::{Target, emit};
+pub use folder::Folder;
+pub use globals::{ModuleText, Modules, Place};
 pub use names::{Name, Names};
 pub use types::{FieldDef, Scalar, StructDef, StructId, Type, TypeId, TypeTable};

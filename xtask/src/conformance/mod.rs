@@ -2,18 +2,20 @@
 //!
 //! The suite is made from the tests and examples inside the warp-lang wheel, and kept in `target/oracle`.
 //! A suite is lines of JSON with `id`, `tier`, `source`, `cuda_module` and `cpu_module`, plain or
-//! gzipped. Identity is judged on everything after the module's prologue. A refusal is a valid answer;
+//! gzipped; with `--root`, `id` is a file below it, compiled as it is, and `kernel` one of its kernels. Identity is judged on everything after the module's prologue. A refusal is a valid answer;
 //! a wrong byte is not, and makes the command fail.
 
 mod suite;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use warpsmith_compiler::{Compiler, Options, Target, emit};
+use warpsmith_compiler::ir::Module;
+use warpsmith_compiler::{Compiler, Folder, Options, Target, emit};
+use warpsmith_core::Finding;
 
 pub(crate) use suite::make;
 
@@ -34,6 +36,9 @@ pub(crate) struct Conformance {
     /// Look at this one kernel only, and print its text.
     #[arg(long)]
     id: Option<String>,
+    /// The suite's kernels are those of real files below this folder.
+    #[arg(long)]
+    root: Option<PathBuf>,
     /// Print at most so many wrong kernels.
     #[arg(long, default_value_t = 20)]
     show: usize,
@@ -102,14 +107,18 @@ impl Conformance {
         for row in suite::rows(&path)? {
             let row = row?;
             let text = |key: &str| row[key].as_str().unwrap_or("");
-            if self.id.as_ref().is_some_and(|id| id != text("id")) {
+            if self.id.as_ref().is_some_and(|id| id != text("id")) || !row["error"].is_null() {
                 continue;
             }
             let tier = text("tier").to_owned();
             let rank = tier.trim_start_matches('S').parse().unwrap_or(99);
             let tally = tiers.entry((rank, tier.clone())).or_default();
             tally.total += 1;
-            let module = match compiler.compile(text("source"), &options) {
+            let compiled = match &self.root {
+                None => compiler.compile(text("source"), &options),
+                Some(root) => compile_file(&mut compiler, &options, root, &row)?,
+            };
+            let module = match compiled {
                 Ok(module) => module,
                 Err(findings) => {
                     tally.refused += 1;
@@ -178,6 +187,26 @@ impl Conformance {
         anyhow::ensure!(wrong == 0, "{wrong} kernels have a text that differs");
         Ok(())
     }
+}
+
+/// Compiles a kernel of a file as it is, with what it imports.
+fn compile_file(
+    compiler: &mut Compiler,
+    options: &Options,
+    root: &Path,
+    row: &serde_json::Value,
+) -> Result<Result<Module, Vec<Finding>>> {
+    let file = row["id"].as_str().context("a row without `id`")?;
+    let path = root.join(file);
+    let source = std::fs::read_to_string(&path)
+        .with_context(|| format!("cannot read `{}`", path.display()))?;
+    let options = Options {
+        kernel: row["kernel"].as_str().map(str::to_owned),
+        file: file.to_owned(),
+        ..options.clone()
+    };
+    let folder = Folder::of(&path, Some(root));
+    Ok(compiler.compile_in(&source, &options, Some(&folder.place())))
 }
 
 /// What follows the fixed beginning of a module.

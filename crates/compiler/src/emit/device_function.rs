@@ -6,15 +6,14 @@ use super::buffer::Buffer;
 use crate::ir::{Function, FunctionKind, Module};
 
 const SEPARATOR: &str = ",\n    ";
-/// Where Warp's library keeps the functions that it writes in Python.
-const LIBRARY_FILE: &str = "warp/_src/math.py";
 
 fn comment(module: &Module, function: &Function, out: &mut Buffer) {
     out.push_str("\n// ");
-    out.push_str(match function.kind {
-        FunctionKind::Device { library: true, .. } => LIBRARY_FILE,
-        _ => module.names.get(module.file),
-    });
+    let file = match function.kind {
+        FunctionKind::Device { file, .. } => file,
+        FunctionKind::Kernel { .. } => None,
+    };
+    out.push_str(module.names.get(file.unwrap_or(module.file)));
     out.push_ascii(b':');
     out.number(function.first_line);
     out.push_ascii(b'\n');

@@ -62,6 +62,9 @@ pub(crate) fn returns(
 }
 
 fn is_tuple(scope: &Scope, tables: &mut Tables<'_>, base: ExprId) -> bool {
+    if path(scope, tables, base) == Global::Tuple {
+        return true;
+    }
     match tables.tree.expr(base).kind {
         ExprKind::Name(name) => {
             scope.get(name).is_none() && matches!(tables.names.get(name), "tuple")

@@ -38,10 +38,11 @@ impl Scope {
             }
         }
         let [expression] = *tables.tree.exprs_in(node.decorators) else {
+            self.forget_globals(tables, node.body);
             self.set(key, Global::Opaque("a Python function"));
             return Ok(());
         };
-        let (decorator_start, decorator_end) = node.decorator_span;
+        let (decorator_start, _) = node.decorator_span;
         let (callee, keywords) = match tables.tree.expr(expression).kind {
             ExprKind::Call {
                 func,
@@ -53,13 +54,13 @@ impl Scope {
                     return Ok(());
                 };
                 if args.len != 0 {
-                    let role = tables.names.get(role);
-                    return Err(Problem::at(
-                        "K021",
-                        decorator_start,
-                        decorator_end,
-                        format!("`@wp.{role}` with arguments is not supported"),
-                    ));
+                    let made = made_by(tables.names.get(role));
+                    let of = tables.tree.exprs_in(args)[0];
+                    if let Global::Function(set) = path(self, tables, of) {
+                        self.refuse_function(set, node.decorator_span, made);
+                    }
+                    self.set(key, made);
+                    return Ok(());
                 }
                 (func, tables.tree.keywords_in(keywords).to_vec())
             }
@@ -71,12 +72,8 @@ impl Scope {
         };
         let role = tables.names.get(role).to_owned();
         if !matches!(role.as_str(), "func" | "kernel") || node.is_async {
-            return Err(Problem::at(
-                "K021",
-                decorator_start,
-                decorator_end,
-                format!("`@wp.{role}` is not supported"),
-            ));
+            self.set(key, made_by(&role));
+            return Ok(());
         }
         let decorator_line = tables.source.line_of(decorator_start);
         let span = node.name_span;
@@ -101,12 +98,14 @@ impl Scope {
             numbered: role == "func",
             instance: false,
             library: false,
+            module: self.module(),
             closure: Vec::new(),
             built: None,
             building: false,
         });
         if role == "func" {
-            self.enter_function(tables, key, index, &keywords, span)
+            self.enter_function(tables, key, index, &keywords, span);
+            Ok(())
         } else {
             self.enter_kernel(tables, key, index, &keywords);
             Ok(())
@@ -120,7 +119,7 @@ impl Scope {
         index: u32,
         keywords: &[crate::syntax::Keyword],
         span: (u32, u32),
-    ) -> Result<(), Problem> {
+    ) {
         for keyword in keywords {
             let name = keyword.name.map_or("", |name| tables.names.get(name));
             match (
@@ -135,12 +134,9 @@ impl Scope {
                     };
                 }
                 (name, _) => {
-                    return Err(Problem::at(
-                        "K025",
-                        span.0,
-                        span.1,
-                        format!("option `{name}` of `@wp.func` is not supported"),
-                    ));
+                    let what = format!("option `{name}` of `@wp.func` is not supported");
+                    let problem = Problem::at("K025", span.0, span.1, what);
+                    self.functions[index as usize].params = Err(problem);
                 }
             }
         }
@@ -184,7 +180,18 @@ impl Scope {
             Some(at) => list[at] = index,
             None => list.push(index),
         }
-        Ok(())
+    }
+
+    /// Refuses a function wherever it is used, because something else changes what it means.
+    fn refuse_function(&mut self, set: u32, (start, end): (u32, u32), because: Global) {
+        let Global::Opaque(what) = because else {
+            return;
+        };
+        let set = &self.sets[set as usize];
+        for index in set.overloads.iter().chain(&set.templates) {
+            let what = format!("this function has {what}");
+            self.functions[*index as usize].params = Err(Problem::at("K021", start, end, what));
+        }
     }
 
     pub(super) fn params(
@@ -222,6 +229,16 @@ impl Scope {
         }
         Ok(params)
     }
+}
+
+/// A function with a decorator of Warp's that is not supported.
+fn made_by(role: &str) -> Global {
+    Global::Opaque(match role {
+        "func_native" => "a function of native code (`@wp.func_native`), which is not supported",
+        "func_grad" => "a gradient (`@wp.func_grad`), which is not supported",
+        "func_replay" => "a replay (`@wp.func_replay`), which is not supported",
+        _ => "a function with a decorator that is not supported",
+    })
 }
 
 fn signature(def: &FunctionDef) -> Option<Vec<TypeId>> {

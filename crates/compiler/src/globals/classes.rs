@@ -1,7 +1,6 @@
 //! Structs, and classes that hold constants.
 
 use super::annotation::type_of;
-use super::collect::unsupported;
 use super::evaluate::{evaluate, path};
 use super::value::Tables;
 use super::{Global, Scope};
@@ -12,12 +11,7 @@ use crate::types::{FieldDef, StructDef};
 
 impl Scope {
     /// Enters a struct; a class of another kind is opaque.
-    pub(super) fn class(
-        &mut self,
-        tables: &mut Tables<'_>,
-        index: u32,
-        struct_suffix: &str,
-    ) -> Result<(), Problem> {
+    pub(super) fn class(&mut self, tables: &mut Tables<'_>, index: u32) -> Result<(), Problem> {
         let node = tables.tree.classes[index as usize];
         let key = node.name;
         let is_struct = match *tables.tree.exprs_in(node.decorators) {
@@ -42,7 +36,8 @@ impl Scope {
                     target, annotation, ..
                 } => {
                     let ExprKind::Name(name) = tables.tree.expr(target).kind else {
-                        return Err(unsupported(stmt, "this field"));
+                        self.set(key, Global::Opaque("a struct with more than fields"));
+                        return Ok(());
                     };
                     let Ok(ty) = type_of(self, tables, annotation) else {
                         self.set(
@@ -83,7 +78,7 @@ impl Scope {
             native: key,
             fields,
         };
-        let native = format!("{}{struct_suffix}", tables.names.get(key));
+        let native = format!("{}{}", tables.names.get(key), self.struct_suffix);
         def.native = tables.names.intern(&native);
         // An equal struct under the same name is the same C++ type.
         let known = tables.types.structs().contains(&def);
@@ -102,6 +97,14 @@ impl Scope {
     /// Enters the constants of a class, each under its dotted name.
     fn namespace(&mut self, tables: &mut Tables<'_>, node: &ClassNode) {
         let is_enum = node.bases.len > 0;
+        // A class of another module may have the same name.
+        let class = match self.module() {
+            0 => node.name,
+            module => {
+                let unique = format!("{module}:{}", tables.names.get(node.name));
+                tables.names.intern(&unique)
+            }
+        };
         // Names of the class come before those of the module, until its body ends.
         let mut hidden = Vec::new();
         for at in node.body.start..node.body.start + node.body.len {
@@ -127,18 +130,18 @@ impl Scope {
             };
             hidden.push((name, self.get(name)));
             self.set(name, value);
-            let dotted = format!("{}.{}", tables.names.get(node.name), tables.names.get(name));
+            let dotted = format!("{}.{}", tables.names.get(class), tables.names.get(name));
             if is_enum {
                 let member = tables.names.intern(&format!("{dotted}.value"));
-                self.set(member, value);
+                self.set_attribute(member, value);
             }
             let dotted = tables.names.intern(&dotted);
-            self.set(dotted, value);
+            self.set_attribute(dotted, value);
         }
         for (name, value) in hidden.into_iter().rev() {
             self.restore(name, value);
         }
-        self.set(node.name, Global::Class(node.name));
+        self.set(node.name, Global::Class(class));
     }
 }
 

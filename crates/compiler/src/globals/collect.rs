@@ -1,24 +1,42 @@
 //! Walking a module's statements.
 
 use super::annotation::type_of;
-use super::evaluate::{evaluate, path};
+use super::evaluate::{binary, evaluate, path};
 use super::value::Tables;
 use super::{Global, PythonModule, Scope};
 use crate::diagnostic::Problem;
 use crate::ir::Constant;
-use crate::names::Name;
-use crate::syntax::{ExprId, ExprKind, List, Stmt, StmtId, StmtKind};
+use crate::syntax::{ExprId, ExprKind, List, StmtId, StmtKind};
 use crate::types::{Scalar, Type, TypeId, TypeTable};
 
 impl Scope {
-    /// Enters everything that `body` defines; statements from the byte `library_start` on are the
-    /// library's.
+    /// Enters everything that the project's first module defines, with what it imports; statements of `library`
+    /// are Warp's own.
     pub(crate) fn collect(
         &mut self,
         tables: &mut Tables<'_>,
-        body: List,
         struct_suffix: &str,
-        library_start: usize,
+        library: List,
+    ) -> Result<(), Problem> {
+        struct_suffix.clone_into(&mut self.struct_suffix);
+        self.entered.resize(tables.modules.len(), false);
+        if let (Some(first), Some(module)) = (self.entered.first_mut(), tables.modules.first()) {
+            *first = true;
+            self.module_body(tables, module.body)?;
+        }
+        let mut factories = Vec::new();
+        for at in library.start..library.start + library.len {
+            let stmt = tables.tree.stmt(tables.tree.stmt_lists[at as usize]);
+            self.library_statement(tables, stmt, &mut factories)?;
+        }
+        Ok(())
+    }
+
+    /// Enters what the statements of the module at hand define.
+    pub(super) fn module_body(
+        &mut self,
+        tables: &mut Tables<'_>,
+        body: List,
     ) -> Result<(), Problem> {
         // What the reference evaluation environment provides without an import.
         for (name, module) in [
@@ -32,41 +50,34 @@ impl Scope {
         }
         let any = tables.names.intern("Any");
         self.set(any, Global::Type(TypeId::scalar(Scalar::Any)));
-        let mut factories = Vec::new();
+        self.statements(tables, body)
+    }
+
+    fn statements(&mut self, tables: &mut Tables<'_>, body: List) -> Result<(), Problem> {
         for at in body.start..body.start + body.len {
             let stmt = tables.tree.stmt_lists[at as usize];
-            let node = tables.tree.stmt(stmt);
-            if node.start as usize >= library_start {
-                self.library_statement(tables, node, &mut factories)?;
-            } else {
-                self.statement(tables, stmt, struct_suffix)?;
-            }
+            self.statement(tables, stmt)?;
         }
         Ok(())
     }
 
-    fn statement(
-        &mut self,
-        tables: &mut Tables<'_>,
-        stmt: StmtId,
-        struct_suffix: &str,
-    ) -> Result<(), Problem> {
+    fn statement(&mut self, tables: &mut Tables<'_>, stmt: StmtId) -> Result<(), Problem> {
         let stmt = tables.tree.stmt(stmt);
         match stmt.kind {
-            StmtKind::Import(aliases) => self.import(tables, aliases),
-            StmtKind::ImportFrom { module, aliases } => self.import_from(tables, module, aliases),
+            StmtKind::Import(aliases) => self.import(tables, aliases)?,
+            StmtKind::ImportFrom {
+                module,
+                level,
+                aliases,
+            } => self.import_from(tables, module, level, aliases)?,
             StmtKind::Assign { targets, value } => {
-                let overload = self.overload(tables, value)?;
-                let result = match overload {
+                let result = match self.overload(tables, value) {
                     Some(kernel) => Global::Kernel(kernel),
                     None => evaluate(self, tables, value),
                 };
                 for at in targets.start..targets.start + targets.len {
                     let target = tables.tree.expr_lists[at as usize];
-                    let ExprKind::Name(name) = tables.tree.expr(target).kind else {
-                        return Err(unsupported(stmt, "an assignment to something but a name"));
-                    };
-                    self.set(name, result);
+                    self.bind(tables, target, value, result);
                 }
             }
             StmtKind::AnnAssign {
@@ -74,84 +85,74 @@ impl Scope {
                 value: Some(value),
                 ..
             } => {
-                if let ExprKind::Name(name) = tables.tree.expr(target).kind {
-                    let value = evaluate(self, tables, value);
-                    self.set(name, value);
+                let result = evaluate(self, tables, value);
+                self.bind(tables, target, value, result);
+            }
+            StmtKind::AugAssign { target, op, value } => {
+                let before = evaluate(self, tables, target);
+                let by = evaluate(self, tables, value);
+                let result = binary(self, tables, op, before, by);
+                self.bind(tables, target, value, result);
+            }
+            StmtKind::Function(index) => self.function(tables, index)?,
+            StmtKind::Class(index) => self.class(tables, index)?,
+            StmtKind::Expr(value) => self.expression(tables, value),
+            StmtKind::If { test, body, orelse } => {
+                let truth = match evaluate(self, tables, test) {
+                    Global::Value(constant) => constant.truth(),
+                    _ => None,
+                };
+                match truth {
+                    Some(true) => self.statements(tables, body)?,
+                    Some(false) => self.statements(tables, orelse)?,
+                    None => {
+                        // The part for scripts is not run by an import, but what it sets may be meant.
+                        let runs = !is_main_test(tables, test);
+                        self.forget(tables, body, runs);
+                        self.forget(tables, orelse, true);
+                    }
                 }
             }
-            StmtKind::AnnAssign { .. } | StmtKind::Pass => {}
-            StmtKind::Function(index) => self.function(tables, index)?,
-            StmtKind::Class(index) => self.class(tables, index, struct_suffix)?,
-            StmtKind::Expr(value) => self.expression(tables, stmt, value)?,
-            _ => return Err(unsupported(stmt, "this statement")),
+            _ => {
+                let one = tables.tree.push_stmt(stmt);
+                let one = tables.tree.push_stmts(&[one]);
+                self.forget(tables, one, true);
+            }
         }
         Ok(())
     }
 
-    fn import(&mut self, tables: &mut Tables<'_>, aliases: List) {
-        for at in aliases.start..aliases.start + aliases.len {
-            let alias = tables.tree.aliases[at as usize];
-            let module = tables.names.get(alias.name);
-            let value = match module {
-                "warp" => Global::Module(PythonModule::Warp),
-                "math" => Global::Module(PythonModule::Math),
-                "numpy" => Global::Module(PythonModule::Numpy),
-                "typing" => Global::Module(PythonModule::Typing),
-                _ if module.starts_with("warp.") && alias.bound.is_none() => {
-                    Global::Module(PythonModule::Warp)
+    /// Gives the names of a target a value.
+    fn bind(&mut self, tables: &mut Tables<'_>, target: ExprId, value: ExprId, result: Global) {
+        match tables.tree.expr(target).kind {
+            ExprKind::Name(name) => self.set(name, result),
+            ExprKind::Tuple(names) | ExprKind::ListDisplay(names) => {
+                let names = tables.tree.exprs_in(names).to_vec();
+                let values = match tables.tree.expr(value).kind {
+                    ExprKind::Tuple(values) | ExprKind::ListDisplay(values)
+                        if values.len as usize == names.len() =>
+                    {
+                        tables.tree.exprs_in(values).to_vec()
+                    }
+                    _ => return self.forget_target(tables, target, true),
+                };
+                let results: Vec<Global> = values
+                    .iter()
+                    .map(|value| evaluate(self, tables, *value))
+                    .collect();
+                for ((name, value), result) in names.into_iter().zip(values).zip(results) {
+                    self.bind(tables, name, value, result);
                 }
-                _ => Global::Opaque("a module that is not known"),
-            };
-            let bound = match (alias.bound, module.split_once('.')) {
-                (Some(name), _) => name,
-                (None, None) => alias.name,
-                (None, Some((first, _))) => {
-                    let first = first.to_owned();
-                    tables.names.intern(&first)
-                }
-            };
-            self.set(bound, value);
+            }
+            ExprKind::Attribute(..) if self.set_config(tables, target, result) => {}
+            _ => self.forget_target(tables, target, true),
         }
     }
 
-    fn import_from(&mut self, tables: &mut Tables<'_>, module: Option<Name>, aliases: List) {
-        let module = module.map_or("", |name| tables.names.get(name));
-        let module = match module {
-            "warp" => Some(PythonModule::Warp),
-            "warp.types" => Some(PythonModule::WarpTypes),
-            "math" => Some(PythonModule::Math),
-            "typing" => Some(PythonModule::Typing),
-            "numpy" => Some(PythonModule::Numpy),
-            _ => None,
-        };
-        for at in aliases.start..aliases.start + aliases.len {
-            let alias = tables.tree.aliases[at as usize];
-            let value = module
-                .and_then(|module| {
-                    super::value::attribute(
-                        Global::Module(module),
-                        alias.name,
-                        self,
-                        tables.names,
-                        tables.types,
-                    )
-                })
-                .unwrap_or(Global::Opaque("something imported from another module"));
-            self.set(alias.bound.unwrap_or(alias.name), value);
-        }
-    }
-
-    fn expression(
-        &mut self,
-        tables: &mut Tables<'_>,
-        stmt: Stmt,
-        expr: ExprId,
-    ) -> Result<(), Problem> {
-        if let ExprKind::Str(_) = tables.tree.expr(expr).kind {
-            return Ok(());
-        }
-        if self.overload(tables, expr)?.is_some() {
-            return Ok(());
+    /// A bare expression: an overload, options of the module, or a call that changes nothing that is known.
+    fn expression(&mut self, tables: &mut Tables<'_>, expr: ExprId) {
+        if self.overload(tables, expr).is_some() {
+            return;
         }
         if let ExprKind::Call {
             func,
@@ -159,24 +160,49 @@ impl Scope {
             keywords,
         } = tables.tree.expr(expr).kind
             && let Global::WarpCallable(name) = path(self, tables, func)
+            && tables.names.get(name) == "set_module_options"
         {
-            match tables.names.get(name) {
-                "init" if args.len == 0 && keywords.len == 0 => return Ok(()),
-                "set_module_options" if args.len == 1 && keywords.len == 0 => {
-                    let dict = tables.tree.exprs_in(args)[0];
-                    let mut options = self.options;
-                    self.module_options(tables, dict, &mut options)?;
-                    self.options = options;
-                    return Ok(());
-                }
-                _ => {}
+            let node = tables.tree.expr(expr);
+            let unknown = || {
+                Problem::at(
+                    "K025",
+                    node.start,
+                    node.end,
+                    "these options are not supported",
+                )
+            };
+            let mut options = self.options;
+            let read = match *tables.tree.exprs_in(args) {
+                [dict] if keywords.len == 0 => self.module_options(tables, dict, &mut options),
+                _ => Err(unknown()),
+            };
+            match read {
+                Ok(()) => self.options = options,
+                // Other modules' options are no concern of the kernels that are compiled.
+                Err(problem) if self.module() == 0 => self.setting = Some(problem),
+                Err(_) => {}
             }
         }
-        Err(unsupported(stmt, "this expression"))
     }
 
-    /// `wp.overload(kernel, [types…])`: enters the overload and says which kernel.
-    fn overload(&mut self, tables: &mut Tables<'_>, expr: ExprId) -> Result<Option<u32>, Problem> {
+    /// `wp.overload(kernel, [types…])`: enters the overload and says which kernel. One that is not understood
+    /// is its kernel's problem.
+    fn overload(&mut self, tables: &mut Tables<'_>, expr: ExprId) -> Option<u32> {
+        match self.read_overload(tables, expr) {
+            Ok(kernel) => kernel,
+            Err((Some(kernel), problem)) => {
+                self.kernels[kernel as usize].problem = Some(problem);
+                Some(kernel)
+            }
+            Err((None, _)) => None,
+        }
+    }
+
+    fn read_overload(
+        &mut self,
+        tables: &mut Tables<'_>,
+        expr: ExprId,
+    ) -> Result<Option<u32>, (Option<u32>, Problem)> {
         let node = tables.tree.expr(expr);
         let ExprKind::Call {
             func,
@@ -192,15 +218,20 @@ impl Scope {
         if tables.names.get(name) != "overload" {
             return Ok(None);
         }
-        let problem = |what: &str| Problem::at("K003", node.start, node.end, what);
-        let [kernel, arg_types] = *tables.tree.exprs_in(args) else {
-            return Err(problem("an overload names a kernel and its argument types"));
+        let at = |what: &str| Problem::at("K003", node.start, node.end, what);
+        let &[kernel, ref arg_types @ ..] = tables.tree.exprs_in(args) else {
+            return Err((
+                None,
+                at("an overload names a kernel and its argument types"),
+            ));
         };
-        if keywords.len != 0 {
-            return Err(problem("an overload names a kernel and its argument types"));
-        }
+        let arg_types = arg_types.to_vec();
         let Global::Kernel(kernel) = evaluate(self, tables, kernel) else {
-            return Err(problem("an overload must name a kernel of this source"));
+            return Err((None, at("an overload must name a kernel of this source")));
+        };
+        let problem = |what: &str| (Some(kernel), at(what));
+        let (&[arg_types], 0) = (arg_types.as_slice(), keywords.len) else {
+            return Err(problem("an overload names a kernel and its argument types"));
         };
         let mut params: Vec<TypeId> = {
             let def = &self.functions[self.kernels[kernel as usize].function as usize];
@@ -217,7 +248,8 @@ impl Scope {
                     return Err(problem("an overload gives a type for every argument"));
                 }
                 for (param, item) in params.iter_mut().zip(items) {
-                    let given = type_of(self, tables, item)?;
+                    let given =
+                        type_of(self, tables, item).map_err(|found| (Some(kernel), found))?;
                     if !takes(tables.types, *param, given) {
                         return Err(problem("an overload's type does not fit its argument"));
                     }
@@ -238,7 +270,8 @@ impl Scope {
                     let Some(at) = at else {
                         return Err(problem("an overload's keys are argument names"));
                     };
-                    let given = type_of(self, tables, pair[1])?;
+                    let given =
+                        type_of(self, tables, pair[1]).map_err(|found| (Some(kernel), found))?;
                     if !takes(tables.types, params[at], given) {
                         return Err(problem("an overload's type does not fit its argument"));
                     }
@@ -261,12 +294,20 @@ fn takes(types: &TypeTable, annotation: TypeId, given: TypeId) -> bool {
     }
 }
 
-pub(super) fn unsupported(stmt: Stmt, what: &str) -> Problem {
-    Problem::at(
-        "K002",
-        stmt.start,
-        stmt.end,
-        format!("{what} is not understood at module level"),
-    )
-    .hint("keep to imports, constants, type aliases, structs, functions and kernels")
+/// `__name__ == "__main__"`.
+fn is_main_test(tables: &Tables<'_>, test: ExprId) -> bool {
+    let ExprKind::Compare(operands, _) = tables.tree.expr(test).kind else {
+        return false;
+    };
+    let is = |at: &ExprId, text: &str| match tables.tree.expr(*at).kind {
+        ExprKind::Name(name) | ExprKind::Str(name) => tables.names.get(name) == text,
+        _ => false,
+    };
+    match tables.tree.exprs_in(operands) {
+        [left, right] => {
+            (is(left, "__name__") && is(right, "__main__"))
+                || (is(right, "__name__") && is(left, "__main__"))
+        }
+        _ => false,
+    }
 }

@@ -45,6 +45,8 @@ pub(crate) struct FunctionDef {
     pub(crate) instance: bool,
     /// Whether it stands in the library's text, behind the source's own.
     pub(crate) library: bool,
+    /// The module of the project that defines it.
+    pub(crate) module: u16,
     /// What the names of the function around it stand for.
     pub(crate) closure: Vec<(Name, Global)>,
     /// Position among the built functions.
@@ -77,20 +79,10 @@ pub(crate) struct KernelDef {
     pub(crate) problem: Option<Problem>,
 }
 
-/// Options of a module that change the text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Options of a module that change the text; what is not given is as `wp.config` has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ModuleOptions {
-    pub(crate) backward: bool,
-    pub(crate) max_unroll: i64,
-    pub(crate) grid_stride: bool,
-}
-
-impl Default for ModuleOptions {
-    fn default() -> Self {
-        Self {
-            backward: true,
-            max_unroll: 16,
-            grid_stride: true,
-        }
-    }
+    pub(crate) backward: Option<bool>,
+    pub(crate) max_unroll: Option<i64>,
+    pub(crate) grid_stride: Option<bool>,
 }

@@ -5,7 +5,7 @@ use super::value::{Tables, fallback, resolve_path};
 use super::{Global, PythonModule, Scope, round_to};
 use crate::builtin::BUILTINS;
 use crate::ir::{Constant, Number};
-use crate::syntax::{CompareOp, ExprId, ExprKind, List, UnaryOp};
+use crate::syntax::{BinaryOp, CompareOp, ExprId, ExprKind, List, UnaryOp};
 use crate::types::{Scalar, Type, TypeId};
 
 const OPAQUE: Global = Global::Opaque("an expression that only Python can evaluate");
@@ -25,15 +25,7 @@ pub(crate) fn evaluate(scope: &mut Scope, tables: &mut Tables<'_>, expr: ExprId)
         ExprKind::Binary(op, left, right) => {
             let left = evaluate(scope, tables, left);
             let right = evaluate(scope, tables, right);
-            let (Global::Value(left), Global::Value(right)) = (left, right) else {
-                return OPAQUE;
-            };
-            match (left, right) {
-                (Constant::Number(left), Constant::Number(right)) => arithmetic(op, left, right)
-                    .map_or(OPAQUE, |value| Global::Value(Constant::Number(value))),
-                _ => elementwise(op, left, right, &mut scope.elements, tables.types)
-                    .map_or(OPAQUE, Global::Value),
-            }
+            binary(scope, tables, op, left, right)
         }
         ExprKind::Compare(operands, first) if operands.len == 2 => {
             let CompareOp::Known(comparison) = tables.tree.compares[first as usize] else {
@@ -70,6 +62,25 @@ pub(crate) fn evaluate(scope: &mut Scope, tables: &mut Tables<'_>, expr: ExprId)
     }
 }
 
+/// What an operator makes of two values.
+pub(super) fn binary(
+    scope: &mut Scope,
+    tables: &mut Tables<'_>,
+    op: BinaryOp,
+    left: Global,
+    right: Global,
+) -> Global {
+    let (Global::Value(left), Global::Value(right)) = (left, right) else {
+        return OPAQUE;
+    };
+    match (left, right) {
+        (Constant::Number(left), Constant::Number(right)) => arithmetic(op, left, right)
+            .map_or(OPAQUE, |value| Global::Value(Constant::Number(value))),
+        _ => elementwise(op, left, right, &mut scope.elements, tables.types)
+            .map_or(OPAQUE, Global::Value),
+    }
+}
+
 /// A name or dotted path at module level.
 pub(crate) fn path(scope: &Scope, tables: &mut Tables<'_>, expr: ExprId) -> Global {
     let names = &*tables.names;
@@ -81,7 +92,9 @@ pub(crate) fn path(scope: &Scope, tables: &mut Tables<'_>, expr: ExprId) -> Glob
         names,
         tables.types,
         &mut |root, types| {
-            let value = scope.get(root).or_else(|| fallback(root, names, types));
+            let value = scope
+                .get(root)
+                .or_else(|| fallback(root, scope, names, types));
             known &= value.is_some();
             value
         },

@@ -130,11 +130,13 @@ impl Scope {
             numbered: true,
             instance: false,
             library: true,
+            module: self.module(),
             closure: Vec::new(),
             built: None,
             building: false,
         });
-        self.enter_function(tables, node.name, index, &[], node.name_span)
+        self.enter_function(tables, node.name, index, &[], node.name_span);
+        Ok(())
     }
 
     /// Enters the one function that `enter` pushes under its builtin's name alone, numbered among the

@@ -1,9 +1,8 @@
-//! What a source defines at module level, worked out without running Python: imports, constants, type
-//! aliases, structs, functions and kernels.
+//! What a source and the modules that it imports define, worked out without running Python: imports,
+//! constants, type aliases, structs, functions and kernels.
 //!
-//! What cannot be worked out is kept as [`Global::Opaque`] and refused only if a kernel uses it;
-//! statements that could change anything (loops, assignments to attributes, unknown calls) are refused
-//! where they stand.
+//! What cannot be worked out is kept as [`Global::Opaque`] and refused only if a kernel uses it. What a
+//! statement sets that only Python can run (a loop, a condition that is not known) is such a thing.
 
 mod annotation;
 mod arithmetic;
@@ -12,14 +11,19 @@ mod classes;
 mod collect;
 mod definition;
 mod evaluate;
+mod imports;
 mod library;
 mod options;
+mod project;
 mod rounding;
+mod skipped;
 mod value;
 mod warp_names;
 
 pub(crate) use definition::{
     FunctionDef, FunctionSet, KernelDef, ModuleOptions, ParamDef, Returns,
 };
+pub use project::{ModuleText, Modules, Place};
+pub(crate) use project::{ProjectModule, imported};
 pub(crate) use rounding::round_to;
 pub(crate) use value::{Global, PythonModule, Scope, Tables, attribute, fallback, resolve_path};

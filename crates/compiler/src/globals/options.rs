@@ -31,13 +31,13 @@ impl Scope {
             let key = tables.names.get(key).to_owned();
             match (key.as_str(), value) {
                 ("enable_backward", Global::Value(Constant::Bool(value))) => {
-                    options.backward = value;
+                    options.backward = Some(value);
                 }
                 ("max_unroll", Global::Value(Constant::Number(Number::Int(value)))) => {
-                    options.max_unroll = i64::try_from(value).unwrap_or(i64::MAX);
+                    options.max_unroll = Some(i64::try_from(value).unwrap_or(i64::MAX));
                 }
                 ("default_grid_stride", Global::Value(Constant::Bool(value))) => {
-                    options.grid_stride = value;
+                    options.grid_stride = Some(value);
                 }
                 (
                     "fast_math"

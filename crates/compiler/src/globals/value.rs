@@ -1,6 +1,10 @@
 //! Module-level values and the scope that holds them.
 
+use std::collections::HashMap;
+
+use super::project::ProjectModule;
 use super::{FunctionDef, FunctionSet, KernelDef, ModuleOptions, warp_names};
+use crate::diagnostic::Problem;
 use crate::ir::{Constant, Number};
 use crate::names::{Name, Names};
 use crate::syntax::{ExprId, ExprKind, SourceText, Tree};
@@ -16,6 +20,8 @@ pub(crate) enum PythonModule {
     Math,
     Numpy,
     Typing,
+    /// A module of the project, by position.
+    Project(u16),
 }
 
 /// What a module-level name or a dotted path stands for.
@@ -38,6 +44,8 @@ pub(crate) enum Global {
     /// Any other callable; only its name matters.
     Callable,
     Module(PythonModule),
+    /// `typing.Tuple`.
+    Tuple,
     /// A class that holds constants; each is a module-level value under its dotted name.
     Class(Name),
     /// A kernel, by position.
@@ -49,53 +57,146 @@ pub(crate) enum Global {
 /// Everything that is defined at module level.
 #[derive(Debug, Default)]
 pub(crate) struct Scope {
-    values: Vec<Option<Global>>,
-    /// The names that have a value, so that forgetting them costs no more than they are.
-    known: Vec<Name>,
+    /// The names of the module that is being read or built.
+    table: Table,
+    /// The other modules' names, by position; the one at hand has left an empty table here.
+    others: Vec<Table>,
+    /// The position of the module at hand.
+    module: u16,
+    /// Attributes of classes, by a name that holds the class's.
+    attributes: HashMap<Name, Global>,
+    /// Which modules of the project have been entered.
+    pub(super) entered: Vec<bool>,
+    /// Whether an import may have hidden any name that the source does not define itself.
+    pub(super) hides_names: bool,
+    /// What follows a struct's key in its native name.
+    pub(super) struct_suffix: String,
+    /// A setting that changes the text in a way that is not known.
+    pub(crate) setting: Option<Problem>,
     pub(crate) functions: Vec<FunctionDef>,
     pub(crate) sets: Vec<FunctionSet>,
     /// The overloads of builtins that the library defines in Python, by builtin.
     pub(super) library: Vec<(u16, u32)>,
     pub(crate) kernels: Vec<KernelDef>,
     pub(crate) options: ModuleOptions,
+    /// What `wp.config` says.
+    pub(crate) config: ModuleOptions,
     pub(crate) elements: Vec<Number>,
+}
+
+/// The names of one module.
+#[derive(Debug, Default)]
+struct Table {
+    values: Vec<Option<Global>>,
+    /// The names that have a value, so that forgetting them costs no more than they are.
+    known: Vec<Name>,
+}
+
+impl Table {
+    fn clear(&mut self) {
+        for name in self.known.drain(..) {
+            self.values[name.index()] = None;
+        }
+    }
+
+    fn get(&self, name: Name) -> Option<Global> {
+        self.values.get(name.index()).copied().flatten()
+    }
 }
 
 impl Scope {
     /// Forgets everything.
     pub(crate) fn clear(&mut self) {
-        for name in self.known.drain(..) {
-            self.values[name.index()] = None;
-        }
+        self.enter_module(0);
+        self.others.clear();
+        self.entered.clear();
+        self.attributes.clear();
+        self.setting = None;
+        self.hides_names = false;
+        self.table.clear();
         self.functions.clear();
         self.sets.clear();
         self.library.clear();
         self.kernels.clear();
         self.options = ModuleOptions::default();
+        self.config = ModuleOptions::default();
         self.elements.clear();
     }
 
     pub(crate) fn set(&mut self, name: Name, value: Global) {
-        if self.values.len() <= name.index() {
-            self.values.resize(name.index() + 1, None);
+        let table = &mut self.table;
+        if table.values.len() <= name.index() {
+            table.values.resize(name.index() + 1, None);
         }
-        let slot = &mut self.values[name.index()];
+        let slot = &mut table.values[name.index()];
         if slot.is_none() {
-            self.known.push(name);
+            table.known.push(name);
         }
         *slot = Some(value);
     }
 
     /// Gives a name back what it stood for.
     pub(crate) fn restore(&mut self, name: Name, value: Option<Global>) {
-        if let Some(slot) = self.values.get_mut(name.index()) {
+        if let Some(slot) = self.table.values.get_mut(name.index()) {
             *slot = value;
         }
     }
 
     /// A module-level name.
     pub(crate) fn get(&self, name: Name) -> Option<Global> {
-        self.values.get(name.index()).copied().flatten()
+        self.table.get(name)
+    }
+
+    /// A name of a certain module.
+    pub(super) fn get_in(&self, module: u16, name: Name) -> Option<Global> {
+        match self.others.get(usize::from(module)) {
+            Some(table) if module != self.module => table.get(name),
+            _ if module == self.module => self.table.get(name),
+            _ => None,
+        }
+    }
+
+    /// The names of a module, each with its value.
+    pub(super) fn names_of(&self, module: u16) -> Vec<(Name, Global)> {
+        let table = match self.others.get(usize::from(module)) {
+            Some(table) if module != self.module => table,
+            _ => &self.table,
+        };
+        let names = table.known.iter();
+        names
+            .filter_map(|name| Some((*name, table.get(*name)?)))
+            .collect()
+    }
+
+    /// The position of the module at hand.
+    pub(crate) fn module(&self) -> u16 {
+        self.module
+    }
+
+    /// Makes another module the one at hand, and says which was.
+    pub(crate) fn enter_module(&mut self, module: u16) -> u16 {
+        let before = self.module;
+        if module == before {
+            return before;
+        }
+        let least = usize::from(module.max(before)) + 1;
+        if self.others.len() < least {
+            self.others.resize_with(least, Table::default);
+        }
+        std::mem::swap(&mut self.table, &mut self.others[usize::from(before)]);
+        std::mem::swap(&mut self.table, &mut self.others[usize::from(module)]);
+        self.module = module;
+        before
+    }
+
+    /// Gives a class an attribute; `name` is the class's with the attribute's behind a dot.
+    pub(super) fn set_attribute(&mut self, name: Name, value: Global) {
+        self.attributes.insert(name, value);
+    }
+
+    /// An attribute of a class, by the class's name with the attribute's behind a dot.
+    pub(crate) fn attribute(&self, name: Name) -> Option<Global> {
+        self.attributes.get(&name).copied()
     }
 }
 
@@ -106,6 +207,8 @@ pub(crate) struct Tables<'a> {
     pub(crate) tree: &'a mut Tree,
     pub(crate) source: &'a SourceText,
     pub(crate) text: &'a str,
+    /// The project's modules; the first is the one that is compiled.
+    pub(crate) modules: &'a [ProjectModule],
 }
 
 /// What a dotted path stands for at module level: its root by `root`, then attribute by attribute. `None`
@@ -141,7 +244,7 @@ pub(crate) fn attribute(
             let dotted = format!("{}.{}", names.get(class), names.get(attr));
             names
                 .find(&dotted)
-                .and_then(|name| scope.get(name))
+                .and_then(|name| scope.attribute(name))
                 .or(Some(Global::Opaque("an attribute of a class")))
         }
         Global::Module(PythonModule::Warp) => warp_names::warp_attribute(attr, names, types),
@@ -153,13 +256,24 @@ pub(crate) fn attribute(
         }
         Global::Module(PythonModule::Math) => Some(warp_names::math_attribute(names.get(attr))),
         Global::Module(PythonModule::Numpy) => Some(warp_names::numpy_attribute(names.get(attr))),
+        Global::Module(PythonModule::Project(module)) => scope.get_in(module, attr).or(Some(
+            Global::Opaque("a name that its module does not define"),
+        )),
         Global::Module(PythonModule::Typing) => Some(warp_names::typing_attribute(names.get(attr))),
         _ => Some(Global::Opaque("an attribute of a module-level value")),
     }
 }
 
 /// A bare name that is not defined in the source: the `warp` module's own names, then Python's.
-pub(crate) fn fallback(name: Name, names: &Names, types: &mut TypeTable) -> Option<Global> {
+pub(crate) fn fallback(
+    name: Name,
+    scope: &Scope,
+    names: &Names,
+    types: &mut TypeTable,
+) -> Option<Global> {
+    if scope.hides_names {
+        return Some(Global::Opaque("a name that `import *` may have defined"));
+    }
     // `float` and `int` name builtins too, which the module does not export.
     match names.get(name) {
         text @ ("float" | "int") => warp_names::python_builtin(text),

@@ -266,6 +266,8 @@ pub(crate) fn numpy_attribute(text: &str) -> Global {
 pub(crate) fn typing_attribute(text: &str) -> Global {
     match text {
         "Any" => Global::Type(TypeId::scalar(Scalar::Any)),
+        "TYPE_CHECKING" => Global::Value(Constant::Bool(false)),
+        "Tuple" => Global::Tuple,
         _ => Global::Opaque("a typing construct"),
     }
 }

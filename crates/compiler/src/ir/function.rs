@@ -202,8 +202,8 @@ pub enum FunctionKind {
         inline_hint: &'static str,
         /// Whether a kernel with an adjoint reaches it.
         adjoint: bool,
-        /// Whether Warp's own library defines it.
-        library: bool,
+        /// The file that defines it, where that is not the module's own.
+        file: Option<Name>,
     },
 }
 
@@ -249,7 +249,7 @@ impl Function {
             kind: FunctionKind::Device {
                 inline_hint: "",
                 adjoint: false,
-                library: false,
+                file: None,
             },
             params: 0,
             vars: Vec::new(),

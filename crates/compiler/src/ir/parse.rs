@@ -371,9 +371,14 @@ impl<'t> Parser<'t> {
             } else {
                 ""
             };
-            let library = self.lexer.eat_word("library");
+            let file = if self.lexer.eat_word("file") {
+                let file = self.string()?;
+                Some(self.names.intern(&file))
+            } else {
+                None
+            };
             return Ok(FunctionKind::Device {
-                library,
+                file,
                 inline_hint,
                 adjoint,
             });

@@ -182,7 +182,7 @@ impl Printer<'_> {
             FunctionKind::Device {
                 inline_hint,
                 adjoint,
-                library,
+                file,
             } => {
                 let _ = write!(
                     self.out,
@@ -197,8 +197,8 @@ impl Printer<'_> {
                         let _ = write!(self.out, " hint {}", quoted(hint));
                     }
                 }
-                if *library {
-                    self.out.push_str(" library");
+                if let Some(file) = file {
+                    let _ = write!(self.out, " file {}", quoted(names.get(*file)));
                 }
             }
         }

@@ -26,7 +26,9 @@ impl Body<'_, '_> {
                 if symbols.contains(root) {
                     return None;
                 }
-                scope.get(root).or_else(|| fallback(root, names, types))
+                scope
+                    .get(root)
+                    .or_else(|| fallback(root, scope, names, types))
             },
         )
     }
@@ -47,7 +49,7 @@ impl Body<'_, '_> {
         let names = &*self.shared.names;
         let [class, member, attr] = [class, member, attr].map(|name| names.get(name));
         let dotted = names.find(&format!("{class}.{member}.{attr}"))?;
-        self.shared.scope.get(dotted)
+        self.shared.scope.attribute(dotted)
     }
 
     /// The last name of a dotted path, whatever its root.
@@ -138,7 +140,12 @@ impl Body<'_, '_> {
             ExprKind::Name(name) => {
                 if !self.symbols.contains(name) && self.shared.scope.get(name).is_none() {
                     self.enter_line(self.shared.tree.expr(expr).line);
-                    if let Some(global) = fallback(name, self.shared.names, self.shared.types) {
+                    if let Some(global) = fallback(
+                        name,
+                        self.shared.scope,
+                        self.shared.names,
+                        self.shared.types,
+                    ) {
                         return self.global(global, name);
                     }
                 }

@@ -55,6 +55,11 @@ impl Body<'_, '_> {
             StmtKind::Import(_) | StmtKind::ImportFrom { .. } => {
                 fail("K005", "`import` has no place in a kernel")
             }
+            StmtKind::Block { what, .. } => {
+                fail("K005", format!("{what} has no place in a kernel"))
+            }
+            StmtKind::Delete(_) => fail("K005", "`del` has no place in a kernel"),
+            StmtKind::Global(_) => fail("K005", "`global` has no place in a kernel"),
             StmtKind::Function(_) => fail("K005", "a nested function has no place in a kernel"),
             StmtKind::Class(_) => fail("K005", "a nested class has no place in a kernel"),
             StmtKind::Unsupported(what) => fail("K005", format!("{what} has no place in a kernel")),

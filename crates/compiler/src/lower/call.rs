@@ -132,6 +132,7 @@ impl Body<'_, '_> {
                 Some(
                     Global::Kernel(_)
                     | Global::Module(_)
+                    | Global::Tuple
                     | Global::Class(_)
                     | Global::Handle
                     | Global::Value(_),

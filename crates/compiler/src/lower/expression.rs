@@ -114,6 +114,9 @@ impl Body<'_, '_> {
             Global::Handle => {
                 return fail("K021", "a handle's type is only understood in annotations");
             }
+            Global::Tuple => {
+                return fail("K016", "a tuple's type is only understood in annotations");
+            }
             Global::Kernel(_) => return fail("K016", "a kernel cannot be used in a kernel"),
             Global::Opaque(what) => {
                 return fail(

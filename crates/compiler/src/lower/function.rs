@@ -6,7 +6,7 @@ use super::body::Body;
 use super::value::{Binding, Res, fail, placed, problem};
 use crate::builtin::BUILTINS;
 use crate::diagnostic::Problem;
-use crate::globals::{FunctionDef, KernelDef, ParamDef, Returns, Scope};
+use crate::globals::{FunctionDef, KernelDef, ParamDef, ProjectModule, Returns, Scope};
 use crate::ir::{Function, FunctionKind, Line, VarId, Variable};
 use crate::names::{Name, Names};
 use crate::syntax::{BinaryOp, ExprId, ExprKind, List, SourceText, StmtKind, Tree};
@@ -20,6 +20,8 @@ pub(crate) struct Shared<'s> {
     pub(crate) tree: &'s mut Tree,
     pub(crate) source: &'s SourceText,
     pub(crate) text: &'s str,
+    /// The project's modules.
+    pub(crate) modules: &'s [ProjectModule],
     /// How many lines stand before the library's.
     pub(crate) library_line: u32,
     pub(crate) functions: Vec<Function>,
@@ -101,6 +103,9 @@ impl Shared<'_> {
         }
     }
 }
+
+/// Where Warp's library keeps the functions that it writes in Python.
+const LIBRARY_FILE: &str = "warp/_src/math.py";
 
 /// The deepest chain of functions that call each other.
 const MAX_CALL_DEPTH: u32 = 40;
@@ -188,14 +193,22 @@ impl Shared<'_> {
             instance,
             inline_hint,
             library,
+            module,
             ..
         } = *def;
         let closure = def.closure.clone();
-        let (first_line, line_base) = match (instance, library) {
-            (true, _) => (0, decorator_line),
-            (false, true) => (decorator_line - self.library_line, self.library_line),
-            (false, false) => (decorator_line, 0),
+        let own = &self.modules[usize::from(module)];
+        let (file, before) = match (library, module) {
+            (true, _) => (Some(LIBRARY_FILE), self.library_line),
+            (false, 0) => (None, 0),
+            (false, _) => (Some(own.file.as_str()), own.lines_before),
         };
+        let file = file.map(|file| self.names.intern(file));
+        let (first_line, line_base) = match instance {
+            true => (0, decorator_line),
+            false => (decorator_line - before, before),
+        };
+        let caller = self.scope.enter_module(module);
         let mut outer = Vec::with_capacity(closure.len());
         for (name, value) in closure {
             outer.push((name, self.scope.get(name)));
@@ -217,7 +230,7 @@ impl Shared<'_> {
                 FunctionKind::Device {
                     inline_hint,
                     adjoint,
-                    library,
+                    file,
                 },
             )
         };
@@ -225,6 +238,7 @@ impl Shared<'_> {
         for (name, value) in outer {
             self.scope.restore(name, value);
         }
+        self.scope.enter_module(caller);
         self.use_parameter_structs(&params);
         self.functions.push(function);
         let built = self.functions.len() as u32 - 1;

@@ -175,6 +175,7 @@ impl Body<'_, '_> {
             numbered: false,
             instance: true,
             library: template.library,
+            module: template.module,
             closure: template.closure.clone(),
             built: None,
             building: false,

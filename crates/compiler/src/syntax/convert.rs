@@ -85,28 +85,33 @@ impl Converter<'_> {
                 annotation: self.expr(&node.annotation),
                 value: node.value.as_ref().map(|value| self.expr(value)),
             },
-            ast::Stmt::FunctionDef(node) if self.depth <= 1 => self.function(node),
-            ast::Stmt::ClassDef(node) if self.depth == 0 => self.class(node),
-            ast::Stmt::Import(node) if self.depth == 0 => {
-                StmtKind::Import(self.aliases(&node.names))
-            }
-            ast::Stmt::ImportFrom(node) if self.depth == 0 => StmtKind::ImportFrom {
+            ast::Stmt::FunctionDef(node) => self.function(node),
+            ast::Stmt::ClassDef(node) => self.class(node),
+            ast::Stmt::Import(node) => StmtKind::Import(self.aliases(&node.names)),
+            ast::Stmt::ImportFrom(node) => StmtKind::ImportFrom {
                 module: node
                     .module
                     .as_ref()
-                    .filter(|_| node.level == 0)
                     .map(|name| self.names.intern(name.as_str())),
+                level: node.level,
                 aliases: self.aliases(&node.names),
             },
-            ast::Stmt::With(_) => StmtKind::Unsupported("`with`"),
-            ast::Stmt::Try(_) => StmtKind::Unsupported("`try`"),
+            ast::Stmt::With(node) => self.with(node),
+            ast::Stmt::Try(node) => {
+                let handlers = node.handlers.iter().map(|handler| match handler {
+                    ast::ExceptHandler::ExceptHandler(handler) => handler.body.as_slice(),
+                });
+                let suites = [node.body.as_slice()].into_iter().chain(handlers);
+                let suites = suites.chain([node.orelse.as_slice(), node.finalbody.as_slice()]);
+                self.block("`try`", suites)
+            }
+            ast::Stmt::Match(node) => {
+                let suites = node.cases.iter().map(|case| case.body.as_slice());
+                self.block("`match`", suites)
+            }
             ast::Stmt::Raise(_) => StmtKind::Unsupported("`raise`"),
-            ast::Stmt::Delete(_) => StmtKind::Unsupported("`del`"),
-            ast::Stmt::Match(_) => StmtKind::Unsupported("`match`"),
-            ast::Stmt::FunctionDef(_) => StmtKind::Unsupported("a nested function"),
-            ast::Stmt::ClassDef(_) => StmtKind::Unsupported("a nested class"),
-            ast::Stmt::Import(_) | ast::Stmt::ImportFrom(_) => StmtKind::Unsupported("`import`"),
-            ast::Stmt::Global(_) => StmtKind::Unsupported("`global`"),
+            ast::Stmt::Delete(node) => StmtKind::Delete(self.exprs(node.targets.iter())),
+            ast::Stmt::Global(node) => StmtKind::Global(self.identifiers(&node.names)),
             ast::Stmt::Nonlocal(_) => StmtKind::Unsupported("`nonlocal`"),
             _ => StmtKind::Unsupported("this statement"),
         };
@@ -118,6 +123,70 @@ impl Converter<'_> {
             start,
             end,
         })
+    }
+
+    /// A statement whose suites follow each other, as far as the names go that they bind.
+    fn block<'s>(
+        &mut self,
+        what: &'static str,
+        suites: impl Iterator<Item = &'s [ast::Stmt]>,
+    ) -> StmtKind {
+        self.depth += 1;
+        let ids: Vec<StmtId> = suites.flatten().map(|stmt| self.stmt(stmt)).collect();
+        self.depth -= 1;
+        let body = self.tree.push_stmts(&ids);
+        StmtKind::Block { what, body }
+    }
+
+    /// `with a as b` binds `b` to something that only Python knows.
+    fn with(&mut self, node: &ast::StmtWith) -> StmtKind {
+        self.depth += 1;
+        let mut ids = Vec::with_capacity(node.body.len() + node.items.len());
+        for target in node
+            .items
+            .iter()
+            .filter_map(|item| item.optional_vars.as_ref())
+        {
+            let (start, end) = span(&**target);
+            let line = self.source.line_of(start);
+            let target = self.expr(target);
+            let targets = self.tree.push_exprs(&[target]);
+            let value = self.tree.push_expr(Expr {
+                kind: ExprKind::Unsupported("`with`"),
+                line,
+                start,
+                end,
+            });
+            ids.push(self.tree.push_stmt(Stmt {
+                kind: StmtKind::Assign { targets, value },
+                line,
+                start,
+                end,
+            }));
+        }
+        ids.extend(node.body.iter().map(|stmt| self.stmt(stmt)));
+        self.depth -= 1;
+        StmtKind::Block {
+            what: "`with`",
+            body: self.tree.push_stmts(&ids),
+        }
+    }
+
+    fn identifiers(&mut self, nodes: &[ast::Identifier]) -> List {
+        let ids: Vec<ExprId> = nodes
+            .iter()
+            .map(|node| {
+                let (start, end) = span(node);
+                let name = self.names.intern(node.as_str());
+                self.tree.push_expr(Expr {
+                    kind: ExprKind::Name(name),
+                    line: self.source.line_of(start),
+                    start,
+                    end,
+                })
+            })
+            .collect();
+        self.tree.push_exprs(&ids)
     }
 
     fn aliases(&mut self, nodes: &[ast::Alias]) -> List {

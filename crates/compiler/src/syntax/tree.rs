@@ -176,13 +176,24 @@ pub(crate) enum StmtKind {
         annotation: ExprId,
         value: Option<ExprId>,
     },
-    /// `import a, b as c`: a run of `Tree::aliases`. At module level only, as the next three.
+    /// `import a, b as c`: a run of `Tree::aliases`. No part of a kernel, as all that follow.
     Import(List),
-    /// `from module import a, b as c`.
+    /// `from ..module import a, b as c`.
     ImportFrom {
         module: Option<Name>,
+        /// How many dots come first.
+        level: u32,
         aliases: List,
     },
+    /// `with`, `try` and `match`: all their suites in order, and what the statement is called.
+    Block {
+        what: &'static str,
+        body: List,
+    },
+    /// `del a, b`.
+    Delete(List),
+    /// `global a, b`.
+    Global(List),
     /// Position in `Tree::functions`.
     Function(u32),
     /// Position in `Tree::classes`.
@@ -209,7 +220,7 @@ pub(crate) struct Parameter {
     pub(crate) end: u32,
 }
 
-/// A function at module level.
+/// A function.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FunctionNode {
     pub(crate) name: Name,
@@ -229,7 +240,7 @@ pub(crate) struct FunctionNode {
     pub(crate) is_async: bool,
 }
 
-/// A class at module level.
+/// A class.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ClassNode {
     pub(crate) name: Name,
@@ -248,6 +259,21 @@ pub(crate) struct Stmt {
     pub(crate) line: u32,
     pub(crate) start: u32,
     pub(crate) end: u32,
+}
+
+/// How much of each kind a tree had at some time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark {
+    exprs: usize,
+    stmts: usize,
+    expr_lists: usize,
+    stmt_lists: usize,
+    keywords: usize,
+    compares: usize,
+    aliases: usize,
+    parameters: usize,
+    functions: usize,
+    classes: usize,
 }
 
 /// The arenas.
@@ -279,6 +305,66 @@ impl Tree {
         self.classes.clear();
     }
 
+    /// How much there is, so that what comes later can be told apart.
+    pub(crate) fn mark(&self) -> Mark {
+        Mark {
+            exprs: self.exprs.len(),
+            stmts: self.stmts.len(),
+            expr_lists: self.expr_lists.len(),
+            stmt_lists: self.stmt_lists.len(),
+            keywords: self.keywords.len(),
+            compares: self.compares.len(),
+            aliases: self.aliases.len(),
+            parameters: self.parameters.len(),
+            functions: self.functions.len(),
+            classes: self.classes.len(),
+        }
+    }
+
+    /// Forgets what came after a mark.
+    pub(crate) fn cut(&mut self, mark: Mark) {
+        self.exprs.truncate(mark.exprs);
+        self.stmts.truncate(mark.stmts);
+        self.expr_lists.truncate(mark.expr_lists);
+        self.stmt_lists.truncate(mark.stmt_lists);
+        self.keywords.truncate(mark.keywords);
+        self.compares.truncate(mark.compares);
+        self.aliases.truncate(mark.aliases);
+        self.parameters.truncate(mark.parameters);
+        self.functions.truncate(mark.functions);
+        self.classes.truncate(mark.classes);
+    }
+
+    /// Moves the places of what came after a mark, whose text stands `bytes` and `lines` further down.
+    pub(crate) fn move_since(&mut self, mark: Mark, bytes: u32, lines: u32) {
+        if bytes == 0 {
+            return;
+        }
+        let shift = |(start, end): &mut (u32, u32)| {
+            *start += bytes;
+            *end += bytes;
+        };
+        for expr in &mut self.exprs[mark.exprs..] {
+            expr.start += bytes;
+            expr.end += bytes;
+            expr.line += lines;
+        }
+        for stmt in &mut self.stmts[mark.stmts..] {
+            stmt.start += bytes;
+            stmt.end += bytes;
+            stmt.line += lines;
+        }
+        for parameter in &mut self.parameters[mark.parameters..] {
+            parameter.start += bytes;
+            parameter.end += bytes;
+        }
+        for function in &mut self.functions[mark.functions..] {
+            shift(&mut function.name_span);
+            shift(&mut function.decorator_span);
+            shift(&mut function.parameters_span);
+        }
+    }
+
     pub(crate) fn expr(&self, id: ExprId) -> Expr {
         self.exprs[id.0 as usize]
     }
@@ -297,6 +383,10 @@ impl Tree {
 
     pub(crate) fn keywords_in(&self, list: List) -> &[Keyword] {
         &self.keywords[list.start as usize..][..list.len as usize]
+    }
+
+    pub(crate) fn aliases_in(&self, list: List) -> &[Alias] {
+        &self.aliases[list.start as usize..][..list.len as usize]
     }
 
     pub(crate) fn push_expr(&mut self, expr: Expr) -> ExprId {

@@ -1,5 +1,5 @@
 # Native snippets are outside the subset.
-# error: K021 line 6
+# error: K023 line 13
 import warp as wp
 
 

@@ -41,7 +41,7 @@ impl Scratch {
     }
 }
 
-/// Reads a module into `tree`, which is empty; `None`, with a tree of no use, where the source leaves
+/// Reads a module into `tree`, behind what is there; `None`, with rests in the tree, where the source leaves
 /// the subset.
 pub(crate) fn parse(
     text: &str,

@@ -501,6 +501,7 @@ impl Parser<'_> {
         }
         Some(StmtKind::ImportFrom {
             module: Some(module),
+            level: 0,
             aliases: self.aliases_since(first),
         })
     }

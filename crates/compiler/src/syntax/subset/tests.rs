@@ -183,6 +183,11 @@ impl Outline<'_> {
                     self.word(format_args!("{} as {bound}", self.names.get(alias.name)));
                 }
             }
+            StmtKind::Block { what, body } => {
+                self.word(what);
+                self.suite(body);
+            }
+            StmtKind::Delete(list) | StmtKind::Global(list) => self.exprs(list),
             StmtKind::Function(index) => self.function(index),
             StmtKind::Class(index) => {
                 let node = self.tree.classes[index as usize];

@@ -1,0 +1,126 @@
+//! The modules that a source imports from its own project.
+//!
+//! Nothing is run: a module's text is read, and what it defines is worked out as the source's own is. All
+//! texts lie behind each other, the source's first, so that a place in any of them is one number.
+
+use crate::syntax::{List, StmtId, StmtKind, Tree};
+
+/// Where the texts of a project's modules come from.
+pub trait Modules {
+    /// The module with this dotted name; `None` if the project has none.
+    fn find(&self, name: &str) -> Option<ModuleText>;
+}
+
+/// A module as it is found.
+#[derive(Clone, Debug)]
+pub struct ModuleText {
+    /// The file name that comments and findings show.
+    pub file: String,
+    /// The source.
+    pub text: String,
+    /// Whether it is a package: relative imports then begin in it, not beside it.
+    pub package: bool,
+}
+
+/// A source's place among the modules of its project.
+#[derive(Clone, Copy)]
+pub struct Place<'a> {
+    /// The source's own dotted name.
+    pub module: &'a str,
+    /// Whether the source is a package.
+    pub package: bool,
+    /// The other modules.
+    pub modules: &'a dyn Modules,
+}
+
+/// A module that has been read.
+#[derive(Debug)]
+pub(crate) struct ProjectModule {
+    pub(crate) name: String,
+    pub(crate) file: String,
+    pub(crate) package: bool,
+    /// Where its text begins among all.
+    pub(crate) start: u32,
+    /// How many lines stand before it.
+    pub(crate) lines_before: u32,
+    pub(crate) body: List,
+}
+
+impl ProjectModule {
+    /// The dotted name that an import of this module means; `None` where it leaves the project.
+    pub(super) fn absolute(&self, level: u32, module: Option<&str>) -> Option<String> {
+        if level == 0 {
+            return module.map(str::to_owned);
+        }
+        let mut parts: Vec<&str> = self.name.split('.').collect();
+        let up = level as usize - usize::from(self.package);
+        let kept = parts.len().checked_sub(up)?;
+        parts.truncate(kept);
+        parts.extend(module);
+        (!parts.is_empty()).then(|| parts.join("."))
+    }
+}
+
+/// Whether a module is one that is known without its text, or lies in one.
+fn is_known(name: &str) -> bool {
+    let first = name.split('.').next().unwrap_or("");
+    matches!(first, "warp" | "math" | "numpy" | "typing")
+}
+
+/// The position of a module.
+pub(super) fn position(modules: &[ProjectModule], name: &str) -> Option<u16> {
+    let found = modules.iter().position(|module| module.name == name)?;
+    u16::try_from(found).ok()
+}
+
+/// The dotted names that the statements of a module may import, in order: of `from a import b` both `a` and
+/// `a.b`, and of `a.b` also `a`, because Python runs that first.
+pub(crate) fn imported(
+    tree: &Tree,
+    names: &crate::names::Names,
+    of: &ProjectModule,
+) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut add = |name: &str| {
+        if is_known(name) {
+            return;
+        }
+        let ends = name.match_indices('.').map(|(at, _)| at);
+        for end in ends.chain([name.len()]) {
+            let part = &name[..end];
+            if !found.iter().any(|known| known == part) {
+                found.push(part.to_owned());
+            }
+        }
+    };
+    let mut pending: Vec<StmtId> = tree.stmts_in(of.body).iter().rev().copied().collect();
+    while let Some(id) = pending.pop() {
+        match tree.stmt(id).kind {
+            StmtKind::Import(aliases) => {
+                for alias in tree.aliases_in(aliases) {
+                    add(names.get(alias.name));
+                }
+            }
+            StmtKind::ImportFrom {
+                module,
+                level,
+                aliases,
+            } => {
+                let Some(base) = of.absolute(level, module.map(|name| names.get(name))) else {
+                    continue;
+                };
+                add(&base);
+                for alias in tree.aliases_in(aliases) {
+                    add(&format!("{base}.{}", names.get(alias.name)));
+                }
+            }
+            StmtKind::If { body, orelse, .. } => {
+                pending.extend(tree.stmts_in(orelse).iter().rev());
+                pending.extend(tree.stmts_in(body).iter().rev());
+            }
+            StmtKind::Block { body, .. } => pending.extend(tree.stmts_in(body).iter().rev()),
+            _ => {}
+        }
+    }
+    found
+}
