@@ -145,6 +145,9 @@ impl Conformance {
                 if self.id.is_some() && target == Target::Cuda {
                     println!("{ours}");
                 }
+                if let Some(root) = &self.root {
+                    ours = ours.replace(&format!("// {}/", root.display()), "// ");
+                }
                 let theirs = after_prologue(text(key));
                 if difference.is_none()
                     && let Some(found) = first_difference(&ours, theirs)

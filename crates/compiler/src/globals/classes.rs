@@ -20,6 +20,16 @@ impl Scope {
             _ => false,
         };
         let plain = node.bases.len == 0 && !node.has_keywords;
+        // A class that is derived from one of Warp's types is another name for it.
+        if let (0, false, &[base]) = (
+            node.decorators.len,
+            node.has_keywords,
+            tables.tree.exprs_in(node.bases),
+        ) && let base @ Global::Type(_) = evaluate(self, tables, base)
+        {
+            self.set(key, base);
+            return Ok(());
+        }
         if !is_struct && node.decorators.len == 0 && is_namespace(tables, &node) {
             self.namespace(tables, &node);
             return Ok(());

@@ -19,10 +19,9 @@ impl Scope {
         library: List,
     ) -> Result<(), Problem> {
         struct_suffix.clone_into(&mut self.struct_suffix);
-        self.entered.resize(tables.modules.len(), false);
-        if let (Some(first), Some(module)) = (self.entered.first_mut(), tables.modules.first()) {
-            *first = true;
-            self.module_body(tables, module.body)?;
+        // Python runs the packages that a module lies in first.
+        if let Some(module) = tables.modules.first() {
+            self.enter_path(tables, &module.name)?;
         }
         let mut factories = Vec::new();
         for at in library.start..library.start + library.len {
@@ -177,10 +176,10 @@ impl Scope {
                 _ => Err(unknown()),
             };
             match read {
-                Ok(()) => self.options = options,
                 // Other modules' options are no concern of the kernels that are compiled.
-                Err(problem) if self.module() == 0 => self.setting = Some(problem),
-                Err(_) => {}
+                _ if self.module() != 0 => {}
+                Ok(()) => self.options = options,
+                Err(problem) => self.setting = Some(problem),
             }
         }
     }

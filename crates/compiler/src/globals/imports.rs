@@ -94,7 +94,11 @@ impl Scope {
     }
 
     /// Enters the modules of the project along a dotted path, from the left, as Python does.
-    fn enter_path(&mut self, tables: &mut Tables<'_>, path: &str) -> Result<(), Problem> {
+    pub(super) fn enter_path(
+        &mut self,
+        tables: &mut Tables<'_>,
+        path: &str,
+    ) -> Result<(), Problem> {
         let ends = path.match_indices('.').map(|(at, _)| at);
         let mut parent: Option<u16> = None;
         for end in ends.chain([path.len()]) {
@@ -125,12 +129,9 @@ impl Scope {
         if std::mem::replace(&mut self.entered[at], true) {
             return Ok(());
         }
-        let options = self.options;
         let before = self.enter_module(project);
         let entered = self.module_body(tables, tables.modules[at].body);
         self.enter_module(before);
-        // Options of a module are those of its own kernels.
-        self.options = options;
         entered
     }
 }

@@ -93,6 +93,9 @@ pub(crate) fn imported(
             }
         }
     };
+    if let Some((package, _)) = of.name.rsplit_once('.') {
+        add(package);
+    }
     let mut pending: Vec<StmtId> = tree.stmts_in(of.body).iter().rev().copied().collect();
     while let Some(id) = pending.pop() {
         match tree.stmt(id).kind {
