@@ -40,6 +40,9 @@ impl Default for Options {
     }
 }
 
+/// Takes a kernel's name and what became of it.
+pub type EachKernel<'a> = dyn FnMut(&str, Result<&Module, Vec<Finding>>) + 'a;
+
 /// Compiles one kernel of `source`.
 ///
 /// # Errors
@@ -159,6 +162,39 @@ impl Compiler {
                 .collect()),
             Err(problem) => Err(vec![self.finding(*problem)]),
         }
+    }
+
+    /// Compiles every kernel of `text` and hands each over with its name; what they share is read once.
+    ///
+    /// # Errors
+    /// Findings, where the source cannot be read at all.
+    pub fn compile_each(
+        &mut self,
+        text: &str,
+        options: &Options,
+        place: Option<&Place<'_>>,
+        done: &mut EachKernel<'_>,
+    ) -> Result<(), Vec<Finding>> {
+        if let Err(problem) = self.collect(text, options.library.as_deref(), options, place) {
+            return Err(vec![self.finding(*problem)]);
+        }
+        let kernels: Vec<(usize, String)> = self
+            .own_kernels()
+            .map(|(at, name)| (at, name.to_owned()))
+            .collect();
+        let read = (self.tree.mark(), self.scope.mark());
+        for (at, name) in kernels {
+            match self.build_kernel(at, options) {
+                Ok(module) => {
+                    done(&name, Ok(&module));
+                    self.recycle(module);
+                }
+                Err(problem) => done(&name, Err(vec![self.finding(*problem)])),
+            }
+            self.tree.cut(read.0);
+            self.scope.cut(&read.1);
+        }
+        Ok(())
     }
 
     /// A problem where a user finds it: in its own file, by that file's lines.
@@ -338,17 +374,19 @@ impl Compiler {
 
     /// Builds the kernel that is requested.
     fn build(&mut self, options: &Options) -> Result<Module, Box<Problem>> {
-        if let Some(problem) = self.scope.setting.take() {
-            return Err(problem.into());
-        }
         let index = self.choose_kernel(options)?;
-        let mut kernel = self.scope.kernels.swap_remove(index);
-        if let Some(problem) = kernel.problem.take() {
-            return Err(problem.into());
+        self.build_kernel(index, options)
+    }
+
+    /// Builds a kernel by its position.
+    fn build_kernel(&mut self, index: usize, options: &Options) -> Result<Module, Box<Problem>> {
+        let mut kernel = self.scope.kernels[index].clone();
+        if let Some(problem) = self.scope.setting.as_ref().or(kernel.problem.as_ref()) {
+            return Err(problem.clone().into());
         }
-        let def = &mut self.scope.functions[kernel.function as usize];
+        let def = &self.scope.functions[kernel.function as usize];
         let span = def.span;
-        let mut params = std::mem::replace(&mut def.params, Ok(Vec::new()))?;
+        let mut params = def.params.clone()?;
         let generic = params.iter().any(|param| self.types.is_generic(param.ty));
         if generic {
             let [overload] = kernel.overloads.as_slice() else {

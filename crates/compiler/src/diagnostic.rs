@@ -5,7 +5,7 @@ use warpsmith_core::{Family, Finding, Severity, Span, Story};
 use crate::syntax::SourceText;
 
 /// A problem at a place in the source; the compiler stops at the first.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Problem {
     pub(crate) code: &'static str,
     pub(crate) message: String,

@@ -39,7 +39,7 @@ mod types;
 pub use builtin::{
     BUILTINS, Braces, Builtin, Default, Dispatch, Param, Pattern, Row, Rule, builtin,
 };
-pub use compile::{Compiler, Options, compile, emit_cpu, emit_cuda, kernels};
+pub use compile::{Compiler, EachKernel, Options, compile, emit_cpu, emit_cuda, kernels};
 pub use diagnostic::{FAMILY, render};
 pub use emit::{Target, emit};
 pub use folder::Folder;

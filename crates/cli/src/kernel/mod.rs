@@ -9,6 +9,7 @@ pub(crate) mod inspect;
 pub(crate) mod leak;
 pub(crate) mod new;
 pub(crate) mod profile;
+mod python_file;
 pub(crate) mod run;
 pub(crate) mod scale;
 pub(crate) mod tune;

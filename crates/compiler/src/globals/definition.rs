@@ -64,7 +64,7 @@ pub(crate) struct FunctionSet {
 }
 
 /// A kernel.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct KernelDef {
     pub(crate) function: u32,
     pub(crate) options: KernelOptions,

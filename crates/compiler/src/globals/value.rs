@@ -84,6 +84,13 @@ pub(crate) struct Scope {
     pub(crate) elements: Vec<Number>,
 }
 
+/// How much a scope held at some time.
+#[derive(Debug)]
+pub(crate) struct Mark {
+    functions: usize,
+    overloads: Vec<usize>,
+}
+
 /// The names of one module.
 #[derive(Debug, Default)]
 struct Table {
@@ -153,6 +160,27 @@ impl Scope {
             Some(table) if module != self.module => table.get(name),
             _ if module == self.module => self.table.get(name),
             _ => None,
+        }
+    }
+
+    /// What there is before a kernel is built.
+    pub(crate) fn mark(&self) -> Mark {
+        Mark {
+            functions: self.functions.len(),
+            overloads: self.sets.iter().map(|set| set.overloads.len()).collect(),
+        }
+    }
+
+    /// Forgets what building a kernel has added.
+    pub(crate) fn cut(&mut self, mark: &Mark) {
+        self.functions.truncate(mark.functions);
+        for def in &mut self.functions {
+            def.built = None;
+            def.building = false;
+        }
+        self.sets.truncate(mark.overloads.len());
+        for (set, overloads) in self.sets.iter_mut().zip(&mark.overloads) {
+            set.overloads.truncate(*overloads);
         }
     }
 
@@ -271,7 +299,8 @@ pub(crate) fn fallback(
     names: &Names,
     types: &mut TypeTable,
 ) -> Option<Global> {
-    if scope.hides_names {
+    // Nobody hides Python's own names.
+    if scope.hides_names && warp_names::python_builtin(names.get(name)).is_none() {
         return Some(Global::Opaque("a name that `import *` may have defined"));
     }
     // `float` and `int` name builtins too, which the module does not export.

@@ -177,11 +177,11 @@ impl Shared<'_> {
         }
         let params = match &mut def.params {
             Ok(params) => params.clone(),
-            Err(problem) => return Err(Box::new(clone_problem(problem))),
+            Err(problem) => return Err(problem.clone().into()),
         };
         let returns = match &mut def.returns {
             Ok(returns) => returns.clone(),
-            Err(problem) => return Err(Box::new(clone_problem(problem))),
+            Err(problem) => return Err(problem.clone().into()),
         };
         def.building = true;
         let FunctionDef {
@@ -218,21 +218,16 @@ impl Shared<'_> {
         let adjoint = self.backward;
         let function = {
             let mut state = Body::new(self, false, line_base);
-            state
-                .function(&params, body, def_line)
-                .map_err(|p| placed(p, span.0, span.1))?;
-            state
-                .check_returns(&returns)
-                .map_err(|p| placed(p, span.0, span.1))?;
-            state.finish(
-                native,
-                first_line,
-                FunctionKind::Device {
+            let lowered = state.function(&params, body, def_line);
+            let checked = lowered.and_then(|()| state.check_returns(&returns));
+            checked.map_err(|p| placed(p, span.0, span.1)).map(|()| {
+                let kind = FunctionKind::Device {
                     inline_hint,
                     adjoint,
                     file,
-                },
-            )
+                };
+                state.finish(native, first_line, kind)
+            })
         };
         self.depth -= 1;
         for (name, value) in outer {
@@ -240,23 +235,12 @@ impl Shared<'_> {
         }
         self.scope.enter_module(caller);
         self.use_parameter_structs(&params);
-        self.functions.push(function);
+        self.functions.push(function?);
         let built = self.functions.len() as u32 - 1;
         let def = &mut self.scope.functions[index as usize];
         def.building = false;
         def.built = Some(built);
         Ok(built)
-    }
-}
-
-/// A problem of a definition is reported at each use.
-fn clone_problem(problem: &Problem) -> Problem {
-    Problem {
-        code: problem.code,
-        message: problem.message.clone(),
-        hint: problem.hint.clone(),
-        start: problem.start,
-        end: problem.end,
     }
 }
 

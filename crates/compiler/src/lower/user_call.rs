@@ -44,13 +44,7 @@ impl Body<'_, '_> {
     fn params_of(&self, index: u32) -> Res<&[ParamDef]> {
         match &self.shared.scope.functions[index as usize].params {
             Ok(params) => Ok(params),
-            Err(problem) => Err(Box::new(crate::diagnostic::Problem {
-                code: problem.code,
-                message: problem.message.clone(),
-                hint: problem.hint.clone(),
-                start: problem.start,
-                end: problem.end,
-            })),
+            Err(problem) => Err(problem.clone().into()),
         }
     }
 

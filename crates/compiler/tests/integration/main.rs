@@ -1,4 +1,5 @@
-//! The front end on arbitrary input, the interpreter on kernels worked out by hand.
+//! The front end on arbitrary input and on files as people have them, the interpreter on kernels worked out by hand.
 
 mod arbitrary;
+mod files;
 mod interpreter;

@@ -6,6 +6,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 
 use super::cuda::{self, CudaOptions};
+use super::project;
 use super::python::{self, PythonOptions};
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
@@ -15,20 +16,20 @@ use warpsmith_console::inputs;
 ///
 /// Warp-style Python becomes IR or C++ text, CUDA C++ becomes PTX or machine code.
 #[derive(Args)]
-#[command(
-    after_long_help = "Examples:\n  warpsmith compile saxpy.py > saxpy.cu\n  \
+#[command(after_long_help = "Examples:\n  warpsmith compile saxpy.py\n  \
+                        warpsmith compile saxpy.py --self-contained > saxpy.cu\n  \
                         warpsmith compile saxpy.py --emit ir\n  \
                         warpsmith compile saxpy.py --emit ptx --arch compute_80 > saxpy.ptx\n  \
                         warpsmith compile saxpy.py --emit sass-stats --arch sm_90\n  \
                         warpsmith compile --batch kernels.jsonl.gz --output texts.jsonl\n  \
                         warpsmith compile saxpy.cu > saxpy.ptx\n  \
-                        warpsmith compile saxpy.cu --arch sm_90 --output saxpy.cubin"
-)]
+                        warpsmith compile saxpy.cu --arch sm_90 --output saxpy.cubin")]
 pub(crate) struct Compile {
-    /// The source.
+    /// The source; a folder means every Python kernel in it.
     #[arg(required_unless_present = "batch")]
     file: Option<PathBuf>,
-    /// Compile many kernels on all cores: lines of JSON with `id` and `source`, plain or gzipped, in;
+    /// Compile many kernels on all cores: lines of JSON with `id`, `source` and, where that has several,
+    /// `kernel`, plain or gzipped, in;
     /// lines with `id`, `cuda` and `cpu`, or `findings`, out.
     #[arg(
         long,
@@ -55,6 +56,9 @@ impl Compile {
         let Some(file) = &self.file else {
             bail!("a file or `--batch` is needed");
         };
+        if file.is_dir() {
+            return project::run(global, file, out, &self.python);
+        }
         let ending = file.extension().and_then(|extension| extension.to_str());
         if let Some("cu" | "py") = ending {
             inputs::check_file(file)?;

@@ -3,6 +3,7 @@
 mod command;
 mod cuda;
 mod machine_code;
+mod project;
 mod python;
 
 pub(crate) use command::Compile;

@@ -1,6 +1,6 @@
 //! `warpsmith compile FILE.py` and `warpsmith compile --batch`: Warp-style kernels to IR or C++ text.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write, stderr, stdout};
 use std::path::Path;
 
@@ -8,12 +8,13 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use warpsmith_compiler::{Compiler, Options, emit_cpu, emit_cuda, ir, render, runtime_header};
+use warpsmith_compiler::{Compiler, Options, emit_cpu, emit_cuda, ir, runtime_header};
 use warpsmith_core::Finding;
 use warpsmith_formats::{OutputFile, write_output};
 
 use super::cuda::CudaOptions;
 use super::machine_code;
+use crate::kernel::python_file::{ProjectRoot, PythonFile};
 use crate::kernel::warp_library::WarpLibrary;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::{Format, Global};
@@ -27,9 +28,9 @@ pub(crate) struct PythonOptions {
     /// The kernel, if the file has several.
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
-    /// Leave out the runtime header that makes CUDA text compile as it is.
+    /// Put the runtime header in front of CUDA text, so that it compiles as it is.
     #[arg(long)]
-    bare: bool,
+    self_contained: bool,
     /// What follows the names of kernels and structs.
     ///
     /// `placeholder` writes `_HASH`; `keep` writes eight
@@ -38,7 +39,9 @@ pub(crate) struct PythonOptions {
     #[arg(long, value_enum, default_value_t = HashStyle::Placeholder)]
     hash: HashStyle,
     #[command(flatten)]
-    library: WarpLibrary,
+    pub(super) library: WarpLibrary,
+    #[command(flatten)]
+    pub(super) root: ProjectRoot,
 }
 
 /// What follows a kernel's name.
@@ -85,8 +88,7 @@ pub(crate) fn run(
     options: &PythonOptions,
     cuda: &CudaOptions,
 ) -> Result<Outcome> {
-    let source =
-        fs::read_to_string(file).with_context(|| format!("cannot read `{}`", file.display()))?;
+    let source = PythonFile::read(file, &options.root)?;
     let shown = file.display().to_string();
     let settings = Options {
         kernel: options.kernel.clone(),
@@ -115,7 +117,7 @@ pub(crate) fn run(
         writeln!(stdout)?;
     } else {
         for finding in &findings {
-            write!(stderr(), "{}", render(finding, &source))?;
+            write!(stderr(), "{}", source.render(finding))?;
         }
         match (text, out) {
             (Some(text), Some(path)) => write_output(path, text.as_bytes())?,
@@ -133,16 +135,20 @@ struct Written {
 }
 
 impl PythonOptions {
-    /// Compiles, with the digits in the names that were asked for.
-    fn module(&self, source: &str, mut settings: Options) -> Result<ir::Module, Vec<Finding>> {
+    /// Compiles, with the digits in the names that were requested.
+    fn module(
+        &self,
+        source: &PythonFile,
+        mut settings: Options,
+    ) -> Result<ir::Module, Vec<Finding>> {
         let mut compiler = Compiler::new();
-        let module = compiler.compile(source, &settings)?;
+        let module = source.compile(&mut compiler, &settings)?;
         if self.hash == HashStyle::Placeholder {
             return Ok(module);
         }
         settings.suffix = format!("_{:08x}", fingerprint(&emit_cuda(&module)));
         compiler.recycle(module);
-        compiler.compile(source, &settings)
+        source.compile(&mut compiler, &settings)
     }
 
     fn text(
@@ -162,10 +168,10 @@ impl PythonOptions {
             Emit::Cpu => plain(emit_cpu(module)),
             Emit::Cuda => {
                 let text = emit_cuda(module);
-                plain(if self.bare {
-                    text
-                } else {
+                plain(if self.self_contained {
                     runtime_header::prologue(&text) + &text
+                } else {
+                    text
                 })
             }
             Emit::Ptx => match machine_code::ptx(file, &emit_cuda(module), cuda)? {
@@ -197,6 +203,8 @@ fn fingerprint(text: &str) -> u32 {
 struct Job {
     id: serde_json::Value,
     source: String,
+    /// The kernel, if the source has several.
+    kernel: Option<String>,
 }
 
 /// What becomes of it.
@@ -285,7 +293,14 @@ fn compile_line(
     settings: &Options,
 ) -> serde_json::Result<(Vec<u8>, bool)> {
     let job: Job = serde_json::from_str(line)?;
-    let done = match compiler.compile(&job.source, settings) {
+    let mut own = None;
+    if job.kernel.is_some() {
+        own = Some(Options {
+            kernel: job.kernel,
+            ..settings.clone()
+        });
+    }
+    let done = match compiler.compile(&job.source, own.as_ref().unwrap_or(settings)) {
         Ok(module) => {
             let done = Done {
                 id: job.id,

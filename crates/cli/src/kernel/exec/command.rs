@@ -9,7 +9,7 @@ use clap::Args;
 use serde::Serialize;
 use warpsmith_compiler::ir::Module;
 use warpsmith_compiler::launch_abi::Direction;
-use warpsmith_compiler::{Options, compile, render};
+use warpsmith_compiler::{Compiler, Options};
 use warpsmith_core::Finding;
 use warpsmith_device::{CompileCache, CudaDevice, Nvrtc};
 use warpsmith_execution::GpuKernel;
@@ -20,6 +20,7 @@ use warpsmith_interpreter::{Argument, Interpreter};
 use super::argument::{self, Parameter};
 use super::numpy_type::dtype;
 use super::placement;
+use crate::kernel::python_file::{ProjectRoot, PythonFile};
 use crate::kernel::warp_library::WarpLibrary;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::{Format, Global};
@@ -51,6 +52,8 @@ pub(crate) struct Exec {
     kernel: Option<String>,
     #[command(flatten)]
     library: WarpLibrary,
+    #[command(flatten)]
+    root: ProjectRoot,
     /// The launch grid: threads along one to four dimensions.
     #[arg(long, value_name = "N[,M…]", value_delimiter = ',', required = true)]
     dim: Vec<usize>,
@@ -115,15 +118,14 @@ impl Exec {
                 self.file.display()
             );
         }
-        let source = std::fs::read_to_string(&self.file)
-            .with_context(|| format!("cannot read `{}`", self.file.display()))?;
+        let source = PythonFile::read(&self.file, &self.root)?;
         let options = Options {
             kernel: self.kernel.clone(),
             file: self.file.display().to_string(),
             library: self.library.text()?,
             ..Options::default()
         };
-        let module = match compile(&source, &options) {
+        let module = match source.compile(&mut Compiler::new(), &options) {
             Ok(module) => module,
             Err(findings) => return self.refuse(global, &source, findings),
         };
@@ -148,7 +150,7 @@ impl Exec {
         // an access outside an array on the GPU, and nothing is launched then.
         let direction = if self.adjoint { "backward" } else { "forward" };
         let problem = placement::problem(&self.dim, &arguments);
-        let placement = placement::of(&self.file, &source, direction);
+        let placement = placement::of(&self.file, source.text(), direction);
         let (chosen, decision) = placement.decide(global, &problem, false)?;
         let gpu = chosen.cuda();
         let mut checked = gpu.map(|_| arguments.clone());
@@ -191,7 +193,7 @@ impl Exec {
             output::print(global, &report, |_| String::new())?;
         } else {
             for finding in std::mem::take(&mut report.findings) {
-                write!(stderr(), "{}", render(&finding, &source))?;
+                write!(stderr(), "{}", source.render(&finding))?;
             }
             if self.explain {
                 output::note(global, report.body.decision.explain().trim_end());
@@ -235,14 +237,19 @@ impl Exec {
     }
 
     /// The kernel does not compile, or the interpreter does not know something in it.
-    fn refuse(&self, global: &Global, source: &str, findings: Vec<Finding>) -> Result<Outcome> {
+    fn refuse(
+        &self,
+        global: &Global,
+        source: &PythonFile,
+        findings: Vec<Finding>,
+    ) -> Result<Outcome> {
         if global.format == Format::Json {
             let mut report = output::report("exec", ());
             report.findings = findings;
             output::print(global, &report, |()| String::new())?;
         } else {
             for finding in &findings {
-                write!(stderr(), "{}", render(finding, source))?;
+                write!(stderr(), "{}", source.render(finding))?;
             }
         }
         Ok(Outcome::NotFine)

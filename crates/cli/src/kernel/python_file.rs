@@ -1,0 +1,80 @@
+//! A Python file as it is: its own text, and the project whose modules it imports.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use clap::Args;
+use warpsmith_compiler::ir::Module;
+use warpsmith_compiler::{Compiler, EachKernel, Folder, Options, render};
+use warpsmith_core::Finding;
+
+/// Where a file's project is.
+#[derive(Args, Default)]
+pub(crate) struct ProjectRoot {
+    /// The folder from which the project's modules are imported.
+    ///
+    /// Modules are read, never run. Default: the first folder above the file that is no package.
+    #[arg(long, value_name = "FOLDER")]
+    root: Option<PathBuf>,
+}
+
+/// A file that has been read.
+pub(crate) struct PythonFile {
+    shown: String,
+    text: String,
+    folder: Folder,
+}
+
+impl PythonFile {
+    pub(crate) fn read(path: &Path, root: &ProjectRoot) -> Result<Self> {
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("cannot read `{}`", path.display()))?;
+        Ok(Self {
+            shown: path.display().to_string(),
+            text,
+            folder: Folder::of(path, root.root.as_deref()),
+        })
+    }
+
+    /// The file's own text.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether a word stands anywhere in the file.
+    pub(crate) fn mentions(&self, word: &str) -> bool {
+        self.text.contains(word)
+    }
+
+    /// Compiles a kernel of the file.
+    pub(crate) fn compile(
+        &self,
+        compiler: &mut Compiler,
+        options: &Options,
+    ) -> Result<Module, Vec<Finding>> {
+        compiler.compile_in(&self.text, options, Some(&self.folder.place()))
+    }
+
+    /// Compiles every kernel of the file.
+    pub(crate) fn compile_each(
+        &self,
+        compiler: &mut Compiler,
+        options: &Options,
+        done: &mut EachKernel<'_>,
+    ) -> Result<(), Vec<Finding>> {
+        compiler.compile_each(&self.text, options, Some(&self.folder.place()), done)
+    }
+
+    /// A finding with its line, which may be a module's that the file imports.
+    pub(crate) fn render(&self, finding: &Finding) -> String {
+        let other = finding
+            .span
+            .as_ref()
+            .map(|span| span.file.as_str())
+            .filter(|file| *file != self.shown);
+        match other.and_then(|file| std::fs::read_to_string(file).ok()) {
+            Some(text) => render(finding, &text),
+            None => render(finding, &self.text),
+        }
+    }
+}
