@@ -17,18 +17,27 @@ use std::thread;
 use libtest_mimic::{Arguments, Failed, Trial};
 use tempfile::{TempDir, tempdir};
 use warpsmith_formats::{
-    OutputError, OutputFile, TEMPORARY_PREFIX, check_distinct, check_partial_vacant, check_vacant,
-    is_stdout, write_new_private, write_output, write_output_durably,
+    OutputError, OutputFile, check_distinct, check_partial_vacant, check_vacant, is_stdout,
+    write_new_private, write_output, write_output_durably,
 };
 
 /// Set in a child process, which then writes to the path that it holds.
 const CHILD: &str = "WRITE_OUTPUT_TO";
+/// Set in a child process, which begins to write to the path that it holds and waits to be killed.
+const UNFINISHED: &str = "BEGIN_OUTPUT_TO";
 
 type Outcome = Result<(), Failed>;
 
 fn main() {
     if let Some(path) = std::env::var_os(CHILD) {
         write_output(Path::new(&path), b"from the child\n").unwrap();
+        return;
+    }
+    if let Some(path) = std::env::var_os(UNFINISHED) {
+        let mut file = OutputFile::create(Path::new(&path)).unwrap();
+        file.write_all(&[b'n'; 1 << 20]).unwrap();
+        println!("begun");
+        thread::sleep(std::time::Duration::from_secs(600));
         return;
     }
     let root = is_root();
@@ -39,6 +48,15 @@ fn main() {
         trial("a_file_that_is_replaced_keeps_its_mode", kept_mode),
         trial("a_reader_of_the_old_file_keeps_it_whole", atomic),
         trial("an_output_that_is_not_finished_leaves_no_trace", dropped),
+        trial("a_killed_process_leaves_no_trace", killed)
+            .with_ignored_flag(!nameless_files_exist()),
+        trial("names_of_one_file_stay_names_of_one_file", hard_links),
+        as_root(
+            "a_protected_file_with_other_names_is_an_error",
+            hard_links_protected,
+        ),
+        trial("a_mount_point_is_overwritten_in_place", mount_point)
+            .with_ignored_flag(!mounts_work()),
         trial("a_link_stays_and_its_target_is_written", link),
         trial("a_dangling_link_creates_its_target", dangling_link),
         trial("links_in_a_circle_are_an_error", link_circle),
@@ -176,14 +194,101 @@ fn dropped() -> Outcome {
     let (folder, path) = folder_with("report.json", "old");
     let mut file = OutputFile::create(&path)?;
     file.write_all(b"half of the n")?;
-    let unfinished = names(folder.path());
-    assert!(
-        unfinished[0].starts_with(TEMPORARY_PREFIX),
-        "{unfinished:?}"
-    );
     drop(file);
     assert_eq!(fs::read_to_string(&path)?, "old");
     assert_eq!(names(folder.path()), ["report.json"]);
+    Ok(())
+}
+
+/// Whether the temporary folder's file system has files without a name.
+fn nameless_files_exist() -> bool {
+    use std::os::unix::fs::OpenOptionsExt;
+    let folder = tempdir().unwrap();
+    let mut options = File::options();
+    options.write(true).custom_flags(libc::O_TMPFILE);
+    options.open(folder.path()).is_ok()
+}
+
+fn killed() -> Outcome {
+    for name in ["report.json", "new.json"] {
+        let (folder, _) = folder_with("report.json", "old");
+        let mut child = Command::new(std::env::current_exe()?)
+            .env(UNFINISHED, folder.path().join(name))
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let mut begun = [0; 5];
+        child.stdout.take().unwrap().read_exact(&mut begun)?;
+        assert_eq!(&begun, b"begun");
+        child.kill()?;
+        child.wait()?;
+        assert_eq!(names(folder.path()), ["report.json"], "{name}");
+        assert_eq!(fs::read(folder.path().join("report.json"))?, b"old");
+    }
+    Ok(())
+}
+
+fn hard_links() -> Outcome {
+    for create in [OutputFile::create, OutputFile::create_partial] {
+        let (folder, path) = folder_with("report.json", "an old text that is longer");
+        let other = folder.path().join("shared.json");
+        fs::hard_link(&path, &other)?;
+        let mut file = create(&path)?;
+        file.write_all(b"new")?;
+        file.flush()?;
+        assert_eq!(fs::read_to_string(&other)?, "an old text that is longer");
+        file.finish_durably()?;
+        assert_eq!(fs::read_to_string(&other)?, "new");
+        assert_eq!(fs::metadata(&path)?.nlink(), 2);
+        assert_eq!(names(folder.path()), ["report.json", "shared.json"]);
+    }
+    Ok(())
+}
+
+fn hard_links_protected() -> Outcome {
+    let (folder, path) = folder_with("ours", "old");
+    set_mode(folder.path(), 0o777);
+    fs::hard_link(&path, folder.path().join("other"))?;
+    chown(&path, Some(OTHER), Some(OTHER))?;
+    set_mode(&path, 0o444);
+    let text = write_as_other(&path).unwrap_err();
+    assert!(text.contains("HardLinks(2)"), "{text}");
+    assert_eq!(fs::read_to_string(&path)?, "old");
+    assert_eq!(names(folder.path()), ["other", "ours"]);
+    Ok(())
+}
+
+/// Whether a process may have mounts of its own.
+fn mounts_work() -> bool {
+    let tried = in_own_mounts("mount --bind /proc/version /proc/version").output();
+    tried.is_ok_and(|output| output.status.success())
+}
+
+/// A line for the shell whose mounts nobody else sees.
+fn in_own_mounts(line: &str) -> Command {
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "--propagation", "private"]);
+    if !is_root() {
+        command.arg("--map-root-user");
+    }
+    command.args(["sh", "-ec", line]);
+    command
+}
+
+/// As in a container that gets a file from its host.
+fn mount_point() -> Outcome {
+    let (folder, path) = folder_with("report.json", "what the mount hides");
+    let source = folder.path().join("source.json");
+    fs::write(&source, "an old text that is longer than the new one")?;
+    let ended = in_own_mounts("mount --bind \"$SOURCE\" \"$WRITE_OUTPUT_TO\"; exec \"$PROGRAM\"")
+        .env("SOURCE", &source)
+        .env(CHILD, &path)
+        .env("PROGRAM", std::env::current_exe()?)
+        .output()?;
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert!(ended.status.success(), "{said}");
+    assert_eq!(fs::read_to_string(&source)?, "from the child\n");
+    assert_eq!(fs::read_to_string(&path)?, "what the mount hides");
+    assert_eq!(names(folder.path()), ["report.json", "source.json"]);
     Ok(())
 }
 

@@ -15,7 +15,12 @@ pub struct OutputError {
 
 impl fmt::Display for OutputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot write `{}`", self.path.display())
+        write!(f, "cannot write `{}`", self.path.display())?;
+        match &self.problem {
+            Problem::System(_) => Ok(()),
+            // What to do about it belongs into the same line.
+            problem => write!(f, ": {problem}"),
+        }
     }
 }
 
@@ -24,7 +29,7 @@ impl std::error::Error for OutputError {
         match &self.problem {
             // Itself, so that whoever looks for a closed pipe finds it.
             Problem::System(source) => Some(source),
-            problem => Some(problem),
+            _ => None,
         }
     }
 }
@@ -46,6 +51,10 @@ pub(super) enum Problem {
     ClosedFolder(PathBuf),
     #[error("it belongs to another user, who lets nobody else write it; choose another name")]
     AnotherUsers,
+    #[error(
+        "it is read-only and has {0} names (hard links), which must keep the same contents; `chmod u+w` lets it be written, or choose another name"
+    )]
+    HardLinks(u64),
     #[error("it exists; `--force` replaces it")]
     Exists,
     #[error(transparent)]
@@ -94,7 +103,9 @@ impl From<OutputError> for io::Error {
             Problem::Folder => io::ErrorKind::IsADirectory,
             Problem::MissingFolder(_) => io::ErrorKind::NotFound,
             Problem::NotAFolder(_) => io::ErrorKind::NotADirectory,
-            Problem::ClosedFolder(_) | Problem::AnotherUsers => io::ErrorKind::PermissionDenied,
+            Problem::ClosedFolder(_) | Problem::AnotherUsers | Problem::HardLinks(_) => {
+                io::ErrorKind::PermissionDenied
+            }
             Problem::Exists => io::ErrorKind::AlreadyExists,
         };
         Self::new(kind, error.problem)

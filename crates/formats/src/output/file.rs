@@ -1,19 +1,16 @@
 //! Writing one output: all at once, or piece by piece.
 
-use std::fs::{self, File, Metadata, OpenOptions, Permissions};
+use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io::{self, BufWriter, IntoInnerError, Seek, Write};
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
-use tempfile::TempPath;
-
 use super::destination::{Destination, folder_of};
 use super::error::{OutputError, Problem};
+use super::unfinished::Unfinished;
 
-/// What the name of an unfinished file begins with. One that a killed process left may be removed.
-pub const TEMPORARY_PREFIX: &str = ".part-";
 /// Bytes gathered before the system is called.
 const BUFFER: usize = 64 << 10;
 /// What a new file may be, before the umask.
@@ -51,13 +48,14 @@ pub fn write_output_durably(path: &Path, contents: &[u8]) -> Result<(), OutputEr
 /// As [`write_output`], and where `path` exists, a link included
 /// ([`AlreadyExists`](io::ErrorKind::AlreadyExists) as an [`io::Error`]).
 pub fn write_new_private(path: &Path, contents: &[u8]) -> Result<(), OutputError> {
-    let (mut file, name) = temporary(path, folder_of(path), PRIVATE_MODE)?;
-    file.write_all(contents)
-        .map_err(OutputError::system(path))?;
-    name.persist_noclobber(path)
-        .map_err(|error| match error.error.kind() {
+    let mut unfinished = temporary(path, folder_of(path), PRIVATE_MODE)?;
+    let written = unfinished.file.write_all(contents);
+    written.map_err(OutputError::system(path))?;
+    unfinished
+        .take_new(path)
+        .map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => OutputError::new(path, Problem::Exists),
-            _ => OutputError::system(path)(error.error),
+            _ => OutputError::system(path)(error),
         })
 }
 
@@ -123,10 +121,9 @@ impl OutputFile {
                 path: to,
                 existing: None,
             } => {
-                let (file, name) = temporary(path, folder_of(&to), OPEN_MODE)?;
+                let unfinished = temporary(path, folder_of(&to), OPEN_MODE)?;
                 Sink::Replacement(Replacement {
-                    file,
-                    name: Name::Temporary(name),
+                    unfinished,
                     to,
                     overwritten: None,
                 })
@@ -136,11 +133,10 @@ impl OutputFile {
                 existing: Some(facts),
             } => {
                 // Private until it has the owner of the one that it replaces.
-                let (file, name) = temporary(path, folder_of(&to), PRIVATE_MODE)?;
-                let overwritten = take_identity(path, &file, &to, &facts)?;
+                let unfinished = temporary(path, folder_of(&to), PRIVATE_MODE)?;
+                let overwritten = take_identity(path, &unfinished.file, &to, &facts)?;
                 Sink::Replacement(Replacement {
-                    file,
-                    name: Name::Temporary(name),
+                    unfinished,
                     to,
                     overwritten,
                 })
@@ -165,14 +161,14 @@ impl OutputFile {
             }
         };
         let partial = partial_name(&to);
-        let file = File::create(&partial).map_err(OutputError::system(&partial))?;
+        let unfinished =
+            Unfinished::partial(partial.clone()).map_err(OutputError::system(&partial))?;
         let overwritten = match &existing {
-            Some(facts) => take_identity(path, &file, &to, facts)?,
+            Some(facts) => take_identity(path, &unfinished.file, &to, facts)?,
             None => None,
         };
         let sink = Sink::Replacement(Replacement {
-            file,
-            name: Name::Partial(partial.clone()),
+            unfinished,
             to,
             overwritten,
         });
@@ -235,7 +231,7 @@ impl Write for Sink {
         match self {
             Self::Stdout(stdout) => stdout.write(bytes),
             Self::InPlace(file) => file.write(bytes),
-            Self::Replacement(replacement) => replacement.file.write(bytes),
+            Self::Replacement(replacement) => replacement.unfinished.file.write(bytes),
         }
     }
 
@@ -243,79 +239,68 @@ impl Write for Sink {
         match self {
             Self::Stdout(stdout) => stdout.flush(),
             Self::InPlace(file) => file.flush(),
-            Self::Replacement(replacement) => replacement.file.flush(),
+            Self::Replacement(replacement) => replacement.unfinished.file.flush(),
         }
     }
 }
 
-/// A file under another name that will take the place of `to`.
+/// A file that will take the place of `to`.
 #[derive(Debug)]
 struct Replacement {
-    file: File,
-    name: Name,
+    unfinished: Unfinished,
     to: PathBuf,
-    /// The file at `to`, open, where it cannot be replaced by one with the same owner.
+    /// The file at `to`, open, where it must stay: it has an owner that we cannot give, or other names.
     overwritten: Option<File>,
-}
-
-#[derive(Debug)]
-enum Name {
-    /// Removed when it is dropped; a process that is killed leaves it.
-    Temporary(TempPath),
-    /// Stays until the file is finished.
-    Partial(PathBuf),
 }
 
 impl Replacement {
     fn complete(mut self, durably: bool) -> io::Result<()> {
-        if let Some(mut old) = self.overwritten {
-            self.file = match &self.name {
-                Name::Temporary(name) => File::open(name)?,
-                Name::Partial(name) => File::open(name)?,
-            };
-            // Longer contents first, the end last: a copy that fails leaves the old file's length.
-            let copied = old
-                .rewind()
-                .and_then(|()| io::copy(&mut self.file, &mut old))
-                .and_then(|length| old.set_len(length))
-                .and_then(|()| if durably { old.sync_all() } else { Ok(()) });
-            if let Err(error) = copied {
-                // The old file may be damaged by now, so that the new one must stay.
-                let kept = match self.name {
-                    Name::Temporary(name) => name.keep().map_err(|error| error.error)?,
-                    Name::Partial(name) => name,
-                };
-                let said = format!("{error}; the new contents are in `{}`", kept.display());
-                return Err(io::Error::new(error.kind(), said));
-            }
-            return match self.name {
-                Name::Temporary(name) => name.close(),
-                Name::Partial(name) => fs::remove_file(name),
-            };
+        if let Some(old) = self.overwritten {
+            return overwrite(self.unfinished, old, durably);
         }
         if durably {
-            self.file.sync_all()?;
+            self.unfinished.file.sync_all()?;
         }
-        match self.name {
-            Name::Temporary(name) => name.persist(&self.to).map_err(|error| error.error),
-            Name::Partial(name) => fs::rename(name, &self.to),
+        match self.unfinished.replace(&self.to) {
+            // A mount point, as files are that a container gets from its host.
+            Err(busy) if busy.kind() == io::ErrorKind::ResourceBusy => {
+                let old = OpenOptions::new().write(true).open(&self.to)?;
+                overwrite(self.unfinished, old, durably)
+            }
+            replaced => replaced,
         }
     }
 }
 
-/// A temporary file in `folder` for the output `path`.
-fn temporary(path: &Path, folder: &Path, mode: u32) -> Result<(File, TempPath), OutputError> {
-    tempfile::Builder::new()
-        .prefix(TEMPORARY_PREFIX)
-        .permissions(Permissions::from_mode(mode))
-        .tempfile_in(folder)
-        .map(tempfile::NamedTempFile::into_parts)
+/// Copies what is finished over a file that must stay.
+fn overwrite(mut new: Unfinished, mut old: File, durably: bool) -> io::Result<()> {
+    // Longer contents first, the end last: a copy that fails leaves the old file's length.
+    let copied = new
+        .file
+        .rewind()
+        .and_then(|()| old.rewind())
+        .and_then(|()| io::copy(&mut new.file, &mut old))
+        .and_then(|length| old.set_len(length))
+        .and_then(|()| if durably { old.sync_all() } else { Ok(()) });
+    let Err(error) = copied else {
+        return new.remove();
+    };
+    // The old file may be damaged by now, so that the new one must stay.
+    let kept = new.keep()?;
+    let said = format!("{error}; the new contents are in `{}`", kept.display());
+    Err(io::Error::new(error.kind(), said))
+}
+
+/// A new file in `folder` for the output `path`.
+fn temporary(path: &Path, folder: &Path, mode: u32) -> Result<Unfinished, OutputError> {
+    Unfinished::temporary(folder, mode)
         .map_err(|source| OutputError::in_folder(path, folder, source))
 }
 
-/// Gives `file` the owner and the mode of the file at `to`. Where the system does not let us give a
-/// file away, the one at `to` is opened: it will be overwritten when the new one is whole, because
-/// keeping the owner matters longer than the moment of the copy does.
+/// Gives `file` the owner and the mode of the file at `to`. Where that file must stay, it is opened: it
+/// will be overwritten when the new one is whole. It must stay if the system does not let us give a file
+/// away, or if it has other names, which would keep the old contents: the owner and the names matter
+/// longer than the moment of the copy does.
 fn take_identity(
     path: &Path,
     file: &File,
@@ -327,6 +312,12 @@ fn take_identity(
     if !new.is_file() {
         // A link under the unfinished file's name led to a device: that is nobody's to give away.
         return Ok(None);
+    }
+    if old.nlink() > 1 {
+        let opened = OpenOptions::new().write(true).open(to);
+        return opened
+            .map(Some)
+            .map_err(|_| OutputError::new(path, Problem::HardLinks(old.nlink())));
     }
     let same = (new.uid(), new.gid()) == (old.uid(), old.gid());
     if !same && fchown(file, Some(old.uid()), Some(old.gid())).is_err() {
