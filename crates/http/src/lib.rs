@@ -12,6 +12,7 @@ mod background;
 mod connection;
 mod doors;
 mod guarded;
+mod handshake;
 mod host;
 mod limits;
 mod listen;

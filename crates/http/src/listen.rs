@@ -14,6 +14,7 @@ use crate::answer::Application;
 use crate::connection;
 use crate::doors::Doors;
 use crate::guarded::Transport;
+use crate::handshake::off_thread;
 use crate::limits::Limits;
 use crate::refusal::Refusal;
 
@@ -88,9 +89,13 @@ async fn encrypted(
     let Some(config) = config else {
         return Some(Transport::Plain(socket));
     };
-    let handshake = TlsAcceptor::from(config).accept(socket);
-    let stream = timeout(limits.head, Box::pin(handshake)).await.ok()?;
-    Some(Transport::Tls(Box::new(stream.ok()?)))
+    let handshake = async {
+        // A client that says nothing takes no thread.
+        socket.readable().await.ok()?;
+        off_thread(TlsAcceptor::from(config).accept(socket)).await
+    };
+    let stream = timeout(limits.head, Box::pin(handshake)).await.ok()??;
+    Some(Transport::Tls(Box::new(stream)))
 }
 
 /// Binds an address that a server of before may still hold connections of.

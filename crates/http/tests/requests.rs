@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use warpsmith_http::{Answer, Application, Background, Limits, Refusal, Reply, Request};
@@ -322,4 +322,124 @@ fn the_end_lets_answers_finish_and_closes_what_is_idle() {
     assert_eq!(statuses(&rest(&mut busy)), [200]);
     assert_eq!(statuses(&rest(&mut idle)), [200]);
     assert_eq!(rest(&mut silent), "");
+}
+
+/// Gives every client the same certificate; one that calls the server `slow.example` waits for it, as
+/// for a signature that takes long.
+#[derive(Debug)]
+struct SlowForSome {
+    key: Arc<rustls::sign::CertifiedKey>,
+    begun: Mutex<mpsc::Sender<()>>,
+    go_on: Mutex<mpsc::Receiver<()>>,
+}
+
+impl rustls::server::ResolvesServerCert for SlowForSome {
+    fn resolve(
+        &self,
+        hello: rustls::server::ClientHello<'_>,
+    ) -> Option<Arc<rustls::sign::CertifiedKey>> {
+        if hello.server_name() == Some("slow.example") {
+            self.begun.lock().unwrap().send(()).unwrap();
+            // Ends as well when the test has failed.
+            let _ = self.go_on.lock().unwrap().recv();
+        }
+        Some(Arc::clone(&self.key))
+    }
+}
+
+/// A request over TLS to a server that the client calls by this name.
+fn ask_encrypted(
+    server: &Background,
+    client: &Arc<rustls::ClientConfig>,
+    name: &'static str,
+) -> String {
+    let name = name.try_into().expect("a name");
+    let session = rustls::ClientConnection::new(Arc::clone(client), name).expect("a session");
+    let mut stream = rustls::StreamOwned::new(session, connected(server));
+    if let Err(error) = stream.write_all(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+    {
+        return error.to_string();
+    }
+    let mut said = String::new();
+    let _ = stream.read_to_string(&mut said);
+    said
+}
+
+#[test]
+fn a_slow_handshake_keeps_nobody_else_waiting() {
+    let own = rcgen::generate_simple_self_signed(["slow.example".into(), "quick.example".into()])
+        .expect("a certificate");
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let private = rustls::pki_types::PrivatePkcs8KeyDer::from(own.signing_key.serialize_der());
+    let chain = vec![own.cert.der().clone()];
+    let key =
+        rustls::sign::CertifiedKey::from_der(chain, private.into(), &provider).expect("a key");
+    let (begun, has_begun) = mpsc::channel();
+    let (release, go_on) = mpsc::channel();
+    let config = rustls::ServerConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_no_client_auth()
+        .with_cert_resolver(Arc::new(SlowForSome {
+            key: Arc::new(key),
+            begun: Mutex::new(begun),
+            go_on: Mutex::new(go_on),
+        }));
+    let config = Arc::new(config);
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(own.cert.der().clone()).expect("a root");
+    let client = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let client = Arc::new(client);
+    // The slow one is slow for as long as the other one takes on this machine.
+    let limits = Limits {
+        head: Duration::from_secs(60),
+        ..LIMITS
+    };
+    let tls: warpsmith_http::TlsSource = Box::new(move || Arc::clone(&config));
+    let any = ([127, 0, 0, 1], 0).into();
+    let server = Background::start("http", any, Arc::new(Echo), limits, Some(tls)).expect("a port");
+    std::thread::scope(|threads| {
+        let slow = threads.spawn(|| ask_encrypted(&server, &client, "slow.example"));
+        has_begun.recv().expect("its handshake begins");
+        let quick = ask_encrypted(&server, &client, "quick.example");
+        release.send(()).expect("the slow one waits");
+        assert_eq!(statuses(&quick), [200], "{quick}");
+        let slow = slow.join().expect("no panic");
+        assert_eq!(statuses(&slow), [200], "{slow}");
+    });
+}
+
+#[test]
+fn a_handshake_has_a_deadline() {
+    let own = rcgen::generate_simple_self_signed(["a.example".into()]).expect("a certificate");
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let private = rustls::pki_types::PrivatePkcs8KeyDer::from(own.signing_key.serialize_der());
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_no_client_auth()
+        .with_single_cert(vec![own.cert.der().clone()], private.into())
+        .expect("they go together");
+    let config = Arc::new(config);
+    let tls: warpsmith_http::TlsSource = Box::new(move || Arc::clone(&config));
+    let any = ([127, 0, 0, 1], 0).into();
+    let server = Background::start("http", any, Arc::new(Echo), LIMITS, Some(tls)).expect("a port");
+    // Nothing; the beginning of a record that never ends; what is no handshake at all.
+    for beginning in [&b""[..], b"\x16\x03\x01\x02\x00", b"GET / HTTP/1.1\r\n\r\n"] {
+        let mut stream = connected(&server);
+        stream.write_all(beginning).expect("it listens");
+        let mut said = Vec::new();
+        let ended = stream.read_to_end(&mut said);
+        let waited = ended.as_ref().err().map(std::io::Error::kind);
+        assert_ne!(
+            waited,
+            Some(std::io::ErrorKind::WouldBlock),
+            "{beginning:?}"
+        );
+        assert!(statuses(&String::from_utf8_lossy(&said)).is_empty());
+    }
 }
