@@ -54,6 +54,72 @@ mod tests {
         );
     }
 
+    /// Who publishes what a story may cite: the vendor's or the project's own documentation, the standard
+    /// itself, or the manual of the system call.
+    const PRIMARY: &[&str] = &[
+        "12factor.net",
+        "choosealicense.com",
+        "cmake.org",
+        "developer.nvidia.com",
+        "devguide.python.org",
+        "docs.astral.sh",
+        "docs.conda.io",
+        "docs.cupy.dev",
+        "docs.docker.com",
+        "docs.github.com",
+        "docs.jax.dev",
+        "docs.kernel.org",
+        "docs.lammps.org",
+        "docs.nvidia.com",
+        "docs.pytest.org",
+        "docs.python.org",
+        "docs.pytorch.org",
+        "docs.scipy.org",
+        "emcee.readthedocs.io",
+        "flask.palletsprojects.com",
+        "huggingface.co",
+        "kubernetes.io",
+        "man7.org",
+        "manual.gromacs.org",
+        "midi.org",
+        "numpy.org",
+        "nvidia.github.io",
+        "onnxruntime.ai",
+        "packages.debian.org",
+        "packaging.python.org",
+        "parquet.apache.org",
+        "pip.pypa.io",
+        "prometheus.github.io",
+        "pypi.org",
+        "pytorch.org",
+        "sre.google",
+        "ubuntu.com",
+        "www.nvidia.com",
+        "www.rfc-editor.org",
+        "www.tensorflow.org",
+    ];
+    /// Our own documentation is the primary source of what only we define.
+    const OWN: &str = "https://github.com/warpsmith/warpsmith/blob/main/";
+
+    #[test]
+    fn every_source_is_a_primary_one_and_our_own_pages_exist() {
+        let checkout = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        for story in stories() {
+            let at = |what: &str| format!("{}: {}: {what}", story.code, story.source);
+            if let Some(page) = story.source.strip_prefix(OWN) {
+                let page = page.split('#').next().unwrap_or(page);
+                assert!(checkout.join(page).is_file(), "{}", at("no such page"));
+                continue;
+            }
+            let host = story.source.split('/').nth(2).unwrap_or_default();
+            assert!(PRIMARY.contains(&host), "{}", at("not a primary source"));
+        }
+        for host in PRIMARY {
+            let used = stories().any(|story| story.source.split('/').nth(2) == Some(host));
+            assert!(used, "no story cites {host}");
+        }
+    }
+
     /// Filler shows as the same sentence behind several codes.
     #[test]
     fn no_two_codes_share_a_sentence_about_what_they_mean_or_why() {

@@ -236,8 +236,8 @@ impl Story {
         if !(commands || diff || self.fix.contains("Decide: ")) {
             say("`fix` has neither a command nor a diff nor a decision".into());
         }
-        if !self.source.starts_with("https://") || self.source.contains(char::is_whitespace) {
-            say("`source` is no address".into());
+        if let Some(fault) = address_fault(self.source) {
+            say(format!("`source` is no address: {fault}"));
         }
         if self.title.is_empty() || self.title.ends_with('.') {
             say("the title is empty or ends with a period".into());
@@ -251,6 +251,29 @@ impl Story {
         }
         faults
     }
+}
+
+/// What keeps `address` from being one that a browser opens as it stands.
+fn address_fault(address: &str) -> Option<&'static str> {
+    let Some(rest) = address.strip_prefix("https://") else {
+        return Some("it does not begin with `https://`");
+    };
+    // RFC 3986's characters; a closing bracket or a full stop at the end belongs to the text around it.
+    let fits = |c: char| c.is_ascii_alphanumeric() || "-._~:/?#@!$&'*+,;=%".contains(c);
+    if !address.chars().all(fits) {
+        return Some("it has characters that no address has");
+    }
+    if address.ends_with(['.', ',', ';', ':']) {
+        return Some("it ends with punctuation");
+    }
+    let Some((host, path)) = rest.split_once('/') else {
+        return Some("it has no path; a front page ends with `/`");
+    };
+    let labels: Vec<&str> = host.split('.').collect();
+    if labels.len() < 2 || labels.iter().any(|label| label.is_empty()) {
+        return Some("its host is no name");
+    }
+    path.contains("//").then_some("it has an empty part")
 }
 
 /// Letters and digits alone, in lower case: what is left when two texts say the same.
@@ -307,6 +330,11 @@ mod tests {
                 "repeats the title",
             ),
             ("source: https", "source: ftp", "no address"),
+            ("docs.kernel.org/", "docs.kernel.org", "has no path"),
+            ("docs.kernel.org/", "kernel/", "host is no name"),
+            ("docs.kernel.org/", "docs.kernel.org/a b", "no address has"),
+            ("docs.kernel.org/", "docs.kernel.org/a.", "punctuation"),
+            ("docs.kernel.org/", "docs.kernel.org/a//b", "empty part"),
             ("    error D900", "    D900", "does not begin"),
             ("why: Nothing", "Nothing", "`why` has 0 words"),
         ] {

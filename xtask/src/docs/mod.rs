@@ -2,6 +2,7 @@
 //! the site that is made of all of them.
 
 mod gpu_sessions;
+mod links;
 #[path = "../../../crates/cli/tests/trials/session/page.rs"]
 #[allow(dead_code, reason = "the tests of the pages use the rest")]
 mod page;
@@ -20,6 +21,9 @@ pub(crate) struct Docs {
     /// Build the searchable site from the pages as they are, into `target/site/pages`.
     #[arg(long)]
     site: bool,
+    /// Ask whether the addresses of the pages and of the findings' stories answer; needs a network.
+    #[arg(long)]
+    links: bool,
     /// Write a folder with a script that runs the examples which need a GPU.
     #[arg(long, value_name = "FOLDER")]
     gpu_script: Option<PathBuf>,
@@ -44,6 +48,9 @@ impl Docs {
         }
         if let Some(folder) = &self.gpu_output {
             return gpu_sessions::show_output(folder);
+        }
+        if self.links {
+            return links::check();
         }
         if self.site {
             return site::build();
