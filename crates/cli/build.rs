@@ -9,7 +9,7 @@ use std::{env, fs};
 fn main() {
     let manifest = env::var("CARGO_MANIFEST_DIR").expect("cargo sets it");
     let folder = Path::new(&manifest).join("../../target/kernels");
-    // Cargo takes a path that is missing for changed, and would compile the program anew every time; so
+    // Cargo takes a path that is missing for changed, and would compile the program again every time; so
     // there is always a folder, and a fresh one is older than this build.
     if !folder.exists()
         && fs::create_dir_all(&folder).is_ok()

@@ -2,11 +2,20 @@
 //! what is there instead, and what to type.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
+use clap::builder::{PathBufValueParser, TypedValueParser};
 use warpsmith_core::did_you_mean;
 use warpsmith_formats::is_stdout;
+
+/// Reads an argument that names a file to read; `-`, where the verb takes it, is standard input.
+pub fn file() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(|path| match path.as_os_str() == "-" {
+        true => Ok(path),
+        false => check_file(&path).map(|()| path),
+    })
+}
 
 /// Checks that `path` is something to read that is not a folder.
 pub fn check_file(path: &Path) -> Result<()> {

@@ -42,7 +42,7 @@ impl Files {
         output::check_outputs(global, &outputs)
     }
 
-    /// Writes what was asked for.
+    /// Writes what was requested.
     pub fn write(
         &self,
         global: &Global,

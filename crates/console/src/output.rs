@@ -78,7 +78,7 @@ fn print_finding(out: &mut impl Write, finding: &Finding) -> Result<()> {
     Ok(())
 }
 
-/// Says something that is not data, unless the user asked for quiet.
+/// Says something that is not data, unless the user requested quiet.
 pub fn note(global: &Global, text: &str) {
     if !global.quiet {
         // Nothing can be done about a standard error that is closed.

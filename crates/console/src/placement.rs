@@ -64,7 +64,7 @@ pub struct CandidateLine {
     refused: Option<&'static str>,
 }
 
-/// The device for a workload whose data are there before it begins: the one that was asked for, or
+/// The device for a workload whose data are there before it begins: the one that was requested, or
 /// the faster one.
 pub fn device_for(
     global: &Global,
@@ -129,7 +129,7 @@ impl Placement {
         let mut candidates = vec![Candidate::on_host("cpu", on_cpu)];
         let mut choices = vec![DeviceChoice::Cpu];
         let loads = GpuLoad::look();
-        // A driver that does not start is an error only where a GPU is asked for.
+        // A driver that does not start is an error only where a GPU is requested.
         for facts in cuda_devices().unwrap_or_default() {
             let name = format!("cuda:{}", facts.index);
             let profile = measured(&name).unwrap_or_else(|| on_gpu(&facts, &on_cpu));
@@ -218,7 +218,7 @@ impl Placement {
         Ok((Device::open(device)?, decision))
     }
 
-    /// GPUs compute something else than was asked for, such as f32 instead of f64.
+    /// GPUs compute something else than was requested, such as f32 instead of f64.
     pub fn gpus_are_inexact(&mut self) {
         for candidate in &mut self.chooser.candidates_mut(self.id)[1..] {
             candidate.exact = false;
@@ -239,7 +239,7 @@ impl Placement {
         self.chooser.observe(self.id, index, problem, seconds);
         let profile = *self.chooser.candidates(self.id)[index].profile();
         self.amend(global, |wisdom, operation| {
-            // Measured anew meanwhile, it has another curve: the lesson was about the old one.
+            // Measured again meanwhile, it has another curve: the lesson was about the old one.
             let known = wisdom.find_mut(operation, device)?;
             let same = profile.origin == Origin::Measured { unix: known.unix };
             same.then(|| known.correction = profile.correction)

@@ -18,6 +18,7 @@ use warpsmith_wisdom::Problem;
 use super::placed::Where;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
+use warpsmith_console::inputs;
 use warpsmith_console::output;
 use warpsmith_console::placement::{Decision, Placement};
 
@@ -55,12 +56,12 @@ pub(crate) struct Bfs {
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "map")]
     seed: u64,
     /// Read the maze from a drawing.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = inputs::file())]
     map: Option<PathBuf>,
-    /// Where to start, `z,y,x`; the first free cell where absent.
+    /// Where to start, `z,y,x`; default: the first free cell.
     #[arg(long, value_name = "CELL")]
     source: Option<String>,
-    /// Where to go, `z,y,x`; the whole reach where absent.
+    /// Where to go, `z,y,x`; default: everywhere within reach.
     #[arg(long, value_name = "CELL")]
     target: Option<String>,
     /// Print the cells of the path.

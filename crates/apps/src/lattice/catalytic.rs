@@ -16,6 +16,7 @@ use warpsmith_workload::random::Random;
 use super::placed::Where;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
+use warpsmith_console::inputs;
 use warpsmith_console::output;
 use warpsmith_console::placement::{Decision, Placement};
 
@@ -40,10 +41,10 @@ pub(crate) struct Catalytic {
     /// The longest walk; the programme takes four passes for each step.
     #[arg(long, default_value_t = 16)]
     steps: u32,
-    /// Where walks start, `z,y,x`; the middle where absent.
+    /// Where walks start, `z,y,x`; default: the middle.
     #[arg(long, value_name = "CELL")]
     source: Option<String>,
-    /// Where they end, `z,y,x`; the source, or beside it for odd steps, where absent.
+    /// Where they end, `z,y,x`; default: the source, or beside it for odd steps.
     #[arg(long, value_name = "CELL")]
     tap: Option<String>,
     /// Percent of the cells that walks must not enter.
@@ -53,10 +54,10 @@ pub(crate) struct Catalytic {
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Borrow the memory of this file; it needs 8 bytes per cell.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = inputs::file())]
     borrow: Option<PathBuf>,
     /// Put the memory of this file back after a run was killed, and do nothing else.
-    #[arg(long, value_name = "FILE", conflicts_with = "borrow")]
+    #[arg(long, value_name = "FILE", conflicts_with = "borrow", value_parser = inputs::file())]
     restore: Option<PathBuf>,
     #[command(flatten)]
     place: Where,
@@ -169,7 +170,7 @@ impl Catalytic {
         };
         let placement = Placement::of("lattice/catalytic")?;
         let (device, decision) = placement.decide(global, &problem, self.place.exact)?;
-        // The words and the copy that they are held against.
+        // The words and the copy that they are compared with.
         ensure_host_room(16 * cells as u64)?;
         let mut random = Random::seeded(self.seed);
         let mut words = || -> Vec<u32> { (0..cells).map(|_| random.bits() as u32).collect() };

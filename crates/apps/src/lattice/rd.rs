@@ -55,7 +55,7 @@ pub(crate) struct Rd {
     /// Write a plane of the medium as a PNG picture.
     #[arg(long, value_name = "FILE")]
     slice: Option<PathBuf>,
-    /// Which plane; the middle one where absent.
+    /// Which plane; default: the middle one.
     #[arg(long, requires = "slice")]
     plane: Option<usize>,
     #[command(flatten)]

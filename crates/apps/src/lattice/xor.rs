@@ -16,6 +16,7 @@ use warpsmith_wisdom::Problem;
 use super::placed::Where;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
+use warpsmith_console::inputs;
 use warpsmith_console::output;
 use warpsmith_console::placement::{Decision, Placement};
 
@@ -26,9 +27,10 @@ use warpsmith_console::placement::{Decision, Placement};
   warpsmith lattice xor changed.bin --key key.bin --output data.bin")]
 pub(crate) struct Xor {
     /// The file.
+    #[arg(value_parser = inputs::file())]
     file: PathBuf,
     /// A file with the key's bytes.
-    #[arg(long, value_name = "FILE", required_unless_present = "key_hex")]
+    #[arg(long, value_name = "FILE", required_unless_present = "key_hex", value_parser = inputs::file())]
     key: Option<PathBuf>,
     /// The key's bytes in hexadecimal.
     #[arg(long, value_name = "HEX", conflicts_with = "key")]

@@ -14,6 +14,7 @@ use warpsmith_md::{
 };
 
 use warpsmith_console::global::Global;
+use warpsmith_console::inputs;
 use warpsmith_console::output;
 
 /// Atoms, forces and thermostat of a run.
@@ -23,7 +24,7 @@ pub(super) struct Start {
     #[arg(long, default_value_t = 4000, conflicts_with_all = ["input", "restart"])]
     atoms: usize,
     /// Start from the last frame of an XYZ or extended XYZ file.
-    #[arg(long, value_name = "FILE", conflicts_with = "restart")]
+    #[arg(long, value_name = "FILE", conflicts_with = "restart", value_parser = inputs::file())]
     input: Option<PathBuf>,
     /// Sides of the box, `x,y,z`, where the file names none.
     #[arg(
@@ -35,7 +36,7 @@ pub(super) struct Start {
     )]
     sides: Option<Vec<f64>>,
     /// Continue from a checkpoint; everything but `--steps` and the output comes from it.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = inputs::file())]
     restart: Option<PathBuf>,
     /// Atoms in a cubic σ.
     #[arg(long, default_value_t = 0.8442, allow_negative_numbers = true)]
@@ -54,7 +55,7 @@ pub(super) struct Start {
         allow_negative_numbers = true
     )]
     cutoff: f64,
-    /// How much further neighbour lists reach; what is fastest on the device where nothing is said.
+    /// How much further neighbour lists reach; default: what is fastest on the device.
     #[arg(hide_short_help = true, long, allow_negative_numbers = true)]
     skin: Option<f64>,
     /// What is done about the step of the energy at the cut-off.
@@ -130,7 +131,7 @@ pub(super) struct Started {
 }
 
 impl Start {
-    /// Reads or makes what was asked for.
+    /// Reads or makes what was requested.
     pub(super) fn source(&self, global: &Global) -> Result<Source> {
         Ok(match (&self.restart, &self.input) {
             (Some(path), _) => Source::Left(Box::new(Checkpoint::read(path)?)),

@@ -34,7 +34,7 @@ use warpsmith_console::table::Table;
 
 Latency is from the call to the end of the wait, its median with the 95 % interval.")]
 pub(crate) struct TableOfSizes {
-    /// What is measured; both where nothing is said.
+    /// What to measure; default: both.
     #[arg(long, value_enum)]
     of: Option<Of>,
     /// Numbers of atoms, separated by commas.

@@ -15,6 +15,7 @@ use warpsmith_telemetry::{LiveBoard, Machine, Sampler};
 use super::synth::music::Music;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::{Format, Global};
+use warpsmith_console::inputs;
 use warpsmith_console::interruption::Interruption;
 use warpsmith_console::output;
 
@@ -46,7 +47,7 @@ pub struct Serve {
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9878")]
     listen: SocketAddr,
     /// A file with the token that clients must bring, instead of WARPSMITH_TOKEN.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = inputs::file())]
     token_file: Option<PathBuf>,
     /// A page of this origin may connect, e.g. `https://radio.example`; can be given several times.
     #[arg(hide_short_help = true, long, value_name = "ORIGIN")]

@@ -20,6 +20,7 @@ use super::sheet::{Destination, Sheet};
 use super::weights::SILERO;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
+use warpsmith_console::inputs;
 
 /// Seconds between decisions.
 const HOP_SECONDS: f64 = 0.01;
@@ -53,7 +54,7 @@ pub(super) struct Detector {
     ///
     /// The wheel of the package silero-vad or the `silero_vad.jit` in it; default:
     /// `$WARPSMITH_SILERO`, else `warpsmith/silero_vad.jit` in your data directory.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = inputs::file())]
     weights: Option<PathBuf>,
     /// Planned once for all inputs.
     #[arg(skip)]
@@ -163,7 +164,7 @@ impl Detector {
         neural_vad_on_cuda(gpu, network, sample_rate, self.settings(), signals)
     }
 
-    /// An error where a GPU was asked for that the method does not run on.
+    /// An error where a GPU was requested that the method does not run on.
     fn check(&self, global: &Global) -> Result<()> {
         if let (DeviceChoice::Cuda(_), false) = (global.device, self.workload().is_some()) {
             bail!(

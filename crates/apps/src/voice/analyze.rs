@@ -1,5 +1,5 @@
 //! `warpsmith voice analyze`: what is in many files, one row to a file, on all cores, pitch, mel features
-//! and formants on a GPU where that is asked for or faster.
+//! and formants on a GPU where that is requested or faster.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -28,7 +28,7 @@ use warpsmith_console::table::Table;
   warpsmith voice analyze *.flac --output frames --as npy --columns pitch,speech,mel
   warpsmith voice analyze *.wav --device cuda", mut_arg("output", |output| output.help(
     "A file for the numbers of every 10 ms of one input, a directory for those of several; \
-     where absent only the summary is printed")))]
+     without it only the summary is printed")))]
 pub(crate) struct Analyze {
     #[command(flatten)]
     input: Input,

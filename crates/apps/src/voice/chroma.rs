@@ -31,7 +31,7 @@ pub(crate) struct Chroma {
     /// Points of the transform.
     #[arg(long, default_value_t = 2048)]
     transform: usize,
-    /// Samples between frames; 10 ms where absent.
+    /// Samples between frames; default: 10 ms.
     #[arg(long)]
     hop: Option<usize>,
 }

@@ -24,7 +24,7 @@ pub(crate) struct Cqt {
     input: Input,
     #[command(flatten)]
     destination: Destination,
-    /// Frequency of the lowest column, Hz; C1 where absent.
+    /// Frequency of the lowest column, Hz; default: C1.
     #[arg(long)]
     lowest: Option<f64>,
     /// Columns.
@@ -36,7 +36,7 @@ pub(crate) struct Cqt {
     /// Hz that every band is widened by: above 0 low notes are quicker and less sharp (variable Q).
     #[arg(long, default_value_t = 0.0)]
     gamma: f64,
-    /// Samples between frames; 10 ms where absent.
+    /// Samples between frames; default: 10 ms.
     #[arg(long)]
     hop: Option<usize>,
 }

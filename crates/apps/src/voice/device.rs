@@ -1,4 +1,4 @@
-//! Where files are analysed: on the device that was asked for, or on the faster one for so much sound.
+//! Where files are analysed: on the device that was requested, or on the faster one for so much sound.
 
 use std::path::{Path, PathBuf};
 

@@ -32,7 +32,7 @@ pub(crate) struct Denoise {
     /// How much stronger the noise is taken to be than measured, dB.
     #[arg(long = "margin-db", alias = "margin", value_name = "DB", default_value_t = DenoiseSettings::default().margin_db)]
     margin: f64,
-    /// Seconds that hold nothing but noise, as FROM-TO; the quietest frames where absent.
+    /// Seconds that hold nothing but noise, as FROM-TO; default: the quietest frames.
     #[arg(long, value_parser = parse_stretch)]
     noise: Option<(f64, f64)>,
 }

@@ -23,13 +23,13 @@ pub(super) struct Shape {
     /// Whose numbers to agree with: librosa, torchaudio, kaldi, whisper or htk.
     #[arg(long, default_value_t = Preset::Librosa)]
     preset: Preset,
-    /// Points of the transform; the preset's where absent.
+    /// Points of the transform; default: the preset's.
     #[arg(long)]
     transform: Option<usize>,
-    /// Samples between frames; the preset's where absent.
+    /// Samples between frames; default: the preset's.
     #[arg(long)]
     hop: Option<usize>,
-    /// Mel filters; the preset's where absent.
+    /// Mel filters; default: the preset's.
     #[arg(long)]
     filters: Option<usize>,
 }
@@ -52,7 +52,7 @@ impl Shape {
         )
     }
 
-    /// Writes the feature of every input, on the device that is asked for or faster.
+    /// Writes the feature of every input, on the device that is requested or faster.
     fn write(
         &self,
         global: &Global,

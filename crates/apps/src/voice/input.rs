@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
+use warpsmith_console::inputs;
 use warpsmith_voice::{Audio, ChannelChoice, SignalError, check_finite};
 
 /// The audio to analyse.
 #[derive(Args)]
 pub(super) struct Input {
     /// Audio files; `-` reads one from standard input.
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(required = true, value_name = "FILE", value_parser = inputs::file())]
     pub(super) files: Vec<PathBuf>,
     /// Which signal of several channels: `mix`, or a channel counted from 0.
     #[arg(long, default_value = "mix", value_parser = parse_channel)]

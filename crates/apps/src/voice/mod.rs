@@ -83,7 +83,7 @@ impl Voice {
                 | Verb::Onsets(_)
                 | Verb::Formants(_)
         );
-        // A run that asked for the GPU and used the CPU would be a wrong answer.
+        // A run that requested the GPU and used the CPU would be a wrong answer.
         if let (DeviceChoice::Cuda(_), false) = (global.device, on_gpu_too) {
             bail!(
                 "only `voice analyze`, `pitch`, `vad`, `segments`, `formants`, `mel`, `mfcc`, `spectrogram`, \

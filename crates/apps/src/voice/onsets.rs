@@ -24,10 +24,10 @@ pub(crate) struct Onsets {
     /// Write every frame, with whether a sound begins there.
     #[arg(long)]
     frames: bool,
-    /// Points of the transform; the power of two from 32 ms on where absent.
+    /// Points of the transform; default: the power of two from 32 ms on.
     #[arg(long)]
     transform: Option<usize>,
-    /// Samples between frames; 10 ms where absent.
+    /// Samples between frames; default: 10 ms.
     #[arg(long)]
     hop: Option<usize>,
 }

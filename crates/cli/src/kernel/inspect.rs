@@ -39,7 +39,7 @@ const LINES: usize = 12;
 pub(crate) struct Inspect {
     /// The case of a `.cu` file.
     case: PathBuf,
-    /// Architectures, `sm_90`; those of the GPUs here and four common ones where none is given.
+    /// Architectures, `sm_90`; default: those of the GPUs here, and four common ones.
     #[arg(long = "arch", value_name = "ARCH", value_parser = parse_architecture)]
     architectures: Vec<u32>,
     /// Do not run the kernel under Nsight Compute.

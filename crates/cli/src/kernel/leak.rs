@@ -23,6 +23,7 @@ use warpsmith_workload::Parameters;
 use warpsmith_console::catalogue;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
+use warpsmith_console::inputs;
 use warpsmith_console::interruption::Interruption;
 use warpsmith_console::measured::Files;
 use warpsmith_console::numbers;
@@ -64,7 +65,7 @@ pub(crate) struct Leak {
     #[arg(long, alias = "seconds", default_value = "60s", value_name = "TIME", value_parser = numbers::seconds, allow_negative_numbers = true)]
     duration: f64,
     /// Read the bytes in use after each step from a file, one number to a line.
-    #[arg(long, alias = "trace", value_name = "FILE")]
+    #[arg(long, alias = "trace", value_name = "FILE", value_parser = inputs::file())]
     from: Option<PathBuf>,
     /// Steps to run, or to watch at most.
     #[arg(long, value_name = "N", default_value_t = 5000, value_parser = numbers::count, allow_negative_numbers = true)]

@@ -18,6 +18,7 @@ use warpsmith_telemetry::{ConditionsSampler, GpuConditions};
 use crate::machine::clock_guard::LockClocks;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
+use warpsmith_console::inputs;
 use warpsmith_console::interruption::Interruption;
 use warpsmith_console::measured::{self, Files};
 use warpsmith_console::numbers;
@@ -54,7 +55,7 @@ pub(crate) struct Run {
     #[arg(short, long, value_name = "NAME")]
     name: Option<String>,
     /// A file that every run reads as its standard input.
-    #[arg(long, alias = "input", value_name = "FILE")]
+    #[arg(long, alias = "input", value_name = "FILE", value_parser = inputs::file())]
     stdin: Option<PathBuf>,
     /// Stop when the interval of the median is this narrow.
     #[arg(long, default_value_t = 1.0, value_name = "PERCENT", value_parser = numbers::percent, allow_negative_numbers = true)]

@@ -14,6 +14,7 @@ use warpsmith_telemetry::{Clock, Event, Happening, Sampler, Schedule};
 use super::sampling::{self, Selection};
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
+use warpsmith_console::inputs;
 use warpsmith_console::interruption::Interruption;
 use warpsmith_console::numbers;
 use warpsmith_console::output;
@@ -36,14 +37,14 @@ pub(crate) struct Baseline {
     duration: Duration,
     #[command(flatten)]
     selection: Selection,
-    /// Load is what is being measured: do not call it unexpected, and call its absence so.
+    /// Expect load: report its absence, not its presence.
     #[arg(long)]
     expect_load: bool,
     /// Also write the report as JSON, every sample in it, which `compare` reads.
     #[arg(long, alias = "json", value_name = "FILE")]
     save: Option<PathBuf>,
     /// Judge a recording instead of this machine.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["gpus", "duration"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["gpus", "duration"], value_parser = inputs::file())]
     from: Option<PathBuf>,
 }
 

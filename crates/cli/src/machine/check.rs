@@ -17,6 +17,7 @@ use warpsmith_formats::write_output;
 
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::{Format, Global};
+use warpsmith_console::inputs;
 use warpsmith_console::output;
 
 /// Check this machine: driver, GPUs, toolkits, Python, containers.
@@ -45,7 +46,7 @@ pub(crate) struct Check {
     #[arg(long, value_name = "PATH", conflicts_with = "deep")]
     from: Option<PathBuf>,
     /// Ask whether a library or wheel runs on `--gpu`, from the file alone.
-    #[arg(long, value_name = "FILE", requires = "gpu")]
+    #[arg(long, value_name = "FILE", requires = "gpu", value_parser = inputs::file())]
     file: Option<PathBuf>,
     /// A GPU by name (`RTX 5090`) or compute capability (`12.0`).
     #[arg(long, value_name = "NAME", requires = "file")]
@@ -96,8 +97,16 @@ impl Check {
     fn collect(&self) -> Result<MachineFacts> {
         if let Some(path) = &self.from {
             if path.is_dir() {
+                if !path.join("env.json").exists() {
+                    bail!(
+                        "`{0}` is not a captured machine: it has no `env.json`; `warpsmith check \
+                         --capture {0}` captures this one",
+                        path.display()
+                    );
+                }
                 return Ok(collect_machine(&DirectoryHost::open(path)?));
             }
+            inputs::check_file(path)?;
             let text = std::fs::read_to_string(path)
                 .with_context(|| format!("cannot read `{}`", path.display()))?;
             return serde_json::from_str(&text).with_context(|| {

@@ -21,7 +21,7 @@ use warpsmith_console::output;
 pub(crate) struct LockClocks {
     /// Keep the SM clock of every GPU at this frequency; without a number, at its highest.
     ///
-    /// The clocks are given back at the end, however the end comes. The driver asks for root.
+    /// The clocks are given back at the end, even after `kill -9`. The driver requires root.
     #[arg(hide_short_help = true, long, value_name = "MHZ", num_args = 0..=1, default_missing_value = "0",
           value_parser = clap::value_parser!(u32).range(0..=10_000))]
     lock_clocks: Option<u32>,

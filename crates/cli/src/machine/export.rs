@@ -14,6 +14,7 @@ use warpsmith_telemetry::{LiveBoard, Player, Sampler};
 use super::sampling::{self, Selection};
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
+use warpsmith_console::inputs;
 use warpsmith_console::interruption::Interruption;
 use warpsmith_console::output;
 
@@ -40,11 +41,11 @@ pub(crate) struct Export {
     /// A series for each process (pid, program, user, container), at most 32 per GPU.
     #[arg(long)]
     processes: bool,
-    /// TLS and who may read: a file as Prometheus' exporters take it.
-    #[arg(long, value_name = "FILE")]
+    /// TLS and users: a file in the form of Prometheus' own exporters.
+    #[arg(long, value_name = "FILE", value_parser = inputs::file())]
     web_config: Option<PathBuf>,
     /// Serve a recording instead of this machine.
-    #[arg(long, value_name = "FILE", conflicts_with = "gpus")]
+    #[arg(long, value_name = "FILE", conflicts_with = "gpus", value_parser = inputs::file())]
     from: Option<PathBuf>,
     /// How many times as fast as it was recorded.
     #[arg(long, value_name = "TIMES", default_value_t = 1.0, requires = "from")]

@@ -12,6 +12,7 @@ use warpsmith_telemetry::exporter::{WebConfig, check_health};
 
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::{Format, Global};
+use warpsmith_console::inputs;
 use warpsmith_console::numbers;
 
 /// Ask a running exporter whether it is well.
@@ -28,8 +29,8 @@ pub(crate) struct Health {
     /// Where the exporter listens.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9877")]
     address: SocketAddr,
-    /// The exporter's own web-config file, where it serves TLS: its certificate has to answer.
-    #[arg(long, value_name = "FILE")]
+    /// The exporter's own web-config file, if it serves TLS: the certificate must be the file's.
+    #[arg(long, value_name = "FILE", value_parser = inputs::file())]
     web_config: Option<PathBuf>,
     /// Also ask whether a GPU answers.
     #[arg(long)]

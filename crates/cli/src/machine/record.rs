@@ -31,7 +31,7 @@ use warpsmith_console::output;
 pub(crate) struct Record {
     /// The recording to write.
     file: PathBuf,
-    /// How long to record; until Ctrl-C where this is not given.
+    /// How long to record; default: until Ctrl-C.
     #[arg(long, value_name = "TIME", value_parser = numbers::duration)]
     duration: Option<Duration>,
     #[command(flatten)]

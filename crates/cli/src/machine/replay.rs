@@ -12,6 +12,7 @@ use warpsmith_telemetry::screen::Source;
 use super::watch;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::{Format, Global};
+use warpsmith_console::inputs;
 use warpsmith_console::numbers;
 use warpsmith_console::output;
 
@@ -25,6 +26,7 @@ use warpsmith_console::output;
                         warpsmith replay run.wsrec --at 45s --once")]
 pub(crate) struct Replay {
     /// The recording.
+    #[arg(value_parser = inputs::file())]
     file: PathBuf,
     /// Begin this long after its start.
     #[arg(long, default_value = "0s", value_name = "TIME", value_parser = numbers::duration)]

@@ -16,6 +16,7 @@ use warpsmith_console::background_calibration;
 use warpsmith_console::catalogue;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
+use warpsmith_console::inputs;
 use warpsmith_console::output;
 use warpsmith_console::placement::{devices, unix_now};
 use warpsmith_console::table::Table;
@@ -25,7 +26,7 @@ use warpsmith_console::table::Table;
 #[command(
     after_long_help = "Wisdom lies in `$XDG_STATE_HOME/warpsmith/wisdom`, one file per machine; \
 `WARPSMITH_STATE_DIR` puts it elsewhere. Wisdom of another machine, driver or version is not used, \
-and said not to be. A verb that chose between devices without wisdom measures its workload in the
+and a note says so. A verb that chose between devices without wisdom measures its workload in the \
 background when it is done, at the lowest priority; `WARPSMITH_BACKGROUND=off` forbids it.
 
 Examples:
@@ -54,6 +55,7 @@ enum Verb {
     /// Take over wisdom that was exported on this machine.
     Import {
         /// The file.
+        #[arg(value_parser = inputs::file())]
         file: PathBuf,
     },
     /// Remove this machine's wisdom.

@@ -38,16 +38,16 @@ pub(crate) struct Audit {
     /// The form of the report on stdout.
     #[arg(long = "as", alias = "output", value_name = "FORM", value_enum, default_value_t = View::Human)]
     output: View,
-    /// The severity from which on the exit code is 1.
+    /// Exit with 1 for findings of this severity or a higher one.
     #[arg(long, value_name = "SEVERITY", value_enum, default_value_t = FailOn::Error)]
     fail_on: FailOn,
     /// Leave out findings that this file knows.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = inputs::file())]
     baseline: Option<PathBuf>,
     /// Write the findings of today as a baseline.
     #[arg(long, value_name = "FILE")]
     write_baseline: Option<PathBuf>,
-    /// Keep the severity of every place; by default a warning speaks once per rule.
+    /// Keep the severity of every place; by default a rule warns once, and its other places are information.
     #[arg(long)]
     every_place: bool,
     /// Print a patch for what can be fixed automatically, instead of the report.
@@ -57,7 +57,7 @@ pub(crate) struct Audit {
     #[arg(long, requires = "fix")]
     apply: bool,
     /// Measure precision and recall against labelled places of the checkouts in PATH.
-    #[arg(long, value_name = "LABELS", conflicts_with = "fix")]
+    #[arg(long, value_name = "LABELS", conflicts_with = "fix", value_parser = inputs::file())]
     evaluate: Option<PathBuf>,
 }
 

@@ -40,7 +40,7 @@ pub(crate) struct Selftest {
     /// a Python with the package); `history` over 30 results; `report --compare`.
     #[arg(long, value_enum, default_value_t = Kind::Closures)]
     of: Kind,
-    /// The Python of `--of python`; `python3` where it is not given.
+    /// The Python of `--of python`; default: `python3`.
     #[arg(long, value_name = "FILE")]
     python: Option<PathBuf>,
     /// Identical pairs, and as many slowed ones.

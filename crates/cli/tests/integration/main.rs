@@ -7,6 +7,7 @@ mod configuration;
 mod history;
 #[cfg(target_os = "linux")]
 mod locked_clocks;
+mod mistakes;
 mod scaling;
 mod telemetry;
 mod tone;

@@ -172,7 +172,7 @@ fn bad_input_is_exit_code_2_with_a_word_on_what_to_do() {
         ),
         (
             vec!["compare".into(), "/nonexistent/a".into(), path(&text)],
-            "cannot read `/nonexistent/a`",
+            "there is no file `/nonexistent/a`",
         ),
         (
             vec!["compare".into(), path(&other), path(&other)],

@@ -308,8 +308,8 @@ fn swipe_tracks_a_tone_in_every_format() {
 #[test]
 fn a_gpu_that_a_verb_has_no_use_for_is_refused_before_anything_is_read() {
     for arguments in [
-        &["loudness", "none.wav"][..],
-        &["vad", "none.wav", "--method", "webrtc"],
+        &["loudness", "/dev/null"][..],
+        &["vad", "/dev/null", "--method", "webrtc"],
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_warpsmith"))
             .arg("voice")

@@ -49,8 +49,8 @@ use warpsmith_console::output;
     warpsmith bench add.cu --grid 4096 --block 256 --arg in:f32:1M --arg out:f32:1M --arg i32=1M"
 )]
 pub(crate) struct Bench {
-    /// Cases (`.toml`, see `warpsmith new`), workloads by id or by area, or a `.cu` or `.ptx` file; all
-    /// workloads where none is named.
+    /// Cases (`.toml`, see `warpsmith new`), workloads by id or by area, or a `.cu` or `.ptx` file;
+    /// default: all workloads.
     workloads: Vec<String>,
     /// List the workloads with their parameters, and measure nothing.
     #[arg(long)]

@@ -14,13 +14,13 @@ use warpsmith_console::global::Global;
 /// Names, one to a line.
 const GIVEN_UP: &str = "WARPSMITH_GIVEN_UP";
 
-/// What this run has given up before it began anew.
+/// What this run has given up before it restarted.
 pub(super) fn given_up() -> Vec<String> {
     let names = env::var(GIVEN_UP).unwrap_or_default();
     names.lines().map(str::to_owned).collect()
 }
 
-/// Begins anew without `name`; returns only where that fails.
+/// Restarts without `name`; returns only where that fails.
 pub(super) fn restart_without(global: &Global, name: &str) -> Result<()> {
     let mut names = given_up();
     names.push(name.to_owned());

@@ -42,7 +42,7 @@ pub(super) struct Row {
     pub(super) bytes: u64,
     /// Floating-point operations of one run.
     pub(super) flops: u64,
-    /// Whether the output was held against the reference: absent where there is none, or where the
+    /// Whether the output was compared with the reference: absent where there is none, or where the
     /// reference itself was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) parity: Option<Parity>,

@@ -35,6 +35,7 @@ use crate::kernel::bench::Mode;
 use warpsmith_console::catalogue;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
+use warpsmith_console::inputs;
 use warpsmith_console::measured::{self, Files};
 use warpsmith_console::numbers;
 use warpsmith_console::output;
@@ -44,8 +45,8 @@ use warpsmith_console::table::Table;
 ///
 /// A and B are cases of kernels, commands, files of samples, settings of a workload, or baselines.
 ///
-/// Commands and settings run in turns. Wall time decides where the machine was quiet; where it was
-/// taken away, the CPU time of the whole process tree decides, if the work does nothing but compute.
+/// Commands and settings run in turns. Wall time decides on a quiet machine. On a busy one the CPU
+/// time of the whole process tree decides, if the work does nothing but compute.
 #[derive(Args)]
 #[command(
     after_long_help = "Examples:\n  warpsmith compare softmax_naive.toml softmax_fast.toml --mode cold\n  \
@@ -59,7 +60,7 @@ use warpsmith_console::table::Table;
 )]
 pub(crate) struct Compare {
     /// Two cases (`.toml`), measured in turns, or two files of samples; A is the base.
-    #[arg(num_args = 1..=2, value_names = ["A", "B"], conflicts_with_all = ["command", "workload"])]
+    #[arg(num_args = 1..=2, value_names = ["A", "B"], conflicts_with_all = ["command", "workload"], value_parser = inputs::file())]
     files_to_compare: Vec<PathBuf>,
     /// With one case: compare it with itself at this commit, which is the base.
     #[arg(long, value_name = "REV", requires = "files_to_compare")]

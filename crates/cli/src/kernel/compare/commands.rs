@@ -11,6 +11,7 @@ use warpsmith_measure::comparison::turns::{Turns, TurnsPlan};
 
 use super::parameters::{Parameter, expand};
 use warpsmith_console::global::Global;
+use warpsmith_console::inputs;
 use warpsmith_console::interruption::Interruption;
 use warpsmith_console::numbers;
 use warpsmith_console::output;
@@ -86,7 +87,8 @@ pub(super) struct Commands {
         long,
         alias = "input",
         value_name = "FILE",
-        requires = "command"
+        requires = "command",
+        value_parser = inputs::file(),
     )]
     stdin: Option<PathBuf>,
     /// Accept runs that fail.

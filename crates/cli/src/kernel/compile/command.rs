@@ -35,7 +35,8 @@ pub(crate) struct Compile {
         long,
         value_name = "IN.jsonl[.gz]",
         conflicts_with = "file",
-        requires = "output"
+        requires = "output",
+        value_parser = inputs::file(),
     )]
     batch: Option<PathBuf>,
     /// Output file; `-` or nothing is standard output.
@@ -59,10 +60,8 @@ impl Compile {
         if file.is_dir() {
             return project::run(global, file, out, &self.python);
         }
+        inputs::check_file(file)?;
         let ending = file.extension().and_then(|extension| extension.to_str());
-        if let Some("cu" | "py") = ending {
-            inputs::check_file(file)?;
-        }
         match ending {
             Some("cu") => cuda::run(global, file, out, &self.cuda),
             Some("py") => python::run(global, file, out, &self.python, &self.cuda),

@@ -38,7 +38,7 @@ impl CudaOptions {
         &self.flags
     }
 
-    /// The compiler that is asked for, or the first that is found.
+    /// The compiler that is requested, or the first that is found.
     pub(super) fn nvrtc(&self) -> Result<Nvrtc, DeviceError> {
         match &self.nvrtc {
             Some(path) => Nvrtc::open(path),

@@ -25,7 +25,7 @@ struct Cost {
     constant_bytes: u64,
 }
 
-/// The architecture whose machine code is counted where none is asked for.
+/// The architecture whose machine code is counted where none is requested.
 const DEFAULT_SM: u32 = 90;
 
 /// PTX of an emitted text, or the findings that kept it from compiling.

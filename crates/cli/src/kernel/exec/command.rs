@@ -66,7 +66,7 @@ pub(crate) struct Exec {
     /// Run the adjoint: gradients flow from outputs to inputs, values stay.
     #[arg(long)]
     adjoint: bool,
-    /// The gradient that an array begins with: `ones`, `zeros` or a file; zeros where none is given.
+    /// The gradient that an array begins with: `ones`, `zeros` (the default) or a file.
     #[arg(long = "grad", value_name = "NAME=ones|@FILE.npy", value_parser = argument::parse_assignment, requires = "adjoint")]
     gradients: Vec<(String, String)>,
     /// A file for an array's gradient after the run.

@@ -23,6 +23,7 @@ use super::body::{Body, Row};
 use warpsmith_console::catalogue;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
+use warpsmith_console::inputs;
 use warpsmith_console::interruption::Interruption;
 use warpsmith_console::measured::{self, Files};
 use warpsmith_console::numbers;
@@ -36,21 +37,27 @@ use warpsmith_console::output;
 #[command(after_long_help = "Examples:\n  \
     warpsmith scale machine/saxpy\n  \
     warpsmith scale machine/saxpy --sizes 1K,4K,16K,64K,256K,1M,4M,16M\n  \
-    warpsmith scale --command './solver --cells {n}' --sizes 1K,2K,4K,8K,16K,32K,64K,128K\n  \
+    warpsmith scale --command './solver --cells {\x1b[0mn}' --sizes 1K,2K,4K,8K,16K,32K,64K,128K\n  \
     warpsmith scale --from times.csv    # columns n,seconds and, if there, bytes\n  \
     warpsmith scale machine/saxpy --device cuda --sizes 1K,8K,64K,512K,4M,32M,64M,128M --html s.html")]
 pub(crate) struct Scale {
     /// The workload.
     #[arg(required_unless_present_any = ["command", "from"], conflicts_with_all = ["command", "from"])]
     workload: Option<String>,
-    /// A command line for `sh -c` with `{n}` where the size goes.
-    #[arg(long, value_name = "LINE", conflicts_with = "from", requires = "sizes")]
+    // clap takes `{n}` for a line break; a style that changes nothing keeps it apart.
+    #[arg(
+        long,
+        value_name = "LINE",
+        conflicts_with = "from",
+        requires = "sizes",
+        help = "A command line for `sh -c` with `{\x1b[0mn}` where the size goes"
+    )]
     command: Option<String>,
     /// Sizes and times that were measured elsewhere.
     ///
     /// A text of columns (size, seconds and, if there, bytes; a header may name `n`, `ms`, `us`, `kib`,
     /// …), or hyperfine's JSON of a parameter scan.
-    #[arg(long, value_name = "FILE", conflicts_with = "sizes")]
+    #[arg(long, value_name = "FILE", conflicts_with = "sizes", value_parser = inputs::file())]
     from: Option<PathBuf>,
     /// Sizes, separated by commas; `K`, `M` and `G` are powers of 1024. The workload's own where it
     /// names some.
@@ -66,8 +73,13 @@ pub(crate) struct Scale {
     /// Run the command without a shell.
     #[arg(short = 'N', long, requires = "command")]
     no_shell: bool,
-    /// A file that every run of the command reads as its standard input; `{n}` in it is the size.
-    #[arg(long, alias = "input", value_name = "FILE", requires = "command")]
+    #[arg(
+        long,
+        alias = "input",
+        value_name = "FILE",
+        requires = "command",
+        help = "A file that every run of the command reads as its standard input; `{\x1b[0mn}` in its name is the size"
+    )]
     stdin: Option<String>,
     /// End a single run of the command that takes longer than this.
     #[arg(long, default_value = "10m", value_name = "TIME", value_parser = numbers::seconds,

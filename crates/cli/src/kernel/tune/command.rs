@@ -52,7 +52,7 @@ const FINALISTS: usize = 6;
 pub(crate) struct Tune {
     /// The case, with `[tunables]`.
     case: PathBuf,
-    /// Only these sizes, `rows=64,cols=1000`; all that the case lists where none is given.
+    /// Only these sizes, `rows=64,cols=1000`; default: all that the case lists.
     #[arg(long = "size", value_name = "NAME=N,…", value_parser = parse_size)]
     sizes: Vec<Scope>,
     /// What is timed.

@@ -59,10 +59,10 @@ pub(crate) struct Verify {
     /// compute-sanitizer.
     #[arg(long, conflicts_with = "settings")]
     small: bool,
-    /// How many random inputs to try: 3 where it is not given, and 1 for the large sizes of a case.
+    /// How many random inputs to try; default: 3, and 1 for the large sizes of a case.
     #[arg(long, value_name = "N")]
     inputs: Option<usize>,
-    /// Seed of the inputs; drawn from the clock where it is not given, and always printed.
+    /// Seed of the inputs; default: drawn from the clock, and always printed.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// With a case: one more round with infinities, NaN, denormals and zeros among the inputs.

@@ -23,6 +23,7 @@ use super::git;
 use crate::kernel::compare::compare_lines;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
+use warpsmith_console::inputs;
 use warpsmith_console::numbers;
 use warpsmith_console::output;
 use warpsmith_console::table::Table;
@@ -57,12 +58,12 @@ enum Action {
     /// Store the results of a file.
     Add {
         /// The file.
+        #[arg(value_parser = inputs::file())]
         results: PathBuf,
-        /// The commit that was measured; the one that is checked out where it is not said.
+        /// The commit that was measured; default: the one that is checked out.
         #[arg(long, value_name = "COMMIT")]
         commit: Option<String>,
-        /// When the commit was made, in seconds since 1970; what git says where it is not said, now
-        /// where git does not know it.
+        /// When the commit was made, in seconds since 1970; default: what git says, else now.
         #[arg(long = "committed-at", alias = "at", value_name = "UNIX_SECONDS")]
         at: Option<i64>,
         /// Store the file's only benchmark under this name.
@@ -106,8 +107,8 @@ enum Action {
         name: Option<String>,
     },
     Bisect(Bisect),
-    /// Measure the newest suspect against the commit before it, in turns; only what is slower then
-    /// is told.
+    /// Measure the newest suspect against the commit before it, in turns; report only what is
+    /// slower again.
     Confirm {
         /// A line for `sh -c` that runs the benchmark of a commit, with `{commit}` in its place.
         line: String,
@@ -132,6 +133,9 @@ struct Series {
 
 impl HistoryCommand {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
+        if self.file.is_dir() {
+            bail!("`{}` is a folder; name a file in it", self.file.display());
+        }
         match &self.action {
             Action::Add {
                 results,

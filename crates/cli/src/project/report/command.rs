@@ -52,7 +52,7 @@ pub(crate) struct Report {
     )]
     output: PathBuf,
     /// Say what changed since this `report.json`, by the clock that both runs allow.
-    #[arg(long, value_name = "OLD.json")]
+    #[arg(long, value_name = "OLD.json", value_parser = inputs::file())]
     compare: Option<PathBuf>,
     /// Exit with 1 where the report has findings of error level.
     #[arg(long)]

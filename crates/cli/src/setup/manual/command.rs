@@ -39,7 +39,7 @@ pub(crate) struct Manual {
 impl Manual {
     pub(crate) fn run(&self, global: &Global, program: &Command) -> Result<Outcome> {
         if let Some(folder) = &self.man {
-            write_all(global, folder, man::man_pages(program)?)?;
+            write_all(global, "--man", folder, man::man_pages(program)?)?;
         }
         if let Some(folder) = &self.reference {
             let mut pages = reference(program);
@@ -49,7 +49,7 @@ impl Manual {
             if let Some(file) = &self.performance {
                 pages.push(performance::performance(&read(file, "report")?)?);
             }
-            write_all(global, folder, pages)?;
+            write_all(global, "--reference", folder, pages)?;
         }
         Ok(Outcome::Fine)
     }
@@ -64,8 +64,8 @@ fn reference(program: &Command) -> Vec<Page> {
     pages
 }
 
-fn write_all(global: &Global, folder: &Path, pages: Vec<Page>) -> Result<()> {
-    inputs::check_output_folder("the folder", folder)?;
+fn write_all(global: &Global, option: &str, folder: &Path, pages: Vec<Page>) -> Result<()> {
+    inputs::check_output_folder(option, folder)?;
     for page in &pages {
         let path = folder.join(&page.name);
         if let Some(parent) = path.parent() {

@@ -1,6 +1,6 @@
 //! A page of the manual.
 
-/// A file: its path below the folder that was asked for, and what stands in it.
+/// A file: its path below the folder that was requested, and what stands in it.
 pub(crate) struct Page {
     pub(crate) name: String,
     pub(crate) contents: Vec<u8>,

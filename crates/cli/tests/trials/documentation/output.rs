@@ -24,7 +24,7 @@ pub(super) fn agrees(shown: &[&str], seen: &[&str], measured: bool) -> bool {
 fn without_support(line: &str) -> String {
     let bars = |letter: &char| !matches!(letter, '\u{2500}'..='\u{259f}' | '≥' | '≤' | '~');
     let line: String = line.chars().filter(bars).collect();
-    // What `leak` notes beside its verdict depends on when the allocator asked for pages.
+    // What `leak` notes beside its verdict depends on when the allocator requested pages.
     let line = [" one-time ", " warm-up separated"]
         .iter()
         .fold(line.as_str(), |line, note| {
