@@ -4,14 +4,22 @@
 //! Zensical comes from PyPI in seconds; a generator that is compiled first would take minutes.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
+use sha2::{Digest, Sha256};
 
 use crate::workspace::{self, run};
 
 /// Pinned exactly: a `0.0` version may change anything.
 const GENERATOR: &str = "zensical==0.0.73";
+
+/// What lets a browser search pages that it opened from a disk. The generator's pages fetch it from a
+/// network; ours have it beside them.
+const WORKER: &str = "https://registry.npmjs.org/iframe-worker/-/iframe-worker-1.0.4.tgz";
+const WORKER_SHA256: &str = "e8c5d12d87829c503afba01d67772ea9f4aba5b7ae57a0c98e1917711030efbb";
+const WORKER_FETCHED_FROM: &str = "https://unpkg.com/iframe-worker/shim";
+const WORKER_FILE: &str = "assets/javascripts/iframe-worker.js";
 
 const SETTINGS: &str = "\
 site_name: Warpsmith
@@ -56,8 +64,81 @@ pub(super) fn build() -> Result<()> {
         text(&generator)?,
         &["build", "--strict", "--config-file", text(&settings)?],
     )?;
+    without_network(&site.join("pages"), &tools)?;
     println!("{}", site.join("pages/index.html").display());
     Ok(())
+}
+
+/// Makes every page complete in itself, and refuses one that still fetches something.
+fn without_network(pages: &Path, tools: &Path) -> Result<()> {
+    let archive = tools.join("iframe-worker.tgz");
+    if !archive.is_file() {
+        let fetch = [
+            "--fail",
+            "--silent",
+            "--show-error",
+            "--location",
+            "--max-time",
+            "60",
+        ];
+        run(
+            "curl",
+            &[&fetch[..], &["--output", text(&archive)?, WORKER]].concat(),
+        )?;
+    }
+    let hash = Sha256::digest(fs::read(&archive)?);
+    let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    if hash != WORKER_SHA256 {
+        bail!("`{}` is not what was pinned: {hash}", archive.display());
+    }
+    let unpack = [
+        "--extract",
+        "--to-stdout",
+        "--file",
+        text(&archive)?,
+        "package/shim/index.js",
+    ];
+    fs::write(
+        pages.join(WORKER_FILE),
+        workspace::stdout(Path::new("tar"), &unpack)?,
+    )?;
+    for page in html_below(pages)? {
+        let depth = page.strip_prefix(pages)?.components().count() - 1;
+        let own = format!("{}{WORKER_FILE}", "../".repeat(depth));
+        let page_text = fs::read_to_string(&page)?.replace(WORKER_FETCHED_FROM, &own);
+        if let Some(foreign) = fetched(&page_text) {
+            bail!("`{}` fetches {foreign}", page.display());
+        }
+        fs::write(&page, page_text)?;
+    }
+    Ok(())
+}
+
+fn html_below(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            found.extend(html_below(&path)?);
+        } else if path.extension().is_some_and(|ending| ending == "html") {
+            found.push(path);
+        }
+    }
+    Ok(found)
+}
+
+/// The first address that a browser would fetch by itself to show this page.
+fn fetched(page: &str) -> Option<&str> {
+    let scripts = page.split("<script").skip(1);
+    let pictures = page.split("<img").skip(1);
+    let styles = page.split("<link").skip(1);
+    let tags = scripts.chain(pictures).chain(styles);
+    tags.filter_map(|rest| rest.split('>').next())
+        .filter(|tag| !tag.contains("canonical"))
+        .find_map(|tag| {
+            let at = tag.find("\"https://").or_else(|| tag.find("\"http://"))?;
+            tag[at + 1..].split('"').next()
+        })
 }
 
 /// Copies a folder; the fences of its pages say what they say in words.
@@ -124,6 +205,15 @@ fn text(path: &Path) -> Result<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_page_fetches_is_found_and_what_it_links_is_not() {
+        let own = "<a href=\"https://a.org\">a</a><script src=\"assets/x.js\"></script>\
+                   <link rel=\"canonical\" href=\"https://b.org\"><link href=\"assets/x.css\">";
+        assert_eq!(fetched(own), None);
+        let foreign = format!("{own}<script src=\"https://c.org/x.js\"></script>");
+        assert_eq!(fetched(&foreign), Some("https://c.org/x.js"));
+    }
 
     #[test]
     fn a_fence_keeps_its_language_and_shows_what_it_needs() {
