@@ -1,7 +1,8 @@
-//! Refuses habits of translated English in what users read: help, messages and pages.
+//! Refuses habits of translated English in what users and maintainers read: help, messages, pages,
+//! stories and comments.
 //!
-//! CONTRIBUTING.md has the list with what to write instead, so it is not searched. Comments are not
-//! searched either: they are read by people who have the code beside them.
+//! CONTRIBUTING.md has the list with what to write instead, so it is not searched; neither are names in
+//! the code.
 
 use std::path::{Path, PathBuf};
 
@@ -12,8 +13,7 @@ const HABITS: &[(&str, &str)] = &[
     ("mends", "fixes"),
     ("what to mend", "what to fix"),
     ("mended", "fixed"),
-    ("are asked for", "got …"),
-    ("was asked for", "was requested"),
+    ("asked for", "requested"),
     ("can be had", "is available"),
     ("wrong result is no time", "does not count"),
     (
@@ -21,7 +21,12 @@ const HABITS: &[(&str, &str)] = &[
         "because the GPU kernel does not support …",
     ),
     ("not what it should be", "does not match its reference"),
-    ("this machine cannot", "not possible on this machine"),
+    ("cannot be trusted with", "differs from"),
+    (", for there is", "because there is"),
+    (", for there are", "because there are"),
+    (", for it is", "because it is"),
+    (", for they are", "because they are"),
+    ("3 this machine cannot", "3 not possible on this machine"),
 ];
 
 fn root() -> PathBuf {
@@ -48,10 +53,10 @@ fn files(folder: &Path, end: &str) -> Vec<PathBuf> {
     found
 }
 
-/// The parts of a line of Rust that stand between quotes; comments have none that count.
-fn strings(line: &str) -> String {
+/// The parts of a line of Rust that are read as English: its comment, or what stands between quotes.
+fn words(line: &str) -> String {
     if line.trim_start().starts_with("//") {
-        return String::new();
+        return line.to_owned();
     }
     let parts: Vec<&str> = line.split('"').skip(1).step_by(2).collect();
     parts.join(" ")
@@ -88,12 +93,26 @@ fn what_users_read_is_plain_english() {
     for path in files(&root.join("crates"), ".rs") {
         // Unit tests quote wrong input; what they print is read by us alone.
         if path.components().any(|part| part.as_os_str() == "src") {
-            look(&path, &strings);
+            look(&path, &words);
+        }
+    }
+    for path in files(&root.join("xtask/src"), ".rs") {
+        look(&path, &words);
+    }
+    for path in files(&root.join("crates"), ".md") {
+        if path.components().any(|part| part.as_os_str() == "src") {
+            look(&path, &str::to_owned);
         }
     }
     for path in files(&root.join("docs"), ".md") {
         look(&path, &str::to_owned);
     }
+    for path in files(&root.join("python/warpsmith"), ".py") {
+        look(&path, &str::to_owned);
+    }
+    look(&root.join("crates/cli/build.rs"), &words);
+    look(&root.join("CHANGELOG.md"), &str::to_owned);
+    look(&root.join("ARCHITECTURE.md"), &str::to_owned);
     look(&root.join("README.md"), &str::to_owned);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
@@ -102,6 +121,7 @@ fn what_users_read_is_plain_english() {
 fn a_habit_is_found_as_a_word_and_not_inside_one() {
     assert!(habit_in("begin anew after that").is_some());
     assert!(habit_in("recommends").is_none() && habit_in("janews").is_none());
-    assert_eq!(strings("// \"anew\""), "");
-    assert_eq!(strings("bail!(\"one\", \"two\")"), "one two");
+    assert!(habit_in(&words("    // made anew")).is_some());
+    assert_eq!(words("bail!(\"one\", \"two\")"), "one two");
+    assert_eq!(words("let anew = 1;"), "");
 }

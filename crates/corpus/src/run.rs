@@ -56,7 +56,7 @@ pub enum RunError {
     Exhausted {
         /// Pairs that were written.
         pairs: u64,
-        /// Pairs that were asked for.
+        /// Pairs that were requested.
         count: u64,
     },
     /// A level of verification.

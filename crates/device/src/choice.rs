@@ -1,7 +1,7 @@
 //! Which device to use, and opening it.
 //!
 //! Invariant: `Auto` falls back to the CPU only where there is no GPU. A GPU that is there and
-//! fails is an error: a run that asked for the GPU and got the CPU is a wrong number.
+//! fails is an error: a run that requested the GPU and got the CPU is a wrong number.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,7 +12,7 @@ use crate::cpu::CpuDevice;
 use crate::cuda::{CudaDevice, GpuFacts, cuda_devices};
 use crate::error::DeviceError;
 
-/// What the caller asked for.
+/// What the caller requested.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum DeviceChoice {
     /// The newest GPU with the most memory where there is one, else the CPU.
@@ -93,7 +93,7 @@ pub enum Device {
 }
 
 impl Device {
-    /// Opens what was asked for. Opening the same device again is cheap: pools and contexts are
+    /// Opens what was requested. Opening the same device again is cheap: pools and contexts are
     /// made once.
     pub fn open(choice: DeviceChoice) -> Result<Self, DeviceError> {
         match choice {

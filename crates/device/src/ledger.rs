@@ -107,7 +107,7 @@ impl Ledger {
         }
     }
 
-    /// Starts the peak anew from what is held now.
+    /// Starts the peak again from what is held now.
     pub fn reset_peak(&self) {
         self.peak
             .store(self.live.load(Ordering::Relaxed), Ordering::Relaxed);

@@ -55,7 +55,7 @@ impl fmt::Display for Capability {
     }
 }
 
-/// What a compiler can be asked for: `sm_90a`.
+/// What a compiler takes as a target: `sm_90a`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Target {
     /// The capability.

@@ -32,7 +32,7 @@ fn bound(scalar: ScalarType, narrow: bool) -> f64 {
         ScalarType::Float64 if narrow => bound(ScalarType::Float32, narrow),
         ScalarType::Float16 => 5e-2,
         ScalarType::Bfloat16 => 1e-1,
-        // As the interpreter is held against Warp's CPU: random matrices are inverted, and noise is
+        // As the interpreter is compared with Warp's CPU: random matrices are inverted, and noise is
         // differentiated by differences over a thousandth.
         ScalarType::Float32 => 5e-4,
         ScalarType::Float64 => 1e-9,

@@ -37,7 +37,7 @@ const FULL_SIGNIFICANCE: f64 = 1e-5;
 const NEWEST: usize = 4;
 /// Results that make a level.
 const LEVEL: usize = 6;
-/// Results before that the newest are held against.
+/// Results before that the newest are compared with.
 const REFERENCE: usize = 50;
 /// Share of results that are outliers, and how far they reach in spreads.
 const OUTLIERS: f64 = 0.05;

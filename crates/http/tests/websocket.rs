@@ -95,7 +95,7 @@ fn case_2_pings_and_pongs() {
         let expected = vec![Incoming::Ping(payload.to_vec())];
         assert_eq!(heard(&[frame(PING, payload)]), (expected, None));
     }
-    // 2.5: too long; 2.7 to 2.9: pongs that nobody asked for are no answer to anything.
+    // 2.5: too long; 2.7 to 2.9: pongs that nobody requested are no answer to anything.
     assert_eq!(refused(&[frame(PING, &[0xfe; 126])]), 1002);
     assert_eq!(refused(&[frame(PONG, &[0xfe; 126])]), 1002);
     let frames = [frame(PONG, b""), frame(PONG, b"x"), frame(PING, b"y")];

@@ -47,7 +47,7 @@ pub(super) struct Faults {
 }
 
 impl Faults {
-    /// Adds a fault of one thread; `detail` is asked for only if it is the first.
+    /// Adds a fault of one thread; `detail` is requested only if it is the first.
     pub(super) fn add(
         &mut self,
         line: u32,

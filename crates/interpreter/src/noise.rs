@@ -192,7 +192,7 @@ impl Cell {
         cell
     }
 
-    /// The noise, with derivatives up to the order that is asked for; those beyond are 0.
+    /// The noise, with derivatives up to the order that is requested; those beyond are 0.
     fn field<const ORDER: usize>(&self, state: u32) -> Field {
         match self.axes {
             1 => self.field_of::<ORDER, 1>(state),

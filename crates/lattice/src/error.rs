@@ -74,7 +74,7 @@ pub enum LatticeError {
         #[source]
         source: std::io::Error,
     },
-    /// A file that is not what it should be.
+    /// A file with contents that do not fit.
     #[error("`{}`: {problem}", path.display())]
     Content {
         /// The file.

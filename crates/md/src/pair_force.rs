@@ -44,7 +44,7 @@ pub(crate) struct ForceTask<'a, R> {
     pub(crate) velocities: &'a mut [R],
     pub(crate) kick: R,
     pub(crate) constants: &'a PairConstants<R>,
-    /// Whether energy and virial are asked for.
+    /// Whether energy and virial are requested.
     pub(crate) sums: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Forces by looking at every pair: the specification that everything faster is held against.
+//! Forces by looking at every pair: the specification that everything faster is compared with.
 
 use crate::error::{MdError, Result};
 use crate::periodic_box::PeriodicBox;

@@ -17,7 +17,7 @@ pub struct Dense {
 }
 
 impl Dense {
-    /// A layer of `inputs` inputs and an output to a bias; `weight` is asked for output and input.
+    /// A layer of `inputs` inputs and an output to a bias; `weight` is called with output and input.
     pub fn new(inputs: usize, bias: &[f32], weight: &dyn Fn(usize, usize) -> f32) -> Self {
         let mut weights = Vec::with_capacity(inputs * bias.len().div_ceil(TOGETHER));
         for group in (0..bias.len()).step_by(TOGETHER) {

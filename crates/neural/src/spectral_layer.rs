@@ -43,7 +43,7 @@ pub struct SpectralLayer<V> {
 }
 
 impl<V: Lanes> SpectralLayer<V> {
-    /// A layer with a multiple of four outputs; `weight` is asked for output, input and tap.
+    /// A layer with a multiple of four outputs; `weight` is called with output, input and tap.
     pub fn new(shape: LayerShape, weight: &dyn Fn(usize, usize, usize) -> f32) -> Self {
         let LayerShape {
             inputs,

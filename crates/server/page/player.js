@@ -49,7 +49,7 @@ export class Player {
       throw new Error('Sound needs a secure page: open it as https or on localhost.');
     const { context, loaded } = this.take(rate);
     this.context = context;
-    // The card wakes up while samples travel, and while the gesture that asked for it still counts.
+    // The card wakes up while samples travel, and while the gesture that requested it still counts.
     const awake = context.resume();
     const frames = RING_SECONDS * Math.max(48_000, context.sampleRate);
     const shared = globalThis.crossOriginIsolated ? {

@@ -71,7 +71,7 @@ pub enum ProtocolError {
     Gone {
         /// The stream.
         stream: u32,
-        /// The position asked for.
+        /// The position requested.
         next_sample: u64,
         /// Why.
         why: &'static str,
@@ -118,7 +118,7 @@ pub enum ServeError {
         "cannot listen on {address} (hint: `--listen` chooses another address, port 0 any port)"
     )]
     Listen {
-        /// The address asked for.
+        /// The address requested.
         address: SocketAddr,
         /// What the system said.
         source: io::Error,
@@ -129,7 +129,7 @@ pub enum ServeError {
          the variable WARPSMITH_TOKEN, or listen on 127.0.0.1)"
     )]
     Open {
-        /// The address asked for.
+        /// The address requested.
         address: SocketAddr,
     },
     /// A token that does not fit into a header or a subprotocol.

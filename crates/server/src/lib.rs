@@ -2,7 +2,7 @@
 //! WebSocket; a page to listen with; an API, metrics and events beside it.
 //!
 //! Threads of a small runtime own the sockets and render what their listener has room for, straight
-//! into the ring that the socket is written from. Nothing is rendered that was not asked for, so a
+//! into the ring that the socket is written from. Nothing is rendered that was not requested, so a
 //! slow listener costs nothing, and no listener waits for another.
 
 mod access;

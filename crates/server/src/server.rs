@@ -220,7 +220,7 @@ impl Server {
         self.shared.device()
     }
 
-    /// What is not as it was asked for: a GPU that was given up.
+    /// What is not as it was requested: a GPU that was given up.
     pub fn finding(&self) -> Option<&Finding> {
         self.shared.desk.as_ref()?.loss()
     }

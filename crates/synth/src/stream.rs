@@ -1,7 +1,7 @@
 //! One listener's music: compose, render, mix, on and on.
 //!
 //! Invariants: rendering allocates nothing, locks nothing and never fails; what comes out depends
-//! on the seed, the parameters and where they changed, not on the block sizes that were asked for;
+//! on the seed, the parameters and where they changed, not on the block sizes that were requested;
 //! a snapshot goes on exactly as the stream would have; voices that an engine renders can be taken
 //! back at any quantum.
 
@@ -273,7 +273,7 @@ impl Stream {
         self.away.is_some()
     }
 
-    /// What an engine must render before the next `frames` can be had; zero frames where that is
+    /// What an engine must render before the next `frames` are available; zero frames where that is
     /// nothing. To ask again is no harm. Composing may allocate here.
     pub fn ask(&mut self, frames: usize, request: &mut DryRequest) {
         let sample_rate = self.settings.sample_rate;

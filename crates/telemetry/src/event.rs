@@ -215,7 +215,7 @@ pub struct ProcessIdentity {
     /// Container, by the end of its control group's path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub container: Option<String>,
-    /// Command line; only kept where it was asked for, since it can hold secrets.
+    /// Command line; only kept where it was requested, since it can hold secrets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command_line: Option<String>,
     /// Seconds since 1970 when it started.

@@ -44,28 +44,28 @@ impl Default for Settings {
 /// Why a machine cannot be sampled as asked.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// A GPU was asked for by an index that the driver does not have.
+    /// A GPU was requested by an index that the driver does not have.
     #[error(
         "no GPU {asked}: the driver counts {count} (hint: `warpsmith watch --once` lists them)"
     )]
     NoSuchGpu {
-        /// The index asked for.
+        /// The index requested.
         asked: u32,
         /// How many there are.
         count: u32,
     },
-    /// A GPU was asked for and there is no NVML.
+    /// A GPU was requested and there is no NVML.
     #[error("GPU {asked} was requested, but {reason}")]
     NoNvml {
-        /// The index asked for.
+        /// The index requested.
         asked: u32,
         /// Why there is no NVML.
         reason: String,
     },
-    /// A GPU was asked for and the driver does not open it.
+    /// A GPU was requested and the driver does not open it.
     #[error("GPU {asked} does not open: {refusal}")]
     Unreachable {
-        /// The index asked for.
+        /// The index requested.
         asked: u32,
         /// What the driver said.
         refusal: Refusal,

@@ -1,4 +1,4 @@
-//! Replaying a recording as if it were happening: the same events, at the speed that is asked for,
+//! Replaying a recording as if it were happening: the same events, at the speed that is requested,
 //! moved to the present; and moving about in it.
 
 use std::sync::mpsc::{Receiver, Sender, channel};

@@ -18,7 +18,7 @@ pub(crate) struct ProcessLookup {
 }
 
 impl ProcessLookup {
-    /// Looks under `proc_root`; command lines are read only where they were asked for.
+    /// Looks under `proc_root`; command lines are read only where they were requested.
     pub(crate) fn new(proc_root: &Path, command_lines: bool) -> Self {
         Self {
             proc_root: proc_root.to_owned(),

@@ -40,7 +40,7 @@ impl Stop {
         self.changed.notify_all();
     }
 
-    /// Sleeps; true when stopping was asked for meanwhile.
+    /// Sleeps; true when stopping was requested meanwhile.
     fn sleep(&self, span: Duration) -> bool {
         let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         let (asked, _) = self

@@ -71,7 +71,7 @@ fn processor_seconds() -> f64 {
     time.tv_sec as f64 + 1e-9 * time.tv_nsec as f64
 }
 
-/// Whether an operation is asked for.
+/// Whether an operation is requested.
 fn wanted(name: &str) -> bool {
     let mut names = std::env::args()
         .skip(1)

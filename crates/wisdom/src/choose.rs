@@ -129,7 +129,7 @@ pub enum Refusal {
     DoesNotFit,
     /// It does not give the specification's bits.
     OtherBits,
-    /// The caller asked for another one.
+    /// The caller requested another one.
     NotAskedFor,
     /// It would miss the deadline.
     TooLate,

@@ -91,7 +91,7 @@ impl Source {
         sm == self.architecture() || (sm > self.architecture() && !self.is_for_one())
     }
 
-    /// A target, 90 of `sm_90` say, as compilers are asked for it.
+    /// A target, 90 of `sm_90` say, as compilers are told it.
     pub(super) fn name_of(&self, target: &str) -> String {
         format!("{target}{}", if self.is_for_one() { "a" } else { "" })
     }

@@ -14,7 +14,7 @@ use crate::description::Callable;
 use crate::element::{numpy_bytes, numpy_name};
 use crate::instance::{BoundValue, Contents, Instance};
 
-/// What a function is asked for beside its outputs.
+/// What a function returns beside its outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Detail {
     /// Nothing: the outputs in the inputs' own type.

@@ -112,7 +112,7 @@ pub enum Argument {
     Array(ArrayArgument),
     /// The fields of a structure.
     Struct(Vec<Argument>),
-    /// Zero bytes of the parameter's type: an adjoint that nobody asked for.
+    /// Zero bytes of the parameter's type: an adjoint that nobody requested.
     Zero,
 }
 

@@ -118,7 +118,7 @@ impl Body<'_, '_> {
         self.begin_branch(cond, negated)
     }
 
-    /// Closes a branch, loading the condition anew if it is a reference.
+    /// Closes a branch, loading the condition again if it is a reference.
     pub(super) fn end_if(&mut self, begin: u32, cond: VarId, negated: bool) {
         let here = self.ops.len();
         self.end_branch(begin, cond, negated);

@@ -161,7 +161,7 @@ impl Body<'_, '_> {
             .map(|(_, item)| *item)
     }
 
-    /// The scalar type asked for: by `dtype`, or by the type that names the constructor.
+    /// The scalar type requested: by `dtype`, or by the type that names the constructor.
     pub(super) fn wanted_scalar(
         &self,
         row: &Row,
@@ -202,7 +202,7 @@ impl Body<'_, '_> {
         Ok(())
     }
 
-    /// A scalar constant of another type is declared anew with the type that is needed.
+    /// A scalar constant of another type is declared again with the type that is needed.
     fn cast_constants(&self, args: Vec<Item>, scalar: Scalar) -> Out<Vec<Item>> {
         let wanted = TypeId::scalar(scalar);
         args.into_iter()

@@ -118,7 +118,7 @@ impl Body<'_, '_> {
         all
     }
 
-    /// Carries what the body bound anew into the next iteration.
+    /// Carries what the body bound again into the next iteration.
     fn carry(&mut self) -> Res<()> {
         let Some(open) = self.open_loops.last() else {
             return fail("K005", "there is no loop here");
@@ -183,7 +183,7 @@ impl Body<'_, '_> {
         Ok(())
     }
 
-    /// Leftover variables of unrolled loops are constants; those that the coming loop binds anew become
+    /// Leftover variables of unrolled loops are constants; those that the coming loop binds again become
     /// variables first.
     fn promote_unrolled(&mut self, body: List) -> Res<()> {
         if self.unrolled.is_empty() {

@@ -139,7 +139,7 @@ impl Default for TypeTable {
     }
 }
 
-/// A size in digits; nearly all are small, and types are spelled anew for every kernel.
+/// A size in digits; nearly all are small, and types are spelled again for every kernel.
 fn decimal(size: u32) -> Cow<'static, str> {
     const SMALL: [&str; 10] = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"];
     match SMALL.get(size as usize) {

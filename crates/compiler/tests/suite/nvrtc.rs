@@ -57,7 +57,7 @@ impl Nvrtc {
             options.iter().map(|option| option.as_ptr()).collect();
         let mut program: Program = std::ptr::null_mut();
         // SAFETY: the signatures are those of nvrtc.h; every pointer outlives its call, counts match
-        // the arrays, and buffers have the size that NVRTC asked for just before.
+        // the arrays, and buffers have the size that NVRTC requested just before.
         unsafe {
             let create: libloading::Symbol<
                 unsafe extern "C" fn(

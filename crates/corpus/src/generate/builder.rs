@@ -279,7 +279,7 @@ impl Builder {
         });
         self.declare(name.clone(), kind, input_bound(kind), false);
         if let Some(var) = self.vars.last_mut() {
-            // A setting that nothing reads is no loss; the body reads it where it was asked for.
+            // A setting that nothing reads is no loss; the body reads it where it was requested.
             var.used = true;
         }
         name

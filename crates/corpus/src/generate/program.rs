@@ -35,7 +35,7 @@ pub struct Draft {
     pub category: Category,
     /// 1 to 5.
     pub difficulty: u8,
-    /// What the diversity controller asked for.
+    /// What the diversity controller requested.
     pub featured: &'static str,
 }
 

@@ -86,7 +86,7 @@ impl Settings {
         start..(start + self.shard_pairs).min(self.count)
     }
 
-    /// Which drafts are asked for.
+    /// Which drafts are requested.
     pub fn wanted(&self) -> Wanted {
         Wanted {
             categories: self.categories.clone(),

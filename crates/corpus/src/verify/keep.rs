@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::by_name::{display_by_name, parse_by_name};
 
-/// A column that is empty unless it is asked for.
+/// A column that is empty unless it is requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Keep {

@@ -56,7 +56,7 @@ parse_by_name!(Level, UnknownLevel);
 /// How one check went.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Check {
-    /// Nobody asked for it.
+    /// Nobody requested it.
     #[default]
     NotRun,
     /// It holds.

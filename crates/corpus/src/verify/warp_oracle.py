@@ -21,7 +21,7 @@ END = "#define adj_int(x, adj_x, adj_ret) adj_cast_int(x, adj_x, adj_ret)\n\n"
 
 
 def load(number, source):
-    """Runs a source as a module whose file is `kernels.py`, with function numbers started anew."""
+    """Runs a source as a module whose file is `kernels.py`, with function numbers that start again."""
     context.function_key_counts.clear()
     context.function_key_counts.update(COUNTS)
     name = f"corpus_pair_{number}"

@@ -1,5 +1,5 @@
 //! Whether the host has room for what is about to be allocated. Linux promises memory that it does
-//! not have and kills the process that believes it, so a large request is asked for first.
+//! not have and kills the process that believes it, so a large request is checked first.
 
 use std::fs;
 

@@ -167,7 +167,7 @@ impl CudaDevice {
     }
 
     /// Opens the GPU of the newest architecture, the one with most memory among equals. Free
-    /// memory is not asked for: that would open a context on each.
+    /// memory is not requested: that would open a context on each.
     pub(crate) fn open_best() -> Result<Self, DeviceError> {
         Self::open(Self::best()?.index)
     }
@@ -203,7 +203,7 @@ impl CudaDevice {
     /// The handle is null or a live stream of this GPU's primary context, and outlives every use of
     /// the result.
     pub unsafe fn borrow_stream(&self, handle: StreamHandle) -> Stream {
-        // SAFETY: the caller's promise is the one that is asked for.
+        // SAFETY: the caller's promise is the one that is required.
         unsafe { Stream::borrowed(&self.context, handle) }
     }
 

@@ -131,7 +131,7 @@ impl Graph {
     }
 
     /// Replaces the recorded work by what `work` queues. Returns whether the executable form could
-    /// be patched (cheap: same operations, other arguments) or had to be made anew.
+    /// be patched (cheap: same operations, other arguments) or had to be made again.
     pub fn update(
         &mut self,
         stream: &Stream,

@@ -1,6 +1,6 @@
 //! Loading kernels: the matching cubin where the program carries one, else the PTX.
 //!
-//! Invariant: an image is loaded once however many of its functions are asked for; a driver that
+//! Invariant: an image is loaded once however many of its functions are requested; a driver that
 //! compiles PTX takes tens of milliseconds each time.
 
 use std::collections::hash_map::DefaultHasher;

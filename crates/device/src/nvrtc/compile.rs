@@ -176,7 +176,7 @@ impl OwnedProgram<'_> {
         let status = unsafe { size(self.handle, &raw mut length) };
         self.nvrtc.check(status)?;
         let mut bytes = vec![0u8; length];
-        // SAFETY: the buffer has the length that NVRTC asked for.
+        // SAFETY: the buffer has the length that NVRTC requested.
         let status = unsafe { get(self.handle, bytes.as_mut_ptr().cast()) };
         self.nvrtc.check(status)?;
         Ok(bytes)

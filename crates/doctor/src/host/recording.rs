@@ -1,7 +1,7 @@
 //! A machine that is looked at and written down at the same time, so that somebody else can replay
 //! exactly what the rules saw.
 //!
-//! Only what was read is recorded, under the name by which it was asked for. Links are written down
+//! Only what was read is recorded, under the name by which it was read. Links are written down
 //! and never made: a file written through one would land on the machine itself. Of a library that is read at offsets, only those bytes are
 //! written, at the same offsets in a sparse file.
 

@@ -8,7 +8,7 @@ use super::check_text::write_finding;
 use crate::outcome::Outcome;
 use crate::project::AuditBody;
 
-/// The report as text; information is printed where `everything` is asked for.
+/// The report as text; information is printed where `everything` is requested.
 pub fn audit_text(report: &Report<AuditBody>, everything: bool) -> String {
     let mut out = String::new();
     let body = &report.body;

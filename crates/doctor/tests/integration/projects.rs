@@ -85,7 +85,7 @@ fn a_fix_ends_its_finding_and_a_second_plan_is_empty() {
             }
             if again.iter().any(|p| p.codes.contains(code)) {
                 wrong.push(format!(
-                    "{}: a second plan mends {code} again",
+                    "{}: a second plan fixes {code} again",
                     project.name
                 ));
             }

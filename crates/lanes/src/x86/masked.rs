@@ -66,7 +66,7 @@ macro_rules! masked_in_registers {
     };
 }
 
-/// Columns of four rows of four, in each quarter of a register: x, y and z; w is not asked for.
+/// Columns of four rows of four, in each quarter of a register: x, y and z; w is not requested.
 macro_rules! columns_f32 {
     ($rows:expr, $low:ident, $high:ident, $low_pairs:ident, $high_pairs:ident, $pairs:ident, $singles:ident) => {{
         let [a, b, c, d] = $rows;

@@ -33,7 +33,7 @@ static GROUPED: KernelImage = unsafe { kernel!("lattice/catalytic", feistel4: AR
 static MASKED: KernelImage = unsafe { kernel!("lattice/catalytic", feistel4_masked: ARRAYS) };
 
 // SAFETY: `catalytic.cu` takes the array, a place, a number, the output and a place in it; both
-// places are held against their lengths.
+// places are compared with their lengths.
 static WORD: KernelImage =
     unsafe { kernel!("lattice/catalytic", feistel_word(out u32, u64, u32, out u32, u64)) };
 

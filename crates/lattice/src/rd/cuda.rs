@@ -462,7 +462,7 @@ impl CudaRun {
             let taken = left.min(depth);
             let (from, to, target) = ends(&self.initial, &mut self.work, self.latest);
             if taken == 1 {
-                // Planes were given for the blocked form, if that was asked for.
+                // Planes were given for the blocked form, if that was requested.
                 let planes = if depth == 1 { planes } else { 0 };
                 self.stepper.step(planes, from, to)?;
             } else {

@@ -1,6 +1,6 @@
 //! A Lennard-Jones trajectory on a GPU: everything stays on the device, and a step is a graph.
 //!
-//! Invariants: `f32`; the host reads back only what is asked for, and the few words that say whether
+//! Invariants: `f32`; the host reads back only what is requested, and the few words that say whether
 //! something went wrong; nothing is allocated after the start.
 
 use warpsmith_device::{CudaDevice, DeviceBuffer, DeviceError, Graph, Stream};

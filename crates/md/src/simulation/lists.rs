@@ -1,4 +1,4 @@
-//! Making neighbour lists anew: atoms into the box, into the order of their cells, and their lists.
+//! Rebuilding neighbour lists: atoms into the box, into the order of their cells, and their lists.
 
 use rayon::prelude::*;
 

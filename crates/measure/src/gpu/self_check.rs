@@ -1,4 +1,4 @@
-//! The instruments held against what is known: kernels that spin for a known time, the clock that
+//! The instruments compared with what is known: kernels that spin for a known time, the clock that
 //! they ran at, and the arithmetic by which ceilings are measured, bit for bit.
 
 use serde::{Deserialize, Serialize};

@@ -25,7 +25,7 @@ pub enum KernelFileError {
     WhichKernel {
         /// The file.
         file: String,
-        /// What was asked for.
+        /// What was requested.
         asked: String,
         /// The kernels that are there.
         there: Vec<String>,
@@ -226,7 +226,7 @@ struct PreparedLaunch {
 
 impl Prepared for PreparedLaunch {
     fn run_once(&mut self) -> Result<(), WorkloadError> {
-        // SAFETY: number, sizes and alignment of the parameters were held against the kernel's own
+        // SAFETY: number, sizes and alignment of the parameters were compared with the kernel's own
         // PTX; the addresses are of buffers that live as long as `self`. That the kernel stays
         // inside them is the user's word, who wrote it and its arguments: they are no more at
         // risk than in a program of their own.

@@ -12,7 +12,7 @@ use super::low_water::{FEWEST_MARKS, LowWater, swing};
 use super::trend_test::{Trend, fit, fit_straight};
 use crate::statistics::order::median_of;
 
-/// What a trace is held against.
+/// What a trace is compared with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LeakPlan {
     /// Growth up to this many bytes per step is acceptable.

@@ -22,7 +22,7 @@ pub struct SelfTest {
     pub slowed: VerdictCounts,
     /// The share of work that was added.
     pub effect: f64,
-    /// The margin that verdicts were held against.
+    /// The margin that verdicts were compared with.
     pub margin: f64,
     /// Share of samples that the scheduler disturbed.
     pub preempted_share: f64,

@@ -54,7 +54,7 @@ pub enum StopReason {
     IntervalReached,
     /// The time was spent first.
     TimedOut,
-    /// The number of samples was reached first, or was all that was asked for.
+    /// The number of samples was reached first, or was all that was requested.
     CountReached,
     /// The samples came from elsewhere.
     Imported,

@@ -1,4 +1,4 @@
-//! Known answers: seeded simulations whose truth is set, held against the error rates that the
+//! Known answers: seeded simulations whose truth is set, compared with the error rates that the
 //! statistics promise.
 
 use std::convert::Infallible;

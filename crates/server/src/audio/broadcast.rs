@@ -146,7 +146,7 @@ impl Broadcast {
         }
     }
 
-    /// Gives the stream the parameters that were asked for, if any were.
+    /// Gives the stream the parameters that were requested, if any were.
     fn take_wish(&self, stream: &mut Stream) -> Option<Params> {
         let wish = locked(&self.wish).take();
         wish.filter(|params| stream.set_params(*params).is_ok())

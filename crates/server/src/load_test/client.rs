@@ -355,7 +355,7 @@ impl Listening {
             }
             None => {}
             Some(card) => {
-                // This frame was asked for by the tick that made room for it.
+                // This frame was requested by the tick that made room for it.
                 let tick = (end - welcome.target) / card.frame;
                 let late = arrived.saturating_duration_since(card.tick_at(tick));
                 self.seen.lateness.push(late.as_secs_f32());

@@ -40,7 +40,7 @@ impl Spread {
 /// All listeners together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
-    /// Listeners asked for.
+    /// Listeners requested.
     pub clients: usize,
     /// Listeners that played to the end.
     pub played_to_the_end: usize,
@@ -56,7 +56,7 @@ pub struct Figures {
     pub samples: u64,
     /// Bytes received.
     pub bytes: u64,
-    /// Arrival of a frame after the tick of the listener's own clock that asked for it.
+    /// Arrival of a frame after the tick of the listener's own clock that requested it.
     pub lateness_ms: Spread,
     /// Distance between two frames, less the length of a frame, without its sign.
     pub jitter_ms: Spread,

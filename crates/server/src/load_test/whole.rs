@@ -38,7 +38,7 @@ pub struct ServerFigures {
 /// Both sides.
 #[derive(Clone, Debug, Serialize)]
 pub struct LoadReport {
-    /// What was asked for.
+    /// What was requested.
     pub plan: Plan,
     /// What the listeners saw.
     pub listeners: Figures,

@@ -258,7 +258,7 @@ pub enum ServerMessage {
         /// All of them.
         params: Params,
     },
-    /// Something the client asked for cannot be done.
+    /// Something the client requested cannot be done.
     Error {
         /// What.
         finding: Finding,

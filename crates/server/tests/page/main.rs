@@ -327,7 +327,7 @@ fn everything_has_a_name(browser: &mut Browser) -> Result<(), Failed> {
     expect(count > 3, || format!("only {count} controls"))
 }
 
-/// Keeps something for whoever asked for it.
+/// Keeps something for whoever requested it.
 fn keep(name: &str, text: &str) -> Result<(), Failed> {
     if let Ok(folder) = std::env::var("WARPSMITH_PAGE_OUT") {
         std::fs::write(format!("{folder}/{name}"), text)?;

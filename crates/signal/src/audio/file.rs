@@ -37,7 +37,7 @@ impl Audio {
     }
 
     /// Decodes everything that `source` has; `name` stands for it in errors. Pipes do not know their
-    /// length when they write a header, so the declared length is not held against them.
+    /// length when they write a header, so a wrong declared length is not an error.
     pub fn read_stream(name: &Path, source: &mut impl Read) -> Result<Self> {
         let mut bytes = Vec::new();
         source

@@ -9,7 +9,7 @@ use crate::error::{Result, SignalError};
 /// Samples that are waiting for their frames to be complete.
 #[derive(Clone, Debug)]
 pub struct FrameQueue {
-    /// The framing that the caller asked for.
+    /// The framing that the caller requested.
     framing: Framing,
     /// Samples that are gone, and from `start` on those of the next frames, the zeros before the signal
     /// included.

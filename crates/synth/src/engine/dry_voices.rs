@@ -38,7 +38,7 @@ pub struct DryRequest {
 
 impl DryRequest {
     /// Both channels of pads and others of the quantum at `position`; absent where that was not
-    /// asked for or not answered.
+    /// requested or not answered.
     pub(crate) fn lanes(&self, position: u64) -> Option<[[[f32; QUANTUM]; 2]; 2]> {
         let first = usize::try_from(position.checked_sub(self.position)?).ok()?;
         if first + QUANTUM > self.frames || self.samples.len() != 4 * self.frames {
@@ -170,7 +170,7 @@ pub struct CudaVoices {
     /// Where answers are made and where they arrive, for each power of two that a batch has needed:
     /// memory taken and given back for every batch would make the device wait twice.
     rooms: Vec<(DeviceBuffer<f32>, PinnedBuffer<f32>)>,
-    /// The kick of each rate that was asked for.
+    /// The kick of each rate that was requested.
     kicks: Vec<(u32, DeviceBuffer<f32>)>,
 }
 

@@ -356,7 +356,7 @@ impl GpuCollection {
                 1.0 / (1 << 20) as f64,
             ),
         ];
-        // What is asked for less often than the state is said again until it is: once is enough.
+        // What is requested less often than the state is said again until it is: once is enough.
         let busy_again = self
             .busy_at_ms
             .is_some_and(|last| at_ms < last.saturating_add(BUSY_MS));

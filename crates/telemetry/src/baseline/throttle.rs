@@ -98,7 +98,7 @@ pub struct ThrottleShare {
     pub counted: bool,
 }
 
-/// Adds up a counter that may start again from zero (a driver that was loaded anew).
+/// Adds up a counter that may start again from zero (a driver that was loaded again).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RisingCounter {
     last: Option<i64>,

@@ -15,7 +15,7 @@ pub(super) struct Users {
     accepted: Mutex<Vec<String>>,
 }
 
-/// A hash of nothing that anybody knows: what an unknown user's password is held against, so that
+/// A hash of nothing that anybody knows: what an unknown user's password is compared with, so that
 /// the time of the answer does not tell whether the user exists.
 const DECOY: &str = "$2b$10$9C8PpnXH1vLdUxyg3f0wQuRrZ6v4BqzXyrg1J0iJ8mEw9j3m6bE6W";
 

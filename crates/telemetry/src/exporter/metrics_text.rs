@@ -2,7 +2,7 @@
 //!
 //! Invariants: base units (bytes, seconds, ratios, joules, hertz); a value that is not known has no
 //! line; GPU series are labelled by index and uuid only, names stand in the info series; process
-//! series are off unless asked for, bounded, and never hold a command line.
+//! series are off unless requested, bounded, and never hold a command line.
 
 use std::fmt::Write;
 

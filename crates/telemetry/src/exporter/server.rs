@@ -47,7 +47,7 @@ pub enum ServeError {
         "cannot listen on {address} (hint: another exporter may be running; `--listen` chooses another address)"
     )]
     Listen {
-        /// The address asked for.
+        /// The address requested.
         address: SocketAddr,
         /// What the system said.
         source: io::Error,
@@ -106,7 +106,7 @@ impl Exporter {
         Ok(Self { server, shared })
     }
 
-    /// Where it listens; of use when port 0 was asked for.
+    /// Where it listens; of use when port 0 was requested.
     pub fn address(&self) -> SocketAddr {
         self.server.address()
     }

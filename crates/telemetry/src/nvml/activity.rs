@@ -13,7 +13,7 @@ use super::calls::invoke;
 use super::library::Library;
 use super::refusal::{Reading, Refusal, answer};
 
-/// The metrics that are asked for, by NVML's numbers, in the order of [`Activity`]'s fields.
+/// The metrics that are requested, by NVML's numbers, in the order of [`Activity`]'s fields.
 const METRICS: [u32; 11] = [2, 3, 5, 10, 11, 12, 13, 20, 21, 60, 61];
 
 /// What the GPU did between two samples.

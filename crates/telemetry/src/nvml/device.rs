@@ -1,4 +1,4 @@
-//! One GPU: its identity and its tiers of readings, asked for only what it can answer.
+//! One GPU: its identity and its tiers of readings, only those that it can answer.
 //!
 //! Invariants: a call that was once "not supported" is not made again (an unsupported fan costs
 //! 136 us each time on an H200); any call that says "lost" ends the tier at once.
@@ -102,7 +102,7 @@ struct Seldom {
     decoder_percent: Option<i64>,
 }
 
-/// How much of the fast tier is asked of the driver anew; the rest is as it was.
+/// How much of the fast tier is read from the driver again; the rest is as it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Depth {
     /// What changes ten times a second.
@@ -235,9 +235,9 @@ impl GpuHandle {
     }
 
     /// The fast tier, the `turn`th time. Memory costs 80 µs and some throttle counters a
-    /// millisecond: `depth` says which are asked for. Utilisation, which the driver refreshes every
-    /// 200 ms, is asked for every other time, temperature and memory clock every fifth. What is not
-    /// asked for is as it was.
+    /// millisecond: `depth` says which are requested. Utilisation, which the driver refreshes every
+    /// 200 ms, is requested every other time, temperature and memory clock every fifth. What is not
+    /// requested is as it was.
     pub(crate) fn state(&mut self, depth: Depth, turn: u32) -> Reading<State> {
         if turn.is_multiple_of(2) {
             self.known.busy = self.ask(Ask::Utilization, calls::utilization);
@@ -338,7 +338,7 @@ impl GpuHandle {
     }
 
     /// The tier of a second. The margin costs a millisecond, activity 200 µs: they and what seldom
-    /// changes are asked for where the arguments say so, and are as they were otherwise.
+    /// changes are requested where the arguments say so, and are as they were otherwise.
     pub(crate) fn steady(&mut self, margin: bool, seldom: bool, activity: bool) -> Reading<Steady> {
         if margin {
             self.known.margin_c = self.ask(Ask::Margin, calls::margin);

@@ -48,7 +48,7 @@ impl XidEvents {
             };
             match invoke!(nvml, nvmlEventSetWait_v2, self.set, &mut data, 0) {
                 Ok(()) if data.eventType == XID => return i64::try_from(data.eventData).ok(),
-                // Another kind of event, which nobody asked for: passed over.
+                // Another kind of event, which nobody requested: ignored.
                 Ok(()) => {}
                 // Timed out: there is none. Any other refusal comes to the same for the caller.
                 Err(_) => return None,

@@ -1,7 +1,7 @@
 //! Columns of optional numbers as bytes: what is present, then differences in few bytes each.
 //!
 //! A column is coded by first differences or by differences of differences (steady time stamps),
-//! whichever is shorter. Reading never trusts a length: every count is held against the bytes that
+//! whichever is shorter. Reading never trusts a length: every count is compared with the bytes that
 //! are left.
 
 /// Why a column cannot be read.

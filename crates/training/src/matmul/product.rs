@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use warpsmith_lanes::{Blocks, InstructionSet, Lanes, LanesTask, Task};
 
-/// A matrix of which pieces of rows can be had.
+/// A matrix that gives pieces of its rows.
 pub(crate) trait Matrix: Sync {
     /// Writes the numbers of `row` from column `first` on into `to`.
     fn read(&self, row: usize, first: usize, to: &mut [f32]);

@@ -7,7 +7,7 @@ use warpsmith_workload::{Prepared, WorkloadError, result_in_memory};
 
 use super::ragged::Batch;
 
-/// Analyses a signal with its plan, into exactly the room it asked for.
+/// Analyses a signal with its plan, into exactly the room it requested.
 pub(super) type Analyse<Plan> = fn(&mut Plan, &[f32], &mut [f32]) -> Result<(), SignalError>;
 
 pub(crate) struct CpuFiles<Plan> {

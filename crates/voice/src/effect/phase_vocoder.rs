@@ -54,7 +54,7 @@ impl<V: Lanes> Vocoder<V> {
         }
     }
 
-    /// Takes frame `frame` for that before a step, or after it. Frames are asked for in their order.
+    /// Takes frame `frame` for that before a step, or after it. Frames are requested in their order.
     fn read(&mut self, signal: &[f32], frame: usize, place: usize) {
         let polar = &mut self.pair[place];
         if frame >= self.framing.count(signal.len()) {

@@ -18,7 +18,7 @@ pub struct MelStream {
 }
 
 impl MelStream {
-    /// A stream of the feature; its dynamic range must be unlimited, for that looks at the whole
+    /// A stream of the feature; its dynamic range must be unlimited, because a limited one looks at the whole
     /// signal, and its hop not longer than its frame.
     pub fn new(settings: FeatureSettings) -> Result<Self> {
         Self::with_blocks(settings, Blocks::Single)

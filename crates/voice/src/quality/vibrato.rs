@@ -1,6 +1,6 @@
 //! Vibrato: a regular swing of the pitch, its rate and its depth.
 //!
-//! In windows of 0.6 s the contour, in cents and without its trend, is held against sines of every
+//! In windows of 0.6 s the contour, in cents and without its trend, is compared with sines of every
 //! rate between 3 and 9 Hz; the best one that explains most of the swing is the vibrato.
 
 use std::f64::consts::TAU;

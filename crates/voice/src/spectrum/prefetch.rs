@@ -1,5 +1,5 @@
-//! Memory asked for before it is needed. Rows of a `[bin, frame]` matrix lie pages apart, which no processor
-//! foresees; asked for while a transform is going on, they arrive in its shadow.
+//! Memory fetched before it is needed. Rows of a `[bin, frame]` matrix lie pages apart, which no processor
+//! foresees; fetched while a transform is going on, they arrive in its shadow.
 
 /// Asks for what lies in `place` of a share of the rows, which have `frames` values each: of number
 /// `share.0` of `share.1` equal shares.

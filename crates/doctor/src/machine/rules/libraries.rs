@@ -247,7 +247,7 @@ fn wheel_pins(facts: &MachineFacts) -> Judgement {
         {
             let mut wrong = Vec::new();
             for line in &framework.requires {
-                // An extra's requirement holds only where the extra was asked for.
+                // An extra's requirement holds only where the extra was requested.
                 if line.contains("extra ==") {
                     continue;
                 }

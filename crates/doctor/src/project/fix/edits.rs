@@ -11,7 +11,7 @@ pub(super) struct Edits<'a> {
     root: &'a Path,
     files: BTreeMap<String, OpenFile>,
     code: &'static str,
-    /// Insertions at the top, made last: they would move every line that is still to be mended.
+    /// Insertions at the top, made last: they would move every line that is still to be fixed.
     later: Vec<TopInsertion>,
 }
 

@@ -42,7 +42,7 @@ fn add_documented(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) {
         if dotted.split(';').any(|entry| entry == promised) || list.contains("sm_") {
             return;
         }
-        // The list may have been mended on this line already.
+        // The list may have been fixed on this line already.
         edits.change(file, line, |text| {
             let found = if text.contains(list) {
                 list
@@ -106,7 +106,7 @@ fn healthcheck(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) {
 }
 
 fn arch_list(finding: &Finding, facts: &ProjectFacts, edits: &mut Edits<'_>) {
-    // A setup.py that ends without a GPU is mended in setup.py.
+    // A setup.py that ends without a GPU is fixed in setup.py.
     if facts.extension().is_some_and(|s| s.needs_gpu.is_some()) {
         return;
     }

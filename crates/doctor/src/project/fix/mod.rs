@@ -32,7 +32,7 @@ pub struct Patch {
     pub before: Option<String>,
     /// Its text after.
     pub after: String,
-    /// The rules that asked for it.
+    /// The rules that requested it.
     pub codes: Vec<String>,
 }
 
@@ -55,10 +55,10 @@ fn quoted(finding: &Finding) -> Option<(&str, u32, &str)> {
     Some((file, line, &finding.evidence.first()?.seen))
 }
 
-/// Mends one finding.
+/// Fixes one finding.
 type Fixer = fn(&Finding, &ProjectFacts, &mut Edits<'_>);
 
-/// Rules that `--fix` mends.
+/// Rules that `--fix` fixes.
 fn fixers() -> Vec<(&'static str, Fixer)> {
     [
         image::FIXERS,
@@ -70,7 +70,7 @@ fn fixers() -> Vec<(&'static str, Fixer)> {
     .concat()
 }
 
-/// The codes that `--fix` mends.
+/// The codes that `--fix` fixes.
 pub fn mendable() -> Vec<&'static str> {
     fixers().into_iter().map(|(code, _)| code).collect()
 }

@@ -73,7 +73,7 @@ pub(crate) fn is_query(name: &str) -> bool {
         || name.contains("Version")
 }
 
-/// Words that mean that an error is asked for.
+/// Words that mean that an error is checked.
 pub(crate) fn is_check(word: &str) -> bool {
     if matches!(
         word,

@@ -235,7 +235,7 @@ fn unsupported_arch(facts: &ProjectFacts) -> Judgement {
     let pinned = pinned_cuda(facts);
     let mut findings = Vec::new();
     for list in &lists {
-        // The image that the list stands in decides; a list elsewhere is held against every CUDA
+        // The image that the list stands in decides; a list elsewhere is compared with every CUDA
         // from 12 on, because nobody pins less than that today without saying so.
         let own = pinned
             .iter()

@@ -341,7 +341,7 @@ fn python_range(facts: &ProjectFacts) -> Judgement {
         })
         .map(|v| v.to_string())
         .collect();
-    // An open range promises Pythons that do not exist yet; only those that do are held against it.
+    // An open range promises Pythons that do not exist yet; only those that do are compared with it.
     if missing.is_empty() {
         return pass();
     }

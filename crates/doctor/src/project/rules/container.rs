@@ -238,7 +238,7 @@ fn compiled_without_gpu(facts: &ProjectFacts) -> Judgement {
     each(facts, |file| {
         let mut findings = Vec::new();
         for stage in &file.stages {
-            // Architectures of AMD's GPUs are asked for in another way.
+            // Architectures of AMD's GPUs are written in another way.
             if file.root_of(stage).base.contains("rocm") {
                 continue;
             }

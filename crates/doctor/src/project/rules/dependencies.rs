@@ -417,7 +417,7 @@ fn no_wheel(facts: &ProjectFacts) -> Judgement {
         };
         looked = true;
         let newest = releases.iter().map(|r| &r.version).max();
-        // Releases younger than the database are not held against the project.
+        // Releases younger than the database do not count against the project.
         if newest.is_some_and(|n| pin <= n)
             && demand.name.starts_with("cupy-cuda")
             && !releases.iter().any(|r| r.version.part(0) == pin.part(0))

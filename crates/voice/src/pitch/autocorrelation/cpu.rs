@@ -8,7 +8,7 @@ use crate::pitch::range::PitchRange;
 /// The window over a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CorrelationWindow {
-    /// Raised cosine over the periods asked for.
+    /// Raised cosine over the periods requested.
     #[default]
     Hann,
     /// A Gaussian, down to e⁻¹² at its ends, over twice the periods: slower, and its side lobes do not

@@ -1,4 +1,4 @@
-//! pYIN on a GPU held against the CPU frame by frame, with a reason for every difference.
+//! pYIN on a GPU compared with the CPU frame by frame, with a reason for every difference.
 //!
 //! The track follows from rows of scores by a search in whole numbers: the kernel's path must be the CPU's
 //! path through the kernel's own rows, state for state. Rows follow from the samples by decisions: rows of

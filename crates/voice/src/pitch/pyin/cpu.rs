@@ -307,7 +307,7 @@ impl Observation {
         };
         firsts.clear();
         firsts.extend(troughs.iter().map(from));
-        // By first threshold, of equals the earlier trough first: counted, for there are few thresholds.
+        // By first threshold, of equals the earlier trough first: counted, because there are few thresholds.
         let mut places = [0usize; THRESHOLDS + 2];
         for first in firsts.iter().filter(|first| **first <= THRESHOLDS) {
             places[first + 1] += 1;

@@ -11,7 +11,7 @@ pub(crate) struct HopWeights {
     window: Vec<f32>,
     /// Of a hop that all frames reach.
     whole: Vec<f32>,
-    /// Of the last hop that was asked for where they do not.
+    /// Of the last hop that was requested where they do not.
     edge: Vec<f32>,
 }
 
