@@ -1,6 +1,7 @@
 //! The program and the wheel, linked for an old glibc by zig.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -8,8 +9,12 @@ use anyhow::{Context, Result};
 use super::GLIBC;
 use crate::workspace::{self, run, run_with};
 
-/// What builds: pinned by major version, unpacked from PyPI into an environment of their own.
-const TOOLS: &[&str] = &["cargo-zigbuild>=0.20,<1", "maturin>=1.9,<2", "ziglang"];
+/// What builds: pinned exactly, unpacked from PyPI into an environment of their own.
+const TOOLS: &[&str] = &[
+    "cargo-zigbuild==0.24.0",
+    "maturin==1.16.0",
+    "ziglang==0.17.0",
+];
 
 /// The target that this machine builds for.
 pub(super) fn target() -> &'static str {
@@ -34,19 +39,12 @@ fn tools() -> Result<PathBuf> {
 
 /// Builds the program that releases hold.
 pub(super) fn program() -> Result<PathBuf> {
-    let with_glibc = format!("{}.{}.{}", target(), GLIBC.0, GLIBC.1);
-    with_tools(
-        "cargo",
-        &[
-            "zigbuild",
-            "--profile",
-            "dist",
-            "--locked",
-            "--package",
-            "warpsmith",
-            "--target",
-            &with_glibc,
-        ],
+    // With the wheel's module: on its own the program would have its dependencies with fewer features,
+    // and all of them would be compiled a second time for the wheel.
+    let packages = ["--package", "warpsmith", "--package", "warpsmith-python"];
+    under_zig(
+        &[&["--profile", "dist", "--locked"], &packages[..]].concat(),
+        None,
     )?;
     Ok(workspace::target().join(format!("{}/dist/warpsmith", target())))
 }
@@ -55,23 +53,15 @@ pub(super) fn program() -> Result<PathBuf> {
 pub(super) fn wheel(folder: &Path) -> Result<PathBuf> {
     let built = workspace::target().join("dist-wheel");
     let _ = fs::remove_dir_all(&built);
-    let compatibility = format!("manylinux_{}_{}", GLIBC.0, GLIBC.1);
-    with_tools(
-        "maturin",
-        &[
-            "build",
-            "--zig",
-            "--profile",
-            "dist",
-            "--locked",
-            "--target",
-            target(),
-            "--compatibility",
-            &compatibility,
-            "--out",
-            text(&built)?,
-        ],
-    )?;
+    let maturin = format!(
+        "#!/bin/sh\nunset CARGO\nexec maturin build --profile dist --locked --target {} \
+         --compatibility manylinux_{}_{} --out '{}'\n",
+        target(),
+        GLIBC.0,
+        GLIBC.1,
+        built.display()
+    );
+    under_zig(&[], Some(&maturin))?;
     let wheel = fs::read_dir(&built)?
         .next()
         .context("maturin built no wheel")??;
@@ -80,11 +70,29 @@ pub(super) fn wheel(folder: &Path) -> Result<PathBuf> {
     Ok(place)
 }
 
-fn with_tools(program: &str, arguments: &[&str]) -> Result<()> {
+/// Runs cargo with zig as the compiler and linker of C, or a script in its place.
+///
+/// maturin can use zig by itself, under wrappers of its own name: build scripts would see another
+/// compiler, and everything above them would be compiled a second time.
+fn under_zig(arguments: &[&str], script: Option<&str>) -> Result<()> {
     let programs = tools()?;
+    let cargo = match script {
+        None => PathBuf::from("cargo"),
+        Some(script) => {
+            let place = programs.join("instead-of-cargo");
+            fs::write(&place, script)?;
+            fs::set_permissions(&place, fs::Permissions::from_mode(0o755))?;
+            place
+        }
+    };
+    let with_glibc = format!("{}.{}.{}", target(), GLIBC.0, GLIBC.1);
     let path = std::env::var("PATH").unwrap_or_default();
     let path = format!("{}:{path}", programs.display());
-    run_with(program, arguments, &[("PATH", &path)])
+    run_with(
+        text(&programs.join("cargo-zigbuild"))?,
+        &[&["zigbuild", "--target", &with_glibc], arguments].concat(),
+        &[("PATH", &path), ("CARGO", text(&cargo)?)],
+    )
 }
 
 fn text(path: &Path) -> Result<&str> {

@@ -9,6 +9,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 use super::archive::stem;
+use super::{GLIBC, old_glibc};
 use crate::workspace::run;
 
 /// The C library's own files, and what unwinds the stack; a program that needs another one fails.
@@ -31,8 +32,8 @@ const LINES: &[(&[&str], &[i32])] = &[
     ),
 ];
 
-/// Unpacks the archive into an empty root and runs it there.
-pub(super) fn prove(archive: &Path) -> Result<()> {
+/// Unpacks the archive into an empty root and runs it there; returns what could not be tested.
+pub(super) fn prove(archive: &Path) -> Result<Vec<String>> {
     let root = tempfile::tempdir()?;
     let text = |path: &Path| path.to_str().map(str::to_owned).context("not UTF-8");
     for folder in ["tmp", "proc", "dev", "lib64", "lib"] {
@@ -50,7 +51,30 @@ pub(super) fn prove(archive: &Path) -> Result<()> {
         ],
     )?;
     let program = root.path().join(stem()).join("warpsmith");
-    for library in libraries(&program)? {
+    let mut skipped = Vec::new();
+    let of = match old_glibc::fetch() {
+        Ok(old) => {
+            if old.version != format!("{}.{}", GLIBC.0, GLIBC.1) {
+                skipped.push(format!(
+                    "the archive on glibc {}.{}: Debian {} with {} is the oldest that could be fetched",
+                    GLIBC.0, GLIBC.1, old.release, old.version
+                ));
+            }
+            println!(
+                "empty root: glibc {} of Debian {}",
+                old.version, old.release
+            );
+            Some(old.libraries)
+        }
+        Err(failures) => {
+            skipped.push(format!(
+                "the archive on an old glibc, so that it ran on this machine's: {}",
+                failures.join("; ")
+            ));
+            None
+        }
+    };
+    for library in libraries(&program, of.as_deref())? {
         let name = library.file_name().context("a library has no name")?;
         fs::copy(&library, root.path().join("lib").join(name))?;
         fs::copy(&library, root.path().join("lib64").join(name))?;
@@ -92,11 +116,12 @@ pub(super) fn prove(archive: &Path) -> Result<()> {
     if !root.path().join("tmp/report/report.html").is_file() {
         bail!("the report in the empty root has no page");
     }
-    Ok(())
+    Ok(skipped)
 }
 
-/// This machine's copies of what the program may use: the loader that it names, and the C library.
-fn libraries(program: &Path) -> Result<Vec<PathBuf>> {
+/// What the program may use, in `folder` or on this machine: the loader that it names, and the C
+/// library.
+fn libraries(program: &Path, folder: Option<&Path>) -> Result<Vec<PathBuf>> {
     let listed =
         crate::workspace::output(Path::new("ldd"), &[program.to_str().context("not UTF-8")?])?;
     let mut found = Vec::new();
@@ -111,7 +136,10 @@ fn libraries(program: &Path) -> Result<Vec<PathBuf>> {
             .to_string_lossy()
             .into_owned();
         if LIBRARIES.contains(&name.as_str()) || name.starts_with("ld-linux") {
-            found.push(path);
+            found.push(match folder {
+                Some(folder) => folder.join(&name),
+                None => path,
+            });
         } else {
             println!("the program also needs {name}, which the empty root does not get");
         }

@@ -7,8 +7,10 @@ mod archive;
 mod build;
 mod elf;
 mod empty_root;
+mod old_glibc;
 mod pythons;
 mod sbom;
+mod start_up;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -41,6 +43,9 @@ pub(crate) struct Dist {
     /// Do not run what was built.
     #[arg(long)]
     no_tests: bool,
+    /// Fail if anything could not be tested, such as a Python that is not here.
+    #[arg(long, conflicts_with = "no_tests")]
+    strict: bool,
     /// Accept programs that need a newer glibc than 2.28, as builds without zig do.
     #[arg(long)]
     any_glibc: bool,
@@ -67,11 +72,15 @@ impl Dist {
             Some(wheel) => copied(wheel, &output)?,
             None => build::wheel(&output)?,
         };
-        let sbom = output.join(format!("warpsmith-{version}.cdx.json"));
+        let sbom = output.join(format!("{}.cdx.json", archive::stem()));
         fs::write(&sbom, serde_json::to_vec_pretty(&sbom::of_program()?)?)?;
         let archive = archive::pack(&program, &sbom, &output)?;
         checksums(&output, &[&archive, &wheel, &sbom])?;
         self.check_links(&program, &wheel)?;
+        self.check_name(&wheel)?;
+        if to_build && !self.no_cubins {
+            check_cubins(&program)?;
+        }
         for (what, path) in [("archive", &archive), ("wheel", &wheel)] {
             let bytes = fs::metadata(path)?.len();
             println!("{what}: {} ({:.1} MB)", path.display(), bytes as f64 / 1e6);
@@ -83,8 +92,31 @@ impl Dist {
             println!("not tested: `--no-tests`");
             return Ok(());
         }
-        empty_root::prove(&archive)?;
-        pythons::prove(&wheel)
+        let mut skipped = empty_root::prove(&archive)?;
+        start_up::measure(&program)?;
+        skipped.extend(pythons::prove(&wheel)?);
+        for what in &skipped {
+            println!("skipped: {what}");
+        }
+        if self.strict && !skipped.is_empty() {
+            bail!("{} tests were skipped", skipped.len());
+        }
+        Ok(())
+    }
+
+    /// The name says on which Pythons and systems pip installs the wheel.
+    fn check_name(&self, wheel: &Path) -> Result<()> {
+        let name = wheel.file_name().unwrap_or_default().to_string_lossy();
+        let promised = format!(
+            "cp39-abi3-manylinux_{}_{}_{}.whl",
+            GLIBC.0,
+            GLIBC.1,
+            std::env::consts::ARCH
+        );
+        if !name.ends_with(&promised) && !self.any_glibc {
+            bail!("the wheel is `{name}`; releases are for `{promised}`");
+        }
+        Ok(())
     }
 
     /// Reads which versions of glibc the program and the wheel's module need.
@@ -106,6 +138,25 @@ impl Dist {
         }
         Ok(())
     }
+}
+
+/// Counts the ELF files in the program: itself, and machine code for every kernel and architecture.
+fn check_cubins(program: &Path) -> Result<()> {
+    let index = fs::read(workspace::target().join("kernels/index.json"))?;
+    let index: Vec<serde_json::Value> = serde_json::from_slice(&index)?;
+    let program = fs::read(program)?;
+    let found = program
+        .windows(4)
+        .filter(|bytes| *bytes == b"\x7fELF")
+        .count();
+    println!("program: machine code of {} kernels inside", index.len());
+    if found <= index.len() {
+        bail!(
+            "the program holds {found} ELF files, fewer than {}",
+            index.len() + 1
+        );
+    }
+    Ok(())
 }
 
 fn copied(file: &Path, folder: &Path) -> Result<PathBuf> {

@@ -21,8 +21,8 @@ pub(crate) struct Kernels {
     /// Recompile and compare with what is committed, byte for byte; write nothing.
     #[arg(long)]
     check: bool,
-    /// Also build machine code for the architecture list into `target/kernels`, from where the next
-    /// build of the program embeds it.
+    /// Build machine code of what is committed for the architecture list into `target/kernels`, from
+    /// where the next build of the program embeds it; write nothing else.
     #[arg(long, conflicts_with = "check")]
     cubins: bool,
     /// Note the GPU of this report (`warpsmith verify --all --format json`) at the kernels that
@@ -43,6 +43,9 @@ impl Kernels {
             eprintln!("{noted} kernels noted");
             return Ok(());
         }
+        if self.cubins {
+            return cubins::build(&Source::all()?);
+        }
         let old = Lock::read()?;
         let mut new = Lock::default();
         for source in Source::all()? {
@@ -55,11 +58,7 @@ impl Kernels {
             }
             new.kernels.insert(source.module.clone(), kernel);
         }
-        new.write()?;
-        if self.cubins {
-            cubins::build(&Source::all()?)?;
-        }
-        Ok(())
+        new.write()
     }
 }
 
