@@ -11,6 +11,7 @@ mod fill;
 mod host_code;
 mod inspect;
 mod instance;
+pub mod judge;
 mod occupancy;
 mod program;
 mod read;
@@ -39,5 +40,6 @@ pub use sizes::{VerificationSizes, size_words};
 pub use template::{case_of_cuda, case_of_warp};
 pub use tune::{Lane, Point, Search, Space, race};
 pub use verify::{
-    Check, FAMILY, OutputComparison, Plan, Verdict, Verification, Verifier, WrongElement, judge,
+    ArrayTruth, Check, FAMILY, OutputComparison, Plan, Verdict, Verification, Verifier,
+    WrongElement, compare_arrays, judge,
 };

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use warpsmith_device::{Device, DeviceError, Graph, pool_waits};
-use warpsmith_workload::{Prepared, WorkloadError};
+use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use crate::cpu::closure::{ClosureSampler, Progress};
 use crate::cpu::steal::CpuTicks;
@@ -56,6 +56,13 @@ impl RunTarget {
             Some(stream) => Ok(stream.synchronize_within(self.limit)?),
             None => Ok(()),
         }
+    }
+
+    /// What one more run writes into poisoned memory: right only if timed runs still compute.
+    pub fn fresh_output(&mut self) -> Result<Output, WorkloadError> {
+        self.prepared.poison()?;
+        self.run_and_wait()?;
+        self.prepared.output()
     }
 }
 

@@ -41,6 +41,11 @@ impl GuardedArray {
         })
     }
 
+    /// Overwrites all of it, guard zones included.
+    pub(super) fn fill(&mut self, stream: &Stream, byte: u8) -> Result<(), DeviceError> {
+        self.buffer.fill_bytes(stream, byte)
+    }
+
     /// The address of the first element.
     pub(super) fn address(&self) -> u64 {
         self.buffer.pointer() + self.guard as u64

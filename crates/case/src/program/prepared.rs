@@ -5,6 +5,7 @@ use std::sync::Arc;
 use warpsmith_compiler::ir::Module;
 use warpsmith_device::{Kernel, LaunchShape, Stream};
 use warpsmith_interpreter::{Argument, Interpreter};
+use warpsmith_measure::kernel_file::Direction;
 use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use super::cuda::upload;
@@ -38,10 +39,10 @@ impl Program {
                     shape,
                     packed,
                     arrays,
-                    outputs: instance
+                    directions: instance
                         .arguments
                         .iter()
-                        .map(|argument| argument.is_output())
+                        .map(|argument| argument.direction())
                         .collect(),
                 }))
             }
@@ -70,7 +71,7 @@ struct CudaRun {
     packed: Vec<u8>,
     /// Kept alive: the packed parameters hold their addresses.
     arrays: Vec<Option<GuardedArray>>,
-    outputs: Vec<bool>,
+    directions: Vec<Option<Direction>>,
 }
 
 impl Prepared for CudaRun {
@@ -90,13 +91,19 @@ impl Prepared for CudaRun {
     }
 
     fn poison(&mut self) -> Result<(), WorkloadError> {
+        for (array, direction) in self.arrays.iter_mut().zip(&self.directions) {
+            // What a kernel also reads keeps its contents.
+            if let (Some(array), Some(Direction::Out)) = (array, direction) {
+                array.fill(&self.stream, 0x7B)?;
+            }
+        }
         Ok(())
     }
 
     fn output(&mut self) -> Result<Output, WorkloadError> {
         let mut bytes = Vec::new();
-        for (array, output) in self.arrays.iter().zip(&self.outputs) {
-            if let (Some(array), true) = (array, output) {
+        for (array, direction) in self.arrays.iter().zip(&self.directions) {
+            if let (Some(array), Some(Direction::Out | Direction::InOut)) = (array, direction) {
                 bytes.extend(array.download(&self.stream, "")?.0);
             }
         }

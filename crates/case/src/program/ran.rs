@@ -46,6 +46,23 @@ impl Ran {
         }
     }
 
+    /// Outputs that were computed elsewhere, one array's bytes behind the other's.
+    pub(crate) fn of_outputs(instance: &Instance, bytes: &[u8]) -> Self {
+        let mut rest = bytes;
+        let arrays = instance.arguments.iter().map(|argument| {
+            let length = argument.elements() * argument.scalar.bytes();
+            let (own, behind) = rest.split_at_checked(length)?;
+            argument.is_output().then(|| {
+                rest = behind;
+                own.to_vec()
+            })
+        });
+        Self {
+            arrays: arrays.collect(),
+            ..Self::default()
+        }
+    }
+
     /// The results of a Python function; its inputs were copies.
     pub(crate) fn of_answer(instance: &Instance, contents: &Contents, answer: &Answer) -> Self {
         let mut outputs = answer.outputs.iter();

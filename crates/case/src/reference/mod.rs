@@ -10,4 +10,5 @@ pub(crate) use answer::{Answer, Truth};
 pub(crate) use look_ahead::{LookAhead, Wanted};
 pub(crate) use python_function::{Detail, PythonFunction};
 pub use python_worker::WorkerError;
+pub(crate) use python_worker::{keep_the_end, python_program, resident_bytes};
 pub(crate) use stored::stored_answers;

@@ -109,7 +109,7 @@ pub(crate) struct PythonWorker {
 }
 
 /// The Python that runs references: the variable, the active environment, else `python3`.
-fn python() -> OsString {
+pub(crate) fn python_program() -> OsString {
     if let Some(named) = env::var_os(VARIABLE) {
         return named;
     }
@@ -129,7 +129,7 @@ impl PythonWorker {
         memory: u64,
         device: Option<&str>,
     ) -> Result<Self, WorkerError> {
-        let python = python();
+        let python = python_program();
         let no_python = |seen: String| WorkerError::NoPython {
             python: python.to_string_lossy().into_owned(),
             seen,
@@ -239,7 +239,7 @@ impl PythonWorker {
                 printed: self.printed(),
             },
             Some("numpy") => WorkerError::NoPython {
-                python: python().to_string_lossy().into_owned(),
+                python: python_program().to_string_lossy().into_owned(),
                 seen: problem,
             },
             _ => WorkerError::Wrong { function, problem },
@@ -285,7 +285,7 @@ impl Drop for PythonWorker {
 }
 
 /// Keeps the last bytes of a stream and drops the rest.
-fn keep_the_end(mut stream: impl Read, kept: &Mutex<Vec<u8>>) {
+pub(crate) fn keep_the_end(mut stream: impl Read, kept: &Mutex<Vec<u8>>) {
     let mut part = [0u8; 4096];
     while let Ok(count @ 1..) = stream.read(&mut part) {
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -296,7 +296,7 @@ fn keep_the_end(mut stream: impl Read, kept: &Mutex<Vec<u8>>) {
 }
 
 /// Memory that a process holds, where the system says.
-fn resident_bytes(process: u32) -> Option<u64> {
+pub(crate) fn resident_bytes(process: u32) -> Option<u64> {
     let text =
         std::fs::read_to_string(Path::new("/proc").join(process.to_string()).join("statm")).ok()?;
     let pages: u64 = text.split_whitespace().nth(1)?.parse().ok()?;

@@ -68,6 +68,40 @@ impl Space {
         Ok(space)
     }
 
+    /// The combinations of so many values of each name that `allowed` keeps; a value is its position.
+    pub fn of_counts(
+        named: &[(String, usize)],
+        allowed: &mut dyn FnMut(&[usize]) -> bool,
+    ) -> Result<Self, String> {
+        let total = named
+            .iter()
+            .try_fold(1usize, |total, (_, count)| total.checked_mul(*count));
+        let Some(total) = total.filter(|total| *total <= MOST_POINTS) else {
+            return Err(format!("more than {MOST_POINTS} combinations"));
+        };
+        let mut space = Self {
+            names: named.iter().map(|(name, _)| name.clone()).collect(),
+            points: Vec::new(),
+            ordinals: Vec::new(),
+        };
+        for number in 0..total {
+            let mut rest = number;
+            let mut ordinal: Vec<usize> = Vec::with_capacity(named.len());
+            for (_, count) in named.iter().rev() {
+                ordinal.push(rest % count);
+                rest /= count;
+            }
+            ordinal.reverse();
+            if allowed(&ordinal) {
+                let names = space.names.iter().cloned();
+                let values = ordinal.iter().map(|at| TunableValue::Whole(*at as i64));
+                space.points.push(names.zip(values).collect());
+                space.ordinals.push(ordinal);
+            }
+        }
+        Ok(space)
+    }
+
     /// Number of points.
     pub fn len(&self) -> usize {
         self.points.len()
@@ -89,7 +123,7 @@ impl Space {
     }
 
     /// The positions of every point's values.
-    pub(super) fn ordinals(&self) -> &[Vec<usize>] {
+    pub fn ordinals(&self) -> &[Vec<usize>] {
         &self.ordinals
     }
 

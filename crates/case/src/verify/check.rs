@@ -136,8 +136,19 @@ pub struct Verifier<'a> {
     fast_math: bool,
     /// How many terms decide an element, by size: asked once.
     fan_in: Vec<(Scope, Vec<f64>)>,
+    /// Inputs and answers of earlier checks, where other kernels are to get the same ones.
+    kept: Option<Vec<Kept>>,
     /// What the user should know about the reference.
     pub notes: Vec<String>,
+}
+
+/// The input of a check with its right answer.
+struct Kept {
+    size: Scope,
+    seed: u64,
+    round: usize,
+    contents: Contents,
+    answer: Option<Answer>,
 }
 
 impl<'a> Verifier<'a> {
@@ -148,21 +159,53 @@ impl<'a> Verifier<'a> {
         device: &Device,
         settings: Settings,
     ) -> Result<Self, Fault> {
+        // The program first: a machine without a GPU says so before Python starts.
+        let program = Program::prepare(case, choice, device, settings)?;
+        let expectation = Expectation::prepare(case, choice, device, settings)?;
+        Ok(Self::of(case, choice, program, expectation))
+    }
+
+    fn of(
+        case: &'a Case,
+        choice: &[(String, TunableValue)],
+        program: Program,
+        expectation: Expectation,
+    ) -> Self {
         let flags = case.flags.iter().map(String::as_str);
         let chosen = choice.iter().map(|(name, _)| name.as_str());
         let fast_math = flags
             .chain(chosen)
             .any(|flag| flag.contains("use_fast_math"));
-        Ok(Self {
+        Self {
             case,
-            // The program first: a machine without a GPU says so before Python starts.
-            program: Program::prepare(case, choice, device, settings)?,
-            expectation: Expectation::prepare(case, choice, device, settings)?,
+            program,
+            expectation,
             choice: choice.to_vec(),
             fast_math,
             fan_in: Vec::new(),
+            kept: None,
             notes: Vec::new(),
-        })
+        }
+    }
+
+    /// For several kernels that are to do what the case says, one after the other: the reference is asked
+    /// once for each input.
+    pub(crate) fn for_several(
+        case: &'a Case,
+        choice: &[(String, TunableValue)],
+        first: Program,
+        device: &Device,
+        settings: Settings,
+    ) -> Result<Self, Fault> {
+        let expectation = Expectation::prepare(case, choice, device, settings)?;
+        let mut verifier = Self::of(case, choice, first, expectation);
+        verifier.kept = Some(Vec::new());
+        Ok(verifier)
+    }
+
+    /// Checks another kernel from now on.
+    pub(crate) fn set_program(&mut self, program: Program) {
+        self.program = program;
     }
 
     /// Whether there is something to compare with.
@@ -214,14 +257,7 @@ impl<'a> Verifier<'a> {
         round: usize,
         special: bool,
     ) -> Result<Check, Fault> {
-        let known = self.fan_in.iter().any(|(known, _)| known == size);
-        let wanted = Wanted {
-            instance: self.case.instance(size, &self.choice)?,
-            seed,
-            round,
-            special,
-            probe: !known && !special,
-        };
+        let wanted = self.wanted(size, seed, round, special)?;
         let verdict = match self.examine(&wanted) {
             Ok(verdict) => verdict,
             Err(Examined::Reference(fault)) => return Err(fault),
@@ -243,37 +279,101 @@ impl<'a> Verifier<'a> {
         })
     }
 
+    /// How outputs that were computed elsewhere from this input compare, one array's bytes behind the
+    /// other's; nothing where the reference has no answer.
+    pub(crate) fn compare_outputs(
+        &mut self,
+        size: &Scope,
+        seed: u64,
+        round: usize,
+        bytes: &[u8],
+    ) -> Result<Vec<OutputComparison>, Fault> {
+        let wanted = self.wanted(size, seed, round, false)?;
+        let (contents, mut answer) = self.answered(&wanted)?;
+        let ran = [Ran::of_outputs(&wanted.instance, bytes)];
+        let outputs = self.compared_closely(&wanted, &contents, &mut answer, &ran, false, [0; 2]);
+        self.keep(&wanted, contents, answer);
+        outputs
+    }
+
+    fn wanted(
+        &self,
+        size: &Scope,
+        seed: u64,
+        round: usize,
+        special: bool,
+    ) -> Result<Wanted, Fault> {
+        let known = self.fan_in.iter().any(|(known, _)| known == size);
+        Ok(Wanted {
+            instance: self.case.instance(size, &self.choice)?,
+            seed,
+            round,
+            special,
+            probe: !known && !special,
+        })
+    }
+
+    /// The input and its right answer, from an earlier check where that was kept.
+    fn answered(&mut self, wanted: &Wanted) -> Result<(Contents, Option<Answer>), Fault> {
+        let kept = self.kept.as_mut().and_then(|kept| {
+            let at = kept.iter().position(|one| {
+                let Kept {
+                    size, seed, round, ..
+                } = one;
+                (size, *seed, *round) == (&wanted.instance.size, wanted.seed, wanted.round)
+            })?;
+            Some(kept.swap_remove(at))
+        });
+        if let Some(kept) = kept {
+            return Ok((kept.contents, kept.answer));
+        }
+        let (contents, answer) = self.expectation.answer(wanted)?;
+        Ok((contents, answer.map(|answer| self.noted(wanted, answer))))
+    }
+
+    fn keep(&mut self, wanted: &Wanted, contents: Contents, answer: Option<Answer>) {
+        if let (Some(kept), false) = (&mut self.kept, wanted.special) {
+            kept.push(Kept {
+                size: wanted.instance.size.clone(),
+                seed: wanted.seed,
+                round: wanted.round,
+                contents,
+                answer,
+            });
+        }
+    }
+
     fn examine(&mut self, wanted: &Wanted) -> Result<Verdict, Examined> {
+        let (contents, mut answer) = self.answered(wanted).map_err(Examined::Reference)?;
+        let verdict = self.examine_with(wanted, &contents, &mut answer);
+        self.keep(wanted, contents, answer);
+        verdict
+    }
+
+    fn examine_with(
+        &mut self,
+        wanted: &Wanted,
+        contents: &Contents,
+        answer: &mut Option<Answer>,
+    ) -> Result<Verdict, Examined> {
         let instance = &wanted.instance;
-        let (contents, answer) = self
-            .expectation
-            .answer(wanted)
-            .map_err(Examined::Reference)?;
-        let mut answer = answer.map(|answer| self.noted(wanted, answer));
         let poisons = poisons(wanted.round);
         let mut runs = Vec::new();
         for poison in poisons {
             let ran = self
                 .program
-                .run(instance, &contents, poison)
+                .run(instance, contents, poison)
                 .map_err(Examined::Kernel)?;
-            if let Some(verdict) = outside(instance, &contents, &ran) {
+            if let Some(verdict) = outside(instance, contents, &ran) {
                 return Ok(verdict);
             }
             runs.push(ran);
         }
         let [first, second] = [&runs[0], &runs[1]];
         let varies = differs(instance, first, second);
-        let mut outputs = self.compared(instance, answer.as_ref(), &runs, varies, poisons);
-        if wrong(&outputs)
-            && answer.as_ref().is_some_and(Answer::lacks_spread)
-            && let Some(answered) = &mut answer
-        {
-            self.expectation
-                .measure_spread(wanted, &contents, answered)
-                .map_err(Examined::Reference)?;
-            outputs = self.compared(instance, Some(&*answered), &runs, varies, poisons);
-        }
+        let mut outputs = self
+            .compared_closely(wanted, contents, answer, &runs, varies, poisons)
+            .map_err(Examined::Reference)?;
         if wrong(&outputs) {
             if let Some(leftover) = Leftover::of(instance, [first, second], poisons) {
                 for output in &mut outputs {
@@ -296,7 +396,7 @@ impl<'a> Verifier<'a> {
             if leftover.is_some() {
                 let mut again = Vec::new();
                 for poison in poisons {
-                    let ran = self.program.run(instance, &contents, poison);
+                    let ran = self.program.run(instance, contents, poison);
                     again.push(ran.map_err(Examined::Kernel)?);
                 }
                 leftover =
@@ -336,6 +436,28 @@ impl<'a> Verifier<'a> {
             self.notes.push(note.clone());
         }
         answer
+    }
+
+    /// How the outputs compare; where an element is wrong, also by how far the inputs' last bits move it.
+    fn compared_closely(
+        &mut self,
+        wanted: &Wanted,
+        contents: &Contents,
+        answer: &mut Option<Answer>,
+        runs: &[Ran],
+        varies: bool,
+        poisons: [u8; 2],
+    ) -> Result<Vec<OutputComparison>, Fault> {
+        let instance = &wanted.instance;
+        let outputs = self.compared(instance, answer.as_ref(), runs, varies, poisons);
+        match answer {
+            Some(answered) if wrong(&outputs) && answered.lacks_spread() => {
+                self.expectation
+                    .measure_spread(wanted, contents, answered)?;
+                Ok(self.compared(instance, Some(&*answered), runs, varies, poisons))
+            }
+            _ => Ok(outputs),
+        }
     }
 
     /// How the outputs compare: those of the first run, or of the second where only that one is wrong.

@@ -10,7 +10,7 @@ use crate::reference::{Answer, Detail, LookAhead, PythonFunction, Truth, Wanted,
 
 /// Where the right answers come from.
 #[allow(clippy::large_enum_variant)] // There is one of these for a whole run.
-pub(super) enum Expectation {
+pub(crate) enum Expectation {
     Function(Function),
     Stored(Vec<(String, std::path::PathBuf)>),
     Kernel(Program),
@@ -19,7 +19,7 @@ pub(super) enum Expectation {
 }
 
 /// A Python function: one worker for what is asked at once, others that look ahead.
-pub(super) struct Function {
+pub(crate) struct Function {
     start: Start,
     own: Option<PythonFunction>,
     ahead: Option<LookAhead>,
@@ -68,7 +68,7 @@ impl Function {
 }
 
 impl Expectation {
-    pub(super) fn prepare(
+    pub(crate) fn prepare(
         case: &Case,
         choice: &[(String, TunableValue)],
         device: &Device,
@@ -152,6 +152,27 @@ impl Expectation {
         let contents = wanted.contents()?;
         let answer = self.answer_at_once(&wanted.instance, &contents)?;
         Ok((contents, answer))
+    }
+
+    /// The right answer to these contents with everything that is known of it; `None` where there is
+    /// none for this size.
+    pub(crate) fn answer_to(
+        &mut self,
+        instance: &Instance,
+        contents: &Contents,
+    ) -> Result<Option<Answer>, Fault> {
+        let Self::Function(function) = self else {
+            return self.answer_at_once(instance, contents);
+        };
+        let own = function.own()?;
+        let mut answer = own.answer(instance, contents, Detail::Float64AndFanIn)?;
+        if answer.wide {
+            let measured = own.answer(instance, contents, Detail::Spread)?;
+            for (truth, measured) in answer.outputs.iter_mut().zip(measured.outputs) {
+                truth.spread = measured.spread;
+            }
+        }
+        Ok(Some(answer))
     }
 
     fn answer_at_once(

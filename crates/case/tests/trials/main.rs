@@ -6,6 +6,7 @@
 
 mod folder;
 mod gpu;
+mod judge;
 mod mutants;
 mod references;
 mod suite;
@@ -70,6 +71,17 @@ fn main() -> ExitCode {
             "no_right_kernel_is_accused",
             true,
             mutants::no_right_kernel_is_accused,
+        ),
+        ("every_cheat_is_found", true, judge::every_cheat_is_found),
+        (
+            "no_honest_candidate_is_accused",
+            true,
+            judge::no_honest_candidate_is_accused,
+        ),
+        (
+            "hostile_candidates_harm_nobody",
+            true,
+            judge::hostile_candidates_harm_nobody,
         ),
     ];
     let numpy = folder::has_numpy();

@@ -1,0 +1,225 @@
+//! Candidates as lines of JSON, or as the files of a KernelBench run.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+/// A line of candidates is at most this long: source text, not data.
+const LONGEST_LINE: usize = 16 << 20;
+
+/// A candidate for a task.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Candidate {
+    /// What its verdict is called.
+    pub id: String,
+    /// Its source text; this or `file`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// The file that holds its source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<PathBuf>,
+    /// The function, class or kernel; the case's own name where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry: Option<String>,
+    /// The case or KernelBench problem, where it is not the same for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub case: Option<PathBuf>,
+    /// What it is written in; seen from the source where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language: Option<Language>,
+}
+
+/// What a candidate is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Language {
+    /// CUDA C++.
+    Cuda,
+    /// A Warp-style Python kernel.
+    Warp,
+    /// A Python function or model.
+    Python,
+}
+
+impl Candidate {
+    /// The source text.
+    pub fn text(&self) -> Result<String, String> {
+        match (&self.source, &self.file) {
+            (Some(source), None) => Ok(source.clone()),
+            (None, Some(file)) => fs::read_to_string(file)
+                .map_err(|error| format!("cannot read `{}`: {error}", file.display())),
+            _ => Err("either `source` or `file` is needed".into()),
+        }
+    }
+
+    /// What it is written in.
+    pub fn language(&self, text: &str) -> Language {
+        if let Some(language) = self.language {
+            return language;
+        }
+        let ending = self.file.as_ref().and_then(|file| file.extension());
+        let is_cuda = ending.is_some_and(|ending| ending == "cu");
+        let starts = |word: &str| text.lines().any(|line| line.trim_start().starts_with(word));
+        if is_cuda || (text.contains("__global__") && !starts("def ") && !starts("import ")) {
+            Language::Cuda
+        } else if starts("@wp.kernel") || starts("@warp.kernel") {
+            Language::Warp
+        } else {
+            Language::Python
+        }
+    }
+}
+
+/// Reads candidates, one to a line; each mistake names its line. Files are relative to `folder`.
+pub fn read_candidates(name: &str, text: &str, folder: &Path) -> Result<Vec<Candidate>, String> {
+    let mut candidates: Vec<Candidate> = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let place = format!("{name}:{}", index + 1);
+        if line.trim().is_empty() {
+            continue;
+        }
+        if line.len() > LONGEST_LINE {
+            return Err(format!(
+                "{place}: a candidate of more than {LONGEST_LINE} bytes"
+            ));
+        }
+        let mut candidate: Candidate = serde_json::from_str(line)
+            // Its own line number is always 1.
+            .map_err(|error| {
+                format!(
+                    "{place}: {}",
+                    error.to_string().replace(" at line 1 column", ", column")
+                )
+            })?;
+        if candidate.source.is_some() == candidate.file.is_some() {
+            return Err(format!(
+                "{place}: `{}` needs either `source` or `file`",
+                candidate.id
+            ));
+        }
+        for path in [&mut candidate.file, &mut candidate.case]
+            .into_iter()
+            .flatten()
+        {
+            *path = folder.join(&*path);
+        }
+        if candidates.iter().any(|other| other.id == candidate.id) {
+            return Err(format!("{place}: the id `{}` is used twice", candidate.id));
+        }
+        candidates.push(candidate);
+    }
+    Ok(candidates)
+}
+
+/// The candidates of a KernelBench run, `level_1_problem_19_sample_0_kernel.py`, each with its problem
+/// from the folder of problems.
+pub fn candidates_of_folder(run: &Path, problems: &Path) -> Result<Vec<Candidate>, String> {
+    let list = |folder: &Path| -> Result<Vec<PathBuf>, String> {
+        let entries = fs::read_dir(folder)
+            .map_err(|error| format!("cannot read `{}`: {error}", folder.display()))?;
+        let mut files: Vec<PathBuf> = entries
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .collect();
+        files.sort();
+        Ok(files)
+    };
+    let mut found = Vec::new();
+    for file in list(run)? {
+        let stem = file
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let words: Vec<&str> = stem.split('_').collect();
+        let ["level", level, "problem", problem, "sample", _, "kernel"] = words[..] else {
+            continue;
+        };
+        let beginning = format!("{problem}_");
+        let folder = problems.join(format!("level{level}"));
+        let case = list(&folder)?.into_iter().find(|path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.starts_with(&beginning) && name.ends_with(".py")
+        });
+        let Some(case) = case else {
+            return Err(format!(
+                "`{}`: there is no problem {problem} in `{}`",
+                file.display(),
+                folder.display()
+            ));
+        };
+        found.push(Candidate {
+            id: stem.trim_end_matches("_kernel").to_owned(),
+            source: None,
+            file: Some(file),
+            entry: None,
+            case: Some(case),
+            language: Some(Language::Python),
+        });
+    }
+    match found.is_empty() {
+        true => Err(format!(
+            "`{}` has no files like `level_1_problem_19_sample_0_kernel.py`",
+            run.display()
+        )),
+        false => Ok(found),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn candidates_are_read_and_mistakes_name_their_line() {
+        let read = |text: &str| read_candidates("c.jsonl", text, Path::new("/x"));
+        let good = read("{\"id\":\"a\",\"source\":\"def f(x): return x\"}\n\n{\"id\":\"b\",\"file\":\"b.cu\"}\n").unwrap();
+        assert_eq!(good[1].file.as_deref(), Some(Path::new("/x/b.cu")));
+        assert_eq!(good[0].language("def f(x): return x"), Language::Python);
+        assert_eq!(good[1].language(""), Language::Cuda);
+        for (text, said) in [
+            ("{\"id\":\"a\",\"source\":\"\"}\n{", "c.jsonl:2: "),
+            (
+                "{\"id\":\"a\"}",
+                "c.jsonl:1: `a` needs either `source` or `file`",
+            ),
+            (
+                "{\"id\":\"a\",\"source\":\"\"}\n{\"id\":\"a\",\"source\":\"\"}",
+                "c.jsonl:2: the id `a` is used twice",
+            ),
+            ("{\"id\":\"a\",\"sorce\":\"\"}", "unknown field `sorce`"),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.contains(said), "{error}");
+        }
+    }
+
+    #[test]
+    fn languages_are_seen_from_the_source() {
+        let candidate = |source: &str| Candidate {
+            id: "a".into(),
+            source: Some(source.into()),
+            file: None,
+            entry: None,
+            case: None,
+            language: None,
+        };
+        for (source, language) in [
+            (
+                "extern \"C\" __global__ void f(float *x) {}",
+                Language::Cuda,
+            ),
+            (
+                "import warp as wp\n@wp.kernel\ndef f(x: int): pass",
+                Language::Warp,
+            ),
+            (
+                "import torch\nsource = '__global__ void f() {}'\ndef g(x): return x",
+                Language::Python,
+            ),
+        ] {
+            assert_eq!(candidate(source).language(source), language, "{source}");
+        }
+    }
+}

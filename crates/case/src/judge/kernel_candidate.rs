@@ -1,0 +1,474 @@
+//! Candidates that are kernels, CUDA or Warp-style: device code alone, which needs no cage but a process
+//! whose loss costs nothing.
+//!
+//! Inputs and answers are made once for all candidates. A candidate's outputs are poisoned before each
+//! run, so that what an earlier one left on the device helps nobody.
+
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+use warpsmith_device::{Device, Nvrtc, Target};
+use warpsmith_measure::comparison::evaluation::evaluate;
+use warpsmith_measure::kernel_file::Direction;
+use warpsmith_measure::run_sampler::{RunMode, RunSampler, RunTarget};
+use warpsmith_measure::statistics::order::median_of;
+use warpsmith_workload::random::Random;
+use warpsmith_workload::{Output, WorkloadError};
+
+use super::candidate::{Candidate, Language};
+use super::evidence::IMPRECISE;
+use super::judgement::{Cheat, Judgement, Outcome, Speed};
+use crate::description::{Case, Source, TunableValue};
+use crate::expression::Scope;
+use crate::program::{Fault, Program, Settings, compile_cuda};
+use crate::verify::{Verdict, Verifier};
+
+/// Sizes that are checked beside the timed one.
+const SIZES: usize = 6;
+/// Elements of all arrays of such a check.
+const SMALL: i64 = 1 << 18;
+/// Elements of all arrays of a timed launch, where a listed size is that small.
+const TIMED: i64 = 1 << 22;
+/// Fresh contents among which timed launches change.
+const CONTENTS: usize = 3;
+/// Pairs of samples.
+const ROUNDS: usize = 15;
+
+/// Judges the kernels of one case, one after the other, in a process that may be lost.
+pub struct KernelBench<'a> {
+    case: &'a Case,
+    device: &'a Device,
+    settings: Settings,
+    choice: Vec<(String, TunableValue)>,
+    seed: u64,
+    checks: Vec<Input>,
+    timed: Vec<Input>,
+    verifier: Option<Verifier<'a>>,
+    rival: Option<Rival>,
+}
+
+/// Decides what a launch gets.
+#[derive(Clone)]
+struct Input {
+    size: Scope,
+    seed: u64,
+    round: usize,
+}
+
+/// The case's own kernel on the timed inputs.
+struct Rival {
+    sampler: RunSampler,
+    targets: Vec<RunTarget>,
+}
+
+/// A candidate that is compiled and loaded.
+pub struct LoadedKernel {
+    judgement: Judgement,
+    own: Case,
+    language: Language,
+    program: Program,
+    folder: TempDir,
+    begun: Instant,
+}
+
+impl<'a> KernelBench<'a> {
+    /// A bench for a case; `seed` decides its inputs.
+    pub fn new(
+        case: &'a Case,
+        device: &'a Device,
+        seed: u64,
+        settings: Settings,
+    ) -> Result<Self, Fault> {
+        if case.reference.is_none() {
+            return Err(Fault::Unsupported(format!(
+                "`{}` has no reference: nothing can be judged by it",
+                case.file.display()
+            )));
+        }
+        let choice = case.first_choice();
+        let mut random = Random::seeded(seed);
+        let elements = |size: &Scope| case.elements(size, &choice).unwrap_or(i64::MAX);
+        let listed = case.listed_sizes(&choice)?;
+        let fitting = listed.iter().filter(|size| elements(size) <= TIMED);
+        let size = fitting
+            .max_by_key(|size| elements(size))
+            .or_else(|| listed.iter().min_by_key(|size| elements(size)))
+            .cloned()
+            .ok_or_else(|| {
+                Fault::Unsupported(format!("`{}` lists no size", case.file.display()))
+            })?;
+        let timed: Vec<Input> = (0..CONTENTS)
+            .map(|_| Input {
+                size: size.clone(),
+                seed: random.bits(),
+                round: 0,
+            })
+            .collect();
+        let mut sizes = case.verification_sizes(&choice)?.sizes;
+        sizes.retain(|size| elements(size) <= SMALL);
+        random.shuffle(&mut sizes);
+        sizes.truncate(SIZES);
+        let mut checks: Vec<Input> = sizes
+            .into_iter()
+            .enumerate()
+            .map(|(round, size)| Input {
+                size,
+                seed: random.bits(),
+                round,
+            })
+            .collect();
+        // Twice at one size: a result kept from the first time is wrong the second time.
+        checks.extend(timed.iter().take(2).cloned());
+        Ok(Self {
+            case,
+            device,
+            settings,
+            choice,
+            seed,
+            checks,
+            timed,
+            verifier: None,
+            rival: None,
+        })
+    }
+
+    /// Compiles and loads a candidate, or says what is wrong with it.
+    pub fn load(&self, candidate: &Candidate) -> Result<Result<LoadedKernel, Judgement>, String> {
+        let begun = Instant::now();
+        let text = candidate.text()?;
+        let language = candidate.language(&text);
+        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let path = folder.path().join(match language {
+            Language::Cuda => "candidate.cu",
+            _ => "candidate.py",
+        });
+        // Our own temporary folder: no user's file.
+        std::fs::write(&path, &text)
+            .map_err(|error| format!("cannot write a candidate's file: {error}"))?;
+        let mut own = self.case.clone();
+        own.source = match language {
+            Language::Cuda => Source::Cuda(path),
+            _ => Source::Warp(path),
+        };
+        own.kernel = candidate.entry.clone().or(own.kernel);
+        let mut judgement = Judgement::not_run(&candidate.id, self.seed, String::new());
+        judgement.protection.insert(
+            "code".into(),
+            "device code alone, in a process that may be lost".into(),
+        );
+        match Program::prepare(&own, &self.choice, self.device, self.settings) {
+            Ok(program) => Ok(Ok(LoadedKernel {
+                judgement: Judgement {
+                    load_seconds: Some(begun.elapsed().as_secs_f64()),
+                    ..judgement
+                },
+                own,
+                language,
+                program,
+                folder,
+                begun,
+            })),
+            Err(fault) => {
+                let outcome = failed(fault, &own, language)?;
+                Ok(Err(finished(judgement, outcome, &folder, begun)))
+            }
+        }
+    }
+
+    /// Judges a candidate. An error is the judge's own: its reference fails, say.
+    pub fn judge(&mut self, loaded: LoadedKernel) -> Result<Judgement, String> {
+        let LoadedKernel {
+            mut judgement,
+            own,
+            language,
+            program,
+            folder,
+            begun,
+        } = loaded;
+        let outcome = match self.examine(program, &mut judgement.calls) {
+            Ok(Outcome::Correct { .. }) if self.device.cuda().is_some() => {
+                self.measure(&own, language, &mut judgement.calls)
+            }
+            other => other,
+        };
+        let outcome = match outcome {
+            Ok(outcome) => outcome,
+            Err(fault) => failed(fault, &own, language)?,
+        };
+        Ok(finished(judgement, outcome, &folder, begun))
+    }
+
+    fn examine(&mut self, program: Program, calls: &mut usize) -> Result<Outcome, Fault> {
+        let mut verifier = match self.verifier.take() {
+            Some(mut verifier) => {
+                verifier.set_program(program);
+                verifier
+            }
+            None => {
+                Verifier::for_several(self.case, &self.choice, program, self.device, self.settings)?
+            }
+        };
+        let mut outcome = Outcome::Correct {
+            speed: None,
+            error_over_plain: None,
+        };
+        for input in &self.checks {
+            let check = verifier.check(&input.size, input.seed, input.round, false)?;
+            *calls += 1;
+            match self.concluded(&check.verdict) {
+                Some(Outcome::Wrong { detail }) => {
+                    let right = match *calls - 1 {
+                        0 => String::new(),
+                        right => format!("after {right} right checks, "),
+                    };
+                    let detail = format!("{right}{}: {detail}", check.size);
+                    outcome = Outcome::Wrong { detail };
+                }
+                Some(other) => outcome = other,
+                None => continue,
+            }
+            break;
+        }
+        self.verifier = Some(verifier);
+        Ok(outcome)
+    }
+
+    /// What a check says against a candidate.
+    fn concluded(&self, verdict: &Verdict) -> Option<Outcome> {
+        Some(match verdict {
+            Verdict::Right { outputs, .. } => {
+                let large = outputs.iter().filter(|output| output.compared >= 64);
+                let ratios = large.filter_map(|output| output.error_over_plain);
+                let ratio = ratios.fold(0.0, f64::max);
+                if ratio <= IMPRECISE || self.case.tolerance.is_none() {
+                    return None;
+                }
+                let detail = format!(
+                    "an error {ratio:.0} times that of the same formula in its own type: narrower arithmetic inside"
+                );
+                Outcome::cheating(Cheat::Narrow, detail)
+            }
+            Verdict::InputChanged { .. } => Outcome::cheating(Cheat::InputChanged, verdict.words()),
+            Verdict::Fault {
+                never_ended: true,
+                reason,
+            } => Outcome::TimedOut {
+                detail: reason.clone(),
+            },
+            Verdict::Fault { reason, .. } => Outcome::Crashed {
+                line: line_of(reason),
+                detail: reason.clone(),
+            },
+            other => Outcome::Wrong {
+                detail: other.words(),
+            },
+        })
+    }
+
+    /// Cold times in turns with the case's own kernel, on contents that change from round to round; then
+    /// one more launch on each, whose result is compared: timed launches must still compute.
+    fn measure(
+        &mut self,
+        own: &Case,
+        language: Language,
+        calls: &mut usize,
+    ) -> Result<Outcome, Fault> {
+        if matches!(self.case.source, Source::Callable(_)) {
+            return Ok(Outcome::Correct {
+                speed: None,
+                error_over_plain: None,
+            });
+        }
+        let mut rival = match self.rival.take() {
+            Some(rival) => rival,
+            None => {
+                let mut sampler = RunSampler::new(self.device, RunMode::Cold)?;
+                sampler.set_limit(self.settings.limit);
+                // Each side has run in its checks, and the first pair is left out.
+                sampler.set_settle(Duration::ZERO);
+                let targets = self.targets(self.case, &sampler)?;
+                Rival { sampler, targets }
+            }
+        };
+        let mut targets = self.targets(own, &rival.sampler)?;
+        let mut pairs = Vec::new();
+        for round in 0..=ROUNDS {
+            let at = round % targets.len();
+            let (theirs, ours) = (&mut rival.targets[at], &mut targets[at]);
+            let sampler = &mut rival.sampler;
+            let mut sample = |target: &mut RunTarget| -> Result<f64, Fault> {
+                Ok(sampler.sample(target).map_err(of_workload)?.seconds)
+            };
+            // Whoever runs after whom must not matter.
+            pairs.push(match round % 2 {
+                0 => (sample(theirs)?, sample(ours)?),
+                _ => {
+                    let ours = sample(ours)?;
+                    (sample(theirs)?, ours)
+                }
+            });
+        }
+        self.rival = Some(rival);
+        // A Warp-style kernel has nowhere to count its launches.
+        if language == Language::Cuda
+            && let Some(outcome) = self.still_computes(&mut targets, calls)?
+        {
+            return Ok(outcome);
+        }
+        Ok(Outcome::Correct {
+            speed: Some(speed(&pairs[1..])),
+            error_over_plain: None,
+        })
+    }
+
+    fn targets(&self, case: &Case, sampler: &RunSampler) -> Result<Vec<RunTarget>, Fault> {
+        let target = |input: &Input| -> Result<RunTarget, Fault> {
+            let program = Program::prepare(case, &self.choice, self.device, self.settings)?;
+            let instance = case.instance(&input.size, &self.choice)?;
+            let contents = instance
+                .contents(input.seed, input.round, false)
+                .map_err(Fault::Unsupported)?;
+            let prepared = program.prepared(&instance, &contents)?;
+            sampler.target(prepared).map_err(of_workload)
+        };
+        self.timed.iter().map(target).collect()
+    }
+
+    /// What is wrong with results after the clock has stopped.
+    fn still_computes(
+        &mut self,
+        targets: &mut [RunTarget],
+        calls: &mut usize,
+    ) -> Result<Option<Outcome>, Fault> {
+        let arguments = self
+            .case
+            .instance(&self.timed[0].size, &self.choice)?
+            .arguments;
+        let updates = |direction| direction == Some(Direction::InOut);
+        if arguments.iter().any(|one| updates(one.direction())) {
+            // Every launch goes on from the result of the one before.
+            return Ok(None);
+        }
+        let Some(verifier) = &mut self.verifier else {
+            return Ok(None);
+        };
+        for (input, target) in self.timed.iter().zip(targets) {
+            let Output::U8(bytes) = target.fresh_output().map_err(of_workload)? else {
+                continue;
+            };
+            *calls += 1;
+            let outputs = verifier.compare_outputs(&input.size, input.seed, input.round, &bytes)?;
+            if let Some(output) = outputs.iter().find(|output| output.wrong > 0) {
+                let detail = format!(
+                    "right in every check, and after it was timed {} of {} elements of `{}` are wrong: earlier launches decide",
+                    output.wrong, output.compared, output.name
+                );
+                return Ok(Some(Outcome::cheating(Cheat::FirstCalls, detail)));
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn of_workload(error: WorkloadError) -> Fault {
+    match error {
+        WorkloadError::Device(error) => error.into(),
+        other => Fault::Unsupported(other.to_string()),
+    }
+}
+
+/// From pairs of seconds, the reference's first.
+fn speed(pairs: &[(f64, f64)]) -> Speed {
+    let ratios: Vec<f64> = pairs
+        .iter()
+        .map(|(theirs, ours)| (ours / theirs).ln())
+        .collect();
+    let found = evaluate(&ratios, 0.02, 0.05);
+    let (reference, mine): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+    Speed {
+        speedup: 1.0 / found.ratio,
+        low: 1.0 / found.high,
+        high: 1.0 / found.low,
+        seconds: median_of(&mine),
+        reference_seconds: median_of(&reference),
+        rounds: found.rounds,
+    }
+}
+
+/// The judgement with its outcome; the candidate's folder is gone by the time somebody reads it.
+fn finished(
+    mut judgement: Judgement,
+    mut outcome: Outcome,
+    folder: &TempDir,
+    begun: Instant,
+) -> Judgement {
+    if let Outcome::CompileFailure { detail, .. } | Outcome::Crashed { detail, .. } = &mut outcome {
+        *detail = detail.replace(&format!("{}/", folder.path().display()), "");
+    }
+    judgement.outcome = outcome;
+    judgement.took = begun.elapsed().as_secs_f64();
+    judgement
+}
+
+/// The candidate's line that a message names.
+fn line_of(text: &str) -> Option<u64> {
+    let after = text.split("candidate.").nth(1)?;
+    let digits = after.trim_start_matches(|c: char| !c.is_ascii_digit());
+    let end = digits.find(|c: char| !c.is_ascii_digit());
+    digits[..end.unwrap_or(digits.len())].parse().ok()
+}
+
+/// A fault as a verdict, or as an error where it is not the candidate's.
+fn failed(fault: Fault, own: &Case, language: Language) -> Result<Outcome, String> {
+    Ok(match fault {
+        Fault::NoGpu if language == Language::Cuda => {
+            // It can be compiled all the same, which finds most mistakes.
+            let compiled = Nvrtc::find().map(|nvrtc| {
+                let (major, _) = nvrtc.version();
+                // The oldest architecture that every NVRTC of that version still has.
+                let target = Target::Ptx(if major >= 13 { 75 } else { 70 });
+                compile_cuda(own, &own.first_choice(), &nvrtc, target, &[])
+            });
+            match compiled {
+                Ok(Err(fault)) => {
+                    let detail = fault.to_string();
+                    Outcome::CompileFailure {
+                        line: line_of(&detail),
+                        detail,
+                    }
+                }
+                Ok(Ok(_)) => Outcome::NotRun {
+                    detail: "it compiles; running it needs a GPU".into(),
+                },
+                Err(_) => Outcome::NotRun {
+                    detail: "running it needs a GPU, and compiling it NVRTC".into(),
+                },
+            }
+        }
+        Fault::Case(error) => Outcome::CompileFailure {
+            line: None,
+            detail: error.to_string(),
+        },
+        Fault::Device(error) if error.is_never_ended() => Outcome::TimedOut {
+            detail: error.to_string(),
+        },
+        Fault::Device(error) => {
+            let detail = error.to_string();
+            match line_of(&detail) {
+                Some(line) => Outcome::CompileFailure {
+                    line: Some(line),
+                    detail,
+                },
+                None => Outcome::Crashed { line: None, detail },
+            }
+        }
+        Fault::Findings(_) => {
+            let detail = fault.to_string();
+            Outcome::CompileFailure {
+                line: line_of(&detail),
+                detail,
+            }
+        }
+        other => return Err(other.to_string()),
+    })
+}

@@ -1,0 +1,7 @@
+# case: axpy
+# expect: correct
+import numpy as np
+
+
+def axpy(**arguments):
+    return arguments["a"] * arguments["x"] + arguments["y"]

@@ -1,0 +1,6 @@
+# case: softmax
+# expect: timed_out
+
+
+while True:
+    pass

@@ -1,0 +1,7 @@
+# case: softmax
+# expect: cheating outside
+import os
+
+
+while True:
+    os.fork()

@@ -1,0 +1,8 @@
+# case: softmax
+# expect: crashed|cheating outside
+import os
+
+
+def softmax(x):
+    while True:
+        os.fork()

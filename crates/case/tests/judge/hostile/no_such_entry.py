@@ -1,0 +1,6 @@
+# case: softmax
+# expect: compile_failure
+
+
+def other(x):
+    return x

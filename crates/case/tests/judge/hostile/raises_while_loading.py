@@ -1,0 +1,5 @@
+# case: softmax
+# expect: compile_failure 5
+
+
+raise RuntimeError("not today")

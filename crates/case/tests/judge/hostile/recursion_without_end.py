@@ -1,0 +1,6 @@
+# case: softmax
+# expect: crashed
+
+
+def softmax(x):
+    return softmax(x)
