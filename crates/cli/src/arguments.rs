@@ -5,7 +5,8 @@ use clap::{Parser, Subcommand};
 
 use crate::help::program;
 use crate::kernel::{
-    ablate, bench, compare, compile, exec, inspect, leak, new, profile, run, scale, tune, verify,
+    ablate, bench, compare, compile, exec, inspect, judge, leak, new, profile, run, scale, tune,
+    verify,
 };
 use crate::machine::{
     baseline, check, clock_guard, devices, export, health, record, replay, watch, wisdom,
@@ -42,6 +43,7 @@ pub(crate) enum Command {
     Bench(bench::Bench),
     Compare(compare::Compare),
     Tune(tune::Tune),
+    Judge(judge::Judge),
     Scale(scale::Scale),
     Ablate(ablate::Ablate),
     Leak(leak::Leak),
@@ -86,6 +88,7 @@ impl Command {
             Self::Bench(command) => command.run(global),
             Self::Compare(command) => command.run(global),
             Self::Tune(command) => command.run(global),
+            Self::Judge(command) => command.run(global),
             Self::Scale(command) => command.run(global),
             Self::Ablate(command) => command.run(global),
             Self::Leak(command) => command.run(global),

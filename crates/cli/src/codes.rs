@@ -11,6 +11,7 @@ pub(crate) fn families() -> impl Iterator<Item = &'static Family> {
             &warpsmith_telemetry::baseline::FAMILY,
             &warpsmith_compiler::FAMILY,
             &warpsmith_case::FAMILY,
+            &warpsmith_case::judge::FAMILY,
             &warpsmith_measure::findings::FAMILY,
             &warpsmith_md::FAMILY,
             &warpsmith_corpus::FAMILY,

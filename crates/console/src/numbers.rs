@@ -35,6 +35,17 @@ pub fn few(text: &str) -> Result<usize, String> {
     }
 }
 
+/// One share of several: `i/n`.
+pub fn share(text: &str) -> Result<(u64, u64), String> {
+    let parsed = text
+        .split_once('/')
+        .and_then(|(part, parts)| Some((part.parse().ok()?, parts.parse().ok()?)));
+    match parsed {
+        Some((part, parts)) if part < parts => Ok((part, parts)),
+        _ => Err("write it `i/n`, with i from 0 and below n".to_owned()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -16,6 +16,7 @@ use warpsmith_formats::write_output;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
 use warpsmith_console::inputs;
+use warpsmith_console::numbers::share;
 use warpsmith_console::output;
 
 /// Write pairs of a Python kernel and its CUDA and CPU C++, forward and backward.
@@ -103,17 +104,6 @@ pub(crate) struct Generate {
 enum FileFormat {
     Parquet,
     Jsonl,
-}
-
-/// `i/n`.
-fn share(text: &str) -> Result<(u64, u64), String> {
-    let parsed = text
-        .split_once('/')
-        .and_then(|(part, parts)| Some((part.parse().ok()?, parts.parse().ok()?)));
-    match parsed {
-        Some((part, parts)) if part < parts => Ok((part, parts)),
-        _ => Err("write it `i/n`, with i from 0 and below n".to_owned()),
-    }
 }
 
 /// `3`, `1,2` or `1-3`.

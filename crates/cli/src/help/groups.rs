@@ -27,7 +27,7 @@ pub(crate) const GROUPS: [Group; 5] = [
         title: "Kernels",
         first: &["new", "compile", "verify", "bench", "compare", "tune"],
         more: &[
-            "inspect", "exec", "run", "scale", "ablate", "leak", "profile",
+            "judge", "inspect", "exec", "run", "scale", "ablate", "leak", "profile",
         ],
     },
     Group {

@@ -6,6 +6,7 @@ pub(crate) mod compare;
 pub(crate) mod compile;
 pub(crate) mod exec;
 pub(crate) mod inspect;
+pub(crate) mod judge;
 pub(crate) mod leak;
 pub(crate) mod new;
 pub(crate) mod profile;

@@ -1,0 +1,248 @@
+//! The second process of the judge, for candidates that are kernels: one that faults or never ends costs
+//! it, and the next one starts another.
+
+use std::io::{BufRead, BufReader, Write, stdin, stdout};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use warpsmith_case::judge::{Candidate, Judgement, KernelBench, Outcome as Verdict};
+use warpsmith_case::{Case, Settings};
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::Global;
+use warpsmith_device::Device;
+
+/// A process keeps every kernel that it has loaded: after so many a new one takes over.
+const MOST_CANDIDATES: usize = 250;
+
+/// Lines to the process.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Request {
+    /// The first line: what all candidates are to do.
+    Begin {
+        case: PathBuf,
+        seed: u64,
+        seconds: f64,
+    },
+    /// Compile a candidate, which other processes may do at the same time.
+    Load(Box<Candidate>),
+    /// Run what was compiled: the device is this process's own until it answers.
+    Run,
+}
+
+/// Lines from it.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Answer {
+    Loaded,
+    Judged(Box<Judgement>),
+    Error(String),
+}
+
+/// The process, as the judge sees it.
+pub(super) struct KernelWorker<'a> {
+    global: &'a Global,
+    case: &'a Path,
+    seed: u64,
+    /// Seconds that a launch may take.
+    seconds: f64,
+    /// Whoever has it uses the device.
+    device: &'a Mutex<()>,
+    running: Option<Running>,
+}
+
+struct Running {
+    child: Child,
+    stdin: ChildStdin,
+    lines: Receiver<String>,
+    candidates: usize,
+}
+
+impl Running {
+    /// Sends a line and waits for the one that answers it.
+    fn ask(&mut self, request: &Request, limit: Duration) -> Result<Answer, RecvTimeoutError> {
+        let gone = RecvTimeoutError::Disconnected;
+        self.send(request).map_err(|_| gone)?;
+        let line = self.lines.recv_timeout(limit)?;
+        serde_json::from_str(&line).map_err(|_| gone)
+    }
+
+    fn send(&mut self, request: &Request) -> Result<()> {
+        writeln!(self.stdin, "{}", serde_json::to_string(request)?)?;
+        Ok(self.stdin.flush()?)
+    }
+}
+
+impl<'a> KernelWorker<'a> {
+    pub(super) fn new(
+        global: &'a Global,
+        case: &'a Path,
+        seed: u64,
+        seconds: f64,
+        device: &'a Mutex<()>,
+    ) -> Self {
+        Self {
+            global,
+            case,
+            seed,
+            seconds,
+            device,
+            running: None,
+        }
+    }
+
+    fn start(&self) -> Result<Running> {
+        let mut child = self
+            .global
+            .host
+            .command()?
+            .args(["judge", "-", "--kernel-worker", "--device"])
+            .arg(self.global.device.to_string())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .context("cannot start a second process")?;
+        let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+            anyhow::bail!("the second process has no streams");
+        };
+        let (send, lines) = channel();
+        thread::spawn(move || {
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                if send.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut running = Running {
+            child,
+            stdin,
+            lines,
+            candidates: 0,
+        };
+        running.send(&Request::Begin {
+            case: self.case.to_owned(),
+            seed: self.seed,
+            seconds: self.seconds,
+        })?;
+        Ok(running)
+    }
+
+    /// Judges a kernel.
+    pub(super) fn judge(&mut self, candidate: &Candidate) -> Result<Judgement> {
+        let full = |running: &Running| running.candidates >= MOST_CANDIDATES;
+        if self.running.as_ref().is_some_and(full) {
+            self.stop();
+        }
+        let mut running = match self.running.take() {
+            Some(running) => running,
+            None => self.start()?,
+        };
+        running.candidates += 1;
+        // A compiler takes its time; a dozen checks have two runs each, and then there is timing.
+        let limit = Duration::from_secs_f64(120.0 + 40.0 * self.seconds);
+        let loaded = running.ask(&Request::Load(Box::new(candidate.clone())), limit);
+        let answer = match loaded {
+            Ok(Answer::Loaded) => {
+                let _alone = self.device.lock().unwrap_or_else(PoisonError::into_inner);
+                running.ask(&Request::Run, limit)
+            }
+            other => other,
+        };
+        let lost = |outcome| Judgement::new(&candidate.id, self.seed, outcome);
+        let judgement = match answer {
+            Ok(Answer::Judged(judgement)) => *judgement,
+            Ok(Answer::Error(error)) => anyhow::bail!("{error}"),
+            Err(RecvTimeoutError::Timeout) => lost(Verdict::TimedOut {
+                detail: format!("judging it took more than {} s", limit.as_secs()),
+            }),
+            Ok(Answer::Loaded) | Err(RecvTimeoutError::Disconnected) => lost(Verdict::Crashed {
+                line: None,
+                detail: match running.child.wait() {
+                    Ok(status) => format!("it took its process with it: {status}"),
+                    Err(error) => error.to_string(),
+                },
+            }),
+        };
+        self.running = Some(running);
+        // What lives in the context after a fault is not known: a new one is cheap.
+        if matches!(
+            judgement.outcome,
+            Verdict::Crashed { .. } | Verdict::TimedOut { .. }
+        ) {
+            self.stop();
+        }
+        Ok(judgement)
+    }
+
+    fn stop(&mut self) {
+        if let Some(mut running) = self.running.take() {
+            drop(running.stdin);
+            let _ = running.child.kill();
+            let _ = running.child.wait();
+        }
+    }
+}
+
+impl Drop for KernelWorker<'_> {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// The second process itself: a request to a line, an answer to a line.
+pub(super) fn work(global: &Global) -> Result<Outcome> {
+    let mut lines = stdin().lock().lines();
+    let begin = lines.next().context("no first line")??;
+    let Request::Begin {
+        case,
+        seed,
+        seconds,
+    } = serde_json::from_str(&begin)?
+    else {
+        anyhow::bail!("the first line does not begin");
+    };
+    let device = Device::open(global.device)?;
+    let settings = Settings {
+        limit: Duration::try_from_secs_f64(seconds)?,
+        ..Settings::default()
+    };
+    let case = Case::open(&case).map_err(|error| error.to_string());
+    let mut bench = match &case {
+        Ok(case) => {
+            KernelBench::new(case, &device, seed, settings).map_err(|fault| fault.to_string())
+        }
+        Err(error) => Err(error.clone()),
+    };
+    let mut loaded = None;
+    for line in lines {
+        let answer = match (&mut bench, serde_json::from_str(&line?)?) {
+            (Err(error), _) => Answer::Error(error.clone()),
+            (Ok(bench), Request::Load(candidate)) => match bench.load(&candidate) {
+                Ok(Ok(kernel)) => {
+                    loaded = Some(kernel);
+                    Answer::Loaded
+                }
+                Ok(Err(judgement)) => Answer::Judged(Box::new(judgement)),
+                Err(error) => Answer::Error(error),
+            },
+            (Ok(bench), Request::Run) => match loaded.take().map(|kernel| bench.judge(kernel)) {
+                Some(Ok(judgement)) => Answer::Judged(Box::new(judgement)),
+                Some(Err(error)) => Answer::Error(error),
+                None => Answer::Error("nothing was loaded".into()),
+            },
+            (Ok(_), Request::Begin { .. }) => Answer::Error("it has begun already".into()),
+        };
+        let mut out = stdout().lock();
+        serde_json::to_writer(&mut out, &answer)?;
+        writeln!(out)?;
+        out.flush()?;
+    }
+    Ok(Outcome::Fine)
+}
