@@ -1,6 +1,7 @@
 """The scripts of `python/examples` run; what needs a package that is not installed is skipped."""
 
 import importlib.util
+import json
 import pathlib
 import subprocess
 import sys
@@ -80,3 +81,17 @@ def test_corpus_ray(tmp_path):
     for path in (tmp_path / "one").rglob("*.parquet"):
         twin = tmp_path / "pairs" / path.relative_to(tmp_path / "one")
         assert path.read_bytes() == twin.read_bytes()
+
+
+def test_judge_ray(tmp_path):
+    needs("ray")
+    (tmp_path / "reference.py").write_text("def double(x):\n    return x + x\n")
+    lines = ['source = "reference.py:double"', 'reference = "reference.py:double"', "[sizes]", "n = [1000]"]
+    for name, direction in (("x", "in"), ("out", "out")):
+        lines += ["[[arguments]]", f'name = "{name}"', f'direction = "{direction}"', 'type = "f32"', 'shape = "n"']
+    (tmp_path / "double.toml").write_text("\n".join(lines))
+    candidates = [("right", "2 * x"), ("wrong", "3 * x"), ("more", "x * 2"), ("less", "x")]
+    text = [json.dumps({"id": id, "source": f"def double(x):\n    return {body}\n"}) for id, body in candidates]
+    (tmp_path / "candidates.jsonl").write_text("\n".join(text))
+    output = run("judge_ray.py", str(tmp_path / "candidates.jsonl"), "--case", str(tmp_path / "double.toml"))
+    assert "right correct" in output and "wrong wrong" in output and "more correct" in output

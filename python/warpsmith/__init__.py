@@ -12,15 +12,19 @@ from .benchmarking import (
     Comparison,
     Timer,
     Trajectory,
+    bench,
     benchmark,
     benchmark_trajectory,
     compare,
     warmup,
 )
+from .checking import Verification, verify
+from .judging import Judgement, Judgements, judge
 from .kernels import Kernel, KernelRefused, Parameter, compile
 from .machine import audit, baseline, check
 from .memory import LeakReport, MemoryUse, check_leak, track_memory
 from .reporting import Report, report
+from .tuning import Tuning, tune
 
 
 def __getattr__(name: str) -> object:
@@ -35,6 +39,8 @@ def __getattr__(name: str) -> object:
 __all__ = [
     "Benchmark",
     "Comparison",
+    "Judgement",
+    "Judgements",
     "Kernel",
     "KernelRefused",
     "LeakReport",
@@ -43,9 +49,12 @@ __all__ = [
     "Report",
     "Timer",
     "Trajectory",
+    "Tuning",
+    "Verification",
     "__version__",
     "audit",
     "baseline",
+    "bench",
     "benchmark",
     "benchmark_trajectory",
     "check",
@@ -53,9 +62,12 @@ __all__ = [
     "compare",
     "compile",
     "corpus",
+    "judge",
     "report",
     "synth",
     "track_memory",
+    "tune",
+    "verify",
     "voice",
     "warmup",
 ]

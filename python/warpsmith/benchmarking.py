@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Callable, Iterable, Mapping
 
 from . import _native
-from .devices import CpuClock, EventClock, clock_for
+from .devices import CpuClock, EventClock, HeldClock, clock_for
 from .memory import LeakReport, MemoryUse, check_leak_of, measure_memory, memory_readers
 from .progress import Progress
 from .timing_loop import (
@@ -50,6 +50,8 @@ class Benchmark:
     #: ln(time / time of a loop that is the same everywhere) of every round, where that loop ran in turns with the call:
     #: what compares results of two days, because a machine that is slower for both says nothing about the call.
     relative: list[float] = field(default_factory=list, repr=False)
+    #: How a GPU was timed: "gpu-cold" and "gpu-hot" behind a held stream, "end-to-end" by two events.
+    mode: str = "end-to-end"
 
     @property
     def clock(self) -> str:
@@ -131,7 +133,7 @@ class Benchmark:
             "seconds": self.samples,
             "round_starts": [0],
             "conditions": {
-                "mode": "cpu-closure" if self.device == "cpu" else "end-to-end",
+                "mode": "cpu-closure" if self.device == "cpu" else self.mode,
                 "inner_count": self.inner,
                 "overhead_seconds": self.overhead,
                 "stop": self.stop,
@@ -158,12 +160,17 @@ class Benchmark:
 
 
 def save_measurements(path: str | os.PathLike[str], measurements: list[dict[str, Any]]) -> None:
+    """Write what `warpsmith compare` and `warpsmith history add` read."""
+    replace_file(path, json.dumps({"verb": "benchmark", "body": measurements}))
+
+
+def replace_file(path: str | os.PathLike[str], text: str) -> None:
     """Replace `path` in one step."""
     target = Path(path)
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=target.name)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump({"verb": "benchmark", "body": measurements}, file)
+            file.write(text)
         os.replace(name, target)
     except BaseException:
         os.unlink(name)
@@ -190,26 +197,29 @@ def benchmark(
     precision: float = 0.005,
     memory: bool = False,
     collect: bool = False,
+    mode: str = "cold",
     **kwargs: Any,
 ) -> Benchmark:
     """Time `fn(*args, **kwargs)` until the median is known to `precision`, or `seconds` are over.
 
     On a CPU nothing but the call is inside the time: what the loop around it costs is taken off, and the garbage
     collector is off unless `collect` is true. Where the scheduler took the core away in most samples, the figures
-    rest on the CPU time of calls that only compute (`clock` says so). On a GPU the time is the device's, by events
-    on the current stream.
+    rest on the CPU time of calls that only compute (`clock` says so). On a GPU the time is the device's, by the
+    program's own timer on the current stream: a kernel holds the stream until the call is queued, and with
+    `mode="cold"` the L2 cache is flushed before each call, as `warpsmith bench` does; "warm" leaves it alone, and
+    "events" puts two events around the call and nothing else.
 
     >>> import warpsmith
     >>> warpsmith.benchmark(sum, range(100), seconds=0.1).device
     'cpu'
     """
     _check_budget(seconds, precision)
-    clock = clock_for(device, (fn, *args, *kwargs.values()))
+    clock = clock_for(device, (fn, *args, *kwargs.values()), mode)
     call = _bound(fn, args, kwargs)
     use = measure_memory(call, clock) if memory else None
     if isinstance(clock, EventClock):
         taken, stop = _sample_events(call, clock, seconds, precision)
-        return _result(_name(fn, name), taken, clock.name, stop, 1, None, [], use)
+        return _result(_name(fn, name), taken, clock.name, stop, 1, None, [], use, clock)
     with without_collection(collect):
         taken, stop, inner, overhead = _sample(fn, args, kwargs, seconds, precision)
     return _result(_name(fn, name), taken, clock.name, stop, inner, overhead, [], use)
@@ -263,6 +273,22 @@ def _reference(turns: int) -> int:
     return len(",".join(parts)) + len(table)
 
 
+def bench(
+    fn: Callable[..., Any], *args: Any, mode: str = "cold", seconds: float = 2.0, **kwargs: Any
+) -> Benchmark:
+    """What `warpsmith bench` does for a kernel, for any callable: `benchmark` under the verb's name.
+
+    A call on GPU arrays is timed cold behind a held stream (`mode`), so that its time is that of the
+    kernel and not of the launch; a call on the host is timed by the host's clock.
+
+    >>> import warpsmith
+    >>> result = warpsmith.bench(sorted, list(range(1000)), seconds=0.2)
+    >>> result.interval[0] <= result.median <= result.interval[1]
+    True
+    """
+    return benchmark(fn, *args, mode=mode, seconds=seconds, **kwargs)
+
+
 def _check_budget(seconds: float, precision: float) -> None:
     if not 0.0 < seconds < 1e6:
         raise ValueError(f"seconds is {seconds!r}; it is a positive number")
@@ -279,7 +305,10 @@ def _result(
     overhead: Overhead | None,
     round_starts: list[int],
     memory: MemoryUse | None = None,
+    clock: CpuClock | EventClock | None = None,
 ) -> Benchmark:
+    held = clock if isinstance(clock, HeldClock) else None
+    modes = {"cold": "gpu-cold", "warm": "gpu-hot"}
     return Benchmark(
         name,
         taken.seconds,
@@ -290,8 +319,9 @@ def _result(
         memory,
         taken.cpu(),
         taken.preempted,
-        overhead.seconds / inner if overhead else 0.0,
+        overhead.seconds / inner if overhead else held.overhead if held else 0.0,
         overhead.uncertainty / inner if overhead else 0.0,
+        mode=modes.get(held.mode, "end-to-end") if held else "end-to-end",
     )
 
 
@@ -488,6 +518,10 @@ class Comparison:
         results = {name: result.to_dict() for name, result in self.results.items()}
         return {"base": self.base, "results": results, "verdicts": self.verdicts}
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a file with the samples of all, which `warpsmith compare` and `warpsmith history add` read."""
+        save_measurements(path, [result.measurement() for result in self.results.values()])
+
     def __repr__(self) -> str:
         return f"<Comparison {self.summary()}>"
 
@@ -503,12 +537,13 @@ def compare(
     rounds: int = 24,
     seconds: float = 1.0,
     margin: float = 0.01,
+    mode: str = "cold",
     **kwargs: Any,
 ) -> Comparison:
     """Time callables in rounds that take turns; say SLOWER, FASTER, SAME or UNDECIDED of each.
 
     The first is the base. Turns cancel what changes slowly (clocks, load); a ratio inside `margin`
-    is no difference.
+    is no difference. `mode` is that of `bench`, for calls on a GPU.
 
     >>> import warpsmith
     >>> def one(): return sum(range(1000))
@@ -522,7 +557,7 @@ def compare(
         raise ValueError(f"margin is {margin!r}; it is a share from 0 to 1")
     _check_budget(seconds, 0.0)
     values = (*args, *kwargs.values())
-    clock = clock_for(device, (*candidates.values(), *values))
+    clock = clock_for(device, (*candidates.values(), *values), mode)
     begun = time.perf_counter()
     names = list(candidates)
     takers = {name: _taker(fn, args, kwargs, clock) for name, fn in candidates.items()}
@@ -558,6 +593,8 @@ def compare(
             takers[name].inner,
             takers[name].overhead,
             starts[name],
+            None,
+            clock,
         )
         for name in names
     }

@@ -1,7 +1,7 @@
 """Where a call runs: on the CPU, or on the GPU that PyTorch or CuPy use now.
 
-Work on a GPU is timed by events on the current stream of the library that queued it. Neither
-library is imported here: what the caller has not imported, the caller does not use.
+Work on a GPU is timed on the current stream of the library that queued it. Neither library is imported
+here: what the caller has not imported, the caller does not use.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import sys
 import time
 from typing import Any, Callable
+
+from . import _native
 
 
 class CpuClock:
@@ -72,37 +74,72 @@ class EventClock:
         self._wait()
 
 
-def torch_clock(torch: Any) -> EventClock:
-    return EventClock(
+class HeldClock(EventClock):
+    """The program's own GPU timer: a kernel holds the current stream until start, call and stop are queued,
+    so that what the host takes to queue them is not in the time; cold, the L2 cache is flushed before."""
+
+    def __init__(self, events: EventClock, gpu: int, stream: Callable[[], int], mode: str):
+        super().__init__(events.name, events._event, events._seconds, events._wait)
+        self.mode = mode
+        self._stream = stream
+        self._timer = _native.GpuTimer(gpu, mode == "cold")
+
+    def time_many(self, call: Callable[[], Any], count: int) -> list[float]:
+        return self._timer.time_many(self._stream(), count, call)
+
+    @property
+    def unheld(self) -> int:
+        """Samples whose calls waited for themselves: the host's time is in them."""
+        return self._timer.unheld
+
+    @property
+    def overhead(self) -> float:
+        """Seconds that are taken off every sample."""
+        return self._timer.overhead
+
+
+def torch_clock(torch: Any, mode: str = "events") -> EventClock:
+    events = EventClock(
         torch.cuda.get_device_name(),
         lambda: torch.cuda.Event(enable_timing=True),
         lambda start, stop: start.elapsed_time(stop) * 1e-3,
         torch.cuda.synchronize,
     )
+    if mode == "events":
+        return events
+    stream = lambda: int(torch.cuda.current_stream().cuda_stream)  # noqa: E731
+    return HeldClock(events, int(torch.cuda.current_device()), stream, mode)
 
 
-def cupy_clock(cupy: Any) -> EventClock:
-    return EventClock(
+def cupy_clock(cupy: Any, mode: str = "events") -> EventClock:
+    events = EventClock(
         cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["name"].decode(),
         cupy.cuda.Event,
         lambda start, stop: cupy.cuda.get_elapsed_time(start, stop) * 1e-3,
         lambda: cupy.cuda.get_current_stream().synchronize(),
     )
+    if mode == "events":
+        return events
+    stream = lambda: int(cupy.cuda.get_current_stream().ptr)  # noqa: E731
+    return HeldClock(events, int(cupy.cuda.Device().id), stream, mode)
 
 
-def clock_for(device: str, values: Any = ()) -> CpuClock | EventClock:
+def clock_for(device: str, values: Any = (), mode: str = "events") -> CpuClock | EventClock:
     """The clock that fits `device`: "cpu", "cuda", or "auto" (a GPU where an argument lies on one).
 
-    A callable that owns its tensors, such as a module, shows them by `parameters()`.
+    A callable that owns its tensors, such as a module, shows them by `parameters()`. On a GPU, `mode` is
+    "cold" or "warm" (the held timer), or "events" (two events around the call).
     """
+    if mode not in ("cold", "warm", "events"):
+        raise ValueError(f"mode is {mode!r}; it is 'cold', 'warm' or 'events'")
     torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
     if device == "cpu":
         return CpuClock()
     if device == "cuda":
         if torch is not None and torch.cuda.is_available():
-            return torch_clock(torch)
+            return torch_clock(torch, mode)
         if cupy is not None:
-            return cupy_clock(cupy)
+            return cupy_clock(cupy, mode)
         raise RuntimeError(
             "device='cuda' needs PyTorch with a GPU, or CuPy, imported by the caller"
         )
@@ -110,9 +147,9 @@ def clock_for(device: str, values: Any = ()) -> CpuClock | EventClock:
         raise ValueError(f"device is {device!r}; it is 'auto', 'cpu' or 'cuda'")
     for value in values:
         if torch is not None and _on_torch_gpu(torch, value):
-            return torch_clock(torch)
+            return torch_clock(torch, mode)
         if cupy is not None and isinstance(value, cupy.ndarray):
-            return cupy_clock(cupy)
+            return cupy_clock(cupy, mode)
     return CpuClock()
 
 

@@ -10,11 +10,13 @@
 mod audio;
 mod data_set;
 mod foreign;
+mod gpu_timer;
 mod kernels;
 mod machine;
 mod music;
 mod program;
 mod statistics;
+mod user_kernel;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -34,6 +36,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(program::run_program, module)?)?;
     module.add_class::<statistics::Stop>()?;
+    module.add_class::<gpu_timer::GpuTimer>()?;
+    module.add_class::<user_kernel::Search>()?;
+    module.add_function(wrap_pyfunction!(user_kernel::compare_output, module)?)?;
+    module.add_function(wrap_pyfunction!(user_kernel::race, module)?)?;
     module.add_function(wrap_pyfunction!(statistics::summarise, module)?)?;
     module.add_function(wrap_pyfunction!(statistics::round_log_ratio, module)?)?;
     module.add_function(wrap_pyfunction!(statistics::evaluate_rounds, module)?)?;
