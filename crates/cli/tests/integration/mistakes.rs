@@ -8,7 +8,6 @@ use std::process::{Command, Stdio};
 const TABLE: &[(&str, &str)] = &[
     // A folder where a file is meant.
     ("new folder", "`folder` is a folder; name a file in it"),
-    ("compile folder", "`folder` is a folder; name a file in it"),
     (
         "compile --batch folder -o out",
         "`folder` is a folder; name a file in it",
