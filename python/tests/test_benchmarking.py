@@ -8,6 +8,9 @@ import time
 import pytest
 
 import warpsmith
+from warpsmith.adjacent_calls import adjacent_calls
+from warpsmith.pytest_plugin import compare_with_base
+from warpsmith.timing_loop import Samples, compiled_loop, take
 
 
 def busy(count):
@@ -231,7 +234,6 @@ def test_a_margin_that_is_none_is_a_mistake_of_the_command_line(tmp_path):
 
 def test_a_stored_result_is_compared_by_the_loop_that_ran_beside_it():
     from warpsmith.benchmarking import benchmark_beside_reference
-    from warpsmith.pytest_plugin import compare_with_base
 
     result = benchmark_beside_reference(busy, 2000, seconds=0.4).measurement()
     assert len(result["relative"]) >= 8
@@ -247,3 +249,54 @@ def test_a_stored_result_is_compared_by_the_loop_that_ran_beside_it():
     assert compare_with_base(old, result, 0.05)["clock"] != "relative"
     # A call that waits has no rate that a loop could be compared with.
     assert not benchmark_beside_reference(time.sleep, 0.001, seconds=0.1).relative
+
+
+def _calls(seconds: list[float], first_turn: int, switches: set[int], wall: float = 1.0) -> Samples:
+    turns = [2 * index + (index + first_turn) % 2 for index in range(len(seconds))]
+    return Samples(
+        seconds=[wall * value for value in seconds],
+        cpu_seconds=list(seconds),
+        preempted=sorted(switches),
+        interrupted=sorted(switches),
+        after_switch=[index in switches for index in range(len(seconds))],
+        turns=turns,
+    )
+
+
+def test_calls_that_followed_one_another_know_their_order_and_what_came_before() -> None:
+    base = _calls([1.0, 1.0, 1.0, 1.0], 0, {2}, wall=3.0)
+    other = _calls([1.1, 1.1, 1.1, 1.1], 1, set())
+    paired = adjacent_calls(base, other)
+    assert paired is not None and paired.by_cpu_time
+    ratios, base_first, earlier, later = zip(*paired.pairs)
+    assert ratios == (math.log(1.1),) * 4
+    assert base_first == (True, False, True, False)
+    # In the third pair the base came first, and after a switch.
+    assert earlier == (False, False, True, False) and later == (False,) * 4
+    assert paired.levels(2) == [math.log(1.1)] * 2
+
+
+def test_on_a_quiet_machine_the_wall_decides_and_interrupted_calls_are_left_out() -> None:
+    count = 400
+    base, other = _calls([1.0] * count, 0, {7}), _calls([1.2] * count, 1, set())
+    paired = adjacent_calls(base, other)
+    assert paired is not None and not paired.by_cpu_time
+    assert len(paired.pairs) == count - 1
+    # A GPU's samples do not say when they were taken.
+    assert adjacent_calls(Samples([1.0]), Samples([1.0])) is None
+
+
+def test_every_sample_says_when_it_was_taken() -> None:
+    loop = compiled_loop(abs, (-1,), {}, 10)
+    first, second = take(loop, 10, 3), take(loop, 10, 2)
+    assert first.turns < second.turns and len(first.after_switch) == 3
+    first.extend(second)
+    assert len(first.turns) == len(first.seconds) == 5
+
+
+def test_results_of_two_processes_are_judged_by_how_much_their_parts_differ() -> None:
+    steady = {"relative": [0.001 * (part % 3) for part in range(8)]}
+    slower = {"relative": [0.2 + 0.001 * (part % 3) for part in range(8)]}
+    wanders = {"relative": [0.2 + 0.1 * (part % 3) for part in range(8)]}
+    assert compare_with_base(steady, slower, 0.05)["verdict"] == "SLOWER"
+    assert compare_with_base(steady, wanders, 0.05)["verdict"] == "UNDECIDED"

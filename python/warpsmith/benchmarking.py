@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Callable, Iterable, Mapping
 
 from . import _native
+from .adjacent_calls import adjacent_calls
 from .devices import CpuClock, EventClock, HeldClock, clock_for
 from .memory import LeakReport, MemoryUse, check_leak_of, measure_memory, memory_readers
 from .progress import Progress
@@ -47,7 +48,7 @@ class Benchmark:
     #: Taken off every call for the loop around it, with how well that is known.
     overhead: float = 0.0
     overhead_uncertainty: float = 0.0
-    #: ln(time / time of a loop that is the same everywhere) of every round, where that loop ran in turns with the call:
+    #: ln(time / time of a loop that is the same everywhere) of parts of the run, where that loop ran in turns with the call:
     #: what compares results of two days, because a machine that is slower for both says nothing about the call.
     relative: list[float] = field(default_factory=list, repr=False)
     #: How a GPU was timed: "gpu-cold" and "gpu-hot" behind a held stream, "end-to-end" by two events.
@@ -237,21 +238,20 @@ def benchmark_beside_reference(
         "call": _taker(fn, args, kwargs, clock),
     }
     share = max(seconds - (time.perf_counter() - begun), 0.5 * seconds) / _REFERENCE_ROUNDS
-    samples, starts, relative = Samples(), [], []
+    reference, samples = Samples(), Samples()
+    starts = []
     with without_collection(False), Progress(f"measuring {_name(fn, name)}", seconds) as show:
-        for done in range(_REFERENCE_ROUNDS):
+        for _ in range(_REFERENCE_ROUNDS):
             taken = _round(takers, share)
             starts.append(len(samples.seconds))
+            reference.extend(taken["reference"])
             samples.extend(taken["call"])
-            sides = (taken["reference"], taken["call"])
-            ratio, _ = _native.round_log_ratio(
-                *[(side.seconds, side.cpu() or [], side.preempted) for side in sides]
-            )
-            relative.append(ratio)
             elapsed = time.perf_counter() - begun
             show.update(elapsed)
-            if elapsed >= seconds and done + 1 >= _FEWEST_ROUNDS:
+            if elapsed >= seconds and len(samples.seconds) >= _FEWEST_TURNS:
                 break
+    beside = adjacent_calls(reference, samples)
+    relative = beside.levels(_PARTS) if beside else []
     call = takers["call"]
     result = _result(
         _name(fn, name), samples, clock.name, "count-reached", call.inner, call.overhead, starts
@@ -261,6 +261,8 @@ def benchmark_beside_reference(
 
 
 _REFERENCE_ROUNDS = 24
+#: Parts of a run whose ratios to the loop are stored: how much they differ is how much two runs may.
+_PARTS = 8
 
 
 def _reference(turns: int) -> int:
@@ -564,7 +566,6 @@ def compare(
     samples = {name: Samples() for name in names}
     starts: dict[str, list[int]] = {name: [] for name in names}
     ratios: dict[str, list[float]] = {name: [] for name in names[1:]}
-    by_cpu = dict.fromkeys(names[1:], 0)
     show = Progress(f"comparing {', '.join(names)}", seconds)
     share = max(seconds - (time.perf_counter() - begun), 0.5 * seconds) / rounds
     with without_collection(False), show:
@@ -575,14 +576,15 @@ def compare(
                 samples[name].extend(taken[name])
             for name in names[1:]:
                 sides = (taken[names[0]], taken[name])
-                ratio, on_cpu = _native.round_log_ratio(
+                ratio, _ = _native.round_log_ratio(
                     *[(side.seconds, side.cpu() or [], side.preempted) for side in sides]
                 )
                 ratios[name].append(ratio)
-                by_cpu[name] += on_cpu
             elapsed = time.perf_counter() - begun
             show.update(elapsed)
-            if elapsed >= seconds and done + 1 >= min(rounds, _FEWEST_ROUNDS):
+            on_gpu = isinstance(clock, EventClock)
+            enough = done + 1 >= _FEWEST_ROUNDS if on_gpu else len(samples[names[0]].seconds) >= _FEWEST_TURNS
+            if elapsed >= seconds and enough:
                 break
     results = {
         name: _result(
@@ -603,14 +605,20 @@ def compare(
         # One false verdict in a hundred, also where noise is far above the margin; and Bonferroni over the candidates:
         # a dozen rivals must not produce a winner by luck.
         alpha = 0.01 / len(ratios)
-        verdict = json.loads(_native.evaluate_rounds(ratios[name], margin, alpha))
-        verdict["clock"] = "cpu" if 2 * by_cpu[name] > len(ratios[name]) else "wall"
+        paired = adjacent_calls(samples[names[0]], samples[name])
+        if paired is None:
+            verdict = json.loads(_native.evaluate_rounds(ratios[name], margin, alpha))
+            verdict["clock"] = "wall"
+        else:
+            verdict = json.loads(_native.evaluate_pairs(paired.pairs, margin, alpha))
+            verdict["clock"] = "cpu" if paired.by_cpu_time else "wall"
         verdicts[name] = verdict
     return Comparison(names[0], results, verdicts, margin)
 
 
-#: Fewer rounds give no interval worth having: a machine that is too slow for them gets more time.
+#: Less gives no interval worth having: a machine that is too slow for it gets more time.
 _FEWEST_ROUNDS = 8
+_FEWEST_TURNS = 96
 
 
 @dataclass(frozen=True)
@@ -628,16 +636,12 @@ def _round(takers: Mapping[str, _Taker], share: float) -> dict[str, Samples]:
     taken = {name: Samples() for name in takers}
     order = list(takers)
     end = time.perf_counter() + share
-    on_core = time.thread_time()
-    turns, fewest = 0, 4
-    while turns < fewest or time.perf_counter() < end:
+    turns = 0
+    while turns < 4 or time.perf_counter() < end:
         random.shuffle(order)
         for name in order:
             taken[name].extend(takers[name].take())
         turns += 1
-        # A round that others spent has few samples; short ones are cheap enough to take some more.
-        if turns == 4 and time.thread_time() - on_core < 4e-3 * len(order):
-            fewest = 24
     return taken
 
 

@@ -83,28 +83,20 @@ def gpu_bench(request: pytest.FixtureRequest) -> Callable[..., Any]:
     return run
 
 
-#: Two processes place code and data differently, and load hits two loops unequally: what stays of that beside the
-#: reference loop, as a share. One process on either side cannot resolve less.
-_BETWEEN_PROCESSES = 0.03
-
-
 def compare_with_base(base: dict[str, Any], new: dict[str, Any], margin: float) -> dict[str, Any]:
     """The verdict on a result against a stored one: by the loop that ran beside both, where it did."""
     from . import _native
 
     first, second = base.get("relative", []), new.get("relative", [])
-    if min(len(first), len(second)) < 8:
-        answer: dict[str, Any] = json.loads(
-            _native.compare_stored(json.dumps(base), json.dumps(new), margin, 0.01)
-        )
-        return answer
-    # Rounds of two runs have nothing to do with each other: paired by chance, their spread is that of both.
-    ratios = [b - a for a, b in zip(first, second)]
-    # What placement may do counts as a wider margin.
-    judged = json.loads(_native.evaluate_rounds(ratios, margin + _BETWEEN_PROCESSES, 0.01))
-    judged["outcome"], judged["clock"] = "judged", "relative"
-    judged["reason"] = "a loop of our own ran in turns with both"
-    return dict(judged)
+    if first and second:
+        judged: dict[str, Any] = json.loads(_native.compare_relative(first, second, margin, 0.01))
+        if judged["outcome"] == "judged":
+            judged["clock"] = "relative"
+            return judged
+    answer: dict[str, Any] = json.loads(
+        _native.compare_stored(json.dumps(base), json.dumps(new), margin, 0.01)
+    )
+    return answer
 
 
 def _judge(config: pytest.Config, name: str, answer: dict[str, Any], margin: float) -> None:

@@ -12,7 +12,7 @@ import resource
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import repeat
+from itertools import count, repeat
 from typing import Any, Callable, Iterator, Mapping
 
 #: A sample lasts at least this long: the clock's own cost is a thousandth of it.
@@ -28,6 +28,12 @@ class Samples:
     cpu_seconds: list[float] = field(default_factory=list)
     #: Indices of samples during which the scheduler took the core away.
     preempted: list[int] = field(default_factory=list)
+    #: Those of them that were interrupted half-way; the others lost the core at their very end.
+    interrupted: list[int] = field(default_factory=list)
+    #: Whether each sample began on a core that others had just before, or was interrupted itself.
+    after_switch: list[bool] = field(default_factory=list)
+    #: A number that grows with every sample of any callable: which of two came first.
+    turns: list[int] = field(default_factory=list)
     #: The thread waited for something: its CPU time says nothing about the work.
     waited: bool = False
 
@@ -51,6 +57,9 @@ class Samples:
         self.seconds.extend(other.seconds)
         self.cpu_seconds.extend(other.cpu_seconds)
         self.preempted.extend(first + index for index in other.preempted)
+        self.interrupted.extend(first + index for index in other.interrupted)
+        self.after_switch.extend(other.after_switch)
+        self.turns.extend(other.turns)
         self.waited = self.waited or other.waited
 
 
@@ -79,11 +88,17 @@ def compiled_loop(
     return loop
 
 
-def take(loop: Callable[[], None], inner: int, count: int, overhead: float = 0.0) -> Samples:
-    """`count` samples of a compiled loop; `overhead` is taken off each of them."""
+_turn = count(1)
+#: Switches when the sample before this one began, unless it was interrupted itself and has refilled the caches.
+_switches_before = 0
+
+
+def take(loop: Callable[[], None], inner: int, samples_wanted: int, overhead: float = 0.0) -> Samples:
+    """Samples of a compiled loop; `overhead` is taken off each of them."""
+    global _switches_before
     wall, on_core = time.perf_counter_ns, time.thread_time_ns
     samples = Samples()
-    for index in range(count):
+    for index in range(samples_wanted):
         before = resource.getrusage(_THREAD) if _THREAD is not None else None
         core_start = on_core()
         start = wall()
@@ -91,12 +106,21 @@ def take(loop: Callable[[], None], inner: int, count: int, overhead: float = 0.0
         stop = wall()
         core_stop = on_core()
         elapsed, core = (stop - start) * 1e-9, (core_stop - core_start) * 1e-9
+        # A switch is noted where the thread comes back, often after the stamps: the times tell whether it was inside.
+        interrupted = elapsed > 1.05 * core + 5e-6
         if before is not None and _THREAD is not None:
             after = resource.getrusage(_THREAD)
-            if after.ru_nivcsw > before.ru_nivcsw:
+            switched = after.ru_nivcsw > before.ru_nivcsw
+            if switched:
                 samples.preempted.append(index)
+            if switched and interrupted:
+                samples.interrupted.append(index)
             if after.ru_nvcsw > before.ru_nvcsw and core < 0.95 * elapsed:
                 samples.waited = True
+            cold = before.ru_nivcsw > _switches_before or (switched and interrupted)
+            _switches_before = after.ru_nivcsw if interrupted else before.ru_nivcsw
+            samples.after_switch.append(cold)
+            samples.turns.append(next(_turn))
         samples.seconds.append(max(elapsed - overhead, 0.0) / inner)
         samples.cpu_seconds.append(max(core - overhead, 0.0) / inner)
     return samples
@@ -112,13 +136,13 @@ class Overhead:
 
 def empty_cost(inner: int) -> Overhead:
     """The cost of the empty loop of `inner` turns: a median with its standard error."""
-    count = 101
+    runs = 101
     loop = compiled_loop(None, (), {}, inner)
-    times = sorted(take(loop, 1, count).seconds)
-    middle = times[count // 2]
-    spread = sorted(abs(value - middle) for value in times)[count // 2]
+    times = sorted(take(loop, 1, runs).seconds)
+    middle = times[runs // 2]
+    spread = sorted(abs(value - middle) for value in times)[runs // 2]
     # The error of a median is 1.25 of that of a mean; 1.48 makes a MAD a standard deviation.
-    return Overhead(middle, 1.25 * 1.48 * spread / count**0.5)
+    return Overhead(middle, 1.25 * 1.48 * spread / runs**0.5)
 
 
 def inner_count(loop_of: Callable[[int], Callable[[], None]], shortest: float) -> int:

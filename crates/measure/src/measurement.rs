@@ -115,6 +115,10 @@ pub struct Measurement {
     /// SM clock during each sample in MHz, 0 where one was not read; empty where none was.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clock_mhz: Vec<f32>,
+    /// Seconds of a loop that is the same in every result, now and then between the samples: how fast
+    /// the core was. Empty where it did not run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub probe_seconds: Vec<f64>,
     /// Where each round begins; the first is 0.
     pub round_starts: Vec<usize>,
     /// How the samples were taken.
@@ -171,6 +175,7 @@ impl Measurement {
             waited_seconds: Vec::new(),
             preempted: Vec::new(),
             clock_mhz: Vec::new(),
+            probe_seconds: Vec::new(),
             round_starts: vec![0],
             conditions,
         }

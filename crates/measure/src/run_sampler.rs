@@ -7,6 +7,7 @@ use warpsmith_device::{Device, DeviceError, Graph, pool_waits};
 use warpsmith_workload::{Output, Prepared, WorkloadError};
 
 use crate::cpu::closure::{ClosureSampler, Progress};
+use crate::cpu::machine_probe::MachineProbe;
 use crate::cpu::steal::CpuTicks;
 use crate::gpu::device_timer::{CacheState, DeviceTimer};
 use crate::measurement::{Conditions, Measurement, Sample, SampleMode};
@@ -284,7 +285,10 @@ impl RunSampler {
         let together = (Self::TOGETHER.as_nanos() / one.as_nanos())
             .min(u128::from(Self::QUEUED / target.inner))
             .max(1) as usize;
+        let mut probe = self.timer.is_none().then(MachineProbe::begin);
         loop {
+            let speed = probe.as_mut().and_then(MachineProbe::read_if_due);
+            measurement.probe_seconds.extend(speed);
             let taken = measurement.seconds.len() - first;
             let most = together
                 .min(plan.maximum_count.saturating_sub(taken))

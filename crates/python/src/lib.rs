@@ -43,6 +43,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(statistics::summarise, module)?)?;
     module.add_function(wrap_pyfunction!(statistics::round_log_ratio, module)?)?;
     module.add_function(wrap_pyfunction!(statistics::evaluate_rounds, module)?)?;
+    module.add_function(wrap_pyfunction!(statistics::evaluate_pairs, module)?)?;
+    module.add_function(wrap_pyfunction!(statistics::estimate_pairs, module)?)?;
+    module.add_function(wrap_pyfunction!(statistics::compare_relative, module)?)?;
     module.add_function(wrap_pyfunction!(statistics::compare_stored, module)?)?;
     module.add_function(wrap_pyfunction!(statistics::judge_leak, module)?)?;
     module.add_function(wrap_pyfunction!(statistics::histogram, module)?)?;

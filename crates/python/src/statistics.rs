@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use pyo3::prelude::*;
+use warpsmith_measure::comparison::adjacent_pairs::{self, AdjacentPair};
 use warpsmith_measure::comparison::clock::Clock;
 use warpsmith_measure::comparison::evaluation::evaluate;
 use warpsmith_measure::comparison::paired_rounds::log_ratio;
@@ -101,6 +102,42 @@ pub(crate) fn round_log_ratio(a: Taken, b: Taken) -> (f64, bool) {
 #[pyfunction]
 pub(crate) fn evaluate_rounds(log_ratios: Vec<f64>, margin: f64, alpha: f64) -> PyResult<String> {
     json(&evaluate(&log_ratios, margin, alpha))
+}
+
+/// ln(B/A), whether A came first, and whether the earlier and the later call followed a switch.
+type Pair = (f64, bool, bool, bool);
+
+fn adjacent(pairs: &[Pair]) -> Vec<AdjacentPair> {
+    let pair = |&(log_ratio, a_first, earlier, later): &Pair| AdjacentPair {
+        log_ratio,
+        a_first,
+        after_switch: [earlier, later],
+    };
+    pairs.iter().map(pair).collect()
+}
+
+/// The verdict on calls that followed one another.
+#[pyfunction]
+pub(crate) fn evaluate_pairs(pairs: Vec<Pair>, margin: f64, alpha: f64) -> PyResult<String> {
+    json(&adjacent_pairs::evaluate(&adjacent(&pairs), margin, alpha))
+}
+
+/// Centre and standard error of ln(B/A) over calls that followed one another; nothing of too few.
+#[pyfunction]
+pub(crate) fn estimate_pairs(pairs: Vec<Pair>) -> Option<(f64, f64)> {
+    let estimate = adjacent_pairs::estimate(&adjacent(&pairs))?;
+    Some((estimate.centre, estimate.error))
+}
+
+/// The verdict on two results beside the same loop, from ln(time / time of the loop) of pieces.
+#[pyfunction]
+pub(crate) fn compare_relative(
+    base: Vec<f64>,
+    candidate: Vec<f64>,
+    margin: f64,
+    alpha: f64,
+) -> PyResult<String> {
+    json(&stored::compare_relative(&base, &candidate, margin, alpha))
 }
 
 /// The verdict on two stored measurements, given and returned as JSON.

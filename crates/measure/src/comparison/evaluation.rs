@@ -59,7 +59,16 @@ pub struct Evaluation {
 ///
 /// Fewer than five rounds are undecided, with an unbounded interval.
 pub fn evaluate(log_ratios: &[f64], margin: f64, alpha: f64) -> Evaluation {
-    let rounds = log_ratios.len();
+    judge(Estimate::of(log_ratios), log_ratios.len(), margin, alpha)
+}
+
+/// The verdict on an estimate of ln(B/A) that rests on `rounds` rounds.
+pub(super) fn judge(
+    estimate: Option<Estimate>,
+    rounds: usize,
+    margin: f64,
+    alpha: f64,
+) -> Evaluation {
     let mut evaluation = Evaluation {
         verdict: Verdict::Undecided,
         ratio: f64::NAN,
@@ -71,16 +80,16 @@ pub fn evaluate(log_ratios: &[f64], margin: f64, alpha: f64) -> Evaluation {
         p_different: 1.0,
         p_same: 1.0,
     };
-    let Some(yuen) = Yuen::of(log_ratios) else {
+    let Some(estimate) = estimate else {
         return evaluation;
     };
     let edge = margin.ln_1p();
-    let reach = student_quantile(1.0 - 0.5 * alpha, yuen.freedom) * yuen.error;
+    let reach = student_quantile(1.0 - 0.5 * alpha, estimate.freedom) * estimate.error;
     // How surprising a centre this far above `threshold` is, were the truth at `threshold`.
     let tail_above = |threshold: f64| {
-        let distance = yuen.centre - threshold;
-        if yuen.error > 0.0 {
-            student_cdf(-distance / yuen.error, yuen.freedom)
+        let distance = estimate.centre - threshold;
+        if estimate.error > 0.0 {
+            student_cdf(-distance / estimate.error, estimate.freedom)
         } else if distance > 0.0 {
             0.0
         } else {
@@ -89,14 +98,14 @@ pub fn evaluate(log_ratios: &[f64], margin: f64, alpha: f64) -> Evaluation {
     };
     let slower = tail_above(edge);
     let faster = 1.0 - tail_above(-edge);
-    evaluation.ratio = yuen.centre.exp();
-    evaluation.low = (yuen.centre - reach).exp();
-    evaluation.high = (yuen.centre + reach).exp();
+    evaluation.ratio = estimate.centre.exp();
+    evaluation.low = (estimate.centre - reach).exp();
+    evaluation.high = (estimate.centre + reach).exp();
     evaluation.p_different = (2.0 * slower.min(faster)).min(1.0);
     evaluation.p_same = (1.0 - slower).max(1.0 - faster);
-    evaluation.verdict = if yuen.centre - reach > edge {
+    evaluation.verdict = if estimate.centre - reach > edge {
         Verdict::Slower
-    } else if yuen.centre + reach < -edge {
+    } else if estimate.centre + reach < -edge {
         Verdict::Faster
     } else if evaluation.p_same < alpha {
         Verdict::Same
@@ -108,23 +117,29 @@ pub fn evaluate(log_ratios: &[f64], margin: f64, alpha: f64) -> Evaluation {
 
 /// Rounds that would decide an effect of the size seen, from the spread of the rounds so far.
 pub fn rounds_needed(log_ratios: &[f64], margin: f64) -> Option<usize> {
-    let yuen = Yuen::of(log_ratios)?;
-    let spread = yuen.error * (log_ratios.len() as f64).sqrt();
+    let estimate = Estimate::of(log_ratios)?;
+    let spread = estimate.error * (log_ratios.len() as f64).sqrt();
     // To the nearer question: is it beyond the margin, or inside it?
-    let distance = (yuen.centre.abs() - margin.ln_1p()).abs().max(1e-9);
+    let distance = (estimate.centre.abs() - margin.ln_1p()).abs().max(1e-9);
     let z = normal_quantile(0.975) + normal_quantile(0.9);
     Some((2.0 + (z * spread / distance).powi(2)).ceil().min(1e9) as usize)
 }
 
-/// A 20 % trimmed mean with its standard error from the winsorised deviation.
-struct Yuen {
-    centre: f64,
-    error: f64,
-    freedom: f64,
+/// A centre with its standard error.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The centre.
+    pub centre: f64,
+    /// Its standard error.
+    pub error: f64,
+    /// Degrees of freedom of the error.
+    pub freedom: f64,
 }
 
-impl Yuen {
-    fn of(values: &[f64]) -> Option<Self> {
+impl Estimate {
+    /// A 20 % trimmed mean with its error from the winsorised deviation (Yuen); `None` of fewer than
+    /// five values.
+    pub fn of(values: &[f64]) -> Option<Self> {
         let k = values.len();
         if k < 5 || !values.iter().all(|value| value.is_finite()) {
             return None;
@@ -156,11 +171,11 @@ mod tests {
     fn a_trimmed_mean_and_its_error_by_hand() {
         // Ten values, two trimmed at each end: the mean of 3..=8 and their winsorised spread.
         let values: Vec<f64> = (1..=10).map(f64::from).collect();
-        let yuen = Yuen::of(&values).unwrap();
-        assert_eq!(yuen.centre, 5.5);
-        assert_eq!(yuen.freedom, 5.0);
+        let estimate = Estimate::of(&values).unwrap();
+        assert_eq!(estimate.centre, 5.5);
+        assert_eq!(estimate.freedom, 5.0);
         // Winsorised: 3,3,3,4,5,6,7,8,8,8; squares about 5.5: 3·6.25·2 + 2·(2.25+0.25) = 42.5
-        assert!((yuen.error - (42.5f64 / 30.0).sqrt()).abs() < 1e-12);
+        assert!((estimate.error - (42.5f64 / 30.0).sqrt()).abs() < 1e-12);
     }
 
     #[test]

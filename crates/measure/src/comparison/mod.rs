@@ -1,5 +1,6 @@
 //! Whether B is slower, faster or the same as A: paired rounds, verdicts, several candidates.
 
+pub mod adjacent_pairs;
 pub mod candidates;
 pub mod clock;
 pub mod evaluation;

@@ -5,8 +5,10 @@
 //! says why and is never called slower.
 //!
 //! Runs that were taken apart differ by more than their samples show: another clock level, other
-//! pages, another neighbour. The interval therefore contains a spread between runs, taken from all
-//! pairs that are judged together: most of them have not changed.
+//! pages, another neighbour. How much is measured: pieces of one run, taken one after the other,
+//! show how far the level wanders while nothing changes; a loop that ran in both shows whether the
+//! core was as fast; and where many pairs are judged together, they say it too: most of them have
+//! not changed.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +17,7 @@ use super::evaluation::{Evaluation, Verdict, evaluate};
 use super::unpaired::block_log_ratios;
 use crate::measurement::{Basis, Measurement, SampleMode};
 use crate::statistics::distributions::student_quantile;
-use crate::statistics::order::{MAD_TO_SIGMA, median_of};
+use crate::statistics::order::{MAD_TO_SIGMA, mad_about, median_of};
 
 /// How fit the machine was while results were taken; what was not read is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -86,13 +88,10 @@ pub struct Judgement {
 /// Spread between runs of the same thing on the same machine that is assumed at least, as a
 /// standard deviation of the log-ratio: page placement and clock levels move it by 1 %.
 const RUN_SPREAD: f64 = 0.01;
-/// The same where others ran on the cores meanwhile: caches and the sibling of a core are shared
-/// with them, which tags few samples. Where 1 % was assumed, 6 of 10 identical pairs were called
-/// different at a load of 3 per core; how much more it is was not measured, and this is a guess.
-const BUSY_SPREAD: f64 = 0.05;
-/// Share of short samples during which the core was taken away, from which on others ran: a
-/// neighbour with a slice of 4 ms takes one sample of 50 µs in eighty.
-const BUSY_ABOVE: f64 = 0.002;
+/// Pieces of a run whose levels are compared with one another…
+const PIECES: usize = 8;
+/// …and samples that a piece has at least.
+const IN_A_PIECE: usize = 3;
 /// Runs differ by more than a normal law says, now and then.
 const RUN_FREEDOM: f64 = 5.0;
 /// From so many pairs on, the pairs themselves say how much runs differ.
@@ -107,36 +106,91 @@ pub fn compare_stored(
     margin: f64,
     alpha: f64,
 ) -> Vec<StoredComparison> {
-    let prepared: Vec<Result<(Vec<f64>, ClockChoice), String>> =
-        pairs.iter().map(|(a, b)| log_ratios(a, b)).collect();
+    let prepared: Vec<Result<Prepared, String>> =
+        pairs.iter().map(|(a, b)| prepare(a, b)).collect();
     let judged = prepared.iter().flatten();
-    let centres: Vec<f64> = judged.map(|(ratios, _)| median_of(ratios)).collect();
+    let centres: Vec<f64> = judged.map(|pair| median_of(&pair.log_ratios)).collect();
     let spread = run_spread(&centres);
     let alpha = alpha / centres.len().max(1) as f64;
-    prepared
-        .into_iter()
-        .zip(pairs)
-        .map(|(prepared, (a, b))| match prepared {
-            Ok((ratios, choice)) => {
-                let spread = match shared_its_core(a.measurement) || shared_its_core(b.measurement)
-                {
-                    true => spread.max(BUSY_SPREAD),
-                    false => spread,
-                };
-                judge(&ratios, choice, spread, margin, alpha)
-            }
-            Err(reason) => StoredComparison::NotComparable { reason },
-        })
-        .collect()
+    let judge_one = |pair: Result<Prepared, String>| match pair {
+        Ok(pair) => {
+            let evaluation = evaluate(&pair.log_ratios, margin, alpha);
+            judge(evaluation, pair.choice, spread.hypot(pair.spread))
+        }
+        Err(reason) => StoredComparison::NotComparable { reason },
+    };
+    prepared.into_iter().map(judge_one).collect()
 }
 
-/// Whether samples of a closure were taken while others ran on the same core.
-fn shared_its_core(measurement: &Measurement) -> bool {
-    let tagged = measurement.preempted.len() as f64;
-    measurement.conditions.mode == SampleMode::CpuClosure
-        && tagged > BUSY_ABOVE * measurement.seconds.len() as f64
-        // Two may be anybody's.
-        && tagged > 2.0
+/// Judges two results by what ran in turns with both: ln(time / time of that) of pieces of each
+/// result, in the order taken. What slows the machine for both cancels; what stays, the pieces show.
+pub fn compare_relative(
+    base: &[f64],
+    candidate: &[f64],
+    margin: f64,
+    alpha: f64,
+) -> StoredComparison {
+    let few = base.len().min(candidate.len()) < SAMPLES_NEEDED;
+    if few || !base.iter().chain(candidate).all(|piece| piece.is_finite()) {
+        let reason = format!("{SAMPLES_NEEDED} pieces of each result are needed");
+        return StoredComparison::NotComparable { reason };
+    }
+    let ratios: Vec<f64> = base.iter().zip(candidate).map(|(a, b)| b - a).collect();
+    let choice = ClockChoice {
+        clock: Clock::Cpu,
+        reason: "a loop of our own ran in turns with both".to_owned(),
+    };
+    let wandering = deviation(base).hypot(deviation(candidate));
+    let evaluation = evaluate(&ratios, margin, alpha);
+    judge(evaluation, choice, RUN_SPREAD.hypot(wandering))
+}
+
+/// A pair that can be judged.
+struct Prepared {
+    /// ln(B/A) of blocks by the clock that decides.
+    log_ratios: Vec<f64>,
+    choice: ClockChoice,
+    /// How much the two runs differ though nothing changed, as a standard deviation of the
+    /// log-ratio.
+    spread: f64,
+}
+
+/// By how much the core was faster in one of the runs than in the other, as a logarithm: the loop
+/// that ran in both says it. Other work may suffer more or less from the same neighbour.
+fn machine_moved(before: &Measurement, now: &Measurement) -> f64 {
+    let probes = [&before.probe_seconds, &now.probe_seconds];
+    match probes.iter().all(|of| of.len() >= SAMPLES_NEEDED) {
+        true => (median_of(probes[1]) / median_of(probes[0])).ln().abs(),
+        false => 0.0,
+    }
+}
+
+/// How far the level of a run wanders: the deviation between the medians of its pieces, beyond what
+/// their samples explain.
+fn wandering(samples: &[f64]) -> f64 {
+    let pieces = PIECES.min(samples.len() / IN_A_PIECE);
+    if pieces < 3 {
+        return 0.0;
+    }
+    let piece = |k: usize| {
+        let (start, end) = (k * samples.len() / pieces, (k + 1) * samples.len() / pieces);
+        &samples[start..end]
+    };
+    let levels: Vec<f64> = (0..pieces).map(|k| median_of(piece(k)).ln()).collect();
+    // The error of a median of independent samples.
+    let explained = (0..pieces).map(|k| {
+        let middle = median_of(piece(k));
+        let spread = MAD_TO_SIGMA * mad_about(piece(k), middle) / middle;
+        1.57 * spread.powi(2) / piece(k).len() as f64
+    });
+    let explained: f64 = explained.sum::<f64>() / pieces as f64;
+    (deviation(&levels).powi(2) - explained).max(0.0).sqrt()
+}
+
+fn deviation(values: &[f64]) -> f64 {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (squares / (values.len().max(2) - 1) as f64).sqrt()
 }
 
 /// How much runs differ, from the pairs' centres: about zero, so that a level that moved all of
@@ -149,14 +203,9 @@ fn run_spread(centres: &[f64]) -> f64 {
     (MAD_TO_SIGMA * median_of(&sizes)).max(RUN_SPREAD)
 }
 
-fn judge(
-    log_ratios: &[f64],
-    choice: ClockChoice,
-    spread: f64,
-    margin: f64,
-    alpha: f64,
-) -> StoredComparison {
-    let mut evaluation = evaluate(log_ratios, margin, alpha);
+/// Widens the interval of `evaluation` by the spread between runs, and judges again.
+fn judge(mut evaluation: Evaluation, choice: ClockChoice, spread: f64) -> StoredComparison {
+    let (margin, alpha) = (evaluation.margin, 1.0 - evaluation.confidence);
     let within = (evaluation.high / evaluation.low).ln() / 2.0;
     let between = student_quantile(1.0 - 0.5 * alpha, RUN_FREEDOM) * spread;
     let reach = within.hypot(between);
@@ -186,11 +235,8 @@ fn judge(
     })
 }
 
-/// ln(B/A) of blocks by the clock that may decide.
-fn log_ratios(
-    a: &StoredResult<'_>,
-    b: &StoredResult<'_>,
-) -> Result<(Vec<f64>, ClockChoice), String> {
+/// Takes the samples of the clock that may decide.
+fn prepare(a: &StoredResult<'_>, b: &StoredResult<'_>) -> Result<Prepared, String> {
     same_conditions(a, b)?;
     let sides = [a, b];
     let on_device = is_device_time(a.measurement.conditions.mode);
@@ -242,7 +288,12 @@ fn log_ratios(
         }
     };
     let (before, now) = (samples(a)?, samples(b)?);
-    Ok((block_log_ratios(&before, &now), choice))
+    let moved = machine_moved(a.measurement, b.measurement);
+    Ok(Prepared {
+        log_ratios: block_log_ratios(&before, &now),
+        spread: wandering(&before).hypot(wandering(&now)).hypot(moved),
+        choice,
+    })
 }
 
 fn same_conditions(a: &StoredResult<'_>, b: &StoredResult<'_>) -> Result<(), String> {
@@ -323,18 +374,17 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_on_the_core_widen_what_runs_may_differ_by() {
+    fn a_level_that_wanders_inside_a_run_widens_what_runs_may_differ_by() {
         let mut random = Random::seeded(8);
-        let mut closure = |level: f64, every: usize| {
+        let mut closure = |level: f64, wanders: f64| {
             let mut measurement = Measurement::imported("x", Vec::new());
             measurement.conditions.mode = SampleMode::CpuClosure;
+            let mut now = 1.0;
             for index in 0..2000 {
-                let seconds = level * (1.0 + 0.005 * random.normal());
-                measurement.push(Sample {
-                    cpu_seconds: Some(seconds),
-                    preempted: index % every == 1,
-                    ..Sample::of_seconds(seconds)
-                });
+                if index % 100 == 0 {
+                    now = level * (1.0 + wanders * random.normal());
+                }
+                measurement.push(Sample::of_seconds(now * (1.0 + 0.005 * random.normal())));
             }
             measurement
         };
@@ -343,12 +393,64 @@ mod tests {
                 StoredComparison::Judged(judged) => judged.evaluation.verdict,
                 StoredComparison::NotComparable { reason } => panic!("{reason}"),
             };
-        let (quiet, slower) = (closure(1.0, 5000), closure(1.08, 5000));
+        let (quiet, slower) = (closure(1.0, 0.0), closure(1.08, 0.0));
         assert_eq!(verdict(&quiet, &slower), Verdict::Slower);
-        // One sample in eighty was interrupted: somebody else ran there all the time.
-        let busy = closure(1.08, 80);
-        assert_eq!(verdict(&quiet, &busy), Verdict::Undecided);
-        assert_eq!(verdict(&quiet, &closure(1.5, 80)), Verdict::Slower);
+        assert_eq!(verdict(&quiet, &closure(1.08, 0.08)), Verdict::Undecided);
+        assert_eq!(verdict(&quiet, &closure(2.0, 0.08)), Verdict::Slower);
+    }
+
+    #[test]
+    fn a_machine_that_was_slower_for_a_loop_of_ours_explains_as_much() {
+        let steady = |level: f64, probe: f64| {
+            let mut measurement = Measurement::imported("x", Vec::new());
+            measurement.conditions.mode = SampleMode::CpuClosure;
+            for index in 0..400 {
+                let seconds = level * (1.0 + 0.002 * f64::from(index % 5));
+                measurement.push(Sample::of_seconds(seconds));
+            }
+            measurement.probe_seconds = vec![probe; 20];
+            measurement
+        };
+        let verdict =
+            |a: &Measurement, b: &Measurement| match compare_two(a, b, &Fitness::default()) {
+                StoredComparison::Judged(judged) => judged.evaluation.verdict,
+                StoredComparison::NotComparable { reason } => panic!("{reason}"),
+            };
+        let base = steady(1.0, 20e-6);
+        assert_eq!(verdict(&base, &steady(1.1, 20e-6)), Verdict::Slower);
+        assert_eq!(verdict(&base, &steady(1.1, 22e-6)), Verdict::Undecided);
+        assert_eq!(verdict(&base, &steady(1.8, 22e-6)), Verdict::Slower);
+    }
+
+    #[test]
+    fn noise_of_single_samples_is_no_wandering() {
+        let mut random = Random::seeded(9);
+        let mut mean = 0.0;
+        for _ in 0..100 {
+            let samples: Vec<f64> = (0..80).map(|_| 1.0 + 0.05 * random.normal()).collect();
+            mean += wandering(&samples) / 100.0;
+        }
+        // The medians of ten samples spread by 2 %.
+        assert!(mean < 0.01, "{mean}");
+        assert_eq!(wandering(&[1.0; 4]), 0.0);
+    }
+
+    #[test]
+    fn results_beside_a_loop_are_judged_by_their_pieces() {
+        let pieces = |level: f64, spread: f64| -> Vec<f64> {
+            (0..8)
+                .map(|k| level + spread * (f64::from(k % 4) - 1.5))
+                .collect()
+        };
+        let verdict = |a: &[f64], b: &[f64]| match compare_relative(a, b, 0.01, 0.05) {
+            StoredComparison::Judged(judged) => judged.evaluation.verdict,
+            StoredComparison::NotComparable { reason } => panic!("{reason}"),
+        };
+        let base = pieces(0.0, 0.002);
+        assert_eq!(verdict(&base, &pieces(0.06, 0.002)), Verdict::Slower);
+        assert_eq!(verdict(&base, &pieces(0.06, 0.03)), Verdict::Undecided);
+        let few = compare_relative(&[0.0; 4], &base, 0.01, 0.05);
+        assert!(reason(few).contains("5 pieces"));
     }
 
     #[test]
