@@ -1,15 +1,16 @@
 //! `warpsmith history bisect`: which commit of a range is slower.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde::Serialize;
 use warpsmith_core::{Finding, Severity};
-use warpsmith_history::bisect::search;
+use warpsmith_history::bisect::{Found, Reading, SearchPlan, search};
 use warpsmith_measure::command::contest::{Contestant, contest};
 use warpsmith_measure::command::{CommandError, CommandTarget};
-use warpsmith_measure::comparison::evaluation::{Evaluation, Verdict};
+use warpsmith_measure::comparison::evaluation::{Estimate, Evaluation, Verdict};
 use warpsmith_measure::comparison::turns::{Conclusion, TurnsPlan};
 
 use super::git;
@@ -20,7 +21,11 @@ use warpsmith_console::numbers;
 use warpsmith_console::output;
 use warpsmith_console::table::Table;
 
-/// Find the commit of a range that made a command slower, by halves.
+/// Find the commit of a range that made a command slower, with as few builds as possible.
+///
+/// Both ends are measured first. Then every commit has a probability of being the first slow one, and
+/// the one that halves what is left is built and measured in turns with the good end; a commit whose
+/// measurement leaves it open is measured again before another one is built.
 #[derive(Args)]
 pub(super) struct Bisect {
     /// A line for `sh -c` that runs the benchmark of a commit, with `{commit}` in its place.
@@ -51,6 +56,10 @@ struct Body {
     commit: Option<String>,
     /// Where it did not: every commit that may be it.
     candidates: Vec<String>,
+    /// Probability that the slower commit is among them.
+    probability: f64,
+    /// Commits that were built, both ends included.
+    built: usize,
     /// The commits that were measured against the good one, in that order.
     measured: Vec<Measured>,
 }
@@ -72,49 +81,91 @@ impl Bisect {
         }
         let interruption = Interruption::listen()?;
         let commits = git::range(&self.good, &self.bad)?;
-        let good = git::commit(Some(&self.good))?.name;
-        let mut measured = Vec::new();
+        let mut bench = Bench {
+            options: self,
+            global,
+            interruption,
+            good: git::commit(Some(&self.good))?.name,
+            built: HashSet::new(),
+            measured: Vec::new(),
+        };
         let (last, _) = commits.split_last().context("a range has commits")?;
-        self.build(&good, &interruption)?;
-        let whole = self.measure(global, &interruption, &good, last, self.margin / 100.0)?;
-        let effect = whole.evaluation;
-        measured.push(Measured {
-            commit: last.clone(),
-            conclusion: whole,
-        });
+        let effect = bench.measure(last, self.margin / 100.0)?;
         if effect.verdict != Verdict::Slower {
-            return print(global, commits.len(), measured, None, effect.verdict);
+            return print(global, bench.body(&commits, None), effect.verdict);
         }
+        let whole = bench.last_reading();
         // Half of the whole change: a commit on either side of it is far from the edge.
         let half = effect.ratio.sqrt() - 1.0;
-        let found = search::<anyhow::Error>(commits.len(), &mut |index| {
-            let commit = &commits[index];
-            let conclusion = self.measure(global, &interruption, &good, commit, half)?;
-            let has = has_it(&conclusion.evaluation, half);
-            measured.push(Measured {
-                commit: commit.clone(),
-                conclusion,
-            });
-            Ok(has)
+        let plan = SearchPlan::default();
+        let found = search::<anyhow::Error>(commits.len(), whole, &plan, &mut |index| {
+            bench.measure(&commits[index], half)?;
+            Ok(bench.last_reading())
         })?;
-        let start = found.before.map_or(0, |before| before + 1);
-        let candidates = commits[start..=found.first].to_vec();
-        print(
-            global,
-            commits.len(),
-            measured,
-            Some(candidates),
-            Verdict::Slower,
+        let body = bench.body(&commits, Some(&found));
+        print(global, body, Verdict::Slower)
+    }
+}
+
+/// Builds commits once, and measures them against the good one.
+struct Bench<'a> {
+    options: &'a Bisect,
+    global: &'a Global,
+    interruption: Interruption,
+    good: String,
+    built: HashSet<String>,
+    measured: Vec<Measured>,
+}
+
+impl Bench<'_> {
+    fn body(self, commits: &[String], found: Option<&Found>) -> Body {
+        let candidates = found.map_or(Vec::new(), |found| {
+            commits[found.first..=found.last].to_vec()
+        });
+        let commit = match &candidates[..] {
+            [one] => Some(one.clone()),
+            _ => None,
+        };
+        Body {
+            commits: commits.len(),
+            commit,
+            candidates,
+            probability: found.map_or(0.0, |found| found.probability),
+            built: self.built.len(),
+            measured: self.measured,
+        }
+    }
+
+    /// What the last measurement says about its commit.
+    fn last_reading(&self) -> Reading {
+        let last = self.measured.last();
+        let estimate = last.and_then(|last| Estimate::of(&last.conclusion.log_ratios));
+        estimate.map_or(
+            // Too few rounds tell nothing.
+            Reading {
+                change: 0.0,
+                error: f64::INFINITY,
+            },
+            |estimate| Reading {
+                change: estimate.centre,
+                // Rounds that all say the same are still rounded times.
+                error: estimate.error.max(1e-4),
+            },
         )
     }
 
-    fn build(&self, commit: &str, interruption: &Interruption) -> Result<()> {
-        let Some(line) = &self.build else {
+    /// Builds `commit`, where that was not done before.
+    fn build(&mut self, commit: &str) -> Result<()> {
+        if !self.built.insert(commit.to_owned()) {
+            return Ok(());
+        }
+        let Some(line) = &self.options.build else {
             return Ok(());
         };
+        output::progress(self.global, &format!("building {commit}"));
         let target = CommandTarget {
             limit: Duration::from_secs(24 * 3600),
-            interrupted: Some(interruption.flag()),
+            interrupted: Some(self.interruption.flag()),
             ..CommandTarget::shell(&line.replace("{commit}", commit))
         };
         target
@@ -124,74 +175,47 @@ impl Bisect {
     }
 
     /// Measures `commit` against the good one, in turns.
-    fn measure(
-        &self,
-        global: &Global,
-        interruption: &Interruption,
-        good: &str,
-        commit: &str,
-        margin: f64,
-    ) -> Result<Conclusion> {
-        output::progress(global, &format!("building {commit}"));
-        self.build(commit, interruption)?;
-        output::progress(global, &format!("measuring {commit}"));
+    fn measure(&mut self, commit: &str, margin: f64) -> Result<Evaluation> {
+        let good = self.good.clone();
+        self.build(&good)?;
+        self.build(commit)?;
+        output::progress(self.global, &format!("measuring {commit}"));
         let contestant = |commit: &str| {
             let target = CommandTarget {
-                interrupted: Some(interruption.flag()),
-                ..CommandTarget::shell(&self.line.replace("{commit}", commit))
+                interrupted: Some(self.interruption.flag()),
+                ..CommandTarget::shell(&self.options.line.replace("{commit}", commit))
             };
             Contestant::new(commit, target)
         };
         let plan = TurnsPlan {
             margin,
-            budget: Duration::try_from_secs_f64(self.budget)?,
+            budget: Duration::try_from_secs_f64(self.options.budget)?,
+            // Other orders where a commit is measured again.
+            seed: 1 + self.measured.len() as u64,
             ..TurnsPlan::default()
         };
-        let both = [contestant(good), contestant(commit)];
+        let both = [contestant(&good), contestant(commit)];
         let turns = contest(&both, 1, &plan, &mut |_| {})?;
-        output::progress(global, "");
-        match turns.failure {
-            Some(error @ CommandError::Interrupted) => Err(error.into()),
-            Some(error) => Err(anyhow::Error::from(error).context(format!("measuring {commit}"))),
-            None => turns
-                .conclusions
-                .into_iter()
-                .next()
-                .context("no conclusion"),
+        output::progress(self.global, "");
+        if let Some(error) = turns.failure {
+            return Err(match error {
+                error @ CommandError::Interrupted => error.into(),
+                error => anyhow::Error::from(error).context(format!("measuring {commit}")),
+            });
         }
+        let first = turns.conclusions.into_iter().next();
+        let conclusion = first.context("no conclusion")?;
+        let evaluation = conclusion.evaluation;
+        self.measured.push(Measured {
+            commit: commit.to_owned(),
+            conclusion,
+        });
+        Ok(evaluation)
     }
 }
 
-/// Whether the ratio is beyond half of the change; `None` where the interval reaches over it.
-fn has_it(evaluation: &Evaluation, half: f64) -> Option<bool> {
-    match evaluation.verdict {
-        Verdict::Slower => Some(true),
-        Verdict::Same | Verdict::Faster => Some(false),
-        Verdict::Undecided => (evaluation.high < 1.0 + half).then_some(false),
-    }
-}
-
-fn print(
-    global: &Global,
-    commits: usize,
-    measured: Vec<Measured>,
-    candidates: Option<Vec<String>>,
-    verdict: Verdict,
-) -> Result<Outcome> {
-    let candidates = candidates.unwrap_or_default();
-    let commit = match &candidates[..] {
-        [one] => Some(one.clone()),
-        _ => None,
-    };
-    let mut report = output::report(
-        "history bisect",
-        Body {
-            commits,
-            commit,
-            candidates,
-            measured,
-        },
-    );
+fn print(global: &Global, body: Body, verdict: Verdict) -> Result<Outcome> {
+    let mut report = output::report("history bisect", body);
     let body = &report.body;
     let says = match (&body.commit, &body.candidates[..]) {
         (Some(commit), _) => Some(("M042", Severity::Error, format!("{commit} is slower"))),
@@ -230,13 +254,17 @@ fn describe(body: &Body) -> String {
         ]);
     }
     let answer = match (&body.commit, body.candidates.is_empty()) {
-        (Some(commit), _) => format!("{commit} is the first that is slower"),
+        (Some(commit), _) => format!(
+            "{commit} is the first that is slower (probability {:.0} %)",
+            100.0 * body.probability
+        ),
         (None, true) => "the last commit is not shown to be slower than the good one".to_owned(),
         (None, false) => format!("one of {} commits", body.candidates.len()),
     };
     format!(
-        "{table}{answer}; {} of {} commits measured\n",
+        "{table}{answer}; {} measurements, {} of {} commits built with the good one\n",
         body.measured.len(),
-        body.commits
+        body.built,
+        body.commits + 1
     )
 }
