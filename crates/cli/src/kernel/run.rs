@@ -175,13 +175,14 @@ impl Run {
         })?;
         match body.left_running {
             0 => {}
-            count => output::note(
-                global,
-                &format!(
-                    "note: {count} processes were left running by the command; what they do after \
-                     its end is not counted"
-                ),
-            ),
+            count => {
+                let who = match count {
+                    1 => "1 process was".to_owned(),
+                    count => format!("{count} processes were"),
+                };
+                let says = "left running by the command; what they do after its end is not counted";
+                output::note(global, &format!("note: {who} {says}"));
+            }
         }
         match failure {
             None => Ok(Outcome::Fine),

@@ -8,6 +8,7 @@ mod scheduling;
 pub mod size_study;
 mod spawn;
 mod target;
+mod tree_account;
 pub mod words;
 
 pub use target::{CommandError, CommandRun, CommandTarget};

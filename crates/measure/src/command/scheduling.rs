@@ -7,7 +7,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-use crate::leak::process_tree::parent_of_living;
+use crate::leak::process_tree::{Place, tree};
 
 /// Time of one thread since it began, from `/proc/…/schedstat`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -138,7 +138,17 @@ pub(super) fn adopt_orphans() {
 #[cfg(not(target_os = "linux"))]
 pub(super) fn adopt_orphans() {}
 
-/// Our living children now; orphans that were adopted are among them.
+/// What this process has used, all its threads.
+pub(super) fn own_cpu() -> Duration {
+    // SAFETY: `rusage` is plain data for which all zeros is a value; getrusage fills it.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the pointer is to a live local.
+    unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut usage) };
+    Usage::of(&usage).cpu
+}
+
+/// Our children in other sessions now, also those that have ended and were not waited for: daemons
+/// that were adopted. Children in our own session are somebody else's to wait for.
 pub(super) fn children() -> HashSet<libc::pid_t> {
     // SAFETY: `siginfo_t` is plain data for which all zeros is a value; waitid fills it.
     let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
@@ -149,15 +159,60 @@ pub(super) fn children() -> HashSet<libc::pid_t> {
         return HashSet::new();
     }
     let us = std::process::id();
+    let our_session = Place::of(us).map(|place| place.session);
+    let adopted = |pid: u32| {
+        let place = Place::of(pid);
+        place.is_some_and(|place| place.parent == us && Some(place.session) != our_session)
+    };
     let Ok(processes) = std::fs::read_dir("/proc") else {
         return HashSet::new();
     };
     processes
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .filter(|pid| parent_of_living(*pid) == Some(us))
+        .filter(|pid| adopted(*pid))
         .filter_map(|pid| libc::pid_t::try_from(pid).ok())
         .collect()
+}
+
+/// What left the group of a command: a daemon makes a session of its own.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Escaped {
+    /// Used by those that have ended.
+    pub(super) ended: Usage,
+    /// Used so far by those that run on, and by their descendants.
+    pub(super) running_cpu: Duration,
+    /// How many run on.
+    pub(super) running: usize,
+}
+
+impl Escaped {
+    /// Orphans that we have now and had not `before`; the ended ones are waited for.
+    pub(super) fn since(before: &HashSet<libc::pid_t>) -> Self {
+        let mut escaped = Self::default();
+        for pid in children().difference(before) {
+            match wait_for(*pid, libc::WNOHANG) {
+                Ok(Some(ended)) => escaped.ended.add(&ended.usage),
+                Ok(None) => {
+                    escaped.running += 1;
+                    let root = u32::try_from(*pid).unwrap_or(0);
+                    escaped.running_cpu += tree(root).into_iter().map(on_core).sum::<Duration>();
+                }
+                Err(_) => {}
+            }
+        }
+        escaped
+    }
+}
+
+/// What the living threads of a process have used.
+fn on_core(pid: u32) -> Duration {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task"));
+    let stats = threads.into_iter().flatten().flatten().filter_map(|entry| {
+        let text = std::fs::read_to_string(entry.path().join("schedstat")).ok()?;
+        Scheduled::parse(&text)
+    });
+    stats.map(|thread| thread.on_core).sum()
 }
 
 /// Ends what is left of group `group`, whose leader has ended, and returns what it used.

@@ -16,8 +16,9 @@ use std::time::{Duration, Instant};
 use thiserror::Error;
 
 use super::peak_memory::inherited_peak;
-use super::scheduling::{self, Scheduled};
+use super::scheduling::{self, Escaped, Scheduled};
 use super::spawn::{SpawnPlan, Spawned};
+use super::tree_account::{Running, TreeAccount};
 use super::words::replaced_by_its_program;
 use crate::cpu::thread_usage::ThreadUsage;
 use crate::measurement::Sample;
@@ -95,8 +96,8 @@ fn indented(text: &str) -> String {
 pub struct CommandRun {
     /// From spawn to exit.
     pub wall: Duration,
-    /// User and system time of the process, of its descendants that were waited for, and of those
-    /// that it left behind.
+    /// User and system time of the process and of everything that it started, until it ended: from
+    /// a control group where one can be made, else from the accounts of its descendants.
     pub cpu: Duration,
     /// Time neither on a core nor in the queue for one; `None` where the work was not done by one
     /// thread, or the system keeps no such account.
@@ -207,6 +208,8 @@ impl CommandTarget {
         let ours_before = scheduling::children();
         let words = replaced_by_its_program(&self.words);
         let plan = SpawnPlan::new(&words, self.stdin.as_deref()).map_err(cannot_start)?;
+        let running = Running::begin();
+        let account = TreeAccount::open(&running);
         let (our_queue, our_cpu) = (Scheduled::of_this_thread(), ThreadUsage::read());
         let begun = Instant::now();
         let Spawned { pid, stderr } = plan.start().map_err(cannot_start)?;
@@ -247,7 +250,15 @@ impl CommandTarget {
                 None => {}
             }
             done.usage.add(&left_behind);
-            let cpu = done.usage.cpu;
+            let tree = account.as_ref().and_then(|account| account.used(&running));
+            drop(account);
+            // Beside other commands of this process, theirs could not be told from this one's.
+            let escaped = match running.was_alone() {
+                true => Escaped::since(&ours_before),
+                false => Escaped::default(),
+            };
+            done.usage.add(&escaped.ended);
+            let cpu = whole_tree(done.usage.cpu, tree, &escaped);
             // What one thread did, and nothing else of the tree, is fully accounted for: on a
             // core, in the queue, or waiting. Our own time around it is neither.
             let one_thread = leader.filter(|leader| {
@@ -279,7 +290,7 @@ impl CommandTarget {
                 waited,
                 preempted,
                 peak_bytes: (peak_bytes > hidden_below).then_some(peak_bytes),
-                left_running: scheduling::children().difference(&ours_before).count(),
+                left_running: escaped.running,
                 status: done.status,
                 stderr_tail,
             })
@@ -323,6 +334,17 @@ impl CommandTarget {
             unsafe { libc::kill(-pid, libc::SIGKILL) };
             return Some(stopped);
         }
+    }
+}
+
+/// The CPU time of the whole tree: what was waited for, and what its group shows beyond that.
+fn whole_tree(waited_for: Duration, tree: Option<Duration>, escaped: &Escaped) -> Duration {
+    match tree {
+        // The two accounts differ by what starting and reading cost; the one that was waited for
+        // is the sharper one.
+        Some(tree) if tree > waited_for.mul_f64(1.02) + Duration::from_micros(500) => tree,
+        Some(_) => waited_for,
+        None => waited_for + escaped.running_cpu,
     }
 }
 
@@ -407,6 +429,20 @@ mod tests {
         let run = target.run(1).unwrap();
         let alone = shell("true").run(1).unwrap();
         assert!(run.cpu > 3 * alone.cpu, "{:?} {:?}", run.cpu, alone.cpu);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_the_tree_used_is_what_its_group_shows() {
+        let ms = Duration::from_millis;
+        let escaped = Escaped {
+            running_cpu: ms(7),
+            ..Escaped::default()
+        };
+        // A daemon's time is in the group's account, and nowhere else.
+        assert_eq!(whole_tree(ms(10), Some(ms(30)), &escaped), ms(30));
+        assert_eq!(whole_tree(ms(10), Some(ms(10)), &escaped), ms(10));
+        assert_eq!(whole_tree(ms(10), None, &escaped), ms(17));
     }
 
     #[test]

@@ -41,14 +41,36 @@ pub fn tree(root: u32) -> Vec<u32> {
 }
 
 /// The parent of a process; `None` for one that is gone, or has ended and was not waited for.
-pub(crate) fn parent_of_living(pid: u32) -> Option<u32> {
-    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name in brackets may hold anything, so that fields count from the last bracket.
-    let (_, after) = text.rsplit_once(')')?;
-    let mut fields = after.split_whitespace();
-    let state = fields.next()?;
-    let parent = fields.next()?.parse().ok()?;
-    (!matches!(state, "Z" | "X")).then_some(parent)
+fn parent_of_living(pid: u32) -> Option<u32> {
+    let place = Place::of(pid)?;
+    place.lives.then_some(place.parent)
+}
+
+/// Where a process stands among the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) parent: u32,
+    pub(crate) session: u32,
+    /// It has not ended.
+    pub(crate) lives: bool,
+}
+
+impl Place {
+    /// Of a process that is not gone.
+    pub(crate) fn of(pid: u32) -> Option<Self> {
+        let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        // The name in brackets may hold anything, so that fields count from the last bracket.
+        let (_, after) = text.rsplit_once(')')?;
+        let mut fields = after.split_whitespace();
+        let state = fields.next()?;
+        let parent = fields.next()?.parse().ok()?;
+        let session = fields.nth(1)?.parse().ok()?;
+        Some(Self {
+            parent,
+            session,
+            lives: !matches!(state, "Z" | "X"),
+        })
+    }
 }
 
 /// Resident bytes of the tree: pages that its processes share count once for each.
