@@ -13,7 +13,8 @@ use thiserror::Error;
 use warpsmith_core::MachineIdentity;
 
 use crate::samples_blob::{pack, unpack};
-use warpsmith_measure::measurement::Measurement;
+use warpsmith_measure::device_state::DeviceState;
+use warpsmith_measure::measurement::{Conditions, Measurement};
 use warpsmith_measure::statistics::order::median_of;
 
 /// Version of the file's layout.
@@ -222,7 +223,11 @@ impl History {
         let figures = measurement.figures().ok_or_else(no_samples)?;
         // SQLite has no infinity: an unbounded end is stored as far from the median as it gets.
         let bounded = |value: f64| value.clamp(f64::MIN, f64::MAX);
-        let conditions = serde_json::to_string(&measurement.conditions).unwrap_or_default();
+        let conditions = Stored {
+            conditions: &measurement.conditions,
+            device_state: measurement.device_state(),
+        };
+        let conditions = serde_json::to_string(&conditions).unwrap_or_default();
         let stored = self.connection.execute(
             "INSERT INTO results
                  (benchmark, machine, commit_name, at, median, low, high, count, conditions, samples)
@@ -337,6 +342,16 @@ impl History {
             .doing("read samples", blob)?
             .and_then(|blob| unpack(&blob)))
     }
+}
+
+/// What is kept of the conditions of a result.
+#[derive(Serialize)]
+struct Stored<'a> {
+    #[serde(flatten)]
+    conditions: &'a Conditions,
+    /// Power, energy of a call, and what held the clock back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    device_state: Option<DeviceState>,
 }
 
 /// One point for each commit, in the order of their first runs: medians of the runs' figures.

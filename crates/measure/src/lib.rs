@@ -8,6 +8,7 @@ pub mod ablation;
 pub mod command;
 pub mod comparison;
 pub mod cpu;
+pub mod device_state;
 pub mod findings;
 pub mod gpu;
 pub mod import;

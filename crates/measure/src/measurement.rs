@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::comparison::clock::Bound;
+use crate::device_state::{DeviceSamples, DeviceState};
 use crate::statistics::order::{MAD_TO_SIGMA, mad_about, median_of};
 use crate::statistics::rounds::{RoundsInterval, combine};
 use crate::statistics::stop_rule::StopReason;
@@ -25,6 +26,8 @@ pub struct Sample {
     pub preempted: bool,
     /// Mean clock of the device during the sample, where it was read.
     pub clock_mhz: Option<f32>,
+    /// When it was taken, in seconds since 1970, where others read the device meanwhile.
+    pub taken_at: Option<f64>,
 }
 
 impl Sample {
@@ -36,6 +39,7 @@ impl Sample {
             waited_seconds: None,
             preempted: false,
             clock_mhz: None,
+            taken_at: None,
         }
     }
 }
@@ -119,6 +123,12 @@ pub struct Measurement {
     /// the core was. Empty where it did not run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub probe_seconds: Vec<f64>,
+    /// When each sample was taken, in seconds since 1970; empty where that was not noted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub taken_at: Vec<f64>,
+    /// What the device did during each sample, where it was read beside them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_samples: Option<DeviceSamples>,
     /// Where each round begins; the first is 0.
     pub round_starts: Vec<usize>,
     /// How the samples were taken.
@@ -137,6 +147,9 @@ pub struct Figures {
     /// What the clock did, where it was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<ClockFigures>,
+    /// What the device did, where it was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<DeviceState>,
 }
 
 /// What the device's clock did while samples were taken.
@@ -176,6 +189,8 @@ impl Measurement {
             preempted: Vec::new(),
             clock_mhz: Vec::new(),
             probe_seconds: Vec::new(),
+            taken_at: Vec::new(),
+            device_samples: None,
             round_starts: vec![0],
             conditions,
         }
@@ -219,6 +234,7 @@ impl Measurement {
             self.clock_mhz.resize(self.seconds.len(), 0.0);
             self.clock_mhz.push(clock);
         }
+        self.taken_at.extend(sample.taken_at);
         self.seconds.push(sample.seconds);
         self.cpu_seconds.extend(sample.cpu_seconds);
         self.waited_seconds.extend(sample.waited_seconds);
@@ -329,6 +345,7 @@ impl Measurement {
             summary: Summary::of(&samples)?,
             interval: combine(&samples, &starts, 0.05)?,
             clock: self.clock_figures(),
+            device: self.device_state(),
         })
     }
 }

@@ -1,7 +1,7 @@
 //! One way to sample any prepared workload, on any device: for measuring, comparing, ablating and
 //! scaling alike.
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use warpsmith_device::{Device, DeviceError, Graph, pool_waits};
 use warpsmith_workload::{Output, Prepared, WorkloadError};
@@ -204,9 +204,12 @@ impl RunSampler {
                 }
                 Ok(())
             })?;
+            // Those that were taken together lasted 20 ms at most: one time for all.
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).ok();
             for sample in taken {
                 keep(Sample {
                     clock_mhz: sample.clock_mhz,
+                    taken_at: now.map(|now| now.as_secs_f64()),
                     ..Sample::of_seconds(sample.seconds / inner as f64)
                 });
             }

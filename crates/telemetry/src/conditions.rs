@@ -7,6 +7,7 @@ use std::sync::mpsc::Receiver;
 use serde::Serialize;
 
 use crate::baseline::ThrottleReason;
+use crate::clock::Micros;
 use crate::event::{Event, Happening, State};
 use crate::machine::{Machine, Settings};
 use crate::sampler::Sampler;
@@ -44,6 +45,31 @@ pub struct GpuMeanwhile {
     memory_max_bytes: Option<i64>,
     /// Milliseconds under each limit, from the driver's counters.
     held_back: Vec<HeldBack>,
+    #[serde(skip)]
+    series: Vec<GpuReading>,
+}
+
+/// One GPU at one moment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GpuReading {
+    /// When.
+    pub at: Micros,
+    /// Power of the board.
+    pub power_watts: Option<f64>,
+    /// What held the clock back, since the reading before.
+    pub held_back: Vec<ThrottleReason>,
+}
+
+impl GpuConditions {
+    /// Every reading of the GPU of this name, in the order taken; `None` where several have it, since
+    /// nobody says which of them ran.
+    pub fn readings_of(&self, name: &str) -> Option<&[GpuReading]> {
+        let mut own = self.gpus.iter().filter(|gpu| gpu.name == name);
+        match (own.next(), own.next(), &self.gpus[..]) {
+            (Some(gpu), None, _) | (None, None, [gpu]) => Some(&gpu.series),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -93,10 +119,14 @@ impl ConditionsSampler {
 
 fn summary<'a>(index: u32, name: String, events: impl Iterator<Item = &'a Event>) -> GpuMeanwhile {
     let mut states: Vec<State> = Vec::new();
+    let mut series: Vec<GpuReading> = Vec::new();
     let mut energy: Vec<i64> = Vec::new();
     for event in events {
         match &event.what {
-            Happening::State(state) => states.push(*state),
+            Happening::State(state) => {
+                series.push(reading(event.at, state, states.last()));
+                states.push(*state);
+            }
             Happening::Energy(reading) => energy.extend(reading.energy_mj),
             _ => {}
         }
@@ -133,6 +163,24 @@ fn summary<'a>(index: u32, name: String, events: impl Iterator<Item = &'a Event>
         sm_clock_max_mhz: values(|state| state.sm_clock_mhz).max(),
         memory_max_bytes: values(|state| state.memory_used_bytes).max(),
         held_back: ThrottleReason::ALL.into_iter().filter_map(grown).collect(),
+        series,
+    }
+}
+
+fn reading(at: Micros, state: &State, before: Option<&State>) -> GpuReading {
+    let holds = |reason: &ThrottleReason| {
+        let now = reason.bit().zip(state.event_reasons);
+        let counted = before.and_then(|before| {
+            let grown = reason.counter_ns(state)? - reason.counter_ns(before)?;
+            Some(grown > 0)
+        });
+        now.is_some_and(|(bit, bits)| bits & bit != 0) || counted == Some(true)
+    };
+    let milliwatts = state.power_instant_mw.or(state.power_mw);
+    GpuReading {
+        at,
+        power_watts: milliwatts.map(|mw| mw as f64 / 1e3),
+        held_back: ThrottleReason::ALL.into_iter().filter(holds).collect(),
     }
 }
 
@@ -169,7 +217,6 @@ impl fmt::Display for GpuConditions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::Micros;
     use crate::event::Energy;
 
     #[test]
@@ -202,10 +249,20 @@ mod tests {
             what,
         })
         .collect();
-        let text = GpuConditions {
+        let seen = GpuConditions {
             gpus: vec![summary(0, "X".into(), events.iter())],
-        }
-        .to_string();
+        };
+        let readings = seen.readings_of("X").unwrap();
+        assert!(readings[0].held_back.is_empty());
+        assert_eq!(readings[1].held_back, [ThrottleReason::PowerCap]);
+        assert_eq!(readings[1].power_watts, Some(300.0));
+        let two = GpuConditions {
+            gpus: [0, 1]
+                .map(|index| summary(index, "X".into(), events.iter()))
+                .into(),
+        };
+        assert_eq!(two.readings_of("X"), None);
+        let text = seen.to_string();
         assert_eq!(
             text,
             "GPU 0 meanwhile: 50 % busy, 200 W, 2.5 J, up to 40 °C, SM 1500 to 1980 MHz, \

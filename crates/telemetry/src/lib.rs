@@ -28,7 +28,7 @@ pub mod screen;
 pub use board::{Board, GpuBoard, HistoryPoint, LiveBoard};
 pub use clock::{Clock, Micros};
 pub use clock_lock::{ClockLock, LockError};
-pub use conditions::{ConditionsSampler, GpuConditions, GpuMeanwhile};
+pub use conditions::{ConditionsSampler, GpuConditions, GpuMeanwhile, GpuReading};
 pub use event::{
     Energy, Event, GpuIdentity, Happening, HostState, Inventory, MigInstance, Presence,
     ProcessIdentity, ProcessUse, Readings, RingSample, Slow, State, Steady, Xid,

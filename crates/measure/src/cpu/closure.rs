@@ -109,6 +109,7 @@ impl ClosureSampler {
             waited_seconds: None,
             preempted: usage.is_some_and(|(b, a)| a.involuntary_switches > b.involuntary_switches),
             clock_mhz: None,
+            taken_at: None,
         }
     }
 

@@ -210,7 +210,7 @@ impl Bench {
             true => Some(Ceilings::measure(&device)?),
             false => None,
         };
-        let rows = match self.steps {
+        let mut rows = match self.steps {
             Some(steps) => self.trajectories(global, &jobs, steps, limit)?,
             None => self.measure(global, &jobs, limit, ceilings.as_ref(), &mut found)?,
         };
@@ -219,6 +219,9 @@ impl Bench {
             ceilings,
             meanwhile: sampler.map(ConditionsSampler::finish),
         };
+        if let Some(meanwhile) = &beside.meanwhile {
+            rows.iter_mut().for_each(|row| row.attach(meanwhile));
+        }
         self.report(global, rows, found, &beside)
     }
 

@@ -7,12 +7,14 @@ use anyhow::{Result, bail};
 use serde::Serialize;
 use warpsmith_case::Scope;
 use warpsmith_device::{CpuDevice, Device};
+use warpsmith_measure::device_state::DeviceReading;
 use warpsmith_measure::kernel_file::KernelLaunch;
 use warpsmith_measure::measurement::{Figures, Measurement};
 use warpsmith_measure::roofline::{Ceilings, Roofline, cache_bytes};
 use warpsmith_measure::run_sampler::{RunMode, RunSampler, RunTarget};
 use warpsmith_measure::trajectory::MemorySeries;
 use warpsmith_measure::{Parity, check_parity};
+use warpsmith_telemetry::{GpuConditions, GpuReading};
 use warpsmith_workload::{Cost, Parameters, Prepared, Workload};
 
 use super::case_job::{CaseJob, Checked};
@@ -52,6 +54,23 @@ pub(super) struct Row {
     pub(super) roofline: Option<Roofline>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) memory: Vec<MemorySeries>,
+}
+
+impl Row {
+    /// Gives every sample on a GPU what was read of that GPU meanwhile.
+    pub(super) fn attach(&mut self, meanwhile: &GpuConditions) {
+        let Some(readings) = meanwhile.readings_of(&self.device) else {
+            return;
+        };
+        let reading = |reading: &GpuReading| DeviceReading {
+            at: reading.at.as_seconds(),
+            power_watts: reading.power_watts,
+            held_back: reading.held_back.iter().map(|why| why.name()).collect(),
+        };
+        let readings: Vec<DeviceReading> = readings.iter().map(reading).collect();
+        self.measurement.attach_device(&readings);
+        self.figures.device = self.measurement.device_state();
+    }
 }
 
 /// What a job was run with.

@@ -152,10 +152,15 @@ impl Rows {
             ),
             None => String::new(),
         };
-        let meanwhile = match &beside.meanwhile {
+        let mut meanwhile = match &beside.meanwhile {
             Some(meanwhile) => format!("{meanwhile}"),
             None => String::new(),
         };
+        for row in &self.0 {
+            if let Some(state) = row.figures.device.as_ref().filter(|state| state.read > 0) {
+                meanwhile += &format!("{}: {state}\n", row.workload);
+            }
+        }
         let mode = serde_json::to_value(first.measurement.conditions.mode).unwrap_or_default();
         format!(
             "{}\n{}{memory}{roofline}\non {}, mode {}\n{meanwhile}",
