@@ -190,8 +190,13 @@ impl Leak {
             Some(output) => Steps::Lines(Box::new(output)),
             None => self.steps_of_time_or_counter()?,
         };
-        let series = self.watch(global, command.id(), steps, &interruption)?;
-        if let Some(status) = command.ended()?.filter(|status| !status.success()) {
+        let watched = self.watch(global, command.id(), steps, &interruption);
+        let ended = command.ended()?;
+        let series = match (watched, ended) {
+            (Err(_), Some(status)) => bail!("`{line}` ended ({status}) before its first step"),
+            (watched, _) => watched?,
+        };
+        if let Some(status) = ended.filter(|status| !status.success()) {
             output::note(global, &format!("note: `{line}` failed ({status})"));
         }
         Ok((line, series))

@@ -1,5 +1,6 @@
 //! `warpsmith selftest`: what verdicts are worth on this machine.
 
+use std::fmt;
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -262,73 +263,96 @@ fn history_sampler() -> impl FnMut(f64) -> f64 {
     }
 }
 
+/// How often comparisons of one kind were right.
+struct Rates<'a> {
+    identical: &'a VerdictCounts,
+    slowed: &'a VerdictCounts,
+    effect: f64,
+    /// Upper bound of the rate of false verdicts.
+    bound: f64,
+    margin: f64,
+    seconds_each: f64,
+}
+
 impl Part {
+    /// The rates of a part that compares pairs.
+    fn rates(&self) -> Option<Rates<'_>> {
+        macro_rules! of {
+            ($result:expr) => {
+                Some(Rates {
+                    identical: &$result.identical,
+                    slowed: &$result.slowed,
+                    effect: $result.effect,
+                    bound: $result.false_rate_bound,
+                    margin: $result.margin,
+                    seconds_each: $result.seconds_per_comparison,
+                })
+            };
+        }
+        match self {
+            Self::Closures(result) => of!(result),
+            Self::Commands(result) => of!(result),
+            Self::Python(result) => of!(result),
+            Self::Report(result) => of!(result),
+            Self::History(_) | Self::Left { .. } => None,
+        }
+    }
+
     /// Two false verdicts in a hundred are twice what the comparison promises.
     fn is_fine(&self) -> bool {
-        let fine =
-            |counts: &VerdictCounts| (counts.slower + counts.faster) * 50 <= counts.comparisons;
-        match self {
-            Self::Closures(result) => fine(&result.identical),
-            Self::Commands(result) => fine(&result.identical),
-            Self::Python(result) => fine(&result.identical),
-            Self::Report(result) => fine(&result.identical),
-            Self::History(result) => result.false_alarms * 20 <= result.histories,
-            Self::Left { .. } => true,
+        match (self, self.rates()) {
+            (_, Some(rates)) => rates.false_verdicts() * 50 <= rates.identical.comparisons,
+            (Self::History(result), _) => result.false_alarms * 20 <= result.histories,
+            _ => true,
         }
     }
 
     fn describe(&self, headed: bool) -> String {
-        let (heading, text) = match self {
-            Self::Closures(result) => ("closures", describe(result)),
-            Self::Commands(result) => ("commands", describe_commands(result)),
-            Self::Python(result) => ("Python callables", describe_python(result)),
+        let rates = self
+            .rates()
+            .map_or(String::new(), |rates| rates.to_string());
+        let (heading, says) = match self {
+            Self::Closures(result) => ("closures", closures_line(result)),
+            Self::Commands(result) => ("commands", commands_line(result)),
+            Self::Python(_) => ("Python callables", String::new()),
             Self::Report(result) => (
                 "report --compare, results taken apart",
-                describe_stored(result),
+                format!(
+                    "; results taken apart resolve {:.1} % here",
+                    100.0 * result.resolves
+                ),
             ),
-            Self::History(result) => ("history", describe_history(result)),
-            Self::Left { what, reason } => (*what, format!("not tried: {reason}\n")),
+            Self::History(result) => ("history", history_lines(result)),
+            Self::Left { what, reason } => (*what, format!("not tried: {reason}")),
         };
         match headed {
-            true => format!("{heading}\n{text}\n"),
-            false => text,
+            true => format!("{heading}\n{rates}{says}\n\n"),
+            false => format!("{rates}{says}\n"),
         }
     }
 }
 
-fn describe_python(result: &PythonSelfTest) -> String {
+fn closures_line(result: &SelfTest) -> String {
     format!(
-        "{}{:.2} s per comparison, margin {:.1} %\n",
-        rates(
-            &result.identical,
-            &result.slowed,
-            result.effect,
-            result.false_rate_bound
-        ),
-        result.seconds_per_comparison,
-        100.0 * result.margin,
+        ", {:.1} % of samples disturbed, a stored sample costs {}",
+        100.0 * result.preempted_share,
+        Seconds(result.sample_cost_seconds),
     )
 }
 
-fn describe_stored(result: &StoredSelfTest) -> String {
+fn commands_line(result: &CommandSelfTest) -> String {
     format!(
-        "{}{:.2} s per comparison, margin {:.1} %; results taken apart resolve {:.1} % here\n",
-        rates(
-            &result.identical,
-            &result.slowed,
-            result.effect,
-            result.false_rate_bound
-        ),
-        result.seconds_per_comparison,
-        100.0 * result.margin,
-        100.0 * result.resolves,
+        ", {} of {} decided by CPU time, {:.1} % of runs disturbed",
+        result.by_cpu_time,
+        result.identical.comparisons + result.slowed.comparisons,
+        100.0 * result.preempted_share,
     )
 }
 
-fn describe_history(result: &HistorySelfTest) -> String {
+fn history_lines(result: &HistorySelfTest) -> String {
     format!(
         "no step: {} false alarms in {} histories of {} results\n\
-         a step: named in {} of {}, at the very commit in {}; a second suspect in {}\n",
+         a step: named in {} of {}, at the very commit in {}; a second suspect in {}",
         result.false_alarms,
         result.histories,
         result.commits,
@@ -339,58 +363,44 @@ fn describe_history(result: &HistorySelfTest) -> String {
     )
 }
 
-fn describe_commands(result: &CommandSelfTest) -> String {
-    format!(
-        "{}{:.2} s per comparison, {} of {} decided by CPU time, {:.1} % of runs disturbed, margin {:.1} %\n",
-        rates(
-            &result.identical,
-            &result.slowed,
-            result.effect,
-            result.false_rate_bound
-        ),
-        result.seconds_per_comparison,
-        result.by_cpu_time,
-        result.identical.comparisons + result.slowed.comparisons,
-        100.0 * result.preempted_share,
-        100.0 * result.margin,
-    )
+impl Rates<'_> {
+    fn false_verdicts(&self) -> usize {
+        self.identical.slower + self.identical.faster
+    }
 }
 
-fn describe(result: &SelfTest) -> String {
-    format!(
-        "{}{:.2} s per comparison, {:.1} % of samples disturbed, margin {:.1} %, a stored sample costs {}\n",
-        rates(
-            &result.identical,
-            &result.slowed,
-            result.effect,
-            result.false_rate_bound
-        ),
-        result.seconds_per_comparison,
-        100.0 * result.preempted_share,
-        100.0 * result.margin,
-        Seconds(result.sample_cost_seconds),
-    )
-}
-
-fn rates(same: &VerdictCounts, slow: &VerdictCounts, effect: f64, bound: f64) -> String {
-    let share = |part: usize, of: usize| 100.0 * part as f64 / of.max(1) as f64;
-    let false_verdicts = same.slower + same.faster;
-    format!(
-        "identical pairs: {} false verdicts of {} ({:.1} %, below {:.1} % with 95 % confidence); \
-         {} proven the same, {} open\n\
-         {:.1} % more work: found in {} of {} ({:.1} %); wrongly faster {}, wrongly the same {}, open {}\n",
-        false_verdicts,
-        same.comparisons,
-        share(false_verdicts, same.comparisons),
-        100.0 * bound,
-        same.same,
-        same.undecided,
-        100.0 * effect,
-        slow.slower,
-        slow.comparisons,
-        share(slow.slower, slow.comparisons),
-        slow.faster,
-        slow.same,
-        slow.undecided,
-    )
+impl fmt::Display for Rates<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let share = |part: usize, of: usize| 100.0 * part as f64 / of.max(1) as f64;
+        let (same, slow) = (self.identical, self.slowed);
+        writeln!(
+            f,
+            "identical pairs: {} false verdicts of {} ({:.1} %, below {:.1} % with 95 % \
+             confidence); {} proven the same, {} open",
+            self.false_verdicts(),
+            same.comparisons,
+            share(self.false_verdicts(), same.comparisons),
+            100.0 * self.bound,
+            same.same,
+            same.undecided,
+        )?;
+        writeln!(
+            f,
+            "{:.1} % more work: found in {} of {} ({:.1} %); wrongly faster {}, wrongly the same \
+             {}, open {}",
+            100.0 * self.effect,
+            slow.slower,
+            slow.comparisons,
+            share(slow.slower, slow.comparisons),
+            slow.faster,
+            slow.same,
+            slow.undecided,
+        )?;
+        write!(
+            f,
+            "{:.2} s per comparison, margin {:.1} %",
+            self.seconds_each,
+            100.0 * self.margin
+        )
+    }
 }

@@ -1,31 +1,12 @@
 //! Commands of strangers: that fail half-way, sleep, have parameters, or are interrupted.
 
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
 
-fn warpsmith(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_warpsmith"))
-        .args(arguments)
-        .current_dir(folder)
-        .output()
-        .expect("the program starts")
-}
-
-fn text(output: &Output) -> String {
-    format!(
-        "{}{}",
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    )
-}
-
-fn json(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(output)))
-}
+use crate::program::{json, text, warpsmith};
 
 #[test]
 fn sleep_is_judged_by_wall_time_and_the_answer_says_so() {
@@ -337,4 +318,56 @@ fn a_daemon_that_a_command_leaves_behind_is_told_and_left() {
         "a daemon is not ours to end"
     );
     assert!(text(&output).contains("left running"), "{}", text(&output));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_daemon_is_counted_and_the_user_is_told_that_it_runs_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path().display();
+    let line = format!(
+        "mkfifo {at}/up 2>/dev/null; (setsid sh -c 'echo $$ >> {at}/pids; echo > {at}/up; exec sleep 60' \
+         >/dev/null 2>&1 &); read word < {at}/up"
+    );
+    let output = warpsmith(
+        folder.path(),
+        &["run", "--runs", "2", "-w", "0", "--", "sh", "-c", &line],
+    );
+    let pids = fs::read_to_string(folder.path().join("pids")).unwrap_or_default();
+    for pid in pids.lines() {
+        let _ = Command::new("kill").arg(pid).status();
+    }
+    assert!(output.status.success(), "{}", text(&output));
+    let said = text(&output);
+    assert!(
+        said.contains("processes were left running by the command"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_run_that_prints_without_end_is_ended_by_its_limit() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for command in ["yes", "yes >&2"] {
+        let words = [
+            "run", "-w", "0", "--limit", "300ms", "--", "sh", "-c", command,
+        ];
+        let output = warpsmith(folder.path(), &words);
+        let said = text(&output);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("was ended after 0.3 s on run 1"), "{said}");
+    }
+}
+
+#[test]
+fn a_watched_command_that_dies_at_once_is_named_with_its_status() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let words = ["leak", "--step-time", "10s", "--", "sh", "-c", "exit 7"];
+    let output = warpsmith(folder.path(), &words);
+    let said = text(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("`sh -c exit 7` ended (exit status: 7)"),
+        "{said}"
+    );
 }

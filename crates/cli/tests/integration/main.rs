@@ -8,6 +8,7 @@ mod history;
 #[cfg(target_os = "linux")]
 mod locked_clocks;
 mod mistakes;
+mod program;
 mod scaling;
 mod telemetry;
 mod tone;

@@ -2,22 +2,10 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
 
 use serde_json::Value;
 
-fn warpsmith(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_warpsmith"))
-        .args(arguments)
-        .current_dir(folder)
-        .output()
-        .expect("the program starts")
-}
-
-fn json(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout)
-        .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)))
-}
+use crate::program::{json, warpsmith};
 
 fn refused(folder: &Path, arguments: &[&str]) -> String {
     let output = warpsmith(folder, arguments);

@@ -5,28 +5,20 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
-use serde::Serialize;
-use warpsmith_core::{Finding, Seconds, Severity};
 use warpsmith_device::machine_identity;
-use warpsmith_formats::write_output;
-use warpsmith_history::detectors::{stands_out, suspects};
-use warpsmith_history::gate::{Change, changes, is_commit};
-use warpsmith_history::store::{Accepted, History, Point, SeriesKey, machine_key};
-use warpsmith_measure::comparison::evaluation::Verdict;
-use warpsmith_measure::comparison::turns::{Conclusion, TurnsPlan};
+use warpsmith_history::gate::is_commit;
+use warpsmith_history::store::{Accepted, History, SeriesKey};
+use warpsmith_measure::comparison::turns::TurnsPlan;
 use warpsmith_measure::import;
-use warpsmith_measure::report::html::{Section, page};
-use warpsmith_measure::report::plot;
 
 use super::bisect::Bisect;
 use super::git;
-use crate::kernel::compare::compare_lines;
+use super::series::Shown;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
 use warpsmith_console::inputs;
 use warpsmith_console::numbers;
 use warpsmith_console::output;
-use warpsmith_console::table::Table;
 
 /// Keep results over commits, and find where they changed.
 #[derive(Args)]
@@ -48,7 +40,7 @@ pub(crate) struct HistoryCommand {
         default_value = "warpsmith-history.sqlite",
         global = true
     )]
-    file: PathBuf,
+    pub(super) file: PathBuf,
     #[command(subcommand)]
     action: Action,
 }
@@ -122,13 +114,6 @@ enum Action {
         #[arg(long, default_value = "10s", value_name = "TIME", value_parser = numbers::seconds, allow_negative_numbers = true)]
         budget: f64,
     },
-}
-
-#[derive(Serialize)]
-struct Series {
-    key: SeriesKey,
-    points: Vec<Point>,
-    changes: Vec<Change>,
 }
 
 impl HistoryCommand {
@@ -274,7 +259,7 @@ impl HistoryCommand {
         Ok(Outcome::Fine)
     }
 
-    fn open(&self) -> Result<History> {
+    pub(super) fn open(&self) -> Result<History> {
         if !self.file.exists() {
             bail!(
                 "there is no history `{}`; `warpsmith history add` begins one",
@@ -283,138 +268,6 @@ impl HistoryCommand {
         }
         Ok(History::open(&self.file)?)
     }
-
-    /// Measures the newest slower suspect of each series of this machine against the commit before
-    /// it.
-    fn confirm(
-        &self,
-        global: &Global,
-        line: &str,
-        benchmark: Option<&str>,
-        plan: &TurnsPlan,
-    ) -> Result<Outcome> {
-        if !line.contains("{commit}") {
-            bail!("`{line}` has no `{{commit}}` in it: every commit would run the same");
-        }
-        let history = self.open()?;
-        let accepted = history.accepted()?;
-        let here = machine_key(&machine_identity());
-        let mut body: Vec<Confirmation> = Vec::new();
-        let mut found = Vec::new();
-        let wanted = |key: &SeriesKey| {
-            key.machine == here && benchmark.is_none_or(|name| key.benchmark == name)
-        };
-        for key in history.keys()?.into_iter().filter(wanted) {
-            let points = history.series(&key)?;
-            let medians: Vec<f64> = points.iter().map(|point| point.median).collect();
-            let changes = changes(
-                &points,
-                &suspects(&medians),
-                &accepted,
-                &key.benchmark,
-                None,
-            );
-            let judged = changes.into_iter().filter(|change| change.judged);
-            for suspect in judged.map(|change| change.suspect).filter(|s| s.index > 0) {
-                let before = &points[suspect.index - 1].commit;
-                let after = &points[suspect.index].commit;
-                output::progress(global, &format!("{}: {before} and {after}", key.benchmark));
-                let run = |commit: &str| line.replace("{commit}", commit);
-                let done = compare_lines(global, &run(before), &run(after), plan)?;
-                let conclusion = done.conclusions.into_iter().next();
-                let conclusion = conclusion.context("two commands give one conclusion")?;
-                found.extend(alert(&key.benchmark, before, after, &conclusion));
-                body.push(Confirmation {
-                    benchmark: key.benchmark.clone(),
-                    before: before.clone(),
-                    after: after.clone(),
-                    suspected_change: suspect.change,
-                    conclusion,
-                });
-            }
-        }
-        output::progress(global, "");
-        let outcome =
-            Outcome::of_verdicts(body.iter().map(|row| row.conclusion.evaluation.verdict));
-        let mut report = output::report("history confirm", body);
-        report.findings = found;
-        output::print(global, &report, |body| confirmations(body))?;
-        Ok(outcome)
-    }
-
-    fn show(&self, global: &Global, shown: &Shown<'_>) -> Result<Outcome> {
-        let global = &output::check_outputs(global, &[("--html", shown.html)])?;
-        let history = self.open()?;
-        let here = machine_key(&machine_identity());
-        let accepted = history.accepted()?;
-        let keys = history.keys()?;
-        if let Some(name) = shown.name
-            && !keys.iter().any(|key| key.benchmark == name)
-        {
-            bail!("`{}` has no benchmark `{name}`", self.file.display());
-        }
-        let elsewhere = keys.iter().filter(|key| key.machine != here).count();
-        let wanted = |key: &SeriesKey| {
-            (shown.all_machines || key.machine == here)
-                && shown.name.is_none_or(|name| key.benchmark == name)
-        };
-        let mut body = Vec::new();
-        let mut since_known = shown.since.is_none();
-        for key in keys.into_iter().filter(wanted) {
-            let points = history.series(&key)?;
-            let medians: Vec<f64> = points.iter().map(|point| point.median).collect();
-            since_known |= shown
-                .since
-                .is_some_and(|since| points.iter().any(|point| is_commit(point, since)));
-            let changes = changes(
-                &points,
-                &suspects(&medians),
-                &accepted,
-                &key.benchmark,
-                shown.since,
-            );
-            body.push(Series {
-                key,
-                points,
-                changes,
-            });
-        }
-        if let Some(since) = shown.since.filter(|_| !since_known) {
-            bail!(
-                "`{}` has no result of {since}; `warpsmith history show` lists its commits",
-                self.file.display()
-            );
-        }
-        if !shown.all_machines && elsewhere > 0 {
-            output::note(
-                global,
-                &format!(
-                    "{elsewhere} series of other machines are left out; `history show --all-machines` shows them"
-                ),
-            );
-        }
-        let mut report = output::report("history", body);
-        report.findings = report.body.iter().flat_map(findings).collect();
-        if let Some(path) = shown.html {
-            let sections: Vec<Section> = report.body.iter().map(section).collect();
-            write_output(path, page("history", &sections).as_bytes())?;
-        }
-        output::print(global, &report, |body| body.iter().map(describe).collect())?;
-        let suspected = |finding: &Finding| finding.severity != Severity::Info;
-        Ok(Outcome::fine_if(
-            !(shown.gate && report.findings.iter().any(suspected)),
-        ))
-    }
-}
-
-/// What is shown, and whether it is a gate.
-#[derive(Default)]
-struct Shown<'a> {
-    gate: bool,
-    all_machines: bool,
-    html: Option<&'a Path>,
-    since: Option<&'a str>,
-    name: Option<&'a str>,
 }
 
 fn now() -> Result<i64> {
@@ -422,194 +275,4 @@ fn now() -> Result<i64> {
         .duration_since(UNIX_EPOCH)
         .context("the clock is before 1970")?;
     Ok(i64::try_from(since.as_secs())?)
-}
-
-/// What one series leads to conclude.
-fn findings(series: &Series) -> Vec<Finding> {
-    let mut found = Vec::new();
-    for change in series.changes.iter().filter(|change| change.judged) {
-        let suspect = &change.suspect;
-        let commit = &series.points[suspect.index].commit;
-        found.push(
-            Finding::new(
-                "M040",
-                Severity::Warning,
-                format!(
-                    "`{}`: {commit} is suspected to be slower by {:.1} %",
-                    series.key.benchmark,
-                    100.0 * suspect.change
-                ),
-            )
-            .because(
-                "levels before and after",
-                format!("p = {:.1e}", suspect.p_value),
-            )
-            .hint(
-                "measure both commits in turns: `warpsmith history confirm 'LINE with {commit}'`; \
-                 where the change is wanted: `warpsmith history accept M040 COMMIT --reason WHY`",
-            ),
-        );
-    }
-    let medians: Vec<f64> = series.points.iter().map(|point| point.median).collect();
-    if let Some(newest) = series.points.last().filter(|newest| {
-        // Three runs have said what there is to say.
-        newest.runs < 3 && stands_out(&medians)
-    }) {
-        found.push(
-            Finding::new(
-                "M041",
-                Severity::Info,
-                format!(
-                    "`{}`: the result of {} stands out; measure it twice more",
-                    series.key.benchmark, newest.commit
-                ),
-            )
-            .because("median", Seconds(newest.median).to_string())
-            .hint("further `history add`s of a commit join the first: their median counts"),
-        );
-    }
-    found
-}
-
-/// What a confirmation found out about one suspect.
-#[derive(Serialize)]
-struct Confirmation {
-    benchmark: String,
-    before: String,
-    after: String,
-    suspected_change: f64,
-    #[serde(flatten)]
-    conclusion: Conclusion,
-}
-
-/// What to tell: nothing where the suspect is as fast as the commit before it.
-fn alert(benchmark: &str, before: &str, after: &str, conclusion: &Conclusion) -> Option<Finding> {
-    let Conclusion {
-        evaluation, choice, ..
-    } = conclusion;
-    let seen = format!(
-        "{:.4} ({:.4} to {:.4}) of {before}, {} rounds",
-        evaluation.ratio, evaluation.low, evaluation.high, evaluation.rounds
-    );
-    let (code, severity, says) = match evaluation.verdict {
-        Verdict::Slower => ("M042", Severity::Error, "is slower, measured again"),
-        Verdict::Undecided => ("M011", Severity::Warning, "could not be confirmed"),
-        Verdict::Same | Verdict::Faster => return None,
-    };
-    Some(
-        Finding::new(code, severity, format!("`{benchmark}`: {after} {says}"))
-            .because("ratio", seen)
-            .because("clock", format!("{}: {}", choice.clock, choice.reason)),
-    )
-}
-
-fn confirmations(body: &[Confirmation]) -> String {
-    if body.is_empty() {
-        return "no commit is suspected\n".to_owned();
-    }
-    let mut table = Table::new(&[
-        "benchmark",
-        "commit",
-        "before",
-        ">suspected",
-        ">measured",
-        "verdict",
-    ]);
-    for row in body {
-        table.row([
-            row.benchmark.clone(),
-            row.after.chars().take(12).collect(),
-            row.before.chars().take(12).collect(),
-            format!("{:+.1} %", 100.0 * row.suspected_change),
-            format!("{:+.1} %", 100.0 * (row.conclusion.evaluation.ratio - 1.0)),
-            row.conclusion.evaluation.verdict.to_string(),
-        ]);
-    }
-    table.to_string()
-}
-
-fn section(series: &Series) -> Section {
-    let medians: Vec<f64> = series.points.iter().map(|point| point.median).collect();
-    let places: Vec<usize> = series
-        .changes
-        .iter()
-        .map(|change| change.suspect.index)
-        .collect();
-    Section {
-        heading: series.key.benchmark.clone(),
-        text: describe(series),
-        plots: vec![plot::history(&series.key.benchmark, &medians, &places)],
-    }
-}
-
-/// The interval of a point's median; too few samples have none, which is stored as the largest
-/// numbers that there are.
-fn interval(point: &Point) -> String {
-    let bounded = |end: f64| end.abs() < 0.5 * f64::MAX;
-    if bounded(point.low) && bounded(point.high) {
-        format!("{} to {}", Seconds(point.low), Seconds(point.high))
-    } else {
-        "too few samples".to_owned()
-    }
-}
-
-fn describe(series: &Series) -> String {
-    let mut table = Table::new(&["commit", ">median", ">interval", ">samples", "change"]);
-    for (index, point) in series.points.iter().enumerate() {
-        let change = series
-            .changes
-            .iter()
-            .find(|change| change.suspect.index == index);
-        table.row([
-            point.commit.chars().take(12).collect(),
-            Seconds(point.median).to_string(),
-            interval(point),
-            point.count.to_string(),
-            change.map_or(String::new(), |change| {
-                let accepted = change.accepted.as_ref();
-                format!(
-                    "{:+.1} % from here{}",
-                    100.0 * change.suspect.change,
-                    accepted.map_or(String::new(), |why| format!(", accepted: {why}"))
-                )
-            }),
-        ]);
-    }
-    format!(
-        "{} on {}\n{table}\n",
-        series.key.benchmark, series.key.machine
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use warpsmith_measure::comparison::clock::{Clock, ClockChoice};
-    use warpsmith_measure::comparison::evaluation::evaluate;
-
-    use super::*;
-
-    #[test]
-    fn only_what_is_slower_again_is_told_as_an_error() {
-        let told = |ratio: f64| {
-            let rounds: Vec<f64> = (0..24)
-                .map(|round| ratio.ln() + 1e-4 * f64::from(round % 5))
-                .collect();
-            let conclusion = Conclusion {
-                evaluation: evaluate(&rounds, 0.01, 0.05),
-                choice: ClockChoice {
-                    clock: Clock::Wall,
-                    reason: "the machine was quiet".to_owned(),
-                },
-                log_ratios: rounds,
-                ranks: None,
-                seconds_needed: None,
-            };
-            let finding = alert("b", "one", "two", &conclusion);
-            finding.map(|finding| (finding.code, finding.severity))
-        };
-        assert_eq!(told(1.05), Some(("M042".into(), Severity::Error)));
-        assert_eq!(told(1.0), None);
-        assert_eq!(told(0.9), None);
-        assert_eq!(told(1.0098), Some(("M011".into(), Severity::Warning)));
-    }
 }

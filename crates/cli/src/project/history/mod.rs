@@ -2,6 +2,8 @@
 
 mod bisect;
 mod command;
+mod confirm;
 mod git;
+mod series;
 
 pub(crate) use command::HistoryCommand;
