@@ -33,7 +33,7 @@ pub use inspect::{
 };
 pub use instance::{BoundArgument, BoundValue, Contents, Instance, LaunchNumbers};
 pub use occupancy::{Limiter, Occupancy, known_architectures, occupancy};
-pub use program::{CompiledCuda, Fault, Program, Settings, compile_cuda};
+pub use program::{CompiledCuda, Fault, Program, Settings, SharedArrays, compile_cuda, target};
 pub use reference::WorkerError;
 pub use signature::{KernelParameter, KernelSignature, kernel_signatures};
 pub use sizes::{VerificationSizes, size_words};

@@ -7,6 +7,7 @@
 //! against `parameters`, so a launch needs no `unsafe` of its own.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use miniz_oxide::inflate::decompress_to_vec_zlib;
 pub use warpsmith_kernel_macro::{kernel, ptx};
@@ -47,15 +48,17 @@ pub struct KernelImage {
     module: Cow<'static, str>,
     entry: Cow<'static, str>,
     parameters: Cow<'static, [Parameter]>,
-    ptx: Ptx,
+    code: Code,
 }
 
-/// PTX as the program has it.
+/// A kernel's code as the program has it.
 #[derive(Clone, Debug)]
-enum Ptx {
-    Text(String),
-    /// By [`kernel!`] or [`ptx!`].
+enum Code {
+    Ptx(String),
+    /// PTX by [`kernel!`] or [`ptx!`].
     Packed(&'static [u8]),
+    /// An ELF image for one architecture.
+    Machine(Arc<[u8]>),
 }
 
 impl KernelImage {
@@ -78,7 +81,7 @@ impl KernelImage {
             module: Cow::Borrowed(module),
             entry: Cow::Borrowed(entry),
             parameters: Cow::Borrowed(parameters),
-            ptx: Ptx::Packed(ptx),
+            code: Code::Packed(ptx),
         }
     }
 
@@ -96,7 +99,26 @@ impl KernelImage {
             module: Cow::Owned(module),
             entry: Cow::Owned(entry),
             parameters: Cow::Owned(parameters),
-            ptx: Ptx::Text(ptx),
+            code: Code::Ptx(ptx),
+        }
+    }
+
+    /// Describes a function in machine code: a whole ELF image for one architecture.
+    ///
+    /// # Safety
+    /// As for [`KernelImage::trusted`]; and the sections of `image` lie inside it, because a driver reads
+    /// it without being told its length.
+    pub unsafe fn machine_code(
+        module: String,
+        entry: String,
+        parameters: Vec<Parameter>,
+        image: Vec<u8>,
+    ) -> Self {
+        Self {
+            module: Cow::Owned(module),
+            entry: Cow::Owned(entry),
+            parameters: Cow::Owned(parameters),
+            code: Code::Machine(image.into()),
         }
     }
 
@@ -115,23 +137,33 @@ impl KernelImage {
         &self.parameters
     }
 
-    /// The portable form, from which a driver makes machine code.
+    /// The portable form, from which a driver makes machine code; empty where there is machine code alone.
     pub fn ptx(&self) -> Cow<'_, str> {
-        match &self.ptx {
-            Ptx::Text(text) => Cow::Borrowed(text),
-            Ptx::Packed(bytes) => {
+        match &self.code {
+            Code::Ptx(text) => Cow::Borrowed(text),
+            Code::Packed(bytes) => {
                 // What cannot be unpacked is no PTX either, which the driver then says of the kernel.
                 let text = decompress_to_vec_zlib(bytes).unwrap_or_default();
                 Cow::Owned(String::from_utf8(text).unwrap_or_default())
             }
+            Code::Machine(_) => Cow::Borrowed(""),
         }
     }
 
-    /// What tells its PTX from another's, without unpacking it.
-    pub fn ptx_identity(&self) -> &[u8] {
-        match &self.ptx {
-            Ptx::Text(text) => text.as_bytes(),
-            Ptx::Packed(bytes) => bytes,
+    /// The ELF image, where it is machine code.
+    pub fn elf(&self) -> Option<&[u8]> {
+        match &self.code {
+            Code::Machine(image) => Some(image),
+            Code::Ptx(_) | Code::Packed(_) => None,
+        }
+    }
+
+    /// What tells its code from another's, without unpacking it.
+    pub fn identity(&self) -> &[u8] {
+        match &self.code {
+            Code::Ptx(text) => text.as_bytes(),
+            Code::Packed(bytes) => bytes,
+            Code::Machine(image) => image,
         }
     }
 }
@@ -158,6 +190,6 @@ mod tests {
             image.ptx(),
             include_str!("../../../kernels/machine/saxpy.ptx")
         );
-        assert!(image.ptx_identity().len() < image.ptx().len());
+        assert!(image.identity().len() < image.ptx().len());
     }
 }

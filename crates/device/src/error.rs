@@ -211,7 +211,7 @@ impl DeviceError {
             },
             Self::NoCompiler { .. } => {
                 "`pip install nvidia-cuda-nvrtc-cu12`, install the CUDA toolkit, or name the \
-                 library with `--nvrtc PATH`"
+                 library with `WARPSMITH_NVRTC=FILE`"
             }
             Self::NoProfiler { .. } => {
                 "install the CUDA toolkit, or `pip install nvidia-cuda-cupti`"

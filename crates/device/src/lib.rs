@@ -44,6 +44,6 @@ pub use error::DeviceError;
 pub use ledger::{AllocationSite, Ledger, LedgerStats, MemoryScope, ScopeStats};
 pub use machine::machine_identity;
 pub use nvrtc::{
-    CompileCache, CompileOptions, Compiled, KernelResources, Nvrtc, Target, kernel_code,
-    kernel_resources,
+    CompileCache, CompileOptions, Compiled, KernelLayout, KernelResources, Nvrtc, ParameterPlace,
+    Target, kernel_code, kernel_parameters, kernel_resources,
 };

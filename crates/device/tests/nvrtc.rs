@@ -6,7 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use warpsmith_device::{CompileCache, CompileOptions, DeviceError, Nvrtc, Target};
+use warpsmith_device::{
+    CompileCache, CompileOptions, DeviceError, Nvrtc, Target, kernel_parameters,
+};
 
 const SOURCE: &str = "extern \"C\" __global__ void f(float* x) { x[threadIdx.x] *= SCALE; }\n";
 
@@ -31,6 +33,10 @@ fn main() {
             ptx_is_for_the_architecture_asked_for,
         ),
         test("machine_code_is_an_elf_image", machine_code_is_an_elf_image),
+        test(
+            "machine_code_says_where_its_parameters_lie",
+            machine_code_says_where_its_parameters_lie,
+        ),
         test("an_error_names_file_and_line", an_error_names_file_and_line),
         test("headers_are_found_by_name", headers_are_found_by_name),
         test(
@@ -94,6 +100,44 @@ fn headers_are_found_by_name(nvrtc: &Nvrtc) -> Result<(), Failed> {
         .push(("scale.cuh".into(), "#define SCALE 3.0f\n".into()));
     let source = format!("#include \"scale.cuh\"\n{SOURCE}");
     nvrtc.compile("f.cu", &source, &options)?;
+    Ok(())
+}
+
+fn machine_code_says_where_its_parameters_lie(old: &Nvrtc) -> Result<(), Failed> {
+    const SOURCE: &str = "struct Pair { double a; char b; };\n\
+        extern \"C\" __global__ void many(float* x, char c, int n, Pair p, unsigned long long m) {\n\
+        x[n] = c + p.a + p.b + m; }\nextern \"C\" __global__ void none() {}\n";
+    let new = library("12.9.86");
+    let new = new.exists().then(|| Nvrtc::open(&new)).transpose()?;
+    let old_ones = [70, 80, 90].map(|sm| (old, sm));
+    let new_ones = new
+        .iter()
+        .flat_map(|new| [90, 100, 120].map(|sm| (new, sm)));
+    for (nvrtc, sm) in old_ones.into_iter().chain(new_ones) {
+        let code = nvrtc
+            .compile("many.cu", SOURCE, &CompileOptions::new(Target::Cubin(sm)))?
+            .code;
+        let kernels = kernel_parameters(&code).ok_or("no ELF")?;
+        let many = kernels
+            .iter()
+            .find(|kernel| kernel.name == "many")
+            .ok_or("no kernel")?;
+        let places: Vec<(usize, usize)> = many
+            .parameters
+            .iter()
+            .map(|place| (place.offset, place.bytes))
+            .collect();
+        ensure(
+            places == [(0, 8), (8, 1), (12, 4), (16, 16), (32, 8)],
+            format!("sm_{sm}: {places:?}"),
+        )?;
+        let none = kernels
+            .iter()
+            .find(|kernel| kernel.name == "none")
+            .ok_or("no kernel")?;
+        ensure(none.parameters.is_empty(), "none")?;
+        ensure(kernel_parameters(&code[..code.len() / 2]).is_none(), "cut")?;
+    }
     Ok(())
 }
 

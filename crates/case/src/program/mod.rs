@@ -8,8 +8,9 @@ mod prepared;
 mod ran;
 
 pub(crate) use cuda::is_entry_of;
-pub use cuda::{CompiledCuda, compile_cuda};
+pub use cuda::{CompiledCuda, compile_cuda, target};
 pub use fault::Fault;
+pub use prepared::SharedArrays;
 pub(crate) use ran::Ran;
 
 use std::time::Duration;
@@ -94,14 +95,8 @@ impl Program {
         settings: Settings,
     ) -> Result<Self, Fault> {
         let form = match (kernel.source, device.cuda()) {
-            (Source::Cuda(_) | Source::Ptx(_), Some(gpu)) => {
+            (Source::Cuda(_) | Source::Ptx(_) | Source::Cubin(_), Some(gpu)) => {
                 Form::Cuda(CudaProgram::load(kernel, choice, gpu, settings)?)
-            }
-            (Source::Cubin(path), Some(_)) => {
-                return Err(Fault::Unsupported(format!(
-                    "`{}`: machine code cannot be run from a case yet; give its PTX or source",
-                    path.display()
-                )));
             }
             (Source::Cuda(_) | Source::Ptx(_) | Source::Cubin(_), None) => {
                 return Err(Fault::NoGpu);

@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use warpsmith_compiler::ir::Module;
-use warpsmith_device::{Kernel, LaunchShape, Stream};
+use warpsmith_device::{CudaDevice, Kernel, LaunchShape, Stream};
 use warpsmith_interpreter::{Argument, Interpreter};
 use warpsmith_measure::kernel_file::Direction;
 use warpsmith_workload::{Output, Prepared, WorkloadError};
 
-use super::cuda::upload;
+use super::cuda::{Arrays, CudaProgram};
 use super::fault::Fault;
-use super::guarded::GuardedArray;
 use super::interpreted::WarpProgram;
 use super::{Form, Program};
 use crate::instance::{Contents, Instance, LaunchNumbers};
@@ -29,22 +28,8 @@ impl Program {
         }
         match self.form {
             Form::Cuda(program) => {
-                let shape = program.shape(instance)?;
-                program.allow_shared(shape)?;
-                let gpu = program.gpu();
-                let (arrays, packed) = upload(gpu, &program.entry, instance, contents, 0, false)?;
-                Ok(Box::new(CudaRun {
-                    stream: gpu.stream().clone(),
-                    kernel: Arc::clone(&program.kernel),
-                    shape,
-                    packed,
-                    arrays,
-                    directions: instance
-                        .arguments
-                        .iter()
-                        .map(|argument| argument.direction())
-                        .collect(),
-                }))
+                let arrays = Arrays::upload(program.gpu(), instance, contents, 0, false)?;
+                program.ready(instance, &Arc::new(arrays))
             }
             Form::Warp(program) if program.on_gpu() => program.prepared_on_gpu(instance, contents),
             Form::Warp(program) => {
@@ -64,19 +49,68 @@ impl Program {
     }
 }
 
+impl CudaProgram {
+    fn ready(&self, instance: &Instance, arrays: &Arc<Arrays>) -> Result<Box<dyn Prepared>, Fault> {
+        let shape = self.shape(instance)?;
+        self.allow_shared(shape)?;
+        Ok(Box::new(CudaRun {
+            stream: self.gpu().stream().clone(),
+            kernel: Arc::clone(&self.kernel),
+            shape,
+            packed: arrays.packed(&self.entry, instance),
+            arrays: Arc::clone(arrays),
+            directions: instance
+                .arguments
+                .iter()
+                .map(|argument| argument.direction())
+                .collect(),
+        }))
+    }
+}
+
+/// The arrays of one size on a GPU, which the candidates of a tuning share.
+pub struct SharedArrays(Arc<Arrays>);
+
+impl SharedArrays {
+    /// Uploads them; what is written holds zeros at first.
+    pub fn upload(
+        gpu: &CudaDevice,
+        instance: &Instance,
+        contents: &Contents,
+    ) -> Result<Self, Fault> {
+        Arrays::upload(gpu, instance, contents, 0, false).map(|arrays| Self(Arc::new(arrays)))
+    }
+}
+
+impl Program {
+    /// A CUDA kernel on arrays that are there already: those of an instance whose arguments are the same.
+    pub fn prepared_on(
+        &self,
+        instance: &Instance,
+        arrays: &SharedArrays,
+    ) -> Result<Box<dyn Prepared>, Fault> {
+        match &self.form {
+            Form::Cuda(program) => program.ready(instance, &arrays.0),
+            Form::Warp(_) | Form::Python(_) => {
+                Err(Fault::Unsupported("only CUDA kernels share arrays".into()))
+            }
+        }
+    }
+}
+
 struct CudaRun {
     kernel: Arc<Kernel>,
     stream: Stream,
     shape: LaunchShape,
     packed: Vec<u8>,
     /// Kept alive: the packed parameters hold their addresses.
-    arrays: Vec<Option<GuardedArray>>,
+    arrays: Arc<Arrays>,
     directions: Vec<Option<Direction>>,
 }
 
 impl Prepared for CudaRun {
     fn run_once(&mut self) -> Result<(), WorkloadError> {
-        // SAFETY: number, sizes and alignment of the parameters were compared with the kernel's own PTX
+        // SAFETY: number, sizes and alignment of the parameters were compared with the kernel's own code
         // when it was loaded; the addresses are of arrays that live as long as `self`. That the kernel
         // stays inside them is the user's word, who wrote it, and what `verify` looks at.
         unsafe {
@@ -91,7 +125,14 @@ impl Prepared for CudaRun {
     }
 
     fn poison(&mut self) -> Result<(), WorkloadError> {
-        for (array, direction) in self.arrays.iter_mut().zip(&self.directions) {
+        // Arrays that candidates share are theirs together: nobody poisons them.
+        let Some(arrays) = Arc::get_mut(&mut self.arrays) else {
+            return Err(WorkloadError::Failed {
+                workload: "case",
+                reason: "arrays that several kernels share cannot be poisoned".into(),
+            });
+        };
+        for (array, direction) in arrays.0.iter_mut().zip(&self.directions) {
             // What a kernel also reads keeps its contents.
             if let (Some(array), Some(Direction::Out)) = (array, direction) {
                 array.fill(&self.stream, 0x7B)?;
@@ -102,7 +143,7 @@ impl Prepared for CudaRun {
 
     fn output(&mut self) -> Result<Output, WorkloadError> {
         let mut bytes = Vec::new();
-        for (array, direction) in self.arrays.iter().zip(&self.directions) {
+        for (array, direction) in self.arrays.0.iter().zip(&self.directions) {
             if let (Some(array), Some(Direction::Out | Direction::InOut)) = (array, direction) {
                 bytes.extend(array.download(&self.stream, "")?.0);
             }

@@ -38,7 +38,7 @@ pub fn embed_cubins(cubins: &[EmbeddedCubin]) {
 /// The best machine code for `image` on an `sm` GPU.
 pub(super) fn find(image: &KernelImage, sm: u32) -> Option<EmbeddedCubin> {
     // Lets a user compare the two ways of loading.
-    if std::env::var_os("WARPSMITH_NO_CUBINS").is_some() {
+    if image.elf().is_some() || std::env::var_os("WARPSMITH_NO_CUBINS").is_some() {
         return None;
     }
     let registry = registry().read().unwrap_or_else(PoisonError::into_inner);

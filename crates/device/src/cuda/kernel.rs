@@ -39,7 +39,7 @@ struct Module {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LoadedFrom {
-    /// Machine code for this architecture that the program carries.
+    /// Machine code for this architecture: the program carries it, or the kernel came as such.
     Cubin {
         /// The architecture: 90 for `sm_90`.
         sm: u32,
@@ -95,7 +95,7 @@ impl Kernel {
         image: &KernelImage,
     ) -> Result<Arc<Self>, DeviceError> {
         let mut hasher = DefaultHasher::new();
-        image.ptx_identity().hash(&mut hasher);
+        image.identity().hash(&mut hasher);
         let key = (
             image.module().to_owned(),
             image.entry().to_owned(),
@@ -234,12 +234,14 @@ impl Kernel {
 
 impl Module {
     fn load(context: &Arc<Context>, image: &KernelImage) -> Result<Self, DeviceError> {
-        let (handle, loaded_from) = match cubin::find(image, context.facts.sm()) {
-            Some(cubin) => (
+        let sm = context.facts.sm();
+        let (handle, loaded_from) = match (image.elf(), cubin::find(image, sm)) {
+            (Some(elf), _) => (load_module(context, image, elf)?, LoadedFrom::Cubin { sm }),
+            (None, Some(cubin)) => (
                 load_module(context, image, cubin.bytes)?,
                 LoadedFrom::Cubin { sm: cubin.sm },
             ),
-            None => {
+            (None, None) => {
                 // The driver reads PTX up to the first zero byte.
                 let text = [image.ptx().as_bytes(), &[0]].concat();
                 (load_module(context, image, &text)?, LoadedFrom::Ptx)

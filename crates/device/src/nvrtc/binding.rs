@@ -12,6 +12,9 @@ use crate::error::{DeviceError, loader_words};
 pub(super) type Program = *mut c_void;
 type Status = c_int;
 
+/// Names the library where it is not found, or another one is wanted.
+const VARIABLE: &str = "WARPSMITH_NVRTC";
+
 macro_rules! nvrtc_functions {
     ($($field:ident = $symbol:literal ($($parameter:ty),*);)*) => {
         /// A loaded NVRTC.
@@ -67,9 +70,12 @@ impl fmt::Debug for Nvrtc {
 }
 
 impl Nvrtc {
-    /// Finds and loads NVRTC: the active Python environment first, then the toolkit, then the
-    /// system's search path.
+    /// Finds and loads NVRTC: what `WARPSMITH_NVRTC` names; else the active Python environment first, then
+    /// the toolkit, then the system's search path.
     pub fn find() -> Result<Self, DeviceError> {
+        if let Some(named) = std::env::var_os(VARIABLE) {
+            return Self::open(Path::new(&named));
+        }
         let candidates = search::candidates();
         for path in &candidates {
             if let Ok(nvrtc) = Self::open(path) {

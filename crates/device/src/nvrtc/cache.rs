@@ -98,6 +98,24 @@ impl CompileCache {
         Ok(compiled)
     }
 
+    /// The result of an earlier compilation of the same, if it is whole.
+    pub fn kept(
+        &self,
+        nvrtc: &Nvrtc,
+        file: &str,
+        source: &str,
+        options: &CompileOptions,
+    ) -> Option<Compiled> {
+        let name = key(nvrtc.version(), file, source, options);
+        let code = self.read(&self.folder.join(name)).ok()??;
+        Some(Compiled {
+            code,
+            log: String::new(),
+            from_cache: true,
+            cache_trouble: None,
+        })
+    }
+
     fn read(&self, path: &Path) -> Result<Option<Vec<u8>>, DeviceError> {
         let unreadable = |source| DeviceError::File {
             attempted: "read from the kernel cache",

@@ -29,6 +29,61 @@ const REGISTER_COUNT: u8 = 0x2f;
 /// An attribute whose value follows, as long as it says.
 const SIZED_VALUE: u8 = 4;
 
+/// Attributes of a kernel's own list: one parameter, 12 bytes.
+const PARAMETER: u8 = 0x17;
+
+/// The kernels of a cubin with their parameters; `None` where the file is not a 64-bit ELF whose sections
+/// all lie inside it.
+pub fn kernel_parameters(cubin: &[u8]) -> Option<Vec<KernelLayout>> {
+    let sections = sections(cubin)?;
+    let mut kernels = Vec::new();
+    for section in &sections {
+        let Some(name) = section.name.strip_prefix(".text.") else {
+            continue;
+        };
+        let own = format!(".nv.info.{name}");
+        // Functions that are called have code too, and no parameters in the constant bank.
+        let Some(info) = sections.iter().find(|section| section.name == own) else {
+            continue;
+        };
+        let mut parameters: Vec<(u16, ParameterPlace)> = values(info.data)
+            .filter(|(attribute, value)| *attribute == PARAMETER && value.len() == 12)
+            .filter_map(|(_, value)| {
+                // Index, ordinal, offset; then alignment of what is pointed to, space, bank and size.
+                let place = ParameterPlace {
+                    offset: usize::from(u16_at(value, 6)?),
+                    bytes: (u32_at(value, 8)? >> 18) as usize,
+                };
+                Some((u16_at(value, 4)?, place))
+            })
+            .collect();
+        parameters.sort_unstable_by_key(|(ordinal, _)| *ordinal);
+        kernels.push(KernelLayout {
+            name: name.to_owned(),
+            parameters: parameters.into_iter().map(|(_, place)| place).collect(),
+        });
+    }
+    Some(kernels)
+}
+
+/// A kernel and where its parameters lie.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelLayout {
+    /// The kernel's symbol.
+    pub name: String,
+    /// The parameters, in their order.
+    pub parameters: Vec<ParameterPlace>,
+}
+
+/// Where a parameter lies among the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ParameterPlace {
+    /// Bytes from the first parameter's start.
+    pub offset: usize,
+    /// Its size.
+    pub bytes: usize,
+}
+
 /// A section of the file.
 struct Section<'a> {
     name: &'a str,
@@ -180,20 +235,28 @@ fn attributes(sections: &[Section<'_>]) -> Vec<(u8, u32, u32)> {
     let Some(info) = sections.iter().find(|section| section.name == ".nv.info") else {
         return found;
     };
-    let mut rest = info.data;
-    while let [format, attribute, low, high, tail @ ..] = rest {
-        let size = usize::from(u16::from_le_bytes([*low, *high]));
-        // Other formats keep their value where this one keeps its size.
-        let size = if *format == SIZED_VALUE { size } else { 0 };
-        let Some((value, after)) = tail.split_at_checked(size) else {
-            break;
-        };
-        if let (8, Some(symbol), Some(number)) = (size, u32_at(value, 0), u32_at(value, 4)) {
-            found.push((*attribute, symbol, number));
+    for (attribute, value) in values(info.data) {
+        if let (8, Some(symbol), Some(number)) = (value.len(), u32_at(value, 0), u32_at(value, 4)) {
+            found.push((attribute, symbol, number));
         }
-        rest = after;
     }
     found
+}
+
+/// Every attribute of a list with its value, which is empty where another format keeps it in place of the
+/// size.
+fn values(list: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
+    let mut rest = list;
+    std::iter::from_fn(move || {
+        let [format, attribute, low, high, tail @ ..] = rest else {
+            return None;
+        };
+        let size = usize::from(u16::from_le_bytes([*low, *high]));
+        let size = if *format == SIZED_VALUE { size } else { 0 };
+        let (value, after) = tail.split_at_checked(size)?;
+        rest = after;
+        Some((*attribute, value))
+    })
 }
 
 #[cfg(test)]

@@ -9,4 +9,6 @@ pub(crate) mod search;
 pub use binding::Nvrtc;
 pub use cache::CompileCache;
 pub use compile::{CompileOptions, Compiled, Target};
-pub use cubin::{KernelResources, kernel_code, kernel_resources};
+pub use cubin::{
+    KernelLayout, KernelResources, ParameterPlace, kernel_code, kernel_parameters, kernel_resources,
+};
