@@ -4,7 +4,16 @@
 //! aliases (`typedef float real;`, `using real = float;`), and looks for a few words in the body. What
 //! it cannot tell it leaves open.
 
+mod element_type;
+mod template_arguments;
+mod tokens;
+
 use warpsmith_measure::kernel_file::Scalar;
+
+use element_type::element;
+use template_arguments::{instance, launched_arguments, template_parameters};
+use tokens::split;
+pub(crate) use tokens::{Token, closing, lex};
 
 /// A kernel as its text declares it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,88 +75,6 @@ pub fn kernel_signatures(text: &str) -> Vec<KernelSignature> {
         }
     }
     found
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Token<'a> {
-    pub(crate) text: &'a str,
-    line: u32,
-    /// Where it begins, in bytes.
-    pub(crate) at: usize,
-}
-
-/// Words and single symbols; comments, texts and directives are left out.
-pub(crate) fn lex(text: &str) -> Vec<Token<'_>> {
-    let bytes = text.as_bytes();
-    let (mut at, mut line) = (0, 1);
-    let mut tokens = Vec::new();
-    let mut line_begins = true;
-    while at < bytes.len() {
-        let start = at;
-        match bytes[at] {
-            b'\n' => {
-                line += 1;
-                line_begins = true;
-                at += 1;
-                continue;
-            }
-            byte if byte.is_ascii_whitespace() => {
-                at += 1;
-                continue;
-            }
-            b'#' if line_begins => {
-                // A directive ends with its line, unless a backslash carries it on.
-                while at < bytes.len() && !(bytes[at] == b'\n' && bytes[at - 1] != b'\\') {
-                    line += u32::from(bytes[at] == b'\n');
-                    at += 1;
-                }
-                continue;
-            }
-            b'/' if bytes.get(at + 1) == Some(&b'/') => {
-                while at < bytes.len() && bytes[at] != b'\n' {
-                    at += 1;
-                }
-                continue;
-            }
-            b'/' if bytes.get(at + 1) == Some(&b'*') => {
-                at += 2;
-                while at < bytes.len() && !bytes[..at].ends_with(b"*/") {
-                    line += u32::from(bytes[at] == b'\n');
-                    at += 1;
-                }
-                // The end may be the last two bytes themselves, or `/*/`, which is no end.
-                continue;
-            }
-            quote @ (b'"' | b'\'') => {
-                at += 1;
-                while at < bytes.len() && bytes[at] != quote && bytes[at] != b'\n' {
-                    at += if bytes[at] == b'\\' { 2 } else { 1 };
-                }
-                at = (at + 1).min(bytes.len());
-            }
-            byte if byte.is_ascii_alphanumeric() || byte == b'_' => {
-                while at < bytes.len() && (bytes[at].is_ascii_alphanumeric() || bytes[at] == b'_') {
-                    at += 1;
-                }
-            }
-            byte => {
-                at += if byte < 0x80 {
-                    1
-                } else {
-                    text[at..].chars().next().map_or(1, char::len_utf8)
-                }
-            }
-        }
-        line_begins = false;
-        if let Some(token) = text.get(start..at) {
-            tokens.push(Token {
-                text: token,
-                line,
-                at: start,
-            });
-        }
-    }
-    tokens
 }
 
 /// `typedef A B;` and `using B = A;` of a few words.
@@ -254,121 +181,6 @@ fn signature<'a>(
     })
 }
 
-/// `name<float, 32>`, or the name alone.
-fn instance(name: &str, arguments: &[Vec<&str>]) -> String {
-    if arguments.is_empty() {
-        return name.to_owned();
-    }
-    let words: Vec<String> = arguments.iter().map(|words| words.join(" ")).collect();
-    format!("{name}<{}>", words.join(", "))
-}
-
-/// The index of the bracket that closes the one at `open`.
-pub(crate) fn closing(tokens: &[Token<'_>], open: usize) -> Option<usize> {
-    let mut depth = 0usize;
-    for (at, token) in tokens.iter().enumerate().skip(open) {
-        match token.text {
-            "(" | "{" | "[" => depth += 1,
-            ")" | "}" | "]" => {
-                depth -= 1;
-                if depth == 0 {
-                    return Some(at);
-                }
-            }
-            _ => {}
-        }
-    }
-    None
-}
-
-/// A parameter of a template, and what to put there unless something else is known.
-struct TemplateParameter<'a> {
-    name: &'a str,
-    guess: Vec<&'a str>,
-    is_type: bool,
-}
-
-/// The parameters of the `template <…>` that ends right before the kernel.
-fn template_parameters<'a>(before: &[Token<'a>]) -> Vec<TemplateParameter<'a>> {
-    let ends = [";", "}", "{"];
-    let start = before.iter().rposition(|token| ends.contains(&token.text));
-    let header = &before[start.map_or(0, |at| at + 1)..];
-    let Some(at) = header.iter().position(|token| token.text == "template") else {
-        return Vec::new();
-    };
-    let Some(end) = header.iter().rposition(|token| token.text == ">") else {
-        return Vec::new();
-    };
-    if end < at + 2 {
-        return Vec::new();
-    }
-    let parameter = |words: &&[Token<'a>]| {
-        let until = words
-            .iter()
-            .position(|token| token.text == "=")
-            .unwrap_or(words.len());
-        let name = words[..until].last()?.text;
-        let is = |kind: &[&str]| {
-            words[..until]
-                .iter()
-                .any(|token| kind.contains(&token.text))
-        };
-        let is_type = is(&["typename", "class"]);
-        let guess: Vec<&'a str> = match words.get(until + 1..) {
-            Some(default) if !default.is_empty() => {
-                default.iter().map(|token| token.text).collect()
-            }
-            _ if is_type => vec!["float"],
-            _ if is(&["bool"]) => vec!["true"],
-            _ => vec!["32"],
-        };
-        Some(TemplateParameter {
-            name,
-            guess,
-            is_type,
-        })
-    };
-    split(&header[at + 2..end])
-        .iter()
-        .filter_map(parameter)
-        .collect()
-}
-
-/// The arguments of the first launch `name<…><<<` that are numbers and types of their own.
-fn launched_arguments<'a>(tokens: &[Token<'a>], name: &str) -> Option<Vec<Vec<&'a str>>> {
-    let plain = |words: &&[Token<'a>]| {
-        let number = |word: &str| word.starts_with(|c: char| c.is_ascii_digit());
-        let truth = |word: &str| word == "true" || word == "false";
-        let texts: Vec<&str> = words.iter().map(|token| token.text).collect();
-        match texts[..] {
-            [word] if number(word) || truth(word) => true,
-            _ => element(&texts).is_some(),
-        }
-    };
-    for (at, token) in tokens.iter().enumerate() {
-        let opens = tokens.get(at + 1).is_some_and(|next| next.text == "<");
-        if token.text != name || !opens {
-            continue;
-        }
-        let rest = &tokens[at + 2..tokens.len().min(at + 66)];
-        let text = |at: usize| rest.get(at).map(|token| token.text);
-        let end = (0..rest.len())
-            .find(|at| text(*at) == Some(">") && (1..4).all(|next| text(at + next) == Some("<")));
-        if let Some(end) = end {
-            let arguments = split(&rest[..end]);
-            if !arguments.is_empty() && arguments.iter().all(&plain) {
-                let words = arguments.iter();
-                return Some(
-                    words
-                        .map(|one| one.iter().map(|token| token.text).collect())
-                        .collect(),
-                );
-            }
-        }
-    }
-    None
-}
-
 /// Whether the body adds to what a parameter points to.
 fn adds_to(body: &[Token<'_>], name: &str) -> bool {
     body.iter().enumerate().any(|(at, token)| {
@@ -384,26 +196,6 @@ fn adds_to(body: &[Token<'_>], name: &str) -> bool {
             after(1) == "+" && after(2) == "="
         })
     })
-}
-
-/// Parts between commas that are inside no brackets.
-fn split<'t, 'a>(tokens: &'t [Token<'a>]) -> Vec<&'t [Token<'a>]> {
-    let mut parts = Vec::new();
-    let (mut depth, mut start) = (0i32, 0);
-    for (at, token) in tokens.iter().enumerate() {
-        match token.text {
-            "(" | "[" | "{" | "<" => depth += 1,
-            ")" | "]" | "}" | ">" => depth -= 1,
-            "," if depth == 0 => {
-                parts.push(&tokens[start..at]);
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    parts.push(&tokens[start..]);
-    parts.retain(|part| !part.is_empty());
-    parts
 }
 
 fn parameter<'a>(
@@ -447,9 +239,11 @@ fn parameter<'a>(
         .take_while(|word| *word != "[")
         .filter(|word| !quiet.contains(word))
         .collect();
-    let name = match words.len() {
-        0 => return None,
-        1 => format!("argument{index}"),
+    let is_name = |word: &str| word.starts_with(|c: char| c.is_alphabetic() || c == '_');
+    let name = match words[..] {
+        [] => return None,
+        // A type alone, which ends in `>` where it is an instance of a template.
+        [.., last] if words.len() == 1 || !is_name(last) => format!("argument{index}"),
         _ => words.pop()?.to_owned(),
     };
     let written = words.join(" ");
@@ -476,72 +270,6 @@ fn parameter<'a>(
         constant,
         accumulated: false,
     })
-}
-
-/// The number type of a C++ type, and how many of them it holds.
-fn element(words: &[&str]) -> Option<(Scalar, u32)> {
-    let unsigned = words.contains(&"unsigned");
-    let longs = words.iter().filter(|word| **word == "long").count();
-    let rest: Vec<&str> = words
-        .iter()
-        .copied()
-        .filter(|word| !matches!(*word, "unsigned" | "signed" | "long" | "int"))
-        .collect();
-    let whole = |signed: Scalar, other: Scalar| (if unsigned { other } else { signed }, 1);
-    Some(match rest[..] {
-        // `long` has 64 bits on the platforms that have a CUDA compiler for Linux.
-        [] if longs > 0 => whole(Scalar::I64, Scalar::U64),
-        [] if !words.is_empty() => whole(Scalar::I32, Scalar::U32),
-        ["char"] => whole(Scalar::I8, Scalar::U8),
-        ["short"] => whole(Scalar::I16, Scalar::U16),
-        [word] => named(word)?,
-        _ => return None,
-    })
-}
-
-fn named(word: &str) -> Option<(Scalar, u32)> {
-    let one = |scalar| Some((scalar, 1));
-    match word {
-        "float" => one(Scalar::F32),
-        "double" => one(Scalar::F64),
-        "half" | "__half" => one(Scalar::F16),
-        "half2" | "__half2" => Some((Scalar::F16, 2)),
-        "__nv_bfloat16" | "nv_bfloat16" => one(Scalar::Bf16),
-        "__nv_bfloat162" | "nv_bfloat162" => Some((Scalar::Bf16, 2)),
-        "int8_t" => one(Scalar::I8),
-        "uint8_t" | "bool" | "uchar" => one(Scalar::U8),
-        "int16_t" => one(Scalar::I16),
-        "uint16_t" | "ushort" => one(Scalar::U16),
-        "int32_t" => one(Scalar::I32),
-        "uint32_t" | "uint" => one(Scalar::U32),
-        "int64_t" | "ptrdiff_t" | "ssize_t" => one(Scalar::I64),
-        "uint64_t" | "size_t" | "ulong" => one(Scalar::U64),
-        _ => {
-            let count = word.strip_prefix(|c: char| c.is_alphabetic())?;
-            let digits = count.trim_start_matches(|c: char| c.is_alphabetic());
-            let base = &word[..word.len() - digits.len()];
-            let components = match digits {
-                "2" => 2,
-                "3" => 3,
-                "4" => 4,
-                _ => return None,
-            };
-            let scalar = match base {
-                "float" => Scalar::F32,
-                "double" => Scalar::F64,
-                "int" => Scalar::I32,
-                "uint" => Scalar::U32,
-                "longlong" => Scalar::I64,
-                "ulonglong" => Scalar::U64,
-                "char" => Scalar::I8,
-                "uchar" => Scalar::U8,
-                "short" => Scalar::I16,
-                "ushort" => Scalar::U16,
-                _ => return None,
-            };
-            Some((scalar, components))
-        }
-    }
 }
 
 #[cfg(test)]
@@ -641,5 +369,17 @@ int main() { forward<<<1, 2>>>(nullptr, nullptr, 3, 4); }
         fn any_text_is_read(text in "[_a-z(){}<>*,;\"'/#\\\\\n é=]{0,200}") {
             let _ = kernel_signatures(&("__global__ ".to_owned() + &text));
         }
+    }
+
+    #[test]
+    fn a_parameter_without_a_name_gets_one() {
+        let text = "__global__ void k(float*, int n, std::bool_constant<true>, unsigned) {}";
+        let found = kernel_signatures(text);
+        let names: Vec<&str> = found[0]
+            .parameters
+            .iter()
+            .map(|parameter| parameter.name.as_str())
+            .collect();
+        assert_eq!(names, ["argument0", "n", "argument2", "argument3"]);
     }
 }
