@@ -32,10 +32,11 @@ const HEADERS: &[(&str, &str)] = &[
     ("cuda_runtime.h", RUNTIME),
     ("cuda_runtime_api.h", RUNTIME),
     ("driver_types.h", RUNTIME),
-    ("cublas_v2.h", RUNTIME),
-    ("cublasLt.h", RUNTIME),
-    ("cudnn.h", RUNTIME),
+    ("cublas_v2.h", LIBRARY),
+    ("cublasLt.h", LIBRARY),
+    ("cudnn.h", LIBRARY),
     ("curand.h", RUNTIME),
+    ("nccl.h", RUNTIME),
     ("cuda.h", RUNTIME),
 ];
 
@@ -66,7 +67,6 @@ const EMPTY: &[&str] = &[
     "memory",
     "mutex",
     "mpi.h",
-    "nccl.h",
     "numeric",
     "nvToolsExt.h",
     "nvtx3/nvToolsExt.h",
@@ -99,6 +99,15 @@ const RUNTIME: &str = concat!(
     include_str!("limits.h"),
     include_str!("integers.h"),
     include_str!("runtime.h")
+);
+
+/// What the headers of CUDA's libraries bring along: kernels use the narrow types without including them.
+const LIBRARY: &str = concat!(
+    include_str!("limits.h"),
+    include_str!("integers.h"),
+    include_str!("runtime.h"),
+    "#if __has_include(<cuda_fp16.h>)\n#include <cuda_fp16.h>\n#endif\n",
+    "#if __has_include(<cuda_bf16.h>)\n#include <cuda_bf16.h>\n#endif\n"
 );
 
 /// The name under which [`PRELUDE`] is included before everything else.

@@ -8,5 +8,9 @@ typedef struct cudnnContext* cudnnHandle_t;
 typedef struct curandGenerator_st* curandGenerator_t;
 typedef int cublasStatus_t;
 typedef int cublasComputeType_t;
+typedef struct ncclComm* ncclComm_t;
+typedef struct { char internal[128]; } ncclUniqueId;
+typedef int ncclResult_t;
+typedef int ncclDataType_t;
 typedef struct _IO_FILE FILE;
 #endif

@@ -151,13 +151,22 @@ fn include_of(case: &Case, flag: &str) -> Option<PathBuf> {
     Some(folder.join(rest.trim_start_matches('=')))
 }
 
+const CUDA_HEADERS: &str = "CUDA's own headers are not installed here: install the toolkit and set `CUDA_HOME`, or \
+     `pip install nvidia-cuda-runtime-cu12 nvidia-cuda-cccl-cu12` into the active environment";
+
 /// A compiler's log, with what to do about a header that is missing.
 fn with_hint(log: String) -> String {
     let Some(name) = log
         .split_once("cannot open source file \"")
         .and_then(|(_, rest)| rest.split('"').next())
     else {
-        return log;
+        // What a library's header would have brought along.
+        let narrow = ["__nv_bfloat16", "nv_bfloat16", "__half", "half"];
+        let missing = |name: &&str| log.contains(&format!("identifier \"{name}\" is undefined"));
+        return match narrow.iter().any(missing) {
+            true => format!("{}\nhint: {CUDA_HEADERS}", log.trim_end()),
+            false => log,
+        };
     };
     let of_cuda = [
         "cuda",
@@ -168,12 +177,10 @@ fn with_hint(log: String) -> String {
         "thrust/",
     ];
     let hint = match of_cuda.iter().any(|start| name.starts_with(start)) {
-        true => {
-            "CUDA's own headers are not installed here: install the toolkit and set `CUDA_HOME`, or \
-             `pip install nvidia-cuda-runtime-cu12 nvidia-cuda-cccl-cu12` into the active environment"
-                .to_owned()
+        true => CUDA_HEADERS.to_owned(),
+        false => {
+            format!("`{name}`: name its folder in the case, `[compile]` `flags = [\"-Ifolder\"]`")
         }
-        false => format!("`{name}`: name its folder in the case, `[compile]` `flags = [\"-Ifolder\"]`"),
     };
     format!("{}\nhint: {hint}", log.trim_end())
 }
@@ -199,6 +206,8 @@ mod tests {
         assert!(log("ggml.h").contains("flags = [\"-Ifolder\"]"));
         assert!(log("cuda_fp16.h").contains("CUDA_HOME"));
         assert_eq!(with_hint("other".into()), "other");
+        let narrow = "common.h(186): error: identifier \"__nv_bfloat16\" is undefined";
+        assert!(with_hint(narrow.into()).contains("CUDA_HOME"));
         let text = "source = \"a.cu\"\n[compile]\nflags = [\"-Iinc\", \"-O1\"]\n[launch]\ngrid = 1\nblock = 32\n";
         let case = Case::parse(Path::new("a.toml"), text).unwrap();
         assert_eq!(include_of(&case, "-Iinc"), Some(PathBuf::from("inc")));
