@@ -12,4 +12,5 @@ pub mod measured;
 pub mod numbers;
 pub mod output;
 pub mod placement;
+pub mod progress_line;
 pub mod table;

@@ -201,7 +201,7 @@ impl<'a> KernelBench<'a> {
     fn examine(&mut self, program: Program, calls: &mut usize) -> Result<Outcome, Fault> {
         let mut verifier = match self.verifier.take() {
             Some(mut verifier) => {
-                verifier.set_program(program);
+                verifier.set_program(&self.choice, program, self.device, self.settings)?;
                 verifier
             }
             None => {

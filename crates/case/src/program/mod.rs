@@ -65,6 +65,8 @@ pub struct Settings {
     pub guards: bool,
     /// Whether lines of the source go into the machine code.
     pub line_info: bool,
+    /// Whether warps are held back at their accesses to shared memory, which shows a missing barrier.
+    pub delays: bool,
 }
 
 impl Default for Settings {
@@ -73,6 +75,7 @@ impl Default for Settings {
             limit: Duration::from_secs(20),
             guards: true,
             line_info: false,
+            delays: false,
         }
     }
 }

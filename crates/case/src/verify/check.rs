@@ -7,13 +7,13 @@
 //! The reference answers in the inputs' own type and in float64. How far the inputs' last bits move the
 //! result takes five more answers, so that is asked only where an element is not right without it.
 
-use serde::{Deserialize, Serialize};
 use warpsmith_device::Device;
 use warpsmith_workload::random::Random;
 
 use super::comparison::{Judge, OutputComparison};
 use super::expectation::Expectation;
 use super::leftover::{Leftover, poisons};
+use super::verdict::{Check, Plan, Verdict};
 use crate::description::{Case, TunableValue};
 use crate::element::float_at;
 use crate::expression::Scope;
@@ -22,110 +22,8 @@ use crate::program::{Fault, Program, Ran, Settings};
 use crate::reference::{Answer, Wanted};
 use crate::sizes::size_words;
 
-/// What is checked.
-#[derive(Clone, Debug)]
-pub struct Plan {
-    /// Random inputs for each size.
-    pub inputs: usize,
-    /// Decides the inputs.
-    pub seed: u64,
-    /// Whether infinities, NaN and denormals are among the inputs of one more round.
-    pub special: bool,
-}
-
-/// One size with one input.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Check {
-    /// The size in words.
-    pub size: String,
-    /// The dimensions.
-    pub dimensions: Scope,
-    /// Decides the input.
-    pub seed: u64,
-    /// Which of the fills that a case leaves open was used.
-    pub round: usize,
-    /// Whether special values were among the inputs.
-    pub special: bool,
-    /// What was found.
-    pub verdict: Verdict,
-}
-
-/// What was found at one size with one input.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "verdict", rename_all = "snake_case")]
-pub enum Verdict {
-    /// Everything was right, as far as there was something to compare with.
-    Right {
-        /// How far each output is from the reference; empty without one.
-        outputs: Vec<OutputComparison>,
-        /// Whether two runs gave different bits.
-        varies: bool,
-    },
-    /// An output is not what the reference says.
-    Wrong {
-        /// How far each output is from the reference.
-        outputs: Vec<OutputComparison>,
-        /// Whether two runs gave different bits.
-        varies: bool,
-        /// The outputs' dimensions, for words.
-        axes: Vec<Vec<String>>,
-    },
-    /// The result follows what an output held before.
-    StaleOutput {
-        /// The output.
-        argument: String,
-        /// Elements that follow.
-        elements: usize,
-    },
-    /// Memory outside of an array was written.
-    OutOfBounds {
-        /// The argument whose array it was.
-        argument: String,
-        /// Bytes from the array's end to the first byte written; negative before its start.
-        offset: i64,
-        /// Bytes that were changed.
-        bytes: usize,
-    },
-    /// An input was changed.
-    InputChanged {
-        /// The input.
-        argument: String,
-        /// The first element.
-        element: usize,
-    },
-    /// Threads race: the order in which they run decides the result.
-    Race {
-        /// Where.
-        reason: String,
-    },
-    /// The kernel faulted, never ended or could not be launched.
-    Fault {
-        /// What was seen.
-        reason: String,
-        /// Whether it never ended.
-        never_ended: bool,
-    },
-}
-
-impl Verdict {
-    /// Whether nothing is wrong.
-    pub fn is_right(&self) -> bool {
-        matches!(self, Self::Right { .. })
-    }
-}
-
-/// Everything that was checked.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct Verification {
-    /// Every size with every input.
-    pub checks: Vec<Check>,
-    /// Listed sizes that were left out because a reference would take too long.
-    pub too_large: Vec<String>,
-    /// What the user should know about the reference.
-    pub notes: Vec<String>,
-    /// Whether there was a reference.
-    pub compared: bool,
-}
+/// Bytes of inputs that are kept with their answers for the next kernel; answers have a few times as many.
+const MOST_KEPT: usize = 1 << 29;
 
 /// A case with its program and its reference.
 pub struct Verifier<'a> {
@@ -140,13 +38,21 @@ pub struct Verifier<'a> {
     kept: Option<Vec<Kept>>,
     /// What the user should know about the reference.
     pub notes: Vec<String>,
+    /// Whether the last fault ended the context on the GPU.
+    pub context_ended: bool,
+}
+
+fn uses_fast_math(case: &Case, choice: &[(String, TunableValue)]) -> bool {
+    let flags = case.flags.iter().map(String::as_str);
+    let chosen = choice.iter().map(|(name, _)| name.as_str());
+    flags
+        .chain(chosen)
+        .any(|flag| flag.contains("use_fast_math"))
 }
 
 /// The input of a check with its right answer.
 struct Kept {
-    size: Scope,
-    seed: u64,
-    round: usize,
+    key: String,
     contents: Contents,
     answer: Option<Answer>,
 }
@@ -171,20 +77,16 @@ impl<'a> Verifier<'a> {
         program: Program,
         expectation: Expectation,
     ) -> Self {
-        let flags = case.flags.iter().map(String::as_str);
-        let chosen = choice.iter().map(|(name, _)| name.as_str());
-        let fast_math = flags
-            .chain(chosen)
-            .any(|flag| flag.contains("use_fast_math"));
         Self {
             case,
             program,
             expectation,
             choice: choice.to_vec(),
-            fast_math,
+            fast_math: uses_fast_math(case, choice),
             fan_in: Vec::new(),
             kept: None,
             notes: Vec::new(),
+            context_ended: false,
         }
     }
 
@@ -203,9 +105,31 @@ impl<'a> Verifier<'a> {
         Ok(verifier)
     }
 
-    /// Checks another kernel from now on.
-    pub(crate) fn set_program(&mut self, program: Program) {
+    /// Checks another kernel from now on, with these tunables.
+    pub(crate) fn set_program(
+        &mut self,
+        choice: &[(String, TunableValue)],
+        program: Program,
+        device: &Device,
+        settings: Settings,
+    ) -> Result<(), Fault> {
         self.program = program;
+        if self.choice != choice {
+            // A kernel that is the reference is compiled and launched with the same tunables.
+            if matches!(self.expectation, Expectation::Kernel(_)) {
+                self.expectation = Expectation::prepare(self.case, choice, device, settings)?;
+            }
+            self.fast_math = uses_fast_math(self.case, choice);
+            self.choice = choice.to_vec();
+            // A tunable may decide an argument, and with it how many terms there are.
+            self.fan_in.clear();
+        }
+        Ok(())
+    }
+
+    /// The program that is checked.
+    pub(crate) fn program(&self) -> &Program {
+        &self.program
     }
 
     /// Whether there is something to compare with.
@@ -261,13 +185,16 @@ impl<'a> Verifier<'a> {
         let verdict = match self.examine(&wanted) {
             Ok(verdict) => verdict,
             Err(Examined::Reference(fault)) => return Err(fault),
-            Err(Examined::Kernel(fault)) => match fault {
-                Fault::Device(_) | Fault::Findings(_) => Verdict::Fault {
-                    never_ended: matches!(&fault, Fault::Device(error) if error.is_never_ended()),
-                    reason: fault.to_string(),
-                },
-                other => return Err(other),
-            },
+            Err(Examined::Kernel(fault)) => {
+                self.context_ended |= fault.ends_context();
+                match fault {
+                    Fault::Device(_) | Fault::Findings(_) => Verdict::Fault {
+                        never_ended: matches!(&fault, Fault::Device(error) if error.is_never_ended()),
+                        reason: fault.to_string(),
+                    },
+                    other => return Err(other),
+                }
+            }
         };
         Ok(Check {
             size: size_words(size, &self.case.sizes.names),
@@ -316,12 +243,8 @@ impl<'a> Verifier<'a> {
     /// The input and its right answer, from an earlier check where that was kept.
     fn answered(&mut self, wanted: &Wanted) -> Result<(Contents, Option<Answer>), Fault> {
         let kept = self.kept.as_mut().and_then(|kept| {
-            let at = kept.iter().position(|one| {
-                let Kept {
-                    size, seed, round, ..
-                } = one;
-                (size, *seed, *round) == (&wanted.instance.size, wanted.seed, wanted.round)
-            })?;
+            let key = key_of(wanted);
+            let at = kept.iter().position(|one| one.key == key)?;
             Some(kept.swap_remove(at))
         });
         if let Some(kept) = kept {
@@ -332,11 +255,14 @@ impl<'a> Verifier<'a> {
     }
 
     fn keep(&mut self, wanted: &Wanted, contents: Contents, answer: Option<Answer>) {
-        if let (Some(kept), false) = (&mut self.kept, wanted.special) {
+        let Some(kept) = &mut self.kept else {
+            return;
+        };
+        let bytes = |contents: &Contents| contents.iter().flatten().map(Vec::len).sum::<usize>();
+        let held: usize = kept.iter().map(|one| bytes(&one.contents)).sum();
+        if held + bytes(&contents) <= MOST_KEPT {
             kept.push(Kept {
-                size: wanted.instance.size.clone(),
-                seed: wanted.seed,
-                round: wanted.round,
+                key: key_of(wanted),
                 contents,
                 answer,
             });
@@ -413,6 +339,43 @@ impl<'a> Verifier<'a> {
             });
         }
         Ok(Verdict::Right { outputs, varies })
+    }
+
+    /// Checks a size once more with warps held back at their accesses to shared memory: a kernel that is
+    /// right only as long as they run in step lacks a barrier. `None` where that shows nothing: it is right,
+    /// it has no shared memory, or it takes too long like that.
+    pub fn check_order(
+        &mut self,
+        device: &Device,
+        settings: Settings,
+        size: &Scope,
+        seed: u64,
+    ) -> Result<Option<Check>, Fault> {
+        let settings = Settings {
+            delays: true,
+            ..settings
+        };
+        let program = match Program::prepare(self.case, &self.choice, device, settings) {
+            Ok(program) => program,
+            Err(Fault::Unsupported(_)) => return Ok(None),
+            Err(fault) => return Err(fault),
+        };
+        let usual = std::mem::replace(&mut self.program, program);
+        let checked = self.check(size, seed, 0, false);
+        self.program = usual;
+        let mut check = checked?;
+        check.verdict = match check.verdict {
+            Verdict::Right { .. } | Verdict::Fault { .. } => return Ok(None),
+            wrong => Verdict::Race {
+                reason: format!(
+                    "wrong when some warps are held back at their accesses to shared memory: {}; \
+                     code that relies on the threads of a warp running in step, without \
+                     `__syncwarp()`, can be wrong here too",
+                    wrong.words()
+                ),
+            },
+        };
+        Ok(Some(check))
     }
 
     /// The answer with what is known about its size, and its note kept.
@@ -503,6 +466,21 @@ impl<'a> Verifier<'a> {
     }
 }
 
+/// What decides an answer: the size, its arguments, which may follow tunables, and the input.
+fn key_of(wanted: &Wanted) -> String {
+    let Wanted {
+        instance,
+        seed,
+        round,
+        special,
+        ..
+    } = wanted;
+    let Instance {
+        size, arguments, ..
+    } = instance;
+    format!("{size:?} {arguments:?} {seed} {round} {special}")
+}
+
 fn wrong(outputs: &[OutputComparison]) -> bool {
     outputs.iter().any(|output| output.wrong > 0)
 }
@@ -577,4 +555,95 @@ fn first_difference(instance: &Instance, a: &Ran, b: &Ran) -> Option<(String, us
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use warpsmith_device::DeviceChoice;
+
+    use super::*;
+
+    const KERNEL: &str = "import warp as wp\n\n@wp.kernel\n\
+        def scale(x: wp.array(dtype=float), y: wp.array(dtype=float)):\n    \
+        i = wp.tid()\n    y[i] = 2.0 * x[i]\n";
+    const CASE: &str = "source = \"scale.py\"\nreference = { interpreter = true }\n[sizes]\nn = [100]\n\
+        [[arguments]]\nname = \"x\"\ndirection = \"in\"\ntype = \"f32\"\nshape = \"n\"\n\
+        [[arguments]]\nname = \"y\"\ndirection = \"out\"\ntype = \"f32\"\nshape = \"n\"\n[launch]\ndim = \"n\"\n";
+
+    #[test]
+    fn the_next_program_is_compared_with_the_same_answers() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("scale.toml");
+        std::fs::write(folder.path().join("scale.py"), KERNEL).unwrap();
+        std::fs::write(&file, CASE).unwrap();
+        let case = Case::open(&file).unwrap();
+        let device = Device::open(DeviceChoice::Cpu).unwrap();
+        let settings = Settings::default();
+        let first = Program::prepare(&case, &[], &device, settings).unwrap();
+        let mut verifier = Verifier::for_several(&case, &[], first, &device, settings).unwrap();
+        let size = case.sizes.listed[0].clone();
+        assert!(
+            verifier
+                .check(&size, 1, 0, false)
+                .unwrap()
+                .verdict
+                .is_right()
+        );
+        let kept = contents_at(&verifier, 0);
+        // Another program of the same case, with a kernel that is wrong.
+        std::fs::write(folder.path().join("scale.py"), KERNEL.replace("2.0", "3.0")).unwrap();
+        let wrong = Program::prepare(&case, &[], &device, settings).unwrap();
+        verifier.set_program(&[], wrong, &device, settings).unwrap();
+        assert!(
+            !verifier
+                .check(&size, 1, 0, false)
+                .unwrap()
+                .verdict
+                .is_right()
+        );
+        assert_eq!(verifier.kept.as_ref().unwrap().len(), 1);
+        assert_eq!(contents_at(&verifier, 0), kept);
+        verifier.check(&size, 2, 0, false).unwrap();
+        assert_eq!(verifier.kept.as_ref().unwrap().len(), 2);
+    }
+
+    /// Where the bytes of a kept input are: the same place means that they were not made again.
+    fn contents_at(verifier: &Verifier<'_>, at: usize) -> *const u8 {
+        let kept = &verifier.kept.as_ref().unwrap()[at];
+        kept.contents[0].as_ref().unwrap().as_ptr()
+    }
+
+    #[test]
+    fn a_tunable_that_decides_an_argument_gets_answers_of_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("scale.toml");
+        let kernel = KERNEL
+            .replace("y: wp", "k: float, y: wp")
+            .replace("2.0", "k");
+        std::fs::write(folder.path().join("scale.py"), kernel).unwrap();
+        let number = "[[arguments]]\nname = \"k\"\ntype = \"f32\"\nvalue = \"K\"\n";
+        let text = CASE.replace(
+            "[[arguments]]\nname = \"y\"",
+            &format!("{number}[[arguments]]\nname = \"y\""),
+        );
+        std::fs::write(&file, format!("{text}[tunables]\nK = [2, 3]\n")).unwrap();
+        let case = Case::open(&file).unwrap();
+        let device = Device::open(DeviceChoice::Cpu).unwrap();
+        let settings = Settings::default();
+        let size = case.sizes.listed[0].clone();
+        let [two, three] = [2, 3].map(|value| vec![("K".to_owned(), TunableValue::Whole(value))]);
+        let program = |choice: &[(String, TunableValue)]| {
+            Program::prepare(&case, choice, &device, settings).unwrap()
+        };
+        let first = program(&two);
+        let mut verifier = Verifier::for_several(&case, &two, first, &device, settings).unwrap();
+        let right = verifier.check(&size, 1, 0, false).unwrap();
+        assert!(right.verdict.is_right(), "{:?}", right.verdict);
+        verifier
+            .set_program(&three, program(&three), &device, settings)
+            .unwrap();
+        let right = verifier.check(&size, 1, 0, false).unwrap();
+        assert!(right.verdict.is_right(), "{:?}", right.verdict);
+        assert_eq!(verifier.kept.as_ref().unwrap().len(), 2);
+    }
 }

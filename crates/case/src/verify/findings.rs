@@ -2,8 +2,8 @@
 
 use warpsmith_core::{Family, Finding, Severity};
 
-use super::check::{Check, Verdict, Verification};
 use super::comparison::OutputComparison;
+use super::verdict::{Check, Verdict, Verification};
 
 /// What each code about a user's own kernel means.
 pub static FAMILY: Family = Family::new(include_str!("../stories/C.md"));
@@ -75,7 +75,8 @@ pub fn judge(name: &str, verification: &Verification) -> Vec<Finding> {
         (
             "C008",
             "gives results that follow the order of threads",
-            "use an atomic operation, or one thread per element",
+            "use an atomic operation, or one thread per element; where threads of a block share memory, look for a \
+             missing `__syncthreads()`, or `__syncwarp()` in code written before Volta",
             |verdict| matches!(verdict, Verdict::Race { .. }),
         ),
     ];
@@ -91,11 +92,25 @@ pub fn judge(name: &str, verification: &Verification) -> Vec<Finding> {
         let total = verification.checks.len();
         let message = format!("`{name}` {what} in {} of {total} checks", bad.len());
         let mut finding = Finding::new(*code, Severity::Error, message);
-        for check in bad.iter().take(TOLD) {
-            finding = finding.because(place(check), check.verdict.words());
+        // The same words at many sizes are read once.
+        let mut told: Vec<(String, &Check, usize)> = Vec::new();
+        for check in bad.iter().copied() {
+            let words = check.verdict.words();
+            match told.iter_mut().find(|(known, ..)| *known == words) {
+                Some((.., count)) => *count += 1,
+                None => told.push((words, check, 1)),
+            }
         }
-        if bad.len() > TOLD {
-            finding = finding.because("more", format!("{} checks", bad.len() - TOLD));
+        for (words, check, count) in told.iter().take(TOLD) {
+            let more = match count {
+                1 => String::new(),
+                count => format!(" and {} more", count - 1),
+            };
+            finding = finding.because(format!("{}{more}", place(check)), words);
+        }
+        let rest: usize = told.iter().skip(TOLD).map(|(.., count)| count).sum();
+        if rest > 0 {
+            finding = finding.because("more", format!("{rest} checks"));
         }
         let hint = match *code {
             "C001" => wrong_hint(&bad),
@@ -252,4 +267,32 @@ fn imprecise(name: &str, verification: &Verification) -> Option<Finding> {
         .because(place(check), "root mean square error against float64")
         .hint("narrower arithmetic (half, TF32) or an approximation inside; state a tolerance if that is meant"),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_fault_at_many_sizes_is_told_once() {
+        let check = |size: &str| Check {
+            size: size.into(),
+            dimensions: crate::expression::Scope::new(),
+            seed: 1,
+            round: 0,
+            special: false,
+            verdict: Verdict::Fault {
+                reason: "kernel `k` failed an assertion".into(),
+                never_ended: false,
+            },
+        };
+        let verification = Verification {
+            checks: ["n=1", "n=2", "n=3"].map(check).into(),
+            compared: true,
+            ..Verification::default()
+        };
+        let text = judge("k", &verification)[0].to_string();
+        assert_eq!(text.matches("failed an assertion").count(), 1, "{text}");
+        assert!(text.contains("n=1 (seed 1) and 2 more"), "{text}");
+    }
 }

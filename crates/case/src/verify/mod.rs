@@ -7,10 +7,12 @@ mod expectation;
 mod findings;
 mod leftover;
 mod pattern;
+mod verdict;
 
 pub use arrays::{ArrayTruth, compare_arrays};
-pub use check::{Check, Plan, Verdict, Verification, Verifier};
+pub use check::Verifier;
 pub(crate) use comparison::Judge;
 pub use comparison::{OutputComparison, WrongElement};
 pub(crate) use expectation::Expectation;
 pub use findings::{FAMILY, judge};
+pub use verdict::{Check, Plan, Verdict, Verification};

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Counts what `warpsmith verify` finds: sixty wrong kernels, and false alarms on the ten right ones.
 
-    python3 run.py [--seeds 50] [--warpsmith PROGRAM]
+    python3 run.py [--seeds 50] [--jobs 8] [--races] [--warpsmith PROGRAM]
 
-Needs `warpsmith` on the path, a GPU, NVRTC, and a Python with NumPy for the references. Where
-compute-sanitizer is installed, `--races` finds what no run shows. Ends with 0 where at least 58 mutants are
-found and no right kernel is accused.
+Needs `warpsmith` on the path, a GPU, NVRTC, and a Python with NumPy for the references. Several checks run
+side by side. `--races` adds compute-sanitizer's racecheck, where it is installed. Ends with 0 where at least
+58 mutants are found and no right kernel is accused.
 """
 
 import argparse
+import concurrent.futures
 import json
 import pathlib
 import shutil
@@ -31,39 +32,52 @@ def verify(program, case, *options):
     return [one["code"] for one in findings if one["severity"] == "error"], seconds, []
 
 
+def mutant_folder(folder, number, mutant):
+    """A copy of the kernels in which one of them is wrong."""
+    place = folder / f"mutant{number}"
+    shutil.copytree(HERE / "kernels", place)
+    file = place / f"{mutant['kernel']}.cu"
+    # The last place: kernels of two parts repeat themselves.
+    before, found, after = file.read_text().rpartition(mutant["from"])
+    assert found, mutant
+    file.write_text(before + mutant["to"] + after)
+    return place / f"{mutant['kernel']}.toml"
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, default=50)
+    parser.add_argument("--jobs", type=int, default=8)
+    parser.add_argument("--races", action="store_true")
     parser.add_argument("--warpsmith", default="warpsmith")
     options = parser.parse_args()
     mutants = json.loads((HERE / "mutants.json").read_text())
-    found = alarms = checked = 0
-    with tempfile.TemporaryDirectory() as name:
+    races = ["--races"] if options.races else []
+    found = alarms = 0
+    with tempfile.TemporaryDirectory() as name, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         folder = pathlib.Path(name)
-        shutil.copytree(HERE / "kernels", folder, dirs_exist_ok=True)
-        for case in sorted(folder.glob("*.toml")):
-            for seed in range(options.seeds):
-                races = ["--races"] if seed == 0 else []
-                codes, seconds, why = verify(options.warpsmith, case, "--seed", str(seed), *races)
-                checked += 1
-                if codes != []:
-                    alarms += 1
-                    print(f"ALARM {case.stem} seed {seed}: {codes} {why}")
-                if seed == 0:
-                    print(f"right {case.stem}: {seconds:.1f} s")
-        for number, mutant in enumerate(mutants):
-            kernel = mutant["kernel"]
-            text = (HERE / "kernels" / f"{kernel}.cu").read_text()
-            # The last place: kernels of two parts repeat themselves.
-            before, place, after = text.rpartition(mutant["from"])
-            assert place, mutant
-            (folder / f"{kernel}.cu").write_text(before + mutant["to"] + after)
-            codes, seconds, why = verify(options.warpsmith, folder / f"{kernel}.toml", "--seed", str(number), "--races")
+        shutil.copytree(HERE / "kernels", folder / "right")
+
+        def check(case, seed):
+            return pool.submit(verify, options.warpsmith, case, "--seed", str(seed), *races)
+
+        wrong = [check(mutant_folder(folder, at, mutant), at) for at, mutant in enumerate(mutants)]
+        cases = sorted((folder / "right").glob("*.toml"))
+        right = [(case, seed, check(case, seed)) for case in cases for seed in range(options.seeds)]
+        for mutant, done in zip(mutants, wrong):
+            codes, seconds, why = done.result()
             found += bool(codes)
             what = " ".join(codes) if codes else f"NOT FOUND {why}"
-            print(f"{kernel} ({mutant['kind']}): {what}, {seconds:.1f} s")
-            (folder / f"{kernel}.cu").write_text(text)
-    print(f"{found} of {len(mutants)} mutants found, {alarms} false alarms in {checked} checks of right kernels")
+            print(f"{mutant['kernel']} ({mutant['kind']}): {what}, {seconds:.1f} s", flush=True)
+        print(f"{found} of {len(mutants)} mutants found", flush=True)
+        for case, seed, done in right:
+            codes, seconds, why = done.result()
+            if codes != []:
+                alarms += 1
+                print(f"ALARM {case.stem} seed {seed}: {codes} {why}", flush=True)
+            if seed == 0:
+                print(f"right {case.stem}: {seconds:.1f} s", flush=True)
+    print(f"{found} of {len(mutants)} mutants found, {alarms} false alarms in {len(right)} checks of right kernels")
     return 0 if found >= 58 and alarms == 0 else 1
 
 

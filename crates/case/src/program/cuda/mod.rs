@@ -2,6 +2,7 @@
 
 mod arrays;
 mod compile;
+mod delays;
 mod entry;
 mod include_folders;
 
@@ -47,7 +48,7 @@ impl CudaProgram {
         let module = format!("case/{}", kernel.source.path().display());
         let (entry, image) = match kernel.source {
             Source::Ptx(path) => {
-                let ptx = read(path)?;
+                let ptx = delayed(read(path)?, settings)?;
                 let entry = find_entry(kernel, entries(&ptx))?;
                 // SAFETY: no parameters are declared, so the checked launch refuses every argument; the
                 // packed launch makes the promise for each call.
@@ -55,6 +56,7 @@ impl CudaProgram {
                     unsafe { KernelImage::compiled(module, entry.name.clone(), Vec::new(), ptx) };
                 (entry, image)
             }
+            Source::Cubin(_) if settings.delays => return Err(no_delays()),
             Source::Cubin(path) => of_machine_code(kernel, module, read_bytes(path)?)?,
             _ => {
                 let nvrtc = Nvrtc::find()?;
@@ -62,13 +64,17 @@ impl CudaProgram {
                     true => &["-lineinfo".to_owned()],
                     false => &[],
                 };
-                let target = target(kernel.case, gpu.facts().sm());
+                let sm = gpu.facts().sm();
+                let target = match settings.delays {
+                    true => Target::Ptx(sm),
+                    false => target(kernel.case, sm),
+                };
                 let compiled = compile(kernel, choice, &nvrtc, target, flags)?;
                 match target {
                     Target::Cubin(_) => of_machine_code(kernel, module, compiled.code)?,
                     Target::Ptx(_) => {
                         let text = String::from_utf8_lossy(&compiled.code);
-                        let ptx = text.trim_end_matches('\0').to_owned();
+                        let ptx = delayed(text.trim_end_matches('\0').to_owned(), settings)?;
                         let entry = find_entry(kernel, entries(&ptx))?;
                         // SAFETY: as above.
                         let image = unsafe {
@@ -163,6 +169,18 @@ impl CudaProgram {
             });
         }
         Ok(ran)
+    }
+}
+
+fn no_delays() -> Fault {
+    Fault::Unsupported("there is no access to shared memory that could be delayed".into())
+}
+
+/// The text with delays, where the settings say so.
+fn delayed(ptx: String, settings: Settings) -> Result<String, Fault> {
+    match settings.delays {
+        true => delays::with_delays(&ptx).ok_or_else(no_delays),
+        false => Ok(ptx),
     }
 }
 

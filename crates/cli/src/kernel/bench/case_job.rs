@@ -1,24 +1,27 @@
 //! A case at one of its sizes as something to measure.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Result, bail};
 use warpsmith_case::{
-    Case, Fault, Program, Scope, Settings, Source, Verdict, Verifier, size_words,
+    Case, Check, Fault, Program, Scope, Settings, Source, Verdict, Verifier, size_words,
 };
 use warpsmith_core::{Agreement, Bytes, Flops};
 use warpsmith_device::Device;
 use warpsmith_measure::Parity;
 use warpsmith_workload::{Cost, Prepared};
 
-use crate::kernel::verify::case::{check_apart, explain};
+use crate::kernel::verify::case::{check_listed_apart, explain};
 use warpsmith_console::global::Global;
 
 /// A case at one size.
 pub(crate) struct CaseJob {
     pub(crate) case: Arc<Case>,
     pub(crate) size: Scope,
+    /// The checks of all sizes of the case, once one of them was wanted: a process for each would spend its
+    /// time on a context and a reference of its own.
+    checks: Arc<Mutex<Option<Vec<Check>>>>,
 }
 
 /// What came of comparing a kernel with its reference.
@@ -37,9 +40,11 @@ impl CaseJob {
         if sizes.is_empty() {
             bail!("{}: no size satisfies the constraints", file.display());
         }
+        let checks = Arc::default();
         let job = |size| Self {
             case: Arc::clone(&case),
             size,
+            checks: Arc::clone(&checks),
         };
         Ok(sizes.into_iter().map(job).collect())
     }
@@ -90,11 +95,17 @@ impl CaseJob {
         let apart = device.cuda().is_some() && !matches!(self.case.source, Source::Callable(_));
         let verdict = match apart {
             true => {
-                let verdict = check_apart(global, &self.case, &self.size, device.choice(), seed)?;
-                let Some(verdict) = verdict else {
+                let mut checks = self.checks.lock().unwrap_or_else(PoisonError::into_inner);
+                let known = match checks.take() {
+                    Some(known) => known,
+                    None => check_listed_apart(global, &self.case, device.choice(), seed)?,
+                };
+                let known = checks.insert(known);
+                let own = known.iter().find(|check| check.dimensions == self.size);
+                let Some(check) = own else {
                     return Ok(Checked::Compared(None));
                 };
-                verdict
+                check.verdict.clone()
             }
             false => {
                 Verifier::prepare(&self.case, &choice, device, Settings::default())

@@ -1,6 +1,8 @@
 //! Two cases, measured in turns at the sizes that both list.
 
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use warpsmith_device::Device;
@@ -12,6 +14,12 @@ use crate::kernel::verify::case::without_gpu;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
 use warpsmith_console::output;
+use warpsmith_console::progress_line::ProgressLine;
+
+/// How long a kernel may take to settle: the GPU is warm from the other one.
+const SETTLE: Duration = Duration::from_millis(100);
+/// What a size gets at least, where the checks before have used up the budget.
+const LEAST: Duration = Duration::from_millis(500);
 
 /// What came of it: the comparisons by name, or why this machine cannot.
 pub(super) enum Compared {
@@ -36,17 +44,32 @@ pub(super) fn compare(
             }
         }
     }
+    let begun = Instant::now();
+    let pairs: Vec<(&CaseJob, &CaseJob)> = from_a
+        .iter()
+        .filter_map(|a| Some((a, from_b.iter().find(|b| b.size == a.size)?)))
+        .collect();
+    let mut line = ProgressLine::new(global);
+    if let (Some((job_a, job_b)), Some(_)) = (pairs.first(), device.cuda()) {
+        output::progress(global, "comparing both with their references");
+        // The first check of a case is that of all its sizes. Both at once: they take no times, and wait for
+        // a context and for Python most of the time.
+        thread::scope(|scope| -> Result<()> {
+            let other = scope.spawn(|| job_b.check(global, &device));
+            job_a.check(global, &device)?;
+            match other.join() {
+                Ok(checked) => checked.map(|_| ()),
+                Err(_) => bail!("the check of `{}` ended in the middle", job_b.name()),
+            }
+        })?;
+    }
     device.warm_up()?;
     let mut rows = Vec::new();
-    for job_a in &from_a {
-        let Some(job_b) = from_b.iter().find(|job| job.size == job_a.size) else {
-            continue;
-        };
+    for (at, (job_a, job_b)) in pairs.iter().enumerate() {
         let name = match job_a.name().split_once(' ') {
             Some((_, size)) => size.to_owned(),
             None => job_b.name(),
         };
-        output::progress(global, &name);
         for job in [job_a, job_b] {
             match job.check(global, &device)? {
                 Checked::Compared(Some(parity)) if !parity.holds() => bail!(
@@ -58,22 +81,38 @@ pub(super) fn compare(
             }
         }
         let mut sampler = RunSampler::new(&device, mode)?;
+        sampler.set_settle(SETTLE);
         let mut target_a = sampler.target(job_a.prepare(&device)?)?;
         let mut target_b = sampler.target(job_b.prepare(&device)?)?;
         let empty_a = sampler.begin(&job_a.name(), &target_a);
         let empty_b = sampler.begin(&job_b.name(), &target_b);
+        // The budget is that of the whole comparison; every size gets its share of what is left.
+        let left = plan.budget.map(|budget| {
+            let left = budget.saturating_sub(begun.elapsed());
+            (left / u32::try_from(pairs.len() - at).unwrap_or(1)).max(LEAST)
+        });
+        let plan = ComparisonPlan {
+            budget: left,
+            ..*plan
+        };
+        let mut taken = 0;
         let comparison = paired_rounds::run(
-            plan,
+            &plan,
             empty_a,
             empty_b,
-            &mut |side| match side {
-                Side::A => sampler.sample(&mut target_a),
-                Side::B => sampler.sample(&mut target_b),
+            &mut |side| {
+                taken += 1;
+                line.update(|| format!("{name} ({} of {}): {taken} samples", at + 1, pairs.len()));
+                match side {
+                    Side::A => sampler.sample(&mut target_a),
+                    Side::B => sampler.sample(&mut target_b),
+                }
             },
             &mut |_| {},
         )?;
         rows.push((name, comparison));
     }
+    line.clear();
     if rows.is_empty() {
         bail!(
             "`{}` and `{}` list no size in common",

@@ -42,6 +42,8 @@ pub(super) struct Request<'a> {
     pub(super) races: bool,
     /// Whether compute-sanitizer watches: no guard zones, lines in the code.
     pub(super) watched: bool,
+    /// Whether only the sizes that the case lists are checked, before a measurement.
+    pub(super) listed: bool,
 }
 
 #[derive(Serialize)]
@@ -66,14 +68,21 @@ struct Body {
 #[serde(rename_all = "snake_case")]
 enum Line {
     Check(Box<Check>),
+    /// The check of this number again, with warps held back.
+    Order(usize, Box<Check>),
     Error(String),
-    End { notes: Vec<String> },
+    End {
+        notes: Vec<String>,
+    },
 }
 
 pub(super) fn run(global: &Global, request: &Request<'_>) -> Result<Outcome> {
     let case = Case::open(request.file)?;
     let choice = case.first_choice();
-    let sizes = case.verification_sizes(&choice)?;
+    let mut sizes = case.verification_sizes(&choice)?;
+    if request.listed {
+        sizes.sizes.retain(|size| case.sizes.listed.contains(size));
+    }
     if sizes.sizes.is_empty() {
         bail!(
             "{}: no size satisfies the constraints",
@@ -84,6 +93,7 @@ pub(super) fn run(global: &Global, request: &Request<'_>) -> Result<Outcome> {
         limit: Duration::try_from_secs_f64(request.limit)?,
         guards: !request.watched,
         line_info: request.watched,
+        delays: false,
     };
     let rounds = Verifier::rounds(&request.plan);
     let is_large = |size: &Scope| !request.inputs_given && case.is_large(size, &choice);
@@ -97,8 +107,14 @@ pub(super) fn run(global: &Global, request: &Request<'_>) -> Result<Outcome> {
         .collect();
     if let Some((from, count)) = request.worker {
         let device = Device::open(global.device)?;
+        let order = match request.watched || request.listed {
+            true => None,
+            false => race_check(&case, &jobs),
+        };
+        let order = order.filter(|at| (from..from.saturating_add(count)).contains(at));
+        let order = order.map(|at| (at, jobs[at]));
         let jobs: Vec<Job<'_>> = jobs.into_iter().skip(from).take(count).collect();
-        return work(&case, &device, settings, &jobs);
+        return work(&case, &device, settings, &jobs, order);
     }
     // The process that runs the kernel opens the GPU; a second context here would cost half a second.
     let (place, name) = global.device.resolve()?;
@@ -140,18 +156,9 @@ pub(super) fn run(global: &Global, request: &Request<'_>) -> Result<Outcome> {
             }
             lost += 1;
             if body.verification.checks.len() == done {
-                let (size, (seed, round, special)) = jobs[done];
-                body.verification.checks.push(Check {
-                    size: size_words(size, &case.sizes.names),
-                    dimensions: size.clone(),
-                    seed,
-                    round,
-                    special,
-                    verdict: Verdict::Fault {
-                        reason: "the process that ran it ended without a word".into(),
-                        never_ended: false,
-                    },
-                });
+                let (size, round) = jobs[done];
+                let check = lost_check(&case, size, round);
+                body.verification.checks.push(check);
             }
             if lost >= MOST_LOST {
                 break;
@@ -264,30 +271,70 @@ pub(crate) fn one_check_command(
         worker: None,
         races: false,
         watched: false,
+        listed: false,
     };
     worker_command(global, &request, place, at, 1, false).map(Some)
 }
 
-/// One check of a case in a process of its own: a kernel that faults or never ends costs that process.
-/// `None` where the size is too large for a reference.
-pub(crate) fn check_apart(
+/// The checks of every size that the case lists, one input each, in a process of their own: a kernel that
+/// faults or never ends costs that process, and the next one goes on behind it. Sizes that are too large for
+/// a reference are not among them.
+pub(crate) fn check_listed_apart(
     global: &Global,
     case: &Case,
-    size: &Scope,
     place: DeviceChoice,
     seed: u64,
-) -> Result<Option<Verdict>> {
-    let Some(command) = one_check_command(global, case, size, place, seed)? else {
-        return Ok(None);
+) -> Result<Vec<Check>> {
+    let request = Request {
+        file: &case.file,
+        plan: Plan {
+            inputs: 1,
+            seed,
+            special: false,
+        },
+        inputs_given: true,
+        limit: ONE_CHECK_LIMIT,
+        worker: None,
+        races: false,
+        watched: false,
+        listed: true,
     };
+    let sizes = case.verification_sizes(&case.first_choice())?.sizes;
+    let listed: Vec<&Scope> = sizes
+        .iter()
+        .filter(|size| case.sizes.listed.contains(size))
+        .collect();
     let mut verification = Verification::default();
-    second_process(global, command, ONE_CHECK_LIMIT, &mut verification)?;
-    let lost = || Verdict::Fault {
-        reason: "the process that ran it ended without a word".into(),
-        never_ended: false,
-    };
-    let check = verification.checks.pop();
-    Ok(Some(check.map_or_else(lost, |check| check.verdict)))
+    let mut lost = 0;
+    while verification.checks.len() < listed.len() && lost < MOST_LOST {
+        let done = verification.checks.len();
+        let command = worker_command(global, &request, place, done, usize::MAX, false)?;
+        if second_process(global, command, ONE_CHECK_LIMIT, &mut verification)? {
+            break;
+        }
+        lost += 1;
+        if verification.checks.len() == done {
+            verification
+                .checks
+                .push(lost_check(case, listed[done], (seed, 0, false)));
+        }
+    }
+    Ok(verification.checks)
+}
+
+/// The check of a process that ended before it could say something.
+fn lost_check(case: &Case, size: &Scope, (seed, round, special): (u64, usize, bool)) -> Check {
+    Check {
+        size: size_words(size, &case.sizes.names),
+        dimensions: size.clone(),
+        seed,
+        round,
+        special,
+        verdict: Verdict::Fault {
+            reason: "the process that ran it ended without a word".into(),
+            never_ended: false,
+        },
+    }
 }
 
 /// A kernel that needs a GPU, on a machine without: what can be said is whether it compiles.
@@ -332,7 +379,13 @@ pub(crate) fn explain(fault: Fault) -> anyhow::Error {
 type Job<'a> = (&'a Scope, (u64, usize, bool));
 
 /// The second process: one line for each check.
-fn work(case: &Case, device: &Device, settings: Settings, jobs: &[Job<'_>]) -> Result<Outcome> {
+fn work(
+    case: &Case,
+    device: &Device,
+    settings: Settings,
+    jobs: &[Job<'_>],
+    order: Option<(usize, Job<'_>)>,
+) -> Result<Outcome> {
     let say = |line: &Line| -> Result<()> {
         let mut out = stdout().lock();
         serde_json::to_writer(&mut out, line)?;
@@ -351,9 +404,11 @@ fn work(case: &Case, device: &Device, settings: Settings, jobs: &[Job<'_>]) -> R
             return Ok(Outcome::NotFine);
         }
     };
+    let mut all_right = true;
     for (size, (seed, round, special)) in jobs {
         match verifier.check(size, *seed, *round, *special) {
             Ok(check) => {
+                all_right &= check.verdict.is_right();
                 let over = matches!(check.verdict, Verdict::Fault { .. });
                 say(&Line::Check(Box::new(check)))?;
                 if over {
@@ -366,6 +421,12 @@ fn work(case: &Case, device: &Device, settings: Settings, jobs: &[Job<'_>]) -> R
                 return Ok(Outcome::NotFine);
             }
         }
+    }
+    if all_right
+        && let Some((at, (size, (seed, ..)))) = order
+        && let Ok(Some(check)) = verifier.check_order(device, settings, size, seed)
+    {
+        say(&Line::Order(at, Box::new(check)))?;
     }
     say(&Line::End {
         notes: verifier.notes.clone(),
@@ -399,6 +460,9 @@ fn worker_command(
     }
     if watched {
         command.arg("--watched");
+    }
+    if request.listed {
+        command.arg("--listed");
     }
     Ok(command)
 }
@@ -434,6 +498,11 @@ fn second_process(
             Ok(Line::Check(check)) => {
                 output::progress(global, &check.size);
                 verification.checks.push(*check);
+            }
+            Ok(Line::Order(at, check)) => {
+                if let Some(before) = verification.checks.get_mut(at) {
+                    *before = *check;
+                }
             }
             Ok(Line::Error(error)) => {
                 let _ = child.kill();

@@ -80,6 +80,9 @@ pub(crate) struct Verify {
     /// compute-sanitizer watches.
     #[arg(long, hide = true)]
     watched: bool,
+    /// Only the sizes that the case lists.
+    #[arg(long, hide = true)]
+    listed: bool,
     #[command(flatten)]
     one_off: OneOff,
     #[command(flatten)]
@@ -181,6 +184,7 @@ impl Verify {
                     worker: self.worker,
                     races: self.races,
                     watched: self.watched,
+                    listed: self.listed,
                 },
             );
         }
