@@ -38,7 +38,7 @@ pub use reference::WorkerError;
 pub use signature::{KernelParameter, KernelSignature, kernel_signatures};
 pub use sizes::{VerificationSizes, size_words};
 pub use template::{case_of_cuda, case_of_warp};
-pub use tune::{Lane, Point, Search, Space, race};
+pub use tune::{Attempt, CompileAhead, Lane, Point, Search, Space, Workbench, race};
 pub use verify::{
     ArrayTruth, Check, FAMILY, OutputComparison, Plan, Verdict, Verification, Verifier,
     WrongElement, compare_arrays, judge,

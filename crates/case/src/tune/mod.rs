@@ -1,10 +1,14 @@
-//! Finds the tunables that make a kernel fastest: a space of points, a search through it, a race.
+//! The fastest choice of tunables: which points there are, which to try next, and which one wins.
 
+mod compile_ahead;
 mod forest;
 mod race;
 mod search;
 mod space;
+mod workbench;
 
+pub use compile_ahead::CompileAhead;
 pub use race::{Lane, race};
 pub use search::Search;
 pub use space::{Point, Space};
+pub use workbench::{Attempt, Workbench};

@@ -102,6 +102,49 @@ impl Space {
         Ok(space)
     }
 
+    /// A space of these points, which name the same tunables; values are ordered as numbers are, words by
+    /// their first appearance.
+    pub fn of_points(points: Vec<Point>) -> Self {
+        let names: Vec<String> = match points.first() {
+            Some(point) => point.iter().map(|(name, _)| name.clone()).collect(),
+            None => Vec::new(),
+        };
+        let axes: Vec<Vec<&TunableValue>> = (0..names.len())
+            .map(|axis| {
+                let mut values: Vec<&TunableValue> = Vec::new();
+                for (_, value) in points.iter().filter_map(|point| point.get(axis)) {
+                    if !values.contains(&value) {
+                        values.push(value);
+                    }
+                }
+                // Stable: words keep their order.
+                values.sort_by_key(|value| match value {
+                    TunableValue::Whole(value) => *value,
+                    TunableValue::Word(_) => i64::MAX,
+                });
+                values
+            })
+            .collect();
+        let position = |axis: usize, value: &TunableValue| {
+            let values = axes.get(axis).map_or(&[][..], Vec::as_slice);
+            values.iter().position(|one| *one == value).unwrap_or(0)
+        };
+        let ordinals = points
+            .iter()
+            .map(|point| {
+                let values = point.iter().enumerate();
+                values
+                    .map(|(axis, (_, value))| position(axis, value))
+                    .collect()
+            })
+            .collect();
+        Self {
+            names,
+            ordinals,
+            points,
+        }
+    }
+
     /// Number of points.
     pub fn len(&self) -> usize {
         self.points.len()

@@ -2,5 +2,7 @@
 
 mod command;
 mod journal;
+mod one_size;
+mod winners;
 
 pub(crate) use command::Tune;

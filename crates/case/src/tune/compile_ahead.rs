@@ -1,0 +1,207 @@
+//! Compiles candidates on every core while the GPU is busy with earlier ones.
+//!
+//! What the search wants comes first; in a small space idle cores go on with the rest, which the search is
+//! likely to want later. Every thread ends with this value; a compilation that has begun is finished.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use warpsmith_device::{Nvrtc, Target};
+
+use super::space::Point;
+use crate::description::Case;
+use crate::program::compile_cuda;
+
+/// Spaces up to this size are compiled whole where cores are idle.
+const COMPILED_WHOLE: usize = 512;
+/// More threads than this wait for each other.
+const MOST_THREADS: usize = 32;
+
+/// Compiles in the background; what it makes lies in the cache.
+pub struct CompileAhead {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+struct Shared {
+    compile: Box<dyn Fn(usize) -> Option<String> + Send + Sync>,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    wanted: VecDeque<usize>,
+    idle_work: VecDeque<usize>,
+    begun: BTreeSet<usize>,
+    /// What the compiler said against a point; `None` where it compiles.
+    done: BTreeMap<usize, Option<String>>,
+    stop: bool,
+}
+
+impl CompileAhead {
+    /// Compiles points of a case for a target; those in `known` need it no more.
+    pub fn begin(
+        case: &Case,
+        nvrtc: Arc<Nvrtc>,
+        target: Target,
+        points: Vec<Point>,
+        known: &dyn Fn(usize) -> bool,
+    ) -> Self {
+        let idle_work = match points.len() <= COMPILED_WHOLE {
+            true => (0..points.len()).filter(|at| !known(*at)).collect(),
+            false => VecDeque::new(),
+        };
+        let case = case.clone();
+        let compile = move |at: usize| {
+            let compiled = compile_cuda(&case, &points[at], &nvrtc, target, &[]);
+            compiled.err().map(|fault| fault.to_string())
+        };
+        let processors = thread::available_parallelism().map_or(1, usize::from);
+        // One core is the search's own.
+        let threads = processors.saturating_sub(1).clamp(1, MOST_THREADS);
+        Self::with(threads, idle_work, compile)
+    }
+
+    fn with(
+        threads: usize,
+        idle_work: VecDeque<usize>,
+        compile: impl Fn(usize) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        let shared = Arc::new(Shared {
+            compile: Box::new(compile),
+            state: Mutex::new(State {
+                idle_work,
+                ..State::default()
+            }),
+            changed: Condvar::new(),
+        });
+        let threads = (0..threads).map(|_| {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || shared.work())
+        });
+        Self {
+            threads: threads.collect(),
+            shared,
+        }
+    }
+
+    /// These come next.
+    pub fn want(&self, points: &[usize]) {
+        let mut state = self.shared.state();
+        let begun =
+            |state: &State, at: &usize| state.begun.contains(at) || state.wanted.contains(at);
+        let fresh: Vec<usize> = points
+            .iter()
+            .copied()
+            .filter(|at| !begun(&state, at))
+            .collect();
+        state.wanted.extend(fresh);
+        drop(state);
+        self.shared.changed.notify_all();
+    }
+
+    /// Waits for a point; what the compiler says against it.
+    pub fn wait(&self, point: usize) -> Option<String> {
+        self.want(&[point]);
+        let mut state = self.shared.state();
+        loop {
+            if let Some(done) = state.done.get(&point) {
+                return done.clone();
+            }
+            state = self
+                .shared
+                .changed
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Points that are compiled.
+    pub fn compiled(&self) -> usize {
+        self.shared.state().done.len()
+    }
+}
+
+impl Drop for CompileAhead {
+    fn drop(&mut self) {
+        self.shared.state().stop = true;
+        self.shared.changed.notify_all();
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn work(&self) {
+        let mut state = self.state();
+        loop {
+            if state.stop {
+                return;
+            }
+            let next = state
+                .wanted
+                .pop_front()
+                .or_else(|| state.idle_work.pop_front());
+            match next {
+                Some(at) if state.begun.insert(at) => {
+                    drop(state);
+                    let said = (self.compile)(at);
+                    state = self.state();
+                    state.done.insert(at, said);
+                    self.changed.notify_all();
+                }
+                Some(_) => {}
+                None => {
+                    state = self
+                        .changed
+                        .wait(state)
+                        .unwrap_or_else(PoisonError::into_inner);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn every_point_is_compiled_once_and_errors_come_back() {
+        let count = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&count);
+        let ahead = CompileAhead::with(3, (0..20).collect(), move |at| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            (at % 7 == 3).then(|| format!("point {at}"))
+        });
+        ahead.want(&[19, 3, 3]);
+        assert_eq!(ahead.wait(3).as_deref(), Some("point 3"));
+        assert_eq!(ahead.wait(19), None);
+        for at in 0..20 {
+            assert_eq!(ahead.wait(at).is_some(), at % 7 == 3);
+        }
+        assert_eq!((ahead.compiled(), count.load(Ordering::Relaxed)), (20, 20));
+    }
+
+    #[test]
+    fn what_nobody_wants_is_left_when_it_ends() {
+        let count = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&count);
+        let ahead = CompileAhead::with(1, VecDeque::new(), move |_| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            None
+        });
+        assert_eq!(ahead.wait(5), None);
+        drop(ahead);
+        assert_eq!(count.load(Ordering::Relaxed), 1);
+    }
+}

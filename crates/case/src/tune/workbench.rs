@@ -1,0 +1,309 @@
+//! Tries candidates on a GPU, one after the other, with everything that they share: the context, the
+//! arrays, the reference's answers.
+//!
+//! A candidate is checked at two small sizes with tails before it is timed. One that would lead is checked
+//! at the size itself before it counts, and the winner at every size: the full check of a candidate that
+//! loses anyway would be most of the time of a search.
+
+use std::time::Duration;
+
+use warpsmith_device::{CudaDevice, Device};
+use warpsmith_measure::run_sampler::{RunMode, RunSampler, RunTarget};
+use warpsmith_workload::WorkloadError;
+
+use super::race::Lane;
+use super::space::Point;
+use crate::description::Case;
+use crate::expression::Scope;
+use crate::program::{Fault, Program, Settings, SharedArrays};
+use crate::verify::{Verdict, Verifier};
+
+/// Samples of a candidate before anything is concluded.
+const FIRST: usize = 5;
+/// Samples after which a hopeless candidate is dropped.
+const HOPELESS_AFTER: usize = 2;
+/// A candidate whose fastest sample takes this much longer than the best median is hopeless.
+const HOPELESS: f64 = 1.3;
+/// A candidate this close to the best so far is checked at the size itself.
+const LEADING: f64 = 1.03;
+/// Bytes of all arrays of a size that is checked for every candidate.
+const SMALL: u64 = 1 << 20;
+/// The warm-up of a candidate: the GPU is warm from the one before.
+const SETTLE: Duration = Duration::from_millis(2);
+
+/// What came of a candidate.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Attempt {
+    /// Seconds of each sample.
+    Measured(Vec<f64>),
+    /// It does not compile, is wrong, or cannot be launched.
+    Refused(String),
+    /// It took the context on the GPU with it: this process can run nothing more.
+    Fatal(String),
+}
+
+/// A GPU at one size of a case.
+pub struct Workbench<'a> {
+    case: &'a Case,
+    device: &'a Device,
+    gpu: &'a CudaDevice,
+    size: Scope,
+    seed: u64,
+    settings: Settings,
+    sampler: RunSampler,
+    /// From the first candidate that compiles on.
+    verifier: Option<Verifier<'a>>,
+    /// Small sizes that every candidate is checked at.
+    small: Vec<Scope>,
+    /// Whether a reference can answer at the size itself.
+    answers_itself: bool,
+    /// The arrays, and the arguments that they belong to.
+    arrays: Option<(String, SharedArrays)>,
+}
+
+impl<'a> Workbench<'a> {
+    /// Calibrates the timer.
+    pub fn new(
+        case: &'a Case,
+        device: &'a Device,
+        gpu: &'a CudaDevice,
+        size: &Scope,
+        mode: RunMode,
+        seed: u64,
+        limit: Duration,
+    ) -> Result<Self, Fault> {
+        let settings = Settings {
+            limit,
+            ..Settings::default()
+        };
+        let first = case.first_choice();
+        let sizes = case.verification_sizes(&first)?.sizes;
+        let small = small_sizes(case, &sizes);
+        let answers_itself = case.reference.is_some() && sizes.contains(size);
+        let mut sampler = RunSampler::new(device, mode)?;
+        sampler.set_limit(limit);
+        sampler.set_settle(SETTLE);
+        Ok(Self {
+            case,
+            device,
+            gpu,
+            size: size.clone(),
+            seed,
+            settings,
+            sampler,
+            verifier: None,
+            small,
+            answers_itself,
+            arrays: None,
+        })
+    }
+
+    /// Checks a candidate and takes its first samples; `best` is the fastest median so far. A mistake of
+    /// the case or of its reference is an error.
+    pub fn attempt(&mut self, point: &Point, best: Option<f64>) -> Result<Attempt, Fault> {
+        let program = match Program::prepare(self.case, point, self.device, self.settings) {
+            Ok(program) => program,
+            Err(fault) => return refusal(fault),
+        };
+        self.take_on(point, program)?;
+        let allowed = |size: &&Scope| self.case.allows(size, point).unwrap_or(false);
+        let small: Vec<Scope> = self.small.iter().filter(allowed).cloned().collect();
+        for size in &small {
+            if let Some(attempt) = self.refused_at(size)? {
+                return Ok(attempt);
+            }
+        }
+        let checked_itself = small.is_empty() && self.answers_itself;
+        if checked_itself && let Some(attempt) = self.refused_at(&self.size.clone())? {
+            return Ok(attempt);
+        }
+        let mut target = match self.target(point) {
+            Ok(target) => target,
+            Err(fault) => return refusal(fault),
+        };
+        let mut samples = Vec::new();
+        while samples.len() < FIRST {
+            match self.sampler.sample(&mut target) {
+                Ok(sample) => samples.push(sample.seconds),
+                Err(error) => return refusal(fault_of(error)),
+            }
+            let least = samples.iter().copied().fold(f64::INFINITY, f64::min);
+            if samples.len() >= HOPELESS_AFTER && best.is_some_and(|best| least > HOPELESS * best) {
+                return Ok(Attempt::Measured(samples));
+            }
+        }
+        let leads = best.is_none_or(|best| median(&samples) < LEADING * best);
+        if leads
+            && self.answers_itself
+            && !checked_itself
+            && let Some(attempt) = self.refused_at(&self.size.clone())?
+        {
+            return Ok(attempt);
+        }
+        Ok(Attempt::Measured(samples))
+    }
+
+    /// Goes on with this candidate. The reference starts with the first one, and begins with its answers.
+    fn take_on(&mut self, point: &Point, program: Program) -> Result<(), Fault> {
+        if let Some(verifier) = &mut self.verifier {
+            return verifier.set_program(point, program, self.device, self.settings);
+        }
+        let mut verifier =
+            Verifier::for_several(self.case, point, program, self.device, self.settings)?;
+        let itself = self.answers_itself.then_some(&self.size);
+        let sizes = self.small.iter().chain(itself);
+        let allowed = sizes.filter(|size| self.case.allows(size, point).unwrap_or(false));
+        verifier.look_ahead(allowed.map(|size| (size, (self.seed, 0, false))))?;
+        self.verifier = Some(verifier);
+        Ok(())
+    }
+
+    /// The candidate that was taken on last.
+    fn verifier(&mut self) -> Result<&mut Verifier<'a>, Fault> {
+        let none = || Fault::Unsupported("no candidate is loaded".into());
+        self.verifier.as_mut().ok_or_else(none)
+    }
+
+    /// Why a candidate is not right at a size; `None` where it is.
+    fn refused_at(&mut self, size: &Scope) -> Result<Option<Attempt>, Fault> {
+        let seed = self.seed;
+        let verifier = self.verifier()?;
+        let check = verifier.check(size, seed, 0, false)?;
+        Ok(match check.verdict {
+            Verdict::Right { .. } => None,
+            verdict if verifier.context_ended => Some(Attempt::Fatal(verdict.words())),
+            verdict => Some(Attempt::Refused(match check.size.as_str() {
+                "" => verdict.words(),
+                words => format!("{words}: {}", verdict.words()),
+            })),
+        })
+    }
+
+    /// A candidate that is ready to be sampled, on the arrays that all share.
+    fn target(&mut self, point: &Point) -> Result<RunTarget, Fault> {
+        let instance = self.case.instance(&self.size, point)?;
+        let key = format!("{:?}", instance.arguments);
+        let arrays = match self.arrays.take().filter(|(known, _)| *known == key) {
+            Some(arrays) => arrays,
+            None => {
+                let contents = instance
+                    .contents(self.seed, 0, false)
+                    .map_err(Fault::Unsupported)?;
+                (key, SharedArrays::upload(self.gpu, &instance, &contents)?)
+            }
+        };
+        let prepared = self
+            .verifier()?
+            .program()
+            .prepared_on(&instance, &arrays.1)?;
+        self.arrays = Some(arrays);
+        self.sampler.target(prepared).map_err(fault_of)
+    }
+
+    /// A candidate that was right before, to be sampled again.
+    pub fn contender(&mut self, point: &Point) -> Result<RunTarget, Fault> {
+        let program = Program::prepare(self.case, point, self.device, self.settings)?;
+        self.take_on(point, program)?;
+        self.target(point)
+    }
+
+    /// One more sample.
+    pub fn sample(&mut self, target: &mut RunTarget) -> Result<f64, Fault> {
+        let sample = self.sampler.sample(target).map_err(fault_of)?;
+        Ok(sample.seconds)
+    }
+
+    /// Checks a candidate at every size of the case; why it is not right, where it is not.
+    pub fn right_everywhere(
+        &mut self,
+        point: &Point,
+        watch: &mut dyn FnMut(usize, usize),
+    ) -> Result<Option<Attempt>, Fault> {
+        let program = Program::prepare(self.case, point, self.device, self.settings)?;
+        self.take_on(point, program)?;
+        let sizes = self.case.verification_sizes(point)?.sizes;
+        let seed = self.seed;
+        let ahead = sizes.iter().map(|size| (size, (seed, 0, false)));
+        self.verifier()?.look_ahead(ahead)?;
+        for (at, size) in sizes.iter().enumerate() {
+            watch(at, sizes.len());
+            if let Some(refused) = self.refused_at(size)? {
+                return Ok(Some(refused));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Two sizes that are cheap to check: the largest, which has several blocks and a tail, and one amid them.
+fn small_sizes(case: &Case, sizes: &[Scope]) -> Vec<Scope> {
+    let first = case.first_choice();
+    let small: Vec<&Scope> = sizes
+        .iter()
+        .filter(|size| case.bytes(size, &first) < SMALL)
+        .collect();
+    let mut chosen: Vec<Scope> = Vec::new();
+    for at in [small.len() / 2, small.len().saturating_sub(1)] {
+        if let Some(size) = small.get(at)
+            && !chosen.contains(size)
+        {
+            chosen.push((*size).clone());
+        }
+    }
+    chosen
+}
+
+/// What a fault says about a candidate; one that is not the candidate's is an error.
+fn refusal(fault: Fault) -> Result<Attempt, Fault> {
+    match fault {
+        Fault::Worker(_) | Fault::Case(_) | Fault::NoGpu => Err(fault),
+        fault if fault.ends_context() => Ok(Attempt::Fatal(fault.to_string())),
+        fault => Ok(Attempt::Refused(fault.to_string())),
+    }
+}
+
+fn fault_of(error: WorkloadError) -> Fault {
+    match error {
+        WorkloadError::Device(error) => Fault::Device(error),
+        other => Fault::Unsupported(other.to_string()),
+    }
+}
+
+fn median(samples: &[f64]) -> f64 {
+    Lane {
+        seconds: samples.to_vec(),
+        out: false,
+    }
+    .median()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn every_candidate_is_checked_at_two_cheap_sizes_with_tails() {
+        let text = "source = \"a.cu\"\n[sizes]\nrows = [4096]\ncols = [4096]\n[[arguments]]\nname = \"x\"\n\
+                    direction = \"in\"\ntype = \"f32\"\nshape = [\"rows\", \"cols\"]\n[launch]\n\
+                    grid = \"rows\"\nblock = 256\n";
+        let case = Case::parse(Path::new("a.toml"), text).unwrap();
+        let sizes = case.verification_sizes(&[]).unwrap().sizes;
+        let small = small_sizes(&case, &sizes);
+        assert_eq!(small.len(), 2);
+        assert!(small.iter().all(|size| case.bytes(size, &[]) < SMALL));
+        assert!(!small.contains(&case.sizes.listed[0]));
+        assert!(case.bytes(&small[1], &[]) > case.bytes(&small[0], &[]));
+    }
+
+    #[test]
+    fn a_mistake_of_the_case_is_no_fault_of_a_candidate() {
+        assert!(refusal(Fault::NoGpu).is_err());
+        let refused = refusal(Fault::Unsupported("too many threads".into()));
+        assert_eq!(
+            refused.unwrap(),
+            Attempt::Refused("too many threads".into())
+        );
+    }
+}
