@@ -67,6 +67,28 @@ impl RunTarget {
     }
 }
 
+impl RunTarget {
+    /// Runs back to back for at least `span`, as many at a time as a driver queues, and waits; how many
+    /// runs there were.
+    pub fn run_for(&mut self, span: Duration) -> Result<u64, WorkloadError> {
+        let begun = Instant::now();
+        let mut runs = 0;
+        // Short enough that the limit of a wait is that of some runs, not of hundreds of slow ones.
+        let together = match self.roughly > Duration::from_millis(1) {
+            true => 1,
+            false => RunSampler::QUEUED,
+        };
+        while begun.elapsed() < span {
+            for _ in 1..together {
+                self.prepared.run_once()?;
+            }
+            self.run_and_wait()?;
+            runs += together;
+        }
+        Ok(runs)
+    }
+}
+
 impl RunSampler {
     /// Launches between two events in batch mode: the event's resolution of 32 ns is a thousandth
     /// of 64 launches of half a microsecond each.

@@ -16,7 +16,7 @@ use crate::sampler::Sampler;
 pub struct ConditionsSampler {
     sampler: Sampler,
     events: Receiver<Event>,
-    names: Vec<(u32, String)>,
+    names: Vec<(u32, String, String)>,
 }
 
 /// What was seen.
@@ -31,6 +31,7 @@ pub struct GpuConditions {
 pub struct GpuMeanwhile {
     index: u32,
     name: String,
+    uuid: String,
     /// Readings of the state, ten a second.
     readings: usize,
     /// Mean share of the time in which a kernel ran.
@@ -78,6 +79,30 @@ struct HeldBack {
     milliseconds: f64,
 }
 
+impl GpuMeanwhile {
+    /// The GPU's identity, `GPU-…`.
+    pub fn uuid(&self) -> &str {
+        &self.uuid
+    }
+
+    /// Energy from the driver's counter.
+    pub fn energy_joules(&self) -> Option<f64> {
+        self.energy_joules
+    }
+
+    /// The lowest and the highest SM clock that was read, in MHz.
+    pub fn sm_clock_mhz(&self) -> Option<(i64, i64)> {
+        self.sm_clock_min_mhz.zip(self.sm_clock_max_mhz)
+    }
+
+    /// What held the clocks back, in words, and for how many milliseconds.
+    pub fn held_back(&self) -> Vec<(&'static str, f64)> {
+        let held = self.held_back.iter();
+        held.map(|held| (held.reason.name(), held.milliseconds))
+            .collect()
+    }
+}
+
 impl ConditionsSampler {
     /// Starts beside what comes next; `None` where there is no GPU that NVML knows.
     pub fn start() -> Option<Self> {
@@ -89,7 +114,7 @@ impl ConditionsSampler {
         }
         let names = gpus
             .iter()
-            .map(|gpu| (gpu.index, gpu.name.clone()))
+            .map(|gpu| (gpu.index, gpu.name.clone(), gpu.uuid.clone()))
             .collect();
         let (sampler, events) = Sampler::start(machine, &settings);
         Some(Self {
@@ -106,11 +131,14 @@ impl ConditionsSampler {
         let gpus = self.names.into_iter().enumerate();
         GpuConditions {
             gpus: gpus
-                .map(|(position, (index, name))| {
+                .map(|(position, (index, name, uuid))| {
                     let own = events
                         .iter()
                         .filter(|event| usize::from(event.gpu) == position);
-                    summary(index, name, own)
+                    GpuMeanwhile {
+                        uuid,
+                        ..summary(index, name, own)
+                    }
                 })
                 .collect(),
         }
@@ -151,6 +179,7 @@ fn summary<'a>(index: u32, name: String, events: impl Iterator<Item = &'a Event>
     GpuMeanwhile {
         index,
         name,
+        uuid: String::new(),
         readings: states.len(),
         busy_percent: mean(|state| state.busy_percent),
         power_watts: mean(|state| state.power_instant_mw.or(state.power_mw)).map(|mw| mw / 1e3),
@@ -263,6 +292,10 @@ mod tests {
         };
         assert_eq!(two.readings_of("X"), None);
         let text = seen.to_string();
+        let gpu = &seen.gpus[0];
+        assert_eq!(gpu.energy_joules(), Some(2.5));
+        assert_eq!(gpu.sm_clock_mhz(), Some((1500, 1980)));
+        assert_eq!(gpu.held_back(), [("power cap", 20.0)]);
         assert_eq!(
             text,
             "GPU 0 meanwhile: 50 % busy, 200 W, 2.5 J, up to 40 °C, SM 1500 to 1980 MHz, \

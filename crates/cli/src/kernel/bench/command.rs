@@ -20,6 +20,7 @@ use super::case_job::{CaseJob, Checked};
 use super::fresh_context;
 use super::job::{Job, Row};
 use super::kernel_options::{KernelOptions, is_kernel_file};
+use super::launch_conditions::LaunchConditions;
 use super::list::list;
 use super::sheet::{Beside, Rows};
 use crate::kernel::verify::case::without_gpu;
@@ -328,7 +329,7 @@ impl Bench {
             }
         }
         let mut rows = Vec::new();
-        for (job, device, parity, sampler, _, measurement) in begun {
+        for (job, device, parity, sampler, mut target, measurement) in begun {
             if sampler.unheld() > 0 {
                 found.push(
                     Finding::new(
@@ -342,7 +343,12 @@ impl Bench {
                     ),
                 );
             }
-            rows.push(job.row(device, parity, measurement, ceilings, Vec::new())?);
+            let mut row = job.row(device, parity, measurement, ceilings, Vec::new())?;
+            if let (true, Some(gpu)) = (job.is_case(), device.cuda()) {
+                let read = LaunchConditions::read(gpu, &mut target);
+                row.launch = unless_it_never_ends(global, job, read.map_err(Into::into))?;
+            }
+            rows.push(row);
         }
         Ok(rows)
     }

@@ -18,6 +18,7 @@ use warpsmith_telemetry::{GpuConditions, GpuReading};
 use warpsmith_workload::{Cost, Parameters, Prepared, Workload};
 
 use super::case_job::{CaseJob, Checked};
+use super::launch_conditions::LaunchConditions;
 use warpsmith_console::global::Global;
 use warpsmith_console::placement::device_for;
 
@@ -54,6 +55,9 @@ pub(super) struct Row {
     pub(super) roofline: Option<Roofline>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) memory: Vec<MemorySeries>,
+    /// Energy and clocks of a case's kernel that runs back to back; absent where NVML is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) launch: Option<LaunchConditions>,
 }
 
 impl Row {
@@ -162,6 +166,11 @@ impl Job {
         Ok(Checked::Compared(Some(parity)))
     }
 
+    /// Whether it is a case's kernel.
+    pub(super) fn is_case(&self) -> bool {
+        matches!(self.what, What::Case(_))
+    }
+
     /// A sampler for this job, and the job warmed up.
     pub(super) fn begin(
         &self,
@@ -211,6 +220,7 @@ impl Job {
             measurement,
             figures,
             memory,
+            launch: None,
         })
     }
 }

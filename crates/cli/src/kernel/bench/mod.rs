@@ -5,6 +5,7 @@ mod command;
 mod fresh_context;
 mod job;
 mod kernel_options;
+mod launch_conditions;
 mod list;
 mod sheet;
 

@@ -163,12 +163,40 @@ impl Rows {
         }
         let mode = serde_json::to_value(first.measurement.conditions.mode).unwrap_or_default();
         format!(
-            "{}\n{}{memory}{roofline}\non {}, mode {}\n{meanwhile}",
+            "{}\n{}{}{memory}{roofline}\non {}, mode {}\n{meanwhile}",
             measured::table(&pairs),
             self.rates(),
+            self.launches(),
             first.device,
             mode.as_str().unwrap_or_default()
         )
+    }
+
+    /// Energy and clocks of the kernels that ran back to back; nothing where none did.
+    fn launches(&self) -> String {
+        let mut table = Table::new(&[
+            "back to back",
+            ">energy per launch",
+            ">SM clock",
+            "held back by",
+        ]);
+        let mut any = false;
+        for row in &self.0 {
+            if let Some(launch) = &row.launch {
+                any = true;
+                table.row([
+                    row.workload.clone(),
+                    launch.energy(),
+                    launch.clock(),
+                    launch.limits(),
+                ]);
+            }
+        }
+        if any {
+            format!("\n{table}")
+        } else {
+            String::new()
+        }
     }
 
     fn rates(&self) -> Table {
