@@ -205,7 +205,9 @@ def benchmark(
 
     On a CPU nothing but the call is inside the time: what the loop around it costs is taken off, and the garbage
     collector is off unless `collect` is true. Where the scheduler took the core away in most samples, the figures
-    rest on the CPU time of calls that only compute (`clock` says so). On a GPU the time is the device's, by the
+    rest on the CPU time of calls that only compute (`clock` says so).
+
+    On a GPU the time is the device's, by the
     program's own timer on the current stream: a kernel holds the stream until the call is queued, and with
     `mode="cold"` the L2 cache is flushed before each call, as `warpsmith bench` does; "warm" leaves it alone, and
     "events" puts two events around the call and nothing else.

@@ -80,7 +80,9 @@ def verify(
 
     The reference gets NumPy arrays on the host, also in float64 where it supports that: what it says there is
     the truth, and how far it moves with its inputs' last bits says what rounding may do. `tolerance` is
-    `(absolute, relative)` where that is to decide instead. Arrays may be NumPy's, PyTorch's or CuPy's, or
+    `(absolute, relative)` where that is to decide instead.
+
+    Arrays may be NumPy's, PyTorch's or CuPy's, or
     whatever speaks DLPack; `fn` gets the same kind as was given. Inputs must come out unchanged, and two runs
     on the same input must agree as far as the truth goes.
 

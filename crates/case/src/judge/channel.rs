@@ -155,8 +155,13 @@ mod tests {
                 &mut || Ok(()),
             )
             .unwrap();
-            a.send(&json!({ "bytes": 1 << 40 }), &[], SECOND, &mut || Ok(()))
-                .unwrap();
+            a.send(
+                &json!({ "bytes": 1_u64 << 40 }),
+                &[],
+                SECOND,
+                &mut || Ok(()),
+            )
+            .unwrap();
             a.stream.write_all(b"nonsense\n").unwrap();
         });
         let (_, payload) = b.receive(4 << 20, SECOND, &mut || Ok(())).unwrap();

@@ -451,7 +451,8 @@ fn uncounted(records: &[Record], pairs: &[Pair]) -> Option<Outcome> {
             "its clock stands still during calls",
         ));
     }
-    let reference_gap = of(|pair| pair.reference_gap);
+    // Below zero, more waiting was taken off than lay inside the call: no evidence of anything.
+    let reference_gap = of(|pair| pair.reference_gap).max(0.0);
     let gap = of(|pair| pair.own_gap);
     let hidden = gap - 2.0 * reference_gap;
     if hidden > 1e-3 && hidden > 2.0 * own {

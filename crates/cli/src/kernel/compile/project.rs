@@ -190,8 +190,12 @@ fn summarise(folder: &Path, files: usize, kernels: &[Kernel]) -> Summary {
 
 fn describe(summary: &Summary) -> String {
     let mut text = format!(
-        "{} of {} kernels compiled, in {} files below {}\n",
-        summary.compiled, summary.kernels, summary.files, summary.folder
+        "{} of {} kernels compiled, in {} {} below {}\n",
+        summary.compiled,
+        summary.kernels,
+        summary.files,
+        if summary.files == 1 { "file" } else { "files" },
+        summary.folder
     );
     if !summary.refused.is_empty() {
         text.push_str("\nrefused  reason\n");
