@@ -59,6 +59,8 @@ mod tests {
     /// itself, or the manual of the system call.
     const PRIMARY: &[&str] = &[
         "12factor.net",
+        // The papers that first described a cheat.
+        "arxiv.org",
         "choosealicense.com",
         "cmake.org",
         "developer.nvidia.com",
@@ -78,10 +80,13 @@ mod tests {
         "docs.scipy.org",
         "emcee.readthedocs.io",
         "flask.palletsprojects.com",
+        // Where a cheat was found and told: the repository that it fooled.
+        "github.com",
         "huggingface.co",
         "kubernetes.io",
         "man7.org",
         "manual.gromacs.org",
+        "metr.org",
         "midi.org",
         "numpy.org",
         "nvidia.github.io",
