@@ -603,6 +603,9 @@ def child(request, address):
     frames = Frames(answers.recv, answers.sendall)
     device = request.get("device")
     arrays = Arrays(device)
+    if device == "cuda" and arrays.torch is not None:
+        # Opens the driver's files while that is allowed: without Landlock nothing is written to later.
+        arrays.torch.empty(1, device="cuda")
     limit(request["memory"] if device != "cuda" else None, request["file_bytes"])
     writable = [private, "/dev/null"]
     if device == "cuda":

@@ -67,7 +67,7 @@ pub(crate) struct Leak {
     /// Read the bytes in use after each step from a file, one number to a line.
     #[arg(long, alias = "trace", value_name = "FILE", value_parser = inputs::file())]
     from: Option<PathBuf>,
-    /// Steps to run, or to watch at most.
+    /// Steps to run, or readings of a command to take at most.
     #[arg(long, value_name = "N", default_value_t = 5000, value_parser = numbers::count, allow_negative_numbers = true)]
     steps: usize,
     /// Set a parameter of the workload, `name=value`.
@@ -230,7 +230,7 @@ impl Leak {
             Some(&mut on_gpus),
         );
         // A command that never touched a GPU has nothing to be judged there.
-        if readings.device.iter().all(|bytes| *bytes == 0.0) {
+        if readings.device.iter().all(|one| one.bytes == 0.0) {
             readings.device.clear();
         }
         output::progress(global, "");
@@ -251,12 +251,15 @@ impl Leak {
         ];
         let series: Vec<MemorySeries> = kinds
             .into_iter()
-            .filter(|(_, bytes, _)| !bytes.is_empty())
-            .map(|(kind, bytes, plan)| MemorySeries {
-                kind: kind.to_owned(),
-                every: 1,
-                report: trajectory::judge_readings(&bytes, 1, &plan),
-                bytes,
+            .filter(|(_, readings, _)| !readings.is_empty())
+            .map(|(kind, readings, plan)| {
+                let (every, bytes) = process_tree::evenly(&readings);
+                MemorySeries {
+                    kind: kind.to_owned(),
+                    every,
+                    report: trajectory::judge_readings(&bytes, every, &plan),
+                    bytes,
+                }
             })
             .collect();
         if series.is_empty() {

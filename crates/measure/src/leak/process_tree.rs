@@ -5,7 +5,8 @@ use std::fs;
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use super::resident::page_bytes;
@@ -150,15 +151,41 @@ pub enum Steps<'a> {
     Counter(&'a std::path::Path, Duration),
 }
 
-/// Memory at every step.
+/// Memory after a step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reading {
+    /// How many steps had ended: a fast command goes on while its memory is read, so that steps
+    /// are left out.
+    pub step: u64,
+    /// What was in use.
+    pub bytes: f64,
+}
+
+/// Memory by steps.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Readings {
     /// Resident bytes.
-    pub resident: Vec<f64>,
+    pub resident: Vec<Reading>,
     /// Proportional bytes; empty where the system does not let us read them.
-    pub proportional: Vec<f64>,
+    pub proportional: Vec<Reading>,
     /// Bytes on GPUs; empty where nobody reads them.
-    pub device: Vec<f64>,
+    pub device: Vec<Reading>,
+}
+
+/// Readings at even distances, and how many steps lie between two of them: each place has the last
+/// reading up to it.
+pub fn evenly(readings: &[Reading]) -> (usize, Vec<f64>) {
+    let (Some(first), Some(last)) = (readings.first(), readings.last()) else {
+        return (1, Vec::new());
+    };
+    let gaps = (readings.len() as u64 - 1).max(1);
+    let every = (last.step - first.step).div_ceil(gaps).max(1);
+    let places = (last.step - first.step) / every + 1;
+    let bytes = (0..places)
+        .map(|place| first.step + place * every)
+        .map(|step| readings[readings.partition_point(|one| one.step <= step) - 1].bytes)
+        .collect();
+    (every as usize, bytes)
 }
 
 /// Reads what processes hold on GPUs, in bytes.
@@ -169,8 +196,8 @@ const GLANCE: Duration = Duration::from_millis(50);
 /// Readings that are kept at most; a run with more steps ends here.
 const MOST: usize = 1_000_000;
 
-/// Reads the tree of `root` at every step until it ends, `most` steps were seen, `limit` is over
-/// or `stop` says so.
+/// Reads the tree of `root` after its steps until it ends, `most` readings were taken, `limit` is
+/// over or `stop` says so.
 pub fn watch(
     root: u32,
     steps: Steps<'_>,
@@ -182,50 +209,67 @@ pub fn watch(
     let begun = Instant::now();
     let most = most.min(MOST);
     let mut readings = Readings::default();
-    let mut read = |readings: &mut Readings| -> bool {
+    let over = || begun.elapsed() >= limit || stop();
+    let mut read = |step: u64| -> bool {
         let pids = tree(root);
-        let Some(resident) = resident(&pids) else {
+        let Some(bytes) = resident(&pids) else {
             return false;
         };
-        readings.resident.push(resident as f64);
-        if let Some(bytes) = proportional(&pids) {
-            readings.proportional.push(bytes as f64);
-        }
-        if let Some(bytes) = device.as_mut().and_then(|read| read(&pids)) {
-            readings.device.push(bytes as f64);
-        }
-        readings.resident.len() < most && begun.elapsed() < limit && !stop()
+        let reading = |bytes: u64| Reading {
+            step,
+            bytes: bytes as f64,
+        };
+        readings.resident.push(reading(bytes));
+        let proportional = proportional(&pids).map(reading);
+        readings.proportional.extend(proportional);
+        let held = device.as_mut().and_then(|read| read(&pids)).map(reading);
+        readings.device.extend(held);
+        readings.resident.len() < most && !over()
     };
     match steps {
         Steps::Time(every) => {
             let mut next = begun;
-            while read(&mut readings) {
+            let mut step = 1;
+            while read(step) {
+                step += 1;
                 next += every;
                 std::thread::sleep(next.saturating_duration_since(Instant::now()));
             }
         }
         Steps::Lines(output) => {
-            // A thread of its own, because a command may print nothing for ever; it ends when the
-            // pipe is closed, at the latest with the command.
+            // A thread of its own, because a command may print nothing for ever, and because the
+            // pipe must be empty: what waits in it would be taken for steps to come. It ends when
+            // the pipe is closed, at the latest with the command.
+            let lines = Arc::new(AtomicU64::new(0));
             let (tell, told) = mpsc::sync_channel(1);
-            std::thread::spawn(move || count_lines(output, &|| tell.send(()).is_ok()));
+            let counted = Arc::clone(&lines);
+            std::thread::spawn(move || count_lines(output, &counted, &tell));
+            let mut seen = 0;
             loop {
-                match told.recv_timeout(GLANCE) {
-                    Ok(()) if read(&mut readings) => {}
-                    Err(mpsc::RecvTimeoutError::Timeout) if begun.elapsed() < limit && !stop() => {}
-                    _ => break,
+                let word = told.recv_timeout(GLANCE);
+                let now = lines.load(Ordering::Acquire);
+                if now > seen && !read(now) {
+                    break;
                 }
+                let closed = word == Err(mpsc::RecvTimeoutError::Disconnected);
+                if over() || (closed && now == seen) {
+                    break;
+                }
+                seen = now;
             }
         }
         Steps::Counter(path, glance) => {
             let mut last = None;
+            let mut step = 0;
             loop {
                 let now = fs::read_to_string(path).ok();
-                let moved = now.is_some() && now != last;
-                if moved && !read(&mut readings) {
-                    break;
+                if now.is_some() && now != last {
+                    step += steps_between(last.as_deref(), now.as_deref());
+                    if !read(step) {
+                        break;
+                    }
                 }
-                if tree(root).is_empty() || begun.elapsed() >= limit || stop() {
+                if tree(root).is_empty() || over() {
                     break;
                 }
                 last = now.or(last);
@@ -236,15 +280,25 @@ pub fn watch(
     readings
 }
 
-/// Tells of every line that ends, until nobody listens. A line may be without end: nothing of it
-/// is kept.
-fn count_lines(mut output: impl Read, tell: &dyn Fn() -> bool) {
+/// How far a counter went; one where it is no number that grows.
+fn steps_between(last: Option<&str>, now: Option<&str>) -> u64 {
+    let number = |text: Option<&str>| text?.trim().parse::<u64>().ok();
+    match (number(last), number(now)) {
+        (Some(last), Some(now)) if now > last => now - last,
+        _ => 1,
+    }
+}
+
+/// Counts lines as they end, and tells of new ones where somebody waits for them. A line may be
+/// without end: nothing of it is kept.
+fn count_lines(mut output: impl Read, lines: &AtomicU64, tell: &mpsc::SyncSender<()>) {
     let mut chunk = [0; 16 * 1024];
     loop {
         match output.read(&mut chunk) {
             Ok(count @ 1..) => {
-                let mut ends = chunk[..count].iter().filter(|byte| **byte == b'\n');
-                if !ends.all(|_| tell()) {
+                let ends = chunk[..count].iter().filter(|byte| **byte == b'\n');
+                lines.fetch_add(ends.count() as u64, Ordering::Release);
+                if let Err(mpsc::TrySendError::Disconnected(())) = tell.try_send(()) {
                     return;
                 }
             }
@@ -285,36 +339,54 @@ mod tests {
 
     #[test]
     fn a_line_without_end_is_no_step_and_takes_no_memory() {
-        let told = std::cell::Cell::new(0);
-        let tell = || {
-            told.set(told.get() + 1);
-            true
-        };
+        let (lines, (tell, _told)) = (AtomicU64::new(0), mpsc::sync_channel(1));
         let endless = std::io::repeat(b'x').take(64 << 20);
-        count_lines(endless.chain(&b"\nlast\n"[..]), &tell);
-        assert_eq!(told.get(), 2);
+        count_lines(endless.chain(&b"\nlast\n"[..]), &lines, &tell);
+        assert_eq!(lines.into_inner(), 2);
     }
 
     #[test]
     fn a_reader_of_devices_is_asked_about_the_tree() {
-        let words = ["sh", "-c", "echo; echo; sleep 1000"].map(str::to_owned);
+        let words = ["sh", "-c", "echo; sleep 0.2; echo; sleep 1000"].map(str::to_owned);
         let (command, output) = WatchedCommand::start(&words, true).unwrap();
         let lines = Steps::Lines(Box::new(output.unwrap()));
         let root = command.id();
         let mut reader = |pids: &[u32]| pids.contains(&root).then_some(5 << 20);
         let limit = Duration::from_secs(60);
         let readings = watch(root, lines, 2, limit, &|| false, Some(&mut reader));
-        assert_eq!(readings.device, [f64::from(5 << 20); 2]);
+        assert_eq!(evenly(&readings.device), (1, vec![f64::from(5 << 20); 2]));
     }
 
     #[test]
-    fn every_line_of_output_is_a_step() {
-        let script = "for i in 1 2 3 4 5; do echo $i; done; sleep 1000";
-        let words = ["sh", "-c", script].map(str::to_owned);
+    fn every_line_of_output_is_a_step_however_fast_they_come() {
+        // A line is a page that stays: far more of them than can be read one by one.
+        let script = "kept = []\nfor i in range(20000):\n    kept.append(bytearray(b'x') * 4096)\n    print(flush=True)";
+        let words = ["python3", "-c", script].map(str::to_owned);
         let (command, output) = WatchedCommand::start(&words, true).unwrap();
         let lines = Steps::Lines(Box::new(output.unwrap()));
         let limit = Duration::from_secs(60);
-        let readings = watch(command.id(), lines, 5, limit, &|| false, None);
-        assert_eq!(readings.resident.len(), 5);
+        let read = watch(command.id(), lines, usize::MAX, limit, &|| false, None).resident;
+        let (first, last) = (read[0], read[read.len() - 1]);
+        assert!((read.len() as u64) < last.step, "{last:?}");
+        let per_step = (last.bytes - first.bytes) / (last.step - first.step) as f64;
+        assert!((3500.0..5500.0).contains(&per_step), "{per_step}");
+    }
+
+    #[test]
+    fn a_counter_that_jumps_counts_every_step() {
+        assert_eq!(steps_between(None, Some("7")), 1);
+        assert_eq!(steps_between(Some("7\n"), Some("19\n")), 12);
+        assert_eq!(steps_between(Some("7"), Some("epoch 8")), 1);
+        assert_eq!(steps_between(Some("7"), Some("0")), 1);
+    }
+
+    #[test]
+    fn readings_at_uneven_steps_are_brought_to_even_ones() {
+        let reading = |step, bytes| Reading { step, bytes };
+        assert_eq!(evenly(&[]), (1, Vec::new()));
+        assert_eq!(evenly(&[reading(9, 3.0)]), (1, vec![3.0]));
+        let uneven =
+            [(1, 10.0), (3, 30.0), (4, 40.0), (9, 90.0)].map(|(step, bytes)| reading(step, bytes));
+        assert_eq!(evenly(&uneven), (3, vec![10.0, 40.0, 40.0]));
     }
 }
