@@ -168,6 +168,7 @@ fn matches_kind(types: &TypeTable, pattern: Pattern, kind: Type) -> bool {
                 _ => false,
             }
         }
+        (Pattern::Query(want), Type::Query(have)) => want == have,
         (Pattern::Str, Type::Str)
         | (Pattern::Range, Type::Range)
         | (Pattern::Shape, Type::Shape)

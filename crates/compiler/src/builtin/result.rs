@@ -64,6 +64,7 @@ fn fixed(types: &mut TypeTable, pattern: Pattern) -> Option<TypeId> {
         Pattern::Transform(scalar) if !scalar.is_placeholder() => {
             types.intern(Type::Transform(scalar))
         }
+        Pattern::Query(query) => types.intern(Type::Query(query)),
         Pattern::Range => TypeId::RANGE,
         Pattern::Shape => TypeId::SHAPE,
         Pattern::Str => TypeId::STR,
@@ -351,6 +352,10 @@ pub(crate) fn result_type(
             _ => return fail("K016", "a value of fixed size is expected"),
         })),
         Rule::Removed => fail("K021", "this overload was taken out of the language"),
+        Rule::VoxelElement => match types.array_parts(args[3]) {
+            Some((element, _)) if types.equal(element, args[4]) => one(element),
+            _ => fail("K008", "the background must have the type of the voxels"),
+        },
         Rule::Tuple => one(types.tuple(args)),
         Rule::Slice => one(TypeId::SLICE),
         Rule::VectorConstructor

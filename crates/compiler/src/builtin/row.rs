@@ -1,6 +1,6 @@
 //! The vocabulary of the builtin table.
 
-use crate::types::Scalar;
+use crate::types::{Query, Scalar};
 
 /// A builtin function and its overloads in resolution order.
 #[derive(Debug)]
@@ -68,6 +68,7 @@ pub enum Pattern {
     IntTuple,
     /// A pair of integers.
     IntPair,
+    Query(Query),
 }
 
 /// What stands in for a parameter that is left out.
@@ -119,6 +120,8 @@ pub enum Dispatch {
     MatrixAssign,
     /// A bit cast: `<type>`.
     Cast,
+    /// A voxel of a volume: `<type>`, which is the last argument in Python.
+    Volume,
     /// An element of a tuple: `<index>`.
     TupleExtract,
 }
@@ -203,5 +206,7 @@ pub enum Rule {
     Tuple,
     Slice,
     /// Taken out of the language.
+    /// The element of the fourth argument, which is also the fifth's type.
+    VoxelElement,
     Removed,
 }

@@ -15,6 +15,8 @@ use crate::types::{TypeId, TypeTable};
 pub(crate) enum PythonModule {
     Warp,
     WarpTypes,
+    /// `wp.Volume`, for its constants.
+    Volume,
     /// Where the library keeps its own modules.
     WarpSource,
     Math,
@@ -282,6 +284,7 @@ pub(crate) fn attribute(
         Global::Module(PythonModule::WarpTypes) => {
             warp_names::warp_types_attribute(attr, names, types)
         }
+        Global::Module(PythonModule::Volume) => Some(warp_names::volume_attribute(names.get(attr))),
         Global::Module(PythonModule::Math) => Some(warp_names::math_attribute(names.get(attr))),
         Global::Module(PythonModule::Numpy) => Some(warp_names::numpy_attribute(names.get(attr))),
         Global::Module(PythonModule::Project(module)) => scope.get_in(module, attr).or(Some(

@@ -6,7 +6,7 @@ use super::{Global, PythonModule};
 use crate::builtin::BUILTINS;
 use crate::ir::{Constant, Number};
 use crate::names::{Name, Names};
-use crate::types::{Scalar, Type, TypeId, TypeTable};
+use crate::types::{Query, Scalar, Type, TypeId, TypeTable};
 
 fn float(value: f64) -> Global {
     Global::Value(Constant::Number(Number::Float(value)))
@@ -49,6 +49,7 @@ fn look_up(name: Name, names: &Names, types: &mut TypeTable) -> Option<Global> {
         "Int" => Global::Type(TypeId::scalar(Scalar::AnyInt)),
         "Scalar" => Global::Type(TypeId::scalar(Scalar::AnyScalar)),
         "types" => Global::Module(PythonModule::WarpTypes),
+        "Volume" => Global::Module(PythonModule::Volume),
         "_src" => Global::Module(PythonModule::WarpSource),
         "handle" => Global::Handle,
         // Functions and classes of the host side that share a name with a builtin; a call resolves
@@ -108,10 +109,26 @@ pub(crate) fn warp_types_attribute(
     }
 }
 
+/// An attribute of `wp.Volume`: how voxels are sampled.
+pub(crate) fn volume_attribute(text: &str) -> Global {
+    let mode = match text {
+        "CLOSEST" => 0,
+        "LINEAR" => 1,
+        _ => return Global::Opaque("an attribute of a volume"),
+    };
+    Global::Value(Constant::Number(Number::Int(mode)))
+}
+
 /// The type that `warp` calls by this name.
 fn type_of_name(text: &str, types: &mut TypeTable) -> Option<TypeId> {
     if let Some(scalar) = Scalar::from_name(text) {
         return Some(TypeId::scalar(scalar));
+    }
+    let query = Query::ALL
+        .into_iter()
+        .find(|query| query.class() == Some(text));
+    if let Some(query) = query {
+        return Some(types.intern(Type::Query(query)));
     }
     let float_suffix = |suffix: &str| match suffix {
         "" | "f" => Some(Scalar::F32),
@@ -221,7 +238,6 @@ fn is_host_name(text: &str) -> bool {
             | "config"
             | "Function"
             | "Mesh"
-            | "Volume"
             | "Bvh"
             | "HashGrid"
             | "Texture"

@@ -9,7 +9,7 @@ use super::{
     Constant, Function, FunctionKind, KernelOptions, Line, Module, Number, VarId, Variable,
 };
 use crate::names::{Name, Names};
-use crate::types::{FieldDef, Scalar, StructDef, StructId, Type, TypeId, TypeTable};
+use crate::types::{FieldDef, Query, Scalar, StructDef, StructId, Type, TypeId, TypeTable};
 
 /// Why a text is not IR.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -246,6 +246,13 @@ impl<'t> Parser<'t> {
                     rows,
                     cols,
                     scalar: self.scalar()?,
+                }
+            }
+            "query" => {
+                let code = self.ident()?;
+                match Query::from_code(code) {
+                    Some(query) => Type::Query(query),
+                    None => return self.fail("a kind of query"),
                 }
             }
             "quat" => Type::Quat(self.scalar()?),

@@ -118,6 +118,7 @@ fn type_text(module: &Module, ty: TypeId) -> String {
                 module.names.get(module.types.struct_def(id).native)
             )
         }
+        Type::Query(query) => format!("query<{}>", query.code()),
         Type::Tuple(index) => {
             let parts: Vec<String> = module
                 .types

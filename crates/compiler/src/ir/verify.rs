@@ -197,7 +197,11 @@ impl Checker<'_> {
                 LoopKind::Range { iter, value } => {
                     self.defined(value);
                     self.exists(iter);
-                    let fits = self.ty(iter) == Some(TypeId::RANGE);
+                    let fits = self.ty(iter).is_some_and(|ty| {
+                        let kind = self.module.types.get(ty);
+                        ty == TypeId::RANGE
+                            || matches!(kind, Type::Query(query) if query.is_iterated())
+                    });
                     self.check(fits, "a loop over something but a range");
                 }
                 LoopKind::While => {}
@@ -315,6 +319,7 @@ impl Checker<'_> {
             .ty(aggregate)
             .is_some_and(|ty| match types.get(types.value_of(ty)) {
                 Type::Struct(id) => types.struct_def(id).field(field).is_some(),
+                Type::Query(query) => query.fields().contains(&self.module.names.get(field)),
                 Type::Array { .. } | Type::FixedArray { .. } => {
                     self.module.names.get(field) == "shape"
                 }

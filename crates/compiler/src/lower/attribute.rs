@@ -113,6 +113,7 @@ impl Body<'_, '_> {
         let is_array = self.shared.types.array_parts(value_ty).is_some();
         let ty = match self.shared.types.get(value_ty) {
             Type::Struct(id) => self.shared.types.struct_def(id).field(attr),
+            Type::Query(query) => query.field(self.shared.names.get(attr), self.shared.types),
             _ if is_array && self.shared.names.get(attr) == "shape" => Some(TypeId::SHAPE),
             _ if is_array && self.shared.names.get(attr) == "ptr" => {
                 return fail("K021", "the address of an array is not supported");

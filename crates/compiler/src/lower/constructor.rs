@@ -102,6 +102,7 @@ impl Body<'_, '_> {
                     vec![Template::Type(result)],
                 ))
             }
+            Dispatch::Volume => self.voxel(row, items),
             Dispatch::TupleExtract => {
                 let [(_, Item::Var(tuple)), (_, Item::Var(index))] = *items else {
                     return fail("K016", "a tuple and an index are expected");
@@ -123,6 +124,33 @@ impl Body<'_, '_> {
                 ))
             }
         }
+    }
+
+    /// A voxel of a volume, of the type that the last argument names.
+    fn voxel(&mut self, row: &Row, mut items: Vec<(usize, Item)>) -> Out<Dispatched> {
+        let Some((_, Item::Type(result, python))) = items.pop() else {
+            return fail("K016", "`dtype` is a type");
+        };
+        if python {
+            return fail("K021", PYTHON_SCALAR);
+        }
+        if let Some(grad) = Self::bound(row, &items, "grad") {
+            let wanted = match self.shared.types.get(result) {
+                Type::Scalar(scalar) => Type::Vector { length: 3, scalar },
+                Type::Vector { length, scalar } => Type::Matrix {
+                    rows: length,
+                    cols: 3,
+                    scalar,
+                },
+                _ => return fail("K008", "a volume has scalars or vectors"),
+            };
+            let given = self.shared.types.value_of(self.item_type(grad));
+            if self.shared.types.get(given) != wanted {
+                return fail("K008", "`grad` must be a gradient of `dtype`");
+            }
+        }
+        let args = items.into_iter().map(|(_, item)| item).collect();
+        Ok(Dispatched::one(result, args, vec![Template::Type(result)]))
     }
 
     /// Whether the arguments stand in braces.

@@ -5,7 +5,7 @@ use super::unroll::Plan;
 use super::value::{Binding, Res, fail, hinted, placed};
 use crate::ir::{CountedRange, Loop, LoopKind, Op, VarId};
 use crate::syntax::{ExprId, ExprKind, List, StmtKind};
-use crate::types::TypeId;
+use crate::types::{Type, TypeId};
 
 impl Body<'_, '_> {
     pub(super) fn for_statement(&mut self, target: ExprId, iter: ExprId, body: List) -> Res<()> {
@@ -36,8 +36,13 @@ impl Body<'_, '_> {
             }
             Plan::Evaluate => {
                 let iter = self.eval_var(iter)?;
-                if self.ty(iter) != TypeId::RANGE {
-                    return fail("K005", "a loop runs over a `range`");
+                let kind = self.shared.types.get(self.ty(iter));
+                let iterated = matches!(kind, Type::Query(query) if query.is_iterated());
+                if kind != Type::Range && !iterated {
+                    return fail(
+                        "K005",
+                        "a loop runs over a `range`, or over the neighbours in a hash grid",
+                    );
                 }
                 self.promote_unrolled(body)?;
                 LoopKind::Range { iter, value: iter }

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::Scalar;
+use super::{Query, Scalar};
 use crate::names::{Name, Names};
 use crate::small_keys::Map;
 
@@ -87,6 +87,8 @@ pub enum Type {
         dims: [u32; 4],
     },
     Struct(StructId),
+    /// What a builtin answers about a mesh, a tree of boxes or a hash grid.
+    Query(Query),
     Tuple(u32),
     Reference(TypeId),
 }
@@ -242,6 +244,7 @@ impl TypeTable {
                     .collect();
                 format!("wp::tuple_t<{}>", parts.join(", "))
             }
+            Type::Query(query) => query.spelling().to_owned(),
             Type::Scalar(_)
             | Type::Range
             | Type::Slice
@@ -419,6 +422,7 @@ impl TypeTable {
                 format!("a{rank}{}", self.code(element, names))
             }
             Type::Struct(id) => names.get(self.struct_def(id).native).to_owned(),
+            Type::Query(query) => query.code().to_owned(),
             Type::Tuple(index) => {
                 let parts = self.tuple_parts(index);
                 let codes: String = parts.iter().map(|part| self.code(*part, names)).collect();
@@ -449,6 +453,7 @@ impl TypeTable {
                 format!("fixedarray[{}]", self.describe(element, names))
             }
             Type::Struct(id) => names.get(self.struct_def(id).key).to_owned(),
+            Type::Query(query) => query.class().unwrap_or(query.code()).to_owned(),
             Type::Tuple(index) => {
                 let parts: Vec<String> = self
                     .tuple_parts(index)

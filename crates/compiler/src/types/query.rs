@@ -1,0 +1,143 @@
+//! What a question to a mesh, a tree of boxes or a hash grid answers. Only builtins make such values;
+//! some have fields, others are gone through in a loop or by a `…_next` builtin.
+
+use super::{Scalar, Type, TypeId, TypeTable};
+
+/// A kind of answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Query {
+    Bvh,
+    BvhAabb,
+    BvhCapsule,
+    BvhRay,
+    BvhSphere,
+    HashGrid,
+    HashGridDouble,
+    HashGridHalf,
+    /// The arrays of a mesh.
+    Mesh,
+    MeshAabb,
+    MeshBoxes,
+    MeshPoint,
+    MeshRay,
+    MeshSphere,
+}
+
+impl Query {
+    /// Every kind.
+    pub const ALL: [Self; 14] = [
+        Self::Bvh,
+        Self::BvhAabb,
+        Self::BvhCapsule,
+        Self::BvhRay,
+        Self::BvhSphere,
+        Self::HashGrid,
+        Self::HashGridDouble,
+        Self::HashGridHalf,
+        Self::Mesh,
+        Self::MeshAabb,
+        Self::MeshBoxes,
+        Self::MeshPoint,
+        Self::MeshRay,
+        Self::MeshSphere,
+    ];
+
+    /// The C++ type.
+    pub fn spelling(self) -> &'static str {
+        match self {
+            Self::Bvh | Self::BvhAabb | Self::BvhCapsule | Self::BvhRay | Self::BvhSphere => {
+                "wp::bvh_query_t"
+            }
+            Self::HashGrid => "wp::hash_grid_query_f",
+            Self::HashGridDouble => "wp::hash_grid_query_d",
+            Self::HashGridHalf => "wp::hash_grid_query_h",
+            Self::Mesh => "wp::Mesh",
+            Self::MeshAabb | Self::MeshBoxes | Self::MeshSphere => "wp::mesh_query_aabb_t",
+            Self::MeshPoint => "wp::mesh_query_point_t",
+            Self::MeshRay => "wp::mesh_query_ray_t",
+        }
+    }
+
+    /// The short code that signatures are made of.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Bvh => "bvhq",
+            Self::BvhAabb => "bvhqa",
+            Self::BvhCapsule => "bvhqc",
+            Self::BvhRay => "bvhqr",
+            Self::BvhSphere => "bvhqs",
+            Self::HashGrid => "hgq",
+            Self::HashGridDouble => "hgqd",
+            Self::HashGridHalf => "hgqh",
+            Self::Mesh => "Mesh",
+            Self::MeshAabb => "mqab",
+            Self::MeshBoxes => "mqa",
+            Self::MeshPoint => "mqp",
+            Self::MeshRay => "mqr",
+            Self::MeshSphere => "mqs",
+        }
+    }
+
+    /// The kind with this name in the intermediate form.
+    pub fn from_code(code: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|query| query.code() == code)
+    }
+
+    /// The class in Python; kinds that only a builtin names have none.
+    pub fn class(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Bvh => "BvhQuery",
+            Self::HashGrid => "HashGridQuery",
+            Self::Mesh => "Mesh",
+            Self::MeshAabb => "MeshQueryAABB",
+            Self::MeshBoxes => "MeshQuery",
+            Self::MeshPoint => "MeshQueryPoint",
+            Self::MeshRay => "MeshQueryRay",
+            _ => return None,
+        })
+    }
+
+    /// Whether a loop goes through it.
+    pub fn is_iterated(self) -> bool {
+        matches!(
+            self,
+            Self::HashGrid
+                | Self::HashGridDouble
+                | Self::HashGridHalf
+                | Self::MeshBoxes
+                | Self::MeshAabb
+                | Self::MeshSphere
+        )
+    }
+
+    /// The names of its fields.
+    pub fn fields(self) -> &'static [&'static str] {
+        match self {
+            Self::MeshPoint => &["result", "sign", "face", "u", "v"],
+            Self::MeshRay => &["result", "sign", "face", "t", "u", "v", "normal"],
+            Self::Mesh => &["points", "velocities", "indices"],
+            _ => &[],
+        }
+    }
+
+    /// The type of a field.
+    pub fn field(self, name: &str, types: &mut TypeTable) -> Option<TypeId> {
+        if !self.fields().contains(&name) {
+            return None;
+        }
+        let vector = Type::Vector {
+            length: 3,
+            scalar: Scalar::F32,
+        };
+        let element = match name {
+            "result" => return Some(TypeId::BOOL),
+            "face" => return Some(TypeId::I32),
+            "normal" => return Some(types.intern(vector)),
+            "points" | "velocities" => types.intern(vector),
+            "indices" => TypeId::I32,
+            _ => return Some(TypeId::F32),
+        };
+        Some(types.intern(Type::Array { element, rank: 1 }))
+    }
+}
