@@ -297,6 +297,29 @@ def test_every_sample_says_when_it_was_taken() -> None:
 def test_results_of_two_processes_are_judged_by_how_much_their_parts_differ() -> None:
     steady = {"relative": [0.001 * (part % 3) for part in range(8)]}
     slower = {"relative": [0.2 + 0.001 * (part % 3) for part in range(8)]}
-    wanders = {"relative": [0.2 + 0.1 * (part % 3) for part in range(8)]}
+    wanders = {"relative": [0.1 + 0.1 * (part % 3) for part in range(8)]}
     assert compare_with_base(steady, slower, 0.05)["verdict"] == "SLOWER"
     assert compare_with_base(steady, wanders, 0.05)["verdict"] == "UNDECIDED"
+
+
+def test_quiet_moments_are_those_at_which_the_base_was_fast() -> None:
+    # In two of three turns a neighbour slows the base by 30 % and the other call by 10 %.
+    slowed = [index % 3 != 0 for index in range(300)]
+    base = _calls([1.3 if slow else 1.0 for slow in slowed], 0, set())
+    other = _calls([2.2 if slow else 2.0 for slow in slowed], 1, set())
+    paired = adjacent_calls(base, other)
+    assert paired is not None and len(paired.pairs) == 300
+    assert max(paired.levels(4)) < math.log(1.9)
+    quiet = paired.quiet()
+    assert len(quiet.pairs) == 100
+    assert all(math.isclose(level, math.log(2.0)) for level in quiet.levels(4))
+    # Fewer than 64 quiet moments are not picked out.
+    few = adjacent_calls(_calls([1.0] * 60, 0, set()), _calls([2.0] * 60, 1, set()))
+    assert few is not None and few.quiet() is few
+
+
+def test_a_single_wait_does_not_make_work_that_waits() -> None:
+    once = Samples(seconds=[1.0] * 100, cpu_seconds=[1.0] * 100, waits=1)
+    assert once.cpu() is not None
+    often = Samples(seconds=[1.0] * 100, cpu_seconds=[0.5] * 100, waits=50)
+    assert often.cpu() is None

@@ -253,7 +253,7 @@ def benchmark_beside_reference(
             if elapsed >= seconds and len(samples.seconds) >= _FEWEST_TURNS:
                 break
     beside = adjacent_calls(reference, samples)
-    relative = beside.levels(_PARTS) if beside else []
+    relative = beside.quiet().levels(_PARTS) if beside else []
     call = takers["call"]
     result = _result(
         _name(fn, name), samples, clock.name, "count-reached", call.inner, call.overhead, starts

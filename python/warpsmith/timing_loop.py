@@ -34,8 +34,13 @@ class Samples:
     after_switch: list[bool] = field(default_factory=list)
     #: A number that grows with every sample of any callable: which of two came first.
     turns: list[int] = field(default_factory=list)
-    #: The thread waited for something: its CPU time says nothing about the work.
-    waited: bool = False
+    #: Samples in which the thread waited for something.
+    waits: int = 0
+
+    @property
+    def waited(self) -> bool:
+        """Whether CPU times say nothing about the work: a page that was fetched once is not what it does."""
+        return self.waits > 0.02 * len(self.seconds)
 
     def cpu(self) -> list[float] | None:
         """The CPU times, where they can stand in for the wall times."""
@@ -60,7 +65,7 @@ class Samples:
         self.interrupted.extend(first + index for index in other.interrupted)
         self.after_switch.extend(other.after_switch)
         self.turns.extend(other.turns)
-        self.waited = self.waited or other.waited
+        self.waits += other.waits
 
 
 def compiled_loop(
@@ -116,7 +121,7 @@ def take(loop: Callable[[], None], inner: int, samples_wanted: int, overhead: fl
             if switched and interrupted:
                 samples.interrupted.append(index)
             if after.ru_nvcsw > before.ru_nvcsw and core < 0.95 * elapsed:
-                samples.waited = True
+                samples.waits += 1
             cold = before.ru_nivcsw > _switches_before or (switched and interrupted)
             _switches_before = after.ru_nivcsw if interrupted else before.ru_nivcsw
             samples.after_switch.append(cold)
