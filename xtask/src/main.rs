@@ -1,5 +1,6 @@
 //! Developer's commands: everything that tests, CI and releases do, by hand.
 
+mod api;
 mod axe;
 mod compat;
 mod conformance;
@@ -12,6 +13,7 @@ mod kernels;
 mod oracles;
 mod packages;
 mod pictures;
+mod precision;
 mod python;
 mod schemas;
 mod test;
@@ -33,6 +35,8 @@ struct Arguments {
 enum Command {
     /// Set up and run the tests: formatting, lints, unit, integration, transcripts, documentation, wheel.
     Test(test::Test),
+    /// Rewrite the table of CUDA's functions from the headers inside the wheels.
+    Api(api::Api),
     /// Compare the compatibility database with the packages that prove its rows, and print a diff.
     Compat(compat::Compat),
     /// Compare the compiler with a suite of kernels and the text that Warp writes for them.
@@ -49,6 +53,8 @@ enum Command {
     Image(image::Image),
     /// Draw the pictures of README and docs from a recording and a report.
     Pictures(pictures::Pictures),
+    /// Sample findings of checked-out projects, judge them blind, and report how many are right.
+    Precision(precision::Precision),
     /// Compile the CUDA kernels to the PTX that is committed, and keep `kernels.lock`.
     Kernels(kernels::Kernels),
 }
@@ -56,6 +62,7 @@ enum Command {
 fn main() -> Result<()> {
     match Arguments::parse().command {
         Command::Test(command) => command.run(),
+        Command::Api(command) => command.run(),
         Command::Compat(command) => command.run(),
         Command::Conformance(command) => command.run(),
         Command::Dist(command) => command.run(),
@@ -64,6 +71,7 @@ fn main() -> Result<()> {
         Command::Gpu(command) => command.run(),
         Command::Image(command) => command.run(),
         Command::Pictures(command) => command.run(),
+        Command::Precision(command) => command.run(),
         Command::Kernels(command) => command.run(),
     }
 }
