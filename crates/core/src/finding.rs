@@ -70,6 +70,37 @@ pub struct Evidence {
     pub seen: String,
 }
 
+/// How sure a finding is, in rising order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Certainty {
+    /// Worth a look; often fine.
+    Hint,
+    /// The pattern is seldom innocent.
+    Likely,
+    /// It follows from what was read.
+    Certain,
+}
+
+impl fmt::Display for Certainty {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Hint => "hint",
+            Self::Likely => "likely",
+            Self::Certain => "certain",
+        })
+    }
+}
+
+/// How sure a finding is, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Confidence {
+    /// How sure.
+    pub certainty: Certainty,
+    /// What the certainty rests on, or what is missing for more.
+    pub why: String,
+}
+
 /// A conclusion with what it rests on and what to do about it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
@@ -88,6 +119,9 @@ pub struct Finding {
     /// Where in the user's text it applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub span: Option<Span>,
+    /// How sure it is, where the rules say so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<Confidence>,
 }
 
 impl Finding {
@@ -100,6 +134,7 @@ impl Finding {
             evidence: Vec::new(),
             hint: None,
             span: None,
+            confidence: None,
         }
     }
 
@@ -117,6 +152,16 @@ impl Finding {
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
+        self
+    }
+
+    /// Says how sure the finding is, and why.
+    #[must_use]
+    pub fn sure(mut self, certainty: Certainty, why: impl Into<String>) -> Self {
+        self.confidence = Some(Confidence {
+            certainty,
+            why: why.into(),
+        });
         self
     }
 

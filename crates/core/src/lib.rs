@@ -17,7 +17,7 @@ mod story;
 mod tolerance;
 
 pub use argument::ArgumentError;
-pub use finding::{Evidence, Finding, Severity, Span};
+pub use finding::{Certainty, Confidence, Evidence, Finding, Severity, Span};
 pub use kernel_image::{Element, KernelImage, Parameter, kernel, ptx};
 pub use nearest::{did_you_mean, nearest};
 pub use quantity::{Bytes, BytesPerSecond, Flops, Hertz, Seconds};

@@ -28,11 +28,11 @@ pub use machine::{
 pub use outcome::Outcome;
 pub use project::{
     AreaScore, AuditBody, AuditError, AuditOptions, AuditOutcome, Baseline, Evaluation, FactorRow,
-    Label, Measured, NotAssessed, Patch, PatchError, Score, Suppressed, apply_patches,
-    audit_project, check_codes, evaluate, mendable, plan_fixes,
+    FixOptions, FixPlan, Label, Measured, NotAssessed, Patch, PatchError, Score, Step, Suppressed,
+    apply_patches, audit_project, check_codes, evaluate, is_safe, mendable, plan_fixes,
 };
 pub use version::{Version, VersionRange};
 pub use view::{
-    Detail, audit_html, audit_junit, audit_markdown, audit_sarif, audit_text, check_text,
-    unified_diff,
+    Detail, audit_github, audit_html, audit_junit, audit_markdown, audit_sarif, audit_text,
+    check_text, unified_diff,
 };

@@ -8,8 +8,9 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use warpsmith_core::{Report, Severity};
 use warpsmith_doctor::{
-    AuditBody, AuditOptions, Baseline, Evaluation, Label, apply_patches, audit_html, audit_junit,
-    audit_markdown, audit_project, audit_sarif, audit_text, evaluate, plan_fixes, unified_diff,
+    AuditBody, AuditOptions, Baseline, Evaluation, FixOptions, Label, apply_patches, audit_github,
+    audit_html, audit_junit, audit_markdown, audit_project, audit_sarif, audit_text, evaluate,
+    plan_fixes, unified_diff,
 };
 use warpsmith_formats::{check_distinct, write_output};
 
@@ -17,6 +18,8 @@ use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::{Format, Global};
 use warpsmith_console::inputs;
 use warpsmith_console::output;
+
+use super::since;
 
 /// Audit a CUDA project: build, sources, image, CI, tests, docs.
 ///
@@ -29,7 +32,9 @@ use warpsmith_console::output;
     after_long_help = "Examples:\n  warpsmith audit .\n  warpsmith audit . --as sarif > audit.sarif\n  \
                   warpsmith audit . --write-baseline known.json\n  \
                   warpsmith audit . --baseline known.json --fail-on warning\n  \
+                  warpsmith audit . --since main --as github\n  \
                   warpsmith audit . --fix | git apply\n  \
+                  warpsmith audit . --fix --unsafe --apply\n  \
                   warpsmith audit checkouts --evaluate labels.json"
 )]
 pub(crate) struct Audit {
@@ -50,9 +55,18 @@ pub(crate) struct Audit {
     /// Keep the severity of every place; by default a rule warns once, and its other places are information.
     #[arg(long)]
     every_place: bool,
-    /// Print a patch for what can be fixed automatically, instead of the report.
+    /// Leave out what was there at this revision: only what changes since then introduced.
+    #[arg(long, value_name = "REV", conflicts_with_all = ["baseline", "fix", "evaluate"])]
+    since: Option<String>,
+    /// Print a patch of safe fixes instead of the report.
+    ///
+    /// Safe fixes change nothing that runs, or what the project itself has written down. The patch is
+    /// a fixed point: after it, a second run prints nothing.
     #[arg(long)]
     fix: bool,
+    /// Fix what needs a look too: sources, images, workflows, dependencies.
+    #[arg(long = "unsafe", requires = "fix")]
+    suggested: bool,
     /// Write the patch into the project; its git tree must be clean.
     #[arg(long, requires = "fix")]
     apply: bool,
@@ -69,6 +83,7 @@ enum View {
     Markdown,
     Html,
     Junit,
+    Github,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -89,7 +104,10 @@ impl Audit {
         if self.fix {
             return self.mend(global);
         }
-        let baseline = self.baseline.as_deref().map(read_json).transpose()?;
+        let baseline = match &self.since {
+            Some(revision) => Some(since::findings_at(&self.path, revision)?),
+            None => self.baseline.as_deref().map(read_json).transpose()?,
+        };
         let report = audit_project(
             &self.path,
             &AuditOptions {
@@ -128,6 +146,7 @@ impl Audit {
             View::Markdown => audit_markdown(report),
             View::Html => audit_html(report),
             View::Junit => audit_junit(report),
+            View::Github => audit_github(report),
         };
         output::writer(global).write_all(text.as_bytes())?;
         Ok(())
@@ -145,7 +164,11 @@ impl Audit {
     }
 
     fn mend(&self, global: &Global) -> Result<Outcome> {
-        let patches = plan_fixes(&self.path)?;
+        let options = FixOptions {
+            suggested: self.suggested,
+        };
+        let plan = plan_fixes(&self.path, &options)?;
+        let patches = plan.patches;
         if self.apply {
             require_clean_tree(&self.path)?;
             apply_patches(&self.path, &patches)?;
@@ -160,7 +183,17 @@ impl Audit {
                 .lock()
                 .write_all(unified_diff(&patches).as_bytes())?;
         }
+        for (file, why) in &plan.refused {
+            output::note(global, &format!("{file}: no fix offered: {why}"));
+        }
         output::note(global, &format!("fixed {} files", patches.len()));
+        if plan.suggestions > 0 {
+            let count = plan.suggestions;
+            output::note(
+                global,
+                &format!("{count} findings have a suggested fix: look at `--fix --unsafe`"),
+            );
+        }
         Ok(Outcome::Fine)
     }
 }

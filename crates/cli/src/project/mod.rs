@@ -4,3 +4,4 @@ pub(crate) mod audit;
 pub(crate) mod explain;
 pub(crate) mod history;
 pub(crate) mod report;
+mod since;

@@ -82,15 +82,6 @@ impl Database {
             .map(|(_, row)| row)
     }
 
-    /// The date of the newest driver bulletin in the database.
-    pub(crate) fn newest_bulletin(&self) -> Option<&str> {
-        self.driver_min_patched_linux
-            .rows
-            .values()
-            .map(|row| row.date.as_str())
-            .max()
-    }
-
     /// The last branch that drives a capability, where there is one.
     pub fn last_branch_for(&self, capability: Capability) -> Option<u64> {
         match capability.major {

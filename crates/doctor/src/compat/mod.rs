@@ -1,9 +1,11 @@
 //! The compatibility database: which driver, toolkit, GPU and package go together, and how each
 //! cell is known. Data in `data/compat.json`, compiled in.
 
+mod lifecycle;
 mod lookup;
 mod rows;
 
+pub(crate) use lifecycle::{DriverBranch, Release, lifecycle};
 pub use lookup::Database;
 pub(crate) use rows::TorchRelease;
 

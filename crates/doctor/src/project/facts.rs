@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use aho_corasick::AhoCorasick;
 use rayon::prelude::*;
 
 use super::keywords::WordSet;
+use super::names::Names;
 use super::parse::cmake::{CmakeCommand, parse_cmake};
 use super::parse::cuda::CudaFile;
 use super::parse::dockerfile::Dockerfile;
@@ -50,6 +51,8 @@ pub(crate) struct ProjectFacts {
     pub(crate) documents: Vec<Document>,
     pub(crate) cuda: Vec<CudaFile>,
     pub(crate) cxx: Vec<CudaFile>,
+    /// Headers of other people's code inside the project: what they define counts, they are not judged.
+    pub(crate) vendored: Vec<CudaFile>,
     pub(crate) python: Vec<PythonFile>,
     pub(crate) secrets: Vec<SecretPlace>,
     /// Shell scripts and makefiles: path and text.
@@ -58,6 +61,7 @@ pub(crate) struct ProjectFacts {
     pub(crate) suppressions: BTreeMap<(String, u32), String>,
     pub(crate) unreadable: Vec<String>,
     words: BTreeMap<&'static str, WordSet>,
+    names: OnceLock<Names>,
 }
 
 enum Parsed {
@@ -88,9 +92,20 @@ struct FileFacts {
 impl ProjectFacts {
     /// Reads a project.
     pub(crate) fn collect(root: &Path, settings: ProjectSettings) -> Self {
-        let (excluded, files): (Vec<String>, Vec<String>) = walk::list(root)
+        let listed = walk::list(root);
+        let (excluded, files): (Vec<String>, Vec<String>) = listed
+            .own
             .into_iter()
             .partition(|path| settings.excludes(path));
+        let vendored: Vec<CudaFile> = listed
+            .vendored_headers
+            .par_iter()
+            .filter_map(|path| {
+                let text = walk::read(root, path)?;
+                let defines = CUDA_WORDS.as_ref().is_some_and(|w| w.is_match(&text));
+                defines.then(|| CudaFile::parse(path, &text))
+            })
+            .collect();
         let parsed: Vec<FileFacts> = files
             .par_iter()
             .filter_map(|path| {
@@ -102,11 +117,79 @@ impl ProjectFacts {
             root: root.to_owned(),
             settings,
             excluded,
+            vendored,
             ..Self::default()
         };
         let paths = WordSet::of("paths", &files.join("\n"));
         facts.words.insert("paths", paths);
         facts.files = files;
+        facts.absorb(parsed);
+        facts
+    }
+
+    /// Reads files again whose text is another now; `None` is a file that is there no more.
+    pub(crate) fn reread(&mut self, changed: &BTreeMap<String, Option<String>>) {
+        let stays = |path: &str| !changed.contains_key(path);
+        self.files.retain(|path| stays(path));
+        self.unreadable.retain(|path| stays(path));
+        self.dockerfiles.retain(|f| stays(&f.path));
+        self.workflows.retain(|f| stays(&f.path));
+        self.other_ci.retain(|f| stays(&f.path));
+        self.yaml.retain(|f| stays(&f.path));
+        self.requirements.retain(|r| stays(&r.file));
+        self.index_options.retain(|o| stays(&o.file));
+        self.pyprojects.retain(|f| stays(&f.path));
+        self.setups.retain(|f| stays(&f.path));
+        self.cmake.retain(|(path, _)| stays(path));
+        self.documents.retain(|f| stays(&f.path));
+        self.cuda.retain(|f| stays(&f.path));
+        self.cxx.retain(|f| stays(&f.path));
+        self.python.retain(|f| stays(&f.path));
+        self.secrets.retain(|s| stays(&s.file));
+        self.scripts.retain(|(path, _)| stays(path));
+        self.suppressions.retain(|(path, _), _| stays(path));
+        let present: Vec<(&String, &String)> = changed
+            .iter()
+            .filter_map(|(path, text)| Some((path, text.as_ref()?)))
+            .collect();
+        let parsed: Vec<FileFacts> = present
+            .par_iter()
+            .filter_map(|(path, text)| {
+                let kind = walk::kind(path);
+                (kind != Kind::Other).then(|| read_text(path, kind, Some((*text).clone())))
+            })
+            .collect();
+        self.files
+            .extend(present.iter().map(|(path, _)| (*path).clone()));
+        self.files.sort();
+        self.words
+            .insert("paths", WordSet::of("paths", &self.files.join("\n")));
+        self.absorb(parsed);
+        self.sort();
+        self.names = OnceLock::new();
+    }
+
+    /// By path, as a first reading has it.
+    fn sort(&mut self) {
+        self.dockerfiles.sort_by(|a, b| a.path.cmp(&b.path));
+        self.workflows.sort_by(|a, b| a.path.cmp(&b.path));
+        self.other_ci.sort_by(|a, b| a.path.cmp(&b.path));
+        self.yaml.sort_by(|a, b| a.path.cmp(&b.path));
+        self.requirements.sort_by(|a, b| a.file.cmp(&b.file));
+        self.index_options.sort_by(|a, b| a.file.cmp(&b.file));
+        self.pyprojects.sort_by(|a, b| a.path.cmp(&b.path));
+        self.setups.sort_by(|a, b| a.path.cmp(&b.path));
+        self.cmake.sort_by(|a, b| a.0.cmp(&b.0));
+        self.documents.sort_by(|a, b| a.path.cmp(&b.path));
+        self.cuda.sort_by(|a, b| a.path.cmp(&b.path));
+        self.cxx.sort_by(|a, b| a.path.cmp(&b.path));
+        self.python.sort_by(|a, b| a.path.cmp(&b.path));
+        self.secrets.sort_by(|a, b| a.file.cmp(&b.file));
+        self.scripts.sort_by(|a, b| a.0.cmp(&b.0));
+    }
+
+    fn absorb(&mut self, parsed: Vec<FileFacts>) {
+        let facts = self;
         for file in parsed {
             let path = file.path;
             facts
@@ -139,7 +222,17 @@ impl ProjectFacts {
                 Some(Parsed::Words) => {}
             }
         }
-        facts
+    }
+
+    /// What the project's own macros and functions do.
+    pub(crate) fn names(&self) -> &Names {
+        self.names.get_or_init(|| Names::of(self))
+    }
+
+    /// The CUDA file at a path.
+    pub(crate) fn cuda_file(&self, path: &str) -> Option<&CudaFile> {
+        let found = self.cuda.binary_search_by(|f| f.path.as_str().cmp(path));
+        found.ok().map(|n| &self.cuda[n])
     }
 
     pub(crate) fn has_cuda(&self) -> bool {
@@ -236,11 +329,26 @@ fn scope(kind: Kind) -> &'static str {
 
 /// Words of C++ that meets CUDA: calls torch, launches, or checks its statuses.
 static CUDA_WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
-    AhoCorasick::new(["torch/", "ATen/", "cuda_runtime", "<<<", "cudaSuccess"]).ok()
+    AhoCorasick::new([
+        "torch/",
+        "ATen/",
+        "cuda_runtime",
+        "<<<",
+        "cudaSuccess",
+        "cudaError",
+        "LastError",
+        "is_contiguous",
+        "CUDAGuard",
+    ])
+    .ok()
 });
 
-/// Reads a file once for everything that is asked of it.
 fn read(root: &Path, path: &str, kind: Kind) -> FileFacts {
+    read_text(path, kind, walk::read(root, path))
+}
+
+/// Reads a file once for everything that is asked of it.
+fn read_text(path: &str, kind: Kind, text: Option<String>) -> FileFacts {
     let mut facts = FileFacts {
         path: path.to_owned(),
         kind,
@@ -249,7 +357,7 @@ fn read(root: &Path, path: &str, kind: Kind) -> FileFacts {
         secrets: Vec::new(),
         suppressions: Vec::new(),
     };
-    if let Some(text) = walk::read(root, path) {
+    if let Some(text) = text {
         facts.words = match kind {
             Kind::Cuda => WordSet::default(),
             Kind::Cxx if !is_test(path) => WordSet::default(),

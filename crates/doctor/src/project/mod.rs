@@ -1,10 +1,12 @@
 //! `audit`: one project, from its files.
 
 pub(crate) mod baseline;
+mod confidence;
 pub(crate) mod evaluate;
 mod facts;
 pub(crate) mod fix;
 mod keywords;
+mod names;
 pub(crate) mod parse;
 mod report;
 pub(crate) mod rules;
@@ -16,9 +18,11 @@ mod walk;
 
 pub use baseline::Baseline;
 pub use evaluate::{Evaluation, Label, Measured, evaluate};
-pub use fix::{Patch, PatchError, apply_patches, mendable, plan_fixes};
+pub use fix::{
+    FixOptions, FixPlan, Patch, PatchError, apply_patches, is_safe, mendable, plan_fixes,
+};
 pub use report::{AuditBody, AuditError, AuditOptions, AuditOutcome, NotAssessed, audit_project};
-pub use score::{AreaScore, Score};
+pub use score::{AreaScore, Score, Step};
 pub use settings::check_codes;
 pub use suppression::Suppressed;
 pub use twelve_factor::FactorRow;

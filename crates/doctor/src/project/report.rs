@@ -8,6 +8,7 @@ use warpsmith_config::ConfigError;
 use warpsmith_core::{Finding, MachineIdentity, Report, Severity, Verdict};
 
 use super::baseline::Baseline;
+use super::confidence;
 use super::facts::ProjectFacts;
 use super::rules;
 use super::score::{Score, score};
@@ -121,8 +122,11 @@ pub fn audit_project(root: &Path, options: &AuditOptions) -> Result<Report<Audit
             Verdict::Unknown(why) => (Outcome::Unknown, Some(why), 0),
             Verdict::NotApplicable(why) => (Outcome::NotApplicable, Some(why), 0),
             Verdict::Found(found) => {
+                let found = found.into_iter().map(confidence::fill).collect();
                 let (mut kept, accepted) = suppression::split(&facts, found);
                 suppressed.extend(accepted);
+                // The score is the project's, whoever knew of it: a baseline changes what is new.
+                let worst = kept.iter().map(|f| f.severity).max();
                 if let Some(baseline) = &options.baseline {
                     let before = kept.len();
                     kept = baseline.new_ones(kept);
@@ -131,7 +135,6 @@ pub fn audit_project(root: &Path, options: &AuditOptions) -> Result<Report<Audit
                 if !options.every_place {
                     speak_once(&mut kept);
                 }
-                let worst = kept.iter().map(|f| f.severity).max();
                 let count = kept.len();
                 findings.extend(kept);
                 (worst.map_or(Outcome::Pass, Outcome::of), None, count)
@@ -169,6 +172,7 @@ pub fn audit_project(root: &Path, options: &AuditOptions) -> Result<Report<Audit
         let (line, why) = p.fault.as_ref()?;
         Some((format!("{}:{line}", p.path), why.clone()))
     }));
+    faults.extend(suppression::faults(&facts));
     let body = AuditBody {
         project: root.display().to_string(),
         files: facts.files.len(),

@@ -60,7 +60,22 @@ pub struct Score {
     pub weights: Vec<(String, f64)>,
     /// By area.
     pub areas: Vec<AreaScore>,
+    /// What would raise the score most, best first.
+    #[serde(default)]
+    pub steps: Vec<Step>,
 }
+
+/// A rule that fails, and what fixing it is worth.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// The rule.
+    pub code: String,
+    /// Points of the total.
+    pub points: f64,
+}
+
+/// How many steps are named.
+const STEPS: usize = 3;
 
 /// One decimal: more would claim what the weights do not carry.
 fn tenth(value: f64) -> f64 {
@@ -132,13 +147,23 @@ pub(super) fn score(outcomes: &[AuditOutcome]) -> Score {
     };
     let scored: Vec<&AreaScore> = areas.iter().filter(|a| a.score.is_some()).collect();
     let mass: f64 = scored.iter().map(|a| a.passed + a.failed).sum();
-    let total = (coverage >= 0.5 && mass > 0.0).then(|| {
-        scored
-            .iter()
-            .map(|a| a.score.unwrap_or(0.0) * (a.passed + a.failed))
-            .sum::<f64>()
-            / mass
-    });
+    // From weights, not from rounded scores of areas: the point must lie inside its interval.
+    let passed_there: f64 = scored.iter().map(|a| a.passed).sum();
+    let total = (coverage >= 0.5 && mass > 0.0).then(|| 100.0 * passed_there / mass);
+    let mut steps: Vec<Step> = outcomes
+        .iter()
+        .filter(|o| matches!(o.outcome, Outcome::Fail | Outcome::Warn))
+        .filter_map(|o| {
+            let info = rule_info(&o.code)?;
+            let counts = scored.iter().any(|a| a.area == info.area);
+            counts.then(|| Step {
+                code: o.code.clone(),
+                points: tenth(100.0 * weight(info) / mass),
+            })
+        })
+        .collect();
+    steps.sort_by(|a, b| b.points.total_cmp(&a.points).then(a.code.cmp(&b.code)));
+    steps.truncate(STEPS);
     // Over the areas that count, so that the score lies inside its interval.
     let counted = |f: fn(&AreaScore) -> f64| scored.iter().map(|a| f(a)).sum::<f64>();
     let (passed, unknown) = (counted(|a| a.passed), counted(|a| a.unknown));
@@ -156,6 +181,7 @@ pub(super) fn score(outcomes: &[AuditOutcome]) -> Score {
         formula: "passed / (passed + failed), weighted; information, suppressed and inapplicable rules are left out".to_owned(),
         weights: WEIGHTS.iter().map(|(name, w)| ((*name).to_owned(), *w)).collect(),
         areas,
+        steps,
     }
 }
 
@@ -174,6 +200,33 @@ mod tests {
         }
     }
 
+    /// Every area counted alone rounds its own way: the total must not be made of rounded parts.
+    #[test]
+    fn the_score_lies_inside_its_interval() {
+        let codes: Vec<&str> = crate::catalog::PROJECT_RULES
+            .iter()
+            .map(|r| r.code)
+            .collect();
+        for failing in 1..codes.len() {
+            let outcomes: Vec<AuditOutcome> = codes
+                .iter()
+                .enumerate()
+                .map(
+                    |(n, code)| match (n * 7 + failing) % codes.len() < failing {
+                        true => outcome(code, Outcome::Warn),
+                        false => outcome(code, Outcome::Pass),
+                    },
+                )
+                .collect();
+            let score = score(&outcomes);
+            let total = score.total.unwrap();
+            assert!(
+                score.interval.0 <= total && total <= score.interval.1,
+                "{score:?}"
+            );
+        }
+    }
+
     #[test]
     fn unknown_is_neither_good_nor_bad_and_too_little_evidence_has_no_score() {
         let codes = ["BLD001", "BLD002", "BLD003", "BLD004"];
@@ -189,6 +242,8 @@ mod tests {
         ]);
         assert_eq!(mixed.total, Some(21.4));
         assert!(mixed.interval.0 < mixed.total.unwrap() && mixed.total.unwrap() < mixed.interval.1);
+        let steps: Vec<&str> = mixed.steps.iter().map(|s| s.code.as_str()).collect();
+        assert_eq!(steps, ["BLD003", "BLD002"]);
         // An area with too little evidence counts neither in the score nor in its interval.
         let apart = score(&[
             outcome("BLD001", Outcome::Pass),

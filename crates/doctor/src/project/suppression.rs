@@ -9,6 +9,7 @@ use warpsmith_config::PROJECT_FILE;
 use warpsmith_core::Finding;
 
 use super::facts::ProjectFacts;
+use crate::catalog::rule_info;
 
 /// A finding that is accepted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -79,6 +80,36 @@ fn by_comment(facts: &ProjectFacts, finding: &Finding) -> Option<(String, String
             let reason = comment(text, &finding.code)?;
             Some((reason, format!("{}:{line}", span.file)))
         })
+}
+
+/// Comments that accept nothing: an unknown code, or no reason.
+pub(super) fn faults(facts: &ProjectFacts) -> Vec<(String, String)> {
+    let said = facts
+        .suppressions
+        .iter()
+        .filter_map(|((file, line), text)| {
+            let rest = text.split(MARK).nth(1)?.trim_start();
+            let end = rest
+                .find(|c: char| !c.is_ascii_alphanumeric())
+                .unwrap_or(rest.len());
+            let code = &rest[..end];
+            // Prose about the comment names no code.
+            let is_code = code.len() == 6
+                && code[..3].bytes().all(|b| b.is_ascii_uppercase())
+                && code[3..].bytes().all(|b| b.is_ascii_digit());
+            let why = match () {
+                () if !is_code => return None,
+                () if rule_info(code).is_none() => {
+                    format!("`{MARK}{code}` names no rule: `warpsmith explain --list` has them all")
+                }
+                () if comment(text, code).is_none() => {
+                    format!("`{MARK}{code}` gives no reason, so the finding stands")
+                }
+                () => return None,
+            };
+            Some((format!("{file}:{line}"), why))
+        });
+    said.collect()
 }
 
 fn comment(line: &str, code: &str) -> Option<String> {

@@ -10,21 +10,9 @@ use std::path::Path;
 pub(super) const SIZE_LIMIT: u64 = 2 << 20;
 const FILE_LIMIT: usize = 200_000;
 
-/// Folders that hold other people's or generated code.
-const FOREIGN: [&str; 21] = [
-    "third_party",
-    "3rdparty",
-    "third-party",
-    "thirdparty",
-    "external",
-    "externals",
-    "vendor",
-    "vendored",
-    "dependencies",
+/// Folders that hold what a tool made, or nobody's code.
+const GENERATED: [&str; 9] = [
     "node_modules",
-    "submodules",
-    "extern",
-    "deps",
     "site-packages",
     "build",
     "dist",
@@ -35,15 +23,41 @@ const FOREIGN: [&str; 21] = [
     ".mypy_cache",
 ];
 
-/// Every file below `root`, relative, sorted, and the paths of submodules left out.
-pub(super) fn list(root: &Path) -> Vec<String> {
+/// Folders of other people's code whose headers the project's code may use.
+const VENDORED: [&str; 13] = [
+    "third_party",
+    "3rdparty",
+    "third-party",
+    "thirdparty",
+    "external",
+    "externals",
+    "vendor",
+    "vendored",
+    "dependencies",
+    "submodules",
+    "extern",
+    "deps",
+    "3rd_party",
+];
+
+/// The files of a project, relative and sorted.
+#[derive(Debug, Default)]
+pub(super) struct Listed {
+    /// Files that are judged.
+    pub(super) own: Vec<String>,
+    /// Headers of vendored code, which define what the project's code uses.
+    pub(super) vendored_headers: Vec<String>,
+}
+
+/// Every file below `root`.
+pub(super) fn list(root: &Path) -> Listed {
     let submodules: Vec<String> = std::fs::read_to_string(root.join(".gitmodules"))
         .unwrap_or_default()
         .lines()
         .filter_map(|line| {
             line.trim()
                 .strip_prefix("path = ")
-                .map(|p| p.trim().to_owned())
+                .map(|p| format!("{}/", p.trim()))
         })
         .collect();
     let mut files: Vec<String> = ignore::WalkBuilder::new(root)
@@ -53,22 +67,30 @@ pub(super) fn list(root: &Path) -> Vec<String> {
             let name = entry.file_name().to_string_lossy();
             entry.depth() == 0
                 || entry.file_type().is_none_or(|kind| !kind.is_dir())
-                || !(FOREIGN.contains(&name.as_ref()) || is_marked_as_made(entry.path()))
+                || !(GENERATED.contains(&name.as_ref()) || is_marked_as_made(entry.path()))
         })
         .build()
         .filter_map(Result::ok)
         .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()))
-        .filter_map(|entry| {
-            let path = entry.path().strip_prefix(root).ok()?.to_str()?.to_owned();
-            let foreign = submodules
-                .iter()
-                .any(|s| path.starts_with(&format!("{s}/")));
-            (!foreign).then_some(path)
-        })
+        .filter_map(|entry| Some(entry.path().strip_prefix(root).ok()?.to_str()?.to_owned()))
         .take(FILE_LIMIT)
         .collect();
     files.sort();
-    files
+    let (vendored, own): (Vec<String>, Vec<String>) = files.into_iter().partition(|path| {
+        let folders = path.rsplit_once('/').map_or("", |(folders, _)| folders);
+        folders.split('/').any(|part| VENDORED.contains(&part))
+            || submodules.iter().any(|s| path.starts_with(s.as_str()))
+    });
+    Listed {
+        own,
+        vendored_headers: vendored
+            .into_iter()
+            .filter(|path| {
+                let extension = path.rsplit_once('.').map_or("", |(_, e)| e);
+                matches!(extension, "h" | "cuh" | "hpp" | "hh" | "inl")
+            })
+            .collect(),
+    }
 }
 
 /// Whether a tool says itself that it made this folder: a cache, or a Python environment.
@@ -198,6 +220,6 @@ mod tests {
             std::fs::create_dir(root.path().join(folder)).unwrap();
             std::fs::write(root.path().join(folder).join(mark), "").unwrap();
         }
-        assert_eq!(list(root.path()), ["src/a.cu"]);
+        assert_eq!(list(root.path()).own, ["src/a.cu"]);
     }
 }

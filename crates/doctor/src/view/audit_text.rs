@@ -5,6 +5,7 @@ use std::fmt::Write;
 use warpsmith_core::{Report, Severity};
 
 use super::check_text::write_finding;
+use super::printable::printable;
 use crate::outcome::Outcome;
 use crate::project::AuditBody;
 
@@ -59,6 +60,15 @@ pub fn audit_text(report: &Report<AuditBody>, everything: bool) -> String {
         count(Outcome::NotApplicable)
     );
     let _ = writeln!(out, "{}", score_line(report));
+    if body.score.total.is_some() && !body.score.steps.is_empty() {
+        let steps: Vec<String> = body
+            .score
+            .steps
+            .iter()
+            .map(|step| format!("{} (+{:.1})", step.code, step.points))
+            .collect();
+        let _ = writeln!(out, "what raises it most: {}", steps.join(", "));
+    }
     if everything {
         for area in &body.score.areas {
             let score = area.score_text();
@@ -98,7 +108,7 @@ pub fn audit_text(report: &Report<AuditBody>, everything: bool) -> String {
     if hidden > 0 {
         let _ = writeln!(out, "{hidden} notes are not shown: -v prints them");
     }
-    out
+    printable(&out).into_owned()
 }
 
 /// The score with its formula, interval and coverage in a line.

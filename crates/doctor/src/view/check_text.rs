@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use warpsmith_core::{Finding, Report};
+use warpsmith_core::{Certainty, Confidence, Finding, Report};
 
 use crate::catalog::Area;
 use crate::machine::CheckBody;
@@ -154,6 +154,13 @@ pub(super) fn write_finding(out: &mut String, finding: &Finding, indent: &str) {
     let _ = writeln!(out, "{indent}{mark} {} {}", finding.code, finding.message);
     for evidence in &finding.evidence {
         let _ = writeln!(out, "{indent}    {}: {}", evidence.source, evidence.seen);
+    }
+    // What is certain needs no word about it.
+    if let Some(confidence) = &finding.confidence
+        && confidence.certainty < Certainty::Certain
+    {
+        let Confidence { certainty, why } = confidence;
+        let _ = writeln!(out, "{indent}    {certainty}: {why}");
     }
     if let Some(hint) = &finding.hint {
         let mut lines = hint.lines();

@@ -28,10 +28,10 @@ pub fn unified_diff(patches: &[Patch]) -> String {
         let old: Vec<&str> = before.split_inclusive('\n').collect();
         let new: Vec<&str> = patch.after.split_inclusive('\n').collect();
         let from = match patch.before {
-            Some(_) => format!("a/{}", patch.file),
+            Some(_) => quoted("a/", &patch.file),
             None => "/dev/null".to_owned(),
         };
-        let _ = writeln!(out, "--- {from}\n+++ b/{}", patch.file);
+        let _ = writeln!(out, "--- {from}\n+++ {}", quoted("b/", &patch.file));
         let steps = compare(&old, &new);
         for hunk in hunks(&steps) {
             write_hunk(&mut out, &steps, hunk, &old, &new);
@@ -190,6 +190,23 @@ fn walk_back(rounds: &[Vec<usize>], n: usize, m: usize, head: usize) -> Vec<Step
     }
     steps.reverse();
     steps
+}
+
+/// A path as `git apply` reads it: quoted as in C where it has quotes or control characters.
+fn quoted(side: &str, path: &str) -> String {
+    let odd = |c: char| c.is_control() || c == '"' || c == '\\';
+    if !path.contains(odd) {
+        return format!("{side}{path}");
+    }
+    let mut text = format!("\"{side}");
+    for c in path.chars() {
+        match c {
+            '"' | '\\' => text.extend(['\\', c]),
+            c if c.is_control() => text += &format!("\\{:03o}", u32::from(c)),
+            c => text.push(c),
+        }
+    }
+    text + "\""
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! `audit` as SARIF 2.1.0, for code scanning. Accepted findings are carried with their reason.
 
 use serde_json::{Value, json};
-use warpsmith_core::{Finding, Report, Severity};
+use warpsmith_core::{Certainty, Finding, Report, Severity};
 
 use crate::catalog::rule_info;
 use crate::project::AuditBody;
@@ -90,8 +90,18 @@ fn result(finding: &Finding, index: usize) -> Value {
             "artifactLocation": { "uri": uri(file), "uriBaseId": "%SRCROOT%" },
             "region": { "startLine": line },
         }}],
+        "rank": finding.confidence.as_ref().map_or(50.0, |c| rank(c.certainty)),
         "partialFingerprints": { "primaryLocationLineHash": format!("{hash:016x}") },
     })
+}
+
+/// SARIF's rank: how likely a result is to matter, of 100.
+fn rank(certainty: Certainty) -> f64 {
+    match certainty {
+        Certainty::Certain => 95.0,
+        Certainty::Likely => 70.0,
+        Certainty::Hint => 20.0,
+    }
 }
 
 /// A relative path as a URI: what is not allowed in one is written in hexadecimal.

@@ -78,6 +78,33 @@ fn every_failure_has_evidence_and_a_fix() {
     }
 }
 
+/// A driver is advised only where it drives the machine's GPU and still gets fixes.
+#[test]
+fn a_driver_is_advised_only_to_gpus_that_it_drives_and_while_it_gets_fixes() {
+    let machines: BTreeMap<String, MachineDescription> =
+        MachineDescription::all().into_iter().collect();
+    let hint = |name: &str| {
+        let report = check(written(&machines[name]).path());
+        let found = report.findings.into_iter().find(|f| f.code == "DRV007");
+        found.unwrap().hint.unwrap()
+    };
+    let kepler = hint("k80_ended");
+    assert!(
+        kepler.contains("R470 (470.256.02) is the last one") && !kepler.contains("install"),
+        "{kepler}"
+    );
+    let pascal = hint("gtx1060_r535");
+    assert!(
+        pascal.contains("R580") && !pascal.contains("R595") && !pascal.contains("R535"),
+        "{pascal}"
+    );
+    let ampere = hint("a100_r570");
+    assert!(
+        ampere.contains("R580") && ampere.contains("R595") && !ampere.contains("R570"),
+        "{ampere}"
+    );
+}
+
 /// Advice names versions; each of them must be in the database and fit the machine.
 #[test]
 fn advice_agrees_with_the_database() {

@@ -2,6 +2,7 @@
 
 mod binaries;
 mod examples;
+mod fixes;
 mod machines;
 mod project;
 mod projects;

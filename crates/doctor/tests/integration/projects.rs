@@ -8,8 +8,9 @@ use std::path::Path;
 use crate::project::Project;
 use warpsmith_core::{Finding, Severity};
 use warpsmith_doctor::{
-    AuditOptions, Baseline, Outcome, apply_patches, audit_html, audit_junit, audit_markdown,
-    audit_project, audit_sarif, audit_text, mendable, plan_fixes, rule_info, unified_diff,
+    AuditOptions, Baseline, FixOptions, Outcome, apply_patches, audit_html, audit_junit,
+    audit_markdown, audit_project, audit_sarif, audit_text, mendable, plan_fixes, rule_info,
+    unified_diff,
 };
 
 fn findings(root: &Path) -> Vec<Finding> {
@@ -67,11 +68,25 @@ fn a_fix_ends_its_finding_and_a_second_plan_is_empty() {
             .into_iter()
             .map(|f| f.code)
             .collect();
-        let patches = plan_fixes(directory.path()).unwrap();
+        let all = FixOptions { suggested: true };
+        let plan = plan_fixes(directory.path(), &all).unwrap();
+        assert!(
+            plan.refused.is_empty(),
+            "{}: {:?}",
+            project.name,
+            plan.refused
+        );
+        let patches = plan.patches;
         assert!(patches.is_empty() || unified_diff(&patches).contains("+++ b/"));
         apply_patches(directory.path(), &patches).unwrap();
         let after = findings(directory.path());
-        let again = plan_fixes(directory.path()).unwrap();
+        let again = plan_fixes(directory.path(), &all).unwrap().patches;
+        assert!(
+            again.is_empty(),
+            "{}: {}",
+            project.name,
+            unified_diff(&again)
+        );
         for code in &project.fixes {
             mended.insert(code.clone());
             if !before.contains(code) {

@@ -53,7 +53,12 @@ pub(super) fn pci(host: &dyn Host) -> Vec<PciGpu> {
 }
 
 /// The driver's own list, completed from the database where `nvidia-smi` does not answer.
-pub(super) fn gpus(host: &dyn Host, driver: &Driver) -> (Vec<GpuDevice>, Option<Vec<GpuHealth>>) {
+///
+/// What `nvidia-smi` said where it failed is kept in `driver`.
+pub(super) fn gpus(
+    host: &dyn Host,
+    driver: &mut Driver,
+) -> (Vec<GpuDevice>, Option<Vec<GpuHealth>>) {
     if driver.module.is_none() && driver.nvidia_smi.is_none() {
         return (Vec::new(), None);
     }
@@ -62,6 +67,19 @@ pub(super) fn gpus(host: &dyn Host, driver: &Driver) -> (Vec<GpuDevice>, Option<
         || host.run(&QUERY, limit),
         || host.run(&["nvidia-smi", "-q", "-x"], limit),
     );
+    if driver.nvidia_smi.is_some() {
+        driver.smi_failure = query
+            .as_ref()
+            .filter(|output| output.rc != 0)
+            .map(|output| {
+                let said = output.stdout.lines().find(|line| !line.trim().is_empty());
+                format!(
+                    "exit code {}: {}",
+                    output.rc,
+                    said.unwrap_or("no message").trim()
+                )
+            });
+    }
     let health = xml
         .filter(|output| output.rc == 0)
         .map(|output| parse_smi_xml(&output.stdout));

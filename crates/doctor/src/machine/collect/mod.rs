@@ -25,9 +25,9 @@ pub fn collect_machine(host: &dyn Host) -> MachineFacts {
     let (rest, environments) = rayon::join(
         || {
             let system = system::collect(host);
-            let driver = driver::collect(host);
+            let mut driver = driver::collect(host);
             let pci = devices::pci(host);
-            let (gpus, health) = devices::gpus(host, &driver);
+            let (gpus, health) = devices::gpus(host, &mut driver);
             let toolkits = toolkits::collect(host);
             MachineFacts {
                 session: host.session().clone(),

@@ -2,7 +2,8 @@
 
 use super::evidence::{capabilities, driver, driver_and_newest_cuda};
 use super::{Check, anywhere, on_gpu};
-use crate::compat::database;
+use crate::architecture::Capability;
+use crate::compat::{DriverBranch, database, lifecycle};
 use crate::conclude::{Judgement, applies, finding, known, not_applicable, one, pass, unknown};
 use crate::machine::facts::{MachineFacts, Sourced};
 use crate::version::Version;
@@ -91,7 +92,15 @@ fn mismatch(facts: &MachineFacts) -> Judgement {
 fn no_smi(facts: &MachineFacts) -> Judgement {
     applies(facts.driver.module.is_some(), "no kernel module is loaded")?;
     match &facts.driver.nvidia_smi {
-        Some(_) => pass(),
+        Some(path) => match &facts.driver.smi_failure {
+            None => pass(),
+            Some(failure) => one(finding(
+                "DRV004",
+                "`nvidia-smi` fails: the driver does not answer, and nothing that uses CUDA will start",
+            )
+            .because(path.clone(), failure.clone())
+            .hint("read the message above; `dmesg | grep -i nvrm` has the driver's own words, and a reboot reloads module and libraries together")),
+        },
         None => one(
             finding("DRV004", "the driver is loaded and `nvidia-smi` is not on PATH")
                 .because("PATH", "no nvidia-smi")
@@ -142,13 +151,45 @@ fn below_floor(facts: &MachineFacts) -> Judgement {
             )
             .because(driver.source.clone(), driver.value.to_string())
             .because(cuda.source.clone(), format!("CUDA {}", cuda.value))
-            .hint(format!(
-                "upgrade the driver to {floor} or newer, or use builds for CUDA {}",
-                major - 1
-            )),
+            .hint(floor_advice(facts, floor, major)),
         );
     }
     Ok(findings)
+}
+
+/// How to reach a CUDA major's lowest driver, where a driver that high drives the GPUs here.
+fn floor_advice(facts: &MachineFacts, floor: &Version, major: u64) -> String {
+    let gpus: Vec<Capability> = facts.capabilities().into_iter().map(|(_, c)| c).collect();
+    let last = gpus
+        .iter()
+        .filter_map(|gpu| database().last_branch_for(*gpu))
+        .min();
+    match last {
+        // Numbers up to the next branch belong to the last one.
+        Some(last) if floor.major() >= last + 10 => format!(
+            "no driver for CUDA {major} drives this GPU (R{last} is its last branch): use builds for CUDA {} or older",
+            major - 1
+        ),
+        _ => {
+            let branches = lifecycle().recommended(&gpus);
+            let names: Vec<String> = branches
+                .iter()
+                .filter(|row| row.branch >= floor.major())
+                .map(|row| format!("R{}", row.branch))
+                .collect();
+            match names.is_empty() {
+                true => format!(
+                    "upgrade the driver to {floor} or newer, or use builds for CUDA {}",
+                    major - 1
+                ),
+                false => format!(
+                    "upgrade the driver to {} ({floor} is the lowest that works), or use builds for CUDA {}",
+                    names.join(" or "),
+                    major - 1
+                ),
+            }
+        }
+    }
 }
 
 fn minor_compatibility(facts: &MachineFacts) -> Judgement {
@@ -176,29 +217,76 @@ fn unpatched(facts: &MachineFacts) -> Judgement {
     let Some(driver) = &facts.driver.module else {
         return not_applicable("no kernel module is loaded");
     };
-    let Some(row) = database().patched(&driver.value) else {
+    // A Jetson's driver belongs to its L4T release, not to these branches.
+    applies(!facts.system.tegra, "a Jetson takes its driver from L4T")?;
+    let row = database().patched(&driver.value);
+    let branch = lifecycle().branch(driver.value.major());
+    let advice = driver_advice(facts);
+    if let Some(branch) = branch.filter(|branch| branch.in_support == Some(false)) {
+        let ended = branch.end.as_deref().unwrap_or("an unknown date");
+        // The message says what can be done, so that nobody looks for a driver that there is not.
+        return one(finding(
+            "DRV007",
+            format!(
+                "driver {} is of branch R{}, which has had no fixes since {ended}",
+                driver.value, branch.branch
+            ),
+        )
+        .because(driver.source.clone(), driver.value.to_string())
+        .because(
+            branch.source.clone(),
+            format!("R{} ended: {ended}", branch.branch),
+        )
+        .hint(advice));
+    }
+    let Some(row) = row else {
         return unknown("the driver's branch has no row in the security bulletins");
     };
-    let found = |message: String| {
-        one(finding("DRV007", message)
-            .because(driver.source.clone(), driver.value.to_string())
-            .because(format!("NVIDIA bulletin {}", row.bulletin), format!("{} fixed on {}", row.min_patched, row.date))
-            .hint("upgrade to the newest driver of a branch that still gets fixes (R535, R570, R580, R595)"))
-    };
     if driver.value < row.min_patched {
-        return found(format!(
-            "driver {} has known vulnerabilities; {} is the first fixed one of its branch",
-            driver.value, row.min_patched
-        ));
+        return one(finding(
+            "DRV007",
+            format!(
+                "driver {} has known vulnerabilities; {} is the first fixed one of its branch",
+                driver.value, row.min_patched
+            ),
+        )
+        .because(driver.source.clone(), driver.value.to_string())
+        .because(
+            format!("NVIDIA bulletin {}", row.bulletin),
+            format!("{} fixed on {}", row.min_patched, row.date),
+        )
+        .hint(advice));
     }
-    // A branch without a bulletin for a year while others had some no longer gets fixes.
-    let year = |date: &str| date.get(..4).and_then(|y| y.parse::<i32>().ok());
-    match (year(&row.date), database().newest_bulletin().and_then(year)) {
-        (Some(last), Some(newest)) if last < newest => found(format!(
-            "driver {} is the last fixed one of a branch that has had no fixes since {}",
-            driver.value, row.date
-        )),
-        _ => pass(),
+    pass()
+}
+
+/// Which driver to install, of those that drive every GPU of this machine and still get fixes.
+fn driver_advice(facts: &MachineFacts) -> String {
+    let gpus: Vec<Capability> = facts.capabilities().into_iter().map(|(_, c)| c).collect();
+    let name = |row: &DriverBranch| {
+        let newest = row.newest.as_deref().unwrap_or("newest release");
+        let until = row.end.as_deref().unwrap_or("an unknown date");
+        format!("R{} ({newest}, fixes until {until})", row.branch)
+    };
+    let branches = lifecycle().recommended(&gpus);
+    if gpus.is_empty() {
+        let all: Vec<String> = branches.iter().map(|row| name(row)).collect();
+        return format!(
+            "install the newest driver of a branch that still gets fixes and drives your GPU: {}",
+            all.join(" or ")
+        );
+    }
+    if !branches.is_empty() {
+        let all: Vec<String> = branches.iter().map(|row| name(row)).collect();
+        return format!("install the newest driver of {}", all.join(" or "));
+    }
+    match lifecycle().last_for(&gpus) {
+        Some(last) => format!(
+            "no branch that still gets fixes drives this GPU; R{} ({}) is the last one that does: keep the machine off untrusted work, or replace the GPU",
+            last.branch,
+            last.newest.as_deref().unwrap_or("its newest release"),
+        ),
+        None => "no driver branch in the table drives every GPU of this machine".to_owned(),
     }
 }
 

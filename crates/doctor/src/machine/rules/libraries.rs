@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use warpsmith_core::Finding;
+
 use super::{Check, anywhere, on_gpu};
 use crate::conclude::{Judgement, applies, finding, known, not_applicable, one, pass, unknown};
-use crate::machine::facts::{MachineFacts, PythonEnvironment};
+use crate::machine::facts::{MachineFacts, PythonEnvironment, PythonPackage};
 use crate::version::{Version, VersionRange};
 
 pub(super) const RULES: &[Check] = &[
@@ -246,6 +248,11 @@ fn wheel_pins(facts: &MachineFacts) -> Judgement {
             .filter(|p| !p.requires.is_empty())
         {
             let mut wrong = Vec::new();
+            if let Some(found) = missing_wheels(facts, environment, framework) {
+                looked = true;
+                findings.push(found);
+                continue;
+            }
             for line in &framework.requires {
                 // An extra's requirement holds only where the extra was requested.
                 if line.contains("extra ==") {
@@ -295,6 +302,67 @@ fn wheel_pins(facts: &MachineFacts) -> Judgement {
         return not_applicable("no framework pins an installed NVIDIA wheel");
     }
     Ok(findings)
+}
+
+/// A framework whose NVIDIA wheels are all absent: its import fails on the first library.
+fn missing_wheels(
+    facts: &MachineFacts,
+    environment: &PythonEnvironment,
+    framework: &PythonPackage,
+) -> Option<Finding> {
+    // Conda and NVIDIA's containers bring the libraries in other packages.
+    if !environment.conda_packages.is_empty() || !environment.nvidia_libraries.is_empty() {
+        return None;
+    }
+    // A build for CPU alone, or for a toolkit of the system, names none.
+    let required: Vec<String> = framework
+        .requires
+        .iter()
+        .filter(|line| !line.contains("extra ==") && applies_here(facts, line))
+        .filter_map(|line| requirement(line))
+        .filter(|(name, _)| name.starts_with("nvidia-"))
+        .map(|(name, range)| format!("{name}{range}"))
+        .collect();
+    let installed = environment
+        .packages
+        .iter()
+        .any(|package| package.name.starts_with("nvidia-"));
+    if required.is_empty() || installed {
+        return None;
+    }
+    let quoted: Vec<String> = required.iter().map(|r| format!("\"{r}\"")).collect();
+    Some(
+        finding(
+            "LIB006",
+            format!(
+                "{} needs {} NVIDIA wheels and none is installed: its import fails",
+                framework.name,
+                required.len()
+            ),
+        )
+        .because(
+            format!("{}/METADATA", framework.directory),
+            required.join(", "),
+        )
+        .because(environment.site_packages.clone(), "no nvidia-* package")
+        .hint(format!("pip install {}", quoted.join(" "))),
+    )
+}
+
+/// Whether a requirement's marker holds on this machine; an unknown marker does not.
+fn applies_here(facts: &MachineFacts, line: &str) -> bool {
+    let Some((_, marker)) = line.split_once(';') else {
+        return true;
+    };
+    marker.split(" and ").all(|part| {
+        let words: Vec<&str> = part.split(['"', '\'']).collect();
+        match (words.first().map(|w| w.trim()), words.get(1)) {
+            (Some("platform_system =="), Some(value)) => *value == "Linux",
+            (Some("sys_platform =="), Some(value)) => *value == "linux",
+            (Some("platform_machine =="), Some(value)) => *value == facts.session.arch,
+            _ => false,
+        }
+    })
 }
 
 /// `nvidia-cudnn-cu12==9.10.2.21; platform_system == "Linux"` → name and range.

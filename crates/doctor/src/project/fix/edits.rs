@@ -9,6 +9,8 @@ use crate::project::walk;
 /// Files that are being changed.
 pub(super) struct Edits<'a> {
     root: &'a Path,
+    /// Texts that earlier rounds made; they are not on disk yet.
+    made: &'a BTreeMap<String, Option<String>>,
     files: BTreeMap<String, OpenFile>,
     code: &'static str,
     /// Insertions at the top, made last: they would move every line that is still to be fixed.
@@ -27,12 +29,14 @@ struct TopInsertion {
     file: String,
     text: String,
     wanted: fn(&str) -> bool,
+    code: &'static str,
 }
 
 impl<'a> Edits<'a> {
-    pub(super) fn new(root: &'a Path) -> Self {
+    pub(super) fn new(root: &'a Path, made: &'a BTreeMap<String, Option<String>>) -> Self {
         Self {
             root,
+            made,
             files: BTreeMap::new(),
             code: "",
             later: Vec::new(),
@@ -44,9 +48,12 @@ impl<'a> Edits<'a> {
         self.code = code;
     }
 
-    fn open(&mut self, file: &str) -> Option<&mut Vec<String>> {
+    fn open(&mut self, file: &str) -> Option<&mut OpenFile> {
         if !self.files.contains_key(file) {
-            let text = walk::read(self.root, file)?;
+            let text = match self.made.get(file) {
+                Some(text) => text.clone()?,
+                None => walk::read(self.root, file)?,
+            };
             let lines = text.lines().map(str::to_owned).collect();
             self.files.insert(
                 file.to_owned(),
@@ -57,22 +64,41 @@ impl<'a> Edits<'a> {
                 },
             );
         }
-        let OpenFile { lines, codes, .. } = self.files.get_mut(file)?;
-        if !codes.iter().any(|c| c == self.code) {
-            codes.push(self.code.to_owned());
+        self.files.get_mut(file)
+    }
+
+    /// The lines of a file that this rule is about to change.
+    fn edit(&mut self, file: &str) -> Option<&mut Vec<String>> {
+        let code = self.code;
+        let open = self.open(file)?;
+        if !open.codes.iter().any(|c| c == code) {
+            open.codes.push(code.to_owned());
         }
-        Some(lines)
+        Some(&mut open.lines)
+    }
+
+    /// Whether a rule of this round changed the file: what its facts say is old.
+    pub(super) fn is_touched(&self, file: &str) -> bool {
+        self.files
+            .get(file)
+            .is_some_and(|open| !open.codes.is_empty())
+    }
+
+    /// The text that the project's people wrote.
+    pub(super) fn original(&self, file: &str) -> Option<String> {
+        walk::read(self.root, file)
     }
 
     /// The text of a line.
     pub(super) fn line(&mut self, file: &str, line: u32) -> Option<String> {
-        self.open(file)?.get(line.checked_sub(1)? as usize).cloned()
+        let n = line.checked_sub(1)? as usize;
+        self.open(file)?.lines.get(n).cloned()
     }
 
     /// Whether a file has this text.
     pub(super) fn contains(&mut self, file: &str, text: &str) -> bool {
         self.open(file)
-            .is_some_and(|lines| lines.iter().any(|l| l.contains(text)))
+            .is_some_and(|open| open.lines.iter().any(|l| l.contains(text)))
     }
 
     /// The first line that satisfies `wanted`, at or after `from`.
@@ -82,7 +108,7 @@ impl<'a> Edits<'a> {
         from: u32,
         wanted: impl Fn(&str) -> bool,
     ) -> Option<u32> {
-        let lines = self.open(file)?;
+        let lines = &self.open(file)?.lines;
         let start = from.saturating_sub(1) as usize;
         let at = lines.iter().skip(start).position(|l| wanted(l))? + start;
         u32::try_from(at + 1).ok()
@@ -90,16 +116,21 @@ impl<'a> Edits<'a> {
 
     /// Changes a line.
     pub(super) fn change(&mut self, file: &str, line: u32, change: impl Fn(&str) -> String) {
-        if let Some(lines) = self.open(file)
-            && let Some(text) = line.checked_sub(1).and_then(|n| lines.get_mut(n as usize))
+        let Some(text) = self.line(file, line) else {
+            return;
+        };
+        let new = change(&text);
+        if new != text
+            && let Some(lines) = self.edit(file)
+            && let Some(place) = line.checked_sub(1).and_then(|n| lines.get_mut(n as usize))
         {
-            *text = change(text);
+            *place = new;
         }
     }
 
     /// Inserts lines before a line.
     pub(super) fn insert_before(&mut self, file: &str, line: u32, text: &str) {
-        if let Some(lines) = self.open(file) {
+        if let Some(lines) = self.edit(file) {
             let at = (line.saturating_sub(1) as usize).min(lines.len());
             for (n, new) in text.lines().enumerate() {
                 lines.insert(at + n, new.to_owned());
@@ -109,7 +140,7 @@ impl<'a> Edits<'a> {
 
     /// Adds lines at the end.
     pub(super) fn append(&mut self, file: &str, text: &str) {
-        if let Some(lines) = self.open(file) {
+        if let Some(lines) = self.edit(file) {
             lines.extend(text.lines().map(str::to_owned));
         }
     }
@@ -122,6 +153,7 @@ impl<'a> Edits<'a> {
                 file: file.to_owned(),
                 text: text.to_owned(),
                 wanted,
+                code: self.code,
             });
         }
     }
@@ -135,7 +167,9 @@ impl<'a> Edits<'a> {
 
     /// Creates a file where there is none.
     pub(super) fn create(&mut self, file: &str, text: &str) {
-        if self.files.contains_key(file) || self.root.join(file).exists() {
+        let made = self.made.get(file).is_some_and(Option::is_some);
+        let on_disk = !self.made.contains_key(file) && self.root.join(file).exists();
+        if self.files.contains_key(file) || made || on_disk {
             return;
         }
         let lines = text.lines().map(str::to_owned).collect();
@@ -151,7 +185,14 @@ impl<'a> Edits<'a> {
 
     /// What changed.
     pub(super) fn finish(mut self) -> Vec<Patch> {
-        for TopInsertion { file, text, wanted } in std::mem::take(&mut self.later) {
+        for TopInsertion {
+            file,
+            text,
+            wanted,
+            code,
+        } in std::mem::take(&mut self.later)
+        {
+            self.code = code;
             let line = self.find(&file, 1, wanted).unwrap_or(1);
             self.insert_before(&file, line, &text);
         }

@@ -2,11 +2,13 @@
 
 use warpsmith_core::Finding;
 
+use super::arch_list;
 use super::edits::Edits;
 use super::{Fixer, place, quoted};
 use crate::architecture::TorchArchList;
+use crate::compat::lifecycle;
 use crate::project::facts::ProjectFacts;
-use crate::project::rules::cuda_of_image;
+use crate::project::rules::{cuda_of_image, pinned_cuda};
 
 pub(super) const FIXERS: &[(&str, Fixer)] = &[
     ("BLD003", dotted),
@@ -110,12 +112,16 @@ fn arch_list(finding: &Finding, facts: &ProjectFacts, edits: &mut Edits<'_>) {
     if facts.extension().is_some_and(|s| s.needs_gpu.is_some()) {
         return;
     }
-    if let Some((file, line)) = place(finding) {
-        edits.insert_before(
-            file,
-            line,
-            "ENV TORCH_CUDA_ARCH_LIST=\"7.5;8.0;8.6;8.9;9.0+PTX\"",
-        );
+    let Some((file, line)) = place(finding) else {
+        return;
+    };
+    let cuda = pinned_cuda(facts)
+        .into_iter()
+        .rev()
+        .find(|(image, stage, _)| image == file && *stage <= line)
+        .map(|(_, _, cuda)| cuda);
+    if let Some(list) = cuda.and_then(|cuda| arch_list::list_of(&cuda)) {
+        edits.insert_before(file, line, &format!("ENV TORCH_CUDA_ARCH_LIST=\"{list}\""));
     }
 }
 
@@ -124,8 +130,16 @@ fn supported_system(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) 
     let Some((file, line, base)) = quoted(finding) else {
         return;
     };
+    // Only a tag that NVIDIA's list has on the other system: another may not exist.
+    let bare = base.split('@').next().unwrap_or(base);
+    let tag = bare
+        .rsplit(':')
+        .next()
+        .and_then(|tag| tag.split('-').next());
     let old_enough = cuda_of_image(base).is_none_or(|cuda| {
+        let listed = &lifecycle().cuda_images.supported;
         crate::version::Version::parse("11.7").is_some_and(|first| cuda >= first)
+            && listed.iter().any(|version| Some(version.as_str()) == tag)
     });
     // Another distribution, or an image of somebody else, has other packages.
     let ours = base.starts_with("ubuntu:") || base.contains("nvidia/cuda:");

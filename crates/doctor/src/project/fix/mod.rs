@@ -1,15 +1,18 @@
 //! Mending by patch: local edits made from findings.
 //!
 //! Invariants: an edit touches the line of its finding, or adds a file or a block; planning reads
-//! and never writes; a second plan on the result is empty (tested rule by rule).
+//! and never writes; every patch is proved ([`proof`]); a second plan on the result is empty.
 
+mod arch_list;
 mod edits;
 mod image;
 mod new_files;
+mod proof;
 mod python;
 mod source;
 mod workflow;
 
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -22,6 +25,7 @@ use super::facts::ProjectFacts;
 use super::report::AuditError;
 use super::rules;
 use super::settings::ProjectSettings;
+use super::walk;
 
 /// A file's new text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,10 +42,18 @@ pub struct Patch {
 
 /// Why a patch could not be written.
 #[derive(Debug, Error)]
-#[error("cannot write `{file}`")]
-pub struct PatchError {
-    file: String,
-    source: std::io::Error,
+pub enum PatchError {
+    /// The file could not be written.
+    #[error("cannot write `{file}`")]
+    Write {
+        /// The file.
+        file: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The file is another than the one that was read.
+    #[error("`{0}` changed while the patch was made; nothing is written: run `audit --fix` again")]
+    Changed(String),
 }
 
 /// The file and line of a finding.
@@ -75,13 +87,129 @@ pub fn mendable() -> Vec<&'static str> {
     fixers().into_iter().map(|(code, _)| code).collect()
 }
 
-/// What would mend the findings that have a local mending. Accepted findings are left alone.
-pub fn plan_fixes(root: &Path) -> Result<Vec<Patch>, AuditError> {
+/// Which fixes to plan.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FixOptions {
+    /// Suggested fixes too: they change what the project does, and somebody must look at them.
+    pub suggested: bool,
+}
+
+/// What `--fix` would do.
+#[derive(Clone, Debug, Default)]
+pub struct FixPlan {
+    /// Whole new texts, proved.
+    pub patches: Vec<Patch>,
+    /// Findings whose fix is only suggested, and was not requested.
+    pub suggestions: usize,
+    /// Patches that were made and not offered: the file and why.
+    pub refused: Vec<(String, String)>,
+}
+
+/// Rounds until nothing changes; a fix that opens the way for another needs two.
+const ROUND_LIMIT: usize = 8;
+
+/// What would fix the findings that have a local fix. Accepted findings are left alone.
+///
+/// The plan is a fixed point: the rules are run again on the new texts until no fix applies, and a
+/// fix that does not end its own findings is taken back.
+pub fn plan_fixes(root: &Path, options: &FixOptions) -> Result<FixPlan, AuditError> {
     if !root.is_dir() {
         return Err(AuditError::NotADirectory(root.to_owned()));
     }
-    let facts = ProjectFacts::collect(root, ProjectSettings::read(root)?);
-    let found: Vec<Finding> = rules::run(&facts)
+    let mut facts = ProjectFacts::collect(root, ProjectSettings::read(root)?);
+    let fixers: HashMap<&str, Fixer> = fixers().into_iter().collect();
+    let mut plan = FixPlan::default();
+    let mut made: BTreeMap<String, Option<String>> = BTreeMap::new();
+    let mut codes: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut banned: BTreeSet<String> = BTreeSet::new();
+    let mut found = standing(&facts);
+    plan.suggestions = match options.suggested {
+        true => 0,
+        false => found
+            .iter()
+            .filter(|f| fixers.contains_key(f.code.as_str()) && !is_safe(&f.code))
+            .count(),
+    };
+    for _ in 0..ROUND_LIMIT {
+        let wanted = |code: &str| (options.suggested || is_safe(code)) && !banned.contains(code);
+        let mut edits = Edits::new(root, &made);
+        // From the end of each file to its start: an inserted line moves only what is done already.
+        found.sort_by_key(|f| std::cmp::Reverse(f.span.as_ref().map_or(0, |s| s.line)));
+        for finding in found.iter().filter(|f| wanted(&f.code)) {
+            if let Some((code, fix)) = fixers.get_key_value(finding.code.as_str()) {
+                edits.begin(code);
+                fix(finding, &facts, &mut edits);
+            }
+        }
+        let mut round = edits.finish();
+        round.retain(|patch| match proof::proved(patch) {
+            Ok(()) => true,
+            Err(why) => {
+                plan.refused.push((patch.file.clone(), why));
+                banned.extend(patch.codes.iter().cloned());
+                false
+            }
+        });
+        if round.is_empty() {
+            break;
+        }
+        let new_texts = round
+            .iter()
+            .map(|patch| (patch.file.clone(), Some(patch.after.clone())))
+            .collect();
+        facts.reread(&new_texts);
+        let after = standing(&facts);
+        // A fix that leaves as many of its findings as before, and as grave, did something else.
+        let count = |list: &[Finding], code: &str| -> usize {
+            let of_code = list.iter().filter(|f| f.code == code);
+            of_code.map(|f| 1 + f.severity as usize).sum()
+        };
+        let failed: BTreeSet<String> = round
+            .iter()
+            .flat_map(|patch| &patch.codes)
+            .filter(|code| count(&after, code) >= count(&found, code))
+            .cloned()
+            .collect();
+        let (back, kept): (Vec<Patch>, Vec<Patch>) = round
+            .into_iter()
+            .partition(|patch| patch.codes.iter().any(|code| failed.contains(code)));
+        for patch in kept {
+            codes
+                .entry(patch.file.clone())
+                .or_default()
+                .extend(patch.codes);
+            made.insert(patch.file, Some(patch.after));
+        }
+        found = if back.is_empty() {
+            after
+        } else {
+            banned.extend(failed);
+            let old_texts = back
+                .into_iter()
+                .map(|patch| (patch.file, patch.before))
+                .collect();
+            facts.reread(&old_texts);
+            standing(&facts)
+        };
+    }
+    for (file, after) in made {
+        let before = walk::read(root, &file);
+        if let Some(after) = after.filter(|after| before.as_ref() != Some(after)) {
+            let codes = codes.remove(&file).unwrap_or_default();
+            plan.patches.push(Patch {
+                file,
+                before,
+                after,
+                codes: codes.into_iter().collect(),
+            });
+        }
+    }
+    Ok(plan)
+}
+
+/// Findings that the project does not accept.
+fn standing(facts: &ProjectFacts) -> Vec<Finding> {
+    let found: Vec<Finding> = rules::run(facts)
         .into_iter()
         .filter_map(|result| match result.verdict {
             warpsmith_core::Verdict::Found(found) => Some(found),
@@ -89,23 +217,25 @@ pub fn plan_fixes(root: &Path) -> Result<Vec<Patch>, AuditError> {
         })
         .flatten()
         .collect();
-    let (mut found, _) = super::suppression::split(&facts, found);
-    // From the end of each file to its start: an inserted line moves only what is done already.
-    found.sort_by_key(|f| std::cmp::Reverse(f.span.as_ref().map_or(0, |s| s.line)));
-    let mut edits = Edits::new(root);
-    for finding in &found {
-        for (code, fix) in fixers() {
-            if code == finding.code {
-                edits.begin(code);
-                fix(finding, &facts, &mut edits);
-            }
-        }
-    }
-    Ok(edits.finish())
+    super::suppression::split(facts, found).0
+}
+
+/// Rules whose fix changes nothing that runs, or does what the project itself has written down: words
+/// of documentation, the same list in the form that torch reads, commits that the project names.
+const SAFE: [&str; 4] = ["BLD003", "CIA003", "CIA004", "DOC008"];
+
+/// Whether `--fix` applies the fix of a rule without `--unsafe`.
+pub fn is_safe(code: &str) -> bool {
+    SAFE.contains(&code)
 }
 
 /// Writes patches; a script stays executable, and each file is the old one or the new one, whole.
 pub fn apply_patches(root: &Path, patches: &[Patch]) -> Result<(), PatchError> {
+    for patch in patches {
+        if walk::read(root, &patch.file) != patch.before {
+            return Err(PatchError::Changed(patch.file.clone()));
+        }
+    }
     for patch in patches {
         let path = root.join(&patch.file);
         let write = || -> std::io::Result<()> {
@@ -114,7 +244,7 @@ pub fn apply_patches(root: &Path, patches: &[Patch]) -> Result<(), PatchError> {
             }
             Ok(write_output(&path, patch.after.as_bytes())?)
         };
-        write().map_err(|source| PatchError {
+        write().map_err(|source| PatchError::Write {
             file: patch.file.clone(),
             source,
         })?;

@@ -5,7 +5,8 @@ use warpsmith_core::Finding;
 use super::Fixer;
 use super::edits::Edits;
 use crate::compat::database;
-use crate::project::facts::ProjectFacts;
+use crate::project::facts::{ProjectFacts, is_test};
+use crate::project::rules::{arch_lists, pinned_cuda};
 
 pub(super) const FIXERS: &[(&str, Fixer)] = &[
     ("BLD015", |_, facts, edits| {
@@ -46,7 +47,7 @@ permissions:
 jobs:
   build:
     runs-on: ubuntu-24.04
-    container: nvidia/cuda:12.8.1-devel-ubuntu24.04
+    container: nvidia/cuda:12.8.2-devel-ubuntu24.04
     steps:
       - uses: actions/checkout@v4
       - run: |
@@ -77,9 +78,9 @@ jobs:
   compile:
     # Compiling needs no GPU.
     runs-on: ubuntu-24.04
-    container: nvidia/cuda:12.8.1-devel-ubuntu24.04
+    container: nvidia/cuda:12.8.2-devel-ubuntu24.04
     env:
-      TORCH_CUDA_ARCH_LIST: '7.5;8.0;8.6;8.9;9.0+PTX'
+      TORCH_CUDA_ARCH_LIST: '7.0;7.5;8.0;8.6;8.9;9.0;10.0;12.0+PTX'
       FORCE_CUDA: '1'
     steps:
       - uses: actions/checkout@v4
@@ -125,6 +126,10 @@ jobs:
 
 /// A new workflow, its action pinned where the project gives a commit for it.
 fn workflow(facts: &ProjectFacts, edits: &mut Edits<'_>, path: &str, template: &str) {
+    // A project without GitHub workflows has its CI elsewhere, or none on purpose.
+    if facts.workflows.is_empty() {
+        return;
+    }
     const CHECKOUT: &str = "actions/checkout";
     let text = match facts.action_pins().get(CHECKOUT) {
         Some(pin) => template.replace(&format!("{CHECKOUT}@v4"), &format!("{CHECKOUT}@{pin}")),
@@ -152,7 +157,8 @@ fn dependabot(_: &Finding, facts: &ProjectFacts, edits: &mut Edits<'_>) {
     edits.create(".github/dependabot.yml", &text);
 }
 
-/// A table of what the project builds for, from its lists and the database.
+/// A table of what the project builds for: only what its own files say, and what the database knows
+/// of that. Nothing is put down that nobody wrote.
 fn compatibility(finding: &Finding, facts: &ProjectFacts, edits: &mut Edits<'_>) {
     let Some(readme) = facts.readme().map(|d| d.path.clone()) else {
         return;
@@ -164,54 +170,74 @@ fn compatibility(finding: &Finding, facts: &ProjectFacts, edits: &mut Edits<'_>)
     {
         return;
     }
-    let major = facts
+    // What another fix changes now is read again in the next round.
+    if arch_lists(facts)
+        .iter()
+        .any(|list| edits.is_touched(&list.file))
+    {
+        return;
+    }
+    let mut rows = String::new();
+    if let Some((file, _, cuda)) = pinned_cuda(facts).into_iter().next()
+        && let Some(floor) = database().driver_floor(cuda.major())
+    {
+        rows += &format!(
+            "| CUDA {} (`{file}`) | NVIDIA driver {floor} |\n",
+            cuda.minor_name()
+        );
+    }
+    let lowest = arch_lists(facts)
+        .into_iter()
+        .filter(|list| !is_test(&list.file) && is_own(&list.file, edits))
+        .filter_map(|list| {
+            let lowest = list.coverage.cubins.iter().map(|t| t.capability).min()?;
+            Some((lowest, list.file))
+        })
+        .min();
+    if let Some((lowest, file)) = lowest {
+        rows += &format!("| GPU (`{file}`) | compute capability {lowest} |\n");
+    }
+    let cudnn = facts
         .dockerfiles
         .iter()
-        .flat_map(|f| &f.stages)
-        .find_map(|s| {
-            s.base
-                .split(':')
-                .nth(1)
-                .and_then(crate::version::Version::parse)
-        })
-        .map_or(12, |v| v.major())
-        .clamp(11, 13);
-    let Some(floor) = database().driver_floor(major) else {
-        return;
-    };
-    let newest = database()
-        .cuda_toolkits
-        .iter()
-        .rev()
-        .find(|t| t.sm_targets.is_some() && t.toolkit.starts_with(&format!("{major}.")))
-        .map_or(format!("{major}.0"), |t| t.toolkit.clone());
-    let lowest = facts
-        .setups
-        .iter()
-        .flat_map(|s| s.gencode.cubins.iter())
-        .map(|t| t.capability)
-        .min()
-        .map_or("7.5".to_owned(), |c| c.to_string());
-    let uses_cudnn = facts
-        .cuda
-        .iter()
-        .chain(&facts.cxx)
-        .any(|f| f.includes.iter().any(|i| i.name.starts_with("cudnn")));
-    let cudnn = if uses_cudnn { "| cuDNN | 9 |\n" } else { "" };
-    edits.append(
-        &readme,
-        &format!("\n## GPU compatibility\n\n| | lowest |\n|---|---|\n| CUDA {newest} | NVIDIA driver {floor} |\n| GPU | compute capability {lowest} |\n{cudnn}"),
-    );
+        .flat_map(|file| file.stages.iter().map(move |stage| (file, stage)))
+        .find_map(|(file, stage)| {
+            let digits: String = stage
+                .base
+                .split("cudnn")
+                .nth(1)?
+                .chars()
+                .take_while(char::is_ascii_digit)
+                .collect();
+            (!digits.is_empty()).then_some((file.path.as_str(), digits))
+        });
+    if let Some((file, version)) = cudnn {
+        rows += &format!("| cuDNN (`{file}`) | {version} |\n");
+    }
+    if !rows.is_empty() {
+        edits.append(
+            &readme,
+            &format!("\n## GPU compatibility\n\n| | lowest |\n|---|---|\n{rows}"),
+        );
+    }
 }
 
+/// Whether a list of architectures stands in the file as its people wrote it, and not by a fix.
+fn is_own(file: &str, edits: &Edits<'_>) -> bool {
+    const MARKS: [&str; 4] = ["ARCH_LIST", "gencode", "CUDA_ARCHITECTURES", "compute_"];
+    let text = edits.original(file).unwrap_or_default();
+    MARKS.iter().any(|mark| text.contains(mark))
+}
+
+/// Files that only the project's people can fill: each says what belongs there.
 fn community(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) {
     if finding.message.contains("CHANGELOG") {
         edits.create("CHANGELOG.md", "# Changelog\n\n## Unreleased\n");
     }
     if finding.message.contains("SECURITY") {
-        edits.create("SECURITY.md", "# Security\n\nReport vulnerabilities in private, through the repository's security advisories, and not in public issues.\n");
+        edits.create("SECURITY.md", "# Security\n\n<!-- Fill in: where to report a vulnerability in private, and when to expect an answer. -->\n");
     }
     if finding.message.contains("CONTRIBUTING") {
-        edits.create("CONTRIBUTING.md", "# Contributing\n\nBuild the extension, run the tests on a GPU, and say in the pull request on which GPU and driver they passed.\n");
+        edits.create("CONTRIBUTING.md", "# Contributing\n\n<!-- Fill in: how to build, how to run the tests, and what a pull request must say. -->\n");
     }
 }

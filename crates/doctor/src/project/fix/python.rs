@@ -2,6 +2,7 @@
 
 use warpsmith_core::Finding;
 
+use super::arch_list;
 use super::edits::Edits;
 use super::{Fixer, place, quoted};
 use crate::architecture::{Target, TorchArchList};
@@ -34,13 +35,17 @@ fn import_os(file: &str, edits: &mut Edits<'_>) {
     }
 }
 
-fn default_list(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) {
+fn default_list(finding: &Finding, facts: &ProjectFacts, edits: &mut Edits<'_>) {
     let Some((file, _)) = place(finding) else {
         return;
     };
+    let Some((list, source)) = arch_list::list_for(facts) else {
+        return;
+    };
+    // The import must stand at the top: an indented one is inside a function or a `try`.
     edits.insert_later(
         file,
-        "import os\nos.environ.setdefault(\"TORCH_CUDA_ARCH_LIST\", \"7.5;8.0;8.6;8.9;9.0+PTX\")",
+        &format!("import os\n# What {source} compiles for; take out what you do not support.\nos.environ.setdefault(\"TORCH_CUDA_ARCH_LIST\", \"{list}\")"),
         |l| l.contains("torch") && (l.starts_with("import ") || l.starts_with("from ")),
     );
 }
@@ -290,29 +295,4 @@ fn weights_only(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) {
         }
         l.to_owned()
     });
-}
-
-/// Kept here so that the versions in templates are checked against the database.
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::version::Version;
-
-    #[test]
-    fn the_default_list_can_be_compiled_by_the_templates_cuda() {
-        let row = database()
-            .toolkit(&Version::parse("12.8").unwrap())
-            .unwrap();
-        for entry in TorchArchList::parse("7.5;8.0;8.6;8.9;9.0+PTX")
-            .coverage
-            .cubins
-        {
-            assert!(
-                row.sm_targets
-                    .as_ref()
-                    .unwrap()
-                    .contains(&entry.to_string())
-            );
-        }
-    }
 }

@@ -5,6 +5,7 @@ use warpsmith_core::Finding;
 use super::edits::Edits;
 use super::{Fixer, place};
 use crate::project::facts::ProjectFacts;
+use crate::project::parse::cuda_api::api;
 
 pub(super) const FIXERS: &[(&str, Fixer)] = &[
     ("BLD010", renamed_macro),
@@ -27,37 +28,43 @@ fn seen(finding: &Finding) -> String {
 fn renamed_macro(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) {
     let old = seen(finding);
     if let Some((file, line)) = place(finding).filter(|_| old.starts_with("AT_")) {
-        edits.change(file, line, |l| l.replace(&old, "TORCH_CHECK"));
+        edits.change(file, line, |l| replace_word(l, &old, "TORCH_CHECK"));
     }
 }
 
-/// Wraps a call that stands on one line in a macro that the same file uses already.
+/// Wraps a call that stands on one line in a checker that the same file uses for such calls.
 fn wrap(finding: &Finding, facts: &ProjectFacts, edits: &mut Edits<'_>) {
     let Some((file, line)) = place(finding) else {
         return;
     };
     let call = seen(finding);
-    if !call.starts_with("cuda") {
+    let is_runtime = api(&call).is_some_and(|function| function.library == "cudart");
+    let Some(source) = facts.cuda_file(file).filter(|_| is_runtime) else {
+        return;
+    };
+    // A macro's body is its author's: the checker may be that macro.
+    if !source
+        .dropped
+        .iter()
+        .any(|d| d.line == line && d.function.is_some())
+    {
         return;
     }
-    let own = facts
-        .cuda
+    let names = facts.names();
+    let Some(name) = source
+        .wrappers
         .iter()
-        .chain(&facts.cxx)
-        .flat_map(|f| &f.macros)
-        .filter(|(_, body)| {
-            body.contains("cudaSuccess")
-                && body.starts_with('(')
-                && !body.split(')').next().unwrap_or("").contains(',')
-        })
-        .map(|(name, _)| name.clone())
-        .find(|name| edits.contains(file, &format!("{name}(")));
-    let Some(name) = own else {
+        .map(|w| w.name.clone())
+        .find(|name| names.wraps_status(name) && names.is_visible(name, file, line))
+    else {
         return;
     };
     edits.change(file, line, |l| {
         let body = l.trim();
-        if !body.starts_with(&call) || !body.ends_with(");") {
+        let whole = body
+            .strip_prefix(call.as_str())
+            .is_some_and(|rest| rest.starts_with('(') && closes_at_end(rest.trim_end_matches(';')));
+        if !whole || !body.ends_with(");") {
             return l.to_owned();
         }
         let indent = &l[..l.len() - l.trim_start().len()];
@@ -65,27 +72,45 @@ fn wrap(finding: &Finding, facts: &ProjectFacts, edits: &mut Edits<'_>) {
     });
 }
 
+/// Whether the parenthesis that a text starts with closes with its last character, and not before.
+fn closes_at_end(text: &str) -> bool {
+    let mut depth = 0i32;
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            '"' | '\'' => return false,
+            _ => {}
+        }
+        if depth == 0 {
+            return at + c.len_utf8() == text.len();
+        }
+    }
+    false
+}
+
 fn launch_check(finding: &Finding, facts: &ProjectFacts, edits: &mut Edits<'_>) {
     let Some((file, line)) = place(finding) else {
         return;
     };
-    let torch = facts.cuda.iter().any(|f| f.path == file && f.uses_torch);
-    if !torch {
-        return;
-    }
-    let Some(end) = edits.find(file, line, |l| l.trim_end().ends_with(");")) else {
+    let Some(source) = facts.cuda_file(file).filter(|f| f.uses_torch) else {
         return;
     };
-    // A launch inside a macro or lambda ends elsewhere; then nothing is inserted.
+    let launch = source
+        .functions
+        .iter()
+        .flat_map(|f| &f.launches)
+        .find(|launch| launch.line == line);
+    let Some(end) = launch.and_then(|launch| launch.end_line) else {
+        return;
+    };
+    // A line that is continued belongs to a macro, where the next line may be anything.
     let continued = (line..=end).any(|n| {
         edits
             .line(file, n)
-            .is_none_or(|l| l.trim_end().ends_with('\\') || l.contains("});"))
+            .is_none_or(|l| l.trim_end().ends_with('\\'))
     });
-    if continued || end > line + 12 {
-        return;
-    }
-    let Some(first) = edits.line(file, line) else {
+    let Some(first) = edits.line(file, line).filter(|_| !continued) else {
         return;
     };
     let indent = first[..first.len() - first.trim_start().len()].to_owned();
@@ -150,7 +175,11 @@ fn guard(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) {
         .collect::<Vec<_>>()
         .join(" ");
     let name = header.split("Tensor").skip(1).find_map(|rest| {
-        let rest = rest.trim_start_matches(['&', ' ', '*']);
+        // `TensorList`, `TensorOptions` and `vector<Tensor>` are something else.
+        if !rest.starts_with(['&', ' ']) {
+            return None;
+        }
+        let rest = rest.trim_start_matches(['&', ' ']);
         let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_'))?;
         (end > 0 && !rest.starts_with("const ")).then(|| rest[..end].to_owned())
     });
@@ -164,13 +193,39 @@ fn guard(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) {
     }
 }
 
-fn warp_sync(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) {
+fn warp_sync(finding: &Finding, facts: &ProjectFacts, edits: &mut Edits<'_>) {
     let name = seen(finding);
-    if let Some((file, line)) = place(finding) {
-        edits.change(file, line, |l| {
-            l.replace(&format!("{name}("), &format!("{name}_sync(0xffffffff, "))
-        });
+    let Some((file, line)) = place(finding) else {
+        return;
+    };
+    // AMD's wavefronts have 64 lanes: a mask of 32 bits is wrong in a file that both compile.
+    if facts
+        .cuda_file(file)
+        .is_none_or(|f| f.mentions_other_platform)
+    {
+        return;
     }
+    edits.change(file, line, |l| {
+        replace_word(l, &format!("{name}("), &format!("{name}_sync(0xffffffff, "))
+    });
+}
+
+/// Replaces `old` where no letter, digit or `_` stands before it, or behind it where it ends in one.
+fn replace_word(line: &str, old: &str, new: &str) -> String {
+    let part = |c: char| c.is_alphanumeric() || c == '_';
+    let mut text = String::with_capacity(line.len() + new.len());
+    let mut from = 0;
+    for (at, _) in line.match_indices(old) {
+        let behind = &line[at + old.len()..];
+        let inside =
+            line[..at].ends_with(part) || (old.ends_with(part) && behind.starts_with(part));
+        if !inside {
+            text += &line[from..at];
+            text += new;
+            from = at + old.len();
+        }
+    }
+    text + &line[from..]
 }
 
 fn renamed_api(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) {
@@ -180,17 +235,44 @@ fn renamed_api(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) {
         _ => return,
     };
     if let Some((file, line)) = place(finding) {
-        edits.change(file, line, |l| l.replace(&seen(finding), new));
+        edits.change(file, line, |l| replace_word(l, &seen(finding), new));
     }
 }
 
 fn wide_index(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) {
     if let Some((file, line)) = place(finding) {
         edits.change(file, line, |l| {
-            let Some(at) = l.find("int ") else {
+            if l.contains("unsigned") || l.contains("for (") || l.contains("for(") {
                 return l.to_owned();
-            };
-            format!("{}int64_t {}", &l[..at], &l[at + 4..])
+            }
+            replace_word(l, "int ", "int64_t ")
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_replaced_whole() {
+        assert_eq!(
+            replace_word("print x; int y", "int ", "long "),
+            "print x; long y"
+        );
+        assert_eq!(
+            replace_word("my__shfl(x) + __shfl(y)", "__shfl(", "s("),
+            "my__shfl(x) + s(y)"
+        );
+        assert_eq!(
+            replace_word("AT_CHECKED AT_CHECK(", "AT_CHECK", "T"),
+            "AT_CHECKED T("
+        );
+    }
+
+    #[test]
+    fn only_one_whole_call_is_wrapped() {
+        assert!(closes_at_end("(a, (b), c)"));
+        assert!(!closes_at_end("(a); f(b)") && !closes_at_end("(a) + (b)"));
     }
 }

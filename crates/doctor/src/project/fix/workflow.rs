@@ -4,6 +4,7 @@ use warpsmith_core::Finding;
 
 use super::edits::Edits;
 use super::{Fixer, place};
+use crate::compat::lifecycle;
 use crate::project::facts::ProjectFacts;
 
 pub(super) const FIXERS: &[(&str, Fixer)] = &[
@@ -87,31 +88,66 @@ fn current_versions(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) 
     let Some((file, line)) = place(finding) else {
         return;
     };
-    edits.change(file, line, |l| {
-        let mut text = l.to_owned();
-        for (old, new) in [
-            ("ubuntu-18.04", "ubuntu-24.04"),
-            ("ubuntu-20.04", "ubuntu-24.04"),
-            ("macos-12", "macos-15"),
-            ("windows-2019", "windows-2022"),
-        ] {
-            text = text.replace(old, new);
-        }
-        for old in ["2.7", "3.6", "3.7", "3.8"] {
-            for quote in ["'", "\"", ""] {
-                let entry = format!("{quote}{old}{quote}");
-                text = text
-                    .replace(&format!("[{entry}, "), "[")
-                    .replace(&format!(", {entry},"), ",")
-                    .replace(&format!(", {entry}]"), "]");
-                if text.contains(&entry)
-                    && !text.contains(&format!("{old}."))
-                    && text.trim_end().ends_with(&entry)
-                {
-                    text = text.replace(&entry, &format!("{quote}3.10{quote}"));
+    edits.change(file, line, current_line);
+}
+
+fn current_line(line: &str) -> String {
+    let mut text = line.to_owned();
+    for (old, new) in [
+        ("ubuntu-18.04", "ubuntu-24.04"),
+        ("ubuntu-20.04", "ubuntu-24.04"),
+        ("macos-12", "macos-15"),
+        ("windows-2019", "windows-2022"),
+    ] {
+        text = text.replace(old, new);
+    }
+    let Some(new) = lifecycle().oldest_python() else {
+        return text;
+    };
+    let ended = lifecycle().python.iter().filter(|row| !row.in_support);
+    for old in ended.map(|row| row.version.as_str()) {
+        for quote in ["'", "\"", ""] {
+            let entry = format!("{quote}{old}{quote}");
+            text = text
+                .replace(&format!("[{entry}, "), "[")
+                .replace(&format!(", {entry},"), ",")
+                .replace(&format!(", {entry}]"), "]");
+            // A single value; quoted always, because 3.10 without quotes is the number 3.1.
+            let quote = if quote.is_empty() { "'" } else { quote };
+            for before in [": ", "- ", "["] {
+                for after in ["", "]"] {
+                    if let Some(rest) = text.strip_suffix(&format!("{before}{entry}{after}")) {
+                        text = format!("{rest}{before}{quote}{new}{quote}{after}");
+                    }
                 }
             }
         }
-        text
-    });
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_quoted_and_one_that_gets_fixes() {
+        assert_eq!(
+            current_line("  python-version: 3.8"),
+            "  python-version: '3.11'"
+        );
+        assert_eq!(
+            current_line("  python-version: \"3.10\""),
+            "  python-version: \"3.11\""
+        );
+        assert_eq!(
+            current_line("  python: ['3.8', '3.12']"),
+            "  python: ['3.12']"
+        );
+        assert_eq!(current_line("  python: [3.7]"), "  python: ['3.11']");
+        assert_eq!(
+            current_line("  python-version: 3.12"),
+            "  python-version: 3.12"
+        );
+    }
 }

@@ -1,49 +1,107 @@
-//! Names of CUDA's libraries: which calls return a status, which of them clean up, which words check.
+//! Functions of NVIDIA's libraries, from the table of their headers: which return a status, and which
+//! versions declare them. A name that only looks like CUDA's is the project's own.
 
-/// Calls that return nothing or that report by themselves.
-const NOT_A_STATUS: [&str; 10] = [
-    "cudaGridDependencySynchronize",
-    "cudaTriggerProgrammaticLaunchCompletion",
-    "cudaGetLastError",
-    "cudaPeekAtLastError",
-    "cudaGetErrorString",
-    "cudaGetErrorName",
-    "cudaCreateChannelDesc",
-    "cudaGetParameterBuffer",
-    "cudaGetParameterBufferV2",
-    "cudaDeviceSynchronizeDeprecationAvoidance",
-];
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
-/// Whether a name is a host function that returns a status.
-pub(crate) fn returns_status(name: &str) -> bool {
-    let after = |prefix: &str| {
-        name.strip_prefix(prefix)
-            .is_some_and(|r| r.starts_with(|c: char| c.is_ascii_uppercase()))
-    };
-    if NOT_A_STATUS.contains(&name) || name.ends_with("_t") || name.ends_with("GetErrorString") {
-        return false;
+/// The table that `cargo xtask api` makes.
+static TABLE: &str = include_str!("../../../data/api.txt");
+
+static FUNCTIONS: LazyLock<HashMap<&'static str, ApiFunction>> = LazyLock::new(|| parse(TABLE));
+
+/// A function of a library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ApiFunction {
+    /// `cudart`, `cublas` …
+    pub(crate) library: &'static str,
+    pub(crate) returns_status: bool,
+    /// The first version without it; `None` where the newest still declares it.
+    pub(crate) removed_in: Option<&'static str>,
+    /// The newest version that the table knows.
+    pub(crate) newest: &'static str,
+}
+
+fn parse(table: &'static str) -> HashMap<&'static str, ApiFunction> {
+    let mut functions = HashMap::with_capacity(5000);
+    let (mut library, mut versions) = ("", Vec::new());
+    for line in table.lines().filter(|line| !line.starts_with('#')) {
+        let mut words = line.split(' ');
+        let Some(name) = words.next() else { continue };
+        if name == "library" {
+            library = words.next().unwrap_or("");
+            versions = words.collect();
+            continue;
+        }
+        let kind = words.next().unwrap_or("s");
+        let last = words.nth(1).and_then(|last| last.parse::<usize>().ok());
+        // A name of two libraries (both cuSPARSE's) keeps its first row.
+        functions.entry(name).or_insert(ApiFunction {
+            library,
+            returns_status: kind == "s",
+            removed_in: last.and_then(|last| versions.get(last + 1).copied()),
+            newest: versions.last().copied().unwrap_or(""),
+        });
     }
-    [
-        "cuda", "cublas", "cudnn", "cufft", "curand", "cusparse", "cusolver", "nccl", "nvrtc",
-    ]
-    .iter()
-    .any(|p| after(p))
-        || [
-            "cuMem",
-            "cuModule",
-            "cuCtx",
-            "cuLaunch",
-            "cuStream",
-            "cuEvent",
-            "cuDevice",
-            "cuFunc",
-            "cuGraph",
-            "cuInit",
-            "cuLink",
-            "cuTensorMap",
-        ]
-        .iter()
-        .any(|p| name.starts_with(p))
+    functions
+}
+
+/// The row of a function, where one of the libraries declares it.
+pub(crate) fn api(name: &str) -> Option<&'static ApiFunction> {
+    // Every name starts so: most words of a file are decided without a look at the table.
+    if !name.starts_with(['c', 'n', 'p', '_']) || name.len() < 6 {
+        return None;
+    }
+    FUNCTIONS.get(name)
+}
+
+/// Whether a name is a host function whose status somebody should read.
+pub(crate) fn returns_status(name: &str) -> bool {
+    // These two are how a status is read, or cleared on purpose.
+    !asks_last_error(name) && api(name).is_some_and(|function| function.returns_status)
+}
+
+/// Whether a call reads the error that the runtime keeps.
+pub(crate) fn asks_last_error(name: &str) -> bool {
+    matches!(
+        name,
+        "cudaGetLastError" | "cudaPeekAtLastError" | "hipGetLastError" | "hipPeekAtLastError"
+    )
+}
+
+/// Calls that wait: their status tells of every launch before them.
+pub(crate) fn waits(name: &str) -> bool {
+    matches!(
+        name,
+        "cudaDeviceSynchronize"
+            | "cudaStreamSynchronize"
+            | "cudaEventSynchronize"
+            | "cudaMemcpy"
+            | "cudaMemcpyFromSymbol"
+            | "cuCtxSynchronize"
+            | "cuStreamSynchronize"
+    )
+}
+
+/// Constants that mean success, in the libraries of the table.
+pub(crate) fn is_success(word: &str) -> bool {
+    matches!(
+        word,
+        "cudaSuccess"
+            | "CUDA_SUCCESS"
+            | "CUBLAS_STATUS_SUCCESS"
+            | "CUDNN_STATUS_SUCCESS"
+            | "CUFFT_SUCCESS"
+            | "CURAND_STATUS_SUCCESS"
+            | "CUSOLVER_STATUS_SUCCESS"
+            | "CUSPARSE_STATUS_SUCCESS"
+            | "ncclSuccess"
+            | "NVRTC_SUCCESS"
+            | "NVML_SUCCESS"
+            | "NVJITLINK_SUCCESS"
+            | "CUPTI_SUCCESS"
+            | "NVJPEG_STATUS_SUCCESS"
+            | "hipSuccess"
+    )
 }
 
 /// Calls that end something: their status is often lost on purpose.
@@ -58,6 +116,9 @@ pub(crate) fn is_cleanup(name: &str) -> bool {
         "Finalize",
         "Abort",
         "Reset",
+        "Close",
+        "Shutdown",
+        "ProfilerStop",
     ]
     .iter()
     .any(|w| name.contains(w))
@@ -68,27 +129,47 @@ pub(crate) fn is_query(name: &str) -> bool {
     name.contains("Get")
         || name.contains("FuncSetAttribute")
         || name.contains("FuncSetCache")
+        || name.contains("FuncSetSharedMem")
         || name.contains("Occupancy")
         || name.contains("Query")
         || name.contains("Version")
+        || name.contains("CanAccessPeer")
+        || name.contains("EnablePeerAccess")
+        || name.contains("MemAdvise")
+        || name.contains("Prefetch")
+        || name.contains("ProfilerStart")
 }
 
-/// Words that mean that an error is checked.
-pub(crate) fn is_check(word: &str) -> bool {
-    if matches!(
-        word,
-        "cudaGetLastError" | "cudaPeekAtLastError" | "hipGetLastError"
-    ) {
-        return true;
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_come_from_headers_and_never_from_prefixes() {
+        assert!(returns_status("cudaMalloc") && returns_status("cublasSgemm"));
+        for own in [
+            "cudaCheck",
+            "cudaCheckError",
+            "cublasCheck",
+            "ncclCheck",
+            "cudaFreeCheck",
+            "cudaGetErrorString",
+            "cudaGetLastError",
+            "cudaCreateChannelDesc",
+        ] {
+            assert!(!returns_status(own), "{own}");
+        }
+        assert!(FUNCTIONS.len() > 4000, "{}", FUNCTIONS.len());
     }
-    let upper = word.to_ascii_uppercase();
-    let asks = upper.contains("CHECK")
-        || upper.contains("ASSERT")
-        || upper.contains("TRY")
-        || upper.contains("SAFE")
-        || upper.contains("CALL");
-    asks && ["CUDA", "LAUNCH", "KERNEL", "ERROR", "LAST", "GPU", "CU_"].iter().any(|w| upper.contains(w))
-        // `CHECK_CUDA(tensor)` asks where a tensor lies, not whether something failed; it is learnt
-        // from its definition.
-        && upper != "CHECK_CUDA"
+
+    #[test]
+    fn what_is_removed_says_since_when_and_what_is_deprecated_is_not_removed() {
+        assert_eq!(api("cudaBindTexture").unwrap().removed_in, Some("12.0"));
+        assert_eq!(
+            api("cudaThreadSynchronize").unwrap().removed_in,
+            Some("13.0")
+        );
+        assert_eq!(api("cudaMemcpyToArray").unwrap().removed_in, None);
+        assert_eq!(api("cudaMalloc").unwrap().library, "cudart");
+    }
 }

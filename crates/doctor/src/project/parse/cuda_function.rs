@@ -1,8 +1,8 @@
 //! A CUDA function: its header, and what its body launches, calls, guards and waits for.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::cuda_api::is_check;
+use super::cuda_api::{asks_last_error, is_success, waits};
 use super::cuda_lexer::{Token, TokenKind};
 
 /// A function definition; tokens `body` of the file are its body.
@@ -14,8 +14,14 @@ pub(crate) struct Function {
     pub(crate) is_device: bool,
     /// Names that appear in the parameter list.
     pub(crate) takes_tensor: bool,
-    pub(crate) calls: BTreeSet<String>,
-    /// Words in the body, for questions by name.
+    /// Whether its first parameter is a library's status, or may be one: a template's.
+    pub(crate) takes_status: bool,
+    /// Whether the body compares with a success constant.
+    pub(crate) compares_status: bool,
+    /// What it calls, with the position of the last call among the file's tokens.
+    pub(crate) calls: BTreeMap<String, usize>,
+    /// The last position where the status of a call that waits is read.
+    pub(crate) last_wait: Option<usize>,
     pub(crate) launches: Vec<Launch>,
     pub(crate) data_pointers: Vec<u32>,
     pub(crate) checks_layout: bool,
@@ -29,8 +35,10 @@ pub(crate) struct Launch {
     pub(crate) line: u32,
     pub(crate) kernel: String,
     pub(crate) stream: Option<String>,
-    /// Whether the rest of the function asks for the error.
-    pub(crate) checked: bool,
+    /// Its place among the file's tokens.
+    pub(crate) position: usize,
+    /// The line of the statement's end, where another statement can follow on the next line.
+    pub(crate) end_line: Option<u32>,
 }
 
 /// A function's header: everything since the last `;`, `{` or `}` outside of functions.
@@ -92,7 +100,10 @@ pub(super) fn function_header(header: &[Token<'_>]) -> Option<Function> {
                 takes_tensor: parameters
                     .iter()
                     .any(|t| matches!(t.text, "Tensor" | "TensorView" | "IntArrayRef")),
-                calls: BTreeSet::new(),
+                takes_status: takes_status(parameters) || has("template"),
+                compares_status: false,
+                calls: BTreeMap::new(),
+                last_wait: None,
                 launches: Vec::new(),
                 data_pointers: Vec::new(),
                 checks_layout: false,
@@ -105,20 +116,67 @@ pub(super) fn function_header(header: &[Token<'_>]) -> Option<Function> {
     None
 }
 
-pub(super) fn read_body(function: &mut Function, body: &[Token<'_>]) {
-    let mut last_check = None;
+/// Whether the first parameter's type is a status.
+fn takes_status(parameters: &[Token<'_>]) -> bool {
+    parameters
+        .iter()
+        .skip(1)
+        .take_while(|t| t.text != "," && t.text != ")")
+        .any(|t| {
+            matches!(
+                t.text,
+                "cudaError_t"
+                    | "cudaError"
+                    | "CUresult"
+                    | "cublasStatus_t"
+                    | "cudnnStatus_t"
+                    | "cufftResult"
+                    | "curandStatus_t"
+                    | "cusolverStatus_t"
+                    | "cusparseStatus_t"
+                    | "ncclResult_t"
+                    | "nvrtcResult"
+                    | "T"
+                    | "auto"
+            )
+        })
+}
+
+/// Reads a body whose first token is the file's token `offset`.
+pub(super) fn read_body(
+    function: &mut Function,
+    body: &[Token<'_>],
+    offset: usize,
+    close_line: u32,
+    is_dropped: impl Fn(usize) -> bool,
+) {
     let mut early_return: Option<u32> = None;
     let by_thread = thread_variables(body);
     for (n, token) in body.iter().enumerate() {
         if token.kind == TokenKind::Word {
-            let called = body
-                .get(n + 1)
-                .is_some_and(|t| t.text == "(" || t.text == "<");
+            // `CHECK_LAUNCH;` is a macro without arguments.
+            let called = body.get(n + 1).is_some_and(|t| {
+                t.text == "("
+                    || t.text == "<"
+                    || (t.text == ";" && token.text.bytes().all(|b| !b.is_ascii_lowercase()))
+            });
             if called {
-                function.calls.insert(token.text.to_owned());
+                // A name is kept once: most calls of a body repeat.
+                match function.calls.get_mut(token.text) {
+                    Some(last) => *last = offset + n,
+                    None => {
+                        function.calls.insert(token.text.to_owned(), offset + n);
+                    }
+                }
+                if waits(token.text) && !is_dropped(offset + n) {
+                    function.last_wait = Some(offset + n);
+                }
+            } else if asks_last_error(token.text) {
+                // Handed on by name.
+                function.calls.insert(token.text.to_owned(), offset + n);
             }
-            if is_check(token.text) {
-                last_check = Some(n);
+            if is_success(token.text) {
+                function.compares_status = true;
             }
             match token.text {
                 "data_ptr" | "mutable_data_ptr" | "const_data_ptr" => {
@@ -129,7 +187,12 @@ pub(super) fn read_body(function: &mut Function, body: &[Token<'_>]) {
                 | "expect_contiguous"
                 | "PackedTensorAccessor32"
                 | "packed_accessor32"
-                | "packed_accessor64" => function.checks_layout = true,
+                | "packed_accessor64"
+                | "generic_packed_accessor"
+                | "PackedTensorAccessor64"
+                | "is_non_overlapping_and_dense"
+                | "strides"
+                | "stride" => function.checks_layout = true,
                 "CUDAGuard"
                 | "OptionalCUDAGuard"
                 | "DeviceGuard"
@@ -139,12 +202,6 @@ pub(super) fn read_body(function: &mut Function, body: &[Token<'_>]) {
                 | "device_guard"
                 | "CUDADeviceGuard" => {
                     function.guards_device = true;
-                }
-                word if word.starts_with("CHECK_")
-                    || word.contains("CHECK_INPUT")
-                    || word.contains("CONTIGUOUS") =>
-                {
-                    function.checks_layout = true
                 }
                 "return" if function.is_kernel && early_return.is_none() => {
                     // `if (thread is out of range) return;`: some threads leave, others go on.
@@ -175,20 +232,9 @@ pub(super) fn read_body(function: &mut Function, body: &[Token<'_>]) {
             }
         }
         if matches!(token.text, "<<<" | "<< <")
-            && let Some(launch) = launch(body, n)
+            && let Some(launch) = launch(body, n, offset, close_line)
         {
             function.launches.push(launch);
-        }
-    }
-    // A check anywhere behind the launch asks for its error too.
-    let mut launches_seen = 0usize;
-    for (n, token) in body.iter().enumerate() {
-        if matches!(token.text, "<<<" | "<< <")
-            && launches_seen < function.launches.len()
-            && function.launches[launches_seen].line == token.line
-        {
-            function.launches[launches_seen].checked = last_check.is_some_and(|check| check > n);
-            launches_seen += 1;
         }
     }
 }
@@ -207,7 +253,7 @@ fn thread_variables<'t>(body: &[Token<'t>]) -> BTreeSet<&'t str> {
     names
 }
 
-fn launch(body: &[Token<'_>], n: usize) -> Option<Launch> {
+fn launch(body: &[Token<'_>], n: usize, offset: usize, close_line: u32) -> Option<Launch> {
     let mut depth = 0i32;
     let mut parts: Vec<String> = vec![String::new()];
     let mut end = None;
@@ -228,7 +274,7 @@ fn launch(body: &[Token<'_>], n: usize) -> Option<Launch> {
         }
         parts.last_mut()?.push_str(token.text);
     }
-    end?;
+    let end = end?;
     // The kernel's name, before its template arguments.
     let mut name = n.checked_sub(1)?;
     if body[name].text == ">" {
@@ -249,6 +295,30 @@ fn launch(body: &[Token<'_>], n: usize) -> Option<Launch> {
         line: body[n].line,
         kernel: body[name].text.to_owned(),
         stream: parts.get(3).cloned(),
-        checked: false,
+        position: offset + n,
+        end_line: statement_end(body, end, close_line),
     })
+}
+
+/// The line of the `;` behind `>>>(…)`, where the next line can hold another statement.
+fn statement_end(body: &[Token<'_>], chevrons: usize, close_line: u32) -> Option<u32> {
+    let mut depth = 0i32;
+    for (at, token) in body.iter().enumerate().skip(chevrons + 1).take(2000) {
+        match token.text {
+            "(" | "{" | "[" => depth += 1,
+            ")" | "}" | "]" => depth -= 1,
+            ";" if depth == 0 => {
+                let free = match body.get(at + 1) {
+                    Some(next) => next.line > token.line && next.text != "else",
+                    None => close_line > token.line,
+                };
+                return free.then_some(token.line);
+            }
+            _ => {}
+        }
+        if depth < 0 {
+            return None;
+        }
+    }
+    None
 }

@@ -1,8 +1,10 @@
 //! CUDA C++ as tokens: comments and strings gone, preprocessor branches chosen, lines kept.
 //!
-//! Branches that only HIP or ROCm compiles are dropped, as are `#if 0` and the old side of a version
-//! test. Of any other `#if … #else …` both sides are kept where the first one leaves the braces
-//! balanced; otherwise the second would open them twice.
+//! Branches that a CUDA build of today does not compile are dropped ([`super::condition`]). Of any
+//! other `#if … #else …` both sides are kept where the first one leaves the braces balanced;
+//! otherwise the second would open them twice.
+
+use super::condition::{Truth, is_defined, truth};
 
 /// A token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,26 +23,30 @@ pub(crate) enum TokenKind {
     Sign,
 }
 
-/// `#define NAME body` and `#include "path"`.
+/// `#include "path"`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Directive<'t> {
+pub(crate) struct Include {
+    pub(crate) line: u32,
+    pub(crate) path: String,
+}
+
+/// `#define NAME(parameters) body`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Define<'t> {
     pub(crate) line: u32,
     pub(crate) name: &'t str,
-    pub(crate) body: String,
+    /// `None` where it takes none, not even `()`.
+    pub(crate) parameters: Option<Vec<&'t str>>,
+    /// As written, with its continued lines.
+    pub(crate) body: &'t str,
 }
 
 /// A file's tokens and directives.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lexed<'t> {
     pub(crate) tokens: Vec<Token<'t>>,
-    pub(crate) directives: Vec<Directive<'t>>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Truth {
-    Yes,
-    No,
-    Either,
+    pub(crate) includes: Vec<Include>,
+    pub(crate) defines: Vec<Define<'t>>,
 }
 
 struct Branch {
@@ -209,7 +215,8 @@ fn directive<'t>(
     match keyword {
         "if" | "ifdef" | "ifndef" => {
             let side = match keyword {
-                "ifndef" => opposite(truth(rest)),
+                "ifndef" => is_defined(rest).not(),
+                "ifdef" => is_defined(rest),
                 _ => truth(rest),
             };
             if branches.len() < 200 {
@@ -240,20 +247,10 @@ fn directive<'t>(
         "endif" => {
             branches.pop();
         }
-        "define" if live => {
-            let end = rest
-                .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
-                .unwrap_or(rest.len());
-            out.directives.push(Directive {
-                line,
-                name: &rest[..end],
-                body: rest[end..].chars().take(4000).collect(),
-            });
-        }
-        "include" if live => out.directives.push(Directive {
+        "define" if live => out.defines.extend(define(rest, line)),
+        "include" if live => out.includes.push(Include {
             line,
-            name: "include",
-            body: rest
+            path: rest
                 .trim_matches(['"', '<', '>'])
                 .chars()
                 .take(300)
@@ -263,67 +260,29 @@ fn directive<'t>(
     }
 }
 
-fn opposite(truth: Truth) -> Truth {
-    match truth {
-        Truth::Yes => Truth::No,
-        Truth::No => Truth::Yes,
-        Truth::Either => Truth::Either,
-    }
-}
-
-/// Whether a condition holds for a CUDA build of today.
-fn truth(condition: &str) -> Truth {
-    let upper = condition.to_ascii_uppercase();
-    let negated = condition.trim_start().starts_with('!') || condition.starts_with("not ");
-    if condition.trim() == "0" {
-        return Truth::No;
-    }
-    let hip = ["ROCM", "HIP", "__AMD", "MUSA", "SYCL"]
-        .iter()
-        .any(|word| upper.contains(word));
-    if hip && !upper.contains("||") {
-        return if negated { Truth::Yes } else { Truth::No };
-    }
-    if hip {
-        // `defined(USE_ROCM) || defined(HIP)`: every part is HIP's.
-        let all = upper.split("||").all(|part| {
-            ["ROCM", "HIP", "__AMD", "MUSA", "SYCL"]
-                .iter()
-                .any(|w| part.contains(w))
-                && !part.contains('!')
-        });
-        return if all { Truth::No } else { Truth::Either };
-    }
-    // The host side of a file sees no __CUDA_ARCH__, and the old device side is a stub.
-    if upper.contains("__CUDA_ARCH__") && upper.contains('<') && !upper.contains('>') && !negated {
-        return Truth::No;
-    }
-    let version = [
-        "CUDA_VERSION",
-        "CUDART_VERSION",
-        "__CUDACC_VER_MAJOR__",
-        "CUDNN_VERSION",
-    ]
-    .iter()
-    .any(|w| upper.contains(w));
-    if version && !negated {
-        let digits: String = upper
-            .chars()
-            .skip_while(|c| !"<>".contains(*c))
-            .filter(char::is_ascii_digit)
-            .collect();
-        // Tests against CUDA 11 and older are decided; newer ones are not known here.
-        let old = digits
-            .parse::<u64>()
-            .is_ok_and(|n| (1000..=11080).contains(&n) || n <= 11);
-        if old && upper.contains(">=") {
-            return Truth::Yes;
+/// The parts of what follows `#define`; a body beyond any macro that people write is left out.
+fn define(rest: &str, line: u32) -> Option<Define<'_>> {
+    const BODY_LIMIT: usize = 16_000;
+    let end = rest
+        .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+        .unwrap_or(rest.len());
+    let (name, behind) = rest.split_at(end);
+    let (parameters, body) = match behind.strip_prefix('(') {
+        Some(list) => {
+            let (list, body) = list.split_once(')')?;
+            let names = list
+                .split(',')
+                .map(|p| p.trim().trim_matches(['\\', '\n', ' ']));
+            (Some(names.filter(|p| !p.is_empty()).collect()), body)
         }
-        if old && upper.contains('<') {
-            return Truth::No;
-        }
-    }
-    Truth::Either
+        None => (None, behind),
+    };
+    (!name.is_empty() && body.len() <= BODY_LIMIT).then_some(Define {
+        line,
+        name,
+        parameters,
+        body,
+    })
 }
 
 #[cfg(test)]
@@ -353,6 +312,8 @@ mod tests {
         assert_eq!(words("#if 0\na\n#endif\nb"), ["b"]);
         assert_eq!(words("#if X\nf {\n#else\ng {\n#endif\n}"), ["f"]);
         assert_eq!(words("#if X\na\n#else\nb\n#endif"), ["a", "b"]);
+        let three = "#if defined(USE_ROCM)\na\n#elif CUDART_VERSION < 12000\nb\n#else\nc\n#endif";
+        assert_eq!(words(three), ["c"]);
     }
 
     #[test]
@@ -366,10 +327,11 @@ mod tests {
             .map(|t| (t.text, t.line))
             .collect();
         assert_eq!(found, [("b", 2), ("g", 3), ("i", 6)]);
-        assert_eq!(
-            (lexed.directives[0].name, lexed.directives[0].line),
-            ("M", 4)
-        );
+        let [define] = lexed.defines.as_slice() else {
+            panic!("{:?}", lexed.defines)
+        };
+        assert_eq!((define.name, define.line), ("M", 4));
+        assert_eq!(define.parameters.as_deref(), Some(&["x"][..]));
         assert!(lexed.tokens.iter().any(|t| t.text == "<<<"));
     }
 

@@ -2,6 +2,7 @@
 //! none fails on input: what cannot be read is left out.
 
 pub(crate) mod cmake;
+pub(crate) mod condition;
 pub(crate) mod cuda;
 pub(crate) mod cuda_api;
 pub(crate) mod cuda_function;
@@ -9,6 +10,7 @@ pub(crate) mod cuda_lexer;
 pub(crate) mod dockerfile;
 pub(crate) mod markdown;
 pub(crate) mod pyproject;
+pub(crate) mod python_condition;
 pub(crate) mod python_source;
 pub(crate) mod requirements;
 pub(crate) mod secrets;

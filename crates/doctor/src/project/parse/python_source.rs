@@ -94,7 +94,7 @@ impl PythonFile {
             .into_iter()
             .filter(|(number, line)| {
                 let commented = line.find('#') < line.find("torch.load(") && line.contains('#');
-                !commented && !is_safe_load(text, *number)
+                !commented && !in_docstring(text, *number) && !is_safe_load(text, *number)
             })
             .map(|(number, _)| number)
             .collect();
@@ -112,6 +112,17 @@ impl PythonFile {
         file.cpu_test = is_test && !lines_with(text, &CPU).is_empty();
         file
     }
+}
+
+/// Whether a line stands inside a string of three quotes: an example in prose.
+fn in_docstring(text: &str, number: u32) -> bool {
+    let before = text.lines().take(number.saturating_sub(1) as usize);
+    let (mut double, mut single) = (0, 0);
+    for line in before {
+        double += line.matches("\"\"\"").count();
+        single += line.matches("'''").count();
+    }
+    double % 2 == 1 || single % 2 == 1
 }
 
 /// Whether the call on a line names `weights_only`; it may go on over the next lines.
@@ -141,6 +152,8 @@ mod tests {
         let file = PythonFile::parse("tests/a.py", text, true);
         assert!(file.web && file.imports.contains("a.b"));
         assert_eq!(file.unsafe_loads, [7]);
+        let prose = "def f():\n    \"\"\"Example:\n    x = torch.load(p)\n    \"\"\"\n    return torch.load(p)\n";
+        assert_eq!(PythonFile::parse("a.py", prose, false).unsafe_loads, [5]);
         assert_eq!(
             (file.skips_without_cuda, file.debug_server),
             (Some(8), Some(9))

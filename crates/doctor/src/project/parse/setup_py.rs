@@ -13,7 +13,7 @@ pub(crate) struct SetupPy {
     pub(crate) imports_torch: Option<u32>,
     /// The first use of CUDAExtension.
     pub(crate) cuda_extension: Option<u32>,
-    pub(crate) standards: Vec<(u32, u32)>,
+    pub(crate) standards: Vec<StandardFlag>,
     pub(crate) gencode: Coverage,
     pub(crate) gencode_line: Option<u32>,
     /// Flags are put together from variables, so the list is not known here.
@@ -27,6 +27,15 @@ pub(crate) struct SetupPy {
     pub(crate) python_requires: Option<(String, u32)>,
     pub(crate) cuda_path_line: Option<u32>,
     pub(crate) fast_math_line: Option<u32>,
+}
+
+/// `-std=c++17`, with the conditions that lead to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StandardFlag {
+    pub(crate) line: u32,
+    pub(crate) standard: u32,
+    /// Conditions, each with whether it must hold: an `else` needs its `if` to fail.
+    pub(crate) conditions: Vec<(String, bool)>,
 }
 
 struct Line<'t> {
@@ -70,14 +79,18 @@ impl SetupPy {
             fast_math_line: first("use_fast_math"),
             ..Self::default()
         };
-        for line in &lines {
+        for (n, line) in lines.iter().enumerate() {
             for (at, _) in line.code.match_indices("-std=c++") {
                 let digits: String = line.code[at + 8..]
                     .chars()
                     .take_while(char::is_ascii_digit)
                     .collect();
                 if let Ok(standard) = digits.parse() {
-                    setup.standards.push((line.number, standard));
+                    setup.standards.push(StandardFlag {
+                        line: line.number,
+                        standard,
+                        conditions: conditions_of(&lines, n),
+                    });
                 }
             }
             let coverage = gencode_flags(line.code);
@@ -208,16 +221,59 @@ pub(crate) fn string_literals(code: &str) -> Vec<String> {
     found
 }
 
-/// An import that runs with the file: not inside a function.
-fn imports_torch(lines: &[Line<'_>]) -> Option<u32> {
-    let mut function_indent: Option<usize> = None;
-    for line in lines {
-        let body = line.code.trim_start();
-        if function_indent.is_some_and(|at| line.indent <= at) {
-            function_indent = None;
+/// The conditions of the blocks that a line stands in, from the inside.
+fn conditions_of(lines: &[Line<'_>], at: usize) -> Vec<(String, bool)> {
+    let mut found = Vec::new();
+    let mut indent = lines[at].indent;
+    let mut from = at;
+    while let Some(n) = (0..from).rev().find(|n| lines[*n].indent < indent) {
+        let head = lines[n].code.trim_start();
+        indent = lines[n].indent;
+        from = n;
+        if let Some(condition) = head.strip_prefix("if ").or(head.strip_prefix("elif ")) {
+            found.push((condition.to_owned(), true));
         }
-        if body.starts_with("def ") || body.starts_with("class ") {
-            function_indent.get_or_insert(line.indent);
+        // What an `else` or `elif` follows did not hold.
+        if head.starts_with("else") || head.starts_with("elif ") {
+            let mut back = n;
+            while let Some(m) = (0..back).rev().find(|m| lines[*m].indent <= indent) {
+                let earlier = lines[m].code.trim_start();
+                let condition = earlier
+                    .strip_prefix("if ")
+                    .or(earlier.strip_prefix("elif "));
+                match condition.filter(|_| lines[m].indent == indent) {
+                    Some(condition) => found.push((condition.to_owned(), false)),
+                    None => break,
+                }
+                back = m;
+                if earlier.starts_with("if ") {
+                    break;
+                }
+            }
+        }
+        if found.len() > 40 {
+            break;
+        }
+    }
+    found
+}
+
+/// An import that runs with the file: at its top, or inside a function that the file calls.
+fn imports_torch(lines: &[Line<'_>]) -> Option<u32> {
+    let mut function: Option<(usize, &str, usize)> = None;
+    for (n, line) in lines.iter().enumerate() {
+        let body = line.code.trim_start();
+        if function.is_some_and(|(at, ..)| line.indent <= at) {
+            function = None;
+        }
+        if let Some(name) = body.strip_prefix("def ").and_then(|r| r.split('(').next())
+            && function.is_none()
+        {
+            function = Some((line.indent, name, n));
+        }
+        if body.starts_with("class ") && function.is_none() {
+            // Its body runs, its methods only when setuptools calls them.
+            continue;
         }
         let import = body == "import torch"
             || [
@@ -228,7 +284,20 @@ fn imports_torch(lines: &[Line<'_>]) -> Option<u32> {
             ]
             .iter()
             .any(|p| body.starts_with(p));
-        if import && function_indent.is_none() {
+        let called = |(indent, name, start): (usize, &str, usize)| {
+            let call = format!("{name}(");
+            let own = lines[start + 1..]
+                .iter()
+                .take_while(|l| l.indent > indent)
+                .count();
+            indent == 0
+                && lines.iter().enumerate().any(|(m, l)| {
+                    !(start..=start + own).contains(&m)
+                        && contains_word(l.code, call.trim_end_matches('('))
+                        && l.code.contains(&call)
+                })
+        };
+        if import && function.is_none_or(called) {
             return Some(line.number);
         }
     }
@@ -419,10 +488,31 @@ mod tests {
         let text = "def f():\n    import torch\nfrom torch.utils.cpp_extension import CUDAExtension\nsetup(ext_modules=[CUDAExtension('a', extra_compile_args={'nvcc': ['-std=c++17', '-gencode', 'arch=compute_80,code=sm_80']})],\n  install_requires=[\n    'torch>=2.0,<2.2', 'numpy'],\n  python_requires='>=3.8')\n";
         let setup = SetupPy::parse("setup.py", text);
         assert_eq!(setup.imports_torch, Some(3));
-        assert_eq!(setup.standards, [(4, 17)]);
+        assert_eq!(
+            (setup.standards[0].line, setup.standards[0].standard),
+            (4, 17)
+        );
+        assert!(setup.standards[0].conditions.is_empty());
         assert_eq!(setup.gencode.cubins.len(), 1);
         assert_eq!(setup.requirements.len(), 2);
         assert_eq!(setup.python_requires, Some((">=3.8".to_owned(), 7)));
+    }
+
+    #[test]
+    fn an_import_in_a_function_counts_where_the_file_calls_it() {
+        let text = "def extensions():\n    from torch.utils.cpp_extension import CUDAExtension\n    return []\nsetup(ext_modules=extensions())\n";
+        assert_eq!(SetupPy::parse("setup.py", text).imports_torch, Some(2));
+        let unused = "def extensions():\n    import torch\nsetup()\n";
+        assert_eq!(SetupPy::parse("setup.py", unused).imports_torch, None);
+    }
+
+    #[test]
+    fn a_flag_knows_the_conditions_that_lead_to_it() {
+        let text = "import torch\nif torch.__version__ <= '1.12.1':\n    f = ['-std=c++14']\nelse:\n    f = ['-std=c++17']\n";
+        let setup = SetupPy::parse("setup.py", text);
+        let condition = "torch.__version__ <= '1.12.1':".to_owned();
+        assert_eq!(setup.standards[0].conditions, [(condition.clone(), true)]);
+        assert_eq!(setup.standards[1].conditions, [(condition, false)]);
     }
 
     proptest! {

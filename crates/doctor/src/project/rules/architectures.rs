@@ -20,17 +20,17 @@ pub(super) const RULES: &[Check] = &[
 const NO_EXTENSION: &str = "no setup.py that builds CUDA code";
 
 /// An architecture list that stands in the project.
-pub(super) struct ArchList {
-    pub(super) file: String,
-    pub(super) line: u32,
-    pub(super) text: String,
-    pub(super) coverage: Coverage,
-    pub(super) undotted: Vec<String>,
-    pub(super) is_torch: bool,
+pub(crate) struct ArchList {
+    pub(crate) file: String,
+    pub(crate) line: u32,
+    pub(crate) text: String,
+    pub(crate) coverage: Coverage,
+    pub(crate) undotted: Vec<String>,
+    pub(crate) is_torch: bool,
 }
 
 /// Every architecture list: Dockerfiles, setup.py, CMake, workflows.
-pub(super) fn arch_lists(facts: &ProjectFacts) -> Vec<ArchList> {
+pub(crate) fn arch_lists(facts: &ProjectFacts) -> Vec<ArchList> {
     let mut lists = Vec::new();
     let torch = |file: &str, line: u32, text: &str| {
         let list = TorchArchList::parse(text);
@@ -206,7 +206,7 @@ fn undotted(facts: &ProjectFacts) -> Judgement {
 }
 
 /// CUDA versions that the project pins by its base images.
-pub(super) fn pinned_cuda(facts: &ProjectFacts) -> Vec<(String, u32, Version)> {
+pub(crate) fn pinned_cuda(facts: &ProjectFacts) -> Vec<(String, u32, Version)> {
     facts
         .dockerfiles
         .iter()
@@ -220,7 +220,8 @@ pub(super) fn pinned_cuda(facts: &ProjectFacts) -> Vec<(String, u32, Version)> {
 
 /// `nvidia/cuda:12.4.1-devel-ubuntu22.04` → 12.4.1.
 pub(crate) fn cuda_of_image(image: &str) -> Option<Version> {
-    let (name, tag) = image.rsplit_once(':')?;
+    // A digest behind the tag has a colon of its own.
+    let (name, tag) = image.split('@').next()?.rsplit_once(':')?;
     if name.ends_with("nvidia/cuda") || name.contains("/cuda") || name == "cuda" {
         return Version::parse(tag.split('-').next()?);
     }

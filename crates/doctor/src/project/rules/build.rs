@@ -7,6 +7,8 @@ use super::place::{as_info, at};
 use crate::compat::database;
 use crate::conclude::{Judgement, applies, not_applicable, pass};
 use crate::project::facts::{ProjectFacts, is_test};
+use crate::project::parse::condition::Truth;
+use crate::project::parse::python_condition;
 use crate::version::{Version, VersionRange};
 
 pub(super) const RULES: &[Check] = &[
@@ -45,23 +47,37 @@ fn build_isolation(facts: &ProjectFacts) -> Judgement {
                     return None;
                 }
                 let line = setup.imports_torch?;
+                // What the hint says is enough: the documentation tells how to install it.
+                let documented = facts.user_documents().any(|document| {
+                    document.lines.iter().any(|l| l.contains("no-build-isolation"))
+                });
                 let seen = match project {
                     None => "imports torch; there is no pyproject.toml",
                     Some(_) => "imports torch; build-system.requires does not name it",
                 };
-                let guarded = setup.text.contains("except ImportError") || setup.text.contains("except ModuleNotFoundError");
+                let guarded = goes_on_without(&setup.text);
                 let message = if guarded {
                     "setup.py uses torch without requiring it: with build isolation the CUDA code is left out silently"
                 } else {
                     "setup.py needs torch and does not require it: `pip install` fails with build isolation"
                 };
-                Some(
-                    at("BLD006", &setup.path, line, message, seen)
-                        .hint("name torch in build-system.requires of pyproject.toml, or document `pip install --no-build-isolation`"),
-                )
+                let found = at("BLD006", &setup.path, line, message, seen)
+                    .hint("name torch in build-system.requires of pyproject.toml, or document `pip install --no-build-isolation`");
+                Some(if documented { as_info(found) } else { found })
             })
             .collect(),
     )
+}
+
+/// Whether a missing module is caught and the build goes on: an `except` that raises does not.
+fn goes_on_without(setup: &str) -> bool {
+    let lines: Vec<&str> = setup.lines().collect();
+    lines.iter().enumerate().any(|(n, line)| {
+        let caught =
+            line.contains("except ImportError") || line.contains("except ModuleNotFoundError");
+        let ends = |l: &&str| l.contains("raise") || l.contains("exit(");
+        caught && !lines[n + 1..].iter().take(8).any(ends)
+    })
 }
 
 fn needs_gpu(facts: &ProjectFacts) -> Judgement {
@@ -82,7 +98,7 @@ fn needs_gpu(facts: &ProjectFacts) -> Judgement {
 }
 
 /// The newest torch that the project allows.
-pub(super) fn newest_allowed_torch(
+pub(crate) fn newest_allowed_torch(
     facts: &ProjectFacts,
 ) -> Option<&'static crate::compat::TorchRelease> {
     let ranges: Vec<VersionRange> = facts
@@ -98,7 +114,8 @@ pub(super) fn newest_allowed_torch(
 }
 
 fn old_standard(facts: &ProjectFacts) -> Judgement {
-    let uses_torch = |text: &str| text.contains("torch");
+    // A package may depend on torch at run time and compile nothing against it.
+    let uses_torch = |text: &str| text.contains("cpp_extension") || text.contains("torch.utils");
     let mut findings: Vec<Finding> = Vec::new();
     let mut looked = false;
     let required = newest_allowed_torch(facts).and_then(|row| {
@@ -123,8 +140,20 @@ fn old_standard(facts: &ProjectFacts) -> Judgement {
         };
         let mut standards = setup.standards.clone();
         standards.dedup();
-        for (line, standard) in &standards {
+        let newest = newest_allowed_torch(facts).map(|row| &row.torch);
+        for flag in &standards {
             looked = true;
+            let (line, standard) = (&flag.line, &flag.standard);
+            // A branch that this torch does not take says nothing about it.
+            let excluded = newest.is_some_and(|torch| {
+                flag.conditions.iter().any(|(condition, wanted)| {
+                    let holds = python_condition::holds(condition, torch);
+                    holds == if *wanted { Truth::No } else { Truth::Yes }
+                })
+            });
+            if excluded {
+                continue;
+            }
             if let Some((needed, framework)) = &required
                 && standard < needed
                 && (*standard != 17 || *needed >= 20)
@@ -207,6 +236,7 @@ fn removed_api(facts: &ProjectFacts) -> Judgement {
         ("AT_ASSERTM", "TORCH_CHECK", "deprecated in torch's C++ API"),
         ("THCState", "at::cuda", "gone from torch's C++ API"),
     ];
+    let names = facts.names();
     let mut torch = false;
     let mut findings = Vec::new();
     for file in facts.cuda.iter().chain(&facts.cxx) {
@@ -214,7 +244,7 @@ fn removed_api(facts: &ProjectFacts) -> Judgement {
         // A project that defines the name itself keeps working.
         for mention in &file.mentions {
             if let Some((old, new, state)) = OLD.iter().find(|(old, ..)| mention.name == *old)
-                && !file.macros.iter().any(|(name, _)| name == old)
+                && !names.defines(old)
             {
                 findings.push(
                     at(

@@ -1,7 +1,10 @@
 //! Rules about continuous integration.
 
+use warpsmith_core::Finding;
+
 use super::Check;
 use super::place::{as_info, at};
+use crate::compat::lifecycle;
 use crate::conclude::{Judgement, applies, finding, not_applicable, one, pass};
 use crate::project::facts::{ProjectFacts, YamlFile};
 use crate::project::parse::yaml::items;
@@ -288,19 +291,62 @@ fn no_permissions(facts: &ProjectFacts) -> Judgement {
 
 fn dangerous_trigger(facts: &ProjectFacts) -> Judgement {
     applies(!facts.workflows.is_empty(), NO_WORKFLOWS)?;
-    Ok(
-        facts
-            .workflows
-            .iter()
-            .filter(|w| {
-                w.outline.entries.iter().any(|e| (e.path == "on" || e.path.starts_with("on/")) && (e.path.contains("pull_request_target") || e.value.contains("pull_request_target")))
-            })
-            .filter_map(|w| {
-                let head = w.outline.keyed("ref").find(|e| e.value.contains("github.event.pull_request.head") || e.value.contains("github.head_ref"))?;
-                Some(at("CIA006", &w.path, head.line, "a pull request's own code runs with the repository's secrets", format!("pull_request_target and ref: {}", head.value)).hint("use pull_request, or split into a job without secrets and one without checkout"))
-            })
-            .collect(),
+    let triggered = |w: &&YamlFile| {
+        w.outline.entries.iter().any(|e| {
+            (e.path == "on" || e.path.starts_with("on/"))
+                && (e.path.contains("pull_request_target")
+                    || e.value.contains("pull_request_target"))
+        })
+    };
+    Ok(facts
+        .workflows
+        .iter()
+        .filter(triggered)
+        .filter_map(untrusted_checkout)
+        .collect())
+}
+
+/// The checkout of a pull request's own code, and whether its job goes on to run any of it.
+fn untrusted_checkout(workflow: &YamlFile) -> Option<Finding> {
+    let outline = &workflow.outline;
+    let head = outline.keyed("ref").find(|e| {
+        e.path.starts_with("jobs/")
+            && (e.value.contains("github.event.pull_request.head")
+                || e.value.contains("github.head_ref")
+                || e.value.contains("refs/pull/"))
+    })?;
+    let job = head.path.split('/').take(2).collect::<Vec<_>>().join("/");
+    let of_job = |key: &str| {
+        let path = format!("{job}/{key}");
+        outline.entries.iter().filter(move |e| e.path == path)
+    };
+    // A label, a person's approval or a name stands before it.
+    let gated = of_job("if").next().is_some() || of_job("environment").next().is_some();
+    let steps = format!("{job}/steps/");
+    let runs = outline
+        .entries
+        .iter()
+        .filter(|e| e.line > head.line && e.path.starts_with(&steps))
+        .any(|e| {
+            e.path.ends_with("/run") || (e.path.ends_with("/uses") && e.value.starts_with("./"))
+        });
+    let found = at(
+        "CIA006",
+        &workflow.path,
+        head.line,
+        match (runs, gated) {
+            (true, false) => "a pull request's own code runs with the repository's token and secrets",
+            (true, true) => "a pull request's own code runs with the repository's token, behind a condition",
+            (false, _) => "a pull request's own code is checked out beside the repository's token; no step of the job runs it",
+        },
+        format!("pull_request_target and ref: {}", head.value),
     )
+    .hint("use pull_request, or split into a job without secrets and one without checkout");
+    Some(if runs && !gated {
+        found
+    } else {
+        as_info(found)
+    })
 }
 
 fn sarif_permission(facts: &ProjectFacts) -> Judgement {
@@ -449,7 +495,7 @@ fn end_of_life(facts: &ProjectFacts) -> Judgement {
             if python {
                 let old: Vec<String> = items(&entry.value)
                     .into_iter()
-                    .filter(|v| matches!(v.as_str(), "2.7" | "3.6" | "3.7" | "3.8"))
+                    .filter(|v| lifecycle().ended_python(v).is_some())
                     .collect();
                 if !old.is_empty() {
                     findings.push(
@@ -463,7 +509,12 @@ fn end_of_life(facts: &ProjectFacts) -> Judgement {
                             ),
                             entry.value.clone(),
                         )
-                        .hint("test 3.10 and newer"),
+                        .hint(format!(
+                            "test {} and newer",
+                            lifecycle()
+                                .oldest_python()
+                                .unwrap_or("a Python that gets fixes")
+                        )),
                     );
                 }
             }

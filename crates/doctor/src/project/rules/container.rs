@@ -4,7 +4,9 @@ use warpsmith_core::Finding;
 
 use super::Check;
 use super::architectures::{arch_lists, cuda_of_image, promised_capability};
-use super::place::{as_info, at};
+use super::image_eol;
+use super::place::{as_info, as_warning, at};
+use crate::compat::lifecycle;
 use crate::conclude::{Judgement, applies, not_applicable, pass};
 use crate::project::facts::{ProjectFacts, YamlFile, exposes};
 use crate::project::parse::dockerfile::{Dockerfile, Instruction};
@@ -171,49 +173,61 @@ fn devel_final(facts: &ProjectFacts) -> Judgement {
 }
 
 fn end_of_life(facts: &ProjectFacts) -> Judgement {
-    const OLD: [(&str, &str); 9] = [
-        ("ubuntu18.04", "Ubuntu 18.04 has had no fixes since 2023-05"),
-        ("ubuntu16.04", "Ubuntu 16.04 has had no fixes since 2021-04"),
-        ("ubuntu20.04", "Ubuntu 20.04 has had no fixes since 2025-05"),
-        (
-            "ubuntu:18.04",
-            "Ubuntu 18.04 has had no fixes since 2023-05",
-        ),
-        (
-            "ubuntu:20.04",
-            "Ubuntu 20.04 has had no fixes since 2025-05",
-        ),
-        ("centos7", "CentOS 7 has had no fixes since 2024-06"),
-        ("centos:7", "CentOS 7 has had no fixes since 2024-06"),
-        ("centos8", "CentOS 8 has had no fixes since 2021-12"),
-        ("centos:8", "CentOS 8 has had no fixes since 2021-12"),
-    ];
     each(facts, |file| {
-        let mut seen = Vec::new();
-        file.stages
-            .iter()
-            .filter_map(|stage| {
-                let (word, why) = OLD.iter().find(|(word, _)| stage.base.contains(word))?;
-                if seen.contains(word) {
-                    return None;
-                }
-                seen.push(word);
-                let hint = match cuda_of_image(&stage.base) {
-                    Some(_) => "use the same CUDA on ubuntu22.04 or ubuntu24.04",
-                    None => "use a release that still gets fixes",
-                };
-                Some(
-                    at(
-                        "DKR005",
-                        &file.path,
-                        stage.line,
-                        format!("the base system is at its end of life: {why}"),
-                        stage.base.clone(),
-                    )
-                    .hint(hint),
-                )
-            })
-            .collect()
+        let mut seen: Vec<&str> = Vec::new();
+        let mut findings = Vec::new();
+        for stage in &file.stages {
+            if seen.contains(&stage.base.as_str()) {
+                continue;
+            }
+            seen.push(&stage.base);
+            findings.extend(ended_base(&file.path, stage.line, &stage.base));
+        }
+        findings
+    })
+}
+
+/// What has ended of a base image: its distribution, its Python, or its CUDA.
+fn ended_base(file: &str, line: u32, base: &str) -> Option<Finding> {
+    let found = |message: String, hint: &str| at("DKR005", file, line, message, base).hint(hint);
+    if let Some(system) = image_eol::ended_system(base) {
+        let hint = match cuda_of_image(base) {
+            Some(_) => "use the same CUDA on ubuntu22.04 or ubuntu24.04",
+            None => "use a release that still gets fixes",
+        };
+        let ended = found(
+            format!(
+                "the base system is at its end of life: {} {} has had no fixes since {}",
+                system.name, system.version, system.end
+            ),
+            hint,
+        );
+        // Long-term support of the community still fixes what matters.
+        let extended = system
+            .extended_end
+            .as_deref()
+            .is_some_and(|end| system.name == "debian" && end > lifecycle().as_of.as_str());
+        return Some(if extended { as_info(ended) } else { ended });
+    }
+    if let Some(python) = image_eol::ended_python(base) {
+        let message = format!(
+            "the base image is for Python {}, which has had no fixes since {}",
+            python.version, python.end
+        );
+        return Some(as_warning(found(
+            message,
+            "use a Python that still gets fixes",
+        )));
+    }
+    let (message, certain) = image_eol::ended_cuda(base)?;
+    let ended = found(
+        message,
+        "use the newest patch of a CUDA that NVIDIA still lists",
+    );
+    Some(if certain {
+        as_warning(ended)
+    } else {
+        as_info(ended)
     })
 }
 

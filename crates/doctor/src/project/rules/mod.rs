@@ -7,6 +7,7 @@ mod cmake;
 mod container;
 mod dependencies;
 mod docs;
+mod image_eol;
 mod keyword;
 mod operations;
 mod place;
@@ -17,7 +18,8 @@ use warpsmith_core::{RuleResult, Verdict};
 use super::facts::ProjectFacts;
 use crate::conclude::{Judgement, verdict};
 
-pub(crate) use architectures::cuda_of_image;
+pub(crate) use architectures::{arch_lists, cuda_of_image, pinned_cuda};
+pub(crate) use build::newest_allowed_torch;
 
 pub(crate) type Check = (&'static str, fn(&ProjectFacts) -> Judgement);
 

@@ -22,3 +22,9 @@ pub(super) fn as_info(mut finding: Finding) -> Finding {
     finding.severity = Severity::Info;
     finding
 }
+
+/// The same, as a warning.
+pub(super) fn as_warning(mut finding: Finding) -> Finding {
+    finding.severity = Severity::Warning;
+    finding
+}

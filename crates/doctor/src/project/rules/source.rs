@@ -1,15 +1,16 @@
 //! Rules about CUDA sources, at function scope.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::HashSet;
 
-use warpsmith_core::Finding;
+use warpsmith_core::{Certainty, Finding};
 
 use super::Check;
 use super::place::{as_info, at};
 use crate::conclude::{Judgement, applies, not_applicable};
 use crate::project::facts::{ProjectFacts, is_test};
-use crate::project::parse::cuda::CudaFile;
-use crate::project::parse::cuda_api::{is_check, is_cleanup, is_query};
+use crate::project::names::Names;
+use crate::project::parse::cuda::{CudaFile, DroppedStatus};
+use crate::project::parse::cuda_api::{api, is_cleanup, is_query};
 use crate::project::parse::cuda_function::Function;
 
 pub(super) const RULES: &[Check] = &[
@@ -31,122 +32,82 @@ pub(super) const RULES: &[Check] = &[
 
 const NO_CUDA: &str = "no CUDA code";
 
-/// Folders of other platforms, whose API only looks like CUDA.
-fn foreign(path: &str) -> bool {
-    let lower = path.to_ascii_lowercase();
-    ["rocm", "/hip", "hip/", "musa", "sycl", "_hip."]
-        .iter()
-        .any(|w| lower.contains(w))
-}
-
 fn each(facts: &ProjectFacts, check: impl Fn(&CudaFile) -> Vec<Finding>) -> Judgement {
     applies(facts.has_cuda(), NO_CUDA)?;
     Ok(facts
         .cuda
         .iter()
-        .filter(|f| !foreign(&f.path))
+        .filter(|f| !f.foreign)
         .flat_map(check)
         .collect())
 }
 
 fn dropped_status(facts: &ProjectFacts) -> Judgement {
+    let names = facts.names();
     each(facts, |file| {
         file.dropped
             .iter()
-            .map(|d| {
-                let found = at(
-                    "SRC001",
-                    &file.path,
-                    d.line,
-                    format!(
-                        "the status of {} is thrown away: a failure shows up later, elsewhere",
-                        d.call
-                    ),
-                    d.call.clone(),
-                )
-                .hint("wrap the call in the project's check macro");
-                if is_cleanup(&d.call) || is_query(&d.call) || is_test(&file.path) {
-                    as_info(found)
-                } else {
-                    found
-                }
-            })
+            .filter(|d| !names.defines(&d.call))
+            .map(|d| dropped_call(file, d, names))
             .collect()
     })
 }
 
-/// Macros of the project that ask for the last error, followed through macros that use macros.
-fn checking_macros(facts: &ProjectFacts) -> BTreeSet<String> {
-    let all: Vec<&(String, String)> = facts
-        .cuda
-        .iter()
-        .chain(&facts.cxx)
-        .flat_map(|f| &f.macros)
-        .collect();
-    let words = |body: &str| -> Vec<String> {
-        body.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
-            .filter(|w| w.len() > 4)
-            .map(str::to_owned)
-            .collect()
-    };
-    let mut checking: BTreeSet<String> = BTreeSet::new();
-    for _ in 0..3 {
-        for (name, body) in &all {
-            let asks = words(body).iter().any(|w| {
-                matches!(
-                    w.as_str(),
-                    "cudaGetLastError"
-                        | "cudaPeekAtLastError"
-                        | "cudaSuccess"
-                        | "CUDA_SUCCESS"
-                        | "cudaGetErrorString"
-                ) || checking.contains(w)
-            });
-            if asks {
-                checking.insert(name.clone());
-            }
-        }
+fn dropped_call(file: &CudaFile, dropped: &DroppedStatus, names: &Names) -> Finding {
+    let call = dropped.call.as_str();
+    let function = dropped.function.and_then(|n| file.functions.get(n));
+    let is_runtime = api(call).is_some_and(|f| f.library == "cudart");
+    let asked = is_runtime
+        && function.is_some_and(|f| {
+            names.asked_behind(f, dropped.position) || names.asked_by_caller(&f.name)
+        });
+    let found = at(
+        "SRC001",
+        &file.path,
+        dropped.line,
+        format!("the status of {call} is thrown away: a failure shows up later, elsewhere"),
+        call,
+    )
+    .hint("wrap the call in the project's check macro");
+    let quiet = is_cleanup(call)
+        || is_query(call)
+        || is_test(&file.path)
+        || asked
+        || function.is_some_and(|f| f.is_kernel || f.is_device);
+    if asked {
+        let why = "a later check in the same function or its caller reads the runtime's last error";
+        as_info(found.sure(Certainty::Hint, why))
+    } else if quiet {
+        as_info(found)
+    } else if dropped.function.is_none() {
+        found.sure(
+            Certainty::Likely,
+            "a macro's body, judged where it is defined",
+        )
+    } else {
+        found.sure(
+            Certainty::Certain,
+            "the headers declare that it returns a status, and nothing takes it",
+        )
     }
-    checking
 }
 
 fn unchecked_launch(facts: &ProjectFacts) -> Judgement {
     applies(facts.has_cuda(), NO_CUDA)?;
-    let macros = checking_macros(facts);
-    let asks = |name: &str| is_check(name) || macros.contains(name);
-    // Functions that ask for an error themselves, then those that call one of them.
-    let mut checked_callees: BTreeMap<&str, bool> = BTreeMap::new();
-    let files: Vec<&CudaFile> = facts.cuda.iter().chain(&facts.cxx).collect();
-    for file in &files {
-        for function in &file.functions {
-            if function.calls.iter().any(|c| asks(c)) {
-                for callee in &function.calls {
-                    checked_callees.insert(callee, true);
-                }
-            }
-        }
-    }
-    for _ in 0..2 {
-        let more: Vec<&str> = files
-            .iter()
-            .flat_map(|f| &f.functions)
-            .filter(|f| checked_callees.contains_key(f.name.as_str()))
-            .flat_map(|f| f.calls.iter().map(String::as_str))
-            .collect();
-        for callee in more {
-            checked_callees.insert(callee, true);
-        }
-    }
+    let names = facts.names();
     let mut findings = Vec::new();
-    for file in facts.cuda.iter().filter(|f| !foreign(&f.path)) {
+    for file in facts.cuda.iter().filter(|f| !f.foreign) {
         for function in &file.functions {
-            if function.is_device && !function.is_kernel
-                || function.calls.iter().any(|c| asks(c))
-                || checked_callees.contains_key(function.name.as_str())
-            {
+            // A kernel that launches reports through the host's launch.
+            if function.is_device || function.is_kernel || names.asked_by_caller(&function.name) {
                 continue;
             }
-            for launch in function.launches.iter().filter(|l| !l.checked) {
+            let doubt = function.calls.keys().any(|name| names.may_ask(name))
+                || names.is_taken(&function.name);
+            for launch in &function.launches {
+                if names.asked_behind(function, launch.position) {
+                    continue;
+                }
                 let found = at(
                     "SRC002",
                     &file.path,
@@ -159,7 +120,9 @@ fn unchecked_launch(facts: &ProjectFacts) -> Judgement {
                 } else {
                     "ask for cudaGetLastError() behind it"
                 });
-                findings.push(if is_test(&file.path) {
+                // Waiting with a check behind it tells of most failures, though not by name.
+                let waited = names.waits_behind(function, launch.position);
+                findings.push(if is_test(&file.path) || doubt || waited {
                     as_info(found)
                 } else {
                     found
@@ -219,14 +182,25 @@ fn unprotected(
     safe: impl Fn(&Function) -> bool,
     found: impl Fn(&CudaFile, &Function) -> Finding,
 ) -> Judgement {
-    let safe_callees: BTreeSet<&str> = facts
-        .cuda
-        .iter()
-        .chain(&facts.cxx)
-        .flat_map(|f| &f.functions)
+    let functions = || {
+        facts
+            .cuda
+            .iter()
+            .chain(&facts.cxx)
+            .flat_map(|f| &f.functions)
+    };
+    let mut safe_callees: HashSet<&str> = functions()
         .filter(|f| safe(f))
-        .flat_map(|f| f.calls.iter().map(String::as_str))
+        .flat_map(|f| f.calls.keys().map(String::as_str))
         .collect();
+    // A caller's caller protects too.
+    for _ in 0..2 {
+        let more: Vec<&str> = functions()
+            .filter(|f| f.takes_tensor && safe_callees.contains(f.name.as_str()))
+            .flat_map(|f| f.calls.keys().map(String::as_str))
+            .collect();
+        safe_callees.extend(more);
+    }
     each(facts, |file| {
         if !file.uses_torch || is_test(&file.path) {
             return Vec::new();
@@ -245,10 +219,11 @@ fn no_guard(facts: &ProjectFacts) -> Judgement {
         torch_launches(facts),
         "no torch extension that launches kernels",
     )?;
+    let names = facts.names();
     unprotected(
         facts,
         |f| !f.launches.is_empty(),
-        |f| f.guards_device,
+        |f| names.guards_device(f),
         |file, f| {
             at(
                 "SRC004",
@@ -270,10 +245,11 @@ fn no_layout_check(facts: &ProjectFacts) -> Judgement {
         facts.cuda.iter().any(|f| f.uses_torch),
         "no torch extension",
     )?;
+    let names = facts.names();
     unprotected(
         facts,
         |f| !f.data_pointers.is_empty(),
-        |f| f.checks_layout,
+        |f| names.checks_layout(f),
         |file, f| {
             at(
                 "SRC005",
@@ -328,45 +304,90 @@ fn own_allocation(facts: &ProjectFacts) -> Judgement {
 }
 
 fn legacy_warp(facts: &ProjectFacts) -> Judgement {
+    let names = facts.names();
+    let intrinsics: Vec<&str> = [
+        "__shfl",
+        "__shfl_up",
+        "__shfl_down",
+        "__shfl_xor",
+        "__ballot",
+        "__any",
+        "__all",
+    ]
+    .into_iter()
+    // A project that defines the name, as a macro or an overload, has its own meaning for it.
+    .filter(|name| !names.defines(name))
+    .collect();
     mentions(
         facts,
         "SRC007",
         false,
-        &[
-            "__shfl",
-            "__shfl_up",
-            "__shfl_down",
-            "__shfl_xor",
-            "__ballot",
-            "__any",
-            "__all",
-        ],
+        &intrinsics,
         |name| format!("{name} does not exist for sm_70 and newer"),
         "use the _sync form with the mask of the participating lanes",
         false,
     )
 }
 
+/// Functions of the first runtimes, gone before the first headers of the table (CUDA 11.7).
+const GONE_BEFORE_THE_TABLE: [&str; 3] = ["cudaSetupArgument", "cudaConfigureCall", "cudaLaunch"];
+
 fn removed_api(facts: &ProjectFacts) -> Judgement {
-    mentions(
-        facts,
-        "SRC008",
-        false,
-        &[
-            "cudaThreadSynchronize",
-            "cudaThreadExit",
-            "cudaBindTexture",
-            "cudaUnbindTexture",
-            "cudaBindTextureToArray",
-            "cudaMemcpyToArray",
-            "cudaMemcpyFromArray",
-            "cudaSetupArgument",
-            "cudaConfigureCall",
-        ],
-        |name| format!("{name} is removed from current CUDA"),
-        "cudaDeviceSynchronize, texture objects, cudaMemcpy2DToArray, cudaLaunchKernel",
-        false,
-    )
+    let names = facts.names();
+    each(facts, |file| {
+        if is_test(&file.path) {
+            return Vec::new();
+        }
+        let early = file
+            .mentions
+            .iter()
+            .filter(|m| GONE_BEFORE_THE_TABLE.contains(&m.name.as_str()))
+            .map(|m| {
+                (
+                    m,
+                    "CUDA 11.7 and every version since do not declare it".to_owned(),
+                )
+            });
+        let later = file.removed.iter().filter_map(|m| {
+            let function = api(&m.name)?;
+            let version = function.removed_in?;
+            let product = match function.library {
+                "cudart" | "cuda" | "nvrtc" => "CUDA",
+                library => library,
+            };
+            // `_v2` names became the plain ones: the plain name is what people write.
+            let spelling = m.name.ends_with("_v2");
+            (!spelling).then(|| (m, format!("{product} {version} removed it")))
+        });
+        early
+            .chain(later)
+            .filter(|(m, _)| !names.defines(&m.name))
+            .map(|(m, why)| {
+                at(
+                    "SRC008",
+                    &file.path,
+                    m.line,
+                    format!("{} does not compile any more: {why}", m.name),
+                    m.name.clone(),
+                )
+                .hint(replacement(&m.name))
+            })
+            .collect()
+    })
+}
+
+/// What took the place of a removed function.
+fn replacement(name: &str) -> &'static str {
+    match name {
+        "cudaThreadSynchronize" => "call cudaDeviceSynchronize",
+        "cudaThreadExit" => "call cudaDeviceReset",
+        _ if name.starts_with("cudaThread") => "call the cudaDevice… function of the same name",
+        _ if name.contains("Texture") || name.contains("Surface") => {
+            "use texture and surface objects (cudaCreateTextureObject)"
+        }
+        "cudaSetupArgument" | "cudaConfigureCall" | "cudaLaunch" => "call cudaLaunchKernel",
+        _ => "see the library's release notes for its successor",
+    }
 }
 
 fn device_sync(facts: &ProjectFacts) -> Judgement {

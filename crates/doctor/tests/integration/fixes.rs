@@ -1,0 +1,217 @@
+//! Patches that once broke somebody's code: each project here is a shape that was seen in public.
+
+use std::fs;
+
+use warpsmith_doctor::{
+    AuditOptions, Baseline, FixOptions, PatchError, apply_patches, audit_project, audit_text,
+    plan_fixes, unified_diff,
+};
+
+fn project(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    for (path, text) in files {
+        let place = directory.path().join(path);
+        fs::create_dir_all(place.parent().unwrap()).unwrap();
+        fs::write(place, text).unwrap();
+    }
+    directory
+}
+
+/// The suggested patch of a project; a second plan on the result must be empty.
+fn fixed(files: &[(&str, &str)]) -> String {
+    let directory = project(files);
+    let all = FixOptions { suggested: true };
+    let plan = plan_fixes(directory.path(), &all).unwrap();
+    apply_patches(directory.path(), &plan.patches).unwrap();
+    let again = plan_fixes(directory.path(), &all).unwrap();
+    assert!(again.patches.is_empty(), "{}", unified_diff(&again.patches));
+    unified_diff(&plan.patches)
+}
+
+/// Lines that a patch adds to a file.
+fn added(patch: &str) -> Vec<&str> {
+    let lines = patch.lines();
+    lines
+        .filter_map(|l| l.strip_prefix('+'))
+        .filter(|l| !l.starts_with("++"))
+        .collect()
+}
+
+#[test]
+fn a_parameter_list_is_not_made_into_a_call() {
+    let patch = fixed(&[(
+        "half.cu",
+        "__device__ at::Half __shfl_up(const at::Half var, unsigned int delta) {\n  return at::Half(__shfl_up(var.x, delta));\n}\n",
+    )]);
+    assert!(!patch.contains("_sync("), "{patch}");
+}
+
+#[test]
+fn masks_of_32_lanes_stay_out_of_code_that_amd_compiles() {
+    let call = "__device__ int f(int v) { return __shfl(v, 0); }\n";
+    let both = format!("#ifdef USE_ROCM\nint w = 64;\n#endif\n{call}");
+    let patch = fixed(&[("rocm/a.cu", call), ("both.cu", &both)]);
+    assert!(!patch.contains("_sync("), "{patch}");
+    let patch = fixed(&[("plain.cu", call)]);
+    assert!(patch.contains("__shfl_sync(0xffffffff, v, 0)"), "{patch}");
+}
+
+#[test]
+fn a_check_without_a_parameter_wraps_nothing() {
+    let text = "#define cudaCheckError() { cudaError_t e = cudaGetLastError(); if (e != cudaSuccess) exit(1); }\n\
+                void f(float* p) {\n  cudaMemset(p, 0, 4);\n  cudaCheckError();\n  cudaMemset(p, 0, 8);\n}\n";
+    let patch = fixed(&[("a.cu", text)]);
+    assert!(!patch.contains("+++ b/a.cu"), "{patch}");
+}
+
+#[test]
+fn a_checker_is_taken_by_what_it_does_also_from_another_file() {
+    let header = "void stop(cudaError_t e, const char* f) { if (e != cudaSuccess) exit(1); }\n#define cudaCheck(err) stop((err), __FILE__)\n#define CHECK_CUDA(x) TORCH_CHECK(x.is_cuda(), #x)\n";
+    let source = "#include \"c.h\"\nvoid f(float* p) {\n  cudaCheck(cudaMalloc(&p, 4));\n  cudaMemset(p, 0, 4);\n}\n";
+    let patch = fixed(&[("c.h", header), ("a.cu", source)]);
+    assert!(
+        patch.contains("+  cudaCheck(cudaMemset(p, 0, 4));"),
+        "{patch}"
+    );
+}
+
+#[test]
+fn a_launch_check_stays_inside_its_function() {
+    let one_line = "#include <torch/extension.h>\n__global__ void k(float* x) {}\nvoid f(float* x) { k<<<1, 1, 0, s>>>(x); }\n";
+    let patch = fixed(&[("a.cu", one_line)]);
+    assert!(!patch.contains("LAUNCH_CHECK"), "{patch}");
+    let with_else = "#include <torch/extension.h>\n__global__ void k(float* x) {}\nvoid f(float* x) {\n  if (x)\n    k<<<1, 1, 0, s>>>(x);\n  else\n    g();\n}\n";
+    let patch = fixed(&[("a.cu", with_else)]);
+    assert!(!patch.contains("LAUNCH_CHECK"), "{patch}");
+    let plain = "#include <torch/extension.h>\n__global__ void k(float* x) {}\nvoid f(float* x) {\n  k<<<1, 1, 0, s>>>(\n    x);\n}\n";
+    let patch = fixed(&[("a.cu", plain)]);
+    assert!(
+        patch.contains("     x);\n+  C10_CUDA_KERNEL_LAUNCH_CHECK();\n }"),
+        "{patch}"
+    );
+}
+
+#[test]
+fn a_version_in_a_workflow_stays_text() {
+    let workflow = "on: push\npermissions:\n  contents: read\njobs:\n  t:\n    runs-on: ubuntu-24.04\n    steps:\n      - uses: actions/setup-python@v5\n        with:\n          python-version: 3.8\n";
+    let patch = fixed(&[(".github/workflows/ci.yml", workflow), ("a.cu", "")]);
+    assert!(
+        patch.contains("+          python-version: '3.11'"),
+        "{patch}"
+    );
+}
+
+#[test]
+fn a_flag_for_an_older_torch_is_left_alone() {
+    let setup = "import torch\nfrom torch.utils.cpp_extension import CUDAExtension\nif torch.__version__ <= '1.12.1':\n    flags = ['-std=c++14']\nelse:\n    flags = ['-std=c++14']\n";
+    let patch = fixed(&[("setup.py", setup), ("a.cu", "")]);
+    let changed: Vec<_> = added(&patch)
+        .into_iter()
+        .filter(|l| l.contains("-std="))
+        .collect();
+    assert_eq!(changed.len(), 1, "{patch}");
+    assert!(
+        patch.contains(" if torch.__version__ <= '1.12.1':\n     flags = ['-std=c++14']"),
+        "{patch}"
+    );
+}
+
+#[test]
+fn nothing_is_put_into_a_readme_that_nobody_wrote_down() {
+    let patch = fixed(&[
+        ("README.md", "# Kernels\n\nThey need CUDA.\n"),
+        ("a.cu", "__global__ void k() {}\n"),
+    ]);
+    assert!(!patch.contains("+++ b/README.md"), "{patch}");
+}
+
+#[test]
+fn safe_fixes_leave_sources_and_images_alone() {
+    let directory = project(&[
+        (
+            "Dockerfile",
+            "FROM ubuntu:20.04\nENV TORCH_CUDA_ARCH_LIST=\"80;90\"\n",
+        ),
+        ("a.cu", "void f() { cudaThreadSynchronize(); }\n"),
+    ]);
+    let plan = plan_fixes(directory.path(), &FixOptions::default()).unwrap();
+    assert!(plan.suggestions > 0);
+    let codes: Vec<_> = plan.patches.iter().flat_map(|p| &p.codes).collect();
+    assert_eq!(codes, ["BLD003"], "{}", unified_diff(&plan.patches));
+}
+
+#[test]
+fn a_file_that_changed_meanwhile_is_not_written() {
+    let directory = project(&[(
+        "Dockerfile",
+        "FROM ubuntu:24.04\nENV TORCH_CUDA_ARCH_LIST=\"80;90\"\n",
+    )]);
+    let plan = plan_fixes(directory.path(), &FixOptions::default()).unwrap();
+    let mine = "FROM scratch\n";
+    fs::write(directory.path().join("Dockerfile"), mine).unwrap();
+    let error = apply_patches(directory.path(), &plan.patches).unwrap_err();
+    assert!(matches!(error, PatchError::Changed(_)), "{error}");
+    assert_eq!(
+        fs::read_to_string(directory.path().join("Dockerfile")).unwrap(),
+        mine
+    );
+}
+
+#[test]
+fn a_baseline_changes_what_is_new_and_not_the_score() {
+    let directory = project(&[
+        (
+            "a.cu",
+            "void f(float* p) { cudaMemset(p, 0, 4); k<<<1, 1>>>(p); }\n",
+        ),
+        ("Dockerfile", "FROM ubuntu:18.04\nCMD x\n"),
+    ]);
+    let every = AuditOptions {
+        every_place: true,
+        ..AuditOptions::default()
+    };
+    let first = audit_project(directory.path(), &every).unwrap();
+    let options = AuditOptions {
+        baseline: Some(Baseline::of(&first.findings)),
+        ..every
+    };
+    let second = audit_project(directory.path(), &options).unwrap();
+    assert!(second.findings.is_empty() && second.body.known == first.findings.len());
+    assert_eq!(first.body.score, second.body.score);
+}
+
+#[test]
+fn an_allow_comment_that_accepts_nothing_is_named() {
+    let directory = project(&[(
+        "Dockerfile",
+        "# warpsmith: allow DKR001\n# warpsmith: allow DKR999 why\n# warpsmith: allow CODE reason\nFROM ubuntu:24.04\n",
+    )]);
+    let report = audit_project(directory.path(), &AuditOptions::default()).unwrap();
+    let places: Vec<_> = report
+        .body
+        .faults
+        .iter()
+        .map(|(place, _)| place.as_str())
+        .collect();
+    assert_eq!(places, ["Dockerfile:1", "Dockerfile:2"]);
+}
+
+#[test]
+fn control_characters_of_names_do_not_reach_the_terminal() {
+    let directory = project(&[(
+        "a\u{1b}[31m.cu",
+        "void f(float* p) { cudaMemset(p, 0, 4); }\n",
+    )]);
+    let report = audit_project(directory.path(), &AuditOptions::default()).unwrap();
+    let text = audit_text(&report, true);
+    assert!(
+        text.contains("a\\x1b[31m.cu") && !text.contains('\u{1b}'),
+        "{text}"
+    );
+    let patch = unified_diff(
+        &plan_fixes(directory.path(), &FixOptions { suggested: true })
+            .unwrap()
+            .patches,
+    );
+    assert!(!patch.contains('\u{1b}'), "{patch}");
+}
