@@ -15,14 +15,20 @@ Standard library only.
 import argparse, datetime, json, math, os, random, subprocess, sys
 from collections import defaultdict
 
-# Projects whose findings were read while rules were written.
+# Projects whose findings or labels were read while rules were written.
 TUNED = {
     "ggml-org/llama.cpp", "karpathy/llm.c", "Dao-AILab/flash-attention", "bitsandbytes-foundation/bitsandbytes",
     "facebookresearch/xformers", "tinygrad/tinygrad", "vllm-project/vllm", "NVIDIA/cuda-samples", "cupy/cupy",
     "graphdeco-inria/diff-gaussian-rasterization", "rapidsai/rmm", "facebookresearch/faiss", "pytorch/pytorch",
     "kokkos/kokkos", "microsoft/onnxruntime", "opencv/opencv", "NVlabs/tiny-cuda-nn", "NVIDIA/apex",
     "facebookresearch/pytorch3d", "NVlabs/instant-ngp", "mit-han-lab/torchsparse", "open-mmlab/mmcv", "dmlc/dgl",
-    "rusty1s/pytorch_scatter",
+    "rusty1s/pytorch_scatter", "NVIDIA/MinkowskiEngine", "NVIDIA/TransformerEngine", "NVIDIA/nccl-tests",
+    "NVlabs/nvdiffrast", "charlesq34/pointnet2", "deepspeedai/DeepSpeed", "dmlc/xgboost",
+    "facebookresearch/detectron2", "flashinfer-ai/flashinfer", "lightgbm-org/LightGBM", "nerfstudio-project/gsplat",
+    "pyg-team/pyg-lib", "state-spaces/mamba", "1ytic/warp-rnnt", "AutoGPTQ/AutoGPTQ", "Dao-AILab/causal-conv1d",
+    "KhryptorGraphics/AutoVoice", "NVIDIA/nvbench", "NVIDIA/warp", "ashawkey/torch-ngp",
+    "erikwijmans/Pointnet2_PyTorch", "fundamentalvision/Deformable-DETR", "ggml-org/whisper.cpp",
+    "graphdeco-inria/gaussian-splatting", "huggingface/candle", "pytorch/extension-cpp", "traveller59/spconv",
 }
 
 

@@ -32,7 +32,7 @@ pub(crate) struct Names {
     macros: HashMap<String, Vec<(Arc<str>, Arc<Macro>)>>,
     /// Functions that a caller checks or guards for.
     checked_callees: HashSet<String>,
-    /// Hashes of words that stand as values.
+    /// Hashes of words used as values.
     taken: HashSet<u32>,
 }
 
@@ -120,7 +120,7 @@ impl Names {
         found
     }
 
-    /// Functions behind whose call somebody asks for the error, and what those call.
+    /// Functions after whose call a caller reads the error, and what those call.
     fn find_checked_callees(&mut self, functions: &[&Function]) {
         let mut checked: HashSet<&str> = HashSet::new();
         for function in functions {
@@ -141,7 +141,7 @@ impl Names {
         self.checked_callees = checked.into_iter().map(str::to_owned).collect();
     }
 
-    /// The last position in a function where an error is asked for.
+    /// The last position in a function where an error is read.
     fn last_ask(&self, function: &Function) -> Option<usize> {
         let asked = function
             .calls
@@ -151,12 +151,12 @@ impl Names {
         asked.max()
     }
 
-    /// Whether a name asks for the runtime's last error.
+    /// Whether a name reads the runtime's last error.
     pub(crate) fn asks(&self, name: &str) -> bool {
         asks_last_error(name) || self.asks.contains(name) || is_torch_launch_check(name)
     }
 
-    /// Whether a name that nobody defines here sounds like a check of a launch: no proof, a doubt.
+    /// Whether a name that the project does not define sounds like a launch check: a doubt, no proof.
     pub(crate) fn may_ask(&self, name: &str) -> bool {
         let upper = name.to_ascii_uppercase();
         let parts = |words: &[&str]| words.iter().any(|w| upper.contains(w));
@@ -166,17 +166,17 @@ impl Names {
             && upper != "CHECK_CUDA"
     }
 
-    /// Whether the error of something at `position` is asked for later in the same function.
+    /// Whether the error of something at `position` is read later in the same function.
     pub(crate) fn asked_behind(&self, function: &Function, position: usize) -> bool {
         self.last_ask(function).is_some_and(|at| at > position)
     }
 
-    /// Whether somebody takes the function's address: who calls it then cannot be seen.
+    /// Whether the function's address is taken: its callers are then unknown.
     pub(crate) fn is_taken(&self, name: &str) -> bool {
         self.taken.contains(&word_hash(name))
     }
 
-    /// Whether the function waits behind `position` with its status read, by itself or by a helper.
+    /// Whether the function, or a helper it calls, waits after `position` and reads the status.
     pub(crate) fn waits_behind(&self, function: &Function, position: usize) -> bool {
         let helper = function
             .calls
@@ -185,7 +185,7 @@ impl Names {
         helper || function.last_wait.is_some_and(|at| at > position)
     }
 
-    /// Whether a caller asks behind its call of this function.
+    /// Whether a caller reads the error after its call of this function.
     pub(crate) fn asked_by_caller(&self, name: &str) -> bool {
         self.checked_callees.contains(name)
     }
@@ -251,7 +251,7 @@ impl Names {
     }
 }
 
-/// torch's own checks behind a launch: its headers are not part of the project.
+/// torch's own launch checks: its headers are not part of the project.
 fn is_torch_launch_check(name: &str) -> bool {
     matches!(
         name,

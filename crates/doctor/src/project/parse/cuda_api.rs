@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// The table that `cargo xtask api` makes.
+/// The table that `cargo xtask api` writes.
 static TABLE: &str = include_str!("../../../data/api.txt");
 
 static FUNCTIONS: LazyLock<HashMap<&'static str, ApiFunction>> = LazyLock::new(|| parse(TABLE));
@@ -47,14 +47,14 @@ fn parse(table: &'static str) -> HashMap<&'static str, ApiFunction> {
 
 /// The row of a function, where one of the libraries declares it.
 pub(crate) fn api(name: &str) -> Option<&'static ApiFunction> {
-    // Every name starts so: most words of a file are decided without a look at the table.
+    // Every name starts with one of these letters, so most words of a file need no lookup.
     if !name.starts_with(['c', 'n', 'p', '_']) || name.len() < 6 {
         return None;
     }
     FUNCTIONS.get(name)
 }
 
-/// Whether a name is a host function whose status somebody should read.
+/// Whether a name is a host function whose status must be read.
 pub(crate) fn returns_status(name: &str) -> bool {
     // These two are how a status is read, or cleared on purpose.
     !asks_last_error(name) && api(name).is_some_and(|function| function.returns_status)
@@ -68,7 +68,7 @@ pub(crate) fn asks_last_error(name: &str) -> bool {
     )
 }
 
-/// Calls that wait: their status tells of every launch before them.
+/// Calls that wait: their status also reports failures of earlier launches.
 pub(crate) fn waits(name: &str) -> bool {
     matches!(
         name,
@@ -104,7 +104,7 @@ pub(crate) fn is_success(word: &str) -> bool {
     )
 }
 
-/// Calls that end something: their status is often lost on purpose.
+/// Calls that end something: their status is often ignored on purpose.
 pub(crate) fn is_cleanup(name: &str) -> bool {
     [
         "Destroy",
