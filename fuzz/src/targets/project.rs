@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use warpsmith_doctor::{AuditOptions, audit_project, plan_fixes};
+use warpsmith_doctor::{AuditOptions, FixOptions, audit_project, plan_fixes};
 
 use super::Target;
 use crate::scratch;
@@ -10,7 +10,9 @@ use crate::scratch;
 /// Audits a project, and plans what would fix its findings.
 fn audit(root: &Path) {
     let _ = audit_project(root, &AuditOptions::default());
-    let _ = plan_fixes(root);
+    for suggested in [false, true] {
+        let _ = plan_fixes(root, &FixOptions { suggested });
+    }
 }
 
 pub(super) const CMAKE: Target = Target {

@@ -503,10 +503,7 @@ fn end_of_life(facts: &ProjectFacts) -> Judgement {
                             "CIA012",
                             &workflow.path,
                             entry.line,
-                            format!(
-                                "Python {} has had no security fixes since its end of life",
-                                old.join(", ")
-                            ),
+                            format!("no security fixes any more for Python {}", old.join(", ")),
                             entry.value.clone(),
                         )
                         .hint(format!(

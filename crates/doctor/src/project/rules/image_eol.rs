@@ -74,22 +74,29 @@ pub(super) fn ended_cuda(image: &str) -> Option<(String, bool)> {
     let cuda = cuda_of_image(image)?;
     let images = &lifecycle().cuda_images;
     let name = cuda.minor_name();
+    // Only NVIDIA's own tags carry the patch that the lists are about, and only they may be deleted by
+    // NVIDIA's policy.
+    let own = image.contains("nvidia/cuda:");
     if cuda.major() < 11 {
+        let risk = if own { ": the pull may fail" } else { "" };
         return Some((
             format!(
-                "the image is for CUDA {name}, which NVIDIA's image lists have not had since 2025: the pull may fail"
+                "the image is for CUDA {name}, which NVIDIA's image lists have not had since 2025{risk}"
             ),
             true,
         ));
     }
-    // Only NVIDIA's own tags carry the patch that the lists are about.
-    let own = image.contains("nvidia/cuda:");
     let bare = image.split('@').next()?;
     let tag = bare.rsplit(':').next()?.split('-').next()?;
     if !own || tag.matches('.').count() != 2 || images.supported.iter().any(|v| v == tag) {
         return (cuda.major() == 11).then(|| {
+            let risk = if own {
+                ", and NVIDIA's policy allows the tag to be deleted"
+            } else {
+                ""
+            };
             (
-                format!("the image is for CUDA {name}: its drivers have ended, and NVIDIA's policy allows the tag to be deleted"),
+                format!("the image is for CUDA {name}: its drivers have ended{risk}"),
                 false,
             )
         });
@@ -157,6 +164,17 @@ mod tests {
                 .1
         );
         assert!(ended_cuda("nvidia/cuda:10.2-devel-ubuntu22.04").unwrap().1);
+        // What NVIDIA may delete says nothing about tags of others.
+        for other in [
+            "pytorch/pytorch:1.12-cuda10.2",
+            "pytorch/pytorch:2.1.0-cuda11.8-cudnn8-devel",
+        ] {
+            let (message, _) = ended_cuda(other).unwrap();
+            assert!(
+                !message.contains("deleted") && !message.contains("pull"),
+                "{message}"
+            );
+        }
         assert!(
             !ended_cuda("nvidia/cuda:12.8.1-devel-ubuntu24.04")
                 .unwrap()
