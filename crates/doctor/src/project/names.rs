@@ -18,6 +18,9 @@ const CALLER_LEVELS: usize = 4;
 /// A helper is small: a function that calls more does its own work.
 const HELPER_CALLS: usize = 12;
 
+/// A macro, and the file that has it.
+type Definition = (Arc<str>, Arc<Macro>);
+
 /// What the names of a project do.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
@@ -29,7 +32,7 @@ pub(crate) struct Names {
     /// Small functions that wait and read the status.
     waits: HashSet<String>,
     /// Each name's bodies, with the file that has them.
-    macros: HashMap<String, Vec<(Arc<str>, Arc<Macro>)>>,
+    macros: HashMap<String, Vec<Definition>>,
     /// Functions that a caller checks or guards for.
     checked_callees: HashSet<String>,
     /// Hashes of words used as values.
@@ -65,11 +68,15 @@ impl Names {
             for one in &file.macros {
                 let bodies = names.macros.entry(one.name.clone()).or_default();
                 bodies.push((path.clone(), one.clone()));
-                names.defined.insert(one.name.clone());
+            }
+            // `#define cudaFree hipFree` in a header for AMD defines nothing in a CUDA build.
+            if !file.foreign {
+                let macros = file.macros.iter().map(|one| &one.name);
+                let functions = file.functions.iter().map(|one| &one.name);
+                names.defined.extend(macros.chain(functions).cloned());
             }
             names.taken.extend(&file.values);
             for function in &file.functions {
-                names.defined.insert(function.name.clone());
                 if function.takes_status && function.compares_status {
                     names.status_functions.insert(function.name.clone());
                 }
@@ -304,5 +311,15 @@ mod tests {
         let function = &facts.cuda[1].functions[0];
         assert!(names.checks_layout(function));
         assert!(names.asked_behind(function, function.launches[0].position));
+    }
+
+    #[test]
+    fn a_header_of_another_platform_defines_nothing_for_cuda() {
+        let facts = facts(&[
+            ("vendors/hip.h", "#define cudaFree hipFree\n"),
+            ("shim.h", "#define cudaMalloc traced_malloc\n"),
+        ]);
+        let names = Names::of(&facts);
+        assert!(!names.defines("cudaFree") && names.defines("cudaMalloc"));
     }
 }
