@@ -339,6 +339,13 @@ static CUDA_WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
         "LastError",
         "is_contiguous",
         "CUDAGuard",
+        // What a caller writes behind a launch that stands in another file.
+        "check_cuda",
+        "cuda_check",
+        "cudaCheck",
+        "checkCuda",
+        "CUDA_CHECK",
+        "CHECK_CUDA",
     ])
     .ok()
 });
@@ -389,7 +396,10 @@ fn parse(path: &str, kind: Kind, text: String) -> Option<Parsed> {
             Parsed::Cxx(CudaFile::parse(path, &text))
         }
         Kind::Python => Parsed::Python(PythonFile::parse(path, &text, is_test(path))),
-        Kind::SetupPy => Parsed::SetupPy(SetupPy::parse(path, &text)),
+        Kind::SetupPy if SetupPy::is_build_script(&text) => {
+            Parsed::SetupPy(SetupPy::parse(path, &text))
+        }
+        Kind::SetupPy => Parsed::Python(PythonFile::parse(path, &text, is_test(path))),
         Kind::Pyproject => Parsed::Pyproject(Pyproject::parse(path, &text)),
         Kind::Requirements => {
             let (found, options) = parse_requirements(path, &text);

@@ -126,6 +126,120 @@ fn nothing_is_put_into_a_readme_that_nobody_wrote_down() {
 }
 
 #[test]
+fn a_list_that_a_fix_wrote_is_no_promise_of_the_readme() {
+    let setup = "from setuptools import setup\nfrom torch.utils.cpp_extension import CUDAExtension\nsetup(ext_modules=[CUDAExtension('a', ['a.cu'])])\n";
+    let patch = fixed(&[
+        ("README.md", "# Kernels\n\nThey need CUDA.\n"),
+        ("setup.py", setup),
+        ("a.cu", "__global__ void k() {}\n"),
+    ]);
+    assert!(patch.contains("TORCH_CUDA_ARCH_LIST"), "{patch}");
+    assert!(!patch.contains("+++ b/README.md"), "{patch}");
+}
+
+#[test]
+fn lines_keep_their_ends_in_a_file_that_mixes_them() {
+    let text = "# A\r\n\nnvidia-docker run a\r\nnvidia-docker run --gpus all b\nlast";
+    let patch = fixed(&[("README.md", text), ("a.cu", "")]);
+    assert!(
+        patch.contains("+docker run --gpus all a\r\n+docker run --gpus all b\n last"),
+        "{patch:?}"
+    );
+}
+
+#[test]
+fn a_file_that_also_compiles_without_torch_gets_no_names_of_torch() {
+    let body = "__global__ void k(float* x) {}\nvoid f(float* x) {\n  k<<<1, 1>>>(x);\n}\n";
+    let optional = format!(
+        "#include <vector>\n#ifdef WITH_TORCH\n#include <torch/extension.h>\n#endif\n{body}"
+    );
+    let patch = fixed(&[("a.cu", &optional)]);
+    assert!(!patch.contains("+++ b/a.cu"), "{patch}");
+    let guarded = format!(
+        "#ifndef A_H\n#define A_H\n#ifdef FAST\n#include <vector>\n#endif\n#include <torch/extension.h>\n{body}#endif\n"
+    );
+    let patch = fixed(&[("a.cuh", &guarded)]);
+    assert!(
+        patch.contains("CUDAException.h>\n #include <torch/extension.h>")
+            || patch.contains("CUDAContext.h>\n #include <torch/extension.h>"),
+        "{patch}"
+    );
+}
+
+#[test]
+fn a_module_that_is_called_setup_builds_nothing() {
+    let patch = fixed(&[
+        (
+            "demo/utils/setup.py",
+            "import torch\n\ndef seed(n):\n    torch.manual_seed(n)\n",
+        ),
+        ("a.cu", ""),
+    ]);
+    assert!(!patch.contains("pyproject.toml"), "{patch}");
+}
+
+#[test]
+fn images_of_windows_and_for_the_cpu_get_nothing_of_a_linux_gpu() {
+    let windows = "FROM mcr.microsoft.com/windows/servercore:ltsc2022\nCMD cmd\n";
+    let patch = fixed(&[
+        ("tools/windows/Dockerfile", windows),
+        ("docker/Dockerfile.cpu", "FROM ubuntu:24.04\nUSER 1000\n"),
+        ("a.cu", "__global__ void k() {}\n"),
+    ]);
+    assert!(
+        !patch.contains("useradd") && !patch.contains("NVIDIA_"),
+        "{patch}"
+    );
+}
+
+#[test]
+fn a_workflow_runs_only_tests_that_are_there() {
+    let workflow = "on: push\npermissions:\n  contents: read\njobs:\n  t:\n    runs-on: ubuntu-24.04\n    steps:\n      - run: make\n";
+    let library = [
+        (".github/workflows/ci.yml", workflow),
+        (
+            "docker/Dockerfile",
+            "FROM nvidia/cuda:12.9.1-devel-ubuntu24.04\nUSER 1000\n",
+        ),
+        ("src/a.cu", "__global__ void k() {}\n"),
+    ];
+    let patch = fixed(&library);
+    assert!(
+        !patch.contains("pytest") && !patch.contains("pip"),
+        "{patch}"
+    );
+    assert!(patch.contains("+      - '/docker'"), "{patch}");
+    let tested = [
+        &library[..],
+        &[("tests/test_a.py", "def test_a():\n    pass\n")],
+    ]
+    .concat();
+    assert!(fixed(&tested).contains("pytest"));
+}
+
+#[test]
+fn a_list_over_several_lines_gets_a_line() {
+    let setup = "import torch\nfrom setuptools import setup\nsetup()\n";
+    let pyproject = "[build-system]\nrequires = [\n    \"setuptools\",\n]\n";
+    let patch = fixed(&[
+        ("setup.py", setup),
+        ("pyproject.toml", pyproject),
+        ("a.cu", ""),
+    ]);
+    assert!(patch.contains("+    \"torch\",\n"), "{patch}");
+}
+
+#[test]
+fn a_guard_takes_a_tensor_of_torch_and_no_other() {
+    let text = "#include <torch/extension.h>\n__global__ void k(float* x) {}\nvoid f(my::ParallelTensor &p, at::Tensor x) {\n  k<<<1, 1, 0, s>>>(x.data_ptr<float>());\n}\n";
+    let patch = fixed(&[("a.cu", text)]);
+    assert!(patch.contains("at::device_of(x)"), "{patch}");
+    let text = "#include <torch/extension.h>\n__global__ void k(float* x) {}\nat::Tensor f(\n    at::Tensor x) {\n  k<<<1, 1, 0, s>>>(x.data_ptr<float>());\n  return x;\n}\n";
+    let patch = fixed(&[("a.cu", text)]);
+    assert!(patch.contains("at::device_of(x)"), "{patch}");
+}
+
+#[test]
 fn safe_fixes_leave_sources_and_images_alone() {
     let directory = project(&[
         (

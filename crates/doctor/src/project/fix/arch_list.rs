@@ -8,6 +8,9 @@ use crate::version::Version;
 /// Data-centre and desktop architectures; the rest are variants and boards with their own builds.
 const COMMON: [&str; 8] = ["7.0", "7.5", "8.0", "8.6", "8.9", "9.0", "10.0", "12.0"];
 
+/// Words beside a list that a fix wrote: the project has promised nothing of it yet.
+pub(super) const MARK: &str = "take out what you do not support";
+
 /// Every common architecture that this CUDA compiles for, with PTX of the newest.
 pub(super) fn list_of(cuda: &Version) -> Option<String> {
     let targets = database().toolkit(cuda)?.sm_targets.as_ref()?;

@@ -20,15 +20,46 @@ pub(super) struct Edits<'a> {
 /// A file's text before, its lines now, and the rules that changed it.
 struct OpenFile {
     before: Option<String>,
-    lines: Vec<String>,
+    lines: Vec<Line>,
     codes: Vec<String>,
+}
+
+/// A line without its end. A file may mix both ends, and each line keeps its own.
+struct Line {
+    text: String,
+    carriage_return: bool,
+}
+
+impl Line {
+    fn end(&self) -> &'static str {
+        if self.carriage_return { "\r\n" } else { "\n" }
+    }
+}
+
+fn lines_of(text: &str) -> Vec<Line> {
+    let mut lines: Vec<Line> = Vec::new();
+    for piece in text.split_inclusive('\n') {
+        let (line, carriage_return) = match piece.strip_suffix('\n') {
+            Some(line) => match line.strip_suffix('\r') {
+                Some(line) => (line, true),
+                None => (line, false),
+            },
+            // The last line has no end; one that follows it is like the line before.
+            None => (piece, lines.last().is_some_and(|l| l.carriage_return)),
+        };
+        lines.push(Line {
+            text: line.to_owned(),
+            carriage_return,
+        });
+    }
+    lines
 }
 
 /// Lines for the place before the first line that satisfies `wanted`.
 struct TopInsertion {
     file: String,
     text: String,
-    wanted: fn(&str) -> bool,
+    wanted: Box<dyn Fn(&str) -> bool>,
     code: &'static str,
 }
 
@@ -54,7 +85,7 @@ impl<'a> Edits<'a> {
                 Some(text) => text.clone()?,
                 None => walk::read(self.root, file)?,
             };
-            let lines = text.lines().map(str::to_owned).collect();
+            let lines = lines_of(&text);
             self.files.insert(
                 file.to_owned(),
                 OpenFile {
@@ -68,7 +99,7 @@ impl<'a> Edits<'a> {
     }
 
     /// The lines of a file that this rule is about to change.
-    fn edit(&mut self, file: &str) -> Option<&mut Vec<String>> {
+    fn edit(&mut self, file: &str) -> Option<&mut Vec<Line>> {
         let code = self.code;
         let open = self.open(file)?;
         if !open.codes.iter().any(|c| c == code) {
@@ -84,21 +115,16 @@ impl<'a> Edits<'a> {
             .is_some_and(|open| !open.codes.is_empty())
     }
 
-    /// The text that the project's people wrote.
-    pub(super) fn original(&self, file: &str) -> Option<String> {
-        walk::read(self.root, file)
-    }
-
     /// The text of a line.
     pub(super) fn line(&mut self, file: &str, line: u32) -> Option<String> {
         let n = line.checked_sub(1)? as usize;
-        self.open(file)?.lines.get(n).cloned()
+        Some(self.open(file)?.lines.get(n)?.text.clone())
     }
 
     /// Whether a file has this text.
     pub(super) fn contains(&mut self, file: &str, text: &str) -> bool {
         self.open(file)
-            .is_some_and(|open| open.lines.iter().any(|l| l.contains(text)))
+            .is_some_and(|open| open.lines.iter().any(|l| l.text.contains(text)))
     }
 
     /// The first line that satisfies `wanted`, at or after `from`.
@@ -110,7 +136,7 @@ impl<'a> Edits<'a> {
     ) -> Option<u32> {
         let lines = &self.open(file)?.lines;
         let start = from.saturating_sub(1) as usize;
-        let at = lines.iter().skip(start).position(|l| wanted(l))? + start;
+        let at = lines.iter().skip(start).position(|l| wanted(&l.text))? + start;
         u32::try_from(at + 1).ok()
     }
 
@@ -124,7 +150,7 @@ impl<'a> Edits<'a> {
             && let Some(lines) = self.edit(file)
             && let Some(place) = line.checked_sub(1).and_then(|n| lines.get_mut(n as usize))
         {
-            *place = new;
+            place.text = new;
         }
     }
 
@@ -132,36 +158,44 @@ impl<'a> Edits<'a> {
     pub(super) fn insert_before(&mut self, file: &str, line: u32, text: &str) {
         if let Some(lines) = self.edit(file) {
             let at = (line.saturating_sub(1) as usize).min(lines.len());
-            for (n, new) in text.lines().enumerate() {
-                lines.insert(at + n, new.to_owned());
-            }
+            let neighbour = lines.get(at.saturating_sub(1));
+            let carriage_return = neighbour.is_some_and(|l| l.carriage_return);
+            let new = text.lines().map(|text| Line {
+                text: text.to_owned(),
+                carriage_return,
+            });
+            lines.splice(at..at, new);
         }
     }
 
     /// Adds lines at the end.
     pub(super) fn append(&mut self, file: &str, text: &str) {
-        if let Some(lines) = self.edit(file) {
-            lines.extend(text.lines().map(str::to_owned));
-        }
+        self.insert_before(file, u32::MAX, text);
     }
 
     /// Inserts lines before the first line that satisfies `wanted`, once, when all else is done.
-    pub(super) fn insert_later(&mut self, file: &str, text: &str, wanted: fn(&str) -> bool) {
+    pub(super) fn insert_later(
+        &mut self,
+        file: &str,
+        text: &str,
+        wanted: impl Fn(&str) -> bool + 'static,
+    ) {
         let planned = self.later.iter().any(|l| l.file == file && l.text == text);
         if !planned && !self.contains(file, text) {
             self.later.push(TopInsertion {
                 file: file.to_owned(),
                 text: text.to_owned(),
-                wanted,
+                wanted: Box::new(wanted),
                 code: self.code,
             });
         }
     }
 
-    /// Adds an `#include` before the first one, once.
-    pub(super) fn include(&mut self, file: &str, header: &str) {
-        self.insert_later(file, &format!("#include <{header}>"), |l| {
-            l.trim_start().starts_with("#include")
+    /// Adds an `#include` before that of `beside`, once: what is there for one is there for the other.
+    pub(super) fn include(&mut self, file: &str, header: &str, beside: &str) {
+        let beside = beside.to_owned();
+        self.insert_later(file, &format!("#include <{header}>"), move |l| {
+            l.trim_start().starts_with("#include") && l.contains(&beside)
         });
     }
 
@@ -172,7 +206,7 @@ impl<'a> Edits<'a> {
         if self.files.contains_key(file) || made || on_disk {
             return;
         }
-        let lines = text.lines().map(str::to_owned).collect();
+        let lines = lines_of(text);
         self.files.insert(
             file.to_owned(),
             OpenFile {
@@ -207,11 +241,17 @@ impl<'a> Edits<'a> {
                         codes,
                     },
                 )| {
-                    // The file keeps its line ends, and the newline at its end or the want of one.
-                    let text = before.as_deref().unwrap_or("\n");
-                    let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
-                    let last = if text.ends_with('\n') { end } else { "" };
-                    let after = lines.join("\n").replace('\n', end) + last;
+                    let mut after = String::new();
+                    for line in &lines {
+                        after += &line.text.replace('\n', line.end());
+                        after += line.end();
+                    }
+                    // A file without a newline at its end stays one.
+                    if let (Some(text), Some(last)) = (&before, lines.last())
+                        && !text.ends_with('\n')
+                    {
+                        after.truncate(after.len() - last.end().len());
+                    }
                     (before.as_deref() != Some(after.as_str())
                         && before.as_deref().map(str::trim_end) != Some(after.trim_end()))
                     .then_some(Patch {

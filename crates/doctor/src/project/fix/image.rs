@@ -120,8 +120,17 @@ fn arch_list(finding: &Finding, facts: &ProjectFacts, edits: &mut Edits<'_>) {
         .rev()
         .find(|(image, stage, _)| image == file && *stage <= line)
         .map(|(_, _, cuda)| cuda);
-    if let Some(list) = cuda.and_then(|cuda| arch_list::list_of(&cuda)) {
-        edits.insert_before(file, line, &format!("ENV TORCH_CUDA_ARCH_LIST=\"{list}\""));
+    if let Some((cuda, list)) =
+        cuda.and_then(|cuda| arch_list::list_of(&cuda).map(|list| (cuda, list)))
+    {
+        let (cuda, mark) = (cuda.minor_name(), arch_list::MARK);
+        edits.insert_before(
+            file,
+            line,
+            &format!(
+                "# What CUDA {cuda} compiles for; {mark}.\nENV TORCH_CUDA_ARCH_LIST=\"{list}\""
+            ),
+        );
     }
 }
 

@@ -1,8 +1,11 @@
 //! Mending by adding a file or a block of documentation.
 
+use std::collections::BTreeSet;
+
 use warpsmith_core::Finding;
 
 use super::Fixer;
+use super::arch_list;
 use super::edits::Edits;
 use crate::compat::database;
 use crate::project::facts::{ProjectFacts, is_test};
@@ -10,16 +13,24 @@ use crate::project::rules::{arch_lists, pinned_cuda};
 
 pub(super) const FIXERS: &[(&str, Fixer)] = &[
     ("BLD015", |_, facts, edits| {
-        workflow(facts, edits, ".github/workflows/wheels.yml", WHEELS)
+        if is_package(facts) {
+            workflow(facts, edits, ".github/workflows/wheels.yml", WHEELS);
+        }
     }),
     ("CIA001", |_, facts, edits| {
-        workflow(facts, edits, ".github/workflows/gpu-tests.yml", GPU_TESTS)
+        if has_pytest_files(facts) {
+            workflow(facts, edits, ".github/workflows/gpu-tests.yml", GPU_TESTS);
+        }
     }),
     ("CIA002", |_, facts, edits| {
-        workflow(facts, edits, ".github/workflows/cuda-build.yml", CUDA_BUILD)
+        if is_package(facts) {
+            workflow(facts, edits, ".github/workflows/cuda-build.yml", CUDA_BUILD);
+        }
     }),
     ("CIA008", |_, facts, edits| {
-        workflow(facts, edits, ".github/workflows/dependency-scan.yml", SCAN)
+        if is_package(facts) || at_root(facts, "requirements.txt") {
+            workflow(facts, edits, ".github/workflows/dependency-scan.yml", SCAN);
+        }
     }),
     ("CIA009", dependabot),
     ("DKR009", |_, _, edits| {
@@ -34,9 +45,28 @@ pub(super) const FIXERS: &[(&str, Fixer)] = &[
     ("DOC004", compatibility),
     ("DOC006", community),
     ("TST004", |_, facts, edits| {
-        workflow(facts, edits, ".github/workflows/sanitizer.yml", SANITIZER)
+        if has_pytest_files(facts) {
+            workflow(facts, edits, ".github/workflows/sanitizer.yml", SANITIZER);
+        }
     }),
 ];
+
+fn at_root(facts: &ProjectFacts, name: &str) -> bool {
+    facts.files.iter().any(|file| file == name)
+}
+
+/// Whether `pip install .` has something to install.
+fn is_package(facts: &ProjectFacts) -> bool {
+    at_root(facts, "setup.py") || at_root(facts, "pyproject.toml")
+}
+
+/// Whether pytest finds tests by their file names; how others are run is not known.
+fn has_pytest_files(facts: &ProjectFacts) -> bool {
+    facts.python.iter().any(|file| {
+        let name = file.path.rsplit('/').next().unwrap_or("");
+        name.starts_with("test_") || name.ends_with("_test.py")
+    })
+}
 
 const WHEELS: &str = "name: wheels
 on:
@@ -80,6 +110,7 @@ jobs:
     runs-on: ubuntu-24.04
     container: nvidia/cuda:12.8.2-devel-ubuntu24.04
     env:
+      # What CUDA 12.8 compiles for; take out what you do not support.
       TORCH_CUDA_ARCH_LIST: '7.0;7.5;8.0;8.6;8.9;9.0;10.0;12.0+PTX'
       FORCE_CUDA: '1'
     steps:
@@ -139,22 +170,31 @@ fn workflow(facts: &ProjectFacts, edits: &mut Edits<'_>, path: &str, template: &
 }
 
 fn dependabot(_: &Finding, facts: &ProjectFacts, edits: &mut Edits<'_>) {
-    let mut text = String::from("version: 2\nupdates:\n");
-    let mut add = |ecosystem: &str| {
-        text += &format!(
-            "  - package-ecosystem: {ecosystem}\n    directory: /\n    schedule:\n      interval: weekly\n"
-        );
+    // Dependabot fails on a folder without a manifest, so each is named.
+    let folder = |path: &str| match path.rsplit_once('/') {
+        Some((folder, _)) => format!("/{folder}"),
+        None => "/".to_owned(),
     };
-    if !facts.workflows.is_empty() {
-        add("github-actions");
+    let workflows = facts.workflows.iter().map(|_| "/".to_owned());
+    let setups = facts.setups.iter().map(|s| folder(&s.path));
+    let pip = facts.demands().map(|r| folder(&r.file)).chain(setups);
+    let docker = facts.dockerfiles.iter().map(|d| folder(&d.path));
+    let ecosystems: [(&str, BTreeSet<String>); 3] = [
+        ("github-actions", workflows.collect()),
+        ("pip", pip.collect()),
+        ("docker", docker.collect()),
+    ];
+    let mut text = String::from("version: 2\nupdates:\n");
+    for (ecosystem, folders) in ecosystems.iter().filter(|(_, f)| !f.is_empty()) {
+        text += &format!("  - package-ecosystem: {ecosystem}\n    directories:\n");
+        for folder in folders {
+            text += &format!("      - '{}'\n", folder.replace('\'', "''"));
+        }
+        text += "    schedule:\n      interval: weekly\n";
     }
-    if facts.demands().next().is_some() || !facts.setups.is_empty() {
-        add("pip");
+    if ecosystems.iter().any(|(_, folders)| !folders.is_empty()) {
+        edits.create(".github/dependabot.yml", &text);
     }
-    if !facts.dockerfiles.is_empty() {
-        add("docker");
-    }
-    edits.create(".github/dependabot.yml", &text);
 }
 
 /// A table of what the project builds for: only what its own files say, and what the database knows
@@ -222,11 +262,9 @@ fn compatibility(finding: &Finding, facts: &ProjectFacts, edits: &mut Edits<'_>)
     }
 }
 
-/// Whether a list of architectures stands in the file as its people wrote it, and not by a fix.
-fn is_own(file: &str, edits: &Edits<'_>) -> bool {
-    const MARKS: [&str; 4] = ["ARCH_LIST", "gencode", "CUDA_ARCHITECTURES", "compute_"];
-    let text = edits.original(file).unwrap_or_default();
-    MARKS.iter().any(|mark| text.contains(mark))
+/// Whether the architectures of a file are what its people wrote, and not the default of a fix.
+fn is_own(file: &str, edits: &mut Edits<'_>) -> bool {
+    !edits.contains(file, arch_list::MARK)
 }
 
 /// Files that only the project's people can fill: each says what belongs there.

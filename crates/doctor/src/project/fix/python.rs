@@ -45,7 +45,7 @@ fn default_list(finding: &Finding, facts: &ProjectFacts, edits: &mut Edits<'_>) 
     // The import must stand at the top: an indented one is inside a function or a `try`.
     edits.insert_later(
         file,
-        &format!("import os\n# What {source} compiles for; take out what you do not support.\nos.environ.setdefault(\"TORCH_CUDA_ARCH_LIST\", \"{list}\")"),
+        &format!("import os\n# What {source} compiles for; {}.\nos.environ.setdefault(\"TORCH_CUDA_ARCH_LIST\", \"{list}\")", arch_list::MARK),
         |l| l.contains("torch") && (l.starts_with("import ") || l.starts_with("from ")),
     );
 }
@@ -111,7 +111,12 @@ fn build_requires(finding: &Finding, facts: &ProjectFacts, edits: &mut Edits<'_>
                     l.trim_start().starts_with("requires") && l.contains('[')
                 })
             {
-                edits.change(&own, line, |l| l.replacen('[', "[\"torch\", ", 1));
+                let opens = |l: &str| l.trim_end().ends_with('[');
+                if edits.line(&own, line).is_some_and(|l| opens(&l)) {
+                    edits.insert_before(&own, line + 1, "    \"torch\",");
+                } else {
+                    edits.change(&own, line, |l| l.replacen('[', "[\"torch\", ", 1));
+                }
             }
         }
     }
@@ -267,7 +272,14 @@ fn install_text(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) {
             line.parse(),
             NEW.iter().find(|(old, _)| *old == evidence.seen),
         ) {
-            edits.change(file, line, |l| l.replace(old, new));
+            edits.change(file, line, |l| {
+                // The old command may carry the new one's option already.
+                let new = match l.contains("--gpus") {
+                    true => new.trim_end_matches(" --gpus all"),
+                    false => new,
+                };
+                l.replace(old, new)
+            });
         }
     }
 }

@@ -93,7 +93,10 @@ fn launch_check(finding: &Finding, facts: &ProjectFacts, edits: &mut Edits<'_>) 
     let Some((file, line)) = place(finding) else {
         return;
     };
-    let Some(source) = facts.cuda_file(file).filter(|f| f.uses_torch) else {
+    let Some(source) = facts.cuda_file(file) else {
+        return;
+    };
+    let Some(beside) = &source.torch_header else {
         return;
     };
     let launch = source
@@ -119,11 +122,14 @@ fn launch_check(finding: &Finding, facts: &ProjectFacts, edits: &mut Edits<'_>) 
         end + 1,
         &format!("{indent}C10_CUDA_KERNEL_LAUNCH_CHECK();"),
     );
-    edits.include(file, "c10/cuda/CUDAException.h");
+    edits.include(file, "c10/cuda/CUDAException.h", beside);
 }
 
-fn current_stream(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) {
+fn current_stream(finding: &Finding, facts: &ProjectFacts, edits: &mut Edits<'_>) {
     let Some((file, line)) = place(finding) else {
+        return;
+    };
+    let Some(beside) = torch_header(facts, file) else {
         return;
     };
     let Some(text) = edits.line(file, line) else {
@@ -156,11 +162,19 @@ fn current_stream(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) {
     edits.change(file, line, |l| {
         format!("{}{config}{}", &l[..open + 3], &l[close..])
     });
-    edits.include(file, "ATen/cuda/CUDAContext.h");
+    edits.include(file, "ATen/cuda/CUDAContext.h", beside);
 }
 
-fn guard(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) {
+/// A header of torch that the file always includes: without one, torch's names break other builds of it.
+fn torch_header<'f>(facts: &'f ProjectFacts, file: &str) -> Option<&'f str> {
+    facts.cuda_file(file)?.torch_header.as_deref()
+}
+
+fn guard(finding: &Finding, facts: &ProjectFacts, edits: &mut Edits<'_>) {
     let Some((file, line)) = place(finding) else {
+        return;
+    };
+    let Some(beside) = torch_header(facts, file) else {
         return;
     };
     let Some(open) = edits.find(file, line, |l| l.trim_end().ends_with('{')) else {
@@ -174,14 +188,18 @@ fn guard(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) {
         .filter_map(|n| edits.line(file, n))
         .collect::<Vec<_>>()
         .join(" ");
-    let name = header.split("Tensor").skip(1).find_map(|rest| {
-        // `TensorList`, `TensorOptions` and `vector<Tensor>` are something else.
-        if !rest.starts_with(['&', ' ']) {
+    let name = header.match_indices("Tensor").find_map(|(at, word)| {
+        let rest = &header[at + word.len()..];
+        // `TensorList`, `MyTensor` and `vector<Tensor>` are something else.
+        let part = |c: char| c.is_alphanumeric() || c == '_';
+        if !rest.starts_with(['&', ' ']) || header[..at].ends_with(part) {
             return None;
         }
         let rest = rest.trim_start_matches(['&', ' ']);
         let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_'))?;
-        (end > 0 && !rest.starts_with("const ")).then(|| rest[..end].to_owned())
+        // What `(` follows is the function: its result is a tensor.
+        let ends = rest[end..].trim_start().starts_with([',', ')', '=']);
+        (end > 0 && ends).then(|| rest[..end].to_owned())
     });
     if let Some(name) = name {
         edits.insert_before(
@@ -189,7 +207,7 @@ fn guard(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) {
             open + 1,
             &format!("    const at::cuda::OptionalCUDAGuard device_guard(at::device_of({name}));"),
         );
-        edits.include(file, "c10/cuda/CUDAGuard.h");
+        edits.include(file, "c10/cuda/CUDAGuard.h", beside);
     }
 }
 

@@ -91,6 +91,22 @@ fn current_versions(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) 
     edits.change(file, line, current_line);
 }
 
+/// Replaces a runner's whole label: `ubuntu-20.04-large` is a machine of somebody's own.
+fn replace_label(line: &str, old: &str, new: &str) -> String {
+    let part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
+    let mut text = String::with_capacity(line.len());
+    let mut from = 0;
+    for (at, _) in line.match_indices(old) {
+        let behind = &line[at + old.len()..];
+        if !line[..at].ends_with(part) && !behind.starts_with(part) {
+            text += &line[from..at];
+            text += new;
+            from = at + old.len();
+        }
+    }
+    text + &line[from..]
+}
+
 fn current_line(line: &str) -> String {
     let mut text = line.to_owned();
     for (old, new) in [
@@ -99,7 +115,7 @@ fn current_line(line: &str) -> String {
         ("macos-12", "macos-15"),
         ("windows-2019", "windows-2022"),
     ] {
-        text = text.replace(old, new);
+        text = replace_label(&text, old, new);
     }
     let Some(new) = lifecycle().oldest_python() else {
         return text;
@@ -145,6 +161,10 @@ mod tests {
             "  python: ['3.12']"
         );
         assert_eq!(current_line("  python: [3.7]"), "  python: ['3.11']");
+        assert_eq!(
+            current_line("  os: [ubuntu-20.04, ubuntu-20.04-l]"),
+            "  os: [ubuntu-24.04, ubuntu-20.04-l]"
+        );
         assert_eq!(
             current_line("  python-version: 3.12"),
             "  python-version: 3.12"

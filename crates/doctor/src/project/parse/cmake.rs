@@ -92,7 +92,12 @@ fn arguments(text: &str, mut at: usize, line: &mut u32) -> (Vec<String>, usize) 
                     if bytes[at] == b'\n' {
                         *line += 1;
                     }
-                    at += if bytes[at] == b'\\' { 2 } else { 1 };
+                    // An escaped line end is skipped, and counts as one.
+                    if bytes[at] == b'\\' {
+                        *line += u32::from(bytes.get(at + 1) == Some(&b'\n'));
+                        at += 1;
+                    }
+                    at += 1;
                 }
                 found.push(
                     text.get(start..at.min(bytes.len()))
@@ -152,6 +157,8 @@ mod tests {
                 (7, "endif")
             ]
         );
+        let continued = parse_cmake("set(a \"one \\\n two\")\nproject(b)\n");
+        assert_eq!(continued[1].line, 3);
         assert_eq!(
             found[2].arguments,
             [

@@ -60,6 +60,8 @@ pub(crate) struct CudaFile {
     /// Words that rules look for.
     pub(crate) mentions: Vec<Mention>,
     pub(crate) uses_torch: bool,
+    /// A header of torch that every build of the file includes.
+    pub(crate) torch_header: Option<String>,
     /// Whether the file looks at __CUDA_ARCH__.
     pub(crate) asks_architecture: bool,
 }
@@ -80,7 +82,13 @@ impl CudaFile {
                 .iter()
                 .any(|i| prefixes.iter().any(|p| i.name.starts_with(p)))
         };
-        let uses_torch = starts(&["torch/", "ATen/", "c10/"]);
+        const TORCH: [&str; 3] = ["torch/", "ATen/", "c10/"];
+        let uses_torch = starts(&TORCH);
+        let torch_header = lexed
+            .includes
+            .iter()
+            .find(|i| !i.conditional && TORCH.iter().any(|p| i.path.starts_with(p)))
+            .map(|include| include.path.clone());
         // Of a project that is for HIP alone, or of a branch that no condition guards.
         let includes_hip = starts(&["hip/", "rocm", "hipcub/", "musa"]);
         let calls_amd = || memchr::memmem::find(text.as_bytes(), b"__builtin_amdgcn_").is_some();
@@ -99,6 +107,7 @@ impl CudaFile {
                 .any(|word| memchr::memmem::find(text.as_bytes(), word.as_bytes()).is_some()),
             includes,
             uses_torch,
+            torch_header,
             asks_architecture: text.contains("__CUDA_ARCH__"),
             ..Self::default()
         };

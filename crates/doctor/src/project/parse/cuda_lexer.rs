@@ -28,6 +28,8 @@ pub(crate) enum TokenKind {
 pub(crate) struct Include {
     pub(crate) line: u32,
     pub(crate) path: String,
+    /// Whether some builds do without it: it stands under a condition that may fail.
+    pub(crate) conditional: bool,
 }
 
 /// `#define NAME(parameters) body`.
@@ -50,6 +52,8 @@ pub(crate) struct Lexed<'t> {
 }
 
 struct Branch {
+    /// The condition of a header against being read twice, which holds once in every build.
+    guards_header: bool,
     /// Truth of the side being read.
     side: Truth,
     /// Whether some earlier side was certainly the one.
@@ -221,6 +225,10 @@ fn directive<'t>(
             };
             if branches.len() < 200 {
                 branches.push(Branch {
+                    guards_header: keyword == "ifndef"
+                        && branches.is_empty()
+                        && out.tokens.is_empty()
+                        && out.includes.is_empty(),
                     side,
                     decided: side == Truth::Yes,
                     depth,
@@ -250,6 +258,9 @@ fn directive<'t>(
         "define" if live => out.defines.extend(define(rest, line)),
         "include" if live => out.includes.push(Include {
             line,
+            conditional: branches
+                .iter()
+                .any(|b| b.side == Truth::Either && !b.guards_header),
             path: rest
                 .trim_matches(['"', '<', '>'])
                 .chars()

@@ -45,6 +45,19 @@ struct Line<'t> {
 }
 
 impl SetupPy {
+    /// Whether a `setup.py` builds a package: a module of a program may have the same name.
+    pub(crate) fn is_build_script(text: &str) -> bool {
+        [
+            "setuptools",
+            "distutils",
+            "cpp_extension",
+            "skbuild",
+            "setup(",
+        ]
+        .iter()
+        .any(|word| text.contains(word))
+    }
+
     pub(crate) fn parse(path: &str, text: &str) -> Self {
         let lines = code_lines(text);
         let first = |needle: &str| {

@@ -55,7 +55,7 @@ fn build_isolation(facts: &ProjectFacts) -> Judgement {
                     None => "imports torch; there is no pyproject.toml",
                     Some(_) => "imports torch; build-system.requires does not name it",
                 };
-                let guarded = goes_on_without(&setup.text);
+                let guarded = goes_on_without_torch(&setup.text);
                 let message = if guarded {
                     "setup.py uses torch without requiring it: with build isolation the CUDA code is left out silently"
                 } else {
@@ -63,20 +63,42 @@ fn build_isolation(facts: &ProjectFacts) -> Judgement {
                 };
                 let found = at("BLD006", &setup.path, line, message, seen)
                     .hint("name torch in build-system.requires of pyproject.toml, or document `pip install --no-build-isolation`");
-                Some(if documented { as_info(found) } else { found })
+                // Whoever catches the missing module has chosen to go on without it.
+                Some(if documented || guarded { as_info(found) } else { found })
             })
             .collect(),
     )
 }
 
-/// Whether a missing module is caught and the build goes on: an `except` that raises does not.
-fn goes_on_without(setup: &str) -> bool {
-    let lines: Vec<&str> = setup.lines().collect();
+/// Whether a missing torch is caught and the build goes on: an `except` that raises does not.
+fn goes_on_without_torch(setup: &str) -> bool {
+    let lines: Vec<&str> = setup
+        .lines()
+        .filter(|l| !l.trim().is_empty() && !l.trim_start().starts_with('#'))
+        .collect();
+    let indent = |l: &str| l.len() - l.trim_start().len();
     lines.iter().enumerate().any(|(n, line)| {
-        let caught =
-            line.contains("except ImportError") || line.contains("except ModuleNotFoundError");
-        let ends = |l: &&str| l.contains("raise") || l.contains("exit(");
-        caught && !lines[n + 1..].iter().take(8).any(ends)
+        let body = line.trim_start();
+        let catches = [
+            "except ImportError",
+            "except ModuleNotFoundError",
+            "except:",
+            "except Exc",
+        ];
+        if !catches.iter().any(|c| body.starts_with(c)) {
+            return false;
+        }
+        let deeper = |l: &&&str| indent(l) > indent(line);
+        let imports = lines[..n]
+            .iter()
+            .rev()
+            .take_while(deeper)
+            .any(|l| l.contains("import") && l.contains("torch"));
+        let ends = lines[n + 1..]
+            .iter()
+            .take_while(deeper)
+            .any(|l| l.contains("raise") || l.contains("exit("));
+        imports && !ends
     })
 }
 
@@ -283,7 +305,13 @@ fn hard_coded_path(facts: &ProjectFacts) -> Judgement {
                         | "set"
                 )
             })
-            .filter(|c| c.arguments.iter().any(|a| a.starts_with("/usr/local/cuda")))
+            .filter(|c| {
+                let is_cuda = |a: &&String| a.starts_with("/usr/local/cuda");
+                // One of several folders to search is a guess that may fail without harm.
+                let folders = c.arguments.iter().filter(|a| a.starts_with('/'));
+                let searched = c.name == "set" && !folders.clone().all(|a| is_cuda(&a));
+                !searched && folders.clone().any(|a| is_cuda(&a))
+            })
             .map(|c| (path.as_str(), c.line))
     });
     Ok(from_setup
@@ -426,4 +454,20 @@ fn stable_abi(facts: &ProjectFacts) -> Judgement {
         )
         .hint("see TORCH_TARGET_VERSION and py_limited_api in torch 2.10 and newer"),
     )])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_block_that_imports_torch_says_what_happens_without_it() {
+        let optional = "try:\n    import torch\n    OK = True\nexcept ImportError:\n    OK = False\n\nif windows:\n    raise RuntimeError()\n";
+        assert!(goes_on_without_torch(optional));
+        let needed =
+            "try:\n    import torch\nexcept ImportError:\n    raise SystemExit('install torch')\n";
+        assert!(!goes_on_without_torch(needed));
+        let other = "try:\n    from wheel.bdist_wheel import bdist_wheel\nexcept ImportError:\n    bdist_wheel = None\nimport torch\n";
+        assert!(!goes_on_without_torch(other));
+    }
 }

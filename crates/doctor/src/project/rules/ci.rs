@@ -57,7 +57,9 @@ fn gpu_runner(text: &str) -> bool {
 
 pub(super) fn has_gpu_job(facts: &ProjectFacts) -> bool {
     facts.workflows.iter().any(|w| {
-        w.outline.keyed("runs-on").any(|e| {
+        // A workflow of somebody else takes the machine as an input.
+        let runners = w.outline.keyed("runs-on").chain(w.outline.keyed("runner"));
+        runners.into_iter().any(|e| {
             gpu_runner(&e.value)
                 || e.value.is_empty()
                     && w.outline.below(&e.path).any(|item| gpu_runner(&item.value))

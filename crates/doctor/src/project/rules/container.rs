@@ -45,6 +45,20 @@ fn runs(file: &Dockerfile) -> impl Iterator<Item = &Instruction> {
         .filter(|i| i.keyword == "RUN")
 }
 
+/// Words of a path: `docker/Dockerfile.base_cpuonly` has `cpuonly`.
+fn path_words(path: &str) -> impl Iterator<Item = String> {
+    path.split(|c: char| !c.is_ascii_alphanumeric())
+        .map(str::to_ascii_lowercase)
+}
+
+/// Whether an image is of Windows: its users and its GPUs work another way.
+fn is_windows(file: &Dockerfile, base: &str) -> bool {
+    ["windows", "nanoserver", "servercore"]
+        .iter()
+        .any(|word| base.contains(word))
+        || path_words(&file.path).any(|word| word == "windows")
+}
+
 fn root_user(facts: &ProjectFacts) -> Judgement {
     each(facts, |file| {
         let Some(stage) = file.last() else {
@@ -61,7 +75,7 @@ fn root_user(facts: &ProjectFacts) -> Judgement {
         let known = ["nonroot", "distroless", "rootless", "jovyan"]
             .iter()
             .any(|w| file.root_of(stage).base.contains(w));
-        if !root || known {
+        if !root || known || is_windows(file, &file.root_of(stage).base) {
             return Vec::new();
         }
         let line = user.map_or(stage.line, |i| i.line);
@@ -455,7 +469,12 @@ fn no_nvidia_variables(facts: &ProjectFacts) -> Judgement {
         let has = ["nvidia", "cuda", "pytorch", "nvcr"]
             .iter()
             .any(|w| base.contains(w));
+        // One that is named after the CPU, or that wheels are built in, needs no GPU.
+        let without = path_words(&file.path).any(|word| word.starts_with("cpu"))
+            || base.contains("manylinux")
+            || is_windows(file, base);
         if has
+            || without
             || base.starts_with('$')
             || stage.variables.contains_key("NVIDIA_VISIBLE_DEVICES")
             || ["rocm", "intel", "ascend", "musa", "alpine", "node", "nginx"]

@@ -6,7 +6,7 @@ use warpsmith_core::{Certainty, Finding};
 
 use super::Check;
 use super::place::{as_info, at};
-use crate::conclude::{Judgement, applies, not_applicable};
+use crate::conclude::{Judgement, applies};
 use crate::project::facts::{ProjectFacts, is_test};
 use crate::project::names::Names;
 use crate::project::parse::cuda::{CudaFile, DroppedStatus};
@@ -416,16 +416,28 @@ fn device_zero(facts: &ProjectFacts) -> Judgement {
 
 fn needs_higher_sm(facts: &ProjectFacts) -> Judgement {
     let lists = super::architectures::arch_lists(facts);
-    // Of several lists the least demanding one: a list for something else must not accuse this code.
-    let lowest = lists
-        .iter()
-        .filter(|l| !is_test(&l.file))
-        .filter_map(|l| l.coverage.cubins.iter().map(|t| t.capability.sm()).min())
-        .max();
-    let Some(lowest) = lowest else {
-        return not_applicable("no architecture list");
+    // A build script decides over what lies in its folder or below.
+    let builds = |list: &str, file: &str| {
+        let name = list.rsplit('/').next().unwrap_or(list);
+        let folder = &list[..list.len() - name.len()];
+        name != "setup.py" || file.starts_with(folder)
     };
+    // Of several lists the least demanding one: a list for something else must not accuse this code.
+    let lowest_for = |file: &str| {
+        lists
+            .iter()
+            .filter(|l| !is_test(&l.file) && builds(&l.file, file))
+            .filter_map(|l| l.coverage.cubins.iter().map(|t| t.capability.sm()).min())
+            .max()
+    };
+    applies(
+        lists.iter().any(|l| !l.coverage.cubins.is_empty()),
+        "no architecture list",
+    )?;
     each(facts, |file| {
+        let Some(lowest) = lowest_for(&file.path) else {
+            return Vec::new();
+        };
         // A file that asks for __CUDA_ARCH__ anywhere has thought about it.
         let named = ["sm", "hopper", "blackwell"]
             .iter()
