@@ -6,6 +6,7 @@
 
 pub mod base64;
 pub mod csv;
+pub mod flac;
 pub mod html;
 pub mod npy;
 mod output;
