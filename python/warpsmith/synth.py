@@ -20,6 +20,7 @@ _NUMBERS = (
     "brightness",
     "space",
     "volume",
+    "trim",
 )
 
 
@@ -43,7 +44,7 @@ def render(
     """Stereo samples, frames by two, between -1 and 1. The same arguments give the same bytes.
 
     Presets are focus, meditation, sleep and bright; bpm, intensity, complexity, variety, density,
-    brightness, space and volume change what the preset says.
+    brightness, space, volume and trim change what the preset says.
 
     >>> from warpsmith import synth
     >>> synth.render(7, 0.5, rate=16000, brightness=0.2).shape

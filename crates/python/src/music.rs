@@ -23,17 +23,10 @@ fn params(preset: &str, words: &Words, changes: &[(String, f32)]) -> Result<Para
         params.mode = mode.parse::<Mode>()?;
     }
     for (name, value) in changes {
-        let slot = match name.as_str() {
-            "bpm" => &mut params.bpm,
-            "intensity" => &mut params.intensity,
-            "complexity" => &mut params.complexity,
-            "variety" => &mut params.variety,
-            "density" => &mut params.density,
-            "brightness" => &mut params.brightness,
-            "space" => &mut params.space,
-            _ => &mut params.volume,
-        };
-        *slot = *value;
+        let known = Params::RANGES.iter().position(|range| range.0 == name);
+        if let Some(index) = known {
+            *params.numbers_mut()[index] = *value;
+        }
     }
     params.validate()?;
     Ok(params)
@@ -92,6 +85,6 @@ pub(crate) fn compose_midi<'py>(
     const RATE: u32 = 48_000;
     let frames = frames(seconds, RATE)?;
     let params = params(preset, &words, &changes).map_err(refused)?;
-    let file = py.detach(|| midi_file(&compose(seed, &params, RATE, frames), params.bpm, RATE));
+    let file = py.detach(|| midi_file(&compose(seed, &params, RATE, frames), &params, seed, RATE));
     Ok(PyBytes::new(py, &file))
 }

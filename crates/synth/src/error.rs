@@ -34,6 +34,20 @@ pub enum ParamError {
         /// What was given.
         given: u32,
     },
+    /// A scale of the user's own that is none.
+    #[error("the scale: {problem}")]
+    Scale {
+        /// What is wrong.
+        problem: String,
+    },
+    /// A preset's file that cannot be used.
+    #[error("{place}: {problem}")]
+    File {
+        /// The file, and the line where it is one line's fault.
+        place: String,
+        /// What is wrong.
+        problem: String,
+    },
     /// Notes that no engine can play.
     #[error("note {index}: {problem}")]
     Note {
@@ -62,6 +76,8 @@ impl ParamError {
             Self::Unknown { .. } => "Y002",
             Self::SampleRate { .. } => "Y003",
             Self::Note { .. } => "Y004",
+            Self::Scale { .. } => "Y007",
+            Self::File { .. } => "Y008",
         }
     }
 
@@ -75,6 +91,11 @@ impl ParamError {
             Self::Unknown { known, .. } => finding.hint(format!("one of {known}")),
             Self::SampleRate { .. } => finding.hint("44100 and 48000 are usual"),
             Self::Note { .. } => finding,
+            Self::File { .. } => {
+                finding.hint("`warpsmith synth render --save-preset FILE` writes one to start from")
+            }
+            Self::Scale { .. } => finding
+                .hint("give degrees in cents that rise from 0, e.g. `0,204,386,498,702,884,1088`"),
         }
     }
 }

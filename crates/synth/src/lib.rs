@@ -18,6 +18,7 @@ pub mod midi_file;
 mod note;
 mod params;
 mod phrase;
+pub mod preset_file;
 pub mod quality;
 pub mod reference;
 pub mod sound;
@@ -25,7 +26,8 @@ mod stream;
 mod voices;
 mod workload;
 
-pub use compose::composer::{Composer, compose};
+pub use compose::composer::{COMPOSITION_VERSION, Composer, compose, compose_with};
+pub use compose::scale::Scale;
 pub use engine::blocks::{BlockSettings, Blocks};
 pub use engine::dry_voices::{CpuVoices, CudaVoices, DryEngine, DryRequest, EngineLost, prove};
 pub use error::{FAMILY, ParamError, gpu_lost};

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::compose::scale::Scale;
 use crate::error::ParamError;
 
 /// A pitch class, 0 = C.
@@ -110,14 +111,24 @@ macro_rules! words {
 words! {
     /// The scale that everything is drawn from.
     Mode, "mode" {
-        /// Natural minor.
-        Aeolian = "aeolian",
+        /// Major.
+        Ionian = "ionian",
         /// Minor with a raised sixth.
         Dorian = "dorian",
-        /// Major with a raised fourth.
-        Lydian = "lydian",
         /// Minor with a lowered second.
         Phrygian = "phrygian",
+        /// Major with a raised fourth.
+        Lydian = "lydian",
+        /// Major with a lowered seventh.
+        Mixolydian = "mixolydian",
+        /// Natural minor.
+        Aeolian = "aeolian",
+        /// Minor with a raised seventh.
+        HarmonicMinor = "harmonic-minor",
+        /// Five notes over the chords of major.
+        MajorPentatonic = "major-pentatonic",
+        /// Five notes over the chords of minor.
+        MinorPentatonic = "minor-pentatonic",
     }
 }
 
@@ -171,6 +182,8 @@ pub struct Params {
     pub key: Key,
     /// The scale.
     pub mode: Mode,
+    /// A scale of the listener's own in cents, instead of the mode's.
+    pub scale: Option<Scale>,
     /// Beats per minute, 40 to 120.
     pub bpm: f32,
     /// 0 to 1: notes, octaves, loudness, percussion, brightness.
@@ -187,6 +200,8 @@ pub struct Params {
     pub space: f32,
     /// 0 to 1: loudness of everything.
     pub volume: f32,
+    /// Decibels that make a preset as loud as it should be at the usual volume.
+    pub trim: f32,
     /// Which voices play.
     pub parts: Parts,
 }
@@ -194,6 +209,17 @@ pub struct Params {
 impl Default for Params {
     fn default() -> Self {
         Self::preset(Preset::Focus)
+    }
+}
+
+impl Preset {
+    /// Integrated loudness at the usual volume, LUFS.
+    pub fn loudness(self) -> f64 {
+        match self {
+            Self::Sleep => -24.0,
+            Self::Focus | Self::Meditation => -18.0,
+            Self::Bright => -16.0,
+        }
     }
 }
 
@@ -208,6 +234,7 @@ impl Params {
         ("brightness", 0.0, 1.0),
         ("space", 0.0, 1.0),
         ("volume", 0.0, 1.0),
+        ("trim", -40.0, 20.0),
     ];
 
     /// The parameters of a preset.
@@ -224,9 +251,17 @@ impl Params {
             Preset::Sleep => (0.2, 0.7),
             Preset::Bright => (0.8, 0.4),
         };
+        // What ten minutes of seeds 1 to 3 need to be as loud as `Preset::loudness` says.
+        let trim = match preset {
+            Preset::Focus => -7.3,
+            Preset::Meditation => -5.7,
+            Preset::Sleep => -10.8,
+            Preset::Bright => -5.8,
+        };
         Self {
             key: Key::above_c(key),
             mode,
+            scale: None,
             bpm,
             intensity,
             complexity: 0.5,
@@ -235,12 +270,13 @@ impl Params {
             brightness,
             space,
             volume: 0.8,
+            trim,
             parts: Parts::default(),
         }
     }
 
     /// The values behind [`Params::RANGES`], in that order.
-    pub fn numbers(&self) -> [f32; 8] {
+    pub fn numbers(&self) -> [f32; 9] {
         [
             self.bpm,
             self.intensity,
@@ -250,6 +286,22 @@ impl Params {
             self.brightness,
             self.space,
             self.volume,
+            self.trim,
+        ]
+    }
+
+    /// The same, to be changed.
+    pub fn numbers_mut(&mut self) -> [&mut f32; 9] {
+        [
+            &mut self.bpm,
+            &mut self.intensity,
+            &mut self.complexity,
+            &mut self.variety,
+            &mut self.density,
+            &mut self.brightness,
+            &mut self.space,
+            &mut self.volume,
+            &mut self.trim,
         ]
     }
 

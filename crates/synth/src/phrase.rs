@@ -215,6 +215,7 @@ impl PhraseRenderer {
                 simd.run(Interleave {
                     channels: [&plain[0], &plain[1]],
                     formulas,
+                    dither_from: None,
                     out,
                 });
             }
@@ -232,6 +233,7 @@ impl PhraseRenderer {
             simd.run(Interleave {
                 channels: [&plain[0], &plain[1]],
                 formulas,
+                dither_from: None,
                 out: &mut out[from..to],
             });
         });

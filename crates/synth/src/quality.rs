@@ -8,6 +8,7 @@ use crate::phrase::Phrase;
 use crate::sound::envelope::Envelope;
 use crate::sound::instrument::instrument;
 use crate::sound::oscillator::{Saw, phase_step, saw};
+use crate::sound::technique::EnvelopeRate;
 
 /// Power of `expected` over the power of the difference, in dB; infinite where there is none.
 pub fn snr_db(expected: &[f64], actual: impl IntoIterator<Item = f64>) -> f64 {
@@ -54,8 +55,13 @@ pub fn alias_db(kind: Saw, frequency: u32, sample_rate: u32) -> f64 {
 }
 
 /// The largest jump between two neighbouring samples of any envelope of the phrase, its start and
-/// its end included, in dB of full level.
-pub fn largest_step_db(phrase: &Phrase, formulas: Formulas) -> f64 {
+/// its end included, in dB of full level; envelopes are followed as closely as `rate` does.
+pub fn largest_step_db(phrase: &Phrase, formulas: Formulas, rate: EnvelopeRate) -> f64 {
+    let held = match rate {
+        EnvelopeRate::Cubic | EnvelopeRate::Sample => 1,
+        EnvelopeRate::Hold16 => 16,
+        EnvelopeRate::Hold64 => 64,
+    };
     let envelope = |note: &Note| match (instrument(note.voice, formulas), note.voice) {
         (Some(instrument), _) => Some(Envelope::adsr(
             instrument.adsr,
@@ -69,7 +75,7 @@ pub fn largest_step_db(phrase: &Phrase, formulas: Formulas) -> f64 {
     let largest = phrase.notes.iter().filter_map(envelope).map(|envelope| {
         let (mut before, mut largest) = (0.0, 0.0f64);
         for k in 0..envelope.length() {
-            let now = envelope.at(k);
+            let now = envelope.at(k - k % held);
             largest = largest.max((now - before).abs());
             before = now;
         }

@@ -12,6 +12,8 @@ use crate::engine::note_table::{note_span, note_words};
 use crate::error::ParamError;
 use crate::note::{Formulas, Note, Voice};
 use crate::params::Params;
+use crate::sound::dither::dither;
+use crate::sound::limiter::{DELAY_QUANTA, LimitPeaks, Limiter};
 use crate::sound::master::{Limit, pcm16};
 use crate::sound::oscillator::Saw;
 use crate::sound::technique::Techniques;
@@ -32,6 +34,8 @@ pub struct StreamSettings {
     pub simd: InstructionSet,
     /// Switches for measuring; the defaults are the best.
     pub techniques: Techniques,
+    /// Seconds of a piece that arrives, stays and ends; without it the music has no end.
+    pub form_seconds: Option<f64>,
 }
 
 impl Default for StreamSettings {
@@ -42,6 +46,7 @@ impl Default for StreamSettings {
             saw: Saw::Spline,
             simd: InstructionSet::widest(),
             techniques: Techniques::default(),
+            form_seconds: None,
         }
     }
 }
@@ -79,6 +84,9 @@ pub struct Stream {
     /// Notes that sound or are to come, with their ends, where an engine renders their voices.
     away: Option<Vec<(Note, u64)>>,
     chain: Chain,
+    limiter: Limiter,
+    /// The trim's factor at the end of the last quantum.
+    trim: f32,
     /// Instructions that this machine has.
     simd: InstructionSet,
     /// The quantum that is being handed out.
@@ -102,23 +110,23 @@ impl Snapshot {
 
 /// A kind of sample that streams give: `f32` in [−1, 1], or `i16`.
 pub trait Sample: Copy + private::Sealed {
-    /// The sample of a value in [−1, 1].
-    fn from_unit(value: f32, formulas: Formulas) -> Self;
+    /// The sample of a value in [−1, 1], with noise in steps of 16 bits where it is rounded.
+    fn from_unit(value: f32, formulas: Formulas, noise: f32) -> Self;
 }
 
 impl Sample for f32 {
     #[inline(always)]
-    fn from_unit(value: f32, _: Formulas) -> Self {
+    fn from_unit(value: f32, _: Formulas, _: f32) -> Self {
         value
     }
 }
 
 impl Sample for i16 {
     #[inline(always)]
-    fn from_unit(value: f32, formulas: Formulas) -> Self {
+    fn from_unit(value: f32, formulas: Formulas, noise: f32) -> Self {
         match formulas {
             Formulas::Original => pcm16::<true>(value),
-            Formulas::ClickFree => pcm16::<false>(value),
+            Formulas::ClickFree => pcm16::<false>(value + noise * (1.0 / 32_767.0)),
         }
     }
 }
@@ -136,6 +144,8 @@ impl Clone for Stream {
             voices: self.voices.clone(),
             away: self.away.clone(),
             chain: self.chain.clone(),
+            limiter: self.limiter.clone(),
+            trim: self.trim,
             seed: self.seed,
             settings: self.settings,
             params: self.params,
@@ -152,6 +162,8 @@ impl Clone for Stream {
         self.voices.clone_from(&source.voices);
         self.away.clone_from(&source.away);
         self.chain.clone_from(&source.chain);
+        self.limiter.clone_from(&source.limiter);
+        self.trim = source.trim;
         self.seed = source.seed;
         self.settings = source.settings;
         self.params = source.params;
@@ -185,14 +197,17 @@ impl Stream {
     ) -> Result<Self, ParamError> {
         params.validate()?;
         let style = settings.style()?;
+        let chain = Chain::new(&params, settings.sample_rate);
         Ok(Self {
             seed,
             settings,
             params,
-            composer: Composer::new(seed, settings.sample_rate),
+            composer: Composer::with_form(seed, settings.sample_rate, settings.form_seconds),
             voices: Voices::new(style, WAITING, TONES),
             away: None,
-            chain: Chain::new(&params, settings.sample_rate),
+            trim: chain.controls.trim.value as f32,
+            chain,
+            limiter: Limiter::new(settings.sample_rate),
             simd: style.simd,
             quantum: [[0.0; QUANTUM]; 2],
             left: 0,
@@ -240,6 +255,9 @@ impl Stream {
         Ok(())
     }
 
+    /// Frames by which the sound is behind its notes: the limiter looks ahead.
+    pub const LATENCY: usize = DELAY_QUANTA * QUANTUM;
+
     /// Renders the next frames, left and right alternating. A half frame at the end of an odd block
     /// is left as it is.
     pub fn render_into<S: Sample>(&mut self, out: &mut [S]) {
@@ -265,6 +283,7 @@ impl Stream {
         let usual = StreamSettings {
             sample_rate: self.settings.sample_rate,
             simd: self.settings.simd,
+            form_seconds: self.settings.form_seconds,
             ..StreamSettings::default()
         };
         if self.position == 0 && self.settings == usual {
@@ -324,6 +343,8 @@ impl Stream {
                     &self.quantum[1][from..from + count],
                 ],
                 formulas: self.settings.formulas,
+                dither_from: (self.settings.formulas == Formulas::ClickFree)
+                    .then_some(self.position),
                 out,
             });
             rest = later;
@@ -360,21 +381,34 @@ impl Stream {
     /// Effects, limit, and the next quantum to hand out.
     fn mix(&mut self, pads: &mut [Lane; 2], plain: &mut [Lane; 2]) {
         match self.settings.formulas {
-            Formulas::ClickFree => self.simd.run(Mix {
-                chain: &mut self.chain,
-                params: &self.params,
-                pads,
-                plain,
-            }),
+            Formulas::ClickFree => {
+                self.simd.run(Mix {
+                    chain: &mut self.chain,
+                    params: &self.params,
+                    pads,
+                    plain,
+                });
+                let to = self.chain.controls.trim.value as f32;
+                let from = std::mem::replace(&mut self.trim, to);
+                self.simd.run(Amplify {
+                    from,
+                    to,
+                    lanes: plain,
+                });
+                self.simd.run(LimitPeaks {
+                    limiter: &mut self.limiter,
+                    lanes: plain,
+                });
+                self.quantum = *plain;
+            }
             Formulas::Original => {
                 for j in 0..QUANTUM {
                     plain[0][j] += pads[0][j];
                 }
-                plain[1] = plain[0];
+                self.quantum = [plain[0]; 2];
+                self.simd.run(Limit(self.quantum.as_flattened_mut()));
             }
         }
-        self.quantum = *plain;
-        self.simd.run(Limit(self.quantum.as_flattened_mut()));
         self.left = QUANTUM;
     }
 
@@ -394,10 +428,37 @@ impl Stream {
     }
 }
 
+/// Share of the difference between the sides that is kept: a large room is so wide that one speaker
+/// would lose two decibels of it.
+const WIDTH: f32 = 0.75;
+
+/// Multiplies a quantum by a factor that changes in a straight line, and brings the sides together.
+struct Amplify<'a> {
+    from: f32,
+    to: f32,
+    lanes: &'a mut [Lane; 2],
+}
+
+impl Task for Amplify<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let slope = (self.to - self.from) / QUANTUM as f32;
+        let [left, right] = self.lanes;
+        for (j, (left, right)) in left.iter_mut().zip(right).enumerate() {
+            let gain = self.from + slope * j as f32;
+            let middle = 0.5 * gain * (*left + *right);
+            let side = 0.5 * WIDTH * gain * (*left - *right);
+            (*left, *right) = (middle + side, middle - side);
+        }
+    }
+}
+
 /// Two channels as alternating samples; as many as fit.
 pub(crate) struct Interleave<'a, S> {
     pub(crate) channels: [&'a [f32]; 2],
     pub(crate) formulas: Formulas,
+    /// Position of the first frame, where samples that are rounded get noise first.
+    pub(crate) dither_from: Option<u64>,
     pub(crate) out: &'a mut [S],
 }
 
@@ -407,11 +468,22 @@ impl<S: Sample> Task for Interleave<'_, S> {
         let Self {
             channels: [left, right],
             formulas,
+            dither_from,
             out,
         } = self;
         let frames = out.as_chunks_mut::<2>().0.iter_mut();
-        for (frame, (left, right)) in frames.zip(left.iter().zip(right)) {
-            *frame = [*left, *right].map(|value| S::from_unit(value, formulas));
+        let frames = frames.zip(left.iter().zip(right));
+        let Some(first) = dither_from else {
+            for (frame, (left, right)) in frames {
+                *frame = [*left, *right].map(|value| S::from_unit(value, formulas, 0.0));
+            }
+            return;
+        };
+        for (position, (frame, (left, right))) in (first..).zip(frames) {
+            *frame = [
+                S::from_unit(*left, formulas, dither(position, 0)),
+                S::from_unit(*right, formulas, dither(position, 1)),
+            ];
         }
     }
 }

@@ -9,6 +9,7 @@ mod lattice;
 mod machine_code;
 mod measurements;
 mod molecular;
+mod music;
 mod project;
 mod serving;
 mod shards;
@@ -47,6 +48,7 @@ pub const TARGETS: &[Target] = &[
     measurements::NCU,
     arrays::NPY,
     measurements::NSYS,
+    music::PRESET,
     project::PYPROJECT,
     compiler::PYTHON,
     telemetry::RECORDING,

@@ -14,6 +14,7 @@ use warpsmith_synth::matrix::{self, MatrixRow, TECHNIQUES};
 
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
+use warpsmith_console::interruption::Interruption;
 use warpsmith_console::measured::Files;
 use warpsmith_console::output;
 use warpsmith_console::table::Table;
@@ -73,7 +74,13 @@ impl Ablate {
         };
         let count = global.host.allocations;
         let mut rows = Vec::new();
-        for technique in TECHNIQUES.iter().filter(|technique| wanted(technique.name)) {
+        let chosen = || TECHNIQUES.iter().filter(|technique| wanted(technique.name));
+        let interruption = Interruption::listen()?;
+        for technique in chosen() {
+            // What was measured until now is shown and written.
+            if interruption.came() {
+                break;
+            }
             output::progress(global, technique.name);
             rows.push(matrix::measure(
                 technique,
@@ -83,6 +90,11 @@ impl Ablate {
             ));
         }
         output::progress(global, "");
+        let (done, all) = (rows.len(), chosen().count());
+        if done < all {
+            let text = format!("interrupted: {done} of {all} techniques were measured");
+            output::note(global, &text);
+        }
         let mut report = output::report(
             "synth ablate",
             Body {
@@ -125,7 +137,11 @@ impl Ablate {
             &report,
         )?;
         output::print(global, &report, describe)?;
-        Ok(Outcome::Fine)
+        Ok(if done < all {
+            Outcome::Interrupted
+        } else {
+            Outcome::Fine
+        })
     }
 }
 

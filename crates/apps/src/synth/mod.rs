@@ -10,7 +10,9 @@ mod ablate;
 mod gpu_voices;
 pub(crate) mod music;
 mod render;
+mod sound_file;
 mod spectrogram;
+mod stems;
 
 /// Make ambient music from a seed, and measure what makes it fast.
 #[derive(Args)]
@@ -25,7 +27,7 @@ pub struct Synth {
 
 #[derive(Subcommand)]
 enum Verb {
-    Render(render::Render),
+    Render(Box<render::Render>),
     Ablate(ablate::Ablate),
 }
 

@@ -1,44 +1,111 @@
 //! The composer: bar after bar from one seed.
 //!
 //! Invariants: the notes of a bar depend on the seed, on the bars before and on the parameters at
-//! its start; bars follow each other without a gap or drift, whatever the tempo does; composing
-//! allocates nothing.
+//! its start; bars follow each other without a gap or drift, whatever the tempo does; another key is
+//! the same music, transposed; each part draws its own chances, so that silencing one leaves the
+//! others as they are; composing allocates nothing.
 
 use warpsmith_workload::random::Random;
 
-use super::harmony::{Chord, nearest_pitch, next_function};
-use super::melody::Melody;
+use super::form::{Form, Section};
+use super::harmony::Tonality;
+use super::humanise::{Wander, velocity};
+use super::melody::{Ground, Melody};
 use super::percussion::Percussion;
+use super::progression::Progression;
+use super::scale::OCTAVE;
+use super::voicing::{MOST_VOICES, Voicing};
 use crate::note::{Note, Voice};
 use crate::params::Params;
+use crate::stream::StreamSettings;
 
-/// Notes that a bar has at most: five pads, a bass, a note to each sixteenth, a kick, a swell.
-pub const MOST_NOTES_A_BAR: usize = 24;
+/// What changed since the first music: a seed of another version is another piece.
+pub const COMPOSITION_VERSION: u32 = 2;
+
+/// Notes that a bar has at most: five pads, a bass, two motifs, a kick, a swell.
+pub const MOST_NOTES_A_BAR: usize = 32;
+
+/// Bars that a pad or a bass is held at most. A new key or tempo is heard when the next one begins.
+const LONGEST_HELD: u32 = 2;
+/// Where chords lie, and the bass, in cents.
+const CHORDS_CENTRE: i32 = 5_900;
+const BASS_CENTRE: i32 = 4_000;
+const BASS_RANGE: std::ops::RangeInclusive<i32> = 3_300..=4_900;
 
 /// Composes for one listener.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Composer {
-    random: Random,
     sample_rate: f64,
     /// Where the next bar begins; fractions of a sample are kept, so that tempo does not drift.
     next_bar: f64,
-    bars: u64,
-    function: usize,
+    form: Form,
+    section: Section,
+    /// The next bar's place in its section.
+    bar: u32,
+    harmony: Random,
+    chords: Progression,
+    tonality: Option<Tonality>,
+    wander: Wander,
+    voicing: Voicing,
+    bass: i32,
     melody: Melody,
     percussion: Percussion,
 }
 
-impl Composer {
-    /// A composer that begins at position 0.
-    pub fn new(seed: u64, sample_rate: u32) -> Self {
+impl Clone for Composer {
+    fn clone(&self) -> Self {
         Self {
-            random: Random::seeded(seed),
+            form: self.form.clone(),
+            harmony: self.harmony.clone(),
+            chords: self.chords.clone(),
+            wander: self.wander.clone(),
+            melody: self.melody.clone(),
+            percussion: self.percussion.clone(),
+            ..*self
+        }
+    }
+
+    /// Into the memory that is there.
+    fn clone_from(&mut self, source: &Self) {
+        self.sample_rate = source.sample_rate;
+        self.next_bar = source.next_bar;
+        self.form.clone_from(&source.form);
+        self.section = source.section;
+        self.bar = source.bar;
+        self.harmony.clone_from(&source.harmony);
+        self.chords.clone_from(&source.chords);
+        self.tonality = source.tonality;
+        self.wander.clone_from(&source.wander);
+        self.voicing = source.voicing;
+        self.bass = source.bass;
+        self.melody.clone_from(&source.melody);
+        self.percussion.clone_from(&source.percussion);
+    }
+}
+
+impl Composer {
+    /// A composer that begins at position 0 and never ends.
+    pub fn new(seed: u64, sample_rate: u32) -> Self {
+        Self::with_form(seed, sample_rate, None)
+    }
+
+    /// A composer whose music arrives, stays and lets go within so many seconds; then there is silence.
+    pub fn with_form(seed: u64, sample_rate: u32, seconds: Option<f64>) -> Self {
+        let part = |number: u64| Random::seeded(seed ^ number.wrapping_mul(0xd6e8_feb8_6659_fd93));
+        Self {
             sample_rate: f64::from(sample_rate),
             next_bar: 0.0,
-            bars: 0,
-            function: 0,
-            melody: Melody::default(),
-            percussion: Percussion::default(),
+            form: Form::new(part(1), seconds),
+            section: Section::default(),
+            bar: 0,
+            harmony: part(2),
+            chords: Progression::default(),
+            tonality: None,
+            wander: Wander::default(),
+            voicing: Voicing::default(),
+            bass: BASS_CENTRE,
+            melody: Melody::new(part(3)),
+            percussion: Percussion::new(part(4)),
         }
     }
 
@@ -50,68 +117,135 @@ impl Composer {
     /// Composes the next bar; notes are handed to `add` in no particular order.
     pub fn compose_bar(&mut self, params: &Params, add: &mut dyn FnMut(Note)) {
         let from = self.next_bar;
-        let to = from + 240.0 / f64::from(params.bpm) * self.sample_rate;
-        let variety = f64::from(params.variety);
-        if self.bars > 0 {
-            self.function = next_function(self.function, variety, &mut self.random);
+        let span = (
+            from,
+            from + 240.0 / f64::from(params.bpm) * self.sample_rate,
+        );
+        if self.bar >= self.section.bars && self.form.is_over() {
+            self.next_bar = span.1;
+            return;
         }
-        let density = f64::from(params.density);
-        let chord = Chord::new(self.function, params.key, params.mode, density);
-        self.harmony((from, to), &chord, params, add);
-        let span = (from, to);
-        let (rate, random) = (self.sample_rate, &mut self.random);
-        self.melody.play(span, &chord, params, rate, random, add);
-        self.percussion.play(span, params, rate, random, add);
-        self.next_bar = to;
-        self.bars += 1;
+        let tonality = Tonality::of(params);
+        let variety = f64::from(params.variety);
+        if self.bar >= self.section.bars {
+            self.section = self.form.next(params);
+            self.bar = 0;
+            self.melody.begin();
+            let random = &mut self.harmony;
+            self.chords
+                .plan(0, &self.section, &tonality, variety, random);
+        } else if self.tonality != Some(tonality) {
+            self.melody.forget(self.bar);
+            let random = &mut self.harmony;
+            self.chords
+                .plan(self.bar, &self.section, &tonality, variety, random);
+        }
+        self.tonality = Some(tonality);
+        // Up to F sharp, down to G: no key lies far from another.
+        let key = 100 * i32::from(params.key.semitones());
+        let key = if key > OCTAVE / 2 { key - OCTAVE } else { key };
+        self.accompany(span, key, &tonality, params, add);
+        let ground = Ground {
+            section: &self.section,
+            chords: &self.chords,
+            tonality: &tonality,
+            params,
+        };
+        let (rate, level) = (self.sample_rate, self.section.level);
+        self.melody.play(self.bar, span, key, rate, &ground, add);
+        self.percussion.play(span, level, params, rate, add);
+        self.next_bar = span.1;
+        self.bar += 1;
     }
 
-    fn harmony(
+    /// Pads and bass, where a chord begins or has been held long enough.
+    fn accompany(
         &mut self,
         (from, to): (f64, f64),
-        chord: &Chord,
+        key: i32,
+        tonality: &Tonality,
         params: &Params,
         add: &mut dyn FnMut(Note),
     ) {
-        let start = from as u64;
-        let length = (to as u64 - start) as u32;
-        let loudness = 0.6 + 0.4 * params.intensity;
-        let count = chord.classes().count();
+        let planned = self.chords.at(self.bar);
+        if !planned.since.is_multiple_of(LONGEST_HELD) {
+            return;
+        }
+        let chord = tonality.chord(planned.degree, planned.colour, self.section.shift);
+        let voices = 2 + (3.0 * params.density).round() as usize;
+        if planned.since == 0 || self.voicing.pitches().len() != voices {
+            let centre = CHORDS_CENTRE + self.section.register / 2;
+            self.voicing = self.voicing.next(&chord, voices.min(MOST_VOICES), centre);
+            self.bass = nearest(chord.root(), self.bass);
+        }
+        let bars = planned.left.clamp(1, LONGEST_HELD);
+        let length = ((to - from) * f64::from(bars)) as u32;
+        let loudness = f64::from(0.6 + 0.4 * params.intensity) * self.section.level;
+        let count = self.voicing.pitches().len();
         // More notes, each softer: the power of three.
-        let share = (3.0 / count as f32).sqrt().min(1.0);
-        for (index, class) in chord.classes().enumerate() {
+        let share = (3.0 / count as f64).sqrt().min(1.0);
+        let random = &mut self.harmony;
+        for (index, pitch) in self.voicing.pitches().iter().enumerate() {
+            let across = index as f32 / (count - 1).max(1) as f32;
+            let late = self.wander.late(0.005, random) * self.sample_rate;
+            let base = (0.45 + 0.03 * index.min(3) as f64) * loudness * share;
+            let note = Note {
+                voice: Voice::Pad,
+                start: (from + late) as u64,
+                length,
+                pitch: (pitch + key) as f32 / 100.0,
+                velocity: velocity(base, random),
+                pan: 1.6 * (across - 0.5),
+                seed: 0,
+            };
             if params.parts.pads {
-                // Close voicing around E4, the upper thirds a little higher.
-                let centre = 59.0 + 2.0 * index as f32;
-                let across = index as f32 / (count - 1).max(1) as f32;
-                add(Note {
-                    voice: Voice::Pad,
-                    start,
-                    length,
-                    pitch: nearest_pitch(class, centre),
-                    velocity: (0.45 + 0.05 * index.min(2) as f32) * loudness * share,
-                    pan: 0.8 * (across - 0.5),
-                    seed: 0,
-                });
+                add(note);
             }
         }
+        let late = self.wander.late(0.008, random) * self.sample_rate;
+        let note = Note {
+            voice: Voice::Bass,
+            start: (from + late) as u64,
+            length,
+            pitch: (self.bass + key) as f32 / 100.0,
+            velocity: velocity(0.4 * loudness, random),
+            pan: 0.0,
+            seed: 0,
+        };
         if params.parts.bass {
-            add(Note {
-                voice: Voice::Bass,
-                start,
-                length,
-                pitch: nearest_pitch(chord.root(), 40.0),
-                velocity: 0.4 * loudness,
-                pan: 0.0,
-                seed: 0,
-            });
+            add(note);
         }
+    }
+}
+
+/// The pitch of `class` nearest to `last` in the range of the bass.
+fn nearest(class: i32, last: i32) -> i32 {
+    let lowest = BASS_RANGE.start() + (class - BASS_RANGE.start()).rem_euclid(OCTAVE);
+    let higher = lowest + OCTAVE;
+    if BASS_RANGE.contains(&higher) && (higher - last).abs() < (lowest - last).abs() {
+        higher
+    } else {
+        lowest
     }
 }
 
 /// All notes that begin in the first `frames` samples, in order of their start.
 pub fn compose(seed: u64, params: &Params, sample_rate: u32, frames: u64) -> Vec<Note> {
-    let mut composer = Composer::new(seed, sample_rate);
+    let settings = StreamSettings {
+        sample_rate,
+        ..StreamSettings::default()
+    };
+    compose_with(seed, params, &settings, frames)
+}
+
+/// The same for a stream with other settings.
+pub fn compose_with(
+    seed: u64,
+    params: &Params,
+    settings: &StreamSettings,
+    frames: u64,
+) -> Vec<Note> {
+    let mut composer = Composer::with_form(seed, settings.sample_rate, settings.form_seconds);
     let mut notes = Vec::new();
     while composer.next_bar() < frames {
         composer.compose_bar(params, &mut |note| notes.push(note));
@@ -119,4 +253,20 @@ pub fn compose(seed: u64, params: &Params, sample_rate: u32, frames: u64) -> Vec
     notes.retain(|note| note.start < frames);
     notes.sort_by_key(|note| note.start);
     notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bass_stays_in_its_range() {
+        for class in (0..OCTAVE).step_by(50) {
+            for last in [3_300, 4_000, 4_900] {
+                let pitch = nearest(class, last);
+                assert!(BASS_RANGE.contains(&pitch));
+                assert_eq!(pitch.rem_euclid(OCTAVE), class);
+            }
+        }
+    }
 }

@@ -1,6 +1,12 @@
-//! Music from a seed: chords, melody and percussion, a bar at a time, for as long as one listens.
+//! What is played: form, harmony, voicings, melody, percussion, and the composer that joins them.
 
 pub mod composer;
-pub(crate) mod harmony;
-pub(crate) mod melody;
-pub(crate) mod percussion;
+mod form;
+mod harmony;
+mod humanise;
+mod melody;
+mod motif;
+mod percussion;
+mod progression;
+pub mod scale;
+mod voicing;

@@ -6,8 +6,9 @@ use crate::note::{Note, Voice};
 use crate::params::Params;
 
 /// Counts bars to the next kick.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Percussion {
+    random: Random,
     bars_to_kick: usize,
 }
 
@@ -15,15 +16,23 @@ pub(crate) struct Percussion {
 const QUIET: f32 = 0.3;
 
 impl Percussion {
-    /// Adds what falls into the bar `from..to`.
+    pub(crate) fn new(random: Random) -> Self {
+        Self {
+            random,
+            bars_to_kick: 0,
+        }
+    }
+
+    /// Adds what falls into the bar `from..to`, at the section's `level`.
     pub(crate) fn play(
         &mut self,
         (from, to): (f64, f64),
+        level: f64,
         params: &Params,
         sample_rate: f64,
-        random: &mut Random,
         add: &mut dyn FnMut(Note),
     ) {
+        let random = &mut self.random;
         if params.intensity < QUIET {
             self.bars_to_kick = 0;
             return;
@@ -31,17 +40,19 @@ impl Percussion {
         let intensity = f64::from(params.intensity);
         if self.bars_to_kick == 0 {
             let skipped = random.unit() < 0.3;
+            let velocity = 0.4 + 0.3 * intensity + 0.2 * (random.unit() - 0.5);
+            // Chances are drawn whether the kick is heard or not: swells do not depend on it.
+            let kick = Note {
+                voice: Voice::Kick,
+                start: from as u64 + random.below(200) as u64,
+                length: (sample_rate / 10.0) as u32,
+                pitch: 0.0,
+                velocity: (level * velocity.clamp(0.3, 0.8)) as f32,
+                pan: 0.0,
+                seed: 0,
+            };
             if params.parts.kicks && !skipped {
-                let velocity = 0.4 + 0.3 * intensity + 0.2 * (random.unit() - 0.5);
-                add(Note {
-                    voice: Voice::Kick,
-                    start: from as u64 + random.below(200) as u64,
-                    length: (sample_rate / 10.0) as u32,
-                    pitch: 0.0,
-                    velocity: velocity.clamp(0.3, 0.8) as f32,
-                    pan: 0.0,
-                    seed: 0,
-                });
+                add(kick);
             }
             let (fewest, more) = if intensity < 0.7 { (4, 5) } else { (2, 3) };
             self.bars_to_kick = fewest + random.below(more);
@@ -57,7 +68,7 @@ impl Percussion {
                 start: start as u64,
                 length: (seconds * sample_rate) as u32,
                 pitch: 0.0,
-                velocity: velocity.clamp(0.15, 0.6) as f32,
+                velocity: (level * velocity.clamp(0.15, 0.6)) as f32,
                 pan: (random.unit() * 1.2 - 0.6) as f32,
                 seed: random.bits() as u32,
             };

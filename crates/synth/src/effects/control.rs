@@ -36,12 +36,19 @@ pub(crate) struct Controls {
     pub(crate) cutoff: Glide,
     pub(crate) space: Glide,
     pub(crate) volume: Glide,
+    /// What the mix is multiplied by.
+    pub(crate) trim: Glide,
     share: f64,
 }
 
 /// log2 of the pads' cutoff: 300 Hz dark and calm, 12 kHz and more bright and intense.
 fn cutoff(params: &Params) -> f64 {
     300f64.log2() + 4.5 * f64::from(params.brightness) + f64::from(params.intensity)
+}
+
+/// The factor of the trim's decibels.
+fn trim(params: &Params) -> f64 {
+    10f64.powf(f64::from(params.trim) / 20.0)
 }
 
 impl Controls {
@@ -51,6 +58,7 @@ impl Controls {
             cutoff: Glide::at(cutoff(params)),
             space: Glide::at(f64::from(params.space)),
             volume: Glide::at(f64::from(params.volume)),
+            trim: Glide::at(trim(params)),
             share: 1.0 - (-quantum_seconds / GLIDE_SECONDS).exp(),
         }
     }
@@ -59,6 +67,7 @@ impl Controls {
         self.cutoff.target = cutoff(params);
         self.space.target = f64::from(params.space);
         self.volume.target = f64::from(params.volume);
+        self.trim.target = trim(params);
     }
 
     /// Moves on by a quantum.
@@ -66,5 +75,6 @@ impl Controls {
         self.cutoff.step(self.share);
         self.space.step(self.share);
         self.volume.step(self.share);
+        self.trim.step(self.share);
     }
 }

@@ -1,8 +1,10 @@
 //! What each voice sounds like: envelopes, oscillators, and the blocks that they are rendered in.
 
+pub(crate) mod dither;
 pub mod envelope;
 pub mod instrument;
 pub(crate) mod kick;
+pub(crate) mod limiter;
 pub mod master;
 pub mod oscillator;
 pub(crate) mod swell;

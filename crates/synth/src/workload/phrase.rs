@@ -189,6 +189,7 @@ pub(crate) fn settings(parameters: &Parameters) -> StreamSettings {
                 _ => Average::RunningSum,
             },
         },
+        form_seconds: None,
     }
 }
 

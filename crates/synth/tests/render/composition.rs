@@ -1,6 +1,8 @@
 //! Every parameter is heard: each one changes what is measured of the notes or of the sound.
 
-use warpsmith_synth::{Key, Mode, Note, Params, Stream, Voice, compose};
+use warpsmith_synth::{
+    Composer, Key, Mode, Note, Params, Scale, Stream, StreamSettings, Voice, compose, compose_with,
+};
 
 const RATE: u32 = 44_100;
 const MINUTES_10: u64 = 600 * RATE as u64;
@@ -31,9 +33,16 @@ fn the_key_moves_every_pad_and_the_mode_changes_the_scale() {
     for class in 0..12 {
         assert_eq!(c[class], d[(class + 2) % 12]);
     }
-    // Lydian has F# and no F, aeolian E flat and no E.
-    let lydian = notes(|p| (p.key, p.mode) = (Key::above_c(0), Mode::Lydian));
-    let aeolian = notes(|p| (p.key, p.mode) = (Key::above_c(0), Mode::Aeolian));
+    // Without variety the key stays. Lydian has F# and no F, aeolian E flat and no E.
+    let home = |p: &mut Params| (p.key, p.variety) = (Key::above_c(0), 0.0);
+    let lydian = notes(|p| {
+        home(p);
+        p.mode = Mode::Lydian;
+    });
+    let aeolian = notes(|p| {
+        home(p);
+        p.mode = Mode::Aeolian;
+    });
     let (lydian, aeolian) = (classes(&lydian, Voice::Pad), classes(&aeolian, Voice::Pad));
     assert!(lydian[6] > 0 && lydian[5] == 0 && aeolian[3] > 0 && aeolian[4] == 0);
 }
@@ -49,10 +58,108 @@ fn the_bass_moves_with_the_chords() {
 
 #[test]
 fn tempo_sets_the_bars_and_the_melody() {
+    let bars = |bpm| {
+        let params = Params {
+            bpm,
+            ..Params::default()
+        };
+        let mut composer = Composer::new(21, RATE);
+        let mut bars = 0;
+        while composer.next_bar() < MINUTES_10 {
+            composer.compose_bar(&params, &mut |_| ());
+            bars += 1;
+        }
+        bars
+    };
+    assert_eq!((bars(40.0), bars(120.0)), (100, 300));
     let (slow, fast) = (notes(|p| p.bpm = 40.0), notes(|p| p.bpm = 120.0));
-    let bars = |notes: &[Note]| count(notes, Voice::Bass);
-    assert_eq!((bars(&slow), bars(&fast)), (100, 300));
     assert!(count(&fast, Voice::Lead) > 2 * count(&slow, Voice::Lead));
+}
+
+#[test]
+fn a_new_key_and_tempo_are_heard_within_two_bars() {
+    let mut params = Params::default();
+    let mut composer = Composer::new(4, RATE);
+    for _ in 0..21 {
+        composer.compose_bar(&params, &mut |_| ());
+    }
+    let changed = composer.next_bar();
+    (params.key, params.bpm) = (Key::above_c(1), 100.0);
+    let mut starts = Vec::new();
+    for _ in 0..2 {
+        composer.compose_bar(&params, &mut |note| {
+            if note.voice == Voice::Pad {
+                starts.push(note.start);
+            }
+        });
+    }
+    let two_bars = 2 * 240 * u64::from(RATE) / 100;
+    assert!(
+        starts.iter().any(|start| start - changed <= two_bars),
+        "{starts:?}"
+    );
+}
+
+#[test]
+fn a_silenced_part_leaves_the_others_as_they_are() {
+    let whole = notes(|_| ());
+    let without = notes(|p| (p.parts.melody, p.parts.kicks) = (false, false));
+    let others: Vec<Note> = whole
+        .into_iter()
+        .filter(|note| !matches!(note.voice, Voice::Lead | Voice::Kick))
+        .collect();
+    // Thousands of notes are not worth printing.
+    assert!(others == without);
+}
+
+#[test]
+fn a_users_scale_is_played_in_its_own_pitches() {
+    let scale = Scale::new(&[0.0, 231.0, 498.0, 702.0, 966.0]).unwrap();
+    let notes = notes(|p| {
+        (p.key, p.scale, p.variety, p.complexity) = (Key::above_c(0), Some(scale), 0.0, 0.0)
+    });
+    let classes = [0, 231, 498, 702, 966];
+    for note in notes
+        .iter()
+        .filter(|n| !matches!(n.voice, Voice::Kick | Voice::Swell))
+    {
+        let cents = (100.0 * note.pitch).round() as i32;
+        assert!(classes.contains(&cents.rem_euclid(1_200)), "{note:?}");
+    }
+    assert!(count(&notes, Voice::Lead) > 50 && count(&notes, Voice::Pad) > 50);
+}
+
+#[test]
+fn a_form_has_an_end_that_is_quieter_than_its_middle() {
+    let settings = StreamSettings {
+        sample_rate: RATE,
+        form_seconds: Some(600.0),
+        ..StreamSettings::default()
+    };
+    let notes = compose_with(9, &Params::default(), &settings, 2 * MINUTES_10);
+    // The last chord is the first one's, and then nothing begins.
+    let bass: Vec<f32> = notes
+        .iter()
+        .filter(|n| n.voice == Voice::Bass)
+        .map(|n| n.pitch % 12.0)
+        .collect();
+    assert_eq!(bass.first(), bass.last());
+    assert!(
+        notes
+            .iter()
+            .all(|note| note.start < MINUTES_10 + u64::from(RATE))
+    );
+    let loudness = |from: u64, to: u64| {
+        let minute = 60 * u64::from(RATE);
+        let span = from * minute..to * minute;
+        let pads = notes
+            .iter()
+            .filter(|n| n.voice == Voice::Pad && span.contains(&n.start));
+        let velocities: Vec<f32> = pads.map(|n| n.velocity).collect();
+        velocities.iter().sum::<f32>() / velocities.len() as f32
+    };
+    assert!(loudness(4, 6) > 1.05 * loudness(0, 1));
+    assert!(loudness(4, 6) > 1.05 * loudness(9, 10));
 }
 
 #[test]
@@ -76,8 +183,10 @@ fn intensity_brings_notes_octaves_loudness_and_percussion() {
 #[test]
 fn complexity_leaves_the_scale_variety_the_usual_path_density_fills_chords() {
     let outside = |complexity| {
-        let notes =
-            notes(|p| (p.key, p.mode, p.complexity) = (Key::above_c(0), Mode::Aeolian, complexity));
+        let notes = notes(|p| {
+            (p.key, p.mode, p.complexity) = (Key::above_c(0), Mode::Aeolian, complexity);
+            p.variety = 0.0;
+        });
         let classes = classes(&notes, Voice::Lead);
         let foreign: usize = [1, 4, 6, 9, 11].iter().map(|class| classes[*class]).sum();
         foreign as f64 / classes.iter().sum::<usize>() as f64

@@ -2,8 +2,8 @@
 
 use warpsmith_synth::quality::{alias_db, largest_step_db, snr_db};
 use warpsmith_synth::{
-    Formulas, Note, Params, Phrase, PhraseRenderer, Preset, Saw, StreamSettings, Voice, compose,
-    reference,
+    EnvelopeRate, Formulas, Note, Params, Phrase, PhraseRenderer, Preset, Saw, StreamSettings,
+    Voice, compose, reference,
 };
 
 fn settings(formulas: Formulas, saw: Saw) -> StreamSettings {
@@ -72,8 +72,17 @@ fn the_band_limited_saw_keeps_its_aliases_down() {
 #[test]
 fn envelopes_step_in_the_original_and_nowhere_else() {
     let phrase = Phrase::reference();
-    assert!(largest_step_db(&phrase, Formulas::Original) > -16.0);
-    assert!(largest_step_db(&phrase, Formulas::ClickFree) < -65.0);
+    let steps = |formulas, rate| largest_step_db(&phrase, formulas, rate);
+    assert!(steps(Formulas::Original, EnvelopeRate::Cubic) > -16.0);
+    let smooth = steps(Formulas::ClickFree, EnvelopeRate::Cubic);
+    assert!(smooth < -65.0);
+    // Held envelopes step as often as they are held, and by as much more.
+    let held = steps(Formulas::ClickFree, EnvelopeRate::Hold16);
+    let longer = steps(Formulas::ClickFree, EnvelopeRate::Hold64);
+    assert!(
+        held > smooth + 18.0 && longer > held + 8.0,
+        "{smooth} {held} {longer}"
+    );
 }
 
 #[test]
