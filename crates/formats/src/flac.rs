@@ -1,4 +1,4 @@
-//! FLAC (RFC 9639): 16-bit stereo without loss, in about half the bytes of a WAV file.
+//! FLAC (RFC 9639): 16-bit stereo without loss, in fewer bytes than a WAV file.
 //!
 //! Fixed predictors and partitioned Rice codes, left and right or middle and side. Written a block
 //! at a time, to a file whose length is known before its first sample. The checksum of all samples

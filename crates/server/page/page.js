@@ -2,13 +2,15 @@
 
 import { Player } from '/player.js';
 import { showMachine } from '/machine.js';
+import { SleepTimer } from '/sleep_timer.js';
+import { keepPreset, keepState, lastState, ownPresets, readAddress, writeAddress } from '/state.js';
 
 const $ = (id) => document.getElementById(id);
 const token = new URLSearchParams(location.hash.slice(1)).get('token') ?? undefined;
 export const ask = (path, options = {}) => fetch(path, token ? { ...options, headers: { Authorization: `Bearer ${token}` } } : options);
 const KEYS = ['C', 'C#', 'D', 'D#', 'E', 'F', 'F#', 'G', 'G#', 'A', 'A#', 'B'];
 
-let presets = [], chosen = 'focus', params = {}, pending = null;
+let presets = [], chosen = '', params = {}, served = {}, pending = null;
 const player = new Player(heard);
 window.player = player;
 
@@ -27,11 +29,8 @@ async function load() {
   if (answer.status === 401) { say('This server needs its token: add #token=… to the address'); return; }
   const status = await answer.json();
   presets = await (await ask('/api/presets')).json();
-  for (const { name } of presets) {
-    const radio = element('input', { type: 'radio', name: 'preset', value: name, checked: name === chosen });
-    radio.onchange = () => { chosen = name; show(presets.find((p) => p.name === name).params); send({ preset: name, params: {} }, 0); };
-    $('presets').append(element('label', {}, radio, element('span', {}, name)));
-  }
+  for (const own of ownPresets()) presets.push({ ...own, own: true });
+  presets.forEach(addPreset);
   addSelect('key', KEYS);
   addSelect('mode', status.params.modes);
   for (const [name, [least, most]] of Object.entries(status.params.ranges)) addRange(name, least, most);
@@ -40,9 +39,64 @@ async function load() {
     box.onchange = () => send({ params: { parts: { [name]: box.checked } } }, 0);
     $('parts').append(element('label', {}, box, name));
   }
-  show(presets.find((p) => p.name === chosen).params);
+  served = status.params.default;
+  open(readAddress() ?? lastVisit() ?? {});
   figure('device', 'Renders on', status.device);
   player.prepare();
+}
+
+const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+
+// What played last, unless the server was started with something else since then.
+function lastVisit() {
+  const last = lastState();
+  return last && same(last.served, served) ? last : null;
+}
+
+// A link, what played last, or what the server was started with.
+function open(state) {
+  const preset = presets.find(({ name }) => name === state.preset);
+  const base = preset?.params ?? served;
+  chosen = preset?.name ?? presets.find((each) => same(each.params, base))?.name ?? '';
+  const { parts, ...rest } = state.params ?? {};
+  const known = Object.fromEntries(Object.entries(rest).filter(([name]) => name in base));
+  show({ ...base, ...known, parts: { ...base.parts, ...parts } });
+  if (state.seed !== undefined) $('seed').value = state.seed;
+  $('shared').checked = !!state.shared;
+  for (const radio of document.getElementsByName('preset')) radio.checked = radio.value === chosen;
+  steerable();
+}
+
+function addPreset({ name, own }) {
+  const radio = element('input', { type: 'radio', name: 'preset', value: name, checked: name === chosen });
+  radio.onchange = () => {
+    chosen = name;
+    const wanted = presets.find((p) => p.name === name).params;
+    show(wanted);
+    // The server knows its own presets by name; this browser's travel as what they say.
+    send(own ? { params: wanted } : { preset: name, params: {} }, 0);
+  };
+  $('presets').append(element('label', {}, radio, element('span', {}, name)));
+}
+
+// What plays now, for the address and for the next visit.
+function remember() {
+  const seed = player.playing ? player.welcome?.seed : $('seed').value === '' ? undefined : Number($('seed').value);
+  const state = { preset: chosen, seed, shared: $('shared').checked, params };
+  keepState({ ...state, served });
+  const base = presets.find(({ name }) => name === chosen);
+  const words = writeAddress(state, base?.own ? undefined : base?.params);
+  const hash = token ? `token=${encodeURIComponent(token)}&${words}` : words;
+  history.replaceState(null, '', `#${hash}`);
+  return words;
+}
+
+// The broadcast is everybody's: whoever hears it steers it for all.
+function steerable() {
+  $('acts').textContent = $('shared').checked
+    ? 'You steer the broadcast for everybody who hears it.'
+    : 'Filter, space and volume act at once; tempo, key, scale and notes with the next chord.';
+  $('seed').disabled = $('shared').checked;
 }
 
 function addSelect(name, values) {
@@ -90,6 +144,21 @@ function flush() {
   const change = pending;
   pending = null;
   player.control(change);
+  remember();
+}
+
+// Another seed, or the broadcast, is another stream: it begins at once.
+async function restart() {
+  steerable();
+  if (!player.playing) { remember(); return; }
+  say('Changing to other music');
+  await player.stop();
+  await toggle();
+}
+
+function button(playing) {
+  $('play').textContent = playing ? 'Stop' : 'Play';
+  $('play').setAttribute('aria-pressed', String(playing));
 }
 
 async function toggle() {
@@ -97,6 +166,7 @@ async function toggle() {
   if (player.playing) {
     button(false);
     say('Stopped');
+    if ('mediaSession' in navigator) navigator.mediaSession.playbackState = 'paused';
     await player.stop();
     return;
   }
@@ -113,11 +183,6 @@ async function toggle() {
   }
 }
 
-function button(playing) {
-  $('play').textContent = playing ? 'Stop' : 'Play';
-  $('play').setAttribute('aria-pressed', String(playing));
-}
-
 function heard(data) {
   if (!player.playing) return;
   if (data.welcome) {
@@ -126,12 +191,59 @@ function heard(data) {
     if (!resumed) show(data.welcome.params);
     say(shared ? 'Playing the broadcast' : `Playing, seed ${seed}`);
     figure('device', 'Renders on', data.welcome.device);
+    remember();
+    announce(shared ? 'Broadcast' : `Seed ${seed}`);
     figure('stream', 'Stream', `${data.welcome.stream}, ${data.welcome.codec}, ${data.welcome.rate} Hz`);
   }
   if (data.message?.type === 'params') show(data.message.params);
   if (data.message?.type === 'error') trouble(data.message.finding.message);
   if (data.lost) say('Connection lost, coming back');
   if (data.figures) showFigures();
+}
+
+// Title and keys of the lock screen, the keyboard and the headphones.
+function announce(title) {
+  if (!('mediaSession' in navigator)) return;
+  navigator.mediaSession.metadata = new MediaMetadata({ title, artist: 'Warpsmith', album: chosen || 'own settings' });
+  navigator.mediaSession.playbackState = 'playing';
+}
+function mediaKeys() {
+  if (!('mediaSession' in navigator)) return;
+  for (const [key, plays] of [['play', true], ['pause', false], ['stop', false]])
+    navigator.mediaSession.setActionHandler(key, () => { if (player.playing !== plays) toggle(); });
+}
+
+function kept(text) { $('kept').textContent = text; }
+
+async function copyLink() {
+  const link = `${location.origin}${location.pathname}#${remember()}`;
+  try { await navigator.clipboard.writeText(link); kept('Copied'); } catch { kept(link); }
+}
+
+// What plays, from its first note to where it is now, as a file.
+async function saveFile(path, name) {
+  if ($('shared').checked) return kept('The broadcast has no beginning to save from');
+  const seed = player.welcome?.seed ?? Number($('seed').value || 1);
+  const rate = player.welcome?.rate ?? 48_000;
+  const seconds = Math.min(3600, Math.max(10, (player.figures.position ?? 0) / rate));
+  kept('Rendering');
+  const answer = await ask(path, { method: 'POST', body: JSON.stringify({ seed, seconds, params, rate }) });
+  if (!answer.ok) return kept((await answer.json()).finding?.message ?? `The server said ${answer.status}`);
+  const link = element('a', { href: URL.createObjectURL(await answer.blob()), download: `warpsmith-${seed}.${name}` });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+  kept(`Saved ${Math.round(seconds)} s with the settings of now`);
+}
+
+function saveOwn() {
+  const name = $('preset-name').value.trim();
+  if (!name) { kept('Give the preset a name'); $('preset-name').focus(); return; }
+  if (presets.some((preset) => preset.name === name && !preset.own)) return kept(`The server has a preset called ${name}`);
+  keepPreset(name, params);
+  const there = presets.find((preset) => preset.name === name);
+  if (there) there.params = structuredClone(params);
+  else { presets.push({ name, params: structuredClone(params), own: true }); addPreset({ name, own: true }); }
+  kept(`Kept as ${name} in this browser`);
 }
 
 const rows = new Map();
@@ -214,6 +326,15 @@ for (const tab of tabs) {
 }
 
 $('play').onclick = toggle;
+$('seed').onchange = restart;
+$('shared').onchange = restart;
+$('link').onclick = copyLink;
+$('save-wav').onclick = () => saveFile('/api/render', 'wav');
+$('save-midi').onclick = () => saveFile('/api/midi', 'mid');
+$('save-preset').onclick = saveOwn;
+const timer = new SleepTimer(player, { say: (text) => { if ($('timer-text').textContent !== text) $('timer-text').textContent = text; }, end: () => { $('timer').value = '0'; if (player.playing) toggle(); } });
+$('timer').onchange = () => timer.set(Number($('timer').value));
+mediaKeys();
 // Space plays and stops wherever it has no other meaning.
 document.addEventListener('keydown', (event) => {
   if (event.key === ' ' && event.target === document.body) { event.preventDefault(); toggle(); }

@@ -73,7 +73,8 @@ export class Player {
     });
     if (channel) this.node.port.postMessage({ port: channel.port1 }, [channel.port1]);
     this.analyser = new AnalyserNode(context, { fftSize: 4096, smoothingTimeConstant: 0.7 });
-    this.node.connect(this.analyser).connect(context.destination);
+    this.fader = new GainNode(context);
+    this.node.connect(this.analyser).connect(this.fader).connect(context.destination);
     await awake;
   }
 
@@ -88,12 +89,21 @@ export class Player {
   /// Other parameters for what is playing.
   control(change) { this.worker?.postMessage({ control: change }); }
 
+  /// Fades to this loudness, 0 to 1, over so many seconds.
+  fade(to, seconds) {
+    if (!this.fader) return;
+    const { gain } = this.fader, now = this.context.currentTime;
+    gain.cancelScheduledValues(now);
+    gain.setValueAtTime(gain.value, now);
+    gain.linearRampToValueAtTime(to, now + seconds);
+  }
+
   /// Breaks the connection, as a network would; the player comes back by itself.
   drop() { this.worker?.postMessage({ drop: true }); }
 
   async stop() {
     const { context, worker } = this;
-    this.context = this.worker = this.node = this.analyser = null;
+    this.context = this.worker = this.node = this.analyser = this.fader = null;
     if (!context) return;
     worker.postMessage({ stop: true });
     // Time for the fade and the farewell.

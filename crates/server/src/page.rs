@@ -26,6 +26,16 @@ const FILES: &[PageFile] = &[
         text: include_str!("../page/page.js"),
     },
     PageFile {
+        path: "/state.js",
+        kind: SCRIPT,
+        text: include_str!("../page/state.js"),
+    },
+    PageFile {
+        path: "/sleep_timer.js",
+        kind: SCRIPT,
+        text: include_str!("../page/sleep_timer.js"),
+    },
+    PageFile {
         path: "/machine.js",
         kind: SCRIPT,
         text: include_str!("../page/machine.js"),

@@ -1,12 +1,14 @@
-//! Sound as files: `GET /stream.wav` without an end, `POST /api/render` of a given length.
+//! Sound as files: `GET /stream.wav` without an end, `POST /api/render` of a given length, and its notes
+//! as `POST /api/midi`.
 
 use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Map, Number, Value};
 use warpsmith_core::{Finding, Severity};
-use warpsmith_http::{Reply, Request};
-use warpsmith_synth::{Stream, StreamSettings};
+use warpsmith_http::{Answer, Reply, Request};
+use warpsmith_synth::midi_file::midi_file;
+use warpsmith_synth::{Stream, StreamSettings, compose_with};
 
 use super::control::{body, refused, wanted};
 use super::route::stream;
@@ -64,6 +66,15 @@ impl Order {
         Ok(order)
     }
 
+    fn check_seconds(&self) -> Result<(), ProtocolError> {
+        if self.seconds > 0.0 && self.seconds <= MOST_SECONDS {
+            return Ok(());
+        }
+        Err(ProtocolError::Message {
+            what: format!("`seconds` is {}, outside 0 to {MOST_SECONDS}", self.seconds),
+        })
+    }
+
     fn stream(&self, shared: &Shared) -> Result<Stream, ProtocolError> {
         let params = wanted(shared, &shared.params, self.preset.as_deref(), &self.params)?;
         let settings = StreamSettings {
@@ -108,18 +119,34 @@ pub(super) fn endless(request: &Request, shared: &Arc<Shared>) -> Reply {
     })
 }
 
+/// The notes of the same music as a MIDI file.
+pub(super) fn midi(request: &Request, shared: &Shared) -> Answer {
+    let made = || -> Result<Vec<u8>, ProtocolError> {
+        let order: Order = body(request)?;
+        order.check_seconds()?;
+        let stream = order.stream(shared)?;
+        let (settings, seed) = (stream.settings(), stream.seed());
+        let frames = (order.seconds * f64::from(settings.sample_rate)).round() as u64;
+        let notes = compose_with(seed, stream.params(), settings, frames);
+        Ok(midi_file(
+            &notes,
+            stream.params(),
+            seed,
+            settings.sample_rate,
+        ))
+    };
+    match made() {
+        Ok(file) => response::whole(200, "audio/midi", file),
+        Err(error) => refused(&error),
+    }
+}
+
 pub(super) fn render(request: &Request, shared: &Arc<Shared>) -> Reply {
     let order: Order = match body(request) {
         Ok(order) => order,
         Err(error) => return refuse(&error),
     };
-    if !(order.seconds > 0.0 && order.seconds <= MOST_SECONDS) {
-        let error = ProtocolError::Message {
-            what: format!(
-                "`seconds` is {}, outside 0 to {MOST_SECONDS}",
-                order.seconds
-            ),
-        };
+    if let Err(error) = order.check_seconds() {
         return refuse(&error);
     }
     let stream = match order.stream(shared) {

@@ -77,6 +77,7 @@ fn respond(request: &Request, peer: SocketAddr, shared: &Arc<Shared>) -> Reply {
         ("GET", "/ws") => return web_socket(request, peer, shared),
         ("GET", "/stream.wav") => return music::endless(request, shared),
         ("POST", "/api/render") => return music::render(request, shared),
+        ("POST", "/api/midi") => music::midi(request, shared),
         ("GET", "/api/events") => {
             let shared = Arc::clone(shared);
             // Before the head is sent: whoever sees it misses nothing from then on.

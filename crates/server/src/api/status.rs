@@ -12,7 +12,7 @@ use crate::server::Shared;
 
 /// Listeners that are listed one by one.
 const LISTED: usize = 200;
-const PATHS: [&str; 14] = [
+const PATHS: [&str; 15] = [
     "GET /",
     "GET /ws",
     "GET /stream.wav",
@@ -25,6 +25,7 @@ const PATHS: [&str; 14] = [
     "POST /api/presets/NAME/load",
     "POST /api/control",
     "POST /api/render",
+    "POST /api/midi",
     "GET /api/matrix",
     "GET /api/events",
 ];

@@ -203,7 +203,7 @@ pub fn merged(
                 let known: Vec<&str> = Params::RANGES.iter().map(|range| range.0).collect();
                 return Err(ProtocolError::Message {
                     what: format!(
-                        "there is no parameter `{}`; there are key, mode, parts, {}",
+                        "there is no parameter `{}`; there are key, mode, scale, parts, {}",
                         name.chars().take(40).collect::<String>(),
                         known.join(", ")
                     ),

@@ -6,6 +6,7 @@
 //! underrun; `WARPSMITH_PAGE_OUT=DIR` keeps figures and pictures.
 
 mod browser;
+mod keeping;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::{Value, json};
@@ -53,9 +54,14 @@ window.peak = (samples, rate) => {
 const CHANGE: usize = 16;
 
 fn serve() -> Result<(Server, Browser), Failed> {
+    serve_with(Params::default())
+}
+
+fn serve_with(params: Params) -> Result<(Server, Browser), Failed> {
     let listen = ([127, 0, 0, 1], 0).into();
     let server = Server::start(Settings {
         listen,
+        params,
         ..Settings::default()
     })?;
     let mut browser = Browser::open()?;
@@ -420,6 +426,18 @@ fn main() {
         (
             "the broadcast plays at another rate",
             the_broadcast_plays_at_another_rate,
+        ),
+        (
+            "the page begins as its server was told, and a link plays the same music",
+            keeping::a_link_plays_the_same_music,
+        ),
+        (
+            "presets and files of what plays are kept",
+            keeping::presets_and_files_are_kept,
+        ),
+        (
+            "another seed, media keys and the sleep timer act at once",
+            keeping::seed_keys_and_timer_act,
         ),
         #[cfg(feature = "opus")]
         (

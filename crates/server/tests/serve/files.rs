@@ -1,7 +1,8 @@
 //! Sound as files.
 
 use warpsmith_formats::wav::WavFormat;
-use warpsmith_synth::{Params, Preset, Stream};
+use warpsmith_synth::midi_file::midi_file;
+use warpsmith_synth::{Params, Preset, Stream, compose};
 
 use crate::requests::{ask, send};
 use crate::server;
@@ -21,6 +22,28 @@ fn a_rendered_file_is_the_stream_of_its_seed() {
     let mut expected = WavFormat::pcm16(48_000, 2).head(72_000);
     expected.extend(samples.iter().flat_map(|sample| sample.to_le_bytes()));
     assert!(answer.body == expected);
+}
+
+#[test]
+fn the_notes_of_a_piece_are_a_midi_file() {
+    let server = server();
+    let order = r#"{"seed":5,"seconds":20,"preset":"sleep"}"#;
+    let answer = ask(server.address(), "POST", "/api/midi", order);
+    assert_eq!(answer.status, 200);
+    let params = Params::preset(Preset::Sleep);
+    let notes = compose(5, &params, 48_000, 20 * 48_000);
+    assert!(answer.body == midi_file(&notes, &params, 5, 48_000));
+    for wrong in [
+        r#"{"seconds":0}"#,
+        r#"{"seconds":4000}"#,
+        r#"{"params":{"scale":[0,700,500]}}"#,
+    ] {
+        assert_eq!(
+            ask(server.address(), "POST", "/api/midi", wrong).status,
+            400,
+            "{wrong}"
+        );
+    }
 }
 
 #[test]
