@@ -123,19 +123,32 @@ pub(super) fn show_output(folder: &Path) -> Result<()> {
     let note = format!("*On an {gpu}, driver {driver}.*");
     for (path, name) in pages()? {
         let text = fs::read_to_string(&path)?;
-        let shown = with_output(&text, &note, &|number, step| {
-            let file = |ending| out.join(&name).join(format!("{number}.{step}.{ending}"));
-            let code = fs::read_to_string(file("code")).ok()?;
-            // A page does not show a failure as if it were the answer.
-            (code.trim() == "0").then(|| fs::read_to_string(file("txt")).ok())?
-        })
-        .with_context(|| path.display().to_string())?;
+        let shown = with_output_of(&text, &note, &out.join(&name))
+            .with_context(|| path.display().to_string())?;
+        let Some(shown) = shown else {
+            println!("{}: did not run, left as it is", path.display());
+            continue;
+        };
         if shown != text {
             fs::write(&path, shown)?;
             println!("{}", path.display());
         }
     }
     Ok(())
+}
+
+/// The page with the output in a folder; `None` where the page did not run.
+fn with_output_of(page: &str, note: &str, folder: &Path) -> Result<Option<String>> {
+    if !folder.is_dir() {
+        return Ok(None);
+    }
+    let shown = with_output(page, note, &|number, step| {
+        let file = |ending| folder.join(format!("{number}.{step}.{ending}"));
+        let code = fs::read_to_string(file("code")).ok()?;
+        // A page does not show a failure as if it were the answer.
+        (code.trim() == "0").then(|| fs::read_to_string(file("txt")).ok())?
+    });
+    shown.map(Some)
 }
 
 /// The page with what its sessions on a GPU printed, and below each of them where that was.
@@ -212,6 +225,27 @@ mod tests {
             again,
             once.replace("old", "new")
                 .replace("X, driver 1", "Y, driver 2")
+        );
+    }
+
+    #[test]
+    fn a_page_that_did_not_run_is_left_and_one_that_ran_in_part_is_refused() {
+        let page = "```console gpu\n$ b\n```\n";
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("page");
+        assert!(
+            with_output_of(page, "*On an X.*", &place)
+                .unwrap()
+                .is_none()
+        );
+        fs::create_dir(&place).unwrap();
+        assert!(with_output_of(page, "*On an X.*", &place).is_err());
+        fs::write(place.join("0.0.code"), "0\n").unwrap();
+        fs::write(place.join("0.0.txt"), "c\n").unwrap();
+        let shown = with_output_of(page, "*On an X.*", &place).unwrap().unwrap();
+        assert!(
+            shown.starts_with("```console gpu\n$ b\nc\n```\n"),
+            "{shown}"
         );
     }
 
