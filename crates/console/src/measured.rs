@@ -94,6 +94,28 @@ pub fn show_progress(global: &Global, name: &str, target: f64, progress: &Progre
     );
 }
 
+/// Half the width of an interval as a share of the median: `±0.12 %`. One that is narrower than a step of the
+/// clock says no more than that step: `< 0.23 %`.
+fn interval_width((low, high): (f64, f64), median: f64, sorted: &[f64]) -> String {
+    let half = 0.5 * (high - low) / median;
+    if !half.is_finite() {
+        return "too few".to_owned();
+    }
+    // Neighbours that differ by less than a millionth are the same reading, rounded twice.
+    let steps = sorted.windows(2).map(|pair| pair[1] - pair[0]);
+    let step = steps
+        .filter(|step| *step > 1e-6 * median)
+        .fold(f64::INFINITY, f64::min);
+    let floor = match step.is_finite() {
+        true => step / median,
+        false => 0.0,
+    };
+    match half < 0.5 * floor || half < 5e-5 {
+        true => format!("< {:.2} %", (100.0 * floor).max(0.01)),
+        false => format!("±{:.2} %", 100.0 * half),
+    }
+}
+
 /// Measurements with their figures as a table with small distribution plots.
 pub fn table(rows: &[(&Measurement, &Figures)]) -> String {
     let mut table = Table::new(&[
@@ -111,13 +133,9 @@ pub fn table(rows: &[(&Measurement, &Figures)]) -> String {
     for (measurement, figures) in rows {
         let summary = &figures.summary;
         let interval = &figures.interval;
-        let half = 50.0 * (interval.high - interval.low) / interval.median;
-        let width = match half.is_finite() {
-            true => format!("±{half:.2} %"),
-            false => "too few".to_owned(),
-        };
         let (_, mut sorted, _) = measurement.basis();
         sorted.sort_unstable_by(f64::total_cmp);
+        let width = interval_width((interval.low, interval.high), interval.median, &sorted);
         let quantile = |p: f64| summary.quantile(p).map_or("-".to_owned(), quantile_text);
         let noted = match figures.basis {
             Basis::CpuTime => " (CPU)",
@@ -170,5 +188,24 @@ pub fn section(measurement: &Measurement, figures: &Figures) -> Section {
             plot::distribution("distribution", &sorted),
             plot::series("in the order taken", &measurement.seconds, "sample", "s"),
         ],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_says_no_more_than_the_clock() {
+        // Samples of an event clock with steps of 32 ns: most agree to the tick.
+        let ticks: Vec<f64> = (0..100)
+            .map(|at| 32e-9 * f64::from(440 + at / 90))
+            .collect();
+        let median = 440.0 * 32e-9;
+        assert_eq!(interval_width((median, median), median, &ticks), "< 0.23 %");
+        let wide = (0.99 * median, 1.01 * median);
+        assert_eq!(interval_width(wide, median, &ticks), "±1.00 %");
+        assert_eq!(interval_width((1.0, 1.0), 1.0, &[1.0; 9]), "< 0.01 %");
+        assert_eq!(interval_width((0.0, f64::INFINITY), 1.0, &[1.0]), "too few");
     }
 }
