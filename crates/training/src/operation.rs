@@ -11,7 +11,7 @@ use warpsmith_device::{
 };
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    About, ArguedTolerance, Cost, ParameterSpec, Parameters, Prepared, Sizes, Workload,
+    About, ArguedTolerance, Cost, Output, ParameterSpec, Parameters, Prepared, Sizes, Workload,
     WorkloadError, result_in_memory, result_on_stream,
 };
 
@@ -150,6 +150,10 @@ impl Prepared for OnCpu {
         self.cpu
             .run(|| (operation.cpu)(parameters, inputs, out))
             .map_err(|error| WorkloadError::failed(operation.id, error))
+    }
+
+    fn inputs(&self) -> Vec<Output> {
+        self.inputs.iter().cloned().map(Output::F32).collect()
     }
 
     result_in_memory!(out: F32, f32::NAN);

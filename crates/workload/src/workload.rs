@@ -127,6 +127,12 @@ pub trait Prepared {
 
     /// What the last run computed.
     fn output(&mut self) -> Result<Output, WorkloadError>;
+
+    /// What a run reads, array by array, so that a user's own kernel can be given the same; nothing where
+    /// that is no plain arrays. The CPU form says it, which is the specification.
+    fn inputs(&self) -> Vec<Output> {
+        Vec::new()
+    }
 }
 
 impl<P: Prepared + ?Sized> Prepared for Box<P> {
@@ -144,6 +150,10 @@ impl<P: Prepared + ?Sized> Prepared for Box<P> {
 
     fn output(&mut self) -> Result<Output, WorkloadError> {
         (**self).output()
+    }
+
+    fn inputs(&self) -> Vec<Output> {
+        (**self).inputs()
     }
 }
 

@@ -6,8 +6,8 @@ use warpsmith_device::{CpuDevice, Device, ensure_host_room};
 use warpsmith_lanes::InstructionSet;
 use warpsmith_workload::random::Random;
 use warpsmith_workload::{
-    About, ArguedTolerance, Cost, ParameterSpec, Parameters, Prepared, Workload, WorkloadError,
-    result_in_memory,
+    About, ArguedTolerance, Cost, Output, ParameterSpec, Parameters, Prepared, Workload,
+    WorkloadError, result_in_memory,
 };
 
 use super::cpu::saxpy;
@@ -97,6 +97,10 @@ impl Prepared for CpuSaxpy {
                 .for_each(|((out, x), y)| saxpy(set, A, x, y, out));
         });
         Ok(())
+    }
+
+    fn inputs(&self) -> Vec<Output> {
+        vec![Output::F32(self.x.clone()), Output::F32(self.y.clone())]
     }
 
     result_in_memory!(out: F32, f32::NAN);
