@@ -191,6 +191,19 @@ pub enum ReferenceKind {
     Npy(Vec<(String, PathBuf)>),
     /// The interpreter, for Warp-style kernels on a GPU.
     Interpreter,
+    /// A built-in workload, on the CPU, with its own inputs.
+    Workload(WorkloadReference),
+}
+
+/// A built-in workload with what the case says about it.
+#[derive(Clone, Debug)]
+pub struct WorkloadReference {
+    /// `area/name`.
+    pub id: String,
+    /// Its parameters: the text, and the expression that it is where it names dimensions.
+    pub parameters: Vec<(String, (String, Option<Expression>))>,
+    /// The arguments that get its inputs, in its order; the arrays that the kernel reads where there are none.
+    pub inputs: Vec<String>,
 }
 
 /// A tolerance with its reason.
@@ -249,14 +262,6 @@ impl Case {
     pub fn name(&self) -> String {
         let stem = self.file.file_stem().unwrap_or_default();
         stem.to_string_lossy().into_owned()
-    }
-
-    /// Every tunable with its first value.
-    pub fn first_choice(&self) -> Vec<(String, TunableValue)> {
-        let firsts = self.tunables.iter();
-        firsts
-            .filter_map(|one| Some((one.name.clone(), one.values.first()?.clone())))
-            .collect()
     }
 
     /// The arguments that the kernel writes.

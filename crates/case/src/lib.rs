@@ -3,6 +3,7 @@
 //! A [`Case`] is one small TOML file that says which kernel, with which arguments, over which sizes,
 //! compared with what. Every verb about a user's kernel reads it.
 
+mod choice;
 mod description;
 mod document;
 mod element;
@@ -22,9 +23,10 @@ mod template;
 mod tune;
 mod verify;
 
+pub use choice::{Choice, choice_words};
 pub use description::{
     Argument, ArgumentKind, Callable, Case, CostExpressions, Fill, Launch, Reference,
-    ReferenceKind, Sizes, Source, StatedTolerance, Tunable, TunableValue,
+    ReferenceKind, Sizes, Source, StatedTolerance, Tunable, TunableValue, WorkloadReference,
 };
 pub use document::CaseError;
 pub use expression::{Expression, ExpressionError, Scope};
@@ -33,12 +35,15 @@ pub use inspect::{
 };
 pub use instance::{BoundArgument, BoundValue, Contents, Instance, LaunchNumbers};
 pub use occupancy::{Limiter, Occupancy, known_architectures, occupancy};
-pub use program::{CompiledCuda, Fault, Program, Settings, SharedArrays, compile_cuda, target};
-pub use reference::WorkerError;
-pub use signature::{KernelParameter, KernelSignature, kernel_signatures};
+pub use program::{
+    CompiledCuda, Fault, Program, Settings, SharedArrays, TimedFunction, check_binary_source,
+    check_code, compile_cuda, target,
+};
+pub use reference::{WorkerError, offer_workloads, timed_contents};
+pub use signature::{BodyUse, KernelParameter, KernelSignature, kernel_signatures};
 pub use sizes::{VerificationSizes, size_words};
 pub use template::{case_of_cuda, case_of_warp};
-pub use tune::{Attempt, CompileAhead, Lane, Point, Search, Space, Workbench, race};
+pub use tune::{Attempt, CompileAhead, Contender, Lane, Point, Search, Space, Workbench, race};
 pub use verify::{
     ArrayTruth, Check, FAMILY, OutputComparison, Plan, Verdict, Verification, Verifier,
     WrongElement, compare_arrays, judge,

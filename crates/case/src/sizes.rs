@@ -18,6 +18,9 @@ pub(crate) const MOST_ELEMENTS: i64 = 1 << 26;
 /// Elements of all arrays from which on one input has to do, unless the user says how many.
 const LARGE: i64 = 1 << 22;
 
+/// Elements of all arrays of a size that is checked for races.
+const MOST_RACING: i64 = 1 << 15;
+
 /// The sizes to check, and how many of the listed ones are too large for a reference.
 #[derive(Clone, Debug, Default)]
 pub struct VerificationSizes {
@@ -113,6 +116,33 @@ impl Case {
             sizes: sizes.collect(),
             too_large,
         })
+    }
+
+    /// Which of these sizes are checked again with warps held back, or under racecheck: small ones, so that
+    /// slow tools come to an end. Most elements are not enough: a missing barrier at the end of a loop over
+    /// one dimension shows only where that dimension is long. So each dimension has its longest, too.
+    pub fn race_sizes(&self, sizes: &[Scope], choice: &[(String, TunableValue)]) -> Vec<Scope> {
+        let small: Vec<(i64, &Scope)> = sizes
+            .iter()
+            .filter_map(|size| {
+                let elements = self.elements(size, choice)?;
+                (elements <= MOST_RACING).then_some((elements, size))
+            })
+            .collect();
+        let mut chosen: Vec<Scope> = Vec::new();
+        let names = self.sizes.names.iter();
+        for name in names.map(Some).chain([None]) {
+            let extent = |size: &Scope| name.and_then(|name| size.get(name)).copied();
+            let longest = small
+                .iter()
+                .max_by_key(|(elements, size)| (extent(size), *elements));
+            if let Some((_, size)) = longest
+                && !chosen.contains(size)
+            {
+                chosen.push((*size).clone());
+            }
+        }
+        chosen
     }
 
     fn tails(&self, choice: &[(String, TunableValue)]) -> Vec<Scope> {
@@ -272,5 +302,19 @@ VEC = [1, 4]
             case.bytes(&found.sizes[0], &by_four),
             8 * found.sizes[0]["n"] as u64
         );
+    }
+
+    #[test]
+    fn races_are_looked_for_where_each_dimension_is_long() {
+        let text = "source = \"a.cu\"\n[sizes]\nrows = [3, 200]\ncols = [100, 257, 2000]\n[[arguments]]\nname = \"x\"\n\
+                    direction = \"in\"\ntype = \"f32\"\nshape = [\"rows\", \"cols\"]\n[launch]\ngrid = \"rows\"\nblock = 256\n";
+        let case = Case::parse(std::path::Path::new("a.toml"), text).unwrap();
+        let sizes = case.verification_sizes(&[]).unwrap().sizes;
+        let chosen = case.race_sizes(&sizes, &[]);
+        // A block of 256 threads goes around its loop over the columns eight times there.
+        assert!(chosen.iter().any(|size| size["cols"] == 2000), "{chosen:?}");
+        assert!(chosen.iter().any(|size| size["rows"] == 513), "{chosen:?}");
+        assert!(chosen.len() <= 3);
+        assert!(case.race_sizes(&[], &[]).is_empty());
     }
 }

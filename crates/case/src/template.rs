@@ -211,20 +211,29 @@ fn argument(
     };
     let _ = write!(text, "\n[[arguments]]\nname = {:?}\n", parameter.name);
     if parameter.pointer {
+        let seen = parameter.body_use;
         let direction = if parameter.constant {
             "direction = \"in\"".to_owned()
         } else if parameter.accumulated {
             "direction = \"inout\" # check: the kernel adds to it\nfill = \"zeros\"".to_owned()
-        } else if kernel
-            .parameters
-            .iter()
-            .any(|other| other.pointer && other.constant)
-        {
-            "direction = \"out\" # check: `inout` where it is also read".to_owned()
+        } else if seen.elsewhere || !(seen.reads || seen.writes) {
+            // The body does not tell.
+            let other = |other: &KernelParameter| other.pointer && other.constant;
+            match kernel.parameters.iter().any(other) {
+                true => "direction = \"out\" # check: `inout` where it is also read".to_owned(),
+                false => "direction = \"inout\" # check: in, out or inout".to_owned(),
+            }
         } else {
-            "direction = \"inout\" # check: in, out or inout".to_owned()
+            match (seen.reads, seen.writes) {
+                (true, true) => "direction = \"inout\" # check: it is read and written".to_owned(),
+                (true, false) => "direction = \"in\"".to_owned(),
+                (false, _) => "direction = \"out\"".to_owned(),
+            }
         };
-        let mut shape: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
+        let mut shape: Vec<String> = shape(parameter, names, kernel)
+            .iter()
+            .map(|name| format!("{name:?}"))
+            .collect();
         if parameter.components > 1 {
             shape.push(parameter.components.to_string());
         }
@@ -245,6 +254,33 @@ fn argument(
             text,
             "type = \"{ty}\"{guess}{written}\nvalue = {value} # check"
         );
+    }
+}
+
+/// The dimensions of an array: all, or what they are in a product of matrices, M × K by K × N.
+fn shape<'a>(
+    parameter: &KernelParameter,
+    names: &[&'a str],
+    kernel: &KernelSignature,
+) -> Vec<&'a str> {
+    let named = |letter: &str| {
+        names
+            .iter()
+            .copied()
+            .find(|name| name.eq_ignore_ascii_case(letter))
+    };
+    let (3, Some(m), Some(n), Some(k)) = (names.len(), named("m"), named("n"), named("k")) else {
+        return names.to_vec();
+    };
+    let factors = kernel
+        .parameters
+        .iter()
+        .filter(|one| one.pointer && one.constant);
+    match factors.take(2).position(|one| one.name == parameter.name) {
+        Some(0) => vec![m, k],
+        Some(_) => vec![k, n],
+        None if parameter.constant => vec![n],
+        None => vec![m, n],
     }
 }
 
@@ -297,6 +333,34 @@ mod tests {
                 .unwrap_or_else(|error| panic!("{error}\n{written}"));
             assert_eq!(case.arguments.len(), kernel.parameters.len());
             assert_eq!(case.kernel.as_deref(), Some(kernel.instance.as_str()));
+        }
+    }
+
+    #[test]
+    fn the_body_says_what_is_read_and_written() {
+        let text = "__global__ void transpose(float *odata, float *idata, int width, int height) {\n\
+                    odata[1] = idata[0]; }\n\
+                    __global__ void sgemm(int M, int N, int K, float alpha, const float *A, const float *B, float beta,\n\
+                    float *C) { C += 4 * N; C[0] = alpha * A[0] * B[1] + beta * C[0]; }\n\
+                    __global__ void sum(const float* x, float* total, int n) { total[0] += x[0]; }\n\
+                    __global__ void hidden(const float* x, float* y, int n) { write(y, x); }";
+        let cases: Vec<Case> = kernel_signatures(text)
+            .iter()
+            .map(|kernel| Case::parse(Path::new("a.toml"), &case_of_cuda("a.cu", kernel)).unwrap())
+            .collect();
+        let directions = |case: &Case| -> Vec<String> {
+            let arguments = case.arguments.iter();
+            arguments
+                .filter_map(|one| one.direction().map(|direction| format!("{direction:?}")))
+                .collect()
+        };
+        assert_eq!(directions(&cases[0]), ["Out", "In"]);
+        assert_eq!(directions(&cases[1]), ["In", "In", "InOut"]);
+        assert_eq!(directions(&cases[2]), ["In", "InOut"]);
+        assert_eq!(directions(&cases[3]), ["In", "Out"]);
+        let written = case_of_cuda("a.cu", &kernel_signatures(text)[1]);
+        for shape in [r#"["M", "K"]"#, r#"["K", "N"]"#, r#"["M", "N"]"#] {
+            assert!(written.contains(shape), "{written}");
         }
     }
 

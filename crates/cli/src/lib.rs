@@ -35,6 +35,7 @@ const CUBINS: &[warpsmith_device::EmbeddedCubin] = include!(concat!(env!("OUT_DI
 pub fn run(host: Host, command_line: impl IntoIterator<Item = OsString>) -> u8 {
     static CUBINS_EMBEDDED: Once = Once::new();
     CUBINS_EMBEDDED.call_once(|| warpsmith_device::embed_cubins(CUBINS));
+    warpsmith_case::offer_workloads(warpsmith_console::catalogue::workloads);
     let command_line: Vec<OsString> = command_line.into_iter().collect();
     let code = obey(host, command_line);
     // A caller that is no `main` goes on, and what is buffered would wait for the next call.

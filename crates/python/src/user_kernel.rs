@@ -101,7 +101,7 @@ impl Search {
 
     /// The next points to measure; none when the search is over.
     fn propose(&mut self) -> Vec<usize> {
-        self.search.propose(&self.space)
+        self.search.propose(&self.space, 1)
     }
 
     /// What a point took; nothing where it was refused.

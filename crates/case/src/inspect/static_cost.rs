@@ -15,7 +15,7 @@ use crate::document::CaseError;
 use crate::expression::Scope;
 use crate::instance::LaunchNumbers;
 use crate::occupancy::{Limiter, Occupancy, occupancy};
-use crate::program::{Fault, compile_cuda, is_entry_of};
+use crate::program::{Fault, check_code, compile_cuda, is_entry_of};
 
 /// A kernel on one architecture.
 #[derive(Clone, Debug, Serialize)]
@@ -124,6 +124,7 @@ impl Case {
         let Some(kernel) = kernels.iter().find(fits) else {
             return Err(Fault::Case(self.no_such_kernel(&kernels)));
         };
+        check_code(self, &compiled.code)?;
         let instance = self.instance(size, choice)?;
         let LaunchNumbers::Grid(shape) = instance.launch else {
             return Err(Fault::Unsupported(

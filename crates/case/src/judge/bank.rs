@@ -192,6 +192,13 @@ impl Task {
         let choice = case.first_choice();
         let cpu = Device::open(DeviceChoice::Cpu)?;
         let mut expectation = Expectation::prepare(case, &choice, &cpu, Settings::default())?;
+        if matches!(expectation, Expectation::BuiltIn(_)) {
+            return Err(Fault::Unsupported(format!(
+                "`{}`: a built-in workload answers to its own inputs alone, and candidates get others; \
+                 name a Python function as reference",
+                case.file.display()
+            )));
+        }
         if matches!(expectation, Expectation::Nothing) {
             return Err(Fault::Unsupported(format!(
                 "`{}` has no reference: nothing can be judged by it",

@@ -18,7 +18,7 @@ use warpsmith_workload::{Output, WorkloadError};
 use super::candidate::{Candidate, Language};
 use super::evidence::IMPRECISE;
 use super::judgement::{Cheat, Judgement, Outcome, Speed};
-use crate::description::{Case, Source, TunableValue};
+use crate::description::{Case, ReferenceKind, Source, TunableValue};
 use crate::expression::Scope;
 use crate::program::{Fault, Program, Settings, compile_cuda};
 use crate::verify::{Verdict, Verifier};
@@ -82,6 +82,12 @@ impl<'a> KernelBench<'a> {
         if case.reference.is_none() {
             return Err(Fault::Unsupported(format!(
                 "`{}` has no reference: nothing can be judged by it",
+                case.file.display()
+            )));
+        }
+        if let Some(ReferenceKind::Workload(_)) = case.reference.as_ref().map(|one| &one.kind) {
+            return Err(Fault::Unsupported(format!(
+                "`{}`: a built-in workload answers to its own inputs alone, and candidates get others",
                 case.file.display()
             )));
         }

@@ -23,9 +23,12 @@ pub enum Fault {
     /// The kernel's text is refused, or the interpreter found a fault in a run.
     #[error("{}", first(.0))]
     Findings(Vec<Finding>),
-    /// A Python function failed.
+    /// The Python function that is the reference failed.
     #[error(transparent)]
     Worker(#[from] WorkerError),
+    /// The case's own Python function failed.
+    #[error(transparent)]
+    Function(WorkerError),
     /// What cannot be done here.
     #[error("{0}")]
     Unsupported(String),

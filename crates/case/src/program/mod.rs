@@ -6,13 +6,16 @@ mod guarded;
 mod interpreted;
 mod prepared;
 mod ran;
+mod timed_function;
 
 pub(crate) use cuda::is_entry_of;
-pub use cuda::{CompiledCuda, compile_cuda, target};
+pub use cuda::{CompiledCuda, check_binary_source, check_code, compile_cuda, target};
 pub use fault::Fault;
 pub use prepared::SharedArrays;
 pub(crate) use ran::Ran;
+pub use timed_function::TimedFunction;
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use warpsmith_device::Device;
@@ -32,7 +35,8 @@ pub struct Program {
 enum Form {
     Cuda(CudaProgram),
     Warp(WarpProgram),
-    Python(PythonFunction),
+    /// One process for all sizes and tunables, and for those that time it.
+    Python(Arc<Mutex<PythonFunction>>),
 }
 
 /// Which kernel of which file, and how it is launched; a case's own or its reference's.
@@ -108,7 +112,8 @@ impl Program {
                 Form::Warp(WarpProgram::load(path, kernel.kernel, gpu, settings)?)
             }
             (Source::Callable(callable), gpu) => {
-                Form::Python(python(kernel.case, callable, gpu.is_some())?)
+                let function = python(kernel.case, callable, gpu.is_some())?;
+                Form::Python(Arc::new(Mutex::new(function)))
             }
         };
         Ok(Self { form })
@@ -128,9 +133,22 @@ impl Program {
             Form::Cuda(program) => program.run(instance, contents, poison),
             Form::Warp(program) => program.run(instance, contents, poison),
             Form::Python(function) => {
-                let answer = function.answer(instance, contents, Detail::OwnType)?;
+                let mut function = function.lock().unwrap_or_else(PoisonError::into_inner);
+                let answer = function
+                    .answer(instance, contents, Detail::OwnType)
+                    .map_err(Fault::Function)?;
                 Ok(Ran::of_answer(instance, contents, &answer))
             }
+        }
+    }
+
+    /// The same program once more, where it is a Python function: tunables are arguments of a call.
+    pub fn again(&self) -> Option<Self> {
+        match &self.form {
+            Form::Python(function) => Some(Self {
+                form: Form::Python(Arc::clone(function)),
+            }),
+            _ => None,
         }
     }
 
@@ -149,10 +167,5 @@ fn python(case: &Case, callable: &Callable, gpu: bool) -> Result<PythonFunction,
     let seconds = limits.map_or(60.0, |reference| reference.seconds);
     let memory = limits.map_or(8 << 30, |reference| reference.memory);
     let device = if gpu { "cuda" } else { "cpu" };
-    Ok(PythonFunction::start(
-        callable,
-        seconds,
-        memory,
-        Some(device),
-    )?)
+    PythonFunction::start(callable, seconds, memory, Some(device), None).map_err(Fault::Function)
 }

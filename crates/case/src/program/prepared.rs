@@ -43,7 +43,7 @@ impl Program {
                 }))
             }
             Form::Python(_) => Err(Fault::Unsupported(
-                "a Python function is measured from Python: `warpsmith.bench(function)`".into(),
+                "a Python function times itself: leave out what goes with kernels, such as `--steps`".into(),
             )),
         }
     }

@@ -79,6 +79,20 @@ impl Case {
                 }
             }
         }
+        if let Some(Reference {
+            kind: ReferenceKind::Workload(reference),
+            place,
+            ..
+        }) = &self.reference
+            && self.outputs().count() != 1
+        {
+            let problem = format!(
+                "`{}` computes one array, the kernel has {} outputs",
+                reference.id,
+                self.outputs().count()
+            );
+            return Err(self.error(place, problem));
+        }
         Ok(())
     }
 

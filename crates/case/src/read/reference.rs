@@ -3,8 +3,10 @@
 use warpsmith_core::Tolerance;
 
 use super::Reader;
-use crate::description::{Reference, ReferenceKind, Source, StatedTolerance};
+use crate::description::{Reference, ReferenceKind, Source, StatedTolerance, WorkloadReference};
 use crate::document::{CaseError, Item, Value};
+use crate::expression::Expression;
+use crate::reference::find_workload;
 
 impl Reader<'_> {
     pub(super) fn reference(&self, item: Item, source: &Source) -> Result<Reference, CaseError> {
@@ -68,6 +70,40 @@ impl Reader<'_> {
             }
             kinds.push(ReferenceKind::Interpreter);
         }
+        if let Some(item) = table.take("workload") {
+            let id = item.text(file)?;
+            if let Err(problem) = find_workload(&id) {
+                return Err(item.error(file, problem));
+            }
+            let parameters = match table.take("parameters") {
+                None => Vec::new(),
+                Some(item) => {
+                    let (_, mut all) = item.table(file)?;
+                    let pairs = all.take_all().into_iter().map(|(name, item)| {
+                        let text = match &item.value {
+                            Value::Text(text) => text.clone(),
+                            _ => item.integer(file)?.to_string(),
+                        };
+                        let expression = Expression::parse(&text).ok();
+                        Ok((name, (text, expression)))
+                    });
+                    pairs.collect::<Result<_, CaseError>>()?
+                }
+            };
+            let inputs = match table.take("inputs") {
+                None => Vec::new(),
+                Some(item) => {
+                    let names = item.list();
+                    let names = names.iter().map(|item| item.text(file));
+                    names.collect::<Result<_, CaseError>>()?
+                }
+            };
+            kinds.push(ReferenceKind::Workload(WorkloadReference {
+                id,
+                parameters,
+                inputs,
+            }));
+        }
         let seconds = match table.take("seconds") {
             Some(item) => match item.float(file)? {
                 seconds if seconds > 0.0 && seconds <= 86_400.0 => seconds,
@@ -87,6 +123,9 @@ impl Reader<'_> {
                 "kernel",
                 "npy",
                 "interpreter",
+                "workload",
+                "parameters",
+                "inputs",
                 "launch",
                 "seconds",
                 "memory",
@@ -101,7 +140,7 @@ impl Reader<'_> {
             }),
             _ => Err(place.error(
                 file,
-                "one of `function`, `kernel`, `npy` and `interpreter` expected",
+                "one of `function`, `kernel`, `npy`, `interpreter` and `workload` expected",
             )),
         }
     }

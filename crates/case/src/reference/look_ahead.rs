@@ -18,6 +18,9 @@ const MOST_AHEAD: usize = 1 << 26;
 /// More workers than this wait for memory, not for processors.
 const MOST_WORKERS: usize = 6;
 
+/// The inputs with the answer to them, or why there is none.
+pub(crate) type Answered = Result<(Contents, Answer), Fault>;
+
 /// One check whose answer is wanted.
 #[derive(Clone)]
 pub(crate) struct Wanted {
@@ -77,18 +80,19 @@ struct State {
     next: usize,
     /// Elements of what was begun and not yet taken.
     ahead: usize,
-    done: BTreeMap<usize, Result<(Contents, Answer), Fault>>,
+    done: BTreeMap<usize, Answered>,
     stop: bool,
 }
 
 impl LookAhead {
-    /// Begins; `start` makes a worker, in a thread of its own.
+    /// Begins; `start` makes a worker that uses so many threads, in a thread of its own.
     pub(crate) fn begin(
         wanted: Vec<Wanted>,
-        start: impl Fn() -> Result<PythonFunction, Fault> + Clone + Send + 'static,
+        start: impl Fn(usize) -> Result<PythonFunction, Fault> + Clone + Send + 'static,
     ) -> Self {
         let processors = thread::available_parallelism().map_or(1, usize::from);
         let workers = (processors / 2).clamp(1, MOST_WORKERS).min(wanted.len());
+        let share = (processors / workers.max(1)).max(1);
         let shared = Arc::new(Shared {
             wanted,
             state: Mutex::default(),
@@ -97,7 +101,7 @@ impl LookAhead {
         let threads = (0..workers)
             .map(|_| {
                 let (shared, start) = (Arc::clone(&shared), start.clone());
-                thread::spawn(move || shared.work(start()))
+                thread::spawn(move || shared.work(start(share)))
             })
             .collect();
         Self {
@@ -107,8 +111,15 @@ impl LookAhead {
         }
     }
 
+    /// The next one in order with its contents and answer; nothing at the end.
+    pub(crate) fn take_next(&mut self) -> Option<(Wanted, Answered)> {
+        let next = self.shared.wanted.get(self.taken)?.clone();
+        let answered = self.take(&next)?;
+        Some((next, answered))
+    }
+
     /// The contents and the answer, where this is the next one in order.
-    pub(crate) fn take(&mut self, wanted: &Wanted) -> Option<Result<(Contents, Answer), Fault>> {
+    pub(crate) fn take(&mut self, wanted: &Wanted) -> Option<Answered> {
         let next = self.shared.wanted.get(self.taken)?;
         if !next.is(wanted) {
             return None;

@@ -6,9 +6,10 @@ use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 use warpsmith_formats::npy::NpyArray;
 use warpsmith_measure::kernel_file::Direction;
+use warpsmith_measure::measurement::Sample;
 
 use super::answer::{Answer, Truth};
-use super::python_worker::{PythonWorker, WorkerError};
+use super::python_worker::{PythonWorker, WorkerError, label};
 use super::stored::truth;
 use crate::description::Callable;
 use crate::element::{numpy_bytes, numpy_name};
@@ -29,9 +30,44 @@ pub(crate) enum Detail {
 
 /// A function with its process and the folder through which arrays travel.
 pub(crate) struct PythonFunction {
-    worker: PythonWorker,
+    /// Nothing after a call that took the process with it: the next call starts another.
+    worker: Option<PythonWorker>,
+    start: Start,
     folder: TempDir,
     function: String,
+    /// What was bound to be timed gets numbers, which are never used again.
+    bound: u64,
+}
+
+/// How the process is started.
+struct Start {
+    callable: Callable,
+    seconds: f64,
+    memory: u64,
+    device: Option<String>,
+    /// Threads that its arithmetic may use, where several processes share the cores.
+    threads: Option<usize>,
+}
+
+impl Start {
+    fn now(&self) -> Result<PythonWorker, WorkerError> {
+        PythonWorker::start(
+            &self.callable,
+            self.seconds,
+            self.memory,
+            self.device.as_deref(),
+            self.threads,
+        )
+    }
+}
+
+/// What is known of a function that was bound to be timed.
+pub(crate) struct Bound {
+    pub(crate) id: u64,
+    /// Whether a GPU's clock times it.
+    pub(crate) gpu: bool,
+    /// Calls of a sample.
+    pub(crate) inner: u64,
 }
 
 impl PythonFunction {
@@ -41,8 +77,9 @@ impl PythonFunction {
         seconds: f64,
         memory: u64,
         device: Option<&str>,
+        threads: Option<usize>,
     ) -> Result<Self, WorkerError> {
-        let function = callable.function.clone();
+        let function = label(callable);
         // Memory where there is any: arrays are written and read once.
         let shared = Path::new("/dev/shm");
         let folder = match shared.is_dir() {
@@ -53,25 +90,99 @@ impl PythonFunction {
             function: function.clone(),
             problem: format!("there is no folder for its arrays: {error}"),
         })?;
+        let start = Start {
+            callable: callable.clone(),
+            seconds,
+            memory,
+            device: device.map(str::to_owned),
+            threads,
+        };
         Ok(Self {
-            worker: PythonWorker::start(callable, seconds, memory, device)?,
+            worker: Some(start.now()?),
+            start,
             folder,
             function,
+            bound: 0,
         })
     }
 
-    /// What the function says about these contents.
-    pub(crate) fn answer(
+    fn ask(&mut self, request: &Value) -> Result<Value, WorkerError> {
+        let mut worker = match self.worker.take() {
+            Some(worker) => worker,
+            None => self.start.now()?,
+        };
+        let answer = worker.ask(request);
+        let is_gone = matches!(
+            answer,
+            Err(WorkerError::Ended { .. }
+                | WorkerError::TooLong { .. }
+                | WorkerError::TooLarge { .. })
+        );
+        if !is_gone {
+            self.worker = Some(worker);
+        }
+        answer
+    }
+
+    /// Keeps the function with these arguments, warmed up, to be timed.
+    pub(crate) fn bind(
         &mut self,
         instance: &Instance,
         contents: &Contents,
-        detail: Detail,
-    ) -> Result<Answer, WorkerError> {
+        mode: &str,
+    ) -> Result<Bound, WorkerError> {
+        self.bound += 1;
+        let id = self.bound;
+        let mut request = self.request(instance, contents)?;
+        request["what"] = json!("bind");
+        request["id"] = json!(id);
+        request["mode"] = json!(mode);
+        let facts = self.ask(&request)?;
+        Ok(Bound {
+            id,
+            gpu: facts["gpu"].as_bool().unwrap_or(false),
+            inner: facts["inner"].as_u64().unwrap_or(1).max(1),
+        })
+    }
+
+    /// Samples of what was bound.
+    pub(crate) fn sample(&mut self, id: u64, count: usize) -> Result<Vec<Sample>, WorkerError> {
+        let request = json!({ "what": "sample", "id": id, "count": count });
+        let facts = self.ask(&request)?;
+        let read = |one: &Value| {
+            Some(Sample {
+                cpu_seconds: one[1].as_f64(),
+                preempted: one[2].as_bool().unwrap_or(false),
+                ..Sample::of_seconds(one[0].as_f64().filter(|seconds| *seconds >= 0.0)?)
+            })
+        };
+        let samples: Option<Vec<Sample>> = facts["samples"]
+            .as_array()
+            .and_then(|all| all.iter().map(read).collect());
+        let samples = samples.filter(|samples| !samples.is_empty());
+        samples.ok_or_else(|| WorkerError::Wrong {
+            function: self.function.clone(),
+            problem: "its samples are no times".into(),
+        })
+    }
+
+    /// Forgets what was bound.
+    pub(crate) fn release(&mut self, id: u64) {
+        if self.worker.is_some() {
+            let _ = self.ask(&json!({ "what": "release", "id": id }));
+        }
+    }
+
+    /// The arrays as files and the numbers by name: those of the case, its dimensions, its tunables.
+    fn request(&self, instance: &Instance, contents: &Contents) -> Result<Value, WorkerError> {
         let wrong = |problem: String| WorkerError::Wrong {
             function: self.function.clone(),
             problem,
         };
         let mut numbers = Map::new();
+        for (name, value) in &instance.choice {
+            numbers.insert(name.clone(), json!(value));
+        }
         for (name, value) in &instance.size {
             numbers.insert(name.clone(), json!(value));
         }
@@ -112,15 +223,32 @@ impl PythonFunction {
                 }
             }
         }
-        let request = json!({
+        Ok(json!({
             "folder": self.folder.path(), "inputs": inputs, "outputs": outputs,
-            "numbers": Value::Object(numbers), "wide": detail != Detail::OwnType,
-            "probe": detail == Detail::Float64AndFanIn, "spread": detail == Detail::Spread,
-        });
-        let facts = self.worker.ask(&request)?;
+            "numbers": Value::Object(numbers),
+        }))
+    }
+
+    /// What the function says about these contents.
+    pub(crate) fn answer(
+        &mut self,
+        instance: &Instance,
+        contents: &Contents,
+        detail: Detail,
+    ) -> Result<Answer, WorkerError> {
+        let mut request = self.request(instance, contents)?;
+        request["wide"] = json!(detail != Detail::OwnType);
+        request["probe"] = json!(detail == Detail::Float64AndFanIn);
+        request["spread"] = json!(detail == Detail::Spread);
+        let count = request["outputs"].as_array().map_or(0, Vec::len);
+        let facts = self.ask(&request)?;
+        let wrong = |problem: String| WorkerError::Wrong {
+            function: self.function.clone(),
+            problem,
+        };
         let read = |file: String| NpyArray::read(&self.folder.path().join(file)).ok();
         let mut answers = Vec::new();
-        for index in 0..outputs.len() {
+        for index in 0..count {
             let name = format!("truth{index}.npy");
             let array = read(name.clone()).ok_or_else(|| wrong("its result is missing".into()))?;
             let mut found = truth(&array, Path::new(&name)).map_err(wrong)?;
@@ -138,7 +266,7 @@ impl PythonFunction {
             answers.push(found);
         }
         // A later answer without one of these must not find an older one's.
-        for index in 0..outputs.len() {
+        for index in 0..count {
             for kind in ["truth", "plain", "spread"] {
                 let _ = std::fs::remove_file(self.folder.path().join(format!("{kind}{index}.npy")));
             }

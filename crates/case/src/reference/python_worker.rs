@@ -59,7 +59,9 @@ pub enum WorkerError {
         printed: String,
     },
     /// It took too long.
-    #[error("`{function}` did not answer within {seconds} s")]
+    #[error(
+        "`{function}` did not answer within {seconds} s; `seconds` under `[reference]` allows more"
+    )]
     TooLong {
         /// The function.
         function: String,
@@ -67,7 +69,10 @@ pub enum WorkerError {
         seconds: f64,
     },
     /// It took too much memory.
-    #[error("`{function}` took more than {} MiB of memory", .bytes >> 20)]
+    #[error(
+        "`{function}` took more than {} MiB of memory; `memory` under `[reference]` allows more",
+        .bytes >> 20
+    )]
     TooLarge {
         /// The function.
         function: String,
@@ -121,14 +126,27 @@ pub(crate) fn python_program() -> OsString {
     }
 }
 
+/// `file.py:function`.
+pub(super) fn label(callable: &Callable) -> String {
+    format!("{}:{}", callable.file.display(), callable.function)
+}
+
 impl PythonWorker {
-    /// Starts Python and loads the function; `device` says where tensors go.
+    /// Starts Python and loads the function; `device` says where tensors go, `threads` how many its arithmetic
+    /// may use.
     pub(crate) fn start(
         callable: &Callable,
         seconds: f64,
         memory: u64,
         device: Option<&str>,
+        threads: Option<usize>,
     ) -> Result<Self, WorkerError> {
+        if !callable.file.is_file() {
+            return Err(WorkerError::Wrong {
+                function: label(callable),
+                problem: "there is no such file".into(),
+            });
+        }
         let python = python_program();
         let no_python = |seen: String| WorkerError::NoPython {
             python: python.to_string_lossy().into_owned(),
@@ -142,6 +160,13 @@ impl PythonWorker {
             .stderr(Stdio::piped())
             // A group of its own, so that its children end with it.
             .process_group(0);
+        if let Some(threads) = threads {
+            for library in ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"] {
+                if env::var_os(library).is_none() {
+                    command.env(library, threads.to_string());
+                }
+            }
+        }
         let mut child = command
             .spawn()
             .map_err(|error| no_python(error.to_string()))?;
@@ -202,14 +227,14 @@ impl PythonWorker {
             if begun.elapsed() > limit {
                 self.kill();
                 return Err(WorkerError::TooLong {
-                    function: self.callable.function.clone(),
+                    function: label(&self.callable),
                     seconds: self.seconds,
                 });
             }
             if resident_bytes(self.child.id()).is_some_and(|bytes| bytes > self.memory) {
                 self.kill();
                 return Err(WorkerError::TooLarge {
-                    function: self.callable.function.clone(),
+                    function: label(&self.callable),
                     bytes: self.memory,
                 });
             }
@@ -220,7 +245,7 @@ impl PythonWorker {
         let function = self.callable.function.clone();
         let Ok(answer) = serde_json::from_str::<Value>(line) else {
             return Err(WorkerError::Wrong {
-                function,
+                function: label(&self.callable),
                 problem: "it writes into the channel of answers".into(),
             });
         };
@@ -242,7 +267,10 @@ impl PythonWorker {
                 python: python_program().to_string_lossy().into_owned(),
                 seen: problem,
             },
-            _ => WorkerError::Wrong { function, problem },
+            _ => WorkerError::Wrong {
+                function: label(&self.callable),
+                problem,
+            },
         })
     }
 
@@ -260,7 +288,7 @@ impl PythonWorker {
             Err(error) => error.to_string(),
         };
         WorkerError::Ended {
-            function: self.callable.function.clone(),
+            function: label(&self.callable),
             seen,
             printed: self.printed(),
         }

@@ -5,11 +5,15 @@ request names. Answers go as lines of JSON to what standard output was at the st
 function prints goes to standard error.
 """
 
+import functools
+import gc
 import importlib.util
 import inspect
 import json
 import os
+import resource
 import sys
+import time
 import traceback
 
 channel = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -34,7 +38,7 @@ class Wrong(Exception):
 
 
 def load(file, function):
-    """The function, and whether it takes PyTorch tensors."""
+    """The function, and whose arrays it takes: "numpy", "torch" or "cupy"."""
     folder = os.path.dirname(os.path.abspath(file))
     sys.path.insert(0, folder)
     spec = importlib.util.spec_from_file_location("warpsmith_reference", file)
@@ -43,11 +47,16 @@ def load(file, function):
     spec.loader.exec_module(module)
     if not hasattr(module, function):
         names = [name for name, value in vars(module).items() if inspect.isfunction(value)]
-        raise Wrong(f"`{file}` has no function `{function}`; it has {', '.join(names) or 'none'}")
-    # A file that imports torch and no NumPy wants tensors.
+        raise Wrong(f"there is no such function; the file has {', '.join(names) or 'none'}")
+    # A file that imports torch or CuPy, and no NumPy, wants their arrays.
     names = vars(module)
-    tensors = "torch" in names and "numpy" not in names and "np" not in names
-    return getattr(module, function), tensors
+    plain = "numpy" in names or "np" in names
+    kind = "numpy"
+    if "torch" in names and not plain:
+        kind = "torch"
+    elif ("cupy" in names or "cp" in names) and not plain:
+        kind = "cupy"
+    return getattr(module, function), kind
 
 
 def chosen(function, named):
@@ -115,28 +124,128 @@ def outputs_of(result, wanted):
 
 class Caller:
     def __init__(self, request):
-        self.function, self.tensors = load(request["file"], request["function"])
+        self.function, self.kind = load(request["file"], request["function"])
         self.device = request.get("device")
-        if self.tensors and self.device:
+        if self.kind == "torch" and self.device:
             import torch
 
             if self.device == "cuda" and not torch.cuda.is_available():
                 self.device = "cpu"
+        self.bound = {}
 
-    def call(self, arrays, numbers, wanted):
-        def given(array):
-            # A copy each time: a function that writes into its input changes nothing but its own.
-            array = numpy.array(array)
-            if not self.tensors:
-                return array
+    def given(self, array):
+        # A copy each time: a function that writes into its input changes nothing but its own.
+        array = numpy.array(array)
+        if self.kind == "torch":
             import torch
 
             tensor = torch.from_numpy(array)
             return tensor.to(self.device) if self.device else tensor
+        if self.kind == "cupy":
+            import cupy
 
-        named = {name: given(array) for name, array in arrays.items()}
+            return cupy.asarray(array)
+        return array
+
+    def arguments(self, arrays, numbers):
+        named = {name: self.given(array) for name, array in arrays.items()}
         named.update(numbers)
-        return outputs_of(self.function(**chosen(self.function, named)), wanted)
+        return chosen(self.function, named)
+
+    def call(self, arrays, numbers, wanted):
+        return outputs_of(self.function(**self.arguments(arrays, numbers)), wanted)
+
+    def on_gpu(self):
+        return self.kind == "cupy" or (self.kind == "torch" and self.device == "cuda")
+
+
+# A sample lasts so many seconds at least: the clock's own steps and cost are a thousandth of it.
+SHORTEST = 50e-6
+
+
+class CpuSamples:
+    """The monotonic clock around as many calls as make a sample long enough."""
+
+    def __init__(self, call):
+        self.call = call
+        self.inner = 1
+        # The fastest of three: an interruption makes one long, and nothing makes one short.
+        while self.inner < 1 << 20 and min(self.take(3))[0] * self.inner < SHORTEST:
+            self.inner *= 2
+
+    def take(self, count):
+        """Seconds of a call, its CPU time, and whether the core was taken away, for each sample."""
+        call, inner, clock = self.call, self.inner, time.perf_counter_ns
+        taken = []
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            for _ in range(count):
+                switches = resource.getrusage(resource.RUSAGE_THREAD).ru_nivcsw
+                busy = time.process_time_ns()
+                start = clock()
+                for _ in range(inner):
+                    call()
+                seconds = (clock() - start) * 1e-9 / inner
+                busy = (time.process_time_ns() - busy) * 1e-9 / inner
+                lost = resource.getrusage(resource.RUSAGE_THREAD).ru_nivcsw > switches
+                taken.append((seconds, busy, lost))
+        finally:
+            if collecting:
+                gc.enable()
+        return taken
+
+
+class GpuSamples:
+    """The program's own GPU timer on the library's current stream."""
+
+    inner = 1
+
+    def __init__(self, call, mode):
+        try:
+            from warpsmith.devices import clock_for
+        except ImportError as error:
+            raise Wrong(
+                f"work on a GPU is timed by the package `warpsmith`, which Python at {sys.executable} does not "
+                f"have ({error}); `pip install warpsmith` there"
+            ) from None
+        self.clock = clock_for("cuda", (), "warm" if mode == "warm" else "cold")
+        self.call = call
+
+    def take(self, count):
+        return [(seconds, None, False) for seconds in self.clock.time_many(self.call, count)]
+
+
+def bind(caller, request):
+    """Keeps the function with its arguments, warmed up, to be sampled."""
+    call = functools.partial(caller.function, **caller.arguments(arrays_of(request), request["numbers"]))
+    for _ in range(3):
+        call()
+    on_gpu = caller.on_gpu() and request["mode"] != "end-to-end"
+    if on_gpu:
+        samples = GpuSamples(call, request["mode"])
+    elif caller.on_gpu():
+        wait = GpuSamples(call, "warm").clock.wait
+        samples = CpuSamples(lambda: (call(), wait()))
+    else:
+        samples = CpuSamples(call)
+    caller.bound[request["id"]] = samples
+    return {"gpu": on_gpu, "inner": samples.inner}
+
+
+def sample(caller, request):
+    samples = caller.bound.get(request["id"])
+    if samples is None:
+        raise Wrong("its process ended meanwhile, and with it what was to be timed")
+    taken = samples.take(request["count"])
+    return {"samples": taken}
+
+
+def arrays_of(request):
+    return {
+        one["name"]: numpy.load(os.path.join(request["folder"], one["file"]), allow_pickle=False)
+        for one in request["inputs"]
+    }
 
 
 def wide(arrays):
@@ -196,10 +305,7 @@ def solve(caller, request):
     folder = request["folder"]
     wanted = request["outputs"]
     numbers = request["numbers"]
-    arrays = {
-        one["name"]: numpy.load(os.path.join(folder, one["file"]), allow_pickle=False)
-        for one in request["inputs"]
-    }
+    arrays = arrays_of(request)
     native = caller.call(arrays, numbers, wanted)
     facts = {"precision": "native", "fan_in": [1.0] * len(wanted)}
     floats = any(array.dtype.kind == "f" for array in arrays.values())
@@ -253,7 +359,13 @@ def main():
             if caller is None:
                 file = request["file"]
                 caller = Caller(request)
-                answer(ready=True, tensors=caller.tensors)
+                answer(ready=True)
+            elif request.get("what") == "bind":
+                answer(**bind(caller, request))
+            elif request.get("what") == "sample":
+                answer(**sample(caller, request))
+            elif request.get("what") == "release":
+                answer(released=caller.bound.pop(request["id"], None) is not None)
             else:
                 answer(**solve(caller, request))
         except Wrong as error:

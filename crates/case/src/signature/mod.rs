@@ -4,12 +4,15 @@
 //! aliases (`typedef float real;`, `using real = float;`), and looks for a few words in the body. What
 //! it cannot tell it leaves open.
 
+mod body_use;
 mod element_type;
 mod template_arguments;
 mod tokens;
 
 use warpsmith_measure::kernel_file::Scalar;
 
+pub use body_use::BodyUse;
+use body_use::use_of;
 use element_type::element;
 use template_arguments::{instance, launched_arguments, template_parameters};
 use tokens::split;
@@ -56,6 +59,8 @@ pub struct KernelParameter {
     pub constant: bool,
     /// Whether the body adds to it: an atomic operation, or `+=`.
     pub accumulated: bool,
+    /// What else the body does with it.
+    pub body_use: BodyUse,
 }
 
 /// Every kernel that the text defines or declares, in its order; a declaration before its definition
@@ -157,6 +162,7 @@ fn signature<'a>(
     };
     for parameter in &mut parameters {
         parameter.accumulated = parameter.pointer && adds_to(body, &parameter.name);
+        parameter.body_use = use_of(body, &parameter.name);
     }
     let uses = |object: &str, axis: &str| {
         body.windows(3)
@@ -269,6 +275,7 @@ fn parameter<'a>(
         pointer,
         constant,
         accumulated: false,
+        body_use: BodyUse::default(),
     })
 }
 

@@ -1,7 +1,7 @@
-//! Compiles candidates on every core while the GPU is busy with earlier ones.
+//! Compiles candidates on every core, ahead of the GPU, in the order in which the search wants them.
 //!
-//! What the search wants comes first; in a small space idle cores go on with the rest, which the search is
-//! likely to want later. Every thread ends with this value; a compilation that has begun is finished.
+//! Nothing else is compiled: a core that works on what nobody wants is late for what the search wants next.
+//! Every thread ends with this value; a compilation that has begun is finished.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -13,8 +13,6 @@ use super::space::Point;
 use crate::description::Case;
 use crate::program::compile_cuda;
 
-/// Spaces up to this size are compiled whole where cores are idle.
-const COMPILED_WHOLE: usize = 512;
 /// More threads than this wait for each other.
 const MOST_THREADS: usize = 32;
 
@@ -33,7 +31,6 @@ struct Shared {
 #[derive(Default)]
 struct State {
     wanted: VecDeque<usize>,
-    idle_work: VecDeque<usize>,
     begun: BTreeSet<usize>,
     /// What the compiler said against a point; `None` where it compiles.
     done: BTreeMap<usize, Option<String>>,
@@ -41,18 +38,8 @@ struct State {
 }
 
 impl CompileAhead {
-    /// Compiles points of a case for a target; those in `known` need it no more.
-    pub fn begin(
-        case: &Case,
-        nvrtc: Arc<Nvrtc>,
-        target: Target,
-        points: Vec<Point>,
-        known: &dyn Fn(usize) -> bool,
-    ) -> Self {
-        let idle_work = match points.len() <= COMPILED_WHOLE {
-            true => (0..points.len()).filter(|at| !known(*at)).collect(),
-            false => VecDeque::new(),
-        };
+    /// Compiles points of a case for a target.
+    pub fn begin(case: &Case, nvrtc: Arc<Nvrtc>, target: Target, points: Vec<Point>) -> Self {
         let case = case.clone();
         let compile = move |at: usize| {
             let compiled = compile_cuda(&case, &points[at], &nvrtc, target, &[]);
@@ -61,20 +48,16 @@ impl CompileAhead {
         let processors = thread::available_parallelism().map_or(1, usize::from);
         // One core is the search's own.
         let threads = processors.saturating_sub(1).clamp(1, MOST_THREADS);
-        Self::with(threads, idle_work, compile)
+        Self::with(threads, compile)
     }
 
     fn with(
         threads: usize,
-        idle_work: VecDeque<usize>,
         compile: impl Fn(usize) -> Option<String> + Send + Sync + 'static,
     ) -> Self {
         let shared = Arc::new(Shared {
             compile: Box::new(compile),
-            state: Mutex::new(State {
-                idle_work,
-                ..State::default()
-            }),
+            state: Mutex::default(),
             changed: Condvar::new(),
         });
         let threads = (0..threads).map(|_| {
@@ -85,6 +68,11 @@ impl CompileAhead {
             threads: threads.collect(),
             shared,
         }
+    }
+
+    /// How many are compiled at once.
+    pub fn width(&self) -> usize {
+        self.threads.len()
     }
 
     /// These come next.
@@ -102,13 +90,20 @@ impl CompileAhead {
         self.shared.changed.notify_all();
     }
 
-    /// Waits for a point; what the compiler says against it.
-    pub fn wait(&self, point: usize) -> Option<String> {
-        self.want(&[point]);
+    /// Waits for the first of these points that is compiled, and what the compiler says against it. Points
+    /// that were not wanted before are now.
+    pub fn wait_any(&self, points: &[usize]) -> Option<(usize, Option<String>)> {
+        if points.is_empty() {
+            return None;
+        }
+        self.want(points);
         let mut state = self.shared.state();
         loop {
-            if let Some(done) = state.done.get(&point) {
-                return done.clone();
+            let done = points
+                .iter()
+                .find_map(|at| Some((*at, state.done.get(at)?)));
+            if let Some((at, said)) = done {
+                return Some((at, said.clone()));
             }
             state = self
                 .shared
@@ -145,11 +140,7 @@ impl Shared {
             if state.stop {
                 return;
             }
-            let next = state
-                .wanted
-                .pop_front()
-                .or_else(|| state.idle_work.pop_front());
-            match next {
+            match state.wanted.pop_front() {
                 Some(at) if state.begun.insert(at) => {
                     drop(state);
                     let said = (self.compile)(at);
@@ -179,28 +170,34 @@ mod tests {
     fn every_point_is_compiled_once_and_errors_come_back() {
         let count = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&count);
-        let ahead = CompileAhead::with(3, (0..20).collect(), move |at| {
+        let ahead = CompileAhead::with(3, move |at| {
             counted.fetch_add(1, Ordering::Relaxed);
             (at % 7 == 3).then(|| format!("point {at}"))
         });
         ahead.want(&[19, 3, 3]);
-        assert_eq!(ahead.wait(3).as_deref(), Some("point 3"));
-        assert_eq!(ahead.wait(19), None);
-        for at in 0..20 {
-            assert_eq!(ahead.wait(at).is_some(), at % 7 == 3);
+        assert_eq!(
+            ahead.wait_any(&[3]).unwrap(),
+            (3, Some("point 3".to_owned()))
+        );
+        assert_eq!(ahead.wait_any(&[]), None);
+        let mut open: Vec<usize> = (0..20).collect();
+        while let Some((at, said)) = ahead.wait_any(&open) {
+            assert_eq!(said.is_some(), at % 7 == 3);
+            open.retain(|one| *one != at);
         }
         assert_eq!((ahead.compiled(), count.load(Ordering::Relaxed)), (20, 20));
+        assert_eq!(ahead.width(), 3);
     }
 
     #[test]
-    fn what_nobody_wants_is_left_when_it_ends() {
+    fn what_nobody_wants_is_not_compiled() {
         let count = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&count);
-        let ahead = CompileAhead::with(1, VecDeque::new(), move |_| {
+        let ahead = CompileAhead::with(2, move |_| {
             counted.fetch_add(1, Ordering::Relaxed);
             None
         });
-        assert_eq!(ahead.wait(5), None);
+        assert_eq!(ahead.wait_any(&[5]), Some((5, None)));
         drop(ahead);
         assert_eq!(count.load(Ordering::Relaxed), 1);
     }

@@ -1,4 +1,4 @@
-//! A small random forest over ordinal features: what a point's time is likely to be, and how sure that is.
+//! A small random forest over features: what a point's time is likely to be, and how sure that is.
 
 use warpsmith_workload::random::Random;
 
@@ -11,7 +11,7 @@ enum Node {
     Leaf(f64),
     Split {
         axis: usize,
-        at: usize,
+        at: f64,
         below: Box<Node>,
         above: Box<Node>,
     },
@@ -24,7 +24,7 @@ pub(super) struct Forest {
 
 impl Forest {
     /// Fits features to values.
-    pub(super) fn fit(features: &[&[usize]], values: &[f64], random: &mut Random) -> Self {
+    pub(super) fn fit(features: &[&[f64]], values: &[f64], random: &mut Random) -> Self {
         let trees = (0..TREES).map(|_| {
             let chosen: Vec<usize> = (0..values.len())
                 .map(|_| random.below(values.len()))
@@ -37,7 +37,7 @@ impl Forest {
     }
 
     /// Mean and standard deviation over the trees.
-    pub(super) fn predict(&self, feature: &[usize]) -> (f64, f64) {
+    pub(super) fn predict(&self, feature: &[f64]) -> (f64, f64) {
         let answers: Vec<f64> = self
             .trees
             .iter()
@@ -50,7 +50,7 @@ impl Forest {
     }
 }
 
-fn answer(node: &Node, feature: &[usize]) -> f64 {
+fn answer(node: &Node, feature: &[f64]) -> f64 {
     match node {
         Node::Leaf(value) => *value,
         Node::Split {
@@ -63,7 +63,7 @@ fn answer(node: &Node, feature: &[usize]) -> f64 {
 }
 
 fn grow(
-    features: &[&[usize]],
+    features: &[&[f64]],
     values: &[f64],
     chosen: Vec<usize>,
     random: &mut Random,
@@ -77,13 +77,14 @@ fn grow(
     }
     // Two thirds of the axes: trees that all see the same are no forest.
     let tried = (axes * 2).div_ceil(3);
-    let mut best: Option<(f64, usize, usize)> = None;
+    let mut best: Option<(f64, usize, f64)> = None;
     for _ in 0..tried {
         let axis = random.below(axes);
-        let mut edges: Vec<usize> = chosen.iter().map(|at| features[*at][axis]).collect();
-        edges.sort_unstable();
+        let mut edges: Vec<f64> = chosen.iter().map(|at| features[*at][axis]).collect();
+        edges.sort_unstable_by(f64::total_cmp);
         edges.dedup();
-        for &edge in edges.iter().skip(1) {
+        // Between two values: one that was not seen goes with the nearer.
+        for edge in edges.windows(2).map(|pair| 0.5 * (pair[0] + pair[1])) {
             let side = |below: bool| {
                 let inside = chosen
                     .iter()
@@ -121,13 +122,15 @@ mod tests {
 
     #[test]
     fn a_step_is_learnt() {
-        let points: Vec<Vec<usize>> = (0..64).map(|at| vec![at % 8, at / 8]).collect();
-        let features: Vec<&[usize]> = points.iter().map(Vec::as_slice).collect();
+        let points: Vec<Vec<f64>> = (0..64)
+            .map(|at| vec![f64::from(at % 8), f64::from(at / 8)])
+            .collect();
+        let features: Vec<&[f64]> = points.iter().map(Vec::as_slice).collect();
         let values: Vec<f64> = points
             .iter()
-            .map(|point| if point[0] < 4 { 1.0 } else { 5.0 })
+            .map(|point| if point[0] < 4.0 { 1.0 } else { 5.0 })
             .collect();
         let forest = Forest::fit(&features, &values, &mut Random::seeded(1));
-        assert!(forest.predict(&[1, 3]).0 < 1.5 && forest.predict(&[6, 3]).0 > 4.5);
+        assert!(forest.predict(&[1.0, 3.0]).0 < 1.5 && forest.predict(&[6.0, 3.0]).0 > 4.5);
     }
 }

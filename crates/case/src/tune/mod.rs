@@ -2,6 +2,7 @@
 
 mod compile_ahead;
 mod forest;
+mod gaussian_process;
 mod race;
 mod search;
 mod space;
@@ -11,4 +12,4 @@ pub use compile_ahead::CompileAhead;
 pub use race::{Lane, race};
 pub use search::Search;
 pub use space::{Point, Space};
-pub use workbench::{Attempt, Workbench};
+pub use workbench::{Attempt, Contender, Workbench};

@@ -1,17 +1,28 @@
-//! Which points to measure next: all where there are few, else some at random, then those that a
-//! forest expects to be fast and the neighbours of the fastest.
+//! Which points to measure next: all where there are few, else some far from each other, then those that two
+//! models expect to be fast, and the neighbours of the fastest.
+//!
+//! A forest knows steps and exceptions, a Gaussian process knows slopes; neither is the better one on every
+//! space, so that points are ranked by both. Points that are proposed and not yet told count as measured
+//! nowhere: a caller that keeps several in work loses what those would have taught, and nothing else.
 
 use std::collections::BTreeSet;
 
 use warpsmith_workload::random::Random;
 
 use super::forest::Forest;
+use super::gaussian_process::{Process, Shape};
 use super::space::Space;
 
 /// Spaces up to this size are measured whole.
 const EXHAUSTIVE: usize = 40;
-/// Points that are compiled and measured together.
-const BATCH: usize = 8;
+/// Points of a search at least: below, models know too little.
+const LEAST: usize = 32;
+/// Points that are looked at for the next one that is far from those before.
+const SPREAD: usize = 8;
+/// Points from which on a Gaussian process takes longer than a measurement.
+const MOST_SMOOTH: usize = 300;
+/// Points that models rank: of more, as many are drawn.
+const MOST_RANKED: usize = 2000;
 
 /// A search through a space.
 pub struct Search {
@@ -21,6 +32,10 @@ pub struct Search {
     proposed: BTreeSet<usize>,
     /// Log times of points that ran; infinite for those that did not.
     results: Vec<(usize, f64)>,
+    /// Of the last Gaussian process.
+    shape: Option<Shape>,
+    /// Proposals by models: every other one is a neighbour of the fastest.
+    turn: usize,
 }
 
 impl Search {
@@ -29,13 +44,15 @@ impl Search {
         let budget = match space.len() <= EXHAUSTIVE {
             true => space.len(),
             false => ((space.len() as f64 * share).ceil() as usize)
-                .clamp(EXHAUSTIVE.min(space.len()), space.len()),
+                .clamp(LEAST.min(space.len()), space.len()),
         };
         Self {
             budget,
             random: Random::seeded(seed),
             proposed: BTreeSet::new(),
             results: Vec::new(),
+            shape: None,
+            turn: 0,
         }
     }
 
@@ -53,9 +70,12 @@ impl Search {
         self.results.push((point, log));
     }
 
-    /// The next points; empty at the end.
-    pub fn propose(&mut self, space: &Space) -> Vec<usize> {
-        let room = self.budget.saturating_sub(self.proposed.len()).min(BATCH);
+    /// At most `room` points more; none at the end, or while there is no room.
+    pub fn propose(&mut self, space: &Space, room: usize) -> Vec<usize> {
+        let room = self.budget.saturating_sub(self.proposed.len()).min(room);
+        if room == 0 {
+            return Vec::new();
+        }
         let mut open: Vec<usize> = (0..space.len())
             .filter(|at| !self.proposed.contains(at))
             .collect();
@@ -67,59 +87,125 @@ impl Search {
             .filter(|(_, log)| log.is_finite())
             .collect();
         let begun = self.proposed.len() * 4 >= self.budget && fast.len() >= 6;
-        let mut chosen: Vec<usize> = Vec::new();
-        if self.budget < space.len() && begun {
-            let near = self.neighbours(space, &fast, &open);
-            let ordinals = space.ordinals();
-            let features: Vec<&[usize]> = fast
-                .iter()
-                .map(|(at, _)| ordinals[*at].as_slice())
-                .collect();
-            let values: Vec<f64> = fast.iter().map(|(_, log)| *log).collect();
-            let forest = Forest::fit(&features, &values, &mut self.random);
-            let rank = |points: &[usize]| {
-                let mut ranked: Vec<(f64, usize)> = points
-                    .iter()
-                    .map(|at| {
-                        let (mean, deviation) = forest.predict(&ordinals[*at]);
-                        (mean - deviation, *at)
-                    })
-                    .collect();
-                ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
-                ranked.into_iter().map(|(_, at)| at).collect::<Vec<_>>()
-            };
-            // Half by the model alone, half around the fastest, in the model's order.
-            let (by_model, around) = (rank(&open), rank(&near));
-            chosen.extend(around.into_iter().take(room / 2));
-            for at in by_model {
-                if chosen.len() >= room {
-                    break;
-                }
-                if !chosen.contains(&at) {
-                    chosen.push(at);
-                }
-            }
-        } else {
-            chosen.extend(open.into_iter().take(room));
-        }
+        let chosen = match self.budget < space.len() {
+            false => open.into_iter().take(room).collect(),
+            true if begun => self.guided(space, &fast, open, room),
+            true => self.spread(space, open, room),
+        };
         self.proposed.extend(&chosen);
         chosen
     }
 
-    /// Open points that differ from one of the three fastest in one tunable.
-    fn neighbours(&self, space: &Space, fast: &[(usize, f64)], open: &[usize]) -> Vec<usize> {
-        let mut best = fast.to_vec();
-        best.sort_by(|a, b| a.1.total_cmp(&b.1));
-        best.truncate(3);
-        let ordinals = space.ordinals();
-        let near = |at: &usize| {
-            best.iter().any(|(fastest, _)| {
-                let pairs = ordinals[*at].iter().zip(&ordinals[*fastest]);
-                pairs.filter(|(a, b)| a != b).count() == 1
-            })
-        };
-        open.iter().copied().filter(near).collect()
+    /// Points far from those that were proposed, each the farthest of some.
+    fn spread(&mut self, space: &Space, mut open: Vec<usize>, room: usize) -> Vec<usize> {
+        let features = space.features();
+        let mut known: Vec<usize> = self.proposed.iter().copied().collect();
+        let mut chosen = Vec::new();
+        while chosen.len() < room && !open.is_empty() {
+            let distance = |at: usize| {
+                let distances = known.iter().map(|known| {
+                    let pairs = features[*known].iter().zip(&features[at]);
+                    pairs.map(|(a, b)| (a - b).powi(2)).sum::<f64>()
+                });
+                distances.fold(f64::INFINITY, f64::min)
+            };
+            let some = open.iter().copied().enumerate().take(SPREAD);
+            let farthest = some.max_by(|a, b| distance(a.1).total_cmp(&distance(b.1)));
+            let Some((place, at)) = farthest else {
+                break;
+            };
+            open.remove(place);
+            known.push(at);
+            chosen.push(at);
+        }
+        chosen
     }
+
+    /// Points that the models expect to be fast: every other one of all, and of the neighbours of the fastest.
+    fn guided(
+        &mut self,
+        space: &Space,
+        fast: &[(usize, f64)],
+        mut open: Vec<usize>,
+        room: usize,
+    ) -> Vec<usize> {
+        let near: BTreeSet<usize> = neighbours(space, fast, &open).into_iter().collect();
+        if open.len() > MOST_RANKED {
+            let mut place = 0;
+            open.retain(|at| {
+                place += 1;
+                place <= MOST_RANKED || near.contains(at)
+            });
+        }
+        let mut ranked = self.ranked(space, fast, open);
+        let mut chosen = Vec::new();
+        while chosen.len() < room && !ranked.is_empty() {
+            self.turn += 1;
+            let neighbour = match self.turn % 2 {
+                0 => None,
+                _ => ranked.iter().position(|at| near.contains(at)),
+            };
+            chosen.push(ranked.remove(neighbour.unwrap_or(0)));
+        }
+        chosen
+    }
+
+    /// Open points, the most promising first.
+    fn ranked(&mut self, space: &Space, fast: &[(usize, f64)], open: Vec<usize>) -> Vec<usize> {
+        let all = space.features();
+        let features: Vec<&[f64]> = fast.iter().map(|(at, _)| all[*at].as_slice()).collect();
+        let values: Vec<f64> = fast.iter().map(|(_, log)| *log).collect();
+        let forest = Forest::fit(&features, &values, &mut self.random);
+        let mut sums = places(&open, |at| forest.predict(&all[at]));
+        if fast.len() <= MOST_SMOOTH {
+            let before = self.shape.take();
+            let process = Process::fit(features, &values, before.as_ref(), &mut self.random);
+            if let Some(process) = process {
+                let others = places(&open, |at| process.predict(&all[at]));
+                for (sum, other) in sums.iter_mut().zip(others) {
+                    *sum += other;
+                }
+                self.shape = Some(process.shape().clone());
+            }
+        }
+        let mut order: Vec<(usize, usize)> = sums.into_iter().zip(open).collect();
+        // Stable: equal ones stay in the random order of the open points.
+        order.sort_by_key(|(sum, _)| *sum);
+        order.into_iter().map(|(_, at)| at).collect()
+    }
+}
+
+/// The place of each point in the order of a model, by its lower bound.
+fn places(open: &[usize], predict: impl Fn(usize) -> (f64, f64)) -> Vec<usize> {
+    let bounds: Vec<f64> = open
+        .iter()
+        .map(|at| {
+            let (mean, deviation) = predict(*at);
+            mean - deviation
+        })
+        .collect();
+    let mut order: Vec<usize> = (0..open.len()).collect();
+    order.sort_by(|a, b| bounds[*a].total_cmp(&bounds[*b]));
+    let mut places = vec![0; open.len()];
+    for (place, at) in order.into_iter().enumerate() {
+        places[at] = place;
+    }
+    places
+}
+
+/// Open points that differ from one of the three fastest in one tunable.
+fn neighbours(space: &Space, fast: &[(usize, f64)], open: &[usize]) -> Vec<usize> {
+    let mut best = fast.to_vec();
+    best.sort_by(|a, b| a.1.total_cmp(&b.1));
+    best.truncate(3);
+    let ordinals = space.ordinals();
+    let near = |at: &usize| {
+        best.iter().any(|(fastest, _)| {
+            let pairs = ordinals[*at].iter().zip(&ordinals[*fastest]);
+            pairs.filter(|(a, b)| a != b).count() == 1
+        })
+    };
+    open.iter().copied().filter(near).collect()
 }
 
 #[cfg(test)]
@@ -162,7 +248,7 @@ mod tests {
             let mut search = Search::new(&space, share, run);
             let mut found = f64::INFINITY;
             loop {
-                let batch = search.propose(&space);
+                let batch = search.propose(&space, 8);
                 if batch.is_empty() {
                     break;
                 }
@@ -189,7 +275,7 @@ mod tests {
         let mut search = Search::new(&space, 0.25, 1);
         let mut seen = BTreeSet::new();
         loop {
-            let batch = search.propose(&space);
+            let batch = search.propose(&space, 8);
             if batch.is_empty() {
                 break;
             }

@@ -3,6 +3,7 @@
 use crate::description::{Case, TunableValue};
 use crate::document::CaseError;
 use crate::expression::Scope;
+use crate::instance::LaunchNumbers;
 
 /// More points than this are not walked.
 const MOST_POINTS: usize = 1_000_000;
@@ -10,12 +11,13 @@ const MOST_POINTS: usize = 1_000_000;
 /// A choice of tunables.
 pub type Point = Vec<(String, TunableValue)>;
 
-/// The points, each also as the positions of its values.
+/// The points, each also as the positions of its values, and as numbers that a model learns from.
 #[derive(Clone, Debug)]
 pub struct Space {
     names: Vec<String>,
     points: Vec<Point>,
     ordinals: Vec<Vec<usize>>,
+    features: Vec<Vec<f64>>,
 }
 
 impl Space {
@@ -29,7 +31,10 @@ impl Space {
                 .collect(),
             points: Vec::new(),
             ordinals: Vec::new(),
+            features: Vec::new(),
         };
+        // What a launch is made of says more than each tunable for itself: threads, blocks, shared memory.
+        let mut launches: Vec<Vec<f64>> = Vec::new();
         let counts: Vec<usize> = case
             .tunables
             .iter()
@@ -60,11 +65,27 @@ impl Space {
                 .map(|(tunable, at)| (tunable.name.clone(), tunable.values[*at].clone()))
                 .collect();
             // A point whose launch has no form (a block of 2048 threads) is as little allowed.
-            if case.allows(size, &point)? && case.instance(size, &point).is_ok() {
+            if !case.allows(size, &point)? {
+                continue;
+            }
+            if let Ok(instance) = case.instance(size, &point) {
+                launches.push(match instance.launch {
+                    LaunchNumbers::Grid(shape) => {
+                        let product =
+                            |of: [u32; 3]| -> f64 { of.iter().map(|n| f64::from(*n)).product() };
+                        vec![
+                            product(shape.block),
+                            product(shape.grid),
+                            f64::from(shape.shared_bytes),
+                        ]
+                    }
+                    _ => Vec::new(),
+                });
                 space.points.push(point);
                 space.ordinals.push(ordinal);
             }
         }
+        space.features = features(&space.points, &launches);
         Ok(space)
     }
 
@@ -83,6 +104,7 @@ impl Space {
             names: named.iter().map(|(name, _)| name.clone()).collect(),
             points: Vec::new(),
             ordinals: Vec::new(),
+            features: Vec::new(),
         };
         for number in 0..total {
             let mut rest = number;
@@ -99,12 +121,14 @@ impl Space {
                 space.ordinals.push(ordinal);
             }
         }
+        space.features = features(&space.points, &[]);
         Ok(space)
     }
 
     /// A space of these points, which name the same tunables; values are ordered as numbers are, words by
-    /// their first appearance.
-    pub fn of_points(points: Vec<Point>) -> Self {
+    /// their first appearance. `derived` has what is known of each point beside its values, such as the
+    /// threads of a block.
+    pub fn of_points(points: Vec<Point>, derived: &[Vec<f64>]) -> Self {
         let names: Vec<String> = match points.first() {
             Some(point) => point.iter().map(|(name, _)| name.clone()).collect(),
             None => Vec::new(),
@@ -141,6 +165,7 @@ impl Space {
         Self {
             names,
             ordinals,
+            features: features(&points, derived),
             points,
         }
     }
@@ -168,6 +193,11 @@ impl Space {
     /// The positions of every point's values.
     pub fn ordinals(&self) -> &[Vec<usize>] {
         &self.ordinals
+    }
+
+    /// Every point as numbers between 0 and 1, in the order of their size.
+    pub fn features(&self) -> &[Vec<f64>] {
+        &self.features
     }
 
     /// How much of the spread of log times each tunable explains by itself, largest first.
@@ -206,6 +236,49 @@ impl Space {
     }
 }
 
+/// Columns of numbers between 0 and 1: the values of the tunables, words by their first appearance, and what
+/// is derived from them; by ratio where a column spans much. A column that never changes is left out.
+fn features(points: &[Point], derived: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let axes = points.first().map_or(0, Vec::len);
+    let mut columns: Vec<Vec<f64>> = Vec::new();
+    for axis in 0..axes {
+        let mut words: Vec<&str> = Vec::new();
+        let column = points.iter().map(|point| match &point[axis].1 {
+            TunableValue::Whole(value) => *value as f64,
+            TunableValue::Word(word) => {
+                let known = words.iter().position(|one| one == word);
+                known.unwrap_or_else(|| {
+                    words.push(word);
+                    words.len() - 1
+                }) as f64
+            }
+        });
+        columns.push(column.collect());
+    }
+    let more = derived.first().map_or(0, Vec::len);
+    for axis in 0..more {
+        let column = derived.iter().map(|row| row.get(axis).copied());
+        columns.push(column.map(Option::unwrap_or_default).collect());
+    }
+    for column in &mut columns {
+        let least = column.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = column.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        if least > 0.0 && most >= 4.0 * least {
+            column.iter_mut().for_each(|value| *value = value.log2());
+        }
+    }
+    columns.retain(|column| column.iter().any(|value| *value != column[0]));
+    let mut rows = vec![Vec::with_capacity(columns.len()); points.len()];
+    for column in columns {
+        let least = column.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = column.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        for (row, value) in rows.iter_mut().zip(column) {
+            row.push((value - least) / (most - least));
+        }
+    }
+    rows
+}
+
 /// A space for tests, without a case: all combinations of so many values.
 #[cfg(test)]
 pub(super) fn grid(counts: &[usize]) -> Space {
@@ -235,6 +308,20 @@ mod tests {
         // 64 with 1, 2, 4; 256 with 1, 2; 512 with 1; 2048 has no launch; each with two words.
         assert_eq!(space.len(), 12);
         assert_eq!(space.names(), ["BLOCK", "VEC", "MODE"]);
+    }
+
+    #[test]
+    fn features_follow_the_size_of_values_and_know_the_launch() {
+        let text = "source = \"a.cu\"\n[sizes]\nn = [512]\n[launch]\ngrid = 1\nblock = \"BLOCK / VEC\"\n\
+                    [tunables]\nBLOCK = [256, 64, 1024]\nVEC = [2, 1]\nONE = [7]\n";
+        let case = Case::parse(Path::new("a.toml"), text).unwrap();
+        let space = Space::of(&case, &case.sizes.listed[0]).unwrap();
+        // BLOCK and the threads by ratio, VEC as it is; what never changes is no feature.
+        let first = &space.features()[0];
+        assert_eq!(first.len(), 3);
+        assert_eq!(&first[..2], [0.5, 1.0]);
+        let largest = &space.features()[5];
+        assert_eq!(largest, &[1.0, 0.0, 1.0]);
     }
 
     #[test]

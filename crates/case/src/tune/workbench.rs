@@ -1,4 +1,4 @@
-//! Tries candidates on a GPU, one after the other, with everything that they share: the context, the
+//! Tries candidates on a device, one after the other, with everything that they share: the context, the
 //! arrays, the reference's answers.
 //!
 //! A candidate is checked at two small sizes with tails before it is timed. One that would lead is checked
@@ -7,15 +7,16 @@
 
 use std::time::Duration;
 
-use warpsmith_device::{CudaDevice, Device};
+use warpsmith_device::Device;
 use warpsmith_measure::run_sampler::{RunMode, RunSampler, RunTarget};
 use warpsmith_workload::WorkloadError;
 
 use super::race::Lane;
 use super::space::Point;
-use crate::description::Case;
+use crate::description::{Case, Source};
 use crate::expression::Scope;
-use crate::program::{Fault, Program, Settings, SharedArrays};
+use crate::program::{Fault, Program, Settings, SharedArrays, TimedFunction};
+use crate::reference::{WorkerError, timed_contents};
 use crate::verify::{Verdict, Verifier};
 
 /// Samples of a candidate before anything is concluded.
@@ -42,15 +43,25 @@ pub enum Attempt {
     Fatal(String),
 }
 
-/// A GPU at one size of a case.
+/// A candidate that can be sampled.
+#[allow(clippy::large_enum_variant)] // There are a handful of these.
+pub enum Contender {
+    /// A kernel that this process launches.
+    Kernel(RunTarget),
+    /// A Python function that times itself.
+    Function(TimedFunction),
+}
+
+/// A device at one size of a case.
 pub struct Workbench<'a> {
     case: &'a Case,
     device: &'a Device,
-    gpu: &'a CudaDevice,
     size: Scope,
+    mode: RunMode,
     seed: u64,
     settings: Settings,
-    sampler: RunSampler,
+    /// Nothing for a Python function, which times itself.
+    sampler: Option<RunSampler>,
     /// From the first candidate that compiles on.
     verifier: Option<Verifier<'a>>,
     /// Small sizes that every candidate is checked at.
@@ -66,7 +77,6 @@ impl<'a> Workbench<'a> {
     pub fn new(
         case: &'a Case,
         device: &'a Device,
-        gpu: &'a CudaDevice,
         size: &Scope,
         mode: RunMode,
         seed: u64,
@@ -80,14 +90,20 @@ impl<'a> Workbench<'a> {
         let sizes = case.verification_sizes(&first)?.sizes;
         let small = small_sizes(case, &sizes);
         let answers_itself = case.reference.is_some() && sizes.contains(size);
-        let mut sampler = RunSampler::new(device, mode)?;
-        sampler.set_limit(limit);
-        sampler.set_settle(SETTLE);
+        let sampler = match case.source {
+            Source::Callable(_) => None,
+            _ => {
+                let mut sampler = RunSampler::new(device, mode)?;
+                sampler.set_limit(limit);
+                sampler.set_settle(SETTLE);
+                Some(sampler)
+            }
+        };
         Ok(Self {
             case,
             device,
-            gpu,
             size: size.clone(),
+            mode,
             seed,
             settings,
             sampler,
@@ -101,7 +117,7 @@ impl<'a> Workbench<'a> {
     /// Checks a candidate and takes its first samples; `best` is the fastest median so far. A mistake of
     /// the case or of its reference is an error.
     pub fn attempt(&mut self, point: &Point, best: Option<f64>) -> Result<Attempt, Fault> {
-        let program = match Program::prepare(self.case, point, self.device, self.settings) {
+        let program = match self.program(point) {
             Ok(program) => program,
             Err(fault) => return refusal(fault),
         };
@@ -123,9 +139,9 @@ impl<'a> Workbench<'a> {
         };
         let mut samples = Vec::new();
         while samples.len() < FIRST {
-            match self.sampler.sample(&mut target) {
-                Ok(sample) => samples.push(sample.seconds),
-                Err(error) => return refusal(fault_of(error)),
+            match self.sample(&mut target) {
+                Ok(seconds) => samples.push(seconds),
+                Err(fault) => return refusal(fault),
             }
             let least = samples.iter().copied().fold(f64::INFINITY, f64::min);
             if samples.len() >= HOPELESS_AFTER && best.is_some_and(|best| least > HOPELESS * best) {
@@ -150,10 +166,19 @@ impl<'a> Workbench<'a> {
         }
         let mut verifier =
             Verifier::for_several(self.case, point, program, self.device, self.settings)?;
-        let itself = self.answers_itself.then_some(&self.size);
-        let sizes = self.small.iter().chain(itself);
-        let allowed = sizes.filter(|size| self.case.allows(size, point).unwrap_or(false));
-        verifier.look_ahead(allowed.map(|size| (size, (self.seed, 0, false))))?;
+        // The small sizes that the winner is checked at are asked for now, too: while candidates compile, the
+        // reference has time.
+        let first = self.case.first_choice();
+        let mut sizes: Vec<Scope> = self.small.clone();
+        sizes.extend(self.answers_itself.then(|| self.size.clone()));
+        for size in self.case.verification_sizes(&first)?.sizes {
+            if self.case.bytes(&size, &first) < SMALL && !sizes.contains(&size) {
+                sizes.push(size);
+            }
+        }
+        let allowed = |size: &&Scope| self.case.allows(size, point).unwrap_or(false);
+        let sizes = sizes.iter().filter(allowed);
+        verifier.look_ahead(sizes.map(|size| (size, (self.seed, 0, false))))?;
         self.verifier = Some(verifier);
         Ok(())
     }
@@ -168,7 +193,10 @@ impl<'a> Workbench<'a> {
     fn refused_at(&mut self, size: &Scope) -> Result<Option<Attempt>, Fault> {
         let seed = self.seed;
         let verifier = self.verifier()?;
-        let check = verifier.check(size, seed, 0, false)?;
+        let check = match verifier.check(size, seed, 0, false) {
+            Ok(check) => check,
+            Err(fault) => return refusal(fault).map(Some),
+        };
         Ok(match check.verdict {
             Verdict::Right { .. } => None,
             verdict if verifier.context_ended => Some(Attempt::Fatal(verdict.words())),
@@ -179,37 +207,62 @@ impl<'a> Workbench<'a> {
         })
     }
 
+    /// The candidate as a program. One process serves all candidates where the kernel is a Python function.
+    fn program(&self, point: &Point) -> Result<Program, Fault> {
+        let known = self.verifier.as_ref();
+        match known.and_then(|verifier| verifier.program().again()) {
+            Some(program) => Ok(program),
+            None => Program::prepare(self.case, point, self.device, self.settings),
+        }
+    }
+
     /// A candidate that is ready to be sampled, on the arrays that all share.
-    fn target(&mut self, point: &Point) -> Result<RunTarget, Fault> {
+    fn target(&mut self, point: &Point) -> Result<Contender, Fault> {
         let instance = self.case.instance(&self.size, point)?;
+        let (Some(sampler), Some(gpu)) = (&self.sampler, self.device.cuda()) else {
+            let contents = timed_contents(self.case, &instance, self.seed)?;
+            let mode = self.mode;
+            let program = self.verifier()?.program();
+            let none = || Fault::Unsupported("only kernels and Python functions are tuned".into());
+            let timed = program.timed(&instance, &contents, mode)?;
+            return timed.map(Contender::Function).ok_or_else(none);
+        };
         let key = format!("{:?}", instance.arguments);
         let arrays = match self.arrays.take().filter(|(known, _)| *known == key) {
             Some(arrays) => arrays,
             None => {
-                let contents = instance
-                    .contents(self.seed, 0, false)
-                    .map_err(Fault::Unsupported)?;
-                (key, SharedArrays::upload(self.gpu, &instance, &contents)?)
+                let contents = timed_contents(self.case, &instance, self.seed)?;
+                (key, SharedArrays::upload(gpu, &instance, &contents)?)
             }
         };
-        let prepared = self
-            .verifier()?
-            .program()
-            .prepared_on(&instance, &arrays.1)?;
+        let none = || Fault::Unsupported("no candidate is loaded".into());
+        let verifier = self.verifier.as_ref().ok_or_else(none)?;
+        let prepared = verifier.program().prepared_on(&instance, &arrays.1)?;
         self.arrays = Some(arrays);
-        self.sampler.target(prepared).map_err(fault_of)
+        sampler
+            .target(prepared)
+            .map(Contender::Kernel)
+            .map_err(fault_of)
     }
 
     /// A candidate that was right before, to be sampled again.
-    pub fn contender(&mut self, point: &Point) -> Result<RunTarget, Fault> {
-        let program = Program::prepare(self.case, point, self.device, self.settings)?;
+    pub fn contender(&mut self, point: &Point) -> Result<Contender, Fault> {
+        let program = self.program(point)?;
         self.take_on(point, program)?;
         self.target(point)
     }
 
     /// One more sample.
-    pub fn sample(&mut self, target: &mut RunTarget) -> Result<f64, Fault> {
-        let sample = self.sampler.sample(target).map_err(fault_of)?;
+    pub fn sample(&mut self, target: &mut Contender) -> Result<f64, Fault> {
+        let sample = match (target, &mut self.sampler) {
+            (Contender::Kernel(target), Some(sampler)) => {
+                sampler.sample(target).map_err(fault_of)?
+            }
+            (Contender::Function(function), _) => function.sample()?,
+            (Contender::Kernel(_), None) => {
+                return Err(Fault::Unsupported("there is no sampler for kernels".into()));
+            }
+        };
         Ok(sample.seconds)
     }
 
@@ -219,12 +272,19 @@ impl<'a> Workbench<'a> {
         point: &Point,
         watch: &mut dyn FnMut(usize, usize),
     ) -> Result<Option<Attempt>, Fault> {
-        let program = Program::prepare(self.case, point, self.device, self.settings)?;
+        let program = self.program(point)?;
         self.take_on(point, program)?;
         let sizes = self.case.verification_sizes(point)?.sizes;
         let seed = self.seed;
-        let ahead = sizes.iter().map(|size| (size, (seed, 0, false)));
-        self.verifier()?.look_ahead(ahead)?;
+        let verifier = self.verifier()?;
+        verifier.keep_what_is_ahead()?;
+        let mut missing = Vec::new();
+        for size in &sizes {
+            if !verifier.has_kept(size, seed)? {
+                missing.push(size);
+            }
+        }
+        verifier.look_ahead(missing.into_iter().map(|size| (size, (seed, 0, false))))?;
         for (at, size) in sizes.iter().enumerate() {
             watch(at, sizes.len());
             if let Some(refused) = self.refused_at(size)? {
@@ -256,7 +316,10 @@ fn small_sizes(case: &Case, sizes: &[Scope]) -> Vec<Scope> {
 /// What a fault says about a candidate; one that is not the candidate's is an error.
 fn refusal(fault: Fault) -> Result<Attempt, Fault> {
     match fault {
-        Fault::Worker(_) | Fault::Case(_) | Fault::NoGpu => Err(fault),
+        Fault::Worker(_)
+        | Fault::Function(WorkerError::NoPython { .. })
+        | Fault::Case(_)
+        | Fault::NoGpu => Err(fault),
         fault if fault.ends_context() => Ok(Attempt::Fatal(fault.to_string())),
         fault => Ok(Attempt::Refused(fault.to_string())),
     }

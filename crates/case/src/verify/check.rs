@@ -172,6 +172,23 @@ impl<'a> Verifier<'a> {
         Ok(())
     }
 
+    /// Waits for the answers that were prepared, and keeps them for checks to come.
+    pub(crate) fn keep_what_is_ahead(&mut self) -> Result<(), Fault> {
+        while let Some((wanted, answered)) = self.expectation.take_next() {
+            let (contents, answer) = answered?;
+            let answer = self.noted(&wanted, answer);
+            self.keep(&wanted, contents, Some(answer));
+        }
+        Ok(())
+    }
+
+    /// Whether the answer to a check is kept.
+    pub(crate) fn has_kept(&self, size: &Scope, seed: u64) -> Result<bool, Fault> {
+        let key = key_of(&self.wanted(size, seed, 0, false)?);
+        let mut kept = self.kept.iter().flatten();
+        Ok(kept.any(|one| one.key == key))
+    }
+
     /// Checks one size with one input. A fault of the reference or of the case is an error; one of the
     /// kernel is a verdict.
     pub fn check(

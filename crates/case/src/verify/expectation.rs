@@ -6,7 +6,9 @@ use crate::description::{Callable, Case, Reference, ReferenceKind, TunableValue}
 use crate::element::{float_at, is_float};
 use crate::instance::{Contents, Instance};
 use crate::program::{Fault, KernelOf, Program, Settings};
-use crate::reference::{Answer, Detail, LookAhead, PythonFunction, Truth, Wanted, stored_answers};
+use crate::reference::{
+    Answer, Answered, BuiltIn, Detail, LookAhead, PythonFunction, Truth, Wanted, stored_answers,
+};
 
 /// Where the right answers come from.
 #[allow(clippy::large_enum_variant)] // There is one of these for a whole run.
@@ -14,6 +16,7 @@ pub(crate) enum Expectation {
     Function(Function),
     Stored(Vec<(String, std::path::PathBuf)>),
     Kernel(Program),
+    BuiltIn(BuiltIn),
     /// The case has none: only what needs no reference is checked.
     Nothing,
 }
@@ -34,13 +37,15 @@ struct Start {
 }
 
 impl Start {
-    fn now(&self) -> Result<PythonFunction, Fault> {
+    fn now(&self, threads: Option<usize>) -> Result<PythonFunction, Fault> {
         let Self {
             callable,
             seconds,
             memory,
         } = self;
-        Ok(PythonFunction::start(callable, *seconds, *memory, None)?)
+        Ok(PythonFunction::start(
+            callable, *seconds, *memory, None, threads,
+        )?)
     }
 }
 
@@ -48,7 +53,7 @@ impl Function {
     fn own(&mut self) -> Result<&mut PythonFunction, Fault> {
         let started = match self.own.take() {
             Some(started) => started,
-            None => self.start.now()?,
+            None => self.start.now(None)?,
         };
         Ok(self.own.insert(started))
     }
@@ -94,6 +99,10 @@ impl Expectation {
                 ahead: None,
             }),
             ReferenceKind::Npy(files) => Self::Stored(files.clone()),
+            ReferenceKind::Workload(_) => match BuiltIn::of(case)? {
+                Some(workload) => Self::BuiltIn(workload),
+                None => Self::Nothing,
+            },
             ReferenceKind::Interpreter => {
                 let cpu = Device::open(warpsmith_device::DeviceChoice::Cpu)?;
                 Self::Kernel(Program::of(&KernelOf::case(case), choice, &cpu, settings)?)
@@ -120,7 +129,16 @@ impl Expectation {
     pub(super) fn look_ahead(&mut self, wanted: Vec<Wanted>) {
         if let Self::Function(function) = self {
             let start = function.start.clone();
-            function.ahead = Some(LookAhead::begin(wanted, move || start.now()));
+            let begin = move |threads| start.now(Some(threads));
+            function.ahead = Some(LookAhead::begin(wanted, begin));
+        }
+    }
+
+    /// The next answer that was prepared, with what it belongs to.
+    pub(super) fn take_next(&mut self) -> Option<(Wanted, Answered)> {
+        match self {
+            Self::Function(function) => function.ahead.as_mut()?.take_next(),
+            _ => None,
         }
     }
 
@@ -147,6 +165,10 @@ impl Expectation {
     pub(super) fn answer(&mut self, wanted: &Wanted) -> Result<(Contents, Option<Answer>), Fault> {
         if let Self::Function(function) = self {
             let (contents, answer) = function.answer(wanted)?;
+            return Ok((contents, Some(answer)));
+        }
+        if let (Self::BuiltIn(workload), false) = (&self, wanted.special) {
+            let (contents, answer) = workload.answer(&wanted.instance, wanted.seed)?;
             return Ok((contents, Some(answer)));
         }
         let contents = wanted.contents()?;
@@ -181,7 +203,8 @@ impl Expectation {
         contents: &Contents,
     ) -> Result<Option<Answer>, Fault> {
         match self {
-            Self::Nothing | Self::Function(_) => Ok(None),
+            // A workload knows the answer to its own inputs alone.
+            Self::Nothing | Self::Function(_) | Self::BuiltIn(_) => Ok(None),
             Self::Stored(files) => stored_answers(files, instance).map_err(Fault::Unsupported),
             Self::Kernel(program) => {
                 let ran = program.run(instance, contents, 0)?;

@@ -5,6 +5,7 @@
 //! GPU count as ignored where there is none.
 
 mod folder;
+mod functions;
 mod gpu;
 mod judge;
 mod mutants;
@@ -56,6 +57,16 @@ fn main() -> ExitCode {
             "what_an_output_held_before_is_told_without_a_reference",
             false,
             references::what_an_output_held_before_is_told_without_a_reference,
+        ),
+        (
+            "a_python_function_is_checked_timed_and_tuned",
+            true,
+            functions::a_python_function_is_checked_timed_and_tuned,
+        ),
+        (
+            "a_function_that_ends_its_process_is_refused_and_the_next_one_runs",
+            true,
+            functions::a_function_that_ends_its_process_is_refused_and_the_next_one_runs,
         ),
         (
             "the_suite_fits_its_kernels",

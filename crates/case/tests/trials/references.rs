@@ -80,7 +80,7 @@ pub(crate) fn a_reference_that_fails_is_an_error_with_its_place() {
         ),
         (
             "def other(x):\n    return x\n",
-            "has no function `scale`; it has other",
+            "reference.py:scale`: there is no such function; the file has other",
         ),
         (
             "def scale(x, a:\n",
@@ -98,7 +98,7 @@ pub(crate) fn a_reference_that_fails_is_an_error_with_its_place() {
         ("def scale(x):\n    print('y' * 10)\n", "it returns nothing"),
         (
             "import os\ndef scale(x):\n    os._exit(3)\n",
-            "the process of `scale` ended: exit status: 3",
+            "reference.py:scale` ended: exit status: 3",
         ),
         (
             "def scale(x):\n    print('z' * 3000000)\n    raise KeyError('k')\n",

@@ -7,7 +7,8 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde::Serialize;
 use warpsmith_case::{
-    COUNTERS, Case, CodeLine, Counters, Scope, Source, StaticCost, known_architectures,
+    COUNTERS, Case, CodeLine, Counters, Scope, Source, StaticCost, TunableValue,
+    known_architectures,
 };
 use warpsmith_device::{DeviceChoice, Nvrtc, cuda_devices};
 use warpsmith_measure::profile::helper_kernels::is_helper;
@@ -15,6 +16,7 @@ use warpsmith_measure::profile::ncu;
 use warpsmith_measure::profile::tool::Tool;
 
 use crate::kernel::verify::case::{explain, one_check_command};
+use warpsmith_console::catalogue;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
 use warpsmith_console::inputs;
@@ -42,6 +44,9 @@ pub(crate) struct Inspect {
     /// Architectures, `sm_90`; default: those of the GPUs here, and four common ones.
     #[arg(long = "arch", value_name = "ARCH", value_parser = parse_architecture)]
     architectures: Vec<u32>,
+    /// Set a tunable of the case, `name=value`; default: the first values.
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = catalogue::parse_setting)]
+    settings: Vec<(String, String)>,
     /// Do not run the kernel under Nsight Compute.
     #[arg(long)]
     no_counters: bool,
@@ -81,7 +86,9 @@ impl Inspect {
                 self.case.display()
             );
         };
-        let choice = case.first_choice();
+        let choice = case
+            .choice_with(case.first_choice(), &self.settings)
+            .map_err(anyhow::Error::msg)?;
         let sizes = case.listed_sizes(&choice)?;
         let Some(size) = sizes.last() else {
             bail!("{}: no size satisfies the constraints", self.case.display());
@@ -119,7 +126,7 @@ impl Inspect {
         }
         if !here.is_empty() && !self.no_counters && global.device != DeviceChoice::Cpu {
             let symbol = body.costs[0].kernel.clone();
-            body.counters = count(global, &case, size, &symbol)?;
+            body.counters = count(global, &case, &choice, size, &symbol)?;
         }
         let bytes = case.bytes(size, &choice);
         body.sentences = sentences(&body.costs, body.counters.as_ref(), bytes);
@@ -129,7 +136,13 @@ impl Inspect {
 }
 
 /// One launch under Nsight Compute; `None` where that is not possible, which is said.
-fn count(global: &Global, case: &Case, size: &Scope, symbol: &str) -> Result<Option<Counters>> {
+fn count(
+    global: &Global,
+    case: &Case,
+    choice: &[(String, TunableValue)],
+    size: &Scope,
+    symbol: &str,
+) -> Result<Option<Counters>> {
     let Some(ncu) = Tool::Ncu.find() else {
         output::note(
             global,
@@ -138,7 +151,7 @@ fn count(global: &Global, case: &Case, size: &Scope, symbol: &str) -> Result<Opt
         return Ok(None);
     };
     let (place, _) = global.device.resolve()?;
-    let Some(check) = one_check_command(global, case, size, place, 1)? else {
+    let Some(check) = one_check_command(global, case, choice, size, place, 1)? else {
         output::note(
             global,
             "no counters: the last size is too large for one check",

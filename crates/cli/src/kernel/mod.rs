@@ -13,6 +13,7 @@ pub(crate) mod profile;
 mod python_file;
 pub(crate) mod run;
 pub(crate) mod scale;
+mod size_argument;
 pub(crate) mod tune;
 pub(crate) mod verify;
 mod warp_library;

@@ -156,8 +156,9 @@ const CUDA_HEADERS: &str = "CUDA's own headers are not installed here: install t
 
 /// A compiler's log, with what to do about a header that is missing.
 fn with_hint(log: String) -> String {
+    // "cannot open", and "could not open" from newer compilers.
     let Some(name) = log
-        .split_once("cannot open source file \"")
+        .split_once(" open source file \"")
         .and_then(|(_, rest)| rest.split('"').next())
     else {
         // What a library's header would have brought along.
@@ -205,6 +206,8 @@ mod tests {
         };
         assert!(log("ggml.h").contains("flags = [\"-Ifolder\"]"));
         assert!(log("cuda_fp16.h").contains("CUDA_HOME"));
+        let newer = "a.cu(28): catastrophic error: could not open source file \"cooperative_groups.h\" (no directories)";
+        assert!(with_hint(newer.into()).contains("CUDA_HOME"));
         assert_eq!(with_hint("other".into()), "other");
         let narrow = "common.h(186): error: identifier \"__nv_bfloat16\" is undefined";
         assert!(with_hint(narrow.into()).contains("CUDA_HOME"));

@@ -172,6 +172,25 @@ impl CudaProgram {
     }
 }
 
+/// Whether code, PTX or machine code, has the case's kernel, and whether that takes the case's arguments; needs
+/// no GPU.
+pub fn check_code(case: &Case, code: &[u8]) -> Result<(), Fault> {
+    let found = match code.starts_with(b"\x7fELF") {
+        true => entries_of_cubin(code).unwrap_or_default(),
+        false => entries(&String::from_utf8_lossy(code)),
+    };
+    let entry = find_entry(&KernelOf::case(case), found)?;
+    check_signature(case, &entry)
+}
+
+/// The same for a case whose source is PTX or machine code.
+pub fn check_binary_source(case: &Case) -> Result<(), Fault> {
+    match &case.source {
+        Source::Ptx(path) | Source::Cubin(path) => check_code(case, &read_bytes(path)?),
+        _ => Ok(()),
+    }
+}
+
 fn no_delays() -> Fault {
     Fault::Unsupported("there is no access to shared memory that could be delayed".into())
 }

@@ -22,6 +22,7 @@ use super::job::{Job, Row};
 use super::kernel_options::{KernelOptions, is_kernel_file};
 use super::launch_conditions::LaunchConditions;
 use super::list::list;
+use super::sampled::Sampled;
 use super::sheet::{Beside, Rows};
 use crate::kernel::verify::case::without_gpu;
 use crate::machine::clock_guard::LockClocks;
@@ -56,7 +57,10 @@ pub(crate) struct Bench {
     /// List the workloads with their parameters, and measure nothing.
     #[arg(long)]
     list: bool,
-    /// Set a parameter, `name=value`; applies to the one workload named.
+    /// Set a parameter of the one workload named, or a tunable of the case, `name=value`.
+    ///
+    /// Tunables that are not set have the values that `warpsmith tune` found on this GPU
+    /// (`CASE.tuned.json`), else the first ones of the case.
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = catalogue::parse_setting)]
     settings: Vec<(String, String)>,
     /// What is timed.
@@ -140,7 +144,10 @@ impl Bench {
         let mut case_jobs = Vec::new();
         for case in &cases {
             inputs::check_case(case.as_ref())?;
-            case_jobs.extend(CaseJob::all(case.as_ref())?);
+            case_jobs.extend(CaseJob::all(case.as_ref(), &self.settings)?);
+        }
+        if cases.len() > 1 && !self.settings.is_empty() {
+            bail!("`--set` applies to one case; got {}", cases.len());
         }
         let (files, names): (Vec<&String>, Vec<&String>) =
             others.into_iter().partition(|name| is_kernel_file(name));
@@ -181,6 +188,7 @@ impl Bench {
         {
             return without_gpu(global, &job.case);
         }
+        CaseJob::take_winners(global, &mut case_jobs, device.name(), &self.settings)?;
         let cases = case_jobs.into_iter().map(Job::case);
         let jobs: Vec<Job> = kernel.into_iter().chain(cases).chain(workloads).collect();
         // Given back at the end of this function, and by its own process where we never get there.
@@ -299,9 +307,9 @@ impl Bench {
                         Checked::Faulted(reason) => return Ok(Err(reason)),
                     },
                 };
-                Ok(Ok((parity, job.begin(device, self.mode.into(), limit)?)))
+                Ok(Ok((parity, job.sampled(device, self.mode.into(), limit)?)))
             };
-            let (parity, (sampler, target)) = match unless_it_never_ends(global, job, begin())? {
+            let (parity, sampled) = match unless_it_never_ends(global, job, begin())? {
                 Ok(begun) => begun,
                 Err(reason) => {
                     found.push(
@@ -316,21 +324,21 @@ impl Bench {
                     continue;
                 }
             };
-            let measurement = sampler.begin(&job.name, &target);
-            begun.push((job, device, parity, sampler, target, measurement));
+            let measurement = sampled.begin(&job.name, device);
+            begun.push((job, device, parity, sampled, measurement));
         }
         // Round-robin: a state of the machine that outlives one round meets every workload.
         for _ in 0..self.rounds {
-            for (job, _, _, sampler, target, measurement) in &mut begun {
-                let round = sampler.measure_round(measurement, target, &plan, &mut |progress| {
+            for (job, _, _, sampled, measurement) in &mut begun {
+                let round = sampled.measure_round(measurement, &plan, &mut |progress| {
                     measured::show_progress(global, &job.name, plan.target, progress);
                 });
-                unless_it_never_ends(global, job, round.map_err(Into::into))?;
+                unless_it_never_ends(global, job, round)?;
             }
         }
         let mut rows = Vec::new();
-        for (job, device, parity, sampler, mut target, measurement) in begun {
-            if sampler.unheld() > 0 {
+        for (job, device, parity, mut sampled, measurement) in begun {
+            if sampled.unheld() > 0 {
                 found.push(
                     Finding::new(
                         "M007",
@@ -339,13 +347,15 @@ impl Bench {
                     )
                     .because(
                         "samples that could not be queued ahead",
-                        sampler.unheld().to_string(),
+                        sampled.unheld().to_string(),
                     ),
                 );
             }
             let mut row = job.row(device, parity, measurement, ceilings, Vec::new())?;
-            if let (true, Some(gpu)) = (job.is_case(), device.cuda()) {
-                let read = LaunchConditions::read(gpu, &mut target);
+            if let (true, Some(gpu), Sampled::Here(_, target)) =
+                (job.is_case(), device.cuda(), &mut sampled)
+            {
+                let read = LaunchConditions::read(gpu, target);
                 row.launch = unless_it_never_ends(global, job, read.map_err(Into::into))?;
             }
             rows.push(row);

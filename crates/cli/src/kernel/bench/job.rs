@@ -1,11 +1,12 @@
 //! One thing to measure: a workload with its parameters, or a kernel of a file.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
 use serde::Serialize;
-use warpsmith_case::Scope;
+use warpsmith_case::{Scope, TunableValue};
 use warpsmith_device::{CpuDevice, Device};
 use warpsmith_measure::device_state::DeviceReading;
 use warpsmith_measure::kernel_file::KernelLaunch;
@@ -19,6 +20,7 @@ use warpsmith_workload::{Cost, Parameters, Prepared, Workload};
 
 use super::case_job::{CaseJob, Checked};
 use super::launch_conditions::LaunchConditions;
+use super::sampled::Sampled;
 use warpsmith_console::global::Global;
 use warpsmith_console::placement::device_for;
 
@@ -82,8 +84,18 @@ impl Row {
 #[serde(untagged)]
 pub(super) enum RowParameters {
     Workload(Parameters),
-    Kernel { arguments: Vec<String> },
-    Case { case: PathBuf, size: Scope },
+    Kernel {
+        arguments: Vec<String>,
+    },
+    Case {
+        case: PathBuf,
+        size: Scope,
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        choice: BTreeMap<String, TunableValue>,
+        /// The file of winners that the choice is from.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        tuned: Option<PathBuf>,
+    },
 }
 
 impl std::fmt::Display for RowParameters {
@@ -91,7 +103,18 @@ impl std::fmt::Display for RowParameters {
         match self {
             Self::Workload(parameters) => parameters.fmt(f),
             Self::Kernel { arguments } => f.write_str(&arguments.join(" ")),
-            Self::Case { case, .. } => write!(f, "{}", case.display()),
+            Self::Case {
+                case,
+                choice,
+                tuned,
+                ..
+            } => {
+                write!(f, "{}", case.display())?;
+                for (name, value) in choice {
+                    write!(f, " {name}={value}")?;
+                }
+                f.write_str(if tuned.is_some() { " (tuned)" } else { "" })
+            }
         }
     }
 }
@@ -171,6 +194,22 @@ impl Job {
         matches!(self.what, What::Case(_))
     }
 
+    /// What is to be sampled, warmed up.
+    pub(super) fn sampled(
+        &self,
+        device: &Device,
+        mode: RunMode,
+        limit: Duration,
+    ) -> Result<Sampled> {
+        if let What::Case(job) = &self.what
+            && let Some(function) = job.timed_function(device, mode)?
+        {
+            return Ok(Sampled::Function(function));
+        }
+        let (sampler, target) = self.begin(device, mode, limit)?;
+        Ok(Sampled::Here(sampler, target))
+    }
+
     /// A sampler for this job, and the job warmed up.
     pub(super) fn begin(
         &self,
@@ -207,6 +246,8 @@ impl Job {
                 What::Case(job) => RowParameters::Case {
                     case: job.case.file.clone(),
                     size: job.size.clone(),
+                    choice: job.choice.iter().cloned().collect(),
+                    tuned: job.tuned.clone(),
                 },
             },
             device: device.name().to_owned(),

@@ -7,7 +7,9 @@ mod job;
 mod kernel_options;
 mod launch_conditions;
 mod list;
+mod sampled;
 mod sheet;
 
 pub(crate) use case_job::{CaseJob, Checked};
 pub(crate) use command::{Bench, Mode};
+pub(crate) use sampled::Sampled;

@@ -157,7 +157,10 @@ impl Rows {
             None => String::new(),
         };
         for row in &self.0 {
-            if let Some(state) = row.figures.device.as_ref().filter(|state| state.read > 0) {
+            // A case's launch has its energy from the board's counter; power times time would be a second
+            // figure for the same thing, and a worse one.
+            let state = row.figures.device.as_ref().filter(|state| state.read > 0);
+            if let (Some(state), None) = (state, &row.launch) {
                 meanwhile += &format!("{}: {state}\n", row.workload);
             }
         }
@@ -193,7 +196,10 @@ impl Rows {
             }
         }
         if any {
-            format!("\n{table}")
+            format!(
+                "\n{table}energy: the board's own counter over launches without pauses, caches warm, idle power \
+                 included\n"
+            )
         } else {
             String::new()
         }

@@ -9,7 +9,7 @@ use warpsmith_device::Device;
 use warpsmith_measure::comparison::paired_rounds::{self, Comparison, ComparisonPlan, Side};
 use warpsmith_measure::run_sampler::{RunMode, RunSampler};
 
-use crate::kernel::bench::{CaseJob, Checked};
+use crate::kernel::bench::{CaseJob, Checked, Sampled};
 use crate::kernel::verify::case::without_gpu;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
@@ -27,6 +27,17 @@ pub(super) enum Compared {
     Cannot(Outcome),
 }
 
+/// One side, warmed up.
+fn sampled(job: &CaseJob, device: &Device, mode: RunMode) -> Result<Sampled> {
+    if let Some(function) = job.timed_function(device, mode)? {
+        return Ok(Sampled::Function(function));
+    }
+    let mut sampler = RunSampler::new(device, mode)?;
+    sampler.set_settle(SETTLE);
+    let target = sampler.target(job.prepare(device)?)?;
+    Ok(Sampled::Here(sampler, target))
+}
+
 /// Compares B with A. A kernel that does not match its reference is an error: its time says nothing.
 pub(super) fn compare(
     global: &Global,
@@ -35,7 +46,7 @@ pub(super) fn compare(
     mode: RunMode,
     plan: &ComparisonPlan,
 ) -> Result<Compared> {
-    let (from_a, from_b) = (CaseJob::all(a)?, CaseJob::all(b)?);
+    let (mut from_a, mut from_b) = (CaseJob::all(a, &[])?, CaseJob::all(b, &[])?);
     let device = Device::open(global.device)?;
     if device.cuda().is_none() {
         for job in from_a.iter().chain(&from_b) {
@@ -43,6 +54,9 @@ pub(super) fn compare(
                 return Ok(Compared::Cannot(without_gpu(global, &job.case)?));
             }
         }
+    }
+    for jobs in [&mut from_a, &mut from_b] {
+        CaseJob::take_winners(global, jobs, device.name(), &[])?;
     }
     let begun = Instant::now();
     let pairs: Vec<(&CaseJob, &CaseJob)> = from_a
@@ -80,12 +94,10 @@ pub(super) fn compare(
                 Checked::Faulted(reason) => bail!("not compared: {reason}"),
             }
         }
-        let mut sampler = RunSampler::new(&device, mode)?;
-        sampler.set_settle(SETTLE);
-        let mut target_a = sampler.target(job_a.prepare(&device)?)?;
-        let mut target_b = sampler.target(job_b.prepare(&device)?)?;
-        let empty_a = sampler.begin(&job_a.name(), &target_a);
-        let empty_b = sampler.begin(&job_b.name(), &target_b);
+        let mut side_a = sampled(job_a, &device, mode)?;
+        let mut side_b = sampled(job_b, &device, mode)?;
+        let empty_a = side_a.begin(&job_a.name(), &device);
+        let empty_b = side_b.begin(&job_b.name(), &device);
         // The budget is that of the whole comparison; every size gets its share of what is left.
         let left = plan.budget.map(|budget| {
             let left = budget.saturating_sub(begun.elapsed());
@@ -104,8 +116,8 @@ pub(super) fn compare(
                 taken += 1;
                 line.update(|| format!("{name} ({} of {}): {taken} samples", at + 1, pairs.len()));
                 match side {
-                    Side::A => sampler.sample(&mut target_a),
-                    Side::B => sampler.sample(&mut target_b),
+                    Side::A => side_a.sample(),
+                    Side::B => side_b.sample(),
                 }
             },
             &mut |_| {},

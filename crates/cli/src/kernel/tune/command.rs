@@ -8,12 +8,13 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use warpsmith_case::{Case, Scope, Source};
-use warpsmith_device::{CudaDevice, Device, Nvrtc};
+use warpsmith_device::{Device, Nvrtc};
 
 use super::journal::Journal;
 use super::one_size::{Found, OneSize, is_restart};
 use super::winners;
 use crate::kernel::bench::Mode;
+use crate::kernel::size_argument;
 use crate::kernel::verify::case::without_gpu;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
@@ -39,7 +40,7 @@ pub(crate) struct Tune {
     /// The case, with `[tunables]`.
     case: PathBuf,
     /// Only these sizes, `rows=64,cols=1000`; default: all that the case lists.
-    #[arg(long = "size", value_name = "NAME=N,…", value_parser = parse_size)]
+    #[arg(long = "size", value_name = "NAME=N,…", value_parser = size_argument::parse)]
     sizes: Vec<Scope>,
     /// What is timed.
     #[arg(long, value_enum, default_value_t = Mode::Cold)]
@@ -61,16 +62,6 @@ pub(crate) struct Tune {
     output: Option<PathBuf>,
 }
 
-fn parse_size(text: &str) -> Result<Scope, String> {
-    text.split(',')
-        .map(|part| {
-            let pair = part.split_once('=');
-            let pair = pair.and_then(|(name, value)| Some((name.to_owned(), value.parse().ok()?)));
-            pair.ok_or_else(|| format!("`{part}` is not `name=number`"))
-        })
-        .collect()
-}
-
 impl Tune {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         inputs::check_case(&self.case)?;
@@ -86,9 +77,9 @@ impl Tune {
                 self.case.display()
             );
         }
-        if !matches!(case.source, Source::Cuda(_)) {
+        if !matches!(case.source, Source::Cuda(_) | Source::Callable(_)) {
             bail!(
-                "{}: tunables are macros and compiler options of a `.cu` file",
+                "{}: tunables are macros and compiler options of a `.cu` file, or arguments of a Python function",
                 self.case.display()
             );
         }
@@ -109,10 +100,11 @@ impl Tune {
             }
         }
         let device = Device::open(global.device)?;
-        let Some(gpu) = device.cuda() else {
-            return without_gpu(global, &case);
+        let compiler = match (&case.source, device.cuda()) {
+            (Source::Cuda(_), None) => return without_gpu(global, &case),
+            (Source::Cuda(_), Some(gpu)) => Some((gpu, Arc::new(Nvrtc::find()?))),
+            _ => None,
         };
-        let nvrtc = Arc::new(Nvrtc::find()?);
         let path = self.case.with_extension("tune.jsonl");
         if self.fresh && !is_restart() {
             match fs::remove_file(&path) {
@@ -123,7 +115,8 @@ impl Tune {
                 _ => {}
             }
         }
-        let mut journal = Journal::open(&path, &self.key(&case, gpu, &nvrtc)?)?;
+        let nvrtc = compiler.as_ref().map(|(_, nvrtc)| nvrtc.as_ref());
+        let mut journal = Journal::open(&path, &self.key(&case, &device, nvrtc)?)?;
         let interruption = Interruption::listen()?;
         device.warm_up()?;
         let (mut done, mut interrupted) = (Vec::new(), None);
@@ -133,8 +126,7 @@ impl Tune {
                 case: &case,
                 size,
                 device: &device,
-                gpu,
-                nvrtc: &nvrtc,
+                compiler: compiler.as_ref(),
                 interruption: &interruption,
                 mode: self.mode.into(),
                 share: self.share,
@@ -150,7 +142,7 @@ impl Tune {
             }
         }
         if !done.is_empty() {
-            winners::write(&tuned, &gpu.facts().name, &done)?;
+            winners::write(&tuned, device.name(), &done)?;
             output::note(global, &format!("wrote {}", tuned.display()));
         }
         let report = output::report("tune", done);
@@ -166,15 +158,16 @@ impl Tune {
     }
 
     /// What decides a result; where it differs, tuning starts again.
-    fn key(&self, case: &Case, gpu: &CudaDevice, nvrtc: &Nvrtc) -> Result<String> {
+    fn key(&self, case: &Case, device: &Device, nvrtc: Option<&Nvrtc>) -> Result<String> {
         use std::hash::{DefaultHasher, Hash, Hasher};
         let mut hasher = DefaultHasher::new();
         fs::read(&case.file)?.hash(&mut hasher);
         fs::read(case.source.path())
             .with_context(|| format!("cannot read `{}`", case.source.path().display()))?
             .hash(&mut hasher);
-        let facts = gpu.facts();
-        (&facts.name, &facts.driver_version, nvrtc.version()).hash(&mut hasher);
+        let driver = device.cuda().map(|gpu| &gpu.facts().driver_version);
+        let compiler = nvrtc.map(Nvrtc::version);
+        (device.name(), driver, compiler).hash(&mut hasher);
         format!(
             "{:?}",
             warpsmith_measure::run_sampler::RunMode::from(self.mode)

@@ -6,3 +6,4 @@ mod one_size;
 mod winners;
 
 pub(crate) use command::Tune;
+pub(crate) use winners::chosen;

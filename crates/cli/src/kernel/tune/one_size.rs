@@ -35,8 +35,8 @@ pub(super) struct OneSize<'a> {
     pub(super) case: &'a Case,
     pub(super) size: &'a Scope,
     pub(super) device: &'a Device,
-    pub(super) gpu: &'a CudaDevice,
-    pub(super) nvrtc: &'a Arc<Nvrtc>,
+    /// The GPU and its compiler, where candidates are compiled.
+    pub(super) compiler: Option<&'a (&'a CudaDevice, Arc<Nvrtc>)>,
     pub(super) interruption: &'a Interruption,
     pub(super) mode: RunMode,
     pub(super) share: f64,
@@ -80,7 +80,6 @@ impl OneSize<'_> {
         let mut bench = Workbench::new(
             self.case,
             self.device,
-            self.gpu,
             self.size,
             self.mode,
             self.seed,
@@ -165,81 +164,89 @@ impl OneSize<'_> {
         let names: Vec<String> = (0..space.len())
             .map(|at| point_words(space.point(at)))
             .collect();
-        let ahead = {
-            let known = |at: usize| journal.get(words, &names[at]).is_some();
+        let ahead = self.compiler.map(|(gpu, nvrtc)| {
             let points = (0..space.len()).map(|at| space.point(at).clone()).collect();
-            let to = target(self.case, self.gpu.facts().sm());
-            CompileAhead::begin(self.case, Arc::clone(self.nvrtc), to, points, &known)
-        };
+            let to = target(self.case, gpu.facts().sm());
+            CompileAhead::begin(self.case, Arc::clone(nvrtc), to, points)
+        });
         let mut search = Search::new(space, self.share, self.seed);
         let mut seen = Seen::default();
         let mut line = ProgressLine::new(self.global);
+        // As many as compile at once; the first that is done is tried, and another takes its place, so that
+        // no core waits for the slowest of a batch.
+        let width = ahead.as_ref().map_or(1, CompileAhead::width);
+        let mut open: Vec<usize> = Vec::new();
         loop {
-            let batch = search.propose(space);
-            if batch.is_empty() {
+            let fresh = search.propose(space, width.saturating_sub(open.len()));
+            let is_known = |at: &usize| journal.get(words, &names[*at]).is_some();
+            if let Some(ahead) = &ahead {
+                let unknown: Vec<usize> =
+                    fresh.iter().copied().filter(|at| !is_known(at)).collect();
+                ahead.want(&unknown);
+            }
+            open.extend(fresh);
+            let next = match (open.iter().copied().find(is_known), &ahead) {
+                (Some(at), _) => Some((at, None)),
+                (None, Some(ahead)) => ahead.wait_any(&open),
+                (None, None) => open.first().map(|at| (*at, None)),
+            };
+            let Some((at, refused)) = next else {
                 break;
+            };
+            open.retain(|one| *one != at);
+            if self.interruption.came() {
+                return Ok(seen);
             }
-            let open: Vec<usize> = batch
-                .iter()
-                .copied()
-                .filter(|at| journal.get(words, &names[*at]).is_none())
-                .collect();
-            ahead.want(&open);
-            for at in batch {
-                if self.interruption.came() {
-                    return Ok(seen);
-                }
-                let name = &names[at];
-                let tried = match journal.get(words, name).cloned() {
-                    Some(Tried::Begun) => Tried::Refused("it took its process with it".into()),
-                    Some(tried) => tried,
-                    None => {
-                        let best = seen.best().map(|(_, seconds)| seconds);
-                        let attempt = match ahead.wait(at) {
-                            Some(error) => Attempt::Refused(error),
-                            None => {
-                                journal.note(words, name, Tried::Begun)?;
-                                bench.attempt(space.point(at), best).map_err(explain)?
-                            }
-                        };
-                        match attempt {
-                            Attempt::Measured(samples) => {
-                                let tried = Tried::Measured(samples);
-                                journal.note(words, name, tried.clone())?;
-                                tried
-                            }
-                            refused => self.refuse(journal, words, name, refused)?,
+            let name = &names[at];
+            let tried = match journal.get(words, name).cloned() {
+                Some(Tried::Begun) => Tried::Refused("it took its process with it".into()),
+                Some(tried) => tried,
+                None => {
+                    let best = seen.best().map(|(_, seconds)| seconds);
+                    let attempt = match refused {
+                        Some(error) => Attempt::Refused(error),
+                        None => {
+                            journal.note(words, name, Tried::Begun)?;
+                            bench.attempt(space.point(at), best).map_err(explain)?
                         }
-                    }
-                };
-                match tried {
-                    Tried::Measured(samples) => {
-                        let median = median(&samples);
-                        search.tell(at, Some(median));
-                        seen.measured.push((at, median));
-                    }
-                    Tried::Refused(_) | Tried::Begun => {
-                        search.tell(at, None);
-                        seen.refused += 1;
+                    };
+                    match attempt {
+                        Attempt::Measured(samples) => {
+                            let tried = Tried::Measured(samples);
+                            journal.note(words, name, tried.clone())?;
+                            tried
+                        }
+                        refused => self.refuse(journal, words, name, refused)?,
                     }
                 }
-                let elapsed = line.elapsed();
-                line.update(|| {
-                    let done = seen.measured.len() + seen.refused;
-                    let left = search.budget().saturating_sub(done);
-                    let best = match seen.best() {
-                        Some((at, seconds)) => format!("{} ({})", Seconds(seconds), names[at]),
-                        None => "none".into(),
-                    };
-                    format!(
-                        "{words}: {done} of {} tried, {} compiled, {} refused, best {best}, {:.0} s left",
-                        search.budget(),
-                        ahead.compiled(),
-                        seen.refused,
-                        elapsed.as_secs_f64() / done as f64 * left as f64
-                    )
-                });
+            };
+            match tried {
+                Tried::Measured(samples) => {
+                    let median = median(&samples);
+                    search.tell(at, Some(median));
+                    seen.measured.push((at, median));
+                }
+                Tried::Refused(_) | Tried::Begun => {
+                    search.tell(at, None);
+                    seen.refused += 1;
+                }
             }
+            let elapsed = line.elapsed();
+            line.update(|| {
+                let done = seen.measured.len() + seen.refused;
+                let left = search.budget().saturating_sub(done);
+                let best = match seen.best() {
+                    Some((at, seconds)) => format!("{} ({})", Seconds(seconds), names[at]),
+                    None => "none".into(),
+                };
+                format!(
+                    "{words}: {done} of {} tried, {} compiled, {} refused, best {best}, {:.0} s left",
+                    search.budget(),
+                    ahead.as_ref().map_or(done, CompileAhead::compiled),
+                    seen.refused,
+                    elapsed.as_secs_f64() / done as f64 * left as f64
+                )
+            });
         }
         line.clear();
         Ok(seen)

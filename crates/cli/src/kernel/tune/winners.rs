@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
-use warpsmith_case::{Case, Point, Scope, TunableValue, size_words};
+use warpsmith_case::{Case, Choice, Point, Scope, TunableValue, size_words};
 use warpsmith_core::Seconds;
 use warpsmith_formats::write_output;
 
@@ -73,6 +73,77 @@ pub(super) fn write(path: &Path, gpu: &str, winners: &[Winner]) -> Result<()> {
     Ok(write_output(path, &serde_json::to_vec_pretty(&tuned)?)?)
 }
 
+/// Values that won a tuning, and where.
+pub(crate) struct Chosen {
+    pub(crate) choice: Choice,
+    /// The file that says so.
+    pub(crate) file: PathBuf,
+    /// The size that was tuned, where it is another one.
+    pub(crate) tuned_at: Option<Scope>,
+}
+
+/// What a tuning of the case on this GPU has found for a size: the winner there, else that of the nearest
+/// size whose values the constraints allow here. `None` where nothing was tuned, or the case has other
+/// tunables by now.
+pub(crate) fn chosen(case: &Case, gpu: &str, size: &Scope) -> Result<Option<Chosen>> {
+    let file = case.file.with_extension("tuned.json");
+    let bytes = match fs::read(&file) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => {
+            return Err(error).with_context(|| format!("cannot read `{}`", file.display()));
+        }
+    };
+    let tuned: Tuned = serde_json::from_slice(&bytes).with_context(|| {
+        format!(
+            "`{}` is no file of winners; remove it, or tune the case again",
+            file.display()
+        )
+    })?;
+    let mut winners: Vec<&Winner> = tuned.gpus.get(gpu).into_iter().flatten().collect();
+    winners.sort_by(|a, b| distance(&a.size, size).total_cmp(&distance(&b.size, size)));
+    for winner in winners {
+        if let Some(choice) = of_json(case, &winner.choice)
+            && case.allows(size, &choice)?
+        {
+            let tuned_at = (winner.size != *size).then(|| winner.size.clone());
+            return Ok(Some(Chosen {
+                choice,
+                file,
+                tuned_at,
+            }));
+        }
+    }
+    Ok(None)
+}
+
+/// How far two sizes are apart, each dimension by its ratio.
+fn distance(a: &Scope, b: &Scope) -> f64 {
+    let log = |value: Option<&i64>| (value.copied().unwrap_or(0).max(0) as f64 + 1.0).ln();
+    let names = a
+        .keys()
+        .chain(b.keys().filter(|name| !a.contains_key(*name)));
+    names
+        .map(|name| (log(a.get(name)) - log(b.get(name))).powi(2))
+        .sum()
+}
+
+/// The values in the order of the case; `None` where they are not those of its tunables.
+fn of_json(case: &Case, values: &BTreeMap<String, serde_json::Value>) -> Option<Choice> {
+    let mut choice = case.first_choice();
+    if values.len() != choice.len() {
+        return None;
+    }
+    for (name, chosen) in &mut choice {
+        *chosen = match values.get(name)? {
+            serde_json::Value::Number(number) => TunableValue::Whole(number.as_i64()?),
+            serde_json::Value::String(word) => TunableValue::Word(word.clone()),
+            _ => return None,
+        };
+    }
+    Some(choice)
+}
+
 pub(super) fn as_json(point: &Point) -> BTreeMap<String, serde_json::Value> {
     let pairs = point.iter().map(|(name, value)| {
         let value = match value {
@@ -129,4 +200,52 @@ pub(super) fn describe(winners: &[Winner], case: &Case) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn winner(n: i64, block: i64) -> Winner {
+        Winner {
+            size: [("n".to_owned(), n)].into(),
+            choice: [("BLOCK".to_owned(), block.into())].into(),
+            seconds: 1e-6,
+            first_choice_seconds: None,
+            second: None,
+            measured: 1,
+            points: 1,
+            refused: 0,
+            took: 1.0,
+            phases: Phases::default(),
+            importance: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_size_gets_its_own_winner_else_the_nearest_that_fits() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.toml");
+        let text = "source = \"a.cu\"\nconstraints = [\"BLOCK <= n\"]\n[sizes]\nn = [64, 1024]\n[launch]\ngrid = 1\n\
+                    block = \"BLOCK\"\n[tunables]\nBLOCK = [32, 64, 256]\n";
+        let case = Case::parse(&file, text).unwrap();
+        let size = |n: i64| -> Scope { [("n".to_owned(), n)].into() };
+        let at = |n: i64| chosen(&case, "GPU", &size(n)).unwrap();
+        assert!(at(64).is_none());
+        let tuned = file.with_extension("tuned.json");
+        write(&tuned, "GPU", &[winner(1024, 256), winner(16, 64)]).unwrap();
+        let exact = at(1024).unwrap();
+        assert_eq!(
+            (&exact.choice[0].1, &exact.tuned_at),
+            (&TunableValue::Whole(256), &None)
+        );
+        // 256 threads do not fit into 100 elements; the other winner does.
+        let near = at(100).unwrap();
+        assert_eq!(near.choice[0].1, TunableValue::Whole(64));
+        assert_eq!(near.tuned_at, Some(size(16)));
+        assert!(chosen(&case, "another", &size(1024)).unwrap().is_none());
+        fs::write(&tuned, "not one").unwrap();
+        let error = chosen(&case, "GPU", &size(64)).err().unwrap().to_string();
+        assert!(error.contains("is no file of winners"), "{error}");
+    }
 }

@@ -12,8 +12,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use warpsmith_case::{
-    Case, Check, Fault, Plan, Scope, Settings, Source, StatedTolerance, Verdict, Verification,
-    Verifier, compile_cuda, judge, size_words,
+    Case, Check, Fault, Plan, Scope, Settings, Source, StatedTolerance, TunableValue, Verdict,
+    Verification, Verifier, check_binary_source, check_code, compile_cuda, judge, size_words,
 };
 use warpsmith_core::Severity;
 use warpsmith_device::{Device, DeviceChoice, Nvrtc, Target};
@@ -42,8 +42,10 @@ pub(super) struct Request<'a> {
     pub(super) races: bool,
     /// Whether compute-sanitizer watches: no guard zones, lines in the code.
     pub(super) watched: bool,
-    /// Whether only the sizes that the case lists are checked, before a measurement.
-    pub(super) listed: bool,
+    /// Only these sizes, before a measurement; all where there are none.
+    pub(super) only: Vec<Scope>,
+    /// Values of tunables that replace the first ones.
+    pub(super) settings: Vec<(String, String)>,
 }
 
 #[derive(Serialize)]
@@ -78,10 +80,12 @@ enum Line {
 
 pub(super) fn run(global: &Global, request: &Request<'_>) -> Result<Outcome> {
     let case = Case::open(request.file)?;
-    let choice = case.first_choice();
+    let choice = case
+        .choice_with(case.first_choice(), &request.settings)
+        .map_err(anyhow::Error::msg)?;
     let mut sizes = case.verification_sizes(&choice)?;
-    if request.listed {
-        sizes.sizes.retain(|size| case.sizes.listed.contains(size));
+    if !request.only.is_empty() {
+        sizes.sizes.retain(|size| request.only.contains(size));
     }
     if sizes.sizes.is_empty() {
         bail!(
@@ -107,14 +111,14 @@ pub(super) fn run(global: &Global, request: &Request<'_>) -> Result<Outcome> {
         .collect();
     if let Some((from, count)) = request.worker {
         let device = Device::open(global.device)?;
-        let order = match request.watched || request.listed {
-            true => None,
-            false => race_check(&case, &jobs),
+        let mut order = match request.watched || !request.only.is_empty() {
+            true => Vec::new(),
+            false => race_checks(&case, &choice, &jobs),
         };
-        let order = order.filter(|at| (from..from.saturating_add(count)).contains(at));
-        let order = order.map(|at| (at, jobs[at]));
+        order.retain(|at| (from..from.saturating_add(count)).contains(at));
+        let order: Vec<_> = order.into_iter().map(|at| (at, jobs[at])).collect();
         let jobs: Vec<Job<'_>> = jobs.into_iter().skip(from).take(count).collect();
-        return work(&case, &device, settings, &jobs, order);
+        return work(&case, &choice, &device, settings, &jobs, &order);
     }
     // The process that runs the kernel opens the GPU; a second context here would cost half a second.
     let (place, name) = global.device.resolve()?;
@@ -174,24 +178,29 @@ pub(super) fn run(global: &Global, request: &Request<'_>) -> Result<Outcome> {
                     }
             )
         });
-        if request.races
-            && faulty.is_none()
-            && let Some(at) = race_check(&case, &jobs)
-            && at < body.verification.checks.len()
-        {
+        let mut racing = match request.races && faulty.is_none() {
+            true => race_checks(&case, &choice, &jobs),
+            false => Vec::new(),
+        };
+        racing.retain(|at| *at < body.verification.checks.len());
+        for at in racing {
             output::progress(global, "races");
             let command = || worker_command(global, request, place, at, 1, true);
             match sanitizer::races(command) {
-                None => output::note(
-                    global,
-                    "no races looked for: compute-sanitizer is not installed",
-                ),
+                None => {
+                    output::note(
+                        global,
+                        "no races looked for: compute-sanitizer is not installed",
+                    );
+                    break;
+                }
                 Some(None) => {}
                 Some(Some((reason, span))) => {
                     body.verification.checks[at].verdict = Verdict::Race {
                         reason: reason.clone(),
                     };
                     sanitized = Some((reason, span));
+                    break;
                 }
             }
         }
@@ -232,18 +241,12 @@ pub(super) fn run(global: &Global, request: &Request<'_>) -> Result<Outcome> {
     Ok(Outcome::fine_if(fine))
 }
 
-/// The check that racecheck repeats: loops run more than once there, and slow tools come to an end.
-fn race_check(case: &Case, jobs: &[Job<'_>]) -> Option<usize> {
-    let elements = |size: &Scope| {
-        let instance = case.instance(size, &case.first_choice()).ok()?;
-        let arguments = instance.arguments.iter();
-        Some(arguments.map(|argument| argument.elements()).sum::<usize>())
-    };
-    let small = jobs.iter().enumerate().filter_map(|(at, (size, _))| {
-        let count = elements(size).filter(|count| *count <= 1 << 15)?;
-        Some((count, at))
-    });
-    small.max().map(|(_, at)| at)
+/// The checks that are repeated to look for races: the first input of each size where they may show.
+fn race_checks(case: &Case, choice: &[(String, TunableValue)], jobs: &[Job<'_>]) -> Vec<usize> {
+    let sizes: Vec<Scope> = jobs.iter().map(|(size, _)| (*size).clone()).collect();
+    let racing = case.race_sizes(&sizes, choice);
+    let first = |size: &Scope| jobs.iter().position(|(one, _)| *one == size);
+    racing.iter().filter_map(first).collect()
 }
 
 /// The command that checks a case at one size with one input; `None` where the size is too large for a
@@ -251,11 +254,12 @@ fn race_check(case: &Case, jobs: &[Job<'_>]) -> Option<usize> {
 pub(crate) fn one_check_command(
     global: &Global,
     case: &Case,
+    choice: &[(String, TunableValue)],
     size: &Scope,
     place: DeviceChoice,
     seed: u64,
 ) -> Result<Option<Command>> {
-    let sizes = case.verification_sizes(&case.first_choice())?.sizes;
+    let sizes = case.verification_sizes(choice)?.sizes;
     let Some(at) = sizes.iter().position(|one| one == size) else {
         return Ok(None);
     };
@@ -271,20 +275,25 @@ pub(crate) fn one_check_command(
         worker: None,
         races: false,
         watched: false,
-        listed: false,
+        only: Vec::new(),
+        settings: settings_of(choice),
     };
     worker_command(global, &request, place, at, 1, false).map(Some)
 }
 
-/// The checks of every size that the case lists, one input each, in a process of their own: a kernel that
-/// faults or never ends costs that process, and the next one goes on behind it. Sizes that are too large for
-/// a reference are not among them.
-pub(crate) fn check_listed_apart(
+/// The checks of these sizes with a choice of tunables, one input each, in a process of their own: a kernel
+/// that faults or never ends costs that process, and the next one goes on behind it. Sizes that are too
+/// large for a reference are not among them.
+pub(crate) fn check_apart(
     global: &Global,
     case: &Case,
+    choice: &[(String, TunableValue)],
+    only: Vec<Scope>,
     place: DeviceChoice,
     seed: u64,
 ) -> Result<Vec<Check>> {
+    let mut sizes = case.verification_sizes(choice)?.sizes;
+    sizes.retain(|size| only.contains(size));
     let request = Request {
         file: &case.file,
         plan: Plan {
@@ -297,16 +306,12 @@ pub(crate) fn check_listed_apart(
         worker: None,
         races: false,
         watched: false,
-        listed: true,
+        only,
+        settings: settings_of(choice),
     };
-    let sizes = case.verification_sizes(&case.first_choice())?.sizes;
-    let listed: Vec<&Scope> = sizes
-        .iter()
-        .filter(|size| case.sizes.listed.contains(size))
-        .collect();
     let mut verification = Verification::default();
     let mut lost = 0;
-    while verification.checks.len() < listed.len() && lost < MOST_LOST {
+    while verification.checks.len() < sizes.len() && lost < MOST_LOST {
         let done = verification.checks.len();
         let command = worker_command(global, &request, place, done, usize::MAX, false)?;
         if second_process(global, command, ONE_CHECK_LIMIT, &mut verification)? {
@@ -316,10 +321,18 @@ pub(crate) fn check_listed_apart(
         if verification.checks.len() == done {
             verification
                 .checks
-                .push(lost_check(case, listed[done], (seed, 0, false)));
+                .push(lost_check(case, &sizes[done], (seed, 0, false)));
         }
     }
     Ok(verification.checks)
+}
+
+/// A choice as `--set` takes it.
+fn settings_of(choice: &[(String, TunableValue)]) -> Vec<(String, String)> {
+    let pairs = choice.iter();
+    pairs
+        .map(|(name, value)| (name.clone(), value.to_string()))
+        .collect()
 }
 
 /// The check of a process that ended before it could say something.
@@ -346,11 +359,11 @@ pub(crate) fn without_gpu(global: &Global, case: &Case) -> Result<Outcome> {
         );
     }
     if let (Source::Cuda(path), Ok(nvrtc)) = (&case.source, Nvrtc::find()) {
-        let (major, _) = nvrtc.version();
-        // The oldest architecture that every NVRTC of that version still has.
-        let target = Target::Ptx(if major >= 13 { 75 } else { 70 });
+        // The oldest architecture that every NVRTC has and none warns about.
+        let target = Target::Ptx(75);
         match compile_cuda(case, &case.first_choice(), &nvrtc, target, &[]) {
             Ok(compiled) => {
+                check_code(case, &compiled.code).map_err(explain)?;
                 let host = if compiled.without_host_code {
                     ", without its host code"
                 } else {
@@ -361,6 +374,7 @@ pub(crate) fn without_gpu(global: &Global, case: &Case) -> Result<Outcome> {
             Err(fault) => return Err(explain(fault)),
         }
     }
+    check_binary_source(case).map_err(explain)?;
     output::note(
         global,
         "the kernel needs a GPU to run; there is none here, or `--device cpu` was given",
@@ -381,10 +395,11 @@ type Job<'a> = (&'a Scope, (u64, usize, bool));
 /// The second process: one line for each check.
 fn work(
     case: &Case,
+    choice: &[(String, TunableValue)],
     device: &Device,
     settings: Settings,
     jobs: &[Job<'_>],
-    order: Option<(usize, Job<'_>)>,
+    order: &[(usize, Job<'_>)],
 ) -> Result<Outcome> {
     let say = |line: &Line| -> Result<()> {
         let mut out = stdout().lock();
@@ -392,11 +407,10 @@ fn work(
         writeln!(out)?;
         Ok(out.flush()?)
     };
-    let prepared =
-        Verifier::prepare(case, &case.first_choice(), device, settings).and_then(|mut verifier| {
-            verifier.look_ahead(jobs.iter().copied())?;
-            Ok(verifier)
-        });
+    let prepared = Verifier::prepare(case, choice, device, settings).and_then(|mut verifier| {
+        verifier.look_ahead(jobs.iter().copied())?;
+        Ok(verifier)
+    });
     let mut verifier = match prepared {
         Ok(verifier) => verifier,
         Err(fault) => {
@@ -422,11 +436,11 @@ fn work(
             }
         }
     }
-    if all_right
-        && let Some((at, (size, (seed, ..)))) = order
-        && let Ok(Some(check)) = verifier.check_order(device, settings, size, seed)
-    {
-        say(&Line::Order(at, Box::new(check)))?;
+    for (at, (size, (seed, ..))) in order.iter().filter(|_| all_right) {
+        if let Ok(Some(check)) = verifier.check_order(device, settings, size, *seed) {
+            say(&Line::Order(*at, Box::new(check)))?;
+            break;
+        }
     }
     say(&Line::End {
         notes: verifier.notes.clone(),
@@ -461,8 +475,12 @@ fn worker_command(
     if watched {
         command.arg("--watched");
     }
-    if request.listed {
-        command.arg("--listed");
+    for size in &request.only {
+        let pairs: Vec<String> = size.iter().map(|(name, n)| format!("{name}={n}")).collect();
+        command.args(["--only", &pairs.join(",")]);
+    }
+    for (name, value) in &request.settings {
+        command.args(["--set", &format!("{name}={value}")]);
     }
     Ok(command)
 }

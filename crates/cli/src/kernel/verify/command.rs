@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Result, bail};
 use clap::Args;
 use serde::Serialize;
-use warpsmith_case::Plan;
+use warpsmith_case::{Plan, Scope};
 use warpsmith_core::{Finding, Seconds, Severity};
 use warpsmith_device::{Device, DeviceChoice};
 use warpsmith_measure::gpu::self_check::{InstrumentCheck, check_instruments};
@@ -15,6 +15,7 @@ use warpsmith_workload::{ParameterKind, Parameters, Workload, WorkloadError, aff
 
 use super::one_off::OneOff;
 use super::{case, python};
+use crate::kernel::size_argument;
 use crate::kernel::warp_library::WarpLibrary;
 use warpsmith_console::catalogue;
 use warpsmith_console::exit::Outcome;
@@ -52,7 +53,7 @@ pub(crate) struct Verify {
     /// Verify every workload.
     #[arg(long, conflicts_with = "workloads")]
     all: bool,
-    /// Set a parameter, `name=value`; applies to the one workload named.
+    /// Set a parameter of the one workload named, or a tunable of the case, `name=value`.
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = catalogue::parse_setting)]
     settings: Vec<(String, String)>,
     /// Cap every size at 65,537, which leaves a tail in every block: for slow tools like
@@ -80,9 +81,9 @@ pub(crate) struct Verify {
     /// compute-sanitizer watches.
     #[arg(long, hide = true)]
     watched: bool,
-    /// Only the sizes that the case lists.
-    #[arg(long, hide = true)]
-    listed: bool,
+    /// Only these sizes of a case.
+    #[arg(long, hide = true, value_name = "NAME=N,…", value_parser = size_argument::parse)]
+    only: Vec<Scope>,
     #[command(flatten)]
     one_off: OneOff,
     #[command(flatten)]
@@ -184,7 +185,8 @@ impl Verify {
                     worker: self.worker,
                     races: self.races,
                     watched: self.watched,
-                    listed: self.listed,
+                    only: self.only.clone(),
+                    settings: self.settings.clone(),
                 },
             );
         }
