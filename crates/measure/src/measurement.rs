@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::comparison::clock::Bound;
+use crate::cpu::machine_probe::MachineSpeed;
 use crate::device_state::{DeviceSamples, DeviceState};
 use crate::statistics::order::{MAD_TO_SIGMA, mad_about, median_of};
 use crate::statistics::rounds::{RoundsInterval, combine};
@@ -100,6 +101,23 @@ pub enum Basis {
     Disturbed,
 }
 
+/// How fast the machine was at moments of a measurement, in columns of the same length.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Probes {
+    /// The sample before which each was read, rising.
+    pub before: Vec<usize>,
+    /// Seconds of operations that wait for each other.
+    pub chain_seconds: Vec<f32>,
+    /// Seconds of updates all over the second cache.
+    pub cache_seconds: Vec<f32>,
+}
+
+impl Probes {
+    fn is_empty(&self) -> bool {
+        self.before.is_empty()
+    }
+}
+
 /// Raw samples and conditions of one thing that was run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
@@ -119,10 +137,9 @@ pub struct Measurement {
     /// SM clock during each sample in MHz, 0 where one was not read; empty where none was.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clock_mhz: Vec<f32>,
-    /// Seconds of a loop that is the same in every result, now and then between the samples: how fast
-    /// the core was. Empty where it did not run.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub probe_seconds: Vec<f64>,
+    /// How fast the core and its caches were, now and then between the samples, in their order.
+    #[serde(default, skip_serializing_if = "Probes::is_empty")]
+    pub probes: Probes,
     /// When each sample was taken, in seconds since 1970; empty where that was not noted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub taken_at: Vec<f64>,
@@ -188,7 +205,7 @@ impl Measurement {
             waited_seconds: Vec::new(),
             preempted: Vec::new(),
             clock_mhz: Vec::new(),
-            probe_seconds: Vec::new(),
+            probes: Probes::default(),
             taken_at: Vec::new(),
             device_samples: None,
             round_starts: vec![0],
@@ -238,6 +255,13 @@ impl Measurement {
         self.seconds.push(sample.seconds);
         self.cpu_seconds.extend(sample.cpu_seconds);
         self.waited_seconds.extend(sample.waited_seconds);
+    }
+
+    /// Notes how fast the core and its caches are before the next sample.
+    pub fn push_probe(&mut self, speed: MachineSpeed) {
+        self.probes.before.push(self.seconds.len());
+        self.probes.chain_seconds.push(speed.chain_seconds as f32);
+        self.probes.cache_seconds.push(speed.cache_seconds as f32);
     }
 
     /// Begins a new round at the next sample.

@@ -312,8 +312,9 @@ impl RunSampler {
             .max(1) as usize;
         let mut probe = self.timer.is_none().then(MachineProbe::begin);
         loop {
-            let speed = probe.as_mut().and_then(MachineProbe::read_if_due);
-            measurement.probe_seconds.extend(speed);
+            if let Some(speed) = probe.as_mut().and_then(MachineProbe::read_if_due) {
+                measurement.push_probe(speed);
+            }
             let taken = measurement.seconds.len() - first;
             let most = together
                 .min(plan.maximum_count.saturating_sub(taken))

@@ -6,6 +6,7 @@ pub mod clock;
 pub mod evaluation;
 pub mod mann_whitney;
 pub mod paired_rounds;
+mod readings;
 pub mod stored;
 pub mod turns;
 pub mod unpaired;

@@ -5,19 +5,19 @@
 //! says why and is never called slower.
 //!
 //! Runs that were taken apart differ by more than their samples show: another clock level, other
-//! pages, another neighbour. How much is measured: pieces of one run, taken one after the other,
-//! show how far the level wanders while nothing changes; a loop that ran in both shows whether the
-//! core was as fast; and where many pairs are judged together, they say it too: most of them have
-//! not changed.
+//! pages, another neighbour. How much is measured: loops that ran in both show whether the core and
+//! its caches were as fast, and a difference counts that is there beside each of them; pieces of one
+//! run, taken one after the other, show how far the level wanders while nothing changes; and where
+//! many pairs are judged together, they say it too: most of them have not changed.
 
 use serde::{Deserialize, Serialize};
 
 use super::clock::{Clock, ClockChoice, choose, taken_away};
 use super::evaluation::{Evaluation, Verdict, evaluate};
-use super::unpaired::block_log_ratios;
+use super::readings::{Placed, Readings, deviation};
 use crate::measurement::{Basis, Measurement, SampleMode};
 use crate::statistics::distributions::student_quantile;
-use crate::statistics::order::{MAD_TO_SIGMA, mad_about, median_of};
+use crate::statistics::order::{MAD_TO_SIGMA, median_of};
 
 /// How fit the machine was while results were taken; what was not read is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -88,10 +88,6 @@ pub struct Judgement {
 /// Spread between runs of the same thing on the same machine that is assumed at least, as a
 /// standard deviation of the log-ratio: page placement and clock levels move it by 1 %.
 const RUN_SPREAD: f64 = 0.01;
-/// Pieces of a run whose levels are compared with one another…
-const PIECES: usize = 8;
-/// …and samples that a piece has at least.
-const IN_A_PIECE: usize = 3;
 /// Runs differ by more than a normal law says, now and then.
 const RUN_FREEDOM: f64 = 5.0;
 /// From so many pairs on, the pairs themselves say how much runs differ.
@@ -109,13 +105,16 @@ pub fn compare_stored(
     let prepared: Vec<Result<Prepared, String>> =
         pairs.iter().map(|(a, b)| prepare(a, b)).collect();
     let judged = prepared.iter().flatten();
-    let centres: Vec<f64> = judged.map(|pair| median_of(&pair.log_ratios)).collect();
+    let centres: Vec<f64> = judged.map(|pair| pair.readings.centre).collect();
     let spread = run_spread(&centres);
     let alpha = alpha / centres.len().max(1) as f64;
     let judge_one = |pair: Result<Prepared, String>| match pair {
-        Ok(pair) => {
-            let evaluation = evaluate(&pair.log_ratios, margin, alpha);
-            judge(evaluation, pair.choice, spread.hypot(pair.spread))
+        Ok(Prepared { readings, choice }) => {
+            let mut evaluation = evaluate(&readings.steadiest, margin, alpha);
+            let within = (evaluation.high / evaluation.low).ln() / 2.0;
+            evaluation.ratio = readings.centre.exp();
+            let spread = spread.hypot(readings.wandering);
+            judge(evaluation, choice, readings.range, within, spread)
         }
         Err(reason) => StoredComparison::NotComparable { reason },
     };
@@ -140,57 +139,20 @@ pub fn compare_relative(
         clock: Clock::Cpu,
         reason: "a loop of our own ran in turns with both".to_owned(),
     };
-    let wandering = deviation(base).hypot(deviation(candidate));
+    // The level of a run is the mean of its pieces. Neighbours among them are alike: eight pieces are
+    // worth four, and the mean is known to half of their deviation.
+    let wandering = 0.5 * deviation(base).hypot(deviation(candidate));
     let evaluation = evaluate(&ratios, margin, alpha);
-    judge(evaluation, choice, RUN_SPREAD.hypot(wandering))
+    let within = (evaluation.high / evaluation.low).ln() / 2.0;
+    let centre = evaluation.ratio.ln();
+    let spread = RUN_SPREAD.hypot(wandering);
+    judge(evaluation, choice, (centre, centre), within, spread)
 }
 
 /// A pair that can be judged.
 struct Prepared {
-    /// ln(B/A) of blocks by the clock that decides.
-    log_ratios: Vec<f64>,
+    readings: Readings,
     choice: ClockChoice,
-    /// How much the two runs differ though nothing changed, as a standard deviation of the
-    /// log-ratio.
-    spread: f64,
-}
-
-/// By how much the core was faster in one of the runs than in the other, as a logarithm: the loop
-/// that ran in both says it. Other work may suffer more or less from the same neighbour.
-fn machine_moved(before: &Measurement, now: &Measurement) -> f64 {
-    let probes = [&before.probe_seconds, &now.probe_seconds];
-    match probes.iter().all(|of| of.len() >= SAMPLES_NEEDED) {
-        true => (median_of(probes[1]) / median_of(probes[0])).ln().abs(),
-        false => 0.0,
-    }
-}
-
-/// How far the level of a run wanders: the deviation between the medians of its pieces, beyond what
-/// their samples explain.
-fn wandering(samples: &[f64]) -> f64 {
-    let pieces = PIECES.min(samples.len() / IN_A_PIECE);
-    if pieces < 3 {
-        return 0.0;
-    }
-    let piece = |k: usize| {
-        let (start, end) = (k * samples.len() / pieces, (k + 1) * samples.len() / pieces);
-        &samples[start..end]
-    };
-    let levels: Vec<f64> = (0..pieces).map(|k| median_of(piece(k)).ln()).collect();
-    // The error of a median of independent samples.
-    let explained = (0..pieces).map(|k| {
-        let middle = median_of(piece(k));
-        let spread = MAD_TO_SIGMA * mad_about(piece(k), middle) / middle;
-        1.57 * spread.powi(2) / piece(k).len() as f64
-    });
-    let explained: f64 = explained.sum::<f64>() / pieces as f64;
-    (deviation(&levels).powi(2) - explained).max(0.0).sqrt()
-}
-
-fn deviation(values: &[f64]) -> f64 {
-    let mean = values.iter().sum::<f64>() / values.len() as f64;
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    (squares / (values.len().max(2) - 1) as f64).sqrt()
 }
 
 /// How much runs differ, from the pairs' centres: about zero, so that a level that moved all of
@@ -203,16 +165,19 @@ fn run_spread(centres: &[f64]) -> f64 {
     (MAD_TO_SIGMA * median_of(&sizes)).max(RUN_SPREAD)
 }
 
-/// Widens the interval of `evaluation` by the spread between runs, and judges again.
-fn judge(mut evaluation: Evaluation, choice: ClockChoice, spread: f64) -> StoredComparison {
+/// Judges again by the interval around the `range` of all readings: what samples `within` the runs
+/// leave open, and the `spread` between runs.
+fn judge(
+    mut evaluation: Evaluation,
+    choice: ClockChoice,
+    range: (f64, f64),
+    within: f64,
+    spread: f64,
+) -> StoredComparison {
     let (margin, alpha) = (evaluation.margin, 1.0 - evaluation.confidence);
-    let within = (evaluation.high / evaluation.low).ln() / 2.0;
     let between = student_quantile(1.0 - 0.5 * alpha, RUN_FREEDOM) * spread;
     let reach = within.hypot(between);
-    let (low, high) = (
-        evaluation.ratio * (-reach).exp(),
-        evaluation.ratio * reach.exp(),
-    );
+    let (low, high) = ((range.0 - reach).exp(), (range.1 + reach).exp());
     if ![evaluation.ratio, low, high].iter().all(|v| v.is_finite()) {
         let reason = "the samples give no finite ratio".to_owned();
         return StoredComparison::NotComparable { reason };
@@ -231,7 +196,7 @@ fn judge(mut evaluation: Evaluation, choice: ClockChoice, spread: f64) -> Stored
     StoredComparison::Judged(Judgement {
         evaluation,
         choice,
-        resolves: slowest_same * reach.exp() - 1.0,
+        resolves: slowest_same * (reach + range.1 - range.0).exp() - 1.0,
     })
 }
 
@@ -261,16 +226,25 @@ fn prepare(a: &StoredResult<'_>, b: &StoredResult<'_>) -> Result<Prepared, Strin
             .find_map(|side| side.fitness.host_unfit().or(taken_away(side.measurement))),
     };
     let choice = choose(a.measurement, b.measurement, unfit)?;
-    let samples = |side: &StoredResult<'_>| -> Result<Vec<f64>, String> {
+    let samples = |side: &StoredResult<'_>| -> Result<Vec<Placed>, String> {
         let measurement = side.measurement;
-        let samples = match choice.clock {
-            Clock::Cpu => measurement.cpu_seconds.clone(),
-            Clock::Wall => match measurement.basis() {
-                (Basis::AllSamples | Basis::Undisturbed, samples, _) => samples,
-                (Basis::CpuTime | Basis::Disturbed, ..) => {
+        let samples: Vec<Placed> = match choice.clock {
+            Clock::Cpu => measurement
+                .cpu_seconds
+                .iter()
+                .copied()
+                .enumerate()
+                .collect(),
+            Clock::Wall => {
+                let basis = measurement.basis().0;
+                if matches!(basis, Basis::CpuTime | Basis::Disturbed) {
                     return Err("most samples were taken at a lower clock".to_owned());
                 }
-            },
+                let disturbed = measurement.disturbed();
+                let all = measurement.seconds.iter().copied().enumerate();
+                all.filter(|(place, _)| disturbed.binary_search(place).is_err())
+                    .collect()
+            }
         };
         if samples.len() < SAMPLES_NEEDED {
             return Err(format!(
@@ -279,7 +253,7 @@ fn prepare(a: &StoredResult<'_>, b: &StoredResult<'_>) -> Result<Prepared, Strin
                 samples.len()
             ));
         }
-        match samples.iter().all(|s| s.is_finite() && *s > 0.0) {
+        match samples.iter().all(|(_, s)| s.is_finite() && *s > 0.0) {
             true => Ok(samples),
             false => Err(format!(
                 "`{}` has a sample that is no time",
@@ -288,12 +262,8 @@ fn prepare(a: &StoredResult<'_>, b: &StoredResult<'_>) -> Result<Prepared, Strin
         }
     };
     let (before, now) = (samples(a)?, samples(b)?);
-    let moved = machine_moved(a.measurement, b.measurement);
-    Ok(Prepared {
-        log_ratios: block_log_ratios(&before, &now),
-        spread: wandering(&before).hypot(wandering(&now)).hypot(moved),
-        choice,
-    })
+    let readings = Readings::of((a.measurement, &before), (b.measurement, &now));
+    Ok(Prepared { readings, choice })
 }
 
 fn same_conditions(a: &StoredResult<'_>, b: &StoredResult<'_>) -> Result<(), String> {
@@ -335,6 +305,7 @@ mod tests {
     use warpsmith_workload::random::Random;
 
     use super::*;
+    use crate::cpu::machine_probe::MachineSpeed;
     use crate::measurement::Sample;
 
     struct Lab {
@@ -408,7 +379,12 @@ mod tests {
                 let seconds = level * (1.0 + 0.002 * f64::from(index % 5));
                 measurement.push(Sample::of_seconds(seconds));
             }
-            measurement.probe_seconds = vec![probe; 20];
+            for _ in 0..20 {
+                measurement.push_probe(MachineSpeed {
+                    chain_seconds: probe,
+                    cache_seconds: 1e-5,
+                });
+            }
             measurement
         };
         let verdict =
@@ -419,20 +395,7 @@ mod tests {
         let base = steady(1.0, 20e-6);
         assert_eq!(verdict(&base, &steady(1.1, 20e-6)), Verdict::Slower);
         assert_eq!(verdict(&base, &steady(1.1, 22e-6)), Verdict::Undecided);
-        assert_eq!(verdict(&base, &steady(1.8, 22e-6)), Verdict::Slower);
-    }
-
-    #[test]
-    fn noise_of_single_samples_is_no_wandering() {
-        let mut random = Random::seeded(9);
-        let mut mean = 0.0;
-        for _ in 0..100 {
-            let samples: Vec<f64> = (0..80).map(|_| 1.0 + 0.05 * random.normal()).collect();
-            mean += wandering(&samples) / 100.0;
-        }
-        // The medians of ten samples spread by 2 %.
-        assert!(mean < 0.01, "{mean}");
-        assert_eq!(wandering(&[1.0; 4]), 0.0);
+        assert_eq!(verdict(&base, &steady(1.25, 22e-6)), Verdict::Slower);
     }
 
     #[test]

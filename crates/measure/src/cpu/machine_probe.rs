@@ -1,52 +1,75 @@
-//! How fast the core is while something else is measured: a loop that is the same in every result.
+//! How fast the core and its caches are while something else is measured: two loops that are the same
+//! in every result.
 //!
-//! Runs that were taken apart meet another machine: a neighbour on the core's sibling, another clock.
-//! Where the loop took longer in one of them, the machine did, and a difference of that size says
-//! nothing about the work.
+//! Runs that were taken apart meet another machine: another clock, or a neighbour on the core's
+//! sibling. Where the loops took longer in one of them, the machine did, and a difference of that
+//! size says nothing about the work. The clock moves a chain of operations that wait for each other,
+//! and hardly a neighbour does; updates of a table that is larger than the first cache see both.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// Times the loop now and then.
+/// What the loops say about one moment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MachineSpeed {
+    /// Seconds of operations that wait for each other.
+    pub chain_seconds: f64,
+    /// Seconds of updates all over the second cache.
+    pub cache_seconds: f64,
+}
+
+/// Times the loops now and then.
 pub struct MachineProbe {
-    table: Vec<u64>,
+    near: Vec<u64>,
+    far: Vec<u64>,
     last: Option<Instant>,
 }
 
 impl MachineProbe {
-    /// Often enough that a result of a tenth of a second has some twenty readings, and cheap: two
-    /// turns of 20 µs are less than a hundredth of it.
+    /// Often enough that a result of a tenth of a second has some twenty readings, and cheap: both
+    /// loops twice are a hundredth of it.
     const EVERY: Duration = Duration::from_millis(5);
-    /// Never change these two: stored results rest on them.
-    const STEPS: u64 = 4000;
-    const TABLE: usize = 1024;
+    // Never change these four: stored results rest on them.
+    const CHAIN_STEPS: u64 = 4000;
+    const CHAIN_TABLE: usize = 1024;
+    const CACHE_STEPS: u64 = 2048;
+    const CACHE_TABLE: usize = 16 * 1024;
 
     /// A probe that is due at once.
     pub fn begin() -> Self {
         Self {
-            table: (0..Self::TABLE as u64).collect(),
+            near: (0..Self::CHAIN_TABLE as u64).collect(),
+            far: (0..Self::CACHE_TABLE as u64).collect(),
             last: None,
         }
     }
 
-    /// Seconds of the loop, where a reading is due.
-    pub fn read_if_due(&mut self) -> Option<f64> {
+    /// What the loops say, where a reading is due.
+    pub fn read_if_due(&mut self) -> Option<MachineSpeed> {
         if self.last.is_some_and(|last| last.elapsed() < Self::EVERY) {
             return None;
         }
-        // The first turn fetches what the work has displaced.
-        turn(&mut self.table, Self::STEPS);
-        let begun = Instant::now();
-        turn(&mut self.table, Self::STEPS);
-        let took = begun.elapsed().as_secs_f64();
+        let cache_seconds = second_of_two(|| updates(&mut self.far, Self::CACHE_STEPS));
+        let chain_seconds = second_of_two(|| chain(&mut self.near, Self::CHAIN_STEPS));
         self.last = Some(Instant::now());
-        Some(took)
+        Some(MachineSpeed {
+            chain_seconds,
+            cache_seconds,
+        })
     }
 }
 
-/// Some of everything: a chain of multiplications, loads and stores.
+/// The first turn fetches what the work has displaced.
+fn second_of_two(mut turn: impl FnMut()) -> f64 {
+    turn();
+    let begun = Instant::now();
+    turn();
+    begun.elapsed().as_secs_f64()
+}
+
+/// Multiplications, loads and stores, each of which needs the one before it.
 #[inline(never)]
-fn turn(table: &mut [u64], steps: u64) {
+fn chain(table: &mut [u64], steps: u64) {
     let mask = table.len() - 1;
     let mut x = black_box(1u64);
     for _ in 0..steps {
@@ -58,6 +81,18 @@ fn turn(table: &mut [u64], steps: u64) {
     black_box(x);
 }
 
+/// Loads and stores that need nothing of each other.
+#[inline(never)]
+fn updates(table: &mut [u64], steps: u64) {
+    let mask = table.len() - 1;
+    let mut at = black_box(1u64);
+    for _ in 0..steps {
+        at = at.wrapping_mul(2_862_933_555_777_941_757).wrapping_add(3);
+        let place = (at >> 40) as usize & mask;
+        table[place] = table[place].wrapping_add(at);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -65,7 +100,8 @@ mod tests {
     #[test]
     fn a_reading_is_due_at_once_and_not_again_soon() {
         let mut probe = MachineProbe::begin();
-        assert!(probe.read_if_due().is_some_and(|seconds| seconds > 0.0));
+        let speed = probe.read_if_due().unwrap();
+        assert!(speed.chain_seconds > 0.0 && speed.cache_seconds > 0.0);
         probe.last = Some(Instant::now() + Duration::from_secs(1));
         assert_eq!(probe.read_if_due(), None);
     }

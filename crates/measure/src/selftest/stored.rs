@@ -15,6 +15,9 @@ use crate::cpu::closure::{ClosurePlan, ClosureSampler};
 use crate::measurement::Measurement;
 use crate::statistics::stop_rule::StopPlan;
 
+/// One false verdict in a hundred, as everywhere.
+const ALPHA: f64 = 0.01;
+
 /// What the comparison of stored results is worth on this machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StoredSelfTest {
@@ -93,7 +96,7 @@ pub fn selftest(
     for (remainder, counts) in [(0, &mut identical), (1, &mut slowed)] {
         let own: Vec<_> = sides.iter().skip(remainder).step_by(2).copied().collect();
         for pair in own {
-            match &compare_stored(&[pair], margin, 0.05)[0] {
+            match &compare_stored(&[pair], margin, ALPHA)[0] {
                 StoredComparison::Judged(judged) => {
                     counts.add(judged.evaluation.verdict);
                     resolves.push(judged.resolves);

@@ -372,7 +372,7 @@ fn compare_files(a: &Path, b: &Path, margin: f64) -> Result<Vec<Row>> {
         fitness: &fitness,
     };
     let stored_pairs: Vec<_> = pairs.iter().map(|(a, b)| (stored(a), stored(b))).collect();
-    let compared = compare_stored(&stored_pairs, margin, 0.05);
+    let compared = compare_stored(&stored_pairs, margin, 0.01);
     let rows = pairs.into_iter().zip(compared).map(|((a, b), compared)| {
         let (evaluation, choice, not_comparable) = match compared {
             StoredComparison::Judged(judged) => {
