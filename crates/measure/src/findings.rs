@@ -234,10 +234,14 @@ pub fn of_evaluation(name: &str, evaluation: &Evaluation) -> Option<Finding> {
 
 /// What a memory trace leads to conclude.
 pub fn of_leak(kind: &str, report: &LeakReport) -> Option<Finding> {
-    let seen = format!(
-        "{:.0} bytes per step ({:.0} to {:.0}), p = {:.1e}, {} steps",
-        report.bytes_per_step, report.low, report.high, report.p_value, report.steps
-    );
+    let steps = report.steps;
+    let seen = match report.low.is_finite() && report.high.is_finite() {
+        true => format!(
+            "{:.0} bytes per step ({:.0} to {:.0}), p = {:.1e}, {steps} steps",
+            report.bytes_per_step, report.low, report.high, report.p_value
+        ),
+        false => format!("no interval from {steps} steps"),
+    };
     match report.verdict {
         LeakVerdict::Leak => {
             let finding = Finding::new(
@@ -316,6 +320,10 @@ mod tests {
         let evaluation = crate::comparison::evaluation::evaluate(&[0.1, 0.2], 0.01, 0.05);
         let told = of_evaluation("few", &evaluation).unwrap();
         assert!(!format!("{told}").contains("NaN"), "{told}");
+        let plan = crate::leak::detector::LeakPlan::default();
+        let leak = crate::leak::detector::judge(&[1e6; 12], &plan);
+        let told = format!("{:?}", of_leak("host", &leak).unwrap());
+        assert!(told.contains("no interval from 12 steps"), "{told}");
     }
 
     #[test]

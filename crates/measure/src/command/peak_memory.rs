@@ -3,6 +3,10 @@
 //! The kernel's own figure (`ru_maxrss`) begins with the resident set of whoever started the
 //! process, so a small command shows our size. Here the command runs once under `ptrace`, untimed,
 //! and its high-water mark is read at its end, when nothing but its own memory counts.
+//!
+//! The kernel counts pages per core and adds them up in batches of 32: the mark of a process, and
+//! `ru_maxrss` with it, is short by up to 128 KiB for each core that it ran on, which is a tenth of
+//! `true`. The page tables are exact, but show no more than the end; the peak is the larger of both.
 
 use std::time::Duration;
 
@@ -14,15 +18,20 @@ pub(super) fn inherited_peak() -> u64 {
 }
 
 fn high_water(path: &str) -> Option<u64> {
-    parse_high_water(std::fs::read_to_string(path).ok()?.as_bytes())
+    bytes_of(HIGH_WATER, std::fs::read_to_string(path).ok()?.as_bytes())
 }
 
-/// `VmHWM` in bytes.
-fn parse_high_water(status: &[u8]) -> Option<u64> {
-    const NAME: &[u8] = b"VmHWM:";
-    let at = status.windows(NAME.len()).position(|w| w == NAME)?;
+/// In `/proc/PID/status`: the largest resident set, as the kernel's counters have it.
+const HIGH_WATER: &[u8] = b"VmHWM:";
+/// In `/proc/PID/smaps_rollup`: the resident set, as the page tables have it.
+#[cfg(target_os = "linux")]
+const RESIDENT: &[u8] = b"\nRss:";
+
+/// The figure after `name` in bytes.
+fn bytes_of(name: &[u8], text: &[u8]) -> Option<u64> {
+    let at = text.windows(name.len()).position(|w| w == name)?;
     let mut kilobytes = None;
-    for byte in &status[at + NAME.len()..] {
+    for byte in &text[at + name.len()..] {
         match byte {
             b'0'..=b'9' => {
                 let digit = u64::from(byte - b'0');
@@ -97,7 +106,7 @@ pub fn probe(_target: &CommandTarget) -> Option<u64> {
 mod tracer {
     use std::ptr;
 
-    use super::parse_high_water;
+    use super::{HIGH_WATER, RESIDENT, bytes_of};
 
     /// Runs the command `words` to its end and writes the largest high-water mark to the third
     /// descriptor. Only calls that are safe in a signal handler: see where it is forked.
@@ -164,8 +173,16 @@ mod tracer {
     }
 
     fn peak_of(pid: libc::pid_t) -> Option<u64> {
-        // `/proc/PID/status` in place: nothing may be allocated here.
-        let mut path = [0u8; 32];
+        let counted = read_of(pid, b"/status", HIGH_WATER);
+        // `None` before Linux 4.14.
+        let walked = read_of(pid, b"/smaps_rollup", RESIDENT);
+        counted.max(walked)
+    }
+
+    /// The figure `name` of `/proc/PID` and `file`, which has at most 16 bytes.
+    fn read_of(pid: libc::pid_t, file: &[u8], name: &[u8]) -> Option<u64> {
+        // The path in place: nothing may be allocated here.
+        let mut path = [0u8; 40];
         let mut at = 0;
         let mut put = |text: &[u8]| {
             path[at..at + text.len()].copy_from_slice(text);
@@ -181,9 +198,9 @@ mod tracer {
             rest /= 10;
         }
         put(&digits[first..]);
-        put(b"/status");
+        put(file);
         let mut status = [0u8; 4096];
-        // SAFETY: the path ends in a zero byte, because at most 23 of its 32 bytes were written;
+        // SAFETY: the path ends in a zero byte, because at most 32 of its 40 bytes were written;
         // the buffer is as long as is said.
         let count = unsafe {
             let file = libc::open(path.as_ptr().cast(), libc::O_RDONLY);
@@ -191,7 +208,7 @@ mod tracer {
             libc::close(file);
             count
         };
-        parse_high_water(&status[..usize::try_from(count).ok()?])
+        bytes_of(name, &status[..usize::try_from(count).ok()?])
     }
 }
 
@@ -206,8 +223,10 @@ mod tests {
     #[test]
     fn the_mark_is_found_among_the_other_lines() {
         let status = b"Name:\tx\nVmPeak:\t  9999 kB\nVmHWM:\t   1234 kB\nVmRSS:\t 5 kB\n";
-        assert_eq!(parse_high_water(status), Some(1234 * 1024));
-        assert_eq!(parse_high_water(b"Name:\tkthread\n"), None);
+        assert_eq!(bytes_of(HIGH_WATER, status), Some(1234 * 1024));
+        assert_eq!(bytes_of(HIGH_WATER, b"Name:\tkthread\n"), None);
+        let rollup = b"0-1 ---p 00000000 00:00 0 [rollup]\nRss:    1196 kB\nPss:  80 kB\n";
+        assert_eq!(bytes_of(RESIDENT, rollup), Some(1196 * 1024));
     }
 
     #[test]
