@@ -41,7 +41,7 @@ pub(crate) struct TableOfSizes {
     #[arg(long, value_delimiter = ',')]
     atoms: Option<Vec<u64>>,
     /// Stop a size after this long.
-    #[arg(long, alias = "timeout", default_value = "5s", value_name = "TIME", value_parser = numbers::seconds)]
+    #[arg(long, default_value = "5s", value_name = "TIME", value_parser = numbers::seconds)]
     budget: f64,
     /// A Python interpreter; the peers that it has are timed beside, one thread each on the CPU.
     #[arg(long, value_name = "FILE")]

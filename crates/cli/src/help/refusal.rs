@@ -56,6 +56,9 @@ const OPTION_SYNONYMS: &[(&str, &str)] = &[
     ("--gpu", "--device cuda"),
     ("--json", "--format json"),
     ("--no-color", "--color never"),
+    // A time-out ends what hangs; a budget ends sampling.
+    ("--timeout", "--budget"),
+    ("--timeout", "--limit"),
 ];
 
 /// What to print instead of clap's own text, where one line says more.
@@ -94,10 +97,9 @@ pub(crate) fn refusal(error: &Error, program: &Command, words: &[String]) -> Opt
                     "error: {whose} takes no argument `{typed}` here; `warpsmith {space}-h` says what it takes\n"
                 ));
             }
-            let known = OPTION_SYNONYMS.iter().find(|(name, _)| *name == typed);
-            if let Some((_, option)) = known {
+            if let Some((option, value)) = below_zero(typed, words) {
                 return Some(format!(
-                    "error: {whose} has no option `{typed}`; did you mean `{option}`?\n"
+                    "error: `{option}` cannot be `{value}`: it is below zero\n"
                 ));
             }
             let options: Vec<String> = command
@@ -106,6 +108,21 @@ pub(crate) fn refusal(error: &Error, program: &Command, words: &[String]) -> Opt
                 .filter(|option| !option.is_hide_set())
                 .filter_map(|option| Some(format!("--{}", option.get_long()?)))
                 .collect();
+            let has = |words: &str| {
+                let option = words.split(' ').next().unwrap_or_default();
+                options.iter().any(|known| known == option)
+            };
+            let known: Vec<String> = OPTION_SYNONYMS
+                .iter()
+                .filter(|(name, option)| *name == typed && has(option))
+                .map(|(_, option)| format!("`{option}`"))
+                .collect();
+            if !known.is_empty() {
+                return Some(format!(
+                    "error: {whose} has no option `{typed}`; did you mean {}?\n",
+                    known.join(" or ")
+                ));
+            }
             let list = format!("`warpsmith {space}-h` lists its options");
             let near = did_you_mean(typed, options.iter().map(String::as_str), &list);
             Some(format!("error: {whose} has no option `{typed}`; {near}\n"))
@@ -115,6 +132,20 @@ pub(crate) fn refusal(error: &Error, program: &Command, words: &[String]) -> Opt
         | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => None,
         _ => Some(format!("error: {}\n", unfit(error, &path)?)),
     }
+}
+
+/// The option whose value was taken for one: `-3` of `--budget -3s`.
+fn below_zero<'a>(typed: &str, words: &'a [String]) -> Option<(&'a str, &'a str)> {
+    typed
+        .strip_prefix('-')?
+        .chars()
+        .next()?
+        .is_ascii_digit()
+        .then_some(())?;
+    words
+        .windows(2)
+        .find(|pair| pair[0].starts_with("--") && pair[1].starts_with(typed))
+        .map(|pair| (pair[0].as_str(), pair[1].as_str()))
 }
 
 /// What is wrong with the options and arguments of a command that exists.
@@ -264,6 +295,18 @@ mod tests {
             ),
             ("devices --dvice cpu", "did you mean `--device`?"),
             ("devices --json", "did you mean `--format json`?"),
+            (
+                "run --timeout 1s -- true",
+                "`run` has no option `--timeout`; did you mean `--budget` or `--limit`?",
+            ),
+            (
+                "run --budget -3s -- true",
+                "`--budget` cannot be `-3s`: it is below zero",
+            ),
+            (
+                "leak --budget 1s",
+                "`leak` has no option `--budget`; `warpsmith leak -h` lists",
+            ),
             ("devices cpu", "`devices` takes no argument `cpu` here"),
             (
                 "--bogus",

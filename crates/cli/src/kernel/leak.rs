@@ -78,7 +78,7 @@ pub(crate) struct Leak {
     /// Where it is not
     /// given, any proven growth is one, and 1074 (one GiB in a million steps) is what must be ruled
     /// out.
-    #[arg(long, alias = "budget", value_name = "BYTES", value_parser = bytes, allow_negative_numbers = true)]
+    #[arg(long, value_name = "BYTES", value_parser = bytes, allow_negative_numbers = true)]
     tolerate: Option<f64>,
     /// The smallest amount by which the memory of a trace can grow, in bytes.
     #[arg(long, value_name = "BYTES", default_value_t = 1.0, value_parser = bytes, allow_negative_numbers = true)]

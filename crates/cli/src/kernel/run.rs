@@ -61,7 +61,7 @@ pub(crate) struct Run {
     #[arg(long, default_value_t = 1.0, value_name = "PERCENT", value_parser = numbers::percent, allow_negative_numbers = true)]
     target: f64,
     /// Stop after this long, even if `--target` is not reached.
-    #[arg(long, alias = "timeout", default_value = "10s", value_name = "TIME", value_parser = numbers::seconds, allow_negative_numbers = true)]
+    #[arg(long, default_value = "10s", value_name = "TIME", value_parser = numbers::seconds, allow_negative_numbers = true)]
     budget: f64,
     /// End a single run that takes longer than this.
     #[arg(long, default_value = "10m", value_name = "TIME", value_parser = numbers::seconds, allow_negative_numbers = true)]
@@ -113,8 +113,10 @@ impl Run {
         };
         let mut peak = None;
         for run in 0..self.warm_up {
-            let hidden = target.run(run + 1)?.peak_bytes.is_none();
-            if run == 0 && hidden {
+            let warm = target.run(run + 1)?;
+            // One more run is not worth its time where it takes more than all that is sampled.
+            let affordable = warm.wall.as_secs_f64() <= self.budget;
+            if run == 0 && warm.peak_bytes.is_none() && affordable {
                 peak = peak_memory::probe(&target);
             }
         }

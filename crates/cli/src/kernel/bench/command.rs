@@ -73,7 +73,7 @@ pub(crate) struct Bench {
     #[arg(long, default_value_t = 0.5, value_name = "PERCENT", value_parser = numbers::percent, allow_negative_numbers = true)]
     target: f64,
     /// Stop a round after this long, even if `--target` is not reached.
-    #[arg(long, alias = "timeout", default_value = "10s", value_name = "TIME", value_parser = numbers::seconds, allow_negative_numbers = true)]
+    #[arg(long, default_value = "10s", value_name = "TIME", value_parser = numbers::seconds, allow_negative_numbers = true)]
     budget: f64,
     /// Take exactly this many samples a round, instead of until the interval is narrow enough.
     #[arg(long, value_name = "N", value_parser = numbers::count, allow_negative_numbers = true)]

@@ -86,7 +86,7 @@ pub(crate) struct Scale {
           allow_negative_numbers = true, requires = "command")]
     limit: f64,
     /// Stop a size after this long.
-    #[arg(long, alias = "timeout", default_value = "5s", value_name = "TIME", value_parser = numbers::seconds, allow_negative_numbers = true)]
+    #[arg(long, default_value = "5s", value_name = "TIME", value_parser = numbers::seconds, allow_negative_numbers = true)]
     budget: f64,
     #[command(flatten)]
     files: Files,
