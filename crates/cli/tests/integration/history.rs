@@ -39,6 +39,39 @@ fn add(folder: &Path, commit: &str, at: u32, seconds: f64) {
 }
 
 #[test]
+fn what_is_no_name_of_a_commit_is_refused_and_nothing_is_stored() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let json = r#"{"results": [{"command": "solve", "times": [1.0, 1.1, 1.2, 1.0, 1.1]}]}"#;
+    fs::write(at.join("result.json"), json).expect("written");
+    let long = "a".repeat(500);
+    for (name, why) in [
+        ("not a commit!", "because of ' '"),
+        ("", "is empty"),
+        ("a\nb", "because of '\\n'"),
+        ("../result", "no name of a commit"),
+        ("main..work", "no name of a commit"),
+        (long.as_str(), "more than 200 characters"),
+    ] {
+        let commit = format!("--commit={name}");
+        let added = warpsmith(at, &["history", "add", "result.json", &commit]);
+        let said = text(&added);
+        assert_eq!(added.status.code(), Some(2), "{name:?}: {said}");
+        assert!(
+            said.contains(why) && said.contains("--commit"),
+            "{name:?}: {said}"
+        );
+    }
+    assert!(!at.join("warpsmith-history.sqlite").exists());
+    // Names of other systems than git stay.
+    for name in ["abc1234", "v1.2-rc.1", "feature/x", "r4711", "main@{1}"] {
+        let added = warpsmith(at, &["history", "add", "result.json", "--commit", name]);
+        let good = name != "main@{1}";
+        assert_eq!(added.status.success(), good, "{name}: {}", text(&added));
+    }
+}
+
+#[test]
 fn a_slower_commit_is_suspected_confirmed_and_told() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();
@@ -232,7 +265,11 @@ fn the_gates_of_both_services_run() {
     // The text of each service's own file, as its runner would give it to the shell.
     let action = fs::read_to_string(deploy.join("github/action.yml")).expect("read");
     let (_, after) = action.split_once("run: |\n").expect("a script");
-    let github = after.lines().next().expect("a line").trim().to_owned();
+    let github: Vec<&str> = after
+        .lines()
+        .map_while(|line| line.strip_prefix("        "))
+        .collect();
+    let github = github.join("\n");
     let gitlab = fs::read_to_string(deploy.join("gitlab.yml")).expect("read");
     let (_, after) = gitlab.split_once("script:\n    - ").expect("a script");
     let gitlab = after
@@ -240,23 +277,38 @@ fn the_gates_of_both_services_run() {
         .next()
         .expect("a line")
         .replace("deploy/ci", "ci");
-    for line in [github, gitlab] {
-        let gate = |command: &str| {
+    let program = env!("CARGO_BIN_EXE_warpsmith");
+    // The program, but for a gate that cannot decide.
+    let undecided = at.join("undecided.sh");
+    let script = format!(
+        "#!/bin/sh\ncase \"$*\" in *\" check \"*) exit 4;; esac\nexec '{program}' \"$@\"\n"
+    );
+    fs::write(&undecided, script).expect("written");
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(&undecided, executable).expect("executable");
+    // GitHub's step passes with a warning; GitLab's file says that a 4 is allowed.
+    for (line, when_undecided) in [(github, 0), (gitlab, 4)] {
+        let gate_of = |program: &Path, command: &str| {
             Command::new("sh")
-                .args(["-c", &line])
+                .args(["-e", "-c", &line])
                 .current_dir(at)
                 .env("GITHUB_ACTION_PATH", deploy.join("github"))
                 .env("NAME", "solver")
                 .env("COMMAND", command)
-                .env("WARPSMITH", env!("CARGO_BIN_EXE_warpsmith"))
+                .env("WARPSMITH", program)
                 .env("WARPSMITH_PAGE", "page.html")
                 .output()
                 .expect("the shell starts")
         };
+        let gate = |command: &str| gate_of(Path::new(program), command);
         let passed = gate("sh run.sh");
         assert!(passed.status.success(), "{line}: {}", text(&passed));
         assert!(at.join("page.html").exists());
         assert_eq!(gate("exit 3").status.code(), Some(2), "{line}");
+        let open = gate_of(&undecided, "sh run.sh");
+        assert_eq!(open.status.code(), Some(when_undecided), "{line}");
+        let warned = text(&open).contains("::warning::solver: undecided");
+        assert_eq!(warned, when_undecided == 0, "{}", text(&open));
     }
 }
 

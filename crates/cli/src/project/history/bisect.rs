@@ -10,7 +10,7 @@ use warpsmith_core::{Finding, Severity};
 use warpsmith_history::bisect::{Found, Reading, SearchPlan, search};
 use warpsmith_measure::command::contest::{Contestant, contest};
 use warpsmith_measure::command::{CommandError, CommandTarget};
-use warpsmith_measure::comparison::evaluation::{Estimate, Evaluation, Verdict};
+use warpsmith_measure::comparison::evaluation::{Estimate, Evaluation, Verdict, evaluate};
 use warpsmith_measure::comparison::turns::{Conclusion, TurnsPlan};
 
 use super::git;
@@ -90,17 +90,20 @@ impl Bisect {
             measured: Vec::new(),
         };
         let (last, _) = commits.split_last().context("a range has commits")?;
-        let effect = bench.measure(last, self.margin / 100.0)?;
-        if effect.verdict != Verdict::Slower {
-            return print(global, bench.body(&commits, None), effect.verdict);
-        }
-        let whole = bench.last_reading();
-        // Half of the whole change: a commit on either side of it is far from the edge.
-        let half = effect.ratio.sqrt() - 1.0;
         let plan = SearchPlan::default();
+        let (verdict, whole) = bench.measure_whole(last, self.margin / 100.0, plan.repeats)?;
+        if verdict != Verdict::Slower {
+            return print(global, bench.body(&commits, None), verdict);
+        }
+        // Half of the whole change: a commit on either side of it is far from the edge.
+        let half = (0.5 * whole.change).exp_m1();
         let found = search::<anyhow::Error>(commits.len(), whole, &plan, &mut |index| {
             bench.measure(&commits[index], half)?;
-            Ok(bench.last_reading())
+            let rounds = bench
+                .measured
+                .last()
+                .map(|last| &last.conclusion.log_ratios);
+            Ok(reading(rounds.map_or(&[][..], Vec::as_slice)))
         })?;
         let body = bench.body(&commits, Some(&found));
         print(global, body, Verdict::Slower)
@@ -136,22 +139,29 @@ impl Bench<'_> {
         }
     }
 
-    /// What the last measurement says about its commit.
-    fn last_reading(&self) -> Reading {
-        let last = self.measured.last();
-        let estimate = last.and_then(|last| Estimate::of(&last.conclusion.log_ratios));
-        estimate.map_or(
-            // Too few rounds tell nothing.
-            Reading {
-                change: 0.0,
-                error: f64::INFINITY,
-            },
-            |estimate| Reading {
-                change: estimate.centre,
-                // Rounds that all say the same are still rounded times.
-                error: estimate.error.max(1e-4),
-            },
-        )
+    /// Measures the whole change, `repeats` times at most: on a busy machine one budget may leave
+    /// open whether there is any, and measuring again builds nothing.
+    fn measure_whole(
+        &mut self,
+        last: &str,
+        margin: f64,
+        repeats: usize,
+    ) -> Result<(Verdict, Reading)> {
+        // Every look at the rounds may be the one that misleads.
+        let alpha = 0.05 / repeats as f64;
+        let mut rounds = Vec::new();
+        for time in 1..=repeats {
+            let mut verdict = self.measure(last, margin)?.verdict;
+            let taken = self.measured.last();
+            rounds.extend(taken.iter().flat_map(|taken| &taken.conclusion.log_ratios));
+            if verdict == Verdict::Undecided {
+                verdict = evaluate(&rounds, margin, alpha).verdict;
+            }
+            if verdict != Verdict::Undecided || time == repeats {
+                return Ok((verdict, reading(&rounds)));
+            }
+        }
+        bail!("a search needs at least one measurement")
     }
 
     /// Builds `commit`, where that was not done before.
@@ -212,6 +222,22 @@ impl Bench<'_> {
         });
         Ok(evaluation)
     }
+}
+
+/// What rounds say about a commit.
+fn reading(rounds: &[f64]) -> Reading {
+    Estimate::of(rounds).map_or(
+        // Too few rounds tell nothing.
+        Reading {
+            change: 0.0,
+            error: f64::INFINITY,
+        },
+        |estimate| Reading {
+            change: estimate.centre,
+            // Rounds that all say the same are still rounded times.
+            error: estimate.error.max(1e-4),
+        },
+    )
 }
 
 fn print(global: &Global, body: Body, verdict: Verdict) -> Result<Outcome> {

@@ -12,14 +12,45 @@ pub(super) struct Commit {
 }
 
 /// The commit that was named, or the one that is checked out. A name that git does not know is
-/// kept: results may come from elsewhere.
+/// kept where a commit could have it: results may come from elsewhere.
 pub(super) fn commit(named: Option<&str>) -> Result<Commit> {
     match named {
-        Some(name) => Ok(look_up(name).unwrap_or_else(|_| Commit {
-            name: name.to_owned(),
-            at: None,
-        })),
+        Some(name) => look_up(name).or_else(|_| {
+            check_name(name)?;
+            Ok(Commit {
+                name: name.to_owned(),
+                at: None,
+            })
+        }),
         None => look_up("HEAD").context("no commit is checked out here: name one with `--commit`"),
+    }
+}
+
+/// Refuses what no system of version control calls a commit, a tag or a branch: a line of a file, a
+/// variable of CI that is empty, a path.
+fn check_name(name: &str) -> Result<()> {
+    const LONGEST: usize = 200;
+    let fits = |c: char| c.is_alphanumeric() || "._-/+:@".contains(c);
+    let shown: String = name.chars().take(40).collect();
+    let fix = "name a hash, a tag or a branch";
+    match name {
+        "" => bail!("`--commit` is empty: {fix}, or leave it out for the one that is checked out"),
+        _ if name.len() > LONGEST => {
+            bail!("`--commit {shown}…` has more than {LONGEST} characters: {fix}")
+        }
+        _ if name.contains("..") || !name.starts_with(char::is_alphanumeric) => {
+            bail!(
+                "`--commit {}` is no name of a commit: {fix}",
+                shown.escape_debug()
+            )
+        }
+        _ => match name.chars().find(|c| !fits(*c)) {
+            Some(c) => bail!(
+                "`--commit {}` is no name of a commit because of {c:?}: {fix}",
+                shown.escape_debug()
+            ),
+            None => Ok(()),
+        },
     }
 }
 
