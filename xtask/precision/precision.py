@@ -2,14 +2,15 @@
 """How often the audit is right on code that nobody tuned it on: sample, judge blind, report.
 
   precision.py sample  CHECKOUTS --program WARPSMITH --sheet sheet.json [--seed 1] [--count 150]
-  precision.py judge   CHECKOUTS --sheet sheet.json --verdicts verdicts.json --by NAME
-  precision.py report  --verdicts verdicts.json
+  precision.py judge   CHECKOUTS --sheet sheet.json --verdicts verdicts.json --by NAME --round N
+  precision.py report  --verdicts xtask/precision/verdicts.json
 
 CHECKOUTS holds folders named owner+name@commit. `sample` audits each and draws findings above information
 without replacement, rule by rule in turns, so that a rule with a thousand places does not hide the others.
 `judge` shows a finding with its lines and asks y, n or u (undecided); project and confidence stay hidden.
-`report` prints the share that is right by severity and by rule, apart for projects that the rules were tuned
-on and for held-out ones. A project that served to change a rule moves to TUNED in the same commit.
+`report` prints the share that is right by severity and by rule, round by round, apart for projects that the
+rules were tuned on and for held-out ones. A verdict keeps which of the two its project was when it was judged;
+a project that served to change a rule moves to TUNED in the same commit, and is no longer held out after it.
 Standard library only.
 """
 import argparse, datetime, json, math, os, random, subprocess, sys
@@ -29,6 +30,15 @@ TUNED = {
     "KhryptorGraphics/AutoVoice", "NVIDIA/nvbench", "NVIDIA/warp", "ashawkey/torch-ngp",
     "erikwijmans/Pointnet2_PyTorch", "fundamentalvision/Deformable-DETR", "ggml-org/whisper.cpp",
     "graphdeco-inria/gaussian-splatting", "huggingface/candle", "pytorch/extension-cpp", "traveller59/spconv",
+    "open-mmlab/OpenPCDet", "OpenNMT/CTranslate2", "NVIDIA/FasterTransformer", "mit-han-lab/llm-awq",
+    "thu-ml/SageAttention", "alicevision/popsift", "lmnt-com/haste", "NVlabs/curobo", "bytedance/lightseq",
+    "pytorch/vision", "hpcaitech/ColossalAI", "marian-nmt/marian-dev", "xlite-dev/LeetCUDA", "k2-fsa/k2",
+    "NVIDIAGameWorks/kaolin", "AlexeyAB/darknet", "BVLC/caffe", "HazyResearch/ThunderKittens",
+    "Tencent/TurboTransformers", "turboderp/exllamav2", "stotko/stdgpu", "idiap/fast-transformers",
+    "CannyLab/tsne-cuda", "NVIDIA/flownet2-pytorch", "SqueezeAILab/SqueezeLLM", "IST-DASLab/marlin", "sxyu/svox2",
+    "hustvl/Vim", "rusty1s/pytorch_cluster", "IDEA-Research/GroundingDINO", "InternLM/lmdeploy", "gunrock/gunrock",
+    "NVIDIA/Megatron-LM", "rapidsai/cuspatial", "openmm/openmm", "MIC-DKFZ/nnDetection", "Jittor/jittor",
+    "BBuf/how-to-optim-algorithm-in-cuda", "facebookresearch/sam2", "NVIDIA/stdexec",
 }
 
 
@@ -94,7 +104,8 @@ def judge(a):
             break
         if answer[:1] in ("y", "n", "u"):
             right = {"y": True, "n": False, "u": None}[answer[0]]
-            verdicts.append(dict(row, right=right, why=answer[1:].strip(), by=a.by, on=datetime.date.today().isoformat()))
+            verdicts.append(dict(row, right=right, why=answer[1:].strip(), tuned=row["repo"] in TUNED, round=a.round,
+                                 by=a.by, on=datetime.date.today().isoformat()))
             with open(a.verdicts, "w") as out:
                 json.dump(verdicts, out, indent=1)
 
@@ -108,9 +119,10 @@ def wilson(hits, n):
 def report(a):
     with open(a.verdicts) as kept:
         verdicts = [v for v in json.load(kept) if v["right"] is not None]
-    for name, wanted in (("tuned on", True), ("held out", False)):
-        rows = [v for v in verdicts if (v["repo"] in TUNED) == wanted]
-        print(f"{name}: {len(rows)} findings of {len({v['repo'] for v in rows})} projects")
+    for round, tuned in sorted({(v["round"], v["tuned"]) for v in verdicts}):
+        rows = [v for v in verdicts if (v["round"], v["tuned"]) == (round, tuned)]
+        kind = "tuned on" if tuned else "held out"
+        print(f"round {round}, {kind}: {len(rows)} findings of {len({v['repo'] for v in rows})} projects")
         groups = defaultdict(list)
         for v in rows:
             groups[v["severity"] + "s"].append(v["right"])
@@ -134,7 +146,7 @@ def main():
         else:
             p.add_argument("--verdicts", required=True)
         if verb == "judge":
-            p.add_argument("--by", required=True)
+            p.add_argument("--by", required=True), p.add_argument("--round", type=int, required=True)
     a = ap.parse_args()
     a.run(a)
 
