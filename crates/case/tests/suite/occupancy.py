@@ -3,7 +3,7 @@
 
     python3 occupancy.py [--arch sm_90] [--warpsmith PROGRAM] [--static]
 
-The ten kernels of the suite as they are, with at most 24 registers, and with 20,000 bytes of dynamic shared
+The ten kernels of the suite as they are, with at most 24 registers, and with 50,000 bytes of dynamic shared
 memory, each with a name of its own. All of them run under one `ncu`, which reads what it knows of a launch and
 repeats none. Needs `warpsmith` and `ncu` on the path, a GPU and NVRTC; `--static` prints our half and needs
 neither GPU nor ncu. Ends with 0 where all are equal.
@@ -33,7 +33,7 @@ LIMITS = {
 VARIANTS = {
     "plain": lambda text: text,
     "registers24": lambda text: text + '\n[compile]\nflags = ["--maxrregcount=24"]\n',
-    "shared20000": lambda text: text.replace("[launch]\n", "[launch]\nshared = 20000\n"),
+    "shared50000": lambda text: text.replace("[launch]\n", "[launch]\nshared = 50000\n"),
 }
 
 
