@@ -477,10 +477,11 @@ fn worker_command(
     }
     for size in &request.only {
         let pairs: Vec<String> = size.iter().map(|(name, n)| format!("{name}={n}")).collect();
-        command.args(["--only", &pairs.join(",")]);
+        command.arg(format!("--only={}", pairs.join(",")));
     }
     for (name, value) in &request.settings {
-        command.args(["--set", &format!("{name}={value}")]);
+        // One word: the name of a compiler's option begins with a hyphen itself.
+        command.arg(format!("--set={name}={value}"));
     }
     Ok(command)
 }
