@@ -2,8 +2,9 @@
 //! models expect to be fast, and the neighbours of the fastest.
 //!
 //! A forest knows steps and exceptions, a Gaussian process knows slopes; neither is the better one on every
-//! space, so that points are ranked by both. Points that are proposed and not yet told count as measured
-//! nowhere: a caller that keeps several in work loses what those would have taught, and nothing else.
+//! space, so they take turns, which finds more than the sum of their ranks. Points that are proposed and not yet
+//! told count as measured nowhere: a caller that keeps several in work loses what those would have taught, and
+//! nothing else.
 
 use std::collections::BTreeSet;
 
@@ -34,7 +35,7 @@ pub struct Search {
     results: Vec<(usize, f64)>,
     /// Of the last Gaussian process.
     shape: Option<Shape>,
-    /// Proposals by models: every other one is a neighbour of the fastest.
+    /// Proposals by models so far, which decides whose turn it is.
     turn: usize,
 }
 
@@ -121,7 +122,8 @@ impl Search {
         chosen
     }
 
-    /// Points that the models expect to be fast: every other one of all, and of the neighbours of the fastest.
+    /// Points that a model expects to be fast. The models take turns, two points each: one among the neighbours
+    /// of the fastest, one of all.
     fn guided(
         &mut self,
         space: &Space,
@@ -137,60 +139,60 @@ impl Search {
                 place <= MOST_RANKED || near.contains(at)
             });
         }
-        let mut ranked = self.ranked(space, fast, open);
-        let mut chosen = Vec::new();
-        while chosen.len() < room && !ranked.is_empty() {
-            self.turn += 1;
-            let neighbour = match self.turn % 2 {
-                0 => None,
-                _ => ranked.iter().position(|at| near.contains(at)),
+        let mut chosen: Vec<usize> = Vec::new();
+        while chosen.len() < room && chosen.len() < open.len() {
+            let smooth = self.turn % 4 >= 2 && fast.len() <= MOST_SMOOTH;
+            let ranked = match smooth {
+                true => self.by_process(space, fast, &open),
+                false => self.by_forest(space, fast, &open),
             };
-            chosen.push(ranked.remove(neighbour.unwrap_or(0)));
+            let left = || ranked.iter().filter(|at| !chosen.contains(at));
+            let neighbour = left().find(|at| self.turn % 2 == 0 && near.contains(*at));
+            let Some(next) = neighbour.or_else(|| left().next()) else {
+                break;
+            };
+            chosen.push(*next);
+            self.turn += 1;
         }
         chosen
     }
 
-    /// Open points, the most promising first.
-    fn ranked(&mut self, space: &Space, fast: &[(usize, f64)], open: Vec<usize>) -> Vec<usize> {
+    /// Open points in the order of a forest, the most promising first.
+    fn by_forest(&mut self, space: &Space, fast: &[(usize, f64)], open: &[usize]) -> Vec<usize> {
         let all = space.features();
         let features: Vec<&[f64]> = fast.iter().map(|(at, _)| all[*at].as_slice()).collect();
         let values: Vec<f64> = fast.iter().map(|(_, log)| *log).collect();
         let forest = Forest::fit(&features, &values, &mut self.random);
-        let mut sums = places(&open, |at| forest.predict(&all[at]));
-        if fast.len() <= MOST_SMOOTH {
-            let before = self.shape.take();
-            let process = Process::fit(features, &values, before.as_ref(), &mut self.random);
-            if let Some(process) = process {
-                let others = places(&open, |at| process.predict(&all[at]));
-                for (sum, other) in sums.iter_mut().zip(others) {
-                    *sum += other;
-                }
+        ranked(open, |at| forest.predict(&all[at]))
+    }
+
+    /// The same by a Gaussian process.
+    fn by_process(&mut self, space: &Space, fast: &[(usize, f64)], open: &[usize]) -> Vec<usize> {
+        let all = space.features();
+        let features: Vec<&[f64]> = fast.iter().map(|(at, _)| all[*at].as_slice()).collect();
+        let values: Vec<f64> = fast.iter().map(|(_, log)| *log).collect();
+        let before = self.shape.take();
+        match Process::fit(features, &values, before.as_ref(), &mut self.random) {
+            Some(process) => {
                 self.shape = Some(process.shape().clone());
+                ranked(open, |at| process.predict(&all[at]))
             }
+            None => open.to_vec(),
         }
-        let mut order: Vec<(usize, usize)> = sums.into_iter().zip(open).collect();
-        // Stable: equal ones stay in the random order of the open points.
-        order.sort_by_key(|(sum, _)| *sum);
-        order.into_iter().map(|(_, at)| at).collect()
     }
 }
 
-/// The place of each point in the order of a model, by its lower bound.
-fn places(open: &[usize], predict: impl Fn(usize) -> (f64, f64)) -> Vec<usize> {
-    let bounds: Vec<f64> = open
+/// Points by the lower bound that a model gives; equal ones stay in their order.
+fn ranked(open: &[usize], predict: impl Fn(usize) -> (f64, f64)) -> Vec<usize> {
+    let mut bounds: Vec<(f64, usize)> = open
         .iter()
         .map(|at| {
             let (mean, deviation) = predict(*at);
-            mean - deviation
+            (mean - deviation, *at)
         })
         .collect();
-    let mut order: Vec<usize> = (0..open.len()).collect();
-    order.sort_by(|a, b| bounds[*a].total_cmp(&bounds[*b]));
-    let mut places = vec![0; open.len()];
-    for (place, at) in order.into_iter().enumerate() {
-        places[at] = place;
-    }
-    places
+    bounds.sort_by(|a, b| a.0.total_cmp(&b.0));
+    bounds.into_iter().map(|(_, at)| at).collect()
 }
 
 /// Open points that differ from one of the three fastest in one tunable.
