@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::code_lines::{body_of, instruction, place};
+use super::code_lines::{body_of, instruction, own_file, place};
 use super::linear::{Known, Linear, Registers};
 use crate::instance::{BoundValue, Instance, LaunchNumbers};
 
@@ -84,9 +84,10 @@ pub(super) fn accesses(ptx: &str, entry: &str, instance: &Instance) -> Vec<Acces
     let instructions: Vec<(&str, &str)> = body.lines().filter_map(instruction).collect();
     let registers = Registers::after(&instructions, &known);
     let mut found: Vec<Access> = Vec::new();
+    let own = own_file(body);
     let mut line = 0;
     for text in body.lines() {
-        if let Some(number) = place(text) {
+        if let Some(number) = place(text, own) {
             line = number;
             continue;
         }

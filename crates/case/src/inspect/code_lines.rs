@@ -103,9 +103,10 @@ pub fn mix_of_ptx(ptx: &str, entry: &str) -> Vec<CodeLine> {
     let Some(body) = body_of(ptx, entry) else {
         return Vec::new();
     };
+    let own = own_file(body);
     let mut line = 0;
     for text in body.lines() {
-        if let Some(place) = place(text) {
+        if let Some(place) = place(text, own) {
             line = place;
         } else if let Some((operation, _)) = instruction(text) {
             found.entry(line).or_default().count(kind_of_ptx(operation));
@@ -114,15 +115,28 @@ pub fn mix_of_ptx(ptx: &str, entry: &str) -> Vec<CodeLine> {
     lines(found)
 }
 
-/// The line of a `.loc` directive, if it is of the user's own file.
-pub(super) fn place(text: &str) -> Option<u32> {
+/// The number of the file that an entry itself is in: that of its first `.loc`.
+pub(super) fn own_file(body: &str) -> &str {
+    let first = body
+        .lines()
+        .find_map(|text| text.trim().strip_prefix(".loc"));
+    first
+        .and_then(|words| words.split_whitespace().next())
+        .unwrap_or("1")
+}
+
+/// The line of a `.loc` directive, if it or its caller is in the file `own`.
+pub(super) fn place(text: &str, own: &str) -> Option<u32> {
     let mut words = text.trim().strip_prefix(".loc")?.split_whitespace();
-    let file = words.next()?;
-    let line = words.next()?.parse().ok()?;
-    match text.split_once("inlined_at") {
-        // The line that called: `inlined_at 1 12 5`.
-        Some((_, at)) if file != "1" => at.split_whitespace().nth(1)?.parse().ok(),
-        _ => Some(line),
+    if words.next()? == own {
+        return words.next()?.parse().ok();
+    }
+    // The line that called: `inlined_at 1 12 5`. A header that another header called has none here.
+    let (_, at) = text.split_once("inlined_at")?;
+    let mut words = at.split_whitespace();
+    match words.next()? == own {
+        true => words.next()?.parse().ok(),
+        false => None,
     }
 }
 
@@ -252,6 +266,18 @@ mod tests {
         let eight = found[2].mix;
         assert_eq!((eight.special, eight.control), (1, 2));
         assert!(mix_of_ptx(PTX, "missing").is_empty());
+    }
+
+    #[test]
+    fn lines_of_headers_are_no_lines_of_the_file() {
+        let ptx = ".visible .entry k(\n)\n{\n\t.loc\t3 4 5\n\tmov.u32 \t%r1, %tid.x;\n\t.loc\t2 900 1\n\tbar.sync \t0;\n\
+            \t.loc\t1 669 1, function_name $L__info_string0, inlined_at 2 700 3\n\tbar.sync \t0;\n\
+            \t.loc\t1 669 1, function_name $L__info_string0, inlined_at 3 9 3\n\tret;\n}\n";
+        let found: Vec<(u32, u32)> = mix_of_ptx(ptx, "k")
+            .iter()
+            .map(|line| (line.line, line.mix.all))
+            .collect();
+        assert_eq!(found, [(4, 3), (9, 1)]);
     }
 
     #[test]
