@@ -85,6 +85,15 @@ fn is_host_declaration(tokens: &[Token<'_>]) -> bool {
     if host_library {
         return true;
     }
+    // `template void reduce<int>(…);` is an instance of a function that is left out.
+    if let [first, second, ..] = tokens
+        && first.text == "template"
+        && second.text != "<"
+        && takes_arguments(tokens)
+        && !has(&["struct", "class", "union"])
+    {
+        return true;
+    }
     let kept = [
         "typedef",
         "using",
@@ -200,6 +209,13 @@ mod tests {
         let aligned = "template <class T> struct alignas(16) P { T a[4]; };\nstruct __align__(8) Q { int a; };\n";
         assert_eq!(without_host_code(aligned), None);
         assert_eq!(without_host_code("{ {"), None);
+        let instances =
+            "template void reduce<int>(int n, int* x);\ntemplate __global__ void k<int>(int*);\n";
+        let left = without_host_code(instances).unwrap();
+        assert!(
+            !left.contains("reduce") && left.contains("void k<int>(int*);"),
+            "{left}"
+        );
     }
 
     #[test]
