@@ -147,7 +147,7 @@ impl Search {
                 false => self.by_forest(space, fast, &open),
             };
             let left = || ranked.iter().filter(|at| !chosen.contains(at));
-            let neighbour = left().find(|at| self.turn % 2 == 0 && near.contains(*at));
+            let neighbour = left().find(|at| self.turn.is_multiple_of(2) && near.contains(*at));
             let Some(next) = neighbour.or_else(|| left().next()) else {
                 break;
             };
