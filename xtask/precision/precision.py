@@ -39,6 +39,8 @@ TUNED = {
     "hustvl/Vim", "rusty1s/pytorch_cluster", "IDEA-Research/GroundingDINO", "InternLM/lmdeploy", "gunrock/gunrock",
     "NVIDIA/Megatron-LM", "rapidsai/cuspatial", "openmm/openmm", "MIC-DKFZ/nnDetection", "Jittor/jittor",
     "BBuf/how-to-optim-algorithm-in-cuda", "facebookresearch/sam2", "NVIDIA/stdexec",
+    "sgl-project/sglang", "NVIDIA/cutlass", "colmap/colmap", "siboehm/SGEMM_CUDA", "HuguesTHOMAS/KPConv-PyTorch",
+    "google-deepmind/mujoco_warp", "ScalingIntelligence/KernelBench",
 }
 
 

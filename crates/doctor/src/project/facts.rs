@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use super::keywords::WordSet;
 use super::names::Names;
 use super::parse::cmake::{CmakeCommand, parse_cmake};
+use super::parse::cmake_condition;
 use super::parse::cuda::CudaFile;
 use super::parse::dockerfile::Dockerfile;
 use super::parse::markdown::Document;
@@ -407,7 +408,7 @@ fn parse(path: &str, kind: Kind, text: String) -> Option<Parsed> {
         }
         Kind::Dockerfile => Parsed::Dockerfile(Dockerfile::parse(path, &text)),
         Kind::Workflow | Kind::OtherCi | Kind::Yaml => Parsed::Yaml(kind, yaml(text)),
-        Kind::Cmake => Parsed::Cmake(path.to_owned(), parse_cmake(&text)),
+        Kind::Cmake => Parsed::Cmake(path.to_owned(), cmake_condition::live(parse_cmake(&text))),
         Kind::Document => Parsed::Document(Document::parse(path, &text)),
         Kind::Script => Parsed::Script(path.to_owned(), text),
         Kind::Cxx | Kind::Other => Parsed::Words,

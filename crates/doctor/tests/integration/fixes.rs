@@ -239,6 +239,75 @@ fn a_guard_takes_a_tensor_of_torch_and_no_other() {
     assert!(patch.contains("at::device_of(x)"), "{patch}");
 }
 
+/// The findings of a project above information, as `CODE file`.
+fn reported(files: &[(&str, &str)]) -> Vec<String> {
+    let every = AuditOptions {
+        every_place: true,
+        ..AuditOptions::default()
+    };
+    let report = audit_project(project(files).path(), &every).unwrap();
+    let loud = report
+        .findings
+        .into_iter()
+        .filter(|f| f.severity != warpsmith_core::Severity::Info);
+    loud.map(|f| format!("{} {}", f.code, f.span.map_or(String::new(), |s| s.file)))
+        .collect()
+}
+
+#[test]
+fn what_the_rest_of_the_project_says_counts() {
+    let setup = "from setuptools import setup\nfrom torch.utils.cpp_extension import CUDAExtension\nsetup(ext_modules=[CUDAExtension('a', ['a.cu'])])\n";
+    let source = "#include <torch/extension.h>\n__global__ void k(float* x) {}\nvoid f(at::Tensor x) {\n  k<<<1, 1, 0, s>>>(x.contiguous().data_ptr<float>());\n}\n";
+    let image = "FROM ubuntu:24.04\nUSER 1000\nRUN pip install .\n";
+    let plain = [("setup.py", setup), ("a.cu", source), ("Dockerfile", image)];
+    let found = reported(&plain);
+    for code in [
+        "BLD001 setup.py",
+        "DKR006 Dockerfile",
+        "SRC004 a.cu",
+        "DOC005 ",
+    ] {
+        assert!(found.iter().any(|f| f == code), "{code}: {found:?}");
+    }
+    let found = reported(&[
+        ("setup.py", setup),
+        ("a.cu", source),
+        ("ci/env.sh", "export TORCH_CUDA_ARCH_LIST=\"8.0+PTX\"\n"),
+        (
+            "ops.py",
+            "import torch\ndef f(x):\n    with torch.cuda.device_of(x):\n        a.f(x)\n",
+        ),
+        (
+            "Dockerfile",
+            "FROM ubuntu:24.04\nENV BUILD_CUDA=0\nUSER 1000\nRUN pip install .\n",
+        ),
+        (
+            "ngc/Dockerfile",
+            "FROM nvcr.io/nvidia/pytorch:25.06-py3\nUSER 1000\nRUN pip install .\n",
+        ),
+        ("task/Dockerfile", "FROM mine:0.1\nUSER 1000\n"),
+        (".devcontainer/Dockerfile", "FROM ubuntu:24.04\n"),
+        (
+            "README.md",
+            "# A\n\nMIT license, see [the texts](legal/Licenses.txt).\n\n    docker build -t mine:0.1 .\n",
+        ),
+        ("legal/Licenses.txt", "MIT\n"),
+    ]);
+    for wrong in [
+        "BLD001",
+        "DKR006",
+        "SRC004",
+        "DOC005",
+        "DKR001 .dev",
+        "DKR003 task",
+    ] {
+        assert!(
+            !found.iter().any(|f| f.starts_with(wrong)),
+            "{wrong}: {found:?}"
+        );
+    }
+}
+
 #[test]
 fn safe_fixes_leave_sources_and_images_alone() {
     let directory = project(&[

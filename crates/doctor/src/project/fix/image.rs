@@ -1,6 +1,6 @@
 //! Mending Dockerfiles.
 
-use warpsmith_core::Finding;
+use warpsmith_core::{Finding, Severity};
 
 use super::arch_list;
 use super::edits::Edits;
@@ -73,7 +73,8 @@ fn before_start(file: &str, edits: &mut Edits<'_>) -> u32 {
 }
 
 fn user(finding: &Finding, _: &ProjectFacts, edits: &mut Edits<'_>) {
-    let Some((file, line)) = place(finding) else {
+    // A note is about an image whose user somebody else chooses.
+    let Some((file, line)) = place(finding).filter(|_| finding.severity != Severity::Info) else {
         return;
     };
     if edits

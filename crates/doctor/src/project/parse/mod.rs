@@ -2,6 +2,7 @@
 //! none fails on input: what cannot be read is left out.
 
 pub(crate) mod cmake;
+pub(crate) mod cmake_condition;
 pub(crate) mod condition;
 pub(crate) mod cuda;
 pub(crate) mod cuda_api;

@@ -33,6 +33,8 @@ pub(crate) struct PythonFile {
     pub(crate) skips_without_cuda: Option<u32>,
     pub(crate) imports: BTreeSet<String>,
     pub(crate) cpu_test: bool,
+    /// Whether it makes the device of a tensor the current one, as before a call into an extension.
+    pub(crate) chooses_device: bool,
 }
 
 /// Lines of code (not of comments) on which a word stands, with their numbers.
@@ -68,6 +70,8 @@ word!(RUN, ".run(");
 word!(SKIP_IF, "skipif");
 word!(SKIP_UNLESS, "skipUnless");
 word!(CPU, "cpu");
+word!(CUDA_DEVICE, "torch.cuda.device");
+word!(SET_DEVICE, "torch.cuda.set_device(");
 
 impl PythonFile {
     pub(crate) fn parse(path: &str, text: &str, is_test: bool) -> Self {
@@ -109,6 +113,12 @@ impl PythonFile {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         };
+        let of_tensor = |line: &str| line.contains("device_of(") || line.contains(".device)");
+        file.chooses_device = !is_test
+            && lines_with(text, &CUDA_DEVICE)
+                .iter()
+                .chain(&lines_with(text, &SET_DEVICE))
+                .any(|(_, line)| of_tensor(line));
         file.cpu_test = is_test && !lines_with(text, &CPU).is_empty();
         file
     }

@@ -143,7 +143,12 @@ fn no_arch_list(facts: &ProjectFacts) -> Judgement {
     if setup.gencode_line.is_some()
         || setup.arch_list_line.is_some()
         || setup.computed_gencode
+        || setup.text.contains("-arch=")
         || !arch_lists(facts).is_empty()
+        || facts
+            .scripts
+            .iter()
+            .any(|(_, text)| text.contains("TORCH_CUDA_ARCH_LIST"))
     {
         return pass();
     }

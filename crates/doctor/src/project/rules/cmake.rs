@@ -15,6 +15,10 @@ fn find_cuda(facts: &ProjectFacts) -> Judgement {
     let mut findings = Vec::new();
     for (path, commands) in &facts.cmake {
         let mut conditions: Vec<bool> = Vec::new();
+        // The policy that keeps the module: whoever sets it knows.
+        let keeps_module = commands
+            .iter()
+            .any(|c| c.name == "cmake_policy" && c.arguments.iter().any(|a| a == "CMP0146"));
         for command in commands {
             match command.name.as_str() {
                 // A choice that the user makes is not a default.
@@ -30,7 +34,7 @@ fn find_cuda(facts: &ProjectFacts) -> Judgement {
                 _ => {}
             }
             let first = command.arguments.first().map(String::as_str);
-            if command.name == "find_package" && first == Some("CUDA") {
+            if command.name == "find_package" && first == Some("CUDA") && !keeps_module {
                 findings.push(
                     at(
                         "BLD013",

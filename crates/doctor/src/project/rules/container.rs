@@ -1,5 +1,7 @@
 //! Rules about images, compose files and manifests.
 
+use std::collections::BTreeSet;
+
 use warpsmith_core::Finding;
 
 use super::Check;
@@ -79,18 +81,19 @@ fn root_user(facts: &ProjectFacts) -> Judgement {
             return Vec::new();
         }
         let line = user.map_or(stage.line, |i| i.line);
-        vec![
-            at(
-                "DKR001",
-                &file.path,
-                line,
-                "the image runs as root",
-                user.map_or("no USER in the last stage".into(), |i| {
-                    format!("USER {}", i.arguments.trim())
-                }),
-            )
-            .hint("create a user and switch to it: RUN useradd --create-home app / USER app"),
-        ]
+        let found = at(
+            "DKR001",
+            &file.path,
+            line,
+            "the image runs as root",
+            user.map_or("no USER in the last stage".into(), |i| {
+                format!("USER {}", i.arguments.trim())
+            }),
+        )
+        .hint("create a user and switch to it: RUN useradd --create-home app / USER app");
+        // The editor that opens a development container chooses the user.
+        let development = file.path.contains(".devcontainer");
+        vec![if development { as_info(found) } else { found }]
     })
 }
 
@@ -132,6 +135,23 @@ fn no_healthcheck(facts: &ProjectFacts) -> Judgement {
 }
 
 fn unpinned_base(facts: &ProjectFacts) -> Judgement {
+    // Images that the project's own commands build: there is no registry to take a digest from.
+    let lines = facts
+        .documents
+        .iter()
+        .flat_map(|d| d.lines.iter().map(String::as_str));
+    let scripts = facts.scripts.iter().flat_map(|(_, text)| text.lines());
+    let built_here: BTreeSet<&str> = lines
+        .chain(scripts)
+        .filter(|line| line.contains("docker build"))
+        .flat_map(|line| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let tags = words
+                .windows(2)
+                .filter(|pair| matches!(pair[0], "-t" | "--tag"));
+            tags.map(|pair| pair[1]).collect::<Vec<_>>()
+        })
+        .collect();
     each(facts, |file| {
         let mut findings = Vec::new();
         for stage in &file.stages {
@@ -158,7 +178,14 @@ fn unpinned_base(facts: &ProjectFacts) -> Judgement {
                 }
                 Some(_) => "the base image is not pinned by digest: the tag can be moved",
             };
-            findings.push(at("DKR003", &file.path, stage.line, message, base.clone()).hint("pin it: image:tag@sha256:… (`docker buildx imagetools inspect` prints the digest)"));
+            let found = at("DKR003", &file.path, stage.line, message, base.clone()).hint(
+                "pin it: image:tag@sha256:… (`docker buildx imagetools inspect` prints the digest)",
+            );
+            findings.push(if built_here.contains(base.as_str()) {
+                as_info(found)
+            } else {
+                found
+            });
         }
         findings
     })
@@ -266,8 +293,18 @@ fn compiled_without_gpu(facts: &ProjectFacts) -> Judgement {
     each(facts, |file| {
         let mut findings = Vec::new();
         for stage in &file.stages {
-            // Architectures of AMD's GPUs are written in another way.
-            if file.root_of(stage).base.contains("rocm") {
+            let base = &file.root_of(stage).base;
+            // Architectures of AMD's GPUs are written in another way; NVIDIA's images of PyTorch set
+            // the list themselves.
+            if base.contains("rocm") || base.contains("nvidia/pytorch:") {
+                continue;
+            }
+            // `ENV BUILD_CUDA=0`: the image leaves the CUDA code out on purpose.
+            let without_cuda = stage.variables.iter().any(|(name, value)| {
+                name.contains("CUDA")
+                    && matches!(value.trim_matches(['"', '\'']), "0" | "OFF" | "off")
+            });
+            if without_cuda {
                 continue;
             }
             // `WORKDIR` may lead elsewhere; only a build of the root's setup.py is the extension's.
@@ -561,14 +598,13 @@ fn privileged(facts: &ProjectFacts) -> Judgement {
         })
         .map(|(file, entry, key)| {
             let seen = format!("{key}: {}", entry.value);
-            at(
-                "DKR014",
-                &file.path,
-                entry.line,
-                "the container gets the host's rights",
-                seen,
-            )
-            .hint("remove it, and grant the one right that is needed")
+            let message = if matches!(key, "network_mode" | "hostNetwork") {
+                "the container shares the host's network: its ports are open on every interface"
+            } else {
+                "the container gets the host's rights"
+            };
+            at("DKR014", &file.path, entry.line, message, seen)
+                .hint("remove it, and grant the one right that is needed")
         })
         .collect())
 }

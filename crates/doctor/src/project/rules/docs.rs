@@ -256,7 +256,15 @@ fn licence(facts: &ProjectFacts) -> Judgement {
                 .any(|w| lower.starts_with(w))
             || lower.starts_with("licenses/")
     });
-    if has {
+    // A README may lead to the texts in a folder.
+    let linked = facts.readme().is_some_and(|d| {
+        d.links.iter().any(|link| {
+            let target = link.target.trim_start_matches("./");
+            let lower = target.to_ascii_lowercase();
+            (lower.contains("licen") || lower.contains("copying")) && facts.has_file(target)
+        })
+    });
+    if has || linked {
         return pass();
     }
     let named = facts.readme().and_then(|d| {

@@ -220,12 +220,13 @@ fn no_guard(facts: &ProjectFacts) -> Judgement {
         "no torch extension that launches kernels",
     )?;
     let names = facts.names();
+    let in_python = facts.python.iter().any(|file| file.chooses_device);
     unprotected(
         facts,
         |f| !f.launches.is_empty(),
         |f| names.guards_device(f),
         |file, f| {
-            at(
+            let found = at(
                 "SRC004",
                 &file.path,
                 f.line,
@@ -235,7 +236,13 @@ fn no_guard(facts: &ProjectFacts) -> Judgement {
                 ),
                 "no device guard here or in a caller",
             )
-            .hint("const at::cuda::OptionalCUDAGuard guard(at::device_of(tensor));")
+            .hint("const at::cuda::OptionalCUDAGuard guard(at::device_of(tensor));");
+            if in_python {
+                let why = "the project's Python code makes the device of a tensor the current one";
+                as_info(found.sure(Certainty::Hint, why))
+            } else {
+                found
+            }
         },
     )
 }
@@ -457,14 +464,17 @@ fn needs_higher_sm(facts: &ProjectFacts) -> Judgement {
                     _ => return None,
                 };
                 (lowest < needs).then(|| {
-                    at(
+                    let found = at(
                         "SRC011",
                         &file.path,
                         m.line,
                         format!("{} needs sm_{needs}, and sm_{lowest} is built too", m.name),
                         m.name.clone(),
                     )
-                    .hint("guard it with #if __CUDA_ARCH__ >= …")
+                    .hint("guard it with #if __CUDA_ARCH__ >= …");
+                    // A file may be compiled by another script, or at run time for the GPU that is there.
+                    let why = "which files the list is for was not read from the build";
+                    as_info(found.sure(Certainty::Hint, why))
                 })
             })
             .take(1)
