@@ -142,7 +142,10 @@ impl Audit {
         let text = match view {
             View::Human => audit_text(report, global.verbose),
             View::Json => serde_json::to_string_pretty(report)? + "\n",
-            View::Sarif => serde_json::to_string_pretty(&audit_sarif(report))? + "\n",
+            View::Sarif => {
+                let fixes = plan_fixes(&self.path, &FixOptions { suggested: true })?;
+                serde_json::to_string_pretty(&audit_sarif(report, &fixes.patches))? + "\n"
+            }
             View::Markdown => audit_markdown(report),
             View::Html => audit_html(report),
             View::Junit => audit_junit(report),

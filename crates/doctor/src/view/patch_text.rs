@@ -40,6 +40,47 @@ pub fn unified_diff(patches: &[Patch]) -> String {
     out
 }
 
+/// Lines that a patch takes out, and the text that comes in their place.
+pub(super) struct Replacement {
+    /// The first line that goes, from 1; without any, the line that the text comes before.
+    pub(super) line: usize,
+    pub(super) removed: usize,
+    pub(super) text: String,
+}
+
+/// What a patch does to a file that is there, from its start to its end.
+pub(super) fn replacements(patch: &Patch) -> Vec<Replacement> {
+    let Some(before) = &patch.before else {
+        return Vec::new();
+    };
+    let old: Vec<&str> = before.split_inclusive('\n').collect();
+    let new: Vec<&str> = patch.after.split_inclusive('\n').collect();
+    let mut found: Vec<Replacement> = Vec::new();
+    let (mut line, mut open) = (1, false);
+    for step in compare(&old, &new) {
+        if let Step::Keep(..) = step {
+            (line, open) = (line + 1, false);
+            continue;
+        }
+        if !open {
+            found.push(Replacement {
+                line,
+                removed: 0,
+                text: String::new(),
+            });
+            open = true;
+        }
+        if let Some(last) = found.last_mut() {
+            match step {
+                Step::Add(at) => last.text += new[at],
+                _ => last.removed += 1,
+            }
+        }
+        line += usize::from(matches!(step, Step::Remove(_)));
+    }
+    found
+}
+
 /// Ranges of steps: changes with their context, joined where the contexts meet.
 fn hunks(steps: &[Step]) -> Vec<std::ops::Range<usize>> {
     let mut found: Vec<std::ops::Range<usize>> = Vec::new();
@@ -247,6 +288,26 @@ mod tests {
         assert_eq!(diff.matches("@@ -").count(), 2);
         assert!(diff.contains("-line 3\r\n+LINE 3\r\n"), "{diff}");
         assert!(diff.contains("@@ -23,6 +23,7 @@"), "{diff}");
+    }
+
+    #[test]
+    fn replacements_make_the_new_text_of_the_old_one() {
+        let before = "a\nb\nc\nd\ne";
+        for after in ["x\na\nB\nc\nd\ne", "a\nd\ne\nf", "", "a\nb\nc\nd\ne2"] {
+            let patch = Patch {
+                file: "f".into(),
+                before: Some(before.into()),
+                after: after.into(),
+                codes: Vec::new(),
+            };
+            let mut lines: Vec<&str> = before.split_inclusive('\n').collect();
+            let list = replacements(&patch);
+            for one in list.iter().rev() {
+                let from = one.line - 1;
+                lines.splice(from..from + one.removed, [one.text.as_str()]);
+            }
+            assert_eq!(lines.concat(), after);
+        }
     }
 
     proptest! {

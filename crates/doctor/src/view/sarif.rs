@@ -1,13 +1,24 @@
-//! `audit` as SARIF 2.1.0, for code scanning. Accepted findings are carried with their reason.
+//! `audit` as SARIF 2.1.0, for code scanning. Accepted findings are carried with their reason, and
+//! findings that a patch fixes with the patch.
+
+use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use warpsmith_core::{Certainty, Finding, Report, Severity};
 
+use super::patch_text::{Replacement, replacements};
 use crate::catalog::rule_info;
-use crate::project::AuditBody;
+use crate::project::{AuditBody, Patch, is_safe};
 
-/// The report as a SARIF log.
-pub fn audit_sarif(report: &Report<AuditBody>) -> Value {
+/// A file's patch as replacements: compared once for all findings of the file.
+type FileFixes<'p> = BTreeMap<&'p str, (&'p Patch, Vec<Replacement>)>;
+
+/// The report as a SARIF log; `patches` are the fixes to carry along.
+pub fn audit_sarif(report: &Report<AuditBody>, patches: &[Patch]) -> Value {
+    let fixes: FileFixes<'_> = patches
+        .iter()
+        .map(|patch| (patch.file.as_str(), (patch, replacements(patch))))
+        .collect();
     let mut codes: Vec<&str> = report
         .findings
         .iter()
@@ -36,7 +47,13 @@ pub fn audit_sarif(report: &Report<AuditBody>) -> Value {
     let mut results: Vec<Value> = report
         .findings
         .iter()
-        .map(|f| result(f, index(&f.code)))
+        .map(|f| {
+            let mut value = result(f, index(&f.code));
+            if let Some(fix) = fix(f, &fixes) {
+                value["fixes"] = json!([fix]);
+            }
+            value
+        })
         .collect();
     for accepted in &report.body.suppressed {
         let mut value = result(&accepted.finding, index(&accepted.finding.code));
@@ -57,6 +74,51 @@ pub fn audit_sarif(report: &Report<AuditBody>) -> Value {
             "results": results,
         }],
     })
+}
+
+/// The part of a file's patch that is about a finding: what changes beside its line, and headers and
+/// modules that this needs.
+fn fix(finding: &Finding, fixes: &FileFixes<'_>) -> Option<Value> {
+    const NEAR: usize = 3;
+    let span = finding.span.as_ref()?;
+    let (patch, all) = fixes.get(span.file.as_str())?;
+    if !patch.codes.contains(&finding.code) {
+        return None;
+    }
+    let line = span.line.max(1) as usize;
+    let near = |r: &&Replacement| r.line <= line + NEAR && line <= r.line + r.removed + NEAR;
+    if !all.iter().any(|r| near(&r)) {
+        return None;
+    }
+    let imports = |r: &&Replacement| {
+        let is_import = |l: &str| l.starts_with("#include ") || l.starts_with("import ");
+        r.removed == 0 && r.text.lines().all(is_import)
+    };
+    let list: Vec<Value> = all
+        .iter()
+        .filter(|r| near(r) || imports(r))
+        .map(|r| {
+            json!({
+                "deletedRegion": {
+                    "startLine": r.line, "startColumn": 1,
+                    "endLine": r.line + r.removed, "endColumn": 1,
+                },
+                "insertedContent": { "text": r.text },
+            })
+        })
+        .collect();
+    let kind = if is_safe(&finding.code) {
+        "safe"
+    } else {
+        "suggested: read it first"
+    };
+    Some(json!({
+        "description": { "text": format!("fix of {} ({kind})", finding.code) },
+        "artifactChanges": [{
+            "artifactLocation": { "uri": uri(&span.file), "uriBaseId": "%SRCROOT%" },
+            "replacements": list,
+        }],
+    }))
 }
 
 fn level(severity: Severity) -> &'static str {

@@ -3,8 +3,8 @@
 use std::fs;
 
 use warpsmith_doctor::{
-    AuditOptions, Baseline, FixOptions, PatchError, apply_patches, audit_project, audit_text,
-    plan_fixes, unified_diff,
+    AuditOptions, Baseline, FixOptions, PatchError, apply_patches, audit_project, audit_sarif,
+    audit_text, plan_fixes, unified_diff,
 };
 
 fn project(files: &[(&str, &str)]) -> tempfile::TempDir {
@@ -237,6 +237,38 @@ fn a_guard_takes_a_tensor_of_torch_and_no_other() {
     let text = "#include <torch/extension.h>\n__global__ void k(float* x) {}\nat::Tensor f(\n    at::Tensor x) {\n  k<<<1, 1, 0, s>>>(x.data_ptr<float>());\n  return x;\n}\n";
     let patch = fixed(&[("a.cu", text)]);
     assert!(patch.contains("at::device_of(x)"), "{patch}");
+}
+
+#[test]
+fn sarif_carries_the_fix_of_a_finding_with_the_header_it_needs() {
+    let text = "#include <vector>\n#include <torch/extension.h>\n__global__ void k(float* x) {}\nint a;\nint b;\nint c;\nvoid f(float* x) {\n  k<<<1, 1, 0, s>>>(x);\n}\n";
+    let directory = project(&[("a.cu", text)]);
+    let report = audit_project(directory.path(), &AuditOptions::default()).unwrap();
+    let plan = plan_fixes(directory.path(), &FixOptions { suggested: true }).unwrap();
+    let sarif = audit_sarif(&report, &plan.patches);
+    let results = sarif["runs"][0]["results"].as_array().unwrap();
+    let launch = results.iter().find(|r| r["ruleId"] == "SRC002").unwrap();
+    let changes = &launch["fixes"][0]["artifactChanges"][0]["replacements"];
+    let inserted: Vec<_> = changes
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|c| {
+            (
+                c["deletedRegion"]["startLine"].as_u64(),
+                c["insertedContent"]["text"].as_str(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        inserted,
+        [
+            (Some(2), Some("#include <c10/cuda/CUDAException.h>\n")),
+            (Some(9), Some("  C10_CUDA_KERNEL_LAUNCH_CHECK();\n")),
+        ]
+    );
+    let whole = results.iter().find(|r| r["ruleId"] == "DOC005").unwrap();
+    assert!(whole.get("fixes").is_none());
 }
 
 /// The findings of a project above information, as `CODE file`.

@@ -141,7 +141,7 @@ fn views_are_made_of_every_report() {
             junit.matches("<testcase").count(),
             report.body.outcomes.len()
         );
-        check_sarif(&audit_sarif(&report));
+        check_sarif(&audit_sarif(&report, &[]));
         let json = serde_json::to_string(&report).unwrap();
         let back: warpsmith_core::Report<warpsmith_doctor::AuditBody> =
             serde_json::from_str(&json).unwrap();
@@ -198,7 +198,7 @@ fn a_comment_with_a_reason_accepts_a_finding_and_one_without_does_not() {
     let report = audit_project(directory.path(), &AuditOptions::default()).unwrap();
     assert!(report.findings.iter().all(|f| f.code != "DKR001"));
     assert_eq!(report.body.suppressed[0].reason, "runs rootless here");
-    let sarif = audit_sarif(&report);
+    let sarif = audit_sarif(&report, &[]);
     assert!(
         sarif["runs"][0]["results"]
             .as_array()

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use sha2::{Digest, Sha256};
-use warpsmith_doctor::{AuditOptions, audit_project, audit_sarif};
+use warpsmith_doctor::{AuditOptions, FixOptions, audit_project, audit_sarif, plan_fixes};
 
 use json_schema::violations;
 use project::Project;
@@ -36,8 +36,10 @@ fn sarif_obeys(schema: &PathBuf) -> Result<(), Failed> {
     assert_eq!(hash, HASH, "the schema was changed");
     let schema = serde_json::from_slice(&text)?;
     for project in Project::all() {
-        let report = audit_project(project.write().path(), &AuditOptions::default())?;
-        let wrong = violations(&schema, &audit_sarif(&report));
+        let folder = project.write();
+        let report = audit_project(folder.path(), &AuditOptions::default())?;
+        let fixes = plan_fixes(folder.path(), &FixOptions { suggested: true })?;
+        let wrong = violations(&schema, &audit_sarif(&report, &fixes.patches));
         assert!(wrong.is_empty(), "{}: {}", project.name, wrong.join("\n"));
     }
     // The checker itself: a report that is broken in three ways is refused in three places.
