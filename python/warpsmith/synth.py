@@ -21,6 +21,7 @@ _NUMBERS = (
     "space",
     "volume",
     "trim",
+    "texture",
 )
 
 
@@ -43,8 +44,8 @@ def render(
 ) -> np.ndarray:
     """Stereo samples, frames by two, between -1 and 1. The same arguments give the same bytes.
 
-    Presets are focus, meditation, sleep and bright; bpm, intensity, complexity, variety, density,
-    brightness, space, volume and trim change what the preset says.
+    Presets are focus, meditation, sleep, bright, piano and pulse; bpm, intensity, complexity, variety,
+    density, brightness, space, volume, trim and texture change what the preset says.
 
     >>> from warpsmith import synth
     >>> synth.render(7, 0.5, rate=16000, brightness=0.2).shape

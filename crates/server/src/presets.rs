@@ -105,7 +105,7 @@ mod tests {
         };
         presets.keep(" My Evening ", params).unwrap();
         assert_eq!(presets.find("my evening").unwrap().bpm, 99.0);
-        assert_eq!(presets.list().len(), 5);
+        assert_eq!(presets.list().len(), 7);
         assert!(presets.keep("Focus", params).is_err() && presets.keep("<b>", params).is_err());
         assert!(presets.forget("MY EVENING") && !presets.forget("my evening"));
         assert!(

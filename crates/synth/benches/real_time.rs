@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use warpsmith_measure::cpu::thread_usage::ThreadUsage;
 use warpsmith_synth::{
-    Formulas, InstructionSet, Note, Params, Phrase, PhraseRenderer, Saw, Stream, StreamSettings,
-    Voice,
+    Formulas, InstructionSet, Note, Params, Patch, Phrase, PhraseRenderer, Saw, Stream,
+    StreamSettings, Voice,
 };
 
 /// The shortest of several runs and their median, in seconds of CPU time where the system counts it
@@ -54,6 +54,7 @@ fn voices(name: &str, settings: StreamSettings) {
             velocity: 0.01,
             pan: index as f32 / 32.0 - 1.0,
             seed: 0,
+            patch: Patch::Usual,
         })
         .collect();
     let phrase = Phrase {

@@ -32,7 +32,7 @@ pub use engine::blocks::{BlockSettings, Blocks};
 pub use engine::dry_voices::{CpuVoices, CudaVoices, DryEngine, DryRequest, EngineLost, prove};
 pub use error::{FAMILY, ParamError, gpu_lost};
 pub use note::{Formulas, Note, Voice};
-pub use params::{Key, Mode, Params, Parts, Preset};
+pub use params::{Instruments, Key, Mode, Params, Parts, Patch, Preset};
 pub use phrase::{Phrase, PhraseRenderer};
 pub use sound::oscillator::Saw;
 pub use sound::technique::{Arithmetic, Average, EnvelopeRate, Techniques};

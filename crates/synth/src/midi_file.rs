@@ -4,7 +4,7 @@
 
 use crate::compose::composer::COMPOSITION_VERSION;
 use crate::note::{Note, Voice};
-use crate::params::{Mode, Params};
+use crate::params::{Mode, Params, Patch};
 
 /// Ticks to a quarter note.
 const TICKS: u16 = 480;
@@ -21,7 +21,7 @@ struct Part {
     key: Option<u8>,
 }
 
-const PARTS: [Part; 5] = [
+const PARTS: [Part; 7] = [
     Part {
         voice: Voice::Lead,
         name: "Melody",
@@ -44,6 +44,20 @@ const PARTS: [Part; 5] = [
         key: None,
     },
     Part {
+        voice: Voice::Pulse,
+        name: "Pulse",
+        channel: 4,
+        program: 46,
+        key: None,
+    },
+    Part {
+        voice: Voice::Bell,
+        name: "Bells",
+        channel: 5,
+        program: 14,
+        key: None,
+    },
+    Part {
         voice: Voice::Swell,
         name: "Swells",
         channel: 3,
@@ -58,6 +72,25 @@ const PARTS: [Part; 5] = [
         key: Some(36),
     },
 ];
+
+/// The sound of General MIDI that is nearest to what a part is played on.
+fn program(part: &Part, params: &Params) -> u8 {
+    let instruments = &params.instruments;
+    let patch = match part.voice {
+        Voice::Pad => instruments.pads,
+        Voice::Bass => instruments.bass,
+        Voice::Lead => instruments.melody,
+        Voice::Pulse => instruments.pulse,
+        Voice::Bell => instruments.bells,
+        Voice::Kick | Voice::Swell => Patch::Usual,
+    };
+    match patch {
+        Patch::Usual => part.program,
+        Patch::Felt => 0,
+        Patch::Bell => 14,
+        Patch::String => 46,
+    }
+}
 
 /// A number in groups of seven bits, most significant first.
 fn put_length(value: u32, out: &mut Vec<u8>) {
@@ -146,7 +179,8 @@ pub fn midi_file(notes: &[Note], params: &Params, seed: u64, sample_rate: u32) -
         let mut track = Vec::new();
         put_meta(0x03, part.name.as_bytes(), &mut track);
         if part.channel != DRUMS {
-            track.extend_from_slice(&[0, 0xc0 | part.channel, part.program]);
+            let program = program(part, params);
+            track.extend_from_slice(&[0, 0xc0 | part.channel, program]);
         }
         let mut now = 0;
         for (time, _, bytes) in events {
@@ -189,13 +223,14 @@ mod tests {
             velocity: 0.5,
             pan: 0.0,
             seed: 0,
+            patch: Patch::Usual,
         };
         let params = Params {
             bpm: 60.0,
             ..Params::default()
         };
         let file = midi_file(&[note], &params, 7, 44_100);
-        assert_eq!(&file[..12], b"MThd\0\0\0\x06\0\x01\0\x06");
+        assert_eq!(&file[..12], b"MThd\0\0\0\x06\0\x01\0\x08");
         let on = [0x83, 0x60, 0x92, 69, 64];
         let off = [0x81, 0x70, 0x82, 69, 0];
         let at = |needle: &[u8]| file.windows(needle.len()).position(|w| w == needle);
@@ -218,7 +253,7 @@ mod tests {
             assert_eq!(&file[at - 3..at], &[0xff, 0x2f, 0]);
             tracks += 1;
         }
-        assert_eq!((at, tracks), (file.len(), 6));
+        assert_eq!((at, tracks), (file.len(), 8));
     }
 
     #[test]

@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::params::Patch;
+
 /// Which voice plays a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -15,6 +17,10 @@ pub enum Voice {
     Bass,
     /// Sine: the melody.
     Lead,
+    /// A plucked string: the notes of the chord in eighths.
+    Pulse,
+    /// A bell: single notes in loops of their own length.
+    Bell,
     /// A falling sine, a tenth of a second long.
     Kick,
     /// Noise that comes and goes over seconds.
@@ -38,6 +44,9 @@ pub struct Note {
     pub pan: f32,
     /// Decides the noise of a swell.
     pub seed: u32,
+    /// What it is played on, where that is not the voice's own instrument.
+    #[serde(default)]
+    pub patch: Patch,
 }
 
 impl Note {

@@ -133,6 +133,22 @@ words! {
 }
 
 words! {
+    /// What a part is played on.
+    #[derive(Default)]
+    Patch, "kind of instrument" {
+        /// The part's own: a pad for the chords, a sine for the melody and so on.
+        #[default]
+        Usual = "usual",
+        /// A piano with felt between hammers and strings.
+        Felt = "felt",
+        /// A bell.
+        Bell = "bell",
+        /// A plucked string.
+        String = "string",
+    }
+}
+
+words! {
     /// A set of parameters with a name.
     Preset, "preset" {
         /// D dorian, moderate.
@@ -143,6 +159,10 @@ words! {
         Sleep = "sleep",
         /// G lydian, open.
         Bright = "bright",
+        /// C ionian, a slow felt piano.
+        Piano = "piano",
+        /// A dorian, plucked eighths and bells.
+        Pulse = "pulse",
     }
 }
 
@@ -156,9 +176,13 @@ pub struct Parts {
     pub bass: bool,
     /// Single notes.
     pub melody: bool,
+    /// The notes of the chord in eighths.
+    pub pulse: bool,
+    /// Bells.
+    pub bells: bool,
     /// Kicks.
     pub kicks: bool,
-    /// Noise swells.
+    /// Noise swells, and the texture.
     pub swells: bool,
 }
 
@@ -168,9 +192,82 @@ impl Default for Parts {
             pads: true,
             bass: true,
             melody: true,
+            pulse: false,
+            bells: false,
             kicks: true,
             swells: true,
         }
+    }
+}
+
+impl Parts {
+    /// What each is called.
+    pub const NAMES: &'static [&'static str] = &[
+        "pads", "bass", "melody", "pulse", "bells", "kicks", "swells",
+    ];
+
+    /// All silent.
+    pub const NONE: Self = Self {
+        pads: false,
+        bass: false,
+        melody: false,
+        pulse: false,
+        bells: false,
+        kicks: false,
+        swells: false,
+    };
+
+    /// Whether the part of that name plays, to be changed.
+    pub fn of_mut(&mut self, name: &str) -> Result<&mut bool, ParamError> {
+        Ok(match name {
+            "pads" => &mut self.pads,
+            "bass" => &mut self.bass,
+            "melody" => &mut self.melody,
+            "pulse" => &mut self.pulse,
+            "bells" => &mut self.bells,
+            "kicks" => &mut self.kicks,
+            "swells" => &mut self.swells,
+            _ => return Err(ParamError::unknown("part", name, Self::NAMES)),
+        })
+    }
+}
+
+/// What the pitched parts are played on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Instruments {
+    /// Of the chords.
+    pub pads: Patch,
+    /// Of the roots.
+    pub bass: Patch,
+    /// Of the melody.
+    pub melody: Patch,
+    /// Of the pulse; a plucked string usually.
+    pub pulse: Patch,
+    /// Of the bells.
+    pub bells: Patch,
+}
+
+impl Instruments {
+    /// The parts that have one.
+    pub const PARTS: &'static [&'static str] = &["pads", "bass", "melody", "pulse", "bells"];
+
+    /// What the part of that name is played on, to be changed.
+    pub fn of_mut(&mut self, part: &str) -> Result<&mut Patch, ParamError> {
+        Ok(match part {
+            "pads" => &mut self.pads,
+            "bass" => &mut self.bass,
+            "melody" => &mut self.melody,
+            "pulse" => &mut self.pulse,
+            "bells" => &mut self.bells,
+            _ => {
+                return Err(ParamError::unknown(
+                    "part with an instrument",
+                    part,
+                    Self::PARTS,
+                ));
+            }
+        })
     }
 }
 
@@ -202,8 +299,12 @@ pub struct Params {
     pub volume: f32,
     /// Decibels that make a preset as loud as it should be at the usual volume.
     pub trim: f32,
+    /// 0 to 1: a bed of soft noise.
+    pub texture: f32,
     /// Which voices play.
     pub parts: Parts,
+    /// What they play on.
+    pub instruments: Instruments,
 }
 
 impl Default for Params {
@@ -218,6 +319,9 @@ impl Preset {
         match self {
             Self::Sleep => -24.0,
             Self::Focus | Self::Meditation => -18.0,
+            // What is struck has higher peaks for its loudness: these stay clear of the limiter.
+            Self::Piano => -20.0,
+            Self::Pulse => -17.0,
             Self::Bright => -16.0,
         }
     }
@@ -235,6 +339,7 @@ impl Params {
         ("space", 0.0, 1.0),
         ("volume", 0.0, 1.0),
         ("trim", -40.0, 20.0),
+        ("texture", 0.0, 1.0),
     ];
 
     /// The parameters of a preset.
@@ -244,20 +349,40 @@ impl Params {
             Preset::Meditation => (0, Mode::Aeolian, 60.0, 0.3),
             Preset::Sleep => (4, Mode::Phrygian, 60.0, 0.2),
             Preset::Bright => (7, Mode::Lydian, 70.0, 0.6),
+            Preset::Piano => (0, Mode::Ionian, 56.0, 0.4),
+            Preset::Pulse => (9, Mode::Dorian, 84.0, 0.5),
         };
         let (brightness, space) = match preset {
             Preset::Focus => (0.5, 0.4),
             Preset::Meditation => (0.4, 0.6),
             Preset::Sleep => (0.2, 0.7),
             Preset::Bright => (0.8, 0.4),
+            Preset::Piano => (0.8, 0.5),
+            Preset::Pulse => (0.5, 0.45),
         };
         // What ten minutes of seeds 1 to 3 need to be as loud as `Preset::loudness` says.
         let trim = match preset {
-            Preset::Focus => -7.3,
+            Preset::Focus => -7.1,
             Preset::Meditation => -5.7,
-            Preset::Sleep => -10.8,
-            Preset::Bright => -5.8,
+            Preset::Sleep => -10.6,
+            Preset::Bright => -5.6,
+            Preset::Piano => -2.8,
+            Preset::Pulse => -5.0,
         };
+        let (mut parts, mut instruments) = (Parts::default(), Instruments::default());
+        match preset {
+            Preset::Piano => {
+                (parts.pulse, parts.kicks) = (true, false);
+                let felt = Patch::Felt;
+                (instruments.pads, instruments.bass) = (felt, felt);
+                (instruments.melody, instruments.pulse) = (felt, felt);
+            }
+            Preset::Pulse => {
+                (parts.pulse, parts.bells) = (true, true);
+                instruments.melody = Patch::Bell;
+            }
+            _ => (),
+        }
         Self {
             key: Key::above_c(key),
             mode,
@@ -271,12 +396,14 @@ impl Params {
             space,
             volume: 0.8,
             trim,
-            parts: Parts::default(),
+            texture: if preset == Preset::Pulse { 0.3 } else { 0.0 },
+            parts,
+            instruments,
         }
     }
 
     /// The values behind [`Params::RANGES`], in that order.
-    pub fn numbers(&self) -> [f32; 9] {
+    pub fn numbers(&self) -> [f32; 10] {
         [
             self.bpm,
             self.intensity,
@@ -287,11 +414,12 @@ impl Params {
             self.space,
             self.volume,
             self.trim,
+            self.texture,
         ]
     }
 
     /// The same, to be changed.
-    pub fn numbers_mut(&mut self) -> [&mut f32; 9] {
+    pub fn numbers_mut(&mut self) -> [&mut f32; 10] {
         [
             &mut self.bpm,
             &mut self.intensity,
@@ -302,6 +430,7 @@ impl Params {
             &mut self.space,
             &mut self.volume,
             &mut self.trim,
+            &mut self.texture,
         ]
     }
 

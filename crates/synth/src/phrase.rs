@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use crate::effects::chain::{Chain, Mix};
 use crate::error::ParamError;
 use crate::note::{Formulas, Note, Voice};
-use crate::params::Params;
+use crate::params::{Params, Patch};
 use crate::sound::master::Limit;
 use crate::sound::{Aligned, QUANTUM};
 use crate::stream::{Interleave, StreamSettings};
-use crate::voices::Voices;
+use crate::voices::{Voices, layers_of};
 use warpsmith_lanes::{InstructionSet, Task};
 
 /// Notes over so many frames.
@@ -52,6 +52,7 @@ impl Phrase {
             velocity: velocity as f32,
             pan: 0.0,
             seed: 1,
+            patch: Patch::Usual,
         };
         let mut notes = Vec::new();
         let starts: Vec<u64> = recorded.chords.iter().map(|chord| chord.0).collect();
@@ -147,8 +148,10 @@ impl PhraseRenderer {
         }
         .style()?;
         let count = phrase.notes.len();
+        let layers = phrase.notes.iter();
+        let layers = layers.map(|note| layers_of(note, style.sample_rate, style.formulas));
         Ok(Self {
-            voices: Voices::new(style, count, 4 * count.max(1)),
+            voices: Voices::new(style, count, layers.sum(), count),
             chain: effects.map(|params| {
                 let chain = Chain::new(&params, phrase.sample_rate);
                 (params, chain.clone(), chain)

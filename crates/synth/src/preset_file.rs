@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::compose::scale::{MOST_DEGREES, Scale};
 use crate::error::ParamError;
-use crate::params::{Params, Parts, Preset};
+use crate::params::{Instruments, Params, Parts, Patch, Preset};
 
 /// Bytes of a file at most: a preset is written by hand.
 const MOST_BYTES: usize = 64 << 10;
@@ -73,6 +73,7 @@ fn parse(text: &str) -> Result<Params, Mistake> {
             "mode" => params.mode = word("mode", value)?,
             "scale" => params.scale = Some(scale(value)?),
             "parts" => params.parts = parts(params.parts, value)?,
+            "instruments" => params.instruments = instruments(params.instruments, value)?,
             _ => {
                 let known = Params::RANGES.iter().position(|range| range.0 == name);
                 let Some(index) = known else {
@@ -99,11 +100,16 @@ fn parse(text: &str) -> Result<Params, Mistake> {
 
 fn no_key(name: &str) -> String {
     let numbers = Params::RANGES.iter().map(|range| range.0);
-    let words = ["base", "key", "mode", "scale", "parts"].into_iter();
+    let words = ["base", "key", "mode", "scale", "parts", "instruments"].into_iter();
     let known: Vec<&str> = words.chain(numbers).collect();
-    // What a stranger's file says is shown back, but not at any length.
-    let name: String = name.chars().take(40).collect();
+    let name = short(name);
     format!("there is no key `{name}`; there are {}", known.join(", "))
+}
+
+/// What a stranger's file says is shown back, but not at any length.
+fn short(name: &str) -> &str {
+    let end = name.char_indices().nth(40).map_or(name.len(), |(at, _)| at);
+    &name[..end]
 }
 
 fn word<T: std::str::FromStr<Err = ParamError>>(
@@ -147,26 +153,33 @@ fn parts(mut parts: Parts, value: &Spanned<DeValue<'_>>) -> Result<Parts, Mistak
     };
     for (key, value) in table.iter() {
         let name: &str = key.get_ref();
-        let slot = match name {
-            "pads" => &mut parts.pads,
-            "bass" => &mut parts.bass,
-            "melody" => &mut parts.melody,
-            "kicks" => &mut parts.kicks,
-            "swells" => &mut parts.swells,
-            other => {
-                let other: String = other.chars().take(40).collect();
-                let problem = format!(
-                    "there is no part `{other}`; there are pads, bass, melody, kicks, swells"
-                );
-                return Err((key.span(), problem));
-            }
-        };
+        let slot = parts
+            .of_mut(short(name))
+            .map_err(|e| (key.span(), e.to_string()))?;
         let DeValue::Boolean(on) = value.get_ref() else {
             return Err((value.span(), "a part is `true` or `false`".to_owned()));
         };
         *slot = *on;
     }
     Ok(parts)
+}
+
+fn instruments(
+    mut instruments: Instruments,
+    value: &Spanned<DeValue<'_>>,
+) -> Result<Instruments, Mistake> {
+    let DeValue::Table(table) = value.get_ref() else {
+        let problem = "`instruments` is a table: `[instruments]`";
+        return Err((value.span(), problem.to_owned()));
+    };
+    for (key, value) in table.iter() {
+        let name: &str = key.get_ref();
+        let slot = instruments
+            .of_mut(short(name))
+            .map_err(|e| (key.span(), e.to_string()))?;
+        *slot = word::<Patch>(name, value)?;
+    }
+    Ok(instruments)
 }
 
 /// The text of a file that gives these parameters, whatever the built-in presets become.
@@ -183,11 +196,25 @@ pub fn preset_text(params: &Params) -> String {
         pads,
         bass,
         melody,
+        pulse,
+        bells,
         kicks,
         swells,
     } = params.parts;
+    text += &format!(
+        "\n[parts]\npads = {pads}\nbass = {bass}\nmelody = {melody}\npulse = {pulse}\nbells = {bells}\n\
+         kicks = {kicks}\nswells = {swells}\n"
+    );
+    let Instruments {
+        pads,
+        bass,
+        melody,
+        pulse,
+        bells,
+    } = params.instruments;
     text + &format!(
-        "\n[parts]\npads = {pads}\nbass = {bass}\nmelody = {melody}\nkicks = {kicks}\nswells = {swells}\n"
+        "\n[instruments]\npads = \"{pads}\"\nbass = \"{bass}\"\nmelody = \"{melody}\"\n\
+         pulse = \"{pulse}\"\nbells = \"{bells}\"\n"
     )
 }
 
@@ -233,6 +260,9 @@ mod tests {
             ("[parts]\ndrums = true", 2, "pads, bass"),
             ("[parts]\nkicks = 1", 2, "true"),
             ("parts = 1", 1, "[parts]"),
+            ("instruments = 1", 1, "[instruments]"),
+            ("[instruments]\nkicks = \"bell\"", 2, "pads, bass"),
+            ("[instruments]\nbass = \"tuba\"", 2, "felt, bell"),
             ("bpm = = 1", 1, "not TOML"),
             ("bpm = 60\nbpm = 61", 2, "not TOML"),
         ] {

@@ -6,7 +6,7 @@ use std::f64::consts::TAU;
 use crate::note::{Formulas, Note, Voice};
 use crate::phrase::Phrase;
 use crate::sound::envelope::Envelope;
-use crate::sound::instrument::instrument;
+use crate::sound::instrument::layers;
 use crate::sound::oscillator::{Saw, phase_step, saw};
 use crate::sound::technique::EnvelopeRate;
 
@@ -62,17 +62,13 @@ pub fn largest_step_db(phrase: &Phrase, formulas: Formulas, rate: EnvelopeRate) 
         EnvelopeRate::Hold16 => 16,
         EnvelopeRate::Hold64 => 64,
     };
-    let envelope = |note: &Note| match (instrument(note.voice, formulas), note.voice) {
-        (Some(instrument), _) => Some(Envelope::adsr(
-            instrument.adsr,
-            note.length,
-            phrase.sample_rate,
-            formulas,
-        )),
-        (None, Voice::Swell) => Some(Envelope::swell(note.length, formulas)),
-        (None, _) => None,
+    let envelopes = |note: &Note| {
+        let swell = (note.voice == Voice::Swell).then(|| Envelope::swell(note.length, formulas));
+        layers(note, phrase.sample_rate, formulas)
+            .map(|layer| layer.envelope)
+            .chain(swell)
     };
-    let largest = phrase.notes.iter().filter_map(envelope).map(|envelope| {
+    let largest = phrase.notes.iter().flat_map(envelopes).map(|envelope| {
         let (mut before, mut largest) = (0.0, 0.0f64);
         for k in 0..envelope.length() {
             let now = envelope.at(k - k % held);

@@ -5,12 +5,14 @@ use std::f64::consts::TAU;
 use crate::effects::chain::{SEND, mix_gains};
 use crate::effects::control::Controls;
 use crate::effects::filter::Coefficients;
-use crate::effects::{delay, reverb};
+use crate::effects::sweep::Sweep;
+use crate::effects::{chorus, delay, early, reverb};
 use crate::note::{Formulas, Note, Voice};
 use crate::params::Params;
 use crate::phrase::Phrase;
+use crate::sound::QUANTUM;
 use crate::sound::envelope::Envelope;
-use crate::sound::instrument::{instrument, pan_gains};
+use crate::sound::instrument::{layers, pan_gains};
 use crate::sound::kick::kick_wave;
 use crate::sound::master::MASTER_GAIN;
 use crate::sound::oscillator::Saw;
@@ -38,19 +40,21 @@ fn saw(turns: f64, turns_per_sample: f64, kind: Saw) -> f64 {
 pub fn note(note: &Note, sample_rate: u32, formulas: Formulas, kind: Saw) -> Vec<f64> {
     let rate = f64::from(sample_rate);
     let velocity = f64::from(note.velocity);
-    if let Some(instrument) = instrument(note.voice, formulas) {
-        let envelope = Envelope::adsr(instrument.adsr, note.length, sample_rate, formulas);
-        let turns = note.frequency() / rate;
-        let saw_turns = turns * instrument.detune;
-        return (0..envelope.length())
-            .map(|k| {
+    if !matches!(note.voice, Voice::Kick | Voice::Swell) {
+        let mut samples = Vec::new();
+        for layer in layers(note, sample_rate, formulas) {
+            let (turns, saw_turns) = (layer.frequency / rate, layer.saw_frequency / rate);
+            let length = layer.envelope.length();
+            samples.resize(samples.len().max(length as usize), 0.0);
+            for (k, sample) in (0..length).zip(&mut samples) {
                 let t = f64::from(k);
-                let wave = instrument.sine * (TAU * turns * t).sin()
-                    + instrument.saw * saw(saw_turns * t, saw_turns, kind);
-                let tremolo = instrument.tremolo * (TAU * instrument.tremolo_hz * t / rate).sin();
-                wave * (1.0 + tremolo) * envelope.at(k) * velocity
-            })
-            .collect();
+                let wave = layer.sine * (TAU * turns * t).sin()
+                    + layer.saw * saw(saw_turns * t, saw_turns, kind);
+                let tremolo = layer.tremolo * (TAU * layer.tremolo_hz * t / rate).sin();
+                *sample += wave * (1.0 + tremolo) * layer.envelope.at(k) * velocity;
+            }
+        }
+        return samples;
     }
     if note.voice == Voice::Kick {
         let wave = kick_wave(sample_rate, formulas);
@@ -105,13 +109,24 @@ pub fn phrase(phrase: &Phrase, formulas: Formulas, kind: Saw, effects: Option<&P
     mixed
 }
 
-/// Filter, delay and reverb with parameters that stand still.
+/// Where a wandering delay reads at sample `n`: whole samples, and the share of the next one.
+fn wandered(sweep: &Sweep, n: usize) -> (usize, f64) {
+    let (whole, share, slope) = sweep.over((n / QUANTUM) as u64);
+    let share = f64::from(share) + f64::from(slope) * (n % QUANTUM) as f64;
+    (whole, share)
+}
+
+/// Filter, chorus, delay and reverb with parameters that stand still.
 #[allow(clippy::needless_range_loop)] // a row of the matrix and a line of the reverb are one index
 fn chain(pads: &Frames, plain: &Frames, params: &Params, sample_rate: u32) -> Frames {
     let controls = Controls::new(params, sample_rate);
     let space = controls.space.value;
     let low = Coefficients::new(controls.cutoff.value, sample_rate);
     let (mut first, mut second) = ([0.0; 2], [0.0; 2]);
+    let (chorus_late, chorus_sweeps) = (chorus::late(sample_rate), chorus::sweeps(sample_rate));
+    let mut filtered = vec![[0.0; 2]; pads.len()];
+    let (early_taps, sweeps) = (early::taps(sample_rate), reverb::sweeps(sample_rate));
+    let mut middle = vec![0.0; pads.len()];
     let delay_samples = delay::delay_samples(params.bpm, sample_rate);
     let taps = [delay_samples, delay::right_samples(delay_samples)];
     let (feedback, delay_damping) = (f64::from(delay::FEEDBACK), f64::from(delay::DAMPING));
@@ -132,19 +147,25 @@ fn chain(pads: &Frames, plain: &Frames, params: &Params, sample_rate: u32) -> Fr
             let v2 = second[channel] + low.a2 * first[channel] + low.a3 * v3;
             first[channel] = 2.0 * v1 - first[channel];
             second[channel] = 2.0 * v2 - second[channel];
-            dry[channel] += v2;
+            let (whole, share) = wandered(&chorus_sweeps[channel], n);
+            let late =
+                |more| past(chorus_late + whole + more).map_or(0.0, |at| filtered[at][channel]);
+            let copy = late(0) + share * (late(1) - late(0));
+            filtered[n][channel] = v2;
+            dry[channel] += f64::from(chorus::DRY) * v2 + f64::from(chorus::WET) * copy;
         }
         let delayed = taps.map(|tap| past(tap).map_or(0.0, |at| line[at]));
         let before = past(delay_samples + 1).map_or(0.0, |at| line[at]);
         line[n] = 0.5 * (plain[n][0] + plain[n][1])
             + feedback * ((1.0 - delay_damping) * delayed[0] + delay_damping * before);
         // The Hadamard matrix: the sign is the parity of the bits that row and column share.
-        let heard: [f64; reverb::LINES] =
-            std::array::from_fn(|l| past(lengths[l]).map_or(0.0, |at| lines[at][l]));
-        let damped: [f64; reverb::LINES] = std::array::from_fn(|l| {
-            let before = past(lengths[l] + 1).map_or(0.0, |at| lines[at][l]);
-            gains[l] * ((1.0 - damping) * heard[l] + damping * before)
+        let heard: [f64; reverb::LINES] = std::array::from_fn(|l| {
+            let (whole, share) = wandered(&sweeps[l], n);
+            let back = |more| past(lengths[l] + whole + more).map_or(0.0, |at| lines[at][l]);
+            let damped = |more| (1.0 - damping) * back(more) + damping * back(more + 1);
+            damped(0) + share * (damped(1) - damped(0))
         });
+        let damped: [f64; reverb::LINES] = std::array::from_fn(|l| gains[l] * heard[l]);
         for row in 0..reverb::LINES {
             let fed: f64 = (0..reverb::LINES)
                 .map(|column| match (row & column).count_ones() % 2 {
@@ -155,15 +176,22 @@ fn chain(pads: &Frames, plain: &Frames, params: &Params, sample_rate: u32) -> Fr
             let channel = row % 2;
             let input = f64::from(SEND) * (dry[channel] + delayed[channel]);
             lines[n][row] = fed * f64::from(reverb::NORMAL) + input;
+            middle[n] += if row < 2 { 0.5 * input } else { 0.0 };
         }
         for channel in 0..2 {
             let answer: f64 = (channel..reverb::LINES)
                 .step_by(2)
                 .map(|l| f64::from(reverb::SIGNS[l]) * heard[l])
                 .sum();
+            let first: f64 = (0..early::TAPS)
+                .map(|tap| {
+                    let heard = past(early_taps[channel][tap]).map_or(0.0, |at| middle[at]);
+                    f64::from(early::GAINS[tap]) * heard
+                })
+                .sum();
             out[n][channel] = dry_gain * dry[channel]
                 + delay_gain * delayed[channel]
-                + reverb_gain * f64::from(reverb::OUT) * answer;
+                + reverb_gain * (f64::from(reverb::OUT) * answer + first);
         }
     }
     out

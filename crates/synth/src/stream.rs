@@ -8,7 +8,7 @@
 use crate::compose::composer::{Composer, MOST_NOTES_A_BAR};
 use crate::effects::chain::{Chain, Mix};
 use crate::engine::dry_voices::DryRequest;
-use crate::engine::note_table::{note_span, note_words};
+use crate::engine::note_table::note_end;
 use crate::error::ParamError;
 use crate::note::{Formulas, Note, Voice};
 use crate::params::Params;
@@ -70,8 +70,12 @@ impl StreamSettings {
 
 /// Notes that can wait: the rest of a bar and the bar after it.
 const WAITING: usize = 2 * MOST_NOTES_A_BAR;
-/// Pitched voices that can sound: releases of three bars at the fastest tempo.
-const TONES: usize = 72;
+/// Layers of pitched voices that can sound: releases of three bars at the fastest tempo, or two bars
+/// of chords, pulse and melody whose notes have ten modes each. Memory that no note has touched is
+/// address space alone.
+const TONES: usize = 384;
+/// Kicks and swells that can sound, each.
+const OTHERS: usize = 18;
 
 /// An endless stream of stereo frames.
 #[derive(Debug)]
@@ -203,7 +207,7 @@ impl Stream {
             settings,
             params,
             composer: Composer::with_form(seed, settings.sample_rate, settings.form_seconds),
-            voices: Voices::new(style, WAITING, TONES),
+            voices: Voices::new(style, WAITING, TONES, OTHERS),
             away: None,
             trim: chain.controls.trim.value as f32,
             chain,
@@ -253,6 +257,19 @@ impl Stream {
         self.params = params;
         self.chain.controls.aim(&params);
         Ok(())
+    }
+
+    /// Position at which the next bar is composed, with the parameters of then.
+    pub fn next_bar(&self) -> u64 {
+        self.composer.next_bar()
+    }
+
+    /// The notes of the next bar, unless the parameters change before it. Allocates.
+    pub fn next_notes(&self) -> Vec<Note> {
+        let mut notes = Vec::with_capacity(MOST_NOTES_A_BAR);
+        let mut ahead = self.composer.clone();
+        ahead.compose_bar(&self.params, &mut |note| notes.push(note));
+        notes
     }
 
     /// Frames by which the sound is behind its notes: the limiter looks ahead.
@@ -318,8 +335,7 @@ impl Stream {
         let end = position + missing as u64;
         while composer.next_bar() < end {
             composer.compose_bar(params, &mut |note: Note| {
-                let words = note_words(&note, sample_rate, Formulas::ClickFree);
-                notes.push((note, note_span(&words).1));
+                notes.push((note, note_end(&note, sample_rate, Formulas::ClickFree)));
             });
         }
         for (note, _) in notes.iter().filter(|(note, _)| note.start < end) {

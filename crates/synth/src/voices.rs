@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::fixed_list::FixedList;
 use crate::note::{Formulas, Note, Voice};
+use crate::sound::instrument::layers;
 use crate::sound::kick::{Kick, kick_table};
 use crate::sound::oscillator::Saw;
 use crate::sound::swell::{AddSwells, Swell};
@@ -65,16 +66,21 @@ impl Clone for Voices {
     }
 }
 
+/// How many layers a note has.
+pub(crate) fn layers_of(note: &Note, sample_rate: u32, formulas: Formulas) -> usize {
+    layers(note, sample_rate, formulas).count()
+}
+
 impl Voices {
-    /// Room for `waiting` notes, `tones` pitched voices and a quarter as many of the others.
-    pub(crate) fn new(style: Style, waiting: usize, tones: usize) -> Self {
+    /// Room for `waiting` notes, `tones` layers of pitched voices, and so many kicks and swells.
+    pub(crate) fn new(style: Style, waiting: usize, tones: usize, others: usize) -> Self {
         Self {
             kick_table: kick_table(style.sample_rate, style.formulas),
             waiting: FixedList::new(waiting),
             next_start: u64::MAX,
             tones: FixedList::new(tones),
-            kicks: FixedList::new(tones / 4),
-            swells: FixedList::new(tones / 4),
+            kicks: FixedList::new(others),
+            swells: FixedList::new(others),
             dropped: 0,
             style,
         }
@@ -118,7 +124,10 @@ impl Voices {
         let began = match note.voice {
             Voice::Kick => self.kicks.push(Kick::new(note, formulas)),
             Voice::Swell => self.swells.push(Swell::new(note, sample_rate, formulas)),
-            _ => Tone::new(note, sample_rate, formulas).is_some_and(|tone| self.tones.push(tone)),
+            _ => layers(note, sample_rate, formulas).all(|layer| {
+                self.tones
+                    .push(Tone::new(&layer, note, sample_rate, formulas))
+            }),
         };
         self.dropped += u64::from(!began);
     }

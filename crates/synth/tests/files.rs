@@ -12,36 +12,13 @@ fn samples(seed: u64, params: Params, seconds: usize) -> Vec<f32> {
 
 #[test]
 fn the_parts_of_a_piece_add_up_to_it() {
-    let params = Params::preset(Preset::Bright);
-    let silent = Parts {
-        pads: false,
-        bass: false,
-        melody: false,
-        kicks: false,
-        swells: false,
-    };
-    let alone = [
-        Parts {
-            pads: true,
-            ..silent
-        },
-        Parts {
-            bass: true,
-            ..silent
-        },
-        Parts {
-            melody: true,
-            ..silent
-        },
-        Parts {
-            kicks: true,
-            ..silent
-        },
-        Parts {
-            swells: true,
-            ..silent
-        },
-    ];
+    let mut params = Params::preset(Preset::Bright);
+    (params.parts.pulse, params.parts.bells) = (true, true);
+    let alone = Parts::NAMES.iter().map(|name| {
+        let mut parts = Parts::NONE;
+        *parts.of_mut(name).unwrap() = true;
+        parts
+    });
     let whole = samples(5, params, 60);
     let mut sum = vec![0.0f64; whole.len()];
     for parts in alone {

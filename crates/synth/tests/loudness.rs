@@ -113,6 +113,16 @@ fn bright_is_as_loud_as_it_says_and_keeps_its_peaks() {
 }
 
 #[test]
+fn piano_is_as_loud_as_it_says_and_keeps_its_peaks() {
+    judge(Preset::Piano);
+}
+
+#[test]
+fn pulse_is_as_loud_as_it_says_and_keeps_its_peaks() {
+    judge(Preset::Pulse);
+}
+
+#[test]
 fn at_the_usual_volume_nothing_is_bent() {
     // Loud and quiet renders differ by a factor alone: what is left over would be distortion. The
     // factor is no power of two, so that rounding is not the same in both.

@@ -4,12 +4,12 @@ use std::path::Path;
 
 use clap::Args;
 use warpsmith_synth::preset_file::read_preset;
-use warpsmith_synth::{Key, Mode, ParamError, Params, Preset, Scale};
+use warpsmith_synth::{Key, Mode, ParamError, Params, Patch, Preset, Scale};
 
 /// What the music is like; what is not given comes from the preset.
 #[derive(Args)]
 pub(crate) struct Music {
-    /// What to start from: focus, meditation, sleep or bright, or a TOML file.
+    /// What to start from: focus, meditation, sleep, bright, piano or pulse, or a TOML file.
     #[arg(long, default_value = "focus", value_name = "NAME|FILE")]
     preset: String,
     /// Root of the scale: C to B, with # or b.
@@ -59,6 +59,27 @@ pub(crate) struct Music {
         allow_negative_numbers = true
     )]
     trim: Option<f32>,
+    /// 0 to 1: a bed of soft noise.
+    #[arg(hide_short_help = true, long)]
+    texture: Option<f32>,
+    /// What the pitched parts are played on, e.g. pads=felt,melody=bell: usual, felt, bell or string
+    /// for pads, bass, melody, pulse or bells.
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "PART=INSTRUMENT",
+        value_delimiter = ','
+    )]
+    instrument: Vec<String>,
+    /// Parts to add or, with a minus, to leave out, e.g. bells,-kicks.
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "PART",
+        value_delimiter = ',',
+        allow_hyphen_values = true
+    )]
+    part: Vec<String>,
 }
 
 impl Music {
@@ -85,11 +106,20 @@ impl Music {
             self.space,
             self.volume,
             self.trim,
+            self.texture,
         ];
         for (given, slot) in given.into_iter().zip(params.numbers_mut()) {
             if let Some(value) = given {
                 *slot = value;
             }
+        }
+        for given in &self.instrument {
+            let (part, patch) = given.split_once('=').unwrap_or((given, ""));
+            *params.instruments.of_mut(part)? = patch.parse::<Patch>()?;
+        }
+        for given in &self.part {
+            let silent = given.strip_prefix('-');
+            *params.parts.of_mut(silent.unwrap_or(given))? = silent.is_none();
         }
         params.validate()?;
         Ok(params)

@@ -7,60 +7,15 @@ use warpsmith_synth::{Params, Parts, Stream, StreamSettings};
 
 use super::sound_file::SoundFile;
 
-const SILENT: Parts = Parts {
-    pads: false,
-    bass: false,
-    melody: false,
-    kicks: false,
-    swells: false,
-};
-
 /// Each part that sounds, by name, alone.
 fn parts(whole: Parts) -> Vec<(&'static str, Parts)> {
-    let all = [
-        (
-            "pads",
-            whole.pads,
-            Parts {
-                pads: true,
-                ..SILENT
-            },
-        ),
-        (
-            "bass",
-            whole.bass,
-            Parts {
-                bass: true,
-                ..SILENT
-            },
-        ),
-        (
-            "melody",
-            whole.melody,
-            Parts {
-                melody: true,
-                ..SILENT
-            },
-        ),
-        (
-            "kicks",
-            whole.kicks,
-            Parts {
-                kicks: true,
-                ..SILENT
-            },
-        ),
-        (
-            "swells",
-            whole.swells,
-            Parts {
-                swells: true,
-                ..SILENT
-            },
-        ),
-    ];
-    let sounding = all.into_iter().filter(|(_, on, _)| *on);
-    sounding.map(|(name, _, alone)| (name, alone)).collect()
+    let alone = |name: &&'static str| {
+        let (mut whole, mut alone) = (whole, Parts::NONE);
+        let sounds = *whole.of_mut(name).ok()?;
+        *alone.of_mut(name).ok()? = sounds;
+        sounds.then_some((*name, alone))
+    };
+    Parts::NAMES.iter().filter_map(alone).collect()
 }
 
 /// The files that [`write`] makes in `folder`.

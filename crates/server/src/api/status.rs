@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use warpsmith_http::Answer;
-use warpsmith_synth::{Mode, Params};
+use warpsmith_synth::{Mode, Params, Patch};
 use warpsmith_telemetry::Clock;
 use warpsmith_telemetry::exporter::{ProcessSeries, metrics_text};
 
@@ -52,7 +52,7 @@ pub(super) fn status(shared: &Shared) -> Answer {
                 "per_client": shared.limits.per_client,
                 "messages_per_second": shared.limits.messages_per_second,
             },
-            "params": { "ranges": ranges, "modes": Mode::NAMES, "default": shared.params },
+            "params": { "ranges": ranges, "modes": Mode::NAMES, "instruments": Patch::NAMES, "default": shared.params },
             "broadcast": {
                 "seed": broadcast.seed(),
                 "position": broadcast.position(),

@@ -140,11 +140,8 @@ fn a_break_is_not_heard() -> Result<(), Failed> {
 fn the_pitch_is_right_at_every_rate() -> Result<(), Failed> {
     let (_server, mut browser) = serve()?;
     let silent = Parts {
-        pads: false,
         bass: true,
-        melody: false,
-        kicks: false,
-        swells: false,
+        ..Parts::NONE
     };
     let params = Params {
         parts: silent,

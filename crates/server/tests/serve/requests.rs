@@ -131,7 +131,7 @@ fn presets_are_kept_loaded_and_deleted() {
         (201, &json!(41.0))
     );
     let list = ask(address, "GET", "/api/presets", "").json();
-    assert_eq!(list.as_array().unwrap().len(), 5);
+    assert_eq!(list.as_array().unwrap().len(), 7);
     let mut listener = Listener::hello(address, json!({ "preset": "rain" }));
     assert_eq!(listener.welcome["params"]["bpm"], 41.0);
     let who = json!({ "stream": listener.welcome["stream"], "key": listener.welcome["key"] });

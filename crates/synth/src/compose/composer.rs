@@ -7,26 +7,35 @@
 
 use warpsmith_workload::random::Random;
 
+use super::bells::Bells;
 use super::form::{Form, Section};
 use super::harmony::Tonality;
 use super::humanise::{Wander, velocity};
 use super::melody::{Ground, Melody};
 use super::percussion::Percussion;
 use super::progression::Progression;
+use super::pulse::Pulse;
 use super::scale::OCTAVE;
+use super::texture::Texture;
 use super::voicing::{MOST_VOICES, Voicing};
 use crate::note::{Note, Voice};
-use crate::params::Params;
+use crate::params::{Params, Patch};
 use crate::stream::StreamSettings;
 
 /// What changed since the first music: a seed of another version is another piece.
 pub const COMPOSITION_VERSION: u32 = 2;
 
-/// Notes that a bar has at most: five pads, a bass, two motifs, a kick, a swell.
-pub const MOST_NOTES_A_BAR: usize = 32;
+/// Notes that a bar has at most: five pads, a bass, two motifs, eight of the pulse, four bells, a kick
+/// and two swells.
+pub const MOST_NOTES_A_BAR: usize = 48;
 
 /// Bars that a pad or a bass is held at most. A new key or tempo is heard when the next one begins.
 const LONGEST_HELD: u32 = 2;
+/// The same for what fades by itself.
+const LONGEST_RUNG: u32 = 1;
+/// Seconds from one note of a rolled chord to the next, and by how much they vary.
+const ROLL: f64 = 0.028;
+const ROLL_SPREAD: f64 = 0.008;
 /// Where chords lie, and the bass, in cents.
 const CHORDS_CENTRE: i32 = 5_900;
 const BASS_CENTRE: i32 = 4_000;
@@ -49,7 +58,10 @@ pub struct Composer {
     voicing: Voicing,
     bass: i32,
     melody: Melody,
+    pulse: Pulse,
+    bells: Bells,
     percussion: Percussion,
+    texture: Texture,
 }
 
 impl Clone for Composer {
@@ -60,7 +72,10 @@ impl Clone for Composer {
             chords: self.chords.clone(),
             wander: self.wander.clone(),
             melody: self.melody.clone(),
+            pulse: self.pulse.clone(),
+            bells: self.bells.clone(),
             percussion: self.percussion.clone(),
+            texture: self.texture.clone(),
             ..*self
         }
     }
@@ -79,7 +94,10 @@ impl Clone for Composer {
         self.voicing = source.voicing;
         self.bass = source.bass;
         self.melody.clone_from(&source.melody);
+        self.pulse.clone_from(&source.pulse);
+        self.bells.clone_from(&source.bells);
         self.percussion.clone_from(&source.percussion);
+        self.texture.clone_from(&source.texture);
     }
 }
 
@@ -106,6 +124,9 @@ impl Composer {
             bass: BASS_CENTRE,
             melody: Melody::new(part(3)),
             percussion: Percussion::new(part(4)),
+            pulse: Pulse::new(part(5)),
+            bells: Bells::new(part(6), f64::from(sample_rate)),
+            texture: Texture::new(part(7)),
         }
     }
 
@@ -153,7 +174,11 @@ impl Composer {
         };
         let (rate, level) = (self.sample_rate, self.section.level);
         self.melody.play(self.bar, span, key, rate, &ground, add);
+        self.bells.play(span, key, rate, &ground, add);
+        let chord = (&self.section, &self.voicing);
+        self.pulse.play(span, key, rate, chord, params, add);
         self.percussion.play(span, level, params, rate, add);
+        self.texture.play(span, level, params, rate, add);
         self.next_bar = span.1;
         self.bar += 1;
     }
@@ -168,7 +193,9 @@ impl Composer {
         add: &mut dyn FnMut(Note),
     ) {
         let planned = self.chords.at(self.bar);
-        if !planned.since.is_multiple_of(LONGEST_HELD) {
+        let rings = params.instruments.pads != Patch::Usual;
+        let longest = if rings { LONGEST_RUNG } else { LONGEST_HELD };
+        if !planned.since.is_multiple_of(longest) {
             return;
         }
         let chord = tonality.chord(planned.degree, planned.colour, self.section.shift);
@@ -178,7 +205,7 @@ impl Composer {
             self.voicing = self.voicing.next(&chord, voices.min(MOST_VOICES), centre);
             self.bass = nearest(chord.root(), self.bass);
         }
-        let bars = planned.left.clamp(1, LONGEST_HELD);
+        let bars = planned.left.clamp(1, longest);
         let length = ((to - from) * f64::from(bars)) as u32;
         let loudness = f64::from(0.6 + 0.4 * params.intensity) * self.section.level;
         let count = self.voicing.pitches().len();
@@ -187,7 +214,12 @@ impl Composer {
         let random = &mut self.harmony;
         for (index, pitch) in self.voicing.pitches().iter().enumerate() {
             let across = index as f32 / (count - 1).max(1) as f32;
-            let late = self.wander.late(0.005, random) * self.sample_rate;
+            let mut late = self.wander.late(0.005, random) * self.sample_rate;
+            if rings {
+                // A hand rolls a wide chord from below.
+                late += self.wander.late(ROLL_SPREAD / 2.5, random) * self.sample_rate;
+                late += ROLL * index as f64 * self.sample_rate;
+            }
             let base = (0.45 + 0.03 * index.min(3) as f64) * loudness * share;
             let note = Note {
                 voice: Voice::Pad,
@@ -197,6 +229,7 @@ impl Composer {
                 velocity: velocity(base, random),
                 pan: 1.6 * (across - 0.5),
                 seed: 0,
+                patch: params.instruments.pads,
             };
             if params.parts.pads {
                 add(note);
@@ -211,6 +244,7 @@ impl Composer {
             velocity: velocity(0.4 * loudness, random),
             pan: 0.0,
             seed: 0,
+            patch: params.instruments.bass,
         };
         if params.parts.bass {
             add(note);

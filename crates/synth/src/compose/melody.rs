@@ -99,7 +99,7 @@ impl Ground<'_> {
             .chord(planned.degree, planned.colour, self.section.shift)
     }
 
-    fn cents(&self, step: i32) -> i32 {
+    pub(crate) fn cents(&self, step: i32) -> i32 {
         6_000 + self.section.shift + self.tonality.melody.cents(step)
     }
 
@@ -176,6 +176,7 @@ impl Melody {
                     velocity: loudness,
                     pan,
                     seed: 0,
+                    patch: ground.params.instruments.melody,
                 });
             }
         }

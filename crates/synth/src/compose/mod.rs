@@ -1,5 +1,7 @@
-//! What is played: form, harmony, voicings, melody, percussion, and the composer that joins them.
+//! What is played: form, harmony, voicings, melody, pulse, bells, percussion, texture, and the
+//! composer that joins them.
 
+mod bells;
 pub mod composer;
 mod form;
 mod harmony;
@@ -8,5 +10,7 @@ mod melody;
 mod motif;
 mod percussion;
 mod progression;
+mod pulse;
 pub mod scale;
+mod texture;
 mod voicing;

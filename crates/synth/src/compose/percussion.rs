@@ -3,7 +3,7 @@
 use warpsmith_workload::random::Random;
 
 use crate::note::{Note, Voice};
-use crate::params::Params;
+use crate::params::{Params, Patch};
 
 /// Counts bars to the next kick.
 #[derive(Clone, Debug)]
@@ -50,6 +50,7 @@ impl Percussion {
                 velocity: (level * velocity.clamp(0.3, 0.8)) as f32,
                 pan: 0.0,
                 seed: 0,
+                patch: Patch::Usual,
             };
             if params.parts.kicks && !skipped {
                 add(kick);
@@ -71,6 +72,7 @@ impl Percussion {
                 velocity: (level * velocity.clamp(0.15, 0.6)) as f32,
                 pan: (random.unit() * 1.2 - 0.6) as f32,
                 seed: random.bits() as u32,
+                patch: Patch::Usual,
             };
             if params.parts.swells {
                 add(note);

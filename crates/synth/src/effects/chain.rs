@@ -1,6 +1,7 @@
-//! The order of the effects: pads through the filter, all but pads into the delay, all into the
-//! reverb, and the mix.
+//! The order of the effects: pads through the filter and the chorus, all but pads into the delay, all
+//! into the reverb, and the mix.
 
+use super::chorus::Chorus;
 use super::control::Controls;
 use super::delay::Delay;
 use super::filter::LowPass;
@@ -30,8 +31,11 @@ pub(crate) fn mix_gains(space: f64, volume: f64) -> [f32; 3] {
 pub(crate) struct Chain {
     pub(crate) controls: Controls,
     filter: LowPass,
+    chorus: Chorus,
     delay: Delay,
     reverb: Reverb,
+    /// Quanta that have been mixed.
+    quanta: u64,
     gains: [f32; 3],
     sample_rate: u32,
 }
@@ -40,6 +44,8 @@ impl Clone for Chain {
     fn clone(&self) -> Self {
         Self {
             filter: self.filter.clone(),
+            chorus: self.chorus.clone(),
+            quanta: self.quanta,
             delay: self.delay.clone(),
             reverb: self.reverb.clone(),
             controls: self.controls,
@@ -51,6 +57,8 @@ impl Clone for Chain {
     /// Into the memory that is there.
     fn clone_from(&mut self, source: &Self) {
         self.filter.clone_from(&source.filter);
+        self.chorus.clone_from(&source.chorus);
+        self.quanta = source.quanta;
         self.delay.clone_from(&source.delay);
         self.reverb.clone_from(&source.reverb);
         self.controls = source.controls;
@@ -64,6 +72,8 @@ impl Chain {
         let controls = Controls::new(params, sample_rate);
         Self {
             filter: LowPass::new(controls.cutoff.value, sample_rate),
+            chorus: Chorus::new(sample_rate),
+            quanta: 0,
             delay: Delay::new(params.bpm, sample_rate),
             reverb: Reverb::new(controls.space.value, sample_rate),
             gains: mix_gains(controls.space.value, controls.volume.value),
@@ -91,7 +101,10 @@ impl Task for Mix<'_> {
             plain,
         } = self;
         chain.controls.step();
+        let quantum = chain.quanta;
+        chain.quanta += 1;
         chain.filter.run(chain.controls.cutoff.value, pads);
+        chain.chorus.run(quantum, pads);
         chain.delay.aim(params.bpm, chain.sample_rate);
         let mut to_delay = [0.0; QUANTUM];
         for j in 0..QUANTUM {
@@ -106,7 +119,7 @@ impl Task for Mix<'_> {
             }
         }
         let space = chain.controls.space.value;
-        let wet = chain.reverb.run(space, &to_reverb);
+        let wet = chain.reverb.run(quantum, space, &to_reverb);
         let (from, to) = (chain.gains, mix_gains(space, chain.controls.volume.value));
         let slope: [f32; 3] = std::array::from_fn(|i| (to[i] - from[i]) / QUANTUM as f32);
         for channel in 0..2 {

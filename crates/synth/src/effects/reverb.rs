@@ -1,10 +1,14 @@
-//! The reverb: eight delay lines that feed each other through a Hadamard matrix.
+//! The reverb: eight delay lines that feed each other through a Hadamard matrix, after the first
+//! reflections.
 //!
 //! Even lines hear and answer on the left, odd lines on the right. What goes round is averaged with
 //! its neighbour in time, so highs fade first; an average, unlike a one-pole filter, needs only
-//! samples that are already known, and one vector loop takes all lines through the matrix.
+//! samples that are already known, and one vector loop takes all lines through the matrix. Every
+//! line's length wanders a little at its own pace, so that no ring of the room stands still.
 
+use super::early::Early;
 use super::line::Line;
+use super::sweep::Sweep;
 use crate::sound::{Aligned, Lane, QUANTUM};
 
 /// Number of lines.
@@ -19,6 +23,18 @@ pub(crate) const NORMAL: f32 = 0.353_553_4;
 pub(crate) const SIGNS: [f32; LINES] = [1.0, 1.0, -1.0, -1.0, 1.0, 1.0, -1.0, -1.0];
 /// How loud lines answer: four of them add up on each side.
 pub(crate) const OUT: f32 = 0.5;
+/// Samples at 44.1 kHz by which a line's length wanders, and how often a second the first one does.
+const WANDER: f64 = 14.0;
+const SLOWEST_HZ: f64 = 0.08;
+
+/// How the length of each line wanders.
+pub(crate) fn sweeps(sample_rate: u32) -> [Sweep; LINES] {
+    let depth = WANDER * f64::from(sample_rate) / 44_100.0;
+    std::array::from_fn(|line| {
+        let hz = SLOWEST_HZ + 0.01 * line as f64;
+        Sweep::new(hz, depth, line as f64 * 0.381_966, sample_rate)
+    })
+}
 
 /// Length of each line in samples.
 pub(crate) fn lengths(sample_rate: u32) -> [usize; LINES] {
@@ -37,8 +53,10 @@ pub(crate) fn gains(space: f64, sample_rate: u32) -> [f32; LINES] {
 /// The reverb.
 #[derive(Debug)]
 pub(crate) struct Reverb {
+    early: Early,
     lines: [Line; LINES],
     lengths: [usize; LINES],
+    sweeps: [Sweep; LINES],
     gains: [f32; LINES],
     space: f64,
     sample_rate: u32,
@@ -47,8 +65,10 @@ pub(crate) struct Reverb {
 impl Clone for Reverb {
     fn clone(&self) -> Self {
         Self {
+            early: self.early.clone(),
             lines: self.lines.clone(),
             lengths: self.lengths,
+            sweeps: self.sweeps,
             gains: self.gains,
             space: self.space,
             sample_rate: self.sample_rate,
@@ -60,7 +80,9 @@ impl Clone for Reverb {
         for (line, source) in self.lines.iter_mut().zip(&source.lines) {
             line.clone_from(source);
         }
+        self.early.clone_from(&source.early);
         self.lengths = source.lengths;
+        self.sweeps = source.sweeps;
         self.gains = source.gains;
         self.space = source.space;
         self.sample_rate = source.sample_rate;
@@ -85,20 +107,23 @@ fn butterflies(bank: [f32; LINES], distance: usize) -> [f32; LINES] {
 impl Reverb {
     pub(crate) fn new(space: f64, sample_rate: u32) -> Self {
         let lengths = lengths(sample_rate);
+        let wander = (WANDER * f64::from(sample_rate) / 44_100.0) as usize;
         Self {
-            // The neighbour in time lies one sample further back.
-            lines: lengths.map(|length| Line::new(length + 1)),
+            early: Early::new(sample_rate),
+            // The neighbours in time lie up to two samples further back.
+            lines: lengths.map(|length| Line::new(length + wander + 3)),
             lengths,
+            sweeps: sweeps(sample_rate),
             gains: gains(space, sample_rate),
             space,
             sample_rate,
         }
     }
 
-    /// Takes a quantum in and gives what comes out.
+    /// Takes the quantum of this number in and gives what comes out.
     #[allow(clippy::needless_range_loop)] // a line and a moment index several arrays at once
     #[inline(always)]
-    pub(crate) fn run(&mut self, space: f64, input: &[Lane; 2]) -> [Lane; 2] {
+    pub(crate) fn run(&mut self, quantum: u64, space: f64, input: &[Lane; 2]) -> [Lane; 2] {
         // A percent of the reverb's length cannot be heard, and eight powers a quantum cost time.
         if (space - self.space).abs() > 0.01 {
             self.gains = gains(space, self.sample_rate);
@@ -111,17 +136,26 @@ impl Reverb {
             loss[line] = self.gains[line] * NORMAL;
         }
         {
-            let ([mut now, mut before], lines) = ([[&[0.0; QUANTUM]; LINES]; 2], &self.lines);
+            let ([mut now, mut before, mut first], lines) =
+                ([[&[0.0; QUANTUM]; LINES]; 3], &self.lines);
+            let (mut share, mut slope) = ([0.0; LINES], [0.0; LINES]);
             for line in 0..LINES {
-                now[line] = lines[line].quantum(self.lengths[line]);
-                before[line] = lines[line].quantum(self.lengths[line] + 1);
+                let (whole, at, by) = self.sweeps[line].over(quantum);
+                let ago = self.lengths[line] + whole;
+                now[line] = lines[line].quantum(ago);
+                before[line] = lines[line].quantum(ago + 1);
+                first[line] = lines[line].quantum(ago + 2);
+                (share[line], slope[line]) = (at, by);
             }
             for j in 0..QUANTUM {
                 let (mut bank, mut answers) = ([0.0; LINES], [0.0; 2]);
                 for line in 0..LINES {
-                    let now = now[line][j];
-                    answers[line % 2] += SIGNS[line] * now;
-                    bank[line] = loss[line] * ((1.0 - DAMPING) * now + DAMPING * before[line][j]);
+                    let (now, before, first) = (now[line][j], before[line][j], first[line][j]);
+                    let early = (1.0 - DAMPING) * now + DAMPING * before;
+                    let late = (1.0 - DAMPING) * before + DAMPING * first;
+                    let heard = early + (share[line] + slope[line] * j as f32) * (late - early);
+                    answers[line % 2] += SIGNS[line] * heard;
+                    bank[line] = loss[line] * heard;
                 }
                 let mixed = butterflies(butterflies(butterflies(bank, 1), 2), 4);
                 for line in 0..LINES {
@@ -135,6 +169,7 @@ impl Reverb {
         for line in 0..LINES {
             self.lines[line].write(&back.0[line]);
         }
+        self.early.run(input, &mut output);
         output
     }
 }

@@ -56,7 +56,7 @@ impl NoteTables {
         let mut offsets = vec![0u32];
         for notes in streams {
             for note in *notes {
-                words.extend_from_slice(&note_words(note, sample_rate, formulas));
+                words.extend(note_words(note, sample_rate, formulas).flatten());
             }
             offsets.push(u32::try_from(words.len() / NOTE_WORDS).unwrap_or(u32::MAX));
         }

@@ -14,12 +14,12 @@ use super::images::BLOCK_F32;
 use super::note_table::{NOTE_WORDS, note_words};
 use crate::error::ParamError;
 use crate::note::{Formulas, Note};
-use crate::params::{Params, Preset};
+use crate::params::{Params, Patch, Preset};
 use crate::sound::QUANTUM;
 use crate::sound::kick::kick_table;
 use crate::sound::oscillator::Saw;
 use crate::stream::{Stream, StreamSettings};
-use crate::voices::Voices;
+use crate::voices::{Voices, layers_of};
 
 /// What one stream wants rendered; see [`crate::Stream::ask`].
 #[derive(Clone, Debug, Default)]
@@ -100,6 +100,8 @@ const PROOF: f32 = 1e-4;
 pub fn prove(engine: &mut dyn DryEngine) -> Result<(), EngineLost> {
     let mut params = Params::preset(Preset::Bright);
     (params.intensity, params.density) = (1.0, 1.0);
+    (params.parts.pulse, params.parts.bells) = (true, true);
+    params.instruments.bass = Patch::Felt;
     let mut stream = Stream::new(1, params)?;
     let mut request = [DryRequest::default()];
     stream.send_away();
@@ -137,7 +139,9 @@ impl DryEngine for CpuVoices {
             }
             .style()?;
             let count = request.notes[0].len() + request.notes[1].len();
-            let mut voices = Voices::new(style, count, 4 * count.max(1));
+            let layers = request.notes.iter().flatten();
+            let layers = layers.map(|note| layers_of(note, style.sample_rate, style.formulas));
+            let mut voices = Voices::new(style, count, layers.sum(), count);
             for note in request.notes.iter().flatten() {
                 voices.add(*note);
             }
@@ -240,8 +244,8 @@ fn tables(group: &[&mut DryRequest]) -> (Vec<u64>, Vec<u32>) {
                     start: note.start.wrapping_sub(request.position),
                     ..*note
                 };
-                let note = note_words(&here, request.sample_rate, Formulas::ClickFree);
-                words.extend_from_slice(&note);
+                let layers = note_words(&here, request.sample_rate, Formulas::ClickFree);
+                words.extend(layers.flatten());
             }
             offsets.push(u32::try_from(words.len() / NOTE_WORDS).unwrap_or(u32::MAX));
         }
@@ -278,7 +282,7 @@ impl DryEngine for CudaVoices {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::note_table::note_span;
+    use crate::engine::note_table::note_end;
 
     /// A stream whose voices an engine renders, in blocks of `frames`.
     fn through(engine: &mut dyn DryEngine, seed: u64, blocks: usize, frames: usize) -> Vec<f32> {
@@ -379,6 +383,7 @@ mod tests {
             velocity: 0.5,
             pan: 0.0,
             seed: 0,
+            patch: Patch::Usual,
         };
         let mut request = DryRequest {
             sample_rate: 48_000,
@@ -391,7 +396,7 @@ mod tests {
         assert_eq!(offsets, [0, 1, 1]);
         assert_eq!(words.len(), NOTE_WORDS);
         assert_eq!(words[0].cast_signed(), -63_000);
-        let lasts = note_span(&note_words(&note, 48_000, Formulas::ClickFree)).1 - note.start;
+        let lasts = note_end(&note, 48_000, Formulas::ClickFree) - note.start;
         assert_eq!(words[3] & 0xffff_ffff, lasts);
     }
 }

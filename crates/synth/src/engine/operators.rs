@@ -23,7 +23,7 @@ pub(crate) enum Launches {
     Operator,
 }
 
-/// A note as the loops below need it.
+/// A layer of a note as the loops below need it.
 struct Place {
     tone: bool,
     first_tile: u32,
@@ -61,12 +61,16 @@ impl DevicePhrase {
         let places: Vec<Place> = phrase
             .notes
             .iter()
-            .map(|note| {
-                let (start, end) = note_span(&note_words(note, phrase.sample_rate, formulas));
+            .flat_map(|note| {
+                let tone = !matches!(note.voice, Voice::Kick | Voice::Swell);
+                note_words(note, phrase.sample_rate, formulas).map(move |words| (tone, words))
+            })
+            .map(|(tone, words)| {
+                let (start, end) = note_span(&words);
                 let end = end.min(phrase.frames as u64).max(start);
                 let first_tile = start / TILE as u64;
                 Place {
-                    tone: !matches!(note.voice, Voice::Kick | Voice::Swell),
+                    tone,
                     first_tile: first_tile as u32,
                     tiles: (end.div_ceil(TILE as u64) - first_tile).max(1) as u32,
                     length: (end - start) as usize,

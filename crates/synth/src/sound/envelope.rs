@@ -46,6 +46,11 @@ pub struct Envelope {
 const EDGE: f64 = 5.0;
 /// Steepness of the decay.
 const DECAY: f64 = 3.0;
+/// Steepness of what is struck: almost a straight line, so that a cubic follows it over a quantum
+/// although it is short.
+const STROKE: f64 = 0.1;
+/// A mode that has fallen to a four-thousandth is over: in times of its fall to a thousandth.
+const FADED: f64 = 1.2;
 
 impl Envelope {
     fn empty(length: u32) -> Self {
@@ -108,6 +113,56 @@ impl Envelope {
             level: -reached * (edge - 1.0),
             scale: reached * edge,
             // Zero falls on the first sample after the end.
+            rate: EDGE / f64::from(release),
+        });
+        envelope
+    }
+
+    /// Full after `attack` seconds, then a thousandth after every `seconds`; a damper ends it where
+    /// the key is let go, else it ends where nothing is left to hear.
+    pub(crate) fn struck(
+        attack: f64,
+        seconds: f64,
+        damper: Option<f64>,
+        held: u32,
+        sample_rate: u32,
+    ) -> Self {
+        let rate = f64::from(sample_rate);
+        let samples = |seconds: f64| (seconds * rate).round().max(2.0) as u32;
+        let attack = samples(attack);
+        let natural = attack.saturating_add(samples(FADED * seconds));
+        let (held, release) = match damper {
+            Some(damper) => (held.max(attack), samples(damper)),
+            None => (natural, attack),
+        };
+        let (held, release) = if held < natural {
+            (held, release)
+        } else {
+            (natural, release.min(attack))
+        };
+        let mut envelope = Self::empty(held.saturating_add(release));
+        let top = 1.0 / (1.0 - (-STROKE).exp());
+        envelope.push(Piece {
+            start: 0,
+            level: top,
+            scale: -top,
+            rate: STROKE / f64::from(attack),
+        });
+        let fall = 1_000f64.ln() / (seconds * rate);
+        if held > attack {
+            envelope.push(Piece {
+                start: attack,
+                level: 0.0,
+                scale: 1.0,
+                rate: fall,
+            });
+        }
+        let reached = (-fall * f64::from(held - attack)).exp();
+        let edge = 1.0 / (1.0 - (-EDGE).exp());
+        envelope.push(Piece {
+            start: held,
+            level: -reached * (edge - 1.0),
+            scale: reached * edge,
             rate: EDGE / f64::from(release),
         });
         envelope

@@ -7,6 +7,7 @@ pub(crate) mod kick;
 pub(crate) mod limiter;
 pub mod master;
 pub mod oscillator;
+pub(crate) mod struck;
 pub(crate) mod swell;
 pub mod technique;
 pub(crate) mod tone;

@@ -6,12 +6,12 @@
 //! together from several cubics.
 
 use super::envelope::Envelope;
-use super::instrument::{instrument, pan_gains};
+use super::instrument::{Layer, pan_gains};
 use super::oscillator::{Saw, phase_step, saw, sine};
 use super::technique::{EnvelopeRate, Techniques};
 use super::variant::Wave;
 use super::{Aligned, Lane, QUANTUM};
-use crate::note::{Formulas, Note};
+use crate::note::{Formulas, Note, Voice};
 
 /// `velocity · envelope(k) · (base + depth·sin(step·k))`.
 #[derive(Clone, Copy, Debug)]
@@ -209,30 +209,27 @@ pub(crate) struct Tone {
 }
 
 impl Tone {
-    /// The tone of a pitched note; `None` for a kick or a swell.
-    pub(crate) fn new(note: &Note, sample_rate: u32, formulas: Formulas) -> Option<Self> {
-        let instrument = instrument(note.voice, formulas)?;
+    /// A layer of a pitched note.
+    pub(crate) fn new(layer: &Layer, note: &Note, sample_rate: u32, formulas: Formulas) -> Self {
         let rate = f64::from(sample_rate);
-        let envelope = Envelope::adsr(instrument.adsr, note.length, sample_rate, formulas);
-        let saw_hz = note.frequency() * instrument.detune;
-        let tremolo_step = std::f64::consts::TAU * instrument.tremolo_hz / rate;
-        Some(Self {
+        let tremolo_step = std::f64::consts::TAU * layer.tremolo_hz / rate;
+        Self {
             start: note.start,
             amplitude: Amplitude::new(
-                envelope,
+                layer.envelope,
                 f64::from(note.velocity),
                 1.0,
-                instrument.tremolo,
+                layer.tremolo,
                 tremolo_step,
             ),
-            step: phase_step(note.frequency(), sample_rate),
-            saw_step: phase_step(saw_hz, sample_rate),
-            saw_samples: (rate / saw_hz) as f32,
-            sine_share: instrument.sine as f32,
-            saw_share: instrument.saw as f32,
+            step: phase_step(layer.frequency, sample_rate),
+            saw_step: phase_step(layer.saw_frequency, sample_rate),
+            saw_samples: (rate / layer.saw_frequency) as f32,
+            sine_share: layer.sine as f32,
+            saw_share: layer.saw as f32,
             gains: pan_gains(note.pan, formulas).map(|gain| gain as f32),
-            filtered: note.voice == crate::note::Voice::Pad,
-        })
+            filtered: note.voice == Voice::Pad,
+        }
     }
 
     /// First position at which it is silent for ever.

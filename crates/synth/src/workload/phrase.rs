@@ -34,7 +34,11 @@ const PARAMETERS: &[ParameterSpec] = &[
         "how the saw treats its jump",
         &["spline", "polyblep", "naive"],
     ),
-    ParameterSpec::choice("effects", "filter, delay and reverb (CPU)", &["off", "on"]),
+    ParameterSpec::choice(
+        "effects",
+        "filter, chorus, delay and reverb (CPU)",
+        &["off", "on"],
+    ),
     ParameterSpec::choice(
         "alloc",
         "buffers made once or for every render",

@@ -11,6 +11,7 @@ use warpsmith_workload::{
 
 use crate::engine::blocks::{BlockSettings, Blocks};
 use crate::note::{Formulas, Note, Voice};
+use crate::params::Patch;
 use crate::phrase::{Phrase, PhraseRenderer};
 use crate::sound::oscillator::Saw;
 use crate::stream::StreamSettings;
@@ -65,6 +66,7 @@ fn notes(random: &mut Random, voices: usize) -> Vec<Note> {
             velocity: 0.5 / voices as f32,
             pan: random.unit() as f32 * 2.0 - 1.0,
             seed: 0,
+            patch: Patch::Usual,
         })
         .collect()
 }
