@@ -2,8 +2,9 @@
 
 import { Player } from '/player.js';
 import { showMachine } from '/machine.js';
+import { Score } from '/score.js';
 import { SleepTimer } from '/sleep_timer.js';
-import { keepPreset, keepState, lastState, ownPresets, readAddress, writeAddress } from '/state.js';
+import { keepBuffer, keepPreset, keepState, lastBuffer, lastState, ownPresets, readAddress, writeAddress } from '/state.js';
 
 const $ = (id) => document.getElementById(id);
 const token = new URLSearchParams(location.hash.slice(1)).get('token') ?? undefined;
@@ -24,11 +25,29 @@ function element(tag, attributes = {}, ...children) {
 function say(text) { $('state').textContent = text; }
 function trouble(text) { $('trouble').textContent = text; }
 
+// What the server says of itself and its presets. A page that was opened without its server waits for it.
+async function reach() {
+  for (;;) {
+    try {
+      const answer = await ask('/api/status');
+      if (answer.status === 401) { say('This server needs its token: add #token=… to the address'); return null; }
+      const reached = [await answer.json(), await (await ask('/api/presets')).json()];
+      trouble('');
+      return reached;
+    } catch (error) {
+      say('Waiting for the server');
+      trouble(`The server does not answer: ${error.message}. This page tries again by itself.`);
+      await new Promise((done) => setTimeout(done, 2000));
+    }
+  }
+}
+
 async function load() {
-  const answer = await ask('/api/status');
-  if (answer.status === 401) { say('This server needs its token: add #token=… to the address'); return; }
-  const status = await answer.json();
-  presets = await (await ask('/api/presets')).json();
+  const reached = await reach();
+  if (!reached) return;
+  const [status, list] = reached;
+  presets = list;
+  say('Stopped');
   for (const own of ownPresets()) presets.push({ ...own, own: true });
   presets.forEach(addPreset);
   addSelect('key', KEYS);
@@ -38,6 +57,11 @@ async function load() {
     const box = element('input', { type: 'checkbox', id: `part-${name}` });
     box.onchange = () => send({ params: { parts: { [name]: box.checked } } }, 0);
     $('parts').append(element('label', {}, box, name));
+  }
+  for (const name of Object.keys(status.params.default.instruments)) {
+    const select = element('select', { id: `instrument-${name}` }, ...status.params.instruments.map((value) => element('option', { value }, value)));
+    select.onchange = () => send({ params: { instruments: { [name]: select.value } } }, 0);
+    $('instruments').append(element('label', {}, name, select));
   }
   served = status.params.default;
   open(readAddress() ?? lastVisit() ?? {});
@@ -58,9 +82,9 @@ function open(state) {
   const preset = presets.find(({ name }) => name === state.preset);
   const base = preset?.params ?? served;
   chosen = preset?.name ?? presets.find((each) => same(each.params, base))?.name ?? '';
-  const { parts, ...rest } = state.params ?? {};
+  const { parts, instruments, ...rest } = state.params ?? {};
   const known = Object.fromEntries(Object.entries(rest).filter(([name]) => name in base));
-  show({ ...base, ...known, parts: { ...base.parts, ...parts } });
+  show({ ...base, ...known, parts: { ...base.parts, ...parts }, instruments: { ...base.instruments, ...instruments } });
   if (state.seed !== undefined) $('seed').value = state.seed;
   $('shared').checked = !!state.shared;
   for (const radio of document.getElementsByName('preset')) radio.checked = radio.value === chosen;
@@ -121,6 +145,7 @@ function show(wanted) {
   params = structuredClone(wanted);
   for (const [name, value] of Object.entries(params)) {
     if (name === 'parts') { for (const [part, on] of Object.entries(value)) $(`part-${part}`).checked = on; continue; }
+    if (name === 'instruments') { for (const [part, patch] of Object.entries(value)) $(`instrument-${part}`).value = patch; continue; }
     const input = $(`param-${name}`);
     if (!input || input === document.activeElement && input.type === 'range') continue;
     input.value = value;
@@ -131,13 +156,15 @@ function show(wanted) {
 
 // Changes within `wait` milliseconds travel together.
 function send(change, wait) {
-  const { parts, ...rest } = change.params;
+  const { parts, instruments, ...rest } = change.params;
   Object.assign(params, rest);
   if (parts) Object.assign(params.parts, parts);
+  if (instruments) Object.assign(params.instruments, instruments);
   if (!pending) pending = { params: {} }, setTimeout(flush, wait);
   if (change.preset) pending = Object.assign(pending, { preset: change.preset, params: {} });
   Object.assign(pending.params, rest);
   if (parts) pending.params.parts = { ...pending.params.parts, ...parts };
+  if (instruments) pending.params.instruments = { ...pending.params.instruments, ...instruments };
 }
 
 function flush() {
@@ -174,7 +201,7 @@ async function toggle() {
   say('Connecting');
   const seed = $('seed').value === '' ? undefined : Number($('seed').value);
   try {
-    await player.play({ params, seed, shared: $('shared').checked }, { token });
+    await player.play({ params, seed, shared: $('shared').checked, score: true, prebuffer_ms: lastBuffer() }, { token });
   } catch (error) {
     button(false);
     say('Stopped');
@@ -187,6 +214,7 @@ function heard(data) {
   if (!player.playing) return;
   if (data.welcome) {
     const { seed, shared, resumed } = data.welcome;
+    if (!resumed) score.begin(data.welcome.rate);
     $('seed').placeholder = String(seed);
     if (!resumed) show(data.welcome.params);
     say(shared ? 'Playing the broadcast' : `Playing, seed ${seed}`);
@@ -196,9 +224,10 @@ function heard(data) {
     figure('stream', 'Stream', `${data.welcome.stream}, ${data.welcome.codec}, ${data.welcome.rate} Hz`);
   }
   if (data.message?.type === 'params') show(data.message.params);
+  if (data.message?.type === 'score') score.told(data.message);
   if (data.message?.type === 'error') trouble(data.message.finding.message);
   if (data.lost) say('Connection lost, coming back');
-  if (data.figures) showFigures();
+  if (data.figures) { showFigures(); score.at(data.figures); keepBuffer(data.figures.targetMs); }
 }
 
 // Title and keys of the lock screen, the keyboard and the headphones.
@@ -272,19 +301,44 @@ function showFigures() {
   figure('reconnects', 'Reconnects', String(f.reconnects));
 }
 
-// Spectrum and level.
-const canvas = $('spectrum'), pen = canvas.getContext('2d');
+// Spectrum, score and level. Where less motion is wanted nothing is drawn at all; the level, a number,
+// goes on.
+const canvas = $('spectrum'), pen = canvas.getContext('2d'), score = window.score = new Score($('score'));
 const calm = matchMedia('(prefers-reduced-motion: reduce)');
+let still;
+function stand() {
+  still = calm.matches;
+  $('still').hidden = !still;
+  canvas.hidden = $('score').hidden = still;
+}
+stand();
 let lastDrawn = 0, lastLevel = 0;
 function draw(now) {
   requestAnimationFrame(draw);
   if (now - lastDrawn < (calm.matches ? 500 : 33) || document.hidden) return;
   lastDrawn = now;
+  if (still !== calm.matches) stand();
+  const { analyser } = player;
+  if (analyser) level(analyser, now);
+  if (still) return;
+  score.draw(now, player.playing);
+  spectrum();
+}
+
+function level(analyser, now) {
+  const wave = level.wave ??= new Float32Array(2048);
+  analyser.getFloatTimeDomainData(wave);
+  const db = 10 * Math.log10(wave.reduce((sum, x) => sum + x * x, 1e-12) / wave.length);
+  $('level').value = db;
+  if (now - lastLevel > 250) { lastLevel = now; $('level-text').value = db < -80 ? 'silent' : `${db.toFixed(0)} dBFS`; }
+}
+
+function spectrum() {
   const { width, height } = canvas;
   pen.clearRect(0, 0, width, height);
   const { analyser, context } = player;
   if (!analyser) return;
-  const bins = draw.bins ??= new Float32Array(analyser.frequencyBinCount);
+  const bins = spectrum.bins ??= new Float32Array(analyser.frequencyBinCount);
   analyser.getFloatFrequencyData(bins);
   pen.fillStyle = getComputedStyle(canvas).getPropertyValue('--accent');
   const bars = 80, low = 40, high = 16000, span = Math.log(high / low);
@@ -296,11 +350,6 @@ function draw(now) {
     const tall = Math.max(0, Math.min(1, (most + 110) / 90)) * height;
     pen.fillRect(bar * width / bars, height - tall, width / bars - 1.5, tall);
   }
-  const wave = draw.wave ??= new Float32Array(2048);
-  analyser.getFloatTimeDomainData(wave);
-  const level = 10 * Math.log10(wave.reduce((sum, x) => sum + x * x, 1e-12) / wave.length);
-  $('level').value = level;
-  if (now - lastLevel > 250) { lastLevel = now; $('level-text').value = level < -80 ? 'silent' : `${level.toFixed(0)} dBFS`; }
 }
 
 // Tabs, by mouse and by arrow keys.
@@ -340,4 +389,5 @@ document.addEventListener('keydown', (event) => {
   if (event.key === ' ' && event.target === document.body) { event.preventDefault(); toggle(); }
 });
 requestAnimationFrame(draw);
-window.ready = load().catch((error) => trouble(`The server does not answer: ${error.message}`));
+if ('serviceWorker' in navigator && isSecureContext) navigator.serviceWorker.register('/offline.js').catch(() => {});
+window.ready = load().catch((error) => trouble(`The page cannot be shown: ${error.message}`));

@@ -1,7 +1,8 @@
 // What plays as part of the address, so that a link plays the same music, and what played last.
 // The token stays where it is: it is never written into a link that is copied from here.
 
-const STORE = 'warpsmith-listen', OWN = 'warpsmith-presets';
+const STORE = 'warpsmith-listen', OWN = 'warpsmith-presets', BUFFER = 'warpsmith-buffer';
+const START_MS = 120, MOST_START_MS = 2000;
 const WORDS = ['key', 'mode'];
 
 /// What an address says: `#preset=sleep&seed=7&bpm=50&parts.kicks=false`.
@@ -14,6 +15,7 @@ export function readAddress(hash = location.hash) {
     else if (name === 'shared') state.shared = text === '1';
     else if (name === 'scale') state.params.scale = text.split(',').map(Number);
     else if (name.startsWith('parts.')) (state.params.parts ??= {})[name.slice(6)] = text === 'true';
+    else if (name.startsWith('instruments.')) (state.params.instruments ??= {})[name.slice(12)] = text;
     else if (WORDS.includes(name)) state.params[name] = text;
     else if (text !== '' && Number.isFinite(Number(text))) state.params[name] = Number(text);
   }
@@ -28,7 +30,7 @@ export function writeAddress({ preset, seed, shared, params }, base) {
   if (shared) words.set('shared', '1');
   else if (seed !== undefined) words.set('seed', seed);
   for (const [name, value] of Object.entries(params)) {
-    if (name === 'parts') { for (const [part, on] of Object.entries(value)) if (on !== base?.parts?.[part]) words.set(`parts.${part}`, on); }
+    if (name === 'parts' || name === 'instruments') { for (const [part, set] of Object.entries(value)) if (set !== base?.[name]?.[part]) words.set(`${name}.${part}`, set); }
     else if (Array.isArray(value)) words.set(name, value.join(','));
     else if (value !== null && value !== base?.[name]) words.set(name, typeof value === 'number' ? Number(value.toFixed(4)) : value);
   }
@@ -41,6 +43,12 @@ function store(name, value) { try { localStorage.setItem(name, JSON.stringify(va
 
 export const lastState = () => stored(STORE, null);
 export const keepState = (state) => store(STORE, state);
+/// Milliseconds to buffer before the first sound: what this browser needed last time, or the usual.
+export function lastBuffer() {
+  const kept = Number(stored(BUFFER, START_MS));
+  return Math.round(Math.min(MOST_START_MS, Math.max(START_MS, Number.isFinite(kept) ? kept : START_MS)));
+}
+export function keepBuffer(ms) { if (Number.isFinite(ms) && Math.round(ms) !== lastBuffer()) store(BUFFER, Math.round(ms)); }
 export const ownPresets = () => stored(OWN, []);
 /// Keeps a preset under its name, in place of another of this name; the newest thirty.
 export function keepPreset(name, params) {

@@ -31,6 +31,21 @@ const FILES: &[PageFile] = &[
         text: include_str!("../page/state.js"),
     },
     PageFile {
+        path: "/score.js",
+        kind: SCRIPT,
+        text: include_str!("../page/score.js"),
+    },
+    PageFile {
+        path: "/offline.js",
+        kind: SCRIPT,
+        text: include_str!("../page/offline.js"),
+    },
+    PageFile {
+        path: "/manifest.webmanifest",
+        kind: "application/manifest+json",
+        text: include_str!("../page/manifest.webmanifest"),
+    },
+    PageFile {
         path: "/sleep_timer.js",
         kind: SCRIPT,
         text: include_str!("../page/sleep_timer.js"),
@@ -66,4 +81,18 @@ const FILES: &[PageFile] = &[
 pub(crate) fn file(path: &str) -> Option<&'static PageFile> {
     let path = if path == "/index.html" { "/" } else { path };
     FILES.iter().find(|file| file.path == path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_without_its_server_has_all_its_files() {
+        let offline = file("/offline.js").unwrap().text;
+        for file in FILES.iter().filter(|file| file.path != "/offline.js") {
+            let quoted = format!("'{}'", file.path);
+            assert!(offline.contains(&quoted), "{} is not kept", file.path);
+        }
+    }
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use tokio::sync::{Notify, broadcast};
 use tokio::time::{Instant, sleep_until};
-use warpsmith_synth::{DryRequest, ParamError, Params, Stream};
+use warpsmith_synth::{DryRequest, Note, ParamError, Params, Stream};
 
 use super::desk::Desk;
 use crate::metrics::Metrics;
@@ -34,7 +34,12 @@ pub(crate) struct Block {
     pub(crate) bytes: Vec<u8>,
     /// Parameters that hold from here on, where they are new.
     pub(crate) params: Option<Params>,
+    /// Where the next bar begins, and its notes, where they are new.
+    pub(crate) score: Option<(u64, Vec<Note>)>,
 }
+
+/// What listeners are told with a block: parameters, and the notes of the next bar.
+type News = (Option<Params>, Option<(u64, Vec<Note>)>);
 
 /// The stream and those who hear it.
 pub(crate) struct Broadcast {
@@ -114,7 +119,7 @@ impl Broadcast {
         let mut desk = desk.filter(|desk| desk.loss().is_none() && stream.send_away());
         let mut request = DryRequest::default();
         let mut samples = vec![0i16; 2 * BLOCK as usize];
-        let mut due = Instant::now();
+        let (mut due, mut told) = (Instant::now(), u64::MAX);
         loop {
             if self.sender.receiver_count() == 0 {
                 self.joined.notified().await;
@@ -135,13 +140,16 @@ impl Broadcast {
                 }
             }
             let first = stream.position();
+            let bar = stream.next_bar();
+            let score = (told != bar || params.is_some()).then(|| (bar, stream.next_notes()));
+            told = bar;
             if desk.is_some() {
                 stream.render_dry_into(&request, &mut samples);
             } else {
                 stream.render_into(&mut samples);
             }
             metrics.render.note(begun.elapsed());
-            self.publish(first, &samples, begun.elapsed(), params);
+            self.publish(first, &samples, begun.elapsed(), (params, score));
             self.position.store(stream.position(), Ordering::Relaxed);
         }
     }
@@ -153,7 +161,7 @@ impl Broadcast {
     }
 
     /// Hands a block to everybody.
-    fn publish(&self, first: u64, samples: &[i16], elapsed: Duration, params: Option<Params>) {
+    fn publish(&self, first: u64, samples: &[i16], elapsed: Duration, (params, score): News) {
         let mut recent = locked(&self.recent);
         let oldest = if recent.len() == KEPT {
             recent.pop_front().and_then(Arc::into_inner)
@@ -169,6 +177,7 @@ impl Broadcast {
             render_us: u32::try_from(elapsed.as_micros()).unwrap_or(u32::MAX),
             bytes,
             params,
+            score,
         });
         recent.push_back(Arc::clone(&block));
         // Nobody may be there to hear it.
@@ -187,7 +196,7 @@ mod tests {
         let mut block = || {
             let first = stream.position();
             stream.render_into(&mut samples);
-            broadcast.publish(first, &samples, Duration::ZERO, None);
+            broadcast.publish(first, &samples, Duration::ZERO, (None, None));
         };
         let first = broadcast.join(0).1;
         for _ in 0..10 {

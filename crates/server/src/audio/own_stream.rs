@@ -13,7 +13,7 @@ use super::desk::Desk;
 use super::packets::Packets;
 use super::sample_ring::{SampleRing, Source};
 use crate::error::ProtocolError;
-use crate::protocol::{Codec, Credit, Hello};
+use crate::protocol::{Codec, Credit, Hello, ServerMessage};
 
 /// A stream and how far its listener is.
 #[derive(Debug)]
@@ -29,6 +29,10 @@ pub(crate) struct OwnStream {
     target: u64,
     sent: u64,
     played: u64,
+    /// The bar whose notes were read last, where the listener wants them.
+    score: Option<u64>,
+    /// Notes that are to be told with the next frame.
+    untold: Option<ServerMessage>,
     /// Where voices are rendered; here where it is absent.
     desk: Option<Desk>,
     asked: Option<Asked>,
@@ -85,6 +89,8 @@ impl OwnStream {
             target,
             sent: 0,
             played: 0,
+            score: hello.score.then_some(u64::MAX),
+            untold: None,
             desk: None,
             asked: None,
             spare: DryRequest::default(),
@@ -206,6 +212,7 @@ impl OwnStream {
         if end > self.played + self.target {
             return None;
         }
+        self.read_ahead();
         let mut render_us = std::mem::take(&mut self.waited_us);
         if end > self.ring.end() {
             if self.ask() {
@@ -225,6 +232,24 @@ impl OwnStream {
             positions,
             render_us,
         })
+    }
+
+    /// The notes of the next bar, where the listener wants them and has not been told.
+    pub(crate) fn untold_bar(&mut self) -> Option<ServerMessage> {
+        self.untold.take()
+    }
+
+    /// Reads the notes of the next bar before it is composed, where they are wanted. Allocates then.
+    fn read_ahead(&mut self) {
+        let (Some(told), Source::Music(stream)) = (&mut self.score, &self.source) else {
+            return;
+        };
+        let from = stream.next_bar();
+        if *told != from && self.untold.is_none() {
+            *told = from;
+            let notes = stream.next_notes();
+            self.untold = Some(ServerMessage::Score { from, notes });
+        }
     }
 
     /// The listener is further.
@@ -257,6 +282,8 @@ impl OwnStream {
             (Source::Tag, _) => {}
         }
         self.params = params;
+        // What was told of the next bar may not hold any more.
+        self.score = self.score.map(|_| u64::MAX);
         Ok(at)
     }
 
@@ -273,6 +300,7 @@ impl OwnStream {
         self.frame = hello.frame();
         self.target = whole_frames(hello.prebuffer_ms, self.rate, self.frame);
         self.ring.grow(self.target as usize);
+        self.score = hello.score.then_some(u64::MAX);
         self.sent = next_sample;
         self.played = self.played.min(next_sample);
         Ok(())
@@ -345,6 +373,34 @@ mod tests {
                 "{frame_ms} ms frames, steps of {step}"
             );
         }
+    }
+
+    #[test]
+    fn every_note_is_told_before_it_is_rendered() {
+        let hello = hello(r#"{"score":true,"rate":8000,"frame_ms":100}"#);
+        let params = Params::default();
+        let mut stream = OwnStream::new(&hello, 9, params).unwrap();
+        let mut told = Vec::new();
+        while stream.sent() < 8_000 * 60 {
+            while let Some(due) = stream.next_frame() {
+                if let Some(ServerMessage::Score { from, notes }) = stream.untold_bar() {
+                    assert!(from + 4 * 8_000 >= due.positions.start, "{from} {due:?}");
+                    told.extend(notes);
+                }
+            }
+            let played = stream.sent();
+            let credit = Credit {
+                played,
+                ..Credit::default()
+            };
+            stream.credit(&credit).unwrap();
+        }
+        told.sort_by_key(|note| note.start);
+        told.retain(|note| note.start < 8_000 * 60);
+        assert_eq!(
+            told,
+            warpsmith_synth::compose(9, &params, 8_000, 8_000 * 60)
+        );
     }
 
     #[test]

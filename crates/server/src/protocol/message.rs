@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use warpsmith_core::Finding;
-use warpsmith_synth::{Params, Preset};
+use warpsmith_synth::{Note, Params, Preset};
 
 use super::{BUFFER_MS, Codec, FRAME_MS, MOST_TEXT_BYTES};
 use crate::error::ProtocolError;
@@ -33,6 +33,8 @@ pub struct Hello {
     pub params: Map<String, Value>,
     /// The broadcast that all hear, instead of a stream of one's own.
     pub shared: bool,
+    /// Whether to tell the notes, bar by bar.
+    pub score: bool,
     /// Go on with a stream after a break.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resume: Option<Resume>,
@@ -50,6 +52,7 @@ impl Default for Hello {
             preset: None,
             params: Map::new(),
             shared: false,
+            score: false,
             resume: None,
         }
     }
@@ -203,7 +206,8 @@ pub fn merged(
                 let known: Vec<&str> = Params::RANGES.iter().map(|range| range.0).collect();
                 return Err(ProtocolError::Message {
                     what: format!(
-                        "there is no parameter `{}`; there are key, mode, scale, parts, {}",
+                        "there is no parameter `{}`; there are key, mode, scale, parts, \
+                         instruments, {}",
                         name.chars().take(40).collect::<String>(),
                         known.join(", ")
                     ),
@@ -257,6 +261,13 @@ pub enum ServerMessage {
         at: u64,
         /// All of them.
         params: Params,
+    },
+    /// The notes of a bar, told before it is heard; in place of any from there on that were told before.
+    Score {
+        /// Where the bar begins.
+        from: u64,
+        /// Its notes.
+        notes: Vec<Note>,
     },
     /// Something the client requested cannot be done.
     Error {

@@ -21,6 +21,8 @@ pub(super) struct Heard {
     waiting: VecDeque<Arc<Block>>,
     /// Position after the last frame that was sent.
     next: Option<u64>,
+    /// Whether the listener wants the notes.
+    score: bool,
 }
 
 /// A stream of one's own, or the broadcast.
@@ -46,6 +48,7 @@ pub(super) struct Next {
     pub(super) head: FrameHead,
     pub(super) payload: Payload,
     pub(super) message: Option<ServerMessage>,
+    pub(super) score: Option<ServerMessage>,
 }
 
 fn head(kind: Kind, codec: Codec, first: u64, frames: u32) -> FrameHead {
@@ -70,16 +73,21 @@ impl Feed {
         }
     }
 
-    pub(super) fn shared(before: Vec<Arc<Block>>, receiver: Receiver<Arc<Block>>) -> Self {
+    pub(super) fn shared(
+        before: Vec<Arc<Block>>,
+        receiver: Receiver<Arc<Block>>,
+        score: bool,
+    ) -> Self {
         Self::Shared(Heard {
             receiver,
             waiting: before.into(),
             next: None,
+            score,
         })
     }
 
     /// The next frame, if there is one to send now. For a stream of one's own this renders, and
-    /// allocates nothing.
+    /// allocates nothing unless the notes are wanted.
     pub(super) fn next_frame(&mut self, metrics: &Metrics) -> Option<Next> {
         match self {
             Self::Own { stream, boundary } => {
@@ -89,9 +97,11 @@ impl Feed {
                         head: head(Kind::Boundary, stream.codec(), stream.sent(), 0),
                         payload: Payload::Nothing,
                         message: None,
+                        score: None,
                     });
                 }
                 let due = stream.next_frame()?;
+                let score = stream.untold_bar();
                 if due.render_us > 0 {
                     metrics
                         .render
@@ -105,6 +115,7 @@ impl Feed {
                     },
                     payload: Payload::Ring(due.positions),
                     message: None,
+                    score,
                 })
             }
             Self::Shared(heard) => heard.next_frame(metrics),
@@ -168,8 +179,14 @@ impl Heard {
                 },
                 payload: Payload::Nothing,
                 message: None,
+                score: None,
             });
         }
+        let score = block.score.as_ref().filter(|_| self.score);
+        let score = score.map(|bar| ServerMessage::Score {
+            from: bar.0,
+            notes: bar.1.clone(),
+        });
         let frames = (block.bytes.len() / BLOCK_FRAME_BYTES) as u32;
         self.next = Some(block.first + u64::from(frames));
         Some(Next {
@@ -181,6 +198,7 @@ impl Heard {
                 at: block.first,
                 params,
             }),
+            score,
             payload: Payload::Block(block),
         })
     }
@@ -235,10 +253,11 @@ mod tests {
                 render_us: 0,
                 bytes: vec![0; 4 * 960],
                 params: None,
+                score: None,
             })
         };
         let (_sender, receiver) = tokio::sync::broadcast::channel(1);
-        let mut feed = Feed::shared(vec![block(0), block(960), block(4_800)], receiver);
+        let mut feed = Feed::shared(vec![block(0), block(960), block(4_800)], receiver, false);
         let metrics = Metrics::new();
         let heads: Vec<_> = std::iter::from_fn(|| feed.next_frame(&metrics))
             .map(|next| (next.head.kind, next.head.first, next.head.frames))

@@ -143,7 +143,7 @@ fn joined(
     };
     Ok(Greeted {
         seat: seat(&welcome, Codec::Pcm16, peer, shared),
-        feed: Feed::shared(before, receiver),
+        feed: Feed::shared(before, receiver, hello.score),
         welcome,
         place,
     })

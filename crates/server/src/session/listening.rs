@@ -397,7 +397,7 @@ impl Listener {
             self.shared.metrics.bytes.add(bytes as u64);
             let sent = next.head.first + u64::from(next.head.frames);
             self.seat.sent.store(sent, Ordering::Relaxed);
-            if let Some(message) = next.message {
+            for message in [next.message, next.score].into_iter().flatten() {
                 self.connection.outbox.text(&message.encode());
             }
             self.connection

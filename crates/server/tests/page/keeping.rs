@@ -10,7 +10,7 @@ use crate::browser::Browser;
 use crate::{expect, serve, serve_with};
 
 /// Sets a control as a listener would.
-const CONTROLS: &str = r#"
+pub(crate) const CONTROLS: &str = r#"
 window.$ = (id) => document.getElementById(id);
 window.change = (id, value) => { $(id).value = value; $(id).dispatchEvent(new Event('input')); $(id).dispatchEvent(new Event('change')); };
 window.choose = (preset) => [...document.getElementsByName('preset')].find((radio) => radio.value === preset).click();
@@ -23,21 +23,21 @@ navigator.mediaSession.setActionHandler = (key, act) => { keys[key] = act; };
 HTMLAnchorElement.prototype.click = function () { window.saved = { name: this.download, bytes: fetch(this.href).then((answer) => answer.arrayBuffer()).then((bytes) => Array.from(new Uint8Array(bytes))) }; };
 "#;
 
-fn is(browser: &mut Browser, expression: &str, wanted: &Value) -> Result<(), Failed> {
+pub(crate) fn is(browser: &mut Browser, expression: &str, wanted: &Value) -> Result<(), Failed> {
     let found = browser.evaluate(expression)?;
     expect(found == *wanted, || {
         format!("{expression} is {found}, not {wanted}")
     })
 }
 
-fn no_complaints(browser: &Browser) -> Result<(), Failed> {
+pub(crate) fn no_complaints(browser: &Browser) -> Result<(), Failed> {
     expect(browser.complaints.is_empty(), || {
         browser.complaints.join("\n")
     })
 }
 
 /// Loads `address` as if nothing had been open; a change after `#` alone loads nothing.
-fn visit(browser: &mut Browser, address: &str) -> Result<(), Failed> {
+pub(crate) fn visit(browser: &mut Browser, address: &str) -> Result<(), Failed> {
     browser.call("Page.navigate", json!({ "url": "about:blank" }))?;
     browser.until("location.href === 'about:blank'")?;
     browser.go(address)?;

@@ -7,6 +7,7 @@
 
 mod browser;
 mod keeping;
+mod watching;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::{Value, json};
@@ -435,6 +436,18 @@ fn main() {
         (
             "another seed, media keys and the sleep timer act at once",
             keeping::seed_keys_and_timer_act,
+        ),
+        (
+            "the score shows what sounds, and stands still where less motion is wanted",
+            watching::the_score_shows_what_sounds,
+        ),
+        (
+            "the page opens without its server and goes on when it is back",
+            watching::the_page_opens_without_its_server,
+        ),
+        (
+            "a browser that needed a larger buffer starts with it",
+            watching::the_first_buffer_is_what_was_needed_last,
         ),
         #[cfg(feature = "opus")]
         (

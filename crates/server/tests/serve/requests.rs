@@ -66,7 +66,10 @@ fn the_page_is_there_with_everything_it_loads() {
     let mut text = String::from_utf8(page.body).unwrap();
     for file in [
         "/style.css",
+        "/manifest.webmanifest",
         "/page.js",
+        "/score.js",
+        "/offline.js",
         "/player.js",
         "/machine.js",
         "/socket.js",
