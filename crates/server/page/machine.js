@@ -1,7 +1,7 @@
 // The second tab: the server's own figures, the GPUs, and the matrix.
 
 const $ = (id) => document.getElementById(id);
-const HEADS = ['Technique', 'What', 'Claimed', 'Measured', 'Interval', 'Verdict', 'p50 ms', 'p95', 'p99', 'Allocations', 'SNR dB', 'Alias dB', 'Step dB'];
+const HEADS = ['Technique', 'What', 'Priority', 'Claimed', 'Impact', 'Measured', 'Interval', 'Verdict', 'p50 ms', 'p95', 'p99', 'Allocations', 'SNR dB', 'Alias dB', 'Step dB'];
 let timer, source;
 
 export function showMachine(visible, { ask, figure, token }) {

@@ -136,6 +136,70 @@ pub const TECHNIQUES: &[Technique] = rows! {
     "garbage collector", "-", Recorded, "there is none to tune: the column of allocations shows what a render leaves behind", "", [] => [], 0.0;
 };
 
+/// How much a technique brings, in the classes of the published matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Impact {
+    /// More than 30 % faster.
+    High,
+    /// 10 to 30 % faster.
+    Medium,
+    /// Up to 10 % faster.
+    Low,
+    /// Not faster, or not usable.
+    None,
+}
+
+impl Impact {
+    /// The class of a change in percent with its verdict.
+    fn of(change_percent: f64, verdict: &str) -> Self {
+        match -change_percent {
+            _ if verdict != FASTER => Self::None,
+            faster if faster > 30.0 => Self::High,
+            faster if faster >= 10.0 => Self::Medium,
+            _ => Self::Low,
+        }
+    }
+}
+
+impl std::fmt::Display for Impact {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::High => "high",
+            Self::Medium => "medium",
+            Self::Low => "low",
+            Self::None => "none",
+        })
+    }
+}
+
+/// The verdict of a technique that is worth it.
+const FASTER: &str = "faster";
+
+/// The ten techniques of the published matrix with the class and the priority that it gave them, P0 the
+/// most urgent; graphs have two rows here.
+const PUBLISHED: [(&str, Impact, &str); 11] = [
+    ("memory pre-allocation", Impact::High, "P0"),
+    ("batch voice rendering", Impact::High, "P0"),
+    ("no_grad", Impact::Medium, "P0"),
+    ("torch.compile", Impact::Medium, "P1"),
+    ("kernel fusion", Impact::Medium, "P1"),
+    ("CUDA streams", Impact::Medium, "P2"),
+    ("profiling", Impact::Medium, "P1"),
+    ("half-precision amplitudes", Impact::Low, "avoid"),
+    ("CUDA graphs, many launches", Impact::High, "P3"),
+    ("CUDA graphs, one launch", Impact::High, "P3"),
+    ("custom kernel", Impact::High, "P4"),
+];
+
+impl Technique {
+    /// The class and the priority that the published matrix gave it, if it is one of its ten.
+    pub fn published(&self) -> Option<(Impact, &'static str)> {
+        let found = PUBLISHED.iter().find(|(name, ..)| *name == self.name);
+        found.map(|(_, impact, priority)| (*impact, *priority))
+    }
+}
+
 /// Quantiles in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Times {
@@ -179,6 +243,8 @@ pub struct Measured {
     pub interval_percent: (f64, f64),
     /// Whether the interval excludes no effect, and the sound stays above its bound.
     pub verdict: &'static str,
+    /// How much that is.
+    pub impact: Impact,
     /// Times without the technique.
     pub without: Times,
     /// Times with it.
@@ -200,6 +266,8 @@ pub struct MatrixRow {
     pub technique: &'static str,
     /// What was claimed.
     pub claimed: &'static str,
+    /// The class and the priority of the published matrix, for its ten techniques.
+    pub published: Option<(Impact, &'static str)>,
     /// What is compared, or recorded.
     pub what: &'static str,
     /// Where it can be measured.
@@ -285,6 +353,7 @@ pub fn measure(
     MatrixRow {
         technique: technique.name,
         claimed: technique.claimed,
+        published: technique.published(),
         what: technique.what,
         platform: technique.platform,
         outcome,
@@ -339,18 +408,21 @@ fn compare(
         None => technique.bound_db,
     };
     let spoiled = sound.is_some_and(|(_, with)| with.snr_db < bound_db);
+    let verdict = if spoiled {
+        "spoils the sound"
+    } else if interval.0 <= 0.0 && interval.1 >= 0.0 {
+        "no effect"
+    } else if interval.1 < 0.0 {
+        FASTER
+    } else {
+        "slower"
+    };
+    let change_percent = percent(row.evaluation.ratio);
     Ok(Measured {
-        change_percent: percent(row.evaluation.ratio),
+        change_percent,
         interval_percent: interval,
-        verdict: if spoiled {
-            "spoils the sound"
-        } else if interval.0 <= 0.0 && interval.1 >= 0.0 {
-            "no effect"
-        } else if interval.1 < 0.0 {
-            "faster"
-        } else {
-            "slower"
-        },
+        verdict,
+        impact: Impact::of(change_percent, verdict),
         without: Times::of(&row.comparison.a),
         with: Times::of(&row.comparison.b),
         memory_bytes: row.memory_bytes,
@@ -386,8 +458,8 @@ pub fn findings(rows: &[MatrixRow]) -> Vec<Finding> {
 pub fn markdown(rows: &[MatrixRow], device: &str) -> String {
     let mut text = format!(
         "# Optimisation matrix, measured on {device}\n\n\
-         | technique | what | claimed | measured | interval | verdict | p50 ms | p95 | p99 | allocations | SNR dB | alias dB | step dB |\n\
-         |---|---|---|---|---|---|---|---|---|---|---|---|---|\n"
+         | technique | what | priority | claimed | impact | measured | interval | verdict | p50 ms | p95 | p99 | allocations | SNR dB | alias dB | step dB |\n\
+         |---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n"
     );
     for row in rows {
         let cells = cells(row).join(" | ");
@@ -396,15 +468,22 @@ pub fn markdown(rows: &[MatrixRow], device: &str) -> String {
     text
 }
 
-/// The cells of a row, as the views show them.
-pub fn cells(row: &MatrixRow) -> [String; 13] {
-    let head = [row.technique, row.what, row.claimed].map(str::to_owned);
-    let mut cells: [String; 13] = std::array::from_fn(|_| "-".to_owned());
-    cells[..3].clone_from_slice(&head);
+/// Cells of a row.
+pub const CELLS: usize = 15;
+
+/// The cells of a row, as the views show them; the impact is the published class and the measured one.
+pub fn cells(row: &MatrixRow) -> [String; CELLS] {
+    let mut cells: [String; CELLS] = std::array::from_fn(|_| "-".to_owned());
+    let (claimed, priority) = row
+        .published
+        .map_or(("-".to_owned(), "-"), |(impact, p)| (impact.to_string(), p));
+    let head = [row.technique, row.what, priority, row.claimed];
+    cells[..4].clone_from_slice(&head.map(str::to_owned));
     let measured = match &row.outcome {
         Ok(measured) => measured,
         Err(reason) => {
-            cells[5].clone_from(reason);
+            cells[4] = claimed;
+            cells[7].clone_from(reason);
             return cells;
         }
     };
@@ -413,20 +492,21 @@ pub fn cells(row: &MatrixRow) -> [String; 13] {
         let (a, b) = (pick(&measured.without) * 1e3, pick(&measured.with) * 1e3);
         format!("{a:.3} → {b:.3}")
     };
-    cells[3] = format!("{:+.1} %", measured.change_percent);
+    cells[4] = format!("{claimed} → {}", measured.impact);
+    cells[5] = format!("{:+.1} %", measured.change_percent);
     let (low, high) = measured.interval_percent;
-    cells[4] = format!("{low:+.1} to {high:+.1}");
-    cells[5] = measured.verdict.to_owned();
-    cells[6] = times(|times| times.p50);
-    cells[7] = times(|times| times.p95);
-    cells[8] = times(|times| times.p99);
+    cells[6] = format!("{low:+.1} to {high:+.1}");
+    cells[7] = measured.verdict.to_owned();
+    cells[8] = times(|times| times.p50);
+    cells[9] = times(|times| times.p95);
+    cells[10] = times(|times| times.p99);
     if let Some((a, b)) = measured.allocations {
-        cells[9] = format!("{a} → {b}");
+        cells[11] = format!("{a} → {b}");
     }
     if let Some((a, b)) = measured.sound {
-        cells[10] = pair((a.snr_db, b.snr_db));
-        cells[11] = pair((a.alias_db, b.alias_db));
-        cells[12] = pair((a.step_db, b.step_db));
+        cells[12] = pair((a.snr_db, b.snr_db));
+        cells[13] = pair((a.alias_db, b.alias_db));
+        cells[14] = pair((a.step_db, b.step_db));
     }
     cells
 }
@@ -448,6 +528,28 @@ mod tests {
             let with = resolve(workload.as_ref(), technique.with).unwrap();
             assert_ne!(without, with, "{}", technique.name);
         }
+    }
+
+    #[test]
+    fn all_ten_published_techniques_have_a_row_with_class_and_priority() {
+        for (name, ..) in PUBLISHED {
+            let count = TECHNIQUES.iter().filter(|row| row.name == name).count();
+            assert_eq!(count, 1, "{name}");
+        }
+        // Graphs stand for one of them with two rows; what is ours was never published.
+        let rated = TECHNIQUES.iter().filter(|row| row.published().is_some());
+        assert_eq!(rated.count(), 11);
+        assert!(TECHNIQUES[..11].iter().all(|row| row.published().is_some()));
+    }
+
+    #[test]
+    fn an_impact_is_what_was_measured_and_usable() {
+        assert_eq!(Impact::of(-45.0, FASTER), Impact::High);
+        assert_eq!(Impact::of(-30.0, FASTER), Impact::Medium);
+        assert_eq!(Impact::of(-2.0, FASTER), Impact::Low);
+        assert_eq!(Impact::of(-45.0, "spoils the sound"), Impact::None);
+        assert_eq!(Impact::of(-2.0, "no effect"), Impact::None);
+        assert_eq!(Impact::of(12.0, "slower"), Impact::None);
     }
 
     #[test]
@@ -475,6 +577,10 @@ mod tests {
             .unwrap();
         let row = measure(fusion, &device, &ComparisonPlan::default(), None);
         assert_eq!(row.outcome.as_ref().unwrap_err(), "needs a GPU");
-        assert!(markdown(&[row], "x").contains("needs a GPU"));
+        let text = markdown(&[row], "x");
+        assert!(
+            text.contains("| P1 | -10..-20 % | medium |") && text.contains("needs a GPU"),
+            "{text}"
+        );
     }
 }

@@ -149,7 +149,9 @@ fn describe(body: &Body) -> String {
     let mut table = Table::new(&[
         "technique",
         "what",
+        "priority",
         "claimed",
+        "impact",
         ">measured",
         ">interval %",
         "verdict",
