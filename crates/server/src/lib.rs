@@ -14,6 +14,7 @@ mod error;
 mod event_stream;
 mod events;
 mod histogram;
+mod housekeeping;
 pub mod load_test;
 mod metrics;
 mod page;

@@ -21,6 +21,7 @@ use crate::api::matrix::Matrix;
 use crate::audio::{Broadcast, Desk, Parking};
 use crate::error::ServeError;
 use crate::events::Events;
+use crate::housekeeping::keep_house;
 use crate::metrics::{Gauges, Metrics};
 use crate::presets::Presets;
 use crate::process;
@@ -193,6 +194,7 @@ impl Server {
         let broadcast = Arc::clone(&shared.broadcast);
         let desk = shared.desk.clone();
         runtime.spawn(broadcast.run(music, desk, Arc::clone(&shared.metrics)));
+        runtime.spawn(keep_house(Arc::clone(&shared)));
         let listening = Listening {
             application: Arc::new(Router(Arc::clone(&shared))),
             limits: http_limits(&settings.limits),
