@@ -56,7 +56,7 @@ pub(crate) struct Audit {
     #[arg(long)]
     every_place: bool,
     /// Leave out what was there at this revision: only what changes since then introduced.
-    #[arg(long, value_name = "REV", conflicts_with_all = ["baseline", "fix", "evaluate"])]
+    #[arg(long, value_name = "COMMIT", conflicts_with_all = ["baseline", "fix", "evaluate"])]
     since: Option<String>,
     /// Print a patch of safe fixes instead of the report.
     ///

@@ -359,8 +359,9 @@ mod tests {
 
     #[test]
     fn every_line_of_output_is_a_step_however_fast_they_come() {
-        // A line is a page that stays: far more of them than can be read one by one.
-        let script = "kept = []\nfor i in range(20000):\n    kept.append(bytearray(b'x') * 4096)\n    print(flush=True)";
+        // A line is a page that stays: far more of them than can be read one by one. It lives on for
+        // a while, so that the last reading is not of a process that ends.
+        let script = "import time\nkept = []\nfor i in range(20000):\n    kept.append(bytearray(b'x') * 4096)\n    print(flush=True)\ntime.sleep(3)";
         let words = ["python3", "-c", script].map(str::to_owned);
         let (command, output) = WatchedCommand::start(&words, true).unwrap();
         let lines = Steps::Lines(Box::new(output.unwrap()));
