@@ -23,7 +23,7 @@ pub(crate) async fn keep_house(shared: Arc<Shared>) {
     loop {
         tokio::time::sleep(PERIOD).await;
         let now = shared.seats.count() + shared.parking.sweep();
-        most = most.max(now);
+        most = most.max(now).max(shared.seats.most_since());
         if is_worth_it(most, now) {
             most = now;
             // It may take milliseconds, in which no listener may wait.

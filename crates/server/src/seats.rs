@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -107,6 +107,8 @@ impl Seat {
 pub(crate) struct Seats {
     taken: Mutex<BTreeMap<u32, Arc<Seat>>>,
     last: AtomicU32,
+    /// The most seats since somebody last wanted to know.
+    most: AtomicUsize,
 }
 
 impl Seats {
@@ -115,7 +117,9 @@ impl Seats {
     }
 
     pub(crate) fn take(&self, seat: Arc<Seat>) {
-        locked(&self.taken).insert(seat.stream, seat);
+        let mut taken = locked(&self.taken);
+        taken.insert(seat.stream, seat);
+        self.most.fetch_max(taken.len(), Ordering::Relaxed);
     }
 
     /// Frees the seat, unless another connection has it by now.
@@ -137,6 +141,13 @@ impl Seats {
 
     pub(crate) fn count(&self) -> usize {
         locked(&self.taken).len()
+    }
+
+    /// The most seats that were taken at once since this was last called: a crowd may come and go
+    /// between two looks.
+    pub(crate) fn most_since(&self) -> usize {
+        let now = self.count();
+        self.most.swap(now, Ordering::Relaxed).max(now)
     }
 
     /// The first `most` seats.
