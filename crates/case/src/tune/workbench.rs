@@ -166,7 +166,7 @@ impl<'a> Workbench<'a> {
         }
         let mut verifier =
             Verifier::for_several(self.case, point, program, self.device, self.settings)?;
-        // The small sizes that the winner is checked at are asked for now, too: while candidates compile, the
+        // The small sizes that the winner is checked at are requested now, too: while candidates compile, the
         // reference has time.
         let first = self.case.first_choice();
         let mut sizes: Vec<Scope> = self.small.clone();
