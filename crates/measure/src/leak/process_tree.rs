@@ -347,7 +347,7 @@ mod tests {
 
     #[test]
     fn a_reader_of_devices_is_asked_about_the_tree() {
-        let words = ["sh", "-c", "echo; sleep 0.2; echo; sleep 1000"].map(str::to_owned);
+        let words = ["sh", "-c", "echo; sleep 2; echo; sleep 1000"].map(str::to_owned);
         let (command, output) = WatchedCommand::start(&words, true).unwrap();
         let lines = Steps::Lines(Box::new(output.unwrap()));
         let root = command.id();
