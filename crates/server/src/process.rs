@@ -52,7 +52,7 @@ pub fn allow_many_files() -> u64 {
 
 /// Gives memory that is free back to the system: the allocator keeps what a crowd of listeners needed,
 /// in case that they return.
-pub(crate) fn give_memory_back() {
+pub fn give_memory_back() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: releases free pages of the allocator's own arenas under their locks; nothing that is in
     // use is touched.

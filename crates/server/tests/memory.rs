@@ -2,7 +2,7 @@
 
 use warpsmith_server::load_test::{self, Plan};
 use warpsmith_server::protocol::Hello;
-use warpsmith_server::{Limits, Server, Settings};
+use warpsmith_server::{Limits, Server, Settings, process};
 
 #[test]
 fn an_hour_of_sixty_listeners_costs_no_memory() {
@@ -43,11 +43,13 @@ fn an_hour_of_sixty_listeners_costs_no_memory() {
         let figures = load_test::run(&plan).unwrap();
         assert_eq!((figures.breaks, figures.wrong_tags), (0, 0));
         played += figures.samples;
+        // What is free and only kept comes and goes with the server's housekeeping.
+        process::give_memory_back();
         resident.push(server.metrics()["resident_bytes"].as_u64().unwrap());
     }
     let (last, before) = (resident.len() - 1, resident.len() * 2 / 3 - 1);
     assert!(
-        resident[last] < resident[before] + (6 << 20),
+        resident[last] < resident[before] + (4 << 20),
         "{resident:?}"
     );
 }

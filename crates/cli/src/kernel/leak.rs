@@ -197,6 +197,10 @@ impl Leak {
             (watched, _) => watched?,
         };
         if let Some(status) = ended.filter(|status| !status.success()) {
+            // The first reading may come before the command dies: it says nothing, either.
+            if series.iter().all(|one| one.bytes.len() < 2) {
+                bail!("`{line}` ended ({status}) before its second step");
+            }
             output::note(global, &format!("note: `{line}` failed ({status})"));
         }
         Ok((line, series))
