@@ -13,17 +13,21 @@ use crate::wheels::wheel;
 /// What writes the PTX.
 pub(super) const COMPILER: &str = "nvrtc 12.0.140";
 
+/// What writes machine code.
+pub(super) const MACHINE_CODE_COMPILER: &str = "nvrtc 12.9.86";
+
 /// The NVRTC that writes the PTX.
 fn old_nvrtc() -> Result<Nvrtc> {
-    nvrtc("12.0.140")
+    nvrtc(COMPILER)
 }
 
 /// The NVRTC that writes machine code.
 pub(super) fn new_nvrtc() -> Result<Nvrtc> {
-    nvrtc("12.9.86")
+    nvrtc(MACHINE_CODE_COMPILER)
 }
 
-fn nvrtc(version: &str) -> Result<Nvrtc> {
+fn nvrtc(name: &str) -> Result<Nvrtc> {
+    let version = name.trim_start_matches("nvrtc ");
     let folder = wheel("nvidia-cuda-nvrtc-cu12", version)?;
     Ok(Nvrtc::open(
         &folder.join("nvidia/cuda_nvrtc/lib/libnvrtc.so.12"),
