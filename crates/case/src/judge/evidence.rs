@@ -82,7 +82,15 @@ pub(super) struct Precision {
     /// Whether every element is as near as 8 bits of mantissa would bring it.
     as_half: bool,
     counted: bool,
+    /// Blocks of neighbours, and those that are off by one and the same share.
+    blocks: usize,
+    scaled: usize,
 }
+
+/// Neighbours whose errors are compared with each other.
+const NEIGHBOURS: usize = 16;
+/// Shares of an error that differ by less than this part of themselves are the same.
+const SAME: f64 = 0.05;
 
 impl Precision {
     pub(super) fn add(
@@ -109,6 +117,20 @@ impl Precision {
                 values += right * right;
             }
         }
+        let shares: Vec<f64> = truth
+            .values
+            .iter()
+            .enumerate()
+            .filter(|(_, right)| **right != 0.0 && right.is_finite())
+            .map(|(index, right)| float_at(scalar, actual, index) / right - 1.0)
+            .collect();
+        for block in shares.chunks_exact(NEIGHBOURS) {
+            let mean = block.iter().sum::<f64>() / block.len() as f64;
+            let apart = block.iter().map(|share| (share - mean).abs());
+            self.blocks += 1;
+            self.scaled +=
+                usize::from(mean != 0.0 && apart.fold(0.0, f64::max) < SAME * mean.abs());
+        }
         let relative = if values > 0.0 {
             (errors / values).sqrt()
         } else {
@@ -124,9 +146,11 @@ impl Precision {
         self.counted = true;
     }
 
-    /// Fewer bits inside than the type has, though every element is near.
+    /// Fewer bits inside than the type has, though every element is near. Rounding moves neighbours by
+    /// different shares; all by the same one is another formula, which is wrong and no more than that.
     fn is_narrow(&self) -> bool {
         self.elements >= 64
+            && 2 * self.scaled <= self.blocks
             && self.as_half
             && self.relative > COARSE
             && self.over_plain.is_none_or(|ratio| ratio > IMPRECISE)
@@ -513,4 +537,38 @@ fn speed(pairs: &[Pair]) -> Option<Speed> {
         reference_seconds: median_of(&reference),
         rounds: found.rounds,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use warpsmith_workload::random::Random;
+
+    use super::*;
+
+    /// How precise 256 numbers are after a change to each.
+    fn after(change: impl Fn(f32) -> f32) -> Precision {
+        let mut random = Random::seeded(5);
+        let values: Vec<f32> = (0..256).map(|_| 0.1 + random.unit() as f32).collect();
+        let truth = Truth {
+            values: values.iter().map(|value| f64::from(*value)).collect(),
+            whole: None,
+            plain: None,
+            spread: None,
+            fan_in: 1.0,
+        };
+        let changed = values.iter().map(|value| change(*value));
+        let bytes: Vec<u8> = changed.flat_map(f32::to_le_bytes).collect();
+        let mut precision = Precision::default();
+        precision.add(Scalar::F32, &bytes, &truth, Some(1e4));
+        precision
+    }
+
+    #[test]
+    fn all_off_by_one_share_is_another_formula_and_no_narrow_one() {
+        assert!(!after(|value| value * 0.9996).is_narrow());
+        // Eleven bits of mantissa, rounded or cut.
+        assert!(after(|value| f32::from_bits((value.to_bits() + 0x1000) & !0x1fff)).is_narrow());
+        assert!(after(|value| f32::from_bits(value.to_bits() & !0x1fff)).is_narrow());
+        assert!(!after(|value| value).is_narrow());
+    }
 }
