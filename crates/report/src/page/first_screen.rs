@@ -188,7 +188,7 @@ fn action((at, action): (usize, &Action)) -> String {
         false => format!("<div>{}</div>", command(&action.command)),
     };
     format!(
-        r##"<tr><td class="n">{}</td><td class="w"><a href="#{}">{}{stop}</a> <span>{}</span>{command}</td><td class="g">{} <small>{}</small></td><td class="c">{}</td></tr>"##,
+        r##"<tr><td class="n">{}</td><td class="w"><a href="#{}">{}{stop}</a> <span>{}</span> {command}</td><td class="g">{} <small>{}</small></td><td class="c">{}</td></tr>"##,
         at + 1,
         plain(&action.chapter),
         inline(&action.what),
