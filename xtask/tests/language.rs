@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 const HABITS: &[(&str, &str)] = &[
     ("anew", "again"),
     ("held against", "compared with"),
+    ("mend", "fix"),
     ("mends", "fixes"),
+    ("mending", "fixing"),
     ("what to mend", "what to fix"),
     ("mended", "fixed"),
     ("asked for", "requested"),

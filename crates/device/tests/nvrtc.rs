@@ -172,7 +172,7 @@ fn the_second_compilation_comes_from_the_cache(nvrtc: &Nvrtc) -> Result<(), Fail
     )?;
     ensure(
         cache.compile(nvrtc, "f.cu", SOURCE, &options)?.from_cache,
-        "not mended",
+        "not fixed",
     )
 }
 

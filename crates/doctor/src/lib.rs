@@ -18,7 +18,7 @@ mod view;
 
 pub use architecture::{Capability, Coverage, Runs, Target};
 pub use binary::{ByteSource, WheelError, coverage_of_elf, coverage_of_wheel};
-pub use catalog::{Area, FAMILIES, MACHINE_RULES, Mend, PROJECT_RULES, RuleInfo, rule_info};
+pub use catalog::{Area, FAMILIES, Fix, MACHINE_RULES, PROJECT_RULES, RuleInfo, rule_info};
 pub use compat::{Database, database};
 pub use host::{CommandOutput, DirectoryHost, Host, RealHost, RecordingHost, Session, Stat};
 pub use machine::{
@@ -29,7 +29,7 @@ pub use outcome::Outcome;
 pub use project::{
     AreaScore, AuditBody, AuditError, AuditOptions, AuditOutcome, Baseline, Evaluation, FactorRow,
     FixOptions, FixPlan, Label, Measured, NotAssessed, Patch, PatchError, Score, Step, Suppressed,
-    apply_patches, audit_project, check_codes, evaluate, is_safe, mendable, plan_fixes,
+    apply_patches, audit_project, check_codes, evaluate, fixable, is_safe, plan_fixes,
 };
 pub use version::{Version, VersionRange};
 pub use view::{

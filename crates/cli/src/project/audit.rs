@@ -102,7 +102,7 @@ impl Audit {
             return measure(global, labels, &self.path);
         }
         if self.fix {
-            return self.mend(global);
+            return self.print_or_apply_fixes(global);
         }
         let baseline = match &self.since {
             Some(revision) => Some(since::findings_at(&self.path, revision)?),
@@ -166,7 +166,7 @@ impl Audit {
         output::check_outputs(global, &[baseline])
     }
 
-    fn mend(&self, global: &Global) -> Result<Outcome> {
+    fn print_or_apply_fixes(&self, global: &Global) -> Result<Outcome> {
         let options = FixOptions {
             suggested: self.suggested,
         };

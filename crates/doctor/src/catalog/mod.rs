@@ -7,4 +7,4 @@ mod row;
 pub use machine::RULES as MACHINE_RULES;
 pub use project::RULES as PROJECT_RULES;
 pub(crate) use row::row;
-pub use row::{Area, FAMILIES, Mend, RuleInfo, rule_info};
+pub use row::{Area, FAMILIES, Fix, RuleInfo, rule_info};

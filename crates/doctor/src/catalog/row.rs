@@ -60,10 +60,10 @@ impl Area {
     }
 }
 
-/// Whether Warpsmith can write the mending down.
+/// Whether Warpsmith can write the fix down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Mend {
+pub enum Fix {
     /// A human decides.
     None,
     /// The finding carries a command or a shell line.
@@ -81,21 +81,16 @@ pub struct RuleInfo {
     pub area: Area,
     /// How much it matters when it fires.
     pub severity: Severity,
-    /// Whether the mending can be written down.
-    pub mend: Mend,
+    /// Whether the fix can be written down.
+    pub fix: Fix,
 }
 
-pub(crate) const fn row(
-    code: &'static str,
-    area: Area,
-    severity: Severity,
-    mend: Mend,
-) -> RuleInfo {
+pub(crate) const fn row(code: &'static str, area: Area, severity: Severity, fix: Fix) -> RuleInfo {
     RuleInfo {
         code,
         area,
         severity,
-        mend,
+        fix,
     }
 }
 

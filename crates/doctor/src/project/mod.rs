@@ -19,7 +19,7 @@ mod walk;
 pub use baseline::Baseline;
 pub use evaluate::{Evaluation, Label, Measured, evaluate};
 pub use fix::{
-    FixOptions, FixPlan, Patch, PatchError, apply_patches, is_safe, mendable, plan_fixes,
+    FixOptions, FixPlan, Patch, PatchError, apply_patches, fixable, is_safe, plan_fixes,
 };
 pub use report::{AuditBody, AuditError, AuditOptions, AuditOutcome, NotAssessed, audit_project};
 pub use score::{AreaScore, Score, Step};

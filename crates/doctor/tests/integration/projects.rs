@@ -9,7 +9,7 @@ use crate::project::Project;
 use warpsmith_core::{Finding, Severity};
 use warpsmith_doctor::{
     AuditOptions, Baseline, FixOptions, Outcome, apply_patches, audit_html, audit_junit,
-    audit_markdown, audit_project, audit_sarif, audit_text, mendable, plan_fixes, rule_info,
+    audit_markdown, audit_project, audit_sarif, audit_text, fixable, plan_fixes, rule_info,
     unified_diff,
 };
 
@@ -61,7 +61,7 @@ fn every_project_is_judged_as_it_says() {
 #[test]
 fn a_fix_ends_its_finding_and_a_second_plan_is_empty() {
     let mut wrong = Vec::new();
-    let mut mended = BTreeSet::new();
+    let mut fixed = BTreeSet::new();
     for project in Project::all() {
         let directory = project.write();
         let before: BTreeSet<String> = findings(directory.path())
@@ -88,7 +88,7 @@ fn a_fix_ends_its_finding_and_a_second_plan_is_empty() {
             unified_diff(&again)
         );
         for code in &project.fixes {
-            mended.insert(code.clone());
+            fixed.insert(code.clone());
             if !before.contains(code) {
                 wrong.push(format!(
                     "{}: {code} does not fire before the fix",
@@ -107,15 +107,15 @@ fn a_fix_ends_its_finding_and_a_second_plan_is_empty() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    let unproven: Vec<_> = mendable()
+    let unproven: Vec<_> = fixable()
         .into_iter()
-        .filter(|code| !mended.contains(*code))
+        .filter(|code| !fixed.contains(*code))
         .collect();
     assert!(
         unproven.is_empty(),
         "no project proves the fix of {unproven:?}"
     );
-    assert!(mended.len() >= 40, "{} fixes", mended.len());
+    assert!(fixed.len() >= 40, "{} fixes", fixed.len());
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Mending Dockerfiles.
+//! Fixing Dockerfiles.
 
 use warpsmith_core::{Finding, Severity};
 

@@ -1,4 +1,4 @@
-//! Mending by patch: local edits made from findings.
+//! Fixing by patch: local edits made from findings.
 //!
 //! Invariants: an edit touches the line of its finding, or adds a file or a block; planning reads
 //! and never writes; every patch is proved ([`proof`]); a second plan on the result is empty.
@@ -83,7 +83,7 @@ fn fixers() -> Vec<(&'static str, Fixer)> {
 }
 
 /// The codes that `--fix` fixes.
-pub fn mendable() -> Vec<&'static str> {
+pub fn fixable() -> Vec<&'static str> {
     fixers().into_iter().map(|(code, _)| code).collect()
 }
 
@@ -257,15 +257,15 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::catalog::{Mend, PROJECT_RULES};
+    use crate::catalog::{Fix, PROJECT_RULES};
 
     #[test]
     fn the_catalogue_promises_the_patches_that_there_are() {
         let promised: BTreeSet<&str> = PROJECT_RULES
             .iter()
-            .filter(|rule| rule.mend == Mend::Patch)
+            .filter(|rule| rule.fix == Fix::Patch)
             .map(|rule| rule.code)
             .collect();
-        assert_eq!(promised, mendable().into_iter().collect());
+        assert_eq!(promised, fixable().into_iter().collect());
     }
 }

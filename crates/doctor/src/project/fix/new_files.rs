@@ -1,4 +1,4 @@
-//! Mending by adding a file or a block of documentation.
+//! Fixing by adding a file or a block of documentation.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Mending setup.py, requirements, Python code and documentation lines.
+//! Fixing setup.py, requirements, Python code and documentation lines.
 
 use warpsmith_core::Finding;
 

@@ -1,4 +1,4 @@
-//! Mending CUDA sources.
+//! Fixing CUDA sources.
 
 use warpsmith_core::Finding;
 

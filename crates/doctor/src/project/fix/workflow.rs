@@ -1,4 +1,4 @@
-//! Mending workflows.
+//! Fixing workflows.
 
 use warpsmith_core::Finding;
 
