@@ -29,7 +29,9 @@ pub(crate) fn parse_cmake(text: &str) -> Vec<CmakeCommand> {
                     .map(|name| name.trim().to_ascii_lowercase())
                     .unwrap_or_default();
                 let start_line = line;
-                let (arguments, next) = arguments(text, at + 1, &mut line);
+                // Only a condition is another one without its parentheses.
+                let grouped = matches!(name.as_str(), "if" | "elseif" | "while");
+                let (arguments, next) = arguments(text, at + 1, grouped, &mut line);
                 if !name.is_empty() && commands.len() < 20_000 {
                     commands.push(CmakeCommand {
                         line: start_line,
@@ -72,7 +74,8 @@ fn skip_comment(bytes: &[u8], mut at: usize, line: &mut u32) -> usize {
     at
 }
 
-fn arguments(text: &str, mut at: usize, line: &mut u32) -> (Vec<String>, usize) {
+/// The arguments up to the closing parenthesis; where they are `grouped`, parentheses are arguments.
+fn arguments(text: &str, mut at: usize, grouped: bool, line: &mut u32) -> (Vec<String>, usize) {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
     let mut depth = 1usize;
@@ -112,12 +115,22 @@ fn arguments(text: &str, mut at: usize, line: &mut u32) -> (Vec<String>, usize) 
                 at = skip_comment(bytes, at, line);
                 continue;
             }
-            b'(' => depth += 1,
+            b'(' => {
+                depth += 1;
+                if grouped {
+                    push(&mut found, &mut word, at);
+                    found.push("(".to_owned());
+                }
+            }
             b')' => {
                 depth -= 1;
                 if depth == 0 {
                     push(&mut found, &mut word, at);
                     return (found, at + 1);
+                }
+                if grouped {
+                    push(&mut found, &mut word, at);
+                    found.push(")".to_owned());
                 }
             }
             b'\n' => {
@@ -157,6 +170,7 @@ mod tests {
                 (7, "endif")
             ]
         );
+        assert_eq!(found[3].arguments, ["NOT", "(", "A", "AND", "B", ")"]);
         let continued = parse_cmake("set(a \"one \\\n two\")\nproject(b)\n");
         assert_eq!(continued[1].line, 3);
         assert_eq!(

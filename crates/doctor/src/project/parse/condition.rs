@@ -1,7 +1,10 @@
-//! Whether a preprocessor condition holds in a CUDA build of today, in three values.
+//! Whether a condition holds in a CUDA build of today, in three values: preprocessor lines here, and
+//! the comparisons of versions that CMake and setup.py make ([`Versions`]).
 //!
 //! Known: macros of other platforms are not defined, the CUDA, cuDNN and NCCL versions are the newest
 //! of the table, device code is for sm_75 or newer. Everything else may be either.
+
+use crate::version::Version;
 
 /// The value of a condition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,6 +76,74 @@ enum Value {
     Unknown,
 }
 
+/// Majors of today's CUDA and cuDNN.
+const CUDA: i64 = 13;
+const CUDNN: i64 = 9;
+
+/// The versions that something may have in a build, first and last.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Versions {
+    first: i64,
+    last: i64,
+}
+
+/// A version as one number; what comes behind the patch decides no guard.
+fn ordinal(version: &Version) -> i64 {
+    let part = |n: usize| i64::try_from(version.part(n).min(999_999)).unwrap_or(0);
+    part(0) * 1_000_000_000_000 + part(1) * 1_000_000 + part(2)
+}
+
+impl Versions {
+    /// Every release from the first of one major to the last of another.
+    pub(crate) const fn of_majors(first: i64, last: i64) -> Self {
+        Self {
+            first: first * 1_000_000_000_000,
+            last: last * 1_000_000_000_000 + 999_999_999_999,
+        }
+    }
+
+    /// The CUDA toolkit of today.
+    pub(crate) const fn cuda() -> Self {
+        Self::of_majors(CUDA, CUDA)
+    }
+
+    /// cuDNN of today.
+    pub(crate) const fn cudnn() -> Self {
+        Self::of_majors(CUDNN, CUDNN)
+    }
+
+    /// This release and every one behind it.
+    pub(crate) fn from(first: &Version) -> Self {
+        Self {
+            first: ordinal(first),
+            last: i64::MAX,
+        }
+    }
+
+    /// Only the major numbers, as `CUDA_VERSION_MAJOR` has them.
+    pub(crate) const fn majors(self) -> Self {
+        let whole = 1_000_000_000_000;
+        Self {
+            first: self.first / whole * whole,
+            last: self.last / whole * whole,
+        }
+    }
+
+    /// Whether `these sign right` holds.
+    pub(crate) fn compare(self, sign: &str, right: &Version) -> Truth {
+        // `11080` is the preprocessor's way to write 11.8; what it is compared with is not known.
+        if right.major() >= 1000 {
+            return Truth::Either;
+        }
+        let right = ordinal(right);
+        compare(
+            Value::Range(self.first, self.last),
+            sign,
+            Value::Range(right, right),
+        )
+    }
+}
+
 /// `#ifdef NAME`.
 pub(crate) fn is_defined(name: &str) -> Truth {
     let name = name.split_whitespace().next().unwrap_or("");
@@ -85,10 +156,12 @@ pub(crate) fn is_defined(name: &str) -> Truth {
 
 fn macro_value(name: &str) -> Value {
     match name {
-        "CUDA_VERSION" | "CUDART_VERSION" | "CUDA_API_VERSION" => Value::Range(13_000, 13_990),
-        "__CUDACC_VER_MAJOR__" | "CUDA_VERSION_MAJOR" => Value::Range(13, 13),
-        "CUDNN_VERSION" => Value::Range(90_000, 99_999),
-        "CUDNN_MAJOR" => Value::Range(9, 9),
+        "CUDA_VERSION" | "CUDART_VERSION" | "CUDA_API_VERSION" => {
+            Value::Range(CUDA * 1_000, CUDA * 1_000 + 990)
+        }
+        "__CUDACC_VER_MAJOR__" | "CUDA_VERSION_MAJOR" => Value::Range(CUDA, CUDA),
+        "CUDNN_VERSION" => Value::Range(CUDNN * 10_000, CUDNN * 10_000 + 9_999),
+        "CUDNN_MAJOR" => Value::Range(CUDNN, CUDNN),
         "NCCL_MAJOR" => Value::Range(2, 2),
         "NCCL_VERSION_CODE" => Value::Range(22_700, 29_999),
         // The device side; the host side has its own branch behind `defined`.
@@ -103,9 +176,13 @@ fn macro_value(name: &str) -> Value {
 
 /// Whether `#if condition` holds.
 pub(crate) fn truth(condition: &str) -> Truth {
-    let tokens = tokens(condition);
+    truth_of(&tokens(condition))
+}
+
+/// Whether an expression holds that is split into its tokens already.
+pub(crate) fn truth_of(tokens: &[&str]) -> Truth {
     let mut reader = Reader {
-        tokens: &tokens,
+        tokens,
         at: 0,
         depth: 0,
     };

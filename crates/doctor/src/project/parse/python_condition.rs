@@ -1,7 +1,9 @@
 //! Whether an `if` of a setup.py holds for a given torch, in three values. Python is not executed:
-//! only comparisons with torch's version are decided, and platforms that are not CUDA.
+//! only comparisons with the versions of torch and of its CUDA are decided, and platforms that are not
+//! CUDA.
 
-use super::condition::{Truth, names_other_platform};
+use super::condition::{Truth, Versions, names_other_platform};
+use crate::compat::database;
 use crate::version::Version;
 
 /// Whether `condition` holds where torch has this version.
@@ -73,6 +75,10 @@ enum Side {
     /// torch's version, its first `parts` numbers.
     Torch(usize),
     TorchMinor,
+    /// CUDA's version, or only its major number.
+    Cuda {
+        only_major: bool,
+    },
     Literal(Version),
     Unknown,
 }
@@ -93,6 +99,12 @@ fn side(text: &str) -> Side {
     }
     if lower.contains("torch") && lower.trim().ends_with("minor") {
         return Side::TorchMinor;
+    }
+    let cuda =
+        lower.contains("bare_metal") || (lower.contains("cuda") && lower.contains("version"));
+    if cuda && !lower.contains("cudnn") && !lower.contains("minor") && !lower.contains("[1]") {
+        let only_major = lower.contains("major") || lower.contains("[0]");
+        return Side::Cuda { only_major };
     }
     // `"1.13"`, `Version("1.13")`, `(1, 13)`, `[1, 13]`, `13`.
     let digits: String = text
@@ -128,8 +140,36 @@ fn compare(left: &str, sign: &str, right: &str, torch: &Version) -> Truth {
     match (side(left), side(right)) {
         (Side::Torch(parts), Side::Literal(value)) => ordered(torch, parts, sign, &value),
         (Side::Literal(value), Side::Torch(parts)) => ordered(torch, parts, mirrored, &value),
+        (Side::Cuda { only_major }, Side::Literal(value)) => {
+            cuda_compare(torch, only_major, sign, &value)
+        }
+        (Side::Literal(value), Side::Cuda { only_major }) => {
+            cuda_compare(torch, only_major, mirrored, &value)
+        }
         (Side::TorchMinor, Side::Literal(value)) => numbers(torch.part(1), sign, value.major()),
         _ => Truth::Either,
+    }
+}
+
+/// A comparison of the toolkit: torch builds with every release of a major that it is published for.
+fn cuda_compare(torch: &Version, only_major: bool, sign: &str, value: &Version) -> Truth {
+    let Some(row) = database().torch(torch) else {
+        return Truth::Either;
+    };
+    let published = row.index_variants.iter().filter_map(|variant| {
+        let digits = variant.strip_prefix("cu")?.split(' ').next()?;
+        digits.get(..2)?.parse::<i64>().ok()
+    });
+    let on_pypi = row.pypi_cuda.as_deref().and_then(Version::parse);
+    let on_pypi = on_pypi.and_then(|cuda| i64::try_from(cuda.major()).ok());
+    let majors: Vec<i64> = published.chain(on_pypi).collect();
+    let (Some(first), Some(last)) = (majors.iter().min(), majors.iter().max()) else {
+        return Truth::Either;
+    };
+    let versions = Versions::of_majors(*first, *last);
+    match only_major {
+        true => versions.majors().compare(sign, value),
+        false => versions.compare(sign, value),
     }
 }
 
@@ -185,10 +225,27 @@ mod tests {
             ("not (torch.__version__ < '2.0')", Truth::Yes),
             ("IS_ROCM", Truth::No),
             ("not IS_HIP", Truth::Yes),
-            ("bare_metal_version >= Version('11.8')", Truth::Either),
+            ("bare_metal_version >= Version('11.8')", Truth::Yes),
+            ("int(bare_metal_major) < 12", Truth::No),
+            ("bare_metal_minor >= 1", Truth::Either),
             ("sys.platform == 'win32'", Truth::Either),
-            ("torch.version.cuda >= '11.0'", Truth::Either),
+            ("torch.version.cuda >= '11.0'", Truth::Yes),
+            ("int(torch.version.cuda.split('.')[0]) >= 12", Truth::Yes),
+            ("CUDA_VERSION < 11080", Truth::Either),
+            ("'13.1' <= torch.version.cuda", Truth::Either),
             ("", Truth::Either),
+        ] {
+            assert_eq!(holds(condition, &torch), expected, "{condition}");
+        }
+    }
+
+    #[test]
+    fn a_torch_of_two_toolkits_decides_only_what_both_do() {
+        let torch = Version::parse("2.14.0").unwrap();
+        for (condition, expected) in [
+            ("torch.version.cuda >= '11.8'", Truth::Yes),
+            ("torch.version.cuda >= '13.0'", Truth::Either),
+            ("torch.version.cuda >= '14.0'", Truth::No),
         ] {
             assert_eq!(holds(condition, &torch), expected, "{condition}");
         }
