@@ -13,7 +13,7 @@ class Model(nn.Module):
         return torch.softmax(torch.relu(x) * self.scale, dim=1)
 
 
-rows = 4096
+rows = 1024
 cols = 4096
 
 
