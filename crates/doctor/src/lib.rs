@@ -27,9 +27,10 @@ pub use machine::{
 };
 pub use outcome::Outcome;
 pub use project::{
-    AreaScore, AuditBody, AuditError, AuditOptions, AuditOutcome, Baseline, Evaluation, FactorRow,
-    FixOptions, FixPlan, Label, Measured, NotAssessed, Patch, PatchError, Score, Step, Suppressed,
-    apply_patches, audit_project, check_codes, evaluate, fixable, is_safe, plan_fixes,
+    Apart, ApartCount, AreaScore, AuditBody, AuditError, AuditOptions, AuditOutcome, Baseline,
+    Evaluation, FactorRow, FixOptions, FixPlan, Include, Label, Measured, NotAssessed, Patch,
+    PatchError, Score, Step, Suppressed, apply_patches, audit_project, check_codes, evaluate,
+    fixable, is_safe, plan_fixes,
 };
 pub use version::{Version, VersionRange};
 pub use view::{

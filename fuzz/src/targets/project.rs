@@ -11,7 +11,13 @@ use crate::scratch;
 fn audit(root: &Path) {
     let _ = audit_project(root, &AuditOptions::default());
     for suggested in [false, true] {
-        let _ = plan_fixes(root, &FixOptions { suggested });
+        let _ = plan_fixes(
+            root,
+            &FixOptions {
+                suggested,
+                ..FixOptions::default()
+            },
+        );
     }
 }
 

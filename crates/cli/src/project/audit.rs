@@ -8,9 +8,9 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use warpsmith_core::{Report, Severity};
 use warpsmith_doctor::{
-    AuditBody, AuditOptions, Baseline, Evaluation, FixOptions, Label, apply_patches, audit_github,
-    audit_html, audit_junit, audit_markdown, audit_project, audit_sarif, audit_text, evaluate,
-    plan_fixes, unified_diff,
+    AuditBody, AuditOptions, Baseline, Evaluation, FixOptions, Include, Label, apply_patches,
+    audit_github, audit_html, audit_junit, audit_markdown, audit_project, audit_sarif, audit_text,
+    evaluate, plan_fixes, unified_diff,
 };
 use warpsmith_formats::{check_distinct, write_output};
 
@@ -25,7 +25,8 @@ use super::since;
 ///
 /// A finding is accepted with a comment `warpsmith: allow CODE reason` on its line or the line
 /// above, or in `.warpsmith.toml` under `[audit.allow]`. `exclude` under `[audit]` in the same file names
-/// paths that are not judged, as in `.gitignore`; folders of fixtures are not judged by default. `--fix`
+/// paths that are not judged, as in `.gitignore`, and with `!` those that are, whatever their folder is
+/// called. Examples are counted apart; vendored code and inputs of tests are not judged. `--fix`
 /// pins actions to the commits that the file gives under `[audit.pins]`.
 #[derive(Args)]
 #[command(
@@ -55,6 +56,15 @@ pub(crate) struct Audit {
     /// Keep the severity of every place; by default a rule warns once, and its other places are information.
     #[arg(long)]
     every_place: bool,
+    /// Judge this too, like the project's own code; examples are counted apart, the others not judged.
+    #[arg(
+        long,
+        value_name = "KIND",
+        value_enum,
+        value_delimiter = ',',
+        conflicts_with = "evaluate"
+    )]
+    include: Vec<Included>,
     /// Leave out what was there at this revision: only what changes since then introduced.
     #[arg(long, value_name = "COMMIT", conflicts_with_all = ["baseline", "fix", "evaluate"])]
     since: Option<String>,
@@ -87,6 +97,16 @@ enum View {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Included {
+    /// Folders such as `examples`, `samples`, `demo`, `tutorials`.
+    Examples,
+    /// Other people's code: `third_party`, `external`, `vendor` and the like, submodules.
+    Vendored,
+    /// Inputs of tests: `fixtures`, `testdata`.
+    Fixtures,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum FailOn {
     Error,
     Warning,
@@ -105,7 +125,7 @@ impl Audit {
             return self.print_or_apply_fixes(global);
         }
         let baseline = match &self.since {
-            Some(revision) => Some(since::findings_at(&self.path, revision)?),
+            Some(revision) => Some(since::findings_at(&self.path, revision, self.include())?),
             None => self.baseline.as_deref().map(read_json).transpose()?,
         };
         let report = audit_project(
@@ -113,6 +133,7 @@ impl Audit {
             &AuditOptions {
                 baseline,
                 every_place: self.every_place || self.write_baseline.is_some(),
+                include: self.include(),
             },
         )?;
         if let Some(path) = &self.write_baseline {
@@ -134,6 +155,15 @@ impl Audit {
         Ok(Outcome::fine_if(!fails))
     }
 
+    fn include(&self) -> Include {
+        let has = |kind| self.include.contains(&kind);
+        Include {
+            fixtures: has(Included::Fixtures),
+            vendored: has(Included::Vendored),
+            examples: has(Included::Examples),
+        }
+    }
+
     fn print(&self, global: &Global, report: &Report<AuditBody>) -> Result<()> {
         let view = match (self.output, global.format) {
             (View::Human, Format::Json) => View::Json,
@@ -143,7 +173,13 @@ impl Audit {
             View::Human => audit_text(report, global.verbose),
             View::Json => serde_json::to_string_pretty(report)? + "\n",
             View::Sarif => {
-                let fixes = plan_fixes(&self.path, &FixOptions { suggested: true })?;
+                let fixes = plan_fixes(
+                    &self.path,
+                    &FixOptions {
+                        suggested: true,
+                        include: self.include(),
+                    },
+                )?;
                 serde_json::to_string_pretty(&audit_sarif(report, &fixes.patches))? + "\n"
             }
             View::Markdown => audit_markdown(report),
@@ -169,6 +205,7 @@ impl Audit {
     fn print_or_apply_fixes(&self, global: &Global) -> Result<Outcome> {
         let options = FixOptions {
             suggested: self.suggested,
+            include: self.include(),
         };
         let plan = plan_fixes(&self.path, &options)?;
         let patches = plan.patches;

@@ -4,10 +4,10 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use warpsmith_doctor::{AuditError, AuditOptions, Baseline, audit_project};
+use warpsmith_doctor::{AuditError, AuditOptions, Baseline, Include, audit_project};
 
 /// Audits the tree at `revision` beside the working tree, which is left alone.
-pub(super) fn findings_at(root: &Path, revision: &str) -> Result<Baseline> {
+pub(super) fn findings_at(root: &Path, revision: &str, include: Include) -> Result<Baseline> {
     let prefix = git(root, &["rev-parse", "--show-prefix"])
         .with_context(|| format!("`{}` is not in a git checkout", root.display()))?;
     let tree = git(
@@ -44,6 +44,7 @@ pub(super) fn findings_at(root: &Path, revision: &str) -> Result<Baseline> {
     with_index(&["checkout-index", "--all", "--force", "--quiet", &place])?;
     let options = AuditOptions {
         every_place: true,
+        include,
         ..AuditOptions::default()
     };
     match audit_project(&files.join(prefix), &options) {

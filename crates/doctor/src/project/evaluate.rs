@@ -10,6 +10,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use warpsmith_core::Finding;
 
+use super::apart::Include;
 use super::report::{AuditOptions, audit_project};
 
 /// A labelled point.
@@ -81,6 +82,11 @@ pub fn evaluate(labels: &[Label], checkouts: &Path) -> Evaluation {
     }
     let options = AuditOptions {
         every_place: true,
+        // Labels were set before examples were counted apart.
+        include: Include {
+            examples: true,
+            ..Include::default()
+        },
         ..AuditOptions::default()
     };
     for ((repo, commit), labels) in projects {

@@ -7,6 +7,7 @@ use std::sync::{LazyLock, OnceLock};
 use aho_corasick::AhoCorasick;
 use rayon::prelude::*;
 
+use super::apart::{Apart, Include};
 use super::keywords::WordSet;
 use super::names::Names;
 use super::parse::cmake::{CmakeCommand, parse_cmake};
@@ -20,7 +21,7 @@ use super::parse::requirements::{IndexOption, Requirement, parse_requirements};
 use super::parse::secrets::{SecretPlace, find_secrets};
 use super::parse::setup_py::SetupPy;
 use super::parse::yaml::Outline;
-use super::settings::ProjectSettings;
+use super::settings::{Named, ProjectSettings};
 use super::suppression;
 use super::walk::{self, Kind};
 
@@ -38,8 +39,14 @@ pub(crate) struct ProjectFacts {
     pub(crate) root: PathBuf,
     pub(crate) settings: ProjectSettings,
     pub(crate) files: Vec<String>,
-    /// Files that are not judged.
+    /// Files that the project excludes.
     pub(crate) excluded: Vec<String>,
+    /// Inputs of tests, which are not judged.
+    pub(crate) fixtures: Vec<String>,
+    /// How many files of other people's code are not judged.
+    pub(crate) vendored_files: usize,
+    /// Where examples are apart: the submodules, which tell them from vendored code.
+    examples_apart: Option<Vec<String>>,
     pub(crate) dockerfiles: Vec<Dockerfile>,
     pub(crate) workflows: Vec<YamlFile>,
     pub(crate) other_ci: Vec<YamlFile>,
@@ -92,14 +99,37 @@ struct FileFacts {
 
 impl ProjectFacts {
     /// Reads a project.
-    pub(crate) fn collect(root: &Path, settings: ProjectSettings) -> Self {
+    pub(crate) fn collect(root: &Path, settings: ProjectSettings, include: Include) -> Self {
         let listed = walk::list(root);
-        let (excluded, files): (Vec<String>, Vec<String>) = listed
-            .own
-            .into_iter()
-            .partition(|path| settings.excludes(path));
-        let vendored: Vec<CudaFile> = listed
-            .vendored_headers
+        let (mut files, mut excluded, mut fixtures) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut vendored_files, mut headers) = (0, Vec::new());
+        for path in listed.files {
+            let apart = match settings.named(&path) {
+                Named::Excluded => {
+                    excluded.push(path);
+                    continue;
+                }
+                Named::Own => None,
+                Named::Not => Apart::of(&path, &listed.submodules).filter(|a| !include.has(*a)),
+            };
+            match apart {
+                None | Some(Apart::Examples) => files.push(path),
+                Some(Apart::Fixtures) => fixtures.push(path),
+                Some(Apart::Vendored) => {
+                    vendored_files += 1;
+                    if walk::is_header(&path) {
+                        headers.push(path);
+                    }
+                }
+            }
+        }
+        // Where all CUDA code lies in examples, they are the project.
+        let is_example = |path: &str| Apart::of(path, &listed.submodules) == Some(Apart::Examples);
+        let has_own_cuda = files
+            .iter()
+            .any(|path| walk::kind(path) == Kind::Cuda && !is_example(path));
+        let examples_apart = (has_own_cuda && !include.examples).then(|| listed.submodules.clone());
+        let vendored: Vec<CudaFile> = headers
             .par_iter()
             .filter_map(|path| {
                 let text = walk::read(root, path)?;
@@ -118,6 +148,9 @@ impl ProjectFacts {
             root: root.to_owned(),
             settings,
             excluded,
+            fixtures,
+            vendored_files,
+            examples_apart,
             vendored,
             ..Self::default()
         };
@@ -223,6 +256,14 @@ impl ProjectFacts {
                 Some(Parsed::Words) => {}
             }
         }
+    }
+
+    /// Whether a file belongs to examples that are counted apart.
+    pub(super) fn is_example(&self, path: &str) -> bool {
+        self.examples_apart.as_ref().is_some_and(|submodules| {
+            Apart::of(path, submodules) == Some(Apart::Examples)
+                && self.settings.named(path) == Named::Not
+        })
     }
 
     /// What the project's own macros and functions do.

@@ -1,5 +1,6 @@
 //! `audit`: one project, from its files.
 
+mod apart;
 pub(crate) mod baseline;
 mod confidence;
 pub(crate) mod evaluate;
@@ -16,6 +17,7 @@ mod suppression;
 mod twelve_factor;
 mod walk;
 
+pub use apart::{Apart, ApartCount, Include};
 pub use baseline::Baseline;
 pub use evaluate::{Evaluation, Label, Measured, evaluate};
 pub use fix::{

@@ -7,6 +7,7 @@ use thiserror::Error;
 use warpsmith_config::ConfigError;
 use warpsmith_core::{Finding, MachineIdentity, Report, Severity, Verdict};
 
+use super::apart::{self, ApartCount, Include};
 use super::baseline::Baseline;
 use super::confidence;
 use super::facts::ProjectFacts;
@@ -40,6 +41,8 @@ pub struct AuditOptions {
     /// Keep the severity of every place; otherwise a warning speaks once per rule, and its other
     /// places are listed as information.
     pub every_place: bool,
+    /// Code apart that is judged like the project's own.
+    pub include: Include,
 }
 
 /// What one rule concluded.
@@ -87,6 +90,9 @@ pub struct AuditBody {
     /// Files that were not judged: inputs of tests, and what the project excludes.
     #[serde(default)]
     pub excluded: Vec<String>,
+    /// Code that neither the findings nor the score have.
+    #[serde(default)]
+    pub apart: Vec<ApartCount>,
     /// Findings that the project accepts.
     pub suppressed: Vec<Suppressed>,
     /// Findings that the baseline knew.
@@ -104,7 +110,7 @@ pub fn audit_project(root: &Path, options: &AuditOptions) -> Result<Report<Audit
     if !root.is_dir() {
         return Err(AuditError::NotADirectory(root.to_owned()));
     }
-    let facts = ProjectFacts::collect(root, ProjectSettings::read(root)?);
+    let facts = ProjectFacts::collect(root, ProjectSettings::read(root)?, options.include);
     if facts.files.is_empty() {
         return Err(AuditError::Empty(root.to_owned()));
     }
@@ -112,6 +118,7 @@ pub fn audit_project(root: &Path, options: &AuditOptions) -> Result<Report<Audit
     let mut findings = Vec::new();
     let mut outcomes = Vec::new();
     let mut suppressed = Vec::new();
+    let mut in_examples = Vec::new();
     let mut known = 0;
     for result in results {
         let Some(info) = rule_info(&result.code) else {
@@ -125,6 +132,7 @@ pub fn audit_project(root: &Path, options: &AuditOptions) -> Result<Report<Audit
                 let found = found.into_iter().map(confidence::fill).collect();
                 let (mut kept, accepted) = suppression::split(&facts, found);
                 suppressed.extend(accepted);
+                in_examples.extend(apart::leave_examples(&facts, &mut kept));
                 // The score is the project's, whoever knew of it: a baseline changes what is new.
                 let worst = kept.iter().map(|f| f.severity).max();
                 if let Some(baseline) = &options.baseline {
@@ -178,7 +186,13 @@ pub fn audit_project(root: &Path, options: &AuditOptions) -> Result<Report<Audit
         files: facts.files.len(),
         cuda_files: facts.cuda.len(),
         unread: facts.unreadable.clone(),
-        excluded: facts.excluded.clone(),
+        excluded: facts
+            .excluded
+            .iter()
+            .chain(&facts.fixtures)
+            .cloned()
+            .collect(),
+        apart: apart::counts(&facts, &in_examples),
         faults,
         score: score(&outcomes),
         twelve_factor: twelve_factor::table(&facts, &outcomes),

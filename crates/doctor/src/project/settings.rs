@@ -12,16 +12,6 @@ use warpsmith_core::{Family, did_you_mean};
 use super::report::AuditError;
 use crate::catalog::rule_info;
 
-/// Folders whose files are inputs of tests: their faults are on purpose.
-const FIXTURES: [&str; 6] = [
-    "fixture",
-    "fixtures",
-    "__fixtures__",
-    "testdata",
-    "test_data",
-    "test-data",
-];
-
 /// What the project says about its audit.
 #[derive(Debug)]
 pub(crate) struct ProjectSettings {
@@ -81,13 +71,26 @@ impl ProjectSettings {
         })
     }
 
-    /// Whether a file below the root is not judged: excluded by the project, or an input of tests.
-    pub(super) fn excludes(&self, path: &str) -> bool {
-        let folders = path.rsplit_once('/').map_or("", |(folders, _)| folders);
-        let is_fixture = folders.split('/').any(|folder| FIXTURES.contains(&folder));
+    /// What the project's patterns say about a file: left out, its own whatever its folder is called,
+    /// or nothing.
+    pub(super) fn named(&self, path: &str) -> Named {
         let named = self.exclude.matched_path_or_any_parents(path, false);
-        named.is_ignore() || (is_fixture && !named.is_whitelist())
+        if named.is_ignore() {
+            Named::Excluded
+        } else if named.is_whitelist() {
+            Named::Own
+        } else {
+            Named::Not
+        }
     }
+}
+
+/// The project's word on a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Named {
+    Excluded,
+    Own,
+    Not,
 }
 
 /// Checks that every code of `[audit.allow]` exists and has a reason.
@@ -123,25 +126,18 @@ mod tests {
     }
 
     #[test]
-    fn fixtures_and_what_the_project_names_are_not_judged() {
+    fn patterns_leave_files_out_and_keep_them() {
         let settings =
             settings("[audit]\nexclude = [\"old/\", \"*.gen.cu\", \"!tests/fixtures/real\"]\n")
                 .unwrap();
-        for excluded in [
-            "tests/fixtures/bad/setup.py",
-            "a/testdata/x.cu",
-            "old/k.cu",
-            "k.gen.cu",
+        for (path, expected) in [
+            ("old/k.cu", Named::Excluded),
+            ("k.gen.cu", Named::Excluded),
+            ("tests/fixtures/real/k.cu", Named::Own),
+            ("tests/fixtures/bad/setup.py", Named::Not),
+            ("src/old.cu", Named::Not),
         ] {
-            assert!(settings.excludes(excluded), "{excluded}");
-        }
-        for judged in [
-            "setup.py",
-            "fixtures.py",
-            "src/old.cu",
-            "tests/fixtures/real/k.cu",
-        ] {
-            assert!(!settings.excludes(judged), "{judged}");
+            assert_eq!(settings.named(path), expected, "{path}");
         }
     }
 

@@ -1,8 +1,8 @@
 //! Which files of a project are read, and as what.
 //!
 //! Invariants: links are not followed, so loops do not matter; a file larger than [`SIZE_LIMIT`] or
-//! with a zero byte is listed and not read; vendored and generated folders are left out; the number
-//! of files is bounded.
+//! with a zero byte is listed and not read; generated folders are left out; the number of files is
+//! bounded. Whose code a file is stands in [`super::apart`].
 
 use std::path::Path;
 
@@ -23,30 +23,12 @@ const GENERATED: [&str; 9] = [
     ".mypy_cache",
 ];
 
-/// Folders of other people's code whose headers the project's code may use.
-const VENDORED: [&str; 13] = [
-    "third_party",
-    "3rdparty",
-    "third-party",
-    "thirdparty",
-    "external",
-    "externals",
-    "vendor",
-    "vendored",
-    "dependencies",
-    "submodules",
-    "extern",
-    "deps",
-    "3rd_party",
-];
-
 /// The files of a project, relative and sorted.
 #[derive(Debug, Default)]
 pub(super) struct Listed {
-    /// Files that are judged.
-    pub(super) own: Vec<String>,
-    /// Headers of vendored code, which define what the project's code uses.
-    pub(super) vendored_headers: Vec<String>,
+    pub(super) files: Vec<String>,
+    /// Folders of submodules, with a slash behind them.
+    pub(super) submodules: Vec<String>,
 }
 
 /// Every file below `root`.
@@ -76,21 +58,13 @@ pub(super) fn list(root: &Path) -> Listed {
         .take(FILE_LIMIT)
         .collect();
     files.sort();
-    let (vendored, own): (Vec<String>, Vec<String>) = files.into_iter().partition(|path| {
-        let folders = path.rsplit_once('/').map_or("", |(folders, _)| folders);
-        folders.split('/').any(|part| VENDORED.contains(&part))
-            || submodules.iter().any(|s| path.starts_with(s.as_str()))
-    });
-    Listed {
-        own,
-        vendored_headers: vendored
-            .into_iter()
-            .filter(|path| {
-                let extension = path.rsplit_once('.').map_or("", |(_, e)| e);
-                matches!(extension, "h" | "cuh" | "hpp" | "hh" | "inl")
-            })
-            .collect(),
-    }
+    Listed { files, submodules }
+}
+
+/// Whether a path is a header: of vendored code only these are read.
+pub(super) fn is_header(path: &str) -> bool {
+    let extension = path.rsplit_once('.').map_or("", |(_, e)| e);
+    matches!(extension, "h" | "cuh" | "hpp" | "hh" | "inl")
 }
 
 /// Whether a tool says itself that it made this folder: a cache, or a Python environment.
@@ -220,6 +194,6 @@ mod tests {
             std::fs::create_dir(root.path().join(folder)).unwrap();
             std::fs::write(root.path().join(folder).join(mark), "").unwrap();
         }
-        assert_eq!(list(root.path()).own, ["src/a.cu"]);
+        assert_eq!(list(root.path()).files, ["src/a.cu"]);
     }
 }

@@ -7,7 +7,7 @@ use warpsmith_core::{Report, Severity};
 use super::check_text::write_finding;
 use super::printable::printable;
 use crate::outcome::Outcome;
-use crate::project::AuditBody;
+use crate::project::{Apart, ApartCount, AuditBody};
 
 /// The report as text; information is printed where `everything` is requested.
 pub fn audit_text(report: &Report<AuditBody>, everything: bool) -> String {
@@ -38,15 +38,17 @@ pub fn audit_text(report: &Report<AuditBody>, everything: bool) -> String {
             body.unread[0]
         );
     }
-    if !body.excluded.is_empty() {
-        let _ = writeln!(
-            out,
-            "\n{} not judged: inputs of tests, or excluded in .warpsmith.toml",
-            match body.excluded.len() {
-                1 => "1 file".to_owned(),
-                count => format!("{count} files"),
-            }
-        );
+    let fixtures = body.apart.iter().filter(|a| a.kind == Apart::Fixtures);
+    let excluded = body.excluded.len() - fixtures.map(|a| a.files).sum::<usize>();
+    if excluded > 0 {
+        let files = files(excluded);
+        let _ = writeln!(out, "\n{files} not judged: excluded in .warpsmith.toml");
+    }
+    if !body.apart.is_empty() {
+        out.push('\n');
+    }
+    for apart in &body.apart {
+        let _ = writeln!(out, "{}", apart_line(apart));
     }
     let count = |wanted: Outcome| body.outcomes.iter().filter(|o| o.outcome == wanted).count();
     let _ = writeln!(
@@ -109,6 +111,28 @@ pub fn audit_text(report: &Report<AuditBody>, everything: bool) -> String {
         let _ = writeln!(out, "{hidden} notes are not shown: -v prints them");
     }
     printable(&out).into_owned()
+}
+
+fn files(count: usize) -> String {
+    match count {
+        1 => "1 file".to_owned(),
+        count => format!("{count} files"),
+    }
+}
+
+/// What is counted apart, and how to count it in.
+pub(super) fn apart_line(apart: &ApartCount) -> String {
+    let (files, what, name) = (
+        files(apart.files),
+        apart.kind.description(),
+        apart.kind.name(),
+    );
+    match (apart.errors, apart.warnings) {
+        (Some(errors), Some(warnings)) => format!(
+            "apart: {files} of {what} with {errors} errors and {warnings} warnings, not in the score: --include {name}"
+        ),
+        _ => format!("apart: {files} of {what}, not judged: --include {name}"),
+    }
 }
 
 /// The score with its formula, interval and coverage in a line.

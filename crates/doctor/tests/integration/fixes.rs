@@ -20,7 +20,10 @@ fn project(files: &[(&str, &str)]) -> tempfile::TempDir {
 /// The suggested patch of a project; a second plan on the result must be empty.
 fn fixed(files: &[(&str, &str)]) -> String {
     let directory = project(files);
-    let all = FixOptions { suggested: true };
+    let all = FixOptions {
+        suggested: true,
+        ..FixOptions::default()
+    };
     let plan = plan_fixes(directory.path(), &all).unwrap();
     apply_patches(directory.path(), &plan.patches).unwrap();
     let again = plan_fixes(directory.path(), &all).unwrap();
@@ -244,7 +247,14 @@ fn sarif_carries_the_fix_of_a_finding_with_the_header_it_needs() {
     let text = "#include <vector>\n#include <torch/extension.h>\n__global__ void k(float* x) {}\nint a;\nint b;\nint c;\nvoid f(float* x) {\n  k<<<1, 1, 0, s>>>(x);\n}\n";
     let directory = project(&[("a.cu", text)]);
     let report = audit_project(directory.path(), &AuditOptions::default()).unwrap();
-    let plan = plan_fixes(directory.path(), &FixOptions { suggested: true }).unwrap();
+    let plan = plan_fixes(
+        directory.path(),
+        &FixOptions {
+            suggested: true,
+            ..FixOptions::default()
+        },
+    )
+    .unwrap();
     let sarif = audit_sarif(&report, &plan.patches);
     let results = sarif["runs"][0]["results"].as_array().unwrap();
     let launch = results.iter().find(|r| r["ruleId"] == "SRC002").unwrap();
@@ -424,9 +434,15 @@ fn control_characters_of_names_do_not_reach_the_terminal() {
         "{text}"
     );
     let patch = unified_diff(
-        &plan_fixes(directory.path(), &FixOptions { suggested: true })
-            .unwrap()
-            .patches,
+        &plan_fixes(
+            directory.path(),
+            &FixOptions {
+                suggested: true,
+                ..FixOptions::default()
+            },
+        )
+        .unwrap()
+        .patches,
     );
     assert!(!patch.contains('\u{1b}'), "{patch}");
 }

@@ -6,11 +6,11 @@ use std::fs;
 use std::path::Path;
 
 use crate::project::Project;
-use warpsmith_core::{Finding, Severity};
+use warpsmith_core::{Finding, Report, Severity};
 use warpsmith_doctor::{
-    AuditOptions, Baseline, FixOptions, Outcome, apply_patches, audit_html, audit_junit,
-    audit_markdown, audit_project, audit_sarif, audit_text, fixable, plan_fixes, rule_info,
-    unified_diff,
+    AuditBody, AuditOptions, Baseline, FixOptions, Include, Outcome, apply_patches, audit_html,
+    audit_junit, audit_markdown, audit_project, audit_sarif, audit_text, fixable, plan_fixes,
+    rule_info, unified_diff,
 };
 
 fn findings(root: &Path) -> Vec<Finding> {
@@ -68,7 +68,10 @@ fn a_fix_ends_its_finding_and_a_second_plan_is_empty() {
             .into_iter()
             .map(|f| f.code)
             .collect();
-        let all = FixOptions { suggested: true };
+        let all = FixOptions {
+            suggested: true,
+            ..FixOptions::default()
+        };
         let plan = plan_fixes(directory.path(), &all).unwrap();
         assert!(
             plan.refused.is_empty(),
@@ -241,6 +244,7 @@ fn a_baseline_leaves_only_what_is_new() {
     let options = AuditOptions {
         baseline: Some(baseline),
         every_place: true,
+        ..AuditOptions::default()
     };
     let report = audit_project(directory.path(), &options).unwrap();
     assert!(report.body.known > 0);
@@ -321,4 +325,106 @@ fn a_warning_speaks_once_and_its_other_places_are_listed() {
         .find(|o| o.code == "DKR001")
         .unwrap();
     assert_eq!((outcome.outcome, outcome.findings), (Outcome::Warn, 2));
+}
+
+#[test]
+fn fixtures_vendored_code_and_examples_are_counted_apart() {
+    let image = "FROM ubuntu:18.04\nCMD x\n";
+    let directory = small(&[
+        ("src/k.cu", "__global__ void k() {}\n"),
+        ("examples/a/Dockerfile", image),
+        ("third_party/lib/Dockerfile", image),
+        ("tests/fixtures/Dockerfile", image),
+        ("ext/sub/Dockerfile", image),
+        (".gitmodules", "[submodule \"sub\"]\n\tpath = ext/sub\n"),
+    ]);
+    let audit = |include: Include| {
+        let options = AuditOptions {
+            every_place: true,
+            include,
+            ..AuditOptions::default()
+        };
+        audit_project(directory.path(), &options).unwrap()
+    };
+    let errors = |report: &Report<AuditBody>| {
+        let found = report.findings.iter().filter(|f| f.code == "DKR005");
+        found.count()
+    };
+    let plain = audit(Include::default());
+    assert_eq!(errors(&plain), 0, "{:?}", plain.findings);
+    let text = audit_text(&plain, false);
+    for line in [
+        "apart: 1 file of inputs of tests, not judged: --include fixtures",
+        "apart: 2 files of other people's code, not judged: --include vendored",
+        "apart: 1 file of examples with 1 errors and ",
+    ] {
+        assert!(text.contains(line), "{text}");
+    }
+    let outcome = |report: &Report<AuditBody>| {
+        let mut outcomes = report.body.outcomes.iter();
+        outcomes.find(|o| o.code == "DKR005").unwrap().outcome
+    };
+    assert_eq!(outcome(&plain), Outcome::Pass);
+    for (include, expected) in [
+        (
+            Include {
+                examples: true,
+                ..Include::default()
+            },
+            1,
+        ),
+        (
+            Include {
+                vendored: true,
+                ..Include::default()
+            },
+            2,
+        ),
+        (
+            Include {
+                fixtures: true,
+                ..Include::default()
+            },
+            1,
+        ),
+        (
+            Include {
+                fixtures: true,
+                vendored: true,
+                examples: true,
+            },
+            4,
+        ),
+    ] {
+        let report = audit(include);
+        assert_eq!(errors(&report), expected, "{include:?}");
+        assert_eq!(outcome(&report), Outcome::Fail, "{include:?}");
+    }
+    let plan = plan_fixes(
+        directory.path(),
+        &FixOptions {
+            suggested: true,
+            ..FixOptions::default()
+        },
+    );
+    let touched = plan.unwrap().patches;
+    assert!(
+        touched.iter().all(|p| !p.file.contains("Dockerfile")),
+        "{touched:?}"
+    );
+}
+
+#[test]
+fn examples_are_the_project_where_it_has_no_other_cuda_code() {
+    let directory = small(&[
+        ("samples/k.cu", "__global__ void k() {}\n"),
+        ("samples/Dockerfile", "FROM ubuntu:18.04\nCMD x\n"),
+    ]);
+    assert!(
+        findings(directory.path())
+            .iter()
+            .any(|f| f.code == "DKR005")
+    );
+    let report = audit_project(directory.path(), &AuditOptions::default()).unwrap();
+    assert!(report.body.apart.is_empty());
 }

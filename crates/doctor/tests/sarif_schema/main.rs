@@ -38,7 +38,13 @@ fn sarif_obeys(schema: &PathBuf) -> Result<(), Failed> {
     for project in Project::all() {
         let folder = project.write();
         let report = audit_project(folder.path(), &AuditOptions::default())?;
-        let fixes = plan_fixes(folder.path(), &FixOptions { suggested: true })?;
+        let fixes = plan_fixes(
+            folder.path(),
+            &FixOptions {
+                suggested: true,
+                ..FixOptions::default()
+            },
+        )?;
         let wrong = violations(&schema, &audit_sarif(&report, &fixes.patches));
         assert!(wrong.is_empty(), "{}: {}", project.name, wrong.join("\n"));
     }

@@ -60,7 +60,7 @@ Only in a project's file.
 | key | value | meaning |
 |---|---|---|
 | `audit.allow` | a table: `CODE = "reason"` | findings that are accepted; the reason is required |
-| `audit.exclude` | a list of patterns, as in `.gitignore` | paths that are not judged; folders of fixtures never are |
+| `audit.exclude` | a list of patterns, as in `.gitignore` | paths that are not judged; `!PATTERN` names paths that are, although their folder is called `fixtures`, `examples` or `third_party` |
 | `audit.pins` | a table: `"owner/action" = "commit"` | commits that `audit --fix` pins actions to |
 "#;
 

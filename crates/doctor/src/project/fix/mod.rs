@@ -21,6 +21,7 @@ use warpsmith_core::Finding;
 use warpsmith_formats::write_output;
 
 use self::edits::Edits;
+use super::apart::{self, Include};
 use super::facts::ProjectFacts;
 use super::report::AuditError;
 use super::rules;
@@ -92,6 +93,8 @@ pub fn fixable() -> Vec<&'static str> {
 pub struct FixOptions {
     /// Suggested fixes too: they change what the project does, and somebody must look at them.
     pub suggested: bool,
+    /// Code apart that is fixed like the project's own.
+    pub include: Include,
 }
 
 /// What `--fix` would do.
@@ -116,7 +119,7 @@ pub fn plan_fixes(root: &Path, options: &FixOptions) -> Result<FixPlan, AuditErr
     if !root.is_dir() {
         return Err(AuditError::NotADirectory(root.to_owned()));
     }
-    let mut facts = ProjectFacts::collect(root, ProjectSettings::read(root)?);
+    let mut facts = ProjectFacts::collect(root, ProjectSettings::read(root)?, options.include);
     let fixers: HashMap<&str, Fixer> = fixers().into_iter().collect();
     let mut plan = FixPlan::default();
     let mut made: BTreeMap<String, Option<String>> = BTreeMap::new();
@@ -207,7 +210,7 @@ pub fn plan_fixes(root: &Path, options: &FixOptions) -> Result<FixPlan, AuditErr
     Ok(plan)
 }
 
-/// Findings that the project does not accept.
+/// Findings that the project does not accept, outside of examples.
 fn standing(facts: &ProjectFacts) -> Vec<Finding> {
     let found: Vec<Finding> = rules::run(facts)
         .into_iter()
@@ -217,7 +220,9 @@ fn standing(facts: &ProjectFacts) -> Vec<Finding> {
         })
         .flatten()
         .collect();
-    super::suppression::split(facts, found).0
+    let mut standing = super::suppression::split(facts, found).0;
+    apart::leave_examples(facts, &mut standing);
+    standing
 }
 
 /// Rules whose fix changes nothing that runs, or does what the project itself has written down: words
