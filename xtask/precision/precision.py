@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How often the audit is right on code that nobody tuned it on: sample, judge blind, report.
 
-  precision.py sample  CHECKOUTS --program WARPSMITH --sheet sheet.json [--seed 1] [--count 150]
+  precision.py sample  CHECKOUTS --program WARPSMITH --sheet sheet.json [--seed 1] [--count 150] [--severity error]
   precision.py judge   CHECKOUTS --sheet sheet.json --verdicts verdicts.json --by NAME --round N
   precision.py report  --verdicts xtask/precision/verdicts.json
 
@@ -41,6 +41,14 @@ TUNED = {
     "BBuf/how-to-optim-algorithm-in-cuda", "facebookresearch/sam2", "NVIDIA/stdexec",
     "sgl-project/sglang", "NVIDIA/cutlass", "colmap/colmap", "siboehm/SGEMM_CUDA", "HuguesTHOMAS/KPConv-PyTorch",
     "google-deepmind/mujoco_warp", "ScalingIntelligence/KernelBench",
+    "CharlesShang/DCNv2", "HawkAaron/warp-transducer", "HazyResearch/flash-fft-conv", "ModelTC/lightllm",
+    "NVIDIA-AI-IOT/torch2trt", "NVIDIA/DeepLearningExamples", "NVIDIA/TensorRT", "Vahe1994/AQLM",
+    "arrayfire/arrayfire", "baidu-research/warp-ctc", "casper-hansen/AutoAWQ_kernels", "deepseek-ai/DeepGEMM",
+    "espnet/espnet", "facebookresearch/SparseConvNet", "facebookresearch/maskrcnn-benchmark",
+    "facebookresearch/votenet", "flashlight/flashlight", "ginkgo-project/ginkgo",
+    "huggingface/text-generation-inference", "kaldi-asr/kaldi", "kwea123/ngp_pl", "laekov/fastmoe",
+    "microsoft/Swin-Transformer", "moderngpu/moderngpu", "open-mmlab/mmdetection3d", "poodarchu/Det3D",
+    "predibase/lorax", "princeton-vl/DROID-SLAM", "rapidsai/raft", "sshaoshuai/PointRCNN",
 }
 
 
@@ -59,7 +67,7 @@ def sample(a):
             print(f"{repo}: {run.stderr.strip()}", file=sys.stderr)
             continue
         for f in json.loads(run.stdout)["findings"]:
-            if f["severity"] != "info":
+            if f["severity"] != "info" and a.severity in (None, f["severity"]):
                 place = f.get("span") or {"file": "", "line": 0}
                 by_rule[f["severity"], f["code"]].append(dict(
                     repo=repo, commit=commit, rule=f["code"], severity=f["severity"], file=place["file"],
@@ -108,8 +116,9 @@ def judge(a):
             right = {"y": True, "n": False, "u": None}[answer[0]]
             verdicts.append(dict(row, right=right, why=answer[1:].strip(), tuned=row["repo"] in TUNED, round=a.round,
                                  by=a.by, on=datetime.date.today().isoformat()))
+            verdicts[-1].pop("seen", None)
             with open(a.verdicts, "w") as out:
-                json.dump(verdicts, out, indent=1)
+                out.write("[\n" + ",\n".join(json.dumps(v, ensure_ascii=False) for v in verdicts) + "\n]\n")
 
 
 def wilson(hits, n):
@@ -145,6 +154,7 @@ def main():
         if verb == "sample":
             p.add_argument("--program", default="warpsmith"), p.add_argument("--seed", type=int, default=1)
             p.add_argument("--count", type=int, default=150)
+            p.add_argument("--severity", choices=["error", "warning"], help="draw only these")
         else:
             p.add_argument("--verdicts", required=True)
         if verb == "judge":

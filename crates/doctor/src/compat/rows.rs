@@ -48,6 +48,9 @@ pub struct TorchRelease {
     /// Architectures that it says it was built for.
     #[serde(default)]
     pub arch_list: Vec<String>,
+    /// Entries that its TORCH_CUDA_ARCH_LIST accepts.
+    #[serde(default)]
+    pub extension_supported_arches: Vec<String>,
     /// `c++17`.
     pub cxx_standard_required: Option<String>,
     /// cuDNN that it pins.

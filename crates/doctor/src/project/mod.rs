@@ -1,6 +1,7 @@
 //! `audit`: one project, from its files.
 
 mod apart;
+mod arch_list;
 pub(crate) mod baseline;
 mod confidence;
 pub(crate) mod evaluate;

@@ -428,3 +428,152 @@ fn examples_are_the_project_where_it_has_no_other_cuda_code() {
     let report = audit_project(directory.path(), &AuditOptions::default()).unwrap();
     assert!(report.body.apart.is_empty());
 }
+
+/// Severities of a rule's findings, with the file of each.
+fn severities(root: &Path, code: &str) -> Vec<(String, Severity)> {
+    let found = findings(root).into_iter().filter(|f| f.code == code);
+    found
+        .map(|f| (f.span.map_or(String::new(), |s| s.file), f.severity))
+        .collect()
+}
+
+const EXTENSION: &str = "from setuptools import setup\nfrom torch.utils.cpp_extension import CUDAExtension\nsetup(name='own-kernels', ext_modules=[CUDAExtension('k', ['k.cu'])])\n";
+
+#[test]
+fn an_image_that_builds_somebody_elses_clone_is_not_judged_by_this_setup() {
+    let image = "FROM nvidia/cuda:12.8.0-devel-ubuntu24.04\n\
+                 RUN git clone https://github.com/a/other.git \\\n && cd other \\\n && python setup.py install\n\
+                 RUN git clone --depth 1 https://github.com/a/later\nWORKDIR /later\nRUN pip install .\n";
+    let own = "FROM nvidia/cuda:12.8.0-devel-ubuntu24.04\nRUN git clone https://github.com/me/own_kernels && cd own_kernels && pip install .\n";
+    let directory = small(&[
+        ("setup.py", EXTENSION),
+        ("k.cu", "__global__ void k() {}\n"),
+        ("Dockerfile", image),
+        ("Dockerfile.own", own),
+    ]);
+    let found = severities(directory.path(), "DKR006");
+    assert_eq!(found, [("Dockerfile.own".to_owned(), Severity::Error)]);
+}
+
+#[test]
+fn a_proposed_list_has_blackwell_where_toolkit_and_torch_have_it() {
+    let hint = |files: &[(&str, &str)], code: &str| -> String {
+        let found = findings(small(files).path());
+        let found = found.iter().find(|f| f.code == code).unwrap();
+        found.hint.clone().unwrap()
+    };
+    let image = "FROM nvidia/cuda:12.8.0-devel-ubuntu24.04\nCOPY . .\nRUN pip install .\n";
+    let files = [("setup.py", EXTENSION), ("k.cu", ""), ("Dockerfile", image)];
+    for code in ["BLD001", "DKR006"] {
+        let hint = hint(&files, code);
+        assert!(hint.contains("9.0;10.0;12.0+PTX"), "{hint}");
+        assert!(
+            hint.contains("CUDA 12.8 of Dockerfile") && hint.contains("database of"),
+            "{hint}"
+        );
+    }
+    let old = image.replace("12.8.0", "11.8.0");
+    let files = [
+        ("setup.py", EXTENSION),
+        ("k.cu", ""),
+        ("Dockerfile", old.as_str()),
+    ];
+    assert!(hint(&files, "DKR006").contains("8.9;9.0+PTX"));
+    let old_torch = [
+        ("setup.py", EXTENSION),
+        ("k.cu", ""),
+        ("requirements.txt", "torch==2.0.0\n"),
+    ];
+    let hint = hint(&old_torch, "BLD001");
+    assert!(
+        hint.contains("8.6;8.9;9.0+PTX") || hint.contains("8.6+PTX"),
+        "{hint}"
+    );
+    assert!(
+        !hint.contains("10.0") && hint.contains("of torch 2.0.0"),
+        "{hint}"
+    );
+}
+
+#[test]
+fn a_branch_of_the_same_owner_is_information() {
+    let workflow = "on: push\njobs:\n  a:\n    uses: lab/shared/.github/workflows/b.yml@main\n  c:\n    uses: other/thing/.github/workflows/b.yml@main\n";
+    let readme = "# x\n[docs](https://github.com/lab/x/docs) [bugs](https://github.com/lab/x/issues) https://github.com/other/thing\n";
+    let directory = small(&[("README.md", readme), (".github/workflows/a.yml", workflow)]);
+    let file = ".github/workflows/a.yml".to_owned();
+    let mut found = severities(directory.path(), "CIA004");
+    found.sort_by_key(|(_, severity)| *severity);
+    assert_eq!(
+        found,
+        [(file.clone(), Severity::Info), (file, Severity::Error)]
+    );
+}
+
+#[test]
+fn a_header_that_the_pinned_torch_has_is_a_warning() {
+    let source = "#include <torch/extension.h>\n#include <THC/THC.h>\n";
+    let directory = small(&[
+        ("old/Dockerfile", "FROM nvcr.io/nvidia/pytorch:21.12-py3\n"),
+        ("old/csrc/a.cu", source),
+        ("new/Dockerfile", "FROM nvcr.io/nvidia/pytorch:25.01-py3\n"),
+        ("new/a.cu", source),
+        ("free/a.cu", source),
+    ]);
+    let mut found = severities(directory.path(), "BLD009");
+    found.sort();
+    let expected = [
+        ("free/a.cu", Severity::Error),
+        ("new/a.cu", Severity::Error),
+        ("old/csrc/a.cu", Severity::Warning),
+    ];
+    assert_eq!(
+        found,
+        expected.map(|(file, severity)| (file.to_owned(), severity))
+    );
+}
+
+#[test]
+fn tensorflows_own_flags_win_over_those_before_them() {
+    let setup = |flags: &str| {
+        format!(
+            "from setuptools import setup, Extension\nimport tensorflow as tf\nargs = ['-std=c++11']\n{flags}setup(name='x', ext_modules=[Extension('k', ['k.cc'], extra_compile_args=args)])\n"
+        )
+    };
+    let judged = |flags: &str| {
+        let directory = small(&[("setup.py", &setup(flags)), ("k.cu", "")]);
+        severities(directory.path(), "BLD008").len()
+    };
+    assert_eq!(judged(""), 1);
+    assert_eq!(judged("args += tf.sysconfig.get_compile_flags()\n"), 0);
+}
+
+#[test]
+fn a_repository_of_projects_with_their_own_licences_is_not_without_one() {
+    let directory = small(&[
+        ("a/LICENSE", "MIT"),
+        ("a/k.cu", ""),
+        ("b/LICENSE.txt", "MIT"),
+    ]);
+    assert_eq!(
+        severities(directory.path(), "DOC005"),
+        [(String::new(), Severity::Info)]
+    );
+    let without = small(&[("a/k.cu", "")]);
+    assert_eq!(
+        severities(without.path(), "DOC005"),
+        [(String::new(), Severity::Error)]
+    );
+}
+
+#[test]
+fn sudo_is_wanted_where_people_develop() {
+    let image = "FROM debian:13\nRUN echo 'me ALL=(ALL) NOPASSWD:ALL' >> /etc/sudoers\n";
+    let directory = small(&[(".devcontainer/Dockerfile", image), ("Dockerfile", image)]);
+    let mut found = severities(directory.path(), "DKR010");
+    found.sort();
+    let expected = [
+        (".devcontainer/Dockerfile".to_owned(), Severity::Info),
+        ("Dockerfile".to_owned(), Severity::Error),
+    ];
+    assert_eq!(found, expected);
+}

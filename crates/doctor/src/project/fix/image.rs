@@ -2,13 +2,13 @@
 
 use warpsmith_core::{Finding, Severity};
 
-use super::arch_list;
 use super::edits::Edits;
 use super::{Fixer, place, quoted};
 use crate::architecture::TorchArchList;
 use crate::compat::lifecycle;
+use crate::project::arch_list;
 use crate::project::facts::ProjectFacts;
-use crate::project::rules::{cuda_of_image, pinned_cuda};
+use crate::project::rules::cuda_of_image;
 
 pub(super) const FIXERS: &[(&str, Fixer)] = &[
     ("BLD003", dotted),
@@ -116,22 +116,11 @@ fn arch_list(finding: &Finding, facts: &ProjectFacts, edits: &mut Edits<'_>) {
     let Some((file, line)) = place(finding) else {
         return;
     };
-    let cuda = pinned_cuda(facts)
-        .into_iter()
-        .rev()
-        .find(|(image, stage, _)| image == file && *stage <= line)
-        .map(|(_, _, cuda)| cuda);
-    if let Some((cuda, list)) =
-        cuda.and_then(|cuda| arch_list::list_of(&cuda).map(|list| (cuda, list)))
-    {
-        let (cuda, mark) = (cuda.minor_name(), arch_list::MARK);
-        edits.insert_before(
-            file,
-            line,
-            &format!(
-                "# What CUDA {cuda} compiles for; {mark}.\nENV TORCH_CUDA_ARCH_LIST=\"{list}\""
-            ),
-        );
+    if let Some(proposed) = arch_list::list_for_image(facts, file, line) {
+        let (list, source, mark) = (proposed.list, proposed.source, arch_list::MARK);
+        let text =
+            format!("# What {source} compiles for; {mark}.\nENV TORCH_CUDA_ARCH_LIST=\"{list}\"");
+        edits.insert_before(file, line, &text);
     }
 }
 

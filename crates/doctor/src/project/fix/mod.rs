@@ -3,7 +3,6 @@
 //! Invariants: an edit touches the line of its finding, or adds a file or a block; planning reads
 //! and never writes; every patch is proved ([`proof`]); a second plan on the result is empty.
 
-mod arch_list;
 mod edits;
 mod image;
 mod new_files;

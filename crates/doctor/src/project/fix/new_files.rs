@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use warpsmith_core::Finding;
 
 use super::Fixer;
-use super::arch_list;
 use super::edits::Edits;
 use crate::compat::database;
+use crate::project::arch_list;
 use crate::project::facts::{ProjectFacts, is_test};
 use crate::project::rules::{arch_lists, pinned_cuda};
 

@@ -2,11 +2,11 @@
 
 use warpsmith_core::Finding;
 
-use super::arch_list;
 use super::edits::Edits;
 use super::{Fixer, place, quoted};
 use crate::architecture::{Target, TorchArchList};
 use crate::compat::database;
+use crate::project::arch_list::{self, ProposedList};
 use crate::project::facts::ProjectFacts;
 
 pub(super) const FIXERS: &[(&str, Fixer)] = &[
@@ -39,7 +39,7 @@ fn default_list(finding: &Finding, facts: &ProjectFacts, edits: &mut Edits<'_>) 
     let Some((file, _)) = place(finding) else {
         return;
     };
-    let Some((list, source)) = arch_list::list_for(facts) else {
+    let Some(ProposedList { list, source }) = arch_list::list_for(facts) else {
         return;
     };
     // The import must stand at the top: an indented one is inside a function or a `try`.

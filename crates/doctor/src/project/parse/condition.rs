@@ -148,7 +148,7 @@ impl Versions {
 pub(crate) fn is_defined(name: &str) -> Truth {
     let name = name.split_whitespace().next().unwrap_or("");
     match name {
-        "CUDA_VERSION" | "CUDART_VERSION" => Truth::Yes,
+        "CUDA_VERSION" | "CUDART_VERSION" | "__CUDACC_VER_MAJOR__" => Truth::Yes,
         _ if names_other_platform(name) => Truth::No,
         _ => Truth::Either,
     }
@@ -455,6 +455,10 @@ mod tests {
             ("CUDART_VERSION < 12000", Truth::No),
             ("CUDART_VERSION / 1000 >= 12", Truth::Yes),
             ("__CUDACC_VER_MAJOR__ < 9", Truth::No),
+            (
+                "defined(__CUDACC_VER_MAJOR__) && (__CUDACC_VER_MAJOR__ >= 9)",
+                Truth::Yes,
+            ),
             ("CUDA_VERSION >= 13020", Truth::Either),
             ("__CUDA_ARCH__ < 700", Truth::No),
             (

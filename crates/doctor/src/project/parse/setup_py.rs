@@ -9,6 +9,8 @@ use crate::architecture::{Coverage, gencode_flags};
 pub(crate) struct SetupPy {
     pub(crate) path: String,
     pub(crate) text: String,
+    /// What the package is called, where it is written as a literal.
+    pub(crate) name: Option<String>,
     /// The first import of torch that runs when the file does.
     pub(crate) imports_torch: Option<u32>,
     /// The first use of CUDAExtension.
@@ -69,6 +71,11 @@ impl SetupPy {
         let mut setup = Self {
             path: path.to_owned(),
             text: text.to_owned(),
+            name: lines.iter().find_map(|l| {
+                let value = l.code.split("name=").nth(1)?.trim_start();
+                let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+                Some(value[1..].split(quote).next()?.to_owned())
+            }),
             imports_torch: imports_torch(&lines),
             cuda_extension: lines
                 .iter()

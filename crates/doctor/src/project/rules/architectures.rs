@@ -6,6 +6,7 @@ use super::place::at;
 use crate::architecture::{Capability, Coverage, Target, TorchArchList, cmake_architectures};
 use crate::compat::database;
 use crate::conclude::{Judgement, applies, not_applicable, pass};
+use crate::project::arch_list;
 use crate::project::facts::{ProjectFacts, is_test};
 use crate::version::Version;
 
@@ -153,9 +154,23 @@ fn no_arch_list(facts: &ProjectFacts) -> Judgement {
         return pass();
     }
     let line = setup.cuda_extension.unwrap_or(1);
+    let hint = match arch_list::list_for(facts) {
+        Some(proposed) => format!(
+            "set a default: os.environ.setdefault(\"TORCH_CUDA_ARCH_LIST\", \"{}\"), {}",
+            proposed.list,
+            proposed.evidence()
+        ),
+        None => "set a default for TORCH_CUDA_ARCH_LIST: the architectures that you support, `+PTX` behind the last".to_owned(),
+    };
     Ok(vec![
-        at("BLD001", &setup.path, line, "no architecture list: what is built depends on the builder's GPU", "CUDAExtension without gencode flags, TORCH_CUDA_ARCH_LIST is never set")
-            .hint("set a default: os.environ.setdefault(\"TORCH_CUDA_ARCH_LIST\", \"7.5;8.0;8.6;8.9;9.0+PTX\")"),
+        at(
+            "BLD001",
+            &setup.path,
+            line,
+            "no architecture list: what is built depends on the builder's GPU",
+            "CUDAExtension without gencode flags, TORCH_CUDA_ARCH_LIST is never set",
+        )
+        .hint(hint),
     ])
 }
 

@@ -3,7 +3,7 @@
 use warpsmith_core::Finding;
 
 use super::Check;
-use super::place::{as_info, at};
+use super::place::{as_info, as_warning, at};
 use crate::compat::database;
 use crate::conclude::{Judgement, applies, not_applicable, pass};
 use crate::project::facts::{ProjectFacts, is_test};
@@ -150,12 +150,12 @@ fn old_standard(facts: &ProjectFacts) -> Judgement {
         Some((standard, row.torch.clone()))
     });
     for setup in &facts.setups {
-        // TensorFlow's headers are C++17 since 2.9.
+        // TensorFlow's headers are C++17 since 2.9; its own flags say so behind those of the project.
         let required = if uses_torch(&setup.text) {
             required
                 .clone()
                 .map(|(n, torch)| (n, format!("torch {torch}")))
-        } else if setup.text.contains("tensorflow") {
+        } else if setup.text.contains("tensorflow") && !setup.text.contains("get_compile_flags") {
             Some((17, "TensorFlow 2.9 and newer".to_owned()))
         } else {
             None
@@ -214,6 +214,54 @@ fn old_standard(facts: &ProjectFacts) -> Judgement {
     Ok(findings)
 }
 
+/// The release of torch without THC's headers, and the month of NVIDIA's images before it.
+const WITHOUT_THC: (u64, u64) = (1, 11);
+const LAST_IMAGE_WITH_THC: (u64, u64) = (22, 2);
+
+/// Where a file's project pins a torch that still has THC's headers: the image of the nearest folder
+/// above the file, or the requirements.
+fn pins_torch_with_thc(facts: &ProjectFacts, file: &str) -> Option<(String, String)> {
+    let has_thc = |image: &str| {
+        let (name, tag) = image.rsplit_once(':')?;
+        let version = Version::parse(tag)?;
+        let numbers = (version.part(0), version.part(1));
+        if name.ends_with("nvidia/pytorch") {
+            Some(numbers <= LAST_IMAGE_WITH_THC)
+        } else {
+            Some(name.ends_with("pytorch/pytorch") && numbers < WITHOUT_THC)
+        }
+    };
+    let folder_of = |path: &str| {
+        path.rsplit_once('/')
+            .map_or(String::new(), |(f, _)| format!("{f}/"))
+    };
+    let above = facts
+        .dockerfiles
+        .iter()
+        .filter(|image| file.starts_with(&folder_of(&image.path)));
+    let nearest = above.max_by_key(|image| folder_of(&image.path).len());
+    let image = nearest.and_then(|image| {
+        let stage = image
+            .stages
+            .iter()
+            .find(|s| has_thc(&s.base) == Some(true))?;
+        Some((format!("{}:{}", image.path, stage.line), stage.base.clone()))
+    });
+    image.or_else(|| {
+        // Every release of the database is newer.
+        let none = newest_allowed_torch(facts).is_none();
+        let demand = facts
+            .demands()
+            .find(|r| r.name == "torch" && !r.range.is_unbounded())?;
+        none.then(|| {
+            (
+                format!("{}:{}", demand.file, demand.line),
+                "torch, pinned below 1.13".to_owned(),
+            )
+        })
+    })
+}
+
 fn removed_headers(facts: &ProjectFacts) -> Judgement {
     let mut torch = false;
     let mut findings = Vec::new();
@@ -238,10 +286,20 @@ fn removed_headers(facts: &ProjectFacts) -> Judgement {
                 })
             };
             if gone && !own() {
-                findings.push(
-                    at("BLD009", &file.path, include.line, format!("`{}` is gone from torch since 1.11", include.name), include.name.clone())
-                        .hint("use ATen: at::cuda::getCurrentCUDAStream, c10::cuda::CUDACachingAllocator; THC/THCAtomics.cuh still exists"),
-                );
+                let found = |message: String| {
+                    at("BLD009", &file.path, include.line, message, include.name.clone())
+                        .hint("use ATen: at::cuda::getCurrentCUDAStream, c10::cuda::CUDACachingAllocator; THC/THCAtomics.cuh still exists")
+                };
+                let message = format!("`{}` is gone from torch since 1.11", include.name);
+                findings.push(match pins_torch_with_thc(facts, &file.path) {
+                    Some((place, pin)) => as_warning(
+                        found(format!(
+                            "{message}: this compiles only with the old torch that is pinned"
+                        ))
+                        .because(place, pin),
+                    ),
+                    None => found(message),
+                });
             }
         }
     }

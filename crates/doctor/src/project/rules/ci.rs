@@ -1,5 +1,7 @@
 //! Rules about continuous integration.
 
+use std::collections::BTreeMap;
+
 use warpsmith_core::Finding;
 
 use super::Check;
@@ -243,17 +245,69 @@ fn unpinned_actions(facts: &ProjectFacts) -> Judgement {
     .hint("pin them (`pinact run`, or Dependabot with commit hashes)"))
 }
 
+/// Who owns the project on GitHub, as its README has it: the owner that it names most.
+fn owner(facts: &ProjectFacts) -> Option<String> {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for line in &facts.readme()?.lines {
+        for rest in line.split("github.com/").skip(1) {
+            let name: String = rest
+                .chars()
+                .take_while(|c| c.is_ascii_alphanumeric() || *c == '-')
+                .collect();
+            if rest[name.len()..].starts_with('/') {
+                *counts.entry(name.to_ascii_lowercase()).or_default() += 1;
+            }
+        }
+    }
+    // The first of equals is nobody's: one mention proves nothing.
+    let most = counts.values().max().copied().filter(|most| *most >= 2)?;
+    let mut owners = counts.into_iter().filter(|(_, count)| *count == most);
+    owners
+        .next()
+        .map(|(name, _)| name)
+        .filter(|_| owners.next().is_none())
+}
+
 fn branch_actions(facts: &ProjectFacts) -> Judgement {
     let all = actions(facts);
     applies(!all.is_empty(), "no workflow uses actions")?;
-    Ok(
-        all.into_iter()
-            .filter(|(_, _, _, r)| matches!(r.as_str(), "master" | "main" | "develop" | "dev" | "HEAD") || r.starts_with("release/"))
-            .map(|(w, line, action, reference)| {
-                at("CIA004", &w.path, line, format!("{action} is taken from its branch `{reference}`: every push of theirs runs here"), format!("uses: {action}@{reference}")).hint("name a release tag or, better, a commit")
-            })
-            .collect(),
-    )
+    let owner = owner(facts);
+    let is_own = |action: &str| {
+        let name = action.split('/').next().unwrap_or("");
+        owner
+            .as_deref()
+            .is_some_and(|owner| name.eq_ignore_ascii_case(owner))
+    };
+    Ok(all
+        .into_iter()
+        .filter(|(_, _, _, r)| {
+            matches!(r.as_str(), "master" | "main" | "develop" | "dev" | "HEAD")
+                || r.starts_with("release/")
+        })
+        .map(|(w, line, action, reference)| {
+            let whose = if is_own(&action) {
+                "to it"
+            } else {
+                "of theirs"
+            };
+            let found = at(
+                "CIA004",
+                &w.path,
+                line,
+                format!(
+                    "{action} is taken from its branch `{reference}`: every push {whose} runs here"
+                ),
+                format!("uses: {action}@{reference}"),
+            )
+            .hint("name a release tag or, better, a commit");
+            // Those who push there may push here as well.
+            if is_own(&action) {
+                as_info(found)
+            } else {
+                found
+            }
+        })
+        .collect())
 }
 
 fn no_permissions(facts: &ProjectFacts) -> Judgement {

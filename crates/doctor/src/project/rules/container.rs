@@ -10,8 +10,9 @@ use super::image_eol;
 use super::place::{as_info, as_warning, at};
 use crate::compat::lifecycle;
 use crate::conclude::{Judgement, applies, not_applicable, pass};
+use crate::project::arch_list;
 use crate::project::facts::{ProjectFacts, YamlFile, exposes};
-use crate::project::parse::dockerfile::{Dockerfile, Instruction};
+use crate::project::parse::dockerfile::{Dockerfile, Instruction, Stage};
 use crate::project::parse::shell;
 use crate::project::parse::yaml::Entry;
 
@@ -286,6 +287,56 @@ fn compiles(words: &[String]) -> bool {
                 .any(|w| w == "." || w == "-e" || w == "./" || w.starts_with(".[")))
 }
 
+/// The folder that a `git clone` makes.
+fn cloned_folder(words: &[String]) -> Option<String> {
+    let at = words
+        .windows(2)
+        .position(|w| w[0] == "git" && w[1] == "clone")?;
+    let mut names = words[at + 2..].iter().filter(|word| !word.starts_with('-'));
+    let address = names.find(|word| word.contains('/'))?;
+    let folder = names.next().unwrap_or(address);
+    let name = folder.trim_end_matches('/').rsplit('/').next()?;
+    Some(name.trim_end_matches(".git").to_owned())
+}
+
+/// Whether a `RUN` compiles somebody else's project, which the image cloned: how that one finds its
+/// architectures is not written here.
+fn builds_a_clone(facts: &ProjectFacts, stage: &Stage, run: &Instruction) -> bool {
+    let plain = |name: &str| name.to_ascii_lowercase().replace('-', "_");
+    let is_own = |name: &str| {
+        let mut names = facts.setups.iter().filter_map(|s| s.name.as_deref());
+        names.any(|own| plain(own) == plain(name))
+    };
+    let mut clones = Vec::new();
+    let mut folder = String::new();
+    for instruction in &stage.instructions {
+        match instruction.keyword.as_str() {
+            "WORKDIR" => folder = instruction.arguments.trim().to_owned(),
+            "RUN" => {
+                let mut here = folder.clone();
+                for words in shell::commands(&instruction.arguments) {
+                    clones.extend(cloned_folder(&words));
+                    if let [cd, to, ..] = words.as_slice()
+                        && cd == "cd"
+                    {
+                        here.clone_from(to);
+                    }
+                    if instruction.line == run.line && compiles(&words) {
+                        let text = words.join(" ");
+                        let inside = |clone: &String| {
+                            here.split('/').any(|part| part == clone)
+                                || text.split(['/', ' ']).any(|part| part == clone)
+                        };
+                        return clones.iter().any(|clone| inside(clone) && !is_own(clone));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
 fn compiled_without_gpu(facts: &ProjectFacts) -> Judgement {
     let Some(setup) = facts.extension() else {
         return not_applicable("no setup.py that builds CUDA code");
@@ -309,9 +360,9 @@ fn compiled_without_gpu(facts: &ProjectFacts) -> Judgement {
             }
             // `WORKDIR` may lead elsewhere; only a build of the root's setup.py is the extension's.
             for run in stage.instructions.iter().filter(|i| i.keyword == "RUN") {
-                if !shell::commands(&run.arguments)
-                    .iter()
-                    .any(|words| compiles(words))
+                let commands = shell::commands(&run.arguments);
+                if !commands.iter().any(|words| compiles(words))
+                    || builds_a_clone(facts, stage, run)
                 {
                     continue;
                 }
@@ -330,9 +381,22 @@ fn compiled_without_gpu(facts: &ProjectFacts) -> Judgement {
                     && setup.arch_list_values.is_empty()
                     && !setup.computed_gencode
                 {
+                    let proposed = arch_list::list_for_image(facts, &file.path, run.line)
+                        .or_else(|| arch_list::list_for(facts));
+                    let hint = match proposed {
+                        Some(proposed) => format!(
+                            "ENV TORCH_CUDA_ARCH_LIST=\"{}\", {}",
+                            proposed.list,
+                            proposed.evidence()
+                        ),
+                        None => {
+                            "set ENV TORCH_CUDA_ARCH_LIST to the architectures that you support"
+                                .to_owned()
+                        }
+                    };
                     findings.push(
                         at("DKR006", &file.path, run.line, "the extension is compiled with no architecture list: torch fails with IndexError where no GPU is visible", run.arguments.lines().next().unwrap_or("").to_owned())
-                            .hint("ENV TORCH_CUDA_ARCH_LIST=\"7.5;8.0;8.6;8.9;9.0+PTX\""),
+                            .hint(hint),
                     );
                 }
             }
@@ -445,16 +509,20 @@ fn secret_or_sudo(facts: &ProjectFacts) -> Judgement {
                 if i.keyword == "RUN"
                     && let Some(offset) = i.arguments.find("NOPASSWD")
                 {
-                    findings.push(
-                        at(
-                            "DKR010",
-                            &file.path,
-                            i.line_at(offset),
-                            "passwordless sudo makes the non-root user root",
-                            "NOPASSWD",
-                        )
-                        .hint("install at build time as root, and drop sudo from the image"),
-                    );
+                    let found = at(
+                        "DKR010",
+                        &file.path,
+                        i.line_at(offset),
+                        "passwordless sudo makes the non-root user root",
+                        "NOPASSWD",
+                    )
+                    .hint("install at build time as root, and drop sudo from the image");
+                    // Whoever develops in a container installs things there.
+                    findings.push(if file.path.contains("devcontainer") {
+                        as_info(found)
+                    } else {
+                        found
+                    });
                 }
                 if matches!(i.keyword.as_str(), "ENV" | "ARG")
                     && let Some((name, value)) = i.arguments.trim().split_once('=')

@@ -248,13 +248,14 @@ fn no_capability(facts: &ProjectFacts) -> Judgement {
 }
 
 fn licence(facts: &ProjectFacts) -> Judgement {
+    let is_licence = |name: &str| {
+        ["license", "licence", "copying", "unlicense"]
+            .iter()
+            .any(|w| name.starts_with(w))
+    };
     let has = facts.files.iter().any(|f| {
         let lower = f.to_ascii_lowercase();
-        !f.contains('/')
-            && ["license", "licence", "copying", "unlicense"]
-                .iter()
-                .any(|w| lower.starts_with(w))
-            || lower.starts_with("licenses/")
+        !f.contains('/') && is_licence(&lower) || lower.starts_with("licenses/")
     });
     // A README may lead to the texts in a folder.
     let linked = facts.readme().is_some_and(|d| {
@@ -286,6 +287,21 @@ fn licence(facts: &ProjectFacts) -> Judgement {
             "no LICENSE",
         )
         .hint("add the licence's text as LICENSE")),
+        // Many projects in one repository may each have their own.
+        None if facts.files.iter().any(|f| {
+            let lower = f.to_ascii_lowercase();
+            lower.rsplit('/').next().is_some_and(is_licence)
+        }) =>
+        {
+            one(as_info(
+                finding(
+                    "DOC005",
+                    "there is no licence file at the root, only in folders",
+                )
+                .because("LICENSE", "absent at the root")
+                .hint("say in the README which licence is for what"),
+            ))
+        }
         None => one(
             finding("DOC005", "there is no licence file: nobody may use this")
                 .because("LICENSE", "absent")
