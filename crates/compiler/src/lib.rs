@@ -45,4 +45,6 @@ pub use emit::{Target, emit};
 pub use folder::Folder;
 pub use globals::{ModuleText, Modules, Place};
 pub use names::{Name, Names};
-pub use types::{FieldDef, Query, Scalar, StructDef, StructId, Type, TypeId, TypeTable};
+pub use types::{
+    Extent, FieldDef, Mapping, Query, Scalar, StructDef, StructId, Tile, Type, TypeId, TypeTable,
+};

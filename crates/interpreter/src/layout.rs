@@ -82,7 +82,12 @@ impl Layout {
             Type::Range | Type::Slice => Self::run(Scalar::I32, 3),
             Type::Shape => Self::run(Scalar::I32, 4),
             // Never looked at: no kernel runs that asks a mesh, a tree or a grid.
-            Type::Str | Type::Query(_) => Self::run(Scalar::I32, 1),
+            // Nor one with tiles or with arrays that are reached through indices.
+            Type::Str
+            | Type::Query(_)
+            | Type::Tile(_)
+            | Type::TileStack { .. }
+            | Type::MappedArray { .. } => Self::run(Scalar::I32, 1),
             Type::Array { .. } | Type::FixedArray { .. } => {
                 let mut layout = Self::run(Scalar::I32, ARRAY_LEAVES);
                 layout.holds_array = true;

@@ -42,7 +42,7 @@ pub(crate) fn select(
                         Some(ty) => *ty,
                         None => keywords[at - positional.len()].1,
                     };
-                    if !matches(types, param.pattern, ty) {
+                    if !matches(types, param.pattern, ty, row.rule) {
                         return None;
                     }
                 }
@@ -80,7 +80,7 @@ pub(crate) fn select_plain(
         let fits = given
             .iter()
             .zip(kinds)
-            .all(|(param, kind)| matches_kind(types, param.pattern, *kind))
+            .all(|(param, kind)| matches_kind(types, param.pattern, *kind, row.rule))
             && left.iter().all(|param| param.default != Default::Required)
             && outputs.is_none_or(|count| output_count(row.rule) == Some(count));
         if fits {
@@ -145,11 +145,11 @@ fn is_variadic(param: &Param) -> bool {
 }
 
 /// Whether a parameter takes a value of this type.
-fn matches(types: &TypeTable, pattern: Pattern, ty: TypeId) -> bool {
-    matches_kind(types, pattern, types.get(ty))
+fn matches(types: &TypeTable, pattern: Pattern, ty: TypeId, rule: Rule) -> bool {
+    matches_kind(types, pattern, types.get(ty), rule)
 }
 
-fn matches_kind(types: &TypeTable, pattern: Pattern, kind: Type) -> bool {
+fn matches_kind(types: &TypeTable, pattern: Pattern, kind: Type, rule: Rule) -> bool {
     match (pattern, kind) {
         (Pattern::Any, _) => true,
         (Pattern::Scalar(want), Type::Scalar(have))
@@ -168,6 +168,11 @@ fn matches_kind(types: &TypeTable, pattern: Pattern, kind: Type) -> bool {
                 _ => false,
             }
         }
+        // Every other builtin wants an array that lies in memory as it is.
+        (Pattern::Array(Scalar::Any), Type::MappedArray { .. }) => matches!(
+            rule,
+            Rule::Address | Rule::View | Rule::ArrayStore | Rule::Atomic | Rule::AtomicCompare
+        ),
         (Pattern::Query(want), Type::Query(have)) => want == have,
         (Pattern::Str, Type::Str)
         | (Pattern::Range, Type::Range)

@@ -2,7 +2,7 @@
 //! depends on constant arguments, are worked out where calls are lowered.
 
 use super::row::{Pattern, Rule};
-use crate::types::{Scalar, Type, TypeId, TypeTable};
+use crate::types::{Mapping, Scalar, Type, TypeId, TypeTable};
 
 /// What a call gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -228,9 +228,18 @@ pub(crate) fn result_type(
                 return fail("K027", "an index must be an integer or a slice");
             }
             let ints = indices.iter().filter(|index| types.is_int(**index)).count() as u8;
-            one(types.intern(Type::Array {
-                element,
-                rank: rank - ints,
+            let rank = rank - ints;
+            // What a view of a Fabric array leaves is one of its own, plain arrays.
+            one(types.intern(match types.get(args[0]) {
+                Type::MappedArray {
+                    mapping: Mapping::Indexed,
+                    ..
+                } => Type::MappedArray {
+                    mapping: Mapping::Indexed,
+                    element,
+                    rank,
+                },
+                _ => Type::Array { element, rank },
             }))
         }
         Rule::ArrayStore | Rule::Atomic | Rule::AtomicCompare => {

@@ -7,8 +7,8 @@ use super::Target;
 use super::buffer::Buffer;
 use super::literal;
 use super::writer::Writer;
-use crate::ir::{Function, FunctionKind, Module, Op};
-use crate::types::Type;
+use crate::ir::{Function, FunctionKind, Module, Op, VarId};
+use crate::types::{CPU_BLOCK, GPU_BLOCK, Mapping, Type, TypeId};
 
 /// Where a body stands.
 #[derive(Clone, Copy)]
@@ -57,6 +57,7 @@ fn writer<'a>(
         out,
         module,
         function,
+        target: frame.target,
         base: frame.base(function),
         level: 0,
     }
@@ -72,7 +73,7 @@ pub(super) fn forward(
     let mut writer = writer(module, function, frame, out);
     writer.argument_vars(frame, false);
     let begin = writer.out.len();
-    writer.primal_vars();
+    writer.primal_vars(false);
     let mut layout = Forward {
         first: first_written(module, function, frame.target),
         declarations: (begin, writer.out.len()),
@@ -95,11 +96,19 @@ pub(super) fn backward(
 ) {
     let mut writer = writer(module, function, frame, out);
     writer.argument_vars(frame, true);
-    let (from, to) = layout.declarations;
-    writer.out.repeat(from, to);
+    if function.has_tiles(&module.types) {
+        // Tiles in shared memory need room for their gradients.
+        writer.primal_vars(true);
+    } else {
+        let (from, to) = layout.declarations;
+        writer.out.repeat(from, to);
+    }
     writer.section("dual vars");
     for (var, variable) in function.locals() {
         writer.start();
+        if writer.tile_dual(var, variable.ty) {
+            continue;
+        }
         let ty = module.types.value_of(variable.ty);
         writer.out.push_short(module.types.spelling(ty));
         writer.text(" ");
@@ -161,16 +170,17 @@ impl Writer<'_> {
         }
     }
 
-    fn primal_vars(&mut self) {
+    fn primal_vars(&mut self, gradients: bool) {
         self.section("primal vars");
         for (var, variable) in self.function.locals() {
             self.start();
             if variable.constant.is_some() {
                 self.text("const ");
             }
-            self.out.push_short(self.module.types.spelling(variable.ty));
+            self.out.push_short(self.spelling(variable.ty));
             self.text(" ");
             self.var(var);
+            self.tile_value(variable.ty, gradients);
             if let Some(constant) = variable.constant {
                 self.text(" = ");
                 literal::constant(self.module, constant, self.out);
@@ -180,7 +190,75 @@ impl Writer<'_> {
     }
 }
 
+impl Writer<'_> {
+    /// What a tile or a stack is declared with.
+    fn tile_value(&mut self, ty: TypeId, gradients: bool) {
+        let types = &self.module.types;
+        match types.get(ty) {
+            Type::TileStack { element, capacity } => {
+                let element = self.spelling(element);
+                let text = format!(" = wp::tile_stack_alloc<{element}, {capacity}>()");
+                self.text(&text);
+            }
+            Type::Tile(_) => {
+                let Some(tile) = types.tile_of(ty) else {
+                    return;
+                };
+                self.text(" = ");
+                if !tile.shared {
+                    self.text(self.spelling(ty));
+                    self.text("{}");
+                } else if tile.owner {
+                    let threads = match self.target {
+                        Target::Cuda => GPU_BLOCK,
+                        Target::Cpu => CPU_BLOCK,
+                    };
+                    let element = self.spelling(tile.element);
+                    self.text(&tile.allocation(element, threads, gradients));
+                } else {
+                    self.text("nullptr");
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The dual of a tile or a stack: one in shared memory holds its own gradients.
+    fn tile_dual(&mut self, var: VarId, ty: TypeId) -> bool {
+        let types = &self.module.types;
+        let is_stack = matches!(types.get(ty), Type::TileStack { .. });
+        let tile = types.tile_of(ty);
+        if tile.is_none() && !is_stack {
+            return false;
+        }
+        let shared = tile.is_some_and(|tile| tile.shared);
+        self.text(self.spelling(ty));
+        self.text(if shared { "& " } else { " " });
+        self.adj(var);
+        if shared {
+            self.text(" = ");
+            self.var(var);
+        } else if !is_stack {
+            self.text("{}");
+        }
+        self.text(";\n");
+        true
+    }
+}
+
+/// Appends the type of a parameter's dual: the gradients of an indexed array are a plain array.
+pub(super) fn push_dual_type(module: &Module, ty: TypeId, out: &mut Buffer) {
+    match module.types.get(ty) {
+        Type::MappedArray {
+            mapping: Mapping::Indexed,
+            element,
+            ..
+        } => out.parts(&["wp::array_t<", module.types.spelling(element), ">"]),
+        _ => out.push_str(module.types.spelling(ty)),
+    }
+}
+
 /// Whether a parameter is a plain array of one dimension, whose stride a CPU kernel may fix.
-pub(super) fn is_vector_array(module: &Module, ty: crate::types::TypeId) -> bool {
+pub(super) fn is_vector_array(module: &Module, ty: TypeId) -> bool {
     matches!(module.types.get(ty), Type::Array { rank: 1, .. })
 }

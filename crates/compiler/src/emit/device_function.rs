@@ -4,6 +4,7 @@ use super::Target;
 use super::body::{self, Forward, Frame};
 use super::buffer::Buffer;
 use crate::ir::{Function, FunctionKind, Module};
+use crate::types::{Type, TypeId};
 
 const SEPARATOR: &str = ",\n    ";
 
@@ -19,6 +20,27 @@ fn comment(module: &Module, function: &Function, out: &mut Buffer) {
     out.push_ascii(b'\n');
 }
 
+/// Whether a parameter's type is a template argument: tiles lie in registers or in shared memory.
+fn is_templated(module: &Module, ty: TypeId) -> bool {
+    matches!(module.types.get(ty), Type::Tile(_) | Type::TileStack { .. })
+}
+
+/// The template arguments of a function that takes tiles.
+fn template(module: &Module, function: &Function, out: &mut Buffer) {
+    let mut any = false;
+    for (_, variable) in function.parameters() {
+        if is_templated(module, variable.ty) {
+            let name = variable.name.map_or("", |name| module.names.get(name));
+            let start = if any { ", " } else { "template<" };
+            out.parts(&[start, "typename tile_", name]);
+            any = true;
+        }
+    }
+    if any {
+        out.push_str(">\n");
+    }
+}
+
 fn head(function: &Function, target: Target, out: &mut Buffer) {
     out.push_str("static ");
     if let FunctionKind::Device { inline_hint, .. } = function.kind {
@@ -26,6 +48,13 @@ fn head(function: &Function, target: Target, out: &mut Buffer) {
     }
     if target == Target::Cuda {
         out.push_str("CUDA_CALLABLE ");
+    }
+}
+
+fn spelling(module: &Module, ty: TypeId, target: Target) -> &str {
+    match target {
+        Target::Cuda => module.types.spelling(ty),
+        Target::Cpu => module.types.cpu_spelling(ty),
     }
 }
 
@@ -47,14 +76,18 @@ impl Items<'_> {
     }
 }
 
-fn primal_params(module: &Module, function: &Function, items: &mut Items<'_>) {
+fn primal_params(module: &Module, function: &Function, target: Target, items: &mut Items<'_>) {
     for (_, variable) in function.parameters() {
         let name = variable.name.map_or("", |name| module.names.get(name));
+        if is_templated(module, variable.ty) {
+            items.item(&["tile_", name, "& var_", name]);
+            continue;
+        }
         items.item(&[module.types.spelling(variable.ty), " var_", name]);
     }
     if function.returns.len() > 1 {
         for (at, ty) in function.returns.iter().enumerate() {
-            items.item(&[module.types.spelling(*ty), " & ret_", &at.to_string()]);
+            items.item(&[spelling(module, *ty, target), " & ret_", &at.to_string()]);
         }
     }
 }
@@ -66,16 +99,17 @@ pub(super) fn emit_forward(
     target: Target,
     out: &mut Buffer,
 ) -> Forward {
+    template(module, function, out);
     comment(module, function, out);
     head(function, target, out);
     match *function.returns {
-        [ty] => out.push_str(module.types.spelling(ty)),
+        [ty] => out.push_str(spelling(module, ty, target)),
         _ => out.push_str("void"),
     }
     out.push_ascii(b' ');
     out.push_str(module.names.get(function.native));
     out.push_str("(\n    ");
-    primal_params(module, function, &mut Items { out, any: false });
+    primal_params(module, function, target, &mut Items { out, any: false });
     out.push_str(")\n{\n");
     let layout = body::forward(
         module,
@@ -98,23 +132,34 @@ pub(super) fn emit_adjoint(
     layout: &Forward,
     out: &mut Buffer,
 ) {
+    template(module, function, out);
     comment(module, function, out);
     head(function, target, out);
     out.push_str("void adj_");
     out.push_str(module.names.get(function.native));
     out.push_str("(\n    ");
     let mut items = Items { out, any: false };
-    primal_params(module, function, &mut items);
+    primal_params(module, function, target, &mut items);
     for (_, variable) in function.parameters() {
         let name = variable.name.map_or("", |name| module.names.get(name));
-        items.item(&[module.types.spelling(variable.ty), " & adj_", name]);
+        if is_templated(module, variable.ty) {
+            items.item(&["tile_", name, " & adj_", name]);
+            continue;
+        }
+        items.item(&[]);
+        body::push_dual_type(module, variable.ty, items.out);
+        items.out.parts(&[" & adj_", name]);
     }
     match *function.returns {
         [] => {}
-        [ty] => items.item(&[module.types.spelling(ty), " & adj_ret"]),
+        [ty] => items.item(&[spelling(module, ty, target), " & adj_ret"]),
         _ => {
             for (at, ty) in function.returns.iter().enumerate() {
-                items.item(&[module.types.spelling(*ty), " & adj_ret_", &at.to_string()]);
+                items.item(&[
+                    spelling(module, *ty, target),
+                    " & adj_ret_",
+                    &at.to_string(),
+                ]);
             }
         }
     }

@@ -243,6 +243,14 @@ impl Writer<'_> {
                 self.slot_accessor(slot);
                 self.text(");\n");
             }
+            Op::Text { text, .. } => {
+                let function = self.function;
+                self.start();
+                if pass == Pass::Replay {
+                    self.text("// ");
+                }
+                self.pieces(&function.texts[text as usize].forward);
+            }
             Op::Assert { cond, text } => {
                 self.start();
                 self.text("assert(((void)\"");

@@ -63,7 +63,7 @@ fn fixes_strides(module: &Module, kernel: &Function, long_constant_loop: bool) -
             all &= rank == 1;
         }
     }
-    any && (all || long_constant_loop)
+    any && (all || long_constant_loop || kernel.has_tiles(&module.types))
 }
 
 struct Text<'a> {

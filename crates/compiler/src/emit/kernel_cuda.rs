@@ -5,7 +5,8 @@ use std::fmt::Write;
 use super::Target;
 use super::body::{self, Forward, Frame};
 use super::buffer::Buffer;
-use crate::ir::{Function, FunctionKind, KernelOptions, Module};
+use crate::ir::{Function, FunctionKind, KernelOptions, Module, Piece};
+use crate::types::Type;
 
 /// Appends the forward kernel and, if wanted, the backward one.
 pub(super) fn emit(module: &Module, out: &mut Buffer) {
@@ -22,6 +23,31 @@ pub(super) fn emit(module: &Module, out: &mut Buffer) {
     if options.backward {
         emit_pass(module, kernel, *launch_rank, options, layout.as_ref(), out);
     }
+}
+
+/// Whether the kernel or a function that it calls takes shared memory, which leaves none to spill into.
+fn uses_shared_memory(module: &Module) -> bool {
+    let types = &module.types;
+    let is_fft = |piece: &Piece| matches!(*piece, Piece::Text(name) if matches!(module.names.get(name), "tile_fft" | "tile_ifft"));
+    module
+        .functions
+        .iter()
+        .chain([&module.kernel])
+        .any(|function| {
+            function
+                .vars
+                .iter()
+                .any(|variable| match types.get(variable.ty) {
+                    Type::TileStack { .. } => true,
+                    _ => types
+                        .tile_of(variable.ty)
+                        .is_some_and(|tile| tile.shared && tile.owner),
+                })
+                || function
+                    .texts
+                    .iter()
+                    .any(|text| text.forward.iter().any(is_fft))
+        })
 }
 
 /// The forward kernel, whose layout is given back; or, given that, the backward one.
@@ -67,14 +93,18 @@ fn emit_pass(
         }
         for (_, variable) in kernel.parameters() {
             out.push_str(",\n    ");
-            out.push_str(module.types.spelling(variable.ty));
+            if prefix == "adj_" {
+                body::push_dual_type(module, variable.ty, out);
+            } else {
+                out.push_str(module.types.spelling(variable.ty));
+            }
             out.push_ascii(b' ');
             out.push_str(prefix);
             out.push_str(variable.name.map_or("", |name| module.names.get(name)));
         }
     }
     out.push_str(")\n{\n");
-    if options.smem_spilling {
+    if options.smem_spilling && !uses_shared_memory(module) {
         out.push_str("    WP_ENABLE_SMEM_SPILLING();\n");
     }
     out.push_str("    wp::tile_shared_storage_t tile_mem;\n\n");

@@ -103,6 +103,14 @@ impl Writer<'_> {
                         value,
                     );
                 }
+                Op::Text { text, .. } => {
+                    let function = self.function;
+                    let reverse = &function.texts[text as usize].reverse;
+                    if !reverse.is_empty() {
+                        self.start();
+                        self.pieces(reverse);
+                    }
+                }
                 Op::Load { .. }
                 | Op::Set { .. }
                 | Op::Accumulate { .. }
@@ -233,6 +241,11 @@ impl Writer<'_> {
             }
         }
         for var in &this.zeroed {
+            // A view's gradients belong to the tile that it is a view of.
+            let tile = self.module.types.tile_of(function.var(*var).ty);
+            if tile.is_some_and(|tile| !tile.owner) {
+                continue;
+            }
             if is_while {
                 self.start_flush();
             } else {
@@ -240,7 +253,10 @@ impl Writer<'_> {
                 self.text("\t");
             }
             self.adj(*var);
-            self.text(" = {};\n");
+            self.text(match tile {
+                Some(_) => ".grad_zero();\n",
+                None => " = {};\n",
+            });
         }
         self.level += 1;
         self.replay(body, end, layout);

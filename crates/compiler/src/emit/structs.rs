@@ -17,7 +17,7 @@ pub(super) fn emit(module: &Module, out: &mut Buffer) {
 fn accumulates(module: &Module, ty: TypeId) -> bool {
     match module.types.get(ty) {
         Type::Struct(_) => true,
-        Type::Array { .. } | Type::FixedArray { .. } => false,
+        Type::Array { .. } | Type::FixedArray { .. } | Type::MappedArray { .. } => false,
         _ => module
             .types
             .scalar_of(ty)

@@ -1,20 +1,23 @@
 //! What is written over and over in a function's body: indentation, variables, quoted lines.
 
+use super::Target;
 use super::buffer::Buffer;
-use crate::ir::{Function, Module, VarId};
+use crate::ir::{Function, Module, Piece, VarId};
+use crate::types::TypeId;
 
 /// Writes one function's body.
 pub(super) struct Writer<'a> {
     pub(super) out: &'a mut Buffer,
     pub(super) module: &'a Module,
     pub(super) function: &'a Function,
+    pub(super) target: Target,
     /// Spaces before every line.
     pub(super) base: usize,
     /// Levels of indentation inside the body.
     pub(super) level: usize,
 }
 
-impl Writer<'_> {
+impl<'a> Writer<'a> {
     /// Begins a line at the current indentation.
     #[inline]
     pub(super) fn start(&mut self) {
@@ -80,6 +83,34 @@ impl Writer<'_> {
                 }
             }
         }
+    }
+
+    /// The spelling of a type, which the two targets have different ones of for some tiles.
+    pub(super) fn spelling(&self, ty: TypeId) -> &'a str {
+        match self.target {
+            Target::Cuda => self.module.types.spelling(ty),
+            Target::Cpu => self.module.types.cpu_spelling(ty),
+        }
+    }
+
+    /// A statement that only the text knows.
+    pub(super) fn pieces(&mut self, pieces: &[Piece]) {
+        for piece in pieces {
+            match *piece {
+                Piece::Text(text) => self.text(self.module.names.get(text)),
+                Piece::Either(cuda, cpu) => {
+                    let text = match self.target {
+                        Target::Cuda => cuda,
+                        Target::Cpu => cpu,
+                    };
+                    self.text(self.module.names.get(text));
+                }
+                Piece::Var(var) => self.var(var),
+                Piece::Dual(var) => self.adj(var),
+                Piece::Type(ty) => self.text(self.spelling(ty)),
+            }
+        }
+        self.text(";\n");
     }
 
     /// Variables separated by commas.

@@ -8,7 +8,7 @@ use crate::diagnostic::Problem;
 use crate::ir::{Constant, Number};
 use crate::names::Name;
 use crate::syntax::{ExprId, ExprKind, List};
-use crate::types::{Scalar, Type, TypeId};
+use crate::types::{Extent, Mapping, Scalar, Tile, Type, TypeId};
 
 /// The type that an expression names.
 pub(crate) fn type_of(
@@ -73,15 +73,60 @@ fn is_tuple(scope: &Scope, tables: &mut Tables<'_>, base: ExprId) -> bool {
     }
 }
 
-/// The rank that an array class fixes.
-fn array_rank(class: &str) -> Option<u8> {
+/// How an array class reaches its elements, its rank, and whether the class fixes that.
+fn array_class(class: &str) -> Option<(Option<Mapping>, u8, bool)> {
+    let plain = |rank| (None, rank, true);
+    let indexed = |rank| (Some(Mapping::Indexed), rank, true);
     Some(match class {
-        "array" | "array1d" => 1,
-        "array2d" => 2,
-        "array3d" => 3,
-        "array4d" => 4,
-        _ => return None,
+        "array" => (None, 1, false),
+        "array1d" => plain(1),
+        "array2d" => plain(2),
+        "array3d" => plain(3),
+        "array4d" => plain(4),
+        "indexedarray1d" => indexed(1),
+        "indexedarray2d" => indexed(2),
+        "indexedarray3d" => indexed(3),
+        "indexedarray4d" => indexed(4),
+        "fabricarrayarray" => (Some(Mapping::Fabric), 2, true),
+        "indexedfabricarrayarray" => (Some(Mapping::IndexedFabric), 2, true),
+        _ => (Some(Mapping::from_class(class)?), 1, false),
     })
+}
+
+fn array_type(
+    tables: &mut Tables<'_>,
+    mapping: Option<Mapping>,
+    element: TypeId,
+    rank: u8,
+) -> TypeId {
+    tables.types.intern(match mapping {
+        None => Type::Array { element, rank },
+        Some(mapping) => Type::MappedArray {
+            mapping,
+            element,
+            rank,
+        },
+    })
+}
+
+/// The rank in `Literal[2]`.
+fn literal_rank(scope: &mut Scope, tables: &mut Tables<'_>, expr: ExprId) -> Option<u8> {
+    let number = literal(tables, expr)?;
+    match dimension(scope, tables, number)? {
+        rank @ 1..=4 => Some(rank as u8),
+        _ => None,
+    }
+}
+
+/// What stands in `Literal[…]`.
+fn literal(tables: &Tables<'_>, expr: ExprId) -> Option<ExprId> {
+    let ExprKind::Subscript(base, number) = tables.tree.expr(expr).kind else {
+        return None;
+    };
+    let (ExprKind::Name(name) | ExprKind::Attribute(_, name)) = tables.tree.expr(base).kind else {
+        return None;
+    };
+    (tables.names.get(name) == "Literal").then_some(number)
 }
 
 /// `wp.array2d[float]` and the like.
@@ -93,12 +138,61 @@ pub(crate) fn array_subscript(
     let ExprKind::Subscript(base, slice) = tables.tree.expr(expr).kind else {
         return None;
     };
-    let Global::WarpCallable(class) = path(scope, tables, base) else {
-        return None;
+    let class = match path(scope, tables, base) {
+        Global::WarpCallable(class) => class,
+        Global::Builtin(index) => Name::of_builtin(index),
+        _ => return None,
     };
-    let rank = array_rank(tables.names.get(class))?;
-    let element = element_type(scope, tables, slice)?;
-    Some(tables.types.intern(Type::Array { element, rank }))
+    let class = tables.names.get(class).to_owned();
+    if class == "tile" {
+        return tile_subscript(scope, tables, slice);
+    }
+    // The classes with `arrayarray` are functions.
+    if class.ends_with("arrayarray") {
+        return None;
+    }
+    let (mapping, mut rank, fixed) = array_class(&class)?;
+    let mut element = slice;
+    if let ExprKind::Tuple(list) = tables.tree.expr(slice).kind {
+        let [first, second] = *tables.tree.exprs_in(list) else {
+            return None;
+        };
+        if fixed {
+            return None;
+        }
+        element = first;
+        rank = literal_rank(scope, tables, second)?;
+    }
+    let element = element_type(scope, tables, element)?;
+    Some(array_type(tables, mapping, element, rank))
+}
+
+/// `wp.tile[float, 8, 4]`, and `wp.tile[float]` of any shape.
+fn tile_subscript(scope: &mut Scope, tables: &mut Tables<'_>, slice: ExprId) -> Option<TypeId> {
+    let mut parts = match tables.tree.expr(slice).kind {
+        ExprKind::Tuple(list) => tables.tree.exprs_in(list).to_vec(),
+        _ => vec![slice],
+    };
+    let element = element_type(scope, tables, *parts.first()?)?;
+    if matches!(tables.types.get(element), Type::Struct(_)) {
+        return None;
+    }
+    parts.remove(0);
+    if let [shape] = *parts
+        && let ExprKind::Tuple(list) = tables.tree.expr(shape).kind
+    {
+        parts = tables.tree.exprs_in(list).to_vec();
+    }
+    let mut shape = Vec::with_capacity(parts.len());
+    for part in parts {
+        let number = match literal(tables, part) {
+            Some(number) => number,
+            None => part,
+        };
+        let length = dimension(scope, tables, number).filter(|length| *length > 0)?;
+        shape.push(Extent::fixed(i64::from(length)));
+    }
+    Some(tables.types.tile(Tile::dense(element, shape, false)))
 }
 
 fn element_type(scope: &mut Scope, tables: &mut Tables<'_>, expr: ExprId) -> Option<TypeId> {
@@ -148,8 +242,8 @@ pub(crate) fn type_call(
             _ => return None,
         }
     }
-    if let Some(rank) = array_rank(&class) {
-        if shape.is_some() || (class != "array" && number.is_some()) {
+    if let Some((mapping, rank, fixed)) = array_class(&class) {
+        if shape.is_some() || (fixed && number.is_some()) {
             return None;
         }
         let rank = match number {
@@ -158,7 +252,7 @@ pub(crate) fn type_call(
             None => rank,
         };
         let element = element_type(scope, tables, dtype?)?;
-        return Some(tables.types.intern(Type::Array { element, rank }));
+        return Some(array_type(tables, mapping, element, rank));
     }
     let dtype = dtype?;
     if class == "fixedarray" {

@@ -289,6 +289,20 @@ impl Scope {
 fn takes(types: &TypeTable, annotation: TypeId, given: TypeId) -> bool {
     match (types.get(annotation), types.get(given)) {
         (Type::Array { rank: want, .. }, Type::Array { rank, .. }) if want != rank => false,
+        (
+            Type::MappedArray {
+                mapping,
+                rank: want,
+                ..
+            },
+            Type::MappedArray {
+                mapping: other,
+                rank,
+                ..
+            },
+        ) if want != rank || mapping != other => false,
+        (Type::Array { .. }, Type::MappedArray { .. })
+        | (Type::MappedArray { .. }, Type::Array { .. }) => false,
         (want, have) => types.is_generic(annotation) || want == have,
     }
 }

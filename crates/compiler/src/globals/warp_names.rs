@@ -231,6 +231,8 @@ fn is_host_name(text: &str) -> bool {
             | "indexedarray3d"
             | "indexedarray4d"
             | "fabricarray"
+            | "fabricarrayarray"
+            | "indexedfabricarrayarray"
             | "indexedfabricarray"
             | "fixedarray"
             | "set_module_options"

@@ -141,6 +141,30 @@ pub enum Template {
     Type(TypeId),
 }
 
+/// A part of a statement that only the text knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// C++ as it stands.
+    Text(Name),
+    /// C++ for CUDA, and for the CPU.
+    Either(Name, Name),
+    /// A variable.
+    Var(VarId),
+    /// A variable's dual.
+    Dual(VarId),
+    /// The spelling of a type.
+    Type(TypeId),
+}
+
+/// A statement that only the text knows: tiles are C++ templates, and nothing else runs them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Text {
+    /// The statement, without its semicolon.
+    pub forward: Vec<Piece>,
+    /// Its adjoint; empty for none.
+    pub reverse: Vec<Piece>,
+}
+
 /// A source line as the text quotes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line {
@@ -236,6 +260,8 @@ pub struct Function {
     pub templates: Vec<Vec<Template>>,
     /// 64-bit literals.
     pub literals: Vec<Constant>,
+    /// Statements that only the text knows.
+    pub texts: Vec<Text>,
     /// What is returned; empty for nothing.
     pub returns: Vec<TypeId>,
 }
@@ -261,6 +287,7 @@ impl Function {
             loops: Vec::new(),
             templates: Vec::new(),
             literals: Vec::new(),
+            texts: Vec::new(),
             returns: Vec::new(),
         }
     }
@@ -276,7 +303,18 @@ impl Function {
         self.loops.clear();
         self.templates.clear();
         self.literals.clear();
+        self.texts.clear();
         self.returns.clear();
+    }
+
+    /// Whether a variable is a tile or a stack of a block, which only the text knows.
+    pub fn has_tiles(&self, types: &TypeTable) -> bool {
+        self.vars.iter().any(|variable| {
+            matches!(
+                types.get(variable.ty),
+                crate::types::Type::Tile(_) | crate::types::Type::TileStack { .. }
+            )
+        })
     }
 
     /// A variable.

@@ -299,6 +299,13 @@ pub enum Op {
         /// What is done.
         update: SlotUpdate,
     },
+    /// A statement that only the text knows: position in [`super::Function::texts`]. Adjoint: its own.
+    Text {
+        /// Which statement.
+        text: u32,
+        /// Whether a replay executes it.
+        replayed: bool,
+    },
     /// Stops the program if `cond` is false; `text` is the statement's source. Adjoint: none.
     Assert {
         /// The condition.
@@ -314,6 +321,7 @@ impl Op {
     pub fn is_replayed(&self) -> bool {
         match self {
             Self::SlotStore { .. } | Self::SlotAtomic { .. } | Self::ReturnDefault => false,
+            Self::Text { replayed, .. } => *replayed,
             Self::Call(call) => match call.callee {
                 Callee::Builtin(index, row) => {
                     !crate::builtin::BUILTINS[usize::from(index)].rows[usize::from(row)].skip_replay

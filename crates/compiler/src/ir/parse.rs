@@ -9,7 +9,9 @@ use super::{
     Constant, Function, FunctionKind, KernelOptions, Line, Module, Number, VarId, Variable,
 };
 use crate::names::{Name, Names};
-use crate::types::{FieldDef, Query, Scalar, StructDef, StructId, Type, TypeId, TypeTable};
+use crate::types::{
+    Extent, FieldDef, Mapping, Query, Scalar, StructDef, StructId, Tile, Type, TypeId, TypeTable,
+};
 
 /// Why a text is not IR.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -265,6 +267,18 @@ impl<'t> Parser<'t> {
                     rank,
                 }
             }
+            "indexedarray" | "fabricarray" | "indexedfabricarray" => {
+                let Some(mapping) = Mapping::from_class(word) else {
+                    return self.fail("a kind of array");
+                };
+                let rank = self.int()?;
+                self.symbol(',')?;
+                Type::MappedArray {
+                    mapping,
+                    element: self.ty()?,
+                    rank,
+                }
+            }
             "fixedarray" => {
                 self.symbol('[')?;
                 let mut dims = [0; 4];
@@ -284,6 +298,39 @@ impl<'t> Parser<'t> {
                     dims,
                 }
             }
+            "tile" => {
+                let element = self.ty()?;
+                self.symbol(',')?;
+                let shape = self.extents()?;
+                self.symbol(',')?;
+                let strides = self.extents()?;
+                self.symbol(',')?;
+                let shared = self.either("shared", "register")?;
+                self.symbol(',')?;
+                let column_major = self.either("columns", "rows")?;
+                self.symbol(',')?;
+                let owner = self.either("owner", "view")?;
+                self.symbol('>')?;
+                if shape.len() != strides.len() {
+                    return self.fail("as many strides as lengths");
+                }
+                return Ok(self.types.tile(Tile {
+                    element,
+                    shape,
+                    strides,
+                    shared,
+                    column_major,
+                    owner,
+                }));
+            }
+            "tilestack" => {
+                let capacity = self.int()?;
+                self.symbol(',')?;
+                Type::TileStack {
+                    element: self.ty()?,
+                    capacity,
+                }
+            }
             "ref" => Type::Reference(self.ty()?),
             "tuple" => {
                 let mut parts = Vec::new();
@@ -297,6 +344,23 @@ impl<'t> Parser<'t> {
         };
         self.symbol('>')?;
         Ok(self.types.intern(ty))
+    }
+
+    /// Lengths or strides of a tile.
+    fn extents(&mut self) -> Out<Vec<Extent>> {
+        self.symbol('[')?;
+        let mut extents = Vec::new();
+        while !self.lexer.eat_symbol(']') {
+            let factor = self.int()?;
+            let power = if self.lexer.eat_symbol('*') {
+                self.int()?
+            } else {
+                0
+            };
+            extents.push(Extent::new(factor, power));
+            self.lexer.eat_symbol(',');
+        }
+        Ok(extents)
     }
 
     fn number(&mut self) -> Out<Number> {

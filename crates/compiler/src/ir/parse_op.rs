@@ -4,7 +4,7 @@ use super::lexer::Token;
 use super::parse::{Out, Parser};
 use super::{
     Call, Callee, Chain, Comparison, CountedRange, Function, Line, Loop, LoopKind, Op, Operands,
-    Place, Slot, SlotStep, SlotUpdate, Step, Template, VarId,
+    Piece, Place, Slot, SlotStep, SlotUpdate, Step, Template, Text, VarId,
 };
 use crate::builtin::BUILTINS;
 
@@ -322,6 +322,16 @@ impl Parser<'_> {
                     update,
                 }
             }
+            "text" => {
+                let replayed = self.either("replayed", "once")?;
+                let forward = self.pieces(function)?;
+                let reverse = self.pieces(function)?;
+                function.texts.push(Text { forward, reverse });
+                Op::Text {
+                    text: function.texts.len() as u32 - 1,
+                    replayed,
+                }
+            }
             "assert" => {
                 let cond = self.var(function)?;
                 let text = self.string()?;
@@ -332,6 +342,32 @@ impl Parser<'_> {
             }
             _ => return self.fail("an operation"),
         })
+    }
+
+    /// The pieces of a statement that only the text knows.
+    fn pieces(&mut self, function: &Function) -> Out<Vec<Piece>> {
+        self.symbol('[')?;
+        let mut pieces = Vec::new();
+        while !self.lexer.eat_symbol(']') {
+            pieces.push(match self.lexer.peek() {
+                Token::Str(_) => {
+                    let text = self.string()?;
+                    Piece::Text(self.names.intern(&text))
+                }
+                Token::Symbol('%') => Piece::Var(self.var(function)?),
+                _ => match self.ident()? {
+                    "dual" => Piece::Dual(self.var(function)?),
+                    "type" => Piece::Type(self.ty()?),
+                    "either" => {
+                        let (cuda, cpu) = (self.string()?, self.string()?);
+                        Piece::Either(self.names.intern(&cuda), self.names.intern(&cpu))
+                    }
+                    _ => return self.fail("a piece of text"),
+                },
+            });
+            self.lexer.eat_symbol(',');
+        }
+        Ok(pieces)
     }
 
     fn loop_index(&mut self, function: &Function) -> Out<u32> {

@@ -16,10 +16,10 @@ use std::fmt::Write;
 
 use super::{
     Call, Callee, Constant, CountedRange, Function, FunctionKind, LoopKind, Module, Number, Op,
-    Place, Slot, SlotStep, Step, Template, VarId,
+    Piece, Place, Slot, SlotStep, Step, Template, VarId,
 };
 use crate::builtin::BUILTINS;
-use crate::types::{Type, TypeId};
+use crate::types::{Extent, Tile, Type, TypeId};
 
 /// Prints a module.
 pub fn print(module: &Module) -> String {
@@ -97,6 +97,15 @@ fn type_text(module: &Module, ty: TypeId) -> String {
         Type::Quat(scalar) => format!("quat<{}>", scalar.name()),
         Type::Transform(scalar) => format!("transform<{}>", scalar.name()),
         Type::Array { element, rank } => format!("array<{rank}, {}>", type_text(module, element)),
+        Type::MappedArray {
+            mapping,
+            element,
+            rank,
+        } => format!(
+            "{}<{rank}, {}>",
+            mapping.class(),
+            type_text(module, element)
+        ),
         Type::FixedArray {
             element,
             rank,
@@ -129,7 +138,37 @@ fn type_text(module: &Module, ty: TypeId) -> String {
             format!("tuple<{}>", parts.join(", "))
         }
         Type::Reference(value) => format!("ref<{}>", type_text(module, value)),
+        Type::TileStack { element, capacity } => {
+            format!("tilestack<{capacity}, {}>", type_text(module, element))
+        }
+        Type::Tile(_) => module
+            .types
+            .tile_of(ty)
+            .map_or_else(String::new, |tile| tile_text(module, tile)),
     }
+}
+
+/// A tile: its elements, its shape and strides (`3*1` is three times a block's threads), where it lies.
+fn tile_text(module: &Module, tile: &Tile) -> String {
+    let list = |extents: &[Extent]| {
+        let parts: Vec<String> = extents
+            .iter()
+            .map(|extent| match extent.parts() {
+                (factor, 0) => factor.to_string(),
+                (factor, power) => format!("{factor}*{power}"),
+            })
+            .collect();
+        parts.join(", ")
+    };
+    format!(
+        "tile<{}, [{}], [{}], {}, {}, {}>",
+        type_text(module, tile.element),
+        list(&tile.shape),
+        list(&tile.strides),
+        if tile.shared { "shared" } else { "register" },
+        if tile.column_major { "columns" } else { "rows" },
+        if tile.owner { "owner" } else { "view" },
+    )
 }
 
 struct Printer<'a> {
@@ -423,6 +462,17 @@ impl Printer<'_> {
                 self.out.push_str(" into ");
                 self.slot(&function.slots[slot as usize]);
             }
+            Op::Text { text, replayed } => {
+                self.out.push_str(if replayed {
+                    "text replayed "
+                } else {
+                    "text once "
+                });
+                let text = &function.texts[text as usize];
+                self.pieces(&text.forward);
+                self.out.push(' ');
+                self.pieces(&text.reverse);
+            }
             Op::Assert { cond, text } => {
                 self.out.push_str("assert ");
                 self.var(cond);
@@ -430,6 +480,33 @@ impl Printer<'_> {
                 let _ = write!(self.out, " {text}");
             }
         }
+    }
+
+    fn pieces(&mut self, pieces: &[Piece]) {
+        self.out.push('[');
+        for (at, piece) in pieces.iter().enumerate() {
+            if at > 0 {
+                self.out.push_str(", ");
+            }
+            let names = &self.module.names;
+            match *piece {
+                Piece::Text(text) => self.out.push_str(&quoted(names.get(text))),
+                Piece::Either(cuda, cpu) => {
+                    let (cuda, cpu) = (quoted(names.get(cuda)), quoted(names.get(cpu)));
+                    let _ = write!(self.out, "either {cuda} {cpu}");
+                }
+                Piece::Var(var) => self.var(var),
+                Piece::Dual(var) => {
+                    self.out.push_str("dual ");
+                    self.var(var);
+                }
+                Piece::Type(ty) => {
+                    let ty = type_text(self.module, ty);
+                    let _ = write!(self.out, "type {ty}");
+                }
+            }
+        }
+        self.out.push(']');
     }
 
     fn unary(&mut self, dst: VarId, word: &str, src: VarId) {

@@ -19,7 +19,7 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use super::{Callee, Function, LoopKind, Module, Op, VarId};
+use super::{Callee, Function, LoopKind, Module, Op, Piece, VarId};
 use crate::names::Name;
 use crate::types::{Type, TypeId};
 
@@ -310,6 +310,17 @@ impl Checker<'_> {
                 }
             }
             Op::Assert { cond, .. } => self.condition(cond),
+            Op::Text { text, .. } => {
+                let Some(text) = function.texts.get(text as usize) else {
+                    self.check(false, "a statement that does not exist");
+                    return;
+                };
+                for piece in text.forward.iter().chain(&text.reverse) {
+                    if let Piece::Var(var) | Piece::Dual(var) = *piece {
+                        self.exists(var);
+                    }
+                }
+            }
         }
     }
 
@@ -320,7 +331,7 @@ impl Checker<'_> {
             .is_some_and(|ty| match types.get(types.value_of(ty)) {
                 Type::Struct(id) => types.struct_def(id).field(field).is_some(),
                 Type::Query(query) => query.fields().contains(&self.module.names.get(field)),
-                Type::Array { .. } | Type::FixedArray { .. } => {
+                Type::Array { .. } | Type::FixedArray { .. } | Type::MappedArray { .. } => {
                     self.module.names.get(field) == "shape"
                 }
                 _ => false,

@@ -109,7 +109,9 @@ impl Body<'_, '_> {
             return None;
         }
         match self.shared.types.get(ty) {
-            Type::Array { element, .. } | Type::FixedArray { element, .. } => Some(element),
+            Type::Array { element, .. }
+            | Type::FixedArray { element, .. }
+            | Type::MappedArray { element, .. } => Some(element),
             _ => self.shared.types.scalar_of(ty).map(TypeId::scalar),
         }
     }
@@ -126,9 +128,12 @@ impl Body<'_, '_> {
             ("length", Type::Matrix { rows, cols, .. }) => {
                 Some(Value::Int(i64::from(rows) * i64::from(cols)))
             }
-            ("ndim", Type::Array { rank, .. } | Type::FixedArray { rank, .. }) => {
-                Some(Value::Int(i64::from(rank)))
-            }
+            (
+                "ndim",
+                Type::Array { rank, .. }
+                | Type::FixedArray { rank, .. }
+                | Type::MappedArray { rank, .. },
+            ) => Some(Value::Int(i64::from(rank))),
             _ => None,
         }
     }

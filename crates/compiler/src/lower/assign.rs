@@ -224,6 +224,9 @@ impl Body<'_, '_> {
         indices: &[VarId],
         value: VarId,
     ) -> Res<()> {
+        if self.tile_of(target).is_some() {
+            return self.tile_store_subscript(target, indices, value);
+        }
         let mut args = vec![target];
         args.extend_from_slice(indices);
         args.push(value);

@@ -43,6 +43,9 @@ impl Body<'_, '_> {
     fn aug_name(&mut self, target: ExprId, name: Name, op: BinaryOp, value: ExprId) -> Res<()> {
         let value = self.eval_var(value)?;
         let current = self.eval_var(target)?;
+        if self.tile_update_all(current, op, value)? {
+            return Ok(());
+        }
         let user = match self.user_operator(op) {
             None => None,
             Some(set) => {
@@ -86,6 +89,9 @@ impl Body<'_, '_> {
     ) -> Res<()> {
         let (target, indices) = self.subscript_parts(target, true)?;
         let indices = self.eval_indices(target, &indices)?;
+        if self.tile_of(target).is_some() {
+            return self.tile_update(target, &indices, op, value);
+        }
         let suffix = match op {
             BinaryOp::Add => Some(("atomic_add", "add_inplace")),
             BinaryOp::Sub => Some(("atomic_sub", "sub_inplace")),

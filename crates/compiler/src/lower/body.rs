@@ -5,7 +5,7 @@ use super::symbols::Symbols;
 use super::value::{Res, Value, fail};
 use crate::ir::{
     Call, Callee, Comparison, Constant, Function, Line, Loop, Op, Operands, Place, Slot, Template,
-    VarId, Variable,
+    Text, VarId, Variable,
 };
 use crate::names::Name;
 use crate::syntax::List;
@@ -38,6 +38,7 @@ pub(super) struct Body<'a, 's> {
     pub(super) loops: Vec<Loop>,
     pub(super) templates: Vec<Vec<Template>>,
     pub(super) literals: Vec<Constant>,
+    pub(super) texts: Vec<Text>,
     pub(super) symbols: Symbols,
     /// Variables made in each open block, outermost first.
     pub(super) blocks: Vec<Vec<VarId>>,
@@ -53,6 +54,8 @@ pub(super) struct Body<'a, 's> {
     pub(super) slot_of: Vec<(VarId, u32)>,
     /// The bounds of a slice.
     pub(super) slice_of: Vec<(VarId, SliceBounds)>,
+    /// The bounds of a tile's slice, as far as they are written.
+    pub(super) tile_slices: Vec<(VarId, SliceBounds)>,
     /// The values of a tuple.
     pub(super) tuple_of: Vec<(VarId, Vec<VarId>)>,
     /// Loop variables of unrolled loops.
@@ -91,6 +94,7 @@ impl<'a, 's> Body<'a, 's> {
             loops: spare.loops,
             templates: spare.templates,
             literals: spare.literals,
+            texts: spare.texts,
             symbols: Symbols::with_capacity(16),
             blocks: vec![Vec::with_capacity(64)],
             open_loops: Vec::new(),
@@ -101,6 +105,7 @@ impl<'a, 's> Body<'a, 's> {
             traced: Vec::new(),
             slot_of: Vec::new(),
             slice_of: Vec::new(),
+            tile_slices: Vec::new(),
             tuple_of: Vec::new(),
             unrolled: Vec::new(),
             returned: None,
@@ -268,7 +273,7 @@ impl<'a, 's> Body<'a, 's> {
         };
         match self.shared.types.get(self.ty(var)) {
             Type::Reference(_) => return traced(),
-            Type::Array { .. } | Type::FixedArray { .. } => {
+            Type::Array { .. } | Type::FixedArray { .. } | Type::MappedArray { .. } => {
                 if let Some(place) = traced() {
                     return Some(place);
                 }
@@ -292,7 +297,10 @@ impl<'a, 's> Body<'a, 's> {
     pub(super) fn needs_place(&self, ty: TypeId) -> bool {
         matches!(
             self.shared.types.get(self.shared.types.value_of(ty)),
-            Type::Struct(_) | Type::Array { .. } | Type::FixedArray { .. }
+            Type::Struct(_)
+                | Type::Array { .. }
+                | Type::FixedArray { .. }
+                | Type::MappedArray { .. }
         )
     }
 

@@ -366,7 +366,7 @@ impl Body<'_, '_> {
     ) -> Res<Value> {
         let builtin = &BUILTINS[usize::from(index)];
         if builtin.rows.is_empty() {
-            return fail("K021", format!("`wp.{}` is not supported", builtin.name));
+            return self.tile_builtin(builtin.name, positional, named);
         }
         let mut types = [TypeId::BOOL; 64];
         if positional.len() > types.len() {
@@ -387,6 +387,11 @@ impl Body<'_, '_> {
             expects,
         );
         let Some(selected) = selected else {
+            let is_tile =
+                |value: &Value| matches!(value, Value::Var(var) if self.tile_of(*var).is_some());
+            if positional.iter().any(is_tile) {
+                return self.tile_builtin(builtin.name, positional, named);
+            }
             return Err(self.no_overload(&format!("`{}`", builtin.name), positional, named));
         };
         let row = &builtin.rows[selected.row];

@@ -88,7 +88,9 @@ impl Shared<'_> {
             found.push(id);
             for field in &self.types.struct_def(id).fields {
                 let ty = match self.types.get(field.ty) {
-                    Type::Array { element, .. } | Type::FixedArray { element, .. } => element,
+                    Type::Array { element, .. }
+                    | Type::FixedArray { element, .. }
+                    | Type::MappedArray { element, .. } => element,
                     _ => field.ty,
                 };
                 if let Type::Struct(inner) = self.types.get(ty) {
@@ -151,7 +153,7 @@ impl Shared<'_> {
     fn use_parameter_structs(&mut self, params: &[ParamDef]) {
         for param in params {
             let ty = match self.types.get(param.ty) {
-                Type::Array { element, .. } => element,
+                Type::Array { element, .. } | Type::MappedArray { element, .. } => element,
                 _ => param.ty,
             };
             if let Type::Struct(id) = self.types.get(ty) {
@@ -258,7 +260,7 @@ impl Body<'_, '_> {
                 name: Some(param.name),
             });
             self.symbols.set(param.name, Binding::Var(id));
-            if let Type::Array { .. } = self.shared.types.get(param.ty) {
+            if let Type::Array { .. } | Type::MappedArray { .. } = self.shared.types.get(param.ty) {
                 self.trace(
                     id,
                     crate::ir::Place {
@@ -330,7 +332,8 @@ impl Body<'_, '_> {
             || wanted.iter().zip(values).any(|(ty, value)| {
                 let have = self.ty(*value);
                 !self.shared.types.equal(*ty, have)
-                    || self.shared.types.get(*ty) != self.shared.types.get(have)
+                    || (self.shared.types.get(*ty) != self.shared.types.get(have)
+                        && self.shared.types.tile_of(have).is_none())
             })
         {
             return Err(problem(
@@ -361,6 +364,7 @@ impl Body<'_, '_> {
             loops: self.loops,
             templates: self.templates,
             literals: self.literals,
+            texts: self.texts,
             returns,
         }
     }

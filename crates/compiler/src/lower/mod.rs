@@ -19,6 +19,7 @@ mod rigid_constructor;
 mod slot;
 mod subscript;
 mod symbols;
+mod tile;
 mod unroll;
 mod user_call;
 mod value;

@@ -4,7 +4,7 @@ use super::body::Body;
 use super::value::{Few, Res, fail};
 use crate::ir::{Constant, Number, Slot, Step, VarId};
 use crate::syntax::{ExprId, ExprKind};
-use crate::types::{Type, TypeId};
+use crate::types::{Mapping, Type, TypeId};
 
 /// What stands for an omitted lower bound of an array's slice.
 const SLICE_BEGIN: i64 = i32::MAX as i64;
@@ -72,6 +72,23 @@ impl Body<'_, '_> {
         } else {
             self.eval_var(at)?
         };
+        while groups.len() > 1 && self.tile_of(target).is_some() {
+            if !groups[0].iter().any(|expr| self.makes_view(*expr)) {
+                if groups[1..]
+                    .iter()
+                    .flatten()
+                    .any(|expr| self.makes_view(*expr))
+                {
+                    return fail(
+                        "K021",
+                        "a slice of a row of a tile is not supported; give the row a name",
+                    );
+                }
+                break;
+            }
+            let group = groups.remove(0);
+            target = self.index(target, &group, false)?;
+        }
         for _ in 0..groups.len() {
             let Some((_, rank)) = self.shared.types.array_parts(self.value_ty(target)) else {
                 break;
@@ -100,8 +117,23 @@ impl Body<'_, '_> {
         Ok((target, groups.into_iter().flatten().collect()))
     }
 
+    /// Whether an index of a tile is a slice or a tile.
+    fn makes_view(&self, expr: ExprId) -> bool {
+        match self.shared.tree.expr(expr).kind {
+            ExprKind::Slice(_) => true,
+            ExprKind::Name(name) => match self.symbols.get(name) {
+                Some(super::value::Binding::Var(var)) => self.tile_of(var).is_some(),
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
     /// Evaluates index expressions for a target.
     pub(super) fn eval_indices(&mut self, target: VarId, exprs: &[ExprId]) -> Res<Few<VarId>> {
+        if let Some(tile) = self.tile_of(target) {
+            return self.tile_indices(&tile, exprs);
+        }
         let compound = self.shared.types.is_compound(self.value_ty(target));
         let dims = match self.kind(target) {
             Type::Matrix { rows, cols, .. } => [Some(i64::from(rows)), Some(i64::from(cols))],
@@ -127,6 +159,9 @@ impl Body<'_, '_> {
     pub(super) fn index(&mut self, target: VarId, exprs: &[ExprId], as_target: bool) -> Res<VarId> {
         let indices = self.eval_indices(target, exprs)?;
         let target_ty = self.value_ty(target);
+        if let Some(tile) = self.tile_of(target) {
+            return self.tile_index(target, &tile, &indices);
+        }
         let Some((element, rank)) = self.shared.types.array_parts(target_ty) else {
             if as_target && let Some(slot) = self.select_slot(target, &indices)? {
                 return Ok(self.slot_reference(slot));
@@ -143,6 +178,15 @@ impl Body<'_, '_> {
         if indices.len() == usize::from(rank) && all_ints {
             let has_slots = self.shared.types.is_compound(element)
                 || matches!(self.shared.types.get(element), Type::Struct(_));
+            if as_target
+                && has_slots
+                && matches!(self.shared.types.get(target_ty), Type::MappedArray { .. })
+            {
+                return fail(
+                    "K021",
+                    "a store into a part of an element of an indexed or Fabric array is not supported",
+                );
+            }
             if as_target && has_slots {
                 let slot = Slot {
                     array: target,
@@ -163,7 +207,15 @@ impl Body<'_, '_> {
             return Ok(out);
         }
         let out = self.index_call(self.shared.operators.view, target, &loaded)?;
-        if let Some(mut place) = self.place_of(target) {
+        // The gradients of a Fabric array cannot be walked as its own elements can.
+        let is_walked = !matches!(
+            self.shared.types.get(target_ty),
+            Type::MappedArray {
+                mapping: Mapping::Fabric | Mapping::IndexedFabric,
+                ..
+            }
+        );
+        if is_walked && let Some(mut place) = self.place_of(target) {
             place.steps.push(Step::View(loaded.into_vec()));
             self.trace(out, place);
         }
@@ -228,6 +280,27 @@ impl Body<'_, '_> {
         });
         let bounds = originals.map(|var| self.constant_int(var));
         self.slice_of.push((out, bounds));
+        Ok(out)
+    }
+
+    /// A slice of a tile, whose bounds are constants.
+    pub(super) fn tile_slice(&mut self, parts: [Option<ExprId>; 3]) -> Res<VarId> {
+        let mut bounds = [None; 3];
+        for at in [2, 0, 1] {
+            if let Some(part) = parts[at] {
+                bounds[at] = Some(self.constant_index(part)?);
+            }
+        }
+        if bounds[2] == Some(0) {
+            return fail("K005", "the step of a slice is 0");
+        }
+        let written = [
+            bounds[0].unwrap_or(SLICE_BEGIN),
+            bounds[1].unwrap_or(SLICE_END),
+            bounds[2].unwrap_or(1),
+        ];
+        let out = self.slice_value(written.map(SlicePart::Int))?;
+        self.tile_slices.push((out, bounds));
         Ok(out)
     }
 

@@ -24,16 +24,26 @@ impl Body<'_, '_> {
         for (name, value) in named {
             named_types.push((*name, self.argument_type(*value)?));
         }
+        self.overload_by_types(set, &types, &named_types)
+    }
+
+    /// The overload of a function that takes arguments of these types.
+    pub(super) fn overload_by_types(
+        &mut self,
+        set: u32,
+        types: &[TypeId],
+        named_types: &[(Name, TypeId)],
+    ) -> Res<Option<u32>> {
         for at in 0..self.shared.scope.sets[set as usize].overloads.len() {
             let index = self.shared.scope.sets[set as usize].overloads[at];
-            if self.signature_fits(index, &types, &named_types)? {
+            if self.signature_fits(index, types, named_types)? {
                 return Ok(Some(index));
             }
         }
         for at in 0..self.shared.scope.sets[set as usize].templates.len() {
             let index = self.shared.scope.sets[set as usize].templates[at];
-            if self.signature_fits(index, &types, &named_types)?
-                && let Some(instance) = self.instantiate(set, index, &types, &named_types)?
+            if self.signature_fits(index, types, named_types)?
+                && let Some(instance) = self.instantiate(set, index, types, named_types)?
             {
                 return Ok(Some(instance));
             }
@@ -117,6 +127,22 @@ impl Body<'_, '_> {
                 Type::Array { element: want, .. },
                 Type::Array { element: have, .. } | Type::FixedArray { element: have, .. },
             ) => self.generic_equal(want, have),
+            (
+                Type::MappedArray {
+                    mapping,
+                    element: want,
+                    ..
+                },
+                Type::MappedArray {
+                    mapping: other,
+                    element: have,
+                    ..
+                },
+            ) => mapping == other && self.generic_equal(want, have),
+            (Type::Tile(_), Type::Tile(_)) => match (types.tile_of(wanted), types.tile_of(have)) {
+                (Some(want), Some(have)) => self.generic_equal(want.element, have.element),
+                _ => false,
+            },
             _ => false,
         }
     }
@@ -139,7 +165,10 @@ impl Body<'_, '_> {
         for (at, param) in params.iter_mut().enumerate() {
             match positional.get(at) {
                 Some(ty) => {
-                    if let (Type::Array { rank, .. }, Some((_, have))) = (
+                    if let (
+                        Type::Array { rank, .. } | Type::MappedArray { rank, .. },
+                        Some((_, have)),
+                    ) = (
                         self.shared.types.get(param.ty),
                         self.shared.types.array_parts(*ty),
                     ) && rank != have
@@ -205,7 +234,22 @@ impl Body<'_, '_> {
             });
         }
         let built = self.shared.build_function(index)?;
-        let returns = self.shared.functions[built as usize].returns.clone();
+        let mut returns = self.shared.functions[built as usize].returns.clone();
+        // A tile that a function gives is the one that its annotation names, wherever it lies within.
+        if let Ok(Returns::Types(annotated)) = &self.shared.scope.functions[index as usize].returns
+        {
+            for (ty, named) in returns.iter_mut().zip(annotated) {
+                if self.shared.types.tile_of(*named).is_some() {
+                    *ty = *named;
+                }
+            }
+        }
+        if returns.iter().any(|ty| self.shared.types.is_generic(*ty)) {
+            return fail(
+                "K021",
+                "a function that returns a tile of any shape is not supported",
+            );
+        }
         let outs: Vec<VarId> = returns.iter().map(|ty| self.add_var(*ty)).collect();
         self.emit_call(Callee::Function(built), &items, &outs)?;
         Ok(self.result_value(&outs))

@@ -22,11 +22,14 @@ pub enum Query {
     MeshPoint,
     MeshRay,
     MeshSphere,
+    /// Of a whole block.
+    BvhTiled,
+    MeshTiled,
 }
 
 impl Query {
     /// Every kind.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::Bvh,
         Self::BvhAabb,
         Self::BvhCapsule,
@@ -41,6 +44,8 @@ impl Query {
         Self::MeshPoint,
         Self::MeshRay,
         Self::MeshSphere,
+        Self::BvhTiled,
+        Self::MeshTiled,
     ];
 
     /// The C++ type.
@@ -56,6 +61,8 @@ impl Query {
             Self::MeshAabb | Self::MeshBoxes | Self::MeshSphere => "wp::mesh_query_aabb_t",
             Self::MeshPoint => "wp::mesh_query_point_t",
             Self::MeshRay => "wp::mesh_query_ray_t",
+            Self::BvhTiled => "wp::bvh_query_thread_block_t",
+            Self::MeshTiled => "wp::mesh_query_aabb_thread_block_t",
         }
     }
 
@@ -76,6 +83,8 @@ impl Query {
             Self::MeshPoint => "mqp",
             Self::MeshRay => "mqr",
             Self::MeshSphere => "mqs",
+            Self::BvhTiled => "bvhqt",
+            Self::MeshTiled => "mqabt",
         }
     }
 

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::{Query, Scalar};
+use super::{Mapping, Query, Scalar, Tile};
 use crate::names::{Name, Names};
 use crate::small_keys::Map;
 
@@ -45,6 +45,11 @@ impl TypeId {
 }
 
 const SCALARS: u32 = 17;
+
+/// Threads in a block that nobody gave a length.
+pub(crate) const GPU_BLOCK: i64 = 256;
+/// The same on the CPU.
+pub(crate) const CPU_BLOCK: i64 = 1;
 
 /// A struct in a [`TypeTable`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -86,11 +91,25 @@ pub enum Type {
         rank: u8,
         dims: [u32; 4],
     },
+    /// An array that is reached through indices or buckets; only the text knows it.
+    MappedArray {
+        mapping: Mapping,
+        element: TypeId,
+        rank: u8,
+    },
     Struct(StructId),
     /// What a builtin answers about a mesh, a tree of boxes or a hash grid.
     Query(Query),
     Tuple(u32),
     Reference(TypeId),
+    /// A tile: position among the tiles of the table. Each is a type of its own, because what is done
+    /// with one decides where it lies.
+    Tile(u32),
+    /// Values that a block keeps on a stack.
+    TileStack {
+        element: TypeId,
+        capacity: u32,
+    },
 }
 
 /// A field of a struct.
@@ -133,6 +152,9 @@ pub struct TypeTable {
     ids: Map<Type, TypeId>,
     structs: Vec<StructDef>,
     tuples: Vec<Box<[TypeId]>>,
+    tiles: Vec<(TypeId, Tile)>,
+    /// Spellings of tiles on the CPU, whose blocks have one thread.
+    cpu_spellings: Map<TypeId, Box<str>>,
 }
 
 impl Default for TypeTable {
@@ -159,6 +181,8 @@ impl TypeTable {
             ids: Map::default(),
             structs: Vec::new(),
             tuples: Vec::new(),
+            tiles: Vec::new(),
+            cpu_spellings: Map::default(),
         };
         let placeholders = [
             Scalar::Any,
@@ -184,6 +208,8 @@ impl TypeTable {
             ids: Map::default(),
             structs: Vec::new(),
             tuples: Vec::new(),
+            tiles: Vec::new(),
+            cpu_spellings: Map::default(),
         }
     }
 
@@ -192,6 +218,7 @@ impl TypeTable {
         if !self.types.is_empty()
             && self.structs.is_empty()
             && self.tuples.is_empty()
+            && self.tiles.is_empty()
             && self.types.len() < 512
         {
             return;
@@ -236,6 +263,9 @@ impl TypeTable {
                     .product();
                 format!("wp::fixedarray_t<{size}, {}>", self.spelling(element))
             }
+            Type::MappedArray {
+                mapping, element, ..
+            } => [mapping.spelling(), self.spelling(element), ">"].concat(),
             Type::Reference(value) => [self.spelling(value), "*"].concat(),
             Type::Tuple(index) => {
                 let parts: Vec<&str> = self.tuples[index as usize]
@@ -245,12 +275,16 @@ impl TypeTable {
                 format!("wp::tuple_t<{}>", parts.join(", "))
             }
             Type::Query(query) => query.spelling().to_owned(),
+            Type::TileStack { element, capacity } => {
+                format!("wp::tile_stack_t<{}, {capacity}>", self.spelling(element))
+            }
             Type::Scalar(_)
             | Type::Range
             | Type::Slice
             | Type::Shape
             | Type::Str
-            | Type::Struct(_) => String::new(),
+            | Type::Struct(_)
+            | Type::Tile(_) => String::new(),
         };
         self.enter(ty, spelling.into())
     }
@@ -271,6 +305,50 @@ impl TypeTable {
             self.tuples.len() - 1
         });
         self.intern(Type::Tuple(index as u32))
+    }
+
+    /// A new tile, which is a type of its own.
+    pub fn tile(&mut self, tile: Tile) -> TypeId {
+        let index = self.tiles.len() as u32;
+        let id = self.enter(Type::Tile(index), "".into());
+        self.tiles.push((id, tile));
+        self.spell_tile(index as usize);
+        id
+    }
+
+    /// What a tile is made of; `None` for any other type.
+    pub fn tile_of(&self, id: TypeId) -> Option<&Tile> {
+        match self.get(id) {
+            Type::Tile(index) => Some(&self.tiles[index as usize].1),
+            _ => None,
+        }
+    }
+
+    /// Puts a tile into shared memory, wherever it was made.
+    pub(crate) fn share_tile(&mut self, id: TypeId, shared: bool) {
+        if let Type::Tile(index) = self.get(id) {
+            self.tiles[index as usize].1.shared = shared;
+            self.spell_tile(index as usize);
+        }
+    }
+
+    fn spell_tile(&mut self, index: usize) {
+        let (id, tile) = &self.tiles[index];
+        let element = self.spelling(tile.element);
+        let spelling = tile.spelling(element, GPU_BLOCK);
+        let on_cpu = tile.spelling(element, CPU_BLOCK);
+        if spelling != on_cpu {
+            self.cpu_spellings.insert(*id, on_cpu.into());
+        }
+        self.spellings[id.index()] = spelling.into();
+    }
+
+    /// The C++ spelling in blocks of one thread, as the CPU's are.
+    pub fn cpu_spelling(&self, id: TypeId) -> &str {
+        match self.cpu_spellings.get(&id) {
+            Some(spelling) => spelling,
+            None => self.spelling(id),
+        }
     }
 
     /// What an id stands for.
@@ -348,6 +426,22 @@ impl TypeTable {
             | (Type::FixedArray { element: x, .. }, Type::FixedArray { element: y, .. }) => {
                 self.equal(x, y)
             }
+            (
+                Type::MappedArray {
+                    mapping,
+                    element: x,
+                    ..
+                },
+                Type::MappedArray {
+                    mapping: other,
+                    element: y,
+                    ..
+                },
+            ) => mapping == other && self.equal(x, y),
+            (Type::Tile(x), Type::Tile(y)) => {
+                let [x, y] = [x, y].map(|tile| self.tiles[tile as usize].1.element);
+                self.equal(x, y)
+            }
             (Type::Tuple(x), Type::Tuple(y)) => {
                 let (x, y) = (self.tuple_parts(x), self.tuple_parts(y));
                 x.len() == y.len() && x.iter().zip(y).all(|(x, y)| self.equal(*x, *y))
@@ -359,9 +453,9 @@ impl TypeTable {
     /// Element type and rank of an array of either kind.
     pub fn array_parts(&self, id: TypeId) -> Option<(TypeId, u8)> {
         match self.get(id) {
-            Type::Array { element, rank } | Type::FixedArray { element, rank, .. } => {
-                Some((element, rank))
-            }
+            Type::Array { element, rank }
+            | Type::FixedArray { element, rank, .. }
+            | Type::MappedArray { element, rank, .. } => Some((element, rank)),
             _ => None,
         }
     }
@@ -394,8 +488,12 @@ impl TypeTable {
             Type::Matrix { rows, cols, scalar } => {
                 rows == 0 || cols == 0 || scalar.is_placeholder()
             }
-            Type::Array { element, .. } | Type::FixedArray { element, .. } => {
-                self.is_generic(element)
+            Type::Array { element, .. }
+            | Type::FixedArray { element, .. }
+            | Type::MappedArray { element, .. } => self.is_generic(element),
+            Type::Tile(index) => {
+                let tile = &self.tiles[index as usize].1;
+                tile.shape.is_empty() || self.is_generic(tile.element)
             }
             _ => false,
         }
@@ -421,6 +519,11 @@ impl TypeTable {
             Type::Array { element, rank } | Type::FixedArray { element, rank, .. } => {
                 format!("a{rank}{}", self.code(element, names))
             }
+            Type::MappedArray {
+                mapping,
+                element,
+                rank,
+            } => format!("{}{rank}{}", mapping.code(), self.code(element, names)),
             Type::Struct(id) => names.get(self.struct_def(id).native).to_owned(),
             Type::Query(query) => query.code().to_owned(),
             Type::Tuple(index) => {
@@ -429,6 +532,13 @@ impl TypeTable {
                 format!("tplt{}{codes}", parts.len())
             }
             Type::Reference(value) => format!("ref{}", self.code(value, names)),
+            Type::Tile(index) => {
+                let tile = &self.tiles[index as usize].1;
+                format!("tl{}{}", tile.shape.len(), self.code(tile.element, names))
+            }
+            Type::TileStack { element, capacity } => {
+                format!("ts{capacity}{}", self.code(element, names))
+            }
             Type::Range => "rg".to_owned(),
             Type::Slice => "slice".to_owned(),
             Type::Shape => "sh".to_owned(),
@@ -452,6 +562,9 @@ impl TypeTable {
             Type::FixedArray { element, .. } => {
                 format!("fixedarray[{}]", self.describe(element, names))
             }
+            Type::MappedArray {
+                mapping, element, ..
+            } => format!("{}[{}]", mapping.class(), self.describe(element, names)),
             Type::Struct(id) => names.get(self.struct_def(id).key).to_owned(),
             Type::Query(query) => query.class().unwrap_or(query.code()).to_owned(),
             Type::Tuple(index) => {
@@ -463,6 +576,13 @@ impl TypeTable {
                 format!("tuple[{}]", parts.join(", "))
             }
             Type::Reference(value) => self.describe(value, names),
+            Type::Tile(index) => {
+                let tile = &self.tiles[index as usize].1;
+                format!("tile[{}]", self.describe(tile.element, names))
+            }
+            Type::TileStack { element, .. } => {
+                format!("tile_stack[{}]", self.describe(element, names))
+            }
             Type::Range => "range".to_owned(),
             Type::Slice => "slice".to_owned(),
             Type::Shape => "shape".to_owned(),

@@ -1,8 +1,14 @@
-# Tiles are outside the subset.
-# error: K021 line 8
+# A tile of structs is outside the subset.
+# error: K021 line 14
 import warp as wp
 
 
+@wp.struct
+class Pair:
+    a: float
+    b: float
+
+
 @wp.kernel
-def tiles(x: wp.array(dtype=float)):
+def tiles(x: wp.array(dtype=Pair)):
     t = wp.tile_load(x, shape=4)

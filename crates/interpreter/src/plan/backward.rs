@@ -121,6 +121,7 @@ impl<'m> Builder<'m> {
                 | Op::Continue { .. }
                 | Op::ReturnDefault
                 | Op::SlotAddress { .. }
+                | Op::Text { .. }
                 | Op::Assert { .. } => {}
             }
             self.check_length()?;

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::access::Access;
-use super::builder::{Builder, Planned};
+use super::builder::{Builder, Planned, Unknown};
 use super::frame::{Frame, Pass};
 use crate::instruction::Instruction;
 use crate::lanes::Cell;
@@ -11,7 +11,7 @@ use crate::layout::Layout;
 use crate::machine::DenseCall;
 use crate::text::Piece;
 use warpsmith_compiler::ir::{FunctionKind, Module};
-use warpsmith_compiler::{Scalar, TypeId};
+use warpsmith_compiler::{Scalar, Type, TypeId};
 
 /// A parameter of the kernel and where its value lies in the registers.
 #[derive(Clone, Debug)]
@@ -69,8 +69,26 @@ pub(crate) struct Program {
     pub(crate) ordered: bool,
 }
 
+/// What only the text of a module knows.
+fn text_only(module: &Module) -> Option<&'static str> {
+    let functions = module.functions.iter().chain([&module.kernel]);
+    let mut vars = functions.clone().flat_map(|function| &function.vars);
+    let is_mapped = |ty| matches!(module.types.get(ty), Type::MappedArray { .. });
+    if functions.clone().any(|function| !function.texts.is_empty()) {
+        return Some("tiles, which are compiled to text only");
+    }
+    vars.any(|variable| is_mapped(module.types.value_of(variable.ty)))
+        .then_some("indexed and Fabric arrays, which are compiled to text only")
+}
+
 /// Plans one pass of the module's kernel.
 pub(crate) fn plan(module: &Module, backward: bool) -> Planned<Program> {
+    if let Some(what) = text_only(module) {
+        return Err(Unknown {
+            what: what.to_owned(),
+            line: 0,
+        });
+    }
     let kernel = &module.kernel;
     let rank = match kernel.kind {
         FunctionKind::Kernel { launch_rank, .. } => launch_rank as u8,

@@ -1,0 +1,51 @@
+//! Arrays whose elements are reached through indices or through Fabric's buckets.
+
+/// How an index finds its element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Mapping {
+    /// Through a list of indices per dimension.
+    Indexed,
+    /// Through the buckets of Omniverse Fabric.
+    Fabric,
+    IndexedFabric,
+}
+
+impl Mapping {
+    /// Every mapping.
+    pub const ALL: [Self; 3] = [Self::Indexed, Self::Fabric, Self::IndexedFabric];
+
+    /// The class in Python.
+    pub fn class(self) -> &'static str {
+        match self {
+            Self::Indexed => "indexedarray",
+            Self::Fabric => "fabricarray",
+            Self::IndexedFabric => "indexedfabricarray",
+        }
+    }
+
+    /// The C++ template.
+    pub fn spelling(self) -> &'static str {
+        match self {
+            Self::Indexed => "wp::indexedarray_t<",
+            Self::Fabric => "wp::fabricarray_t<",
+            Self::IndexedFabric => "wp::indexedfabricarray_t<",
+        }
+    }
+
+    /// What signatures have before the rank.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Indexed => "ia",
+            Self::Fabric => "fa",
+            Self::IndexedFabric => "ifa",
+        }
+    }
+
+    /// The mapping of a class in Python.
+    pub fn from_class(class: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|mapping| mapping.class() == class)
+    }
+}
