@@ -1,5 +1,6 @@
 """The `warpsmith` command that the wheel brings, and the report from Python."""
 
+import os
 import subprocess
 import sys
 import sysconfig
@@ -32,6 +33,24 @@ def test_exit_codes_and_errors_are_the_programs():
     done = run("bench", "nothing/such")
     assert done.returncode == 2
     assert "nothing/such" in done.stderr
+
+
+def test_functions_of_cases_run_where_the_wheel_is(tmp_path):
+    other = tmp_path / "bin" / "python3"
+    other.parent.mkdir()
+    other.write_text("#!/bin/sh\necho not this one >&2\nexit 3\n")
+    other.chmod(0o755)
+    (tmp_path / "double.py").write_text("def double(x):\n    return x + x\n")
+    lines = ['source = "double.py:double"', 'reference = "double.py:double"', "[sizes]", "n = [100]"]
+    for name, direction in (("x", "in"), ("out", "out")):
+        lines += ["[[arguments]]", f'name = "{name}"', f'direction = "{direction}"', 'type = "f32"', 'shape = "n"']
+    (tmp_path / "double.toml").write_text("\n".join(lines))
+    hidden = ("VIRTUAL_ENV", "CONDA_PREFIX", "WARPSMITH_PYTHON")
+    environment = {name: value for name, value in os.environ.items() if name not in hidden}
+    environment["PATH"] = f"{other.parent}:{environment['PATH']}"
+    command = [sys.executable, "-m", "warpsmith", "verify", str(tmp_path / "double.toml"), "--device", "cpu"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_report_shows_itself(tmp_path):
