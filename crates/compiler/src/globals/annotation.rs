@@ -8,7 +8,7 @@ use crate::diagnostic::Problem;
 use crate::ir::{Constant, Number};
 use crate::names::Name;
 use crate::syntax::{ExprId, ExprKind, List};
-use crate::types::{Extent, Mapping, Scalar, Tile, Type, TypeId};
+use crate::types::{Extent, Mapping, Query, Scalar, Tile, Type, TypeId};
 
 /// The type that an expression names.
 pub(crate) fn type_of(
@@ -174,7 +174,7 @@ fn tile_subscript(scope: &mut Scope, tables: &mut Tables<'_>, slice: ExprId) -> 
         _ => vec![slice],
     };
     let element = element_type(scope, tables, *parts.first()?)?;
-    if matches!(tables.types.get(element), Type::Struct(_)) {
+    if matches!(tables.types.get(element), Type::Struct(_) | Type::Query(_)) {
         return None;
     }
     parts.remove(0);
@@ -203,7 +203,8 @@ fn element_type(scope: &mut Scope, tables: &mut Tables<'_>, expr: ExprId) -> Opt
         | Type::Matrix { .. }
         | Type::Quat(_)
         | Type::Transform(_)
-        | Type::Struct(_) => Some(element),
+        | Type::Struct(_)
+        | Type::Query(Query::Texture1 | Query::Texture2 | Query::Texture3) => Some(element),
         _ => None,
     }
 }

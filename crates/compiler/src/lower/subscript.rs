@@ -294,6 +294,13 @@ impl Body<'_, '_> {
         if bounds[2] == Some(0) {
             return fail("K005", "the step of a slice is 0");
         }
+        if bounds
+            .iter()
+            .flatten()
+            .any(|bound| i32::try_from(*bound).is_err())
+        {
+            return fail("K020", "a slice bound is out of range");
+        }
         let written = [
             bounds[0].unwrap_or(SLICE_BEGIN),
             bounds[1].unwrap_or(SLICE_END),

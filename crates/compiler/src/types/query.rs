@@ -25,11 +25,15 @@ pub enum Query {
     /// Of a whole block.
     BvhTiled,
     MeshTiled,
+    /// Textures, by their dimensions.
+    Texture1,
+    Texture2,
+    Texture3,
 }
 
 impl Query {
     /// Every kind.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 19] = [
         Self::Bvh,
         Self::BvhAabb,
         Self::BvhCapsule,
@@ -46,6 +50,9 @@ impl Query {
         Self::MeshSphere,
         Self::BvhTiled,
         Self::MeshTiled,
+        Self::Texture1,
+        Self::Texture2,
+        Self::Texture3,
     ];
 
     /// The C++ type.
@@ -63,6 +70,9 @@ impl Query {
             Self::MeshRay => "wp::mesh_query_ray_t",
             Self::BvhTiled => "wp::bvh_query_thread_block_t",
             Self::MeshTiled => "wp::mesh_query_aabb_thread_block_t",
+            Self::Texture1 => "wp::texture1d_t",
+            Self::Texture2 => "wp::texture2d_t",
+            Self::Texture3 => "wp::texture3d_t",
         }
     }
 
@@ -85,6 +95,9 @@ impl Query {
             Self::MeshSphere => "mqs",
             Self::BvhTiled => "bvhqt",
             Self::MeshTiled => "mqabt",
+            Self::Texture1 => "tex1d",
+            Self::Texture2 => "tex2d",
+            Self::Texture3 => "tex3d",
         }
     }
 
@@ -103,6 +116,9 @@ impl Query {
             Self::MeshBoxes => "MeshQuery",
             Self::MeshPoint => "MeshQueryPoint",
             Self::MeshRay => "MeshQueryRay",
+            Self::Texture1 => "Texture1D",
+            Self::Texture2 => "Texture2D",
+            Self::Texture3 => "Texture3D",
             _ => return None,
         })
     }
@@ -126,6 +142,9 @@ impl Query {
             Self::MeshPoint => &["result", "sign", "face", "u", "v"],
             Self::MeshRay => &["result", "sign", "face", "t", "u", "v", "normal"],
             Self::Mesh => &["points", "velocities", "indices"],
+            Self::Texture1 => &["width"],
+            Self::Texture2 => &["width", "height"],
+            Self::Texture3 => &["width", "height", "depth"],
             _ => &[],
         }
     }
@@ -141,7 +160,7 @@ impl Query {
         };
         let element = match name {
             "result" => return Some(TypeId::BOOL),
-            "face" => return Some(TypeId::I32),
+            "face" | "width" | "height" | "depth" => return Some(TypeId::I32),
             "normal" => return Some(types.intern(vector)),
             "points" | "velocities" => types.intern(vector),
             "indices" => TypeId::I32,

@@ -127,3 +127,27 @@ fn list(extents: &[Extent], threads: i64) -> String {
         .collect();
     numbers.join(",")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_is_256_threads_on_the_gpu_and_one_on_the_cpu() {
+        let shape = vec![Extent::fixed(2), Extent::fixed(3), Extent::BLOCK];
+        let tile = Tile::dense(TypeId::F32, shape, true);
+        assert_eq!(list(&tile.strides, 256), "768,256,1");
+        assert_eq!(list(&tile.strides, 1), "3,1,1");
+        assert_eq!(
+            tile.spelling("wp::float32", 1),
+            "wp::tile_shared_t<wp::float32,wp::tile_layout_strided_t<wp::tile_shape_t<2,3,1>, wp::tile_stride_t<3,1,1>>, true>"
+        );
+    }
+
+    #[test]
+    fn extents_that_depend_on_the_block_are_no_numbers() {
+        assert_eq!(Extent::fixed(7).number(), Some(7));
+        assert_eq!(Extent::BLOCK.number(), None);
+        assert_eq!(Extent::BLOCK.times(Extent::fixed(3)).value(256), 768);
+    }
+}

@@ -75,7 +75,7 @@ fn text_only(module: &Module) -> Option<&'static str> {
     let mut vars = functions.clone().flat_map(|function| &function.vars);
     let is_mapped = |ty| matches!(module.types.get(ty), Type::MappedArray { .. });
     if functions.clone().any(|function| !function.texts.is_empty()) {
-        return Some("tiles, which are compiled to text only");
+        return Some("tiles and textures, which are compiled to text only");
     }
     vars.any(|variable| is_mapped(module.types.value_of(variable.ty)))
         .then_some("indexed and Fabric arrays, which are compiled to text only")
@@ -141,4 +141,29 @@ pub(crate) fn plan(module: &Module, backward: bool) -> Planned<Program> {
     }
     builder.emit(Instruction::Leave);
     Ok(builder.finish(parameters))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plan;
+    use warpsmith_compiler::{Options, compile};
+
+    fn refusal(body: &str) -> String {
+        let source = format!("import warp as wp\n\n\n@wp.kernel\n{body}");
+        let module = compile(&source, &Options::default()).expect("the kernel compiles");
+        let forward = plan(&module, false).expect_err("nothing runs it").what;
+        assert_eq!(
+            plan(&module, true).expect_err("nothing runs it").what,
+            forward
+        );
+        forward
+    }
+
+    #[test]
+    fn what_only_the_text_knows_is_refused_by_name() {
+        let tiles = "def k(x: wp.array[float]):\n    wp.tile_store(x, wp.tile_ones(shape=4, dtype=float))\n";
+        assert!(refusal(tiles).starts_with("tiles"));
+        let indexed = "def k(x: wp.indexedarray[float]):\n    x[0] = 1.0\n";
+        assert!(refusal(indexed).starts_with("indexed"));
+    }
 }

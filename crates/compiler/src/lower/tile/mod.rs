@@ -13,6 +13,7 @@ mod memory;
 mod native;
 mod operators;
 mod reduce;
+mod texture;
 mod view;
 
 use super::body::Body;
@@ -76,6 +77,7 @@ impl Body<'_, '_> {
             | "tile_lower_solve_inplace"
             | "tile_upper_solve"
             | "tile_upper_solve_inplace" => self.tile_solve(name, given),
+            "texture_sample" => self.texture_sample(given),
             "tile_stack" => self.tile_stack(given),
             "tile_stack_push" | "tile_stack_pop" | "tile_stack_clear" | "tile_stack_count" => {
                 self.tile_stack_call(name, given)

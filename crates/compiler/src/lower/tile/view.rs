@@ -210,7 +210,8 @@ impl Body<'_, '_> {
             return fail("K008", "`tile_reshape` needs a contiguous tile");
         }
         let size: i64 = lengths.iter().product();
-        let rest: i64 = numbers.iter().filter(|n| **n != -1).product();
+        let mut sizes = numbers.iter().filter(|n| **n != -1);
+        let rest = sizes.try_fold(1_i64, |a, b| a.checked_mul(*b)).unwrap_or(0);
         let open = numbers.iter().filter(|n| **n == -1).count();
         if open == 1 && rest > 0 {
             for number in &mut numbers {
@@ -350,5 +351,25 @@ impl Body<'_, '_> {
         args.extend(offsets);
         self.emit_native(Native::new("tile_assign"), &args, &[]);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::normal_slice;
+
+    #[test]
+    fn slices_are_pythons() {
+        // Start, step and count, as `range(*slice(…).indices(10))` has them.
+        assert_eq!(normal_slice([None; 3], 10), (0, 1, 10));
+        assert_eq!(normal_slice([Some(2), Some(9), Some(3)], 10), (2, 3, 3));
+        assert_eq!(normal_slice([None, None, Some(-1)], 10), (9, -1, 10));
+        assert_eq!(normal_slice([Some(-3), None, None], 10), (7, 1, 3));
+        assert_eq!(
+            normal_slice([Some(8), Some(-100), Some(-4)], 10),
+            (8, -4, 3)
+        );
+        assert_eq!(normal_slice([Some(4), Some(4), None], 10), (4, 1, 0));
+        assert_eq!(normal_slice([Some(20), None, None], 10), (10, 1, 0));
     }
 }
