@@ -68,6 +68,16 @@ pub(crate) struct System {
     pub(crate) cpu: String,
 }
 
+impl System {
+    /// What advice about the driver begins with: a container has none of its own.
+    pub(crate) fn on_the_host(&self) -> &'static str {
+        match self.container {
+            Some(_) => "on the host, outside of this container: ",
+            None => "",
+        }
+    }
+}
+
 /// The NVIDIA driver, kernel and user side.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

@@ -78,6 +78,37 @@ fn every_failure_has_evidence_and_a_fix() {
     }
 }
 
+/// A machine from documents states all that is wrong with it, and what the advice must and must not say.
+#[test]
+fn machines_from_documents_get_the_advice_that_they_state_and_no_other() {
+    let mut wrong = Vec::new();
+    let machines = MachineDescription::all();
+    assert!(machines.len() >= 40, "{} machines", machines.len());
+    for (name, machine) in machines.iter().filter(|(_, m)| m.written_from.is_some()) {
+        let report = check(written(machine).path());
+        for finding in &report.findings {
+            let stated = machine.expect.get(&finding.code).map(String::as_str);
+            if finding.severity > Severity::Info && !matches!(stated, Some("fail" | "warn")) {
+                wrong.push(format!("{name}: {finding}"));
+            }
+        }
+        for (code, words) in &machine.advice {
+            let found = report.findings.iter().find(|f| f.code == *code);
+            let hint = found.and_then(|f| f.hint.clone()).unwrap_or_default();
+            for word in words {
+                let fits = match word.strip_prefix('!') {
+                    Some(word) => !hint.contains(word),
+                    None => hint.contains(word.as_str()),
+                };
+                if !fits {
+                    wrong.push(format!("{name}: {code} lacks `{word}`: {hint}"));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 /// A driver is advised only where it drives the machine's GPU and still gets fixes.
 #[test]
 fn a_driver_is_advised_only_to_gpus_that_it_drives_and_while_it_gets_fixes() {

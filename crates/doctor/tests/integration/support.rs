@@ -17,6 +17,12 @@ pub(crate) struct MachineDescription {
     files: BTreeMap<String, String>,
     libraries: BTreeMap<String, GpuLibrary>,
     pub(crate) expect: BTreeMap<String, String>,
+    /// Documents that the machine was written from, where nobody recorded it.
+    #[serde(default)]
+    pub(crate) written_from: Option<String>,
+    /// What the advice of a rule must name, and with `!` what it must not.
+    #[serde(default)]
+    pub(crate) advice: BTreeMap<String, Vec<String>>,
 }
 
 /// A library that holds GPU code for these architectures.

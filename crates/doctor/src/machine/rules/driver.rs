@@ -278,7 +278,8 @@ fn driver_advice(facts: &MachineFacts) -> String {
     }
     if !branches.is_empty() {
         let all: Vec<String> = branches.iter().map(|row| name(row)).collect();
-        return format!("install the newest driver of {}", all.join(" or "));
+        let host = facts.system.on_the_host();
+        return format!("{host}install the newest driver of {}", all.join(" or "));
     }
     match lifecycle().last_for(&gpus) {
         Some(last) => format!(

@@ -57,7 +57,7 @@ fn counters(facts: &MachineFacts) -> Judgement {
     one(finding("PRF003", "GPU performance counters are for administrators only: `ncu` ends with ERR_NVGPUCTRPERM")
         .because("/proc/driver/nvidia/params", "RmProfilingAdminOnly: 1")
         .because("effective user", facts.session.euid.to_string())
-        .hint("put `options nvidia NVreg_RestrictProfilingToAdminUsers=0` into /etc/modprobe.d/nvidia-profiling.conf and reload the module"))
+        .hint(format!("{}put `options nvidia NVreg_RestrictProfilingToAdminUsers=0` into /etc/modprobe.d/nvidia-profiling.conf and reload the module", facts.system.on_the_host())))
 }
 
 fn cpu_sampling(facts: &MachineFacts) -> Judgement {
