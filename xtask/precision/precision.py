@@ -49,6 +49,13 @@ TUNED = {
     "huggingface/text-generation-inference", "kaldi-asr/kaldi", "kwea123/ngp_pl", "laekov/fastmoe",
     "microsoft/Swin-Transformer", "moderngpu/moderngpu", "open-mmlab/mmdetection3d", "poodarchu/Det3D",
     "predibase/lorax", "princeton-vl/DROID-SLAM", "rapidsai/raft", "sshaoshuai/PointRCNN",
+    "EleutherAI/gpt-neox", "IDEA-Research/DINO", "POSTECH-CVLab/point-transformer", "Pointcept/Pointcept",
+    "SeanNaren/warp-ctc", "XPixelGroup/BasicSR", "bigscience-workshop/petals", "czczup/ViT-Adapter",
+    "deepseek-ai/DeepEP", "deepseek-ai/FlashMLA", "dvlab-research/PointGroup", "facebookresearch/DensePose",
+    "facebookresearch/Mask2Former", "facebookresearch/fairseq", "huggingface/transformers", "isl-org/Open3D",
+    "lllyasviel/stable-diffusion-webui-forge", "mapillary/inplace_abn", "microsoft/BitNet", "princeton-vl/DPVO",
+    "princeton-vl/RAFT", "spcl/QuaRot", "tianweiy/CenterPoint", "torch-points3d/torch-points-kernels",
+    "traveller59/second.pytorch", "turboderp-org/exllamav3", "xinntao/EDVR", "zju3dv/snake",
 }
 
 

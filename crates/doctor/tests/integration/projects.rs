@@ -577,3 +577,51 @@ fn sudo_is_wanted_where_people_develop() {
     ];
     assert_eq!(found, expected);
 }
+
+#[test]
+fn torch_that_is_imported_only_on_request_is_information() {
+    let setup =
+        |head: &str| format!("import os\n{head}from setuptools import setup\nsetup(name='x')\n");
+    let judged = |head: &str| {
+        let directory = small(&[("setup.py", &setup(head)), ("k.cu", "")]);
+        severities(directory.path(), "BLD006")
+            .pop()
+            .map(|(_, severity)| severity)
+    };
+    let asked = "if os.getenv('EXT') == '1':\n    import torch\n    from torch.utils.cpp_extension import CUDAExtension\n";
+    assert_eq!(judged(asked), Some(Severity::Info));
+    let main = "if __name__ == '__main__':\n    import torch\n";
+    assert_eq!(judged(main), Some(Severity::Error));
+    assert_eq!(judged("import torch\n"), Some(Severity::Error));
+}
+
+#[test]
+fn a_cmake_library_without_torch_may_have_any_standard() {
+    let flags = "set(CMAKE_CXX_FLAGS \"${CMAKE_CXX_FLAGS} -std=c++14\")\n";
+    let judged = |cmake: &str| {
+        let files = [
+            ("setup.py", EXTENSION),
+            ("k.cu", ""),
+            ("CMakeLists.txt", cmake),
+        ];
+        severities(small(&files).path(), "BLD008").len()
+    };
+    assert_eq!(judged(flags), 0);
+    assert_eq!(judged(&format!("find_package(Torch REQUIRED)\n{flags}")), 1);
+}
+
+#[test]
+fn a_runtime_image_is_not_judged_by_the_compiler_it_lacks() {
+    let judged = |kind: &str| {
+        let image = format!(
+            "FROM nvidia/cuda:10.2-cudnn7-{kind}-ubuntu18.04\nRUN pip3 install torch==1.13.1\n"
+        );
+        let files = [
+            ("setup.py", EXTENSION),
+            ("k.cu", ""),
+            ("Dockerfile", image.as_str()),
+        ];
+        severities(small(&files).path(), "DEP001").len()
+    };
+    assert_eq!((judged("devel"), judged("runtime")), (1, 0));
+}

@@ -55,7 +55,8 @@ fn build_isolation(facts: &ProjectFacts) -> Judgement {
                     None => "imports torch; there is no pyproject.toml",
                     Some(_) => "imports torch; build-system.requires does not name it",
                 };
-                let guarded = goes_on_without_torch(&setup.text);
+                let guarded =
+                    goes_on_without_torch(&setup.text) || is_conditional(&setup.text, line);
                 let message = if guarded {
                     "setup.py uses torch without requiring it: with build isolation the CUDA code is left out silently"
                 } else {
@@ -68,6 +69,27 @@ fn build_isolation(facts: &ProjectFacts) -> Judgement {
             })
             .collect(),
     )
+}
+
+/// Whether a line runs only under an `if`: what a variable requests, or where torch was found.
+fn is_conditional(setup: &str, line: u32) -> bool {
+    let lines: Vec<&str> = setup.lines().take(line as usize).collect();
+    let indent = |l: &str| l.len() - l.trim_start().len();
+    let Some((import, before)) = lines.split_last() else {
+        return false;
+    };
+    let mut depth = indent(import);
+    for outer in before.iter().rev().filter(|l| !l.trim().is_empty()) {
+        if indent(outer) < depth {
+            depth = indent(outer);
+            let body = outer.trim_start();
+            let is_if = body.starts_with("if ") || body.starts_with("elif ");
+            if is_if && !body.contains("__name__") {
+                return true;
+            }
+        }
+    }
+    false
 }
 
 /// Whether a missing torch is caught and the build goes on: an `except` that raises does not.
@@ -188,7 +210,12 @@ fn old_standard(facts: &ProjectFacts) -> Judgement {
         }
     }
     for (path, commands) in &facts.cmake {
-        for command in commands {
+        // A library beside the extension may have nothing of torch.
+        let uses_torch = commands.iter().any(|c| {
+            c.name == "find_package" && c.arguments.first().is_some_and(|a| a == "Torch")
+                || c.arguments.iter().any(|a| a.contains("TORCH_LIBRARIES"))
+        });
+        for command in commands.iter().filter(|_| uses_torch) {
             let flag = command.arguments.iter().find_map(|a| {
                 let digits: String = a
                     .split("-std=c++")
@@ -200,7 +227,6 @@ fn old_standard(facts: &ProjectFacts) -> Judgement {
             });
             if let (Some(standard), Some((needed, torch))) = (flag, &required)
                 && standard < 17
-                && (path.contains("torch") || facts.extension().is_some())
             {
                 looked = true;
                 findings.push(

@@ -123,6 +123,14 @@ fn compare_majors(
         let Some((line, image)) = version_of_base(file, cuda_of_image) else {
             continue;
         };
+        // Without a compiler no extension is built in it, and torch's wheel brings its own CUDA.
+        let has_compiler = file
+            .stages
+            .iter()
+            .any(|s| !s.base.contains("-runtime") && !s.base.contains("-base"));
+        if !has_compiler {
+            continue;
+        }
         let Some((place, torch, cuda)) = torch_in_image(facts, file) else {
             continue;
         };
