@@ -56,6 +56,13 @@ TUNED = {
     "lllyasviel/stable-diffusion-webui-forge", "mapillary/inplace_abn", "microsoft/BitNet", "princeton-vl/DPVO",
     "princeton-vl/RAFT", "spcl/QuaRot", "tianweiy/CenterPoint", "torch-points3d/torch-points-kernels",
     "traveller59/second.pytorch", "turboderp-org/exllamav3", "xinntao/EDVR", "zju3dv/snake",
+    "ClementPinard/Pytorch-Correlation-extension", "Cornell-RelaxML/quip-sharp", "Guangxuan-Xiao/torch-int",
+    "HandH1998/QQQ", "IST-DASLab/Sparse-Marlin", "MhLiao/DB", "MhLiao/MaskTextSpotter",
+    "SJTU-Thinklab-Det/r3det-on-mmdetection", "SamsungLabs/fcaf3d", "ShangHua-Gao/RBN", "ShichenLiu/SoftRas",
+    "ThibaultGROUEIX/ChamferDistancePytorch", "Vegeta2020/CIA-SSD", "Zzh-tju/DIoU", "aim-uofa/AdelaiDet",
+    "baowenbo/DAIN", "csuhan/s2anet", "daniilidis-group/neural_renderer", "dingjiansw101/AerialDetection",
+    "feihuzhang/GANet", "hzxie/GRNet", "lucasjinreal/DCNv2_latest", "skyhehe123/SA-SSD", "tianzhi0549/FCOS",
+    "youngwanLEE/CenterMask", "zeliu98/Group-Free-3D", "zju3dv/clean-pvnet",
 }
 
 

@@ -515,6 +515,11 @@ fn a_header_that_the_pinned_torch_has_is_a_warning() {
     let directory = small(&[
         ("old/Dockerfile", "FROM nvcr.io/nvidia/pytorch:21.12-py3\n"),
         ("old/csrc/a.cu", source),
+        (
+            "image/docker/Dockerfile",
+            "FROM debian:13\nRUN pip install torch==1.1.0\n",
+        ),
+        ("image/csrc/a.cu", source),
         ("new/Dockerfile", "FROM nvcr.io/nvidia/pytorch:25.01-py3\n"),
         ("new/a.cu", source),
         ("free/a.cu", source),
@@ -523,6 +528,7 @@ fn a_header_that_the_pinned_torch_has_is_a_warning() {
     found.sort();
     let expected = [
         ("free/a.cu", Severity::Error),
+        ("image/csrc/a.cu", Severity::Warning),
         ("new/a.cu", Severity::Error),
         ("old/csrc/a.cu", Severity::Warning),
     ];
@@ -624,4 +630,35 @@ fn a_runtime_image_is_not_judged_by_the_compiler_it_lacks() {
         severities(small(&files).path(), "DEP001").len()
     };
     assert_eq!((judged("devel"), judged("runtime")), (1, 0));
+}
+
+#[test]
+fn an_image_without_the_switch_builds_no_cuda_code() {
+    let setup = EXTENSION.replace(
+        "setup(",
+        "import os\nforced = os.getenv('FORCE_CUDA') == '1'\nsetup(",
+    );
+    let judged = |line: &str| {
+        let image = format!(
+            "FROM nvidia/cuda:12.8.0-devel-ubuntu24.04\n{line}COPY . .\nRUN pip install .\n"
+        );
+        let files = [
+            ("setup.py", setup.as_str()),
+            ("k.cu", ""),
+            ("Dockerfile", image.as_str()),
+        ];
+        severities(small(&files).path(), "DKR006").len()
+    };
+    assert_eq!((judged(""), judged("ENV FORCE_CUDA=1\n")), (0, 1));
+}
+
+#[test]
+fn a_licence_that_setup_py_names_is_said_so() {
+    let setup = "from setuptools import setup\nsetup(\n    name='x',\n    license='MIT',\n)\n";
+    let found = findings(small(&[("setup.py", setup), ("k.cu", "")]).path());
+    let found = found.iter().find(|f| f.code == "DOC005").unwrap();
+    assert!(
+        found.message.starts_with("setup.py names a licence"),
+        "{found}"
+    );
 }

@@ -202,10 +202,12 @@ fn old_standard(facts: &ProjectFacts) -> Judgement {
                 && standard < needed
                 && (*standard != 17 || *needed >= 20)
             {
-                findings.push(
-                    at("BLD008", &setup.path, *line, format!("-std=c++{standard} is too old for {framework}, which needs C++{needed}"), format!("-std=c++{standard}"))
-                        .hint(format!("raise it to c++{needed}, or remove the flag where the framework adds its own; or require a release below the one that raised it")),
-                );
+                let found = at("BLD008", &setup.path, *line, format!("-std=c++{standard} is too old for {framework}, which needs C++{needed}"), format!("-std=c++{standard}"))
+                    .hint(format!("raise it to c++{needed}, or remove the flag where the framework adds its own; or require a release below the one that raised it"));
+                findings.push(match pins_torch_with_thc(facts, &setup.path) {
+                    Some((place, pin)) => as_warning(found.because(place, pin)),
+                    None => found,
+                });
             }
         }
     }
@@ -257,9 +259,31 @@ fn pins_torch_with_thc(facts: &ProjectFacts, file: &str) -> Option<(String, Stri
             Some(name.ends_with("pytorch/pytorch") && numbers < WITHOUT_THC)
         }
     };
+    // `docker/Dockerfile` is of the folder that `docker` lies in.
     let folder_of = |path: &str| {
-        path.rsplit_once('/')
-            .map_or(String::new(), |(f, _)| format!("{f}/"))
+        let mut folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        loop {
+            let (parent, last) = folder.rsplit_once('/').unwrap_or(("", folder));
+            if !last.contains("docker") && !last.starts_with("container") {
+                break;
+            }
+            folder = parent;
+        }
+        match folder {
+            "" => String::new(),
+            folder => format!("{folder}/"),
+        }
+    };
+    let installed = |run: &str| {
+        let mut words = run.split([' ', '"', '\'', '\n', '\\']);
+        words.find_map(|word| {
+            let version = word
+                .strip_prefix("torch==")
+                .or(word.strip_prefix("pytorch=="))
+                .or(word.strip_prefix("pytorch="))?;
+            let version = Version::parse(version)?;
+            ((version.part(0), version.part(1)) < WITHOUT_THC).then(|| word.to_owned())
+        })
     };
     let above = facts
         .dockerfiles
@@ -267,11 +291,18 @@ fn pins_torch_with_thc(facts: &ProjectFacts, file: &str) -> Option<(String, Stri
         .filter(|image| file.starts_with(&folder_of(&image.path)));
     let nearest = above.max_by_key(|image| folder_of(&image.path).len());
     let image = nearest.and_then(|image| {
-        let stage = image
-            .stages
-            .iter()
-            .find(|s| has_thc(&s.base) == Some(true))?;
-        Some((format!("{}:{}", image.path, stage.line), stage.base.clone()))
+        image.stages.iter().find_map(|stage| {
+            if has_thc(&stage.base) == Some(true) {
+                return Some((format!("{}:{}", image.path, stage.line), stage.base.clone()));
+            }
+            let mut runs = stage.instructions.iter().filter(|i| i.keyword == "RUN");
+            runs.find_map(|run| {
+                Some((
+                    format!("{}:{}", image.path, run.line),
+                    installed(&run.arguments)?,
+                ))
+            })
+        })
     });
     image.or_else(|| {
         // Every release of the database is newer.

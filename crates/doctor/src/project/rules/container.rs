@@ -366,6 +366,13 @@ fn compiled_without_gpu(facts: &ProjectFacts) -> Judgement {
                 {
                     continue;
                 }
+                // A setup.py that asks for a GPU or FORCE_CUDA builds no CUDA code without them.
+                let left_out = setup.text.contains("FORCE_CUDA")
+                    && !stage.variables.contains_key("FORCE_CUDA")
+                    && !run.arguments.contains("FORCE_CUDA");
+                if left_out && setup.needs_gpu.is_none() {
+                    continue;
+                }
                 let has_list = stage.variables.contains_key("TORCH_CUDA_ARCH_LIST")
                     || run.arguments.contains("TORCH_CUDA_ARCH_LIST");
                 let root = !setup.path.contains('/');

@@ -272,18 +272,25 @@ fn licence(facts: &ProjectFacts) -> Judgement {
         d.lower()
             .find(|(_, l)| {
                 (l.contains("license") || l.contains("licence"))
-                    && ["mit", "apache", "bsd", "gpl"]
+                    && ["mit", "apache", "bsd", "gpl", "same licen"]
                         .iter()
                         .any(|w| l.contains(w))
             })
             .map(|(n, _)| (d.path.clone(), n))
+    });
+    let named = named.or_else(|| {
+        facts.setups.iter().find_map(|setup| {
+            let mut lines = (1u32..).zip(setup.text.lines());
+            let (line, _) = lines.find(|(_, l)| l.trim_start().starts_with("license="))?;
+            Some((setup.path.clone(), line))
+        })
     });
     match named {
         Some((file, line)) => one(at(
             "DOC005",
             &file,
             line,
-            "the README names a licence, and there is no licence file",
+            format!("{file} names a licence, and there is no licence file"),
             "no LICENSE",
         )
         .hint("add the licence's text as LICENSE")),
