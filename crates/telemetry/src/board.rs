@@ -3,15 +3,17 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::Receiver;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use serde::Serialize;
 
 use crate::Micros;
 use crate::event::{
-    Event, Happening, HostState, Inventory, MigInstance, Presence, ProcessIdentity, ProcessUse,
-    Slow, State, Steady,
+    Event, GpuIdentity, Happening, HostState, Inventory, MigInstance, Presence, ProcessIdentity,
+    ProcessUse, Slow, State, Steady,
 };
+use crate::pulse::Pulse;
 
 /// Points of history kept: five minutes at two a second.
 const HISTORY: usize = 600;
@@ -48,6 +50,9 @@ pub struct GpuBoard {
     pub energy_mj: Option<i64>,
     /// Whether it answers.
     pub presence: Presence,
+    /// The call of the driver that does not return, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hangs_in: Option<&'static str>,
     /// Who is on it; `None` where the driver does not list processes.
     pub processes: Option<Vec<ProcessUse>>,
     /// MIG instances.
@@ -84,6 +89,12 @@ impl Board {
             host: HostState::default(),
             identities: BTreeMap::new(),
         }
+    }
+
+    /// Takes a GPU in that was opened after the others.
+    pub(crate) fn join(&mut self, identity: GpuIdentity) {
+        self.inventory.gpus.push(identity);
+        self.gpus.push(GpuBoard::default());
     }
 
     /// Takes an event in.
@@ -160,6 +171,8 @@ impl GpuBoard {
 pub struct LiveBoard {
     board: Mutex<Board>,
     events: Mutex<Receiver<Event>>,
+    /// What the GPUs' threads do, where the events come from this machine.
+    pulses: Mutex<Vec<Arc<Pulse>>>,
 }
 
 impl LiveBoard {
@@ -168,7 +181,25 @@ impl LiveBoard {
         Self {
             board: Mutex::new(Board::new(inventory)),
             events: Mutex::new(events),
+            pulses: Mutex::default(),
         }
+    }
+
+    /// Takes what was found out about the machine in; GPUs that are sampled stay.
+    pub(crate) fn learn(&self, inventory: Inventory) {
+        let mut board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
+        let gpus = std::mem::take(&mut board.inventory.gpus);
+        board.inventory = Inventory { gpus, ..inventory };
+    }
+
+    /// Takes a GPU in; `sample` starts its thread.
+    pub(crate) fn join(&self, identity: GpuIdentity, sample: impl FnOnce() -> Arc<Pulse>) {
+        let mut board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
+        board.join(identity);
+        // The board has its place before the first event can come.
+        let pulse = sample();
+        let mut pulses = self.pulses.lock().unwrap_or_else(PoisonError::into_inner);
+        pulses.push(pulse);
     }
 
     /// The board with everything that has happened until now; never waits for the driver.
@@ -182,6 +213,13 @@ impl LiveBoard {
         }
         if lists {
             board.forget_ended();
+        }
+        let pulses = self.pulses.lock().unwrap_or_else(PoisonError::into_inner);
+        for (gpu, pulse) in board.gpus.iter_mut().zip(&*pulses) {
+            gpu.hangs_in = match gpu.presence {
+                Presence::Stale => pulse.hangs_in(Duration::ZERO),
+                Presence::Live | Presence::Lost => None,
+            };
         }
         board
     }

@@ -3,6 +3,8 @@
 //! Invariants: a value that the driver does not give is `None`, never a sentinel; units stand in
 //! the field's name; a string (a name, a user) travels once, not with every sample.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::Micros;
@@ -286,6 +288,54 @@ pub struct GpuIdentity {
     pub mig: bool,
 }
 
+/// What cannot be sampled, and why.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "WrittenUnreachable")]
+pub struct Unreachable {
+    /// NVML's index; absent where it is the driver itself.
+    pub gpu: Option<u32>,
+    /// What the driver said, or the call that does not return.
+    pub reason: String,
+}
+
+impl fmt::Display for Unreachable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.gpu {
+            Some(gpu) => write!(f, "GPU {gpu}: {}", self.reason),
+            None => write!(f, "NVML: {}", self.reason),
+        }
+    }
+}
+
+/// As it stands in a recording; those of version 0.2 have a text.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum WrittenUnreachable {
+    Text(String),
+    Parts { gpu: Option<u32>, reason: String },
+}
+
+impl From<WrittenUnreachable> for Unreachable {
+    fn from(written: WrittenUnreachable) -> Self {
+        match written {
+            WrittenUnreachable::Parts { gpu, reason } => Self { gpu, reason },
+            WrittenUnreachable::Text(text) => {
+                let parts = text
+                    .strip_prefix("GPU ")
+                    .and_then(|rest| rest.split_once(": "));
+                let gpu = parts.and_then(|(gpu, _)| gpu.parse().ok());
+                let reason = parts
+                    .filter(|_| gpu.is_some())
+                    .map(|(_, reason)| reason.to_owned());
+                Self {
+                    gpu,
+                    reason: reason.unwrap_or(text),
+                }
+            }
+        }
+    }
+}
+
 /// What there is to sample.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Inventory {
@@ -300,9 +350,9 @@ pub struct Inventory {
     pub nvml_absent: Option<String>,
     /// The GPUs that are sampled.
     pub gpus: Vec<GpuIdentity>,
-    /// GPUs that the driver counts but does not open, with what it said.
+    /// GPUs that the driver counts but does not open, and a driver that does not answer at all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unreachable: Vec<String>,
+    pub unreachable: Vec<Unreachable>,
     /// CPU model.
     pub cpu: String,
     /// Cores.

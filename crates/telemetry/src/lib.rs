@@ -13,13 +13,16 @@ mod conditions;
 mod event;
 pub mod exporter;
 mod host;
+mod live_machine;
 mod load;
 mod machine;
 pub mod nvml;
+mod opening;
 mod player;
 mod probe;
 mod process_identity;
 mod process_memory;
+mod pulse;
 pub mod recording;
 mod sampler;
 mod schedule;
@@ -31,11 +34,13 @@ pub use clock_lock::{ClockLock, LockError};
 pub use conditions::{ConditionsSampler, GpuConditions, GpuMeanwhile, GpuReading};
 pub use event::{
     Energy, Event, GpuIdentity, Happening, HostState, Inventory, MigInstance, Presence,
-    ProcessIdentity, ProcessUse, Readings, RingSample, Slow, State, Steady, Xid,
+    ProcessIdentity, ProcessUse, Readings, RingSample, Slow, State, Steady, Unreachable, Xid,
 };
 pub use host::machine_identity;
+pub use live_machine::{LiveMachine, open_telling, snapshot};
 pub use load::GpuLoad;
 pub use machine::{Machine, OpenError, Settings};
+pub use opening::Opening;
 pub use player::{Player, Replay};
 pub use process_memory::ProcessMemory;
 pub use sampler::{Sampler, SteppedSampler};

@@ -1,10 +1,14 @@
 //! What a GPU is busy with before our own work starts: one look, for a prediction.
 
+use std::time::Duration;
+
 use crate::baseline::ThrottleReason;
-use crate::clock::Clock;
-use crate::event::{Happening, State};
+use crate::event::State;
+use crate::live_machine::snapshot;
 use crate::machine::{Machine, Settings};
-use crate::sampler::SteppedSampler;
+
+/// A prediction is not worth more than this much waiting for a driver.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// A GPU at one moment.
 #[derive(Clone, Debug)]
@@ -17,26 +21,21 @@ pub struct GpuLoad {
 impl GpuLoad {
     /// One look at every GPU; empty where there is no NVML.
     pub fn look() -> Vec<Self> {
-        let settings = Settings::default();
+        let settings = Settings {
+            patience: PATIENCE,
+            ..Settings::default()
+        };
         let Ok(machine) = Machine::open(&settings) else {
             return Vec::new();
         };
-        let uuids: Vec<String> = machine
-            .inventory()
-            .gpus
-            .iter()
-            .map(|gpu| gpu.uuid.clone())
-            .collect();
-        let mut seen = Vec::new();
-        SteppedSampler::new(machine, &settings, Clock::System).step(&mut |event| {
-            if let (Happening::State(state), Some(uuid)) =
-                (event.what, uuids.get(usize::from(event.gpu)))
-            {
-                let uuid = uuid.clone();
-                seen.push(Self { uuid, state });
-            }
-        });
-        seen
+        let board = snapshot(machine, &settings, PATIENCE);
+        let gpus = board.inventory.gpus.into_iter().zip(board.gpus);
+        gpus.filter(|(_, gpu)| gpu.state_at.is_some())
+            .map(|(identity, gpu)| Self {
+                uuid: identity.uuid,
+                state: gpu.state,
+            })
+            .collect()
     }
 
     /// The clock now over `full_clock_hz` where the GPU is slowed down, at most 1. Idle clocks are low

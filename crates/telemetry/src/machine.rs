@@ -1,14 +1,14 @@
 //! Opening a machine for sampling: NVML, the chosen GPUs, what they are.
 //!
 //! A machine without NVML is not an error: its inventory says why there is none, and the host is
-//! sampled alone. Asking for a GPU that is not there is one.
+//! sampled alone. Neither is a driver that does not answer. Asking for a GPU that is not there is one.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::event::Inventory;
-use crate::host;
-use crate::nvml::{GpuHandle, Library, Refusal};
+use crate::nvml::{GpuHandle, Refusal};
+use crate::opening::Opening;
 use crate::schedule::Schedule;
 
 /// What to sample and how.
@@ -26,6 +26,9 @@ pub struct Settings {
     pub command_lines: bool,
     /// How long a call may take before its GPU counts as stale.
     pub stale_after: Duration,
+    /// How long to wait for NVML and its GPUs to open. Without persistence mode the driver wakes each
+    /// GPU first, which takes seconds.
+    pub patience: Duration,
 }
 
 impl Default for Settings {
@@ -37,6 +40,7 @@ impl Default for Settings {
             proc_root: PathBuf::from("/proc"),
             command_lines: false,
             stale_after: Duration::from_millis(1_500),
+            patience: Duration::from_secs(10),
         }
     }
 }
@@ -70,6 +74,16 @@ pub enum OpenError {
         /// What the driver said.
         refusal: Refusal,
     },
+    /// A GPU was requested and the driver does not answer.
+    #[error(
+        "GPU {asked} was requested, but the driver hangs: {reason} (hint: look for Xid lines in `dmesg`)"
+    )]
+    Silent {
+        /// The index requested.
+        asked: u32,
+        /// The call that does not return.
+        reason: String,
+    },
 }
 
 /// A machine that is ready to be sampled.
@@ -79,66 +93,26 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Loads NVML and opens the GPUs.
+    /// Loads NVML and opens the GPUs; goes on without what has not answered after
+    /// [`Settings::patience`].
     pub fn open(settings: &Settings) -> Result<Self, OpenError> {
-        let mut inventory = Inventory {
-            cpu: host::cpu_name(&settings.proc_root),
-            cores: host::cores(),
-            host_pids: host::sees_host_pids(&settings.proc_root),
-            ..Inventory::default()
-        };
-        let mut handles = Vec::new();
-        match Library::load(settings.library.as_deref()) {
-            Err(error) => {
-                if let Some(&asked) = settings.gpus.first() {
-                    return Err(OpenError::NoNvml {
-                        asked,
-                        reason: error.to_string(),
-                    });
-                }
-                inventory.nvml_absent = Some(error.to_string());
-            }
-            Ok(library) => {
-                inventory.driver = library.driver_version();
-                inventory.nvml = library.nvml_version();
-                let count = library.gpu_count().unwrap_or(0);
-                if let Some(&asked) = settings.gpus.iter().find(|asked| **asked >= count) {
-                    return Err(OpenError::NoSuchGpu { asked, count });
-                }
-                let chosen = match settings.gpus.as_slice() {
-                    [] => (0..count).collect(),
-                    indices => indices.to_vec(),
-                };
-                for index in chosen {
-                    let opened = library.gpu(index).and_then(|handle| {
-                        let identity = handle.identity()?;
-                        Ok((handle, identity))
-                    });
-                    match opened {
-                        Ok((handle, identity)) => {
-                            handles.push(handle);
-                            inventory.gpus.push(identity);
-                        }
-                        Err(refusal) if !settings.gpus.is_empty() => {
-                            return Err(OpenError::Unreachable {
-                                asked: index,
-                                refusal,
-                            });
-                        }
-                        Err(refusal) => {
-                            inventory
-                                .unreachable
-                                .push(format!("GPU {index}: {refusal}"));
-                        }
-                    }
-                }
-            }
-        }
-        Ok(Self { handles, inventory })
+        let mut opening = Opening::begin(settings);
+        opening.wait(settings.patience);
+        opening.finish()
     }
 
     /// What there is.
     pub fn inventory(&self) -> &Inventory {
         &self.inventory
+    }
+}
+
+impl Drop for Machine {
+    /// Closing calls the driver too, which may hang: it is nobody's to wait for.
+    fn drop(&mut self) {
+        let handles = std::mem::take(&mut self.handles);
+        if !handles.is_empty() {
+            std::thread::spawn(move || drop(handles));
+        }
     }
 }

@@ -7,17 +7,18 @@
 //! within `stale_after` and two watchdog rounds; nothing here waits for the one who reads the
 //! events; stopping waits for hung calls no longer than a short grace.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::event::{Event, Happening, Inventory, Presence};
+use crate::event::{Event, Happening, Presence};
 use crate::host::HostProbe;
 use crate::machine::{Machine, Settings};
+use crate::nvml::GpuHandle;
 use crate::probe::GpuProbe;
 use crate::process_identity::ProcessLookup;
+use crate::pulse::Pulse;
 use crate::schedule::Schedule;
 use crate::{Clock, Micros};
 
@@ -51,72 +52,98 @@ impl Stop {
     }
 }
 
-/// What a GPU's thread is doing, for the watchdog: the microsecond since the sampler's start at
-/// which it entered the driver, or [`OUTSIDE`], or [`ENDED`].
-struct Pulse(AtomicU64);
-
-const OUTSIDE: u64 = u64::MAX;
-const ENDED: u64 = u64::MAX - 1;
-
 /// Running sampling threads.
 pub struct Sampler {
-    inventory: Inventory,
+    settings: Settings,
+    lookup: ProcessLookup,
     stop: Arc<Stop>,
-    pulses: Vec<Arc<Pulse>>,
+    events: Sender<Event>,
+    pulses: Pulses,
     keeper: Option<thread::JoinHandle<()>>,
+}
+
+/// The pulses of the GPUs' threads, in the order in which they joined.
+type Pulses = Arc<Mutex<Vec<Arc<Pulse>>>>;
+
+fn listed(pulses: &Pulses) -> MutexGuard<'_, Vec<Arc<Pulse>>> {
+    pulses.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Sampler {
     /// Starts sampling; events queue up in the receiver until they are taken, without waking
     /// anybody for each.
-    pub fn start(machine: Machine, settings: &Settings) -> (Self, Receiver<Event>) {
+    pub fn start(mut machine: Machine, settings: &Settings) -> (Self, Receiver<Event>) {
+        let (sampler, events) = Self::start_host(settings);
+        let handles = std::mem::take(&mut machine.handles);
+        for (handle, identity) in handles.into_iter().zip(&machine.inventory.gpus) {
+            sampler.join(handle, identity.mig);
+        }
+        (sampler, events)
+    }
+
+    /// Starts with the host alone: GPUs may [`Sampler::join`].
+    pub(crate) fn start_host(settings: &Settings) -> (Self, Receiver<Event>) {
         let (events, received) = channel();
         let stop = Arc::new(Stop::default());
-        let origin = Instant::now();
-        let lookup = ProcessLookup::new(&settings.proc_root, settings.command_lines);
-        let mut pulses = Vec::new();
-        for (position, handle) in machine.handles.into_iter().enumerate() {
-            let pulse = Arc::new(Pulse(AtomicU64::new(OUTSIDE)));
-            pulses.push(Arc::clone(&pulse));
-            let probe = GpuProbe::new(
-                handle,
-                u16::try_from(position).unwrap_or(u16::MAX),
-                machine.inventory.gpus[position].mig,
-                settings.schedule.clone(),
-                Clock::System,
-                lookup.clone(),
-            );
-            let (stop, events) = (Arc::clone(&stop), events.clone());
-            named(&format!("gpu {position}"), move || {
-                sample_gpu(probe, &pulse, origin, &stop, &events)
-            });
-        }
+        let pulses = Pulses::default();
         let keeper = Keeper {
             host: HostProbe::new(&settings.proc_root),
             host_period: settings.schedule.host,
             watchdog: Watchdog {
-                stale: vec![false; pulses.len()],
-                pulses: pulses.clone(),
-                origin,
+                stale: Vec::new(),
+                pulses: Arc::clone(&pulses),
                 limit: settings.stale_after,
             },
         };
-        let keeper_stop = Arc::clone(&stop);
-        let keeper = named("host", move || keeper.keep(&keeper_stop, &events));
-        (
-            Self {
-                inventory: machine.inventory,
-                stop,
-                pulses,
-                keeper: Some(keeper),
-            },
-            received,
-        )
+        let (keeper_stop, keeper_events) = (Arc::clone(&stop), events.clone());
+        let keeper = named("host", move || keeper.keep(&keeper_stop, &keeper_events));
+        let sampler = Self {
+            settings: settings.clone(),
+            lookup: ProcessLookup::new(&settings.proc_root, settings.command_lines),
+            stop,
+            events,
+            pulses,
+            keeper: Some(keeper),
+        };
+        (sampler, received)
     }
 
-    /// What is being sampled.
-    pub fn inventory(&self) -> &Inventory {
-        &self.inventory
+    /// Samples one GPU more, in a thread of its own.
+    pub(crate) fn join(&self, handle: GpuHandle, mig: bool) -> Arc<Pulse> {
+        let pulse = Arc::new(Pulse::default());
+        let position = {
+            let mut pulses = listed(&self.pulses);
+            pulses.push(Arc::clone(&pulse));
+            pulses.len() - 1
+        };
+        let probe = GpuProbe::new(
+            handle,
+            u16::try_from(position).unwrap_or(u16::MAX),
+            mig,
+            self.settings.schedule.clone(),
+            Clock::System,
+            self.lookup.clone(),
+        );
+        let (own, stop, events) = (
+            Arc::clone(&pulse),
+            Arc::clone(&self.stop),
+            self.events.clone(),
+        );
+        named(&format!("gpu {position}"), move || {
+            sample_gpu(probe, &own, &stop, &events);
+        });
+        pulse
+    }
+
+    /// The calls that GPUs' threads have not returned from, by position, before their first readings
+    /// were complete.
+    pub(crate) fn incomplete(&self) -> Vec<(usize, Option<&'static str>)> {
+        let pulses = listed(&self.pulses);
+        let incomplete = pulses.iter().enumerate();
+        incomplete
+            .filter(|(_, pulse)| pulse.rounds() == 0)
+            .map(|(position, pulse)| (position, pulse.hangs_in(Duration::ZERO)))
+            .collect()
     }
 
     /// Takes the last readings (energy, rings) and stops. A GPU whose call hangs is left behind:
@@ -128,8 +155,8 @@ impl Sampler {
             let _ = keeper.join();
         }
         let deadline = Instant::now() + STOP_GRACE;
-        let running = |pulse: &Arc<Pulse>| pulse.0.load(Ordering::Acquire) != ENDED;
-        while self.pulses.iter().any(running) && Instant::now() < deadline {
+        let running = |pulse: &Arc<Pulse>| !pulse.has_ended();
+        while listed(&self.pulses).iter().any(running) && Instant::now() < deadline {
             thread::sleep(Duration::from_millis(1));
         }
     }
@@ -150,31 +177,20 @@ impl Drop for Sampler {
     }
 }
 
-fn sample_gpu(
-    mut probe: GpuProbe,
-    pulse: &Pulse,
-    origin: Instant,
-    stop: &Stop,
-    events: &Sender<Event>,
-) {
+fn sample_gpu(mut probe: GpuProbe, pulse: &Arc<Pulse>, stop: &Stop, events: &Sender<Event>) {
+    pulse.attach();
     // A receiver that is gone means that nobody listens any more: the stop signal follows.
     let mut say = |event| drop(events.send(event));
-    let enter = || {
-        let now = u64::try_from(origin.elapsed().as_micros()).unwrap_or(0);
-        pulse.0.store(now, Ordering::Release);
-    };
     loop {
-        enter();
         let next = probe.step(&mut say);
-        pulse.0.store(OUTSIDE, Ordering::Release);
+        pulse.count_round();
         if stop.sleep(next.since(Clock::System.now())) {
             break;
         }
     }
-    enter();
     probe.mark();
     probe.step(&mut say);
-    pulse.0.store(ENDED, Ordering::Release);
+    pulse.end();
 }
 
 /// What one thread does for all: reads the host, and says which GPUs hang.
@@ -192,7 +208,7 @@ impl Keeper {
         // A receiver that is gone means that nobody listens any more: the stop signal follows.
         let mut say = |event| drop(events.send(event));
         loop {
-            let next = match self.watchdog.pulses.is_empty() {
+            let next = match listed(&self.watchdog.pulses).is_empty() {
                 true => host_due,
                 false => host_due.min(round_due),
             };
@@ -223,24 +239,22 @@ fn after(due: Instant, period: Duration, now: Instant) -> Instant {
     if next > now { next } else { now + period }
 }
 
-/// Which GPUs' threads have been inside of the driver for too long.
+/// Which GPUs' threads have been inside of one call for too long.
 struct Watchdog {
-    pulses: Vec<Arc<Pulse>>,
+    pulses: Pulses,
     stale: Vec<bool>,
-    origin: Instant,
     limit: Duration,
 }
 
 impl Watchdog {
     /// Says which GPUs began or ceased to hang since the last look.
     fn look(&mut self, say: &mut dyn FnMut(Event)) {
-        let now = u64::try_from(self.origin.elapsed().as_micros()).unwrap_or(0);
-        for (position, pulse) in self.pulses.iter().enumerate() {
-            let entered = pulse.0.load(Ordering::Acquire);
-            let hangs =
-                entered < ENDED && Duration::from_micros(now.saturating_sub(entered)) > self.limit;
-            if hangs != self.stale[position] {
-                self.stale[position] = hangs;
+        let pulses = listed(&self.pulses);
+        self.stale.resize(pulses.len(), false);
+        for (position, (pulse, stale)) in pulses.iter().zip(&mut self.stale).enumerate() {
+            let hangs = !pulse.has_ended() && pulse.hangs_in(self.limit).is_some();
+            if hangs != *stale {
+                *stale = hangs;
                 let presence = if hangs {
                     Presence::Stale
                 } else {
@@ -257,7 +271,7 @@ impl Watchdog {
 }
 
 /// Sampling in the caller's own thread and on the caller's clock: what the threads do, in virtual
-/// time.
+/// time. A call that hangs holds the caller up, so that this is for drivers that are known to answer.
 pub struct SteppedSampler {
     probes: Vec<GpuProbe>,
     due: Vec<Micros>,
@@ -269,11 +283,11 @@ pub struct SteppedSampler {
 
 impl SteppedSampler {
     /// Begins at the clock's time.
-    pub fn new(machine: Machine, settings: &Settings, clock: Clock) -> Self {
+    pub fn new(mut machine: Machine, settings: &Settings, clock: Clock) -> Self {
         let start = clock.now();
         let lookup = ProcessLookup::new(&settings.proc_root, settings.command_lines);
-        let probes: Vec<_> = machine
-            .handles
+        let handles = std::mem::take(&mut machine.handles);
+        let probes: Vec<_> = handles
             .into_iter()
             .zip(&machine.inventory.gpus)
             .enumerate()

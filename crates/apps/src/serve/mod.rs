@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use warpsmith_device::DeviceChoice;
 use warpsmith_server::{Limits, Server, Settings};
-use warpsmith_telemetry::{LiveBoard, Machine, Sampler};
+use warpsmith_telemetry::LiveMachine;
 
 use super::synth::music::Music;
 use warpsmith_console::exit::Outcome;
@@ -80,9 +80,10 @@ impl Serve {
             return Ok(outcome);
         }
         let interruption = Interruption::listen()?;
-        let (board, sampler) = self.board(global)?;
+        // What the GPUs do, for the page's second tab; the music waits for no driver.
+        let machine = LiveMachine::start(&warpsmith_telemetry::Settings::default());
         let server = Server::start(Settings {
-            board: Some(Arc::new(board)),
+            board: Some(Arc::clone(machine.board())),
             ..self.settings(global)?
         })?;
         if global.format == Format::Json {
@@ -107,7 +108,7 @@ impl Serve {
             }
         }
         server.stop();
-        sampler.stop();
+        machine.stop();
         Ok(Outcome::Fine)
     }
 
@@ -141,17 +142,5 @@ impl Serve {
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("cannot read the token `{}`", path.display()))?;
         Ok(Some(text.trim().to_owned()))
-    }
-
-    /// What the GPUs do, or why there are none, for the page's second tab.
-    fn board(&self, global: &Global) -> Result<(LiveBoard, Sampler)> {
-        let settings = warpsmith_telemetry::Settings::default();
-        let machine = Machine::open(&settings)?;
-        let inventory = machine.inventory().clone();
-        if let (Some(reason), true) = (&inventory.nvml_absent, global.verbose) {
-            output::note(global, reason);
-        }
-        let (sampler, events) = Sampler::start(machine, &settings);
-        Ok((LiveBoard::new(inventory, events), sampler))
     }
 }

@@ -9,7 +9,7 @@ use anyhow::Result;
 use clap::Args;
 use warpsmith_telemetry::exporter::{Exporter, ProcessSeries, WebConfig, give_back_start_up};
 use warpsmith_telemetry::recording::Recording;
-use warpsmith_telemetry::{LiveBoard, Player, Sampler};
+use warpsmith_telemetry::{Board, LiveBoard, Player};
 
 use super::sampling::{self, Selection};
 use warpsmith_console::exit::Outcome;
@@ -64,37 +64,48 @@ impl Export {
             ProcessSeries::Off
         };
         let interruption = Interruption::listen()?;
-        let (board, sampler) = match &self.from {
+        let (board, machine) = match &self.from {
             Some(path) => {
                 let recording = Recording::open(path)?;
                 let events = Player::start(&recording, Duration::ZERO, self.speed)?;
-                (LiveBoard::new(recording.inventory().clone(), events), None)
+                let board = LiveBoard::new(recording.inventory().clone(), events);
+                (Arc::new(board), None)
             }
             None => {
-                let settings = self.selection.settings();
-                let Some(machine) = sampling::open(global, &settings)? else {
+                let Some(machine) = sampling::attend(global, &self.selection.settings())? else {
                     return Ok(Outcome::CannotHere);
                 };
-                let inventory = machine.inventory().clone();
-                let (sampler, events) = Sampler::start(machine, &settings);
-                (LiveBoard::new(inventory, events), Some(sampler))
+                (Arc::clone(machine.board()), Some(machine))
             }
         };
-        if let Some(reason) = &board.now().inventory.nvml_absent {
-            output::note(global, reason);
-        }
         let scheme = if config.serves_tls() { "https" } else { "http" };
-        let exporter = Exporter::start(self.listen, Arc::new(board), processes, config)?;
+        let exporter = Exporter::start(self.listen, Arc::clone(&board), processes, config)?;
         output::note(
             global,
             &format!("serving {scheme}://{}/metrics", exporter.address()),
         );
+        if !interruption.wait(PROMPT) {
+            say_what_is_down(global, &board.now());
+        }
         give_back_start_up();
         while !interruption.wait(Duration::from_secs(3600)) {}
         drop(exporter);
-        if let Some(sampler) = sampler {
-            sampler.stop();
+        if let Some(machine) = machine {
+            machine.stop();
         }
         Ok(Outcome::Fine)
+    }
+}
+
+/// A driver that opens takes less; the log then says what is not there.
+const PROMPT: Duration = Duration::from_millis(1_500);
+
+fn say_what_is_down(global: &Global, board: &Board) {
+    let inventory = &board.inventory;
+    if let Some(reason) = &inventory.nvml_absent {
+        output::note(global, reason);
+    }
+    for down in &inventory.unreachable {
+        output::note(global, &format!("not sampled: {down}"));
     }
 }

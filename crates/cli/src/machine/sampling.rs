@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
-use warpsmith_telemetry::{Machine, OpenError, Schedule, Settings, Tier};
+use warpsmith_telemetry::{
+    LiveMachine, Machine, OpenError, Schedule, Settings, Tier, open_telling,
+};
 
 use warpsmith_console::global::Global;
 use warpsmith_console::numbers;
@@ -32,10 +34,28 @@ impl Selection {
     }
 }
 
-/// Opens the machine; `None`, with the reason said, where this machine cannot do what was asked.
+/// Opens the machine, and says what it waits for when the driver takes long; `None`, with the reason
+/// said, where this machine cannot do what was requested.
 pub(crate) fn open(global: &Global, settings: &Settings) -> Result<Option<Machine>> {
-    match Machine::open(settings) {
+    match open_telling(settings, |waits| output::note(global, waits)) {
         Ok(machine) => Ok(Some(machine)),
+        Err(error @ OpenError::NoNvml { .. }) => {
+            output::note(global, &format!("{error}"));
+            Ok(None)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Starts to open and to sample without waiting for the driver; `None` as above.
+pub(crate) fn attend(global: &Global, settings: &Settings) -> Result<Option<LiveMachine>> {
+    let machine = LiveMachine::start(settings);
+    // Without a request nothing can fail, and there is nothing to wait for.
+    if settings.gpus.is_empty() {
+        return Ok(Some(machine));
+    }
+    match machine.check_requested() {
+        Ok(()) => Ok(Some(machine)),
         Err(error @ OpenError::NoNvml { .. }) => {
             output::note(global, &format!("{error}"));
             Ok(None)

@@ -7,13 +7,14 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use warpsmith_core::Report;
 use warpsmith_telemetry::screen::{ScreenOptions, Source, run, snapshot_text};
-use warpsmith_telemetry::{
-    Board, Clock, LiveBoard, Machine, Sampler, Settings, SteppedSampler, machine_identity,
-};
+use warpsmith_telemetry::{Board, machine_identity, snapshot};
 
 use super::sampling::{self, Selection};
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::{Color, Format, Global};
+
+/// All readings of a healthy H200 take 30 ms; a GPU that takes this long is shown as hung.
+const SNAPSHOT_LIMIT: Duration = Duration::from_secs(2);
 
 /// Watch the GPUs live: use, power, temperature, throttling.
 ///
@@ -42,36 +43,20 @@ impl Watch {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         let mut settings = self.selection.settings();
         settings.command_lines = self.with_command_lines;
-        let Some(machine) = sampling::open(global, &settings)? else {
-            return Ok(Outcome::CannotHere);
-        };
         if self.once || global.format == Format::Json || !stdout().is_terminal() {
-            print_snapshot(global, &snapshot(machine, &settings))?;
+            let Some(machine) = sampling::open(global, &settings)? else {
+                return Ok(Outcome::CannotHere);
+            };
+            print_snapshot(global, &snapshot(machine, &settings, SNAPSHOT_LIMIT))?;
             return Ok(Outcome::Fine);
         }
-        let inventory = machine.inventory().clone();
-        let (sampler, events) = Sampler::start(machine, &settings);
-        let board = LiveBoard::new(inventory, events);
-        show(global, Source::Live(&board), String::new())?;
-        sampler.stop();
+        let Some(machine) = sampling::attend(global, &settings)? else {
+            return Ok(Outcome::CannotHere);
+        };
+        show(global, Source::Live(machine.board()), String::new())?;
+        machine.stop();
         Ok(Outcome::Fine)
     }
-}
-
-/// Reads every tier once.
-fn snapshot(machine: Machine, settings: &Settings) -> Board {
-    let mut board = Board::new(machine.inventory().clone());
-    // Shares of time need two readings of the host with some time in between.
-    let mut settings = settings.clone();
-    settings.schedule = settings
-        .schedule
-        .clone()
-        .with_host(Duration::from_millis(100));
-    let mut sampler = SteppedSampler::new(machine, &settings, Clock::System);
-    sampler.step(&mut |event| board.apply(event));
-    std::thread::sleep(Duration::from_millis(110));
-    sampler.step(&mut |event| board.apply(event));
-    board
 }
 
 /// Prints a board as text or as a report.

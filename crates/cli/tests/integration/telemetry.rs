@@ -1,6 +1,7 @@
 //! The verbs of telemetry as a user types them, on the fake driver: exit codes, data on stdout,
 //! errors that name the file and the fix.
 
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -247,4 +248,87 @@ fn every_finding_of_a_baseline_can_be_explained() {
             "{finding}"
         );
     }
+}
+
+/// A driver whose call hangs for longer than any test.
+fn hanging(files: &Files, call: &str) -> PathBuf {
+    let fault = format!(r#"{{"gpu": 0, "call": "{call}", "hang_s": 36000}}"#);
+    files.written(
+        &format!("{call}.json"),
+        &format!(r#"{{"gpus": [{{"count": 2}}], "faults": [{fault}]}}"#),
+    )
+}
+
+#[test]
+fn a_hung_driver_is_named_and_the_verbs_go_on() {
+    let files = Files::new();
+    // A GPU that hangs while it is sampled: the other one is shown.
+    let sampling = hanging(&files, "nvmlDeviceGetUtilizationRates");
+    let shown = warpsmith(Some(&sampling), &["watch", "--once", "--format", "json"]);
+    assert_eq!(code(&shown), 0, "{}", stderr(&shown));
+    let gpus = &json(&shown)["body"]["gpus"];
+    assert_eq!(gpus[0]["presence"], "stale");
+    assert_eq!(gpus[0]["hangs_in"], "nvmlDeviceGetUtilizationRates");
+    assert_eq!(gpus[1]["presence"], "live");
+    // A driver that does not start: said, and the host is judged without it.
+    let starting = hanging(&files, "nvmlInit_v2");
+    let judged = warpsmith(
+        Some(&starting),
+        &["baseline", "--duration", "1s", "--format", "json"],
+    );
+    assert_eq!(code(&judged), 1, "{}", stderr(&judged));
+    let said = stderr(&judged);
+    assert!(
+        said.contains("waiting for the driver") && said.contains("nvmlInit_v2 does not return"),
+        "{said}"
+    );
+    let findings = json(&judged)["findings"].to_string();
+    assert!(findings.contains("B044"), "{findings}");
+    let requested = warpsmith(Some(&starting), &["record", "x.wsrec", "--gpu", "0"]);
+    assert_eq!(code(&requested), 2, "{}", stderr(&requested));
+    assert!(stderr(&requested).contains("the driver hangs"));
+}
+
+#[test]
+fn an_exporter_listens_before_the_driver_answers() {
+    let files = Files::new();
+    let scenario = hanging(&files, "nvmlInit_v2");
+    let library = std::env::current_exe().expect("a test program has a path");
+    let mut exporter = Command::new(env!("CARGO_BIN_EXE_warpsmith"))
+        .args(["export", "--listen", "127.0.0.1:0"])
+        .env(
+            "WARPSMITH_NVML_LIBRARY",
+            library.with_file_name("libwarpsmith_fake_nvml.so"),
+        )
+        .env("FAKE_NVML_SCENARIO", scenario)
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let log = exporter.stderr.take().expect("a pipe");
+    let mut lines = BufReader::new(log).lines().map_while(Result::ok);
+    let serving = lines.next().expect("a line");
+    let address = serving
+        .strip_prefix("serving http://")
+        .and_then(|rest| rest.strip_suffix("/metrics"))
+        .expect("an address");
+    assert_eq!(code(&warpsmith(None, &["health", "--address", address])), 0);
+    let ready = warpsmith(None, &["health", "--ready", "--address", address]);
+    assert_eq!(code(&ready), 1);
+    let down = lines.next().expect("a second line");
+    assert_eq!(down, "not sampled: NVML: nvmlInit_v2 does not return");
+    let mut stream = std::net::TcpStream::connect(address).expect("it listens");
+    write!(
+        stream,
+        "GET /metrics HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n"
+    )
+    .expect("sent");
+    let mut page = String::new();
+    stream.read_to_string(&mut page).expect("answered");
+    assert!(
+        page.contains("warpsmith_gpu_up{gpu=\"all\",uuid=\"\"} 0\n"),
+        "{page}"
+    );
+    assert!(page.contains("reason=\"nvmlInit_v2 does not return\"} 1\n"));
+    exporter.kill().expect("it ends");
+    exporter.wait().expect("it ended");
 }

@@ -49,6 +49,12 @@ pub(crate) fn set_clock(micros: u64) {
     CLOCK.store(micros, Ordering::SeqCst);
 }
 
+/// The calls that were made so far, a line each.
+pub(crate) fn called() -> String {
+    let calls = CALLS.lock().unwrap_or_else(PoisonError::into_inner);
+    calls.keys().map(|name| format!("{name}\n")).collect()
+}
+
 /// How often `call` was made.
 pub(crate) fn calls(call: &str) -> u64 {
     let calls = CALLS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -116,13 +122,18 @@ impl Machine {
         }
     }
 
+    /// Counts and lives through what is due to go wrong in `call`, which is about no GPU. A fault of
+    /// every call (`*`) is about a GPU's.
+    pub(crate) fn suffer_alone(&self, call: &str) -> Result<(), u32> {
+        count(call);
+        let t = self.seconds();
+        let due = |fault: &&Fault| fault.call == call && fault.is_due(t);
+        self.faults.iter().filter(due).try_for_each(live_through)
+    }
+
     /// Counts and lives through what is due to go wrong in `call` on `gpu`.
     pub(crate) fn suffer(&self, gpu: usize, call: &str) -> Result<(), u32> {
-        *CALLS
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .entry(call.to_owned())
-            .or_default() += 1;
+        count(call);
         if !self.busy.is_zero() {
             let start = Instant::now();
             while start.elapsed() < self.busy {
@@ -130,25 +141,35 @@ impl Machine {
             }
         }
         let t = self.seconds();
-        for fault in &self.faults {
-            let due = fault.gpu as usize == gpu
-                && (fault.call == "*" || fault.call == call)
-                && (fault.from_s..fault.until_s).contains(&t);
-            if !due {
-                continue;
-            }
-            // On a clock that the test turns, sleeping would stop the clock too.
-            if fault.hang_s > 0.0 && CLOCK.load(Ordering::SeqCst) == 0 {
-                std::thread::sleep(Duration::from_secs_f64(fault.hang_s));
-            }
-            if fault.code != code::SUCCESS {
-                return Err(fault.code);
-            }
-        }
+        let due = |fault: &&Fault| {
+            let called = fault.call == "*" || fault.call == call;
+            called && fault.gpu as usize == gpu && fault.is_due(t)
+        };
+        self.faults.iter().filter(due).try_for_each(live_through)?;
         let refused = &self.devices[gpu].gpu().not_supported;
         if refused.iter().any(|name| name == call) {
             return Err(code::NOT_SUPPORTED);
         }
         Ok(())
+    }
+}
+
+fn count(call: &str) {
+    *CALLS
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .entry(call.to_owned())
+        .or_default() += 1;
+}
+
+/// Hangs, then answers, as the fault says.
+fn live_through(fault: &Fault) -> Result<(), u32> {
+    // On a clock that the test turns, sleeping would stop the clock too.
+    if fault.hang_s > 0.0 && CLOCK.load(Ordering::SeqCst) == 0 {
+        std::thread::sleep(Duration::from_secs_f64(fault.hang_s));
+    }
+    match fault.code {
+        code::SUCCESS => Ok(()),
+        refusal => Err(refusal),
     }
 }

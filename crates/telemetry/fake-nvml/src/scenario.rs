@@ -172,6 +172,13 @@ pub struct Fault {
     pub hang_s: f64,
 }
 
+impl Fault {
+    /// Whether it lasts at this second.
+    pub(crate) fn is_due(&self, second: f64) -> bool {
+        (self.from_s..self.until_s).contains(&second)
+    }
+}
+
 fn one() -> u32 {
     1
 }

@@ -110,11 +110,15 @@ fn unreachable_gpu(facts: &HostFacts<'_>) -> Verdict {
     let mut finding = Finding::new(
         "B044",
         Severity::Error,
-        "a GPU that the driver counts does not open",
+        if facts.inventory.gpus.is_empty() && facts.inventory.nvml_absent.is_some() {
+            "the driver does not answer"
+        } else {
+            "a GPU that the driver counts does not open"
+        },
     )
     .hint("look for Xid lines in `dmesg`; in a container, look at its device list");
     for gpu in &facts.inventory.unreachable {
-        finding = finding.because("driver", gpu.clone());
+        finding = finding.because("driver", gpu.to_string());
     }
     Verdict::Found(vec![finding])
 }

@@ -33,7 +33,7 @@ struct Family {
 }
 
 macro_rules! families {
-    ($($name:literal $kind:literal $help:literal $value:expr;)*) => {
+    ($($name:tt $kind:literal $help:tt $value:expr;)*) => {
         &[$(Family { name: $name, kind: $kind, help: $help, value: $value }),*]
     };
 }
@@ -46,11 +46,17 @@ fn scaled(value: Option<i64>, scale: f64) -> Option<f64> {
     value.map(|value| value as f64 * scale)
 }
 
+const UP: &str = "warpsmith_gpu_up";
+const UP_HELP: &str =
+    "1 while the GPU answers, 0 while a call hangs, after it was lost, and where it does not open.";
+
 const FAMILIES: &[Family] = families![
-    "warpsmith_gpu_up" "gauge" "1 while the GPU answers, 0 while a call hangs or after it was lost."
+    UP "gauge" UP_HELP
         |_, gpu, _| Some(f64::from(u8::from(gpu.presence == Presence::Live)));
     "warpsmith_gpu_lost" "gauge" "1 after the driver said that the GPU fell off the bus."
         |_, gpu, _| Some(f64::from(u8::from(gpu.presence == Presence::Lost)));
+    "warpsmith_gpu_hung" "gauge" "1 while a call of the driver does not return."
+        |_, gpu, _| Some(f64::from(u8::from(gpu.presence == Presence::Stale)));
     "warpsmith_gpu_sample_age_seconds" "gauge" "Time since the state was last read."
         |_, gpu, now| gpu.state_at.map(|at| now.since(at).as_secs_f64());
     "warpsmith_gpu_samples_total" "counter" "States read."
@@ -235,6 +241,10 @@ pub fn metrics_text(board: &Board, now: Micros, processes: ProcessSeries, out: &
     }
     for family in FAMILIES {
         let mut said = false;
+        if family.name == UP {
+            unreachable(out, board);
+            said = !inventory.unreachable.is_empty();
+        }
         for (index, identity, gpu) in &gpus {
             if let Some(value) = (family.value)(identity, gpu, now) {
                 if !said {
@@ -250,6 +260,7 @@ pub fn metrics_text(board: &Board, now: Micros, processes: ProcessSeries, out: &
             }
         }
     }
+    down_reasons(out, board, &gpus);
     throttle(out, &gpus);
     xids(out, &gpus);
     mig(out, &gpus);
@@ -257,6 +268,44 @@ pub fn metrics_text(board: &Board, now: Micros, processes: ProcessSeries, out: &
         process_series(out, board, &gpus);
     }
     host(out, board);
+}
+
+/// The label of a GPU that was not opened; `all` is a driver that does not answer.
+fn label(gpu: Option<u32>) -> String {
+    gpu.map_or_else(|| "all".to_owned(), |gpu| gpu.to_string())
+}
+
+/// The lines of GPUs that have no board.
+fn unreachable(out: &mut String, board: &Board) {
+    for (nth, one) in board.inventory.unreachable.iter().enumerate() {
+        if nth == 0 {
+            head(out, UP, "gauge", UP_HELP);
+        }
+        line(out, UP, &[("gpu", &label(one.gpu)), ("uuid", "")], 0.0);
+    }
+}
+
+/// Why a GPU is down.
+fn down_reasons(out: &mut String, board: &Board, gpus: &[(String, &GpuIdentity, &GpuBoard)]) {
+    const NAME: &str = "warpsmith_gpu_down_info";
+    let unreachable = board.inventory.unreachable.iter();
+    let unreachable = unreachable.map(|one| (label(one.gpu), "", one.reason.clone()));
+    let down = gpus.iter().filter_map(|(index, identity, gpu)| {
+        let reason = match (gpu.presence, gpu.hangs_in) {
+            (Presence::Live, _) => return None,
+            (Presence::Lost, _) => "the driver lost the GPU".to_owned(),
+            (Presence::Stale, Some(call)) => format!("{call} does not return"),
+            (Presence::Stale, None) => "the driver does not answer".to_owned(),
+        };
+        Some((index.clone(), identity.uuid.as_str(), reason))
+    });
+    for (nth, (gpu, uuid, reason)) in unreachable.chain(down).enumerate() {
+        if nth == 0 {
+            head(out, NAME, "gauge", "Why a GPU does not answer.");
+        }
+        let labels = [("gpu", gpu.as_str()), ("uuid", uuid), ("reason", &reason)];
+        line(out, NAME, &labels, 1.0);
+    }
 }
 
 fn throttle(out: &mut String, gpus: &[(String, &GpuIdentity, &GpuBoard)]) {

@@ -214,7 +214,11 @@ fn health(shared: &Shared) -> Answer {
                     && gpu.state_at.is_some_and(|at| now.since(at) > HEALTHY_AGE)
         });
     match stale {
-        None => text(200, "ok\n"),
+        // A driver that does not open is nothing that a restart of this process could fix.
+        None => match board.inventory.unreachable.first() {
+            None => text(200, "ok\n"),
+            Some(down) => text(200, format!("ok; {down}\n")),
+        },
         Some((_, identity)) => text(
             503,
             format!(
@@ -238,6 +242,8 @@ fn readiness(shared: &Shared) -> Answer {
         .any(|gpu| gpu.state_at.is_some() && gpu.presence == Presence::Live);
     if answering {
         text(200, "ready\n")
+    } else if let Some(down) = board.inventory.unreachable.first() {
+        text(503, format!("no GPU has answered: {down}\n"))
     } else {
         text(503, "no GPU has answered\n")
     }

@@ -31,7 +31,9 @@ macro_rules! invoke {
             // SAFETY: the signature is NVML's own (bindings generated from nvml.h); pointers go to
             // live locals or to buffers whose length is passed beside them; the device handle came
             // from this library, which is still loaded because `$library` borrows it.
-            Ok(function) => answer(unsafe { function($($argument),*) }),
+            Ok(function) => answer(crate::pulse::inside(stringify!($function), || unsafe {
+                function($($argument),*)
+            })),
             Err(_) => Err(Refusal::NoSuchFunction),
         }
     };

@@ -13,6 +13,7 @@ use nvml_wrapper::error::NvmlError;
 use super::calls;
 use super::device::GpuHandle;
 use super::refusal::Reading;
+use crate::pulse;
 
 /// Names the library to load instead of the driver's own.
 const LIBRARY_VARIABLE: &str = "WARPSMITH_NVML_LIBRARY";
@@ -56,10 +57,10 @@ impl Library {
             || "libnvidia-ml.so.1".to_owned(),
             |path| path.display().to_string(),
         );
-        let loaded = match named {
+        let loaded = pulse::inside("nvmlInit_v2", || match named {
             Some(path) => Nvml::builder().lib_path(&OsString::from(path)).init(),
             None => Nvml::init(),
-        };
+        });
         match loaded {
             Ok(nvml) => Ok(Self {
                 nvml: Arc::new(nvml),
@@ -81,12 +82,16 @@ impl Library {
 
     /// The driver's version.
     pub fn driver_version(&self) -> Option<String> {
-        self.nvml.sys_driver_version().ok()
+        pulse::inside("nvmlSystemGetDriverVersion", || {
+            self.nvml.sys_driver_version().ok()
+        })
     }
 
     /// NVML's own version.
     pub fn nvml_version(&self) -> Option<String> {
-        self.nvml.sys_nvml_version().ok()
+        pulse::inside("nvmlSystemGetNVMLVersion", || {
+            self.nvml.sys_nvml_version().ok()
+        })
     }
 
     /// How many GPUs the driver counts, whether or not they can be opened.

@@ -295,7 +295,9 @@ fn a_gpu_that_does_not_exist_is_refused_and_one_that_does_not_open_is_named() {
     let settings = fake.settings(proc_root.path());
     let machine = Machine::open(&settings).unwrap();
     assert_eq!(machine.inventory().gpus.len(), 1);
-    assert_eq!(machine.inventory().unreachable, ["GPU 1: the GPU is lost"]);
+    let unreachable = &machine.inventory().unreachable;
+    assert_eq!(unreachable.len(), 1);
+    assert_eq!(unreachable[0].to_string(), "GPU 1: the GPU is lost");
     let open = |gpus| {
         Machine::open(&Settings {
             gpus,

@@ -88,6 +88,22 @@ impl Fake {
         unsafe { count(name.as_ptr(), name.len()) }
     }
 
+    /// The names of the functions that were called so far.
+    pub(crate) fn called(&self) -> Vec<String> {
+        // SAFETY: the signature is the one that the fake library exports under this name.
+        let called = unsafe {
+            self.library
+                .get::<unsafe extern "C" fn(*mut u8, usize) -> usize>(b"fake_nvml_called")
+        }
+        .expect("the fake library keeps a list");
+        let mut text = vec![0; 1 << 16];
+        // SAFETY: the buffer is alive during the call and its length is its own.
+        let length = unsafe { called(text.as_mut_ptr(), text.len()) };
+        text.truncate(length);
+        let text = String::from_utf8(text).expect("names are text");
+        text.lines().map(str::to_owned).collect()
+    }
+
     /// Settings that load this library and see the given processes and host.
     pub(crate) fn settings(&self, proc_root: &Path) -> Settings {
         Settings {

@@ -20,9 +20,12 @@ export! {
         let counts = call.device().steady(call.t).sm_active_permille.is_some();
         put(support, nvmlGpmSupport_t { version: 1, isSupportedDevice: counts.into() })
     };
-    nvmlGpmSampleAlloc(sample: *mut *mut GpmSample) =>
-        put(sample, Box::into_raw(Box::new(GpmSample { gpu: usize::MAX, t: 0.0 })));
+    nvmlGpmSampleAlloc(sample: *mut *mut GpmSample) => {
+        system()?.suffer_alone("nvmlGpmSampleAlloc")?;
+        put(sample, Box::into_raw(Box::new(GpmSample { gpu: usize::MAX, t: 0.0 })))
+    };
     nvmlGpmSampleFree(sample: *mut GpmSample) => {
+        system()?.suffer_alone("nvmlGpmSampleFree")?;
         if sample.is_null() {
             return Err(code::INVALID_ARGUMENT);
         }
@@ -43,6 +46,7 @@ export! {
         };
         let (first, second) = first.zip(second).ok_or(code::INVALID_ARGUMENT)?;
         let machine = system()?;
+        machine.suffer_alone("nvmlGpmMetricsGet")?;
         // The real library asks for the same: samples of one GPU, 100 ms apart.
         if first.gpu != second.gpu || second.t - first.t < 0.099 {
             return Err(code::INVALID_ARGUMENT);

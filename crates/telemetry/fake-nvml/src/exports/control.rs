@@ -59,6 +59,20 @@ unsafe extern "C" fn fake_nvml_calls(name: *const u8, length: usize) -> u64 {
     std::str::from_utf8(bytes).map_or(0, machine::calls)
 }
 
+/// Writes the names of the calls made so far, a line each, to the caller's buffer; returns how many
+/// bytes there are in all.
+///
+/// # Safety
+/// `text` points to `length` writable bytes.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fake_nvml_called(text: *mut u8, length: usize) -> usize {
+    let names = machine::called();
+    let fitting = names.len().min(length);
+    // SAFETY: the caller's promise above, and `fitting` is within both.
+    unsafe { std::ptr::copy_nonoverlapping(names.as_ptr(), text, fitting) };
+    names.len()
+}
+
 /// Sets the clock in microseconds since 1970; 0 gives it back to the system.
 #[unsafe(no_mangle)]
 extern "C" fn fake_nvml_set_clock(micros: u64) {

@@ -19,8 +19,10 @@ export! {
         Call::enter(device, "nvmlDeviceGetSupportedEventTypes")?;
         put(kinds, XID)
     };
-    nvmlEventSetCreate(set: *mut *mut EventSet) =>
-        put(set, Box::into_raw(Box::new(EventSet { gpus: Vec::new() })));
+    nvmlEventSetCreate(set: *mut *mut EventSet) => {
+        system()?.suffer_alone("nvmlEventSetCreate")?;
+        put(set, Box::into_raw(Box::new(EventSet { gpus: Vec::new() })))
+    };
     nvmlDeviceRegisterEvents(device: Handle, kinds: c_ulonglong, set: *mut EventSet) => {
         let call = Call::enter(device, "nvmlDeviceRegisterEvents")?;
         // SAFETY: the caller passes what `nvmlEventSetCreate` gave out.
@@ -33,6 +35,7 @@ export! {
     };
     nvmlEventSetWait_v2(set: *mut EventSet, data: *mut nvmlEventData_t, _timeout: c_uint) => {
         let machine = system()?;
+        machine.suffer_alone("nvmlEventSetWait_v2")?;
         // SAFETY: the caller passes what `nvmlEventSetCreate` gave out.
         let set = unsafe { set.as_mut() }.ok_or(code::INVALID_ARGUMENT)?;
         let now = machine.seconds();
@@ -53,6 +56,7 @@ export! {
         Err(code::TIMEOUT)
     };
     nvmlEventSetFree(set: *mut EventSet) => {
+        system()?.suffer_alone("nvmlEventSetFree")?;
         if set.is_null() {
             return Err(code::INVALID_ARGUMENT);
         }

@@ -7,25 +7,35 @@ use nvml_wrapper_sys::bindings::nvmlPciInfo_t;
 use super::call::{Answer, Call, Handle, code_of, export, handle, put, put_text, system};
 use crate::machine::code;
 
+fn start(call: &str) -> Answer {
+    let machine = system()?;
+    machine.suffer_alone(call)?;
+    match machine.init_code {
+        code::SUCCESS => Ok(()),
+        refusal => Err(refusal),
+    }
+}
+
 export! {
-    nvmlInit_v2() => match system()?.init_code {
-        code::SUCCESS => Ok(()),
-        refusal => Err(refusal),
+    nvmlInit_v2() => start("nvmlInit_v2");
+    nvmlInitWithFlags(_flags: c_uint) => start("nvmlInitWithFlags");
+    nvmlShutdown() => system()?.suffer_alone("nvmlShutdown");
+    nvmlSystemGetDriverVersion(text: *mut c_char, length: c_uint) => {
+        system()?.suffer_alone("nvmlSystemGetDriverVersion")?;
+        put_text(text, length, &system()?.driver)
     };
-    nvmlInitWithFlags(_flags: c_uint) => match system()?.init_code {
-        code::SUCCESS => Ok(()),
-        refusal => Err(refusal),
+    nvmlSystemGetNVMLVersion(text: *mut c_char, length: c_uint) => {
+        system()?.suffer_alone("nvmlSystemGetNVMLVersion")?;
+        put_text(text, length, &format!("13.{}", system()?.driver))
     };
-    nvmlShutdown() => Ok(());
-    nvmlSystemGetDriverVersion(text: *mut c_char, length: c_uint) =>
-        put_text(text, length, &system()?.driver);
-    nvmlSystemGetNVMLVersion(text: *mut c_char, length: c_uint) =>
-        put_text(text, length, &format!("13.{}", system()?.driver));
     nvmlSystemGetCudaDriverVersion(version: *mut c_int) => put(version, 13_000);
     nvmlSystemGetCudaDriverVersion_v2(version: *mut c_int) => put(version, 13_000);
     nvmlSystemGetProcessName(pid: c_uint, text: *mut c_char, length: c_uint) =>
         put_text(text, length, &format!("process-{pid}"));
-    nvmlDeviceGetCount_v2(count: *mut c_uint) => put(count, system()?.devices.len() as u32);
+    nvmlDeviceGetCount_v2(count: *mut c_uint) => {
+        system()?.suffer_alone("nvmlDeviceGetCount_v2")?;
+        put(count, system()?.devices.len() as u32)
+    };
     nvmlDeviceGetHandleByIndex_v2(index: c_uint, device: *mut Handle) => {
         let machine = system()?;
         if index as usize >= machine.devices.len() {
