@@ -16,7 +16,8 @@ pub struct Player;
 impl Player {
     /// Begins `skip` after the recording's start, `speed` times as fast as it was recorded. What
     /// was known at that point (processes, the slow tiers) is brought up by playing the last
-    /// half minute before it at once. The queue closes at the end or at damage.
+    /// half minute before it at once. The queue closes at the end; damaged blocks are
+    /// passed over.
     pub fn start(
         recording: &Recording,
         skip: Duration,
@@ -27,7 +28,8 @@ impl Player {
         let begin = first.plus(skip);
         let lead_in = Micros(begin.0.saturating_sub(30_000_000));
         let mut playing = recording.events_from(lead_in);
-        // The first block is read here, so that a damaged file is an error and not an empty show.
+        // The first block is read here, so that a file that cannot be read is an error and not an empty
+        // show.
         let head = playing.next().transpose()?;
         let speed = speed.clamp(1e-3, 1e6);
         thread::spawn(move || {

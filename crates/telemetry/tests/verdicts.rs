@@ -29,6 +29,9 @@ struct Case {
     measured_by: Option<u32>,
     fitness: Fitness,
     codes: Vec<String>,
+    /// Lines that the findings have to have.
+    #[serde(default)]
+    evidence: Vec<String>,
     thermal: Option<ThermalBand>,
 }
 
@@ -79,6 +82,18 @@ fn judge(path: &Path) -> Result<(), Failed> {
             baseline_text(&report.body)
         )
         .into());
+    }
+    let all: String = report
+        .findings
+        .iter()
+        .map(|finding| format!("{finding}\n"))
+        .collect();
+    if let Some(missing) = case
+        .evidence
+        .iter()
+        .find(|line| !all.contains(line.as_str()))
+    {
+        return Err(format!("`{missing}` is not in\n{all}").into());
     }
     // What is said survives JSON, and the statistics agree with the energy counter.
     let json = serde_json::to_string(&report)?;

@@ -23,8 +23,8 @@ use warpsmith_console::output;
 ///
 /// Reports percentiles, energy, throttling and who was on the GPU.
 ///
-/// The exit code is 1 when it is not fit (or when that cannot be told), 3 when a GPU was requested
-/// on a machine without NVML. Without a GPU the host is measured alone.
+/// The exit code is 1 when it is not fit (or when that cannot be told), 2 when there are too few
+/// samples to judge, 3 when a GPU was requested on a machine without NVML. Without a GPU the host is measured alone.
 #[derive(Args)]
 #[command(after_long_help = "Examples:\n  warpsmith baseline\n  \
                         warpsmith baseline --duration 2m --gpu 0 --save before.json\n  \
@@ -65,6 +65,9 @@ impl Baseline {
         Ok(match report.body.fitness {
             Fitness::Fit => Outcome::Fine,
             Fitness::NotFit | Fitness::CannotTell => Outcome::NotFine,
+            Fitness::NotMeasured => {
+                bail!("not measured: too few samples (hint: sample for longer, `--duration 10s`)")
+            }
         })
     }
 
@@ -135,9 +138,11 @@ impl Baseline {
             self.expectation(),
             &Schedule::default(),
         );
-        for event in recording.events() {
+        let mut events = recording.events();
+        for event in events.by_ref() {
             collector.push(&event?);
         }
+        sampling::say_damage(global, events.damaged());
         Ok(collector.finish())
     }
 }

@@ -22,7 +22,8 @@ use warpsmith_console::output;
 /// `replay`, `baseline --from` and `export --from` read it. Recording ends with Ctrl-C or after
 /// `--duration`.
 ///
-/// The file is called FILE.partial until it is complete; what is in it can be read at any time.
+/// The file is called FILE.partial until it is complete; what is in it can be read at any time, and
+/// `kill -9` loses the last two seconds at most.
 #[derive(Args)]
 #[command(
     after_long_help = "Examples:\n  warpsmith record night.wsrec --duration 8h\n  \
@@ -44,10 +45,9 @@ pub(crate) struct Record {
     with_command_lines: bool,
 }
 
-/// How often events go to the writer, which keeps ten seconds of them in any case. Somebody who
-/// watches sees the seconds go by; for nobody a wake-up each would be wasted.
-const WATCHED: Duration = Duration::from_millis(500);
-const UNWATCHED: Duration = Duration::from_secs(5);
+/// How often events go to the writer, which keeps a second of them: a process that is killed loses
+/// these two together.
+const PAUSE: Duration = Duration::from_millis(500);
 
 impl Record {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
@@ -67,16 +67,11 @@ impl Record {
             self.duration
                 .is_some_and(|duration| started.elapsed() >= duration)
         };
-        let pause = if output::is_watched(global) {
-            WATCHED
-        } else {
-            UNWATCHED
-        };
         while !over() && !interruption.came() {
             let left = self
                 .duration
                 .map(|duration| duration.saturating_sub(started.elapsed()));
-            interruption.wait(left.unwrap_or(Duration::MAX).min(pause));
+            interruption.wait(left.unwrap_or(Duration::MAX).min(PAUSE));
             for event in events.try_iter() {
                 writer
                     .push(event)

@@ -9,7 +9,7 @@ use warpsmith_telemetry::Board;
 use warpsmith_telemetry::recording::Recording;
 use warpsmith_telemetry::screen::Source;
 
-use super::watch;
+use super::{sampling, watch};
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::{Format, Global};
 use warpsmith_console::inputs;
@@ -67,13 +67,15 @@ impl Replay {
         if self.once || global.format == Format::Json {
             let mut board = Board::new(recording.inventory().clone());
             let end = first.plus(self.at);
-            for event in recording.events() {
+            let mut events = recording.events();
+            for event in events.by_ref() {
                 let event = event?;
                 if event.at > end {
                     break;
                 }
                 board.apply(event);
             }
+            sampling::say_damage(global, events.damaged());
             watch::print_snapshot(global, &board)?;
             return Ok(Outcome::Fine);
         }

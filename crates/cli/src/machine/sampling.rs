@@ -63,3 +63,12 @@ pub(crate) fn attend(global: &Global, settings: &Settings) -> Result<Option<Live
         Err(error) => Err(error.into()),
     }
 }
+
+/// Says how much of a recording could not be read.
+pub(crate) fn say_damage(global: &Global, blocks: usize) {
+    if blocks > 0 {
+        let text =
+            format!("{blocks} damaged blocks of the recording, about a second each, are left out");
+        output::note(global, &text);
+    }
+}

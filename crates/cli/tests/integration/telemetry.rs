@@ -93,6 +93,49 @@ fn a_baseline_is_judged_written_and_compared() {
     let changed = warpsmith(None, &["compare", paths[0], paths[1], "--format", "json"]);
     assert_eq!(code(&changed), 1);
     assert_eq!(json(&changed)["body"]["verdict"], "changed");
+    // Every file that is requested is written.
+    let outputs = ["c.csv", "c.html", "c.json", "c.md"].map(|name| files.path(name));
+    let [csv, html, save, markdown] = outputs.each_ref().map(|path| path.to_str().expect("text"));
+    let options = [
+        "--csv",
+        csv,
+        "--html",
+        html,
+        "--save",
+        save,
+        "--markdown",
+        markdown,
+    ];
+    let arguments: Vec<&str> = ["compare", paths[0], paths[1]]
+        .into_iter()
+        .chain(options)
+        .collect();
+    let written = warpsmith(None, &arguments);
+    assert_eq!(code(&written), 1, "{}", stderr(&written));
+    let [csv, html, save, markdown] =
+        outputs.map(|path| std::fs::read_to_string(path).expect("written"));
+    assert!(csv.contains("\nb,gpu0,power_w,"), "{csv:.200}");
+    assert!(html.contains("<svg") && html.contains("changed"));
+    assert_eq!(
+        serde_json::from_str::<Value>(&save).expect("JSON")["verb"],
+        "compare"
+    );
+    assert!(markdown.contains("| GPU 0 | busy_percent |"), "{markdown}");
+}
+
+#[test]
+fn too_few_samples_are_not_measured() {
+    let files = Files::new();
+    let idle = files.written("idle.json", "{}");
+    for scenario in [Some(idle.as_path()), None] {
+        for duration in ["0s", "200ms"] {
+            let run = warpsmith(scenario, &["baseline", "--duration", duration]);
+            assert_eq!(code(&run), 2, "{}", stderr(&run));
+            assert!(stderr(&run).contains("not measured: too few samples"));
+            let text = String::from_utf8_lossy(&run.stdout).into_owned();
+            assert!(!text.contains("fit for"), "{text}");
+        }
+    }
 }
 
 #[test]

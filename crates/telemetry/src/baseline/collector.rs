@@ -9,7 +9,7 @@ use warpsmith_core::{Finding, Report, Severity, Verdict as RuleVerdict, run_rule
 use super::document::{
     BaselineBody, EnergyUse, Fitness, GpuBaseline, HostBaseline, Metric, ProcessSeen,
 };
-use super::gpu_rules::{GpuFacts, LOAD_CODE, gpu_rules};
+use super::gpu_rules::{GpuFacts, LOAD_CODE, TOO_FEW_CODE, gpu_rules};
 use super::host_rules::{HostFacts, host_rules};
 use super::series::Series;
 use super::statistics::{Summary, quantile};
@@ -31,6 +31,9 @@ const WARM_UP: Duration = Duration::from_secs(2);
 const BUSY_MS: u32 = 150;
 /// Shorter runs keep every sample: there are too few to give any away.
 const WARM_UP_FROM: Duration = Duration::from_secs(20);
+
+/// What is certain however few the samples are: memory errors, rows, a lost or hung GPU, Xids.
+const CERTAIN_CODES: [&str; 6] = ["B008", "B010", "B012", "B013", "B020", TOO_FEW_CODE];
 
 /// What the user said about the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -228,8 +231,21 @@ impl Collector {
                 host_pids: self.inventory.host_pids,
             };
             let (found, unknown) = judged(run_rules(&gpu_rules(), &facts));
+            let too_few = found.iter().any(|finding| finding.code == TOO_FEW_CODE);
+            let lost = baseline.worst_presence != Presence::Live;
+            let (found, unknown) = match too_few {
+                // What rests on no samples is not said: only what is wrong with the GPU itself.
+                true => {
+                    let certain =
+                        |finding: &Finding| CERTAIN_CODES.contains(&finding.code.as_str());
+                    (found.into_iter().filter(certain).collect(), Vec::new())
+                }
+                false => (found, unknown),
+            };
             let load_unknown = unknown.iter().any(|(code, _)| code == LOAD_CODE);
-            baseline.fitness = if is_error(&found) {
+            baseline.fitness = if too_few && !lost {
+                Fitness::NotMeasured
+            } else if is_error(&found) {
                 Fitness::NotFit
             } else if load_unknown {
                 Fitness::CannotTell
@@ -252,6 +268,8 @@ impl Collector {
         let (host_findings, _) = judged(run_rules(&host_rules(), &facts));
         let host_fitness = if is_error(&host_findings) {
             Fitness::NotFit
+        } else if host.metrics.is_empty() && self.inventory.gpus.is_empty() {
+            Fitness::NotMeasured
         } else {
             Fitness::Fit
         };
@@ -259,6 +277,8 @@ impl Collector {
         let all = || gpus.iter().map(|gpu| gpu.fitness).chain([host_fitness]);
         let fitness = if all().any(|fitness| fitness == Fitness::NotFit) {
             Fitness::NotFit
+        } else if all().any(|fitness| fitness == Fitness::NotMeasured) {
+            Fitness::NotMeasured
         } else if all().any(|fitness| fitness == Fitness::CannotTell) {
             Fitness::CannotTell
         } else {
@@ -556,6 +576,7 @@ impl GpuCollection {
             mig: self.mig,
             worst_presence: self.worst,
             xids: self.xids,
+            states: self.states,
             coverage: (self.states as f64 / states_due).min(1.0),
             fitness: Fitness::CannotTell,
             unknown: Vec::new(),

@@ -21,6 +21,8 @@ pub enum Fitness {
     NotFit,
     /// What would tell is missing.
     CannotTell,
+    /// There are too few samples to say anything.
+    NotMeasured,
 }
 
 impl fmt::Display for Fitness {
@@ -29,6 +31,7 @@ impl fmt::Display for Fitness {
             Self::Fit => "fit for a baseline",
             Self::NotFit => "not fit for a baseline",
             Self::CannotTell => "cannot tell",
+            Self::NotMeasured => "not measured",
         })
     }
 }
@@ -135,6 +138,9 @@ pub struct GpuBaseline {
     pub xids: BTreeMap<i64, u64>,
     /// The worst that was seen of its presence.
     pub worst_presence: Presence,
+    /// State samples taken.
+    #[serde(default)]
+    pub states: usize,
     /// State samples taken over state samples due, 0 to 1.
     pub coverage: f64,
     /// Rules that could not be applied, with what they miss.

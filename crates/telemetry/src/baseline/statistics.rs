@@ -59,23 +59,19 @@ impl Summary {
         let whole = resampler.whole();
         let resampled = resampler.resample(BOOTSTRAP_SEED);
         let (min, max) = resampler.extremes();
-        // Clocks, watts and bytes are never negative, and widening does not know that.
-        let least = if min >= 0.0 { 0.0 } else { f64::NEG_INFINITY };
+        // An interval that rests on few blocks is wider: it reaches further out among the resamples,
+        // and so never beyond what was seen. Stretching it would, to clocks below zero.
+        let tail = below_normal(-Z_95 * resampler.widening());
         let mut column = Vec::with_capacity(resampled.len());
         let mut interval = |value: f64, pick: fn(&[f64; 4]) -> f64| {
             column.clear();
             column.extend(resampled.iter().map(pick));
             column.sort_by(f64::total_cmp);
-            let widen = resampler.widening();
-            // Percentile interval, widened for the few blocks that it rests on.
-            let edge = |p: f64| {
-                let at = quantile(&column, p).unwrap_or(value);
-                value + (at - value) * widen
-            };
+            let edge = |p: f64| quantile(&column, p).unwrap_or(value);
             Estimate {
                 value,
-                low: edge(0.025).min(value).max(least),
-                high: edge(0.975).max(value),
+                low: edge(tail).min(value),
+                high: edge(1.0 - tail).max(value),
             }
         };
         let [mean, p50, p95, p99] = whole;
@@ -91,11 +87,32 @@ impl Summary {
     }
 }
 
+/// The normal distribution's 97.5 % quantile.
+const Z_95: f64 = 1.959_964;
+
+/// The normal distribution below `x`, for negative `x`; within 1e-7 (Abramowitz and Stegun, 26.2.17).
+fn below_normal(x: f64) -> f64 {
+    let t = 1.0 / (1.0 - 0.231_641_9 * x);
+    let polynomial = [
+        1.330_274_429,
+        -1.821_255_978,
+        1.781_477_937,
+        -0.356_563_782,
+        0.319_381_530,
+    ]
+    .into_iter()
+    .fold(0.0, |sum, factor| (sum + factor) * t);
+    (-x * x / 2.0).exp() / std::f64::consts::TAU.sqrt() * polynomial
+}
+
 /// Fixed, so that the same samples give the same interval.
 const BOOTSTRAP_SEED: u64 = 0x57A1_15C5;
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
+    use super::super::bootstrap::next_random;
     use super::*;
 
     /// Values of `numpy.quantile(x, p)`, whose default is type 7.
@@ -132,24 +149,56 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_was_low_for_a_moment_has_no_negative_bound() {
-        // Two levels in long stretches: few blocks, and wide intervals.
-        let series = Series {
-            at_ms: (0..60).map(|at| at * 100).collect(),
-            values: (0..60)
-                .map(|n| if n < 30 { 120.0 } else { 1980.0 })
-                .collect(),
-        };
-        let summary = Summary::of(&series).unwrap();
-        for estimate in [summary.mean, summary.p50, summary.p95] {
-            assert!(estimate.low >= 0.0, "{estimate:?}");
+    fn the_normal_distribution_has_its_tabled_values() {
+        for (x, expected) in [(-1.959_964, 0.025), (-3.090_232, 0.001), (-0.674_490, 0.25)] {
+            assert!((below_normal(x) - expected).abs() < 1e-6, "{x}");
         }
-        // What can be negative keeps its bounds.
-        let below = Series {
-            values: series.values.iter().map(|value| value - 1000.0).collect(),
-            ..series
-        };
-        assert!(Summary::of(&below).unwrap().p50.low < 0.0);
+    }
+
+    proptest! {
+        /// Two levels in long stretches give few blocks and wide intervals; a clock has no negative
+        /// bound, and no bound lies beyond what was seen.
+        #[test]
+        fn intervals_stay_inside_of_what_was_seen(
+            stretches in prop::collection::vec((1usize..40, -50i32..2000), 1..6)
+        ) {
+            let values: Vec<f64> = stretches
+                .into_iter()
+                .flat_map(|(length, level)| std::iter::repeat_n(f64::from(level), length))
+                .collect();
+            let at_ms = (0..values.len() as u32).map(|at| at * 100).collect();
+            let summary = Summary::of(&Series { at_ms, values }).unwrap();
+            for estimate in [summary.mean, summary.p50, summary.p95].into_iter().chain(summary.p99) {
+                // Means of equal values differ in their last digit.
+                let room = 1e-9 * summary.max.abs().max(summary.min.abs());
+                prop_assert!(estimate.low >= summary.min - room, "{summary:?}");
+                prop_assert!(estimate.high <= summary.max + room, "{summary:?}");
+                prop_assert!(estimate.low <= estimate.value && estimate.value <= estimate.high);
+            }
+        }
+    }
+
+    /// A minute of a level with deviations of a time constant of a second, many times over: how often
+    /// the interval of the mean holds the level.
+    #[test]
+    fn intervals_hold_the_truth_about_as_often_as_they_say() {
+        let mut random = 7;
+        let mut uniform = || next_random(&mut random) as f64 / u64::MAX as f64 * 2.0 - 1.0;
+        let keep = (-0.1f64).exp();
+        let runs = 200;
+        let held = (0..runs).filter(|_| {
+            let mut deviation = uniform();
+            let values = (0..600).map(|_| {
+                deviation = keep * deviation + (1.0 - keep * keep).sqrt() * uniform();
+                50.0 + deviation
+            });
+            let values: Vec<f64> = values.collect();
+            let at_ms = (0..600).map(|at| at * 100).collect();
+            let mean = Summary::of(&Series { at_ms, values }).unwrap().mean;
+            (mean.low..=mean.high).contains(&50.0)
+        });
+        let share = held.count() as f64 / f64::from(runs);
+        assert!((0.88..=0.995).contains(&share), "{share}");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use warpsmith_core::Bytes;
 
 use super::document::{BaselineBody, GpuBaseline, Metric};
 use super::statistics::Estimate;
+use crate::event::Presence;
 
 /// What a metric is called and how many decimals it is shown with.
 pub(super) fn label(name: &str) -> (&str, usize) {
@@ -61,6 +62,11 @@ fn gpu_text(out: &mut String, baseline: &GpuBaseline) {
             let _ = write!(out, " (margin {margin:.0} °C)");
         }
     }
+    match baseline.worst_presence {
+        Presence::Live => {}
+        Presence::Stale => out.push_str(", hung for a while"),
+        Presence::Lost => out.push_str(", lost for a while"),
+    }
     out.push('\n');
     table(out, baseline.metrics.iter());
     if let Some(energy) = &baseline.energy {
@@ -105,7 +111,7 @@ fn gpu_text(out: &mut String, baseline: &GpuBaseline) {
                     .map_or_else(|| "?".to_owned(), |bytes| Bytes(bytes).to_string());
                 let _ = writeln!(
                     out,
-                    "  process {:>7}  {:>9}  {}  {}",
+                    "  process {:>7}  {:>9}  {}  {}{}",
                     process.identity.pid,
                     memory,
                     process.identity.user.as_deref().unwrap_or("?"),
@@ -114,6 +120,7 @@ fn gpu_text(out: &mut String, baseline: &GpuBaseline) {
                         .name
                         .as_deref()
                         .unwrap_or("name not visible"),
+                    if process.compute { "" } else { " (graphics)" },
                 );
             }
             if processes.len() > 10 {

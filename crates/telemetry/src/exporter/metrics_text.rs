@@ -2,7 +2,8 @@
 //!
 //! Invariants: base units (bytes, seconds, ratios, joules, hertz); a value that is not known has no
 //! line; GPU series are labelled by index and uuid only, names stand in the info series; process
-//! series are off unless requested, bounded, and never hold a command line.
+//! series are off unless requested, bounded, and never hold a command line; a GPU that does not answer
+//! has no readings, because those of the past would be taken for those of now.
 
 use std::fmt::Write;
 
@@ -49,6 +50,15 @@ fn scaled(value: Option<i64>, scale: f64) -> Option<f64> {
 const UP: &str = "warpsmith_gpu_up";
 const UP_HELP: &str =
     "1 while the GPU answers, 0 while a call hangs, after it was lost, and where it does not open.";
+
+/// What is known of a GPU that does not answer.
+const STATES: [&str; 5] = [
+    UP,
+    "warpsmith_gpu_lost",
+    "warpsmith_gpu_hung",
+    "warpsmith_gpu_sample_age_seconds",
+    "warpsmith_gpu_samples_total",
+];
 
 const FAMILIES: &[Family] = families![
     UP "gauge" UP_HELP
@@ -220,7 +230,7 @@ pub fn metrics_text(board: &Board, now: Micros, processes: ProcessSeries, out: &
         &[],
         inventory.unreachable.len() as f64,
     );
-    let gpus: Vec<(String, &GpuIdentity, &GpuBoard)> = inventory
+    let mut gpus: Vec<(String, &GpuIdentity, &GpuBoard)> = inventory
         .gpus
         .iter()
         .zip(&board.gpus)
@@ -246,6 +256,9 @@ pub fn metrics_text(board: &Board, now: Micros, processes: ProcessSeries, out: &
             said = !inventory.unreachable.is_empty();
         }
         for (index, identity, gpu) in &gpus {
+            if gpu.presence != Presence::Live && !STATES.contains(&family.name) {
+                continue;
+            }
             if let Some(value) = (family.value)(identity, gpu, now) {
                 if !said {
                     head(out, family.name, family.kind, family.help);
@@ -261,8 +274,9 @@ pub fn metrics_text(board: &Board, now: Micros, processes: ProcessSeries, out: &
         }
     }
     down_reasons(out, board, &gpus);
-    throttle(out, &gpus);
     xids(out, &gpus);
+    gpus.retain(|(_, _, gpu)| gpu.presence == Presence::Live);
+    throttle(out, &gpus);
     mig(out, &gpus);
     if processes == ProcessSeries::On {
         process_series(out, board, &gpus);

@@ -1,4 +1,7 @@
 //! Reading a recording: by the index of a complete file, by the blocks' own heads otherwise.
+//!
+//! Invariants: a block that is damaged is passed over and counted, and costs no other block; what is
+//! given out has passed its checksum.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -22,6 +25,8 @@ pub struct Recording {
     inventory: Inventory,
     places: Vec<BlockPlace>,
     complete: bool,
+    /// Damaged places that were passed over while the blocks were found.
+    passed_over: usize,
 }
 
 /// Reads from a file with errors that name it.
@@ -159,17 +164,54 @@ impl Source {
         Ok((packed, plain, u32_at(&head, 28), place))
     }
 
-    /// The whole blocks of a file without an index.
-    fn scan(&mut self, mut offset: u64) -> Vec<BlockPlace> {
-        let mut places = Vec::new();
-        while let Ok((packed, _, _, place)) = self.block_head(offset) {
-            offset += BLOCK_HEAD_BYTES + u64::from(packed);
-            if offset > self.length {
-                break;
+    /// The whole blocks of a file without an index, and how many damaged places lie between them. Each
+    /// block is read, because its head has no checksum of its own and says where the next begins.
+    fn scan(&mut self, mut offset: u64) -> (Vec<BlockPlace>, usize) {
+        let (mut places, mut passed_over) = (Vec::new(), 0);
+        let mut damage = false;
+        while let Some(found) = self.find_block(offset) {
+            damage |= found > offset;
+            let read = self.block_head(found).and_then(|(packed, ..)| {
+                let events = self.block(found)?;
+                Ok((packed, events))
+            });
+            let Ok((packed, events)) = read else {
+                damage = true;
+                offset = found + 1;
+                continue;
+            };
+            // Damage at the very end is an end that is missing.
+            passed_over += usize::from(std::mem::take(&mut damage));
+            offset = found + BLOCK_HEAD_BYTES + u64::from(packed);
+            let times = events.iter().map(|event| event.at.0);
+            if let Some((first, last)) = times.clone().min().zip(times.max()) {
+                places.push(BlockPlace {
+                    offset: found,
+                    first,
+                    last,
+                });
             }
-            places.push(place);
         }
-        places
+        (places, passed_over)
+    }
+
+    /// Where the next block may begin, from `offset` on.
+    fn find_block(&mut self, mut offset: u64) -> Option<u64> {
+        const WINDOW: u64 = 1 << 20;
+        let mark = BLOCK_MAGIC.len() as u64;
+        while offset + mark <= self.length {
+            let window = WINDOW.min(self.length - offset);
+            let bytes = self.read(offset, window).ok()?;
+            let found = bytes
+                .windows(BLOCK_MAGIC.len())
+                .position(|bytes| bytes == BLOCK_MAGIC);
+            if let Some(found) = found {
+                return Some(offset + found as u64);
+            }
+            // A mark may lie across two windows.
+            offset += window - (mark - 1);
+        }
+        None
     }
 
     fn block(&mut self, offset: u64) -> Result<Vec<Event>, RecordingError> {
@@ -198,8 +240,12 @@ impl Recording {
         let (inventory, start) = source.header()?;
         let index = source.index();
         let complete = index.is_some();
-        let places = index.unwrap_or_else(|| source.scan(start));
+        let (places, passed_over) = match index {
+            Some(places) => (places, 0),
+            None => source.scan(start),
+        };
         Ok(Self {
+            passed_over,
             path: path.to_owned(),
             inventory,
             places,
@@ -243,11 +289,12 @@ impl Recording {
             next_place: 0,
             from,
             ready: Vec::new().into_iter(),
+            damaged: self.passed_over,
         }
     }
 }
 
-/// The events of a recording; ends after the first error.
+/// The events of a recording. Damaged blocks are passed over; ends after a file that cannot be read.
 pub struct Events {
     path: PathBuf,
     source: Option<Source>,
@@ -255,9 +302,15 @@ pub struct Events {
     next_place: usize,
     from: Micros,
     ready: std::vec::IntoIter<Event>,
+    damaged: usize,
 }
 
 impl Events {
+    /// Damaged blocks that were passed over so far.
+    pub fn damaged(&self) -> usize {
+        self.damaged
+    }
+
     fn next_block(&mut self) -> Result<bool, RecordingError> {
         let Some(place) = self.places.get(self.next_place).copied() else {
             return Ok(false);
@@ -267,7 +320,11 @@ impl Events {
             Some(source) => self.source.insert(source),
             None => self.source.insert(Source::open(&self.path)?),
         };
-        self.ready = source.block(place.offset)?.into_iter();
+        match source.block(place.offset) {
+            Ok(events) => self.ready = events.into_iter(),
+            Err(RecordingError::Damaged { .. }) => self.damaged += 1,
+            Err(error) => return Err(error),
+        }
         Ok(true)
     }
 }

@@ -16,8 +16,9 @@ use super::error::RecordingError;
 use super::layout::{BLOCK_MAGIC, BlockPlace, END_MAGIC, INDEX_MAGIC, MAGIC, VERSION, checksum};
 use crate::event::{Event, Inventory};
 
-/// How much time a block covers.
-const BLOCK_SPAN: Duration = Duration::from_secs(10);
+/// How much time a block covers: what a process that is killed loses, beside what it had not yet
+/// handed over.
+const BLOCK_SPAN: Duration = Duration::from_secs(1);
 /// How many events a block holds at most.
 const BLOCK_EVENTS: usize = 100_000;
 
@@ -74,7 +75,7 @@ impl RecordingWriter {
         }
     }
 
-    /// Adds an event; every ten seconds or so of them go to the file.
+    /// Adds an event; every second or so of them go to the file.
     pub fn push(&mut self, event: Event) -> Result<(), RecordingError> {
         let full = self
             .events

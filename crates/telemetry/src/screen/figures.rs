@@ -1,5 +1,7 @@
 //! Readings as short texts, the same on the live view and in a snapshot.
 
+use std::borrow::Cow;
+
 use warpsmith_core::Bytes;
 
 use crate::baseline::ThrottleReason;
@@ -23,6 +25,22 @@ pub(super) fn bytes(value: Option<i64>) -> String {
         .map_or_else(|| ABSENT.to_owned(), |value| Bytes(value).to_string())
 }
 
+/// What a GPU says now: the readings of one that does not answer are those of the past, and not shown.
+pub(super) fn present(gpu: &GpuBoard) -> Cow<'_, GpuBoard> {
+    if gpu.presence == Presence::Live {
+        return Cow::Borrowed(gpu);
+    }
+    Cow::Owned(GpuBoard {
+        state_at: gpu.state_at,
+        presence: gpu.presence,
+        hangs_in: gpu.hangs_in,
+        xids: gpu.xids.clone(),
+        samples: gpu.samples,
+        history: gpu.history.clone(),
+        ..GpuBoard::default()
+    })
+}
+
 /// Temperature, with the margin where there is one.
 pub(super) fn temperature(gpu: &GpuBoard) -> String {
     match gpu.steady.margin_c {
@@ -35,7 +53,12 @@ pub(super) fn temperature(gpu: &GpuBoard) -> String {
 pub(super) fn condition(gpu: &GpuBoard) -> String {
     match gpu.presence {
         Presence::Lost => return "LOST".into(),
-        Presence::Stale => return "STALE".into(),
+        Presence::Stale => {
+            return match gpu.hangs_in {
+                Some(call) => format!("HUNG in {call}"),
+                None => "HUNG".into(),
+            };
+        }
         Presence::Live => {}
     }
     // The latest says most about what is wrong now.

@@ -66,8 +66,9 @@ pub fn draw(frame: &mut Frame<'_>, board: &Board, view: &ViewState) {
         let reason = board
             .inventory
             .nvml_absent
-            .as_deref()
-            .unwrap_or("the driver counts none");
+            .clone()
+            .or_else(|| board.inventory.unreachable.first().map(ToString::to_string))
+            .unwrap_or_else(|| "the driver counts none".to_owned());
         frame.render_widget(Paragraph::new(format!(" no GPU: {reason}")), table);
     } else {
         let selected = view.selected.min(gpus - 1);
@@ -79,10 +80,18 @@ pub fn draw(frame: &mut Frame<'_>, board: &Board, view: &ViewState) {
             usize::from(rows),
             view.colour,
         );
-        draw_plots(frame, plots, &board.gpus[selected], view.colour);
+        let gpu = figures::present(&board.gpus[selected]);
+        draw_plots(frame, plots, &gpu, view.colour);
         draw_processes(frame, processes, board, selected);
     }
-    frame.render_widget(Paragraph::new(format!(" {}", figures::host(board))), host);
+    let down: Vec<String> = board
+        .inventory
+        .unreachable
+        .iter()
+        .map(|one| format!("  {one}"))
+        .collect();
+    let text = format!(" {}{}", figures::host(board), down.concat());
+    frame.render_widget(Paragraph::new(text), host);
     let moves = if view.replay { REPLAY_KEYS } else { "" };
     frame.render_widget(Paragraph::new(format!("{KEYS}{moves}")), keys);
     if view.help {
@@ -110,6 +119,7 @@ fn draw_table(
         .skip(first)
         .take(rows)
         .map(|(position, (identity, gpu))| {
+            let gpu = &*figures::present(gpu);
             let mark = if position == selected { ">" } else { " " };
             let condition = figures::condition(gpu);
             let mut style = Style::new();
@@ -232,11 +242,14 @@ fn plot(
 }
 
 fn draw_processes(frame: &mut Frame<'_>, area: Rect, board: &Board, selected: usize) {
-    let gpu = &board.gpus[selected];
+    let gpu = &*figures::present(&board.gpus[selected]);
     let index = board.inventory.gpus[selected].index;
     let mut list: Vec<_> = gpu.processes.iter().flatten().collect();
     list.sort_by_key(|process| (std::cmp::Reverse(process.memory_bytes), process.pid));
     let title = match (&gpu.processes, gpu.mig.len()) {
+        (None, _) if gpu.presence != Presence::Live => {
+            format!(" processes on GPU {index}: it does not answer ")
+        }
         (None, _) => format!(" processes on GPU {index}: not listed by the driver "),
         (Some(_), 0) => format!(" processes on GPU {index}: {} ", list.len()),
         (Some(_), instances) => {

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::figures;
 use crate::board::Board;
+use crate::event::Presence;
 
 /// A few lines per GPU, one fact beside the other, no drawing.
 pub fn snapshot_text(board: &Board) -> String {
@@ -25,6 +26,10 @@ pub fn snapshot_text(board: &Board) -> String {
             "GPU {}  {}  {}",
             identity.index, identity.name, identity.uuid
         );
+        if gpu.presence != Presence::Live {
+            let _ = writeln!(out, "  {}: no readings", figures::condition(gpu));
+            continue;
+        }
         let _ = writeln!(
             out,
             "  busy {}, memory busy {}, power {} of {}, {}",

@@ -99,6 +99,7 @@ fn baseline(seed: u64, busy: f64, watts: f64) -> Report<BaselineBody> {
         mig: Vec::new(),
         worst_presence: Default::default(),
         xids: Default::default(),
+        states: 600,
         coverage: 1.0,
         unknown: Vec::new(),
     };

@@ -209,6 +209,84 @@ fn a_disk_that_is_full_is_an_error_that_names_the_file() {
     }
 }
 
+/// A file with flipped bits gives every block but those that were hit, and counts these.
+#[test]
+fn flipped_bits_cost_the_blocks_that_they_hit() {
+    let (inventory, events) = sampled(LOAD, 40);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.wsrec");
+    written(&path, &inventory, &events);
+    let bytes = fs::read(&path).unwrap();
+    // Which second each event lies in stands for its block.
+    let of = |event: &Event| event.at.since(events[0].at).as_secs();
+    let seconds: std::collections::BTreeSet<u64> = events.iter().map(of).collect();
+    let damaged_path = folder.path().join("damaged.wsrec");
+    let mut random = 11u64;
+    let mut below = |most: usize| {
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (random >> 33) as usize % most
+    };
+    let (mut files, mut whole, mut possible, mut refused) = (0, 0, 0, 0);
+    while files < 1000 {
+        let flips = 1 + below(3);
+        let mut damaged = bytes.clone();
+        for _ in 0..flips {
+            let at = below(bytes.len());
+            damaged[at] ^= 1 << below(8);
+        }
+        files += 1;
+        possible += seconds.len() - flips;
+        fs::write(&damaged_path, &damaged).unwrap();
+        let Ok(recording) = Recording::open(&damaged_path) else {
+            refused += 1;
+            continue;
+        };
+        let mut reading = recording.events();
+        let read: Vec<Event> = reading.by_ref().map(Result::unwrap).collect();
+        assert!(
+            reading.damaged() <= flips,
+            "{} of {flips}",
+            reading.damaged()
+        );
+        if read.len() == events.len() {
+            assert_eq!(reading.damaged(), 0);
+        }
+        let kept: std::collections::BTreeSet<u64> = read.iter().map(of).collect();
+        whole += kept.len().min(seconds.len() - flips);
+    }
+    // A header that is hit says no longer what was recorded: such a file is refused.
+    assert!(refused < 50, "{refused} of 1000 refused");
+    let share = whole as f64 / possible as f64;
+    assert!(share >= 0.95, "{share} of the other blocks");
+}
+
+/// Whatever a killed process had handed over a second ago is in its file.
+#[test]
+fn a_process_that_is_killed_loses_a_second_of_what_it_had() {
+    let (inventory, events) = sampled(LOAD, 30);
+    let folder = tempfile::tempdir().unwrap();
+    for stop in (1..events.len()).step_by(events.len() / 40) {
+        let path = folder.path().join(format!("{stop}.wsrec"));
+        let mut writer = RecordingWriter::create(&path, &inventory).unwrap();
+        for event in &events[..stop] {
+            writer.push(event.clone()).unwrap();
+        }
+        // As after `kill -9`: nothing is finished.
+        std::mem::forget(writer);
+        let read = read(&folder.path().join(format!("{stop}.wsrec.partial"))).unwrap();
+        assert_eq!(read, events[..read.len()]);
+        let lost = events[stop - 1]
+            .at
+            .since(read.last().map_or(events[0].at, |event| event.at));
+        assert!(
+            lost <= Duration::from_millis(1100),
+            "{lost:?} of {stop} events"
+        );
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..Default::default() })]
 

@@ -6,8 +6,9 @@ use crate::support::{Fake, proc_folder};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::Color;
-use warpsmith_telemetry::Board;
+use warpsmith_telemetry::exporter::{ProcessSeries, metrics_text};
 use warpsmith_telemetry::screen::{ViewState, draw, snapshot_text};
+use warpsmith_telemetry::{Board, Clock, Presence};
 
 fn board(scenario: &str) -> Board {
     let fake = Fake::new(scenario);
@@ -125,4 +126,29 @@ fn a_snapshot_is_plain_text_with_every_gpu() {
         "{text}"
     );
     assert!(text.contains("clocks: power cap") && text.contains("clocks: idle"));
+}
+
+#[test]
+fn a_gpu_that_does_not_answer_shows_its_state_and_no_readings_of_the_past() {
+    let mut sick = board(r#"{"gpus": [{"power_w": 555}]}"#);
+    for (presence, hangs_in, word) in [
+        (Presence::Lost, None, "LOST"),
+        (
+            Presence::Stale,
+            Some("nvmlDeviceGetClockInfo"),
+            "HUNG in nvml",
+        ),
+    ] {
+        sick.gpus[0].presence = presence;
+        sick.gpus[0].hangs_in = hangs_in;
+        let (text, _) = frame(&sick, &ViewState::default(), 120, 24);
+        assert!(text.contains(word) && !text.contains("555 W"), "{text}");
+        let text = snapshot_text(&sick);
+        assert!(text.contains(word) && !text.contains("555 W"), "{text}");
+        let mut page = String::new();
+        let now = Clock::System.now();
+        metrics_text(&sick, now, ProcessSeries::On, &mut page);
+        assert!(!page.contains("warpsmith_gpu_power_watts"), "{page}");
+        assert!(page.contains("warpsmith_gpu_down_info"), "{page}");
+    }
 }

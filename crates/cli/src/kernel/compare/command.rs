@@ -197,7 +197,9 @@ impl Compare {
             && case_count == 0
             && let Some(baselines) = baselines::read_both(a, b)?
         {
-            return baselines::run(global, baselines, self.threshold, self.any_machine);
+            let compared = baselines.compare(self.threshold, self.any_machine)?;
+            compared.write(global, &self.files, self.markdown.as_deref())?;
+            return compared.print(global);
         }
         let margin = self.margin / 100.0;
         let budget = Duration::try_from_secs_f64(self.budget)?;

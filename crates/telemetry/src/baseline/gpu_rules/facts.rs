@@ -4,6 +4,7 @@ use warpsmith_core::{Finding, Severity, Verdict};
 
 use crate::baseline::document::{GpuBaseline, Metric, ProcessSeen};
 use crate::baseline::throttle::{ThrottleReason, ThrottleShare};
+use crate::event::Presence;
 
 /// What the rules look at.
 pub(in crate::baseline) struct GpuFacts<'baseline> {
@@ -41,6 +42,13 @@ impl GpuFacts<'_> {
     /// Idle, as far as can be told: both facts must agree, and in MIG mode, where there is no
     /// utilisation, the process list decides alone.
     pub(super) fn is_idle(&self) -> Option<bool> {
+        let seen_busy = self
+            .busy_p95()
+            .is_some_and(|busy| busy >= IDLE_BUSY_PERCENT);
+        // Nobody knows what a GPU did while it did not answer.
+        if self.baseline.worst_presence != Presence::Live && !seen_busy {
+            return None;
+        }
         match (self.busy_p95(), self.computing()) {
             (Some(busy), _) if busy >= IDLE_BUSY_PERCENT => Some(false),
             (_, Some(list)) if !list.is_empty() => Some(false),

@@ -119,6 +119,26 @@ pub(super) fn coverage(facts: &GpuFacts<'_>) -> Verdict {
     )
 }
 
+/// Fewer states than this, eight tenths of a second of them, say nothing about a machine at rest.
+const FEWEST_STATES: usize = 8;
+
+pub(super) fn too_few_samples(facts: &GpuFacts<'_>) -> Verdict {
+    let taken = facts.baseline.states;
+    if taken >= FEWEST_STATES {
+        return Verdict::Pass;
+    }
+    let finding = facts
+        .say("B021", Severity::Error, "too few samples to judge".into())
+        .because("samples taken", taken.to_string())
+        .because("fewest that are judged", FEWEST_STATES.to_string());
+    found(match facts.baseline.worst_presence {
+        Presence::Live => finding.hint("sample for longer: `--duration 10s`"),
+        Presence::Stale | Presence::Lost => {
+            finding.hint("the GPU did not answer: see B012 and B013")
+        }
+    })
+}
+
 pub(super) fn reported_errors(facts: &GpuFacts<'_>) -> Verdict {
     let xids = &facts.baseline.xids;
     if xids.is_empty() {

@@ -4,6 +4,7 @@ use warpsmith_core::{Bytes, Severity, Verdict};
 
 use super::facts::{GpuFacts, IDLE_BUSY_PERCENT, found, unknown};
 use crate::baseline::document::ProcessSeen;
+use crate::event::Presence;
 
 /// Memory without an owner beyond this is a ghost.
 const GHOST_BYTES: i64 = 500 * 1_000_000;
@@ -12,7 +13,7 @@ const CULPRITS: usize = 5;
 
 pub(super) fn idle(facts: &GpuFacts<'_>) -> Verdict {
     match facts.is_idle() {
-        None => unknown("neither utilisation nor processes are known"),
+        None => unknown(unknown_load(facts)),
         Some(true) if !facts.expect_load => {
             let mut finding = facts.say("B001", Severity::Info, "idle throughout".into());
             if let Some(busy) = facts.busy_p95() {
@@ -24,16 +25,30 @@ pub(super) fn idle(facts: &GpuFacts<'_>) -> Verdict {
     }
 }
 
+/// Why nobody knows whether the GPU was at rest.
+fn unknown_load(facts: &GpuFacts<'_>) -> &'static str {
+    match facts.baseline.worst_presence {
+        Presence::Live => "neither utilisation nor processes are known",
+        Presence::Stale => "a driver call hung",
+        Presence::Lost => "the GPU was lost",
+    }
+}
+
 pub(super) fn unexpected_load(facts: &GpuFacts<'_>) -> Verdict {
     if facts.expect_load {
         return Verdict::NotApplicable("load was expected".into());
     }
     match facts.is_idle() {
-        None => unknown("neither utilisation nor processes are known"),
+        None => unknown(unknown_load(facts)),
         Some(true) => Verdict::Pass,
         Some(false) => {
             let busy = facts.busy_p95().unwrap_or(0.0);
-            let list = facts.computing().unwrap_or_default();
+            // Where nothing computes, whoever draws may be it.
+            let computing = facts.computing().unwrap_or_default();
+            let list = match (computing.is_empty(), &facts.baseline.processes) {
+                (true, Some(all)) => all.iter().collect(),
+                _ => computing,
+            };
             let message = if busy >= IDLE_BUSY_PERCENT {
                 "in use, though no load was expected"
             } else {
@@ -52,7 +67,11 @@ pub(super) fn unexpected_load(facts: &GpuFacts<'_>) -> Verdict {
                 finding = finding.because("more processes", (list.len() - CULPRITS).to_string());
             }
             if list.is_empty() {
-                finding = finding.because("processes", "none visible");
+                let none = match &facts.baseline.processes {
+                    Some(_) => "none visible",
+                    None => "not listed by the driver",
+                };
+                finding = finding.because("processes", none);
             }
             found(finding.hint("stop these processes, or say `--expect-load`"))
         }
@@ -75,6 +94,9 @@ fn culprit(process: &ProcessSeen) -> String {
     match process.memory_bytes.map(u64::try_from) {
         Some(Ok(bytes)) => line.push_str(&format!(", {}", Bytes(bytes))),
         _ => line.push_str(", memory not known"),
+    }
+    if !process.compute {
+        line.push_str(", graphics");
     }
     line
 }

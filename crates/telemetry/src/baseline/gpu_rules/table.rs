@@ -5,13 +5,15 @@ use warpsmith_core::{Rule, Verdict};
 use super::facts::GpuFacts;
 use super::{faults, load, speed};
 
+/// The rule that says that nothing was measured.
+pub(in crate::baseline) const TOO_FEW_CODE: &str = "B021";
 /// The rule whose missing facts leave the verdict open.
 pub(in crate::baseline) const LOAD_CODE: &str = "B002";
 
 /// The rules, in the order of their codes.
 pub(in crate::baseline) fn gpu_rules<'baseline>() -> Vec<Rule<GpuFacts<'baseline>>> {
     type Check = fn(&GpuFacts<'_>) -> Verdict;
-    let checks: [(&'static str, Check); 20] = [
+    let checks: [(&'static str, Check); 21] = [
         ("B001", load::idle),
         ("B002", load::unexpected_load),
         ("B003", load::ghost_memory),
@@ -32,6 +34,7 @@ pub(in crate::baseline) fn gpu_rules<'baseline>() -> Vec<Rule<GpuFacts<'baseline
         ("B018", speed::lowered_limit),
         ("B019", load::unsteady),
         ("B020", faults::reported_errors),
+        ("B021", faults::too_few_samples),
     ];
     checks
         .into_iter()
