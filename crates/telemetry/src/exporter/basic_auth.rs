@@ -10,19 +10,31 @@ use warpsmith_http::access::{basic, same_secret};
 pub(super) struct Users {
     /// User and bcrypt hash.
     users: BTreeMap<String, String>,
+    /// What the passwords of unknown users are compared with.
+    decoy: String,
     /// Authorization headers that were found right. Bcrypt is slow on purpose, and a scraper
     /// sends the same header every few seconds.
     accepted: Mutex<Vec<String>>,
 }
 
-/// A hash of nothing that anybody knows: what an unknown user's password is compared with, so that
-/// the time of the answer does not tell whether the user exists.
-const DECOY: &str = "$2b$10$9C8PpnXH1vLdUxyg3f0wQuRrZ6v4BqzXyrg1J0iJ8mEw9j3m6bE6W";
+/// Salt and hash of nothing that anybody knows: what an unknown user's password is compared with.
+const DECOY: &str = "9C8PpnXH1vLdUxyg3f0wQuRrZ6v4BqzXyrg1J0iJ8mEw9j3m6bE6W";
+
+/// A decoy at the cost of the known users' hashes, the highest where they differ: bcrypt's time doubles
+/// with each step of it, and must not tell whether the user exists.
+fn decoy(users: &BTreeMap<String, String>) -> String {
+    let costs = users
+        .values()
+        .filter_map(|hash| hash.split('$').nth(2)?.parse::<u32>().ok());
+    let cost = costs.max().unwrap_or(bcrypt::DEFAULT_COST);
+    format!("$2b${cost:02}${DECOY}")
+}
 
 impl Users {
     /// Users with their hashes.
     pub(super) fn new(users: BTreeMap<String, String>) -> Self {
         Self {
+            decoy: decoy(&users),
             users,
             accepted: Mutex::default(),
         }
@@ -43,7 +55,7 @@ impl Users {
         let Some((user, password)) = basic(header) else {
             return false;
         };
-        let hash = self.users.get(&user).map_or(DECOY, String::as_str);
+        let hash = self.users.get(&user).unwrap_or(&self.decoy);
         let right =
             bcrypt::verify(password, hash).unwrap_or(false) && self.users.contains_key(&user);
         if right {
@@ -82,6 +94,24 @@ mod tests {
             assert!(users.remembers(Some(header)));
         }
         assert_eq!(users.accepted().len(), 1);
+    }
+
+    #[test]
+    fn an_unknown_user_costs_as_much_as_a_known_one() {
+        let hash = |cost: u32| format!("$2y${cost:02}${DECOY}");
+        for costs in [&[4, 7][..], &[12], &[10, 5]] {
+            let users = costs
+                .iter()
+                .map(|cost| (format!("user{cost}"), hash(*cost)));
+            let decoy = Users::new(users.collect()).decoy;
+            let most = costs.iter().max().expect("one");
+            assert!(decoy.starts_with(&format!("$2b${most:02}$")), "{decoy}");
+        }
+        // It is a hash that bcrypt compares with, and not an error, which would take no time.
+        assert!(matches!(
+            bcrypt::verify("x", &decoy(&BTreeMap::from([("a".into(), hash(4))]))),
+            Ok(false)
+        ));
     }
 
     #[test]
