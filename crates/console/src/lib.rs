@@ -1,6 +1,7 @@
 //! What every verb of the program shares: the options that all take, exit codes, output, and the choice
 //! of a device.
 
+pub mod address;
 pub mod background_calibration;
 pub mod catalogue;
 pub mod exit;

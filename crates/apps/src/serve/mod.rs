@@ -13,6 +13,7 @@ use warpsmith_server::{Limits, Server, Settings};
 use warpsmith_telemetry::LiveMachine;
 
 use super::synth::music::Music;
+use warpsmith_console::address::socket_address;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::{Format, Global};
 use warpsmith_console::inputs;
@@ -44,7 +45,7 @@ mod load_test;
 With `--format json` everything that happens is printed, a JSON object to a line.")]
 pub struct Serve {
     /// Address and port to listen on; port 0 takes any.
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9878")]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9878", value_parser = socket_address)]
     listen: SocketAddr,
     /// A file with the token that clients must bring, instead of WARPSMITH_TOKEN.
     #[arg(long, value_name = "FILE", value_parser = inputs::file())]

@@ -12,6 +12,7 @@ use warpsmith_telemetry::recording::Recording;
 use warpsmith_telemetry::{Board, LiveBoard, Player};
 
 use super::sampling::{self, Selection};
+use warpsmith_console::address::socket_address;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
 use warpsmith_console::inputs;
@@ -34,7 +35,7 @@ use warpsmith_console::output;
                         curl -s http://127.0.0.1:9877/metrics")]
 pub(crate) struct Export {
     /// Address and port to listen on.
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9877")]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9877", value_parser = socket_address)]
     listen: SocketAddr,
     #[command(flatten)]
     selection: Selection,

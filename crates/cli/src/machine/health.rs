@@ -10,6 +10,7 @@ use clap::Args;
 use serde::Serialize;
 use warpsmith_telemetry::exporter::{WebConfig, check_health};
 
+use warpsmith_console::address::socket_address;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::{Format, Global};
 use warpsmith_console::inputs;
@@ -27,7 +28,7 @@ use warpsmith_console::numbers;
 )]
 pub(crate) struct Health {
     /// Where the exporter listens.
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9877")]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9877", value_parser = socket_address)]
     address: SocketAddr,
     /// The exporter's own web-config file, if it serves TLS: the certificate must be the file's.
     #[arg(long, value_name = "FILE", value_parser = inputs::file())]
