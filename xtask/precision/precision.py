@@ -63,6 +63,10 @@ TUNED = {
     "baowenbo/DAIN", "csuhan/s2anet", "daniilidis-group/neural_renderer", "dingjiansw101/AerialDetection",
     "feihuzhang/GANet", "hzxie/GRNet", "lucasjinreal/DCNv2_latest", "skyhehe123/SA-SSD", "tianzhi0549/FCOS",
     "youngwanLEE/CenterMask", "zeliu98/Group-Free-3D", "zju3dv/clean-pvnet",
+    "Haiyang-W/DSVT", "HuangJunJie2017/BEVDet", "Megvii-BaseDetection/BEVDepth",
+    "Yuliang-Liu/bezier_curve_text_spotting", "chengyangfu/retinamask", "dvlab-research/SparseTransformer",
+    "dvlab-research/Stratified-Transformer", "hailanyi/VirConv", "lxtGH/SFSegNets", "sfzhang15/ATSS",
+    "thangvubk/SoftGroup", "wjf5203/SeqFormer", "zhangyp15/MonoFlex", "zjhuang22/maskscoring_rcnn",
 }
 
 

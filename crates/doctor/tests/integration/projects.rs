@@ -557,6 +557,10 @@ fn tensorflows_own_flags_win_over_those_before_them() {
 fn a_repository_of_projects_with_their_own_licences_is_not_without_one() {
     let directory = small(&[
         ("a/LICENSE", "MIT"),
+        (
+            "a/setup.py",
+            "from setuptools import setup\nsetup(\n    license='MIT',\n)\n",
+        ),
         ("a/k.cu", ""),
         ("b/LICENSE.txt", "MIT"),
     ]);
@@ -650,6 +654,15 @@ fn an_image_without_the_switch_builds_no_cuda_code() {
         severities(small(&files).path(), "DKR006").len()
     };
     assert_eq!((judged(""), judged("ENV FORCE_CUDA=1\n")), (0, 1));
+    let seen = "import torch\nif torch.cuda.is_available():\n    pass\nsetup(";
+    let seen = EXTENSION.replace("setup(", seen);
+    let image = "FROM nvidia/cuda:12.8.0-devel-ubuntu24.04\nCOPY . .\nRUN pip install .\n";
+    let files = [
+        ("setup.py", seen.as_str()),
+        ("k.cu", ""),
+        ("Dockerfile", image),
+    ];
+    assert!(severities(small(&files).path(), "DKR006").is_empty());
 }
 
 #[test]
@@ -659,6 +672,13 @@ fn a_licence_that_setup_py_names_is_said_so() {
     let found = found.iter().find(|f| f.code == "DOC005").unwrap();
     assert!(
         found.message.starts_with("setup.py names a licence"),
+        "{found}"
+    );
+    let readme = "# x\n\n## License\n\nFree for research.\n";
+    let found = findings(small(&[("README.md", readme), ("k.cu", "")]).path());
+    let found = found.iter().find(|f| f.code == "DOC005").unwrap();
+    assert!(
+        found.message.starts_with("README.md names a licence"),
         "{found}"
     );
 }

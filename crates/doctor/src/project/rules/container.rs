@@ -367,7 +367,9 @@ fn compiled_without_gpu(facts: &ProjectFacts) -> Judgement {
                     continue;
                 }
                 // A setup.py that asks for a GPU or FORCE_CUDA builds no CUDA code without them.
-                let left_out = setup.text.contains("FORCE_CUDA")
+                let asks = setup.text.contains("FORCE_CUDA")
+                    || setup.text.contains("if torch.cuda.is_available()");
+                let left_out = asks
                     && !stage.variables.contains_key("FORCE_CUDA")
                     && !run.arguments.contains("FORCE_CUDA");
                 if left_out && setup.needs_gpu.is_none() {

@@ -271,15 +271,18 @@ fn licence(facts: &ProjectFacts) -> Judgement {
     let named = facts.readme().and_then(|d| {
         d.lower()
             .find(|(_, l)| {
+                // A heading of that name has the licence below it.
                 (l.contains("license") || l.contains("licence"))
-                    && ["mit", "apache", "bsd", "gpl", "same licen"]
-                        .iter()
-                        .any(|w| l.contains(w))
+                    && (l.starts_with('#')
+                        || ["mit", "apache", "bsd", "gpl", "same licen"]
+                            .iter()
+                            .any(|w| l.contains(w)))
             })
             .map(|(n, _)| (d.path.clone(), n))
     });
     let named = named.or_else(|| {
-        facts.setups.iter().find_map(|setup| {
+        let mut own = facts.setups.iter().filter(|s| s.path == "setup.py");
+        own.find_map(|setup| {
             let mut lines = (1u32..).zip(setup.text.lines());
             let (line, _) = lines.find(|(_, l)| l.trim_start().starts_with("license="))?;
             Some((setup.path.clone(), line))
