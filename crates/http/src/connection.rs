@@ -46,9 +46,18 @@ pub(crate) async fn serve<A: Application>(
     peer: SocketAddr,
     application: Arc<A>,
     limits: Limits,
+    progress: Arc<Progress>,
     mut stopping: watch::Receiver<bool>,
 ) {
-    let Some(after) = converse(transport, peer, &application, limits, &mut stopping).await else {
+    let conversation = converse(
+        transport,
+        peer,
+        &application,
+        limits,
+        progress,
+        &mut stopping,
+    );
+    let Some(after) = conversation.await else {
         return;
     };
     match after {
@@ -84,9 +93,9 @@ async fn converse<A: Application>(
     peer: SocketAddr,
     application: &Arc<A>,
     limits: Limits,
+    progress: Arc<Progress>,
     stopping: &mut watch::Receiver<bool>,
 ) -> Option<After> {
-    let progress = Arc::new(Progress::new());
     let waiting = Waiting::default();
     let service = {
         let (progress, waiting) = (Arc::clone(&progress), Arc::clone(&waiting));
@@ -146,6 +155,8 @@ async fn converse<A: Application>(
         .take();
     match (ended, handover, transport) {
         (Ok(()), Some(handover), Transport::Plain(socket)) => {
+            // Its place is nobody else's from now on.
+            progress.enter(Phase::Busy);
             let (handler, head) = match handover {
                 Handover::Upgrade(handler) => (handler, Vec::new()),
                 Handover::Stream(answer, handler) => (handler, answer.encode()),

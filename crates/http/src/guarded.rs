@@ -13,6 +13,7 @@ use std::time::Duration;
 use hyper::rt::ReadBufCursor;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
+use tokio::sync::Notify;
 use tokio::time::{Instant, Sleep, sleep};
 use tokio_rustls::server::TlsStream;
 
@@ -36,13 +37,16 @@ pub(crate) enum Phase {
 }
 
 /// Where a connection is, as the socket and the service above hyper both know it. They run in one
-/// task: nothing is ordered by these values.
+/// task, and whoever looks for a place to give away may see a moment ago: nothing is ordered by these
+/// values.
 #[derive(Debug)]
 pub(crate) struct Progress {
     phase: AtomicU8,
     /// Changes of the phase so far: tells the wait for one head from the wait for the next.
     changes: AtomicU64,
     blocked: AtomicBool,
+    /// Somebody else wants its place.
+    dismissed: Notify,
 }
 
 impl Progress {
@@ -51,6 +55,22 @@ impl Progress {
             phase: AtomicU8::new(Phase::Head as u8),
             changes: AtomicU64::new(0),
             blocked: AtomicBool::new(false),
+            dismissed: Notify::new(),
+        }
+    }
+
+    /// Ends the connection, unless a request arrives first.
+    pub(crate) fn dismiss(&self) {
+        self.dismissed.notify_one();
+    }
+
+    /// Waits until it is dismissed while no request is being served.
+    pub(crate) async fn dismissal(&self) {
+        loop {
+            self.dismissed.notified().await;
+            if !self.is_serving() {
+                return;
+            }
         }
     }
 

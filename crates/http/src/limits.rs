@@ -5,7 +5,7 @@ use std::time::Duration;
 /// Limits that keep one client from taking the others' place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Open connections.
+    /// Open connections; when all are taken, one that waits for a request makes room.
     pub connections: usize,
     /// Connections of one address; loopback is not held to it.
     pub per_client: usize,

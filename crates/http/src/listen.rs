@@ -72,8 +72,17 @@ pub async fn accept<A: Application>(listener: TcpListener, listening: Listening<
         let stopping = stopping.clone();
         let config = tls.as_ref().map(|current| current());
         tokio::spawn(async move {
-            if let Some(transport) = encrypted(socket, config, &limits).await {
-                connection::serve(transport, peer, application, limits, stopping).await;
+            let progress = Arc::clone(door.progress());
+            let served = async {
+                if let Some(transport) = encrypted(socket, config, &limits).await {
+                    let progress = Arc::clone(door.progress());
+                    connection::serve(transport, peer, application, limits, progress, stopping)
+                        .await;
+                }
+            };
+            tokio::select! {
+                () = served => {}
+                () = progress.dismissal() => {}
             }
             drop(door);
         });

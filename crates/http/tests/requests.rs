@@ -1,6 +1,6 @@
 //! The layer over real sockets: what is no request, deadlines, limits, takeovers and the end.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
@@ -263,15 +263,24 @@ fn a_client_that_takes_nothing_is_left() {
     assert!(rest(&mut stream).len() < 16 << 20);
 }
 
+/// A connection whose answer has begun and is not taken.
+fn served(server: &Background) -> TcpStream {
+    let mut stream = connected(server);
+    stream
+        .write_all(b"GET /large HTTP/1.1\r\n\r\n")
+        .expect("sent");
+    stream.read_exact(&mut [0]).expect("an answer");
+    stream
+}
+
 #[test]
 fn connections_beyond_the_limit_are_told_to_come_back() {
     let server = server(Limits {
         connections: 3,
-        head: Duration::from_secs(20),
+        write: Duration::from_secs(20),
         ..LIMITS
     });
-    let open: Vec<_> = (0..3).map(|_| connected(&server)).collect();
-    // Accepted in their order.
+    let open: Vec<_> = (0..3).map(|_| served(&server)).collect();
     let said = rest(&mut connected(&server));
     assert_eq!(statuses(&said), [503], "{said}");
     drop(open);
@@ -280,6 +289,39 @@ fn connections_beyond_the_limit_are_told_to_come_back() {
     while statuses(&ask(&server, request)) != [200] {
         assert!(Instant::now() < deadline, "places are given back");
     }
+}
+
+#[test]
+fn who_says_nothing_locks_nobody_out() {
+    // Longer than anybody reads here.
+    let long = Duration::from_secs(60);
+    let server = server(Limits {
+        connections: 3,
+        head: long,
+        idle: long,
+        write: long,
+        ..LIMITS
+    });
+    let mut busy = served(&server);
+    let mut silent = connected(&server);
+    let mut slow = connected(&server);
+    slow.write_all(b"GET / HT").expect("sent");
+    let request = "GET / HTTP/1.1\r\nConnection: close\r\n\r\n";
+    let mut others = Vec::new();
+    for _ in 0..20 {
+        assert_eq!(statuses(&ask(&server, request)), [200]);
+        // The next one comes while all places are taken.
+        others.push(connected(&server));
+    }
+    // Both were sent away, long before their time, and whoever was served was not.
+    for stream in [&mut silent, &mut slow] {
+        let left = stream.read(&mut [0]).map_err(|error| error.kind());
+        assert!(
+            matches!(left, Ok(0) | Err(ErrorKind::ConnectionReset)),
+            "{left:?}"
+        );
+    }
+    busy.read_exact(&mut [0; 4096]).expect("more of the answer");
 }
 
 #[test]
