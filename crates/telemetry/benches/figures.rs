@@ -6,10 +6,12 @@
 #[path = "../tests/support/mod.rs"]
 mod support;
 
-use std::io::{BufRead, BufReader, Read, Write, stdout};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write, stdout};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::Command;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use support::{Fake, proc_folder};
@@ -222,7 +224,66 @@ fn scrapes() {
         "floor, 100 scrapers without pause",
         latencies(floor, 100, 20, Duration::ZERO),
     );
+    let ended = Arc::new(AtomicBool::new(false));
+    let crowd = crowd(exporter.address(), Arc::clone(&ended));
+    std::thread::sleep(Duration::from_secs(2));
+    let (mut times, mut lost, mut bytes) = (Vec::new(), 0, 0);
+    for _ in 0..300 {
+        std::thread::sleep(pause);
+        let start = Instant::now();
+        match scrape_once(exporter.address()) {
+            Some(page) => {
+                times.push(start.elapsed());
+                bytes = page;
+            }
+            None => lost += 1,
+        }
+    }
+    times.sort_unstable();
+    show(
+        "scrape, 1,000 silent and 200 slow clients beside it",
+        (times, bytes),
+    );
+    say(&format!("of 300 such scrapes without an answer: {lost}"));
+    ended.store(true, Ordering::Relaxed);
+    crowd.join().expect("the crowd went");
     sampler.stop();
+}
+
+/// One scrape over a connection of its own: the size of the page, where it came.
+fn scrape_once(address: SocketAddr) -> Option<usize> {
+    let mut stream = TcpStream::connect(address).ok()?;
+    let request = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    stream.write_all(request).ok()?;
+    let mut page = Vec::new();
+    stream.read_to_end(&mut page).ok()?;
+    page.starts_with(b"HTTP/1.1 200").then_some(page.len())
+}
+
+/// A thousand connections that say nothing and two hundred that say a letter every half second; all of
+/// them come back when they are sent away.
+fn crowd(address: SocketAddr, ended: Arc<AtomicBool>) -> JoinHandle<()> {
+    let connect = move || {
+        let stream = TcpStream::connect(address).ok()?;
+        stream.set_nonblocking(true).ok()?;
+        Some(stream)
+    };
+    std::thread::spawn(move || {
+        let mut clients: Vec<Option<TcpStream>> = (0..1_200).map(|_| connect()).collect();
+        while !ended.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(500));
+            for (at, client) in clients.iter_mut().enumerate() {
+                let here = client.as_mut().is_some_and(|stream| {
+                    let silent = at < 1_000 || stream.write_all(b"G").is_ok();
+                    let waits = stream.read(&mut [0]);
+                    silent && waits.is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+                });
+                if !here {
+                    *client = connect();
+                }
+            }
+        }
+    })
 }
 
 fn recordings() {

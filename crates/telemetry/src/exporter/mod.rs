@@ -2,6 +2,7 @@
 
 mod basic_auth;
 mod health_check;
+mod login_throttle;
 mod metrics_text;
 mod resident;
 mod server;

@@ -1,11 +1,11 @@
 //! The exporter's page and its health, over the shared HTTP layer, from one thread.
 //!
 //! Invariants: a request is answered from memory and never waits for the driver; above the limit of
-//! connections new ones are told to come back; the page is rendered once for all who ask within the
-//! same twentieth of a second; a password that is being checked keeps nobody else waiting.
+//! connections those without a request make room; the page is rendered once for all who ask within
+//! the same twentieth of a second; a password that is being checked keeps nobody else waiting.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -15,6 +15,7 @@ use warpsmith_http::{
     Answer, Application, Background, Bytes, Limits, Refusal, Reply, Request, TlsSource, blocking,
 };
 
+use super::login_throttle::LoginThrottle;
 use super::metrics_text::{ProcessSeries, metrics_text};
 use super::web_config::WebConfig;
 use crate::Clock;
@@ -60,6 +61,7 @@ struct Shared {
     processes: ProcessSeries,
     config: Arc<WebConfig>,
     page: Mutex<Option<(Instant, Bytes)>>,
+    throttle: LoginThrottle,
     stopping: AtomicBool,
 }
 
@@ -84,6 +86,7 @@ impl Exporter {
             processes,
             config: Arc::clone(&config),
             page: Mutex::new(None),
+            throttle: LoginThrottle::default(),
             stopping: AtomicBool::new(false),
         });
         let tls = config.tls.as_ref().map(|tls| -> TlsSource {
@@ -123,8 +126,8 @@ fn text(status: u16, body: impl Into<Bytes>) -> Answer {
 }
 
 impl Application for Shared {
-    async fn answer(&self, request: Request, _: SocketAddr) -> Reply {
-        Reply::Whole(respond(&request, self).await)
+    async fn answer(&self, request: Request, peer: SocketAddr) -> Reply {
+        Reply::Whole(respond(&request, peer.ip(), self).await)
     }
 
     fn refuse(&self, refusal: Refusal) -> Answer {
@@ -135,7 +138,7 @@ impl Application for Shared {
     }
 }
 
-async fn respond(request: &Request, shared: &Shared) -> Answer {
+async fn respond(request: &Request, address: IpAddr, shared: &Shared) -> Answer {
     if !matches!(request.method(), "GET" | "HEAD") {
         return text(405, "only GET and HEAD\n");
     }
@@ -146,9 +149,17 @@ async fn respond(request: &Request, shared: &Shared) -> Answer {
         "/readyz" => return readiness(shared),
         _ => {}
     }
-    if !admits(request, &shared.config).await {
-        return text(401, "a user and a password are needed\n")
-            .with("www-authenticate", "Basic realm=\"warpsmith\"");
+    match login(request, address, shared).await {
+        Login::Right => {}
+        Login::Wrong => {
+            return text(401, "a user and a password are needed\n")
+                .with("www-authenticate", "Basic realm=\"warpsmith\"");
+        }
+        Login::TooOften(wait) => {
+            let seconds = wait.as_secs() + 1;
+            let words = format!("too many wrong passwords: try again in {seconds} s\n");
+            return text(429, words).with_computed("retry-after", seconds.to_string());
+        }
     }
     match request.path() {
         "/metrics" => Answer::new(
@@ -161,19 +172,34 @@ async fn respond(request: &Request, shared: &Shared) -> Answer {
     }
 }
 
-/// Whether the request may read.
-async fn admits(request: &Request, config: &Arc<WebConfig>) -> bool {
+/// What came of a request's user and password.
+enum Login {
+    Right,
+    Wrong,
+    /// Not looked at: too many from there were wrong.
+    TooOften(Duration),
+}
+
+async fn login(request: &Request, address: IpAddr, shared: &Shared) -> Login {
     let header = request.header("authorization");
-    if config.users.remembers(header) {
-        return true;
+    if shared.config.users.remembers(header) {
+        return Login::Right;
     }
     let Some(header) = header.map(str::to_owned) else {
-        return false;
+        return Login::Wrong;
     };
+    if let Some(wait) = shared.throttle.wait(address, Instant::now()) {
+        return Login::TooOften(wait);
+    }
     // Bcrypt is slow on purpose.
-    let config = Arc::clone(config);
+    let config = Arc::clone(&shared.config);
     let checked = blocking(move || config.users.admits(&header)).await;
-    checked.unwrap_or(false)
+    let right = checked.unwrap_or(false);
+    shared.throttle.note(address, right, Instant::now());
+    match right {
+        true => Login::Right,
+        false => Login::Wrong,
+    }
 }
 
 /// The metrics page, rendered at most every [`PAGE_LIFE`].

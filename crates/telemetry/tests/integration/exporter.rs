@@ -245,6 +245,12 @@ fn a_password_is_asked_for_metrics_and_not_for_health() {
         say("Authorization: Basic YWxpY2U6c2VjcmV0\r\n", "/metrics"),
         200
     );
+    // The right password has wiped the wrong one out; four more are one more than people mistype.
+    let wrong = "Authorization: Basic YWxpY2U6d3Jvbmc=\r\n";
+    let guesses: Vec<u16> = (0..5).map(|_| say(wrong, "/metrics")).collect();
+    assert_eq!(guesses, [401, 401, 401, 401, 429]);
+    let known = "Authorization: Basic YWxpY2U6c2VjcmV0\r\n";
+    assert_eq!(say(known, "/metrics"), 200, "a scraper is not held up");
 }
 
 #[test]
