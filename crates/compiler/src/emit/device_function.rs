@@ -3,7 +3,8 @@
 use super::Target;
 use super::body::{self, Forward, Frame};
 use super::buffer::Buffer;
-use crate::ir::{Function, FunctionKind, Module};
+use crate::ir::{Function, FunctionKind, Module, Origin};
+use crate::names::Name;
 use crate::types::{Type, TypeId};
 
 const SEPARATOR: &str = ",\n    ";
@@ -92,6 +93,49 @@ fn primal_params(module: &Module, function: &Function, target: Target, items: &m
     }
 }
 
+/// A native function's parameter as its author names it: Warp takes its own prefix off, wherever it stands.
+fn native_name(name: &str) -> String {
+    format!("var_{name}").replace("var_", "")
+}
+
+/// Appends a definition of a native function's text: the forward one, the one of a replay, or the adjoint.
+fn native(
+    module: &Module,
+    function: &Function,
+    prefix: &str,
+    body: Option<Name>,
+    out: &mut Buffer,
+) {
+    let adjoint = prefix == "adj_";
+    comment(module, function, out);
+    // Native text is the same on the CPU.
+    out.push_str("static CUDA_CALLABLE ");
+    match *function.returns {
+        [ty] if !adjoint => out.push_str(module.types.spelling(ty)),
+        _ => out.push_str("void"),
+    }
+    out.parts(&[" ", prefix, module.names.get(function.native), "(\n    "]);
+    let mut items = Items { out, any: false };
+    for (_, variable) in function.parameters() {
+        let name = native_name(variable.name.map_or("", |name| module.names.get(name)));
+        items.item(&[module.types.spelling(variable.ty), " ", &name]);
+    }
+    if adjoint {
+        for (_, variable) in function.parameters() {
+            let name = variable.name.map_or("", |name| module.names.get(name));
+            items.item(&[]);
+            body::push_dual_type(module, variable.ty, items.out);
+            items.out.parts(&[" & adj_", name]);
+        }
+        if let [ty] = *function.returns {
+            items.item(&[module.types.spelling(ty), " & adj_ret"]);
+        }
+    }
+    out.push_str(")\n{\n");
+    out.push_str(body.map_or("", |body| module.names.get(body)));
+    out.push_str("}\n\n");
+}
+
 /// Appends the forward function.
 pub(super) fn emit_forward(
     module: &Module,
@@ -99,6 +143,19 @@ pub(super) fn emit_forward(
     target: Target,
     out: &mut Buffer,
 ) -> Forward {
+    match function.custom().origin {
+        Origin::Native {
+            forward, replay, ..
+        } => {
+            native(module, function, "", Some(forward), out);
+            if replay.is_some() {
+                native(module, function, "replay_", replay, out);
+            }
+            return Forward::default();
+        }
+        Origin::Gradient { .. } => return Forward::default(),
+        Origin::Compiled | Origin::Replay => {}
+    }
     template(module, function, out);
     comment(module, function, out);
     head(function, target, out);
@@ -132,6 +189,13 @@ pub(super) fn emit_adjoint(
     layout: &Forward,
     out: &mut Buffer,
 ) {
+    let custom = function.custom();
+    if let Origin::Native { adjoint, .. } = custom.origin {
+        return native(module, function, "adj_", adjoint, out);
+    }
+    if custom.has_gradient || custom.origin == Origin::Replay {
+        return;
+    }
     template(module, function, out);
     comment(module, function, out);
     head(function, target, out);

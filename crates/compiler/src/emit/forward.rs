@@ -14,21 +14,32 @@ enum Pass {
     Replay,
 }
 
-/// Whether a replay writes the operation differently.
-fn is_exception(op: &Op) -> bool {
-    match op {
-        Op::Return { .. } | Op::Loop { .. } => true,
-        _ => !op.is_replayed(),
-    }
-}
-
 impl Writer<'_> {
+    /// Whether a replay writes the operation differently.
+    fn is_exception(&self, op: &Op) -> bool {
+        match op {
+            Op::Return { .. } | Op::Loop { .. } => true,
+            Op::Call(call) if self.is_replaced(call) => true,
+            _ => !op.is_replayed(),
+        }
+    }
+
+    /// Whether a replay calls something else.
+    fn is_replaced(&self, call: &Call) -> bool {
+        match call.callee {
+            Callee::Function(index) => {
+                self.module.functions[index as usize].is_replaced_in_replay()
+            }
+            _ => false,
+        }
+    }
+
     /// Writes all operations in order, and notes where each stands.
     pub(super) fn walk(&mut self, strided: bool, layout: &mut Forward) {
         let function = self.function;
         for (at, op) in function.ops.iter().enumerate() {
             layout.offsets.push(self.out.len());
-            if is_exception(op) {
+            if self.is_exception(op) {
                 layout.exceptions.push(Exception {
                     op: at as u32,
                     level: self.level as u32,
@@ -339,13 +350,17 @@ impl Writer<'_> {
         let function = self.function;
         let args = call.operands.args(&function.pool);
         let outs = call.operands.outs(&function.pool);
+        let replaced = skipped && self.is_replaced(call);
         self.start();
-        if skipped {
+        if skipped && !replaced {
             self.text("// ");
         }
         if let [out] = outs {
             self.var(*out);
             self.text(" = ");
+        }
+        if replaced {
+            self.text("replay_");
         }
         self.callee(call, false);
         if let Some(template) = call.template {

@@ -8,9 +8,9 @@ use super::value::Tables;
 use super::{FunctionDef, FunctionSet, Global, ParamDef, Scope};
 use crate::builtin::BUILTINS;
 use crate::diagnostic::Problem;
-use crate::ir::Constant;
+use crate::ir::{Constant, Origin};
 use crate::names::Name;
-use crate::syntax::{ExprKind, FunctionNode};
+use crate::syntax::{ExprKind, FunctionNode, List, StmtKind};
 use crate::types::TypeId;
 
 impl Scope {
@@ -42,7 +42,6 @@ impl Scope {
             self.set(key, Global::Opaque("a Python function"));
             return Ok(());
         };
-        let (decorator_start, _) = node.decorator_span;
         let (callee, keywords) = match tables.tree.expr(expression).kind {
             ExprKind::Call {
                 func,
@@ -53,6 +52,9 @@ impl Scope {
                     self.set(key, Global::Opaque("a function with another decorator"));
                     return Ok(());
                 };
+                if tables.names.get(role) == "func_native" {
+                    return self.native_function(tables, &node, args, keywords);
+                }
                 if args.len != 0 {
                     let made = made_by(tables.names.get(role));
                     let of = tables.tree.exprs_in(args)[0];
@@ -75,41 +77,99 @@ impl Scope {
             self.set(key, made_by(&role));
             return Ok(());
         }
-        let decorator_line = tables.source.line_of(decorator_start);
-        let span = node.name_span;
-        let def_line = tables.source.line_of(span.0);
-        let params = self.params(tables, &node);
-        let returns = match node.returns {
-            None => Ok(Returns::Inferred),
-            Some(annotation) => returns(self, tables, annotation),
-        };
-        let body = node.body;
-        let index = self.functions.len() as u32;
-        self.functions.push(FunctionDef {
-            key,
-            native: key,
-            params,
-            returns,
-            body,
-            decorator_line,
-            def_line,
-            span,
-            inline_hint: "",
-            numbered: role == "func",
-            instance: false,
-            library: false,
-            module: self.module(),
-            closure: Vec::new(),
-            built: None,
-            building: false,
-        });
+        let index = self.push_function(tables, &node, role == "func", Origin::Compiled);
         if role == "func" {
-            self.enter_function(tables, key, index, &keywords, span);
+            self.enter_function(tables, key, index, &keywords, node.name_span);
             Ok(())
         } else {
             self.enter_kernel(tables, key, index, &keywords);
             Ok(())
         }
+    }
+
+    /// Enters a function whose body its decorator holds, in C++.
+    fn native_function(
+        &mut self,
+        tables: &mut Tables<'_>,
+        node: &FunctionNode,
+        args: List,
+        keywords: List,
+    ) -> Result<(), Problem> {
+        let mut snippets = [None; 3];
+        let mut given = Vec::new();
+        for (at, value) in tables.tree.exprs_in(args).iter().enumerate() {
+            given.push((at, *value));
+        }
+        for keyword in tables.tree.keywords_in(keywords) {
+            let name = keyword.name.map_or("", |name| tables.names.get(name));
+            let at = ["snippet", "adj_snippet", "replay_snippet"]
+                .iter()
+                .position(|known| *known == name);
+            given.push((at.unwrap_or(usize::MAX), keyword.value));
+        }
+        let mut understood = !node.is_async;
+        for (at, value) in given {
+            let is_none = matches!(tables.tree.expr(value).kind, ExprKind::None);
+            match (snippets.get_mut(at), evaluate(self, tables, value)) {
+                (Some(slot), Global::Value(Constant::Str(text))) => *slot = Some(text),
+                (Some(_), _) if is_none => {}
+                _ => understood = false,
+            }
+        }
+        let [Some(forward), adjoint, replay] = snippets else {
+            self.set(node.name, NOT_TEXT);
+            return Ok(());
+        };
+        // What the body itself says is compiled as well, for its mistakes and for what it returns.
+        if !understood || !is_empty_body(tables, node.body) {
+            self.set(node.name, NOT_TEXT);
+            return Ok(());
+        }
+        let origin = Origin::Native {
+            forward,
+            adjoint,
+            replay,
+        };
+        let index = self.push_function(tables, node, true, origin);
+        self.enter_function(tables, node.name, index, &[], node.name_span);
+        Ok(())
+    }
+
+    /// Notes a function, and says where.
+    fn push_function(
+        &mut self,
+        tables: &mut Tables<'_>,
+        node: &FunctionNode,
+        numbered: bool,
+        origin: Origin,
+    ) -> u32 {
+        let params = self.params(tables, node);
+        let returns = match node.returns {
+            None => Ok(Returns::Inferred),
+            Some(annotation) => returns(self, tables, annotation),
+        };
+        self.functions.push(FunctionDef {
+            key: node.name,
+            native: node.name,
+            params,
+            returns,
+            body: node.body,
+            decorator_line: tables.source.line_of(node.decorator_span.0),
+            def_line: tables.source.line_of(node.name_span.0),
+            span: node.name_span,
+            inline_hint: "",
+            numbered,
+            instance: false,
+            library: false,
+            module: self.module(),
+            closure: Vec::new(),
+            origin,
+            gradient: None,
+            replay: None,
+            built: None,
+            building: false,
+        });
+        self.functions.len() as u32 - 1
     }
 
     pub(super) fn enter_function(
@@ -231,10 +291,29 @@ impl Scope {
     }
 }
 
+const NOT_TEXT: Global = Global::Opaque(
+    "a function of native code (`@wp.func_native`) whose text or body is not understood",
+);
+
+/// Whether a body says nothing: texts, `...` and `pass`.
+fn is_empty_body(tables: &Tables<'_>, body: List) -> bool {
+    let says_nothing = |value| {
+        matches!(
+            tables.tree.expr(value).kind,
+            ExprKind::Str(_) | ExprKind::Unsupported("`...`")
+        )
+    };
+    let mut statements = tables.tree.stmts_in(body).iter();
+    statements.all(|id| match tables.tree.stmt(*id).kind {
+        StmtKind::Pass => true,
+        StmtKind::Expr(value) => says_nothing(value),
+        _ => false,
+    })
+}
+
 /// A function with a decorator of Warp's that is not supported.
 fn made_by(role: &str) -> Global {
     Global::Opaque(match role {
-        "func_native" => "a function of native code (`@wp.func_native`), which is not supported",
         "func_grad" => "a gradient (`@wp.func_grad`), which is not supported",
         "func_replay" => "a replay (`@wp.func_replay`), which is not supported",
         _ => "a function with a decorator that is not supported",

@@ -2,7 +2,7 @@
 
 use super::Global;
 use crate::diagnostic::Problem;
-use crate::ir::KernelOptions;
+use crate::ir::{KernelOptions, Origin};
 use crate::names::Name;
 use crate::syntax::List;
 use crate::types::TypeId;
@@ -49,6 +49,12 @@ pub(crate) struct FunctionDef {
     pub(crate) module: u16,
     /// What the names of the function around it stand for.
     pub(crate) closure: Vec<(Name, Global)>,
+    /// What its author wrote in C++, or that it belongs to another function.
+    pub(crate) origin: Origin,
+    /// The function that is its adjoint.
+    pub(crate) gradient: Option<u32>,
+    /// The function that stands in for it when a forward pass is repeated.
+    pub(crate) replay: Option<u32>,
     /// Position among the built functions.
     pub(crate) built: Option<u32>,
     pub(crate) building: bool,

@@ -11,6 +11,7 @@ use super::value::Tables;
 use super::{FunctionDef, Global, Scope};
 use crate::builtin::BUILTINS;
 use crate::diagnostic::Problem;
+use crate::ir::Origin;
 use crate::names::Name;
 use crate::syntax::{ExprId, ExprKind, FunctionNode, List, Stmt, StmtKind};
 
@@ -132,6 +133,9 @@ impl Scope {
             library: true,
             module: self.module(),
             closure: Vec::new(),
+            origin: Origin::Compiled,
+            gradient: None,
+            replay: None,
             built: None,
             building: false,
         });

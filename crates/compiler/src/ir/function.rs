@@ -228,7 +228,44 @@ pub enum FunctionKind {
         adjoint: bool,
         /// The file that defines it, where that is not the module's own.
         file: Option<Name>,
+        /// What its author wrote of the text, or of the adjoint.
+        custom: Custom,
     },
+}
+
+/// What a function's author wrote instead of the compiler.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Custom {
+    /// Where the function's own text comes from.
+    pub origin: Origin,
+    /// Whether another function of the module is its adjoint.
+    pub has_gradient: bool,
+    /// Whether another function of the module stands in for it when a forward pass is repeated.
+    pub has_replay: bool,
+}
+
+/// Where a function's text comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Origin {
+    /// The compiler.
+    #[default]
+    Compiled,
+    /// The author, in C++.
+    Native {
+        /// The body.
+        forward: Name,
+        /// The adjoint's body.
+        adjoint: Option<Name>,
+        /// The body of what stands in for it when a forward pass is repeated.
+        replay: Option<Name>,
+    },
+    /// The compiler, as the adjoint of another function.
+    Gradient {
+        /// How many parameters are the other function's; the rest are gradients of its results.
+        inputs: u32,
+    },
+    /// The compiler, to stand in for another function when a forward pass is repeated.
+    Replay,
 }
 
 /// A function: variables, operations, and the tables that operations point into.
@@ -276,6 +313,7 @@ impl Function {
                 inline_hint: "",
                 adjoint: false,
                 file: None,
+                custom: Custom::default(),
             },
             params: 0,
             vars: Vec::new(),
@@ -315,6 +353,23 @@ impl Function {
                 crate::types::Type::Tile(_) | crate::types::Type::TileStack { .. }
             )
         })
+    }
+
+    /// What the author wrote of the text.
+    pub fn custom(&self) -> Custom {
+        match self.kind {
+            FunctionKind::Device { custom, .. } => custom,
+            FunctionKind::Kernel { .. } => Custom::default(),
+        }
+    }
+
+    /// Whether something else is called in its place when a forward pass is repeated.
+    pub fn is_replaced_in_replay(&self) -> bool {
+        let custom = self.custom();
+        match custom.origin {
+            Origin::Native { replay, .. } => replay.is_some() && self.returns.is_empty(),
+            _ => custom.has_replay && self.returns.len() <= 1,
+        }
     }
 
     /// A variable.

@@ -6,7 +6,8 @@ use thiserror::Error;
 
 use super::lexer::{Lexer, Token};
 use super::{
-    Constant, Function, FunctionKind, KernelOptions, Line, Module, Number, VarId, Variable,
+    Constant, Custom, Function, FunctionKind, KernelOptions, Line, Module, Number, Origin, VarId,
+    Variable,
 };
 use crate::names::{Name, Names};
 use crate::types::{
@@ -448,10 +449,12 @@ impl<'t> Parser<'t> {
             } else {
                 None
             };
+            let custom = self.custom()?;
             return Ok(FunctionKind::Device {
                 file,
                 inline_hint,
                 adjoint,
+                custom,
             });
         }
         self.word("rank")?;
@@ -496,6 +499,37 @@ impl<'t> Parser<'t> {
         }
         self.word(no)?;
         Ok(false)
+    }
+
+    fn text_after(&mut self, word: &str) -> Out<Option<Name>> {
+        if !self.lexer.eat_word(word) {
+            return Ok(None);
+        }
+        let text = self.string()?;
+        Ok(Some(self.names.intern(&text)))
+    }
+
+    /// What a function's author wrote.
+    fn custom(&mut self) -> Out<Custom> {
+        let origin = if let Some(forward) = self.text_after("native")? {
+            Origin::Native {
+                forward,
+                adjoint: self.text_after("reverse")?,
+                replay: self.text_after("again")?,
+            }
+        } else if self.lexer.eat_word("gradient") {
+            let inputs = self.int()?;
+            Origin::Gradient { inputs }
+        } else if self.lexer.eat_word("replay") {
+            Origin::Replay
+        } else {
+            Origin::Compiled
+        };
+        Ok(Custom {
+            origin,
+            has_gradient: self.lexer.eat_word("has_gradient"),
+            has_replay: self.lexer.eat_word("has_replay"),
+        })
     }
 
     fn function(&mut self, is_kernel: bool) -> Out<Function> {

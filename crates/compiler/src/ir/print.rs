@@ -16,7 +16,7 @@ use std::fmt::Write;
 
 use super::{
     Call, Callee, Constant, CountedRange, Function, FunctionKind, LoopKind, Module, Number, Op,
-    Piece, Place, Slot, SlotStep, Step, Template, VarId,
+    Origin, Piece, Place, Slot, SlotStep, Step, Template, VarId,
 };
 use crate::builtin::BUILTINS;
 use crate::types::{Extent, Tile, Type, TypeId};
@@ -223,6 +223,7 @@ impl Printer<'_> {
                 inline_hint,
                 adjoint,
                 file,
+                custom,
             } => {
                 let _ = write!(
                     self.out,
@@ -239,6 +240,31 @@ impl Printer<'_> {
                 }
                 if let Some(file) = file {
                     let _ = write!(self.out, " file {}", quoted(names.get(*file)));
+                }
+                match custom.origin {
+                    Origin::Compiled => {}
+                    Origin::Native {
+                        forward,
+                        adjoint,
+                        replay,
+                    } => {
+                        let _ = write!(self.out, " native {}", quoted(names.get(forward)));
+                        for (word, text) in [("reverse", adjoint), ("again", replay)] {
+                            if let Some(text) = text {
+                                let _ = write!(self.out, " {word} {}", quoted(names.get(text)));
+                            }
+                        }
+                    }
+                    Origin::Gradient { inputs } => {
+                        let _ = write!(self.out, " gradient {inputs}");
+                    }
+                    Origin::Replay => self.out.push_str(" replay"),
+                }
+                if custom.has_gradient {
+                    self.out.push_str(" has_gradient");
+                }
+                if custom.has_replay {
+                    self.out.push_str(" has_replay");
                 }
             }
         }

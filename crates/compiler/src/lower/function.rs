@@ -7,7 +7,7 @@ use super::value::{Binding, Res, fail, placed, problem};
 use crate::builtin::BUILTINS;
 use crate::diagnostic::Problem;
 use crate::globals::{FunctionDef, KernelDef, ParamDef, ProjectModule, Returns, Scope};
-use crate::ir::{Function, FunctionKind, Line, VarId, Variable};
+use crate::ir::{Custom, Function, FunctionKind, Line, Origin, VarId, Variable};
 use crate::names::{Name, Names};
 use crate::syntax::{BinaryOp, ExprId, ExprKind, List, SourceText, StmtKind, Tree};
 use crate::types::{StructId, Type, TypeId, TypeTable};
@@ -196,6 +196,9 @@ impl Shared<'_> {
             inline_hint,
             library,
             module,
+            origin,
+            gradient,
+            replay,
             ..
         } = *def;
         let closure = def.closure.clone();
@@ -219,17 +222,30 @@ impl Shared<'_> {
         self.depth += 1;
         let adjoint = self.backward;
         let function = {
+            let kind = FunctionKind::Device {
+                inline_hint,
+                adjoint,
+                file,
+                custom: Custom {
+                    origin,
+                    has_gradient: gradient.is_some(),
+                    has_replay: replay.is_some(),
+                },
+            };
             let mut state = Body::new(self, false, line_base);
-            let lowered = state.function(&params, body, def_line);
-            let checked = lowered.and_then(|()| state.check_returns(&returns));
-            checked.map_err(|p| placed(p, span.0, span.1)).map(|()| {
-                let kind = FunctionKind::Device {
-                    inline_hint,
-                    adjoint,
-                    file,
-                };
-                state.finish(native, first_line, kind)
-            })
+            if let Origin::Native { .. } = origin {
+                let declared = state.declare(&params);
+                let given = declared.and_then(|()| state.native_returns(returns));
+                given.map(|returns| Function {
+                    returns,
+                    ..state.finish(native, first_line, kind)
+                })
+            } else {
+                let lowered = state.function(&params, body, def_line);
+                let checked = lowered.and_then(|()| state.check_returns(&returns));
+                checked.map(|()| state.finish(native, first_line, kind))
+            }
+            .map_err(|p| placed(p, span.0, span.1))
         };
         self.depth -= 1;
         for (name, value) in outer {
@@ -249,6 +265,31 @@ impl Shared<'_> {
 impl Body<'_, '_> {
     /// Lowers a whole function.
     fn function(&mut self, params: &[ParamDef], body: List, def_line: u32) -> Res<()> {
+        self.declare(params)?;
+        self.statements_of(body, def_line)
+    }
+
+    /// What a function of native code gives back.
+    fn native_returns(&self, annotation: Returns) -> Res<Vec<TypeId>> {
+        let types = match annotation {
+            Returns::Inferred => Vec::new(),
+            Returns::Types(types) => types,
+        };
+        let is_plain = |ty: TypeId| {
+            !self.shared.types.is_generic(ty) && self.shared.types.tile_of(ty).is_none()
+        };
+        let params = self.vars.iter().map(|variable| variable.ty);
+        if types.len() > 1 || !types.iter().copied().chain(params).all(is_plain) {
+            return fail(
+                "K021",
+                "native code with tiles or several results is not supported",
+            );
+        }
+        Ok(types)
+    }
+
+    /// Declares the parameters.
+    fn declare(&mut self, params: &[ParamDef]) -> Res<()> {
         for param in params {
             if self.shared.types.is_generic(param.ty) {
                 return fail("K004", "a generic parameter has no concrete type here");
@@ -271,6 +312,10 @@ impl Body<'_, '_> {
             }
         }
         self.params = self.vars.len() as u32;
+        Ok(())
+    }
+
+    fn statements_of(&mut self, body: List, def_line: u32) -> Res<()> {
         self.enter_line(def_line);
         for at in body.start..body.start + body.len {
             let id = self.shared.tree.stmt_lists[at as usize];

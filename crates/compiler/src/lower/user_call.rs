@@ -200,6 +200,9 @@ impl Body<'_, '_> {
             library: template.library,
             module: template.module,
             closure: template.closure.clone(),
+            origin: template.origin,
+            gradient: None,
+            replay: None,
             built: None,
             building: false,
         };

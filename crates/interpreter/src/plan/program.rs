@@ -10,7 +10,7 @@ use crate::lanes::Cell;
 use crate::layout::Layout;
 use crate::machine::DenseCall;
 use crate::text::Piece;
-use warpsmith_compiler::ir::{FunctionKind, Module};
+use warpsmith_compiler::ir::{Custom, FunctionKind, Module};
 use warpsmith_compiler::{Scalar, Type, TypeId};
 
 /// A parameter of the kernel and where its value lies in the registers.
@@ -74,6 +74,9 @@ fn text_only(module: &Module) -> Option<&'static str> {
     let functions = module.functions.iter().chain([&module.kernel]);
     let mut vars = functions.clone().flat_map(|function| &function.vars);
     let is_mapped = |ty| matches!(module.types.get(ty), Type::MappedArray { .. });
+    if (functions.clone()).any(|function| function.custom() != Custom::default()) {
+        return Some("native code and gradients of your own, which are compiled to text only");
+    }
     if functions.clone().any(|function| !function.texts.is_empty()) {
         return Some("tiles and textures, which are compiled to text only");
     }
