@@ -431,6 +431,8 @@ impl Compiler {
             max_unroll: max_unroll.unwrap_or(16),
             backward: backward.or(config.backward).unwrap_or(true),
             depth: 0,
+            deferred: Vec::new(),
+            is_deferred: false,
             operators: Operators::table(),
             spare: &mut self.spare,
             spare_lines: &mut self.spare_lines,

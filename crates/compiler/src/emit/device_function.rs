@@ -136,6 +136,41 @@ fn native(
     out.push_str("}\n\n");
 }
 
+/// Appends an adjoint that its author wrote.
+fn gradient(module: &Module, function: &Function, inputs: usize, target: Target, out: &mut Buffer) {
+    comment(module, function, out);
+    head(function, target, out);
+    out.parts(&["void adj_", module.names.get(function.native), "(\n    "]);
+    let mut items = Items { out, any: false };
+    let name_of = |name: Option<Name>| name.map_or("", |name| module.names.get(name));
+    for (_, variable) in function.parameters().take(inputs) {
+        items.item(&[
+            module.types.spelling(variable.ty),
+            " var_",
+            name_of(variable.name),
+        ]);
+    }
+    for (_, variable) in function.parameters().take(inputs) {
+        items.item(&[]);
+        body::push_dual_type(module, variable.ty, items.out);
+        items.out.parts(&[" & adj_", name_of(variable.name)]);
+    }
+    for (_, variable) in function.parameters().skip(inputs) {
+        items.item(&[
+            module.types.spelling(variable.ty),
+            " & var_",
+            name_of(variable.name),
+        ]);
+    }
+    out.push_str(")\n{\n\t// user-defined adjoint code\n");
+    let frame = Frame {
+        target,
+        strided: false,
+    };
+    body::forward(module, function, frame, out);
+    out.push_str("}\n\n");
+}
+
 /// Appends the forward function.
 pub(super) fn emit_forward(
     module: &Module,
@@ -192,6 +227,9 @@ pub(super) fn emit_adjoint(
     let custom = function.custom();
     if let Origin::Native { adjoint, .. } = custom.origin {
         return native(module, function, "adj_", adjoint, out);
+    }
+    if let Origin::Gradient { inputs } = custom.origin {
+        return gradient(module, function, inputs as usize, target, out);
     }
     if custom.has_gradient || custom.origin == Origin::Replay {
         return;

@@ -19,7 +19,7 @@ mod writer;
 use body::Forward;
 use buffer::Buffer;
 
-use crate::ir::Module;
+use crate::ir::{Module, Origin};
 
 /// Which C++ dialect is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,8 +39,13 @@ pub fn emit(module: &Module, target: Target, out: &mut String) {
         .iter()
         .map(|function| device_function::emit_forward(module, function, target, &mut text))
         .collect();
-    for (function, layout) in module.functions.iter().zip(&layouts) {
-        device_function::emit_adjoint(module, function, target, layout, &mut text);
+    // Adjoints that call one of an author's own need it before them.
+    for own in [true, false] {
+        for (function, layout) in module.functions.iter().zip(&layouts) {
+            if own == matches!(function.custom().origin, Origin::Gradient { .. }) {
+                device_function::emit_adjoint(module, function, target, layout, &mut text);
+            }
+        }
     }
     match target {
         Target::Cuda => kernel_cuda::emit(module, &mut text),

@@ -139,7 +139,12 @@ impl Writer<'_> {
             }
             _ => false,
         };
-        let gives_outputs = outs.len() > 1 || (takes_output && !outs.is_empty());
+        // An author's own adjoint takes gradients only.
+        let own = match call.callee {
+            Callee::Function(index) => self.module.functions[index as usize].custom().has_gradient,
+            _ => false,
+        };
+        let gives_outputs = (outs.len() > 1 && !own) || (takes_output && !outs.is_empty());
         self.start();
         self.callee(call, true);
         self.text("(");

@@ -53,6 +53,7 @@ impl<'a> Writer<'a> {
     #[inline]
     pub(super) fn var(&mut self, var: VarId) {
         match var.0.checked_sub(self.function.params) {
+            Some(_) if var.alias().is_some() => self.alias(var),
             Some(number) => self.out.primal(number),
             None => {
                 self.text("var_");
@@ -65,6 +66,7 @@ impl<'a> Writer<'a> {
     #[inline]
     pub(super) fn adj(&mut self, var: VarId) {
         match var.0.checked_sub(self.function.params) {
+            Some(_) if var.alias().is_some() => self.alias(var),
             Some(number) => self.out.dual(number),
             None => {
                 self.text("adj_");
@@ -93,8 +95,22 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// An expression that stands where a variable does.
+    #[cold]
+    fn alias(&mut self, var: VarId) {
+        let function = self.function;
+        if let Some(alias) = var.alias() {
+            self.expression(&function.aliases[alias].pieces);
+        }
+    }
+
     /// A statement that only the text knows.
     pub(super) fn pieces(&mut self, pieces: &[Piece]) {
+        self.expression(pieces);
+        self.text(";\n");
+    }
+
+    fn expression(&mut self, pieces: &[Piece]) {
         for piece in pieces {
             match *piece {
                 Piece::Text(text) => self.text(self.module.names.get(text)),
@@ -110,7 +126,6 @@ impl<'a> Writer<'a> {
                 Piece::Type(ty) => self.text(self.spelling(ty)),
             }
         }
-        self.text(";\n");
     }
 
     /// Variables separated by commas.

@@ -56,9 +56,12 @@ impl Scope {
                     return self.native_function(tables, &node, args, keywords);
                 }
                 if args.len != 0 {
+                    let is_gradient = tables.names.get(role) == "func_grad";
                     let made = made_by(tables.names.get(role));
                     let of = tables.tree.exprs_in(args)[0];
-                    if let Global::Function(set) = path(self, tables, of) {
+                    if let Global::Function(set) = path(self, tables, of)
+                        && !self.attach(tables, &node, set, is_gradient)
+                    {
                         self.refuse_function(set, node.decorator_span, made);
                     }
                     self.set(key, made);
@@ -133,6 +136,60 @@ impl Scope {
         let index = self.push_function(tables, node, true, origin);
         self.enter_function(tables, node.name, index, &[], node.name_span);
         Ok(())
+    }
+
+    /// Makes a function the adjoint of another, or its stand-in in replays, where it is clear of which.
+    fn attach(
+        &mut self,
+        tables: &mut Tables<'_>,
+        node: &FunctionNode,
+        set: u32,
+        is_gradient: bool,
+    ) -> bool {
+        let index = self.push_function(tables, node, false, Origin::Replay);
+        let Some(types) = signature(&self.functions[index as usize]) else {
+            return false;
+        };
+        let set = &self.sets[set as usize];
+        let takes = |def: &FunctionDef| match signature(def) {
+            Some(own) if is_gradient => types.starts_with(&own),
+            own => own.as_ref() == Some(&types),
+        };
+        let mut fitting = set.overloads.iter().copied();
+        let mut fitting = fitting
+            .by_ref()
+            .filter(|of| takes(&self.functions[*of as usize]));
+        let (Some(of), None, true) = (fitting.next(), fitting.next(), set.templates.is_empty())
+        else {
+            return false;
+        };
+        let def = &self.functions[of as usize];
+        if def.origin != Origin::Compiled || types.iter().any(|ty| tables.types.is_generic(*ty)) {
+            return false;
+        }
+        let (native, inline_hint, inputs) = (
+            def.native,
+            def.inline_hint,
+            signature(def).map_or(0, |own| own.len() as u32),
+        );
+        let text = tables.names.get(native).to_owned();
+        if is_gradient {
+            self.functions[of as usize].gradient = Some(index);
+        } else if text.ends_with("_0") && def.replay.is_none() {
+            self.functions[of as usize].replay = Some(index);
+        } else {
+            return false;
+        }
+        let own = &mut self.functions[index as usize];
+        own.inline_hint = inline_hint;
+        (own.origin, own.native) = match is_gradient {
+            true => (Origin::Gradient { inputs }, native),
+            false => (
+                Origin::Replay,
+                tables.names.intern(&format!("replay_{text}")),
+            ),
+        };
+        true
     }
 
     /// Notes a function, and says where.
@@ -314,8 +371,8 @@ fn is_empty_body(tables: &Tables<'_>, body: List) -> bool {
 /// A function with a decorator of Warp's that is not supported.
 fn made_by(role: &str) -> Global {
     Global::Opaque(match role {
-        "func_grad" => "a gradient (`@wp.func_grad`), which is not supported",
-        "func_replay" => "a replay (`@wp.func_replay`), which is not supported",
+        "func_grad" => "a gradient (`@wp.func_grad`) that is not supported",
+        "func_replay" => "a replay (`@wp.func_replay`) that is not supported",
         _ => "a function with a decorator that is not supported",
     })
 }

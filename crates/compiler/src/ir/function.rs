@@ -9,9 +9,23 @@ use crate::types::{StructId, TypeId, TypeTable};
 pub struct VarId(pub(crate) u32);
 
 impl VarId {
+    /// The first of the ids that stand for expressions.
+    const FIRST_ALIAS: u32 = 1 << 31;
+
     /// Position among the function's variables.
     pub fn index(self) -> usize {
         self.0 as usize
+    }
+
+    /// Position among [`Function::aliases`], if this is no variable.
+    #[inline]
+    pub fn alias(self) -> Option<usize> {
+        (self.0 >= Self::FIRST_ALIAS).then(|| (self.0 - Self::FIRST_ALIAS) as usize)
+    }
+
+    /// The id of an expression.
+    pub(crate) fn of_alias(index: usize) -> Self {
+        Self(Self::FIRST_ALIAS + index as u32)
     }
 }
 
@@ -165,6 +179,16 @@ pub struct Text {
     pub reverse: Vec<Piece>,
 }
 
+/// An expression that stands where a variable does, and that only the text knows: a gradient that its
+/// author adds to, or the address of something.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Alias {
+    /// Its type.
+    pub variable: Variable,
+    /// The expression.
+    pub pieces: Vec<Piece>,
+}
+
 /// A source line as the text quotes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line {
@@ -299,6 +323,8 @@ pub struct Function {
     pub literals: Vec<Constant>,
     /// Statements that only the text knows.
     pub texts: Vec<Text>,
+    /// Expressions that stand where variables do.
+    pub aliases: Vec<Alias>,
     /// What is returned; empty for nothing.
     pub returns: Vec<TypeId>,
 }
@@ -326,6 +352,7 @@ impl Function {
             templates: Vec::new(),
             literals: Vec::new(),
             texts: Vec::new(),
+            aliases: Vec::new(),
             returns: Vec::new(),
         }
     }
@@ -342,6 +369,7 @@ impl Function {
         self.templates.clear();
         self.literals.clear();
         self.texts.clear();
+        self.aliases.clear();
         self.returns.clear();
     }
 
@@ -374,7 +402,10 @@ impl Function {
 
     /// A variable.
     pub fn var(&self, id: VarId) -> &Variable {
-        &self.vars[id.index()]
+        match id.alias() {
+            Some(alias) => &self.aliases[alias].variable,
+            None => &self.vars[id.index()],
+        }
     }
 
     /// The variables that are not parameters, with their ids.

@@ -30,8 +30,8 @@ mod verify;
 
 pub use constant::{Constant, Number};
 pub use function::{
-    CountedRange, Custom, Function, FunctionKind, KernelOptions, Line, Loop, LoopKind, Module,
-    Origin, Piece, Place, Slot, SlotStep, Step, Template, Text, VarId, Variable,
+    Alias, CountedRange, Custom, Function, FunctionKind, KernelOptions, Line, Loop, LoopKind,
+    Module, Origin, Piece, Place, Slot, SlotStep, Step, Template, Text, VarId, Variable,
 };
 pub use op::{Call, Callee, Chain, Comparison, Op, Operands, SlotUpdate};
 pub use parse::{ParseError, parse};

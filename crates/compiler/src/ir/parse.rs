@@ -6,8 +6,8 @@ use thiserror::Error;
 
 use super::lexer::{Lexer, Token};
 use super::{
-    Constant, Custom, Function, FunctionKind, KernelOptions, Line, Module, Number, Origin, VarId,
-    Variable,
+    Alias, Constant, Custom, Function, FunctionKind, KernelOptions, Line, Module, Number, Origin,
+    VarId, Variable,
 };
 use crate::names::{Name, Names};
 use crate::types::{
@@ -582,6 +582,16 @@ impl<'t> Parser<'t> {
                 name: None,
             });
         }
+        while self.lexer.eat_word("alias") {
+            let ty = self.ty()?;
+            let pieces = self.pieces(&function)?;
+            let variable = Variable {
+                ty,
+                constant: None,
+                name: None,
+            };
+            function.aliases.push(Alias { variable, pieces });
+        }
         let mut open = Vec::new();
         while self.op(&mut function, &mut open)? {}
         Ok(function)
@@ -589,6 +599,13 @@ impl<'t> Parser<'t> {
 
     pub(super) fn var(&mut self, function: &Function) -> Out<VarId> {
         self.symbol('%')?;
+        if self.lexer.eat_symbol('&') {
+            let alias: u32 = self.int()?;
+            return match (alias as usize) < function.aliases.len() {
+                true => Ok(VarId::of_alias(alias as usize)),
+                false => self.fail("an expression that is declared"),
+            };
+        }
         match self.lexer.peek() {
             Token::Number(_) => {
                 let number: u32 = self.int()?;

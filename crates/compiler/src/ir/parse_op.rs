@@ -345,7 +345,7 @@ impl Parser<'_> {
     }
 
     /// The pieces of a statement that only the text knows.
-    fn pieces(&mut self, function: &Function) -> Out<Vec<Piece>> {
+    pub(super) fn pieces(&mut self, function: &Function) -> Out<Vec<Piece>> {
         self.symbol('[')?;
         let mut pieces = Vec::new();
         while !self.lexer.eat_symbol(']') {

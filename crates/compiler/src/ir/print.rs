@@ -295,6 +295,12 @@ impl Printer<'_> {
             }
             self.out.push('\n');
         }
+        for alias in &self.function.aliases {
+            let ty = type_text(self.module, alias.variable.ty);
+            let _ = write!(self.out, "  alias {ty} ");
+            self.pieces(&alias.pieces);
+            self.out.push('\n');
+        }
         let mut level = 1;
         for at in 0..self.function.ops.len() {
             let op = self.function.ops[at];
@@ -315,7 +321,9 @@ impl Printer<'_> {
 
     fn var(&mut self, var: VarId) {
         let params = self.function.params;
-        if var.0 >= params {
+        if let Some(alias) = var.alias() {
+            let _ = write!(self.out, "%&{alias}");
+        } else if var.0 >= params {
             let _ = write!(self.out, "%{}", var.0 - params);
         } else {
             let name = self

@@ -83,11 +83,14 @@ impl Checker<'_> {
     }
 
     fn ty(&self, var: VarId) -> Option<TypeId> {
-        self.function.vars.get(var.index()).map(|var| var.ty)
+        match var.alias() {
+            Some(alias) => (self.function.aliases.get(alias)).map(|alias| alias.variable.ty),
+            None => self.function.vars.get(var.index()).map(|var| var.ty),
+        }
     }
 
     fn exists(&mut self, var: VarId) -> bool {
-        let exists = var.index() < self.function.vars.len();
+        let exists = self.ty(var).is_some();
         self.check(exists, "a variable that does not exist");
         exists
     }
@@ -97,6 +100,7 @@ impl Checker<'_> {
         if self.exists(var) {
             let is_constant = self.function.var(var).constant.is_some();
             self.check(!is_constant, "a constant is defined");
+            self.check(var.alias().is_none(), "an expression is defined");
             self.check(var.0 >= self.function.params, "a parameter is defined");
         }
     }
@@ -124,6 +128,14 @@ impl Checker<'_> {
 
     fn function(&mut self) {
         let function = self.function;
+        for alias in &function.aliases {
+            for piece in &alias.pieces {
+                if let Piece::Var(var) | Piece::Dual(var) = *piece {
+                    let known = var.index() < function.vars.len();
+                    self.check(known, "an expression of a variable that does not exist");
+                }
+            }
+        }
         let mut open: Vec<usize> = Vec::new();
         let mut tested = HashSet::new();
         let mut labels = HashSet::new();

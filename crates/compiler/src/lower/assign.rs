@@ -30,6 +30,11 @@ impl Body<'_, '_> {
         match self.shared.tree.expr(target).kind {
             ExprKind::Tuple(list) => self.assign_tuple(list, value),
             ExprKind::Name(name) => self.assign_name(name, value),
+            ExprKind::Subscript(base, slice) if self.is_adjoint(base) => {
+                let value = self.eval_var(value)?;
+                let gradient = self.gradient_of(slice)?;
+                self.set_gradient(gradient, value)
+            }
             ExprKind::Subscript(..) => {
                 let value = self.eval_var(value)?;
                 let value = if self.is_reference(value) {
@@ -247,6 +252,9 @@ impl Body<'_, '_> {
                     problem
                 })?;
             return Ok(());
+        }
+        if target.alias().is_some() {
+            return fail("K021", "a component of a gradient is added to, not set");
         }
         if !self.shared.types.is_compound(self.value_ty(target)) {
             return fail(

@@ -18,8 +18,16 @@ impl Body<'_, '_> {
     ) -> Res<()> {
         match self.shared.tree.expr(target).kind {
             ExprKind::Name(name) => self.aug_name(target, name, op, value),
-            ExprKind::Subscript(..) => {
+            ExprKind::Subscript(base, slice) => {
                 self.no_user_operator(op)?;
+                if self.is_adjoint(base) {
+                    self.enter_line(self.shared.tree.expr(target).line);
+                    let gradient = self.gradient_of(slice)?;
+                    let value = self.eval_var(value)?;
+                    let result = self.call_operator(op, &[gradient, value])?;
+                    let result = self.single(result)?;
+                    return self.set_gradient(gradient, result);
+                }
                 self.aug_subscript(target, op, value, span)
             }
             ExprKind::Attribute(base, attr) => {

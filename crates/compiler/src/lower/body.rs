@@ -4,8 +4,8 @@ use super::function::Shared;
 use super::symbols::Symbols;
 use super::value::{Res, Value, fail};
 use crate::ir::{
-    Call, Callee, Comparison, Constant, Function, Line, Loop, Op, Operands, Place, Slot, Template,
-    Text, VarId, Variable,
+    Alias, Call, Callee, Comparison, Constant, Function, Line, Loop, Op, Operands, Piece, Place,
+    Slot, Template, Text, VarId, Variable,
 };
 use crate::names::Name;
 use crate::syntax::List;
@@ -39,6 +39,9 @@ pub(super) struct Body<'a, 's> {
     pub(super) templates: Vec<Vec<Template>>,
     pub(super) literals: Vec<Constant>,
     pub(super) texts: Vec<Text>,
+    pub(super) aliases: Vec<Alias>,
+    /// How many parameters have gradients that the body may change: it is an adjoint.
+    pub(super) gradient_inputs: Option<u32>,
     pub(super) symbols: Symbols,
     /// Variables made in each open block, outermost first.
     pub(super) blocks: Vec<Vec<VarId>>,
@@ -95,6 +98,8 @@ impl<'a, 's> Body<'a, 's> {
             templates: spare.templates,
             literals: spare.literals,
             texts: spare.texts,
+            aliases: spare.aliases,
+            gradient_inputs: None,
             symbols: Symbols::with_capacity(16),
             blocks: vec![Vec::with_capacity(64)],
             open_loops: Vec::new(),
@@ -158,6 +163,17 @@ impl<'a, 's> Body<'a, 's> {
         id
     }
 
+    /// An expression that stands where a variable does.
+    pub(super) fn add_alias(&mut self, ty: TypeId, pieces: Vec<Piece>) -> VarId {
+        let variable = Variable {
+            ty,
+            constant: None,
+            name: None,
+        };
+        self.aliases.push(Alias { variable, pieces });
+        VarId::of_alias(self.aliases.len() - 1)
+    }
+
     pub(super) fn add_constant(&mut self, constant: Constant) -> VarId {
         let ty = match constant {
             Constant::Bool(_) => TypeId::BOOL,
@@ -183,7 +199,10 @@ impl<'a, 's> Body<'a, 's> {
     }
 
     pub(super) fn ty(&self, var: VarId) -> TypeId {
-        self.vars[var.index()].ty
+        match var.alias() {
+            Some(alias) => self.aliases[alias].variable.ty,
+            None => self.vars[var.index()].ty,
+        }
     }
 
     /// The type with a reference taken off.
@@ -201,7 +220,10 @@ impl<'a, 's> Body<'a, 's> {
     }
 
     pub(super) fn constant(&self, var: VarId) -> Option<Constant> {
-        self.vars[var.index()].constant
+        match var.alias() {
+            Some(_) => None,
+            None => self.vars[var.index()].constant,
+        }
     }
 
     pub(super) fn describe(&self, var: VarId) -> String {

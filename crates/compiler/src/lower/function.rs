@@ -30,6 +30,9 @@ pub(crate) struct Shared<'s> {
     pub(crate) max_unroll: i64,
     pub(crate) backward: bool,
     pub(crate) depth: u32,
+    /// Adjoints and stand-ins of functions that are called, which are built last.
+    pub(crate) deferred: Vec<u32>,
+    pub(crate) is_deferred: bool,
     pub(crate) operators: &'static Operators,
     /// Functions that are done with, for their memory.
     pub(crate) spare: &'s mut Vec<Function>,
@@ -146,6 +149,17 @@ pub(crate) fn build_kernel(
     };
     let built = state.finish(native, first_line, kind);
     shared.use_parameter_structs(&params);
+    shared.is_deferred = true;
+    let mut at = 0;
+    while let Some(&index) = shared.deferred.get(at) {
+        let own = shared.build_function(index)? as usize;
+        let def = &shared.scope.functions[index as usize];
+        if let (Origin::Gradient { .. }, [_, ..]) = (def.origin, &*shared.functions[own].returns) {
+            let what = "a gradient returns nothing";
+            return Err(Problem::at("K013", def.span.0, def.span.1, what).into());
+        }
+        at += 1;
+    }
     Ok(built)
 }
 
@@ -160,6 +174,46 @@ impl Shared<'_> {
                 self.use_struct(id);
             }
         }
+    }
+
+    /// Builds a function that is called if it is new, and says where it stands.
+    pub(super) fn build_called(&mut self, index: u32) -> Res<u32> {
+        let is_new = self.scope.functions[index as usize].built.is_none();
+        let built = self.build_function(index)?;
+        let FunctionDef {
+            gradient, replay, ..
+        } = self.scope.functions[index as usize];
+        if let Some(gradient) = gradient {
+            self.check_gradient(built, gradient)?;
+        }
+        if is_new {
+            self.deferred.extend(gradient);
+            self.deferred.extend(replay);
+        }
+        Ok(built)
+    }
+
+    /// An adjoint takes what its function takes, then a gradient for each result.
+    fn check_gradient(&self, function: u32, gradient: u32) -> Res<()> {
+        let function = &self.functions[function as usize];
+        let def = &self.scope.functions[gradient as usize];
+        let params = match &def.params {
+            Ok(params) => params,
+            Err(problem) => return Err(problem.clone().into()),
+        };
+        let taken = function.parameters().map(|(_, variable)| variable.ty);
+        let wanted: Vec<TypeId> = taken.chain(function.returns.iter().copied()).collect();
+        let fits = wanted.len() == params.len()
+            && (wanted.iter().zip(params)).all(|(ty, param)| self.types.equal(*ty, param.ty));
+        let has_tiles = function.has_tiles(self.types);
+        if fits && !has_tiles {
+            return Ok(());
+        }
+        let what = match has_tiles {
+            true => "a gradient of a function with tiles is not supported",
+            false => "a gradient takes what its function takes, then one for each result",
+        };
+        Err(Problem::at("K021", def.span.0, def.span.1, what).into())
     }
 
     /// Builds a function if it is new, and says where it stands.
@@ -220,7 +274,8 @@ impl Shared<'_> {
             self.scope.set(name, value);
         }
         self.depth += 1;
-        let adjoint = self.backward;
+        // What only an author's own adjoint calls needs no adjoint itself.
+        let adjoint = self.backward && !self.is_deferred;
         let function = {
             let kind = FunctionKind::Device {
                 inline_hint,
@@ -241,6 +296,9 @@ impl Shared<'_> {
                     ..state.finish(native, first_line, kind)
                 })
             } else {
+                if let Origin::Gradient { inputs } = origin {
+                    state.gradient_inputs = Some(inputs);
+                }
                 let lowered = state.function(&params, body, def_line);
                 let checked = lowered.and_then(|()| state.check_returns(&returns));
                 checked.map(|()| state.finish(native, first_line, kind))
@@ -338,7 +396,7 @@ impl Body<'_, '_> {
         {
             self.ops.push(crate::ir::Op::ReturnDefault);
         }
-        if self.shared.backward
+        if (self.shared.backward || self.gradient_inputs.is_some())
             && let Some((start, end)) = self.unsupported_adjoint
         {
             return Err(Problem::at(
@@ -410,6 +468,7 @@ impl Body<'_, '_> {
             templates: self.templates,
             literals: self.literals,
             texts: self.texts,
+            aliases: self.aliases,
             returns,
         }
     }

@@ -14,6 +14,7 @@ mod component;
 mod constructor;
 mod expression;
 mod function;
+mod gradient;
 mod loops;
 mod rigid_constructor;
 mod slot;

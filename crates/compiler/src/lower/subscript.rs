@@ -52,12 +52,12 @@ impl Body<'_, '_> {
             return Ok((target, indices));
         }
         let mut groups = Vec::new();
+        let mut gradient = None;
         let mut at = expr;
         while let ExprKind::Subscript(value, slice) = self.shared.tree.expr(at).kind {
-            if let ExprKind::Attribute(_, attr) = self.shared.tree.expr(value).kind
-                && self.shared.names.get(attr) == "adjoint"
-            {
-                return fail("K021", "`wp.adjoint` is not supported");
+            if self.is_adjoint(value) {
+                gradient = Some(self.gradient_of(slice)?);
+                break;
             }
             groups.push(match self.shared.tree.expr(slice).kind {
                 ExprKind::Tuple(list) => self.shared.tree.exprs_in(list).to_vec(),
@@ -67,10 +67,10 @@ impl Body<'_, '_> {
         }
         groups.reverse();
         let is_name = matches!(self.shared.tree.expr(at).kind, ExprKind::Name(_));
-        let mut target = if as_target && !is_name {
-            self.store_target(at)?
-        } else {
-            self.eval_var(at)?
+        let mut target = match gradient {
+            Some(gradient) => gradient,
+            None if as_target && !is_name => self.store_target(at)?,
+            None => self.eval_var(at)?,
         };
         while groups.len() > 1 && self.tile_of(target).is_some() {
             if !groups[0].iter().any(|expr| self.makes_view(*expr)) {
@@ -157,6 +157,9 @@ impl Body<'_, '_> {
 
     /// Applies indices to a value.
     pub(super) fn index(&mut self, target: VarId, exprs: &[ExprId], as_target: bool) -> Res<VarId> {
+        if exprs.is_empty() && target.alias().is_some() {
+            return Ok(target);
+        }
         let indices = self.eval_indices(target, exprs)?;
         let target_ty = self.value_ty(target);
         if let Some(tile) = self.tile_of(target) {

@@ -236,7 +236,7 @@ impl Body<'_, '_> {
                 _ => return fail("K023", "a default value is not understood"),
             });
         }
-        let built = self.shared.build_function(index)?;
+        let built = self.shared.build_called(index)?;
         let mut returns = self.shared.functions[built as usize].returns.clone();
         // A tile that a function gives is the one that its annotation names, wherever it lies within.
         if let Ok(Returns::Types(annotated)) = &self.shared.scope.functions[index as usize].returns

@@ -22,7 +22,7 @@ impl Body<'_, '_> {
                         "an operator with several overloads is not supported here",
                     );
                 };
-                let built = self.shared.build_function(index)?;
+                let built = self.build_passed(index)?;
                 Ok((self.function_arg(built), None))
             }
             Value::Builtin(_) => {
@@ -31,6 +31,18 @@ impl Body<'_, '_> {
             }
             _ => fail("K016", "a function is expected"),
         }
+    }
+
+    /// Builds a function that is passed on.
+    fn build_passed(&mut self, index: u32) -> Res<u32> {
+        let def = &self.shared.scope.functions[index as usize];
+        if def.gradient.is_some() || def.replay.is_some() {
+            return fail(
+                "K021",
+                "a function with a gradient or a replay of its own is not supported as an argument",
+            );
+        }
+        self.shared.build_function(index)
     }
 
     fn function_arg(&mut self, built: u32) -> Arg {
@@ -47,7 +59,7 @@ impl Body<'_, '_> {
                 let Some(index) = self.overload_by_types(set, elements, &[])? else {
                     return fail("K007", "no overload of the function takes these elements");
                 };
-                let built = self.shared.build_function(index)?;
+                let built = self.build_passed(index)?;
                 let [result] = *self.shared.functions[built as usize].returns else {
                     return fail("K008", "the function must return one value");
                 };
