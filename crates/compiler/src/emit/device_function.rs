@@ -115,14 +115,29 @@ fn native(
         _ => out.push_str("void"),
     }
     out.parts(&[" ", prefix, module.names.get(function.native), "(\n    "]);
+    // Native text names what a reference points at.
+    let mut aliases = String::new();
     let mut items = Items { out, any: false };
     for (_, variable) in function.parameters() {
         let name = native_name(variable.name.map_or("", |name| module.names.get(name)));
-        items.item(&[module.types.spelling(variable.ty), " ", &name]);
+        let spelling = module.types.spelling(variable.ty);
+        if let Type::Reference(value) = module.types.get(variable.ty) {
+            items.item(&[spelling, " _wp_ref_", &name]);
+            let value = module.types.spelling(value);
+            aliases.push_str(&format!("    {value}& {name} = *_wp_ref_{name};\n"));
+        } else {
+            items.item(&[spelling, " ", &name]);
+        }
     }
     if adjoint {
         for (_, variable) in function.parameters() {
             let name = variable.name.map_or("", |name| module.names.get(name));
+            if let Type::Reference(value) = module.types.get(variable.ty) {
+                items.item(&[module.types.spelling(variable.ty), " _wp_ref_adj_", name]);
+                let value = module.types.spelling(value);
+                aliases.push_str(&format!("    {value}& adj_{name} = *_wp_ref_adj_{name};\n"));
+                continue;
+            }
             items.item(&[]);
             body::push_dual_type(module, variable.ty, items.out);
             items.out.parts(&[" & adj_", name]);
@@ -132,6 +147,7 @@ fn native(
         }
     }
     out.push_str(")\n{\n");
+    out.push_str(&aliases);
     out.push_str(body.map_or("", |body| module.names.get(body)));
     out.push_str("}\n\n");
 }
@@ -250,7 +266,10 @@ pub(super) fn emit_adjoint(
         }
         items.item(&[]);
         body::push_dual_type(module, variable.ty, items.out);
-        items.out.parts(&[" & adj_", name]);
+        let refers = module.types.is_reference(variable.ty);
+        items
+            .out
+            .parts(&[if refers { " adj_" } else { " & adj_" }, name]);
     }
     match *function.returns {
         [] => {}

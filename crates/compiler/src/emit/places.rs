@@ -11,6 +11,11 @@ impl Writer<'_> {
 
     fn steps(&mut self, root: VarId, steps: &[Step]) {
         match steps.split_last() {
+            None if self.module.types.is_reference(self.function.var(root).ty) => {
+                self.text("*(");
+                self.var(root);
+                self.text(")");
+            }
             None => self.var(root),
             Some((last, inner)) => self.step(last, |writer| writer.steps(root, inner)),
         }

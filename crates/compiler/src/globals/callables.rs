@@ -10,7 +10,7 @@ use crate::builtin::BUILTINS;
 use crate::diagnostic::Problem;
 use crate::ir::{Constant, Origin};
 use crate::names::Name;
-use crate::syntax::{ExprKind, FunctionNode, List, StmtKind};
+use crate::syntax::{ExprId, ExprKind, FunctionNode, List, StmtKind};
 use crate::types::TypeId;
 
 impl Scope {
@@ -164,7 +164,8 @@ impl Scope {
             return false;
         };
         let def = &self.functions[of as usize];
-        if def.origin != Origin::Compiled || types.iter().any(|ty| tables.types.is_generic(*ty)) {
+        let is_open = |ty: &TypeId| tables.types.is_generic(*ty) || tables.types.is_reference(*ty);
+        if def.origin != Origin::Compiled || types.iter().any(is_open) {
             return false;
         }
         let (native, inline_hint, inputs) = (
@@ -311,6 +312,16 @@ impl Scope {
         }
     }
 
+    /// What stands in `wp.ref[…]`.
+    fn referred(&self, tables: &mut Tables<'_>, annotation: ExprId) -> Option<ExprId> {
+        let ExprKind::Subscript(base, value) = tables.tree.expr(annotation).kind else {
+            return None;
+        };
+        let is_ref = matches!(path(self, tables, base), Global::WarpCallable(name)
+            if tables.names.get(name) == "ref");
+        is_ref.then_some(value)
+    }
+
     pub(super) fn params(
         &mut self,
         tables: &mut Tables<'_>,
@@ -338,7 +349,23 @@ impl Scope {
                 )
                 .hint("annotate it, e.g. `x: float` or `x: wp.array(dtype=float)`"));
             };
-            let ty = type_of(self, tables, annotation)?;
+            let ty = match self.referred(tables, annotation) {
+                Some(value) => {
+                    // Warp writes the pointers of these by their Python names.
+                    if let Global::PythonType(_) = evaluate(self, tables, value) {
+                        let what = "a `wp.ref` of one of Python's own types is not supported";
+                        return Err(Problem::at("K004", parameter.start, parameter.end, what)
+                            .hint("write Warp's type, e.g. `wp.ref[wp.float32]`"));
+                    }
+                    let value = type_of(self, tables, value)?;
+                    if !tables.types.is_plain_value(value) {
+                        let what = "a `wp.ref` of this type is not supported";
+                        return Err(Problem::at("K004", parameter.start, parameter.end, what));
+                    }
+                    tables.types.reference(value)
+                }
+                None => type_of(self, tables, annotation)?,
+            };
             let default = parameter
                 .default
                 .map(|default| evaluate(self, tables, default));

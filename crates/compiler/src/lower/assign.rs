@@ -106,8 +106,21 @@ impl Body<'_, '_> {
                 format!("{} names for {} values", names.len(), values.len()),
             );
         }
-        for (name, value) in names.into_iter().zip(values) {
-            let var = self.single(value)?;
+        let mut vars = Vec::with_capacity(values.len());
+        for value in values {
+            vars.push(self.single(value)?);
+        }
+        // Everything is read before anything is stored.
+        if (names.iter()).any(|name| self.reference_parameter(*name).is_some()) {
+            for var in &mut vars {
+                *var = self.load(*var);
+            }
+        }
+        for (name, var) in names.into_iter().zip(vars) {
+            if let Some(parameter) = self.reference_parameter(name) {
+                self.store_through(parameter, var)?;
+                continue;
+            }
             self.check_rebinding(name, var, self.ty(var))?;
             self.symbols.set(name, Binding::Var(var));
         }
@@ -168,6 +181,10 @@ impl Body<'_, '_> {
     fn assign_name(&mut self, name: Name, value: ExprId) -> Res<()> {
         let is_name = matches!(self.shared.tree.expr(value).kind, ExprKind::Name(_));
         let result = self.eval(value)?;
+        if let Some(parameter) = self.reference_parameter(name) {
+            let value = self.single(result)?;
+            return self.store_through(parameter, value);
+        }
         let function = match result {
             Value::Function(set) => Some(Binding::Function(set)),
             Value::Builtin(index) => Some(Binding::Builtin(index)),

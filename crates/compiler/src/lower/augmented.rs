@@ -70,6 +70,9 @@ impl Body<'_, '_> {
             None => self.call_operator(op, &[current, value])?,
         };
         let result = self.single(result)?;
+        if let Some(parameter) = self.reference_parameter(name) {
+            return self.store_through(parameter, result);
+        }
         if checked
             && let Some(Binding::Var(old)) = self.symbols.get(name)
             && !self.shared.types.equal(self.value_ty(result), self.ty(old))

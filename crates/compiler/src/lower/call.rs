@@ -42,6 +42,11 @@ impl Body<'_, '_> {
         expects: Option<usize>,
     ) -> Res<Value> {
         let node = self.shared.tree.expr(func);
+        if let Some(Global::WarpCallable(name)) = self.static_path(func)
+            && self.shared.names.get(name) == "address_of"
+        {
+            return self.address_of(args, keywords);
+        }
         let target = self
             .callee(func)
             .map_err(|problem| placed(problem, node.start, node.end))?;

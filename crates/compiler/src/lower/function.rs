@@ -128,6 +128,13 @@ pub(crate) fn build_kernel(
     if let Ok(Returns::Types(_)) = def.returns {
         return Err(Problem::at("K013", span.0, span.1, "a kernel has a return annotation").into());
     }
+    if params
+        .iter()
+        .any(|param| shared.types.is_reference(param.ty))
+    {
+        let what = "a kernel takes no `wp.ref`";
+        return Err(Problem::at("K004", span.0, span.1, what).into());
+    }
     let line_base = if instance { def.decorator_line } else { 0 };
     let (first_line, def_line) = if instance {
         (0, def.def_line)
@@ -168,6 +175,7 @@ impl Shared<'_> {
         for param in params {
             let ty = match self.types.get(param.ty) {
                 Type::Array { element, .. } | Type::MappedArray { element, .. } => element,
+                Type::Reference(value) => value,
                 _ => param.ty,
             };
             if let Type::Struct(id) = self.types.get(ty) {
@@ -359,7 +367,9 @@ impl Body<'_, '_> {
                 name: Some(param.name),
             });
             self.symbols.set(param.name, Binding::Var(id));
-            if let Type::Array { .. } | Type::MappedArray { .. } = self.shared.types.get(param.ty) {
+            if let Type::Array { .. } | Type::MappedArray { .. } | Type::Reference(_) =
+                self.shared.types.get(param.ty)
+            {
                 self.trace(
                     id,
                     crate::ir::Place {

@@ -2,6 +2,7 @@
 //! Python would evaluate it, and every variable and operation is made at that moment. The order of
 //! creation is part of the result, since variables are numbered by it.
 
+mod address;
 mod argument_rules;
 mod arguments;
 mod assign;

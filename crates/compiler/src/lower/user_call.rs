@@ -2,9 +2,9 @@
 
 use super::body::Body;
 use super::call::{Item, constant_type};
-use super::value::{Res, Value, fail};
+use super::value::{Res, Value, fail, hinted};
 use crate::globals::{FunctionDef, Global, ParamDef, Returns};
-use crate::ir::{Call, Callee, VarId};
+use crate::ir::{Call, Callee, Origin, VarId};
 use crate::names::Name;
 use crate::types::{Scalar, StructId, Type, TypeId};
 
@@ -100,6 +100,7 @@ impl Body<'_, '_> {
     /// Type equality in which a placeholder equals what it stands for, blind to the rank of arrays.
     fn generic_equal(&self, wanted: TypeId, have: TypeId) -> bool {
         let types = &self.shared.types;
+        let wanted = types.value_of(wanted);
         if types.equal(wanted, have) {
             return true;
         }
@@ -237,6 +238,22 @@ impl Body<'_, '_> {
             });
         }
         let built = self.shared.build_called(index)?;
+        let function = &self.shared.functions[built as usize];
+        let refers = (function.parameters()).any(|(_, v)| self.shared.types.is_reference(v.ty));
+        let has_adjoint = matches!(
+            function.custom().origin,
+            Origin::Native {
+                adjoint: Some(_),
+                ..
+            }
+        );
+        if refers && self.shared.backward && !has_adjoint {
+            return Err(hinted(
+                "K021",
+                "a function with a `wp.ref` parameter has no adjoint",
+                "compile with `enable_backward=False`, or write its adjoint in native code",
+            ));
+        }
         let mut returns = self.shared.functions[built as usize].returns.clone();
         // A tile that a function gives is the one that its annotation names, wherever it lies within.
         if let Ok(Returns::Types(annotated)) = &self.shared.scope.functions[index as usize].returns
@@ -297,6 +314,17 @@ impl Body<'_, '_> {
         Ok(Value::Var(out))
     }
 
+    /// Whether a function's parameter is a `wp.ref[T]`.
+    fn takes_reference(&self, callee: Callee, at: usize) -> bool {
+        match callee {
+            Callee::Function(index) => {
+                let function = &self.shared.functions[index as usize];
+                (function.vars.get(at)).is_some_and(|var| self.shared.types.is_reference(var.ty))
+            }
+            _ => false,
+        }
+    }
+
     /// Numbers defaults, loads references, and emits a call that has its results.
     fn emit_call(&mut self, callee: Callee, items: &[Item], outs: &[VarId]) -> Res<()> {
         let mut originals = Vec::with_capacity(items.len());
@@ -308,8 +336,14 @@ impl Body<'_, '_> {
             });
         }
         let mut loaded = Vec::with_capacity(items.len());
-        for var in &originals {
-            loaded.push(self.load(*var));
+        for (at, var) in originals.iter_mut().enumerate() {
+            if self.takes_reference(callee, at) {
+                let (pointer, gradient) = self.pointer_to(*var)?;
+                loaded.push(pointer);
+                *var = gradient;
+            } else {
+                loaded.push(self.load(*var));
+            }
         }
         let operands = self.operands(&loaded, &originals, outs);
         self.push_call(Call {

@@ -356,6 +356,15 @@ impl TypeTable {
         self.types[id.index()]
     }
 
+    /// Whether values of a type are numbers, or made of numbers: what a `wp.ref` may point at.
+    pub fn is_plain_value(&self, id: TypeId) -> bool {
+        match self.get(id) {
+            Type::Scalar(scalar) => !scalar.is_placeholder(),
+            Type::Struct(_) => true,
+            _ => self.is_compound(id) && !self.is_generic(id),
+        }
+    }
+
     /// How many types there are.
     pub fn len(&self) -> usize {
         self.types.len()

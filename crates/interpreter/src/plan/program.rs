@@ -77,8 +77,13 @@ fn text_only(module: &Module) -> Option<&'static str> {
     if (functions.clone()).any(|function| function.custom() != Custom::default()) {
         return Some("native code and gradients of your own, which are compiled to text only");
     }
+    let refers = |ty| module.types.is_reference(ty);
+    let mut parameters = functions.clone().flat_map(|f| f.parameters());
+    if parameters.any(|(_, variable)| refers(variable.ty)) {
+        return Some("`wp.ref`, which is compiled to text only");
+    }
     if functions.clone().any(|function| !function.texts.is_empty()) {
-        return Some("tiles and textures, which are compiled to text only");
+        return Some("tiles, textures and addresses, which are compiled to text only");
     }
     vars.any(|variable| is_mapped(module.types.value_of(variable.ty)))
         .then_some("indexed and Fabric arrays, which are compiled to text only")

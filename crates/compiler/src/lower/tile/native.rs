@@ -305,7 +305,7 @@ impl Body<'_, '_> {
         !types.is_generic(ty) && (types.is_compound(ty) || matches!(types.get(ty), Type::Scalar(_)))
     }
 
-    pub(super) fn piece(&mut self, text: &str) -> Piece {
+    pub(in crate::lower) fn piece(&mut self, text: &str) -> Piece {
         Piece::Text(self.shared.names.intern(text))
     }
 
