@@ -26,6 +26,8 @@ impl Body<'_, '_> {
                     let value = self.eval_var(value)?;
                     let result = self.call_operator(op, &[gradient, value])?;
                     let result = self.single(result)?;
+                    // Warp evaluates the target again, and quotes its line again.
+                    let gradient = self.gradient_of(slice)?;
                     return self.set_gradient(gradient, result);
                 }
                 self.aug_subscript(target, op, value, span)

@@ -296,7 +296,9 @@ impl Shared<'_> {
                 },
             };
             let mut state = Body::new(self, false, line_base);
-            if let Origin::Native { .. } = origin {
+            if let (Origin::Native { .. }, true) = (origin, instance) {
+                fail("K021", "generic native code is not supported")
+            } else if let Origin::Native { .. } = origin {
                 let declared = state.declare(&params);
                 let given = declared.and_then(|()| state.native_returns(returns));
                 given.map(|returns| Function {
@@ -350,6 +352,14 @@ impl Body<'_, '_> {
                 "K021",
                 "native code with tiles or several results is not supported",
             );
+        }
+        let table = &self.shared.types;
+        let is_given = |ty: &TypeId| match table.get(*ty) {
+            Type::Struct(_) => false,
+            _ => table.is_plain_value(*ty) || table.array_parts(*ty).is_some(),
+        };
+        if !types.iter().all(is_given) {
+            return fail("K015", "native code gives numbers, vectors or arrays back");
         }
         Ok(types)
     }

@@ -358,3 +358,31 @@ def k(x: wp.array(dtype=float), o: wp.array(dtype=float)):
         &[0.7, 0.9, -0.4, 0.3],
     );
 }
+
+const REFERENCE: &str = "
+import warp as wp
+
+@wp.func
+def grow(x: wp.ref[wp.float32]):
+    x += 1.0
+
+@wp.kernel(enable_backward=False)
+def references(x: wp.array(dtype=float)):
+    grow(x[0])
+";
+
+#[test]
+fn what_only_the_text_knows_is_refused_by_name() {
+    for (source, what) in [
+        (include_str!("../kernels/native.py"), "native code"),
+        (include_str!("../kernels/own_gradient.py"), "gradients"),
+        (REFERENCE, "`wp.ref`"),
+    ] {
+        let module = compile(source, &Default::default()).expect("the kernel compiles");
+        let findings = Interpreter::forward(&module).map(|_| ());
+        let findings = findings.expect_err("only the text knows it");
+        assert_eq!(findings[0].code, "K103");
+        let message = &findings[0].message;
+        assert!(message.contains(what), "{message}");
+    }
+}

@@ -4,6 +4,7 @@
 # emit: var_3 = wp::add(adj_x, var_2);
 # emit: adj_x = var_3;
 # emit: var_4 = wp::atomic_add(adj_total, var_i, var_adj_ret);
+# emit: adj_x = var_5;
 # emit: var_2 = replay_square_0(var_3, var_total, var_0);
 # emit: adj_square_0(var_3, var_total, var_0, adj_1, adj_total, adj_0, adj_2);
 import warp as wp
@@ -18,6 +19,9 @@ def square(x: float, total: wp.array(dtype=float), i: int):
 def adj_square(x: float, total: wp.array(dtype=float), i: int, adj_ret: float):
     wp.adjoint[x] += 2.0 * x * adj_ret
     wp.adjoint[total][i] += adj_ret
+    wp.adjoint[
+        x
+    ] -= adj_ret
 
 
 @wp.func_replay(square)
