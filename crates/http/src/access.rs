@@ -46,6 +46,13 @@ impl Origins {
         }
         Err(Foreign::Origin(origin))
     }
+
+    /// The other origin whose page makes this request, where it may.
+    pub fn granted<'a>(&self, request: &'a Request) -> Option<&'a str> {
+        let origin = request.header("origin")?;
+        let is_named = self.allowed.iter().any(|allowed| allowed == origin);
+        is_named.then_some(origin)
+    }
 }
 
 /// The token of a request: a header, a WebSocket's subprotocol (a browser can set no other header

@@ -62,6 +62,8 @@ function measure(token) {
   body.replaceChildren();
   $('measuring').textContent = 'measuring';
   let expected = 0;
+  const headers = token ? { Authorization: `Bearer ${token}` } : {};
+  fetch('/api/matrix', { method: 'POST', headers }).catch(() => {});
   source = new EventSource('/api/matrix' + (token ? `?token=${encodeURIComponent(token)}` : ''));
   source.onmessage = ({ data }) => {
     const line = JSON.parse(data);

@@ -69,6 +69,11 @@ impl Access {
             })
     }
 
+    /// The other origin whose page makes this request, where it may.
+    pub(crate) fn granted<'a>(&self, request: &'a Request) -> Option<&'a str> {
+        self.origins.granted(request)
+    }
+
     /// Whether the request brings the token, where one is needed.
     pub(crate) fn check_token(&self, request: &Request) -> Result<(), Box<Finding>> {
         let Some(token) = &self.token else {

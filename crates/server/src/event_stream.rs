@@ -38,9 +38,8 @@ pub(crate) async fn follow_events(
 }
 
 /// The matrix, a row to an event.
-pub(crate) async fn follow_matrix(mut socket: TcpStream, shared: Arc<Shared>, again: bool) {
+pub(crate) async fn follow_matrix(mut socket: TcpStream, shared: Arc<Shared>) {
     let mut stopping = shared.stopping.clone();
-    shared.matrix.begin(again);
     let mut changes = shared.matrix.changes();
     let mut seen = 0;
     loop {

@@ -24,7 +24,7 @@ impl Application for Router {
     async fn answer(&self, request: Request, peer: SocketAddr) -> Reply {
         let metrics = &self.0.metrics;
         metrics.requests.add(1);
-        let reply = respond(&request, peer, &self.0);
+        let reply = shared_with_origin(respond(&request, peer, &self.0), &request, &self.0);
         if let Reply::Whole(answer) = &reply
             && matches!(answer.status(), 401 | 403 | 503)
         {
@@ -55,10 +55,39 @@ where
     Reply::Stream(head, Box::new(|socket, _| Box::pin(serve(socket))))
 }
 
+/// Lets a page of an allowed origin read the answer.
+fn shared_with_origin(reply: Reply, request: &Request, shared: &Shared) -> Reply {
+    let Some(origin) = shared.access.granted(request) else {
+        return reply;
+    };
+    let open = |answer: Answer| {
+        answer
+            .with_computed("access-control-allow-origin", origin)
+            .with("vary", "Origin")
+            .with("cross-origin-resource-policy", "cross-origin")
+    };
+    match reply {
+        Reply::Whole(answer) => Reply::Whole(open(answer)),
+        Reply::Stream(head, handler) => Reply::Stream(open(head), handler),
+        upgrade => upgrade,
+    }
+}
+
 /// Answers a request.
 fn respond(request: &Request, peer: SocketAddr, shared: &Arc<Shared>) -> Reply {
     if let Err(finding) = shared.access.check_origin(request) {
         return Reply::Whole(response::finding(403, &finding));
+    }
+    if request.method() == "OPTIONS" && shared.access.granted(request).is_some() {
+        // A browser asks before it sends a page's request elsewhere; the token comes with the request.
+        let answer = Answer::empty(204)
+            .with("access-control-allow-methods", "GET, HEAD, POST, DELETE")
+            .with(
+                "access-control-allow-headers",
+                "authorization, content-type",
+            )
+            .with("access-control-max-age", "600");
+        return Reply::Whole(answer);
     }
     let reading = matches!(request.method(), "GET" | "HEAD");
     // The page holds no secret, and asks for the token itself; health is for watchers.
@@ -87,10 +116,15 @@ fn respond(request: &Request, peer: SocketAddr, shared: &Arc<Shared>) -> Reply {
             });
         }
         ("GET", "/api/matrix") => {
-            let (shared, again) = (Arc::clone(shared), request.query("again").is_some());
+            let shared = Arc::clone(shared);
             return stream(response::streamed(EVENT_STREAM), move |socket| {
-                follow_matrix(socket, shared, again)
+                follow_matrix(socket, shared)
             });
+        }
+        // A page elsewhere can make a browser send a GET: what has an effect is another method.
+        ("POST", "/api/matrix") => {
+            shared.matrix.begin(request.query("again").is_some());
+            response::json(202, &json!({ "follow": "GET /api/matrix" }))
         }
         ("POST", "/api/control") => control::control(request, shared),
         ("POST", "/api/presets") => control::keep_preset(request, shared),

@@ -26,7 +26,7 @@ const PATHS: [&str; 15] = [
     "POST /api/control",
     "POST /api/render",
     "POST /api/midi",
-    "GET /api/matrix",
+    "GET|POST /api/matrix",
     "GET /api/events",
 ];
 

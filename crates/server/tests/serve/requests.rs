@@ -234,6 +234,75 @@ fn foreign_pages_are_refused_also_for_websockets() {
 }
 
 #[test]
+fn pages_of_an_allowed_origin_can_read_answers() {
+    let server = server_with(Settings {
+        origins: vec!["https://radio.example".into()],
+        token: Some("0123456789abcdef0123456789abcdef".into()),
+        ..Settings::default()
+    });
+    let address = server.address();
+    let say = |method: &str, path: &str, headers: &str| {
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nHost: {address}\r\n{headers}Connection: close\r\n\r\n"
+        );
+        send(address, &request, u64::MAX)
+    };
+    let origin = "Origin: https://radio.example\r\n";
+    // A browser asks first, and has no token then.
+    let asked = say(
+        "OPTIONS",
+        "/api/control",
+        &format!("{origin}Access-Control-Request-Method: POST\r\n"),
+    );
+    assert_eq!(asked.status, 204);
+    assert!(
+        asked
+            .head
+            .contains("Access-Control-Allow-Headers: authorization")
+    );
+    let with_token = format!("{origin}Authorization: Bearer 0123456789abcdef0123456789abcdef\r\n");
+    for (headers, status) in [(with_token.as_str(), 200), (origin, 401)] {
+        let answer = say("GET", "/api/status", headers);
+        assert_eq!(answer.status, status);
+        let allowed = "Access-Control-Allow-Origin: https://radio.example\r\n";
+        assert!(answer.head.contains(allowed), "{}", answer.head);
+        assert!(answer.head.contains("Vary: Origin"));
+    }
+    // Nobody else is told anything.
+    let foreign = say(
+        "OPTIONS",
+        "/api/control",
+        "Origin: https://evil.example\r\n",
+    );
+    assert_eq!(foreign.status, 403);
+    assert!(!foreign.head.contains("Access-Control"));
+    assert!(!say("GET", "/", "").head.contains("Access-Control"));
+}
+
+#[test]
+fn reading_the_matrix_does_not_measure_it() {
+    let server = server();
+    let address = server.address();
+    let mut follower = TcpStream::connect(address).unwrap();
+    let request = format!("GET /api/matrix?again HTTP/1.1\r\nHost: {address}\r\n\r\n");
+    follower.write_all(request.as_bytes()).unwrap();
+    let wait = |seconds| Some(Duration::from_secs(seconds));
+    follower.set_read_timeout(wait(20)).unwrap();
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        follower.read_exact(&mut byte).unwrap();
+        head.extend(byte);
+    }
+    // The first line names the device, before anything is measured.
+    follower.set_read_timeout(wait(1)).unwrap();
+    follower.read_exact(&mut [0]).unwrap_err();
+    assert_eq!(ask(address, "POST", "/api/matrix", "").status, 202);
+    follower.set_read_timeout(wait(20)).unwrap();
+    follower.read_exact(&mut [0]).unwrap();
+}
+
+#[test]
 fn beyond_loopback_a_token_is_needed() {
     let open = Settings {
         listen: ([0, 0, 0, 0], 0).into(),
