@@ -157,23 +157,26 @@ fn a_setting_that_changes_the_text_is_obeyed_or_refused() {
 }
 
 #[test]
-fn a_custom_gradient_refuses_the_function_that_it_changes() {
+fn a_custom_gradient_is_that_of_the_function_it_names() {
     let before = "
 @wp.func
 def f(x: float):
+    return x
+
+@wp.func
+def g(x: float):
     return x
 
 @wp.func_grad(f)
 def adj_f(x: float, adj_ret: float):
     wp.adjoint[x] += adj_ret
 ";
-    let findings = compile(&file(before, "f(1.0)"), &Options::default()).unwrap_err();
-    assert!(
-        findings[0].message.contains("func_grad"),
-        "{}",
-        findings[0].message
-    );
-    assert!(compile(&file(before, "1"), &Options::default()).is_ok());
+    let text = |value| emit_cuda(&compile(&file(before, value), &Options::default()).unwrap());
+    // The line of the gradient is quoted above what it became.
+    let quoted = "// wp.adjoint[x] += adj_ret";
+    assert!(text("f(1.0)").contains(quoted), "{}", text("f(1.0)"));
+    assert!(!text("g(1.0)").contains(quoted));
+    assert!(!text("1").contains(quoted));
 }
 
 const TYPES: &str = "
