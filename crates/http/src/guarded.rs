@@ -45,8 +45,10 @@ pub(crate) struct Progress {
     /// Changes of the phase so far: tells the wait for one head from the wait for the next.
     changes: AtomicU64,
     blocked: AtomicBool,
-    /// Somebody else wants its place.
-    dismissed: Notify,
+    /// Its place was given to somebody else.
+    dismissed: AtomicBool,
+    /// It was dismissed, or has nothing more to serve since.
+    may_leave: Notify,
 }
 
 impl Progress {
@@ -55,19 +57,21 @@ impl Progress {
             phase: AtomicU8::new(Phase::Head as u8),
             changes: AtomicU64::new(0),
             blocked: AtomicBool::new(false),
-            dismissed: Notify::new(),
+            dismissed: AtomicBool::new(false),
+            may_leave: Notify::new(),
         }
     }
 
-    /// Ends the connection, unless a request arrives first.
+    /// Ends the connection; a request that arrives first is answered before.
     pub(crate) fn dismiss(&self) {
-        self.dismissed.notify_one();
+        self.dismissed.store(true, Ordering::Relaxed);
+        self.may_leave.notify_one();
     }
 
-    /// Waits until it is dismissed while no request is being served.
+    /// Waits until it is dismissed and no request is being served.
     pub(crate) async fn dismissal(&self) {
         loop {
-            self.dismissed.notified().await;
+            self.may_leave.notified().await;
             if !self.is_serving() {
                 return;
             }
@@ -84,6 +88,9 @@ impl Progress {
     pub(crate) fn enter(&self, phase: Phase) {
         self.phase.store(phase as u8, Ordering::Relaxed);
         self.changes.fetch_add(1, Ordering::Relaxed);
+        if phase == Phase::Idle && self.dismissed.load(Ordering::Relaxed) {
+            self.may_leave.notify_one();
+        }
     }
 
     /// Whether a request is being served or its answer is on its way.
@@ -306,5 +313,31 @@ impl hyper::rt::Write for Guarded {
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.get_mut().transport).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::task::Waker;
+
+    use super::*;
+
+    #[test]
+    fn a_request_is_answered_before_its_connection_leaves() {
+        let progress = Progress::new();
+        let mut dismissal = pin!(progress.dismissal());
+        let mut leaves = || {
+            let mut cx = Context::from_waker(Waker::noop());
+            dismissal.as_mut().poll(&mut cx).is_ready()
+        };
+        assert!(!leaves());
+        progress.enter(Phase::Busy);
+        progress.dismiss();
+        assert!(!leaves());
+        progress.enter(Phase::Answered);
+        assert!(!leaves());
+        progress.enter(Phase::Idle);
+        assert!(leaves());
     }
 }
