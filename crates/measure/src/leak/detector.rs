@@ -190,7 +190,7 @@ fn conclude(trace: &[f64], part: &Part, plan: &LeakPlan) -> LeakReport {
     // What moves in grains may be a grain short of moving again: the rule of three.
     let grain = plan.grain.max(observed_grain(&trace[part.skipped..]));
     let repeated = repeated_shift(&part.shifts);
-    let widening = 3.0 * grain / judged + repeated;
+    let widening = (3.0 * grain + repeated) / judged;
     let low = slope - reach - 3.0 * grain / judged;
     let high = slope + reach + widening;
     let p_value = part.whole.p_growth();
@@ -231,7 +231,7 @@ fn conclude(trace: &[f64], part: &Part, plan: &LeakPlan) -> LeakReport {
             .filter(|_| leaks)
             .map(|free| steps as u64 + (free / slope).min(1e18) as u64),
         steps_needed: (verdict == LeakVerdict::Inconclusive)
-            .then(|| steps_needed(part, steps, slope, reach, grain, plan)),
+            .then(|| steps_needed(part, steps, slope, reach, (3.0 * grain).max(repeated), plan)),
     }
 }
 
@@ -250,8 +250,8 @@ fn observed_grain(trace: &[f64]) -> f64 {
     }
 }
 
-/// Shifts upwards of the same size may be a leak in large grains: what they would amount to per
-/// step is added to the upper bound.
+/// Shifts upwards of the same size may be a leak in large grains: the bytes that as many of them
+/// stand for, by the upper 97.5 % bound of a Poisson count (Wilson and Hilferty's cube).
 fn repeated_shift(shifts: &[LevelShift]) -> f64 {
     let rises: Vec<f64> = shifts
         .iter()
@@ -261,19 +261,22 @@ fn repeated_shift(shifts: &[LevelShift]) -> f64 {
     let largest = rises.iter().copied().fold(0.0, f64::max);
     let smallest = rises.iter().copied().fold(f64::INFINITY, f64::min);
     if rises.len() >= 2 && smallest > 0.95 * largest {
-        f64::INFINITY
+        let next = rises.len() as f64 + 1.0;
+        let bound = next * (1.0 - 1.0 / (9.0 * next) + 1.96 / (3.0 * next.sqrt())).powi(3);
+        bound * largest
     } else {
         0.0
     }
 }
 
-/// Steps after which the interval should be narrow enough for `Leak` or for `Ok`.
+/// Steps after which the interval should be narrow enough for `Leak` or for `Ok`, where `unseen`
+/// bytes may have been taken in grains that did not show yet.
 fn steps_needed(
     part: &Part,
     steps: usize,
     slope: f64,
     reach: f64,
-    grain: f64,
+    unseen: f64,
     plan: &LeakPlan,
 ) -> u64 {
     let now = steps as f64;
@@ -285,9 +288,9 @@ fn steps_needed(
     };
     let narrowed = |factor: f64| now * factor.max(1.0).powf(1.0 / power);
     let for_ok = narrowed(reach / (plan.budget - slope.max(0.0)).max(0.25 * plan.budget))
-        .max(3.0 * grain / (0.5 * plan.budget));
+        .max(unseen / (0.5 * plan.budget));
     let for_leak = if slope > 0.0 {
-        narrowed(1.5 * reach / slope).max(4.0 * grain / slope)
+        narrowed(1.5 * reach / slope).max(4.0 / 3.0 * unseen / slope)
     } else {
         f64::INFINITY
     };
@@ -347,6 +350,28 @@ mod tests {
         assert_eq!(report.verdict, LeakVerdict::Ok, "{report:?}");
         assert_eq!(report.shifts.len(), 1);
         assert!(report.shifts[0].step.abs_diff(3000) <= 100);
+    }
+
+    #[test]
+    fn two_pages_in_thousands_of_steps_are_below_the_budget_and_two_blocks_are_not() {
+        let twice = |bytes: f64| -> Vec<f64> {
+            (0..5000)
+                .map(|i| MIB + bytes * f64::from(u8::from(i >= 2900) + u8::from(i >= 3200)))
+                .collect()
+        };
+        let pages = judge(
+            &twice(4096.0),
+            &LeakPlan {
+                grain: 4096.0,
+                ..LeakPlan::default()
+            },
+        );
+        assert_eq!(pages.shifts.len(), 2, "{pages:?}");
+        assert_eq!(pages.verdict, LeakVerdict::Ok, "{pages:?}");
+        // As a leak the two pages would be 1.6 bytes a step: the interval reaches over that.
+        assert!(pages.high > 2.0 * 4096.0 / 5000.0, "{pages:?}");
+        let blocks = judge(&twice(2.0 * MIB), &LeakPlan::default());
+        assert_eq!(blocks.verdict, LeakVerdict::Inconclusive, "{blocks:?}");
     }
 
     #[test]
