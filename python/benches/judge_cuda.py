@@ -101,7 +101,7 @@ class ModelNew(Base):
             graph, static = torch.cuda.CUDAGraph(), x.clone()
             with torch.cuda.graph(graph):
                 out = self.compute(static)
-            kept.extend([graph, out])
+            kept.extend([graph, out, static])
         kept[0].replay()
         return kept[1].clone()
 """),

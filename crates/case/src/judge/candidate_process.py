@@ -534,12 +534,13 @@ def results(result, wanted, poisoned):
 
 def gpu_call(arrays, candidate):
     """Times a call on the GPU: the inputs come into being behind a held stream, so that work on another
-    stream reads what is not there yet; what still runs after the stop is measured."""
+    stream reads what is not there yet; what still runs after the stop is measured, by the GPU's own clock:
+    the third event is recorded once every stream is empty."""
     torch = arrays.torch
-    events = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
+    events = [torch.cuda.Event(enable_timing=True) for _ in range(3)]
     event = type(events[0])
     record, elapsed, wait = event.record, event.elapsed_time, event.synchronize
-    synchronize, hold, clock = torch.cuda.synchronize, torch.cuda._sleep, time.perf_counter_ns
+    synchronize, hold = torch.cuda.synchronize, torch.cuda._sleep
     flush = torch.empty(256 << 20, dtype=torch.uint8, device="cuda")
     fill = type(flush).fill_
 
@@ -556,11 +557,10 @@ def gpu_call(arrays, candidate):
         record(events[0])
         result = call()
         record(events[1])
-        wait(events[1])
-        stopped = clock()
         synchronize()
-        leftover = clock() - stopped
-        nanoseconds = int(elapsed(events[0], events[1]) * 1e6)
+        record(events[2])
+        wait(events[2])
+        nanoseconds, leftover = (int(elapsed(*events[at:at + 2]) * 1e6) for at in range(2))
         return result, 0, nanoseconds, leftover
 
     return call_timed

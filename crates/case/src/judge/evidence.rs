@@ -22,6 +22,8 @@ const REMEMBERED: f64 = 3.0;
 const SHORT: f64 = 100e-6;
 /// Work that is still on the GPU so long after the stop was not counted.
 const LEFTOVER: f64 = 50e-6;
+/// The same beyond what the reference leaves, whose wait for the device takes as long.
+const BEYOND_REFERENCE: f64 = 3e-6;
 
 /// One call with its comparison.
 #[derive(Clone, Debug, Default)]
@@ -55,6 +57,9 @@ pub(super) struct Pair {
     /// Time by the judge's clock that the process's own clock does not show.
     reference_gap: f64,
     own_gap: f64,
+    /// From the stop of the clock until the whole device was idle and the host knew.
+    reference_left: f64,
+    own_left: f64,
     aliases: Vec<String>,
 }
 
@@ -67,6 +72,8 @@ impl Pair {
             own: seconds(own),
             reference_gap: gap(rival),
             own_gap: gap(own),
+            reference_left: rival.leftover_ns as f64 * 1e-9,
+            own_left: own.leftover_ns as f64 * 1e-9,
             aliases: rival.aliases.clone(),
         }
     }
@@ -467,6 +474,25 @@ fn uncounted(records: &[Record], pairs: &[Pair]) -> Option<Outcome> {
     if pairs.len() < 5 {
         return None;
     }
+    let sorted = |value: fn(&Pair) -> f64| {
+        let mut values: Vec<f64> = pairs.iter().map(value).collect();
+        values.sort_by(f64::total_cmp);
+        values
+    };
+    let (own_left, reference_left) = (
+        sorted(|pair| pair.own_left),
+        sorted(|pair| pair.reference_left),
+    );
+    // Three quarters of the calls leave more than three quarters of the reference's do.
+    let quarter = pairs.len() / 4;
+    let beyond = own_left[quarter] - reference_left[pairs.len() - 1 - quarter];
+    if beyond > BEYOND_REFERENCE && beyond > 0.1 * median_of(&sorted(|pair| pair.own)) {
+        let detail = format!(
+            "the GPU works for another {:.0} µs after the stop of the clock, on another stream",
+            beyond * 1e6
+        );
+        return Some(Outcome::cheating(Cheat::Unfinished, detail));
+    }
     let of = |value: fn(&Pair) -> f64| median_of(&pairs.iter().map(value).collect::<Vec<_>>());
     let own = of(|pair| pair.own);
     if own <= 0.0 {
@@ -570,5 +596,39 @@ mod tests {
         assert!(after(|value| f32::from_bits((value.to_bits() + 0x1000) & !0x1fff)).is_narrow());
         assert!(after(|value| f32::from_bits(value.to_bits() & !0x1fff)).is_narrow());
         assert!(!after(|value| value).is_narrow());
+    }
+
+    /// Fourteen calls whose device is idle `own` and `reference` microseconds after the stop.
+    fn left(own: f64, reference: f64) -> Vec<Pair> {
+        let mut random = Random::seeded(11);
+        let mut jitter = || 1e-6 * random.unit();
+        (0..14)
+            .map(|_| Pair {
+                reference: 25e-6,
+                own: 2e-6,
+                reference_gap: 1e-4,
+                own_gap: 1e-4,
+                reference_left: reference * 1e-6 + jitter(),
+                own_left: own * 1e-6 + jitter(),
+                aliases: Vec::new(),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn work_on_another_stream_is_seen_beside_what_the_reference_leaves() {
+        // 23 µs that the events of the current stream do not show, below the limit without a reference.
+        let outcome = uncounted(&[], &left(35.0, 12.0)).unwrap();
+        let expected = Outcome::cheating(Cheat::Unfinished, String::new());
+        assert_eq!(
+            std::mem::discriminant(&outcome),
+            std::mem::discriminant(&expected)
+        );
+        assert!(
+            format!("{outcome:?}").contains("another stream"),
+            "{outcome:?}"
+        );
+        assert!(uncounted(&[], &left(12.0, 12.0)).is_none());
+        assert!(uncounted(&[], &left(12.0, 35.0)).is_none());
     }
 }

@@ -20,7 +20,8 @@ use super::evidence::IMPRECISE;
 use super::judgement::{Cheat, Judgement, Outcome, Speed};
 use crate::description::{Case, ReferenceKind, Source, TunableValue};
 use crate::expression::Scope;
-use crate::program::{Fault, Program, Settings, compile_cuda};
+use crate::instance::{Contents, Instance};
+use crate::program::{Fault, Program, Settings, SharedArrays, compile_cuda};
 use crate::verify::{Verdict, Verifier};
 
 /// Sizes that are checked beside the timed one.
@@ -43,6 +44,8 @@ pub struct KernelBench<'a> {
     seed: u64,
     checks: Vec<Input>,
     timed: Vec<Input>,
+    /// What timed launches get: making it takes longer than judging a kernel on it.
+    timed_contents: Vec<(Instance, Contents)>,
     verifier: Option<Verifier<'a>>,
     rival: Option<Rival>,
 }
@@ -133,6 +136,7 @@ impl<'a> KernelBench<'a> {
             seed,
             checks,
             timed,
+            timed_contents: Vec::new(),
             verifier: None,
             rival: None,
         })
@@ -292,11 +296,18 @@ impl<'a> KernelBench<'a> {
                 sampler.set_limit(self.settings.limit);
                 // Each side has run in its checks, and the first pair is left out.
                 sampler.set_settle(Duration::ZERO);
-                let targets = self.targets(self.case, &sampler)?;
+                let targets = self.targets(self.case, None, &sampler)?;
                 Rival { sampler, targets }
             }
         };
-        let mut targets = self.targets(own, &rival.sampler)?;
+        let verifier = self.verifier.take();
+        let targets = self.targets(
+            own,
+            verifier.as_ref().map(Verifier::program),
+            &rival.sampler,
+        );
+        self.verifier = verifier;
+        let mut targets = targets?;
         let mut pairs = Vec::new();
         for round in 0..=ROUNDS {
             let at = round % targets.len();
@@ -327,17 +338,35 @@ impl<'a> KernelBench<'a> {
         })
     }
 
-    fn targets(&self, case: &Case, sampler: &RunSampler) -> Result<Vec<RunTarget>, Fault> {
-        let target = |input: &Input| -> Result<RunTarget, Fault> {
-            let program = Program::prepare(case, &self.choice, self.device, self.settings)?;
-            let instance = case.instance(&input.size, &self.choice)?;
-            let contents = instance
-                .contents(input.seed, input.round, false)
-                .map_err(Fault::Unsupported)?;
-            let prepared = program.prepared(&instance, &contents)?;
+    /// A case's kernel, or the program that was loaded already, on the timed inputs.
+    fn targets(
+        &mut self,
+        case: &Case,
+        program: Option<&Program>,
+        sampler: &RunSampler,
+    ) -> Result<Vec<RunTarget>, Fault> {
+        if self.timed_contents.is_empty() {
+            for input in &self.timed {
+                let instance = self.case.instance(&input.size, &self.choice)?;
+                let contents = instance
+                    .contents(input.seed, input.round, false)
+                    .map_err(Fault::Unsupported)?;
+                self.timed_contents.push((instance, contents));
+            }
+        }
+        let target = |(instance, contents): &(Instance, Contents)| -> Result<RunTarget, Fault> {
+            let prepared = match (program, self.device.cuda()) {
+                (Some(program), Some(gpu)) if program.shares_arrays() => {
+                    // Arrays of its own: a candidate that writes its input spoils nobody else's.
+                    let arrays = SharedArrays::upload(gpu, instance, contents)?;
+                    program.prepared_on(instance, &arrays)?
+                }
+                _ => Program::prepare(case, &self.choice, self.device, self.settings)?
+                    .prepared(instance, contents)?,
+            };
             sampler.target(prepared).map_err(of_workload)
         };
-        self.timed.iter().map(target).collect()
+        self.timed_contents.iter().map(target).collect()
     }
 
     /// What is wrong with results after the clock has stopped.

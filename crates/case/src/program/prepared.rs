@@ -83,6 +83,11 @@ impl SharedArrays {
 }
 
 impl Program {
+    /// Whether it can run on arrays that are there already.
+    pub(crate) fn shares_arrays(&self) -> bool {
+        matches!(self.form, Form::Cuda(_))
+    }
+
     /// A CUDA kernel on arrays that are there already: those of an instance whose arguments are the same.
     pub fn prepared_on(
         &self,
