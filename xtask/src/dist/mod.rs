@@ -168,8 +168,9 @@ fn copied(file: &Path, folder: &Path) -> Result<PathBuf> {
     Ok(place)
 }
 
-/// Writes `SHA256SUMS` in the form that `sha256sum --check` reads, and a file for each as well, which
-/// `cargo binstall` and scripts of one line like better.
+/// Writes `SHA256SUMS-ARCHITECTURE` in the form that `sha256sum --check` reads, and a file for each as
+/// well, which `cargo binstall` and scripts of one line like better. A release holds several
+/// architectures' files side by side.
 fn checksums(folder: &Path, files: &[&Path]) -> Result<()> {
     let mut all = String::new();
     for file in files {
@@ -183,6 +184,9 @@ fn checksums(folder: &Path, files: &[&Path]) -> Result<()> {
         )?;
         all.push_str(&line);
     }
-    fs::write(folder.join("SHA256SUMS"), all)?;
+    fs::write(
+        folder.join(format!("SHA256SUMS-{}", std::env::consts::ARCH)),
+        all,
+    )?;
     Ok(())
 }
