@@ -69,7 +69,16 @@ fn pages() -> Result<Vec<(PathBuf, String)>> {
 }
 
 fn on_gpu(block: &Block<'_>) -> bool {
-    block.is_console() && block.has("gpu")
+    block.has("gpu") && is_shown(block)
+}
+
+/// Whether its output is part of the page: not of what builds, fetches, goes on for ever, or is about
+/// the reader's own machine.
+fn is_shown(block: &Block<'_>) -> bool {
+    const HIDDEN: [&str; 7] = [
+        "checkout", "dist", "endless", "install", "long", "tests", "yours",
+    ];
+    block.is_console() && !HIDDEN.iter().any(|word| block.has(word))
 }
 
 pub(super) fn write_script(folder: &Path) -> Result<()> {
@@ -84,13 +93,12 @@ pub(super) fn write_script(folder: &Path) -> Result<()> {
             if let Some(file) = block.file() {
                 write!(
                     script,
-                    "cat > '{file}' <<'END_OF_FILE'\n{}END_OF_FILE\n",
+                    "mkdir -p \"$(dirname '{file}')\"\ncat > '{file}' <<'END_OF_FILE'\n{}END_OF_FILE\n",
                     block.text
                 )?;
             }
             let device = if block.has("gpu") { "gpu" } else { "cpu" };
-            let runs = !block.has("install") && !block.has("long") && !block.has("yours");
-            if block.is_console() && runs {
+            if is_shown(block) {
                 for (step, Step { command, .. }) in session(block)?.iter().enumerate() {
                     writeln!(
                         script,

@@ -7,12 +7,18 @@
 //! A command must succeed unless `$ echo $?` follows, which prints its exit code.
 //!
 //! ```` ```console measured ```` is a measurement, which may print more lines than the page shows.
-//! `gpu`, `nvrtc` and `numpy` behind `console` say what a block needs; where that is missing the block
-//! counts as ignored. `install` fetches or builds something and `long` takes minutes or never ends:
-//! neither is run here. `yours` is about the reader's machine: it is run, and its output is free.
+//! `yours` is about the reader's machine: it is run, and its output is free.
+//!
+//! Other words say what a block needs; where that is missing the block counts as ignored. `gpu`,
+//! `nvrtc`, `numpy`, `torch` and `dist` (the files of a release) are found here or not. With
+//! `WARPSMITH_FULL=1` these are run, too: `long` takes minutes, `install` fetches packages into a
+//! new environment of Python, `checkout` builds in a copy of this checkout, and `endless` goes on
+//! until it is interrupted. `tests` is the command that runs this.
 //! `WARPSMITH_BLESS=1` rewrites generated pages, and shows what was printed where it differs.
 
+mod endless;
 mod generated;
+mod machine;
 mod output;
 mod run;
 
@@ -22,17 +28,15 @@ use std::path::{Path, PathBuf};
 use libtest_mimic::Trial;
 
 use crate::session::page::{Block, blocks};
-use run::{Machine, run_page};
+use machine::Machine;
+use run::run_page;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_warpsmith");
-
-/// What a block can need, and what is never run.
-const NEEDS: [&str; 5] = ["gpu", "nvrtc", "numpy", "install", "long"];
 
 pub(crate) fn trials() -> Vec<Trial> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let root = root.canonicalize().expect("the workspace is there");
-    let machine: &'static Machine = Box::leak(Box::new(Machine::look()));
+    let machine: &'static Machine = Box::leak(Box::new(Machine::look(&root)));
     let mut trials = vec![
         Trial::test("generated pages", {
             let docs = root.join("docs");
