@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::event::ProcessIdentity;
 
 /// Kernel ticks per second in `/proc/PID/stat`: fixed at 100 in the user-space interface.
-const TICKS_PER_SECOND: u64 = 100;
+pub(crate) const TICKS_PER_SECOND: u64 = 100;
 
 /// Where processes are looked up.
 #[derive(Clone, Debug)]
@@ -66,18 +66,24 @@ impl ProcessLookup {
     }
 }
 
-/// Seconds since 1970 when the process started: field 22 of its stat, in ticks since boot. The
-/// name in parentheses may hold spaces and parentheses, so the fields count from the last one.
-fn started(stat: &str, system_stat: &str) -> Option<u64> {
+/// The fields of `/proc/PID/stat` behind the name, which is in parentheses and may hold spaces and
+/// parentheses itself: they count from the last one.
+pub(crate) fn fields_after_name(stat: &str) -> Option<Vec<&str>> {
     let after_name = &stat[stat.rfind(')')? + 1..];
-    let ticks: u64 = after_name.split_whitespace().nth(19)?.parse().ok()?;
-    let boot: u64 = system_stat
-        .lines()
-        .find_map(|line| line.strip_prefix("btime "))?
-        .trim()
-        .parse()
-        .ok()?;
-    Some(boot + ticks / TICKS_PER_SECOND)
+    Some(after_name.split_whitespace().collect())
+}
+
+/// Seconds since 1970 when the system started, from `/proc/stat`.
+pub(crate) fn boot_seconds(system_stat: &str) -> Option<u64> {
+    let mut lines = system_stat.lines();
+    let boot = lines.find_map(|line| line.strip_prefix("btime "))?;
+    boot.trim().parse().ok()
+}
+
+/// Seconds since 1970 when the process started: field 22 of its stat, in ticks since boot.
+fn started(stat: &str, system_stat: &str) -> Option<u64> {
+    let ticks: u64 = fields_after_name(stat)?.get(19)?.parse().ok()?;
+    Some(boot_seconds(system_stat)? + ticks / TICKS_PER_SECOND)
 }
 
 /// The container in a control group listing: the first path part that holds a long hexadecimal

@@ -5,8 +5,7 @@
 //! series are off unless requested, bounded, and never hold a command line; a GPU that does not answer
 //! has no readings, because those of the past would be taken for those of now.
 
-use std::fmt::Write;
-
+use super::text_format::{Head, head, line};
 use crate::baseline::ThrottleReason;
 use crate::board::{Board, GpuBoard};
 use crate::event::Presence;
@@ -25,17 +24,15 @@ pub enum ProcessSeries {
 /// Most process series per GPU.
 const PROCESSES_PER_GPU: usize = 32;
 
-/// A metric of a GPU: name, kind, help, value.
+/// A metric of a GPU, and how its value is found.
 struct Family {
-    name: &'static str,
-    kind: &'static str,
-    help: &'static str,
+    head: Head,
     value: fn(&GpuIdentity, &GpuBoard, Micros) -> Option<f64>,
 }
 
 macro_rules! families {
     ($($name:tt $kind:literal $help:tt $value:expr;)*) => {
-        &[$(Family { name: $name, kind: $kind, help: $help, value: $value }),*]
+        &[$(Family { head: Head::new($name, $kind, $help, "gpu, uuid"), value: $value }),*]
     };
 }
 
@@ -153,83 +150,130 @@ const FAMILIES: &[Family] = families![
         |_, gpu, _| gpu.processes.as_ref().map(|list| list.len() as f64);
 ];
 
-/// Appends a label's value with the escapes that the format asks for.
-fn push_escaped(out: &mut String, value: &str) {
-    for c in value.chars() {
-        match c {
-            '\\' => out.push_str("\\\\"),
-            '"' => out.push_str("\\\""),
-            '\n' => out.push_str("\\n"),
-            c => out.push(c),
-        }
-    }
-}
+const BUILD: Head = Head::new(
+    "warpsmith_build_info",
+    "gauge",
+    "The exporter's version, and what it was built for.",
+    "version, os, arch",
+);
+const DRIVER: Head = Head::new(
+    "warpsmith_driver_info",
+    "gauge",
+    "Versions of the driver and of NVML.",
+    "driver, nvml",
+);
+const GPUS: Head = Head::new("warpsmith_gpus", "gauge", "GPUs that are sampled.", "");
+const UNREACHABLE: Head = Head::new(
+    "warpsmith_gpus_unreachable",
+    "gauge",
+    "GPUs that the driver counts and does not open.",
+    "",
+);
+const INFO: Head = Head::new(
+    "warpsmith_gpu_info",
+    "gauge",
+    "What the GPU is.",
+    "gpu, uuid, name, pci_bus_id, mig",
+);
+const DOWN: Head = Head::new(
+    "warpsmith_gpu_down_info",
+    "gauge",
+    "Why a GPU does not answer.",
+    "gpu, uuid, reason",
+);
+const THROTTLE: Head = Head::new(
+    "warpsmith_gpu_throttle_seconds_total",
+    "counter",
+    "Time held back, by reason.",
+    "gpu, uuid, reason",
+);
+const XIDS: Head = Head::new(
+    "warpsmith_gpu_xid_errors_total",
+    "counter",
+    "Critical errors that the driver reported, by number.",
+    "gpu, uuid, xid",
+);
+const XID_LAST: Head = Head::new(
+    "warpsmith_gpu_xid_last_timestamp_seconds",
+    "gauge",
+    "When the driver last reported this critical error.",
+    "gpu, uuid, xid",
+);
+const MIG_USED: Head = Head::new(
+    "warpsmith_mig_memory_used_bytes",
+    "gauge",
+    "Memory in use of a MIG instance.",
+    "gpu, uuid, profile",
+);
+const MIG_TOTAL: Head = Head::new(
+    "warpsmith_mig_memory_total_bytes",
+    "gauge",
+    "Memory of a MIG instance.",
+    "gpu, uuid, profile",
+);
+const PROCESS_MEMORY: Head = Head::new(
+    "warpsmith_gpu_process_memory_bytes",
+    "gauge",
+    "Device memory held by a process (`--processes`).",
+    "gpu, uuid, pid, program, user, container",
+);
+const HOST: [Head; 4] = [
+    Head::new(
+        "warpsmith_host_cpu_busy_ratio",
+        "gauge",
+        "Share of the host's cores that are busy.",
+        "",
+    ),
+    Head::new(
+        "warpsmith_host_memory_available_bytes",
+        "gauge",
+        "Host memory available without swapping.",
+        "",
+    ),
+    Head::new(
+        "warpsmith_host_memory_total_bytes",
+        "gauge",
+        "Host memory.",
+        "",
+    ),
+    Head::new(
+        "warpsmith_host_swap_used_bytes",
+        "gauge",
+        "Host swap in use.",
+        "",
+    ),
+];
 
-fn head(out: &mut String, name: &str, kind: &str, help: &str) {
-    // Writing to a string cannot fail, here and below.
-    let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
-}
-
-/// A line with labels; `labels` come as `(name, value)`.
-fn line(out: &mut String, name: &str, labels: &[(&str, &str)], value: f64) {
-    out.push_str(name);
-    for (nth, (label, text)) in labels.iter().enumerate() {
-        out.push(if nth == 0 { '{' } else { ',' });
-        out.push_str(label);
-        out.push_str("=\"");
-        push_escaped(out, text);
-        out.push('"');
-    }
-    if !labels.is_empty() {
-        out.push('}');
-    }
-    let _ = writeln!(out, " {value}");
+/// Everything that [`metrics_text`] can have a line for, in its order.
+pub(super) fn heads() -> impl Iterator<Item = &'static Head> {
+    [&BUILD, &DRIVER, &GPUS, &UNREACHABLE, &INFO]
+        .into_iter()
+        .chain(FAMILIES.iter().map(|family| &family.head))
+        .chain([&DOWN, &XIDS, &XID_LAST, &THROTTLE, &MIG_USED, &MIG_TOTAL])
+        .chain([&PROCESS_MEMORY])
+        .chain(&HOST)
 }
 
 /// The whole page, appended to `out`.
 pub fn metrics_text(board: &Board, now: Micros, processes: ProcessSeries, out: &mut String) {
     let inventory = &board.inventory;
-    head(
-        out,
-        "warpsmith_build_info",
-        "gauge",
-        "The exporter's version.",
-    );
-    line(
-        out,
-        "warpsmith_build_info",
-        &[("version", env!("CARGO_PKG_VERSION"))],
-        1.0,
-    );
+    head(out, &BUILD);
+    let labels = [
+        ("version", env!("CARGO_PKG_VERSION")),
+        ("os", std::env::consts::OS),
+        ("arch", std::env::consts::ARCH),
+    ];
+    line(out, BUILD.name, &labels, 1.0);
     if let Some(driver) = &inventory.driver {
-        head(
-            out,
-            "warpsmith_driver_info",
-            "gauge",
-            "Versions of the driver and of NVML.",
-        );
+        head(out, &DRIVER);
         let nvml = inventory.nvml.as_deref().unwrap_or("");
-        line(
-            out,
-            "warpsmith_driver_info",
-            &[("driver", driver), ("nvml", nvml)],
-            1.0,
-        );
+        line(out, DRIVER.name, &[("driver", driver), ("nvml", nvml)], 1.0);
     }
-    head(out, "warpsmith_gpus", "gauge", "GPUs that are sampled.");
-    line(out, "warpsmith_gpus", &[], inventory.gpus.len() as f64);
-    head(
-        out,
-        "warpsmith_gpus_unreachable",
-        "gauge",
-        "GPUs that the driver counts and does not open.",
-    );
-    line(
-        out,
-        "warpsmith_gpus_unreachable",
-        &[],
-        inventory.unreachable.len() as f64,
-    );
+    head(out, &GPUS);
+    line(out, GPUS.name, &[], inventory.gpus.len() as f64);
+    head(out, &UNREACHABLE);
+    let unreachable_gpus = inventory.unreachable.len() as f64;
+    line(out, UNREACHABLE.name, &[], unreachable_gpus);
     let mut gpus: Vec<(String, &GpuIdentity, &GpuBoard)> = inventory
         .gpus
         .iter()
@@ -237,7 +281,7 @@ pub fn metrics_text(board: &Board, now: Micros, processes: ProcessSeries, out: &
         .map(|(identity, gpu)| (identity.index.to_string(), identity, gpu))
         .collect();
     if !gpus.is_empty() {
-        head(out, "warpsmith_gpu_info", "gauge", "What the GPU is.");
+        head(out, &INFO);
         for (index, identity, _) in &gpus {
             let labels = [
                 ("gpu", index.as_str()),
@@ -246,27 +290,27 @@ pub fn metrics_text(board: &Board, now: Micros, processes: ProcessSeries, out: &
                 ("pci_bus_id", identity.pci_bus_id.as_deref().unwrap_or("")),
                 ("mig", if identity.mig { "1" } else { "0" }),
             ];
-            line(out, "warpsmith_gpu_info", &labels, 1.0);
+            line(out, INFO.name, &labels, 1.0);
         }
     }
     for family in FAMILIES {
         let mut said = false;
-        if family.name == UP {
+        if family.head.name == UP {
             unreachable(out, board);
             said = !inventory.unreachable.is_empty();
         }
         for (index, identity, gpu) in &gpus {
-            if gpu.presence != Presence::Live && !STATES.contains(&family.name) {
+            if gpu.presence != Presence::Live && !STATES.contains(&family.head.name) {
                 continue;
             }
             if let Some(value) = (family.value)(identity, gpu, now) {
                 if !said {
-                    head(out, family.name, family.kind, family.help);
+                    head(out, &family.head);
                     said = true;
                 }
                 line(
                     out,
-                    family.name,
+                    family.head.name,
                     &[("gpu", index), ("uuid", &identity.uuid)],
                     value,
                 );
@@ -293,7 +337,7 @@ fn label(gpu: Option<u32>) -> String {
 fn unreachable(out: &mut String, board: &Board) {
     for (nth, one) in board.inventory.unreachable.iter().enumerate() {
         if nth == 0 {
-            head(out, UP, "gauge", UP_HELP);
+            head(out, &FAMILIES[0].head);
         }
         line(out, UP, &[("gpu", &label(one.gpu)), ("uuid", "")], 0.0);
     }
@@ -301,7 +345,6 @@ fn unreachable(out: &mut String, board: &Board) {
 
 /// Why a GPU is down.
 fn down_reasons(out: &mut String, board: &Board, gpus: &[(String, &GpuIdentity, &GpuBoard)]) {
-    const NAME: &str = "warpsmith_gpu_down_info";
     let unreachable = board.inventory.unreachable.iter();
     let unreachable = unreachable.map(|one| (label(one.gpu), "", one.reason.clone()));
     let down = gpus.iter().filter_map(|(index, identity, gpu)| {
@@ -315,21 +358,20 @@ fn down_reasons(out: &mut String, board: &Board, gpus: &[(String, &GpuIdentity, 
     });
     for (nth, (gpu, uuid, reason)) in unreachable.chain(down).enumerate() {
         if nth == 0 {
-            head(out, NAME, "gauge", "Why a GPU does not answer.");
+            head(out, &DOWN);
         }
         let labels = [("gpu", gpu.as_str()), ("uuid", uuid), ("reason", &reason)];
-        line(out, NAME, &labels, 1.0);
+        line(out, DOWN.name, &labels, 1.0);
     }
 }
 
 fn throttle(out: &mut String, gpus: &[(String, &GpuIdentity, &GpuBoard)]) {
-    const NAME: &str = "warpsmith_gpu_throttle_seconds_total";
     let mut said = false;
     for (index, identity, gpu) in gpus {
         for reason in ThrottleReason::ALL {
             if let Some(value) = scaled(reason.counter_ns(&gpu.state), 1e-9) {
                 if !said {
-                    head(out, NAME, "counter", "Time held back, by reason.");
+                    head(out, &THROTTLE);
                     said = true;
                 }
                 let labels = [
@@ -337,7 +379,7 @@ fn throttle(out: &mut String, gpus: &[(String, &GpuIdentity, &GpuBoard)]) {
                     ("uuid", &identity.uuid),
                     ("reason", reason.label()),
                 ];
-                line(out, NAME, &labels, value);
+                line(out, THROTTLE.name, &labels, value);
             }
         }
     }
@@ -345,26 +387,16 @@ fn throttle(out: &mut String, gpus: &[(String, &GpuIdentity, &GpuBoard)]) {
 
 fn xids(out: &mut String, gpus: &[(String, &GpuIdentity, &GpuBoard)]) {
     type Pick = fn(&(u64, Micros)) -> f64;
-    let families: [(&str, &str, &str, Pick); 2] = [
-        (
-            "warpsmith_gpu_xid_errors_total",
-            "counter",
-            "Critical errors that the driver reported, by number.",
-            |(count, _)| *count as f64,
-        ),
-        (
-            "warpsmith_gpu_xid_last_timestamp_seconds",
-            "gauge",
-            "When the driver last reported this critical error.",
-            |(_, last)| last.as_seconds(),
-        ),
+    let families: [(&Head, Pick); 2] = [
+        (&XIDS, |(count, _)| *count as f64),
+        (&XID_LAST, |(_, last)| last.as_seconds()),
     ];
-    for (name, kind, help, pick) in families {
+    for (family, pick) in families {
         let mut said = false;
         for (index, identity, gpu) in gpus {
             for (code, seen) in &gpu.xids {
                 if !said {
-                    head(out, name, kind, help);
+                    head(out, family);
                     said = true;
                 }
                 let code = code.to_string();
@@ -373,7 +405,7 @@ fn xids(out: &mut String, gpus: &[(String, &GpuIdentity, &GpuBoard)]) {
                     ("uuid", &identity.uuid),
                     ("xid", &code),
                 ];
-                line(out, name, &labels, pick(seen));
+                line(out, family.name, &labels, pick(seen));
             }
         }
     }
@@ -381,25 +413,17 @@ fn xids(out: &mut String, gpus: &[(String, &GpuIdentity, &GpuBoard)]) {
 
 fn mig(out: &mut String, gpus: &[(String, &GpuIdentity, &GpuBoard)]) {
     type Pick = fn(&crate::MigInstance) -> Option<i64>;
-    let families: [(&str, &str, Pick); 2] = [
-        (
-            "warpsmith_mig_memory_used_bytes",
-            "Memory in use of a MIG instance.",
-            |instance| instance.memory_used_bytes,
-        ),
-        (
-            "warpsmith_mig_memory_total_bytes",
-            "Memory of a MIG instance.",
-            |instance| instance.memory_total_bytes,
-        ),
+    let families: [(&Head, Pick); 2] = [
+        (&MIG_USED, |instance| instance.memory_used_bytes),
+        (&MIG_TOTAL, |instance| instance.memory_total_bytes),
     ];
-    for (name, help, pick) in families {
+    for (family, pick) in families {
         let mut said = false;
         for (index, _, gpu) in gpus {
             for instance in &gpu.mig {
                 if let Some(value) = scaled(pick(instance), 1.0) {
                     if !said {
-                        head(out, name, "gauge", help);
+                        head(out, family);
                         said = true;
                     }
                     let labels = [
@@ -407,7 +431,7 @@ fn mig(out: &mut String, gpus: &[(String, &GpuIdentity, &GpuBoard)]) {
                         ("uuid", &instance.uuid),
                         ("profile", &instance.name),
                     ];
-                    line(out, name, &labels, value);
+                    line(out, family.name, &labels, value);
                 }
             }
         }
@@ -415,7 +439,6 @@ fn mig(out: &mut String, gpus: &[(String, &GpuIdentity, &GpuBoard)]) {
 }
 
 fn process_series(out: &mut String, board: &Board, gpus: &[(String, &GpuIdentity, &GpuBoard)]) {
-    const NAME: &str = "warpsmith_gpu_process_memory_bytes";
     let mut said = false;
     for (index, identity, gpu) in gpus {
         let mut list: Vec<_> = gpu.processes.iter().flatten().collect();
@@ -425,7 +448,7 @@ fn process_series(out: &mut String, board: &Board, gpus: &[(String, &GpuIdentity
                 continue;
             };
             if !said {
-                head(out, NAME, "gauge", "Device memory held by a process.");
+                head(out, &PROCESS_MEMORY);
                 said = true;
             }
             let known = board.identities.get(&process.pid);
@@ -443,7 +466,7 @@ fn process_series(out: &mut String, board: &Board, gpus: &[(String, &GpuIdentity
                 ("user", user),
                 ("container", container),
             ];
-            line(out, NAME, &labels, value);
+            line(out, PROCESS_MEMORY.name, &labels, value);
         }
     }
 }
@@ -451,31 +474,15 @@ fn process_series(out: &mut String, board: &Board, gpus: &[(String, &GpuIdentity
 fn host(out: &mut String, board: &Board) {
     let host = &board.host;
     let values = [
-        (
-            "warpsmith_host_cpu_busy_ratio",
-            "Share of the host's cores that are busy.",
-            scaled(host.cpu_busy_permille, 1e-3),
-        ),
-        (
-            "warpsmith_host_memory_available_bytes",
-            "Host memory available without swapping.",
-            scaled(host.memory_available_bytes, 1.0),
-        ),
-        (
-            "warpsmith_host_memory_total_bytes",
-            "Host memory.",
-            scaled(host.memory_total_bytes, 1.0),
-        ),
-        (
-            "warpsmith_host_swap_used_bytes",
-            "Host swap in use.",
-            scaled(host.swap_used_bytes, 1.0),
-        ),
+        scaled(host.cpu_busy_permille, 1e-3),
+        scaled(host.memory_available_bytes, 1.0),
+        scaled(host.memory_total_bytes, 1.0),
+        scaled(host.swap_used_bytes, 1.0),
     ];
-    for (name, help, value) in values {
+    for (family, value) in HOST.iter().zip(values) {
         if let Some(value) = value {
-            head(out, name, "gauge", help);
-            line(out, name, &[], value);
+            head(out, family);
+            line(out, family.name, &[], value);
         }
     }
 }

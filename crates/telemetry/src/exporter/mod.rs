@@ -4,14 +4,24 @@ mod basic_auth;
 mod health_check;
 mod login_throttle;
 mod metrics_text;
+mod own_metrics;
+mod peers;
 mod resident;
 mod server;
+mod text_format;
 mod tls;
 mod web_config;
 
 pub use health_check::check_health;
 pub use metrics_text::{ProcessSeries, metrics_text};
+pub use peers::{PEERS, Peers};
 pub use resident::give_back_start_up;
 pub use server::{Exporter, ServeError};
+pub use text_format::Head;
 pub use tls::TlsError;
 pub use web_config::{WebConfig, WebConfigError};
+
+/// Every metric of the exporter's page, in its order: the machine's, then the exporter's own.
+pub fn metrics() -> impl Iterator<Item = &'static Head> {
+    metrics_text::heads().chain(own_metrics::heads())
+}

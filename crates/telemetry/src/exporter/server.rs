@@ -17,6 +17,7 @@ use warpsmith_http::{
 
 use super::login_throttle::LoginThrottle;
 use super::metrics_text::{ProcessSeries, metrics_text};
+use super::own_metrics::Cost;
 use super::web_config::WebConfig;
 use crate::Clock;
 use crate::board::{GpuBoard, LiveBoard};
@@ -62,6 +63,7 @@ struct Shared {
     config: Arc<WebConfig>,
     page: Mutex<Option<(Instant, Bytes)>>,
     throttle: LoginThrottle,
+    cost: Cost,
     stopping: AtomicBool,
 }
 
@@ -87,6 +89,7 @@ impl Exporter {
             config: Arc::clone(&config),
             page: Mutex::new(None),
             throttle: LoginThrottle::default(),
+            cost: Cost::default(),
             stopping: AtomicBool::new(false),
         });
         let tls = config.tls.as_ref().map(|tls| -> TlsSource {
@@ -127,7 +130,9 @@ fn text(status: u16, body: impl Into<Bytes>) -> Answer {
 
 impl Application for Shared {
     async fn answer(&self, request: Request, peer: SocketAddr) -> Reply {
-        Reply::Whole(respond(&request, peer.ip(), self).await)
+        let answer = respond(&request, peer.ip(), self).await;
+        self.cost.answered(answer.status());
+        Reply::Whole(answer)
     }
 
     fn refuse(&self, refusal: Refusal) -> Answer {
@@ -210,6 +215,7 @@ fn page(shared: &Shared) -> Bytes {
     {
         return page.clone();
     }
+    let started = Instant::now();
     let mut text = String::with_capacity(16 << 10);
     let complete = {
         let board = shared.board.now();
@@ -218,6 +224,9 @@ fn page(shared: &Shared) -> Bytes {
         let waits = |gpu: &GpuBoard| gpu.presence == Presence::Live && gpu.state_at.is_none();
         !board.gpus.iter().any(waits)
     };
+    let took = started.elapsed();
+    shared.cost.own_metrics(&mut text);
+    shared.cost.rendered(took, text.len());
     // Without the room that the text did not need.
     let page = Bytes::copy_from_slice(text.as_bytes());
     if complete {

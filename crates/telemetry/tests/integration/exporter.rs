@@ -7,14 +7,14 @@ use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 use crate::support::{Fake, proc_folder};
-use warpsmith_telemetry::exporter::{Exporter, ProcessSeries, WebConfig, check_health};
+use warpsmith_telemetry::exporter::{Exporter, ProcessSeries, WebConfig, check_health, metrics};
 use warpsmith_telemetry::{Clock, Event, Happening, Inventory, LiveBoard, Presence};
 
 const EIGHT: &str =
     r#"{"gpus": [{"count": 8, "processes": [{"pid": 4711, "count": 40, "memory_mb": 10}]}]}"#;
 
 /// An exporter over events that were sampled from a scenario and moved to the present.
-fn served(
+pub(crate) fn served(
     scenario: &str,
     processes: ProcessSeries,
     config: WebConfig,
@@ -113,6 +113,66 @@ fn absent_values_have_no_line_and_units_are_base_units() {
         assert!(text.contains(&line), "{line}\nis not in\n{text}");
     }
     assert!(!text.contains("9223372036854775") && !text.contains("NaN"));
+}
+
+#[test]
+fn the_exporter_tells_about_its_own_process_and_what_scrapes_cost() {
+    let (exporter, _feed) = served(EIGHT, ProcessSeries::On, WebConfig::default());
+    assert_eq!(get(&exporter, "/nope").0, 404);
+    let first = get(&exporter, "/metrics").1;
+    // Pages are given out again while they are young.
+    std::thread::sleep(Duration::from_millis(100));
+    let text = get(&exporter, "/metrics").1;
+    let value = |name: &str| -> f64 {
+        let line = text.lines().find_map(|line| line.strip_prefix(name));
+        let line = line.unwrap_or_else(|| panic!("{name} is not in\n{text}"));
+        line.trim().parse().expect("a number")
+    };
+    assert!(value("process_cpu_seconds_total ") > 0.0);
+    assert!(value("process_resident_memory_bytes ") > 1e5);
+    assert!(value("process_open_fds ") < value("process_max_fds "));
+    assert!(value("process_start_time_seconds ") > 1.7e9);
+    assert_eq!(value("warpsmith_exporter_page_bytes "), first.len() as f64);
+    assert_eq!(value("warpsmith_exporter_render_seconds_count "), 1.0);
+    assert!(value("warpsmith_exporter_render_seconds_sum ") > 0.0);
+    assert_eq!(
+        value("warpsmith_exporter_requests_total{code=\"200\"}"),
+        1.0
+    );
+    assert_eq!(
+        value("warpsmith_exporter_requests_total{code=\"404\"}"),
+        1.0
+    );
+    let build = text
+        .lines()
+        .find(|line| line.starts_with("warpsmith_build_info{"));
+    assert!(build.expect("build info").contains("arch="), "{build:?}");
+}
+
+#[test]
+fn the_list_of_metrics_is_what_the_page_has() {
+    let (exporter, _feed) = served(EIGHT, ProcessSeries::On, WebConfig::default());
+    get(&exporter, "/metrics");
+    std::thread::sleep(Duration::from_millis(100));
+    let text = get(&exporter, "/metrics").1;
+    let heads: Vec<_> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("# TYPE "))
+        .collect();
+    let listed: Vec<String> = metrics()
+        .map(|one| format!("{} {}", one.name, one.kind))
+        .collect();
+    let mut order = listed.iter();
+    for head in &heads {
+        assert!(
+            order.any(|known| known == head),
+            "{head} is not listed, or elsewhere"
+        );
+    }
+    let mut distinct = listed.clone();
+    distinct.sort_unstable();
+    distinct.dedup();
+    assert_eq!(distinct.len(), listed.len());
 }
 
 #[test]
@@ -296,7 +356,7 @@ fn health_and_readiness_follow_the_gpus() {
 }
 
 /// A certificate authority, and what it signs.
-struct Authority {
+pub(crate) struct Authority {
     certificate: rcgen::Certificate,
     issuer: rcgen::Issuer<'static, rcgen::KeyPair>,
 }
@@ -343,7 +403,7 @@ impl Authority {
 }
 
 /// A folder with a web configuration for TLS, and its authority.
-fn tls_folder(extra: &str) -> (tempfile::TempDir, std::path::PathBuf, Authority) {
+pub(crate) fn tls_folder(extra: &str) -> (tempfile::TempDir, std::path::PathBuf, Authority) {
     let folder = tempfile::tempdir().expect("a folder");
     let authority = Authority::new();
     let (certificate, key) = authority.signs();

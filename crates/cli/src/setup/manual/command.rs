@@ -7,7 +7,7 @@ use clap::{Args, Command};
 use warpsmith_formats::write_output;
 
 use super::page::Page;
-use super::{configuration, findings, man, parity, performance, verbs, workloads};
+use super::{configuration, findings, man, metrics, parity, performance, verbs, workloads};
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
 use warpsmith_console::inputs;
@@ -60,6 +60,7 @@ fn reference(program: &Command) -> Vec<Page> {
     let mut pages = verbs::pages(program);
     pages.push(configuration::page());
     pages.push(workloads::page());
+    pages.push(metrics::page());
     pages.extend(findings::pages());
     pages
 }

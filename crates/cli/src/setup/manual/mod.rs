@@ -8,6 +8,7 @@ mod command;
 mod configuration;
 mod findings;
 mod man;
+mod metrics;
 mod page;
 mod parity;
 mod performance;

@@ -1,0 +1,60 @@
+//! The exporter's metrics as a page, and what other exporters call them.
+
+use warpsmith_telemetry::exporter::{PEERS, metrics};
+
+use super::page::{Page, cell};
+
+const INTRODUCTION: &str = "\
+# Metrics
+
+What `warpsmith export` serves on `/metrics`, in Prometheus' text format. Units are base units: \
+bytes, seconds, watts, joules, hertz, ratios from 0 to 1. A value that is not known has no line, and a \
+GPU that does not answer has no readings, only `warpsmith_gpu_up 0` and the reason.
+
+`process_…` are the exporter's own process, by the names that Prometheus' clients use; \
+`warpsmith_exporter_…` are what its answers cost. Process series need `--processes`: at most 32 per GPU, \
+without command lines.
+
+| metric | kind | labels | what it is |
+|---|---|---|---|
+";
+
+const OTHERS: &str = "
+## Names in other exporters
+
+The nearest relatives in NVIDIA's dcgm-exporter and in nvidia_gpu_exporter, for those who move \
+dashboards and alerts. Units differ where names differ: DCGM counts percent, MHz, MiB and mJ.
+
+| here | dcgm-exporter | nvidia_gpu_exporter |
+|---|---|---|
+";
+
+pub(super) fn page() -> Page {
+    let code = |text: &str| match text {
+        "" => "–".to_owned(),
+        text => format!("`{text}`"),
+    };
+    let mut text = INTRODUCTION.to_owned();
+    for metric in metrics() {
+        let labels = match metric.labels {
+            "" => String::new(),
+            labels => cell(labels),
+        };
+        text.push_str(&format!(
+            "| `{}` | {} | {labels} | {} |\n",
+            metric.name,
+            metric.kind,
+            cell(metric.help)
+        ));
+    }
+    text.push_str(OTHERS);
+    for peers in PEERS {
+        text.push_str(&format!(
+            "| `{}` | {} | {} |\n",
+            peers.ours,
+            code(peers.dcgm),
+            code(peers.nvidia_smi)
+        ));
+    }
+    Page::generated("reference/metrics.md", &text)
+}
