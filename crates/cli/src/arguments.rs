@@ -9,7 +9,7 @@ use crate::kernel::{
     verify,
 };
 use crate::machine::{
-    baseline, check, clock_guard, devices, export, health, record, replay, watch, wisdom,
+    baseline, check, clock_guard, devices, export, fleet, health, record, replay, watch, wisdom,
 };
 use crate::project::{audit, explain, history, report};
 use crate::setup::{completions, config, manual, selftest};
@@ -57,6 +57,7 @@ pub(crate) enum Command {
     Replay(replay::Replay),
     Export(export::Export),
     Health(health::Health),
+    Fleet(fleet::Fleet),
     Wisdom(wisdom::WisdomCommand),
     Report(report::Report),
     Audit(audit::Audit),
@@ -102,6 +103,7 @@ impl Command {
             Self::Replay(command) => command.run(global),
             Self::Export(command) => command.run(global),
             Self::Health(command) => command.run(global),
+            Self::Fleet(command) => command.run(global),
             Self::Wisdom(command) => command.run(global),
             Self::Report(command) => command.run(global),
             Self::Audit(command) => command.run(global),

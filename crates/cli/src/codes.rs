@@ -9,6 +9,7 @@ pub(crate) fn families() -> impl Iterator<Item = &'static Family> {
         .chain(&warpsmith_doctor::FAMILIES)
         .chain([
             &warpsmith_telemetry::baseline::FAMILY,
+            &warpsmith_telemetry::fleet::FAMILY,
             &warpsmith_compiler::FAMILY,
             &warpsmith_case::FAMILY,
             &warpsmith_case::judge::FAMILY,

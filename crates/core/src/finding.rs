@@ -1,5 +1,5 @@
 //! One kind of conclusion for everything that Warpsmith looks at: a machine (`D…`), a measurement
-//! (`M…`), a kernel (`K…`), a data set (`S…`), a project (`P…`), a GPU baseline (`B…`).
+//! (`M…`), a kernel (`K…`), a data set (`S…`), a project (`P…`), a GPU baseline (`B…`), a fleet (`F…`).
 //!
 //! Invariants: a code names one conclusion for ever and is never reused; a message stands on its
 //! own line without its evidence; a hint says what to do next.

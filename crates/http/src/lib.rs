@@ -1,5 +1,6 @@
-//! One HTTP/1.1 layer for everything here that listens: hyper parses and frames, and above it stand
-//! our limits, deadlines and access rules. What a path answers is the application's.
+//! One HTTP/1.1 layer for everything here that listens, and for what reads from those that do: hyper
+//! parses and frames, and above it stand our limits, deadlines and access rules. What a path answers is
+//! the application's.
 //!
 //! Invariants: no connection waits without a deadline, for a head, a body, a next request or a
 //! client that reads; what is read for a request is bounded; what cannot be told apart from an
@@ -9,6 +10,7 @@
 pub mod access;
 mod answer;
 mod background;
+pub mod client;
 mod connection;
 mod doors;
 mod guarded;

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use support::{Fake, proc_folder};
 use warpsmith_telemetry::baseline::{Collector, Expectation};
 use warpsmith_telemetry::exporter::{Exporter, ProcessSeries, WebConfig, metrics_text};
+use warpsmith_telemetry::fleet::{Reading, hosts, judge_fleet, read_fleet};
 use warpsmith_telemetry::recording::{Recording, RecordingWriter};
 use warpsmith_telemetry::{Board, Clock, Happening, LiveBoard, Machine, Micros, Sampler, Schedule};
 
@@ -420,12 +421,114 @@ fn peers() {
     }
 }
 
+/// Exporters of the fleet that is read.
+const FLEET: usize = 200;
+
+/// Serves the page of eight busy GPUs on many ports, names them on standard output, and ends with its
+/// standard input.
+fn serve_fleet() {
+    let fake = Fake::new(&eight());
+    let processes = proc_folder(&[]);
+    let settings = fake.settings(processes.path());
+    let (inventory, events) = fake
+        .sample(&settings, Duration::from_secs(2))
+        .expect("the fake machine opens");
+    let mut board = Board::new(inventory);
+    events.into_iter().for_each(|event| board.apply(event));
+    let mut page = String::new();
+    metrics_text(&board, Clock::System.now(), ProcessSeries::On, &mut page);
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", page.len());
+    let answer = Arc::new(head + &page);
+    for _ in 0..FLEET {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        say(&listener.local_addr().expect("an address").to_string());
+        let answer = Arc::clone(&answer);
+        std::thread::spawn(move || {
+            for mut socket in listener.incoming().flatten() {
+                // Whoever has gone away does not want it.
+                let _ = socket.read(&mut [0; 1024]);
+                let _ = socket.write_all(answer.as_bytes());
+            }
+        });
+    }
+    say(&format!("page {}", page.len()));
+    let _ = std::io::stdin().read_to_end(&mut Vec::new());
+}
+
+/// Reads the fleet whose addresses come on standard input: in a process of its own, whose peak of
+/// memory is that of reading.
+fn read_served_fleet() {
+    let named: Vec<String> = std::io::stdin().lines().map_while(Result::ok).collect();
+    let resident = || {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        line.unwrap_or("?").trim().to_owned()
+    };
+    let before = resident();
+    for over in [Duration::ZERO, Duration::from_millis(500)] {
+        let how = Reading {
+            deadline: Duration::from_secs(5),
+            over,
+            authorization: None,
+            authorities: None,
+        };
+        let (started, cpu) = (Instant::now(), cpu_nanoseconds());
+        let hosts = hosts(&named, None).expect("addresses");
+        let (body, _) = judge_fleet(read_fleet(&hosts, &how).expect("read"), None);
+        let down = body.hosts.iter().filter(|host| host.down.is_some()).count();
+        let gpus: usize = body.hosts.iter().map(|host| host.gpus.len()).sum();
+        say(&format!(
+            "fleet of {} exporters, {gpus} GPUs, {down} down, readings {} ms apart: {:.0} ms, {:.0} ms of CPU, peak {} (before: {before})",
+            hosts.len(),
+            over.as_millis(),
+            started.elapsed().as_secs_f64() * 1e3,
+            (cpu_nanoseconds() - cpu) as f64 / 1e6,
+            resident()
+        ));
+    }
+}
+
+fn fleet() {
+    let program = std::env::current_exe().expect("a program has a path");
+    let start = |part: &str| {
+        let mut command = Command::new(&program);
+        command.arg(part).stdin(std::process::Stdio::piped());
+        command
+    };
+    let mut servers = start("serve-fleet")
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let said = BufReader::new(servers.stdout.take().expect("a pipe"));
+    let mut reader = start("read-fleet").spawn().expect("it starts");
+    let mut addresses = reader.stdin.take().expect("a pipe");
+    for line in said.lines().map_while(Result::ok) {
+        if let Some(bytes) = line.strip_prefix("page ") {
+            say(&format!("a page of the fleet has {bytes} bytes"));
+            break;
+        }
+        writeln!(addresses, "{line}").expect("it reads");
+    }
+    drop(addresses);
+    reader.wait().expect("it ends");
+    // Ends with its standard input.
+    drop(servers.stdin.take());
+    servers.wait().expect("it ends");
+}
+
 fn main() {
+    // What `fleet` starts of this program.
+    match std::env::args().nth(1).as_deref() {
+        Some("serve-fleet") => return serve_fleet(),
+        Some("read-fleet") => return read_served_fleet(),
+        _ => {}
+    }
     // `-- scrapes recordings` leaves the others out.
-    let parts: [(&str, fn()); 4] = [
+    let parts: [(&str, fn()); 5] = [
         ("schedule", schedule_cpu),
         ("scrapes", scrapes),
         ("recordings", recordings),
+        ("fleet", fleet),
         ("peers", peers),
     ];
     let named: Vec<String> = std::env::args().skip(1).collect();

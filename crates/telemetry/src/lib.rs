@@ -12,6 +12,7 @@ mod clock_lock;
 mod conditions;
 mod event;
 pub mod exporter;
+pub mod fleet;
 mod host;
 mod live_machine;
 mod load;

@@ -33,7 +33,9 @@ pub(crate) const GROUPS: [Group; 5] = [
     Group {
         title: "Machine",
         first: &["check", "devices", "watch"],
-        more: &["baseline", "record", "replay", "export", "health", "wisdom"],
+        more: &[
+            "baseline", "record", "replay", "export", "health", "fleet", "wisdom",
+        ],
     },
     Group {
         title: "Project and history",

@@ -8,9 +8,11 @@ use clap::Args;
 use warpsmith_core::Report;
 use warpsmith_formats::write_output_durably;
 use warpsmith_telemetry::baseline::{BaselineBody, Collector, Expectation, Fitness, baseline_text};
+use warpsmith_telemetry::fleet::{FleetBody, beside_fleet};
 use warpsmith_telemetry::recording::Recording;
 use warpsmith_telemetry::{Clock, Event, Happening, Sampler, Schedule};
 
+use super::fleet;
 use super::sampling::{self, Selection};
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
@@ -30,6 +32,7 @@ use warpsmith_console::output;
                         warpsmith baseline --duration 2m --gpu 0 --save before.json\n  \
                         warpsmith baseline --expect-load --duration 30s\n  \
                         warpsmith baseline --from recording.wsrec\n  \
+                        warpsmith baseline --expect-load --compare-fleet fleet.json\n  \
                         warpsmith compare before.json after.json")]
 pub(crate) struct Baseline {
     /// How long to sample.
@@ -46,24 +49,30 @@ pub(crate) struct Baseline {
     /// Judge a recording instead of this machine.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["gpus", "duration"], value_parser = inputs::file())]
     from: Option<PathBuf>,
+    /// Compare the GPUs with others of their kind, from a report of `fleet --save`.
+    #[arg(long, value_name = "FILE", value_parser = inputs::file())]
+    compare_fleet: Option<PathBuf>,
 }
 
 impl Baseline {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         let global = &output::check_outputs(global, &[("--save", self.save.as_deref())])?;
-        let report = match &self.from {
+        let fleet = self.compare_fleet.as_deref().map(fleet::read_report);
+        let fleet = fleet.transpose()?;
+        let mut report = match &self.from {
             Some(path) => self.judge_recording(global, path)?,
             None => match self.judge_machine(global)? {
                 Some(report) => report,
                 None => return Ok(Outcome::CannotHere),
             },
         };
+        let differs = fleet.is_some_and(|fleet| compare(global, &mut report, &fleet.body));
         if let Some(path) = &self.save {
             write_output_durably(path, &serde_json::to_vec(&report)?)?;
         }
         output::print(global, &report, baseline_text)?;
         Ok(match report.body.fitness {
-            Fitness::Fit => Outcome::Fine,
+            Fitness::Fit => Outcome::fine_if(!differs),
             Fitness::NotFit | Fitness::CannotTell => Outcome::NotFine,
             Fitness::NotMeasured => {
                 bail!("not measured: too few samples (hint: sample for longer, `--duration 10s`)")
@@ -145,6 +154,21 @@ impl Baseline {
         sampling::say_damage(global, events.damaged());
         Ok(collector.finish())
     }
+}
+
+/// Adds what differs from a fleet to a report; whether something does.
+fn compare(global: &Global, report: &mut Report<BaselineBody>, fleet: &FleetBody) -> bool {
+    let beside = beside_fleet(&report.body, fleet);
+    for reason in &beside.not_compared {
+        output::note(global, reason);
+    }
+    let differs = !beside.findings.is_empty();
+    if beside.compared > 0 && !differs {
+        let same = format!("{} GPUs are like others of their kind", beside.compared);
+        output::note(global, &same);
+    }
+    report.findings.extend(beside.findings);
+    differs
 }
 
 /// The last state of the first GPU, for the progress line.

@@ -5,6 +5,7 @@ pub(crate) mod check;
 pub(crate) mod clock_guard;
 pub(crate) mod devices;
 pub(crate) mod export;
+pub(crate) mod fleet;
 pub(crate) mod health;
 pub(crate) mod record;
 pub(crate) mod replay;

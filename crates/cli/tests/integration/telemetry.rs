@@ -42,6 +42,10 @@ fn code(output: &Output) -> i32 {
     output.status.code().expect("it ended by itself")
 }
 
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
 fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
@@ -374,4 +378,84 @@ fn an_exporter_listens_before_the_driver_answers() {
     assert!(page.contains("reason=\"nvmlInit_v2 does not return\"} 1\n"));
     exporter.kill().expect("it ends");
     exporter.wait().expect("it ended");
+}
+
+#[test]
+fn a_fleet_has_the_exit_codes_of_what_was_found() {
+    let files = Files::new();
+    let scenario = files.written("scenario.json", r#"{"gpus": [{"count": 8, "busy": 97}]}"#);
+    let library = std::env::current_exe().expect("a test program has a path");
+    let mut exporter = Command::new(env!("CARGO_BIN_EXE_warpsmith"))
+        .args(["export", "--listen", "127.0.0.1:0"])
+        .env(
+            "WARPSMITH_NVML_LIBRARY",
+            library.with_file_name("libwarpsmith_fake_nvml.so"),
+        )
+        .env("FAKE_NVML_SCENARIO", scenario)
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let log = exporter.stderr.take().expect("a pipe");
+    let serving = BufReader::new(log).lines().map_while(Result::ok).next();
+    let serving = serving.expect("a line");
+    let address = serving
+        .strip_prefix("serving http://")
+        .and_then(|rest| rest.strip_suffix("/metrics"))
+        .expect("an address");
+    // The first page may come before the driver has answered.
+    let mut fine = warpsmith(None, &["fleet", address]);
+    for _ in 0..50 {
+        if stdout(&fine).contains("8 GPUs") {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        fine = warpsmith(None, &["fleet", address]);
+    }
+    assert_eq!(code(&fine), 0, "{}{}", stdout(&fine), stderr(&fine));
+    assert!(stdout(&fine).starts_with("1 of 1 hosts answer"));
+    let saved = files.path("fleet.json").display().to_string();
+    let found = warpsmith(
+        None,
+        &[
+            "fleet",
+            address,
+            "127.0.0.1:1",
+            "--save",
+            &saved,
+            "--format",
+            "json",
+        ],
+    );
+    assert_eq!(code(&found), 1, "{}", stderr(&found));
+    let report = json(&found);
+    assert_eq!(
+        (&report["verb"], &report["findings"][0]["code"]),
+        (&"fleet".into(), &"F001".into())
+    );
+    let since = warpsmith(None, &["fleet", address, "--since", &saved]);
+    assert_eq!(code(&since), 0, "{}{}", stdout(&since), stderr(&since));
+    exporter.kill().expect("it runs");
+    exporter.wait().expect("it ends");
+
+    let wrong = files
+        .written("other.json", r#"{"schema": 1}"#)
+        .display()
+        .to_string();
+    for (arguments, said) in [
+        (&["fleet", "node[3-1]"][..], "ends before it begins"),
+        (
+            &["fleet", "--since", &wrong, "a"],
+            "was not written by `warpsmith fleet --save`",
+        ),
+        (&["fleet", "https://a"], "needs `--ca FILE`"),
+        (&["fleet"], "required"),
+        (
+            &["baseline", "--compare-fleet", &wrong],
+            "was not written by",
+        ),
+    ] {
+        let refused = warpsmith(None, arguments);
+        assert_eq!(code(&refused), 2, "{arguments:?}");
+        assert!(stderr(&refused).contains(said), "{}", stderr(&refused));
+    }
 }

@@ -19,6 +19,7 @@ pub use resident::give_back_start_up;
 pub use server::{Exporter, ServeError};
 pub use text_format::Head;
 pub use tls::TlsError;
+pub(crate) use tls::provider;
 pub use web_config::{WebConfig, WebConfigError};
 
 /// Every metric of the exporter's page, in its order: the machine's, then the exporter's own.

@@ -113,7 +113,7 @@ impl Tls {
 }
 
 /// The one implementation of the cryptography.
-pub(super) fn provider() -> Arc<CryptoProvider> {
+pub(crate) fn provider() -> Arc<CryptoProvider> {
     Arc::new(rustls::crypto::ring::default_provider())
 }
 

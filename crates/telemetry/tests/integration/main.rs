@@ -3,6 +3,7 @@
 mod comparison;
 mod driver_path;
 mod exporter;
+mod fleet;
 mod hung_driver;
 mod recording;
 mod screen;
