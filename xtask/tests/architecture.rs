@@ -31,6 +31,7 @@ const HOMES: &[(&str, &[&str])] = &[
             "xtask",
         ],
     ),
+    ("h2", &["warpsmith-http"]),
     ("hyper", &["warpsmith-http"]),
     ("libloading", &["warpsmith-device"]),
     ("nvml-wrapper", &["warpsmith-telemetry"]),

@@ -53,8 +53,10 @@ pub struct ReadLimits {
     pub deadline: Duration,
     /// Longest body.
     pub body_bytes: usize,
-    /// Pages that are read at once.
+    /// Connections that are open at once.
     pub at_once: usize,
+    /// Of these, pages that are read at once: what takes memory.
+    pub pages_at_once: usize,
 }
 
 /// What a server answered.
@@ -115,6 +117,7 @@ pub fn read_pages(
         .build()?;
     runtime.block_on(async {
         let room = Arc::new(Semaphore::new(limits.at_once.max(1)));
+        let memory = Arc::new(Semaphore::new(limits.pages_at_once.max(1)));
         let mut pages = JoinSet::new();
         for (position, target) in targets.iter().enumerate() {
             // It is closed by nobody.
@@ -122,9 +125,9 @@ pub fn read_pages(
             while let Some(Ok((position, page))) = pages.try_join_next() {
                 take(position, page);
             }
-            let target = target.clone();
+            let (target, memory) = (target.clone(), Arc::clone(&memory));
             pages.spawn(async move {
-                let page = read(&target, limits).await;
+                let page = read(&target, limits, &memory).await;
                 drop(place);
                 (position, page)
             });
@@ -140,24 +143,32 @@ pub fn read_pages(
     Ok(())
 }
 
-async fn read(target: &Target, limits: ReadLimits) -> Result<Page, ReadError> {
+async fn read(target: &Target, limits: ReadLimits, memory: &Semaphore) -> Result<Page, ReadError> {
     let mut doing = "resolving the name";
     let started = Instant::now();
-    let answer = timeout(limits.deadline, exchange(target, limits, &mut doing)).await;
+    let socket = timeout(limits.deadline, connect(target, &mut doing)).await;
+    let socket = socket.unwrap_or(Err(ReadError::TooSlow(doing)))?;
+    let connected = started.elapsed();
+    // Waiting for the others is not the server's time. It is closed by nobody.
+    let place = memory.acquire().await.ok();
+    let asked = Instant::now();
+    let left = limits.deadline.saturating_sub(connected);
+    let answer = timeout(left, exchange(socket, target, limits, &mut doing)).await;
+    drop(place);
     let (status, body) = answer.unwrap_or(Err(ReadError::TooSlow(doing)))?;
     Ok(Page {
         status,
         body,
-        took: started.elapsed(),
+        took: connected + asked.elapsed(),
     })
 }
 
 async fn exchange(
+    socket: TcpStream,
     target: &Target,
     limits: ReadLimits,
     doing: &mut &'static str,
 ) -> Result<(u16, Bytes), ReadError> {
-    let socket = connect(target, doing).await?;
     // Failing leaves a socket that waits a little longer for its last packet.
     let _ = socket.set_nodelay(true);
     let Some(tls) = &target.tls else {

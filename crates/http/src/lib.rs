@@ -13,6 +13,7 @@ mod background;
 pub mod client;
 mod connection;
 mod doors;
+pub mod grpc;
 mod guarded;
 mod handshake;
 mod host;

@@ -11,6 +11,7 @@ const LIMITS: ReadLimits = ReadLimits {
     deadline: Duration::from_secs(5),
     body_bytes: 1000,
     at_once: 8,
+    pages_at_once: 8,
 };
 
 /// A server that does this to one connection.

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use support::{Fake, proc_folder};
 use warpsmith_telemetry::baseline::{Collector, Expectation};
-use warpsmith_telemetry::exporter::{Exporter, ProcessSeries, WebConfig, metrics_text};
+use warpsmith_telemetry::exporter::{Exporter, ProcessSeries, Serving, metrics_text};
 use warpsmith_telemetry::fleet::{Reading, hosts, judge_fleet, read_fleet};
 use warpsmith_telemetry::recording::{Recording, RecordingWriter};
 use warpsmith_telemetry::{Board, Clock, Happening, LiveBoard, Machine, Micros, Sampler, Schedule};
@@ -178,13 +178,11 @@ fn scrapes() {
     let (sampler, events) = Sampler::start(machine, &settings);
     let board = Arc::new(LiveBoard::new(inventory, events));
     let any = "127.0.0.1:0".parse().expect("an address");
-    let exporter = Exporter::start(
-        any,
-        Arc::clone(&board),
-        ProcessSeries::On,
-        WebConfig::default(),
-    )
-    .expect("a port");
+    let serving = Serving {
+        processes: ProcessSeries::On,
+        ..Serving::default()
+    };
+    let exporter = Exporter::start(any, Arc::clone(&board), serving).expect("a port");
     std::thread::sleep(Duration::from_secs(2));
     let mut page = String::new();
     let start = Instant::now();

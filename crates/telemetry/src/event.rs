@@ -217,6 +217,9 @@ pub struct ProcessIdentity {
     /// Container, by the end of its control group's path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub container: Option<String>,
+    /// The pod's uid, where it runs in one of Kubernetes'.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pod: Option<String>,
     /// Command line; only kept where it was requested, since it can hold secrets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command_line: Option<String>,

@@ -32,6 +32,7 @@ impl ProcessLookup {
         let folder = self.proc_root.join(pid.to_string());
         let read = |file: &str| fs::read(folder.join(file)).ok();
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        let cgroup = read("cgroup").map(text);
         ProcessIdentity {
             pid,
             name: read("comm")
@@ -41,7 +42,8 @@ impl ProcessLookup {
             user: fs::metadata(&folder)
                 .ok()
                 .map(|folder| self.user(folder.uid())),
-            container: read("cgroup").map(text).and_then(|text| container(&text)),
+            container: cgroup.as_deref().and_then(container),
+            pod: cgroup.as_deref().and_then(pod),
             command_line: read("cmdline")
                 .filter(|_| self.command_lines)
                 .map(|bytes| text(bytes).replace('\0', " ").trim_end().to_owned())
@@ -97,9 +99,66 @@ fn container(cgroup: &str) -> Option<String> {
     })
 }
 
+/// The pod's uid in a control group listing: `…-pod8d7a_….slice` as systemd writes it, `/pod8d7a-…/`
+/// otherwise. Pods from files of the node have a uid without dashes.
+fn pod(cgroup: &str) -> Option<String> {
+    let mut parts = cgroup.lines().filter_map(|line| line.splitn(3, ':').nth(2));
+    parts.find_map(|path| {
+        path.split('/').find_map(|part| {
+            let part = part.strip_suffix(".slice").unwrap_or(part);
+            let (before, uid) = part.rsplit_once("pod")?;
+            let uid = uid.replace('_', "-");
+            let hexadecimal = uid.bytes().filter(u8::is_ascii_hexdigit).count();
+            let dashes = uid.bytes().filter(|byte| *byte == b'-').count();
+            let is_uid = hexadecimal == 32 && (uid.len(), dashes) == (36, 4)
+                || hexadecimal == 32 && uid.len() == 32;
+            (is_uid && (before.is_empty() || before.ends_with('-'))).then_some(uid)
+        })
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// As `/proc/PID/cgroup` reads under the engines and drivers of Kubernetes' nodes.
+    #[test]
+    fn pods_are_found_under_every_driver_of_control_groups() {
+        let id = "8d7ac2a3b1c94f0e8d7ac2a3b1c94f0e8d7ac2a3b1c94f0e8d7ac2a3b1c94f0e";
+        let uid = "0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0";
+        let under = uid.replace('-', "_");
+        for listing in [
+            format!(
+                "0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod{under}.slice/cri-containerd-{id}.scope\n"
+            ),
+            format!("0::/kubepods.slice/kubepods-pod{under}.slice/crio-{id}.scope\n"),
+            format!("12:devices:/kubepods/besteffort/pod{uid}/{id}\n1:name=systemd:/x\n"),
+            format!(
+                "0::/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod{under}.slice/cri-containerd-{id}.scope/app\n"
+            ),
+        ] {
+            assert_eq!(pod(&listing).as_deref(), Some(uid), "{listing}");
+            assert_eq!(
+                container(&listing).as_deref(),
+                Some("8d7ac2a3b1c9"),
+                "{listing}"
+            );
+        }
+        let of_a_file = "0::/kubepods/burstable/pod7d1e0a6b2c3f4d5e8f90a1b2c3d4e5f6/x";
+        assert_eq!(
+            pod(of_a_file).as_deref(),
+            Some("7d1e0a6b2c3f4d5e8f90a1b2c3d4e5f6")
+        );
+        for other in [
+            "",
+            "0::/",
+            "0::/system.slice/podman.service",
+            "0::/machine.slice/libpod-8d7a.scope",
+            "0::/kubepods/podcast",
+        ] {
+            assert_eq!(pod(other), None, "{other}");
+        }
+    }
 
     #[test]
     fn containers_are_found_in_the_paths_of_the_common_engines() {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use support::{Fake, proc_folder};
-use warpsmith_telemetry::exporter::{Exporter, ProcessSeries, WebConfig};
+use warpsmith_telemetry::exporter::{Exporter, Serving};
 use warpsmith_telemetry::{LiveBoard, Machine, Sampler};
 
 /// Times each thread of this process gave up its core to wait, by the thread's name.
@@ -40,8 +40,7 @@ fn a_gpu_wakes_a_core_ten_times_a_second_and_all_else_once() {
     let (sampler, events) = Sampler::start(machine, &settings);
     let board = Arc::new(LiveBoard::new(inventory, events));
     let any = "127.0.0.1:0".parse().expect("an address");
-    let exporter =
-        Exporter::start(any, board, ProcessSeries::Off, WebConfig::default()).expect("it listens");
+    let exporter = Exporter::start(any, board, Serving::default()).expect("it listens");
     std::thread::sleep(Duration::from_millis(500));
     let (before, start) = (waits(), Instant::now());
     std::thread::sleep(Duration::from_secs(4));

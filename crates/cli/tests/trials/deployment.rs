@@ -39,11 +39,13 @@ fn check(command: &mut Command) -> Result<String, Failed> {
 
 fn rules_hold() -> Result<(), Failed> {
     let folder = deploy().join("prometheus");
-    check(
-        Command::new("promtool")
-            .args(["check", "config", "prometheus.yml"])
-            .current_dir(&folder),
-    )?;
+    for config in ["prometheus.yml", "compose.yml"] {
+        check(
+            Command::new("promtool")
+                .args(["check", "config", config])
+                .current_dir(&folder),
+        )?;
+    }
     check(
         Command::new("promtool")
             .args(["test", "rules", "alerts_test.yml"])
@@ -519,6 +521,175 @@ fn manifests_follow_their_schema() -> Result<(), Failed> {
     Ok(())
 }
 
+fn alerts_have_a_receiver() -> Result<(), Failed> {
+    let config = deploy().join("alertmanager/alertmanager.yml");
+    check(Command::new("amtool").arg("check-config").arg(config)).map(drop)
+}
+
+/// The entries of a YAML file below `above`, which are indented by two more than it is; comments are
+/// none. Enough for files that are written here.
+fn entries<'a>(text: &'a str, above: &str) -> Vec<&'a str> {
+    let depth = |line: &str| line.len() - line.trim_start().len();
+    let mut lines = text
+        .lines()
+        .filter(|line| !line.trim_start().starts_with('#'));
+    let mut indent = 0;
+    if !above.is_empty() {
+        let found = lines.find(|line| line.trim() == format!("{above}:"));
+        indent = found.map_or(0, |line| depth(line) + 2);
+    }
+    lines
+        .take_while(|line| line.trim().is_empty() || depth(line) >= indent)
+        .filter(|line| depth(line) == indent && !line.trim_start().starts_with('-'))
+        .filter_map(|line| line.trim().split_once(':').map(|(key, _)| key))
+        .collect()
+}
+
+/// Needs no tool: what the compose file promises is there, and reaches what it names.
+fn compose_is_complete() -> Result<(), Failed> {
+    let compose = fs::read_to_string(deploy().join("compose.yaml"))?;
+    let services = entries(&compose, "services");
+    if services != ["warpsmith", "prometheus", "alertmanager", "grafana"] {
+        return Err(format!("the services are {services:?}").into());
+    }
+    for line in compose.lines().map(str::trim) {
+        if let Some(ports) = line.strip_prefix("ports: ")
+            && !ports.starts_with("[\"127.0.0.1:")
+        {
+            return Err(format!("published beyond loopback: {ports}").into());
+        }
+        if let Some(image) = line.strip_prefix("image: ")
+            && (image.ends_with(":latest") || !image.contains(':'))
+        {
+            return Err(format!("an image without a version: {image}").into());
+        }
+        if let Some(mount) = line.strip_prefix("- ./") {
+            let path = mount.split(':').next().unwrap_or_default();
+            if !deploy().join(path).exists() {
+                return Err(format!("`deploy/{path}` is mounted and missing").into());
+            }
+        }
+    }
+    let published = |port: &str| compose.contains(&format!("[\"127.0.0.1:{port}:{port}\"]"));
+    let read = |path: &str| fs::read_to_string(deploy().join(path));
+    for (file, address) in [
+        ("prometheus/compose.yml", "warpsmith:9877"),
+        ("prometheus/compose.yml", "alertmanager:9093"),
+        (
+            "grafana/provisioning/datasources/prometheus.yaml",
+            "prometheus:9090",
+        ),
+    ] {
+        let port = address.rsplit(':').next().unwrap_or_default();
+        if !read(file)?.contains(address) || !published(port) {
+            return Err(format!("`{file}` does not lead to {address}").into());
+        }
+    }
+    let folder = "/var/lib/grafana/dashboards";
+    let provided = read("grafana/provisioning/dashboards/warpsmith.yaml")?.contains(folder);
+    let mounted = format!("./grafana/dashboard.json:{folder}/dashboard.json:ro");
+    match provided && compose.contains(&mounted) && published("3000") {
+        true => Ok(()),
+        false => Err("the dashboard does not reach Grafana".into()),
+    }
+}
+
+/// Needs no tool: templates use values and definitions that exist, every value is used and in the
+/// schema, blocks end, and the options are the program's.
+fn chart_has_what_it_needs() -> Result<(), Failed> {
+    let chart = deploy().join("helm/warpsmith-exporter");
+    let read = |path: &str| fs::read_to_string(chart.join(path));
+    let values = read("values.yaml")?;
+    let schema: Value = serde_json::from_str(&read("values.schema.json")?)?;
+    let mut templates = String::new();
+    for file in fs::read_dir(chart.join("templates"))? {
+        let text = fs::read_to_string(file?.path())?;
+        let count = |words: &[&str]| -> usize {
+            let opens = text
+                .split("{{")
+                .skip(1)
+                .map(|part| part.trim_start_matches('-').trim());
+            opens
+                .filter(|part| words.contains(&part.split(' ').next().unwrap_or_default()))
+                .count()
+        };
+        if count(&["if", "with", "define", "range"]) != count(&["end"]) {
+            return Err("a block does not end".into());
+        }
+        templates.push_str(&text);
+    }
+    let name = |text: &str| -> String {
+        let fits = |c: &char| c.is_ascii_alphanumeric() || *c == '.';
+        text.chars().take_while(fits).collect()
+    };
+    let mut used: Vec<String> = templates.split(".Values.").skip(1).map(name).collect();
+    used.sort_unstable();
+    used.dedup();
+    for path in &used {
+        let mut above = "";
+        let mut known = &schema;
+        for key in path.split('.') {
+            known = &known["properties"][key];
+            if !entries(&values, above).contains(&key) || known.is_null() {
+                return Err(format!("`{path}` is not in values.yaml and its schema").into());
+            }
+            above = key;
+        }
+    }
+    for key in entries(&values, "") {
+        if !used.iter().any(|path| path.split('.').next() == Some(key)) {
+            return Err(format!("`{key}` of values.yaml is used nowhere").into());
+        }
+    }
+    for part in templates.split("include \"").skip(1) {
+        let name = part.split('"').next().unwrap_or_default();
+        if !templates.contains(&format!("define \"{name}\"")) {
+            return Err(format!("`{name}` is defined nowhere").into());
+        }
+    }
+    let version = env!("CARGO_PKG_VERSION");
+    if !read("Chart.yaml")?.contains(&format!("appVersion: \"{version}\"")) {
+        return Err(format!("the chart is not of version {version}").into());
+    }
+    let help = check(Command::new(env!("CARGO_BIN_EXE_warpsmith")).args(["export", "--help"]))?;
+    for part in templates.split("- --").skip(1) {
+        let fits = |c: &char| c.is_ascii_lowercase() || *c == '-';
+        let option: String = part.chars().take_while(fits).collect();
+        if !help.contains(&format!("--{option}")) {
+            return Err(format!("`export` has no option `--{option}`").into());
+        }
+    }
+    Ok(())
+}
+
+/// The chart as Helm renders it, with everything off and with everything on.
+fn chart_renders() -> Result<(), Failed> {
+    let chart = deploy().join("helm/warpsmith-exporter");
+    check(Command::new("helm").arg("lint").arg(&chart))?;
+    let folder = tempfile::tempdir()?;
+    for (nth, set) in [
+        "podResources.enabled=false,networkPolicy.enabled=false,runtimeClassName=",
+        "serviceMonitor.enabled=true,compat=dcgm,processes.enabled=true,webConfigSecret=web",
+    ]
+    .iter()
+    .enumerate()
+    {
+        let text = check(
+            Command::new("helm")
+                .args(["template", "release", "--set", set])
+                .arg(&chart),
+        )?;
+        // The operator's own kinds are not in Kubernetes' schema.
+        let documents = text
+            .split("\n---")
+            .filter(|text| !text.contains("monitoring.coreos.com"));
+        let file = folder.path().join(format!("{nth}.yaml"));
+        fs::write(&file, documents.collect::<Vec<_>>().join("\n---"))?;
+        check(Command::new("kubernetes-validate").arg(file))?;
+    }
+    Ok(())
+}
+
 fn compose_follows_its_schema() -> Result<(), Failed> {
     check(
         Command::new("check-jsonschema")
@@ -581,6 +752,18 @@ pub(crate) fn trials() -> Vec<Trial> {
             &["kubernetes-validate"],
             "manifests follow their schema",
             manifests_follow_their_schema,
+        ),
+        needs(&[], "the compose file is complete", compose_is_complete),
+        needs(&[], "the chart has what it needs", chart_has_what_it_needs),
+        needs(
+            &["helm", "kubernetes-validate"],
+            "the chart renders to valid manifests",
+            chart_renders,
+        ),
+        needs(
+            &["amtool"],
+            "alerts have a receiver",
+            alerts_have_a_receiver,
         ),
         needs(
             &["check-jsonschema"],

@@ -5,6 +5,7 @@
 //! series are off unless requested, bounded, and never hold a command line; a GPU that does not answer
 //! has no readings, because those of the past would be taken for those of now.
 
+use super::pod_resources::Pods;
 use super::text_format::{Head, head, line};
 use crate::baseline::ThrottleReason;
 use crate::board::{Board, GpuBoard};
@@ -40,7 +41,7 @@ fn ratio(percent: Option<i64>) -> Option<f64> {
     percent.map(|percent| percent as f64 / 100.0)
 }
 
-fn scaled(value: Option<i64>, scale: f64) -> Option<f64> {
+pub(super) fn scaled(value: Option<i64>, scale: f64) -> Option<f64> {
     value.map(|value| value as f64 * scale)
 }
 
@@ -215,7 +216,19 @@ const PROCESS_MEMORY: Head = Head::new(
     "warpsmith_gpu_process_memory_bytes",
     "gauge",
     "Device memory held by a process (`--processes`).",
-    "gpu, uuid, pid, program, user, container",
+    "gpu, uuid, pid, program, user, container, pod_uid",
+);
+const KUBELET: Head = Head::new(
+    "warpsmith_kubelet_up",
+    "gauge",
+    "1 while the kubelet tells which pod has which GPU (`--kubernetes`).",
+    "",
+);
+const POD: Head = Head::new(
+    "warpsmith_gpu_pod_info",
+    "gauge",
+    "A container that was given the GPU or a share of it (`--kubernetes`).",
+    "gpu, uuid, namespace, pod, container",
 );
 const HOST: [Head; 4] = [
     Head::new(
@@ -252,6 +265,7 @@ pub(super) fn heads() -> impl Iterator<Item = &'static Head> {
         .chain([&DOWN, &XIDS, &XID_LAST, &THROTTLE, &MIG_USED, &MIG_TOTAL])
         .chain([&PROCESS_MEMORY])
         .chain(&HOST)
+        .chain([&KUBELET, &POD])
 }
 
 /// The whole page, appended to `out`.
@@ -326,6 +340,31 @@ pub fn metrics_text(board: &Board, now: Micros, processes: ProcessSeries, out: &
         process_series(out, board, &gpus);
     }
     host(out, board);
+}
+
+/// Which pod has which GPU, appended to `out`.
+pub(super) fn pods_text(board: &Board, pods: &Pods, out: &mut String) {
+    head(out, &KUBELET);
+    let up = f64::from(u8::from(pods.failure.is_none()));
+    line(out, KUBELET.name, &[], up);
+    let mut said = false;
+    for identity in &board.inventory.gpus {
+        let index = identity.index.to_string();
+        for owner in pods.owners(&identity.uuid, &index) {
+            if !said {
+                head(out, &POD);
+                said = true;
+            }
+            let labels = [
+                ("gpu", index.as_str()),
+                ("uuid", &identity.uuid),
+                ("namespace", &owner.namespace),
+                ("pod", &owner.pod),
+                ("container", &owner.container),
+            ];
+            line(out, POD.name, &labels, 1.0);
+        }
+    }
 }
 
 /// The label of a GPU that was not opened; `all` is a driver that does not answer.
@@ -457,6 +496,7 @@ fn process_series(out: &mut String, board: &Board, gpus: &[(String, &GpuIdentity
             let container = known
                 .and_then(|known| known.container.as_deref())
                 .unwrap_or("");
+            let pod = known.and_then(|known| known.pod.as_deref()).unwrap_or("");
             let pid = process.pid.to_string();
             let labels = [
                 ("gpu", index.as_str()),
@@ -465,6 +505,7 @@ fn process_series(out: &mut String, board: &Board, gpus: &[(String, &GpuIdentity
                 ("program", name),
                 ("user", user),
                 ("container", container),
+                ("pod_uid", pod),
             ];
             line(out, PROCESS_MEMORY.name, &labels, value);
         }

@@ -15,9 +15,11 @@ use warpsmith_http::{
     Answer, Application, Background, Bytes, Limits, Refusal, Reply, Request, TlsSource, blocking,
 };
 
+use super::dcgm_text::{dcgm_text, hostname};
 use super::login_throttle::LoginThrottle;
-use super::metrics_text::{ProcessSeries, metrics_text};
+use super::metrics_text::{ProcessSeries, metrics_text, pods_text};
 use super::own_metrics::Cost;
+use super::pod_resources::PodWatch;
 use super::web_config::WebConfig;
 use crate::Clock;
 use crate::board::{GpuBoard, LiveBoard};
@@ -56,10 +58,36 @@ pub enum ServeError {
     },
 }
 
+/// Under which names metrics are served.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Names {
+    /// Our own.
+    #[default]
+    Own,
+    /// Those of NVIDIA's dcgm-exporter.
+    Dcgm,
+}
+
+/// How to serve.
+#[derive(Default)]
+pub struct Serving {
+    /// Whether each process has its own series.
+    pub processes: ProcessSeries,
+    /// TLS and users.
+    pub config: WebConfig,
+    /// Under which names.
+    pub names: Names,
+    /// Which pod has which GPU.
+    pub pods: Option<PodWatch>,
+}
+
 /// What every connection shares.
 struct Shared {
     board: Arc<LiveBoard>,
     processes: ProcessSeries,
+    names: Names,
+    pods: Option<PodWatch>,
+    hostname: String,
     config: Arc<WebConfig>,
     page: Mutex<Option<(Instant, Bytes)>>,
     throttle: LoginThrottle,
@@ -78,14 +106,16 @@ impl Exporter {
     pub fn start(
         address: SocketAddr,
         board: Arc<LiveBoard>,
-        processes: ProcessSeries,
-        config: WebConfig,
+        serving: Serving,
     ) -> Result<Self, ServeError> {
         let refused = |source| ServeError::Listen { address, source };
-        let config = Arc::new(config);
+        let config = Arc::new(serving.config);
         let shared = Arc::new(Shared {
             board,
-            processes,
+            processes: serving.processes,
+            names: serving.names,
+            pods: serving.pods,
+            hostname: hostname(),
             config: Arc::clone(&config),
             page: Mutex::new(None),
             throttle: LoginThrottle::default(),
@@ -217,9 +247,18 @@ fn page(shared: &Shared) -> Bytes {
     }
     let started = Instant::now();
     let mut text = String::with_capacity(16 << 10);
+    let pods = shared.pods.as_ref().map(PodWatch::now);
     let complete = {
         let board = shared.board.now();
-        metrics_text(&board, Clock::System.now(), shared.processes, &mut text);
+        match shared.names {
+            Names::Own => {
+                metrics_text(&board, Clock::System.now(), shared.processes, &mut text);
+                if let Some(pods) = &pods {
+                    pods_text(&board, pods, &mut text);
+                }
+            }
+            Names::Dcgm => dcgm_text(&board, pods.as_ref(), &shared.hostname, &mut text),
+        }
         // A page of the first milliseconds, before the first samples, is of no use to the next.
         let waits = |gpu: &GpuBoard| gpu.presence == Presence::Live && gpu.state_at.is_none();
         !board.gpus.iter().any(waits)

@@ -19,6 +19,9 @@ const PAGE_BYTES: usize = 2 << 20;
 /// More connections than this at once would need more than the usual number of open files.
 const AT_ONCE: usize = 256;
 
+/// Pages in memory at once: those of hosts that answer come one after the other anyway.
+const PAGES_AT_ONCE: usize = 32;
+
 /// How to read.
 #[derive(Clone, Debug)]
 pub struct Reading {
@@ -129,6 +132,7 @@ fn each(
         deadline: how.deadline,
         body_bytes: PAGE_BYTES,
         at_once: AT_ONCE,
+        pages_at_once: PAGES_AT_ONCE,
     };
     read_pages(targets, limits, |position, page| {
         let host = hosts[position].to_string();

@@ -23,43 +23,66 @@ impl Sample<'_> {
     }
 }
 
-/// The samples of a page; an error names the line.
-pub(super) fn samples(page: &str) -> impl Iterator<Item = Result<Sample<'_>, String>> {
-    page.lines().enumerate().filter_map(|(nth, line)| {
-        let line = line.trim();
-        if line.is_empty() || line.starts_with('#') {
+/// A line with a value, of which only the name was looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Line<'a> {
+    number: usize,
+    text: &'a str,
+    pub(super) name: &'a str,
+}
+
+/// The lines of a page that have values; an error names the line.
+pub(super) fn lines(page: &str) -> impl Iterator<Item = Result<Line<'_>, String>> {
+    page.lines().enumerate().filter_map(|(nth, text)| {
+        let text = text.trim();
+        if text.is_empty() || text.starts_with('#') {
             return None;
         }
-        Some(sample(line).ok_or_else(|| {
-            let shown: String = line.chars().take(60).collect();
-            format!("line {} is no metric: `{shown}`", nth + 1)
-        }))
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b':';
+        let end = text.bytes().position(|byte| !fits(byte));
+        let line = Line {
+            number: nth + 1,
+            text,
+            name: &text[..end.unwrap_or(text.len())],
+        };
+        let first = line.name.bytes().next();
+        match first.is_some_and(|byte| !byte.is_ascii_digit()) {
+            true => Some(Ok(line)),
+            false => Some(Err(line.refusal())),
+        }
     })
 }
 
-fn sample(line: &str) -> Option<Sample<'_>> {
-    let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b':';
-    let end = line.bytes().position(|byte| !fits(byte))?;
-    let (name, rest) = line.split_at(end);
-    if name.is_empty() || name.as_bytes()[0].is_ascii_digit() {
-        return None;
+impl<'a> Line<'a> {
+    /// All of it.
+    pub(super) fn sample(&self) -> Result<Sample<'a>, String> {
+        self.read().ok_or_else(|| self.refusal())
     }
-    let mut labels = Vec::new();
-    let rest = match rest.trim_start().strip_prefix('{') {
-        None => rest,
-        Some(inside) => read_labels(inside, &mut labels)?,
-    };
-    // A time stamp may stand behind the value.
-    let mut words = rest.split_ascii_whitespace();
-    let value = words.next()?.parse().ok()?;
-    let stamped = words
-        .next()
-        .is_none_or(|stamp| stamp.parse::<i64>().is_ok());
-    (stamped && words.next().is_none()).then_some(Sample {
-        name,
-        labels,
-        value,
-    })
+
+    fn refusal(&self) -> String {
+        let shown: String = self.text.chars().take(60).collect();
+        format!("line {} is no metric: `{shown}`", self.number)
+    }
+
+    fn read(&self) -> Option<Sample<'a>> {
+        let rest = &self.text[self.name.len()..];
+        let mut labels = Vec::new();
+        let rest = match rest.trim_start().strip_prefix('{') {
+            None => rest,
+            Some(inside) => read_labels(inside, &mut labels)?,
+        };
+        // A time stamp may stand behind the value.
+        let mut words = rest.split_ascii_whitespace();
+        let value = words.next()?.parse().ok()?;
+        let stamped = words
+            .next()
+            .is_none_or(|stamp| stamp.parse::<i64>().is_ok());
+        (stamped && words.next().is_none()).then_some(Sample {
+            name: self.name,
+            labels,
+            value,
+        })
+    }
 }
 
 /// Reads `a="b",c="d"}`; returns what stands behind.
@@ -111,6 +134,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    fn samples(page: &str) -> impl Iterator<Item = Result<Sample<'_>, String>> {
+        lines(page).map(|line| line.and_then(|line| line.sample()))
+    }
 
     fn one(line: &str) -> Result<Sample<'_>, String> {
         samples(line).next().expect("a line")

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::exposition::{Sample, samples};
+use super::exposition::{Sample, lines};
 
 /// Most GPUs of one host; a page with more is not a GPU exporter's.
 const MOST_GPUS: usize = 256;
@@ -151,6 +151,24 @@ fn slot(name: &str) -> Option<(Slot, f64)> {
     })
 }
 
+/// What is about more than one number of a GPU.
+const SPECIAL: [&str; 7] = [
+    "warpsmith_build_info",
+    "warpsmith_driver_info",
+    "warpsmith_gpu_info",
+    "warpsmith_gpu_up",
+    "warpsmith_gpu_down_info",
+    "warpsmith_gpu_throttle_seconds_total",
+    "warpsmith_gpu_xid_errors_total",
+];
+
+fn is_read(name: &str) -> bool {
+    SPECIAL.contains(&name)
+        || slot(name).is_some()
+        || dcgm_violation(name).is_some()
+        || name == "DCGM_FI_DEV_XID_ERRORS"
+}
+
 /// DCGM's counters of time held back, in nanoseconds, by our reasons.
 fn dcgm_violation(name: &str) -> Option<&'static str> {
     Some(match name {
@@ -185,10 +203,13 @@ impl HostReading {
             ..Self::default()
         };
         let mut known = false;
-        for sample in samples(page) {
-            let sample = sample?;
-            known |= sample.name.starts_with("warpsmith_") || sample.name.starts_with("DCGM_FI_");
-            reading.take(&sample)?;
+        for line in lines(page) {
+            let line = line?;
+            known |= line.name.starts_with("warpsmith_") || line.name.starts_with("DCGM_FI_");
+            // Most of a page is of no interest here, above all a series for each process.
+            if is_read(line.name) {
+                reading.take(&line.sample()?)?;
+            }
         }
         match known {
             true => Ok(reading),

@@ -7,7 +7,9 @@ use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 use crate::support::{Fake, proc_folder};
-use warpsmith_telemetry::exporter::{Exporter, ProcessSeries, WebConfig, check_health, metrics};
+use warpsmith_telemetry::exporter::{
+    Exporter, ProcessSeries, Serving, WebConfig, check_health, metrics,
+};
 use warpsmith_telemetry::{Clock, Event, Happening, Inventory, LiveBoard, Presence};
 
 const EIGHT: &str =
@@ -41,7 +43,12 @@ fn started(
 ) -> Exporter {
     let board = Arc::new(LiveBoard::new(inventory, receiver));
     let any: SocketAddr = "127.0.0.1:0".parse().expect("an address");
-    Exporter::start(any, board, processes, config).expect("a free port")
+    let serving = Serving {
+        processes,
+        config,
+        ..Serving::default()
+    };
+    Exporter::start(any, board, serving).expect("a free port")
 }
 
 /// One exchange on an open connection: status and body.
@@ -81,7 +88,7 @@ fn connected(exporter: &Exporter) -> BufReader<TcpStream> {
     BufReader::new(stream)
 }
 
-fn get(exporter: &Exporter, path: &str) -> (u16, String) {
+pub(crate) fn get(exporter: &Exporter, path: &str) -> (u16, String) {
     exchange(
         &mut connected(exporter),
         &format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n"),
@@ -522,12 +529,7 @@ fn a_port_in_use_is_an_error_that_names_it() {
     let (exporter, _feed) = served("{}", ProcessSeries::Off, WebConfig::default());
     let (_, receiver) = channel();
     let board = Arc::new(LiveBoard::new(Inventory::default(), receiver));
-    let again = Exporter::start(
-        exporter.address(),
-        board,
-        ProcessSeries::Off,
-        WebConfig::default(),
-    );
+    let again = Exporter::start(exporter.address(), board, Serving::default());
     let error = again.err().expect("the port is taken").to_string();
     assert!(error.contains(&exporter.address().to_string()), "{error}");
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::{Fake, proc_folder};
 use warpsmith_telemetry::exporter::{
-    Exporter, ProcessSeries, WebConfig, check_health, metrics_text,
+    Exporter, ProcessSeries, Serving, WebConfig, check_health, metrics_text,
 };
 use warpsmith_telemetry::{
     Clock, LiveMachine, Machine, Micros, OpenError, Opening, Presence, Settings, snapshot,
@@ -82,7 +82,7 @@ fn answers_while(call: &str) {
     let machine = LiveMachine::start(&settings(&fake));
     let any = "127.0.0.1:0".parse().expect("an address");
     let board = machine.board().clone();
-    let exporter = Exporter::start(any, board, ProcessSeries::Off, WebConfig::default())
+    let exporter = Exporter::start(any, board, Serving::default())
         .expect("it listens before the driver answers");
     let page = || {
         let (mut text, board) = (String::new(), machine.board().now());

@@ -5,6 +5,7 @@ mod driver_path;
 mod exporter;
 mod fleet;
 mod hung_driver;
+mod pods;
 mod recording;
 mod screen;
 #[path = "../support/mod.rs"]

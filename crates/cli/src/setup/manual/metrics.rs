@@ -1,6 +1,6 @@
 //! The exporter's metrics as a page, and what other exporters call them.
 
-use warpsmith_telemetry::exporter::{PEERS, metrics};
+use warpsmith_telemetry::exporter::{PEERS, dcgm_metrics, metrics};
 
 use super::page::{Page, cell};
 
@@ -10,6 +10,10 @@ const INTRODUCTION: &str = "\
 What `warpsmith export` serves on `/metrics`, in Prometheus' text format. Units are base units: \
 bytes, seconds, watts, joules, hertz, ratios from 0 to 1. A value that is not known has no line, and a \
 GPU that does not answer has no readings, only `warpsmith_gpu_up 0` and the reason.
+
+Which pod has a GPU is one series, `warpsmith_gpu_pod_info`, so that the others go on when pods come and \
+go; a query joins them: `warpsmith_gpu_power_watts * on(instance, gpu, uuid) group_left(namespace, pod) \
+warpsmith_gpu_pod_info`.
 
 `process_…` are the exporter's own process, by the names that Prometheus' clients use; \
 `warpsmith_exporter_…` are what its answers cost. Process series need `--processes`: at most 32 per GPU, \
@@ -25,7 +29,19 @@ const OTHERS: &str = "
 The nearest relatives in NVIDIA's dcgm-exporter and in nvidia_gpu_exporter, for those who move \
 dashboards and alerts. Units differ where names differ: DCGM counts percent, MHz, MiB and mJ.
 
+`warpsmith export --compat dcgm` serves dcgm-exporter's names, units and labels instead: `gpu`, `UUID`, \
+`pci_bus_id`, `device`, `modelName`, `Hostname` (as its releases up to 4.8.2 write it), \
+`DCGM_FI_DRIVER_VERSION` and, with `--kubernetes`, `container`, `namespace` and `pod`. What is not known has \
+no line, where dcgm-exporter writes a sentinel. MIG instances are left out.
+
 | here | dcgm-exporter | nvidia_gpu_exporter |
+|---|---|---|
+";
+
+const COMPAT: &str = "
+## With `--compat dcgm`
+
+| metric | kind | what it is |
 |---|---|---|
 ";
 
@@ -54,6 +70,15 @@ pub(super) fn page() -> Page {
             peers.ours,
             code(peers.dcgm),
             code(peers.nvidia_smi)
+        ));
+    }
+    text.push_str(COMPAT);
+    for metric in dcgm_metrics() {
+        text.push_str(&format!(
+            "| `{}` | {} | {} |\n",
+            metric.name,
+            metric.kind,
+            cell(metric.help)
         ));
     }
     Page::generated("reference/metrics.md", &text)
