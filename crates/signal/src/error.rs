@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use warpsmith_core::ArgumentError;
+use warpsmith_core::{ArgumentError, Bytes};
 
 /// Why an analysis could not be done.
 #[derive(Debug, thiserror::Error)]
@@ -20,6 +20,14 @@ pub enum SignalError {
         /// What it is.
         value: f32,
     },
+    /// A result or a table that memory has no room for.
+    #[error("{what} would take {needed} of memory, more than is available")]
+    TooLarge {
+        /// What it is.
+        what: &'static str,
+        /// Its size.
+        needed: Bytes,
+    },
     /// A file could not be opened or read.
     #[error("cannot read `{path}`")]
     Io {
@@ -27,6 +35,20 @@ pub enum SignalError {
         path: PathBuf,
         /// What the system said.
         source: std::io::Error,
+    },
+    /// A file ends before its header says.
+    #[error(
+        "cannot decode `{path}` {place}: the header promises {declared} samples and the file ends after {found}"
+    )]
+    CutShort {
+        /// The file.
+        path: PathBuf,
+        /// Where it ends.
+        place: String,
+        /// Samples of a channel that its header promises.
+        declared: u64,
+        /// Those that are there.
+        found: u64,
     },
     /// A file is not audio that can be decoded.
     #[error("cannot decode `{path}` {place}: {reason}")]

@@ -16,7 +16,7 @@ mod resample;
 mod reverb;
 mod trim;
 
-pub use audio::{Audio, ChannelChoice, check_finite};
+pub use audio::{Audio, ChannelChoice, PcmCoding, PcmFormat, check_finite};
 pub use convolution::Convolver;
 pub use error::{Result, SignalError};
 pub use filter::{Biquad, Cascade, Weighting, deemphasise, preemphasise};

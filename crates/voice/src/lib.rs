@@ -18,6 +18,7 @@ mod picture;
 mod pitch;
 pub mod quality;
 mod resample;
+mod room;
 mod spectrum;
 mod statistics;
 mod vad;
@@ -42,6 +43,7 @@ pub use pitch::{
 };
 pub use quality::formants::formants_on_cuda;
 pub use resample::resample_on_cuda;
+pub use room::check_room;
 pub use spectrum::{Density, Istft, Stft, StftStream, istft_on_cuda, spectrogram_on_cuda};
 pub use statistics::{SpectralShape, SpectralStatistics, StatisticsStream, statistics_on_cuda};
 pub use vad::{

@@ -14,6 +14,7 @@ use symphonia::core::io::{MediaSource, MediaSourceStream};
 use symphonia::core::meta::MetadataOptions;
 
 use super::file::Audio;
+use super::header::{PlainSamples, plain_samples};
 use crate::error::{Result, SignalError};
 
 /// Whether a signal may end before its header says.
@@ -21,7 +22,12 @@ use crate::error::{Result, SignalError};
 pub(crate) enum Ending {
     AsDeclared,
     AnyTime,
+    /// Damaged parts are left out, too.
+    Salvaged,
 }
+
+/// Samples per second of the fastest recordings (radio, ultrasound); headers that say more are damaged.
+pub(super) const HIGHEST_RATE: u32 = 100_000_000;
 
 /// A source that says how far it has been read.
 struct Counted<R> {
@@ -95,6 +101,63 @@ pub(crate) fn decode(
     })
 }
 
+/// Frames of plain samples that are shown at a time.
+const PLAIN_PIECE: usize = 1 << 14;
+
+/// Shows `see` every piece of the plain samples that `source` has from here on, `declared` bytes of them.
+pub(crate) fn decode_plain(
+    path: &Path,
+    source: &mut dyn Read,
+    PlainSamples { format, bytes }: PlainSamples,
+    ending: Ending,
+    see: &mut dyn FnMut(&Audio) -> Result<()>,
+) -> Result<()> {
+    let frame_bytes = format.frame_bytes();
+    let mut source = source.take(bytes.unwrap_or(u64::MAX));
+    let mut block = Vec::with_capacity(PLAIN_PIECE * frame_bytes);
+    let mut piece = Audio {
+        sample_rate: format.sample_rate,
+        channels: vec![Vec::new(); format.channels],
+    };
+    let mut found = 0u64;
+    loop {
+        block.clear();
+        let wanted = (PLAIN_PIECE * frame_bytes) as u64;
+        let read = source.by_ref().take(wanted).read_to_end(&mut block);
+        read.map_err(|source| SignalError::Io {
+            path: path.to_owned(),
+            source,
+        })?;
+        let (last, rest) = (block.len() < wanted as usize, block.len() % frame_bytes);
+        let frames = &block[..block.len() - rest];
+        for (number, channel) in piece.channels.iter_mut().enumerate() {
+            channel.clear();
+            let samples = frames
+                .chunks_exact(format.sample_bytes())
+                .skip(number)
+                .step_by(format.channels);
+            channel.extend(samples.map(|sample| format.value(sample)));
+        }
+        if found == 0 || !frames.is_empty() {
+            see(&piece)?;
+        }
+        found += block.len() as u64;
+        let missing = bytes.is_some_and(|bytes| found < bytes) || rest > 0;
+        if last && missing && ending == Ending::AsDeclared {
+            let samples = |bytes: u64| bytes.div_ceil(frame_bytes as u64);
+            return Err(SignalError::CutShort {
+                path: path.to_owned(),
+                place: format!("near byte {found} of its samples"),
+                declared: samples(bytes.unwrap_or(found)),
+                found: found / frame_bytes as u64,
+            });
+        }
+        if last {
+            return Ok(());
+        }
+    }
+}
+
 fn decode_all(
     path: &Path,
     mut source: Box<dyn Source>,
@@ -117,6 +180,12 @@ fn decode_all(
         place: format!("near byte {}", position.load(Ordering::Relaxed)),
         reason,
     };
+    // Only where one can go back is it known what comes before it is read.
+    if length.is_some()
+        && let Some(samples) = plain_samples(&mut *source).map_err(&fail)?
+    {
+        return decode_plain(path, &mut *source, samples, ending, see);
+    }
     let counted = Counted {
         inner: source,
         position: position.clone(),
@@ -162,6 +231,8 @@ fn decode_all(
             Ok(Some(packet)) => packet,
             Ok(None) => break,
             Err(Error::IoError(error)) if error.kind() == io::ErrorKind::UnexpectedEof => break,
+            // What a reader says after it lost its place cannot be trusted.
+            Err(_) if ending == Ending::Salvaged && found > 0 => break,
             Err(error) => return Err(fail(error.to_string())),
         };
         if packet.track_id != track_id {
@@ -170,12 +241,16 @@ fn decode_all(
         let decoded = match decoder.decode(&packet) {
             Ok(decoded) => decoded,
             Err(Error::IoError(error)) if error.kind() == io::ErrorKind::UnexpectedEof => break,
+            // One packet is lost, and the next may be sound.
+            Err(Error::DecodeError(_)) if ending == Ending::Salvaged => continue,
             Err(error) => return Err(fail(error.to_string())),
         };
         let rate = decoded.spec().rate();
         let planes = decoded.num_planes();
-        if planes == 0 || rate == 0 {
-            return Err(fail(format!("{planes} channels at {rate} Hz")));
+        if planes == 0 || rate == 0 || rate > HIGHEST_RATE {
+            return Err(fail(format!(
+                "the header says {planes} channels at {rate} Hz; rates go from 1 to {HIGHEST_RATE} Hz"
+            )));
         }
         if piece.channels.is_empty() {
             piece.sample_rate = rate;
@@ -200,9 +275,12 @@ fn decode_all(
         && let Some(declared) = declared
         && found < declared
     {
-        return Err(fail(format!(
-            "the header promises {declared} samples and the file ends after {found}"
-        )));
+        return Err(SignalError::CutShort {
+            path: path.to_owned(),
+            place: format!("near byte {}", position.load(Ordering::Relaxed)),
+            declared,
+            found,
+        });
     }
     if piece.channels.is_empty() {
         if piece.sample_rate == 0 {

@@ -1,6 +1,7 @@
-//! Audio in files and pipes: WAV, AIFF, FLAC, MP3, Ogg Vorbis, M4A (AAC and ALAC), CAF, in; WAV out.
+//! Audio in files and pipes: WAV, RF64, Wave64, AIFF, AU, FLAC, MP3, Ogg Vorbis, M4A (AAC and ALAC), CAF and
+//! plain samples, in; WAV out.
 //!
-//! Invariants: a file that ends before its own header says is an error, never a shorter signal; an
+//! Invariants: a file that ends before its own header says is an error unless the caller salvages; an
 //! error names the file and how far it was read; channels stay apart until the caller mixes them.
 
 use std::fs::File;
@@ -9,7 +10,9 @@ use std::path::Path;
 
 use warpsmith_formats::wav::{SampleFormat, WavFormat};
 
-use super::decoder::{Ending, Forward, Source, decode};
+use super::decoder::{Ending, Forward, Source, decode, decode_plain};
+use super::header::PlainSamples;
+use super::pcm::PcmFormat;
 use crate::error::{Result, SignalError};
 
 /// Decoded audio.
@@ -64,17 +67,44 @@ impl Audio {
         decode(path, Box::new(open(path)?), Ending::AsDeclared, see)
     }
 
+    /// As [`Audio::each_piece_of`], of a file that may end early; damaged packets are left out.
+    pub fn each_piece_salvaged(
+        path: &Path,
+        see: &mut dyn FnMut(&Self) -> Result<()>,
+    ) -> Result<()> {
+        decode(path, Box::new(open(path)?), Ending::Salvaged, see)
+    }
+
+    /// As [`Audio::each_piece`], of samples without a header.
+    pub fn each_piece_of_raw(
+        name: &Path,
+        source: &mut dyn Read,
+        format: PcmFormat,
+        see: &mut dyn FnMut(&Self) -> Result<()>,
+    ) -> Result<()> {
+        let samples = PlainSamples {
+            format,
+            bytes: None,
+        };
+        decode_plain(name, source, samples, Ending::AsDeclared, see)
+    }
+
+    /// Appends a piece.
+    pub fn append(&mut self, piece: &Self) {
+        self.sample_rate = piece.sample_rate;
+        self.channels.resize(piece.channels.len(), Vec::new());
+        for (whole, piece) in self.channels.iter_mut().zip(&piece.channels) {
+            whole.extend_from_slice(piece);
+        }
+    }
+
     fn gather(path: &Path, source: Box<dyn Source>, ending: Ending) -> Result<Self> {
         let mut whole = Self {
             sample_rate: 0,
             channels: Vec::new(),
         };
         decode(path, source, ending, &mut |piece| {
-            whole.sample_rate = piece.sample_rate;
-            whole.channels.resize(piece.channels.len(), Vec::new());
-            for (whole, piece) in whole.channels.iter_mut().zip(&piece.channels) {
-                whole.extend_from_slice(piece);
-            }
+            whole.append(piece);
             Ok(())
         })?;
         Ok(whole)

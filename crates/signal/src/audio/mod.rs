@@ -2,5 +2,8 @@
 
 mod decoder;
 mod file;
+mod header;
+mod pcm;
 
 pub use file::{Audio, ChannelChoice, check_finite};
+pub use pcm::{PcmCoding, PcmFormat};

@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, SignalError};
 
+/// Samples of the longest frame: at this length the buffers of a transform take hundreds of megabytes.
+const LONGEST_FRAME: usize = 1 << 22;
+
 /// What a frame sees beyond the ends of the signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -40,6 +43,7 @@ impl Framing {
                 "a frame needs at least one sample",
             ));
         }
+        check_frame_length("frame length", self.length)?;
         if self.hop == 0 {
             return Err(SignalError::parameter(
                 "hop",
@@ -90,6 +94,20 @@ impl Framing {
     }
 }
 
+/// Checks that `samples` samples can be a frame or a transform.
+pub(crate) fn check_frame_length(name: &'static str, samples: usize) -> Result<()> {
+    if samples > LONGEST_FRAME {
+        return Err(SignalError::parameter(
+            name,
+            samples,
+            format!(
+                "a frame has at most {LONGEST_FRAME} samples; a long frame may come from a wrong sample rate"
+            ),
+        ));
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,6 +130,14 @@ mod tests {
         assert_eq!(inside.count(399), 0);
         assert_eq!(inside.count(400), 1);
         assert_eq!(inside.count(16_000), 98);
+    }
+
+    #[test]
+    fn a_frame_that_no_memory_holds_is_refused_before_it_is_allocated() {
+        let refused = framing(1 << 40, 160, Padding::Inside)
+            .checked()
+            .unwrap_err();
+        assert!(refused.to_string().contains("at most 4194304"), "{refused}");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use serde::{Deserialize, Serialize};
 use warpsmith_lanes::{Lanes, Task};
 
-use super::framing::Framing;
+use super::framing::{Framing, check_frame_length};
 use super::tile::Tile;
 use super::window::{Symmetry, Window};
 use crate::error::{Result, SignalError};
@@ -48,6 +48,7 @@ impl SpectrumSettings {
     /// Checks the sizes against each other.
     pub fn checked(self) -> Result<Self> {
         self.framing.checked()?;
+        check_frame_length("transform length", self.transform)?;
         if self.transform < self.framing.length {
             return Err(SignalError::parameter(
                 "transform length",

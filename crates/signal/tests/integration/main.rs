@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use warpsmith_signal::{Audio, ChannelChoice, SignalError, check_finite};
+use warpsmith_signal::{Audio, ChannelChoice, PcmFormat, SignalError, check_finite};
 
 fn wav() -> (Audio, Vec<u8>) {
     let audio = Audio {
@@ -180,4 +180,147 @@ fn a_bad_sample_is_named() {
     signal[6000] = f32::INFINITY;
     let error = check_finite(&signal).unwrap_err();
     assert!(error.to_string().contains("sample 5000 is NaN"), "{error}");
+}
+
+/// The samples of 16 bits in both byte orders, and what they mean.
+fn sixteen_bits() -> (Vec<u8>, Vec<u8>, Vec<f32>) {
+    let samples: Vec<i16> = (0..20_000)
+        .map(|n| (n * 37 % 65_536 - 32_768) as i16)
+        .collect();
+    (
+        samples.iter().flat_map(|x| x.to_le_bytes()).collect(),
+        samples.iter().flat_map(|x| x.to_be_bytes()).collect(),
+        samples.iter().map(|x| f32::from(*x) / 32_768.0).collect(),
+    )
+}
+
+/// The format chunk of mono samples of 16 bits at 16 kHz.
+fn format_chunk() -> Vec<u8> {
+    let mut bytes = vec![1, 0, 1, 0];
+    bytes.extend(16_000u32.to_le_bytes());
+    bytes.extend(32_000u32.to_le_bytes());
+    bytes.extend([2, 0, 16, 0]);
+    bytes
+}
+
+/// A whole file of each kind that has a header of its own.
+fn plain_files() -> [(&'static str, Vec<u8>, usize); 3] {
+    let (little, big, _) = sixteen_bits();
+    let mut au = b".snd".to_vec();
+    for word in [28, big.len() as u32, 3, 16_000, 1, 0] {
+        au.extend(word.to_be_bytes());
+    }
+    let au_head = au.len();
+    au.extend(&big);
+    let mut rf64 = b"RF64\xff\xff\xff\xffWAVEds64\x1c\0\0\0".to_vec();
+    rf64.extend((little.len() as u64 + 80).to_le_bytes());
+    rf64.extend((little.len() as u64).to_le_bytes());
+    rf64.extend(20_000u64.to_le_bytes());
+    rf64.extend([0; 4]);
+    rf64.extend(b"junk\x03\0\0\0abc\0fmt \x10\0\0\0");
+    rf64.extend(format_chunk());
+    rf64.extend(b"data\xff\xff\xff\xff");
+    let rf64_head = rf64.len();
+    rf64.extend(&little);
+    let chunk = [
+        0xF3, 0xAC, 0xD3, 0x11, 0x8C, 0xD1, 0, 0xC0, 0x4F, 0x8E, 0xDB, 0x8A,
+    ];
+    let mut w64 = b"riff".to_vec();
+    w64.extend([
+        0x2E, 0x91, 0xCF, 0x11, 0xA5, 0xD6, 0x28, 0xDB, 0x04, 0xC1, 0, 0,
+    ]);
+    w64.extend((little.len() as u64 + 104).to_le_bytes());
+    w64.extend(b"wave");
+    w64.extend(chunk);
+    w64.extend(b"fmt ");
+    w64.extend(chunk);
+    w64.extend(40u64.to_le_bytes());
+    w64.extend(format_chunk());
+    w64.extend(b"data");
+    w64.extend(chunk);
+    w64.extend((little.len() as u64 + 24).to_le_bytes());
+    let w64_head = w64.len();
+    w64.extend(&little);
+    [
+        ("au", au, au_head),
+        ("rf64", rf64, rf64_head),
+        ("w64", w64, w64_head),
+    ]
+}
+
+#[test]
+fn au_rf64_and_wave64_are_read_and_their_ends_are_checked() {
+    let (_, _, expected) = sixteen_bits();
+    for (name, bytes, head) in plain_files() {
+        let audio = read(&bytes).unwrap();
+        assert_eq!(
+            (audio.sample_rate, audio.channels.len()),
+            (16_000, 1),
+            "{name}"
+        );
+        assert_eq!(audio.channels[0], expected, "{name}");
+        let cut = read(&bytes[..head + 1001]).unwrap_err();
+        assert!(
+            matches!(
+                cut,
+                SignalError::CutShort {
+                    declared: 20_000,
+                    found: 500,
+                    ..
+                }
+            ),
+            "{name}: {cut}"
+        );
+        for end in 0..head {
+            assert!(read(&bytes[..end]).is_err(), "{name} cut in its header");
+        }
+    }
+}
+
+#[test]
+fn what_is_there_of_a_file_that_ends_early_can_be_salvaged() {
+    let (audio, wav) = wav();
+    let mut cases = vec![(
+        "wav",
+        wav[..wav.len() - 400].to_vec(),
+        audio.channels[0][..950].to_vec(),
+    )];
+    let (_, _, expected) = sixteen_bits();
+    for (name, bytes, head) in plain_files() {
+        cases.push((
+            name,
+            bytes[..head + 1001].to_vec(),
+            expected[..500].to_vec(),
+        ));
+    }
+    for (name, bytes, expected) in cases {
+        let mut file = tempfile::Builder::new().suffix(".wav").tempfile().unwrap();
+        file.write_all(&bytes).unwrap();
+        let mut found = Vec::new();
+        Audio::each_piece_salvaged(file.path(), &mut |piece| {
+            found.extend_from_slice(&piece.channels[0]);
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(found, expected, "{name}");
+    }
+}
+
+#[test]
+fn samples_without_a_header_are_what_the_caller_says() {
+    let (_, big, expected) = sixteen_bits();
+    let format: PcmFormat = "s16be,16000,2".parse().unwrap();
+    let mut stereo = vec![Vec::new(); 2];
+    Audio::each_piece_of_raw(Path::new("raw"), &mut &big[..], format, &mut |piece| {
+        for (all, piece) in stereo.iter_mut().zip(&piece.channels) {
+            all.extend_from_slice(piece);
+        }
+        Ok(())
+    })
+    .unwrap();
+    let every_second = |first: usize| expected.iter().copied().skip(first).step_by(2);
+    assert!(stereo[0].iter().copied().eq(every_second(0)));
+    assert!(stereo[1].iter().copied().eq(every_second(1)));
+    let odd = Audio::each_piece_of_raw(Path::new("raw"), &mut &big[..7], format, &mut |_| Ok(()));
+    assert!(matches!(odd, Err(SignalError::CutShort { .. })));
 }

@@ -34,6 +34,7 @@ impl Chroma {
     /// `[class, frame]`: each frame scaled so that its largest class is 1; a silent one is 0.
     pub fn compute(&mut self, signal: &[f32]) -> Result<Vec<f32>> {
         let (_, frames) = self.stft.shape(signal.len());
+        self.stft.check_room(signal.len(), size_of::<f32>())?;
         let mut chroma = vec![0.0f32; PITCH_CLASSES * frames];
         self.compute_into(signal, &mut chroma)?;
         Ok(chroma)

@@ -6,6 +6,8 @@ use warpsmith_signal::{
     SignalError, SpectrumSettings, Symmetry, Window,
 };
 
+use crate::room::check_room;
+
 /// Share of a filter's magnitudes that is dropped, the smallest first.
 const DROPPED: f64 = 0.01;
 /// Equivalent noise bandwidth of the Hann window, as the peer rounds it.
@@ -181,6 +183,12 @@ impl ConstantQ {
         self.octaves.iter().zip(before)
     }
 
+    /// Fails where memory has no room for the spectra of a signal of `samples` samples.
+    pub fn check_room(&self, samples: usize) -> Result<()> {
+        let values = self.settings.bins.saturating_mul(self.frames(samples));
+        check_room("the spectra", values, size_of::<[f32; 2]>())
+    }
+
     /// The complex spectra, `[bin, frame]`, and the number of frames.
     pub fn compute(&mut self, signal: &[f32]) -> (Vec<[f32; 2]>, usize) {
         let frames = self.frames(signal.len());
@@ -220,7 +228,9 @@ impl Octave {
         hop: usize,
     ) -> Result<Self> {
         let longest = settings.length(bins.start, rate);
-        let transform = (longest.ceil() as usize).next_power_of_two();
+        let transform = (longest.ceil() as usize)
+            .checked_next_power_of_two()
+            .unwrap_or(usize::MAX);
         let framing = Framing {
             length: transform,
             hop,
@@ -235,6 +245,9 @@ impl Octave {
             conditioning: Conditioning::default(),
         }
         .checked()?;
+        // What is left of a filter's spectrum is a fraction of its bins, or all of them at worst.
+        let weights = bins.len().saturating_mul(spectrum.bins());
+        check_room("the filters of an octave", weights, size_of::<Weight>())?;
         let gain = (top_rate / rate).sqrt();
         let filters: Vec<Vec<Weight>> = bins
             .clone()

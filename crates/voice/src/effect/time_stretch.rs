@@ -6,6 +6,7 @@ use warpsmith_signal::{
 };
 
 use super::phase_vocoder::Vocoder;
+use crate::room::check_room;
 use crate::spectrum::invertible;
 
 /// The spectra that a stretch goes by.
@@ -54,7 +55,9 @@ pub fn time_stretch(signal: &[f32], rate: f64, settings: StretchSettings) -> Res
     if signal.is_empty() {
         return Ok(Vec::new());
     }
-    let mut out = vec![0.0; (signal.len() as f64 / rate).round() as usize];
+    let samples = (signal.len() as f64 / rate).round() as usize;
+    check_room("the stretched signal", samples, size_of::<f32>())?;
+    let mut out = vec![0.0; samples];
     let mut vocoder: Box<dyn Stretch> =
         engine_for_this_machine!(Blocks::Wide, Vocoder::new(&spectrum));
     vocoder.stretch(signal, rate, &mut out);
@@ -128,6 +131,13 @@ mod tests {
                 assert!(out.iter().all(|x| x.abs() < 1.0), "{samples} at {rate}");
             }
         }
+    }
+
+    #[test]
+    fn a_result_that_no_memory_holds_is_an_error_with_its_size() {
+        let settings = StretchSettings::for_voice(16_000);
+        let refused = time_stretch(&tone(330.0, 16_000), 1e-12, settings).unwrap_err();
+        assert!(refused.to_string().contains("58208 TiB"), "{refused}");
     }
 
     #[test]

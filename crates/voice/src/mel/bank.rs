@@ -9,6 +9,9 @@ use warpsmith_signal::{Result, SignalError};
 /// `2595 / ln 10`.
 const HTK_MELS: f64 = 2595.0 / std::f64::consts::LN_10;
 
+/// Filters of the largest bank: far more than any transform has bins for.
+const MOST_FILTERS: usize = 1 << 16;
+
 /// Which curve maps hertz to mel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -107,11 +110,11 @@ impl MelBank {
     pub fn new(settings: &MelSettings, sample_rate: u32, transform: usize) -> Result<Self> {
         let nyquist = f64::from(sample_rate) / 2.0;
         let high_hz = settings.high_hz.unwrap_or(nyquist);
-        if settings.filters == 0 {
+        if settings.filters == 0 || settings.filters > MOST_FILTERS {
             return Err(SignalError::parameter(
                 "mel filters",
-                0,
-                "at least one is needed",
+                settings.filters,
+                format!("1 to {MOST_FILTERS} are possible"),
             ));
         }
         if !(settings.low_hz >= 0.0 && settings.low_hz < high_hz && high_hz <= nyquist) {
@@ -215,6 +218,10 @@ mod tests {
                 .empty_filters(),
             0
         );
+        settings.filters = 1_000_000_000;
+        let refused = MelBank::new(&settings, 16_000, 512).unwrap_err();
+        assert!(refused.to_string().contains("1 to 65536"), "{refused}");
+        settings.filters = 40;
         settings.high_hz = Some(9000.0);
         assert!(MelBank::new(&settings, 16_000, 512).is_err());
         settings.high_hz = Some(0.0);

@@ -8,6 +8,7 @@ use warpsmith_signal::{FrameSpectrum, Result, SignalError};
 use super::bank::MelBank;
 use super::filter_lanes::{FilterLanes, are_finite};
 use super::settings::{FeatureSettings, Layout, Lifter};
+use crate::room::check_room;
 
 /// A planned feature with its tables and scratch memory.
 pub struct MelFeature {
@@ -25,6 +26,10 @@ impl MelFeature {
     /// Tables for one frame at a time: the same bits, at the latency of a stream.
     pub(crate) fn with_blocks(settings: FeatureSettings, blocks: Blocks) -> Result<Self> {
         let settings = settings.checked()?;
+        if let Some(cepstrum) = settings.cepstrum {
+            let cosines = cepstrum.coefficients.saturating_mul(settings.mel.filters);
+            check_room("the table of cosines", cosines, size_of::<f32>())?;
+        }
         let bank = MelBank::new(
             &settings.mel,
             settings.sample_rate,
@@ -64,6 +69,13 @@ impl MelFeature {
     /// The features of `signal` in a fresh buffer.
     pub fn compute(&mut self, signal: &[f32]) -> Result<Vec<f32>> {
         let (rows, frames) = self.shape(signal.len());
+        // The dynamic range is known last: all mel powers wait for it.
+        let held = self
+            .settings
+            .dynamic_range
+            .map_or(0, |_| self.settings.mel.filters);
+        let values = frames.saturating_mul(rows + held);
+        check_room("the feature matrix", values, size_of::<f32>())?;
         let mut out = vec![0.0; rows * frames];
         self.compute_into(signal, &mut out)?;
         Ok(out)

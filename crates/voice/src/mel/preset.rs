@@ -87,6 +87,11 @@ impl Preset {
         }
     }
 
+    /// The one rate that the peer's numbers are defined at, Hz, where there is one.
+    pub fn sample_rate(self) -> Option<u32> {
+        (self == Self::Whisper).then_some(16_000)
+    }
+
     /// The sizes that the peer uses by default, where it has such.
     pub fn sizes(self, sample_rate: u32) -> Sizes {
         let speech = Sizes::for_speech(sample_rate);
@@ -97,6 +102,37 @@ impl Preset {
                 hop: 160,
                 filters: 80,
             },
+        }
+    }
+
+    /// The sizes that the peer's function has when its caller names none: librosa 0.11 and torchaudio 2.11 whatever
+    /// the rate, Kaldi 25 ms every 10 ms.
+    pub fn own_sizes(self, sample_rate: u32) -> Sizes {
+        match self {
+            Self::Librosa | Self::Htk => Sizes {
+                transform: 2048,
+                hop: 512,
+                filters: 128,
+            },
+            Self::Torchaudio => Sizes {
+                transform: 400,
+                hop: 200,
+                filters: 128,
+            },
+            Self::Kaldi => Sizes {
+                filters: 23,
+                ..self.sizes(sample_rate)
+            },
+            Self::Whisper => self.sizes(sample_rate),
+        }
+    }
+
+    /// Cepstral coefficients that the peer's function keeps when its caller names no number.
+    pub fn own_coefficients(self) -> usize {
+        match self {
+            Self::Librosa | Self::Htk | Self::Whisper => 20,
+            Self::Torchaudio => 40,
+            Self::Kaldi => 13,
         }
     }
 

@@ -12,6 +12,9 @@ pub struct PitchRange {
     pub high_hz: f64,
 }
 
+/// Samples of the longest period that is searched for: windows hold several, and correlations of them.
+const LONGEST_PERIOD: f64 = (1u32 << 18) as f64;
+
 impl PitchRange {
     /// Speech and most singing.
     pub const VOICE: Self = Self {
@@ -23,7 +26,17 @@ impl PitchRange {
     pub(crate) fn check(&self, sample_rate: u32) -> Result<()> {
         let highest = f64::from(sample_rate) / 2.0;
         if self.low_hz > 0.0 && self.low_hz < self.high_hz && self.high_hz <= highest {
-            return Ok(());
+            let lowest = f64::from(sample_rate) / LONGEST_PERIOD;
+            if self.low_hz >= lowest {
+                return Ok(());
+            }
+            return Err(SignalError::parameter(
+                "lowest pitch",
+                format!("{} Hz", self.low_hz),
+                format!(
+                    "at {sample_rate} Hz it must be at least {lowest:.3} Hz: a period has at most {LONGEST_PERIOD} samples"
+                ),
+            ));
         }
         Err(SignalError::parameter(
             "pitch range",
@@ -73,5 +86,14 @@ mod tests {
             high_hz: 100.0,
         };
         assert!(upside_down.periods(16_000, framing).is_err());
+        let endless = PitchRange {
+            low_hz: 1e-9,
+            high_hz: 100.0,
+        };
+        let refused = endless.check(16_000).unwrap_err();
+        assert!(
+            refused.to_string().contains("at least 0.061 Hz"),
+            "{refused}"
+        );
     }
 }

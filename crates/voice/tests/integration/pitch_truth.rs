@@ -2,7 +2,9 @@
 
 use std::f64::consts::TAU;
 
-use warpsmith_voice::{Framing, Padding, PitchRange, Pyin, PyinSettings, Yin};
+use warpsmith_voice::{
+    Framing, Padding, PitchRange, Pyin, PyinSettings, PyinStream, PyinTrack, Yin,
+};
 
 const RATE: u32 = 16_000;
 const FRAMING: Framing = Framing {
@@ -115,4 +117,23 @@ fn nothing_in_nothing_out() {
     assert!(pyin.track(&[]).voiced.is_empty());
     assert!(pyin.track(&[0.0; 5000]).voiced.iter().all(|voiced| !voiced));
     assert_eq!(pyin.track(&[0.5]).voiced.len(), 1);
+}
+
+#[test]
+fn what_is_shorter_than_a_period_is_not_voiced() {
+    let (framing, settings) = (FRAMING, PyinSettings::default());
+    for samples in 1..=20 {
+        let signal: Vec<f32> = (0..samples).map(|n| 0.3 - 0.01 * n as f32).collect();
+        let mut pyin = Pyin::new(RATE, framing, PitchRange::VOICE, settings).unwrap();
+        let whole = pyin.track(&signal);
+        assert_eq!(
+            (&whole.voiced[..], &whole.probability[..]),
+            (&[false][..], &[0.0][..])
+        );
+        let mut stream = PyinStream::new(RATE, framing, PitchRange::VOICE, settings).unwrap();
+        let mut heard = PyinTrack::default();
+        stream.process(&signal, &mut heard);
+        stream.finish(&mut heard);
+        assert_eq!(heard.voiced, whole.voiced);
+    }
 }

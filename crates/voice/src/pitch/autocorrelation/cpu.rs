@@ -66,13 +66,7 @@ impl Placement {
             CorrelationWindow::Gaussian => 2.0 * periods,
         };
         let rate = f64::from(sample_rate);
-        if !(range.low_hz > 0.0 && range.low_hz < range.high_hz && range.high_hz <= rate / 2.0) {
-            return Err(SignalError::parameter(
-                "pitch range",
-                format!("{} to {} Hz", range.low_hz, range.high_hz),
-                format!("0 < low < high ≤ {} Hz must hold", rate / 2.0),
-            ));
-        }
+        range.check(sample_rate)?;
         let seconds = periods / range.low_hz;
         let half = ((seconds * rate) as usize / 2).saturating_sub(1);
         let period = (rate / range.low_hz) as usize;

@@ -8,6 +8,7 @@ use super::transitions::{IMPOSSIBLE, score_of};
 use super::viterbi::Lattice;
 use crate::pitch::range::PitchRange;
 use crate::pitch::yin::{Difference, parabolic_shift, trough_lanes};
+use crate::room::check_room;
 
 /// The choices of pYIN; the default is librosa's.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,6 +51,14 @@ pub struct PyinTrack {
     pub probability: Vec<f32>,
 }
 
+impl PyinTrack {
+    /// Makes the frames from `first` on unvoiced.
+    pub(super) fn silence(&mut self, first: usize) {
+        self.voiced[first..].fill(false);
+        self.probability[first..].fill(0.0);
+    }
+}
+
 /// A planned pYIN tracker.
 pub struct Pyin {
     plan: PyinPlan,
@@ -81,6 +90,16 @@ impl Pyin {
         Ok(Self { plan, engine })
     }
 
+    /// Fails where memory has no room for the paths of a signal of `samples` samples.
+    pub fn check_room(&self, samples: usize) -> Result<()> {
+        let states = self
+            .plan
+            .framing
+            .count(samples)
+            .saturating_mul(2 * self.plan.bins);
+        check_room("the paths of pYIN", states, size_of::<u16>())
+    }
+
     /// The track of `signal`.
     pub fn track(&mut self, signal: &[f32]) -> PyinTrack {
         let frames = self.plan.framing.count(signal.len());
@@ -91,6 +110,9 @@ impl Pyin {
         };
         self.observe(signal, frames, &mut lattice, &mut track.probability);
         self.plan.append(&lattice.path(), &mut track);
+        if self.plan.is_too_short(signal.len()) {
+            track.silence(0);
+        }
         track
     }
 
@@ -131,6 +153,11 @@ impl Pyin {
         probability: &mut Vec<f32>,
     ) {
         self.engine.observe(signal, frames, lattice, probability);
+    }
+
+    /// See [`PyinPlan::is_too_short`].
+    pub(super) fn is_too_short(&self, samples: usize) -> bool {
+        self.plan.is_too_short(samples)
     }
 
     /// Appends frequency and voicing of the states of a path.

@@ -190,12 +190,18 @@ pub fn pyin_on_cuda(
     let mut prepared = CudaPyin::new(gpu, plan, &batch)?;
     prepared.run_once()?;
     let whole = prepared.track()?;
-    let files = batch.frames_of_files();
+    let files = batch.frames_of_files().zip(signals);
     Ok(files
-        .map(|frames| PyinTrack {
-            frequency: whole.frequency[frames.clone()].to_vec(),
-            voiced: whole.voiced[frames.clone()].to_vec(),
-            probability: whole.probability[frames].to_vec(),
+        .map(|(frames, signal)| {
+            let mut track = PyinTrack {
+                frequency: whole.frequency[frames.clone()].to_vec(),
+                voiced: whole.voiced[frames.clone()].to_vec(),
+                probability: whole.probability[frames].to_vec(),
+            };
+            if plan.is_too_short(signal.len()) {
+                track.silence(0);
+            }
+            track
         })
         .collect())
 }

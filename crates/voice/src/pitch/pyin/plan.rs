@@ -62,6 +62,12 @@ impl PyinPlan {
             .extend(path.iter().map(|state| *state < self.bins));
     }
 
+    /// Whether a signal of `samples` samples does not hold one of the shortest periods: nothing repeats in
+    /// it, and what looks like a trough is the transform's rounding.
+    pub(crate) fn is_too_short(&self, samples: usize) -> bool {
+        samples <= self.periods.0
+    }
+
     /// Probability that a beta-distributed threshold is at most `i/100`, for `i = 0..=100`; never falls,
     /// also where it is 1 but for rounding, so that no run of thresholds has a negative probability.
     pub(crate) fn thresholds(&self) -> Vec<f64> {

@@ -24,6 +24,7 @@ pub struct PyinStream {
     pyin: Pyin,
     lattice: Lattice,
     taken: usize,
+    samples: usize,
     /// Probabilities of the frames that wait.
     probability: Vec<f32>,
 }
@@ -44,22 +45,28 @@ impl PyinStream {
             queue,
             pyin,
             taken: 0,
+            samples: 0,
             probability: Vec::new(),
         })
     }
 
     /// Takes the next samples; appends the frames that they decide.
     pub fn process(&mut self, chunk: &[f32], out: &mut PyinTrack) {
+        self.samples += chunk.len();
         self.queue.push(chunk);
         self.take(self.queue.ready(), out);
     }
 
     /// Ends the signal; appends all frames that are left.
     pub fn finish(mut self, out: &mut PyinTrack) {
+        let first = out.voiced.len();
         let frames = self.queue.close();
         self.take(frames, out);
         let path = self.lattice.path();
         self.emit(&path, out);
+        if self.pyin.is_too_short(self.samples) {
+            out.silence(first);
+        }
     }
 
     /// Frames that have arrived and wait to be decided.

@@ -81,6 +81,7 @@ impl SwipePlan {
                 ),
             ));
         }
+        range.check(sample_rate)?;
         if hop == 0 {
             return Err(SignalError::parameter("hop", 0, "frames must move"));
         }

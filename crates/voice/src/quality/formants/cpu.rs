@@ -47,6 +47,12 @@ impl Default for FormantSettings {
 /// Poles nearer to 0 Hz and to the ceiling than this are not formants.
 pub(crate) const EDGE_HZ: f64 = 50.0;
 
+/// The highest ceiling, Hz: no vocal tract resonates there.
+const HIGHEST_CEILING: f64 = 100_000.0;
+
+/// Formants that are looked for at most: each takes two poles, whose search costs the square of their number.
+const MOST_FORMANTS: usize = 100;
+
 /// A planned tracker.
 pub struct FormantTracker {
     settings: FormantSettings,
@@ -59,12 +65,19 @@ pub struct FormantTracker {
 impl FormantTracker {
     /// A tracker for signals at `sample_rate`.
     pub fn new(sample_rate: u32, settings: FormantSettings) -> Result<Self> {
-        let nyquist = f64::from(sample_rate) / 2.0;
-        if !(settings.ceiling_hz > 4.0 * EDGE_HZ && settings.count > 0) {
+        let ceilings = 4.0 * EDGE_HZ..=HIGHEST_CEILING;
+        if !(ceilings.contains(&settings.ceiling_hz) && settings.count > 0) {
             return Err(SignalError::parameter(
                 "formants",
                 format!("{} below {} Hz", settings.count, settings.ceiling_hz),
-                "at least one, below a ceiling of at least 200 Hz",
+                format!("at least one, below a ceiling of 200 to {HIGHEST_CEILING} Hz"),
+            ));
+        }
+        if settings.count > MOST_FORMANTS {
+            return Err(SignalError::parameter(
+                "formants",
+                settings.count,
+                format!("at most {MOST_FORMANTS} are looked for; voices have about five"),
             ));
         }
         if !(settings.hop_seconds > 0.0 && settings.window_seconds > 0.001) {
@@ -74,8 +87,9 @@ impl FormantTracker {
                 "windows of more than 1 ms, and a hop above 0",
             ));
         }
-        // A signal that does not reach the ceiling is taken as it is.
-        let rate = (2.0 * settings.ceiling_hz.min(nyquist)).round();
+        // As Praat does, a signal that does not reach the ceiling is brought to twice that, too: the poles that a
+        // count asks for are spread over the whole range, and the empty part takes its share.
+        let rate = (2.0 * settings.ceiling_hz).round();
         // Praat's Gaussian: down to e^−12 at the ends of twice the effective length.
         let length = ((2.0 * settings.window_seconds * rate) as usize).max(8);
         let middle = (length as f64 + 1.0) / 2.0;
@@ -306,6 +320,47 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_signal_that_does_not_reach_the_ceiling_has_praats_formants() {
+        // Praat 6.4 (parselmouth 0.4): To Formant (burg): 0.01, 5, 5500, 0.025, 50; medians over the frames.
+        for (resonances, praat) in [
+            (
+                [(700.0, 80.0), (1220.0, 90.0), (2600.0, 120.0)],
+                [701.2, 1211.7, 2583.5],
+            ),
+            (
+                [(500.0, 70.0), (1500.0, 80.0), (2500.0, 110.0)],
+                [484.2, 1497.3, 2488.5],
+            ),
+        ] {
+            let tract = [&resonances[..], &[(3600.0, 180.0)]].concat();
+            let signal = vowel(&tract, 120.0, 8000.0, 0.5);
+            let tracker = FormantTracker::new(8000, FormantSettings::default()).unwrap();
+            let track = tracker.track(&signal);
+            assert_eq!(track.len(), 45);
+            for (n, expected) in praat.iter().enumerate() {
+                let mut found: Vec<f32> = track.iter().map(|frame| frame[n].frequency).collect();
+                found.sort_unstable_by(f32::total_cmp);
+                let median = f64::from(found[found.len() / 2]);
+                assert!(
+                    (median - expected).abs() < 5.0,
+                    "F{}: {median}, Praat {expected}",
+                    n + 1
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn more_formants_than_a_voice_can_have_are_refused() {
+        let settings = FormantSettings {
+            count: 100_000,
+            ..FormantSettings::default()
+        };
+        let refused = FormantTracker::new(16_000, settings).err().unwrap();
+        assert!(refused.to_string().contains("at most 100"), "{refused}");
     }
 
     #[test]

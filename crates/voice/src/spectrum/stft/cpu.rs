@@ -3,6 +3,7 @@
 use warpsmith_lanes::{Blocks, Lanes, engine_for_this_machine, vectorize_method};
 use warpsmith_signal::{FrameSpectrum, Outlet, Result, SignalError, SpectrumSettings};
 
+use crate::room::check_room;
 use crate::spectrum::prefetch::prefetch_rows;
 
 /// What becomes of a bin.
@@ -38,6 +39,12 @@ impl Stft {
     /// Bins and frames of a signal of `samples` samples.
     pub fn shape(&self, samples: usize) -> (usize, usize) {
         (self.settings.bins(), self.settings.framing.count(samples))
+    }
+
+    /// Fails where memory has no room for `bytes_each` bytes of every bin of a signal of `samples` samples.
+    pub fn check_room(&self, samples: usize, bytes_each: usize) -> Result<()> {
+        let (bins, frames) = self.shape(samples);
+        check_room("the spectrogram", bins.saturating_mul(frames), bytes_each)
     }
 
     /// The complex spectra, `[bin, frame]`, into `out`.
