@@ -13,7 +13,7 @@ use warpsmith_voice::{
 };
 use warpsmith_workload::WorkloadError;
 
-use super::device::write_sheets;
+use super::device::Task;
 use super::input::Input;
 use super::live::{Listener, Listening, listen};
 use super::sheet::{Destination, Sheet};
@@ -187,12 +187,16 @@ impl Detector {
         if self.method == Method::Neural {
             self.network()?;
         }
-        write_sheets(
-            global,
-            self.workload().unwrap_or("voice/periodicity"),
-            (input, destination),
-            self.workload().is_some(),
+        Task {
+            workload: self.workload().unwrap_or("voice/periodicity"),
+            input,
+            destination,
+            fits: self.workload().is_some(),
             listener,
+            rate: None,
+        }
+        .write_sheets(
+            global,
             |signal, rate| Ok(sheet(&self.decide(signal, rate)?)),
             |gpu, rate, signals| {
                 let decisions = self.on_gpu(gpu, rate, signals)?;
@@ -325,12 +329,11 @@ impl Vad {
 
 fn decision_sheet(decisions: &[bool]) -> Sheet {
     let rows = decisions.iter().enumerate();
-    Sheet {
-        columns: vec!["seconds".into(), "speech".into()],
-        values: rows
-            .flat_map(|(frame, speech)| [frame as f64 * HOP_SECONDS, f64::from(u8::from(*speech))])
+    Sheet::new(
+        vec!["seconds".into(), "speech".into()],
+        rows.flat_map(|(frame, speech)| [frame as f64 * HOP_SECONDS, f64::from(u8::from(*speech))])
             .collect(),
-    }
+    )
 }
 
 /// List where speech starts and ends.
@@ -349,12 +352,14 @@ impl Segments {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         self.detector.check(global)?;
         let (input, destination) = (&self.input, &self.destination);
-        let sheet = |decisions: &[bool]| Sheet {
-            columns: vec!["start".into(), "end".into()],
-            values: segments(decisions, HOP_SECONDS)
-                .iter()
-                .flat_map(|segment| [segment.start, segment.end])
-                .collect(),
+        let sheet = |decisions: &[bool]| {
+            Sheet::new(
+                vec!["start".into(), "end".into()],
+                segments(decisions, HOP_SECONDS)
+                    .iter()
+                    .flat_map(|segment| [segment.start, segment.end])
+                    .collect(),
+            )
         };
         self.detector
             .write(global, (input, destination), None, sheet)

@@ -124,10 +124,10 @@ impl Sound {
         mut sounds: Vec<Result<Self>>,
         wanted: Wanted,
     ) -> Result<Vec<Result<Self>>> {
-        let signals: Vec<(Vec<f32>, u32)> = sounds
-            .iter_mut()
+        let signals: Vec<(&[f32], u32)> = sounds
+            .iter()
             .flatten()
-            .map(|sound| (std::mem::take(&mut sound.signal), sound.audio.sample_rate))
+            .map(|sound| (&sound.signal[..], sound.audio.sample_rate))
             .collect();
         let tracks = by_rate(&signals, |rate, same| {
             let settings = PyinSettings::default();
@@ -153,12 +153,9 @@ impl Sound {
         } else {
             vec![Vec::new(); signals.len()]
         };
-        let heard = signals.into_iter().zip(tracks).zip(mels).zip(formants);
+        let heard = tracks.into_iter().zip(mels).zip(formants);
         for (sound, heard) in sounds.iter_mut().flatten().zip(heard) {
-            (
-                (((sound.signal, _), sound.pitch), sound.mel),
-                sound.formants,
-            ) = heard;
+            ((sound.pitch, sound.mel), sound.formants) = heard;
         }
         Ok(sounds)
     }
@@ -236,16 +233,15 @@ impl Sound {
                 values.extend(row.iter().map(|&value| f64::from(value)));
             }
         }
-        Ok(Sheet {
-            columns: names,
-            values,
-        })
+        Ok(Sheet::new(names, values))
     }
 }
 
 fn pitch_on_cpu(rate: u32, signal: &[f32]) -> Result<PyinTrack> {
     let settings = PyinSettings::default();
-    Ok(Pyin::new(rate, framing(rate), range(rate), settings)?.track(signal))
+    let mut pyin = Pyin::new(rate, framing(rate), range(rate), settings)?;
+    pyin.check_room(signal.len())?;
+    Ok(pyin.track(signal))
 }
 
 fn mel_on_cpu(rate: u32, signal: &[f32]) -> Result<Vec<f32>> {
@@ -254,16 +250,8 @@ fn mel_on_cpu(rate: u32, signal: &[f32]) -> Result<Vec<f32>> {
         .map_err(|error| anyhow!(error))
 }
 
-fn formant_settings(rate: u32) -> FormantSettings {
-    let settings = FormantSettings::default();
-    FormantSettings {
-        ceiling_hz: settings.ceiling_hz.min(f64::from(rate) / 2.0),
-        ..settings
-    }
-}
-
 fn formants_on_cpu(rate: u32, signal: &[f32]) -> Result<Vec<Vec<Formant>>> {
-    Ok(FormantTracker::new(rate, formant_settings(rate))?.track(signal))
+    Ok(FormantTracker::new(rate, FormantSettings::default())?.track(signal))
 }
 
 /// The formants of signals by a GPU; a rate that its kernel does not take is no reason to refuse the rest of
@@ -273,7 +261,7 @@ fn formants_of_all(
     rate: u32,
     signals: &[&[f32]],
 ) -> Result<Vec<Vec<Vec<Formant>>>> {
-    match formants_on_cuda(gpu, rate, formant_settings(rate), signals) {
+    match formants_on_cuda(gpu, rate, FormantSettings::default(), signals) {
         Err(WorkloadError::Unsupported { .. }) => signals
             .par_iter()
             .map(|signal| formants_on_cpu(rate, signal))

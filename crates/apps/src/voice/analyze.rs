@@ -1,7 +1,6 @@
 //! `warpsmith voice analyze`: what is in many files, one row to a file, on all cores, pitch, mel features
 //! and formants on a GPU where that is requested or faster.
 
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::Result;
@@ -14,7 +13,9 @@ use warpsmith_voice::{Segment, integrated_loudness, segments};
 use super::analysis::{Column, Sound, Wanted};
 use super::device::{GROUP_BYTES, gpu_for};
 use super::input::Input;
+use super::places::Place;
 use super::sheet::{Destination, first_group};
+use super::sources::SoundFile;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
 use warpsmith_console::output::{check_outputs, print, progress, report};
@@ -85,17 +86,23 @@ struct Summary {
 
 impl Analyze {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
-        if self.destination.is_file() {
-            self.destination.check(global, &self.input)?;
-        }
+        let places = if self.destination.is_file() {
+            self.destination.places(global, &self.input)?
+        } else {
+            let alone = |file: SoundFile| Place {
+                input: file.path,
+                output: None,
+            };
+            self.input.files().into_iter().map(alone).collect()
+        };
         let global = &check_outputs(global, &[("--output", self.destination.file())])?;
         let done = AtomicUsize::new(0);
-        let count = self.input.files.len();
-        let finish = |path: &PathBuf, result: Result<Summary>| {
+        let count = places.len();
+        let finish = |place: &Place, result: Result<Summary>| {
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
             progress(global, &format!("{done}/{count} files"));
             Row {
-                file: path.display().to_string(),
+                file: place.input.display().to_string(),
                 result: match result {
                     Ok(summary) => Analysis::Done(summary),
                     Err(error) => Analysis::Failed {
@@ -105,20 +112,18 @@ impl Analyze {
             }
         };
         let files: Vec<Row> = match gpu_for(global, "voice/pyin", &self.input, true)? {
-            None => self
-                .input
-                .files
+            None => places
                 .par_iter()
-                .map(|path| {
-                    let sound = Sound::read(&self.input, path);
+                .map(|place| {
+                    let sound = Sound::read(&self.input, &place.input);
                     let heard = sound.and_then(|sound| sound.hear(self.wanted()));
                     finish(
-                        path,
-                        heard.and_then(|sound| self.summarise(global, path, sound)),
+                        place,
+                        heard.and_then(|sound| self.summarise(global, place, sound)),
                     )
                 })
                 .collect(),
-            Some(gpu) => self.on_gpu(global, &gpu, finish)?,
+            Some(gpu) => self.on_gpu(global, &gpu, &places, finish)?,
         };
         progress(global, "");
         let failed = files
@@ -134,25 +139,26 @@ impl Analyze {
         &self,
         global: &Global,
         gpu: &CudaDevice,
-        finish: impl Fn(&PathBuf, Result<Summary>) -> Row + Sync,
+        places: &[Place],
+        finish: impl Fn(&Place, Result<Summary>) -> Row + Sync,
     ) -> Result<Vec<Row>> {
-        let mut rows = Vec::with_capacity(self.input.files.len());
-        let mut rest = &self.input.files[..];
+        let mut rows = Vec::with_capacity(places.len());
+        let mut rest = places;
         while !rest.is_empty() {
             let (group, after) = rest.split_at(first_group(rest, GROUP_BYTES));
             let sounds: Vec<Result<Sound>> = group
                 .par_iter()
-                .map(|path| Sound::read(&self.input, path))
+                .map(|place| Sound::read(&self.input, &place.input))
                 .collect();
             let heard = Sound::hear_all(global, gpu, sounds, self.wanted())?;
             let tasks: Vec<_> = group.iter().zip(heard).collect();
             rows.extend(
                 tasks
                     .into_par_iter()
-                    .map(|(path, sound)| {
+                    .map(|(place, sound)| {
                         finish(
-                            path,
-                            sound.and_then(|sound| self.summarise(global, path, sound)),
+                            place,
+                            sound.and_then(|sound| self.summarise(global, place, sound)),
                         )
                     })
                     .collect::<Vec<Row>>(),
@@ -170,12 +176,11 @@ impl Analyze {
         }
     }
 
-    fn summarise(&self, global: &Global, path: &Path, sound: Sound) -> Result<Summary> {
+    fn summarise(&self, global: &Global, place: &Place, sound: Sound) -> Result<Summary> {
         let speech = sound.speech()?;
         if self.destination.is_file() {
             let sheet = sound.sheet(&self.columns, &speech)?;
-            self.destination
-                .write_file(global, &self.input, path, &sheet)?;
+            self.destination.write(global, place, &sheet)?;
         }
         let audio = &sound.audio;
         let samples = || audio.channels.iter().flatten();

@@ -7,7 +7,7 @@ use warpsmith_voice::{
 };
 
 use super::constant_q::by_frames;
-use super::device::write_sheets;
+use super::device::Task;
 use super::input::Input;
 use super::sheet::{Destination, Sheet};
 use warpsmith_console::exit::Outcome;
@@ -38,12 +38,16 @@ pub(crate) struct Chroma {
 
 impl Chroma {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
-        write_sheets(
+        Task {
+            workload: "voice/chroma",
+            input: &self.input,
+            destination: &self.destination,
+            fits: true,
+            listener: None,
+            rate: None,
+        }
+        .write_sheets(
             global,
-            "voice/chroma",
-            (&self.input, &self.destination),
-            true,
-            None,
             |signal, rate| {
                 let classes = Classes::new(self.spectrum(rate), rate)?.compute(signal)?;
                 Ok(sheet(&by_frames(&classes, PITCH_CLASSES)))
@@ -67,8 +71,8 @@ impl Chroma {
 }
 
 fn sheet(classes: &[f32]) -> Sheet {
-    Sheet {
-        columns: NAMES.map(str::to_owned).to_vec(),
-        values: classes.iter().map(|power| f64::from(*power)).collect(),
-    }
+    Sheet::new(
+        NAMES.map(str::to_owned).to_vec(),
+        classes.iter().map(|power| f64::from(*power)).collect(),
+    )
 }

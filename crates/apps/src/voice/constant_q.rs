@@ -7,7 +7,7 @@ use warpsmith_voice::{
     SpectralStatistics, Stage, constant_q_on_cuda, contrast_on_cuda, statistics_on_cuda,
 };
 
-use super::device::write_sheets;
+use super::device::Task;
 use super::input::Input;
 use super::sheet::{Destination, Sheet};
 use warpsmith_console::exit::Outcome;
@@ -43,15 +43,20 @@ pub(crate) struct Cqt {
 
 impl Cqt {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
-        write_sheets(
+        Task {
+            workload: "voice/constant-q",
+            input: &self.input,
+            destination: &self.destination,
+            fits: true,
+            listener: None,
+            rate: None,
+        }
+        .write_sheets(
             global,
-            "voice/constant-q",
-            (&self.input, &self.destination),
-            true,
-            None,
             |signal, rate| {
                 let settings = self.settings(rate);
                 let mut analysis = ConstantQ::new(rate, settings)?;
+                analysis.check_room(signal.len())?;
                 let (spectra, frames) = analysis.compute(signal);
                 let bins = settings.bins;
                 let by_frames =
@@ -83,12 +88,12 @@ impl Cqt {
 
 /// Rows of magnitudes, named by their frequencies.
 fn notes(settings: &ConstantQSettings, spectra: impl Iterator<Item = [f32; 2]>) -> Sheet {
-    Sheet {
-        columns: (0..settings.bins)
+    Sheet::new(
+        (0..settings.bins)
             .map(|bin| format!("{:.3}", settings.frequency(bin)))
             .collect(),
-        values: spectra.map(|[re, im]| f64::from(re.hypot(im))).collect(),
-    }
+        spectra.map(|[re, im]| f64::from(re.hypot(im))).collect(),
+    )
 }
 
 /// Compute the spectrum's centroid, bandwidth, roll-off, flatness, entropy, flux, slope and contrast.
@@ -109,12 +114,16 @@ impl Shape {
             let sizes = Sizes::for_speech(rate);
             Preset::Librosa.feature(rate, sizes, Stage::Mel).spectrum
         };
-        write_sheets(
+        Task {
+            workload: "voice/contrast",
+            input: &self.input,
+            destination: &self.destination,
+            fits: true,
+            listener: None,
+            rate: None,
+        }
+        .write_sheets(
             global,
-            "voice/contrast",
-            (&self.input, &self.destination),
-            true,
-            None,
             |signal, rate| {
                 let spectrum = spectrum(rate);
                 let shape = SpectralShape::new(spectrum, rate)?.measure(signal);
@@ -176,5 +185,5 @@ fn shapes(shape: SpectralStatistics, contrast: &[f32]) -> Sheet {
                 .map(|db| f64::from(*db)),
         );
     }
-    Sheet { columns, values }
+    Sheet::new(columns, values)
 }

@@ -1,15 +1,18 @@
 //! Where files are analysed: on the device that was requested, or on the faster one for so much sound.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use warpsmith_device::{CudaDevice, Device, DeviceChoice};
+use warpsmith_voice::check_room;
+use warpsmith_voice::signal::{Quality, Resampler};
 use warpsmith_wisdom::Problem;
 use warpsmith_workload::WorkloadError;
 
-use super::input::Input;
+use super::input::{Input, of_file};
 use super::live::Listening;
 use super::sheet::{Destination, Sheet};
+use super::sources::SoundFile;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
 use warpsmith_console::output::note;
@@ -29,14 +32,13 @@ pub(super) fn gpu_for(
     input: &Input,
     fits: bool,
 ) -> Result<Option<CudaDevice>> {
-    let piped = input.files.iter().any(|path| path == Path::new("-"));
     match global.device {
         DeviceChoice::Cpu => return Ok(None),
-        DeviceChoice::Auto if piped || !fits => return Ok(None),
+        DeviceChoice::Auto if input.is_piped() || !fits => return Ok(None),
         DeviceChoice::Auto | DeviceChoice::Cuda(_) => {}
     }
     // What is on disk says how long the sound is, roughly; decoding first would cost more.
-    let seconds = bytes_on_disk(&input.files) / BYTES_PER_SECOND;
+    let seconds = bytes_on_disk(input) / BYTES_PER_SECOND;
     let problem = Problem {
         // Frames, as the workloads count.
         size: (100.0 * seconds).max(1.0),
@@ -58,35 +60,101 @@ pub(super) fn gpu_for(
     })
 }
 
-/// Writes the sheet of every input: of one after the other on the CPU, where the listener hears long files
-/// piece by piece, or of many at a time on the GPU that [`gpu_for`] finds.
-pub(super) fn write_sheets(
-    global: &Global,
-    workload: &str,
-    (input, destination): (&Input, &Destination),
-    fits: bool,
-    listener: Option<Listening<'_>>,
-    on_cpu: impl Fn(&[f32], u32) -> Result<Sheet>,
-    on_gpu: impl Fn(&CudaDevice, u32, &[&[f32]]) -> Result<Vec<Sheet>, WorkloadError>,
-) -> Result<Outcome> {
-    match gpu_for(global, workload, input, fits)? {
-        None => destination.each_or_in_pieces(global, input, listener, |path| {
-            let (signal, rate) = input.signal(path)?;
-            on_cpu(&signal, rate)
-        })?,
-        Some(gpu) => destination.in_groups(global, input, GROUP_BYTES, |paths| {
-            let signals: Vec<(Vec<f32>, u32)> = paths
+/// What is analysed, and where.
+pub(super) struct Task<'a> {
+    /// The workload whose speed decides on the device.
+    pub(super) workload: &'static str,
+    pub(super) input: &'a Input,
+    pub(super) destination: &'a Destination,
+    /// Whether the GPU's kernel can do what is requested.
+    pub(super) fits: bool,
+    /// Hears long files piece by piece on the CPU.
+    pub(super) listener: Option<Listening<'a>>,
+    /// The rate that the analysis is defined at; sound of another rate is resampled.
+    pub(super) rate: Option<u32>,
+}
+
+impl Task<'_> {
+    /// Writes the sheet of every input: of one after the other on the CPU, or of many at a time on the GPU
+    /// that [`gpu_for`] finds.
+    pub(super) fn write_sheets(
+        &self,
+        global: &Global,
+        on_cpu: impl Fn(&[f32], u32) -> Result<Sheet>,
+        on_gpu: impl Fn(&CudaDevice, u32, &[&[f32]]) -> Result<Vec<Sheet>, WorkloadError>,
+    ) -> Result<Outcome> {
+        let Self {
+            input, destination, ..
+        } = self;
+        let Some(gpu) = gpu_for(global, self.workload, input, self.fits)? else {
+            return destination.each_or_in_pieces(global, input, self.listener, |path| {
+                let heard = self.hear(global, path)?;
+                let mut sheet = on_cpu(&heard.signal, heard.rate)?;
+                sheet.resampled_from = heard.resampled_from;
+                Ok(sheet)
+            });
+        };
+        destination.in_groups(global, input, GROUP_BYTES, |places| {
+            let heard: Vec<Result<Heard>> = places
                 .iter()
-                .map(|path| input.signal(path))
-                .collect::<Result<_>>()?;
-            by_rate(&signals, |rate, same| {
+                .map(|place| self.hear(global, &place.input))
+                .collect();
+            let good = heard.iter().flatten();
+            let signals: Vec<(&[f32], u32)> =
+                good.map(|heard| (&heard.signal[..], heard.rate)).collect();
+            let mut sheets = by_rate(&signals, |rate, same| {
                 unless_unsupported(global, on_gpu(&gpu, rate, same), || {
                     same.iter().map(|signal| on_cpu(signal, rate)).collect()
                 })
-            })
-        })?,
+            })?
+            .into_iter();
+            let sheet_of = |heard: Result<Heard>| {
+                let heard = heard?;
+                let mut sheet = sheets.next().context("the GPU gave no result")?;
+                sheet.resampled_from = heard.resampled_from;
+                Ok(sheet)
+            };
+            Ok(heard.into_iter().map(sheet_of).collect())
+        })
     }
-    Ok(Outcome::Fine)
+
+    /// Reads a file, at the rate that the analysis is defined at.
+    fn hear(&self, global: &Global, path: &Path) -> Result<Heard> {
+        let (signal, rate) = self.input.signal(path)?;
+        match self.rate.filter(|wanted| *wanted != rate) {
+            None => Ok(Heard {
+                signal,
+                rate,
+                resampled_from: None,
+            }),
+            Some(wanted) => {
+                let resampler = Resampler::new(rate, wanted, Quality::High)
+                    .map_err(|error| of_file(path, error.into()))?;
+                let samples = resampler.output_length(signal.len());
+                check_room("the resampled signal", samples, size_of::<f32>())?;
+                note(
+                    global,
+                    &format!(
+                        "note: `{}` is resampled from {rate} Hz to {wanted} Hz",
+                        path.display()
+                    ),
+                );
+                Ok(Heard {
+                    signal: resampler.process(&signal),
+                    rate: wanted,
+                    resampled_from: Some(rate),
+                })
+            }
+        }
+    }
+}
+
+/// A signal as it is analysed.
+struct Heard {
+    signal: Vec<f32>,
+    rate: u32,
+    /// What its file has, Hz, where that is another rate.
+    resampled_from: Option<u32>,
 }
 
 /// What the GPU said; or what the CPU says, where the GPU's kernel does not take such signals and the
@@ -108,15 +176,15 @@ pub(super) fn unless_unsupported<T>(
     }
 }
 
-fn bytes_on_disk(files: &[PathBuf]) -> f64 {
-    let bytes = |path: &PathBuf| std::fs::metadata(path).map_or(0, |facts| facts.len());
-    files.iter().map(bytes).sum::<u64>() as f64
+fn bytes_on_disk(input: &Input) -> f64 {
+    let bytes = |file: &SoundFile| std::fs::metadata(&file.path).map_or(0, |facts| facts.len());
+    input.files().iter().map(bytes).sum::<u64>() as f64
 }
 
 /// Analyses signals of one sample rate after the other, each rate in one pass; results in the files'
 /// order.
 pub(super) fn by_rate<T>(
-    signals: &[(Vec<f32>, u32)],
+    signals: &[(&[f32], u32)],
     mut analyse: impl FnMut(u32, &[&[f32]]) -> Result<Vec<T>>,
 ) -> Result<Vec<T>> {
     let mut rates: Vec<u32> = signals.iter().map(|(_, rate)| *rate).collect();
@@ -128,7 +196,7 @@ pub(super) fn by_rate<T>(
             .iter()
             .enumerate()
             .filter(|(_, (_, other))| *other == rate)
-            .map(|(index, (signal, _))| (index, &signal[..]))
+            .map(|(index, (signal, _))| (index, *signal))
             .collect();
         let same: Vec<&[f32]> = of_rate.iter().map(|(_, signal)| *signal).collect();
         let analysed = analyse(rate, &same)?;
@@ -144,9 +212,9 @@ mod tests {
 
     #[test]
     fn signals_of_several_rates_come_back_in_their_order() {
-        let signals: Vec<(Vec<f32>, u32)> = [(3, 16_000), (5, 8_000), (7, 16_000), (9, 44_100)]
-            .map(|(length, rate)| (vec![0.0; length], rate))
-            .to_vec();
+        let silence = [0.0; 9];
+        let signals = [(3, 16_000), (5, 8_000), (7, 16_000), (9, 44_100)]
+            .map(|(length, rate)| (&silence[..length], rate));
         let mut passes = 0;
         let seen = by_rate(&signals, |rate, same| {
             passes += 1;

@@ -8,7 +8,7 @@ use warpsmith_voice::effect::{
 use warpsmith_voice::signal::{
     LevelTarget, Quality, Resampler, Reverb, ReverbSettings, TrimSettings, normalise, trim,
 };
-use warpsmith_voice::{Audio, ChannelChoice, SignalError};
+use warpsmith_voice::{Audio, ChannelChoice, SignalError, check_room};
 
 use super::input::Input;
 use super::sound::{SoundOutput, by_channel};
@@ -58,8 +58,7 @@ impl Denoise {
             by_channel(audio, |channel| {
                 Ok(denoiser.process(channel, noise.clone())?)
             })
-        })?;
-        Ok(Outcome::Fine)
+        })
     }
 }
 
@@ -119,8 +118,7 @@ fn stretched(
     output.each(global, input, |audio| {
         let settings = StretchSettings::for_voice(audio.sample_rate);
         by_channel(audio, |channel| Ok(change(channel, settings)?))
-    })?;
-    Ok(Outcome::Fine)
+    })
 }
 
 /// Convert to WAV: another rate, one channel, a wanted level, without silence at the ends, in a room.
@@ -185,8 +183,7 @@ enum Sharpness {
 impl Convert {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         self.output
-            .each(global, &self.input, |audio| self.convert(audio))?;
-        Ok(Outcome::Fine)
+            .each(global, &self.input, |audio| self.convert(audio))
     }
 
     fn convert(&self, mut audio: Audio) -> Result<Audio> {
@@ -200,6 +197,8 @@ impl Convert {
                 Sharpness::Highest => Quality::Highest,
             };
             let resampler = Resampler::new(audio.sample_rate, rate, quality)?;
+            let samples = resampler.output_length(audio.frames()) * audio.channels.len();
+            check_room("the resampled signal", samples, size_of::<f32>())?;
             audio = by_channel(audio, |channel| Ok(resampler.process(channel)))?;
             audio.sample_rate = rate;
         }

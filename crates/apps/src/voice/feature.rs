@@ -1,5 +1,7 @@
 //! `warpsmith voice mel|mfcc|spectrogram`: features with the numbers of a named peer.
 
+use std::cell::Cell;
+
 use anyhow::Result;
 use clap::Args;
 use warpsmith_device::CudaDevice;
@@ -9,7 +11,7 @@ use warpsmith_voice::{
 };
 use warpsmith_workload::WorkloadError;
 
-use super::device::write_sheets;
+use super::device::Task;
 use super::input::Input;
 use super::live::{Listener, Listening, listen};
 use super::sheet::{Destination, Sheet};
@@ -21,8 +23,18 @@ use warpsmith_console::output::note;
 #[derive(Args)]
 pub(super) struct Shape {
     /// Whose numbers to agree with: librosa, torchaudio, kaldi, whisper or htk.
+    ///
+    /// whisper is defined at 16 kHz: sound of another rate is resampled, which a note and
+    /// `resampled_from_hz` in JSON say.
     #[arg(long, default_value_t = Preset::Librosa)]
     preset: Preset,
+    /// As `--preset`, with the peer's own sizes where none are given; a note says them.
+    ///
+    /// librosa: 2048 points, hop 512, 128 filters; torchaudio: 400, 200, 128; kaldi: 25 ms, 10 ms, 23
+    /// filters, 13 coefficients; whisper: 400, 160, 80 at 16 kHz. `--preset` alone takes 32 ms every
+    /// 10 ms.
+    #[arg(long, value_name = "PEER", conflicts_with = "preset")]
+    like: Option<Preset>,
     /// Points of the transform; default: the preset's.
     #[arg(long)]
     transform: Option<usize>,
@@ -32,11 +44,17 @@ pub(super) struct Shape {
     /// Mel filters; default: the preset's.
     #[arg(long)]
     filters: Option<usize>,
+    /// The rate whose sizes were said last.
+    #[arg(skip)]
+    said: Cell<Option<u32>>,
 }
 
 impl Shape {
     fn sizes(&self, sample_rate: u32) -> Sizes {
-        let preset = self.preset.sizes(sample_rate);
+        let preset = match self.like {
+            Some(peer) => peer.own_sizes(sample_rate),
+            None => self.preset.sizes(sample_rate),
+        };
         Sizes {
             transform: self.transform.unwrap_or(preset.transform),
             hop: self.hop.unwrap_or(preset.hop),
@@ -44,10 +62,37 @@ impl Shape {
         }
     }
 
+    /// Whose numbers are wanted.
+    fn peer(&self) -> Preset {
+        self.like.unwrap_or(self.preset)
+    }
+
+    /// Says which sizes `--like` chose.
+    fn explain(&self, global: &Global, rate: u32) {
+        if let Some(peer) = self.like {
+            let Sizes {
+                transform,
+                hop,
+                filters,
+            } = self.sizes(rate);
+            let frames = match peer {
+                Preset::Kaldi => "frames of 25 ms".to_owned(),
+                _ => format!("{transform} points"),
+            };
+            let said = format!(
+                "note: like {peer}: {frames}, hop {hop} at {rate} Hz, {filters} mel filters"
+            );
+            // Once for a rate: many files are mostly of one.
+            if self.said.replace(Some(rate)) != Some(rate) {
+                note(global, &said);
+            }
+        }
+    }
+
     /// Whether frames are of the kernels' kind.
     fn fits(&self) -> bool {
         matches!(
-            self.preset,
+            self.peer(),
             Preset::Librosa | Preset::Torchaudio | Preset::Htk
         )
     }
@@ -73,12 +118,16 @@ impl Shape {
         {
             return listen(input, listener);
         }
-        write_sheets(
-            global,
-            "voice/mel",
-            (input, destination),
-            self.fits(),
+        Task {
+            workload: "voice/mel",
+            input,
+            destination,
+            fits: self.fits(),
             listener,
+            rate: self.peer().sample_rate(),
+        }
+        .write_sheets(
+            global,
             |signal, rate| self.sheet(global, signal, rate, stage),
             |gpu, rate, signals| self.on_gpu(gpu, rate, signals, stage),
         )
@@ -87,7 +136,7 @@ impl Shape {
     fn settings(&self, rate: u32, stage: Stage) -> FeatureSettings {
         FeatureSettings {
             layout: Layout::FramesFirst,
-            ..self.preset.feature(rate, self.sizes(rate), stage)
+            ..self.peer().feature(rate, self.sizes(rate), stage)
         }
     }
 
@@ -107,6 +156,7 @@ impl Shape {
     }
 
     fn sheet(&self, global: &Global, signal: &[f32], rate: u32, stage: Stage) -> Result<Sheet> {
+        self.explain(global, rate);
         let settings = self.settings(rate, stage);
         let mut feature = MelFeature::new(settings)?;
         let empty = feature.bank().empty_filters();
@@ -174,10 +224,10 @@ fn names(settings: &FeatureSettings, stage: Stage) -> Vec<String> {
 }
 
 fn sheet_of(settings: &FeatureSettings, stage: Stage, values: Vec<f32>) -> Sheet {
-    Sheet {
-        columns: names(settings, stage),
-        values: values.into_iter().map(f64::from).collect(),
-    }
+    Sheet::new(
+        names(settings, stage),
+        values.into_iter().map(f64::from).collect(),
+    )
 }
 
 /// Compute mel powers or their logarithms.
@@ -220,15 +270,18 @@ pub(crate) struct Mfcc {
     destination: Destination,
     #[command(flatten)]
     shape: Shape,
-    /// Coefficients to a frame.
-    #[arg(long, default_value_t = 20)]
-    coefficients: usize,
+    /// Coefficients to a frame; default: 20, with `--like` the peer's.
+    #[arg(long)]
+    coefficients: Option<usize>,
 }
 
 impl Mfcc {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         let stage = Stage::Cepstrum {
-            coefficients: self.coefficients,
+            coefficients: self.coefficients.unwrap_or_else(|| {
+                let own = self.shape.like.map(Preset::own_coefficients);
+                own.unwrap_or(20)
+            }),
         };
         self.shape
             .write(global, &self.input, &self.destination, stage)
@@ -261,17 +314,24 @@ impl Spectrogram {
         };
         let spectrum = |rate: u32| {
             let sizes = self.shape.sizes(rate);
-            self.shape.preset.feature(rate, sizes, Stage::Mel).spectrum
+            self.shape.peer().feature(rate, sizes, Stage::Mel).spectrum
         };
-        write_sheets(
+        Task {
+            workload: "voice/spectrogram",
+            input: &self.input,
+            destination: &self.destination,
+            fits: self.shape.fits(),
+            listener: None,
+            rate: self.shape.peer().sample_rate(),
+        }
+        .write_sheets(
             global,
-            "voice/spectrogram",
-            (&self.input, &self.destination),
-            self.shape.fits(),
-            None,
             |signal, rate| {
+                self.shape.explain(global, rate);
                 let settings = spectrum(rate);
                 let mut stft = Stft::new(settings)?;
+                // Once as it is computed, once as a sheet of f64.
+                stft.check_room(signal.len(), size_of::<f32>() + size_of::<f64>())?;
                 let (bins, frames) = stft.shape(signal.len());
                 let mut matrix = vec![0.0; bins * frames];
                 stft.density(signal, density, &mut matrix)?;
@@ -296,10 +356,10 @@ impl Spectrogram {
 /// Rows of bins, named by their frequencies.
 fn spectra(settings: &SpectrumSettings, rate: u32, values: Vec<f32>) -> Sheet {
     let hertz = f64::from(rate) / settings.transform as f64;
-    Sheet {
-        columns: (0..settings.bins())
+    Sheet::new(
+        (0..settings.bins())
             .map(|bin| format!("{}", bin as f64 * hertz))
             .collect(),
-        values: values.into_iter().map(f64::from).collect(),
-    }
+        values.into_iter().map(f64::from).collect(),
+    )
 }

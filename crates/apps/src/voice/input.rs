@@ -1,25 +1,40 @@
 //! Which audio is meant: files or a pipe, and which channel of them.
 
-use std::io::stdin;
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io::{Read, Write, stderr, stdin};
+use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
-use warpsmith_console::inputs;
+use warpsmith_core::ArgumentError;
+use warpsmith_voice::signal::PcmFormat;
 use warpsmith_voice::{Audio, ChannelChoice, SignalError, check_finite};
+
+use super::sources::{SoundFile, Source, source};
 
 /// The audio to analyse.
 #[derive(Args)]
 pub(super) struct Input {
-    /// Audio files; `-` reads one from standard input.
-    #[arg(required = true, value_name = "FILE", value_parser = inputs::file())]
-    pub(super) files: Vec<PathBuf>,
+    /// Audio files, folders with all audio below them, or quoted patterns (`'takes/**/*.wav'`).
+    ///
+    /// `-` reads one file from standard input. A file that fails does not stop the others: it is listed
+    /// at the end, and the exit code is 1.
+    #[arg(required = true, value_name = "FILE", value_parser = source())]
+    named: Vec<Source>,
     /// Which signal of several channels: `mix`, or a channel counted from 0.
     #[arg(long, default_value = "mix", value_parser = parse_channel)]
     pub(super) channels: ChannelChoice,
     /// What to do with samples that are not finite numbers.
     #[arg(long, value_enum, default_value_t = BadSamples::Error)]
     pub(super) nan: BadSamples,
+    /// Take what is there of files that end early or have damaged parts, and say what is missing.
+    #[arg(long, conflicts_with = "raw")]
+    salvage: bool,
+    /// Read samples without a header: coding, rate and channels, such as `s16le,16000,1`.
+    ///
+    /// Codings are u8, s8, s16, s24, s32, f32 and f64 with `le` or `be`, mulaw and alaw.
+    #[arg(long, value_name = "FORMAT")]
+    raw: Option<PcmFormat>,
 }
 
 /// What to do with samples that are not finite numbers.
@@ -40,16 +55,96 @@ fn parse_channel(text: &str) -> Result<ChannelChoice, String> {
         .map_err(|_| format!("`{text}` is neither `mix` nor a channel number"))
 }
 
+/// An error that says which file it is about: what cannot be done with a signal does not know where it came
+/// from, what cannot be read does.
+pub(super) fn of_file(path: &Path, error: anyhow::Error) -> anyhow::Error {
+    match error.downcast_ref() {
+        Some(
+            SignalError::Argument(ArgumentError::Parameter { .. }) | SignalError::TooLarge { .. },
+        ) => error.context(format!("cannot analyse `{}`", path.display())),
+        _ => error,
+    }
+}
+
 impl Input {
+    /// All files, in the order of the arguments.
+    pub(super) fn files(&self) -> Vec<SoundFile> {
+        let sources = self.named.iter();
+        sources.flat_map(|source| source.files.clone()).collect()
+    }
+
+    /// Whether more than one file is meant, or any number.
+    pub(super) fn is_several(&self) -> bool {
+        self.named.len() > 1 || self.named.iter().any(|source| source.is_tree)
+    }
+
+    /// Whether standard input is among the files.
+    pub(super) fn is_piped(&self) -> bool {
+        self.files().iter().any(|file| file.path == Path::new("-"))
+    }
+
     /// Decodes one of the files and checks its samples.
     pub(super) fn read(&self, path: &Path) -> Result<Audio> {
-        let mut audio = if path == Path::new("-") {
+        let mut audio = if path == Path::new("-") && self.raw.is_none() {
             Audio::read_stream(path, &mut stdin().lock())?
         } else {
-            Audio::read(path)?
+            self.gather(path)?
         };
         self.check(path, &mut audio, 0)?;
         Ok(audio)
+    }
+
+    fn gather(&self, path: &Path) -> Result<Audio> {
+        let mut audio = Audio {
+            sample_rate: 0,
+            channels: Vec::new(),
+        };
+        self.each_piece(path, &mut |piece| {
+            audio.append(piece);
+            Ok(())
+        })?;
+        Ok(audio)
+    }
+
+    /// Shows the pieces of a file, or of standard input while it is still arriving.
+    pub(super) fn each_piece(
+        &self,
+        path: &Path,
+        see: &mut dyn FnMut(&Audio) -> Result<(), SignalError>,
+    ) -> Result<()> {
+        let piped = path == Path::new("-");
+        if let Some(format) = self.raw {
+            let mut source: Box<dyn Read> = if piped {
+                Box::new(stdin())
+            } else {
+                let file = File::open(path);
+                Box::new(file.with_context(|| format!("cannot read `{}`", path.display()))?)
+            };
+            return Ok(Audio::each_piece_of_raw(path, &mut *source, format, see)?);
+        }
+        if piped {
+            return Ok(Audio::each_piece(path, stdin(), see)?);
+        }
+        if !self.salvage {
+            let read = Audio::each_piece_of(path, see);
+            return match read {
+                Err(error @ SignalError::CutShort { .. }) => {
+                    Err(anyhow!(error).context("`--salvage` takes what is there of such a file"))
+                }
+                other => Ok(other?),
+            };
+        }
+        let damage = Audio::each_piece_of(path, &mut |_| Ok(())).err();
+        let mut seconds = 0.0;
+        Audio::each_piece_salvaged(path, &mut |piece| {
+            seconds += piece.seconds();
+            see(piece)
+        })?;
+        if let Some(damage) = damage {
+            // Nothing can be done about a standard error that is closed.
+            let _ = writeln!(stderr(), "salvaged {seconds:.3} s: {damage}");
+        }
+        Ok(())
     }
 
     /// Checks the samples of audio that has `before` samples before it, or makes them zeros.

@@ -1,11 +1,11 @@
 //! Sound that is heard piece by piece, from a pipe or a long file: rows are written as soon as they are
 //! decided, and hours of it take no more memory than seconds.
 
-use std::io::{Write, stdin, stdout};
+use std::io::{Write, stdout};
 use std::path::Path;
 
-use anyhow::{Result, anyhow};
-use warpsmith_voice::{Audio, SignalError};
+use anyhow::Result;
+use warpsmith_voice::SignalError;
 
 use super::csv_line::csv_line;
 use super::input::Input;
@@ -34,12 +34,9 @@ pub(super) type Listening<'a> = &'a dyn Fn(u32) -> Result<Box<dyn Listener>>;
 pub(super) fn listen(input: &Input, listener: Listening<'_>) -> Result<Outcome> {
     let name = Path::new("-");
     let mut rows = Rows::new(listener, 0);
-    hear_pieces(
-        input,
-        name,
-        |see| Audio::each_piece(name, stdin(), see),
-        |piece, rate| rows.hear(&mut stdout().lock(), piece, rate),
-    )?;
+    hear_pieces(input, name, |piece, rate| {
+        rows.hear(&mut stdout().lock(), piece, rate)
+    })?;
     rows.finish(&mut stdout().lock())?;
     Ok(Outcome::Fine)
 }
@@ -52,30 +49,20 @@ pub(super) fn listen_to_file(
     out: &mut dyn Write,
 ) -> Result<()> {
     let mut rows = Rows::new(listener, FILE_PIECE);
-    each_piece_of_file(input, path, |piece, rate| rows.hear(out, piece, rate))?;
+    hear_pieces(input, path, |piece, rate| rows.hear(out, piece, rate))?;
     rows.finish(out)
 }
 
-/// Shows the pieces of a file's signal to `take`, with the sample rate.
-fn each_piece_of_file(
-    input: &Input,
-    path: &Path,
-    take: impl FnMut(&[f32], u32) -> Result<()>,
-) -> Result<()> {
-    hear_pieces(input, path, |see| Audio::each_piece_of(path, see), take)
-}
-
-/// Checks and mixes the pieces that `read` shows, and hands them to `take`.
+/// Checks and mixes the pieces of a file or of standard input, and hands them to `take` with the rate.
 fn hear_pieces(
     input: &Input,
     name: &Path,
-    read: impl FnOnce(&mut dyn FnMut(&Audio) -> Result<(), SignalError>) -> Result<(), SignalError>,
     mut take: impl FnMut(&[f32], u32) -> Result<()>,
 ) -> Result<()> {
     let mut heard = 0;
     // What went wrong with a piece is kept whole; the reader sees only that it has to stop.
     let mut failure: Option<anyhow::Error> = None;
-    let done = read(&mut |piece| {
+    let done = input.each_piece(name, &mut |piece| {
         let mut checked = || -> Result<()> {
             let mut piece = piece.clone();
             input.check(name, &mut piece, heard)?;
@@ -92,8 +79,7 @@ fn hear_pieces(
     });
     match (failure, done) {
         (Some(error), _) => Err(error),
-        (None, Err(error)) => Err(anyhow!(error)),
-        (None, Ok(())) => Ok(()),
+        (None, done) => done,
     }
 }
 

@@ -36,11 +36,10 @@ impl Loudness {
                 ("peak_dbfs", 20.0 * f64::from(peak.max(1e-10)).log10()),
                 ("true_peak_dbtp", measured.true_peak.max(-200.0)),
             ];
-            Ok(Sheet {
-                columns: rows.iter().map(|(name, _)| (*name).to_owned()).collect(),
-                values: rows.iter().map(|(_, value)| *value).collect(),
-            })
-        })?;
-        Ok(Outcome::Fine)
+            Ok(Sheet::new(
+                rows.iter().map(|(name, _)| (*name).to_owned()).collect(),
+                rows.iter().map(|(_, value)| *value).collect(),
+            ))
+        })
     }
 }

@@ -10,6 +10,7 @@ use warpsmith_console::global::Global;
 mod activity;
 mod analysis;
 mod analyze;
+mod batch;
 mod chroma;
 mod constant_q;
 mod csv_line;
@@ -22,17 +23,20 @@ mod loudness;
 mod onsets;
 mod picture;
 mod pitch;
+mod places;
 mod quality;
 mod sheet;
 mod sound;
+mod sources;
 mod weights;
 
 /// Analyse and change audio: pitch, speech, features, loudness.
 ///
-/// Reads WAV, FLAC, MP3, OGG, AIFF and M4A.
+/// Reads WAV, RF64, W64, FLAC, MP3, OGG, AIFF, AU, CAF, M4A and raw samples.
 #[derive(Args)]
 #[command(after_long_help = "Examples:
   warpsmith voice analyze *.wav
+  warpsmith voice mel recordings/ --as npy --output features/
   warpsmith voice pitch song.flac --method pyin --output pitch.csv
   warpsmith voice mel speech.mp3 --preset whisper --as npy --output mel.npy
   warpsmith voice convert song.m4a --rate 16000 --mono --output song.wav

@@ -4,7 +4,7 @@ use anyhow::Result;
 use clap::Args;
 use warpsmith_voice::{OnsetDetector, Sizes, onset_frames, onset_strength_on_cuda};
 
-use super::device::write_sheets;
+use super::device::Task;
 use super::input::Input;
 use super::sheet::{Destination, Sheet};
 use warpsmith_console::exit::Outcome;
@@ -34,12 +34,16 @@ pub(crate) struct Onsets {
 
 impl Onsets {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
-        write_sheets(
+        Task {
+            workload: "voice/onset",
+            input: &self.input,
+            destination: &self.destination,
+            fits: true,
+            listener: None,
+            rate: None,
+        }
+        .write_sheets(
             global,
-            "voice/onset",
-            (&self.input, &self.destination),
-            true,
-            None,
             |signal, rate| {
                 let (transform, hop) = self.sizes(rate);
                 let strength = OnsetDetector::new(rate, transform, hop)?.strength(signal)?;
@@ -77,6 +81,6 @@ impl Onsets {
         } else {
             onsets.into_iter().flat_map(row).collect()
         };
-        Sheet { columns, values }
+        Sheet::new(columns, values)
     }
 }

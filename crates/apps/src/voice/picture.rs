@@ -9,6 +9,7 @@ use warpsmith_formats::{OutputFile, is_stdout};
 use warpsmith_voice::SpectrogramPicture;
 
 use super::input::Input;
+use super::sources::SoundFile;
 use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
 
@@ -27,7 +28,8 @@ pub(crate) struct Picture {
 
 impl Picture {
     pub(crate) fn run(&self, _: &Global) -> Result<Outcome> {
-        let [path] = &self.input.files[..] else {
+        let files = self.input.files();
+        let [SoundFile { path, .. }] = &files[..] else {
             bail!("a picture is drawn of one file at a time");
         };
         let extension = self.output.extension();

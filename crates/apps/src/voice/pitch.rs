@@ -12,7 +12,7 @@ use warpsmith_voice::{
 };
 use warpsmith_workload::WorkloadError;
 
-use super::device::write_sheets;
+use super::device::Task;
 use super::input::Input;
 use super::live::{Listener, Listening, listen};
 use super::sheet::{Destination, Sheet};
@@ -130,12 +130,16 @@ impl Pitch {
         {
             return listen(&self.input, listener);
         }
-        write_sheets(
-            global,
-            self.workload(),
-            (&self.input, &self.destination),
-            true,
+        Task {
+            workload: self.workload(),
+            input: &self.input,
+            destination: &self.destination,
+            fits: true,
             listener,
+            rate: None,
+        }
+        .write_sheets(
+            global,
             |signal, rate| self.on_cpu(signal, rate, range),
             |gpu, rate, signals| self.on_gpu(gpu, rate, range, signals),
         )
@@ -164,7 +168,9 @@ impl Pitch {
             }
             Method::Pyin => {
                 let settings = PyinSettings::default();
-                let track = Pyin::new(rate, framing, range, settings)?.track(signal);
+                let mut pyin = Pyin::new(rate, framing, range, settings)?;
+                pyin.check_room(signal.len())?;
+                let track = pyin.track(signal);
                 pyin_sheet(&track, framing, rate)
             }
         })
@@ -386,11 +392,11 @@ fn crepe_sheet(track: &CrepeTrack) -> Sheet {
 /// Frames with a frequency, 0 where they are unvoiced, and how sure that is.
 fn voiced_sheet(seconds: &[f64], hertz: &[f32], (name, sure): (&str, &[f32])) -> Sheet {
     let frames = seconds.iter().zip(hertz).zip(sure);
-    Sheet {
-        columns: ["seconds", "hertz", "voiced", name]
+    Sheet::new(
+        ["seconds", "hertz", "voiced", name]
             .map(str::to_owned)
             .to_vec(),
-        values: frames
+        frames
             .flat_map(|((seconds, hertz), sure)| {
                 let voiced = *hertz > 0.0;
                 [
@@ -401,17 +407,17 @@ fn voiced_sheet(seconds: &[f64], hertz: &[f32], (name, sure): (&str, &[f32])) ->
                 ]
             })
             .collect(),
-    }
+    )
 }
 
 fn yin_sheet(track: &[f32], framing: Framing, rate: u32) -> Sheet {
     let time = |frame: usize| (frame * framing.hop) as f64 / f64::from(rate);
-    Sheet {
-        columns: vec!["seconds".into(), "hertz".into()],
-        values: track
+    Sheet::new(
+        vec!["seconds".into(), "hertz".into()],
+        track
             .iter()
             .enumerate()
             .flat_map(|(frame, hz)| [time(frame), f64::from(*hz)])
             .collect(),
-    }
+    )
 }

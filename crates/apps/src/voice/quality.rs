@@ -7,7 +7,7 @@ use warpsmith_voice::quality::{
 };
 use warpsmith_voice::{PitchRange, PraatPitch, PraatSettings, formants_on_cuda};
 
-use super::device::write_sheets;
+use super::device::Task;
 use super::input::Input;
 use super::sheet::{Destination, Sheet};
 use warpsmith_console::exit::Outcome;
@@ -39,12 +39,16 @@ impl Formants {
             ceiling_hz: self.ceiling,
             ..FormantSettings::default()
         };
-        write_sheets(
+        Task {
+            workload: "voice/formants",
+            input: &self.input,
+            destination: &self.destination,
+            fits: true,
+            listener: None,
+            rate: None,
+        }
+        .write_sheets(
             global,
-            "voice/formants",
-            (&self.input, &self.destination),
-            true,
-            None,
             |signal, rate| {
                 let track = FormantTracker::new(rate, settings)?.track(signal);
                 Ok(self.sheet(&settings, &track, signal.len() as f64 / f64::from(rate)))
@@ -77,7 +81,7 @@ impl Formants {
                 values.push(formant.map_or(f64::NAN, |f| f64::from(f.bandwidth)));
             }
         }
-        Sheet { columns, values }
+        Sheet::new(columns, values)
     }
 }
 
@@ -102,8 +106,7 @@ impl QualityOf {
         self.destination.each(global, &self.input, |path| {
             let (signal, rate) = self.input.signal(path)?;
             self.sheet(&signal, rate)
-        })?;
-        Ok(Outcome::Fine)
+        })
     }
 
     fn sheet(&self, signal: &[f32], rate: u32) -> Result<Sheet> {
@@ -175,9 +178,9 @@ impl QualityOf {
             ("vibrato_rate_hz", of_vibrato(|v| v.rate_hz)),
             ("vibrato_depth_cents", of_vibrato(|v| v.depth_cents)),
         ];
-        Ok(Sheet {
-            columns: rows.iter().map(|(name, _)| (*name).to_owned()).collect(),
-            values: rows.iter().map(|(_, value)| *value).collect(),
-        })
+        Ok(Sheet::new(
+            rows.iter().map(|(name, _)| (*name).to_owned()).collect(),
+            rows.iter().map(|(_, value)| *value).collect(),
+        ))
     }
 }

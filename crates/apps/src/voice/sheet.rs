@@ -3,18 +3,18 @@
 use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
-use warpsmith_core::ArgumentError;
-use warpsmith_formats::{OutputFile, check_distinct, is_stdout, npy};
-use warpsmith_voice::SignalError;
+use warpsmith_formats::{OutputFile, is_stdout, npy};
 
+use super::batch::Batch;
 use super::csv_line::csv_line;
-use super::input::Input;
+use super::input::{Input, of_file};
 use super::live::{LONG_FILE_BYTES, Listening, listen_to_file};
+use super::places::{Place, left_to_do, places};
+use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::{Format, Global};
-use warpsmith_console::output::progress;
 
 /// Where numbers go and how they look.
 #[derive(Args)]
@@ -23,19 +23,13 @@ pub(super) struct Destination {
     #[arg(long = "as", value_name = "FORM", value_enum, default_value_t = Encoding::Csv)]
     encoding: Encoding,
     /// A file for one input, a directory for several; `-` or nothing is standard output.
+    ///
+    /// Of a folder or a pattern the results are a tree like that of the inputs.
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
-}
-
-/// An error that says which file it is about: what cannot be done with a signal does not know where it came
-/// from, what cannot be read does.
-fn of_file(path: &Path, error: anyhow::Error) -> anyhow::Error {
-    match error.downcast_ref() {
-        Some(SignalError::Argument(ArgumentError::Parameter { .. })) => {
-            error.context(format!("cannot analyse `{}`", path.display()))
-        }
-        _ => error,
-    }
+    /// Skip inputs whose result exists and is not older.
+    #[arg(long, requires = "output")]
+    resume: bool,
 }
 
 /// How numbers are written.
@@ -54,9 +48,20 @@ pub(super) struct Sheet {
     pub(super) columns: Vec<String>,
     /// `[row, column]`; NaN is an absent value.
     pub(super) values: Vec<f64>,
+    /// The rate that the sound had in its file, Hz, where it was resampled.
+    pub(super) resampled_from: Option<u32>,
 }
 
 impl Sheet {
+    /// Rows with named columns.
+    pub(super) fn new(columns: Vec<String>, values: Vec<f64>) -> Self {
+        Self {
+            columns,
+            values,
+            resampled_from: None,
+        }
+    }
+
     fn rows(&self) -> impl Iterator<Item = &[f64]> {
         self.values.chunks_exact(self.columns.len())
     }
@@ -89,6 +94,9 @@ impl Sheet {
             let column: Vec<Value> = self.rows().map(|row| json!(row[index])).collect();
             object.insert(name.clone(), Value::Array(column));
         }
+        if let Some(hertz) = self.resampled_from {
+            object.insert("resampled_from_hz".to_owned(), json!(hertz));
+        }
         Value::Object(object)
     }
 }
@@ -99,9 +107,9 @@ impl Destination {
         &self,
         global: &Global,
         input: &Input,
-        mut analyse: impl FnMut(&Path) -> Result<Sheet>,
-    ) -> Result<()> {
-        self.each_or_in_pieces(global, input, None, |path| analyse(path))
+        analyse: impl FnMut(&Path) -> Result<Sheet>,
+    ) -> Result<Outcome> {
+        self.each_or_in_pieces(global, input, None, analyse)
     }
 
     /// As [`Destination::each`]; long files whose rows go out as CSV are heard by the listener, piece by
@@ -112,27 +120,25 @@ impl Destination {
         input: &Input,
         listener: Option<Listening<'_>>,
         mut analyse: impl FnMut(&Path) -> Result<Sheet>,
-    ) -> Result<()> {
+    ) -> Result<Outcome> {
         let encoding = self.encoding(global);
-        let several = input.files.len() > 1;
-        self.each_group(global, input, 0, |paths| {
-            for path in paths {
-                let long =
-                    std::fs::metadata(path).is_ok_and(|facts| facts.len() >= LONG_FILE_BYTES);
-                match listener {
-                    Some(listener) if long && encoding == Encoding::Csv => {
-                        self.put(path, encoding, several, |out| {
-                            listen_to_file(input, path, listener, out)
-                        })?;
-                    }
-                    _ => {
-                        let sheet = analyse(path).map_err(|error| of_file(path, error))?;
-                        self.write(path, &sheet, encoding, several)?;
-                    }
+        let places = self.places(global, input)?;
+        let mut batch = Batch::new(global, places.len(), input);
+        for place in &places {
+            let path = &place.input;
+            batch.begin(path);
+            let long = std::fs::metadata(path).is_ok_and(|facts| facts.len() >= LONG_FILE_BYTES);
+            let done = match listener {
+                Some(listener) if long && encoding == Encoding::Csv => {
+                    put(place, |out| listen_to_file(input, path, listener, out))
                 }
-            }
-            Ok(())
-        })
+                _ => analyse(path)
+                    .map_err(|error| of_file(path, error))
+                    .and_then(|sheet| self.write(global, place, &sheet)),
+            };
+            batch.end(done)?;
+        }
+        batch.finish()
     }
 
     /// Analyses neighbouring inputs together, as many as have up to `bytes` on disk and at least one,
@@ -142,71 +148,49 @@ impl Destination {
         global: &Global,
         input: &Input,
         bytes: u64,
-        mut analyse: impl FnMut(&[PathBuf]) -> Result<Vec<Sheet>>,
-    ) -> Result<()> {
-        let several = input.files.len() > 1;
-        self.each_group(global, input, bytes, |group| {
-            for (path, sheet) in group.iter().zip(analyse(group)?) {
-                self.write(path, &sheet, self.encoding(global), several)?;
-            }
-            Ok(())
-        })
-    }
-
-    /// Hands over neighbouring inputs, as many as have up to `bytes` on disk and at least one.
-    fn each_group(
-        &self,
-        global: &Global,
-        input: &Input,
-        bytes: u64,
-        mut take: impl FnMut(&[PathBuf]) -> Result<()>,
-    ) -> Result<()> {
-        let several = input.files.len() > 1;
-        self.check(global, input)?;
-        let mut rest = &input.files[..];
-        while let Some(path) = rest.first() {
-            if several {
-                let count = input.files.len();
-                let number = count - rest.len() + 1;
-                progress(global, &format!("{number}/{count} {}", path.display()));
-            }
+        mut analyse: impl FnMut(&[Place]) -> Result<Vec<Result<Sheet>>>,
+    ) -> Result<Outcome> {
+        let places = self.places(global, input)?;
+        let mut batch = Batch::new(global, places.len(), input);
+        let mut rest = &places[..];
+        while !rest.is_empty() {
             let (group, after) = rest.split_at(first_group(rest, bytes));
-            take(group)?;
+            for (place, sheet) in group.iter().zip(analyse(group)?) {
+                batch.begin(&place.input);
+                let done = sheet.and_then(|sheet| self.write(global, place, &sheet));
+                batch.end(done)?;
+            }
             rest = after;
         }
-        if several {
-            progress(global, "");
-        }
-        Ok(())
+        batch.finish()
     }
 
     /// Whether rows may be written one by one while the input is still arriving: from a pipe, as CSV, to
     /// standard output.
     pub(super) fn is_live(&self, global: &Global, input: &Input) -> bool {
-        matches!(&input.files[..], [only] if only == Path::new("-"))
+        matches!(&input.files()[..], [only] if only.path == Path::new("-"))
             && self.is_stdout()
             && self.encoding(global) == Encoding::Csv
     }
 
-    /// Checks before any work that the sheets of all inputs can be written, each to a file of its own.
-    pub(super) fn check(&self, global: &Global, input: &Input) -> Result<()> {
-        if input.files.len() <= 1 {
-            return Ok(());
-        }
-        let Some(folder) = self.output.as_deref().filter(|path| !is_stdout(path)) else {
-            bail!("several files need `--output DIRECTORY`, one result to a file");
+    /// Where the sheet of each input goes, each to a file of its own; checked before any work.
+    pub(super) fn places(&self, global: &Global, input: &Input) -> Result<Vec<Place>> {
+        let ending = match self.encoding(global) {
+            Encoding::Csv => ".csv",
+            Encoding::Json => ".json",
+            Encoding::Npy => ".npy",
         };
-        let encoding = self.encoding(global);
-        let places: Vec<(String, PathBuf)> = input
-            .files
-            .iter()
-            .map(|path| (path.display().to_string(), place(folder, path, encoding)))
-            .collect();
-        let places: Vec<(&str, &Path)> = places
-            .iter()
-            .map(|(input, place)| (input.as_str(), place.as_path()))
-            .collect();
-        Ok(check_distinct(&places)?)
+        let rename = |name: &Path| {
+            let mut name = name.as_os_str().to_owned();
+            name.push(ending);
+            name.into()
+        };
+        let places = places(input, self.output.as_deref(), rename)?;
+        Ok(if self.resume {
+            left_to_do(global, places)
+        } else {
+            places
+        })
     }
 
     /// Whether numbers go to the standard output.
@@ -224,17 +208,6 @@ impl Destination {
         self.output.is_some()
     }
 
-    /// Writes the sheet of one of the inputs to its file.
-    pub(super) fn write_file(
-        &self,
-        global: &Global,
-        input: &Input,
-        path: &Path,
-        sheet: &Sheet,
-    ) -> Result<()> {
-        self.write(path, sheet, self.encoding(global), input.files.len() > 1)
-    }
-
     fn encoding(&self, global: &Global) -> Encoding {
         match global.format {
             Format::Json => Encoding::Json,
@@ -243,52 +216,27 @@ impl Destination {
     }
 
     /// Writes the sheet of one of the inputs, where that goes.
-    fn write(&self, path: &Path, sheet: &Sheet, encoding: Encoding, several: bool) -> Result<()> {
-        self.put(path, encoding, several, |out| sheet.write(encoding, out))
-    }
-
-    /// Where what is said of one of the inputs goes.
-    fn put(
-        &self,
-        path: &Path,
-        encoding: Encoding,
-        several: bool,
-        write: impl FnOnce(&mut dyn Write) -> Result<()>,
-    ) -> Result<()> {
-        match &self.output {
-            None => write(&mut stdout().lock()),
-            Some(output) if several => {
-                std::fs::create_dir_all(output)
-                    .with_context(|| format!("cannot create `{}`", output.display()))?;
-                write_sheet(&place(output, path, encoding), write)
-            }
-            Some(output) => write_sheet(output, write),
-        }
+    pub(super) fn write(&self, global: &Global, place: &Place, sheet: &Sheet) -> Result<()> {
+        put(place, |out| sheet.write(self.encoding(global), out))
     }
 }
 
-fn write_sheet(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+fn put(place: &Place, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+    let Some(path) = &place.output else {
+        return write(&mut stdout().lock());
+    };
+    place.make_folder()?;
     let mut file = OutputFile::create(path)?;
     write(&mut file).with_context(|| format!("cannot write `{}`", path.display()))?;
     Ok(file.finish()?)
 }
 
-/// The file in `folder` for what is said of the input at `path`.
-fn place(folder: &Path, path: &Path, encoding: Encoding) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(match encoding {
-        Encoding::Csv => ".csv",
-        Encoding::Json => ".json",
-        Encoding::Npy => ".npy",
-    });
-    folder.join(name)
-}
-
 /// How many of the first files have up to `bytes` on disk together; at least one.
-pub(super) fn first_group(files: &[PathBuf], bytes: u64) -> usize {
+pub(super) fn first_group(places: &[Place], bytes: u64) -> usize {
     let mut sum = 0u64;
-    let fitting = files.iter().take_while(|path| {
-        sum = sum.saturating_add(std::fs::metadata(path).map_or(u64::MAX, |facts| facts.len()));
+    let fitting = places.iter().take_while(|place| {
+        let facts = std::fs::metadata(&place.input);
+        sum = sum.saturating_add(facts.map_or(u64::MAX, |facts| facts.len()));
         sum <= bytes
     });
     fitting.count().max(1)

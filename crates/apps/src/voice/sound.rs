@@ -4,22 +4,29 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use warpsmith_formats::{OutputFile, check_distinct, check_vacant, is_stdout};
+use warpsmith_formats::{OutputFile, check_vacant};
 use warpsmith_voice::Audio;
 
-use super::input::Input;
+use super::batch::Batch;
+use super::input::{Input, of_file};
+use super::places::{Place, left_to_do, places};
+use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
-use warpsmith_console::output::progress;
 
 /// Where sounds go.
 #[derive(Args)]
 pub(super) struct SoundOutput {
     /// A WAV file for one input, a directory for several; `-` is standard output.
+    ///
+    /// Of a folder or a pattern the results are a tree like that of the inputs.
     #[arg(short, long, value_name = "PATH")]
     output: PathBuf,
     /// Replace files that exist.
     #[arg(long)]
     force: bool,
+    /// Skip inputs whose result exists and is not older.
+    #[arg(long)]
+    resume: bool,
 }
 
 impl SoundOutput {
@@ -29,72 +36,56 @@ impl SoundOutput {
         global: &Global,
         input: &Input,
         mut change: impl FnMut(Audio) -> Result<Audio>,
-    ) -> Result<()> {
-        let places = self.places(input)?;
-        let count = places.len();
-        for (index, (path, place)) in input.files.iter().zip(&places).enumerate() {
-            if count > 1 {
-                progress(global, &format!("{}/{count} {}", index + 1, path.display()));
-            }
-            let changed = change(input.read(path)?)?;
-            if let Some(folder) = place.parent().filter(|_| *place != self.output) {
-                std::fs::create_dir_all(folder)
-                    .with_context(|| format!("cannot create `{}`", folder.display()))?;
-            }
-            let mut file = OutputFile::create(place)?;
-            changed
-                .write_wav(&mut file)
-                .with_context(|| format!("cannot write `{}`", place.display()))?;
-            file.finish()?;
+    ) -> Result<Outcome> {
+        let places = self.places(global, input)?;
+        let mut batch = Batch::new(global, places.len(), input);
+        for place in &places {
+            batch.begin(&place.input);
+            let done = input
+                .read(&place.input)
+                .and_then(|audio| change(audio).map_err(|error| of_file(&place.input, error)))
+                .and_then(|audio| write(place, &audio));
+            batch.end(done)?;
         }
-        if count > 1 {
-            progress(global, "");
-        }
-        Ok(())
+        batch.finish()
     }
 
     /// The file that each input becomes; checked before any work.
-    fn places(&self, input: &Input) -> Result<Vec<PathBuf>> {
-        let several = input.files.len() > 1;
-        if several && is_stdout(&self.output) {
-            bail!("several files need `--output DIRECTORY`, one result to a file");
-        }
-        let folder = several || self.output.is_dir();
-        let place = |path: &PathBuf| {
-            if folder {
-                // Not `with_extension`, which would take `.2` off `take.2`.
-                let mut name = path.file_stem().unwrap_or_default().to_owned();
-                name.push(".wav");
-                self.output.join(name)
-            } else {
-                self.output.clone()
-            }
+    fn places(&self, global: &Global, input: &Input) -> Result<Vec<Place>> {
+        let rename = |name: &Path| {
+            // Not `with_extension`, which would take `.2` off `take.2`.
+            let mut wav = name.file_stem().unwrap_or_default().to_owned();
+            wav.push(".wav");
+            name.with_file_name(wav)
         };
-        let places: Vec<PathBuf> = input.files.iter().map(place).collect();
-        for (path, place) in input.files.iter().zip(&places) {
-            if place == path && !is_stdout(place) {
+        let mut places = places(input, Some(&self.output), rename)?;
+        for Place { input, output } in &places {
+            if output.as_ref() == Some(input) {
                 bail!(
                     "`{}` would be overwritten with its own result; choose another `--output`",
-                    path.display()
+                    input.display()
                 );
             }
-            if !self.force {
-                check_vacant(place)?;
-            }
         }
-        let names: Vec<String> = input
-            .files
-            .iter()
-            .map(|path| path.display().to_string())
-            .collect();
-        let named: Vec<(&str, &Path)> = names
-            .iter()
-            .map(String::as_str)
-            .zip(places.iter().map(PathBuf::as_path))
-            .collect();
-        check_distinct(&named)?;
+        if self.resume {
+            places = left_to_do(global, places);
+        }
+        if !self.force {
+            let mut outputs = places.iter().filter_map(|place| place.output.as_deref());
+            outputs.try_for_each(check_vacant)?;
+        }
         Ok(places)
     }
+}
+
+fn write(place: &Place, audio: &Audio) -> Result<()> {
+    place.make_folder()?;
+    let output = place.output.as_deref().unwrap_or(Path::new("-"));
+    let mut file = OutputFile::create(output)?;
+    audio
+        .write_wav(&mut file)
+        .with_context(|| format!("cannot write `{}`", output.display()))?;
+    Ok(file.finish()?)
 }
 
 /// Changes each channel by itself.

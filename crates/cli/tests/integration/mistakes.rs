@@ -96,17 +96,11 @@ const TABLE: &[(&str, &str)] = &[
         "serve --token-file folder",
         "`folder` is a folder; name a file in it",
     ),
-    (
-        "voice analyze folder",
-        "`folder` is a folder; name a file in it",
-    ),
-    (
-        "voice pitch folder",
-        "`folder` is a folder; name a file in it",
-    ),
+    ("voice analyze folder", "there is no audio file in `folder`"),
+    ("voice pitch folder", "there is no audio file in `folder`"),
     (
         "voice convert folder --output a.wav",
-        "`folder` is a folder; name a file in it",
+        "there is no audio file in `folder`",
     ),
     (
         "voice vad file --weights folder",

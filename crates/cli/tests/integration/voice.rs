@@ -508,3 +508,237 @@ fn a_network_without_weights_says_which_package_has_them() {
         );
     }
 }
+
+/// Folders of recordings: two with the same name, one of them at another rate, and one that is damaged.
+fn recordings(folder: &Path) {
+    for name in ["a", "b/deep"] {
+        std::fs::create_dir_all(folder.join(name)).unwrap();
+    }
+    let path = tone(&folder.join("a"));
+    let audio = Audio::read(&path).unwrap();
+    let slower = Audio {
+        sample_rate: 22_050,
+        channels: vec![audio.channels[0][..22_050].to_vec()],
+    };
+    let mut bytes = Vec::new();
+    slower.write_wav(&mut bytes).unwrap();
+    std::fs::write(folder.join("b/deep/tone.wav"), bytes).unwrap();
+    std::fs::write(folder.join("b/bad.wav"), "RIFF and no more").unwrap();
+    std::fs::write(folder.join("b/notes.txt"), "not audio").unwrap();
+}
+
+#[test]
+fn a_folder_becomes_a_tree_of_results_and_a_bad_file_does_not_stop_the_rest() {
+    let folder = tempfile::tempdir().unwrap();
+    recordings(folder.path());
+    let run = |arguments: &[&str]| {
+        let mut command = warpsmith(arguments);
+        command.current_dir(folder.path()).output().unwrap()
+    };
+    let said = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
+    for (arguments, results) in [
+        (
+            &["mel", ".", "--as", "npy", "-o", "mel"][..],
+            ["mel/a/tone.wav.npy", "mel/b/deep/tone.wav.npy"],
+        ),
+        (
+            &["convert", "a", "b", "-o", "wav"],
+            ["wav/tone.wav", "wav/deep/tone.wav"],
+        ),
+        (
+            &["pitch", "?/**/*.wav", "-o", "f0"],
+            ["f0/a/tone.wav.csv", "f0/b/deep/tone.wav.csv"],
+        ),
+    ] {
+        let output = run(arguments);
+        assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+        assert!(
+            said(&output).contains("failed: cannot decode `"),
+            "{}",
+            said(&output)
+        );
+        assert!(
+            said(&output).contains("1 of 3 files failed"),
+            "{}",
+            said(&output)
+        );
+        for result in results {
+            assert!(folder.path().join(result).is_file(), "{result}");
+        }
+    }
+    // Its own results below the folder are not taken for inputs; those of others are.
+    std::fs::rename(folder.path().join("wav"), folder.path().join("mel/wav")).unwrap();
+    let resumed = run(&["mel", ".", "--as", "npy", "-o", "mel", "--resume"]);
+    let listed = said(&resumed);
+    assert!(listed.contains("2 of 3 files are done already"), "{listed}");
+    assert!(listed.contains("1 of 1 files failed"), "{listed}");
+    assert_eq!(resumed.status.code(), Some(1));
+    let one_name = run(&["mel", "a/tone.wav", "b/deep/tone.wav", "-o", "same"]);
+    assert_eq!(one_name.status.code(), Some(2));
+    assert!(said(&one_name).contains("name the folder above both"));
+    assert!(!folder.path().join("same").exists());
+    let all_bad = run(&["loudness", "b/bad.wav", "b/notes.txt", "-o", "none"]);
+    assert_eq!(all_bad.status.code(), Some(2));
+    assert!(said(&all_bad).contains("none of the 2 files could be done"));
+}
+
+#[test]
+fn whispers_features_are_those_of_16_khz_whatever_the_file_has() {
+    let folder = tempfile::tempdir().unwrap();
+    recordings(folder.path());
+    let path = folder.path().join("b/deep/tone.wav");
+    let arguments = ["mel", path.to_str().unwrap(), "--preset", "whisper"];
+    let output = warpsmith(&[&arguments[..], &["--as", "json"]].concat())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        said.contains("is resampled from 22050 Hz to 16000 Hz"),
+        "{said}"
+    );
+    let sheet: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(sheet["resampled_from_hz"], 22_050);
+    // A second of sound, 10 ms to a frame.
+    assert_eq!(sheet["mel0"].as_array().unwrap().len(), 100);
+    let own = warpsmith(&["mel", folder.path().join("a/tone.wav").to_str().unwrap()])
+        .args(["--preset", "whisper"])
+        .output()
+        .unwrap();
+    assert!(
+        own.stderr.is_empty(),
+        "a file of that rate is taken as it is"
+    );
+}
+
+#[test]
+fn sizes_that_no_memory_holds_are_errors_before_anything_is_allocated() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = tone(folder.path());
+    let mut header = std::fs::read(&path).unwrap();
+    header[24..28].fill(0xFF);
+    let fast = folder.path().join("fast.wav");
+    std::fs::write(&fast, header).unwrap();
+    let (path, fast) = (path.to_str().unwrap(), fast.to_str().unwrap());
+    let out = folder.path().join("out.wav");
+    let out = out.to_str().unwrap();
+    for (arguments, expected) in [
+        (
+            &["mel", path, "--filters", "1000000000"][..],
+            "1 to 65536 are possible",
+        ),
+        (
+            &["mfcc", path, "--transform", "100000000000"],
+            "a frame has at most 4194304 samples",
+        ),
+        (&["mel", fast], "rates go from 1 to 100000000 Hz"),
+        (
+            &["stretch", path, "--speed", "1e-12", "-o", out],
+            "TiB of memory",
+        ),
+        (
+            &["convert", path, "--rate", "99999999", "-o", out],
+            "common divisor",
+        ),
+        (&["formants", path, "--count", "100000"], "at most 100"),
+        (
+            &["cqt", path, "--bins", "1000000", "--per-octave", "1000000"],
+            "a frame has at most",
+        ),
+        (
+            &["pitch", path, "--method", "praat", "--low", "1e-9"],
+            "at least 0.061 Hz",
+        ),
+        (
+            &["pitch", path, "--method", "hq", "--low", "1e-9"],
+            "at least 0.061 Hz",
+        ),
+    ] {
+        let output = warpsmith(arguments).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+        assert!(said.contains(expected), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn a_file_that_ends_early_is_salvaged_on_request_and_raw_samples_need_no_header() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = tone(folder.path());
+    let bytes = std::fs::read(&path).unwrap();
+    let cut = folder.path().join("cut.wav");
+    std::fs::write(&cut, &bytes[..bytes.len() / 2]).unwrap();
+    let cut = cut.to_str().unwrap();
+    let refused = warpsmith(&["vad", cut]).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(said.contains("`--salvage` takes what is there"), "{said}");
+    let salvaged = warpsmith(&["vad", cut, "--salvage"]).output().unwrap();
+    assert_eq!(salvaged.status.code(), Some(0));
+    let said = String::from_utf8_lossy(&salvaged.stderr).into_owned();
+    assert!(said.starts_with("salvaged 2.0"), "{said}");
+    assert_eq!(text(&salvaged).lines().count(), 201);
+    // The tone's samples are floats behind a header of 44 bytes or more.
+    let whole = text(
+        &warpsmith(&["vad", path.to_str().unwrap()])
+            .output()
+            .unwrap(),
+    );
+    let raw = &bytes[bytes.len() - 4 * 64_000..];
+    for arguments in [
+        ["vad", "-", "--raw", "f32le,16000"],
+        ["vad", "-", "--raw", "f32le,16000,1"],
+    ] {
+        let mut child = warpsmith(&arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(raw).unwrap();
+        assert_eq!(text(&child.wait_with_output().unwrap()), whole);
+    }
+}
+
+#[test]
+fn like_a_peer_means_its_own_sizes_and_says_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = tone(folder.path());
+    let path = path.to_str().unwrap();
+    // Four seconds at 16 kHz: 1 + 64,000 / hop frames where they are centred.
+    for (peer, frames, columns, said) in [
+        (
+            "librosa",
+            126,
+            128,
+            "2048 points, hop 512 at 16000 Hz, 128 mel filters",
+        ),
+        (
+            "torchaudio",
+            321,
+            128,
+            "400 points, hop 200 at 16000 Hz, 128 mel filters",
+        ),
+        (
+            "kaldi",
+            398,
+            23,
+            "frames of 25 ms, hop 160 at 16000 Hz, 23 mel filters",
+        ),
+        (
+            "whisper",
+            400,
+            80,
+            "400 points, hop 160 at 16000 Hz, 80 mel filters",
+        ),
+    ] {
+        let output = warpsmith(&["mel", path, "--like", peer]).output().unwrap();
+        let sheet = text(&output);
+        assert_eq!(sheet.lines().count(), 1 + frames, "{peer}");
+        assert_eq!(sheet.lines().next().unwrap().split(',').count(), columns);
+        let note = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(note.contains(said), "{note}");
+    }
+    let cepstra = warpsmith(&["mfcc", path, "--like", "kaldi"])
+        .output()
+        .unwrap();
+    assert!(text(&cepstra).starts_with("c0,c1,c2,c3,c4,c5,c6,c7,c8,c9,c10,c11,c12\n"));
+}

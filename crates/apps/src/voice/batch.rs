@@ -1,0 +1,85 @@
+//! Many files, one after the other: what fails is remembered, and the rest is done.
+
+use std::io::{ErrorKind, Write, stderr};
+use std::path::Path;
+
+use anyhow::{Error, Result, bail};
+use warpsmith_formats::OutputError;
+
+use super::input::Input;
+use warpsmith_console::exit::Outcome;
+use warpsmith_console::global::Global;
+use warpsmith_console::output::progress;
+
+/// The files of a call.
+pub(super) struct Batch<'a> {
+    global: &'a Global,
+    /// Files to do, and all that were named.
+    count: usize,
+    named: usize,
+    begun: usize,
+    /// Whether the user named more than one file: of one, a failure is the call's.
+    several: bool,
+    failures: Vec<Error>,
+}
+
+impl<'a> Batch<'a> {
+    /// A batch of the `count` inputs that are not done yet.
+    pub(super) fn new(global: &'a Global, count: usize, input: &Input) -> Self {
+        Self {
+            global,
+            count,
+            named: input.files().len(),
+            begun: 0,
+            several: input.is_several(),
+            failures: Vec::new(),
+        }
+    }
+
+    /// Says which file is next, where somebody watches.
+    pub(super) fn begin(&mut self, path: &Path) {
+        self.begun += 1;
+        if self.several {
+            let Self { begun, count, .. } = self;
+            progress(self.global, &format!("{begun}/{count} {}", path.display()));
+        }
+    }
+
+    /// Takes what became of a file. An error where the next file cannot fare better: results cannot be
+    /// written, or there is no next one.
+    pub(super) fn end(&mut self, result: Result<()>) -> Result<()> {
+        let Err(error) = result else { return Ok(()) };
+        if !self.several || is_about_output(&error) {
+            return Err(error);
+        }
+        self.failures.push(error);
+        Ok(())
+    }
+
+    /// Lists what failed.
+    pub(super) fn finish(self) -> Result<Outcome> {
+        if self.several {
+            progress(self.global, "");
+        }
+        let failed = self.failures.len();
+        let mut out = stderr().lock();
+        for error in &self.failures {
+            // Nothing can be done about a standard error that is closed.
+            let _ = writeln!(out, "failed: {error:#}");
+        }
+        if failed > 0 && failed == self.named {
+            bail!("none of the {failed} files could be done");
+        }
+        if failed > 0 {
+            let _ = writeln!(out, "{failed} of {} files failed", self.count);
+        }
+        Ok(Outcome::fine_if(failed == 0))
+    }
+}
+
+fn is_about_output(error: &Error) -> bool {
+    error.chain().any(|cause| {
+        let pipe = cause.downcast_ref::<std::io::Error>();
+        cause.is::<OutputError>() || pipe.is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
+    })
+}
