@@ -12,7 +12,15 @@ import tempfile
 
 import warpsmith
 
-MODULES = ("voice", "synth", "corpus")
+MODULES = (
+    "voice",
+    "voice.feature",
+    "voice.effects",
+    "voice.onset",
+    "voice.filters",
+    "synth",
+    "corpus",
+)
 NOTE = "<!-- Written by `cargo xtask docs` from the package itself; changes here are lost. -->\n"
 
 
@@ -71,7 +79,8 @@ def page():
         parts.append(f"## warpsmith.{module_name}\n\n{inspect.getdoc(module)}\n")
         for name, value in vars(module).items():
             own = getattr(value, "__module__", None) == module.__name__
-            if own and inspect.isfunction(value) and not name.startswith("_"):
+            public = name in getattr(module, "__all__", [name] if own else [])
+            if public and inspect.isfunction(value) and not name.startswith("_"):
                 parts.append(entry(f"warpsmith.{module_name}.{name}", value, 3))
     return "\n".join(parts)
 

@@ -7,7 +7,6 @@
     reason = "the wheel's stub file documents what Python sees"
 )]
 
-mod audio;
 mod data_set;
 mod foreign;
 mod gpu_timer;
@@ -17,6 +16,7 @@ mod music;
 mod program;
 mod statistics;
 mod user_kernel;
+mod voice;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -61,9 +61,5 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(music::compose_midi, module)?)?;
     module.add_function(wrap_pyfunction!(data_set::corpus_generate, module)?)?;
     module.add_function(wrap_pyfunction!(data_set::corpus_statistics, module)?)?;
-    module.add_function(wrap_pyfunction!(audio::read_audio, module)?)?;
-    module.add_function(wrap_pyfunction!(audio::features, module)?)?;
-    module.add_function(wrap_pyfunction!(audio::yin, module)?)?;
-    module.add_function(wrap_pyfunction!(audio::pyin, module)?)?;
-    Ok(())
+    voice::add_to(module)
 }

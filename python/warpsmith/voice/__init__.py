@@ -1,0 +1,60 @@
+"""Audio analysis over NumPy arrays, with librosa's names, shapes and defaults.
+
+Features come before frames, batches before both: a signal of shape `(..., samples)` gives
+`(..., features, frames)`. Samples are floats with full scale at 1. Work happens outside the
+interpreter's lock, so that threads run side by side.
+
+>>> import numpy as np
+>>> from warpsmith import voice
+>>> y = np.sin(2 * np.pi * 440 * np.arange(22050) / 22050)
+>>> voice.feature.melspectrogram(y=y, sr=22050).shape
+(128, 44)
+"""
+
+from . import effects, feature, filters, onset
+from .decibels import amplitude_to_db, db_to_amplitude, db_to_power, power_to_db
+from .files import load, resample
+from .pitch import pitch, pyin, yin
+from .presets import mel, mfcc
+from .spectra import (
+    cqt,
+    fft_frequencies,
+    frames_to_time,
+    griffinlim,
+    istft,
+    spectrogram,
+    stft,
+    vqt,
+)
+from .speech import Loudness, formants, loudness, segments, vad
+
+__all__ = [
+    "Loudness",
+    "amplitude_to_db",
+    "cqt",
+    "db_to_amplitude",
+    "db_to_power",
+    "effects",
+    "feature",
+    "fft_frequencies",
+    "filters",
+    "formants",
+    "frames_to_time",
+    "griffinlim",
+    "istft",
+    "load",
+    "loudness",
+    "mel",
+    "mfcc",
+    "onset",
+    "pitch",
+    "power_to_db",
+    "pyin",
+    "resample",
+    "segments",
+    "spectrogram",
+    "stft",
+    "vad",
+    "vqt",
+    "yin",
+]

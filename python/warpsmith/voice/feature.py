@@ -1,0 +1,272 @@
+"""Features of frames, with librosa's names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import _native
+from . import filters
+from .arguments import Window, bank, beyond, count, each, frames, matrix
+from .spectra import spectrogram
+
+
+def melspectrogram(
+    *,
+    y: Any = None,
+    sr: float = 22050,
+    S: Any = None,
+    n_fft: int = 2048,
+    hop_length: int | None = 512,
+    win_length: int | None = None,
+    window: Window = "hann",
+    center: bool = True,
+    pad_mode: str = "constant",
+    power: float = 2.0,
+    n_mels: int = 128,
+    fmin: float = 0.0,
+    fmax: float | None = None,
+    htk: bool = False,
+    norm: str | None = "slaney",
+) -> np.ndarray:
+    """Mel filters over `|stft|` to a power, or over the spectra `S`: `(..., n_mels, frames)`.
+
+    >>> import numpy as np
+    >>> from warpsmith import voice
+    >>> y = np.sin(np.arange(16000) / 5)
+    >>> voice.feature.melspectrogram(y=y, sr=16000, n_fft=512, hop_length=160, n_mels=80).shape
+    (80, 101)
+    """
+    rate = count("sr", sr)
+    if S is None and power == 2:
+        of = frames(n_fft, hop_length, win_length, window, center, pad_mode)
+        of_mel = bank(n_mels, fmin, fmax, htk, norm)
+        plain = False, None, None, 0.0
+        return each(
+            _given(y), lambda signal: matrix(_native.mel(signal, rate, of, of_mel, *plain))
+        )
+    if S is None:
+        S = spectrogram(
+            _given(y),
+            n_fft=n_fft,
+            hop_length=hop_length,
+            win_length=win_length,
+            window=window,
+            center=center,
+            pad_mode=pad_mode,
+            power=power,
+        )
+    spectra = np.asarray(S)
+    n_fft = 2 * (spectra.shape[-2] - 1) if n_fft // 2 + 1 != spectra.shape[-2] else n_fft
+    weights = filters.mel(
+        sr=rate, n_fft=n_fft, n_mels=n_mels, fmin=fmin, fmax=fmax, htk=htk, norm=norm
+    )
+    result: np.ndarray = weights @ spectra
+    return result
+
+
+def mfcc(
+    *,
+    y: Any = None,
+    sr: float = 22050,
+    n_mfcc: int = 20,
+    norm: str = "ortho",
+    lifter: float = 0.0,
+    mel_norm: str | None = "slaney",
+    n_fft: int = 2048,
+    hop_length: int | None = 512,
+    win_length: int | None = None,
+    window: Window = "hann",
+    center: bool = True,
+    pad_mode: str = "constant",
+    n_mels: int = 128,
+    fmin: float = 0.0,
+    fmax: float | None = None,
+    htk: bool = False,
+    top_db: float | None = 80.0,
+) -> np.ndarray:
+    """Cepstral coefficients, an orthonormal DCT-II of mel powers in dB: `(..., n_mfcc, frames)`.
+
+    `norm` is that of the DCT, `mel_norm` that of the filters. Powers count from `top_db` below the
+    largest of their signal on. `lifter` L weights coefficient k by `1 + L/2·sin(π(k+1)/L)`.
+
+    >>> import numpy as np
+    >>> from warpsmith import voice
+    >>> voice.feature.mfcc(y=np.sin(np.arange(16000) / 5), sr=16000, n_mfcc=13).shape
+    (13, 32)
+    """
+    rate, kept = count("sr", sr), count("n_mfcc", n_mfcc)
+    of = frames(n_fft, hop_length, win_length, window, center, pad_mode)
+    of_mel = bank(n_mels, fmin, fmax, htk, mel_norm)
+    if norm != "ortho":
+        raise ValueError(f"norm = {norm!r} cannot be used: the DCT is orthonormal, 'ortho'")
+    if lifter < 0:
+        raise ValueError(f"lifter = {lifter} cannot be used: it must not be below 0")
+    cepstrum = True, top_db, kept, lifter
+    return each(
+        _given(y), lambda signal: matrix(_native.mel(signal, rate, of, of_mel, *cepstrum))
+    )
+
+
+def delta(data: Any, *, width: int = 9, order: int = 1) -> np.ndarray:
+    """How features move along the last axis: the derivative of a least-squares polynomial.
+
+    >>> import numpy as np
+    >>> from warpsmith import voice
+    >>> bool(np.allclose(voice.feature.delta(3.0 * np.arange(20)), 3))
+    True
+    """
+    features = np.ascontiguousarray(data, dtype=np.float32)
+    if features.ndim == 0:
+        raise ValueError("data is one number; frames are needed")
+    moved = _native.delta(features.tobytes(), features.shape[-1], count("width", width), order)
+    return np.frombuffer(moved, np.float32).reshape(features.shape)
+
+
+def rms(
+    *,
+    y: Any,
+    frame_length: int = 2048,
+    hop_length: int = 512,
+    center: bool = True,
+) -> np.ndarray:
+    """The root of the mean square of every frame, `(..., 1, frames)`."""
+    return _level(y, 0, frame_length, hop_length, center)
+
+
+def zero_crossing_rate(
+    y: Any, *, frame_length: int = 2048, hop_length: int = 512, center: bool = True
+) -> np.ndarray:
+    """The share of neighbouring samples whose signs differ, `(..., 1, frames)`."""
+    return _level(y, 1, frame_length, hop_length, center)
+
+
+def _level(y: Any, which: int, frame_length: int, hop_length: int, center: bool) -> np.ndarray:
+    sizes = count("frame_length", frame_length), count("hop_length", hop_length)
+    ends = beyond(center, "constant")
+
+    def compute(signal: bytes) -> np.ndarray:
+        values = _native.levels(signal, *sizes, ends)[which]
+        return matrix((values, 1, len(values) // 4))
+
+    return each(y, compute)
+
+
+def _shape(name: str, y: Any, sr: float, of: tuple[int, int, int, str, float, str]) -> np.ndarray:
+    rate = count("sr", sr)
+
+    def compute(signal: bytes) -> np.ndarray:
+        values = dict(_native.spectral_shape(signal, rate, of))[name]
+        return matrix((values, 1, len(values) // 4))
+
+    return each(y, compute)
+
+
+def spectral_centroid(
+    *,
+    y: Any,
+    sr: float = 22050,
+    n_fft: int = 2048,
+    hop_length: int = 512,
+    win_length: int | None = None,
+    window: Window = "hann",
+    center: bool = True,
+    pad_mode: str = "constant",
+) -> np.ndarray:
+    """The mean frequency of the magnitudes, Hz, `(..., 1, frames)`."""
+    of = frames(n_fft, hop_length, win_length, window, center, pad_mode)
+    return _shape("centroid", y, sr, of)
+
+
+def spectral_bandwidth(
+    *,
+    y: Any,
+    sr: float = 22050,
+    n_fft: int = 2048,
+    hop_length: int = 512,
+    win_length: int | None = None,
+    window: Window = "hann",
+    center: bool = True,
+    pad_mode: str = "constant",
+) -> np.ndarray:
+    """The root mean square distance from the centroid, Hz, `(..., 1, frames)`."""
+    of = frames(n_fft, hop_length, win_length, window, center, pad_mode)
+    return _shape("bandwidth", y, sr, of)
+
+
+def spectral_rolloff(
+    *,
+    y: Any,
+    sr: float = 22050,
+    n_fft: int = 2048,
+    hop_length: int = 512,
+    win_length: int | None = None,
+    window: Window = "hann",
+    center: bool = True,
+    pad_mode: str = "constant",
+) -> np.ndarray:
+    """The frequency below which 85 % of the magnitudes lie, Hz, `(..., 1, frames)`."""
+    of = frames(n_fft, hop_length, win_length, window, center, pad_mode)
+    return _shape("rolloff", y, sr, of)
+
+
+def spectral_flatness(
+    *,
+    y: Any,
+    n_fft: int = 2048,
+    hop_length: int = 512,
+    win_length: int | None = None,
+    window: Window = "hann",
+    center: bool = True,
+    pad_mode: str = "constant",
+) -> np.ndarray:
+    """The geometric over the arithmetic mean of the powers, `(..., 1, frames)`."""
+    of = frames(n_fft, hop_length, win_length, window, center, pad_mode)
+    return _shape("flatness", y, 22050, of)
+
+
+def spectral_contrast(
+    *,
+    y: Any,
+    sr: float = 22050,
+    n_fft: int = 2048,
+    hop_length: int = 512,
+    win_length: int | None = None,
+    window: Window = "hann",
+    center: bool = True,
+    pad_mode: str = "constant",
+) -> np.ndarray:
+    """Peaks over valleys below 200 Hz and in six octaves above, dB, `(..., 7, frames)`."""
+    rate = count("sr", sr)
+    of = frames(n_fft, hop_length, win_length, window, center, pad_mode)
+    return each(y, lambda signal: matrix(_native.spectral_contrast(signal, rate, of)))
+
+
+def chroma_stft(
+    *,
+    y: Any,
+    sr: float = 22050,
+    n_fft: int = 2048,
+    hop_length: int = 512,
+    win_length: int | None = None,
+    window: Window = "hann",
+    center: bool = True,
+    pad_mode: str = "constant",
+    tuning: float = 0.0,
+) -> np.ndarray:
+    """The power of the twelve pitch classes, the strongest of a frame 1, `(..., 12, frames)`.
+
+    There is no estimate of the tuning: A4 is 440 Hz, librosa's `tuning=0.0`.
+    """
+    if tuning != 0.0:
+        raise ValueError(f"tuning = {tuning!r} cannot be used: A4 is 440 Hz, which is 0.0")
+    rate = count("sr", sr)
+    of = frames(n_fft, hop_length, win_length, window, center, pad_mode)
+    return each(y, lambda signal: matrix(_native.chroma(signal, rate, of)))
+
+
+def _given(y: Any) -> Any:
+    if y is None:
+        raise ValueError("give the signal as `y`")
+    return y

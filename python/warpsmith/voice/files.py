@@ -1,0 +1,58 @@
+"""Audio from files, and at another rate."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from .. import _native
+from .arguments import count, each
+
+
+def load(
+    path: str | PathLike[str],
+    *,
+    sr: float | None = 22050,
+    mono: bool = True,
+    offset: float = 0.0,
+    duration: float | None = None,
+) -> tuple[np.ndarray, int]:
+    """A file's samples and their rate: WAV, FLAC, MP3, OGG, AIFF, CAF or M4A.
+
+    As librosa does, this resamples to 22050 Hz unless `sr` says otherwise; `sr=None` keeps the
+    file's rate. `mono` takes the mean of the channels, otherwise the shape is
+    `(channels, samples)`. `offset` and `duration` are seconds; nothing after them is decoded.
+
+    >>> from warpsmith import voice
+    >>> voice.load("missing.wav")
+    Traceback (most recent call last):
+    ...
+    FileNotFoundError: cannot read `missing.wav`: No such file or directory (os error 2)
+    """
+    if offset < 0 or (duration is not None and duration < 0):
+        raise ValueError(f"offset = {offset} and duration = {duration}: neither may be below 0")
+    data, channels, rate = _native.read_audio(path, mono, float(offset), duration)
+    y = np.frombuffer(data, np.float32).reshape(channels, -1)
+    y = y[0] if mono else y
+    if sr is not None and count("sr", sr) != rate:
+        return resample(y, orig_sr=rate, target_sr=sr), int(sr)
+    return y, rate
+
+
+def resample(y: Any, *, orig_sr: float, target_sr: float, res_type: str = "high") -> np.ndarray:
+    """`y` at another rate, by a windowed sinc; as long in seconds, rounded up to a sample.
+
+    `res_type` is how sharply frequencies are cut that the new rate cannot hold: `fast` (80 dB),
+    `high` (120 dB, passband to 90 % of the lower Nyquist frequency) or `highest`.
+
+    >>> import numpy as np
+    >>> from warpsmith import voice
+    >>> voice.resample(np.zeros(44100), orig_sr=44100, target_sr=16000).shape
+    (16000,)
+    """
+    rates = count("orig_sr", orig_sr), count("target_sr", target_sr)
+    return each(
+        y, lambda signal: np.frombuffer(_native.resample(signal, *rates, res_type), np.float32)
+    )

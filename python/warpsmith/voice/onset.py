@@ -1,0 +1,54 @@
+"""Where sounds begin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import _native
+from .arguments import count, each, signals
+
+
+def onset_strength(
+    *, y: Any, sr: float = 22050, hop_length: int = 512, n_fft: int = 2048
+) -> np.ndarray:
+    """How much the level rises in every frame: the mean over mel bands of the rise in dB."""
+    sizes = count("sr", sr), count("n_fft", n_fft), count("hop_length", hop_length)
+    return each(
+        y, lambda signal: np.frombuffer(_native.onset_strength(signal, *sizes), np.float32)
+    )
+
+
+def onset_detect(
+    *,
+    y: Any = None,
+    sr: float = 22050,
+    onset_envelope: Any = None,
+    hop_length: int = 512,
+    units: str = "frames",
+) -> np.ndarray:
+    """The frames (or `units="samples"`, `"time"`) in which sounds begin, as librosa picks peaks.
+
+    >>> import numpy as np
+    >>> from warpsmith import voice
+    >>> y = np.zeros(44100); y[22050:] = np.sin(np.arange(22050) / 5)
+    >>> [round(float(t), 1) for t in voice.onset.onset_detect(y=y, units="time")]
+    [1.0]
+    """
+    if onset_envelope is None:
+        if y is None:
+            raise ValueError("give the signal as `y` or its `onset_envelope`")
+        onset_envelope = onset_strength(y=y, sr=sr, hop_length=hop_length)
+    strength = signals(onset_envelope, "onset_envelope")
+    if strength.ndim != 1:
+        raise ValueError(f"onset_envelope has {strength.ndim} dimensions; give one signal's")
+    rate, hop = count("sr", sr), count("hop_length", hop_length)
+    found = np.array(_native.onset_frames(strength.tobytes(), rate, hop), np.int64)
+    if units == "frames":
+        return found
+    if units == "samples":
+        return found * hop
+    if units == "time":
+        return found * hop / rate
+    raise ValueError(f"units = {units!r} cannot be used: 'frames', 'samples' and 'time' are known")

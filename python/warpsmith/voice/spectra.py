@@ -1,0 +1,178 @@
+"""Short-time and constant-Q spectra, and signals from spectra."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import _native
+from .arguments import Window, count, each, frames, matrix
+
+
+def stft(
+    y: Any,
+    *,
+    n_fft: int = 2048,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Window = "hann",
+    center: bool = True,
+    pad_mode: str = "constant",
+) -> np.ndarray:
+    """Complex short-time spectra, `(..., 1 + n_fft/2, frames)`.
+
+    `window` is `hann`, `hamming`, `blackman`, `povey`, `boxcar` or `("kaiser", beta)`, `pad_mode`
+    `constant` or `reflect`.
+
+    >>> import numpy as np
+    >>> from warpsmith import voice
+    >>> voice.stft(np.ones(4096), n_fft=512).shape
+    (257, 33)
+    """
+    of = frames(n_fft, hop_length, win_length, window, center, pad_mode)
+    return each(y, lambda signal: matrix(_native.stft(signal, of, "complex"), np.complex64))
+
+
+def spectrogram(
+    y: Any,
+    *,
+    n_fft: int = 2048,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Window = "hann",
+    center: bool = True,
+    pad_mode: str = "constant",
+    power: float = 1.0,
+) -> np.ndarray:
+    """`|stft|` to a power; magnitudes and powers are computed without the complex spectra."""
+    of = frames(n_fft, hop_length, win_length, window, center, pad_mode)
+    kind = "power" if power == 2 else "magnitude"
+    values = each(y, lambda signal: matrix(_native.stft(signal, of, kind)))
+    return values if power in (1, 2) else np.power(values, power)
+
+
+def istft(
+    stft_matrix: Any,
+    *,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    n_fft: int | None = None,
+    window: Window = "hann",
+    center: bool = True,
+    length: int | None = None,
+) -> np.ndarray:
+    """The signal behind spectra, by overlapping and adding (Griffin and Lim 1984, equation 6).
+
+    >>> import numpy as np
+    >>> from warpsmith import voice
+    >>> y = np.sin(np.arange(4096) / 10)
+    >>> bool(np.abs(voice.istft(voice.stft(y), length=4096) - y).max() < 1e-5)
+    True
+    """
+    spectra = np.ascontiguousarray(stft_matrix, dtype=np.complex64)
+    if spectra.ndim < 2:
+        raise ValueError(f"the spectra have shape {spectra.shape}; bins and frames are needed")
+    size = 2 * (spectra.shape[-2] - 1) if n_fft is None else count("n_fft", n_fft)
+    if size // 2 + 1 != spectra.shape[-2]:
+        raise ValueError(f"{spectra.shape[-2]} bins do not come from n_fft = {size}")
+    of = frames(size, hop_length, win_length, window, center, "constant")
+    samples = of[1] * (spectra.shape[-1] - 1) + (0 if center else size)
+    samples = samples if length is None else count("length", length)
+    rows = spectra.reshape((-1,) + spectra.shape[-2:])
+    signals = [np.frombuffer(_native.istft(row.tobytes(), of, samples), np.float32) for row in rows]
+    return np.stack(signals).reshape(spectra.shape[:-2] + (samples,))
+
+
+def griffinlim(
+    S: Any,
+    *,
+    n_iter: int = 32,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    n_fft: int | None = None,
+    window: Window = "hann",
+    center: bool = True,
+    length: int | None = None,
+    momentum: float = 0.99,
+    random_state: int = 1,
+) -> np.ndarray:
+    """A signal whose magnitudes are near `S` (Griffin and Lim 1984; Perraudin and others 2013).
+
+    The same `random_state` gives the same signal, bit for bit.
+    """
+    magnitudes = np.ascontiguousarray(S, dtype=np.float32)
+    if magnitudes.ndim < 2:
+        raise ValueError(f"S has shape {magnitudes.shape}; bins and frames are needed")
+    size = 2 * (magnitudes.shape[-2] - 1) if n_fft is None else count("n_fft", n_fft)
+    of = frames(size, hop_length, win_length, window, center, "constant")
+    samples = of[1] * (magnitudes.shape[-1] - 1) + (0 if center else size)
+    rows = magnitudes.reshape((-1,) + magnitudes.shape[-2:])
+    signals = np.stack(
+        [
+            np.frombuffer(
+                _native.griffin_lim(row.tobytes(), of, samples, n_iter, momentum, random_state),
+                np.float32,
+            )
+            for row in rows
+        ]
+    ).reshape(magnitudes.shape[:-2] + (samples,))
+    if length is None or length <= samples:
+        return signals[..., :length]
+    return np.pad(signals, [(0, 0)] * (signals.ndim - 1) + [(0, length - samples)])
+
+
+def cqt(
+    y: Any,
+    *,
+    sr: float = 22050,
+    hop_length: int = 512,
+    fmin: float | None = None,
+    n_bins: int = 84,
+    bins_per_octave: int = 12,
+) -> np.ndarray:
+    """Complex constant-Q spectra from `fmin` (C1) on, as librosa's with `tuning=0.0`."""
+    return vqt(
+        y,
+        sr=sr,
+        hop_length=hop_length,
+        fmin=fmin,
+        n_bins=n_bins,
+        bins_per_octave=bins_per_octave,
+        gamma=0.0,
+    )
+
+
+def vqt(
+    y: Any,
+    *,
+    sr: float = 22050,
+    hop_length: int = 512,
+    fmin: float | None = None,
+    n_bins: int = 84,
+    bins_per_octave: int = 12,
+    gamma: float = 0.0,
+) -> np.ndarray:
+    """Variable-Q spectra: as `cqt`, with bands that are `gamma` Hz wider."""
+    sizes = count("n_bins", n_bins), count("bins_per_octave", bins_per_octave)
+    rate, hop = count("sr", sr), count("hop_length", hop_length)
+    return each(
+        y,
+        lambda signal: matrix(
+            _native.constant_q(signal, rate, hop, fmin, *sizes, gamma), np.complex64
+        ),
+    )
+
+
+def fft_frequencies(*, sr: float = 22050, n_fft: int = 2048) -> np.ndarray:
+    """The frequencies of the bins, Hz."""
+    return np.fft.rfftfreq(n=n_fft, d=1.0 / sr)
+
+
+def frames_to_time(
+    frames: Any, *, sr: float = 22050, hop_length: int = 512, n_fft: int | None = None
+) -> np.ndarray:
+    """The times of frames, seconds; with `n_fft`, of the middles of frames that are not centred."""
+    offset = 0 if n_fft is None else n_fft // 2
+    times: np.ndarray = (np.asarray(frames) * hop_length + offset) / float(sr)
+    return times
