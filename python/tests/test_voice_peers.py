@@ -1,4 +1,4 @@
-"""Every call of the page "Change the import" beside librosa's own, over random settings."""
+"""Calls of the page "From librosa" beside librosa's own, over random settings."""
 
 import numpy as np
 import pytest
