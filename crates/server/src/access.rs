@@ -4,7 +4,7 @@ use warpsmith_core::{Finding, Severity};
 use warpsmith_http::Request;
 use warpsmith_http::access::{Foreign, Origins, bearer, same_secret};
 
-use crate::error::ServeError;
+use crate::error::{ProtocolError, ServeError};
 
 /// Limits that keep one client from taking the others' place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +34,8 @@ impl Default for Limits {
 #[derive(Debug)]
 pub(crate) struct Access {
     token: Option<String>,
+    /// What whoever steers the broadcast brings.
+    owner: Option<String>,
     origins: Origins,
 }
 
@@ -42,11 +44,38 @@ fn refusal(message: &str, hint: &str) -> Box<Finding> {
 }
 
 impl Access {
-    pub(crate) fn new(token: Option<String>, origins: Origins) -> Result<Self, ServeError> {
-        if token.as_deref().is_some_and(|token| !is_token(token)) {
+    pub(crate) fn new(
+        token: Option<String>,
+        owner: Option<String>,
+        origins: Origins,
+    ) -> Result<Self, ServeError> {
+        if [&token, &owner]
+            .into_iter()
+            .flatten()
+            .any(|one| !is_token(one))
+        {
             return Err(ServeError::Token);
         }
-        Ok(Self { token, origins })
+        Ok(Self {
+            token,
+            owner,
+            origins,
+        })
+    }
+
+    /// Whether who brings this may steer what everybody hears. Without an owner those on loopback may:
+    /// they are one user's programs. Beyond it the token is for listening.
+    pub(crate) fn check_owner(&self, given: Option<&str>) -> Result<(), ProtocolError> {
+        match (&self.owner, given) {
+            (Some(owner), Some(given)) if same_secret(given, owner) => Ok(()),
+            (None, _) if self.origins.loopback => Ok(()),
+            (Some(_), _) => Err(ProtocolError::NotOwner {
+                hint: "send the owner's token as `owner`",
+            }),
+            (None, _) => Err(ProtocolError::NotOwner {
+                hint: "start `serve` with `--owner-token-file`, and send that token as `owner`",
+            }),
+        }
     }
 
     /// Whether the request comes from where requests may come from.
@@ -98,6 +127,32 @@ fn is_token(token: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_broadcast_is_its_owners_and_on_loopback_everybodys() {
+        let access = |owner: Option<&str>, loopback| {
+            let origins = Origins {
+                loopback,
+                allowed: Vec::new(),
+            };
+            Access::new(None, owner.map(str::to_owned), origins).unwrap()
+        };
+        let owner = "the-owners-own-token";
+        for loopback in [true, false] {
+            let owned = access(Some(owner), loopback);
+            assert!(owned.check_owner(Some(owner)).is_ok());
+            for wrong in [None, Some(""), Some("the-owners-own-toke")] {
+                assert!(owned.check_owner(wrong).is_err(), "{wrong:?}");
+            }
+        }
+        assert!(access(None, true).check_owner(None).is_ok());
+        assert!(access(None, false).check_owner(Some(owner)).is_err());
+        let origins = Origins {
+            loopback: true,
+            allowed: Vec::new(),
+        };
+        assert!(Access::new(None, Some("short".into()), origins).is_err());
+    }
 
     #[test]
     fn tokens_are_long_and_plain() {

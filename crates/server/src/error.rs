@@ -76,6 +76,12 @@ pub enum ProtocolError {
         /// Why.
         why: &'static str,
     },
+    /// Steers what everybody hears, and is not its owner.
+    #[error("the broadcast is steered by its owner")]
+    NotOwner {
+        /// What the owner does.
+        hint: &'static str,
+    },
     /// A music parameter.
     #[error(transparent)]
     Params(#[from] ParamError),
@@ -96,7 +102,16 @@ impl ProtocolError {
             Self::Credit { .. } => new("W005"),
             Self::TooMany { .. } => new("W006"),
             Self::Gone { .. } => new("W007").hint("say hello without `resume`"),
+            Self::NotOwner { hint } => new("W008").hint(*hint),
             Self::Params(error) => error.finding(),
+        }
+    }
+
+    /// The status of an answer that says it.
+    pub(crate) fn status(&self) -> u16 {
+        match self {
+            Self::NotOwner { .. } => 403,
+            _ => 400,
         }
     }
 

@@ -22,8 +22,10 @@ pub(crate) async fn keep_house(shared: Arc<Shared>) {
     let mut most = 0;
     loop {
         tokio::time::sleep(PERIOD).await;
-        let now = shared.seats.count() + shared.parking.sweep();
-        most = most.max(now).max(shared.seats.most_since());
+        let (wav, renders) = (&shared.wav_listeners, &shared.wav_renders);
+        let now = shared.seats.count() + shared.parking.sweep() + wav.count() + renders.count();
+        let crowd = shared.seats.most_since() + wav.most_since() + renders.most_since();
+        most = most.max(now).max(crowd);
         if is_worth_it(most, now) {
             most = now;
             // It may take milliseconds, in which no listener may wait.

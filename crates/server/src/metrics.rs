@@ -38,6 +38,7 @@ pub(crate) struct Metrics {
     pub(crate) refused: Counter,
     pub(crate) violations: Counter,
     pub(crate) slow: Counter,
+    pub(crate) wav_bytes: Counter,
     /// Rendering one frame for one listener.
     pub(crate) render: Histogram,
     /// From a credit's arrival to the last byte of what it allowed in the kernel's hands.
@@ -53,6 +54,7 @@ pub(crate) struct Gauges {
     pub(crate) connections: usize,
     pub(crate) listeners: usize,
     pub(crate) broadcast_listeners: usize,
+    pub(crate) wav_listeners: usize,
     pub(crate) parked: usize,
 }
 
@@ -71,6 +73,7 @@ impl Metrics {
             refused: Counter::default(),
             violations: Counter::default(),
             slow: Counter::default(),
+            wav_bytes: Counter::default(),
             render: Histogram::default(),
             answer: Histogram::default(),
             first_audio: Histogram::default(),
@@ -83,7 +86,7 @@ impl Metrics {
     }
 
     /// `(name, help, value)` of what grows.
-    fn counters(&self) -> [(&'static str, &'static str, u64); 11] {
+    fn counters(&self) -> [(&'static str, &'static str, u64); 12] {
         [
             ("requests", "HTTP requests", self.requests.get()),
             ("streams", "Listeners welcomed", self.streams.get()),
@@ -124,6 +127,7 @@ impl Metrics {
                 "Connections closed because they took nothing",
                 self.slow.get(),
             ),
+            ("wav_bytes", "Bytes of WAV files sent", self.wav_bytes.get()),
         ]
     }
 
@@ -152,6 +156,11 @@ impl Metrics {
                 "warpsmith_serve_broadcast_listeners",
                 "Listeners of the broadcast",
                 gauges.broadcast_listeners as f64,
+            ),
+            (
+                "warpsmith_serve_wav_listeners",
+                "Listeners of /stream.wav",
+                gauges.wav_listeners as f64,
             ),
             (
                 "warpsmith_serve_parked_streams",
@@ -222,6 +231,7 @@ impl Metrics {
             "connections": gauges.connections,
             "listeners": gauges.listeners,
             "broadcast_listeners": gauges.broadcast_listeners,
+            "wav_listeners": gauges.wav_listeners,
             "parked_streams": gauges.parked,
             "resident_bytes": process::resident_bytes(),
             "cpu_seconds": process::cpu_time().as_secs_f64(),

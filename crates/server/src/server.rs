@@ -26,6 +26,7 @@ use crate::metrics::{Gauges, Metrics};
 use crate::presets::Presets;
 use crate::process;
 use crate::seats::Seats;
+use crate::wav::WavFiles;
 
 /// How long connections may take to end.
 const GRACE: Duration = Duration::from_secs(2);
@@ -44,6 +45,9 @@ pub struct Settings {
     pub listen: SocketAddr,
     /// What clients must bring; needed beyond loopback.
     pub token: Option<String>,
+    /// What whoever steers the broadcast must bring. Without one everybody may on loopback, and nobody
+    /// beyond it.
+    pub owner: Option<String>,
     /// Pages of other origins that may connect.
     pub origins: Vec<String>,
     /// How many of what.
@@ -67,6 +71,7 @@ impl Default for Settings {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 9878)),
             token: None,
+            owner: None,
             origins: Vec::new(),
             limits: Limits::default(),
             threads: 0,
@@ -97,6 +102,9 @@ pub(crate) struct Shared {
     pub(crate) doors: Arc<Doors>,
     pub(crate) listeners: Arc<Semaphore>,
     pub(crate) renders: Arc<Semaphore>,
+    /// Who hears `/stream.wav`, and who is sent a file.
+    pub(crate) wav_listeners: Arc<WavFiles>,
+    pub(crate) wav_renders: Arc<WavFiles>,
     pub(crate) matrix: Arc<Matrix>,
     pub(crate) board: Option<Arc<LiveBoard>>,
     pub(crate) stopping: watch::Receiver<bool>,
@@ -116,6 +124,7 @@ impl Shared {
             connections: self.doors.count(),
             listeners: self.seats.count(),
             broadcast_listeners: self.broadcast.listeners(),
+            wav_listeners: self.wav_listeners.count(),
             parked: self.parking.sweep(),
         }
     }
@@ -151,7 +160,7 @@ impl Server {
             loopback,
             allowed: settings.origins,
         };
-        let access = Access::new(settings.token, origins)?;
+        let access = Access::new(settings.token, settings.owner, origins)?;
         process::allow_many_files();
         let runtime =
             runtime(settings.threads, "serve").map_err(|source| ServeError::Threads { source })?;
@@ -181,6 +190,8 @@ impl Server {
             doors: Arc::default(),
             listeners: Arc::new(Semaphore::new(settings.limits.listeners)),
             renders: Arc::new(Semaphore::new(RENDERS)),
+            wav_listeners: Arc::default(),
+            wav_renders: Arc::default(),
             matrix: Arc::new(Matrix::new(settings.matrix_device)),
             board: settings.board,
             stopping,

@@ -4,6 +4,8 @@
 //! length comes as fast as it is taken.
 
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::net::TcpStream;
@@ -13,6 +15,7 @@ use warpsmith_formats::wav::WavFormat;
 use warpsmith_http::{Answer, write_within};
 use warpsmith_synth::Stream;
 
+use crate::metrics::Metrics;
 use crate::response;
 use crate::server::PATIENCE;
 
@@ -30,7 +33,46 @@ pub(crate) struct WavFile {
     pub(crate) frames: Option<u64>,
     /// Its place among the listeners or renders.
     pub(crate) place: OwnedSemaphorePermit,
+    /// Counts it for as long as it is sent.
+    pub(crate) sending: Sending,
+    pub(crate) metrics: Arc<Metrics>,
     pub(crate) stopping: watch::Receiver<bool>,
+}
+
+/// Files that are being sent.
+#[derive(Debug, Default)]
+pub(crate) struct WavFiles {
+    now: AtomicUsize,
+    /// The most at once since somebody last wanted to know.
+    most: AtomicUsize,
+}
+
+impl WavFiles {
+    /// One more, until it is dropped.
+    pub(crate) fn begin(self: &Arc<Self>) -> Sending {
+        let now = self.now.fetch_add(1, Ordering::Relaxed) + 1;
+        self.most.fetch_max(now, Ordering::Relaxed);
+        Sending(Arc::clone(self))
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.now.load(Ordering::Relaxed)
+    }
+
+    /// The most that were sent at once since this was last called.
+    pub(crate) fn most_since(&self) -> usize {
+        let now = self.count();
+        self.most.swap(now, Ordering::Relaxed).max(now)
+    }
+}
+
+/// A file that is being sent.
+pub(crate) struct Sending(Arc<WavFiles>);
+
+impl Drop for Sending {
+    fn drop(&mut self) {
+        self.0.now.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl WavFile {
@@ -52,6 +94,8 @@ pub(crate) async fn send(mut socket: TcpStream, file: WavFile) -> io::Result<()>
         mut stream,
         frames,
         place,
+        sending,
+        metrics,
         mut stopping,
     } = file;
     let rate = stream.settings().sample_rate;
@@ -67,6 +111,7 @@ pub(crate) async fn send(mut socket: TcpStream, file: WavFile) -> io::Result<()>
             written = write_within(&mut socket, &bytes, PATIENCE) => written?,
             _ = stopping.wait_for(|stopping| *stopping) => break,
         }
+        metrics.wav_bytes.add(bytes.len() as u64);
         bytes.clear();
         if left == count as u64 {
             break;
@@ -79,6 +124,6 @@ pub(crate) async fn send(mut socket: TcpStream, file: WavFile) -> io::Result<()>
             }
         }
     }
-    drop(place);
+    drop((place, sending));
     Ok(())
 }

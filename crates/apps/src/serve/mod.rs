@@ -2,7 +2,7 @@
 
 use std::io::{Write, stdout};
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -50,6 +50,10 @@ pub struct Serve {
     /// A file with the token that clients must bring, instead of WARPSMITH_TOKEN.
     #[arg(long, value_name = "FILE", value_parser = inputs::file())]
     token_file: Option<PathBuf>,
+    /// A file with the token of the broadcast's owner, instead of WARPSMITH_OWNER_TOKEN: only who sends
+    /// it as `owner` steers what everybody hears. Without one everybody on loopback may, and nobody else.
+    #[arg(hide_short_help = true, long, value_name = "FILE", value_parser = inputs::file())]
+    owner_token_file: Option<PathBuf>,
     /// A page of this origin may connect, e.g. `https://radio.example`; can be given several times.
     #[arg(hide_short_help = true, long, value_name = "ORIGIN")]
     allow_origin: Vec<String>,
@@ -122,7 +126,8 @@ impl Serve {
             },
             matrix_device: global.device,
             listen: self.listen,
-            token: self.token()?,
+            token: token(self.token_file.as_deref(), "WARPSMITH_TOKEN")?,
+            owner: token(self.owner_token_file.as_deref(), "WARPSMITH_OWNER_TOKEN")?,
             origins: self.allow_origin.clone(),
             limits: Limits {
                 listeners: self.max_listeners,
@@ -135,13 +140,14 @@ impl Serve {
             ..Settings::default()
         })
     }
+}
 
-    fn token(&self) -> Result<Option<String>> {
-        let Some(path) = &self.token_file else {
-            return Ok(std::env::var("WARPSMITH_TOKEN").ok());
-        };
-        let text = std::fs::read_to_string(path)
-            .with_context(|| format!("cannot read the token `{}`", path.display()))?;
-        Ok(Some(text.trim().to_owned()))
-    }
+/// A token from a file, or else from a variable.
+fn token(file: Option<&Path>, variable: &str) -> Result<Option<String>> {
+    let Some(path) = file else {
+        return Ok(std::env::var(variable).ok());
+    };
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("cannot read the token `{}`", path.display()))?;
+    Ok(Some(text.trim().to_owned()))
 }

@@ -19,6 +19,8 @@ use crate::server::Shared;
 struct Wish {
     stream: Option<u32>,
     key: String,
+    /// The token of the broadcast's owner.
+    owner: Option<String>,
     preset: Option<String>,
     params: Map<String, Value>,
 }
@@ -45,7 +47,7 @@ pub(super) fn body<T: DeserializeOwned>(request: &Request) -> Result<T, Protocol
 }
 
 pub(super) fn refused(error: &ProtocolError) -> Answer {
-    response::finding(400, &error.finding())
+    response::finding(error.status(), &error.finding())
 }
 
 pub(super) fn control(request: &Request, shared: &Shared) -> Answer {
@@ -65,6 +67,11 @@ fn apply(wish: &Wish, shared: &Shared) -> Answer {
     };
     // Those who hear the broadcast steer the broadcast.
     let seat = seat.filter(|seat| !seat.shared);
+    if seat.is_none()
+        && let Err(error) = shared.access.check_owner(wish.owner.as_deref())
+    {
+        return refused(&error);
+    }
     let current = seat
         .as_ref()
         .map_or_else(|| shared.broadcast.params(), |seat| seat.params());

@@ -111,10 +111,13 @@ pub(super) fn endless(request: &Request, shared: &Arc<Shared>) -> Reply {
     let Ok(place) = Arc::clone(&shared.listeners).try_acquire_owned() else {
         return full("there are too many listeners");
     };
+    let files = &shared.wav_listeners;
     send(WavFile {
         stream,
         frames: None,
         place,
+        sending: files.begin(),
+        metrics: Arc::clone(&shared.metrics),
         stopping: shared.stopping.clone(),
     })
 }
@@ -157,10 +160,13 @@ pub(super) fn render(request: &Request, shared: &Arc<Shared>) -> Reply {
         return full("other files are being rendered; come back in a moment");
     };
     let frames = (order.seconds * f64::from(order.rate)).round() as u64;
+    let files = &shared.wav_renders;
     send(WavFile {
         stream,
         frames: Some(frames),
         place,
+        sending: files.begin(),
+        metrics: Arc::clone(&shared.metrics),
         stopping: shared.stopping.clone(),
     })
 }

@@ -59,7 +59,7 @@ pub(super) fn status(shared: &Shared) -> Answer {
                 "listeners": broadcast.listeners(),
                 "params": broadcast.params(),
             },
-            "listeners": { "count": shared.seats.count(), "first": shared.seats.json(LISTED) },
+            "listeners": { "count": shared.seats.count(), "wav": shared.wav_listeners.count(), "first": shared.seats.json(LISTED) },
             "paths": PATHS,
         }),
     )

@@ -133,6 +133,9 @@ pub struct Control {
     pub preset: Option<String>,
     /// The parameters to change.
     pub params: Map<String, Value>,
+    /// The token of the broadcast's owner, for those who hear it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
 }
 
 /// What a client can say.

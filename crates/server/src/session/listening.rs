@@ -480,6 +480,11 @@ impl Listener {
     }
 
     fn control(&mut self, control: &Control) {
+        if self.seat.shared
+            && let Err(error) = self.shared.access.check_owner(control.owner.as_deref())
+        {
+            return self.complain(&error);
+        }
         let current = match self.seat.shared {
             true => self.shared.broadcast.params(),
             false => self.seat.params(),

@@ -1,5 +1,8 @@
 //! Sound as files.
 
+use std::io::{Read, Write};
+
+use serde_json::json;
 use warpsmith_formats::wav::WavFormat;
 use warpsmith_synth::midi_file::midi_file;
 use warpsmith_synth::{Params, Preset, Stream, compose};
@@ -78,4 +81,41 @@ fn the_endless_file_begins_at_once_and_does_not_run_ahead() {
     // A thousandth of a second of work per second: what was rendered is what the clock allows.
     let metrics = ask(address, "GET", "/api/metrics", "").json();
     assert_eq!(metrics["listeners"], 0);
+}
+
+/// The number behind a name on the metrics page.
+fn metric(server: &warpsmith_server::Server, name: &str) -> u64 {
+    server.metrics()[name].as_u64().unwrap()
+}
+
+#[test]
+fn whoever_hears_the_endless_file_is_counted_until_they_leave() {
+    let server = server();
+    let address = server.address();
+    assert_eq!(metric(&server, "wav_listeners"), 0);
+    let listen = || {
+        let mut socket = std::net::TcpStream::connect(address).unwrap();
+        let request = format!("GET /stream.wav HTTP/1.1\r\nHost: {address}\r\n\r\n");
+        socket.write_all(request.as_bytes()).unwrap();
+        // The head, and some sound.
+        socket.read_exact(&mut [0; 4_096]).unwrap();
+        socket
+    };
+    let (one, two) = (listen(), listen());
+    assert_eq!(metric(&server, "wav_listeners"), 2);
+    let status = ask(address, "GET", "/api/status", "").json();
+    assert_eq!(
+        (&status["listeners"]["wav"], &status["listeners"]["count"]),
+        (&json!(2), &json!(0))
+    );
+    let page = ask(address, "GET", "/metrics", "");
+    let page = String::from_utf8(page.body).unwrap();
+    assert!(page.contains("warpsmith_serve_wav_listeners 2\n"), "{page}");
+    assert!(server.metrics()["totals"]["wav_bytes"].as_u64() > Some(4_096));
+    drop((one, two));
+    let begun = std::time::Instant::now();
+    while metric(&server, "wav_listeners") > 0 && begun.elapsed().as_secs() < 30 {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert_eq!(metric(&server, "wav_listeners"), 0);
 }

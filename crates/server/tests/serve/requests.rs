@@ -192,6 +192,53 @@ fn control_reaches_a_stream_by_its_key_alone() {
 }
 
 #[test]
+fn only_its_owner_steers_the_broadcast() {
+    let owner = "the-owners-own-token";
+    let server = server_with(Settings {
+        owner: Some(owner.into()),
+        ..Settings::default()
+    });
+    let address = server.address();
+    let mode =
+        || ask(address, "GET", "/api/status", "").json()["broadcast"]["params"]["mode"].clone();
+    let before = mode();
+    let mut listener = Listener::hello(address, json!({ "shared": true }));
+    // Not without the token: by name, as a listener of it, by a preset, and over its connection.
+    let key = json!({ "stream": listener.welcome["stream"], "key": listener.welcome["key"], "preset": "sleep" });
+    for (path, wish) in [
+        ("/api/control", json!({ "preset": "sleep" })),
+        (
+            "/api/control",
+            json!({ "preset": "sleep", "owner": "a-guess-of-that-token" }),
+        ),
+        ("/api/control", key),
+        ("/api/presets/sleep/load", json!({})),
+    ] {
+        let answer = ask(address, "POST", path, &wish.to_string());
+        assert_eq!(
+            (answer.status, &answer.json()["finding"]["code"]),
+            (403, &json!("W008")),
+            "{path} {wish}"
+        );
+    }
+    listener.say(&json!({ "type": "control", "preset": "sleep" }));
+    assert_eq!(listener.finding(), "W008");
+    assert_eq!(mode(), before, "nobody changed it");
+    // A stream of one's own is one's own.
+    let mut own = Listener::hello(address, json!({}));
+    own.say(&json!({ "type": "control", "params": { "intensity": 0.9 } }));
+    assert_eq!(own.message("params")["params"]["intensity"], json!(0.9));
+    // The owner does.
+    listener.say(&json!({ "type": "control", "preset": "sleep", "owner": owner }));
+    assert_eq!(listener.message("params")["params"]["mode"], "phrygian");
+    let wish = json!({ "params": { "intensity": 0.5 }, "owner": owner });
+    assert_eq!(
+        ask(address, "POST", "/api/control", &wish.to_string()).status,
+        200
+    );
+}
+
+#[test]
 fn what_is_not_there_is_said_with_a_finding() {
     let server = server();
     for (method, path, body, status, code) in [
