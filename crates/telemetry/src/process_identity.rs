@@ -110,8 +110,7 @@ fn pod(cgroup: &str) -> Option<String> {
             let uid = uid.replace('_', "-");
             let hexadecimal = uid.bytes().filter(u8::is_ascii_hexdigit).count();
             let dashes = uid.bytes().filter(|byte| *byte == b'-').count();
-            let is_uid = hexadecimal == 32 && (uid.len(), dashes) == (36, 4)
-                || hexadecimal == 32 && uid.len() == 32;
+            let is_uid = hexadecimal == 32 && matches!((uid.len(), dashes), (36, 4) | (32, 0));
             (is_uid && (before.is_empty() || before.ends_with('-'))).then_some(uid)
         })
     })
