@@ -91,7 +91,7 @@ impl DeviceArguments {
                 launch_abi::Argument::Value(value_bytes(&ty, numbers))
             }
             (Argument::Absent, _) => launch_abi::Argument::Zero,
-            (Argument::Array(_) | Argument::Struct(_), _) => {
+            (Argument::Array(_) | Argument::Same(_) | Argument::Struct(_), _) => {
                 return Err(RunError::Unsupported(
                     "an argument that is not of its type".into(),
                 ));
@@ -135,7 +135,7 @@ fn bring_back<'a>(
                 bring_back(gpu, arrays, field)?;
             }
         }
-        Argument::Value(_) | Argument::Absent => {}
+        Argument::Value(_) | Argument::Same(_) | Argument::Absent => {}
     }
     Ok(())
 }

@@ -287,7 +287,7 @@ fn without_integers(argument: &mut Argument) {
             }
         }
         Argument::Array(array) if array.gradient.is_none() => array.data.fill(0),
-        Argument::Array(_) | Argument::Absent => {}
+        Argument::Array(_) | Argument::Same(_) | Argument::Absent => {}
         Argument::Struct(fields) => fields.iter_mut().for_each(without_integers),
     }
 }

@@ -11,6 +11,8 @@ pub enum Argument {
     Array(ArrayArgument),
     /// The fields of a struct.
     Struct(Vec<Argument>),
+    /// The same memory as an array before it, counted from 0 over all arrays that were given.
+    Same(usize),
     /// No array; reading it is a finding.
     Absent,
 }

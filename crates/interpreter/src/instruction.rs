@@ -6,6 +6,7 @@
 use super::factorisation::Factorisation;
 use super::lanes::Cell;
 use super::noise::Noise;
+use super::object::Question;
 use warpsmith_compiler::Scalar;
 use warpsmith_compiler::ir::Comparison;
 
@@ -298,6 +299,12 @@ pub(super) enum Instruction {
         dst: Cell,
         src: Cell,
         backward: bool,
+    },
+    /// What an object answers to the words from `src` on. A search that moves on is changed in place.
+    Ask {
+        question: Question,
+        dst: Cell,
+        src: Cell,
     },
     /// A Poisson variate; the generator's state moves on.
     Poisson {

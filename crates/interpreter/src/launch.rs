@@ -1,5 +1,7 @@
 //! Binds arguments to a planned kernel and runs it over the grid.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 use warpsmith_core::{Finding, Severity};
 
@@ -9,6 +11,7 @@ use super::lanes::{Cell, LANES};
 use super::layout::{ARRAY_LEAVES, ARRAY_SHAPE, ARRAY_STRIDES, Layout};
 use super::machine::Machine;
 use super::memory::Buffer;
+use super::object::Objects;
 use super::plan::{Program, number_bits, plan};
 use warpsmith_compiler::ir::{FunctionKind, Module, Number};
 use warpsmith_compiler::{Scalar, Type, TypeId};
@@ -46,6 +49,10 @@ pub(super) struct Bindings {
     pub(super) most_iterations: u64,
     /// Values of the parameters.
     pub(super) parameters: Vec<(Cell, Scalar, u64)>,
+    /// What kernels reach through numbers.
+    pub(super) objects: Objects,
+    /// The arrays that were given, with their types.
+    given: Vec<(BoundArray, TypeId)>,
 }
 
 /// What a run did, besides changing its arguments.
@@ -67,12 +74,44 @@ pub struct Outcome {
     pub lane_instructions: u64,
 }
 
+/// The operations of a kernel in one direction; made once and run often.
+#[derive(Debug)]
+pub struct Plan {
+    program: Program,
+    rank: usize,
+}
+
+impl Plan {
+    /// Plans the forward pass, or the adjoint where `backward` is set.
+    ///
+    /// # Errors
+    /// A finding that names an operation which is not known.
+    pub fn new(module: &Module, backward: bool) -> Result<Self, Vec<Finding>> {
+        let rank = match &module.kernel.kind {
+            FunctionKind::Kernel { launch_rank, .. } => *launch_rank as usize,
+            FunctionKind::Device { .. } => 1,
+        };
+        plan(module, backward)
+            .map(|program| Self { program, rank })
+            .map_err(|unknown| {
+                let direction = if backward { "the adjoint of " } else { "" };
+                let finding = Finding::new(
+                    "K103",
+                    Severity::Error,
+                    format!("the interpreter does not know {direction}{}", unknown.what),
+                )
+                .hint("run the kernel on a GPU, or write the operation out");
+                vec![at_line(finding, module, unknown.line)]
+            })
+    }
+}
+
 /// A kernel that is ready to run in one direction.
 #[derive(Debug)]
 pub struct Interpreter<'m> {
     module: &'m Module,
-    program: Program,
-    rank: usize,
+    plan: Arc<Plan>,
+    objects: Objects,
     most_iterations: u64,
     block_dim: i32,
     checks_races: bool,
@@ -99,32 +138,28 @@ impl<'m> Interpreter<'m> {
     }
 
     fn plan(module: &'m Module, backward: bool) -> Result<Self, Vec<Finding>> {
-        let rank = match &module.kernel.kind {
-            FunctionKind::Kernel { launch_rank, .. } => *launch_rank as usize,
-            FunctionKind::Device { .. } => 1,
-        };
-        match plan(module, backward) {
-            Ok(program) => Ok(Self {
-                module,
-                program,
-                rank,
-                most_iterations: MOST_ITERATIONS,
-                block_dim: 1,
-                checks_races: false,
-                checks_finiteness: false,
-                one_by_one: false,
-            }),
-            Err(unknown) => {
-                let direction = if backward { "the adjoint of " } else { "" };
-                let finding = Finding::new(
-                    "K103",
-                    Severity::Error,
-                    format!("the interpreter does not know {direction}{}", unknown.what),
-                )
-                .hint("run the kernel on a GPU, or write the operation out");
-                Err(vec![at_line(finding, module, unknown.line)])
-            }
+        Plan::new(module, backward).map(|plan| Self::of(module, Arc::new(plan)))
+    }
+
+    /// Runs a plan of `module` that was made before.
+    pub fn of(module: &'m Module, plan: Arc<Plan>) -> Self {
+        Self {
+            module,
+            plan,
+            objects: Objects::new(),
+            most_iterations: MOST_ITERATIONS,
+            block_dim: 1,
+            checks_races: false,
+            checks_finiteness: false,
+            one_by_one: false,
         }
+    }
+
+    /// The objects that the kernel may ask, by their numbers.
+    #[must_use]
+    pub fn with_objects(mut self, objects: Objects) -> Self {
+        self.objects = objects;
+        self
     }
 
     /// Sets how many iterations a block of threads may make before its loops are taken to be endless.
@@ -168,12 +203,13 @@ impl<'m> Interpreter<'m> {
 
     /// Instructions in the program, a measure of the work per thread.
     pub fn instructions(&self) -> usize {
-        self.program.code.len()
+        self.plan.program.code.len()
     }
 
     /// The names and types of the kernel's parameters.
     pub fn parameters(&self) -> impl Iterator<Item = (&str, TypeId)> {
-        self.program
+        self.plan
+            .program
             .parameters
             .iter()
             .map(|parameter| (parameter.name.as_str(), parameter.ty))
@@ -186,8 +222,9 @@ impl<'m> Interpreter<'m> {
     pub fn run(&self, dim: &[usize], arguments: &mut [Argument]) -> Result<Outcome, ArgumentError> {
         let threads = self.threads(dim)?;
         let mut bindings = self.bind(dim, arguments)?;
-        let program = &self.program;
+        let program = &self.plan.program;
         let ordered = program.ordered
+            || shares_memory(arguments)
             || self.checks_races
             || self.one_by_one
             || program.access.iter().any(|access| access.is_ordered());
@@ -253,8 +290,11 @@ impl<'m> Interpreter<'m> {
         if dim.is_empty() || dim.len() > 4 {
             return refuse("it must have 1 to 4 dimensions".to_owned());
         }
-        if dim.len() < self.rank {
-            return refuse(format!("the kernel asks for {} coordinates", self.rank));
+        if dim.len() < self.plan.rank {
+            return refuse(format!(
+                "the kernel asks for {} coordinates",
+                self.plan.rank
+            ));
         }
         match dim.iter().try_fold(1_usize, |size, n| size.checked_mul(*n)) {
             Some(threads) if threads <= i32::MAX as usize => Ok(threads),
@@ -263,7 +303,7 @@ impl<'m> Interpreter<'m> {
     }
 
     fn bind(&self, dim: &[usize], arguments: &[Argument]) -> Result<Bindings, ArgumentError> {
-        let expected = self.program.parameters.len();
+        let expected = self.plan.program.parameters.len();
         if arguments.len() != expected {
             return Err(ArgumentError::Count {
                 expected,
@@ -274,16 +314,27 @@ impl<'m> Interpreter<'m> {
             dim: dim.to_vec(),
             most_iterations: self.most_iterations,
             watches_races: self.checks_races,
+            objects: self.objects.clone(),
             ..Bindings::default()
         };
-        if let Some(cell) = self.program.block_dim {
+        let shares = shares_memory(arguments);
+        if let Some(cell) = self.plan.program.block_dim {
             let bits = u64::from(self.block_dim.cast_unsigned());
             bindings.parameters.push((cell, Scalar::I32, bits));
         }
-        for (n, (parameter, argument)) in self.program.parameters.iter().zip(arguments).enumerate()
+        for (n, (parameter, argument)) in self
+            .plan
+            .program
+            .parameters
+            .iter()
+            .zip(arguments)
+            .enumerate()
         {
             let buffer = bindings.buffers.len();
-            bindings.use_next = self.uses(n, parameter.ty);
+            bindings.use_next = match shares {
+                true => (true, true),
+                false => self.uses(n, parameter.ty),
+            };
             self.bind_value(
                 &mut bindings,
                 &parameter.name,
@@ -293,12 +344,13 @@ impl<'m> Interpreter<'m> {
             )?;
             let array = match argument {
                 Argument::Array(array) => Some(bound_array(array, buffer)),
+                Argument::Same(position) => bindings.given.get(*position).map(|(bound, _)| *bound),
                 _ => None,
             };
             bindings.arrays.push(array);
         }
         bindings.first_own = bindings.buffers.len();
-        for own in &self.program.own_arrays {
+        for own in &self.plan.program.own_arrays {
             let bytes = vec![0; own.count() * own.layout.bytes * LANES];
             bindings
                 .buffers
@@ -368,15 +420,17 @@ impl<'m> Interpreter<'m> {
                     .filter(|_| gradients)
                     .map(|bytes| Buffer::from_bytes(&layout, bytes));
                 bindings.gradients.push(gradient);
-                let mut leaves = [0_i32; ARRAY_LEAVES];
-                leaves[0] = bound.buffer as i32;
-                leaves[ARRAY_SHAPE..ARRAY_SHAPE + 4].copy_from_slice(&bound.shape);
-                leaves[ARRAY_STRIDES..ARRAY_STRIDES + 4].copy_from_slice(&bound.strides);
-                for (n, leaf) in leaves.into_iter().enumerate() {
-                    bindings
-                        .parameters
-                        .push((first.at(n), Scalar::I32, u64::from(leaf as u32)));
+                bindings.given.push((bound, ty));
+                bindings.bind_array(first, bound);
+            }
+            (Type::Array { .. }, Argument::Same(position)) => {
+                let Some((bound, other)) = bindings.given.get(*position).copied() else {
+                    return mismatch("the same as an array that was not given".to_owned());
+                };
+                if other != ty {
+                    return mismatch("the same as an array of another type".to_owned());
                 }
+                bindings.bind_array(first, bound);
             }
             (Type::Array { .. }, Argument::Absent) => {
                 bindings
@@ -408,7 +462,9 @@ impl<'m> Interpreter<'m> {
                     bindings.parameters.push((first.at(n), leaf.scalar, bits));
                 }
             }
-            (_, Argument::Array(_)) => return mismatch("an array".to_owned()),
+            (_, Argument::Array(_) | Argument::Same(_)) => {
+                return mismatch("an array".to_owned());
+            }
             (_, Argument::Struct(_)) => return mismatch("a struct".to_owned()),
             (_, Argument::Absent) => return mismatch("missing".to_owned()),
         }
@@ -419,8 +475,8 @@ impl<'m> Interpreter<'m> {
     /// structs that is not known, so they are always there.
     fn uses(&self, parameter: usize, ty: TypeId) -> (bool, bool) {
         let is_array = matches!(self.module.types.get(ty), Type::Array { .. });
-        match self.program.access.get(parameter) {
-            Some(access) if is_array && !self.program.ordered => {
+        match self.plan.program.access.get(parameter) {
+            Some(access) if is_array && !self.plan.program.ordered => {
                 (access.uses_values(), access.uses_gradients())
             }
             _ => (true, true),
@@ -429,12 +485,21 @@ impl<'m> Interpreter<'m> {
 
     /// Copies what the lanes left in the buffers back into the arguments.
     fn collect(&self, bindings: &Bindings, arguments: &mut [Argument]) {
+        let shares = shares_memory(arguments);
         let mut buffers = bindings.buffers.iter().zip(&bindings.gradients);
-        for (n, (parameter, argument)) in self.program.parameters.iter().zip(arguments).enumerate()
+        for (n, (parameter, argument)) in self
+            .plan
+            .program
+            .parameters
+            .iter()
+            .zip(arguments)
+            .enumerate()
         {
             let is_array = matches!(self.module.types.get(parameter.ty), Type::Array { .. });
-            let changes =
-                !is_array || self.program.ordered || self.program.access[n].changes_values();
+            let changes = shares
+                || !is_array
+                || self.plan.program.ordered
+                || self.plan.program.access[n].changes_values();
             self.collect_value(&mut buffers, parameter.ty, argument, changes);
         }
     }
@@ -473,7 +538,7 @@ impl Interpreter<'_> {
     /// A finding for each array with numbers that are not finite, or whose gradients are not.
     fn non_finite(&self, arguments: &[Argument]) -> Vec<Finding> {
         let mut findings = Vec::new();
-        for (parameter, argument) in self.program.parameters.iter().zip(arguments) {
+        for (parameter, argument) in self.plan.program.parameters.iter().zip(arguments) {
             self.find_non_finite(&parameter.name, parameter.ty, argument, &mut findings);
         }
         findings
@@ -511,6 +576,30 @@ impl Interpreter<'_> {
             _ => {}
         }
     }
+}
+
+impl Bindings {
+    /// The words of an array value.
+    fn bind_array(&mut self, first: Cell, bound: BoundArray) {
+        let mut leaves = [0_i32; ARRAY_LEAVES];
+        leaves[0] = bound.buffer as i32;
+        leaves[ARRAY_SHAPE..ARRAY_SHAPE + 4].copy_from_slice(&bound.shape);
+        leaves[ARRAY_STRIDES..ARRAY_STRIDES + 4].copy_from_slice(&bound.strides);
+        for (n, leaf) in leaves.into_iter().enumerate() {
+            let bits = u64::from(leaf.cast_unsigned());
+            self.parameters.push((first.at(n), Scalar::I32, bits));
+        }
+    }
+}
+
+/// Whether an array is given twice. What is known of the use of each parameter by itself then says
+/// nothing about whether threads meet.
+fn shares_memory(arguments: &[Argument]) -> bool {
+    arguments.iter().any(|argument| match argument {
+        Argument::Same(_) => true,
+        Argument::Struct(fields) => shares_memory(fields),
+        _ => false,
+    })
 }
 
 /// A contiguous array, the last index varying fastest.

@@ -4,9 +4,10 @@
 //! after the other, the fields of a struct in order. An array value is [`ARRAY_LEAVES`] leaves that say
 //! where it lies. In bytes, values lie as C lays them out.
 
+use super::hash_grid::GRID_QUERY_LEAVES;
 use super::memory::lane_bits;
 use warpsmith_compiler::ir::Module;
-use warpsmith_compiler::{Scalar, Type, TypeId};
+use warpsmith_compiler::{Query, Scalar, Type, TypeId};
 
 /// Buffer, first element, four sizes, four strides (in elements).
 pub(super) const ARRAY_LEAVES: usize = 10;
@@ -81,7 +82,12 @@ impl Layout {
             Type::Transform(scalar) => Self::run(scalar, 7),
             Type::Range | Type::Slice => Self::run(Scalar::I32, 3),
             Type::Shape => Self::run(Scalar::I32, 4),
-            // Never looked at: no kernel runs that asks a mesh, a tree or a grid.
+            Type::Query(Query::HashGrid) => {
+                let mut layout = Self::run(Scalar::U64, 1);
+                layout.append(&Self::run(Scalar::I32, GRID_QUERY_LEAVES - 1));
+                layout
+            }
+            // Never looked at: no kernel runs that asks a tree or traces a ray.
             // Nor one with tiles or with arrays that are reached through indices.
             Type::Str
             | Type::Query(_)

@@ -1,7 +1,11 @@
 //! The interpreter on kernels whose results are worked out by hand.
 
+use std::sync::Arc;
+
 use warpsmith_compiler::compile;
-use warpsmith_interpreter::{Argument, ArrayArgument, Interpreter, Outcome};
+use warpsmith_interpreter::{
+    Argument, ArrayArgument, HashGrid, Interpreter, Object, Objects, Outcome,
+};
 
 fn run(source: &str, dim: &[usize], arguments: &mut [Argument]) -> Outcome {
     let module = compile(source, &Default::default()).expect("the kernel compiles");
@@ -385,4 +389,57 @@ fn what_only_the_text_knows_is_refused_by_name() {
         let message = &findings[0].message;
         assert!(message.contains(what), "{message}");
     }
+}
+
+#[test]
+fn an_array_that_is_given_twice_is_one_memory() {
+    let mut arguments = [
+        with_gradient(&[1.0, 2.0], &[1.0, 1.0]),
+        Argument::Same(0),
+        Argument::float(3.0),
+    ];
+    let outcome = run(SAXPY, &[2], &mut arguments);
+    assert!(outcome.findings.is_empty());
+    assert_eq!(values(&arguments[0]), [4.0, 8.0]);
+    back(SAXPY, &[2], &mut arguments);
+    assert_eq!(gradient(&arguments[0]).len(), 2);
+    let module = compile(SAXPY, &Default::default()).expect("the kernel compiles");
+    let interpreter = Interpreter::forward(&module).expect("the kernel is planned");
+    let mut missing = [floats(&[1.0]), Argument::Same(1), Argument::float(3.0)];
+    assert!(interpreter.run(&[1], &mut missing).is_err());
+}
+
+const NEIGHBOURS: &str = "
+import warp as wp
+
+@wp.kernel
+def neighbours(grid: wp.uint64, x: wp.array(dtype=wp.vec3), sums: wp.array(dtype=float)):
+    i = wp.hash_grid_point_id(grid, wp.tid())
+    total = float(0.0)
+    for j in wp.hash_grid_query(grid, x[i], 1.0):
+        total += x[j][0]
+    sums[i] = total
+";
+
+#[test]
+fn a_kernel_goes_through_the_points_of_a_hash_grid() {
+    let module = compile(NEIGHBOURS, &Default::default()).expect("the kernel compiles");
+    let points = [[0.5, 0.5, 0.5], [1.0, 0.5, 0.5], [6.5, 0.5, 0.5]];
+    let grid = Object::HashGrid(HashGrid::new([8, 8, 8], 1.0, &points));
+    let objects = Objects::from([(7, Arc::new(grid))]);
+    let mut positions = ArrayArgument::from_f32(points.as_flattened());
+    positions.shape = vec![3];
+    let mut arguments = [
+        Argument::int(7),
+        Argument::Array(positions),
+        floats(&[0.0; 3]),
+    ];
+    let interpreter = Interpreter::forward(&module).expect("the kernel is planned");
+    let interpreter = interpreter.with_objects(objects);
+    let outcome = interpreter.run(&[3], &mut arguments).expect("they fit");
+    assert!(outcome.findings.is_empty());
+    assert_eq!(values(&arguments[2]), [1.5, 1.5, 6.5]);
+    arguments[0] = Argument::int(8);
+    let outcome = interpreter.run(&[3], &mut arguments).expect("they fit");
+    assert_eq!(outcome.findings[0].code, "K101");
 }

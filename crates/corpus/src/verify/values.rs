@@ -123,7 +123,7 @@ fn write_value(text: &mut String, argument: &Argument) {
         Argument::Struct(fields) => {
             list(text, fields.len(), &|text, n| write_value(text, &fields[n]));
         }
-        Argument::Array(_) | Argument::Absent => text.push_str("null"),
+        Argument::Array(_) | Argument::Same(_) | Argument::Absent => text.push_str("null"),
     }
 }
 

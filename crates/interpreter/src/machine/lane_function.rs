@@ -3,11 +3,13 @@
 
 use super::control::Machine;
 use crate::factorisation::{Factorisation, MOST_RESULTS};
+use crate::findings::Fault;
 use crate::half::{round_bfloat16, round_half};
 use crate::lanes::{Cell, Mask, each};
 use crate::layout::{ARRAY_SHAPE, ARRAY_STRIDES};
 use crate::memory::{lane_bits, write_bytes};
 use crate::noise::{MOST_INPUTS, Noise, poisson};
+use crate::object::{MOST_WORDS, Question};
 use warpsmith_compiler::Scalar;
 
 /// A float's lane bits as a number.
@@ -78,6 +80,37 @@ impl Machine<'_> {
             for (n, result) in made[..outputs].iter().enumerate() {
                 self.registers.row_mut::<f32>(dst.at(n))[lane] = *result;
             }
+        }
+    }
+
+    pub(super) fn ask(&mut self, mask: Mask, at: usize, question: Question, dst: Cell, src: Cell) {
+        let (inputs, outputs) = (question.inputs(), question.outputs());
+        let (mut given, mut made) = ([0; MOST_WORDS], [0; MOST_WORDS]);
+        let mut missing = 0;
+        for lane in each(mask) {
+            for (n, scalar) in inputs.iter().enumerate() {
+                given[n] = self.registers.bits(src.at(n), *scalar, lane);
+            }
+            let answered = question.answer(
+                &self.bindings.objects,
+                &given[..inputs.len()],
+                &mut made[..outputs.len()],
+            );
+            if answered.is_none() {
+                missing |= 1 << lane;
+                continue;
+            }
+            for (n, scalar) in outputs.iter().enumerate() {
+                let cell = match question {
+                    Question::GridNext if n > 0 => src.at(n - 1),
+                    _ => dst.at(n),
+                };
+                self.put(cell, *scalar, lane, made[n]);
+            }
+        }
+        if missing != 0 {
+            let detail = |_: &Self, _: usize| "there is no such object, or no such part".to_owned();
+            self.stop(missing, at, Fault::OutOfBounds, detail);
         }
     }
 

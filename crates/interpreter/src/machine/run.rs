@@ -188,6 +188,7 @@ impl Machine<'_> {
                     src,
                     backward,
                 } => self.noise(mask, noise, dst, src, backward),
+                Instruction::Ask { question, dst, src } => self.ask(mask, at, question, dst, src),
                 Instruction::Poisson { dst, state, rate } => self.poisson(mask, dst, state, rate),
                 Instruction::Dense { entry } => self.dense(mask, at, entry),
                 Instruction::Reinterpret { entry, dst, src } => {

@@ -7,8 +7,8 @@ use crate::factorisation::Factorisation;
 use crate::instruction::{Binary, Instruction, Location, Update};
 use crate::lanes::Cell;
 use warpsmith_compiler::BUILTINS;
-use warpsmith_compiler::Scalar;
 use warpsmith_compiler::ir::{Call, Callee, Comparison, LoopKind, Op, VarId};
+use warpsmith_compiler::{Scalar, Type};
 
 impl<'m> Builder<'m> {
     /// Lays out the adjoints of the operations `from..to`.
@@ -235,9 +235,12 @@ impl<'m> Builder<'m> {
                 body += 1;
             }
             LoopKind::Range { iter, .. } => {
-                self.emit(Instruction::ReverseRange {
-                    range: frame.cell(iter),
-                });
+                // Of a search the order does not matter: Warp goes through it forwards again.
+                if !matches!(frame.kind(self, iter), Type::Query(_)) {
+                    self.emit(Instruction::ReverseRange {
+                        range: frame.cell(iter),
+                    });
+                }
                 self.emit(Instruction::Loop);
                 frame.loops.push(index);
                 head = self.code.len() as u32;

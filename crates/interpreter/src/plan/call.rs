@@ -81,6 +81,7 @@ impl<'m> Builder<'m> {
                 if self.array_call(frame, call, name)?
                     || self.inplace(frame, call, name)?
                     || self.effect(frame, call, name)?
+                    || self.object_call(frame, call, name)?
                 {
                     return Ok(());
                 }
@@ -257,9 +258,12 @@ impl<'m> Builder<'m> {
                     || name.starts_with("rand")
                     || name.starts_with("sample")
                     || name == "poisson"
+                    || name == "hash_grid_query_next"
                     || name.starts_with("transform_set");
                 let args = call.operands.args(&function.pool);
+                let writes_second = name == "hash_grid_query_next" && args.get(1) == Some(&var);
                 changes && args.first() == Some(&var)
+                    || writes_second
                     || result_arguments(name, args.len()).is_some_and(|n| args[n..].contains(&var))
             }
             Op::FieldStore { root, .. } => root == var,

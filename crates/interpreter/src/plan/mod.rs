@@ -18,6 +18,7 @@ mod initialised;
 mod inplace;
 mod matrix;
 mod noise_call;
+mod object_call;
 mod output;
 mod program;
 mod quaternion;

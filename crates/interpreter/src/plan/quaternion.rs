@@ -42,8 +42,9 @@ pub(super) fn rotate(m: &mut Math<'_, '_>, q: &[Cell], x: &[Cell]) -> Vec<Cell> 
     let dot = m.mul(two, dot);
     let cross = m.cross(v, x);
     let (a, b, c) = (m.scale(x, along), m.scale(&cross, double), m.scale(v, dot));
-    let sum = m.add_all(&a, &b);
-    m.add_all(&sum, &c)
+    // The cross product last, as Warp adds.
+    let sum = m.add_all(&a, &c);
+    m.add_all(&sum, &b)
 }
 
 fn from_axis_angle(m: &mut Math<'_, '_>, axis: &[Cell], angle: Cell) -> Vec<Cell> {
@@ -175,10 +176,11 @@ fn from_angles(m: &mut Math<'_, '_>, angles: [Cell; 3]) -> Vec<Cell> {
         if plus { m.add(x, y) } else { m.sub(x, y) }
     };
     vec![
-        term([sr, cp, cy], [cr, sp, sy], false),
-        term([cr, sp, cy], [sr, cp, sy], true),
-        term([cr, cp, sy], [sr, sp, cy], false),
-        term([cr, cp, cy], [sr, sp, sy], true),
+        // In Warp's order: the last bit depends on it.
+        term([cy, sr, cp], [sy, cr, sp], false),
+        term([cy, cr, sp], [sy, sr, cp], true),
+        term([sy, cr, cp], [cy, sr, sp], false),
+        term([cy, cr, cp], [sy, sr, sp], true),
     ]
 }
 

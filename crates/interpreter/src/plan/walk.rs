@@ -232,11 +232,15 @@ impl<'m> Builder<'m> {
         b: VarId,
         op: Comparison,
     ) -> Planned<Cell> {
-        let ty = frame.value_type(self, a);
+        let (ty, other) = (frame.value_type(self, a), frame.value_type(self, b));
         let layout = self.layout(ty);
         let (a, b) = (frame.cell(a), frame.cell(b));
         if let [leaf] = *layout.leaves {
-            return Ok(self.compare(op, leaf.scalar, a, b));
+            let theirs = self.module.types.scalar_of(other).unwrap_or(leaf.scalar);
+            let common = common_scalar(leaf.scalar, theirs);
+            let a = self.cast(leaf.scalar, common, a);
+            let b = self.cast(theirs, common, b);
+            return Ok(self.compare(op, common, a, b));
         }
         if !matches!(op, Comparison::Equal | Comparison::NotEqual) || layout.holds_array {
             return self.unknown("a comparison of values of this type");
@@ -257,6 +261,13 @@ impl<'m> Builder<'m> {
     pub(super) fn loop_head(&mut self, frame: &Frame<'m>, index: u32) -> Vec<usize> {
         match frame.function.loops[index as usize].kind {
             LoopKind::While => Vec::new(),
+            LoopKind::Range { iter, value } if matches!(frame.kind(self, iter), Type::Query(_)) => {
+                let cond = self.next_of_query(frame, iter);
+                let test = self.code.len();
+                self.emit(Instruction::LoopTest { cond, exit: 0 });
+                self.copy(Scalar::I32, frame.cell(value), Self::found(frame, iter));
+                vec![test]
+            }
             LoopKind::Range { iter, value } => {
                 let range = frame.cell(iter);
                 let cond = self.temporary();
@@ -368,5 +379,24 @@ impl<'m> Builder<'m> {
             *labels += 1;
             *labels - 1
         })
+    }
+}
+
+/// The type in which C++ compares two scalars: the larger float, or the integers after promotion.
+fn common_scalar(a: Scalar, b: Scalar) -> Scalar {
+    let rank = |scalar: Scalar| match scalar {
+        Scalar::F64 => 6,
+        Scalar::F32 => 5,
+        Scalar::F16 | Scalar::BF16 => 4,
+        Scalar::U64 => 3,
+        Scalar::I64 => 2,
+        Scalar::U32 => 1,
+        _ => 0,
+    };
+    match (a, b) {
+        _ if a == b => a,
+        _ if rank(a).max(rank(b)) == 0 => Scalar::I32,
+        _ if rank(a) >= rank(b) => a,
+        _ => b,
     }
 }

@@ -1,0 +1,61 @@
+//! Questions to objects: hash grids and meshes.
+
+use super::builder::{Builder, LaidOut};
+use super::call::Operand;
+use super::frame::Frame;
+use crate::instruction::Instruction;
+use crate::lanes::Cell;
+use crate::object::Question;
+use warpsmith_compiler::Scalar;
+use warpsmith_compiler::ir::{Call, VarId};
+
+impl<'m> Builder<'m> {
+    /// Lays out a question to an object; false if the builtin is none.
+    pub(super) fn object_call(&mut self, frame: &Frame<'m>, call: &Call, name: &str) -> LaidOut {
+        let pool = &frame.function.pool;
+        let args = call.operands.args(pool);
+        let outs = call.operands.outs(pool);
+        if let ("hash_grid_query_next", [query, index], [out]) = (name, args, outs) {
+            let more = self.next_of_query(frame, *query);
+            self.copy(Scalar::Bool, frame.cell(*out), more);
+            self.copy(Scalar::I32, frame.cell(*index), Self::found(frame, *query));
+            return Ok(true);
+        }
+        let Some(question) = Question::of(name) else {
+            return Ok(false);
+        };
+        let [out] = *outs else { return Ok(false) };
+        let operands: Vec<Operand> = args.iter().map(|var| self.operand(frame, *var)).collect();
+        let cells: Vec<Cell> = operands.iter().flat_map(Operand::cells).collect();
+        let scalars: Vec<Scalar> = operands
+            .iter()
+            .flat_map(|operand| std::iter::repeat_n(operand.scalar, operand.len))
+            .collect();
+        if scalars != question.inputs() {
+            return self.unknown(format!("`{name}` with these arguments"));
+        }
+        let src = self.cells_for(cells.len());
+        for (n, (cell, scalar)) in cells.into_iter().zip(scalars).enumerate() {
+            self.copy(scalar, src.at(n), cell);
+        }
+        let dst = frame.cell(out);
+        self.emit(Instruction::Ask { question, dst, src });
+        Ok(true)
+    }
+
+    /// Moves a search on: whether it has a further point.
+    pub(super) fn next_of_query(&mut self, frame: &Frame<'m>, query: VarId) -> Cell {
+        let more = self.temporary();
+        self.emit(Instruction::Ask {
+            question: Question::GridNext,
+            dst: more,
+            src: frame.cell(query),
+        });
+        more
+    }
+
+    /// Where a search holds the point that it found last.
+    pub(super) fn found(frame: &Frame<'m>, query: VarId) -> Cell {
+        frame.cell(query).at(Question::GridNext.inputs().len() - 1)
+    }
+}
