@@ -23,9 +23,12 @@ def without_numbers(text):
 def test_the_examples_of_a_page_run_and_print_what_it_shows(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names = {"__name__": "page"}
-    for block, shown in BLOCK.findall(page.read_text("utf-8")):
+    for number, (block, shown) in enumerate(BLOCK.findall(page.read_text("utf-8"))):
         capsys.readouterr()
-        exec(compile(block, str(page), "exec"), names)
+        # A file, because kernels are read from the source of their functions.
+        file = tmp_path / f"block_{number}.py"
+        file.write_text(block, "utf-8")
+        exec(compile(block, str(file), "exec"), names)
         if shown:
             assert without_numbers(capsys.readouterr().out) == without_numbers(shown)
 

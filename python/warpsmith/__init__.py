@@ -29,7 +29,7 @@ from .tuning import Tuning, tune
 
 def __getattr__(name: str) -> object:
     # NumPy takes longer to import than everything else here together.
-    if name in ("corpus", "synth", "voice"):
+    if name in ("corpus", "synth", "voice", "warp"):
         import importlib
 
         return importlib.import_module(f".{name}", __name__)

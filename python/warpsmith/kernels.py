@@ -93,17 +93,16 @@ class Kernel:
             shape = _checked(parameter, array.dtype.name, array.shape)
             passed.append((np.ascontiguousarray(array).tobytes(), shape))
             arrays.append(array)
-        printed, after, found = self._program.run(grid, passed)
+        printed, after, found = self._program.execute(grid, passed, False, [])
         if found is not None:
             report = json.loads(found)
             raise KernelRefused(report["text"], report["findings"])
-        for array, data in zip(arrays, after):
-            result = np.frombuffer(data, array.dtype).reshape(array.shape)
-            # An input may be read-only; what the kernel left unchanged need not be written.
-            if array.flags.writeable:
-                array[...] = result
-            elif not np.array_equal(array, result, equal_nan=True):
-                raise ValueError("the kernel writes an array that is read-only")
+        for array, (data, _) in zip(arrays, after):
+            # What the kernel left unchanged is not written, so that an input may be read-only.
+            if data is not None:
+                if not array.flags.writeable:
+                    raise ValueError("the kernel writes an array that is read-only")
+                array[...] = np.frombuffer(data, array.dtype).reshape(array.shape)
         lines: list[str] = printed
         return lines
 
@@ -169,6 +168,11 @@ def compile(kernel: str | Callable[..., Any], name: str | None = None) -> Kernel
 
         source, file, own_name = source_of(kernel)
         name = name or own_name
+    return compile_source(source, name, file)
+
+
+def compile_source(source: str, name: str | None, file: str) -> Kernel:
+    """Compile source text; `name` chooses the kernel and `file` is what findings show."""
     program, refused = _native.compile(source, name, file)
     if program is None:
         report = json.loads(refused or "{}")

@@ -10,13 +10,14 @@ use pyo3::types::PyBytes;
 use serde::Serialize;
 use warpsmith_compiler::ir::{self, Module, Number};
 use warpsmith_compiler::{
-    Compiler, Options, Type, TypeId, emit_cpu, emit_cuda, render, runtime_header,
+    BUILTINS, Compiler, Options, Type, TypeId, emit_cpu, emit_cuda, render, runtime_header,
 };
 use warpsmith_core::Finding;
 use warpsmith_device::{CompileCache, CudaDevice, Nvrtc};
 use warpsmith_execution::{ForeignArgument, GpuKernel};
-use warpsmith_interpreter::{Argument, ArrayArgument, Interpreter};
+use warpsmith_interpreter::{Argument, ArrayArgument, Interpreter, Objects, Plan};
 
+use crate::objects::HostObject;
 use crate::{failed, json};
 
 #[derive(Serialize)]
@@ -90,11 +91,46 @@ fn numbers(components: Vec<Component>) -> Vec<Number> {
     components.into_iter().map(Number::from).collect()
 }
 
-/// An argument in host memory: an array's bytes and shape, or a value.
+/// An argument in host memory.
 #[derive(FromPyObject)]
 pub(crate) enum HostArgument {
+    /// An array: its bytes and shape.
     Array((PyBackedBytes, Vec<usize>)),
+    /// An array with its gradient.
+    Differentiated((PyBackedBytes, Vec<usize>, PyBackedBytes)),
+    /// The memory of an array before it.
+    Same((usize,)),
+    /// The fields of a struct, behind a word that says so.
+    Struct((String, Vec<Option<HostArgument>>)),
+    /// A number, or the components of a value.
     Value(Vec<Component>),
+}
+
+impl From<HostArgument> for Argument {
+    fn from(argument: HostArgument) -> Self {
+        match argument {
+            HostArgument::Array((bytes, shape)) => Self::Array(ArrayArgument {
+                shape,
+                data: bytes.to_vec(),
+                gradient: None,
+            }),
+            HostArgument::Differentiated((bytes, shape, gradient)) => Self::Array(ArrayArgument {
+                shape,
+                data: bytes.to_vec(),
+                gradient: Some(gradient.to_vec()),
+            }),
+            HostArgument::Same((position,)) => Self::Same(position),
+            HostArgument::Struct((_, fields)) => {
+                Self::Struct(fields.into_iter().map(argument_or_none).collect())
+            }
+            HostArgument::Value(components) => Self::Value(numbers(components)),
+        }
+    }
+}
+
+/// An argument, or none for an array that is not given.
+fn argument_or_none(argument: Option<HostArgument>) -> Argument {
+    argument.map_or(Argument::Absent, Argument::from)
 }
 
 /// An argument in device memory: an array's address and shape, or a value.
@@ -104,14 +140,19 @@ pub(crate) enum DeviceArgument {
     Value(Vec<Component>),
 }
 
+/// The bytes of an array's values and of its gradients after a run; nothing where they are unchanged.
+type Changed<'py> = (Option<Bound<'py, PyBytes>>, Option<Bound<'py, PyBytes>>);
+
 /// Lines that a kernel printed, its arrays after the run, and what was found.
-type Ran<'py> = (Vec<String>, Vec<Bound<'py, PyBytes>>, Option<String>);
+type Ran<'py> = (Vec<String>, Vec<Changed<'py>>, Option<String>);
 
 /// A compiled kernel.
 #[pyclass(frozen)]
 pub(crate) struct Program {
     source: String,
     module: Module,
+    /// Its operations forward and backward, once they were needed.
+    plans: Mutex<[Option<Arc<Plan>>; 2]>,
     /// Where it has been loaded, by the GPU's index.
     loaded: Mutex<BTreeMap<usize, Arc<GpuKernel>>>,
 }
@@ -135,6 +176,7 @@ pub(crate) fn compile(
                 let program = Program {
                     source,
                     module,
+                    plans: Mutex::default(),
                     loaded: Mutex::default(),
                 };
                 Ok((Some(program), None))
@@ -150,6 +192,50 @@ fn refusal(findings: Vec<Finding>, source: &str) -> PyResult<String> {
         .map(|finding| render(finding, source))
         .collect();
     json(&Refused { findings, text })
+}
+
+impl Program {
+    fn plan(&self, adjoint: bool) -> Result<Arc<Plan>, Vec<Finding>> {
+        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = &mut plans[usize::from(adjoint)];
+        if let Some(plan) = kept {
+            return Ok(Arc::clone(plan));
+        }
+        let plan = Arc::new(Plan::new(&self.module, adjoint)?);
+        *kept = Some(Arc::clone(&plan));
+        Ok(plan)
+    }
+}
+
+/// What changed in the arrays of an argument.
+fn changes<'py>(
+    py: Python<'py>,
+    before: &Argument,
+    after: &Argument,
+    found: &mut Vec<Changed<'py>>,
+) {
+    match (before, after) {
+        (Argument::Array(before), Argument::Array(after)) => {
+            let values = (before.data != after.data).then(|| PyBytes::new(py, &after.data));
+            let gradients = match &after.gradient {
+                Some(bytes) if before.gradient != after.gradient => Some(PyBytes::new(py, bytes)),
+                _ => None,
+            };
+            found.push((values, gradients));
+        }
+        (Argument::Struct(before), Argument::Struct(after)) => {
+            for (before, after) in before.iter().zip(after) {
+                changes(py, before, after, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The names of the language's functions.
+#[pyfunction]
+pub(crate) fn builtin_names() -> Vec<&'static str> {
+    BUILTINS.iter().map(|builtin| builtin.name).collect()
 }
 
 #[pymethods]
@@ -177,45 +263,50 @@ impl Program {
         })
     }
 
-    /// Runs on the interpreter: what it printed, every array's bytes after the run, and what it
-    /// found, as JSON, where it found anything.
-    fn run<'py>(
+    /// Runs on the interpreter, or the adjoint where `adjoint` is set: what it printed, what changed in
+    /// every array, and what it found, as JSON, where it found anything.
+    fn execute<'py>(
         &self,
         py: Python<'py>,
         dim: Vec<usize>,
-        arguments: Vec<HostArgument>,
+        arguments: Vec<Option<HostArgument>>,
+        adjoint: bool,
+        objects: Vec<(u64, PyRef<'py, HostObject>)>,
     ) -> PyResult<Ran<'py>> {
-        let mut arguments: Vec<Argument> = arguments
+        let mut arguments: Vec<Argument> = arguments.into_iter().map(argument_or_none).collect();
+        let objects: Objects = objects
             .into_iter()
-            .map(|argument| match argument {
-                HostArgument::Array((bytes, shape)) => Argument::Array(ArrayArgument {
-                    shape,
-                    data: bytes.to_vec(),
-                    gradient: None,
-                }),
-                HostArgument::Value(components) => Argument::Value(numbers(components)),
-            })
+            .map(|(number, object)| (number, Arc::clone(&object.0)))
             .collect();
+        let before = arguments.clone();
         let (printed, findings) = py.detach(|| {
-            let interpreter = match Interpreter::forward(&self.module) {
-                Ok(interpreter) => interpreter,
+            let plan = match self.plan(adjoint) {
+                Ok(plan) => plan,
                 Err(findings) => return Ok((Vec::new(), findings)),
             };
+            let interpreter = Interpreter::of(&self.module, plan).with_objects(objects);
             let outcome = interpreter.run(&dim, &mut arguments).map_err(failed)?;
             Ok::<_, PyErr>((outcome.printed, outcome.findings))
         })?;
-        let arrays = arguments
-            .iter()
-            .filter_map(|argument| match argument {
-                Argument::Array(array) => Some(PyBytes::new(py, &array.data)),
-                _ => None,
-            })
-            .collect();
+        let mut arrays = Vec::new();
+        for (before, after) in before.iter().zip(&arguments) {
+            changes(py, before, after, &mut arrays);
+        }
         let found = match findings.is_empty() {
             true => None,
             false => Some(refusal(findings, &self.source)?),
         };
         Ok((printed, arrays, found))
+    }
+
+    /// What the function that the kernel calls first gives back, as JSON; nothing where there is none.
+    fn returned(&self) -> PyResult<Option<String>> {
+        let module = &self.module;
+        let function = module.functions.first();
+        let returned = function.and_then(|function| function.returns.first());
+        returned
+            .map(|ty| json(&Parameter::new(module, "", module.types.value_of(*ty))))
+            .transpose()
     }
 
     /// Queues the kernel on another library's stream; `stream` is the driver's handle.

@@ -13,6 +13,7 @@ mod gpu_timer;
 mod kernels;
 mod machine;
 mod music;
+mod objects;
 mod program;
 mod statistics;
 mod user_kernel;
@@ -56,6 +57,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(machine::baseline, module)?)?;
     module.add_function(wrap_pyfunction!(kernels::compile, module)?)?;
     module.add_class::<kernels::Program>()?;
+    module.add_function(wrap_pyfunction!(kernels::builtin_names, module)?)?;
+    module.add_class::<objects::HostObject>()?;
+    module.add_function(wrap_pyfunction!(objects::hash_grid, module)?)?;
+    module.add_function(wrap_pyfunction!(objects::mesh, module)?)?;
     module.add_function(wrap_pyfunction!(foreign::dlpack_facts, module)?)?;
     module.add_function(wrap_pyfunction!(music::render_music, module)?)?;
     module.add_function(wrap_pyfunction!(music::compose_midi, module)?)?;

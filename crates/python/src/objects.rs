@@ -1,0 +1,55 @@
+//! Objects on the host that kernels reach through a number: hash grids and meshes.
+
+use std::sync::Arc;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use warpsmith_interpreter::{HashGrid, Mesh, Object};
+
+/// Such an object; it never changes, so that launches can share it.
+#[pyclass(frozen)]
+pub(crate) struct HostObject(pub(crate) Arc<Object>);
+
+/// Most cells of a grid: a gigabyte of their starts.
+const MOST_CELLS: i32 = 1 << 28;
+
+fn words<const N: usize>(bytes: &[u8]) -> PyResult<Vec<[[u8; 4]; N]>> {
+    let (words, rest) = bytes.as_chunks::<4>();
+    let (groups, left) = words.as_chunks::<N>();
+    match rest.is_empty() && left.is_empty() {
+        true => Ok(groups.to_vec()),
+        false => Err(PyValueError::new_err(
+            "the bytes end in the middle of an element",
+        )),
+    }
+}
+
+fn points(bytes: &[u8]) -> PyResult<Vec<[f32; 3]>> {
+    let groups = words::<3>(bytes)?.into_iter();
+    Ok(groups.map(|group| group.map(f32::from_le_bytes)).collect())
+}
+
+/// Points, as bytes of float32, by the cells of a grid.
+#[pyfunction]
+pub(crate) fn hash_grid(size: [i32; 3], width: f32, positions: &[u8]) -> PyResult<HostObject> {
+    let cells = size
+        .iter()
+        .try_fold(1_i32, |cells, n| cells.checked_mul(*n));
+    let fits = size.iter().all(|n| *n >= 1) && cells.is_some_and(|cells| cells <= MOST_CELLS);
+    if !fits || width <= 0.0 || width.is_nan() {
+        return Err(PyValueError::new_err(
+            "a hash grid has 1 to 2^28 cells of a positive width",
+        ));
+    }
+    let grid = HashGrid::new(size, width, &points(positions)?);
+    Ok(HostObject(Arc::new(Object::HashGrid(grid))))
+}
+
+/// Triangles: points as bytes of float32, and their numbers as bytes of int32.
+#[pyfunction]
+pub(crate) fn mesh(positions: &[u8], indices: &[u8]) -> PyResult<HostObject> {
+    let faces = words::<3>(indices)?.into_iter();
+    let faces = faces.map(|face| face.map(i32::from_le_bytes)).collect();
+    let mesh = Mesh::new(points(positions)?, faces);
+    Ok(HostObject(Arc::new(Object::Mesh(mesh))))
+}

@@ -1,0 +1,294 @@
+"""`warpsmith.warp`: programs written for Warp, without Warp."""
+
+from typing import Any
+
+import pytest
+
+np = pytest.importorskip("numpy")
+
+import warpsmith  # noqa: E402
+import warpsmith.warp as wp  # noqa: E402
+from warpsmith.warp import optim  # noqa: E402
+
+SCALE = wp.constant(3.0)
+UP = wp.constant(wp.vec3(0.0, 1.0, 0.0))
+
+
+@wp.func
+def scaled(x: float):
+    return SCALE * x
+
+
+@wp.func
+def scaled(x: wp.vec3):  # noqa: F811 - an overload
+    return 2.0 * x + UP - UP
+
+
+@wp.kernel
+def square(x: wp.array[float], y: wp.array[float]):
+    i = wp.tid()
+    y[i] = x[i] * x[i]
+
+
+@wp.kernel
+def add(x: wp.array[float], y: wp.array[float], z: wp.array[float]):
+    i = wp.tid()
+    z[i] = x[i] + y[i]
+
+
+def make_power(exponent):
+    @wp.func
+    def raised(x: float):
+        return wp.pow(x, float(exponent))
+
+    @wp.kernel
+    def power(x: wp.array(dtype=float)):
+        i = wp.tid()
+        x[i] = raised(x[i]) + wp.static(exponent * 10.0)
+
+    return power
+
+
+def test_types_compute_as_kernels_do():
+    v = wp.vec3(1, 2, 3)
+    assert v * 2.0 == wp.vec3(2, 4, 6) and v - 1.0 * v == wp.vec3()
+    assert (2.0 / v)[2] == np.float32(2) / np.float32(3)
+    assert v[0:2] == wp.vec2(1, 2) and v.z == 3.0
+    assert wp.mat22(1, 2, 3, 4) @ wp.vec2(1, 1) == wp.vec2(3, 7)
+    assert wp.types.vector(length=5, dtype=float)(1.0)[4] == 1.0
+    assert wp.transform((1, 2, 3), wp.quat_identity()).p == v
+    with pytest.raises(TypeError):
+        v + wp.vec2(1, 2)
+    with pytest.raises(ValueError, match="3 components"):
+        wp.vec3(1, 2)
+
+
+def test_functions_of_the_language_run_outside_kernels():
+    assert wp.dot(wp.vec3(1, 2, 3), wp.vec3(1, 2, 3)) == 14.0
+    assert wp.normalize(wp.vec3(3, 0, 4)) == wp.vec3(0.6, 0, 0.8)
+    # The order of the products decides over the last bit.
+    assert list(wp.quat_rpy(0.1, 0.2, 0.3))[:2] == [0.03427080065011978, 0.10602051019668579]
+
+
+def test_arrays_are_views_of_numpys_memory():
+    a = wp.array(np.arange(6).reshape(2, 3), dtype=float)
+    assert a.shape == (2, 3) and a.dtype is wp.float32
+    a[1].fill_(7.0)
+    assert a.numpy()[1].tolist() == [7, 7, 7]
+    assert a.reshape((3, 2)).flatten().shape == (6,) and a.transpose().shape == (3, 2)
+    points = wp.array([[1.0, 2, 3]], dtype=wp.vec3)
+    assert points.shape == (1,) and points.list() == [wp.vec3(1, 2, 3)]
+    assert (a + a).numpy()[0].tolist() == [0, 2, 4]
+    assert wp.array2d(np.ones((2, 3)), dtype=float).dtype is wp.float32
+    shared = np.zeros(3, np.float32)
+    wp.from_dlpack(shared).fill_(2.0)
+    assert shared.tolist() == [2, 2, 2]
+    with pytest.raises(RuntimeError, match="Item indexing"):
+        points[0]
+
+
+def test_torch_and_arrays_share_memory():
+    torch = pytest.importorskip("torch")
+    tensor = torch.zeros(3)
+    wp.from_torch(tensor).fill_(4.0)
+    assert tensor.tolist() == [4, 4, 4]
+    a = wp.ones(3, dtype=float)
+    wp.to_torch(a).mul_(5.0)
+    assert a.numpy().tolist() == [5, 5, 5]
+
+
+def test_a_launch_checks_its_arguments():
+    x = wp.zeros(4, dtype=float)
+    with pytest.raises(RuntimeError, match="requires 2"):
+        wp.launch(square, dim=4, inputs=[x])
+    with pytest.raises(RuntimeError, match="dtype"):
+        wp.launch(square, dim=4, inputs=[x, wp.zeros(4, dtype=int)])
+    with pytest.raises(RuntimeError, match="dimension"):
+        wp.launch(square, dim=4, inputs=[x, wp.zeros((2, 2), dtype=float)])
+    with pytest.raises(warpsmith.KernelRefused, match="range"):
+        wp.launch(square, dim=5, inputs=[x, x])
+
+
+def test_closures_static_values_and_overloads():
+    x = wp.array([1.0, 2.0], dtype=float)
+    wp.launch(make_power(2), dim=2, inputs=[x])
+    assert x.numpy().tolist() == [21, 24]
+    wp.launch(make_power(3), dim=2, inputs=[wp.ones(2, dtype=float)])
+
+    @wp.kernel
+    def both(x: wp.array[float], v: wp.array[wp.vec3]):
+        i = wp.tid()
+        x[i] = scaled(x[i])
+        v[i] = scaled(v[i])
+
+    x, v = wp.ones(2, dtype=float), wp.ones(2, dtype=wp.vec3)
+    wp.launch(both, dim=2, inputs=[x, v])
+    assert x.numpy().tolist() == [3, 3] and v.numpy()[0].tolist() == [2, 2, 2]
+
+
+def test_a_generic_kernel_takes_the_types_of_its_arguments():
+    @wp.kernel
+    def double(x: wp.array(dtype=Any), y: wp.array(dtype=Any)):
+        i = wp.tid()
+        y[i] = x[i] + x[i]
+
+    for dtype in (float, int, wp.vec3, wp.float64):
+        x = wp.ones(2, dtype=dtype)
+        y = wp.zeros_like(x)
+        wp.launch(double, dim=2, inputs=[x, y])
+        assert (y.numpy() == 2).all()
+
+
+class Row(wp.types.vector(length=5, dtype=wp.float32)):
+    pass
+
+
+def test_a_type_of_the_programs_own():
+    @wp.kernel
+    def first(rows: wp.array(dtype=Row), out: wp.array(dtype=float)):
+        i = wp.tid()
+        row = Row(1.0, 2.0, 3.0, 4.0, 5.0)
+        out[i] = rows[i][0] + row[4]
+
+    out = wp.zeros(1, dtype=float)
+    wp.launch(first, dim=1, inputs=[wp.ones(1, dtype=Row), out])
+    assert out.numpy().tolist() == [6]
+
+
+def test_structs_as_arguments_and_as_elements():
+    @wp.struct
+    class Body:
+        mass: float
+        position: wp.vec3
+
+    @wp.struct
+    class World:
+        bodies: wp.array[Body]
+        gravity: float
+
+    @wp.kernel
+    def weigh(world: World, weights: wp.array[float]):
+        i = wp.tid()
+        weights[i] = world.bodies[i].mass * world.gravity + world.bodies[i].position[1]
+
+    body = Body()
+    body.mass, body.position = 2.0, (1, 5, 1)
+    world = World()
+    world.bodies, world.gravity = wp.array([body, body], dtype=Body), 10.0
+    weights = wp.zeros(2, dtype=float)
+    wp.launch(weigh, dim=2, inputs=[world, weights])
+    assert weights.numpy().tolist() == [25, 25]
+
+
+def test_an_array_given_twice_is_one_memory():
+    x = wp.array([1.0, 2.0, 3.0], dtype=float)
+    wp.launch(add, dim=3, inputs=[x, x], outputs=[x])
+    assert x.numpy().tolist() == [2, 4, 6]
+    long = wp.zeros(4, dtype=float)
+    with pytest.raises(NotImplementedError, match="overlap"):
+        wp.launch(add, dim=3, inputs=[long[0:3], x], outputs=[long[1:4]])
+
+
+def test_a_tape_carries_gradients_back():
+    x = wp.array([1.0, 2.0, 3.0], dtype=float, requires_grad=True)
+    y, z = wp.zeros_like(x), wp.zeros_like(x)
+    with wp.Tape() as tape:
+        wp.launch(square, dim=3, inputs=[x], outputs=[y])
+        wp.launch(add, dim=3, inputs=[x, y], outputs=[z])
+    tape.backward(grads={z: wp.array([1.0, 1.0, 2.0], dtype=float)})
+    assert x.grad.numpy().tolist() == [3, 5, 14]
+    assert tape.gradients[x] is x.grad
+    tape.zero()
+    assert x.grad.numpy().tolist() == [0, 0, 0]
+    called = []
+    with wp.Tape() as tape:
+        tape.record_func(lambda: called.append(1), [x])
+        wp.launch(square, dim=3, inputs=[x], outputs=[y], record_tape=False)
+    tape.backward()
+    assert called == [1]
+
+
+def test_a_copy_hands_its_gradient_on():
+    x = wp.array([1.0, 2.0], dtype=float, requires_grad=True)
+    y = wp.zeros_like(x)
+    with wp.Tape() as tape:
+        copied = wp.clone(x)
+        wp.launch(square, dim=2, inputs=[copied], outputs=[y])
+    y.grad.fill_(1.0)
+    tape.backward()
+    assert x.grad.numpy().tolist() == [2, 4]
+
+
+def test_a_graph_notes_launches_down():
+    x, y = wp.ones(2, dtype=float), wp.zeros(2, dtype=float)
+    with wp.ScopedCapture() as capture:
+        wp.launch(add, dim=2, inputs=[x, y], outputs=[y])
+    assert y.numpy().tolist() == [0, 0]
+    wp.capture_launch(capture.graph)
+    wp.capture_launch(capture.graph)
+    assert y.numpy().tolist() == [2, 2]
+    command = wp.launch(add, dim=2, inputs=[x, y], outputs=[y], record_cmd=True)
+    command.set_param_by_name("x", y)
+    command.launch()
+    assert y.numpy().tolist() == [4, 4]
+
+
+def test_hash_grids_and_meshes_answer_kernels():
+    @wp.kernel
+    def count(grid: wp.uint64, points: wp.array[wp.vec3], near: wp.array[int]):
+        i = wp.hash_grid_point_id(grid, wp.tid())
+        query = wp.hash_grid_query(grid, points[i], 1.0)
+        j = int(0)
+        while wp.hash_grid_query_next(query, j):
+            if wp.length(points[i] - points[j]) <= 1.0:
+                near[i] = near[i] + 1
+
+    @wp.kernel
+    def centre(mesh: wp.uint64, out: wp.array[wp.vec3]):
+        out[0] = wp.mesh_eval_position(mesh, 0, 0.25, 0.25)
+
+    points = wp.array([[0.0, 0, 0], [0.5, 0, 0], [9.0, 0, 0]], dtype=wp.vec3)
+    near = wp.zeros(3, dtype=int)
+    grid = wp.HashGrid(8, 8, 8)
+    grid.build(points, 1.0)
+    wp.launch(count, dim=3, inputs=[grid.id, points, near])
+    assert near.numpy().tolist() == [2, 2, 1]
+    mesh = wp.Mesh(points, wp.array([0, 1, 2], dtype=int))
+    out = wp.zeros(1, dtype=wp.vec3)
+    wp.launch(centre, dim=1, inputs=[mesh.id, out])
+    assert out.numpy()[0].tolist() == [4.625, 0, 0]
+
+
+def test_utilities():
+    x = wp.array([3, 1, 2], dtype=int)
+    assert wp.utils.array_sum(x) == 6 and wp.utils.array_inner(x, x) == 14
+    scanned = wp.zeros_like(x)
+    wp.utils.array_scan(x, scanned, inclusive=False)
+    assert scanned.numpy().tolist() == [0, 3, 4]
+    keys, values = wp.array([3, 1, 2, 0, 0, 0], dtype=int), wp.array([0, 1, 2, 0, 0, 0], dtype=int)
+    wp.utils.radix_sort_pairs(keys, values, 3)
+    assert values.numpy()[:3].tolist() == [1, 2, 0]
+
+
+def test_optimisers_step_against_the_gradient():
+    for dtype in (float, wp.vec3):
+        for make in (optim.Adam, optim.SGD):
+            x = wp.ones(2, dtype=dtype)
+            make([x], lr=0.5).step([wp.ones(2, dtype=dtype)])
+            assert np.allclose(x.numpy(), 0.5)
+
+
+def test_what_is_not_there_says_so():
+    with pytest.raises(AttributeError, match="Volume is not in warpsmith.warp"):
+        wp.Volume
+    with pytest.raises(RuntimeError, match="not in warpsmith.warp"):
+        wp.get_device("cuda:0")
+    with pytest.raises(NotImplementedError, match="render.UsdRenderer is not in warpsmith.warp"):
+        wp.render.UsdRenderer("out.usd")
+
+    @wp.kernel
+    def tiled(x: wp.array[float]):
+        wp.tile_store(x, wp.tile_zeros(shape=4, dtype=float))
+
+    with pytest.raises(warpsmith.KernelRefused, match="tiles"):
+        wp.launch_tiled(tiled, dim=1, inputs=[wp.zeros(4, dtype=float)], block_dim=32)

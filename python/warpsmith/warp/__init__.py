@@ -1,0 +1,154 @@
+"""Programs written for `import warp as wp`, on the CPU: `import warpsmith.warp as wp` instead.
+
+Kernels are compiled by Warpsmith and run by its interpreter; nothing of NVIDIA Warp is needed. What is
+not here raises with its name.
+
+>>> import numpy as np
+>>> import warpsmith.warp as wp
+>>> wp.normalize(wp.vec3(3.0, 0.0, 4.0))
+[0.6000000238418579, 0.0, 0.800000011920929]
+>>> wp.array([1.0, 2.0, 3.0], dtype=float).numpy()
+array([1., 2., 3.], dtype=float32)
+"""
+
+from __future__ import annotations
+
+import math as _math
+from typing import Any as _Any
+
+from . import config, types
+from .arrays import (
+    array,
+    array1d,
+    array2d,
+    array3d,
+    array4d,
+    clone,
+    copy,
+    dtype_from_numpy,
+    dtype_to_numpy,
+    empty,
+    empty_like,
+    from_dlpack,
+    from_numpy,
+    from_torch,
+    full,
+    full_like,
+    ones,
+    ones_like,
+    to_dlpack,
+    to_torch,
+    zeros,
+    zeros_like,
+)
+from .builtin_calls import call as _call
+from .builtin_calls import names as _builtin_names
+from .definitions import (
+    Function,
+    Kernel,
+    clear_kernel_cache,
+    constant,
+    force_load,
+    func,
+    func_grad,
+    func_native,
+    func_replay,
+    get_module_options,
+    kernel,
+    load_module,
+    overload,
+    set_module_options,
+    static,
+)
+from .devices import (
+    Device,
+    ScopedDevice,
+    get_cuda_device,
+    get_cuda_device_count,
+    get_cuda_devices,
+    get_device,
+    get_devices,
+    get_preferred_device,
+    init,
+    is_conditional_graph_supported,
+    is_cpu_available,
+    is_cuda_available,
+    is_device_available,
+    is_mempool_enabled,
+    is_mempool_supported,
+    set_device,
+    synchronize,
+    synchronize_device,
+    synchronize_event,
+    synchronize_stream,
+)
+from .graphs import (
+    Event,
+    Graph,
+    ScopedCapture,
+    ScopedStream,
+    Stream,
+    capture_begin,
+    capture_end,
+    capture_launch,
+    get_event_elapsed_time,
+    get_stream,
+    record_event,
+    set_stream,
+    wait_event,
+    wait_stream,
+)
+from .launching import Launch, launch, launch_tiled
+from .objects import HashGrid, Mesh
+from .structs import Struct, struct
+from .tape import Tape
+from .timer import (
+    TIMING_ALL,
+    TIMING_GRAPH,
+    TIMING_KERNEL,
+    TIMING_KERNEL_BUILTIN,
+    TIMING_MEMCPY,
+    TIMING_MEMSET,
+    ScopedTimer,
+)
+from .types import (
+    bool,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from . import utils  # isort: skip
+
+globals().update(types.named_types())
+quaternion, transformation = types.quaternion, types.transformation
+
+pi = PI = _math.pi
+e = E = _math.e
+tau = TAU = _math.tau
+inf = INF = _math.inf
+nan = NAN = _math.nan
+half_pi = HALF_PI = _math.pi / 2
+LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR = 10, 20, 30, 40
+
+
+def __getattr__(name: str) -> _Any:
+    if name in ("optim", "render", "examples"):
+        import importlib
+
+        return importlib.import_module(f".{name}", __name__)
+    if name in _builtin_names():
+
+        def builtin(*arguments: _Any, **named: _Any) -> _Any:
+            return _call(name, arguments, named)
+
+        builtin.__name__ = name
+        return builtin
+    raise AttributeError(f"{name} is not in warpsmith.warp")

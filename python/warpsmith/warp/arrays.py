@@ -1,0 +1,462 @@
+"""`array` and the functions that make, copy and exchange arrays. An array's memory is NumPy's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import graphs, types
+from .array_type import ArrayType, array_type
+from .devices import Device, get_device
+from .structs import Struct, StructInstance
+
+
+def numpy_type(dtype: Any) -> tuple[Any, tuple[int, ...]]:
+    """NumPy's type and the shape of one element."""
+    if isinstance(dtype, Struct):
+        return dtype.numpy_dtype(), ()
+    scalar, shape = types.element_of(dtype)
+    return np.dtype(scalar.numpy_type), shape
+
+
+class array:
+    """An array of numbers, vectors, matrices or structs with up to four dimensions.
+
+    Without data and shape it is a type, for signatures. `numpy()` is a view of the memory, and so is
+    a slice. An array with `requires_grad` has its gradient in `grad`.
+    """
+
+    _default_ndim: int | None = None
+
+    def __new__(cls, data: Any = None, dtype: Any = Any, shape: Any = None, **options: Any) -> Any:
+        if data is None and shape is None and not options.keys() & {"ptr", "length", "len"}:
+            return array_type(dtype, options.get("ndim", cls._default_ndim))
+        return object.__new__(cls)
+
+    def __class_getitem__(cls, item: Any) -> ArrayType:
+        dtype, ndim = item if isinstance(item, tuple) else (item, cls._default_ndim)
+        return array_type(dtype, ndim)
+
+    def __init__(
+        self,
+        data: Any = None,
+        dtype: Any = Any,
+        shape: Any = None,
+        strides: Any = None,
+        device: Any = None,
+        copy: bool = True,
+        requires_grad: bool = False,
+        grad: array | None = None,
+        ndim: int | None = None,
+        **unknown: Any,
+    ):
+        unsupported = {name for name, value in unknown.items() if value} | ({"strides"} if strides else set())
+        if unsupported:
+            raise NotImplementedError(f"array({', '.join(sorted(unsupported))}=…) is not in warpsmith.warp")
+        self.device = get_device(device)
+        if data is None:
+            if dtype is Any:
+                dtype = types.float32
+            found, inner = numpy_type(dtype)
+            memory = np.zeros((*_shape(shape), *inner), found)
+        else:
+            dtype, memory = _read(data, dtype, copy)
+            if shape is not None:
+                memory = memory.reshape((*_shape(shape), *numpy_type(dtype)[1]))
+        self._bind(memory, dtype)
+        if ndim is not None and ndim != self.ndim:
+            raise RuntimeError(f"the data has {self.ndim} dimensions, and ndim is {ndim}")
+        self._grad: array | None = None
+        self._requires_grad = False
+        if grad is not None:
+            self.grad = grad
+        elif requires_grad:
+            self.requires_grad = True
+
+    def _bind(self, memory: Any, dtype: Any) -> None:
+        self.dtype: Any = dtype if isinstance(dtype, Struct) or types.is_composite(dtype) else types.scalar_type(dtype)
+        self._memory = memory
+        inner = len(numpy_type(self.dtype)[1])
+        self.shape: tuple[int, ...] = memory.shape[: memory.ndim - inner]
+        self.ndim = len(self.shape)
+        self.size = int(np.prod(self.shape, dtype=np.int64))
+        self.strides: tuple[int, ...] = memory.strides[: self.ndim]
+        if self.ndim > 4:
+            raise RuntimeError(f"an array has at most 4 dimensions: got {self.ndim}")
+
+    @classmethod
+    def _over(cls, memory: Any, dtype: Any, device: Device) -> array:
+        made: array = object.__new__(array)
+        made.device = device
+        made._bind(memory, dtype)
+        made._grad, made._requires_grad = None, False
+        return made
+
+    def _view(self, memory: Any, dtype: Any, grad: Any) -> array:
+        made = self._over(memory, dtype, self.device)
+        if self._grad is not None:
+            made._grad, made._requires_grad = grad(self._grad), self._requires_grad
+        return made
+
+    # What it is.
+
+    @property
+    def ptr(self) -> int:
+        """The address of the first element."""
+        return int(self._memory.__array_interface__["data"][0])
+
+    @property
+    def is_contiguous(self) -> bool:
+        return bool(self._memory.flags.c_contiguous)
+
+    @property
+    def requires_grad(self) -> bool:
+        return self._requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self._requires_grad = bool(value)
+        if not value:
+            self._grad = None
+        elif self._grad is None:
+            self._grad = zeros_like(self)
+
+    @property
+    def grad(self) -> array | None:
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: array | None) -> None:
+        if value is not None and (value.shape != self.shape or value._memory.dtype != self._memory.dtype):
+            raise ValueError("a gradient has the shape and type of its array")
+        self._grad, self._requires_grad = value, value is not None
+
+    def __len__(self) -> int:
+        return self.shape[0] if self.shape else 0
+
+    def __str__(self) -> str:
+        return str(self._memory)
+
+    __repr__ = __str__
+
+    # Its values.
+
+    def numpy(self) -> Any:
+        """A view of the memory: what is written to it is in the array."""
+        return self._memory
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return self._memory.astype(dtype) if dtype is not None else self._memory
+
+    @property
+    def __array_interface__(self) -> Any:
+        return self._memory.__array_interface__
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self._memory.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> Any:
+        return self._memory.__dlpack_device__()
+
+    def list(self) -> Any:
+        """The elements as Python values, flat."""
+        inner = numpy_type(self.dtype)[1]
+        flat = self._memory.reshape((-1, *inner))
+        if types.is_composite(self.dtype):
+            return [self.dtype._of(value) for value in flat]
+        return flat.tolist()
+
+    def zero_(self) -> None:
+        graphs.do(lambda: self._memory.fill(0) if not isinstance(self.dtype, Struct) else self._clear())
+
+    def _clear(self) -> None:
+        self._memory[...] = np.zeros((), self._memory.dtype)
+
+    def fill_(self, value: Any) -> None:
+        """Sets every element to `value`."""
+        plain = value.numpy_value() if isinstance(value, StructInstance) else types._plain(value)
+        shape = np.shape(plain)
+        if shape and shape != numpy_type(self.dtype)[1]:
+            plain = np.asarray(plain).reshape(numpy_type(self.dtype)[1])
+
+        def fill() -> None:
+            self._memory[...] = plain
+
+        graphs.do(fill)
+
+    def assign(self, source: Any) -> array:
+        """Copies an array, or data for one, into this one."""
+        copy(self, source if isinstance(source, array) else array(source, dtype=self.dtype))
+        return self
+
+    # Other arrays over the same memory.
+
+    def __getitem__(self, key: Any) -> array:
+        keys = key if isinstance(key, tuple) else (key,)
+        if any(isinstance(part, (np.ndarray, array)) for part in keys):
+            raise NotImplementedError("indexing by an array is not in warpsmith.warp: use NumPy on `numpy()`")
+        if len(keys) > self.ndim or (len(keys) == self.ndim and not any(isinstance(part, slice) for part in keys)):
+            raise RuntimeError("Item indexing is not supported on wp.array objects")
+        return self._view(self._memory[key], self.dtype, lambda grad: grad[key])
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        plain = value._memory if isinstance(value, array) else types._plain(value)
+
+        def store() -> None:
+            self._memory[key] = plain
+
+        graphs.do(store)
+
+    def reshape(self, shape: Any) -> array:
+        inner = numpy_type(self.dtype)[1]
+        self._need_contiguous("reshape")
+        return self._view(self._memory.reshape((*_shape(shape), *inner)), self.dtype, lambda grad: grad.reshape(shape))
+
+    def flatten(self) -> array:
+        return self if self.ndim == 1 else self.reshape(-1)
+
+    def view(self, dtype: Any) -> array:
+        """The same bytes as elements of another type of the same size."""
+        found, inner = numpy_type(dtype)
+        self._need_contiguous("view")
+        size = int(np.prod(inner, dtype=np.int64)) * found.itemsize
+        mine, own = numpy_type(self.dtype)
+        if size != int(np.prod(own, dtype=np.int64)) * mine.itemsize:
+            raise RuntimeError("a view has elements of the same size")
+        memory = self._memory.reshape(-1).view(found).reshape((*self.shape, *inner))
+        return self._view(memory, dtype, lambda grad: grad.view(dtype))
+
+    def transpose(self, axes: Any = None) -> array:
+        axes = tuple(range(self.ndim))[::-1] if axes is None else tuple(axes)
+        inner = tuple(range(self.ndim, self._memory.ndim))
+        return self._view(self._memory.transpose((*axes, *inner)), self.dtype, lambda grad: grad.transpose(axes))
+
+    def contiguous(self) -> array:
+        return self if self.is_contiguous else clone(self)
+
+    def to(self, device: Any, **_: Any) -> array:
+        get_device(device)
+        return self
+
+    def mark_read(self) -> None:
+        """Checks of gradients' use are not made: nothing to do."""
+
+    def mark_write(self) -> None:
+        """Checks of gradients' use are not made: nothing to do."""
+
+    def _need_contiguous(self, what: str) -> None:
+        if not self.is_contiguous:
+            raise RuntimeError(f"{what} needs a contiguous array: call contiguous() first")
+
+    # Element by element.
+
+    def _mapped(self, other: Any, operation: Any, swapped: bool = False) -> array:
+        theirs = other._memory if isinstance(other, array) else types._plain(other)
+        if not isinstance(theirs, np.ndarray):
+            theirs = np.asarray(theirs, self._memory.dtype)
+        pair = (theirs, self._memory) if swapped else (self._memory, theirs)
+        return self._over(operation(*pair).astype(self._memory.dtype, copy=False), self.dtype, self.device)
+
+    def __add__(self, other: Any) -> array:
+        return self._mapped(other, np.add)
+
+    def __radd__(self, other: Any) -> array:
+        return self._mapped(other, np.add, swapped=True)
+
+    def __sub__(self, other: Any) -> array:
+        return self._mapped(other, np.subtract)
+
+    def __rsub__(self, other: Any) -> array:
+        return self._mapped(other, np.subtract, swapped=True)
+
+    def __mul__(self, other: Any) -> array:
+        return self._mapped(other, np.multiply)
+
+    def __rmul__(self, other: Any) -> array:
+        return self._mapped(other, np.multiply, swapped=True)
+
+    def __truediv__(self, other: Any) -> array:
+        return self._mapped(other, np.divide)
+
+    def __neg__(self) -> array:
+        return self._over(-self._memory, self.dtype, self.device)
+
+
+class array1d(array):
+    _default_ndim = 1
+
+
+class array2d(array):
+    _default_ndim = 2
+
+
+class array3d(array):
+    _default_ndim = 3
+
+
+class array4d(array):
+    _default_ndim = 4
+
+
+def _shape(shape: Any) -> tuple[int, ...]:
+    if isinstance(shape, (list, tuple)):
+        return tuple(int(size) for size in shape)
+    return (int(shape),)
+
+
+def _read(data: Any, dtype: Any, copy: bool) -> tuple[Any, Any]:
+    """The element type and memory for data of any kind."""
+    if isinstance(data, array):
+        data = data._memory if dtype is Any or dtype == data.dtype else data.numpy()
+    if isinstance(dtype, Struct):
+        records = [value.numpy_value() if isinstance(value, StructInstance) else value for value in data]
+        return dtype, np.array(records, dtype.numpy_dtype())
+    if not isinstance(data, np.ndarray):
+        own = isinstance(data, (list, tuple))
+        data = np.asarray(types._plain(data)) if own or not hasattr(data, "__dlpack__") else np.from_dlpack(data)
+        copy = copy and not own
+    if dtype is Any:
+        dtype = types.scalar_type(data.dtype)
+    found, inner = numpy_type(dtype)
+    memory = np.array(data, found, order="C") if copy or data.dtype != found else np.asarray(data, found)
+    if inner and memory.shape == inner:
+        # One element is an array of one.
+        memory = memory.reshape((1, *inner))
+    elif inner and memory.shape[memory.ndim - len(inner) :] != inner:
+        memory = np.ascontiguousarray(memory)
+        size = int(np.prod(inner, dtype=np.int64))
+        # Flat rows of components, as for matrices, and a flat list of them.
+        if memory.ndim and memory.shape[-1] == size:
+            memory = memory.reshape((*memory.shape[:-1], *inner))
+        elif memory.ndim == 1 and memory.size % size == 0:
+            memory = memory.reshape((-1, *inner))
+        else:
+            raise RuntimeError(f"data of shape {memory.shape} does not fit elements of shape {inner}")
+    return dtype, memory
+
+
+def zeros(shape: Any = None, dtype: Any = float, device: Any = None, requires_grad: bool = False, **options: Any) -> Any:
+    """An array of zeros."""
+    return array(shape=() if shape is None else shape, dtype=dtype, device=device, requires_grad=requires_grad, **options)
+
+
+def empty(shape: Any = None, dtype: Any = float, device: Any = None, requires_grad: bool = False, **options: Any) -> Any:
+    """An array whose contents mean nothing yet; here they are zero."""
+    return zeros(shape, dtype, device, requires_grad, **options)
+
+
+def full(shape: Any = None, value: Any = 0, dtype: Any = Any, device: Any = None, requires_grad: bool = False) -> Any:
+    """An array with `value` in every element."""
+    if dtype is Any:
+        dtype = type(value) if types.is_composite(type(value)) else types.scalar_type(type(value))
+    made = zeros(shape, dtype, device, requires_grad)
+    made.fill_(value)
+    return made
+
+
+def ones(shape: Any = None, dtype: Any = float, device: Any = None, requires_grad: bool = False, **options: Any) -> Any:
+    made = zeros(shape, dtype, device, requires_grad, **options)
+    made.fill_(1)
+    return made
+
+
+def zeros_like(source: array, device: Any = None, requires_grad: bool | None = None, **_: Any) -> Any:
+    wants = source.requires_grad if requires_grad is None else requires_grad
+    return zeros(source.shape, source.dtype, device, requires_grad=wants and source._grad is not None)
+
+
+def empty_like(source: array, device: Any = None, requires_grad: bool | None = None, **options: Any) -> Any:
+    return zeros_like(source, device, requires_grad, **options)
+
+
+def full_like(source: array, value: Any, device: Any = None, requires_grad: bool | None = None, **_: Any) -> Any:
+    made = zeros_like(source, device, requires_grad)
+    made.fill_(value)
+    return made
+
+
+def ones_like(source: array, device: Any = None, requires_grad: bool | None = None, **_: Any) -> Any:
+    return full_like(source, 1, device, requires_grad)
+
+
+def clone(source: array, device: Any = None, requires_grad: bool | None = None, **_: Any) -> Any:
+    """A new array with the same values; a tape carries gradients through it."""
+    made = zeros_like(source, device, requires_grad)
+    copy(made, source)
+    return made
+
+
+def copy(dest: array, src: array, dest_offset: int = 0, src_offset: int = 0, count: int = 0, stream: Any = None) -> None:
+    """Copies `count` elements, or all of them."""
+    if not isinstance(dest, array) or not isinstance(src, array):
+        raise RuntimeError("copy takes two arrays")
+    into, values = dest._memory, src._memory
+    if count or dest_offset or src_offset:
+        count = count or src.size - src_offset
+        flat_into, flat = dest.flatten()._memory, src.flatten()._memory
+        if dest_offset + count > dest.size or src_offset + count > src.size:
+            raise RuntimeError(f"copy of {count} elements leaves an array")
+        into, values = flat_into[dest_offset : dest_offset + count], flat[src_offset : src_offset + count]
+    elif dest.shape != src.shape:
+        if dest.size < src.size:
+            raise RuntimeError(f"copy of {src.size} elements into an array of {dest.size}")
+        into, values = dest.flatten()._memory[: src.size], src.flatten()._memory
+    if into.dtype != values.dtype or into.shape != values.shape:
+        raise RuntimeError("copy takes arrays of one type")
+
+    def move() -> None:
+        into[...] = values
+
+    graphs.do(move)
+    if dest.grad is not None and src.grad is not None:
+        copy(dest.grad, src.grad, dest_offset, src_offset, count)
+    from .tape import record_copy
+
+    record_copy(dest, src)
+
+
+def from_numpy(arr: Any, dtype: Any = None, shape: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+    """An array with a copy of NumPy's data; the last dimensions are components where they fit."""
+    return array(arr, dtype=Any if dtype is None else dtype, shape=shape, device=device, requires_grad=requires_grad)
+
+
+def from_dlpack(source: Any, dtype: Any = None) -> Any:
+    """An array over another library's host memory, without a copy."""
+    return array(np.from_dlpack(source), dtype=Any if dtype is None else dtype, copy=False)
+
+
+def from_torch(t: Any, dtype: Any = None, requires_grad: bool | None = None, grad: Any = None, **_: Any) -> Any:
+    """An array over a tensor's host memory, without a copy; its gradient is the tensor's."""
+    made = from_dlpack(t.detach(), dtype)
+    if requires_grad if requires_grad is not None else t.requires_grad:
+        if grad is None and t.grad is None:
+            import torch
+
+            t.grad = torch.zeros_like(t)
+        made.grad = from_dlpack((t.grad if grad is None else grad).detach(), dtype)
+    return made
+
+
+def to_torch(a: array, requires_grad: bool | None = None) -> Any:
+    """A tensor over the array's memory, without a copy."""
+    import torch
+
+    made = torch.from_numpy(a.numpy())
+    made.requires_grad = a.requires_grad if requires_grad is None else requires_grad
+    if made.requires_grad and a.grad is not None:
+        made.grad = torch.from_numpy(a.grad.numpy())
+    return made
+
+
+def to_dlpack(a: array) -> Any:
+    return a.__dlpack__()
+
+
+def dtype_to_numpy(dtype: Any) -> Any:
+    """NumPy's type for the scalars of a kernel type."""
+    return numpy_type(dtype)[0].type
+
+
+def dtype_from_numpy(dtype: Any) -> Any:
+    return types.scalar_type(dtype)

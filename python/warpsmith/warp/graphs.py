@@ -1,0 +1,133 @@
+"""Graphs: work that is noted down once and done again on request; streams and events around it.
+
+The CPU does everything in order, so streams and events have nothing to wait for.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Callable
+
+from .devices import Device, get_device
+
+
+class Graph:
+    """Launches and copies in the order in which they were noted down."""
+
+    def __init__(self) -> None:
+        self.steps: list[Callable[[], None]] = []
+
+
+_noting: list[Graph] = []
+
+
+def do(step: Callable[[], None]) -> None:
+    """Does a step now, or notes it down while a graph is captured."""
+    if _noting:
+        _noting[-1].steps.append(step)
+    else:
+        step()
+
+
+def capture_begin(*_: Any, **__: Any) -> None:
+    _noting.append(Graph())
+
+
+def capture_end(*_: Any, **__: Any) -> Graph:
+    if not _noting:
+        raise RuntimeError("capture_end without capture_begin")
+    return _noting.pop()
+
+
+def capture_launch(graph: Graph, stream: Any = None) -> None:
+    for step in graph.steps:
+        do(step)
+
+
+class ScopedCapture:
+    """Notes down what happens inside; `graph` has it afterwards."""
+
+    def __init__(self, device: Any = None, stream: Any = None, **_: Any):
+        get_device(device)
+        self.graph: Graph | None = None
+
+    def __enter__(self) -> ScopedCapture:
+        capture_begin()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.graph = capture_end()
+
+
+class Event:
+    """A moment in a stream."""
+
+    def __init__(self, device: Any = None, enable_timing: bool = False, **_: Any):
+        self.device, self.seconds = get_device(device), 0.0
+
+    @property
+    def is_complete(self) -> bool:
+        return True
+
+
+class Stream:
+    """Work in order; on the CPU it has been done when a call returns."""
+
+    def __init__(self, device: Any = None, **_: Any):
+        self.device: Device = get_device(device)
+
+    is_complete = True
+    is_capturing = False
+
+    def record_event(self, event: Event | None = None) -> Event:
+        event = event or Event(self.device)
+        event.seconds = time.perf_counter()
+        return event
+
+    def wait_event(self, event: Event) -> None:
+        pass
+
+    def wait_stream(self, other: Stream, event: Event | None = None) -> None:
+        pass
+
+
+_STREAM = Stream()
+
+
+def get_stream(device: Any = None) -> Stream:
+    get_device(device)
+    return _STREAM
+
+
+def set_stream(stream: Stream, device: Any = None) -> None:
+    get_device(device)
+
+
+def record_event(event: Event | None = None) -> Event:
+    return _STREAM.record_event(event)
+
+
+def wait_event(event: Event) -> None:
+    pass
+
+
+def wait_stream(other: Stream, event: Event | None = None) -> None:
+    pass
+
+
+def get_event_elapsed_time(start: Event, end: Event, synchronize: bool = True) -> float:
+    """Milliseconds between two events."""
+    return 1e3 * (end.seconds - start.seconds)
+
+
+class ScopedStream:
+    """Makes a stream the current one; on the CPU that changes nothing."""
+
+    def __init__(self, stream: Stream | None, **_: Any):
+        self.stream = stream or _STREAM
+
+    def __enter__(self) -> Stream:
+        return self.stream
+
+    def __exit__(self, *_: Any) -> None:
+        pass
