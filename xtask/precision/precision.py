@@ -67,6 +67,16 @@ TUNED = {
     "Yuliang-Liu/bezier_curve_text_spotting", "chengyangfu/retinamask", "dvlab-research/SparseTransformer",
     "dvlab-research/Stratified-Transformer", "hailanyi/VirConv", "lxtGH/SFSegNets", "sfzhang15/ATSS",
     "thangvubk/SoftGroup", "wjf5203/SeqFormer", "zhangyp15/MonoFlex", "zjhuang22/maskscoring_rcnn",
+    "CVMI-Lab/PAConv", "JDAI-CV/fast-reid", "LLNL/RAJA", "NVIDIA-Merlin/HugeCTR", "NVIDIA/NVFlare",
+    "NVIDIA/Torch-TensorRT", "NVIDIA/nvcomp", "NVIDIA/nvvl", "NVIDIA/partialconv", "NVIDIA/retinanet-examples",
+    "Oneflow-Inc/oneflow", "PRBonn/lidar-bonnetal", "PaddlePaddle/FastDeploy", "PaddlePaddle/Paddle3D",
+    "PaddlePaddle/PaddleNLP", "Project-MONAI/MONAI", "Qiskit/qiskit-aer", "VITA-Group/LightGaussian",
+    "WXinlong/SOLO", "apache/incubator-mxnet", "autowarefoundation/autoware_ai_perception", "bytedance/byteps",
+    "chainer/chainer", "facebookresearch/Detectron", "facebookresearch/ParlAI", "horovod/horovod",
+    "intel-isl/Open3D-ML", "lmb-freiburg/flownet2", "lucidrains/flash-cosine-sim-attention", "microsoft/CNTK",
+    "microsoft/DeepSpeed-MII", "mozilla/DeepSpeech", "pytorch/FBGEMM", "rapidsai/cusignal",
+    "sniklaus/softmax-splatting", "sony/nnabla-ext-cuda", "sshaoshuai/MTR", "tensorflow/lingvo", "torch/cunn",
+    "torchmd/torchmd-net",
 }
 
 

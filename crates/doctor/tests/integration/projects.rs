@@ -682,3 +682,44 @@ fn a_licence_that_setup_py_names_is_said_so() {
         "{found}"
     );
 }
+
+#[test]
+fn an_extension_of_paddle_is_not_judged_by_torch() {
+    let judged = |framework: &str| {
+        let setup = format!(
+            "from {framework}.utils.cpp_extension import CUDAExtension, setup\nflags = ['-std=c++14']\nsetup(name='k', ext_modules=CUDAExtension(sources=['k.cu'], extra_compile_args=flags))\n"
+        );
+        let files = [("setup.py", setup.as_str()), ("k.cu", "")];
+        severities(small(&files).path(), "BLD008").len()
+    };
+    assert_eq!((judged("paddle"), judged("torch")), (0, 1));
+}
+
+#[test]
+fn a_template_s_branch_for_amd_is_not_cuda_code() {
+    let judged = |condition: &str| {
+        let kernel = format!(
+            "{{%- if {condition} %}}\n__device__ float sum(float v) {{ return v + __shfl_xor(v, 1, 8); }}\n{{%- endif %}}\n"
+        );
+        let files = [("k_template.cu", kernel.as_str())];
+        severities(small(&files).path(), "SRC007").len()
+    };
+    assert_eq!((judged("is_rocm"), judged("dense")), (0, 1));
+}
+
+#[test]
+fn a_function_that_the_pinned_cudnn_has_is_a_warning() {
+    let kernel =
+        "#include <cudnn.h>\nvoid f(cudnnHandle_t h) { check(cudnnSetRNNDescriptor_v6(h)); }\n";
+    let judged = |images: &[&str]| {
+        let paths = ["a/Dockerfile", "b/Dockerfile"];
+        let mut files = vec![("k.cu", kernel)];
+        files.extend(paths.into_iter().zip(images.iter().copied()));
+        severities(small(&files).path(), "SRC008").pop().unwrap().1
+    };
+    let eight = "ARG CUDNN=8\nFROM nvidia/cuda:12.0.1-cudnn${CUDNN}-devel-ubuntu22.04\n";
+    let nine = "FROM nvidia/cuda:12.8.0-cudnn9-devel-ubuntu24.04\n";
+    assert_eq!(judged(&[eight]), Severity::Warning);
+    assert_eq!(judged(&[eight, nine]), Severity::Error);
+    assert_eq!(judged(&[]), Severity::Error);
+}

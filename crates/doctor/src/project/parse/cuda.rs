@@ -7,6 +7,7 @@ use super::condition::names_other_platform;
 use super::cuda_api::{api, returns_status};
 use super::cuda_function::{Function, function_header, read_body};
 use super::cuda_lexer::{Define, Lexed, Token, TokenKind, lex};
+use super::jinja;
 
 /// A call whose status is thrown away.
 #[derive(Clone, Debug)]
@@ -68,6 +69,8 @@ pub(crate) struct CudaFile {
 
 impl CudaFile {
     pub(crate) fn parse(path: &str, text: &str) -> Self {
+        let shown = jinja::without_other_platforms(text);
+        let text = shown.as_ref();
         let lexed = lex(text);
         let includes: Vec<_> = lexed
             .includes

@@ -9,6 +9,7 @@ pub(crate) mod cuda_api;
 pub(crate) mod cuda_function;
 pub(crate) mod cuda_lexer;
 pub(crate) mod dockerfile;
+pub(crate) mod jinja;
 pub(crate) mod markdown;
 pub(crate) mod pyproject;
 pub(crate) mod python_condition;

@@ -53,6 +53,7 @@ pub(crate) fn find_secrets(path: &str, text: &str) -> Vec<SecretPlace> {
             && varied
             && upper_only
             && !example
+            && (what != "a private key" || has_key_body(&text[hit.end()..]))
             && !before.is_some_and(|c| c.is_ascii_alphanumeric())
         {
             let newlines = memchr::memchr_iter(b'\n', &text.as_bytes()[..hit.start()]).count();
@@ -67,6 +68,15 @@ pub(crate) fn find_secrets(path: &str, text: &str) -> Vec<SecretPlace> {
         }
     }
     found
+}
+
+/// Whether a line of Base64 follows: code that looks for keys, and templates, name the marker alone.
+fn has_key_body(rest: &str) -> bool {
+    // Room for the headers of an encrypted key before its first line of 64 characters.
+    let near: String = rest.chars().take(400).collect();
+    let body = near.split("-----END").next().unwrap_or("");
+    body.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=')))
+        .any(|run| run.chars().collect::<BTreeSet<_>>().len() >= 10 && run.len() >= 32)
 }
 
 #[cfg(test)]
@@ -86,6 +96,27 @@ mod tests {
         assert_eq!((found.len(), found[0].line), (1, 2));
         let placeholder = format!("{}_{}", "ghp", "x".repeat(40));
         assert!(find_secrets("a.py", &placeholder).is_empty());
+    }
+
+    #[test]
+    fn a_private_key_has_a_body() {
+        let marker = format!("-----{} RSA PRIVATE KEY-----", "BEGIN");
+        let end = format!("-----{} RSA PRIVATE KEY-----", "END");
+        let body = "MIIEowIBAAKCAQEAu1SU1LfVLPHCozMxH2Mo4lgOEePzNm0tRgeLezV6ffAt0gun";
+        let found = |text: &str| find_secrets("a", text).len();
+        assert_eq!(found(&format!("{marker}\n{body}\n{end}\n")), 1);
+        assert_eq!(found(&format!("k = \"{marker}\\n{body}\\n\"")), 1);
+        let encrypted = format!("{marker}\nProc-Type: 4,ENCRYPTED\n\n{body}\n{end}\n");
+        assert_eq!(found(&encrypted), 1);
+        assert_eq!(
+            found(&format!("MARKERS = (b\"{marker}\", b\"other\")\n")),
+            0
+        );
+        assert_eq!(
+            found(&format!("# {marker}\n# YourPrivateKey\n# {end}\n")),
+            0
+        );
+        assert_eq!(found(&format!("{marker}{}", "é".repeat(300))), 0);
     }
 
     proptest! {

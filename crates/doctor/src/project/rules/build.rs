@@ -159,7 +159,11 @@ pub(crate) fn newest_allowed_torch(
 
 fn old_standard(facts: &ProjectFacts) -> Judgement {
     // A package may depend on torch at run time and compile nothing against it.
-    let uses_torch = |text: &str| text.contains("cpp_extension") || text.contains("torch.utils");
+    // PaddlePaddle names its module of extensions as torch does.
+    let uses_torch = |text: &str| {
+        text.contains("torch.utils")
+            || text.contains("cpp_extension") && !text.contains("paddle.utils")
+    };
     let mut findings: Vec<Finding> = Vec::new();
     let mut looked = false;
     let required = newest_allowed_torch(facts).and_then(|row| {
