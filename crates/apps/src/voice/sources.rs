@@ -81,7 +81,10 @@ impl Source {
                 matches_path(&pattern, &parts)
             })?;
             if files.is_empty() {
-                bail!("no file matches `{}`", path.display());
+                bail!(
+                    "there is no file `{}`: nothing matches the pattern",
+                    path.display()
+                );
             }
             for file in &mut files {
                 file.path = root.join(&file.name);
@@ -227,7 +230,7 @@ mod tests {
             of("*.mp3")
                 .unwrap_err()
                 .to_string()
-                .contains("no file matches")
+                .contains("nothing matches")
         );
         assert!(of("b/none").unwrap_err().to_string().contains("no file `"));
         fs::create_dir(place.path().join("empty")).unwrap();

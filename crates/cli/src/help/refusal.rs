@@ -345,7 +345,7 @@ mod tests {
             ),
             (
                 "voice mel src",
-                "error: `src` is a folder; name a file in it",
+                "error: there is no audio file in `src` (names end in .aif, ",
             ),
             (
                 "devices --format json --format human",

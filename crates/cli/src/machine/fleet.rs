@@ -24,7 +24,7 @@ use warpsmith_console::table::Table;
 /// Reads `warpsmith export` (or dcgm-exporter) on every host at once, and compares each GPU with
 /// others of the same model under similar load: who is down, who throttles, whose PCIe link is
 /// narrow, whose power, temperature or clock is far from its kind, who is set up differently, and,
-/// with `--since`, who has changed. The exit code is 1 when there is somebody.
+/// with `--earlier`, who has changed. The exit code is 1 when there is somebody.
 ///
 /// Hosts are names or addresses, with a port (9877 unless told otherwise) and a path (`/metrics`)
 /// where they need one; `node[01-32]` is a range.
@@ -32,7 +32,7 @@ use warpsmith_console::table::Table;
 #[command(after_long_help = "Examples:\n  warpsmith fleet node1 node2:9900\n  \
                         warpsmith fleet 'node[01-32]:9877'\n  \
                         warpsmith fleet --file hosts.txt --save monday.json\n  \
-                        warpsmith fleet --file targets.json --since monday.json\n  \
+                        warpsmith fleet --file targets.json --earlier monday.json\n  \
                         warpsmith fleet 'https://node[1-8]' --ca ca.crt --user prometheus --password-file secret\n  \
                         warpsmith fleet 'gpu[1-4]:9400' --format json")]
 pub(crate) struct Fleet {
@@ -57,19 +57,19 @@ pub(crate) struct Fleet {
     /// Authorities of the exporters' certificates, as PEM; for `https://` hosts.
     #[arg(long, value_name = "FILE", value_parser = inputs::file())]
     ca: Option<PathBuf>,
-    /// Also write the report as JSON, which `--since` reads.
+    /// Also write the report as JSON, which `--earlier` reads.
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
     /// Find GPUs that changed since an earlier report of `--save`.
     #[arg(long, value_name = "FILE", value_parser = inputs::file())]
-    since: Option<PathBuf>,
+    earlier: Option<PathBuf>,
 }
 
 impl Fleet {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         let global = &output::check_outputs(global, &[("--save", self.save.as_deref())])?;
         let hosts = hosts(&self.hosts, self.file.as_deref())?;
-        let before = self.since.as_deref().map(read_report).transpose()?;
+        let before = self.earlier.as_deref().map(read_report).transpose()?;
         let how = Reading {
             deadline: Duration::from_secs_f64(self.timeout),
             over: Duration::from_secs_f64(self.over),

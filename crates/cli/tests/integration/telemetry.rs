@@ -432,7 +432,7 @@ fn a_fleet_has_the_exit_codes_of_what_was_found() {
         (&report["verb"], &report["findings"][0]["code"]),
         (&"fleet".into(), &"F001".into())
     );
-    let since = warpsmith(None, &["fleet", address, "--since", &saved]);
+    let since = warpsmith(None, &["fleet", address, "--earlier", &saved]);
     assert_eq!(code(&since), 0, "{}{}", stdout(&since), stderr(&since));
     exporter.kill().expect("it runs");
     exporter.wait().expect("it ends");
@@ -444,11 +444,11 @@ fn a_fleet_has_the_exit_codes_of_what_was_found() {
     for (arguments, said) in [
         (&["fleet", "node[3-1]"][..], "ends before it begins"),
         (
-            &["fleet", "--since", &wrong, "a"],
+            &["fleet", "--earlier", &wrong, "a"],
             "was not written by `warpsmith fleet --save`",
         ),
         (&["fleet", "https://a"], "needs `--ca FILE`"),
-        (&["fleet"], "required"),
+        (&["fleet"], "needs `<HOST>...`"),
         (
             &["baseline", "--compare-fleet", &wrong],
             "was not written by",
