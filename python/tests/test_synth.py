@@ -29,7 +29,7 @@ def test_a_saved_file_is_what_was_rendered(tmp_path):
     path = tmp_path / "a.wav"
     music = synth.render(7, 1.0)
     synth.save(path, music)
-    signal, rate = voice.load(path)
+    signal, rate = voice.load(path, sr=None)
     assert rate == 48000 and len(signal) == 48000
     assert np.abs(signal - music.mean(axis=1)).max() < 1e-4
     assert synth.midi(7, 10.0).startswith(b"MThd")

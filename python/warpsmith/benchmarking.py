@@ -514,7 +514,7 @@ class Comparison:
             lines.append(
                 f"{name}: {_time(self.results[name].median)}, {verdict['verdict']}, "
                 f"×{verdict['ratio']:.3f} ({verdict['low']:.3f} to {verdict['high']:.3f}) "
-                f"by {verdict['clock']} time"
+                f"by {verdict['clock'].replace('cpu', 'CPU')} time"
             )
         return "\n".join(lines)
 

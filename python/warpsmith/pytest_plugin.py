@@ -106,7 +106,7 @@ def _judge(config: pytest.Config, name: str, answer: dict[str, Any], margin: flo
         return
     seen = (
         f"{answer['ratio']:.3f} of its stored time ({answer['low']:.3f} to {answer['high']:.3f}, "
-        f"margin {margin:.0%}, by {answer['clock']} time: {answer['reason']})"
+        f"margin {margin:.0%}, by {answer['clock'].replace('cpu', 'CPU')} time: {answer['reason']})"
     )
     if answer["verdict"] == "SLOWER":
         pytest.fail(f"{name} takes {seen}", pytrace=False)
