@@ -149,7 +149,7 @@ fn unframed(mut whole: Vec<u8>) -> Result<Vec<u8>, CallError> {
         return wrong("no message in it");
     };
     if compressed != 0 {
-        return wrong("it is compressed, though nobody asked for that");
+        return wrong("it is compressed, which was not requested");
     }
     if u32::from_be_bytes(length) as usize != message.len() {
         return wrong("its length is another");
