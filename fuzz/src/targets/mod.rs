@@ -45,6 +45,7 @@ pub const TARGETS: &[Target] = &[
     lattice::MAZE,
     molecular::CHECKPOINT,
     molecular::TRAJECTORY,
+    telemetry::METRICS_PAGE,
     measurements::NCU,
     arrays::NPY,
     measurements::NSYS,

@@ -1,6 +1,7 @@
-//! Recordings, the exporter's configuration and the wisdom file.
+//! Recordings, pages of other machines' exporters, the exporter's configuration and the wisdom file.
 
 use warpsmith_telemetry::exporter::WebConfig;
+use warpsmith_telemetry::fleet::{HostReading, judge_fleet};
 use warpsmith_telemetry::recording::Recording;
 use warpsmith_wisdom::Wisdom;
 
@@ -23,6 +24,30 @@ pub(super) const RECORDING: Target = Target {
         });
     },
     dictionary: &["WSGPUREC", "BLK1"],
+};
+
+pub(super) const METRICS_PAGE: Target = Target {
+    name: "metrics_page",
+    run: |data| {
+        text(data, |page| {
+            let Ok(host) = HostReading::of_page("a".into(), page) else {
+                return;
+            };
+            let _ = judge_fleet(vec![host.clone(), host], None);
+        });
+    },
+    dictionary: &[
+        "warpsmith_gpu_info{",
+        "warpsmith_gpu_power_watts{gpu=\"0\",uuid=\"GPU-1\"} ",
+        "DCGM_FI_DEV_GPU_UTIL{gpu=\"0\",UUID=\"GPU-1\",modelName=\"x\"} ",
+        "# HELP ",
+        "# TYPE ",
+        "NaN",
+        "+Inf",
+        "1e999",
+        "9223372036854775794",
+        "\\\"",
+    ],
 };
 
 pub(super) const WEB_CONFIG: Target = Target {

@@ -197,7 +197,7 @@ impl HostReading {
     }
 
     /// Reads a page; fails where it is no page of a GPU exporter.
-    pub(super) fn of_page(host: String, page: &str) -> Result<Self, String> {
+    pub fn of_page(host: String, page: &str) -> Result<Self, String> {
         let mut reading = Self {
             host,
             ..Self::default()

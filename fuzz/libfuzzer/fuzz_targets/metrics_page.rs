@@ -1,0 +1,4 @@
+//! `metrics_page` for libFuzzer.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| warpsmith_fuzz::run("metrics_page", data));
