@@ -22,7 +22,7 @@ use crate::description::{Case, ReferenceKind, Source, TunableValue};
 use crate::expression::Scope;
 use crate::instance::{Contents, Instance};
 use crate::program::{Fault, Program, Settings, SharedArrays, compile_cuda};
-use crate::verify::{Verdict, Verifier};
+use crate::verify::{Expectation, Verdict, Verifier};
 
 /// Sizes that are checked beside the timed one.
 const SIZES: usize = 6;
@@ -215,7 +215,9 @@ impl<'a> KernelBench<'a> {
                 verifier
             }
             None => {
-                Verifier::for_several(self.case, &self.choice, program, self.device, self.settings)?
+                let expectation =
+                    Expectation::prepare(self.case, &self.choice, self.device, self.settings)?;
+                Verifier::for_several(self.case, &self.choice, program, expectation)
             }
         };
         let mut outcome = Outcome::Correct {

@@ -54,8 +54,11 @@ impl Wanted {
         }
     }
 
+    /// Whether it is the same check: a tunable may decide an argument, and with it the answer.
     fn is(&self, other: &Self) -> bool {
+        let arguments = |one: &Self| format!("{:?}", one.instance.arguments);
         self.instance.size == other.instance.size
+            && arguments(self) == arguments(other)
             && (self.seed, self.round, self.special) == (other.seed, other.round, other.special)
     }
 }
@@ -116,6 +119,13 @@ impl LookAhead {
         let next = self.shared.wanted.get(self.taken)?.clone();
         let answered = self.take(&next)?;
         Some((next, answered))
+    }
+
+    /// Whether this is the next one in order, and can be taken without waiting.
+    pub(crate) fn is_ready(&self, wanted: &Wanted) -> bool {
+        let next = self.shared.wanted.get(self.taken);
+        next.is_some_and(|next| next.is(wanted))
+            && self.shared.lock().done.contains_key(&self.taken)
     }
 
     /// The contents and the answer, where this is the next one in order.
@@ -200,5 +210,35 @@ impl Shared {
                 .wait(state)
                 .unwrap_or_else(PoisonError::into_inner);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::description::{Case, TunableValue};
+
+    #[test]
+    fn an_answer_belongs_to_the_arguments_that_it_was_computed_with() {
+        let text = "source = \"a.cu\"\n[sizes]\nn = [64]\n[[arguments]]\nname = \"k\"\ntype = \"f32\"\nvalue = \"K\"\n\
+                    [launch]\ngrid = 1\nblock = 32\n[tunables]\nK = [2, 3]\n";
+        let case = Case::parse(Path::new("a.toml"), text).unwrap();
+        let wanted = |value: i64, seed: u64| Wanted {
+            instance: case
+                .instance(
+                    &case.sizes.listed[0],
+                    &[("K".to_owned(), TunableValue::Whole(value))],
+                )
+                .unwrap(),
+            seed,
+            round: 0,
+            special: false,
+            probe: false,
+        };
+        assert!(wanted(2, 1).is(&wanted(2, 1)));
+        assert!(!wanted(2, 1).is(&wanted(3, 1)));
+        assert!(!wanted(2, 1).is(&wanted(2, 2)));
     }
 }

@@ -22,6 +22,9 @@ const LEAST: usize = 32;
 const SPREAD: usize = 8;
 /// Points from which on a Gaussian process takes longer than a measurement.
 const MOST_SMOOTH: usize = 300;
+/// Points in work that keep a GPU busy which takes as long for a candidate as a core for its compilation: models
+/// would not know the results of more.
+const IN_WORK: usize = 4;
 /// Points that models rank: of more, as many are drawn.
 const MOST_RANKED: usize = 2000;
 
@@ -71,6 +74,23 @@ impl Search {
         self.results.push((point, log));
     }
 
+    /// How many points more may be in work, where `width` can be and `open` are. All of it is used while models
+    /// choose nothing, and where the GPU `waits` for the compiler.
+    pub fn room(&self, space: &Space, width: usize, open: usize, waits: bool) -> usize {
+        let guided = self.budget < space.len() && self.knows_enough();
+        let most = match guided && !waits {
+            true => width.min(IN_WORK),
+            false => width,
+        };
+        most.saturating_sub(open)
+    }
+
+    /// Whether models have something to learn from.
+    fn knows_enough(&self) -> bool {
+        let ran = self.results.iter().filter(|(_, log)| log.is_finite());
+        self.proposed.len() * 4 >= self.budget && ran.count() >= 6
+    }
+
     /// At most `room` points more; none at the end, or while there is no room.
     pub fn propose(&mut self, space: &Space, room: usize) -> Vec<usize> {
         let room = self.budget.saturating_sub(self.proposed.len()).min(room);
@@ -87,10 +107,10 @@ impl Search {
             .copied()
             .filter(|(_, log)| log.is_finite())
             .collect();
-        let begun = self.proposed.len() * 4 >= self.budget && fast.len() >= 6;
+        let guided = self.knows_enough();
         let chosen = match self.budget < space.len() {
             false => open.into_iter().take(room).collect(),
-            true if begun => self.guided(space, &fast, open, room),
+            true if guided => self.guided(space, &fast, open, room),
             true => self.spread(space, open, room),
         };
         self.proposed.extend(&chosen);
@@ -287,5 +307,28 @@ mod tests {
             }
         }
         assert_eq!(seen.len(), 20);
+    }
+
+    #[test]
+    fn models_choose_few_at_a_time_unless_the_gpu_waits() {
+        let space = grid(&[6, 4, 4, 2]);
+        let mut search = Search::new(&space, 0.25, 1);
+        assert_eq!(search.room(&space, 8, 3, false), 5);
+        for _ in 0..2 {
+            for at in search.propose(&space, 8) {
+                search.tell(at, Some(1.0 + at as f64));
+            }
+        }
+        assert_eq!(search.room(&space, 8, 3, false), 1);
+        assert_eq!(search.room(&space, 8, 3, true), 5);
+        assert_eq!(search.room(&space, 2, 3, false), 0);
+        // Where everything is measured, nothing is chosen.
+        let mut whole = Search::new(&space, 1.0, 1);
+        for _ in 0..8 {
+            for at in whole.propose(&space, 8) {
+                whole.tell(at, Some(1.0));
+            }
+        }
+        assert_eq!(whole.room(&space, 8, 0, false), 8);
     }
 }

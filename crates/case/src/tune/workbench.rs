@@ -1,9 +1,10 @@
 //! Tries candidates on a device, one after the other, with everything that they share: the context, the
 //! arrays, the reference's answers.
 //!
-//! A candidate is checked at two small sizes with tails before it is timed. One that would lead is checked
-//! at the size itself before it counts, and the winner at every size: the full check of a candidate that
-//! loses anyway would be most of the time of a search.
+//! A candidate is checked at two small sizes with tails before it is timed. One that is faster than all before
+//! is checked at the size itself before it counts, and the winner at every size: the full check of a candidate
+//! that loses anyway would be most of the time of a search. Nothing waits for a slow reference but the winner:
+//! its answers to every size are prepared from the start, while candidates compile.
 
 use std::time::Duration;
 
@@ -13,11 +14,11 @@ use warpsmith_workload::WorkloadError;
 
 use super::race::Lane;
 use super::space::Point;
-use crate::description::{Case, Source};
+use crate::description::{Case, Reference, ReferenceKind, Source};
 use crate::expression::Scope;
 use crate::program::{Fault, Program, Settings, SharedArrays, TimedFunction};
 use crate::reference::{WorkerError, timed_contents};
-use crate::verify::{Verdict, Verifier};
+use crate::verify::{Expectation, Verdict, Verifier, wanted_answers};
 
 /// Samples of a candidate before anything is concluded.
 const FIRST: usize = 5;
@@ -25,12 +26,10 @@ const FIRST: usize = 5;
 const HOPELESS_AFTER: usize = 2;
 /// A candidate whose fastest sample takes this much longer than the best median is hopeless.
 const HOPELESS: f64 = 1.3;
-/// A candidate this close to the best so far is checked at the size itself.
-const LEADING: f64 = 1.03;
 /// Bytes of all arrays of a size that is checked for every candidate.
 const SMALL: u64 = 1 << 20;
 /// The warm-up of a candidate: the GPU is warm from the one before.
-const SETTLE: Duration = Duration::from_millis(2);
+const SETTLE: Duration = Duration::from_micros(500);
 
 /// What came of a candidate.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,6 +61,8 @@ pub struct Workbench<'a> {
     settings: Settings,
     /// Nothing for a Python function, which times itself.
     sampler: Option<RunSampler>,
+    /// A Python function that answers already, until there is a verifier.
+    expectation: Option<Expectation>,
     /// From the first candidate that compiles on.
     verifier: Option<Verifier<'a>>,
     /// Small sizes that every candidate is checked at.
@@ -90,6 +91,7 @@ impl<'a> Workbench<'a> {
         let sizes = case.verification_sizes(&first)?.sizes;
         let small = small_sizes(case, &sizes);
         let answers_itself = case.reference.is_some() && sizes.contains(size);
+        let expectation = begun(case, device, settings, seed, &small, size, sizes)?;
         let sampler = match case.source {
             Source::Callable(_) => None,
             _ => {
@@ -107,6 +109,7 @@ impl<'a> Workbench<'a> {
             seed,
             settings,
             sampler,
+            expectation,
             verifier: None,
             small,
             answers_itself,
@@ -148,10 +151,11 @@ impl<'a> Workbench<'a> {
                 return Ok(Attempt::Measured(samples));
             }
         }
-        let leads = best.is_none_or(|best| median(&samples) < LEADING * best);
+        let leads = best.is_none_or(|best| median(&samples) < best);
         if leads
             && self.answers_itself
             && !checked_itself
+            && self.is_ready()?
             && let Some(attempt) = self.refused_at(&self.size.clone())?
         {
             return Ok(attempt);
@@ -159,28 +163,24 @@ impl<'a> Workbench<'a> {
         Ok(Attempt::Measured(samples))
     }
 
-    /// Goes on with this candidate. The reference starts with the first one, and begins with its answers.
+    /// Goes on with this candidate.
     fn take_on(&mut self, point: &Point, program: Program) -> Result<(), Fault> {
         if let Some(verifier) = &mut self.verifier {
             return verifier.set_program(point, program, self.device, self.settings);
         }
-        let mut verifier =
-            Verifier::for_several(self.case, point, program, self.device, self.settings)?;
-        // The small sizes that the winner is checked at are requested now, too: while candidates compile, the
-        // reference has time.
-        let first = self.case.first_choice();
-        let mut sizes: Vec<Scope> = self.small.clone();
-        sizes.extend(self.answers_itself.then(|| self.size.clone()));
-        for size in self.case.verification_sizes(&first)?.sizes {
-            if self.case.bytes(&size, &first) < SMALL && !sizes.contains(&size) {
-                sizes.push(size);
-            }
-        }
-        let allowed = |size: &&Scope| self.case.allows(size, point).unwrap_or(false);
-        let sizes = sizes.iter().filter(allowed);
-        verifier.look_ahead(sizes.map(|size| (size, (self.seed, 0, false))))?;
+        let expectation = match self.expectation.take() {
+            Some(begun) => begun,
+            None => Expectation::prepare(self.case, point, self.device, self.settings)?,
+        };
+        let verifier = Verifier::for_several(self.case, point, program, expectation);
         self.verifier = Some(verifier);
         Ok(())
+    }
+
+    /// Whether the reference has its answer to the size itself.
+    fn is_ready(&mut self) -> Result<bool, Fault> {
+        let (seed, size) = (self.seed, self.size.clone());
+        self.verifier()?.is_ready(&size, seed)
     }
 
     /// The candidate that was taken on last.
@@ -293,6 +293,37 @@ impl<'a> Workbench<'a> {
         }
         Ok(None)
     }
+}
+
+/// The reference with its work begun, where it is a Python function: what every candidate needs first, then what
+/// the winner needs.
+fn begun(
+    case: &Case,
+    device: &Device,
+    settings: Settings,
+    seed: u64,
+    small: &[Scope],
+    size: &Scope,
+    all: Vec<Scope>,
+) -> Result<Option<Expectation>, Fault> {
+    let first = case.first_choice();
+    let is_function = |one: &Reference| matches!(one.kind, ReferenceKind::Function(_));
+    if !case.reference.as_ref().is_some_and(is_function) {
+        return Ok(None);
+    }
+    let mut expectation = Expectation::prepare(case, &first, device, settings)?;
+    let mut sizes: Vec<Scope> = small.to_vec();
+    let itself = all.contains(size).then(|| size.clone());
+    let mut rest = all;
+    rest.sort_by_key(|one| case.bytes(one, &first));
+    for one in itself.into_iter().chain(rest) {
+        if !sizes.contains(&one) && case.allows(&one, &first).unwrap_or(false) {
+            sizes.push(one);
+        }
+    }
+    let jobs = sizes.iter().map(|one| (one, (seed, 0, false)));
+    expectation.look_ahead(wanted_answers(case, &first, jobs)?);
+    Ok(Some(expectation))
 }
 
 /// Two sizes that are cheap to check: the largest, which has several blocks and a tail, and one amid them.

@@ -96,13 +96,11 @@ impl<'a> Verifier<'a> {
         case: &'a Case,
         choice: &[(String, TunableValue)],
         first: Program,
-        device: &Device,
-        settings: Settings,
-    ) -> Result<Self, Fault> {
-        let expectation = Expectation::prepare(case, choice, device, settings)?;
+        expectation: Expectation,
+    ) -> Self {
         let mut verifier = Self::of(case, choice, first, expectation);
         verifier.kept = Some(Vec::new());
-        Ok(verifier)
+        verifier
     }
 
     /// Checks another kernel from now on, with these tunables.
@@ -156,18 +154,7 @@ impl<'a> Verifier<'a> {
         &mut self,
         jobs: impl Iterator<Item = (&'j Scope, (u64, usize, bool))>,
     ) -> Result<(), Fault> {
-        let mut wanted: Vec<Wanted> = Vec::new();
-        for (size, (seed, round, special)) in jobs {
-            let seen = |one: &Wanted| one.instance.size == *size && !one.special;
-            let probe = !special && !wanted.iter().any(seen);
-            wanted.push(Wanted {
-                instance: self.case.instance(size, &self.choice)?,
-                seed,
-                round,
-                special,
-                probe,
-            });
-        }
+        let wanted = wanted_answers(self.case, &self.choice, jobs)?;
         self.expectation.look_ahead(wanted);
         Ok(())
     }
@@ -180,6 +167,12 @@ impl<'a> Verifier<'a> {
             self.keep(&wanted, contents, Some(answer));
         }
         Ok(())
+    }
+
+    /// Whether a check would not wait for the reference.
+    pub(crate) fn is_ready(&self, size: &Scope, seed: u64) -> Result<bool, Fault> {
+        let wanted = self.wanted(size, seed, 0, false)?;
+        Ok(self.has_kept(size, seed)? || self.expectation.is_ready(&wanted))
     }
 
     /// Whether the answer to a check is kept.
@@ -483,6 +476,27 @@ impl<'a> Verifier<'a> {
     }
 }
 
+/// The answers to these checks, in their order; the first of each size also says how many terms decide an element.
+pub(crate) fn wanted_answers<'j>(
+    case: &Case,
+    choice: &[(String, TunableValue)],
+    jobs: impl Iterator<Item = (&'j Scope, (u64, usize, bool))>,
+) -> Result<Vec<Wanted>, Fault> {
+    let mut wanted: Vec<Wanted> = Vec::new();
+    for (size, (seed, round, special)) in jobs {
+        let seen = |one: &Wanted| one.instance.size == *size && !one.special;
+        let probe = !special && !wanted.iter().any(seen);
+        wanted.push(Wanted {
+            instance: case.instance(size, choice)?,
+            seed,
+            round,
+            special,
+            probe,
+        });
+    }
+    Ok(wanted)
+}
+
 /// What decides an answer: the size, its arguments, which may follow tunables, and the input.
 fn key_of(wanted: &Wanted) -> String {
     let Wanted {
@@ -597,7 +611,8 @@ mod tests {
         let device = Device::open(DeviceChoice::Cpu).unwrap();
         let settings = Settings::default();
         let first = Program::prepare(&case, &[], &device, settings).unwrap();
-        let mut verifier = Verifier::for_several(&case, &[], first, &device, settings).unwrap();
+        let expectation = Expectation::prepare(&case, &[], &device, settings).unwrap();
+        let mut verifier = Verifier::for_several(&case, &[], first, expectation);
         let size = case.sizes.listed[0].clone();
         assert!(
             verifier
@@ -653,7 +668,8 @@ mod tests {
             Program::prepare(&case, choice, &device, settings).unwrap()
         };
         let first = program(&two);
-        let mut verifier = Verifier::for_several(&case, &two, first, &device, settings).unwrap();
+        let expectation = Expectation::prepare(&case, &two, &device, settings).unwrap();
+        let mut verifier = Verifier::for_several(&case, &two, first, expectation);
         let right = verifier.check(&size, 1, 0, false).unwrap();
         assert!(right.verdict.is_right(), "{:?}", right.verdict);
         verifier

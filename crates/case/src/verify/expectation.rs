@@ -126,11 +126,22 @@ impl Expectation {
     }
 
     /// Prepares these answers in the background, where that takes long enough to be worth it.
-    pub(super) fn look_ahead(&mut self, wanted: Vec<Wanted>) {
+    pub(crate) fn look_ahead(&mut self, wanted: Vec<Wanted>) {
         if let Self::Function(function) = self {
             let start = function.start.clone();
             let begin = move |threads| start.now(Some(threads));
             function.ahead = Some(LookAhead::begin(wanted, begin));
+        }
+    }
+
+    /// Whether this can be answered at once. What is not prepared in the background never waits for anybody.
+    pub(super) fn is_ready(&self, wanted: &Wanted) -> bool {
+        match self {
+            Self::Function(function) => {
+                let ahead = function.ahead.as_ref();
+                ahead.is_some_and(|ahead| ahead.is_ready(wanted))
+            }
+            _ => true,
         }
     }
 

@@ -11,6 +11,7 @@ mod verdict;
 
 pub use arrays::{ArrayTruth, compare_arrays};
 pub use check::Verifier;
+pub(crate) use check::wanted_answers;
 pub(crate) use comparison::Judge;
 pub use comparison::{OutputComparison, WrongElement};
 pub(crate) use expectation::Expectation;

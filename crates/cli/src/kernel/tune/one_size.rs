@@ -57,6 +57,8 @@ struct Seen {
     /// Points and their medians.
     measured: Vec<(usize, f64)>,
     refused: usize,
+    /// Where the time of the search went.
+    phases: Phases,
 }
 
 impl Seen {
@@ -109,7 +111,7 @@ impl OneSize<'_> {
         let importance = space.importance(&seen.measured);
         let mut phases = Phases {
             search: searched,
-            ..Phases::default()
+            ..seen.phases
         };
         loop {
             if seen.measured.is_empty() {
@@ -172,12 +174,16 @@ impl OneSize<'_> {
         let mut search = Search::new(space, self.share, self.seed);
         let mut seen = Seen::default();
         let mut line = ProgressLine::new(self.global);
-        // As many as compile at once; the first that is done is tried, and another takes its place, so that
-        // no core waits for the slowest of a batch.
+        // The first that is compiled is tried, and another takes its place, so that nothing waits for the slowest
+        // of a batch.
         let width = ahead.as_ref().map_or(1, CompileAhead::width);
         let mut open: Vec<usize> = Vec::new();
         loop {
-            let fresh = search.propose(space, width.saturating_sub(open.len()));
+            let choosing = Instant::now();
+            let waits = seen.phases.compiling > seen.phases.trying;
+            let room = search.room(space, width, open.len(), waits);
+            let fresh = search.propose(space, room);
+            seen.phases.choosing += choosing.elapsed().as_secs_f64();
             let is_known = |at: &usize| journal.get(words, &names[*at]).is_some();
             if let Some(ahead) = &ahead {
                 let unknown: Vec<usize> =
@@ -185,14 +191,17 @@ impl OneSize<'_> {
                 ahead.want(&unknown);
             }
             open.extend(fresh);
+            let compiling = Instant::now();
             let next = match (open.iter().copied().find(is_known), &ahead) {
                 (Some(at), _) => Some((at, None)),
                 (None, Some(ahead)) => ahead.wait_any(&open),
                 (None, None) => open.first().map(|at| (*at, None)),
             };
+            seen.phases.compiling += compiling.elapsed().as_secs_f64();
             let Some((at, refused)) = next else {
                 break;
             };
+            let trying = Instant::now();
             open.retain(|one| *one != at);
             if self.interruption.came() {
                 return Ok(seen);
@@ -231,6 +240,7 @@ impl OneSize<'_> {
                     seen.refused += 1;
                 }
             }
+            seen.phases.trying += trying.elapsed().as_secs_f64();
             let elapsed = line.elapsed();
             line.update(|| {
                 let done = seen.measured.len() + seen.refused;

@@ -50,6 +50,13 @@ pub(super) struct Winner {
 #[derive(Clone, Copy, Default, Serialize, Deserialize)]
 pub(super) struct Phases {
     pub(super) search: f64,
+    /// Of the search: choosing points, waiting for the compiler, and checking and timing.
+    #[serde(default)]
+    pub(super) choosing: f64,
+    #[serde(default)]
+    pub(super) compiling: f64,
+    #[serde(default)]
+    pub(super) trying: f64,
     pub(super) race: f64,
     pub(super) verification: f64,
 }
