@@ -54,7 +54,7 @@ pub(super) fn wheel(folder: &Path) -> Result<PathBuf> {
     let built = workspace::target().join("dist-wheel");
     let _ = fs::remove_dir_all(&built);
     let maturin = format!(
-        "#!/bin/sh\nunset CARGO\nexec maturin build --profile dist --locked --target {} \
+        "#!/bin/sh\nunset CARGO\nexec maturin build --compression-level 9 --profile dist --locked --target {} \
          --compatibility manylinux_{}_{} --out '{}'\n",
         target(),
         GLIBC.0,
