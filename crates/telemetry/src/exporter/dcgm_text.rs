@@ -7,7 +7,7 @@
 
 use super::metrics_text::scaled;
 use super::pod_resources::{Assignment, Pods};
-use super::text_format::{Head, head, line};
+use super::text_format::{Head, Series};
 use crate::GpuIdentity;
 use crate::board::{Board, GpuBoard};
 use crate::event::Presence;
@@ -89,7 +89,7 @@ pub(super) fn heads() -> impl Iterator<Item = &'static Head> {
 }
 
 /// The page, appended to `out`. `pods` are absent where the kubelet is not asked.
-pub(super) fn dcgm_text(board: &Board, pods: Option<&Pods>, hostname: &str, out: &mut String) {
+pub(super) fn dcgm_text(board: &Board, pods: Option<&Pods>, hostname: &str, out: &mut dyn Series) {
     let driver = board.inventory.driver.as_deref().unwrap_or("");
     let gpus: Vec<_> = board
         .inventory
@@ -110,7 +110,7 @@ pub(super) fn dcgm_text(board: &Board, pods: Option<&Pods>, hostname: &str, out:
                 continue;
             };
             if !said {
-                head(out, &family.head);
+                out.head(&family.head);
                 said = true;
             }
             let mut labels = vec![
@@ -123,7 +123,7 @@ pub(super) fn dcgm_text(board: &Board, pods: Option<&Pods>, hostname: &str, out:
                 ("DCGM_FI_DRIVER_VERSION", driver),
             ];
             let Some(pods) = pods else {
-                line(out, family.head.name, &labels, value);
+                out.line(family.head.name, &labels, value);
                 continue;
             };
             // Shares of one GPU in one container are one line.
@@ -140,7 +140,7 @@ pub(super) fn dcgm_text(board: &Board, pods: Option<&Pods>, hostname: &str, out:
                     ("namespace", &owner.namespace),
                     ("pod", &owner.pod),
                 ]);
-                line(out, family.head.name, &labels, value);
+                out.line(family.head.name, &labels, value);
             }
         }
     }

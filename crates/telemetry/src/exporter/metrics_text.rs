@@ -6,7 +6,7 @@
 //! has no readings, because those of the past would be taken for those of now.
 
 use super::pod_resources::Pods;
-use super::text_format::{Head, head, line};
+use super::text_format::{Head, Series};
 use crate::baseline::ThrottleReason;
 use crate::board::{Board, GpuBoard};
 use crate::event::Presence;
@@ -270,24 +270,29 @@ pub(super) fn heads() -> impl Iterator<Item = &'static Head> {
 
 /// The whole page, appended to `out`.
 pub fn metrics_text(board: &Board, now: Micros, processes: ProcessSeries, out: &mut String) {
+    series(board, now, processes, out);
+}
+
+/// Every series of the machine.
+pub(super) fn series(board: &Board, now: Micros, processes: ProcessSeries, out: &mut dyn Series) {
     let inventory = &board.inventory;
-    head(out, &BUILD);
+    out.head(&BUILD);
     let labels = [
         ("version", env!("CARGO_PKG_VERSION")),
         ("os", std::env::consts::OS),
         ("arch", std::env::consts::ARCH),
     ];
-    line(out, BUILD.name, &labels, 1.0);
+    out.line(BUILD.name, &labels, 1.0);
     if let Some(driver) = &inventory.driver {
-        head(out, &DRIVER);
+        out.head(&DRIVER);
         let nvml = inventory.nvml.as_deref().unwrap_or("");
-        line(out, DRIVER.name, &[("driver", driver), ("nvml", nvml)], 1.0);
+        out.line(DRIVER.name, &[("driver", driver), ("nvml", nvml)], 1.0);
     }
-    head(out, &GPUS);
-    line(out, GPUS.name, &[], inventory.gpus.len() as f64);
-    head(out, &UNREACHABLE);
+    out.head(&GPUS);
+    out.line(GPUS.name, &[], inventory.gpus.len() as f64);
+    out.head(&UNREACHABLE);
     let unreachable_gpus = inventory.unreachable.len() as f64;
-    line(out, UNREACHABLE.name, &[], unreachable_gpus);
+    out.line(UNREACHABLE.name, &[], unreachable_gpus);
     let mut gpus: Vec<(String, &GpuIdentity, &GpuBoard)> = inventory
         .gpus
         .iter()
@@ -295,7 +300,7 @@ pub fn metrics_text(board: &Board, now: Micros, processes: ProcessSeries, out: &
         .map(|(identity, gpu)| (identity.index.to_string(), identity, gpu))
         .collect();
     if !gpus.is_empty() {
-        head(out, &INFO);
+        out.head(&INFO);
         for (index, identity, _) in &gpus {
             let labels = [
                 ("gpu", index.as_str()),
@@ -304,7 +309,7 @@ pub fn metrics_text(board: &Board, now: Micros, processes: ProcessSeries, out: &
                 ("pci_bus_id", identity.pci_bus_id.as_deref().unwrap_or("")),
                 ("mig", if identity.mig { "1" } else { "0" }),
             ];
-            line(out, INFO.name, &labels, 1.0);
+            out.line(INFO.name, &labels, 1.0);
         }
     }
     for family in FAMILIES {
@@ -319,11 +324,10 @@ pub fn metrics_text(board: &Board, now: Micros, processes: ProcessSeries, out: &
             }
             if let Some(value) = (family.value)(identity, gpu, now) {
                 if !said {
-                    head(out, &family.head);
+                    out.head(&family.head);
                     said = true;
                 }
-                line(
-                    out,
+                out.line(
                     family.head.name,
                     &[("gpu", index), ("uuid", &identity.uuid)],
                     value,
@@ -343,16 +347,16 @@ pub fn metrics_text(board: &Board, now: Micros, processes: ProcessSeries, out: &
 }
 
 /// Which pod has which GPU, appended to `out`.
-pub(super) fn pods_text(board: &Board, pods: &Pods, out: &mut String) {
-    head(out, &KUBELET);
+pub(super) fn pods_text(board: &Board, pods: &Pods, out: &mut dyn Series) {
+    out.head(&KUBELET);
     let up = f64::from(u8::from(pods.failure.is_none()));
-    line(out, KUBELET.name, &[], up);
+    out.line(KUBELET.name, &[], up);
     let mut said = false;
     for identity in &board.inventory.gpus {
         let index = identity.index.to_string();
         for owner in pods.owners(&identity.uuid, &index) {
             if !said {
-                head(out, &POD);
+                out.head(&POD);
                 said = true;
             }
             let labels = [
@@ -362,7 +366,7 @@ pub(super) fn pods_text(board: &Board, pods: &Pods, out: &mut String) {
                 ("pod", &owner.pod),
                 ("container", &owner.container),
             ];
-            line(out, POD.name, &labels, 1.0);
+            out.line(POD.name, &labels, 1.0);
         }
     }
 }
@@ -373,17 +377,17 @@ fn label(gpu: Option<u32>) -> String {
 }
 
 /// The lines of GPUs that have no board.
-fn unreachable(out: &mut String, board: &Board) {
+fn unreachable(out: &mut dyn Series, board: &Board) {
     for (nth, one) in board.inventory.unreachable.iter().enumerate() {
         if nth == 0 {
-            head(out, &FAMILIES[0].head);
+            out.head(&FAMILIES[0].head);
         }
-        line(out, UP, &[("gpu", &label(one.gpu)), ("uuid", "")], 0.0);
+        out.line(UP, &[("gpu", &label(one.gpu)), ("uuid", "")], 0.0);
     }
 }
 
 /// Why a GPU is down.
-fn down_reasons(out: &mut String, board: &Board, gpus: &[(String, &GpuIdentity, &GpuBoard)]) {
+fn down_reasons(out: &mut dyn Series, board: &Board, gpus: &[(String, &GpuIdentity, &GpuBoard)]) {
     let unreachable = board.inventory.unreachable.iter();
     let unreachable = unreachable.map(|one| (label(one.gpu), "", one.reason.clone()));
     let down = gpus.iter().filter_map(|(index, identity, gpu)| {
@@ -397,20 +401,20 @@ fn down_reasons(out: &mut String, board: &Board, gpus: &[(String, &GpuIdentity, 
     });
     for (nth, (gpu, uuid, reason)) in unreachable.chain(down).enumerate() {
         if nth == 0 {
-            head(out, &DOWN);
+            out.head(&DOWN);
         }
         let labels = [("gpu", gpu.as_str()), ("uuid", uuid), ("reason", &reason)];
-        line(out, DOWN.name, &labels, 1.0);
+        out.line(DOWN.name, &labels, 1.0);
     }
 }
 
-fn throttle(out: &mut String, gpus: &[(String, &GpuIdentity, &GpuBoard)]) {
+fn throttle(out: &mut dyn Series, gpus: &[(String, &GpuIdentity, &GpuBoard)]) {
     let mut said = false;
     for (index, identity, gpu) in gpus {
         for reason in ThrottleReason::ALL {
             if let Some(value) = scaled(reason.counter_ns(&gpu.state), 1e-9) {
                 if !said {
-                    head(out, &THROTTLE);
+                    out.head(&THROTTLE);
                     said = true;
                 }
                 let labels = [
@@ -418,13 +422,13 @@ fn throttle(out: &mut String, gpus: &[(String, &GpuIdentity, &GpuBoard)]) {
                     ("uuid", &identity.uuid),
                     ("reason", reason.label()),
                 ];
-                line(out, THROTTLE.name, &labels, value);
+                out.line(THROTTLE.name, &labels, value);
             }
         }
     }
 }
 
-fn xids(out: &mut String, gpus: &[(String, &GpuIdentity, &GpuBoard)]) {
+fn xids(out: &mut dyn Series, gpus: &[(String, &GpuIdentity, &GpuBoard)]) {
     type Pick = fn(&(u64, Micros)) -> f64;
     let families: [(&Head, Pick); 2] = [
         (&XIDS, |(count, _)| *count as f64),
@@ -435,7 +439,7 @@ fn xids(out: &mut String, gpus: &[(String, &GpuIdentity, &GpuBoard)]) {
         for (index, identity, gpu) in gpus {
             for (code, seen) in &gpu.xids {
                 if !said {
-                    head(out, family);
+                    out.head(family);
                     said = true;
                 }
                 let code = code.to_string();
@@ -444,13 +448,13 @@ fn xids(out: &mut String, gpus: &[(String, &GpuIdentity, &GpuBoard)]) {
                     ("uuid", &identity.uuid),
                     ("xid", &code),
                 ];
-                line(out, family.name, &labels, pick(seen));
+                out.line(family.name, &labels, pick(seen));
             }
         }
     }
 }
 
-fn mig(out: &mut String, gpus: &[(String, &GpuIdentity, &GpuBoard)]) {
+fn mig(out: &mut dyn Series, gpus: &[(String, &GpuIdentity, &GpuBoard)]) {
     type Pick = fn(&crate::MigInstance) -> Option<i64>;
     let families: [(&Head, Pick); 2] = [
         (&MIG_USED, |instance| instance.memory_used_bytes),
@@ -462,7 +466,7 @@ fn mig(out: &mut String, gpus: &[(String, &GpuIdentity, &GpuBoard)]) {
             for instance in &gpu.mig {
                 if let Some(value) = scaled(pick(instance), 1.0) {
                     if !said {
-                        head(out, family);
+                        out.head(family);
                         said = true;
                     }
                     let labels = [
@@ -470,14 +474,14 @@ fn mig(out: &mut String, gpus: &[(String, &GpuIdentity, &GpuBoard)]) {
                         ("uuid", &instance.uuid),
                         ("profile", &instance.name),
                     ];
-                    line(out, family.name, &labels, value);
+                    out.line(family.name, &labels, value);
                 }
             }
         }
     }
 }
 
-fn process_series(out: &mut String, board: &Board, gpus: &[(String, &GpuIdentity, &GpuBoard)]) {
+fn process_series(out: &mut dyn Series, board: &Board, gpus: &[(String, &GpuIdentity, &GpuBoard)]) {
     let mut said = false;
     for (index, identity, gpu) in gpus {
         let mut list: Vec<_> = gpu.processes.iter().flatten().collect();
@@ -487,7 +491,7 @@ fn process_series(out: &mut String, board: &Board, gpus: &[(String, &GpuIdentity
                 continue;
             };
             if !said {
-                head(out, &PROCESS_MEMORY);
+                out.head(&PROCESS_MEMORY);
                 said = true;
             }
             let known = board.identities.get(&process.pid);
@@ -507,12 +511,12 @@ fn process_series(out: &mut String, board: &Board, gpus: &[(String, &GpuIdentity
                 ("container", container),
                 ("pod_uid", pod),
             ];
-            line(out, PROCESS_MEMORY.name, &labels, value);
+            out.line(PROCESS_MEMORY.name, &labels, value);
         }
     }
 }
 
-fn host(out: &mut String, board: &Board) {
+fn host(out: &mut dyn Series, board: &Board) {
     let host = &board.host;
     let values = [
         scaled(host.cpu_busy_permille, 1e-3),
@@ -522,8 +526,8 @@ fn host(out: &mut String, board: &Board) {
     ];
     for (family, value) in HOST.iter().zip(values) {
         if let Some(value) = value {
-            head(out, family);
-            line(out, family.name, &[], value);
+            out.head(family);
+            out.line(family.name, &[], value);
         }
     }
 }

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::text_format::{Head, head, line};
+use super::text_format::{Head, Series};
 use crate::process_identity::{TICKS_PER_SECOND, boot_seconds, fields_after_name};
 
 const PROCESS: [Head; 7] = [
@@ -110,31 +110,31 @@ impl Cost {
     }
 
     /// Appends the exporter's own metrics.
-    pub(super) fn own_metrics(&self, out: &mut String) {
+    pub(super) fn own_metrics(&self, out: &mut dyn Series) {
         for (family, value) in PROCESS.iter().zip(process(Path::new("/proc"))) {
             if let Some(value) = value {
-                head(out, family);
-                line(out, family.name, &[], value);
+                out.head(family);
+                out.line(family.name, &[], value);
             }
         }
         let counts = self.counts();
         for (nth, (status, count)) in counts.requests.iter().enumerate() {
             if nth == 0 {
-                head(out, &REQUESTS);
+                out.head(&REQUESTS);
             }
             let labels = [("code", &*status.to_string())];
-            line(out, REQUESTS.name, &labels, *count as f64);
+            out.line(REQUESTS.name, &labels, *count as f64);
         }
         let Some(bytes) = counts.page_bytes else {
             return;
         };
-        head(out, &RENDERING);
+        out.head(&RENDERING);
         let seconds = counts.rendering.as_secs_f64();
-        line(out, &format!("{}_sum", RENDERING.name), &[], seconds);
+        out.line(&format!("{}_sum", RENDERING.name), &[], seconds);
         let pages = counts.pages as f64;
-        line(out, &format!("{}_count", RENDERING.name), &[], pages);
-        head(out, &PAGE);
-        line(out, PAGE.name, &[], bytes as f64);
+        out.line(&format!("{}_count", RENDERING.name), &[], pages);
+        out.head(&PAGE);
+        out.line(PAGE.name, &[], bytes as f64);
     }
 }
 

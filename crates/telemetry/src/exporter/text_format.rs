@@ -1,4 +1,4 @@
-//! Prometheus' text format: heads and lines.
+//! Series of metrics, and Prometheus' text format of them: heads and lines.
 
 use std::fmt::Write;
 
@@ -43,26 +43,36 @@ fn push_escaped(out: &mut String, value: &str) {
     }
 }
 
-pub(super) fn head(out: &mut String, head: &Head) {
-    let Head {
-        name, kind, help, ..
-    } = head;
-    // Writing to a string cannot fail, here and below.
-    let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
+/// Where metrics are written to: a head, and below it the lines of that metric.
+pub(super) trait Series {
+    /// Begins a metric.
+    fn head(&mut self, head: &Head);
+
+    /// A value with its labels, which come as `(name, value)`.
+    fn line(&mut self, name: &str, labels: &[(&str, &str)], value: f64);
 }
 
-/// A line with labels, which come as `(name, value)`.
-pub(super) fn line(out: &mut String, name: &str, labels: &[(&str, &str)], value: f64) {
-    out.push_str(name);
-    for (nth, (label, text)) in labels.iter().enumerate() {
-        out.push(if nth == 0 { '{' } else { ',' });
-        out.push_str(label);
-        out.push_str("=\"");
-        push_escaped(out, text);
-        out.push('"');
+impl Series for String {
+    fn head(&mut self, head: &Head) {
+        let Head {
+            name, kind, help, ..
+        } = head;
+        // Writing to a string cannot fail, here and below.
+        let _ = writeln!(self, "# HELP {name} {help}\n# TYPE {name} {kind}");
     }
-    if !labels.is_empty() {
-        out.push('}');
+
+    fn line(&mut self, name: &str, labels: &[(&str, &str)], value: f64) {
+        self.push_str(name);
+        for (nth, (label, text)) in labels.iter().enumerate() {
+            self.push(if nth == 0 { '{' } else { ',' });
+            self.push_str(label);
+            self.push_str("=\"");
+            push_escaped(self, text);
+            self.push('"');
+        }
+        if !labels.is_empty() {
+            self.push('}');
+        }
+        let _ = writeln!(self, " {value}");
     }
-    let _ = writeln!(out, " {value}");
 }
