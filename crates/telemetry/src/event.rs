@@ -233,6 +233,9 @@ pub struct ProcessIdentity {
 pub struct MigInstance {
     /// Position under its GPU.
     pub index: u32,
+    /// The driver's number of its GPU instance; absent in older recordings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpu_instance: Option<u32>,
     /// Stable name.
     pub uuid: String,
     /// What the driver calls it.

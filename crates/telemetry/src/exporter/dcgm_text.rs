@@ -3,21 +3,22 @@
 //!
 //! The names are those of its default list and of the fields that are usually added to it. Where it
 //! writes a sentinel for what it does not know, there is no line here. A GPU that several containers
-//! share has a line for each of them, as there.
+//! share has a line for each of them, as there. A MIG instance has lines of its own beside those of its
+//! GPU: its memory, which is what NVML knows of it.
 
 use super::metrics_text::scaled;
 use super::pod_resources::{Assignment, Pods};
 use super::text_format::{Head, Series};
-use crate::GpuIdentity;
 use crate::board::{Board, GpuBoard};
 use crate::event::Presence;
+use crate::{GpuIdentity, MigInstance};
 
 struct Family {
     head: Head,
     value: fn(&GpuIdentity, &GpuBoard) -> Option<f64>,
 }
 
-const LABELS: &str = "gpu, UUID, pci_bus_id, device, modelName, Hostname, DCGM_FI_DRIVER_VERSION, container, namespace, pod";
+const LABELS: &str = "gpu, UUID, pci_bus_id, device, modelName, GPU_I_PROFILE, GPU_I_ID, Hostname, DCGM_FI_DRIVER_VERSION, container, namespace, pod";
 const MEBIBYTE: f64 = 1.0 / 1_048_576.0;
 
 macro_rules! families {
@@ -88,61 +89,118 @@ pub(super) fn heads() -> impl Iterator<Item = &'static Head> {
     FAMILIES.iter().map(|family| &family.head)
 }
 
+/// What is known of a MIG instance, under the names of [`FAMILIES`].
+fn of_instance(name: &str, instance: &MigInstance) -> Option<f64> {
+    let (used, total) = (instance.memory_used_bytes, instance.memory_total_bytes);
+    let bytes = match name {
+        "DCGM_FI_DEV_FB_USED" => used?,
+        "DCGM_FI_DEV_FB_TOTAL" => total?,
+        "DCGM_FI_DEV_FB_FREE" => (total? - used?).max(0),
+        _ => return None,
+    };
+    scaled(Some(bytes), MEBIBYTE).map(f64::floor)
+}
+
+/// A GPU with the texts of its labels.
+struct Gpu<'a> {
+    index: String,
+    device: String,
+    identity: &'a GpuIdentity,
+    board: &'a GpuBoard,
+}
+
 /// The page, appended to `out`. `pods` are absent where the kubelet is not asked.
 pub(super) fn dcgm_text(board: &Board, pods: Option<&Pods>, hostname: &str, out: &mut dyn Series) {
     let driver = board.inventory.driver.as_deref().unwrap_or("");
-    let gpus: Vec<_> = board
+    let gpus: Vec<Gpu<'_>> = board
         .inventory
         .gpus
         .iter()
         .zip(&board.gpus)
         .filter(|(_, gpu)| gpu.presence == Presence::Live)
-        .map(|(identity, gpu)| {
+        .map(|(identity, board)| {
             let index = identity.index.to_string();
             let device = format!("nvidia{index}");
-            (index, device, identity, gpu)
+            Gpu {
+                index,
+                device,
+                identity,
+                board,
+            }
         })
         .collect();
     for family in FAMILIES {
         let mut said = false;
-        for (index, device, identity, gpu) in &gpus {
-            let Some(value) = (family.value)(identity, gpu) else {
-                continue;
-            };
+        let mut line = |gpu: &Gpu<'_>, instance: Option<&MigInstance>, value: f64| {
             if !said {
                 out.head(&family.head);
                 said = true;
             }
+            let number = instance.and_then(|instance| instance.gpu_instance);
+            let number = number.map_or_else(String::new, |number| number.to_string());
+            let identity = gpu.identity;
             let mut labels = vec![
-                ("gpu", index.as_str()),
-                ("UUID", identity.uuid.as_str()),
+                ("gpu", gpu.index.as_str()),
+                ("UUID", &identity.uuid),
                 ("pci_bus_id", identity.pci_bus_id.as_deref().unwrap_or("")),
-                ("device", device),
+                ("device", &gpu.device),
                 ("modelName", &identity.name),
-                ("Hostname", hostname),
-                ("DCGM_FI_DRIVER_VERSION", driver),
             ];
-            let Some(pods) = pods else {
-                out.line(family.head.name, &labels, value);
-                continue;
-            };
-            // Shares of one GPU in one container are one line.
-            let mut owners = pods.owners(&identity.uuid, index);
-            let nobody = Assignment::default();
-            if owners.is_empty() {
-                owners.push(&nobody);
+            if let Some(instance) = instance {
+                labels.push(("GPU_I_PROFILE", profile(instance)));
+                labels.push(("GPU_I_ID", &number));
             }
-            let own = labels.len();
-            for owner in owners {
-                labels.truncate(own);
-                labels.extend([
-                    ("container", owner.container.as_str()),
-                    ("namespace", &owner.namespace),
-                    ("pod", &owner.pod),
-                ]);
-                out.line(family.head.name, &labels, value);
+            labels.push(("Hostname", hostname));
+            labels.push(("DCGM_FI_DRIVER_VERSION", driver));
+            let owners = pods.map(|pods| match instance {
+                Some(instance) => pods.owners(&instance.uuid, &instance.uuid),
+                None => pods.owners(&identity.uuid, &gpu.index),
+            });
+            owned(family.head.name, &mut labels, owners, value, out);
+        };
+        for gpu in &gpus {
+            if let Some(value) = (family.value)(gpu.identity, gpu.board) {
+                line(gpu, None, value);
+            }
+            for instance in &gpu.board.mig {
+                if let Some(value) = of_instance(family.head.name, instance) {
+                    line(gpu, Some(instance), value);
+                }
             }
         }
+    }
+}
+
+/// What the driver calls an instance ends in its profile: `NVIDIA H200 MIG 1g.18gb`.
+fn profile(instance: &MigInstance) -> &str {
+    instance.name.rsplit(' ').next().unwrap_or("")
+}
+
+/// A line for each container that has it; one without a container where nobody has.
+fn owned<'a>(
+    name: &str,
+    labels: &mut Vec<(&'a str, &'a str)>,
+    owners: Option<Vec<&'a Assignment>>,
+    value: f64,
+    out: &mut dyn Series,
+) {
+    let Some(owners) = owners else {
+        return out.line(name, labels, value);
+    };
+    let own = labels.len();
+    let places = owners
+        .iter()
+        .map(|owner| [&*owner.container, &owner.namespace, &owner.pod]);
+    let nobody = owners.is_empty().then_some([""; 3]);
+    // Shares of one GPU in one container are one line.
+    for [container, namespace, pod] in places.chain(nobody) {
+        labels.truncate(own);
+        labels.extend([
+            ("container", container),
+            ("namespace", namespace),
+            ("pod", pod),
+        ]);
+        out.line(name, labels, value);
     }
 }
 

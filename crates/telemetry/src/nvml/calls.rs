@@ -81,6 +81,8 @@ number!(/// Factory power limit in milliwatts.
     power_limit_default, nvmlDeviceGetPowerManagementDefaultLimit);
 number!(/// Most MIG instances that this GPU can have.
     mig_instances_max, nvmlDeviceGetMaxMigDeviceCount);
+number!(/// Number of the GPU instance that a MIG instance is in.
+    gpu_instance, nvmlDeviceGetGpuInstanceId);
 
 /// Keeps the SM clock between two frequencies in MHz.
 pub(super) fn lock_clocks(

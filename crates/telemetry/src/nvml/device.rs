@@ -505,8 +505,10 @@ impl GpuHandle {
             .filter_map(|index| {
                 let device = calls::mig_device(library, self.device, index).ok()?;
                 let memory = calls::memory(library, device).ok();
+                let gpu_instance = calls::gpu_instance(library, device).ok();
                 Some(MigInstance {
                     index,
+                    gpu_instance: gpu_instance.and_then(|number| u32::try_from(number).ok()),
                     uuid: calls::uuid(library, device).ok()?,
                     name: calls::name(library, device).unwrap_or_default(),
                     memory_used_bytes: memory.as_ref().map(|memory| memory.used),

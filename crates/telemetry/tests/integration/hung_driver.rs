@@ -77,7 +77,8 @@ fn the_exporter_answers_whichever_call_hangs() {
 
 fn answers_while(call: &str) {
     // Instances are asked of the second GPU alone.
-    let sick = u32::from(call.contains("MigDevice"));
+    let of_instances = ["MigDevice", "GpuInstance"];
+    let sick = u32::from(of_instances.iter().any(|part| call.contains(part)));
     let fake = hanging(call, sick);
     let machine = LiveMachine::start(&settings(&fake));
     let any = "127.0.0.1:0".parse().expect("an address");

@@ -253,6 +253,61 @@ fn the_names_labels_and_units_of_dcgm_exporter() {
 }
 
 #[test]
+fn mig_instances_have_the_labels_of_dcgm_exporter() {
+    let mig = "MIG-00000000-0000-0000-0002-000000000000";
+    let (_folder, path) = kubelet(&[pod("infer", &[mig])]);
+    let fake = Fake::new(
+        r#"{"gpus": [{"mig": [
+            {"name": "NVIDIA H200 MIG 1g.18gb", "memory_total_mb": 16384, "memory_used_mb": 100},
+            {"name": "NVIDIA H200 MIG 3g.71gb", "memory_total_mb": 71000, "memory_used_mb": 5}]}]}"#,
+    );
+    let proc_root = proc_folder(&[]);
+    let (inventory, events) = fake
+        .sample(&fake.settings(proc_root.path()), Duration::from_secs(6))
+        .expect("it opens");
+    let (send, receive) = channel();
+    for mut event in events {
+        event.at = Clock::System.now();
+        send.send(event).expect("the receiver lives");
+    }
+    let serving = Serving {
+        names: Names::Dcgm,
+        pods: Some(PodWatch::start(&path).expect("a thread")),
+        ..Serving::default()
+    };
+    let any = "127.0.0.1:0".parse().expect("an address");
+    let board = Arc::new(LiveBoard::new(inventory, receive));
+    let exporter = Exporter::start(any, board, serving).expect("a free port");
+    let page = get(&exporter, "/metrics").1;
+    let lines: Vec<&str> = page
+        .lines()
+        .filter(|line| line.starts_with("DCGM_FI_DEV_FB_USED{"))
+        .collect();
+    let [gpu, first, second] = lines[..] else {
+        panic!("{lines:?}")
+    };
+    assert!(!gpu.contains("GPU_I_"), "{gpu}");
+    let labels = |line: &str, own: &str, pod: &str, value: &str| {
+        // The GPU's own uuid: its instances are told apart by profile and number.
+        line.contains(&format!("UUID=\"{UUID}0\""))
+            && line.contains(&format!("modelName=\"NVIDIA H200\",{own},Hostname="))
+            && line.ends_with(&format!("pod=\"{pod}\"}} {value}"))
+    };
+    let own = "GPU_I_PROFILE=\"1g.18gb\",GPU_I_ID=\"7\"";
+    assert!(labels(first, own, "", "100"), "{first}");
+    let own = "GPU_I_PROFILE=\"3g.71gb\",GPU_I_ID=\"8\"";
+    assert!(labels(second, own, "infer", "5"), "{second}");
+    let free = "DCGM_FI_DEV_FB_FREE{gpu=\"0\"";
+    let free: Vec<&str> = page.lines().filter(|line| line.starts_with(free)).collect();
+    assert!(free[1].ends_with(" 16284"), "{free:?}");
+    let power = "DCGM_FI_DEV_POWER_USAGE{";
+    assert_eq!(
+        page.lines().filter(|line| line.starts_with(power)).count(),
+        1
+    );
+}
+
+#[test]
 fn every_dcgm_name_of_the_table_is_served() {
     let served: Vec<&str> = dcgm_metrics().map(|metric| metric.name).collect();
     for peers in PEERS {

@@ -112,6 +112,8 @@ export_number! {
     nvmlDeviceGetMaxPcieLinkWidth => |call| Some(call.device().gpu().pcie[3].into());
     nvmlDeviceGetPcieReplayCounter => |call| call.device().slow(call.t).pcie_replays;
     nvmlDeviceGetMaxMigDeviceCount => |call| Some(call.device().gpu().mig.len() as i64);
+    // Not its position: a GPU of seven parts numbers them from 7 on.
+    nvmlDeviceGetGpuInstanceId => |call| call.instance.checked_sub(1).map(|nth| nth as i64 + 7);
     nvmlDeviceGetIndex => |call| Some(call.gpu as i64);
     nvmlDeviceGetMinorNumber => |call| Some(call.gpu as i64);
     nvmlDeviceGetPersistenceMode => |_call| Some(1);
