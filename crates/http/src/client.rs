@@ -1,4 +1,4 @@
-//! Reading pages from many servers at once.
+//! Reading pages from many servers at once, and sending what answers with one.
 //!
 //! Invariants: every page has one deadline, from the name to the last byte; a body is bounded before it
 //! is kept; a server that hangs, floods or speaks something else costs its own place and nobody else's;
@@ -32,7 +32,7 @@ const STACK_BYTES: usize = 256 << 10;
 const READ_BYTES: usize = 8 << 10;
 
 /// A page to read.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Target {
     /// Name or address, without brackets.
     pub host: String,
@@ -40,8 +40,10 @@ pub struct Target {
     pub port: u16,
     /// Path, from the first `/`.
     pub path: String,
-    /// The `Authorization` header.
-    pub authorization: Option<String>,
+    /// Headers beside our own, such as `authorization`.
+    pub headers: Vec<(String, String)>,
+    /// What is sent, with its type; without it the page is only asked for.
+    pub post: Option<(&'static str, Bytes)>,
     /// Whom to trust; plain where absent.
     pub tls: Option<Arc<ClientConfig>>,
 }
@@ -64,6 +66,8 @@ pub struct ReadLimits {
 pub struct Page {
     /// The status.
     pub status: u16,
+    /// How long the server wants to be left alone, where it says so in seconds.
+    pub retry_after: Option<Duration>,
     /// The body.
     pub body: Bytes,
     /// From the first packet to the last byte.
@@ -155,12 +159,9 @@ async fn read(target: &Target, limits: ReadLimits, memory: &Semaphore) -> Result
     let left = limits.deadline.saturating_sub(connected);
     let answer = timeout(left, exchange(socket, target, limits, &mut doing)).await;
     drop(place);
-    let (status, body) = answer.unwrap_or(Err(ReadError::TooSlow(doing)))?;
-    Ok(Page {
-        status,
-        body,
-        took: connected + asked.elapsed(),
-    })
+    let mut page = answer.unwrap_or(Err(ReadError::TooSlow(doing)))?;
+    page.took = connected + asked.elapsed();
+    Ok(page)
 }
 
 async fn exchange(
@@ -168,7 +169,7 @@ async fn exchange(
     target: &Target,
     limits: ReadLimits,
     doing: &mut &'static str,
-) -> Result<(u16, Bytes), ReadError> {
+) -> Result<Page, ReadError> {
     // Failing leaves a socket that waits a little longer for its last packet.
     let _ = socket.set_nodelay(true);
     let Some(tls) = &target.tls else {
@@ -211,7 +212,7 @@ async fn ask<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     target: &Target,
     limits: ReadLimits,
     doing: &mut &'static str,
-) -> Result<(u16, Bytes), ReadError> {
+) -> Result<Page, ReadError> {
     *doing = "waiting for the answer";
     let broken = |error: hyper::Error| ReadError::NotHttp(root(&error));
     let (mut sender, connection) = http1::handshake(Bridge(stream)).await.map_err(broken)?;
@@ -228,19 +229,28 @@ async fn ask<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
         let mut request = hyper::Request::builder()
             .uri(&target.path)
             .header("host", host)
-            .header("accept", "text/plain")
             .header("connection", "close");
-        if let Some(authorization) = &target.authorization {
-            request = request.header("authorization", authorization);
+        request = match &target.post {
+            None => request.header("accept", "text/plain"),
+            Some((kind, _)) => request.method("POST").header("content-type", *kind),
+        };
+        for (name, value) in &target.headers {
+            request = request.header(name, value);
         }
+        let sent = target.post.as_ref().map(|(_, body)| body.clone());
         let request = request
-            .body(Nothing)
+            .body(Whole(sent.filter(|body| !body.is_empty())))
             .map_err(|error| ReadError::NotHttp(error.to_string()))?;
         let answer = sender.send_request(request).await.map_err(broken)?;
         *doing = "reading the page";
-        let status = answer.status().as_u16();
-        let body = collect(answer.into_body(), limits.body_bytes).await?;
-        Ok((status, body))
+        let seconds = answer.headers().get("retry-after");
+        let seconds = seconds.and_then(|text| text.to_str().ok()?.trim().parse().ok());
+        Ok(Page {
+            status: answer.status().as_u16(),
+            retry_after: seconds.map(Duration::from_secs),
+            body: collect(answer.into_body(), limits.body_bytes).await?,
+            took: Duration::ZERO,
+        })
     };
     let answered = answered.await;
     connection.abort();
@@ -275,26 +285,26 @@ async fn collect(mut body: Incoming, most: usize) -> Result<Bytes, ReadError> {
     Ok(whole.into())
 }
 
-/// The body of a request that has none.
-struct Nothing;
+/// The body of a request: all at once, or none.
+struct Whole(Option<Bytes>);
 
-impl Body for Nothing {
+impl Body for Whole {
     type Data = Bytes;
     type Error = std::convert::Infallible;
 
     fn poll_frame(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        Poll::Ready(None)
+        Poll::Ready(self.0.take().map(|body| Ok(Frame::data(body))))
     }
 
     fn is_end_stream(&self) -> bool {
-        true
+        self.0.is_none()
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(0)
+        SizeHint::with_exact(self.0.as_ref().map_or(0, |body| body.len() as u64))
     }
 }
 

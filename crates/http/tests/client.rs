@@ -30,8 +30,7 @@ fn target(host: &str, port: u16) -> Target {
         host: host.to_owned(),
         port,
         path: "/metrics".to_owned(),
-        authorization: None,
-        tls: None,
+        ..Target::default()
     }
 }
 
@@ -81,7 +80,7 @@ fn the_request_names_its_host_and_carries_the_password() {
         sender.send(head(&mut socket)).expect("the test listens");
         let _ = socket.write_all(b"HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n");
     });
-    target.authorization = Some("Basic YWxpY2U6c2VjcmV0".to_owned());
+    target.headers = vec![("authorization".into(), "Basic YWxpY2U6c2VjcmV0".into())];
     assert_eq!(read(&target, LIMITS).expect("a page").status, 401);
     let said = said.recv().expect("a request");
     assert!(said.starts_with("GET /metrics HTTP/1.1\r\n"), "{said}");

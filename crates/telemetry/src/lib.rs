@@ -10,6 +10,7 @@ mod board;
 mod clock;
 mod clock_lock;
 mod conditions;
+mod endpoint;
 mod event;
 pub mod exporter;
 pub mod fleet;
@@ -28,11 +29,13 @@ pub mod recording;
 mod sampler;
 mod schedule;
 pub mod screen;
+mod trust;
 
 pub use board::{Board, GpuBoard, HistoryPoint, LiveBoard};
 pub use clock::{Clock, Micros};
 pub use clock_lock::{ClockLock, LockError};
 pub use conditions::{ConditionsSampler, GpuConditions, GpuMeanwhile, GpuReading};
+pub use endpoint::Endpoint;
 pub use event::{
     Energy, Event, GpuIdentity, Happening, HostState, Inventory, MigInstance, Presence,
     ProcessIdentity, ProcessUse, Readings, RingSample, Slow, State, Steady, Unreachable, Xid,
@@ -46,3 +49,4 @@ pub use player::{Player, Replay};
 pub use process_memory::ProcessMemory;
 pub use sampler::{Sampler, SteppedSampler};
 pub use schedule::{Schedule, Tier};
+pub use trust::TrustError;

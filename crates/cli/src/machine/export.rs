@@ -1,18 +1,19 @@
 //! `warpsmith export`: metrics for Prometheus.
 
+use std::io::{Write, stderr};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use warpsmith_telemetry::exporter::{
-    Exporter, KUBELET_SOCKET, Names, PodWatch, ProcessSeries, Serving, WebConfig,
-    give_back_start_up,
+    Exporter, KUBELET_SOCKET, Names, OtlpSettings, PodWatch, ProcessSeries, Serving, WebConfig,
+    attribute_list, give_back_start_up, header_list,
 };
 use warpsmith_telemetry::recording::Recording;
-use warpsmith_telemetry::{Board, LiveBoard, Player};
+use warpsmith_telemetry::{Board, Endpoint, LiveBoard, Player};
 
 use super::sampling::{self, Selection};
 use warpsmith_console::address::socket_address;
@@ -20,6 +21,7 @@ use warpsmith_console::exit::Outcome;
 use warpsmith_console::global::Global;
 use warpsmith_console::inputs;
 use warpsmith_console::interruption::Interruption;
+use warpsmith_console::numbers;
 use warpsmith_console::output;
 
 /// Whose names metrics have.
@@ -41,11 +43,19 @@ enum Compat {
 /// On a Kubernetes node `--kubernetes` asks the kubelet which pod has which GPU:
 /// `warpsmith_gpu_pod_info` joins namespace, pod and container to every GPU's series. With
 /// `--compat dcgm` they are labels of each line, as dcgm-exporter has them.
+///
+/// `--otlp` also pushes to an OpenTelemetry receiver, over OTLP/HTTP in protobuf: these metrics under
+/// OpenTelemetry's form of their names, and those of its conventions for hardware (`hw.gpu.utilization`
+/// and so on). A receiver that hangs or refuses delays no scrape: attempts have a deadline and growing
+/// pauses, and at most 60 batches wait. `OTEL_EXPORTER_OTLP_HEADERS` and `OTEL_RESOURCE_ATTRIBUTES` are
+/// read as elsewhere.
 #[derive(Args)]
 #[command(after_long_help = "Examples:\n  warpsmith export\n  \
                         warpsmith export --listen 0.0.0.0:9877 --web-config web.yml\n  \
                         warpsmith export --processes\n  \
                         warpsmith export --kubernetes --compat dcgm --listen 0.0.0.0:9400\n  \
+                        warpsmith export --otlp http://collector:4318 --otlp-attribute rack=r1\n  \
+                        warpsmith export --otlp https://prometheus:9090/api/v1/otlp/v1/metrics --otlp-ca ca.crt\n  \
                         warpsmith export --from run.wsrec --speed 10\n  \
                         curl -s http://127.0.0.1:9877/metrics")]
 pub(crate) struct Export {
@@ -72,6 +82,24 @@ pub(crate) struct Export {
     /// TLS and users: a file in the form of Prometheus' own exporters.
     #[arg(long, value_name = "FILE", value_parser = inputs::file())]
     web_config: Option<PathBuf>,
+    /// Also push to this OpenTelemetry receiver (OTLP/HTTP); without a path, to its `/v1/metrics`.
+    #[arg(long, value_name = "URL", value_parser = OtlpSettings::endpoint)]
+    otlp: Option<Endpoint>,
+    /// Header of every push, as NAME=VALUE; `OTEL_EXPORTER_OTLP_HEADERS` keeps secrets off the command line.
+    #[arg(long, value_name = "PAIR", value_parser = OtlpSettings::header, requires = "otlp", hide_short_help = true)]
+    otlp_header: Vec<(String, String)>,
+    /// Attribute of the pushed resource, as NAME=VALUE.
+    #[arg(long, value_name = "PAIR", value_parser = OtlpSettings::attribute, requires = "otlp", hide_short_help = true)]
+    otlp_attribute: Vec<(String, String)>,
+    /// Time between two pushes.
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = numbers::seconds, requires = "otlp", hide_short_help = true)]
+    otlp_interval: f64,
+    /// How long a push may take.
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = numbers::seconds, requires = "otlp", hide_short_help = true)]
+    otlp_timeout: f64,
+    /// Authorities of the receiver's certificate, as PEM; for `https://`.
+    #[arg(long, value_name = "FILE", value_parser = inputs::file(), requires = "otlp", hide_short_help = true)]
+    otlp_ca: Option<PathBuf>,
     /// Serve a recording instead of this machine.
     #[arg(long, value_name = "FILE", conflicts_with = "gpus", value_parser = inputs::file())]
     from: Option<PathBuf>,
@@ -115,12 +143,18 @@ impl Export {
                 Some(Compat::Dcgm) => Names::Dcgm,
             },
             pods: self.pods(global)?,
+            otlp: self.otlp(global)?,
         };
         let exporter = Exporter::start(self.listen, Arc::clone(&board), serving)?;
         output::note(
             global,
             &format!("serving {scheme}://{}/metrics", exporter.address()),
         );
+        if let Some(endpoint) = &self.otlp {
+            let every = self.otlp_interval;
+            let said = format!("pushing to {endpoint}{} every {every} s", endpoint.path);
+            output::note(global, &said);
+        }
         if !interruption.wait(PROMPT) {
             say_what_is_down(global, &board.now());
         }
@@ -131,6 +165,31 @@ impl Export {
             machine.stop();
         }
         Ok(Outcome::Fine)
+    }
+
+    /// How to push, where that is wanted; an option wins over its variable.
+    fn otlp(&self, global: &Global) -> Result<Option<OtlpSettings>> {
+        let Some(endpoint) = &self.otlp else {
+            return Ok(None);
+        };
+        let variable = |name: &str| std::env::var(name).unwrap_or_default();
+        let headers = header_list(&variable(HEADERS)).context(HEADERS)?;
+        let attributes = attribute_list(&variable(ATTRIBUTES)).context(ATTRIBUTES)?;
+        let quiet = global.quiet;
+        Ok(Some(OtlpSettings {
+            endpoint: endpoint.clone(),
+            headers: first_of_each(&self.otlp_header, headers),
+            attributes: first_of_each(&self.otlp_attribute, attributes),
+            interval: Duration::from_secs_f64(self.otlp_interval),
+            timeout: Duration::from_secs_f64(self.otlp_timeout),
+            authorities: self.otlp_ca.clone(),
+            say: Arc::new(move |text| {
+                if !quiet {
+                    // Nothing can be done about a standard error that is closed.
+                    let _ = writeln!(stderr(), "{text}");
+                }
+            }),
+        }))
     }
 
     /// Who has which GPU, where that is wanted; a kubelet that does not answer may do so later.
@@ -144,6 +203,23 @@ impl Export {
         }
         Ok(Some(pods))
     }
+}
+
+const HEADERS: &str = "OTEL_EXPORTER_OTLP_HEADERS";
+const ATTRIBUTES: &str = "OTEL_RESOURCE_ATTRIBUTES";
+
+/// Pairs by name: the options', then those of the environment that no option names.
+fn first_of_each(
+    options: &[(String, String)],
+    variable: Vec<(String, String)>,
+) -> Vec<(String, String)> {
+    let mut pairs: Vec<(String, String)> = Vec::new();
+    for pair in options.iter().cloned().chain(variable) {
+        if !pairs.iter().any(|(name, _)| *name == pair.0) {
+            pairs.push(pair);
+        }
+    }
+    pairs
 }
 
 /// A driver that opens takes less; the log then says what is not there.

@@ -8,8 +8,10 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use warpsmith_core::{Report, Severity};
 use warpsmith_formats::{base64, write_output_durably};
+use warpsmith_telemetry::Endpoint;
 use warpsmith_telemetry::fleet::{
-    FleetBody, Kind, Load, Reading, Typical, hosts, judge_fleet, read_fleet,
+    FleetBody, Kind, Load, Reading, Typical, hosts, judge_fleet, prometheus_endpoint, read_fleet,
+    read_prometheus,
 };
 
 use warpsmith_console::exit::Outcome;
@@ -28,27 +30,36 @@ use warpsmith_console::table::Table;
 ///
 /// Hosts are names or addresses, with a port (9877 unless told otherwise) and a path (`/metrics`)
 /// where they need one; `node[01-32]` is a range.
+///
+/// With `--prometheus` the same table comes from a Prometheus that scrapes them: its last values, by
+/// `instance`, and shares of time over the last five minutes. What it cannot scrape is down.
 #[derive(Args)]
 #[command(after_long_help = "Examples:\n  warpsmith fleet node1 node2:9900\n  \
                         warpsmith fleet 'node[01-32]:9877'\n  \
                         warpsmith fleet --file hosts.txt --save monday.json\n  \
                         warpsmith fleet --file targets.json --earlier monday.json\n  \
                         warpsmith fleet 'https://node[1-8]' --ca ca.crt --user prometheus --password-file secret\n  \
-                        warpsmith fleet 'gpu[1-4]:9400' --format json")]
+                        warpsmith fleet 'gpu[1-4]:9400' --format json\n  \
+                        warpsmith fleet --prometheus http://prometheus:9090 --over 10m")]
 pub(crate) struct Fleet {
     /// Hosts to read; `node[01-32]` is a range.
-    #[arg(value_name = "HOST", required_unless_present = "file")]
+    #[arg(value_name = "HOST", required_unless_present_any = ["file", "prometheus"])]
     hosts: Vec<String>,
     /// Hosts from a file: one or more per line, or Prometheus' JSON list of targets.
     #[arg(long, value_name = "FILE", value_parser = inputs::file())]
     file: Option<PathBuf>,
+    /// Read a Prometheus that scrapes the exporters, instead of them.
+    #[arg(long, value_name = "URL", value_parser = prometheus_endpoint, conflicts_with_all = ["hosts", "file"])]
+    prometheus: Option<Endpoint>,
     /// How long a host may take for its whole answer.
     #[arg(long, default_value = "2s", value_name = "TIME", value_parser = numbers::seconds)]
     timeout: f64,
     /// Time between two readings of a host, for shares of time; 0 reads once.
-    #[arg(long, default_value = "500ms", value_name = "TIME", value_parser = numbers::seconds_or_none)]
-    over: f64,
-    /// User of the exporters' web-config file.
+    ///
+    /// Default: 500 ms; 5 minutes with `--prometheus`, which has to have scraped twice by then.
+    #[arg(long, value_name = "TIME", value_parser = numbers::seconds_or_none)]
+    over: Option<f64>,
+    /// User of the exporters' web-config file, or of the Prometheus.
     #[arg(long, value_name = "NAME", requires = "password_file")]
     user: Option<String>,
     /// File with that user's password, on its first line.
@@ -68,15 +79,17 @@ pub(crate) struct Fleet {
 impl Fleet {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         let global = &output::check_outputs(global, &[("--save", self.save.as_deref())])?;
-        let hosts = hosts(&self.hosts, self.file.as_deref())?;
         let before = self.earlier.as_deref().map(read_report).transpose()?;
         let how = Reading {
             deadline: Duration::from_secs_f64(self.timeout),
-            over: Duration::from_secs_f64(self.over),
+            over: self.over()?,
             authorization: self.authorization()?,
             authorities: self.ca.clone(),
         };
-        let read = read_fleet(&hosts, &how)?;
+        let read = match &self.prometheus {
+            Some(server) => read_prometheus(server, &how)?,
+            None => read_fleet(&hosts(&self.hosts, self.file.as_deref())?, &how)?,
+        };
         let (body, findings) = judge_fleet(read, before.as_ref().map(|report| &report.body));
         let mut report = output::report("fleet", body);
         report.findings = findings;
@@ -85,6 +98,20 @@ impl Fleet {
         }
         output::print(global, &report, text)?;
         Ok(Outcome::fine_if(report.worst() < Some(Severity::Warning)))
+    }
+
+    fn over(&self) -> Result<Duration> {
+        let usual = if self.prometheus.is_some() {
+            300.0
+        } else {
+            0.5
+        };
+        let over = self.over.unwrap_or(usual);
+        // Two values of one scrape would be a share of nothing.
+        if self.prometheus.is_some() && over > 0.0 && over < 60.0 {
+            bail!("`--over` must be at least 1m with `--prometheus`, or 0 for no shares of time");
+        }
+        Ok(Duration::from_secs_f64(over))
     }
 
     fn authorization(&self) -> Result<Option<String>> {

@@ -1,6 +1,6 @@
 //! What is under `deploy/`, checked by the tools that will read it: promtool, a real Prometheus
-//! scraping a real exporter on the fake driver, schema checkers. What is not installed, and Prometheus
-//! without `cargo xtask test --full`, counts as ignored.
+//! scraping a real exporter on the fake driver, OpenTelemetry's own classes, Helm, schema checkers. What
+//! is not installed, and Prometheus without `cargo xtask test --full`, counts as ignored.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -17,9 +17,32 @@ fn deploy() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy")
 }
 
-fn installed(tool: &str) -> bool {
+/// Where a tool is: on the path, or among the oracles that `cargo xtask test --full` installs.
+fn tool(name: &str) -> Option<PathBuf> {
+    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/oracle");
+    let oracles = ["kubernetes_validate", "opentelemetry"]
+        .map(|environment| target.join(environment).join("bin"));
     let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join(tool).is_file())
+    let mut folders = std::env::split_paths(&path).chain(oracles);
+    folders.find_map(|folder| Some(folder.join(name)).filter(|file| file.is_file()))
+}
+
+fn installed(name: &str) -> bool {
+    match name {
+        "opentelemetry" => opentelemetry().is_file(),
+        name => tool(name).is_some(),
+    }
+}
+
+/// A command of a tool, which the trial's list of needs has named.
+fn command(name: &str) -> Command {
+    Command::new(tool(name).unwrap_or_else(|| name.into()))
+}
+
+/// The Python that has OpenTelemetry's classes.
+fn opentelemetry() -> PathBuf {
+    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
+    target.join("oracle/opentelemetry/bin/python")
 }
 
 /// Runs a tool; its output is the failure.
@@ -182,12 +205,7 @@ fn exporter(scenario: &Path, port: u16, more: &[&OsStr]) -> Result<Running, Fail
         .map(|folder| folder.join("libwarpsmith_fake_nvml.so"))
         .ok_or("a test program is in a folder")?;
     let mut child = Command::new(env!("CARGO_BIN_EXE_warpsmith"))
-        .args([
-            "export",
-            "--processes",
-            "--listen",
-            &format!("127.0.0.1:{port}"),
-        ])
+        .args(["export", "--listen", &format!("127.0.0.1:{port}")])
         .args(more)
         .env("WARPSMITH_NVML_LIBRARY", library)
         .env("FAKE_NVML_SCENARIO", scenario)
@@ -340,7 +358,7 @@ fn prometheus_scrapes_and_an_alert_fires_and_clears() -> Result<(), Failed> {
     wait_for("Alertmanager being ready", || {
         Ok(get(alerts, "/-/ready").is_ok())
     })?;
-    let _exporter = exporter(&scenario, port, &[])?;
+    let _exporter = exporter(&scenario, port, &[OsStr::new("--processes")])?;
     check(Command::new("promtool").args(["check", "metrics"]).stdin({
         let page = folder.path().join("metrics");
         fs::write(&page, get(port, "/metrics")?)?;
@@ -516,7 +534,7 @@ fn manifests_follow_their_schema() -> Result<(), Failed> {
         "kubernetes/networkpolicy.yaml",
         "kubernetes/service.yaml",
     ] {
-        check(Command::new("kubernetes-validate").arg(deploy().join(file)))?;
+        check(command("kubernetes-validate").arg(deploy().join(file)))?;
     }
     Ok(())
 }
@@ -594,6 +612,159 @@ fn compose_is_complete() -> Result<(), Failed> {
     }
 }
 
+/// The exporter pushes to a receiver that decodes with OpenTelemetry's own classes, and its page has the
+/// same numbers; a `fleet` of the Prometheus that scrapes it has its GPUs.
+fn pushes_are_understood() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let scenario = folder.path().join("scenario.json");
+    fs::write(
+        &scenario,
+        r#"{"gpus": [{"count": 2, "busy": 73, "temperature_c": 55, "throttle": {"power_cap": 0.5},
+            "ecc_corrected": 3, "processes": [{"pid": 1, "memory_mb": 9000}]}]}"#,
+    )?;
+    let (port, receiver) = (free_port()?, free_port()?);
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/trials/otlp_receiver.py");
+    let mut child = Command::new(opentelemetry())
+        .arg(script)
+        .args([receiver.to_string(), port.to_string()])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let mut ready = String::new();
+    let mut said = BufReader::new(child.stdout.take().ok_or("no output")?);
+    said.read_line(&mut ready)?;
+    let mut receiving = Running(child);
+    if ready.trim() != "ready" {
+        return Err(format!("the receiver does not start: {ready}").into());
+    }
+    let otlp = format!("http://127.0.0.1:{receiver}");
+    let options = [
+        "--otlp",
+        &otlp,
+        "--otlp-interval",
+        "500ms",
+        "--otlp-attribute",
+        "rack=r1",
+        "--otlp-header",
+        "x-scope=gpu",
+        "--processes",
+    ];
+    let _exporter = exporter(&scenario, port, &options.map(OsStr::new))?;
+    let mut verdict = String::new();
+    said.read_to_string(&mut verdict)?;
+    let ended = receiving.0.wait()?;
+    match ended.success() {
+        true => Ok(()),
+        false => {
+            let mut errors = String::new();
+            if let Some(mut stderr) = receiving.0.stderr.take() {
+                stderr.read_to_string(&mut errors)?;
+            }
+            Err(format!("{verdict}{errors}").into())
+        }
+    }
+}
+
+/// `fleet --prometheus` has what `fleet` reads from the exporters themselves.
+fn a_fleet_is_read_from_prometheus() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let scenario = folder.path().join("scenario.json");
+    fs::write(
+        &scenario,
+        r#"{"gpus": [{"count": 8, "busy": 98, "throttle": {"power_cap": 0.5}}]}"#,
+    )?;
+    let (first, second, gone, web) = (free_port()?, free_port()?, free_port()?, free_port()?);
+    fs::write(
+        folder.path().join("prometheus.yml"),
+        format!(
+            "global: {{scrape_interval: 1s}}\nscrape_configs:\n  - job_name: gpu\n    static_configs: \
+             [{{targets: ['127.0.0.1:{first}', '127.0.0.1:{second}', '127.0.0.1:{gone}']}}]\n  \
+             - job_name: other\n    static_configs: [{{targets: ['127.0.0.1:1']}}]\n"
+        ),
+    )?;
+    let _prometheus = prometheus(folder.path(), web)?;
+    let _exporters = [
+        exporter(&scenario, first, &[])?,
+        exporter(&scenario, second, &["--compat", "dcgm"].map(OsStr::new))?,
+    ];
+    wait_for("both being scraped", || {
+        let known = query(
+            web,
+            "count(warpsmith_gpu_info) + count(DCGM_FI_DEV_GPU_UTIL)",
+        )?;
+        let down = query(web, "up == 0")?;
+        let down = down["data"]["result"].as_array().map(Vec::len);
+        Ok(known["data"]["result"][0]["value"][1] == "16" && down == Some(2))
+    })?;
+    let fleet = |arguments: &[&str]| -> Result<Value, Failed> {
+        let output = Command::new(env!("CARGO_BIN_EXE_warpsmith"))
+            .arg("fleet")
+            .args(arguments)
+            .args(["--timeout", "20s", "--format", "json"])
+            .output()?;
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        serde_json::from_slice(&output.stdout).map_err(|_| said.into())
+    };
+    let address = format!("http://127.0.0.1:{web}");
+    let report = fleet(&["--prometheus", &address])?;
+    let hosts = [first, second, gone].map(|port| format!("127.0.0.1:{port}"));
+    let itself = fleet(&hosts.each_ref().map(String::as_str))?;
+    for host in &hosts {
+        let of = |report: &Value| -> Option<Value> {
+            let mut known = report["body"]["hosts"].as_array()?.iter();
+            known.find(|one| one["host"] == **host).cloned()
+        };
+        let (there, here) = (of(&report), of(&itself));
+        let (Some(there), Some(here)) = (there, here) else {
+            return Err(format!("{host} is missing: {report}").into());
+        };
+        if there["down"].is_null() != here["down"].is_null() {
+            return Err(format!("{there} is not {here}").into());
+        }
+        // Power has noise, and shares of time are over another time.
+        for (one, other) in there["gpus"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .zip(here["gpus"].as_array().into_iter().flatten())
+        {
+            for key in [
+                "gpu",
+                "uuid",
+                "name",
+                "busy_ratio",
+                "temperature_celsius",
+                "sm_clock_mhz",
+                "pcie_width",
+                "ecc_uncorrected",
+            ] {
+                if one[key] != other[key] {
+                    return Err(
+                        format!("{key} of {host}: {} is not {}", one[key], other[key]).into(),
+                    );
+                }
+            }
+        }
+        let gpus = |host: &Value| host["gpus"].as_array().map_or(0, Vec::len);
+        if gpus(&there) != gpus(&here) {
+            return Err(format!("{there} has other GPUs than {here}").into());
+        }
+    }
+    let hosts = report["body"]["hosts"].as_array().map_or(0, Vec::len);
+    if hosts != 3 {
+        return Err(format!("{hosts} hosts: other jobs are not ours").into());
+    }
+    // Something else on that port is named.
+    let other = format!("http://127.0.0.1:{first}");
+    let error = fleet(&["--prometheus", &other])
+        .err()
+        .ok_or("not refused")?;
+    match format!("{error:?}").contains("address of a Prometheus") {
+        true => Ok(()),
+        false => Err(error),
+    }
+}
+
 /// Needs no tool: templates use values and definitions that exist, every value is used and in the
 /// schema, blocks end, and the options are the program's.
 fn chart_has_what_it_needs() -> Result<(), Failed> {
@@ -662,37 +833,89 @@ fn chart_has_what_it_needs() -> Result<(), Failed> {
     Ok(())
 }
 
-/// The chart as Helm renders it, with everything off and with everything on.
+/// The chart as Helm renders it, with everything off and with everything on; values that its schema does
+/// not have are refused.
 fn chart_renders() -> Result<(), Failed> {
     let chart = deploy().join("helm/warpsmith-exporter");
-    check(Command::new("helm").arg("lint").arg(&chart))?;
+    check(command("helm").arg("lint").arg(&chart))?;
     let folder = tempfile::tempdir()?;
     for (nth, set) in [
         "podResources.enabled=false,networkPolicy.enabled=false,runtimeClassName=",
         "serviceMonitor.enabled=true,compat=dcgm,processes.enabled=true,webConfigSecret=web",
+        "processes.enabled=true,processes.hostPID=true,otlp.endpoint=http://collector:4318,\
+         otlp.headersSecret=otlp,extraArgs={--otlp-interval=30s}",
     ]
     .iter()
     .enumerate()
     {
         let text = check(
-            Command::new("helm")
+            command("helm")
                 .args(["template", "release", "--set", set])
                 .arg(&chart),
         )?;
+        for kind in ["DaemonSet", "Service"] {
+            if !text.contains(&format!("kind: {kind}\n")) {
+                return Err(format!("`{set}` renders no {kind}").into());
+            }
+        }
+        let policy = text.contains("kind: NetworkPolicy");
+        if policy == set.contains("networkPolicy.enabled=false")
+            || text.contains("kind: ServiceMonitor") != set.contains("serviceMonitor.enabled=true")
+        {
+            return Err(format!("`{set}` is not followed: {text}").into());
+        }
+        options_are_the_programs(&text)?;
         // The operator's own kinds are not in Kubernetes' schema.
         let documents = text
             .split("\n---")
             .filter(|text| !text.contains("monitoring.coreos.com"));
         let file = folder.path().join(format!("{nth}.yaml"));
         fs::write(&file, documents.collect::<Vec<_>>().join("\n---"))?;
-        check(Command::new("kubernetes-validate").arg(file))?;
+        check(command("kubernetes-validate").arg("--strict").arg(file))?;
+    }
+    for wrong in [
+        "compat=smi",
+        "otlp.endpoint=collector",
+        "service.port=0",
+        "typo=1",
+    ] {
+        let rendered = check(
+            command("helm")
+                .args(["template", "release", "--set", wrong])
+                .arg(&chart),
+        );
+        if rendered.is_ok() {
+            return Err(format!("`{wrong}` is not refused").into());
+        }
+    }
+    Ok(())
+}
+
+/// The arguments of the rendered container are ones that `export` takes.
+fn options_are_the_programs(manifest: &str) -> Result<(), Failed> {
+    let arguments: Vec<&str> = manifest
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("- --"))
+        .collect();
+    if arguments.is_empty() {
+        return Err("the container has no arguments".into());
+    }
+    let help = check(Command::new(env!("CARGO_BIN_EXE_warpsmith")).args(["export", "--help"]))?;
+    for argument in arguments {
+        let option = argument.split('=').next().unwrap_or_default();
+        if !help.contains(&format!("--{option} "))
+            && !help.contains(&format!("--{option}\n"))
+            && !help.contains(&format!("--{option}["))
+        {
+            return Err(format!("`export` has no option `--{option}`").into());
+        }
     }
     Ok(())
 }
 
 fn compose_follows_its_schema() -> Result<(), Failed> {
     check(
-        Command::new("check-jsonschema")
+        command("check-jsonschema")
             .args(["--builtin-schema", "vendor.compose-spec"])
             .arg(deploy().join("compose.yaml")),
     )
@@ -742,6 +965,16 @@ pub(crate) fn trials() -> Vec<Trial> {
             &["prometheus", "curl", "openssl"],
             "prometheus and curl scrape over tls with a password",
             prometheus_and_curl_scrape_over_tls_with_a_password,
+        ),
+        needs(
+            &["prometheus"],
+            "a fleet is read from a real prometheus",
+            a_fleet_is_read_from_prometheus,
+        ),
+        needs(
+            &["opentelemetry"],
+            "pushes are understood by opentelemetry's own classes",
+            pushes_are_understood,
         ),
         needs(
             &["hadolint"],

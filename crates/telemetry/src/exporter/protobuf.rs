@@ -5,8 +5,10 @@
 pub(super) enum Field<'a> {
     /// A text, a message or packed numbers.
     Bytes(u64, &'a [u8]),
-    /// A number of any width.
-    Number,
+    /// A number of up to 64 bits.
+    Number(u64, u64),
+    /// A number of a fixed width, which nothing here needs.
+    Fixed,
 }
 
 /// The fields of a message; `None` where it ends too early, and nothing behind that.
@@ -23,14 +25,17 @@ pub(super) fn fields(message: &[u8]) -> impl Iterator<Item = Option<Field<'_>>> 
 fn field(message: &[u8]) -> Option<(Field<'_>, &[u8])> {
     let (tag, behind) = number(message)?;
     match tag & 7 {
-        0 => Some((Field::Number, number(behind)?.1)),
-        1 => Some((Field::Number, behind.get(8..)?)),
+        0 => {
+            let (value, behind) = number(behind)?;
+            Some((Field::Number(tag >> 3, value), behind))
+        }
+        1 => Some((Field::Fixed, behind.get(8..)?)),
         2 => {
             let (length, behind) = number(behind)?;
             let (inside, behind) = behind.split_at_checked(usize::try_from(length).ok()?)?;
             Some((Field::Bytes(tag >> 3, inside), behind))
         }
-        5 => Some((Field::Number, behind.get(4..)?)),
+        5 => Some((Field::Fixed, behind.get(4..)?)),
         // Groups, which nobody writes any more.
         _ => None,
     }
@@ -47,6 +52,63 @@ fn number(bytes: &[u8]) -> Option<(u64, &[u8])> {
         }
     }
     None
+}
+
+/// A message that is being written.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Writer(Vec<u8>);
+
+impl Writer {
+    fn varint(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.0.push((value & 0x7f) as u8 | 0x80);
+            value >>= 7;
+        }
+        self.0.push(value as u8);
+    }
+
+    fn bytes(&mut self, number: u64, bytes: &[u8]) {
+        self.varint(number << 3 | 2);
+        self.varint(bytes.len() as u64);
+        self.0.extend_from_slice(bytes);
+    }
+
+    /// A text; the format has no difference between an empty one and none.
+    pub(super) fn text(&mut self, number: u64, text: &str) {
+        if !text.is_empty() {
+            self.bytes(number, text.as_bytes());
+        }
+    }
+
+    /// A message.
+    pub(super) fn message(&mut self, number: u64, message: &Self) {
+        self.bytes(number, &message.0);
+    }
+
+    /// A number of any size.
+    pub(super) fn number(&mut self, number: u64, value: u64) {
+        self.varint(number << 3);
+        self.varint(value);
+    }
+
+    /// Eight bytes: a `fixed64`, or the bits of a `double`.
+    pub(super) fn fixed(&mut self, number: u64, value: u64) {
+        self.varint(number << 3 | 1);
+        self.0.extend_from_slice(&value.to_le_bytes());
+    }
+
+    /// The fields of another message, behind these.
+    pub(super) fn append(&mut self, fields: Self) {
+        self.0.extend(fields.0);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn into_bytes(self) -> Vec<u8> {
+        self.0
+    }
 }
 
 #[cfg(test)]
@@ -69,11 +131,33 @@ mod tests {
         assert_eq!(
             read,
             Some(vec![
-                Field::Number,
+                Field::Number(1, 150),
                 Field::Bytes(2, b"hi"),
-                Field::Number,
-                Field::Number,
+                Field::Fixed,
+                Field::Fixed,
                 Field::Bytes(31, b"")
+            ])
+        );
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let mut message = Writer::default();
+        message.number(1, 300);
+        message.text(2, "");
+        message.text(2, "é");
+        message.fixed(3, 1.5f64.to_bits());
+        let long = Writer(vec![0x08; 200]);
+        message.message(16, &long);
+        let bytes = message.into_bytes();
+        let read: Option<Vec<_>> = fields(&bytes).collect();
+        assert_eq!(
+            read,
+            Some(vec![
+                Field::Number(1, 300),
+                Field::Bytes(2, "é".as_bytes()),
+                Field::Fixed,
+                Field::Bytes(16, &long.0)
             ])
         );
     }

@@ -18,6 +18,7 @@ use warpsmith_http::{
 use super::dcgm_text::{dcgm_text, hostname};
 use super::login_throttle::LoginThrottle;
 use super::metrics_text::{ProcessSeries, metrics_text, pods_text};
+use super::otlp::{OtlpError, OtlpPush, OtlpSettings, Source};
 use super::own_metrics::Cost;
 use super::pod_resources::PodWatch;
 use super::web_config::WebConfig;
@@ -56,6 +57,9 @@ pub enum ServeError {
         /// What the system said.
         source: io::Error,
     },
+    /// Metrics cannot be pushed.
+    #[error(transparent)]
+    Otlp(#[from] OtlpError),
 }
 
 /// Under which names metrics are served.
@@ -79,6 +83,8 @@ pub struct Serving {
     pub names: Names,
     /// Which pod has which GPU.
     pub pods: Option<PodWatch>,
+    /// Where to push our metrics as well.
+    pub otlp: Option<OtlpSettings>,
 }
 
 /// What every connection shares.
@@ -86,7 +92,8 @@ struct Shared {
     board: Arc<LiveBoard>,
     processes: ProcessSeries,
     names: Names,
-    pods: Option<PodWatch>,
+    pods: Option<Arc<PodWatch>>,
+    otlp: Option<OtlpPush>,
     hostname: String,
     config: Arc<WebConfig>,
     page: Mutex<Option<(Instant, Bytes)>>,
@@ -110,11 +117,19 @@ impl Exporter {
     ) -> Result<Self, ServeError> {
         let refused = |source| ServeError::Listen { address, source };
         let config = Arc::new(serving.config);
+        let pods = serving.pods.map(Arc::new);
+        let source = Source {
+            board: Arc::clone(&board),
+            processes: serving.processes,
+            pods: pods.clone(),
+        };
+        let otlp = serving.otlp.map(|otlp| OtlpPush::start(otlp, source));
         let shared = Arc::new(Shared {
             board,
             processes: serving.processes,
             names: serving.names,
-            pods: serving.pods,
+            pods,
+            otlp: otlp.transpose()?,
             hostname: hostname(),
             config: Arc::clone(&config),
             page: Mutex::new(None),
@@ -151,6 +166,9 @@ impl Exporter {
 impl Drop for Exporter {
     fn drop(&mut self) {
         self.shared.stopping.store(true, Ordering::Relaxed);
+        if let Some(otlp) = &self.shared.otlp {
+            otlp.stop();
+        }
     }
 }
 
@@ -247,7 +265,7 @@ fn page(shared: &Shared) -> Bytes {
     }
     let started = Instant::now();
     let mut text = String::with_capacity(16 << 10);
-    let pods = shared.pods.as_ref().map(PodWatch::now);
+    let pods = shared.pods.as_ref().map(|pods| pods.now());
     let complete = {
         let board = shared.board.now();
         match shared.names {
@@ -265,6 +283,9 @@ fn page(shared: &Shared) -> Bytes {
     };
     let took = started.elapsed();
     shared.cost.own_metrics(&mut text);
+    if let Some(otlp) = &shared.otlp {
+        otlp.own_metrics(&mut text);
+    }
     shared.cost.rendered(took, text.len());
     // Without the room that the text did not need.
     let page = Bytes::copy_from_slice(text.as_bytes());

@@ -1,18 +1,14 @@
 //! Reading a fleet: every exporter at once, each with its deadline, twice where rates are wanted.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
-use rustls::{ClientConfig, RootCertStore};
 use warpsmith_http::client::{Page, ReadError, ReadLimits, Target, read_pages};
 
-use super::hosts::Host;
 use super::reading::HostReading;
-use crate::exporter::provider;
+use crate::endpoint::Endpoint;
+use crate::trust::{TrustError, trust};
 
 /// Longest page: one with eight GPUs and 32 processes on each has 130 kB.
 const PAGE_BYTES: usize = 2 << 20;
@@ -39,50 +35,28 @@ pub struct Reading {
 #[derive(Debug, thiserror::Error)]
 pub enum FleetError {
     /// Certificates of authorities cannot be used.
-    #[error("cannot use the authorities in `{path}`: {cause}")]
-    Authorities {
-        /// The file.
-        path: PathBuf,
-        /// What was found.
-        cause: String,
-    },
+    #[error(transparent)]
+    Authorities(#[from] TrustError),
     /// A host serves TLS and nobody is trusted.
     #[error("`https://{0}` needs `--ca FILE` with the authority of its certificate")]
     NoAuthorities(String),
+    /// A Prometheus does not answer, or answers with something else.
+    #[error("Prometheus at {place}: {cause}")]
+    Prometheus {
+        /// Where.
+        place: String,
+        /// What came instead.
+        cause: String,
+    },
     /// The system has no sockets or threads.
     #[error("cannot read from the network")]
     Network(#[from] std::io::Error),
 }
 
-fn trust(path: &Path) -> Result<Arc<ClientConfig>, FleetError> {
-    let unusable = |cause: String| FleetError::Authorities {
-        path: path.to_owned(),
-        cause,
-    };
-    let mut roots = RootCertStore::empty();
-    let certificates =
-        CertificateDer::pem_file_iter(path).map_err(|error| unusable(error.to_string()))?;
-    for certificate in certificates {
-        let certificate = certificate.map_err(|error| unusable(error.to_string()))?;
-        roots
-            .add(certificate)
-            .map_err(|error| unusable(error.to_string()))?;
-    }
-    if roots.is_empty() {
-        return Err(unusable("no certificate in it".to_owned()));
-    }
-    let config = ClientConfig::builder_with_provider(provider())
-        .with_safe_default_protocol_versions()
-        .map_err(|error| unusable(error.to_string()))?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    Ok(Arc::new(config))
-}
-
 /// Reads every host; those that cannot be read say why. In the order of `hosts`.
-pub fn read_fleet(hosts: &[Host], how: &Reading) -> Result<Vec<HostReading>, FleetError> {
+pub fn read_fleet(hosts: &[Endpoint], how: &Reading) -> Result<Vec<HostReading>, FleetError> {
     let tls = how.authorities.as_deref().map(trust).transpose()?;
-    let target = |host: &Host| {
+    let target = |host: &Endpoint| {
         if host.tls && tls.is_none() {
             return Err(FleetError::NoAuthorities(host.to_string()));
         }
@@ -90,7 +64,8 @@ pub fn read_fleet(hosts: &[Host], how: &Reading) -> Result<Vec<HostReading>, Fle
             host: host.host.clone(),
             port: host.port,
             path: host.path.clone(),
-            authorization: how.authorization.clone(),
+            headers: authorized(how),
+            post: None,
             tls: tls.clone().filter(|_| host.tls),
         })
     };
@@ -109,7 +84,7 @@ pub fn read_fleet(hosts: &[Host], how: &Reading) -> Result<Vec<HostReading>, Fle
             .filter(|(_, (_, reading))| reading.down.is_none())
             .map(|(position, _)| *position)
             .collect();
-        let some_hosts: Vec<Host> = again.iter().map(|nth| hosts[*nth].clone()).collect();
+        let some_hosts: Vec<Endpoint> = again.iter().map(|nth| hosts[*nth].clone()).collect();
         let some_targets: Vec<Target> = again.iter().map(|nth| targets[*nth].clone()).collect();
         each(&some_hosts, &some_targets, how, |nth, mut reading| {
             let position = again[nth];
@@ -122,8 +97,16 @@ pub fn read_fleet(hosts: &[Host], how: &Reading) -> Result<Vec<HostReading>, Fle
     Ok(first.into_values().map(|(_, reading)| reading).collect())
 }
 
+/// The header that says who asks.
+pub(super) fn authorized(how: &Reading) -> Vec<(String, String)> {
+    let header = how.authorization.iter();
+    header
+        .map(|value| ("authorization".to_owned(), value.clone()))
+        .collect()
+}
+
 fn each(
-    hosts: &[Host],
+    hosts: &[Endpoint],
     targets: &[Target],
     how: &Reading,
     mut take: impl FnMut(usize, HostReading),

@@ -1,40 +1,24 @@
 //! Which exporters to read, as people write them: names, addresses, ranges, files.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::net::Ipv6Addr;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::endpoint::{Defaults, Endpoint};
+
 /// Where exporters listen unless a host says otherwise.
-const PORT: u16 = 9877;
+const DEFAULTS: Defaults = Defaults {
+    port: 9877,
+    port_of_http: 9877,
+    port_of_https: 9877,
+    path: "/metrics",
+};
 /// Most hosts of one call: a range with two digits too many is a mistake.
 const MOST: usize = 10_000;
 /// Longest file of hosts.
 const FILE_BYTES: u64 = 4 << 20;
-
-/// An exporter to read.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Host {
-    /// Name or address, without brackets.
-    pub host: String,
-    /// Port.
-    pub port: u16,
-    /// Path, from the first `/`.
-    pub path: String,
-    /// Whether it serves TLS.
-    pub tls: bool,
-}
-
-impl fmt::Display for Host {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.host.contains(':') {
-            true => write!(f, "[{}]:{}", self.host, self.port),
-            false => write!(f, "{}:{}", self.host, self.port),
-        }
-    }
-}
 
 /// Why hosts cannot be understood.
 #[derive(Debug, thiserror::Error)]
@@ -68,7 +52,7 @@ pub enum HostError {
 }
 
 /// Hosts in the order in which they were first named, each once.
-pub fn hosts(named: &[String], file: Option<&Path>) -> Result<Vec<Host>, HostError> {
+pub fn hosts(named: &[String], file: Option<&Path>) -> Result<Vec<Endpoint>, HostError> {
     let mut list = Vec::new();
     for text in named {
         add(&mut list, text, String::new)?;
@@ -91,7 +75,7 @@ struct TargetGroup {
     targets: Vec<String>,
 }
 
-fn read(list: &mut Vec<Host>, path: &Path) -> Result<(), HostError> {
+fn read(list: &mut Vec<Endpoint>, path: &Path) -> Result<(), HostError> {
     let failed = |source| HostError::File {
         path: path.to_owned(),
         source,
@@ -126,7 +110,7 @@ fn read(list: &mut Vec<Host>, path: &Path) -> Result<(), HostError> {
     Ok(())
 }
 
-fn add(list: &mut Vec<Host>, text: &str, place: impl Fn() -> String) -> Result<(), HostError> {
+fn add(list: &mut Vec<Endpoint>, text: &str, place: impl Fn() -> String) -> Result<(), HostError> {
     let wrong = |why: &str| HostError::Host {
         place: place(),
         text: text.to_owned(),
@@ -134,7 +118,7 @@ fn add(list: &mut Vec<Host>, text: &str, place: impl Fn() -> String) -> Result<(
     };
     let expanded = expand(text, MOST + 1 - list.len()).map_err(wrong)?;
     for one in expanded {
-        list.push(host(&one).map_err(wrong)?);
+        list.push(Endpoint::parse(&one, &DEFAULTS).map_err(wrong)?);
     }
     match list.len() > MOST {
         true => Err(HostError::TooMany),
@@ -192,50 +176,6 @@ fn numbers(text: &str, most: usize) -> Result<Vec<String>, &'static str> {
         list.extend((from..=to).map(|number| format!("{number:0width$}")));
     }
     Ok(list)
-}
-
-fn host(text: &str) -> Result<Host, &'static str> {
-    let (tls, rest) = match text.split_once("://") {
-        Some(("http", rest)) => (false, rest),
-        Some(("https", rest)) => (true, rest),
-        Some(_) => return Err("neither http nor https"),
-        None => (false, text),
-    };
-    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    if authority.contains('@') {
-        return Err("no passwords in addresses: use `--user` and `--password-file`");
-    }
-    let (host, port) = match authority.strip_prefix('[') {
-        Some(inner) => {
-            let (host, port) = inner.split_once(']').ok_or("a `[` without its `]`")?;
-            (host, port.strip_prefix(':'))
-        }
-        None => match authority.split_once(':') {
-            Some((host, port)) => (host, Some(port)),
-            None => (authority, None),
-        },
-    };
-    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
-    let named = !host.is_empty() && host.bytes().all(fits);
-    if !named && host.parse::<Ipv6Addr>().is_err() {
-        return Err("not a name or an address");
-    }
-    let printable = |byte: u8| byte.is_ascii_graphic();
-    if !path.bytes().all(printable) {
-        return Err("not a path");
-    }
-    Ok(Host {
-        host: host.to_owned(),
-        port: match port {
-            Some(port) => port.parse().map_err(|_| "not a port")?,
-            None => PORT,
-        },
-        path: match path {
-            "" | "/" => "/metrics".to_owned(),
-            path => path.to_owned(),
-        },
-        tls,
-    })
 }
 
 #[cfg(test)]

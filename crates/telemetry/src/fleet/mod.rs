@@ -7,6 +7,7 @@ mod exposition;
 mod hosts;
 mod judge;
 mod kind;
+mod prometheus;
 mod reading;
 
 use serde::{Deserialize, Serialize};
@@ -15,9 +16,10 @@ use warpsmith_core::Finding;
 pub use beside::{BesideFleet, beside_fleet};
 pub use codes::FAMILY;
 pub use collect::{FleetError, Reading, read_fleet};
-pub use hosts::{Host, HostError, hosts};
+pub use hosts::{HostError, hosts};
 pub use judge::Remark;
 pub use kind::{Kind, Load, Typical};
+pub use prometheus::{QueryAnswer, prometheus_endpoint, read_prometheus};
 pub use reading::{GpuReading, HostReading};
 
 /// What was read from a fleet, and what is remarkable about it.

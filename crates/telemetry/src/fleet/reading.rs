@@ -102,57 +102,143 @@ pub struct HostReading {
 
 type Slot = fn(&mut GpuReading) -> &mut Option<f64>;
 
-/// Where a gauge goes, and what it is multiplied by.
+/// Gauges: their names, where they go, and what they are multiplied by.
+const GAUGES: &[(&str, Slot, f64)] = &[
+    ("warpsmith_gpu_busy_ratio", |gpu| &mut gpu.busy_ratio, 1.0),
+    ("DCGM_FI_DEV_GPU_UTIL", |gpu| &mut gpu.busy_ratio, 0.01),
+    ("warpsmith_gpu_power_watts", |gpu| &mut gpu.power_watts, 1.0),
+    ("DCGM_FI_DEV_POWER_USAGE", |gpu| &mut gpu.power_watts, 1.0),
+    (
+        "warpsmith_gpu_power_limit_watts",
+        |gpu| &mut gpu.power_limit_watts,
+        1.0,
+    ),
+    (
+        "DCGM_FI_DEV_POWER_MGMT_LIMIT",
+        |gpu| &mut gpu.power_limit_watts,
+        1.0,
+    ),
+    (
+        "warpsmith_gpu_temperature_celsius",
+        |gpu| &mut gpu.temperature_celsius,
+        1.0,
+    ),
+    (
+        "DCGM_FI_DEV_GPU_TEMP",
+        |gpu| &mut gpu.temperature_celsius,
+        1.0,
+    ),
+    (
+        "warpsmith_gpu_memory_temperature_celsius",
+        |gpu| &mut gpu.memory_temperature_celsius,
+        1.0,
+    ),
+    (
+        "DCGM_FI_DEV_MEMORY_TEMP",
+        |gpu| &mut gpu.memory_temperature_celsius,
+        1.0,
+    ),
+    (
+        "warpsmith_gpu_sm_clock_hertz",
+        |gpu| &mut gpu.sm_clock_mhz,
+        1e-6,
+    ),
+    ("DCGM_FI_DEV_SM_CLOCK", |gpu| &mut gpu.sm_clock_mhz, 1.0),
+    (
+        "warpsmith_gpu_memory_clock_hertz",
+        |gpu| &mut gpu.memory_clock_mhz,
+        1e-6,
+    ),
+    (
+        "DCGM_FI_DEV_MEM_CLOCK",
+        |gpu| &mut gpu.memory_clock_mhz,
+        1.0,
+    ),
+    (
+        "warpsmith_gpu_memory_used_bytes",
+        |gpu| &mut gpu.memory_used_bytes,
+        1.0,
+    ),
+    (
+        "DCGM_FI_DEV_FB_USED",
+        |gpu| &mut gpu.memory_used_bytes,
+        1_048_576.0,
+    ),
+    (
+        "warpsmith_gpu_pcie_generation",
+        |gpu| &mut gpu.pcie_generation,
+        1.0,
+    ),
+    (
+        "DCGM_FI_DEV_PCIE_LINK_GEN",
+        |gpu| &mut gpu.pcie_generation,
+        1.0,
+    ),
+    (
+        "warpsmith_gpu_pcie_generation_max",
+        |gpu| &mut gpu.pcie_generation_max,
+        1.0,
+    ),
+    (
+        "DCGM_FI_DEV_PCIE_MAX_LINK_GEN",
+        |gpu| &mut gpu.pcie_generation_max,
+        1.0,
+    ),
+    ("warpsmith_gpu_pcie_width", |gpu| &mut gpu.pcie_width, 1.0),
+    (
+        "DCGM_FI_DEV_PCIE_LINK_WIDTH",
+        |gpu| &mut gpu.pcie_width,
+        1.0,
+    ),
+    (
+        "warpsmith_gpu_pcie_width_max",
+        |gpu| &mut gpu.pcie_width_max,
+        1.0,
+    ),
+    (
+        "DCGM_FI_DEV_PCIE_MAX_LINK_WIDTH",
+        |gpu| &mut gpu.pcie_width_max,
+        1.0,
+    ),
+    (
+        "warpsmith_gpu_ecc_uncorrected_errors_total",
+        |gpu| &mut gpu.ecc_uncorrected,
+        1.0,
+    ),
+    (
+        "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL",
+        |gpu| &mut gpu.ecc_uncorrected,
+        1.0,
+    ),
+    (
+        "warpsmith_gpu_row_remap_pending",
+        |gpu| &mut gpu.row_remap_pending,
+        1.0,
+    ),
+    (
+        "DCGM_FI_DEV_ROW_REMAP_PENDING",
+        |gpu| &mut gpu.row_remap_pending,
+        1.0,
+    ),
+    (
+        "warpsmith_gpu_row_remap_failed",
+        |gpu| &mut gpu.row_remap_failed,
+        1.0,
+    ),
+    (
+        "DCGM_FI_DEV_ROW_REMAP_FAILURE",
+        |gpu| &mut gpu.row_remap_failed,
+        1.0,
+    ),
+];
+
 fn slot(name: &str) -> Option<(Slot, f64)> {
-    const MEBIBYTE: f64 = 1_048_576.0;
-    Some(match name {
-        "warpsmith_gpu_busy_ratio" => (|gpu| &mut gpu.busy_ratio, 1.0),
-        "DCGM_FI_DEV_GPU_UTIL" => (|gpu| &mut gpu.busy_ratio, 0.01),
-        "warpsmith_gpu_power_watts" | "DCGM_FI_DEV_POWER_USAGE" => {
-            (|gpu| &mut gpu.power_watts, 1.0)
-        }
-        "warpsmith_gpu_power_limit_watts" | "DCGM_FI_DEV_POWER_MGMT_LIMIT" => {
-            (|gpu| &mut gpu.power_limit_watts, 1.0)
-        }
-        "warpsmith_gpu_temperature_celsius" | "DCGM_FI_DEV_GPU_TEMP" => {
-            (|gpu| &mut gpu.temperature_celsius, 1.0)
-        }
-        "warpsmith_gpu_memory_temperature_celsius" | "DCGM_FI_DEV_MEMORY_TEMP" => {
-            (|gpu| &mut gpu.memory_temperature_celsius, 1.0)
-        }
-        "warpsmith_gpu_sm_clock_hertz" => (|gpu| &mut gpu.sm_clock_mhz, 1e-6),
-        "DCGM_FI_DEV_SM_CLOCK" => (|gpu| &mut gpu.sm_clock_mhz, 1.0),
-        "warpsmith_gpu_memory_clock_hertz" => (|gpu| &mut gpu.memory_clock_mhz, 1e-6),
-        "DCGM_FI_DEV_MEM_CLOCK" => (|gpu| &mut gpu.memory_clock_mhz, 1.0),
-        "warpsmith_gpu_memory_used_bytes" => (|gpu| &mut gpu.memory_used_bytes, 1.0),
-        "DCGM_FI_DEV_FB_USED" => (|gpu| &mut gpu.memory_used_bytes, MEBIBYTE),
-        "warpsmith_gpu_pcie_generation" | "DCGM_FI_DEV_PCIE_LINK_GEN" => {
-            (|gpu| &mut gpu.pcie_generation, 1.0)
-        }
-        "warpsmith_gpu_pcie_generation_max" | "DCGM_FI_DEV_PCIE_MAX_LINK_GEN" => {
-            (|gpu| &mut gpu.pcie_generation_max, 1.0)
-        }
-        "warpsmith_gpu_pcie_width" | "DCGM_FI_DEV_PCIE_LINK_WIDTH" => {
-            (|gpu| &mut gpu.pcie_width, 1.0)
-        }
-        "warpsmith_gpu_pcie_width_max" | "DCGM_FI_DEV_PCIE_MAX_LINK_WIDTH" => {
-            (|gpu| &mut gpu.pcie_width_max, 1.0)
-        }
-        "warpsmith_gpu_ecc_uncorrected_errors_total" | "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL" => {
-            (|gpu| &mut gpu.ecc_uncorrected, 1.0)
-        }
-        "warpsmith_gpu_row_remap_pending" | "DCGM_FI_DEV_ROW_REMAP_PENDING" => {
-            (|gpu| &mut gpu.row_remap_pending, 1.0)
-        }
-        "warpsmith_gpu_row_remap_failed" | "DCGM_FI_DEV_ROW_REMAP_FAILURE" => {
-            (|gpu| &mut gpu.row_remap_failed, 1.0)
-        }
-        _ => return None,
-    })
+    let mut gauges = GAUGES.iter();
+    gauges.find_map(|(known, slot, scale)| (*known == name).then_some((*slot, *scale)))
 }
 
 /// What is about more than one number of a GPU.
-const SPECIAL: [&str; 7] = [
+const SPECIAL: [&str; 8] = [
     "warpsmith_build_info",
     "warpsmith_driver_info",
     "warpsmith_gpu_info",
@@ -160,25 +246,29 @@ const SPECIAL: [&str; 7] = [
     "warpsmith_gpu_down_info",
     "warpsmith_gpu_throttle_seconds_total",
     "warpsmith_gpu_xid_errors_total",
+    "DCGM_FI_DEV_XID_ERRORS",
 ];
 
-fn is_read(name: &str) -> bool {
-    SPECIAL.contains(&name)
-        || slot(name).is_some()
-        || dcgm_violation(name).is_some()
-        || name == "DCGM_FI_DEV_XID_ERRORS"
+/// DCGM's counters of time held back, in nanoseconds, by our reasons.
+const DCGM_VIOLATIONS: [(&str, &str); 5] = [
+    ("DCGM_FI_DEV_POWER_VIOLATION", "power_cap"),
+    ("DCGM_FI_DEV_THERMAL_VIOLATION", "thermal"),
+    ("DCGM_FI_DEV_SYNC_BOOST_VIOLATION", "sync_boost"),
+    ("DCGM_FI_DEV_BOARD_LIMIT_VIOLATION", "board_limit"),
+    ("DCGM_FI_DEV_RELIABILITY_VIOLATION", "reliability"),
+];
+
+fn dcgm_violation(name: &str) -> Option<&'static str> {
+    let mut known = DCGM_VIOLATIONS.iter();
+    known.find_map(|(known, reason)| (*known == name).then_some(*reason))
 }
 
-/// DCGM's counters of time held back, in nanoseconds, by our reasons.
-fn dcgm_violation(name: &str) -> Option<&'static str> {
-    Some(match name {
-        "DCGM_FI_DEV_POWER_VIOLATION" => "power_cap",
-        "DCGM_FI_DEV_THERMAL_VIOLATION" => "thermal",
-        "DCGM_FI_DEV_SYNC_BOOST_VIOLATION" => "sync_boost",
-        "DCGM_FI_DEV_BOARD_LIMIT_VIOLATION" => "board_limit",
-        "DCGM_FI_DEV_RELIABILITY_VIOLATION" => "reliability",
-        _ => return None,
-    })
+/// The metrics that a host's reading is made of.
+pub(super) fn metric_names() -> impl Iterator<Item = &'static str> {
+    SPECIAL
+        .into_iter()
+        .chain(GAUGES.iter().map(|(name, _, _)| *name))
+        .chain(DCGM_VIOLATIONS.iter().map(|(name, _)| *name))
 }
 
 /// DCGM writes what it does not know as the largest numbers of its types.
@@ -187,6 +277,14 @@ fn is_known(value: f64) -> bool {
 }
 
 impl HostReading {
+    /// A host of which nothing is known yet.
+    pub(super) fn named(host: String) -> Self {
+        Self {
+            host,
+            ..Self::default()
+        }
+    }
+
     /// A host that cannot be read.
     pub(super) fn down(host: String, reason: String) -> Self {
         Self {
@@ -198,16 +296,13 @@ impl HostReading {
 
     /// Reads a page; fails where it is no page of a GPU exporter.
     pub fn of_page(host: String, page: &str) -> Result<Self, String> {
-        let mut reading = Self {
-            host,
-            ..Self::default()
-        };
+        let mut reading = Self::named(host);
         let mut known = false;
         for line in lines(page) {
             let line = line?;
             known |= line.name.starts_with("warpsmith_") || line.name.starts_with("DCGM_FI_");
             // Most of a page is of no interest here, above all a series for each process.
-            if is_read(line.name) {
+            if metric_names().any(|name| name == line.name) {
                 reading.take(&line.sample()?)?;
             }
         }
@@ -217,7 +312,7 @@ impl HostReading {
         }
     }
 
-    fn take(&mut self, sample: &Sample<'_>) -> Result<(), String> {
+    pub(super) fn take(&mut self, sample: &Sample<'_>) -> Result<(), String> {
         match sample.name {
             "warpsmith_build_info" => self.exporter = Some(sample.label("version").to_owned()),
             "warpsmith_driver_info" => self.driver = Some(sample.label("driver").to_owned()),

@@ -10,14 +10,14 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::exporter::{served, tls_folder};
-use warpsmith_telemetry::Schedule;
 use warpsmith_telemetry::baseline::{Collector, Expectation};
 use warpsmith_telemetry::exporter::{Exporter, ProcessSeries, WebConfig};
 use warpsmith_telemetry::fleet::{
-    FleetBody, FleetError, Host, HostReading, Reading, Remark, beside_fleet, hosts, judge_fleet,
-    read_fleet,
+    FleetBody, FleetError, HostReading, Reading, Remark, beside_fleet, hosts, judge_fleet,
+    prometheus_endpoint, read_fleet, read_prometheus,
 };
 use warpsmith_telemetry::recording::Recording;
+use warpsmith_telemetry::{Endpoint, Schedule};
 
 /// A listener that answers every request with a page of its own, as it is at that moment.
 struct FakeExporter {
@@ -60,7 +60,7 @@ impl FakeExporter {
         })
     }
 
-    fn host(&self) -> Host {
+    fn host(&self) -> Endpoint {
         host_at(self.port)
     }
 }
@@ -76,7 +76,7 @@ impl Drop for FakeExporter {
     }
 }
 
-fn host_at(port: u16) -> Host {
+fn host_at(port: u16) -> Endpoint {
     let mut list = hosts(&[format!("127.0.0.1:{port}")], None).expect("an address");
     list.remove(0)
 }
@@ -148,12 +148,12 @@ const HOW: Reading = Reading {
     authorities: None,
 };
 
-fn fleet(exporters: &[FakeExporter]) -> Vec<Host> {
+fn fleet(exporters: &[FakeExporter]) -> Vec<Endpoint> {
     exporters.iter().map(FakeExporter::host).collect()
 }
 
 /// Code, position of the host and GPU of each remark.
-fn places(remarks: &[Remark], hosts: &[Host]) -> BTreeSet<(String, usize, String)> {
+fn places(remarks: &[Remark], hosts: &[Endpoint]) -> BTreeSet<(String, usize, String)> {
     let position = |remark: &Remark| {
         let found = hosts
             .iter()
@@ -469,7 +469,7 @@ fn real_exporters_are_read_with_password_and_certificate() {
     let config = WebConfig::read(&path).expect("understood");
     let (exporter, _feed) = served(scenario, ProcessSeries::Off, config);
     let mut secure = at(&exporter);
-    let reason = |host: &Host, how: &Reading| -> String {
+    let reason = |host: &Endpoint, how: &Reading| -> String {
         let read = read_fleet(std::slice::from_ref(host), how).expect("read");
         read[0].down.clone().unwrap_or_default()
     };
@@ -502,6 +502,143 @@ fn real_exporters_are_read_with_password_and_certificate() {
     };
     assert!(matches!(
         read_fleet(&[secure], &empty),
-        Err(FleetError::Authorities { .. })
+        Err(FleetError::Authorities(_))
     ));
+}
+
+/// A Prometheus that answers every query with this.
+fn prometheus(answer: impl Fn(&str) -> String + Send + 'static) -> (FakeExporter, Endpoint) {
+    let fake = FakeExporter::start(move |mut socket| {
+        let mut request = vec![0; 16 << 10];
+        let mut length = 0;
+        // The body of a question may come behind its head.
+        while !String::from_utf8_lossy(&request[..length]).contains("query=") {
+            match socket.read(&mut request[length..]) {
+                Ok(read @ 1..) => length += read,
+                _ => return,
+            }
+        }
+        let body = answer(&String::from_utf8_lossy(&request[..length]));
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
+        let _ = socket.write_all(head.as_bytes());
+        let _ = socket.write_all(body.as_bytes());
+    });
+    let address = format!("http://127.0.0.1:{}/prefix/", fake.port);
+    let endpoint = prometheus_endpoint(&address).expect("an address");
+    (fake, endpoint)
+}
+
+/// What a Prometheus would have of a page of [`page`].
+fn scraped(instance: usize, page: &str) -> String {
+    let mut series = Vec::new();
+    for line in page.lines().filter(|line| !line.starts_with('#')) {
+        let (name, rest) = line.split_once('{').expect("labels");
+        let (labels, value) = rest.split_once("} ").expect("a value");
+        let labels: Vec<String> = labels
+            .split(',')
+            .map(|label| format!("\"{}", label.replacen('=', "\":", 1)))
+            .collect();
+        series.push(format!(
+            "{{\"metric\":{{\"__name__\":\"{name}\",\"job\":\"gpu\",\"instance\":\"n{instance}\",{}}},\"value\":[1.5,\"{value}\"]}}",
+            labels.join(",")
+        ));
+    }
+    series.join(",")
+}
+
+#[test]
+fn a_prometheus_gives_the_table_of_its_exporters() {
+    let begun = Instant::now();
+    let hot = Special {
+        gpu: 2,
+        temperature: Some(88.0),
+        ..Special::default()
+    };
+    let (server, endpoint) = prometheus(move |question| {
+        assert!(question.starts_with("POST /prefix/api/v1/query HTTP/1.1"));
+        assert!(
+            question.contains("uthorization: Basic YWxpY2U6c2VjcmV0"),
+            "{question}"
+        );
+        let earlier = question.contains("offset%20300000ms");
+        let hosts: Vec<String> = (0..4)
+            .map(|node| {
+                let special = if node == 1 {
+                    hot.clone()
+                } else {
+                    Special::default()
+                };
+                let page = page(node, 8, "580.1", &special, begun);
+                // Held back by heat for a tenth of the five minutes.
+                match (node, earlier) {
+                    (3, true) => scraped(node, &page.replace("_thermal\"} 3", "_thermal\"} 1")),
+                    (3, false) => scraped(node, &page.replace("_thermal\"} 3", "_thermal\"} 31")),
+                    _ => scraped(node, &page),
+                }
+            })
+            .collect();
+        let up = "{\"metric\":{\"__name__\":\"up\",\"job\":\"gpu\",\"instance\":\"n9\"},\"value\":[1,\"0\"]}";
+        format!(
+            "{{\"status\":\"success\",\"data\":{{\"resultType\":\"vector\",\"result\":[{},{up}]}}}}",
+            hosts.join(",")
+        )
+    });
+    let how = Reading {
+        over: Duration::from_secs(300),
+        authorization: Some("Basic YWxpY2U6c2VjcmV0".into()),
+        ..HOW
+    };
+    let hosts = read_prometheus(&endpoint, &how).expect("read");
+    let (body, _) = judge_fleet(hosts, None);
+    assert_eq!(body.hosts.len(), 5);
+    assert_eq!(
+        body.hosts.iter().map(|host| host.gpus.len()).sum::<usize>(),
+        32
+    );
+    let seen: BTreeSet<(&str, Option<&str>, &str)> = body
+        .remarks
+        .iter()
+        .map(|remark| (&*remark.host, remark.gpu.as_deref(), &*remark.code))
+        .collect();
+    assert!(seen.contains(&("n1", Some("2"), "F003")), "{seen:?}");
+    assert!(seen.contains(&("n9", None, "F001")), "{seen:?}");
+    assert!(seen.iter().any(|(host, ..)| *host == "n3"), "{seen:?}");
+    assert!(
+        !seen.iter().any(|(host, ..)| *host == "n0" || *host == "n2"),
+        "{seen:?}"
+    );
+    drop(server);
+}
+
+#[test]
+fn a_prometheus_that_is_none_is_named() {
+    let refused = |endpoint: &Endpoint| -> String {
+        let how = Reading {
+            deadline: Duration::from_secs(5),
+            ..HOW
+        };
+        let error = read_prometheus(endpoint, &how).expect_err("refused");
+        error.to_string()
+    };
+    let (server, endpoint) = prometheus(|_| "<html>Grafana</html>".to_owned());
+    let said = refused(&endpoint);
+    assert!(said.starts_with("Prometheus at 127.0.0.1:"), "{said}");
+    assert!(said.contains("not an answer of Prometheus"), "{said}");
+    drop(server);
+    let (server, endpoint) = prometheus(|_| {
+        "{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":[]}}".to_owned()
+    });
+    assert!(refused(&endpoint).contains("no metrics of GPUs"));
+    drop(server);
+    // A length that is said is refused before anything is kept.
+    let flood = FakeExporter::start(|mut socket| {
+        let _ = socket.read(&mut [0; 4096]);
+        let _ = socket.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n[");
+    });
+    let endpoint = prometheus_endpoint(&format!("127.0.0.1:{}", flood.port)).expect("an address");
+    assert!(refused(&endpoint).contains("longer than 67108864 bytes"));
+    let closed = prometheus_endpoint("127.0.0.1:1").expect("an address");
+    assert!(refused(&closed).contains("cannot connect"));
+    let secure = prometheus_endpoint("https://127.0.0.1:1").expect("an address");
+    assert!(refused(&secure).contains("--ca"));
 }

@@ -5,6 +5,7 @@ mod driver_path;
 mod exporter;
 mod fleet;
 mod hung_driver;
+mod otlp;
 mod pods;
 mod recording;
 mod screen;

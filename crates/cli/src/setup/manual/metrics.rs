@@ -1,6 +1,6 @@
 //! The exporter's metrics as a page, and what other exporters call them.
 
-use warpsmith_telemetry::exporter::{PEERS, dcgm_metrics, metrics};
+use warpsmith_telemetry::exporter::{CONVENTIONS, Kind, PEERS, dcgm_metrics, metrics, otlp_name};
 
 use super::page::{Page, cell};
 
@@ -32,7 +32,8 @@ dashboards and alerts. Units differ where names differ: DCGM counts percent, MHz
 `warpsmith export --compat dcgm` serves dcgm-exporter's names, units and labels instead: `gpu`, `UUID`, \
 `pci_bus_id`, `device`, `modelName`, `Hostname` (as its releases up to 4.8.2 write it), \
 `DCGM_FI_DRIVER_VERSION` and, with `--kubernetes`, `container`, `namespace` and `pod`. What is not known has \
-no line, where dcgm-exporter writes a sentinel. MIG instances are left out.
+no line, where dcgm-exporter writes a sentinel. The memory of a MIG instance has lines of its own, with \
+`GPU_I_PROFILE` and `GPU_I_ID` and the pod that has the instance.
 
 | here | dcgm-exporter | nvidia_gpu_exporter |
 |---|---|---|
@@ -43,6 +44,35 @@ const COMPAT: &str = "
 
 | metric | kind | what it is |
 |---|---|---|
+";
+
+const OPENTELEMETRY: &str = "
+## With `--otlp`
+
+`warpsmith export --otlp URL` pushes the metrics of the first table to an OpenTelemetry receiver, whatever \
+`--compat` serves; those of the exporter itself (`process_…`, `warpsmith_exporter_…`) stay on the page. Labels \
+are attributes. A Prometheus that receives OTLP translates the names back to those of the page.
+
+| attribute of the resource | value |
+|---|---|
+| `service.name`, `service.version` | `warpsmith` and its version |
+| `service.instance.id`, `host.name` | the host's name, or the node's in Kubernetes (`NODE_NAME`) |
+| `host.arch`, `os.type` | such as `amd64` and `linux` |
+| yours | `--otlp-attribute NAME=VALUE`, `OTEL_RESOURCE_ATTRIBUTES` |
+
+Counters are cumulative sums that begin with the first push, because since when a driver counts is not known.
+
+| on the page | in OpenTelemetry | unit | kind |
+|---|---|---|---|
+";
+
+const CONVENTIONAL: &str = "
+Beside them come the metrics that OpenTelemetry's [conventions for hardware](https://opentelemetry.io/docs/specs/semconv/hardware/gpu/) \
+name, which are in development. Each has `hw.id` (the GPU's uuid), `hw.type` (`gpu`), `hw.name`, `hw.model`, \
+`hw.vendor` and `hw.driver_version`.
+
+| metric | unit | kind | told apart by | what it is |
+|---|---|---|---|---|
 ";
 
 pub(super) fn page() -> Page {
@@ -78,6 +108,40 @@ pub(super) fn page() -> Page {
             "| `{}` | {} | {} |\n",
             metric.name,
             metric.kind,
+            cell(metric.help)
+        ));
+    }
+    text.push_str(OPENTELEMETRY);
+    let own = ["process_", "warpsmith_exporter_"];
+    for metric in metrics().filter(|metric| !own.iter().any(|own| metric.name.starts_with(own))) {
+        let name = otlp_name(metric);
+        let kind = match metric.kind {
+            "counter" => "sum",
+            kind => kind,
+        };
+        text.push_str(&format!(
+            "| `{}` | `{}` | {} | {kind} |\n",
+            metric.name,
+            name.name,
+            code(name.unit)
+        ));
+    }
+    text.push_str(CONVENTIONAL);
+    for metric in CONVENTIONS {
+        let kind = match metric.kind {
+            Kind::Gauge => "gauge",
+            Kind::Counter => "sum",
+            Kind::UpDownCounter => "sum that may shrink",
+        };
+        let values: Vec<String> = metric.apart().map(|value| format!("`{value}`")).collect();
+        let apart = metric.by.map_or_else(
+            || "–".to_owned(),
+            |by| format!("`{by}`: {}", values.join(", ")),
+        );
+        text.push_str(&format!(
+            "| `{}` | `{}` | {kind} | {apart} | {} |\n",
+            metric.name,
+            metric.unit,
             cell(metric.help)
         ));
     }
