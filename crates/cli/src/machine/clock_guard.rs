@@ -2,10 +2,16 @@
 //!
 //! A second process holds the lock and waits for the end of its standard input, whose other end
 //! is ours: it closes when we end, also by a panic or a signal that nobody can catch.
+//!
+//! Nothing here waits for a driver without a limit: the second process says what it waits for, gives up
+//! by itself, and stays for a while to give back what a call locks that comes back late.
 
 use std::io::{BufRead, BufReader, Read, Write, stdin, stdout};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStdin, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -38,23 +44,50 @@ impl LockClocks {
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
+            .stderr(Stdio::null())
             // Ctrl-C is for us: the guard goes when we are gone.
             .process_group(0)
             .spawn()
             .context("cannot start the process that holds the clocks")?;
         let rope = child.stdin.take();
-        let mut line = String::new();
-        if let Some(answers) = child.stdout.take() {
-            BufReader::new(answers).read_line(&mut line)?;
+        let lines = child.stdout.take().map(lines);
+        let until = Instant::now() + ANSWER;
+        while let Some(lines) = &lines {
+            let left = until.saturating_duration_since(Instant::now());
+            let Ok(line) = lines.recv_timeout(left) else {
+                break;
+            };
+            match line.split_once(' ') {
+                Some(("locked", clocks)) => {
+                    output::note(global, &format!("SM clocks locked at {clocks} MHz"));
+                    return Ok(Some(ClockGuard { child, rope }));
+                }
+                Some(("waits", what)) => {
+                    output::note(global, &format!("waiting for the driver: {what}"));
+                }
+                // It ends by itself, when the driver has taken back what was locked.
+                Some(("refused", why)) => bail!("{why}"),
+                _ => break,
+            }
         }
-        let guard = ClockGuard { child, rope };
-        match line.trim().strip_prefix("locked ") {
-            Some(clocks) => output::note(global, &format!("SM clocks locked at {clocks} MHz")),
-            None => bail!("{}", guard.refusal()),
-        }
-        Ok(Some(guard))
+        bail!("the process that holds the clocks does not answer")
     }
+}
+
+/// A little more than the second process takes until it gives up.
+const ANSWER: Duration = Duration::from_secs(10);
+
+/// What the second process says, line by line, without waiting for it.
+fn lines(output: ChildStdout) -> Receiver<String> {
+    let (send, lines) = channel();
+    thread::spawn(move || {
+        for line in BufReader::new(output).lines().map_while(Result::ok) {
+            if send.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    lines
 }
 
 /// Locked clocks; they are free when this is gone.
@@ -63,25 +96,21 @@ pub(crate) struct ClockGuard {
     rope: Option<ChildStdin>,
 }
 
-impl ClockGuard {
-    /// What the guard said when it could not lock.
-    fn refusal(mut self) -> String {
-        let mut said = String::new();
-        if let Some(mut errors) = self.child.stderr.take() {
-            let _ = errors.read_to_string(&mut said);
-        }
-        let said = said.trim().trim_start_matches("error: ");
-        match said.is_empty() {
-            true => "the process that holds the clocks ended without a word".to_owned(),
-            false => said.to_owned(),
-        }
-    }
-}
-
 impl Drop for ClockGuard {
     fn drop(&mut self) {
         self.rope.take();
-        let _ = self.child.wait();
+        let until = Instant::now() + ANSWER;
+        while let Ok(None) = self.child.try_wait() {
+            if Instant::now() > until {
+                // Nothing can be done about a standard error that is closed.
+                let _ = writeln!(
+                    std::io::stderr(),
+                    "warning: the driver does not take the clocks back (hint: `sudo nvidia-smi -rgc`)"
+                );
+                return;
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
     }
 }
 
@@ -97,10 +126,23 @@ impl GuardClocks {
     pub(crate) fn run(&self) -> Result<Outcome> {
         // Listening keeps a polite signal from ending us before the clocks are free.
         let interruption = Interruption::listen()?;
-        let lock = ClockLock::acquire(Some(self.mhz).filter(|mhz| *mhz > 0))?;
-        let clocks: Vec<String> = lock.mhz().iter().map(ToString::to_string).collect();
-        writeln!(stdout(), "locked {}", clocks.join(", "))?;
-        stdout().flush()?;
+        let mut lock = ClockLock::begin(Some(self.mhz).filter(|mhz| *mhz > 0));
+        if !lock.wait(PROMPT) {
+            say("waits", &lock.waits_for())?;
+            lock.wait(PATIENCE - PROMPT);
+        }
+        match lock.locked(PATIENCE) {
+            Ok(clocks) => {
+                let clocks: Vec<String> = clocks.iter().map(ToString::to_string).collect();
+                say("locked", &clocks.join(", "))?;
+            }
+            Err(error) => {
+                say("refused", &error.to_string())?;
+                // A call that comes back later may have locked a clock.
+                lock.give_back(LINGER);
+                return Err(error.into());
+            }
+        }
         let mut byte = [0];
         while !interruption.came() {
             match stdin().read(&mut byte) {
@@ -110,7 +152,20 @@ impl GuardClocks {
                 Err(_) => break,
             }
         }
-        drop(lock);
+        lock.give_back(LINGER);
         Ok(Outcome::Fine)
     }
+}
+
+/// Afterwards we say what we wait for.
+const PROMPT: Duration = Duration::from_secs(1);
+/// What the driver has for all of its GPUs.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a call that hangs is waited for at the end.
+const LINGER: Duration = Duration::from_secs(60);
+
+/// A line for the process that measures.
+fn say(word: &str, what: &str) -> Result<()> {
+    writeln!(stdout(), "{word} {what}")?;
+    Ok(stdout().flush()?)
 }

@@ -130,3 +130,67 @@ fn memory_of_a_tree_on_gpus_is_judged_beside_the_hosts() {
         "{device}"
     );
 }
+
+/// Runs `touch ran` with locked clocks on a driver whose `call` hangs about the second of two GPUs.
+fn while_hanging(call: &str) -> (tempfile::TempDir, std::process::Output) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let scenario = format!(
+        r#"{{"gpus": [{{"count": 2}}], "faults": [{{"gpu": 1, "call": "{call}", "hang_s": 7}}]}}"#
+    );
+    let output = on_fake_driver(folder.path(), &scenario)
+        .args(["run", "--lock-clocks", "1500", "--", "touch", "ran"])
+        .output()
+        .expect("it ends");
+    (folder, output)
+}
+
+#[test]
+fn a_driver_that_hangs_is_named_nothing_runs_and_no_clock_stays_locked() {
+    let calls = [
+        "nvmlInit_v2",
+        "nvmlDeviceGetCount_v2",
+        "nvmlDeviceGetHandleByIndex_v2",
+        "nvmlDeviceGetMaxClockInfo",
+        "nvmlDeviceSetGpuLockedClocks",
+    ];
+    let threads = calls.map(|call| std::thread::spawn(move || (call, while_hanging(call))));
+    for thread in threads {
+        let (call, (folder, output)) = thread.join().expect("no panic");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{call}: {said}");
+        assert!(said.contains("waiting for the driver"), "{call}: {said}");
+        assert!(
+            said.contains(&format!("{call} does not return")),
+            "{call}: {said}"
+        );
+        assert!(!folder.path().join("ran").exists(), "{call}");
+        // The call comes back after two more seconds; by then nobody wants the clocks any more.
+        let locks = |lines: &[String]| -> (usize, usize) {
+            let count = |word: &str| lines.iter().filter(|line| line.starts_with(word)).count();
+            (count("lock"), count("unlock"))
+        };
+        let expected = match call {
+            "nvmlInit_v2" | "nvmlDeviceGetCount_v2" => 0,
+            // What hangs before it locks is not locked any more.
+            "nvmlDeviceGetHandleByIndex_v2" => 1,
+            _ => 2,
+        };
+        let seen = journal(folder.path(), 2 * expected);
+        assert_eq!(locks(&seen), (expected, expected), "{call}: {seen:?}");
+    }
+}
+
+#[test]
+fn a_driver_that_does_not_take_clocks_back_is_told_and_the_run_counts() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let scenario = r#"{"faults": [{"call": "nvmlDeviceResetGpuLockedClocks", "hang_s": 15}]}"#;
+    let output = on_fake_driver(folder.path(), scenario)
+        .args(["run", "--lock-clocks", "1500", "--runs", "2", "--", "true"])
+        .output()
+        .expect("it ends");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("does not take the clocks back"), "{said}");
+    // The process that holds them outlives the measurement, and goes on trying.
+    assert_eq!(journal(folder.path(), 2), ["lock 0 1500 1500", "unlock 0"]);
+}
