@@ -138,6 +138,7 @@ fn too_few_samples_are_not_measured() {
             assert!(stderr(&run).contains("not measured: too few samples"));
             let text = String::from_utf8_lossy(&run.stdout).into_owned();
             assert!(!text.contains("fit for"), "{text}");
+            assert!(!text.contains("NaN"), "{text}");
         }
     }
 }

@@ -590,7 +590,8 @@ impl GpuCollection {
 fn energy(readings: &[(Micros, i64)], power: Option<&Metric>, start: Micros) -> Option<EnergyUse> {
     let (first, last) = (readings.first()?, readings.last()?);
     let seconds = last.0.since(first.0).as_secs_f64();
-    if seconds <= 0.0 || last.1 < first.1 {
+    // A counter that has not moved yet has measured nothing.
+    if seconds <= 0.0 || last.1 <= first.1 {
         return None;
     }
     let offset = |at: Micros| u32::try_from(at.since(start).as_millis()).unwrap_or(u32::MAX);
