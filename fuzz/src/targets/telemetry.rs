@@ -1,7 +1,7 @@
-//! Recordings, pages of other machines' exporters, the exporter's configuration and the wisdom file.
+//! Recordings, pages of other machines' exporters, answers of a Prometheus and of a kubelet, the exporter's configuration and the wisdom file.
 
-use warpsmith_telemetry::exporter::WebConfig;
-use warpsmith_telemetry::fleet::{HostReading, judge_fleet};
+use warpsmith_telemetry::exporter::{Pods, WebConfig};
+use warpsmith_telemetry::fleet::{HostReading, QueryAnswer, judge_fleet};
 use warpsmith_telemetry::recording::Recording;
 use warpsmith_wisdom::Wisdom;
 
@@ -47,6 +47,49 @@ pub(super) const METRICS_PAGE: Target = Target {
         "1e999",
         "9223372036854775794",
         "\\\"",
+    ],
+};
+
+pub(super) const PROMETHEUS: Target = Target {
+    name: "prometheus",
+    run: |data| {
+        let Ok(answer) = QueryAnswer::of_body(200, data) else {
+            return;
+        };
+        if let Ok(hosts) = answer.clone().hosts(&answer, 60.0) {
+            let _ = judge_fleet(hosts, None);
+        }
+    },
+    dictionary: &[
+        "\"status\":\"success\",",
+        "\"data\":{\"resultType\":\"vector\",\"result\":[",
+        "{\"metric\":{\"__name__\":\"up\",\"instance\":\"a\",\"job\":\"b\"},\"value\":[1,\"0\"]},",
+        "\"__name__\":\"warpsmith_gpu_power_watts\",",
+        "\"gpu\":\"0\",\"uuid\":\"GPU-1\",",
+        "\"NaN\"",
+        "\"+Inf\"",
+        "1e999",
+        "\\ud800",
+        "null",
+    ],
+};
+
+pub(super) const KUBELET: Target = Target {
+    name: "kubelet",
+    run: |data| {
+        if let Some(pods) = Pods::of_answer(data) {
+            for one in &pods.assignments {
+                assert!(!pods.owners(&one.device, "0").is_empty() || one.device.contains("::"));
+            }
+        }
+    },
+    dictionary: &[
+        "nvidia.com/gpu",
+        "nvidia.com/mig-1g.18gb",
+        "GPU-00000000::1",
+        "\x0a\x02",
+        "\x12\x04",
+        "\x1a\x7f",
     ],
 };
 

@@ -48,6 +48,14 @@ pub struct Pods {
 }
 
 impl Pods {
+    /// Reads the kubelet's answer, `ListPodResourcesResponse`; `None` where it is none.
+    pub fn of_answer(message: &[u8]) -> Option<Self> {
+        Some(Self {
+            assignments: assignments(message)?,
+            failure: None,
+        })
+    }
+
     /// The containers that have a GPU, or shares of it: each once.
     pub fn owners(&self, uuid: &str, index: &str) -> Vec<&Assignment> {
         let mine = |one: &&Assignment| {
@@ -110,14 +118,11 @@ fn lock(pods: &Mutex<Pods>) -> MutexGuard<'_, Pods> {
 fn take(socket: &Path, pods: &Mutex<Pods>, answered: Instant) -> Instant {
     let answer = call(socket, METHOD, b"", LIMITS).map_err(|error| error.to_string());
     let answer =
-        answer.and_then(|message| assignments(&message).ok_or("no list of pods".to_owned()));
+        answer.and_then(|message| Pods::of_answer(&message).ok_or("no list of pods".to_owned()));
     let mut known = lock(pods);
     match answer {
-        Ok(assignments) => {
-            *known = Pods {
-                assignments,
-                failure: None,
-            };
+        Ok(pods) => {
+            *known = pods;
             Instant::now()
         }
         Err(reason) => {
