@@ -7,11 +7,13 @@ import { SleepTimer } from '/sleep_timer.js';
 import { keepBuffer, keepPreset, keepState, lastBuffer, lastState, ownPresets, readAddress, writeAddress } from '/state.js';
 
 const $ = (id) => document.getElementById(id);
-const token = new URLSearchParams(location.hash.slice(1)).get('token') ?? undefined;
+// Secrets come behind `#`, which browsers never send: the token of a listener, and that of the broadcast's owner.
+const secret = (name) => new URLSearchParams(location.hash.slice(1)).get(name) ?? undefined;
+const token = secret('token'), owner = secret('owner');
 export const ask = (path, options = {}) => fetch(path, token ? { ...options, headers: { Authorization: `Bearer ${token}` } } : options);
 const KEYS = ['C', 'C#', 'D', 'D#', 'E', 'F', 'F#', 'G', 'G#', 'A', 'A#', 'B'];
 
-let presets = [], chosen = '', params = {}, served = {}, pending = null;
+let presets = [], chosen = '', params = {}, served = {}, pending = null, everybody = true, told = null;
 const player = new Player(heard);
 window.player = player;
 
@@ -64,6 +66,7 @@ async function load() {
     $('instruments').append(element('label', {}, name, select));
   }
   served = status.params.default;
+  everybody = status.broadcast.steered_by_all;
   open(readAddress() ?? lastVisit() ?? {});
   figure('device', 'Renders on', status.device);
   player.prepare();
@@ -110,15 +113,15 @@ function remember() {
   keepState({ ...state, served });
   const base = presets.find(({ name }) => name === chosen);
   const words = writeAddress(state, base?.own ? undefined : base?.params);
-  const hash = token ? `token=${encodeURIComponent(token)}&${words}` : words;
-  history.replaceState(null, '', `#${hash}`);
+  const secrets = Object.entries({ token, owner }).filter(([, value]) => value).map(([name, value]) => `${name}=${encodeURIComponent(value)}&`);
+  history.replaceState(null, '', `#${secrets.join('')}${words}`);
   return words;
 }
 
-// The broadcast is everybody's: whoever hears it steers it for all.
+// The broadcast is its owner's, or everybody's: whoever steers it does so for all.
 function steerable() {
   $('acts').textContent = $('shared').checked
-    ? 'You steer the broadcast for everybody who hears it.'
+    ? everybody || owner ? 'You steer the broadcast for everybody who hears it.' : 'Only its owner steers the broadcast: open this page with #owner=… to do so.'
     : 'Filter, space and volume act at once; tempo, key, scale and notes with the next chord.';
   $('seed').disabled = $('shared').checked;
 }
@@ -170,7 +173,7 @@ function send(change, wait) {
 function flush() {
   const change = pending;
   pending = null;
-  player.control(change);
+  player.control(owner && $('shared').checked ? { ...change, owner } : change);
   remember();
 }
 
@@ -216,16 +219,22 @@ function heard(data) {
     const { seed, shared, resumed } = data.welcome;
     if (!resumed) score.begin(data.welcome.rate);
     $('seed').placeholder = String(seed);
-    if (!resumed) show(data.welcome.params);
+    told = data.welcome.params;
+    if (!resumed) show(told);
     say(shared ? 'Playing the broadcast' : `Playing, seed ${seed}`);
     figure('device', 'Renders on', data.welcome.device);
     remember();
     announce(shared ? 'Broadcast' : `Seed ${seed}`);
     figure('stream', 'Stream', `${data.welcome.stream}, ${data.welcome.codec}, ${data.welcome.rate} Hz`);
   }
-  if (data.message?.type === 'params') show(data.message.params);
+  if (data.message?.type === 'params') show(told = data.message.params);
   if (data.message?.type === 'score') score.told(data.message);
-  if (data.message?.type === 'error') trouble(data.message.finding.message);
+  if (data.message?.type === 'error') {
+    const { code, message } = data.message.finding;
+    trouble(message);
+    // Controls that were refused show what plays.
+    if (code === 'W008' && told) show(told);
+  }
   if (data.lost) say('Connection lost, coming back');
   if (data.figures) { showFigures(); score.at(data.figures); keepBuffer(data.figures.targetMs); }
 }

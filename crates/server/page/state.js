@@ -1,5 +1,5 @@
 // What plays as part of the address, so that a link plays the same music, and what played last.
-// The token stays where it is: it is never written into a link that is copied from here.
+// Secrets stay where they are: they are never written into a link that is copied from here.
 
 const STORE = 'warpsmith-listen', OWN = 'warpsmith-presets', BUFFER = 'warpsmith-buffer';
 const START_MS = 120, MOST_START_MS = 2000;
@@ -9,7 +9,7 @@ const WORDS = ['key', 'mode'];
 export function readAddress(hash = location.hash) {
   const words = new URLSearchParams(hash.slice(1)), state = { params: {} };
   for (const [name, text] of words) {
-    if (name === 'token') continue;
+    if (name === 'token' || name === 'owner') continue;
     else if (name === 'seed') { if (/^\d{1,16}$/.test(text)) state.seed = Number(text); }
     else if (name === 'preset') state.preset = text;
     else if (name === 'shared') state.shared = text === '1';

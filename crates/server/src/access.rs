@@ -70,7 +70,7 @@ impl Access {
             (Some(owner), Some(given)) if same_secret(given, owner) => Ok(()),
             (None, _) if self.origins.loopback => Ok(()),
             (Some(_), _) => Err(ProtocolError::NotOwner {
-                hint: "send the owner's token as `owner`",
+                hint: "send the owner's token as `owner`, or open the page with `#owner=TOKEN`",
             }),
             (None, _) => Err(ProtocolError::NotOwner {
                 hint: "start `serve` with `--owner-token-file`, and send that token as `owner`",

@@ -1,6 +1,6 @@
 //! `warpsmith serve`: music for many listeners, a page to listen with, and a load test of it.
 
-use std::io::{Write, stdout};
+use std::io::{IsTerminal, Write, stderr, stdout};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -52,6 +52,7 @@ pub struct Serve {
     token_file: Option<PathBuf>,
     /// A file with the token of the broadcast's owner, instead of WARPSMITH_OWNER_TOKEN: only who sends
     /// it as `owner` steers what everybody hears. Without one everybody on loopback may, and nobody else.
+    /// The page takes it behind `#owner=` in its address, which browsers keep to themselves.
     #[arg(hide_short_help = true, long, value_name = "FILE", value_parser = inputs::file())]
     owner_token_file: Option<PathBuf>,
     /// A page of this origin may connect, e.g. `https://radio.example`; can be given several times.
@@ -87,10 +88,12 @@ impl Serve {
         let interruption = Interruption::listen()?;
         // What the GPUs do, for the page's second tab; the music waits for no driver.
         let machine = LiveMachine::start(&warpsmith_telemetry::Settings::default());
-        let server = Server::start(Settings {
+        let settings = Settings {
             board: Some(Arc::clone(machine.board())),
             ..self.settings(global)?
-        })?;
+        };
+        let owner = settings.owner.clone();
+        let server = Server::start(settings)?;
         if global.format == Format::Json {
             server.on_event(|line| {
                 // A reader that is gone ends with the program.
@@ -105,6 +108,21 @@ impl Serve {
                 server.device()
             ),
         );
+        if let Some(owner) = owner {
+            // A log is not the place for a secret.
+            let shown = if stderr().is_terminal() {
+                &*owner
+            } else {
+                "…"
+            };
+            output::note(
+                global,
+                &format!(
+                    "http://{}/#owner={shown} steers the broadcast",
+                    server.address()
+                ),
+            );
+        }
         let mut told = false;
         while !interruption.wait(Duration::from_secs(1)) {
             if let (Some(finding), false) = (server.finding(), told) {

@@ -58,6 +58,7 @@ pub(super) fn status(shared: &Shared) -> Answer {
                 "position": broadcast.position(),
                 "listeners": broadcast.listeners(),
                 "params": broadcast.params(),
+                "steered_by_all": shared.access.check_owner(None).is_ok(),
             },
             "listeners": { "count": shared.seats.count(), "wav": shared.wav_listeners.count(), "first": shared.seats.json(LISTED) },
             "paths": PATHS,

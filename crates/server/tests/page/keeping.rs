@@ -3,6 +3,7 @@
 use libtest_mimic::Failed;
 use serde_json::{Value, json};
 use warpsmith_formats::wav::WavFormat;
+use warpsmith_server::{Server, Settings};
 use warpsmith_synth::midi_file::midi_file;
 use warpsmith_synth::{Key, Params, Preset, Stream, compose};
 
@@ -43,6 +44,49 @@ pub(crate) fn visit(browser: &mut Browser, address: &str) -> Result<(), Failed> 
     browser.go(address)?;
     browser.evaluate(CONTROLS)?;
     Ok(())
+}
+
+pub(crate) fn the_broadcast_is_its_owners() -> Result<(), Failed> {
+    let owner = "the-owners-own-token";
+    let server = Server::start(Settings {
+        listen: ([127, 0, 0, 1], 0).into(),
+        owner: Some(owner.into()),
+        ..Settings::default()
+    })?;
+    let page = format!("http://{}/", server.address());
+    let mut browser = Browser::open()?;
+    let bpm = "fetch('/api/status').then((answer) => answer.json()).then((status) => status.broadcast.params.bpm)";
+    // A listener hears it, is refused, and sees what plays.
+    visit(&mut browser, &format!("{page}#shared=1"))?;
+    browser.until("$('acts').textContent.includes('Only its owner')")?;
+    browser.evaluate("$('play').click()")?;
+    browser.until("player.figures.playing === true && player.welcome.shared")?;
+    let before = browser.evaluate(bpm)?;
+    browser.evaluate("change('param-bpm', 93); 1")?;
+    browser.until("$('trouble').textContent.includes('steered by its owner')")?;
+    is(&mut browser, bpm, &before)?;
+    is(&mut browser, "Number($('param-bpm').value)", &before)?;
+    // The owner is not, and no link that is copied gives the token away.
+    visit(&mut browser, &format!("{page}#owner={owner}&shared=1"))?;
+    browser.until("$('acts').textContent.includes('You steer')")?;
+    browser.evaluate("$('play').click()")?;
+    browser.until("player.figures.playing === true && player.welcome.shared")?;
+    browser.evaluate("change('param-bpm', 93); 1")?;
+    browser.until(&format!("{bpm}.then((bpm) => bpm === 93)"))?;
+    is(&mut browser, "$('trouble').textContent", &json!(""))?;
+    browser.until(&format!("location.hash.includes('owner={owner}')"))?;
+    browser.evaluate(
+        "window.copied = ''; navigator.clipboard.writeText = (text) => { copied = text; return Promise.resolve(); }; $('link').click(); 1",
+    )?;
+    browser.until("copied.includes('shared=1')")?;
+    is(&mut browser, "copied.includes('owner')", &json!(false))?;
+    // Nothing that the page fetched had it in its address.
+    is(
+        &mut browser,
+        "performance.getEntriesByType('resource').some(({ name }) => name.includes('own-token'))",
+        &json!(false),
+    )?;
+    no_complaints(&browser)
 }
 
 pub(crate) fn a_link_plays_the_same_music() -> Result<(), Failed> {

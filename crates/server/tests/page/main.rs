@@ -426,6 +426,10 @@ fn main() {
             the_broadcast_plays_at_another_rate,
         ),
         (
+            "the broadcast is steered by its owner's page and by no other",
+            keeping::the_broadcast_is_its_owners,
+        ),
+        (
             "the page begins as its server was told, and a link plays the same music",
             keeping::a_link_plays_the_same_music,
         ),
