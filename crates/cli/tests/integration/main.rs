@@ -6,6 +6,8 @@ mod commands;
 mod configuration;
 mod history;
 #[cfg(target_os = "linux")]
+mod killed_recording;
+#[cfg(target_os = "linux")]
 mod locked_clocks;
 mod mistakes;
 mod program;
