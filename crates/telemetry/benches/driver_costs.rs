@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use nvml_wrapper_sys::bindings::{
     NvmlLib, nvmlDevice_t, nvmlFieldValue_t, nvmlMarginTemperature_t, nvmlMemory_v2_t,
-    nvmlProcessInfo_t, nvmlReturn_t, nvmlSample_t, nvmlUtilization_t,
+    nvmlProcessInfo_t, nvmlProcessUtilizationSample_t, nvmlReturn_t, nvmlSample_t,
+    nvmlUtilization_t,
 };
 use warpsmith_telemetry::{Machine, Sampler, Schedule, Settings, Tier};
 
@@ -127,6 +128,11 @@ fn calls(library: &NvmlLib, device: nvmlDevice_t) -> Vec<(String, Call<'_>)> {
             f(device, &mut count, list.as_mut_ptr())
         }
     );
+    add!("process use", nvmlDeviceGetProcessUtilization, |f| {
+        let mut count = 128u32;
+        let mut list: Vec<nvmlProcessUtilizationSample_t> = vec![std::mem::zeroed(); 128];
+        f(device, list.as_mut_ptr(), &mut count, 0)
+    });
     // Leaked on purpose: the program ends with its measurements.
     add!("GPM sample", nvmlGpmSampleGet, |f| {
         thread_local!(static SAMPLE: std::cell::Cell<usize> = const { std::cell::Cell::new(0) });

@@ -1,7 +1,7 @@
 //! What is known right now: the latest of every reading, and a few minutes of history for plots.
 //! Fed by events, read by the screen and by the exporter.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -130,15 +130,18 @@ impl Board {
         }
     }
 
-    /// Forgets processes that are on no GPU any more, so that a long run does not pile them up.
+    /// Forgets processes that are neither on a GPU any more nor above one that is, so that a long run
+    /// does not pile them up.
     fn forget_ended(&mut self) {
-        let gpus = &self.gpus;
-        self.identities.retain(|pid, _| {
-            gpus.iter()
-                .filter_map(|gpu| gpu.processes.as_ref())
-                .flatten()
-                .any(|process| process.pid == *pid)
-        });
+        let lists = self.gpus.iter().filter_map(|gpu| gpu.processes.as_ref());
+        let mut wanted = BTreeSet::new();
+        for process in lists.flatten() {
+            let mut next = Some(process.pid);
+            while let Some(pid) = next.filter(|pid| wanted.insert(*pid)) {
+                next = self.identities.get(&pid).and_then(|known| known.parent);
+            }
+        }
+        self.identities.retain(|pid, _| wanted.contains(pid));
     }
 }
 

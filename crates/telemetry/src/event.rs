@@ -201,6 +201,12 @@ pub struct ProcessUse {
     pub memory_bytes: Option<i64>,
     /// Whether it is there to compute; a display server is not.
     pub compute: bool,
+    /// Share of time in which its kernels ran; absent where it was not requested or is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busy_percent: Option<i64>,
+    /// The GPU instance that it runs on, in MIG mode, by the driver's number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpu_instance: Option<u32>,
 }
 
 /// Who a process is; looked up once per process.
@@ -226,6 +232,13 @@ pub struct ProcessIdentity {
     /// Seconds since 1970 when it started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_unix: Option<u64>,
+    /// Hundredths of a second from the system's start to its own: with the pid, it names a process
+    /// until the system ends, whatever happens to the wall clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_ticks: Option<u64>,
+    /// The process that started it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<u32>,
 }
 
 /// A slice of a GPU in MIG mode.
@@ -233,7 +246,7 @@ pub struct ProcessIdentity {
 pub struct MigInstance {
     /// Position under its GPU.
     pub index: u32,
-    /// The driver's number of its GPU instance; absent in older recordings.
+    /// The driver's number of its GPU instance, which its processes carry too; absent in older recordings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpu_instance: Option<u32>,
     /// Stable name.

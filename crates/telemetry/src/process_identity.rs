@@ -9,6 +9,12 @@ use crate::event::ProcessIdentity;
 /// Kernel ticks per second in `/proc/PID/stat`: fixed at 100 in the user-space interface.
 pub(crate) const TICKS_PER_SECOND: u64 = 100;
 
+/// Positions behind the name in `/proc/PID/stat`: fields 4 and 22 of `man proc_pid_stat`.
+const PARENT: usize = 1;
+const START_TICKS: usize = 19;
+/// A chain of parents that is longer than this is shown from below.
+const MOST_ANCESTORS: usize = 32;
+
 /// Where processes are looked up.
 #[derive(Clone, Debug)]
 pub(crate) struct ProcessLookup {
@@ -33,6 +39,11 @@ impl ProcessLookup {
         let read = |file: &str| fs::read(folder.join(file)).ok();
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         let cgroup = read("cgroup").map(text);
+        let stat = read("stat").map(text);
+        let field = |nth: usize| -> Option<u64> {
+            fields_after_name(stat.as_deref()?)?.get(nth)?.parse().ok()
+        };
+        let start_ticks = field(START_TICKS);
         ProcessIdentity {
             pid,
             name: read("comm")
@@ -48,11 +59,29 @@ impl ProcessLookup {
                 .filter(|_| self.command_lines)
                 .map(|bytes| text(bytes).replace('\0', " ").trim_end().to_owned())
                 .filter(|line| !line.is_empty()),
-            started_unix: read("stat").map(text).and_then(|stat| {
+            started_unix: start_ticks.and_then(|ticks| {
                 let boot = fs::read_to_string(self.proc_root.join("stat")).ok()?;
-                started(&stat, &boot)
+                Some(boot_seconds(&boot)? + ticks / TICKS_PER_SECOND)
             }),
+            start_ticks,
+            parent: field(PARENT).and_then(|parent| u32::try_from(parent).ok()),
         }
+    }
+
+    /// The processes above `identity`, the nearest first, without the first of all.
+    pub(crate) fn ancestors(&self, identity: &ProcessIdentity) -> Vec<ProcessIdentity> {
+        let mut ancestors: Vec<ProcessIdentity> = Vec::new();
+        let mut next = identity.parent;
+        while let Some(pid) = next.filter(|pid| *pid > 1 && ancestors.len() < MOST_ANCESTORS) {
+            let ancestor = self.identify(pid);
+            // Not visible, or gone meanwhile.
+            if ancestor.start_ticks.is_none() {
+                break;
+            }
+            next = ancestor.parent;
+            ancestors.push(ancestor);
+        }
+        ancestors
     }
 
     fn user(&self, uid: u32) -> String {
@@ -82,10 +111,11 @@ pub(crate) fn boot_seconds(system_stat: &str) -> Option<u64> {
     boot.trim().parse().ok()
 }
 
-/// Seconds since 1970 when the process started: field 22 of its stat, in ticks since boot.
-fn started(stat: &str, system_stat: &str) -> Option<u64> {
-    let ticks: u64 = fields_after_name(stat)?.get(19)?.parse().ok()?;
-    Some(boot_seconds(system_stat)? + ticks / TICKS_PER_SECOND)
+/// When `pid` started, in ticks since the system did; `None` where there is no such process.
+pub(crate) fn start_ticks(proc_root: &Path, pid: u32) -> Option<u64> {
+    let stat = fs::read(proc_root.join(pid.to_string()).join("stat")).ok()?;
+    let stat = String::from_utf8_lossy(&stat);
+    fields_after_name(&stat)?.get(START_TICKS)?.parse().ok()
 }
 
 /// The container in a control group listing: the first path part that holds a long hexadecimal
@@ -179,9 +209,23 @@ mod tests {
 
     #[test]
     fn a_name_with_parentheses_does_not_shift_the_start_time() {
-        let stat = "7 (a) (b c)) S 1 7 7 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 1 0 12300 0 0";
-        assert_eq!(started(stat, "cpu 1 2\nbtime 1000\n"), Some(1123));
-        assert_eq!(started("7 (a", "btime 1000"), None);
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir(root.path().join("7")).unwrap();
+        fs::write(root.path().join("stat"), "cpu 1 2\nbtime 1000\n").unwrap();
+        let stat = root.path().join("7/stat");
+        let lookup = ProcessLookup::new(root.path(), false);
+        fs::write(
+            &stat,
+            "7 (a) (b c)) S 3 7 7 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 1 0 12300 0 0",
+        )
+        .unwrap();
+        let found = lookup.identify(7);
+        assert_eq!(
+            (found.started_unix, found.start_ticks, found.parent),
+            (Some(1123), Some(12300), Some(3))
+        );
+        fs::write(&stat, "7 (a").unwrap();
+        assert_eq!(lookup.identify(7).started_unix, None);
     }
 
     #[test]

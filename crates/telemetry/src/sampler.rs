@@ -123,6 +123,7 @@ impl Sampler {
             self.settings.schedule.clone(),
             Clock::System,
             self.lookup.clone(),
+            self.settings.process_use,
         );
         let (own, stop, events) = (
             Arc::clone(&pulse),
@@ -299,6 +300,7 @@ impl SteppedSampler {
                     settings.schedule.clone(),
                     clock.clone(),
                     lookup.clone(),
+                    settings.process_use,
                 )
             })
             .collect();

@@ -16,11 +16,11 @@ pub enum Tier {
     State,
     /// Margin, performance state, fan, codecs.
     Steady,
-    /// Who is on the GPU.
+    /// Who is on the GPU, and its MIG instances.
     Processes,
     /// The driver's power samples.
     PowerRing,
-    /// Errors, link, counters, limits, MIG instances.
+    /// Errors, link, counters, limits.
     Slow,
     /// The driver's utilisation samples.
     BusyRing,

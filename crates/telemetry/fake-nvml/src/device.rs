@@ -7,7 +7,7 @@ use warpsmith_telemetry::{
     Energy, Event, Happening, Micros, ProcessUse, RingSample, Slow, State, Steady,
 };
 
-use crate::scenario::{Gpu, Throttle};
+use crate::scenario::{Gpu, Process, Throttle};
 
 const MEGA: f64 = 1024.0 * 1024.0;
 
@@ -195,18 +195,23 @@ impl Device {
     /// The processes.
     pub fn processes(&self, t: f64) -> Vec<ProcessUse> {
         match self {
-            Self::Scripted(gpu) => gpu
-                .processes
-                .iter()
-                .filter(|process| (process.from_s..process.until_s).contains(&t))
-                .flat_map(|process| {
-                    (0..process.count).map(|nth| ProcessUse {
+            Self::Scripted(gpu) => {
+                let here = |process: &&Process| (process.from_s..process.until_s).contains(&t);
+                let here: Vec<&Process> = gpu.processes.iter().filter(here).collect();
+                let all: u32 = here.iter().map(|process| process.count).sum();
+                let part = gpu.busy.at(t).clamp(0.0, 100.0) / f64::from(all.max(1));
+                let uses = here.into_iter().flat_map(|process| {
+                    (0..process.count).map(move |nth| ProcessUse {
                         pid: process.pid + nth,
                         memory_bytes: process.memory_mb.map(|mb| (mb * MEGA) as i64),
                         compute: !process.graphics,
+                        busy_percent: Some(process.busy.unwrap_or(part).round() as i64),
+                        // Numbers of instances begin at 1, as those of handles do.
+                        gpu_instance: process.mig.map(|nth| nth + 1),
                     })
-                })
-                .collect(),
+                });
+                uses.collect()
+            }
             Self::Recorded(_, events) => Self::latest(events, t, |what| match what {
                 Happening::Processes(list) => Some(list.clone()),
                 _ => None,

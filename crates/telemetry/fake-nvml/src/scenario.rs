@@ -135,6 +135,12 @@ pub struct Process {
     /// Whether it has a graphics instead of a compute context.
     #[serde(default)]
     pub graphics: bool,
+    /// Percent of time with its kernels running, each; an equal part of the GPU's where it is left out.
+    #[serde(default)]
+    pub busy: Option<f64>,
+    /// The MIG instance that it runs on, counted from 0.
+    #[serde(default)]
+    pub mig: Option<u32>,
 }
 
 /// A MIG instance.

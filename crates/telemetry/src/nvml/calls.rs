@@ -12,8 +12,8 @@ use std::mem;
 
 use nvml_wrapper_sys::bindings::{
     NvmlLib, nvmlDevice_t, nvmlFieldValue_t, nvmlMarginTemperature_t, nvmlMemory_v2_t,
-    nvmlPciInfo_t, nvmlProcessInfo_t, nvmlSample_t, nvmlUtilization_t, nvmlValue_t,
-    nvmlValueType_t,
+    nvmlPciInfo_t, nvmlProcessInfo_t, nvmlProcessUtilizationSample_t, nvmlSample_t,
+    nvmlUtilization_t, nvmlValue_t, nvmlValueType_t,
 };
 
 use super::refusal::{Reading, Refusal, answer};
@@ -449,14 +449,21 @@ pub(super) enum ProcessKind {
     Graphics,
 }
 
-/// The processes on a GPU as `(pid, bytes)`; the list may grow between two calls, so the buffer
+/// A process as NVML lists it.
+pub(super) struct Listed {
+    pub(super) pid: u32,
+    pub(super) memory_bytes: Option<i64>,
+    pub(super) gpu_instance: Option<u32>,
+}
+
+/// The processes on a GPU; the list may grow between two calls, so the buffer
 /// grows with what NVML asks for, a few times over.
 pub(super) fn processes(
     library: &NvmlLib,
     device: nvmlDevice_t,
     kind: ProcessKind,
     buffer: &mut Vec<nvmlProcessInfo_t>,
-) -> Reading<Vec<(u32, Option<i64>)>> {
+) -> Reading<Vec<Listed>> {
     // SAFETY: four integers, for which zero is a value.
     let empty: nvmlProcessInfo_t = unsafe { mem::zeroed() };
     if buffer.is_empty() {
@@ -491,8 +498,54 @@ pub(super) fn processes(
                 return Ok(buffer
                     .iter()
                     .take(count as usize)
-                    // "Not available" is all ones, which is no number of bytes.
-                    .map(|process| (process.pid, i64::try_from(process.usedGpuMemory).ok()))
+                    .map(|process| Listed {
+                        pid: process.pid,
+                        // "Not available" is all ones, which is no number of bytes.
+                        memory_bytes: i64::try_from(process.usedGpuMemory).ok(),
+                        gpu_instance: Some(process.gpuInstanceId).filter(|id| *id != u32::MAX),
+                    })
+                    .collect());
+            }
+        }
+    }
+}
+
+/// Share of time in which kernels of each process ran, as `(pid, when, percent)`. The driver leaves
+/// processes out that did nothing since `after`, and some drivers leave entries unwritten: what is no
+/// share is left out.
+pub(super) fn process_utilization(
+    library: &NvmlLib,
+    device: nvmlDevice_t,
+    after: Micros,
+    buffer: &mut Vec<nvmlProcessUtilizationSample_t>,
+) -> Reading<Vec<(u32, Micros, i64)>> {
+    // SAFETY: six integers, for which zero is a value.
+    let empty: nvmlProcessUtilizationSample_t = unsafe { mem::zeroed() };
+    if buffer.is_empty() {
+        buffer.resize(128, empty);
+    }
+    loop {
+        buffer.fill(empty);
+        let mut count = c_uint::try_from(buffer.len()).map_err(|_| Refusal::InsufficientSize)?;
+        let result = invoke!(
+            library,
+            nvmlDeviceGetProcessUtilization,
+            device,
+            buffer.as_mut_ptr(),
+            &mut count,
+            after.0
+        );
+        match result {
+            Err(Refusal::InsufficientSize) if buffer.len() < 1 << 16 => {
+                let wanted = (count as usize).max(buffer.len() * 2).min(1 << 16);
+                buffer.resize(wanted, empty);
+            }
+            Err(refusal) => return Err(refusal),
+            Ok(()) => {
+                let samples = buffer.iter().take(count as usize);
+                return Ok(samples
+                    .filter(|sample| sample.timeStamp > after.0 && sample.smUtil <= 100)
+                    .map(|sample| (sample.pid, Micros(sample.timeStamp), sample.smUtil.into()))
                     .collect());
             }
         }

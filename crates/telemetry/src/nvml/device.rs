@@ -4,7 +4,11 @@
 //! 136 us each time on an H200); any call that says "lost" ends the tier at once.
 
 use nvml_wrapper::FieldIdScheme;
-use nvml_wrapper_sys::bindings::{NvmlLib, nvmlDevice_t, nvmlProcessInfo_t, nvmlSample_t};
+use std::collections::BTreeMap;
+
+use nvml_wrapper_sys::bindings::{
+    NvmlLib, nvmlDevice_t, nvmlProcessInfo_t, nvmlProcessUtilizationSample_t, nvmlSample_t,
+};
 
 use super::activity::{Activity, ActivityMeter};
 use super::calls::{self, ProcessKind};
@@ -71,6 +75,7 @@ enum Ask {
     MemoryBusyRing,
     ComputeProcesses,
     GraphicsProcesses,
+    ProcessUse,
     Activity,
     Xids,
 }
@@ -118,13 +123,14 @@ pub struct GpuHandle {
     library: Library,
     device: nvmlDevice_t,
     index: u32,
-    unsupported: u32,
+    unsupported: u64,
     /// The GPU was lost during the tier that is being read.
     lost: bool,
     /// What is read less often than the tier it is a part of, as it was read last.
     known: Known,
     samples: Vec<nvmlSample_t>,
     processes: Vec<nvmlProcessInfo_t>,
+    process_samples: Vec<nvmlProcessUtilizationSample_t>,
     /// Opened with the first reading that needs it; absent where there are no such counters.
     activity: Option<ActivityMeter>,
     /// Opened likewise.
@@ -147,6 +153,7 @@ impl GpuHandle {
             known: Known::default(),
             samples: Vec::new(),
             processes: Vec::new(),
+            process_samples: Vec::new(),
             activity: None,
             xids: None,
         })
@@ -186,7 +193,7 @@ impl GpuHandle {
         what: Ask,
         call: impl FnOnce(&NvmlLib, nvmlDevice_t) -> Reading<T>,
     ) -> Option<T> {
-        let bit = 1u32 << what as u32;
+        let bit = 1u64 << what as u32;
         if self.lost || self.unsupported & bit != 0 {
             return None;
         }
@@ -234,15 +241,14 @@ impl GpuHandle {
         })
     }
 
-    /// The fast tier, the `turn`th time. Memory costs 80 µs and some throttle counters a
-    /// millisecond: `depth` says which are requested. Utilisation, which the driver refreshes every
-    /// 200 ms, is requested every other time, temperature and memory clock every fifth. What is not
+    /// The fast tier. Memory costs 80 µs and some throttle counters a millisecond: `depth` says which
+    /// are requested. `busy` is for utilisation, `temperature` for the memory clock too. What is not
     /// requested is as it was.
-    pub(crate) fn state(&mut self, depth: Depth, turn: u32) -> Reading<State> {
-        if turn.is_multiple_of(2) {
+    pub(crate) fn state(&mut self, depth: Depth, busy: bool, temperature: bool) -> Reading<State> {
+        if busy {
             self.known.busy = self.ask(Ask::Utilization, calls::utilization);
         }
-        if turn.is_multiple_of(5) {
+        if temperature {
             self.known.temperature_c = self
                 .ask(Ask::Temperature, calls::temperature)
                 .filter(|degrees| (0..200).contains(degrees));
@@ -483,18 +489,40 @@ impl GpuHandle {
         let listed = compute.is_some() || graphics.is_some();
         let mut uses: Vec<ProcessUse> = Vec::new();
         for (list, compute) in [(compute, true), (graphics, false)] {
-            for (pid, memory_bytes) in list.unwrap_or_default() {
-                if !uses.iter().any(|seen| seen.pid == pid) {
+            for listed in list.unwrap_or_default() {
+                if !uses.iter().any(|seen| seen.pid == listed.pid) {
                     uses.push(ProcessUse {
-                        pid,
-                        memory_bytes,
+                        pid: listed.pid,
+                        memory_bytes: listed.memory_bytes,
                         compute,
+                        busy_percent: None,
+                        gpu_instance: listed.gpu_instance,
                     });
                 }
             }
         }
         uses.sort_by_key(|process| process.pid);
         self.unless_lost(listed.then_some(uses))
+    }
+
+    /// How busy each process kept the GPU since `after`, by pid, and when that was read; processes that
+    /// did nothing are left out. `None` where the driver does not say, or has nothing new to say.
+    pub(crate) fn process_use(
+        &mut self,
+        after: Micros,
+    ) -> Reading<Option<(BTreeMap<u32, i64>, Micros)>> {
+        let mut buffer = std::mem::take(&mut self.process_samples);
+        let samples = self.ask(Ask::ProcessUse, |library, device| {
+            calls::process_utilization(library, device, after, &mut buffer)
+        });
+        self.process_samples = buffer;
+        let newest = samples.map(|mut samples| {
+            samples.sort_by_key(|(_, at, _)| *at);
+            let seen = samples.last().map_or(after, |(_, at, _)| *at);
+            let shares = samples.into_iter().map(|(pid, _, share)| (pid, share));
+            (shares.collect(), seen)
+        });
+        self.unless_lost(newest)
     }
 
     /// The MIG instances; empty outside of MIG mode.

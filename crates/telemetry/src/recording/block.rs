@@ -31,7 +31,13 @@ mod kind {
 const CELL_LIMIT: usize = 1 << 23;
 
 const RING_NAMES: &[&str] = &["at", "value"];
-const PROCESS_NAMES: &[&str] = &["pid", "memory_bytes", "compute"];
+const PROCESS_NAMES: &[&str] = &[
+    "pid",
+    "memory_bytes",
+    "compute",
+    "busy_percent",
+    "gpu_instance",
+];
 const PRESENCE_NAMES: &[&str] = &["presence"];
 
 /// The rows of one kind on one GPU.
@@ -83,6 +89,8 @@ fn code(what: &Happening) -> Coded {
                     Some(process.pid.into()),
                     process.memory_bytes,
                     Some(process.compute.into()),
+                    process.busy_percent,
+                    process.gpu_instance.map(i64::from),
                 ]
             });
             Coded::Rows(kind::PROCESSES, PROCESS_NAMES, rows.collect())
@@ -297,6 +305,9 @@ fn take_rows(
                                 .ok_or("a process without a pid")?,
                             memory_bytes: value("memory_bytes", row),
                             compute: value("compute", row) != Some(0),
+                            busy_percent: value("busy_percent", row),
+                            gpu_instance: value("gpu_instance", row)
+                                .and_then(|instance| u32::try_from(instance).ok()),
                         })
                     })
                     .collect::<Result<_, Damage>>()?,

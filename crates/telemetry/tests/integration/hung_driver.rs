@@ -12,7 +12,7 @@ use warpsmith_telemetry::{
 };
 
 /// One GPU whole, one cut into instances: together they are asked everything that is ever asked.
-const GPUS: &str = r#""gpus": [{"processes": [{"pid": 4711, "memory_mb": 1000}]},
+const GPUS: &str = r#""gpus": [{"busy": 9, "processes": [{"pid": 4711, "memory_mb": 1000}]},
     {"mig": [{"name": "1g.18gb", "memory_total_mb": 16384, "memory_used_mb": 100}]}]"#;
 
 /// A driver whose `call` hangs for longer than any test, about `gpu` where it is about one.
@@ -127,8 +127,7 @@ fn answers_while(call: &str) {
     answers();
     drop(exporter);
     machine.stop();
-    // The library stays loaded: its threads never come back.
-    std::mem::forget(fake);
+    fake.abandon();
 }
 
 #[test]
@@ -151,7 +150,7 @@ fn a_machine_opens_with_what_answers_and_names_what_does_not() {
         Machine::open(&requested),
         Err(OpenError::Silent { asked: 0, .. })
     ));
-    std::mem::forget(fake);
+    fake.abandon();
 
     let fake = hanging("nvmlInit_v2", 0);
     let settings = Settings {
@@ -168,7 +167,7 @@ fn a_machine_opens_with_what_answers_and_names_what_does_not() {
     let reason = machine.inventory().nvml_absent.clone();
     let reason = reason.expect("a reason");
     assert!(reason.contains("nvmlInit_v2 does not return"), "{reason}");
-    std::mem::forget(fake);
+    fake.abandon();
 }
 
 #[test]
@@ -182,7 +181,7 @@ fn a_snapshot_has_what_answers_and_says_what_hangs() {
     assert_eq!(board.gpus[1].presence, Presence::Live);
     assert!(board.gpus[1].state_at > Some(Micros(0)));
     assert!(board.host.memory_total_bytes.is_some());
-    std::mem::forget(fake);
+    fake.abandon();
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 #![allow(dead_code)] // Each test program uses its part.
 
+pub(crate) mod terminal;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -61,6 +63,13 @@ impl Fake {
         fake
     }
 
+    /// Leaves the library loaded, because its threads never come back, and its file on no disk.
+    pub(crate) fn abandon(self) {
+        // What cannot be removed is the temporary folder's.
+        let _ = self.folder.close();
+        std::mem::forget(self.library);
+    }
+
     /// The library's file.
     pub(crate) fn path(&self) -> PathBuf {
         self.folder.path().join("libnvidia-ml.so.1")
@@ -109,6 +118,7 @@ impl Fake {
         Settings {
             library: Some(self.path()),
             proc_root: proc_root.to_owned(),
+            process_use: true,
             ..Settings::default()
         }
     }

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_uint, c_ulonglong};
 
-use nvml_wrapper_sys::bindings::{nvmlProcessInfo_t, nvmlSample_t};
+use nvml_wrapper_sys::bindings::{nvmlProcessInfo_t, nvmlProcessUtilizationSample_t, nvmlSample_t};
 
 use super::call::{Answer, Call, Handle, code_of, export, put};
 use crate::machine::code;
@@ -14,6 +14,32 @@ export! {
     nvmlDeviceGetGraphicsRunningProcesses_v3(
         device: Handle, count: *mut c_uint, list: *mut nvmlProcessInfo_t
     ) => list_processes(device, "nvmlDeviceGetGraphicsRunningProcesses_v3", false, count, list);
+    nvmlDeviceGetProcessUtilization(
+        device: Handle, list: *mut nvmlProcessUtilizationSample_t, count: *mut c_uint,
+        after: c_ulonglong
+    ) => {
+        let call = Call::enter(device, "nvmlDeviceGetProcessUtilization")?;
+        call.not_in_mig()?;
+        let now = call.machine.stamp(call.t);
+        let uses = call.device().processes(call.t).into_iter();
+        let values: Vec<nvmlProcessUtilizationSample_t> = uses
+            .filter_map(|process| {
+                let share = process.busy_percent.filter(|share| *share > 0)?;
+                Some(nvmlProcessUtilizationSample_t {
+                    pid: process.pid,
+                    timeStamp: now,
+                    smUtil: share as c_uint,
+                    memUtil: 0,
+                    encUtil: 0,
+                    decUtil: 0,
+                })
+            })
+            .collect();
+        if values.is_empty() || after >= now {
+            return Err(code::NOT_FOUND);
+        }
+        put_list(count, list, values)
+    };
     nvmlDeviceGetSamples(
         device: Handle, kind: c_uint, after: c_ulonglong, tag: *mut c_uint, count: *mut c_uint,
         samples: *mut nvmlSample_t
@@ -80,7 +106,7 @@ fn list_processes(
             pid: process.pid,
             // All ones is NVML's "not available".
             usedGpuMemory: process.memory_bytes.map_or(u64::MAX, |bytes| bytes as u64),
-            gpuInstanceId: u32::MAX,
+            gpuInstanceId: process.gpu_instance.unwrap_or(u32::MAX),
             computeInstanceId: u32::MAX,
         });
     put_list(count, list, values.collect())
