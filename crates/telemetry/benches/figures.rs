@@ -1,5 +1,5 @@
-//! Figures of the telemetry on the fake library: CPU of the schedule, scrapes, recordings, the
-//! time from the last sample to the verdict. Each stands beside a floor or a peer of the same run.
+//! Figures of the telemetry on the fake library: CPU of the schedule, the live view, scrapes,
+//! recordings, the time from the last sample to the verdict. Each stands beside a floor or a peer of the same run.
 //!
 //! `cargo bench -p warpsmith-telemetry --bench figures -- scrapes` runs one part; peers (gpustat, nvitop) are skipped where not on the PATH.
 
@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use support::terminal::View;
 use support::{Fake, proc_folder};
 use warpsmith_telemetry::baseline::{Collector, Expectation};
 use warpsmith_telemetry::exporter::{Exporter, ProcessSeries, Serving, metrics_text};
@@ -34,7 +35,11 @@ fn say(line: &str) {
 
 /// CPU time of all threads of this process, from the scheduler's nanosecond counters.
 fn cpu_nanoseconds() -> u64 {
-    let tasks = std::fs::read_dir("/proc/self/task")
+    cpu_nanoseconds_of(std::process::id())
+}
+
+fn cpu_nanoseconds_of(pid: u32) -> u64 {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task"))
         .into_iter()
         .flatten()
         .flatten();
@@ -69,6 +74,97 @@ fn schedule_cpu() {
             "full schedule, {name}, fake library: {:.3} % of a core ({states} states in 22 s)",
             share * 100.0
         ));
+    }
+}
+
+/// The live view as `warpsmith watch` runs it, on this terminal.
+fn show_watch() {
+    use warpsmith_telemetry::screen::{ScreenOptions, Source, run};
+    use warpsmith_telemetry::{LiveMachine, Settings, Tier};
+    let frame = Duration::from_millis(500);
+    let settings = Settings {
+        library: std::env::var_os("WARPSMITH_NVML_LIBRARY").map(Into::into),
+        schedule: Schedule::default().with(Tier::State, frame),
+        process_use: true,
+        ..Settings::default()
+    };
+    let options = ScreenOptions {
+        colour: true,
+        title: String::new(),
+        frame,
+        proc_root: settings.proc_root.clone(),
+    };
+    let machine = LiveMachine::start(&settings);
+    run(Source::Live(machine.board()), &options).expect("drawn");
+    machine.stop();
+}
+
+/// `watch` on a terminal with eight GPUs: this program's view, and the program where it is on the PATH.
+fn watch() {
+    let fake = Fake::in_real_time(&eight());
+    let folder = fake.path().parent().expect("a folder").to_owned();
+    let scenario = folder.join("eight.json");
+    std::fs::write(&scenario, eight()).expect("written");
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let installed = std::env::split_paths(&path)
+        .map(|folder| folder.join("warpsmith"))
+        .find(|program| program.is_file());
+    let own = std::env::current_exe().expect("a program has a path");
+    let shown = [
+        Some((own, "show-watch")),
+        installed.map(|path| (path, "watch")),
+    ];
+    for (program, verb) in shown.into_iter().flatten() {
+        for size in [(80, 24), (200, 50)] {
+            let open = || {
+                let mut command = Command::new(&program);
+                command
+                    .arg(verb)
+                    .env("WARPSMITH_NVML_LIBRARY", fake.path())
+                    .env("FAKE_NVML_SCENARIO", &scenario);
+                View::open(command, size)
+            };
+            // The row of the last GPU has readings.
+            let whole = |text: &str| {
+                let mut rows = text.lines().skip(10).take(1);
+                rows.any(|row| row.trim_start().starts_with('7') && row.contains("/700 W"))
+            };
+            let mut times: Vec<(f64, f64)> = (0..20)
+                .map(|_| {
+                    let view = open();
+                    view.until("eight GPUs", whole);
+                    let title = view.first(|text| text.contains("warpsmith"));
+                    let all = view.first(whole);
+                    view.quit();
+                    let seconds = |time: Option<Duration>| time.unwrap_or_default().as_secs_f64();
+                    (seconds(title) * 1e3, seconds(all) * 1e3)
+                })
+                .collect();
+            times.sort_by(|a, b| a.1.total_cmp(&b.1));
+            let view = open();
+            view.until("eight GPUs", whole);
+            std::thread::sleep(Duration::from_secs(3));
+            let (cpu, bytes, start) = (
+                cpu_nanoseconds_of(view.pid()),
+                view.written(),
+                Instant::now(),
+            );
+            std::thread::sleep(Duration::from_secs(20));
+            let spent = cpu_nanoseconds_of(view.pid()) - cpu;
+            let elapsed = start.elapsed();
+            say(&format!(
+                "{verb}, 8 GPUs with 32 processes each, {}×{}: first frame {:.1} ms, with all readings P50 \
+                 {:.1} ms, worst of 20 {:.1} ms; {:.3} % of a core and {:.0} bytes a frame at 2 Hz",
+                size.0,
+                size.1,
+                times[10].0,
+                times[10].1,
+                times[19].1,
+                spent as f64 / elapsed.as_nanos() as f64 * 100.0,
+                (view.written() - bytes) as f64 / (elapsed.as_secs_f64() * 2.0),
+            ));
+            view.quit();
+        }
     }
 }
 
@@ -515,15 +611,17 @@ fn fleet() {
 }
 
 fn main() {
-    // What `fleet` starts of this program.
+    // What `fleet` and `watch` start of this program.
     match std::env::args().nth(1).as_deref() {
         Some("serve-fleet") => return serve_fleet(),
         Some("read-fleet") => return read_served_fleet(),
+        Some("show-watch") => return show_watch(),
         _ => {}
     }
     // `-- scrapes recordings` leaves the others out.
-    let parts: [(&str, fn()); 5] = [
+    let parts: [(&str, fn()); 6] = [
         ("schedule", schedule_cpu),
+        ("watch", watch),
         ("scrapes", scrapes),
         ("recordings", recordings),
         ("fleet", fleet),

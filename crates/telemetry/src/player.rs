@@ -88,6 +88,15 @@ impl Replay {
         self.at.saturating_add(gone).min(self.length)
     }
 
+    /// The time to which the place was moved: the present, until the recording ends.
+    pub(crate) fn now(&self) -> Micros {
+        let left = self.length.saturating_sub(self.at).as_secs_f64() / self.speed;
+        let left = Duration::try_from_secs_f64(left).unwrap_or(Duration::MAX);
+        let over = self.begun.elapsed().saturating_sub(left).as_micros();
+        let over = u64::try_from(over).unwrap_or(u64::MAX);
+        Micros(Clock::System.now().0.saturating_sub(over))
+    }
+
     /// Goes on from another place, inside of the recording, at another speed.
     pub fn go_to(&mut self, place: Duration, speed: f64) -> Result<(), RecordingError> {
         let place = place.min(self.length);

@@ -56,6 +56,7 @@ impl Record {
         }
         let mut settings = self.selection.settings();
         settings.command_lines = self.with_command_lines;
+        settings.process_use = true;
         let Some(machine) = sampling::open(global, &settings)? else {
             return Ok(Outcome::CannotHere);
         };

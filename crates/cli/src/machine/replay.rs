@@ -16,10 +16,13 @@ use warpsmith_console::inputs;
 use warpsmith_console::numbers;
 use warpsmith_console::output;
 
+/// Time between two frames.
+const FRAME: Duration = Duration::from_millis(250);
+
 /// Show a recording as `watch` shows the machine.
 ///
-/// It starts at any point and plays at any speed. Arrow keys, PgUp, PgDn, Home, + and - move about in
-/// it.
+/// It starts at any point and plays at any speed. ← →, PgUp, PgDn, Home, + and - move about in it; the
+/// other keys are those of `watch`, but no process can be ended.
 #[derive(Args)]
 #[command(after_long_help = "Examples:\n  warpsmith replay run.wsrec\n  \
                         warpsmith replay night.wsrec --at 3h --speed 60\n  \
@@ -81,7 +84,7 @@ impl Replay {
         }
         let mut played = warpsmith_telemetry::Replay::start(recording, self.at, self.speed)?;
         let title = format!("replay of {}", self.file.display());
-        watch::show(global, Source::Replay(&mut played), title)?;
+        watch::show(global, Source::Replay(&mut played), title, FRAME)?;
         Ok(Outcome::Fine)
     }
 }

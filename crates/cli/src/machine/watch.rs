@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use warpsmith_core::Report;
 use warpsmith_telemetry::screen::{ScreenOptions, Source, run, snapshot_text};
-use warpsmith_telemetry::{Board, machine_identity, snapshot};
+use warpsmith_telemetry::{Board, Settings, Tier, machine_identity, snapshot};
 
 use super::sampling::{self, Selection};
 use warpsmith_console::exit::Outcome;
@@ -16,17 +16,22 @@ use warpsmith_console::global::{Color, Format, Global};
 /// All readings of a healthy H200 take 30 ms; a GPU that takes this long is shown as hung.
 const SNAPSHOT_LIMIT: Duration = Duration::from_secs(2);
 
-/// Watch the GPUs live: use, power, temperature, throttling.
+/// Watch the GPUs live: use, memory, power, temperature, processes.
 ///
-/// Also shown: what holds the clocks back, and which processes are on each GPU.
+/// Each GPU and MIG instance is a row with bars, and what holds the clocks back. Below are the processes
+/// with their use, memory, user, container or pod, and command. Keys order and filter them, show them as
+/// a tree, open one GPU with plots of the last five minutes, and end a process after a question; `?` lists
+/// the keys. It needs a terminal of 60 columns and 15 lines.
 ///
 /// With `--once` (or into a pipe, or with `--format json`) a single snapshot is printed as text
 /// that needs no drawing.
 #[derive(Args)]
 #[command(
+    // Two samples a second are what two frames a second can show.
+    mut_arg("interval", |interval| interval.default_value("500ms")),
     after_long_help = "Examples:\n  warpsmith watch\n  warpsmith watch --once\n  \
                         warpsmith watch --format json | jq '.body.gpus[0].state'\n  \
-                        warpsmith watch --color never --gpu 0"
+                        warpsmith watch --color never --gpu 0 --interval 100ms"
 )]
 pub(crate) struct Watch {
     #[command(flatten)]
@@ -43,6 +48,7 @@ impl Watch {
     pub(crate) fn run(&self, global: &Global) -> Result<Outcome> {
         let mut settings = self.selection.settings();
         settings.command_lines = self.with_command_lines;
+        settings.process_use = true;
         if self.once || global.format == Format::Json || !stdout().is_terminal() {
             let Some(machine) = sampling::open(global, &settings)? else {
                 return Ok(Outcome::CannotHere);
@@ -53,7 +59,8 @@ impl Watch {
         let Some(machine) = sampling::attend(global, &settings)? else {
             return Ok(Outcome::CannotHere);
         };
-        show(global, Source::Live(machine.board()), String::new())?;
+        let frame = settings.schedule.period(Tier::State);
+        show(global, Source::Live(machine.board()), String::new(), frame)?;
         machine.stop();
         Ok(Outcome::Fine)
     }
@@ -72,8 +79,13 @@ pub(super) fn print_snapshot(global: &Global, board: &Board) -> Result<()> {
     Ok(())
 }
 
-/// The live view of a board.
-pub(super) fn show(global: &Global, source: Source<'_>, title: String) -> Result<()> {
+/// The live view of a board; `frame` is the time between two frames, as far as eyes follow.
+pub(super) fn show(
+    global: &Global,
+    source: Source<'_>,
+    title: String,
+    frame: Duration,
+) -> Result<()> {
     let colour = match global.color {
         Color::Always => true,
         Color::Never => false,
@@ -85,7 +97,8 @@ pub(super) fn show(global: &Global, source: Source<'_>, title: String) -> Result
     let options = ScreenOptions {
         colour,
         title,
-        frame: Duration::from_millis(100),
+        frame: frame.clamp(Duration::from_millis(100), Duration::from_secs(1)),
+        proc_root: Settings::default().proc_root,
     };
     run(source, &options).context("cannot draw on this terminal")
 }

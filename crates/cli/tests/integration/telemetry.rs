@@ -460,3 +460,51 @@ fn a_fleet_has_the_exit_codes_of_what_was_found() {
         assert!(stderr(&refused).contains(said), "{}", stderr(&refused));
     }
 }
+
+/// What a verb writes on a terminal of `script` until it is left with `q`.
+fn on_a_terminal(scenario: &Path, arguments: &str, no_color: &str) -> String {
+    let program = std::env::current_exe().expect("a test program has a path");
+    let library = program.with_file_name("libwarpsmith_fake_nvml.so");
+    let line = format!(
+        "stty rows 24 cols 80; '{}' {arguments}",
+        env!("CARGO_BIN_EXE_warpsmith")
+    );
+    let mut child = Command::new("script")
+        .args(["-qfec", &line, "/dev/null"])
+        .env("WARPSMITH_NVML_LIBRARY", library)
+        .env("FAKE_NVML_SCENARIO", scenario)
+        .env("TERM", "xterm-256color")
+        .env("NO_COLOR", no_color)
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("`script` gives a program a terminal");
+    let mut screen = child.stdout.take().expect("a pipe");
+    let (mut seen, mut part) = (Vec::new(), [0; 4096]);
+    while !String::from_utf8_lossy(&seen).contains("H200") {
+        let count = screen.read(&mut part).expect("read");
+        assert!(count > 0, "it ended: {}", String::from_utf8_lossy(&seen));
+        seen.extend_from_slice(&part[..count]);
+    }
+    let mut keys = child.stdin.take().expect("a pipe");
+    keys.write_all(b"q").expect("typed");
+    screen.read_to_end(&mut seen).expect("read");
+    assert!(child.wait().expect("it ends").success());
+    String::from_utf8_lossy(&seen).into_owned()
+}
+
+#[test]
+fn the_live_view_runs_on_a_terminal_and_respects_no_color() {
+    let files = Files::new();
+    let scenario = files.written("busy.json", r#"{"gpus": [{"busy": 90, "power_w": 690}]}"#);
+    let plain = on_a_terminal(&scenario, "watch", "1");
+    assert!(plain.contains("690/700"), "{plain}");
+    assert!(!plain.contains("38;5;"), "{plain:?}");
+    assert!(on_a_terminal(&scenario, "watch", "").contains("38;5;"));
+    let path = files.path("run.wsrec");
+    let path = path.to_str().expect("text");
+    let recorded = warpsmith(Some(&scenario), &["record", path, "--duration", "2s"]);
+    assert_eq!(code(&recorded), 0, "{}", stderr(&recorded));
+    let played = on_a_terminal(&scenario, &format!("replay '{path}'"), "1");
+    assert!(played.contains("690/700"), "{played}");
+}

@@ -1,17 +1,29 @@
-//! The loop of the live view: keys in, frames out, ten a second.
+//! The loop of the live view: keys in, frames out, two a second.
 //!
-//! Invariant: what is shown is what is known when the frame is drawn; a replay is moved by keys
-//! and otherwise shown like a machine.
+//! Invariants: what is shown is what is known when the frame is drawn; only cells that changed are
+//! written; a replay is moved by keys and otherwise shown like a machine, but nothing is signalled
+//! from it; a signal is only sent after an answer to a question about that very process.
 
 use std::io;
-use std::time::Duration;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
-use crossterm::event::{self, Event as Input, KeyCode, KeyEventKind, KeyModifiers};
+use crossterm::event::{self, Event as Input, KeyCode, KeyEventKind};
 
-use super::layout::{ViewState, draw};
+use super::figures;
+use super::keys::{Action, press};
+use super::layout::draw;
+use super::process_list::rows;
+use super::view::{Question, ViewState};
 use crate::board::{Board, LiveBoard};
 use crate::player::Replay;
+use crate::process_signal::{Signal, SignalError, SignalTarget};
 use crate::recording::RecordingError;
+use crate::{Clock, Micros};
+
+/// Until every GPU has told something, or for this long, frames follow each other quickly.
+const ARRIVING: Duration = Duration::from_secs(1);
+const ARRIVING_FRAME: Duration = Duration::from_millis(5);
 
 /// Where the picture comes from.
 pub enum Source<'a> {
@@ -34,11 +46,25 @@ impl Source<'_> {
         match self {
             Self::Live(_) => String::new(),
             Self::Replay(replay) => format!(
-                "  {:.1} of {:.1} s, ×{}",
+                "{:.1} of {:.1} s, ×{}  ",
                 replay.place().as_secs_f64(),
                 replay.length().as_secs_f64(),
                 replay.speed()
             ),
+        }
+    }
+
+    fn speed(&self) -> f64 {
+        match self {
+            Self::Live(_) => 1.0,
+            Self::Replay(replay) => replay.speed(),
+        }
+    }
+
+    fn now(&self) -> Micros {
+        match self {
+            Self::Live(_) => Clock::System.now(),
+            Self::Replay(replay) => replay.now(),
         }
     }
 
@@ -74,6 +100,8 @@ pub struct ScreenOptions {
     pub title: String,
     /// Time between two frames.
     pub frame: Duration,
+    /// Where processes were looked up.
+    pub proc_root: PathBuf,
 }
 
 /// Shows the board until the user quits. The terminal is given back as it was, also after an
@@ -96,16 +124,32 @@ fn show(
         ..ViewState::default()
     };
     let mut held: Option<Board> = None;
+    let mut ending = Ending::default();
+    let begun = Instant::now();
     loop {
-        match &held {
-            Some(board) => terminal.draw(|frame| draw(frame, board, &view))?,
+        ending.look(&mut view);
+        let arriving = match &held {
+            Some(board) => {
+                terminal.draw(|frame| draw(frame, board, &view))?;
+                false
+            }
             None => {
-                view.title = format!("{}{}", options.title, source.place());
+                view.title = format!("{}{}", source.place(), options.title);
+                view.speed = source.speed();
+                view.now = Some(source.now());
                 let now = source.board().now();
-                terminal.draw(|frame| draw(frame, &now, &view))?
+                terminal.draw(|frame| draw(frame, &now, &view))?;
+                let silent = now.gpus.iter().any(|gpu| gpu.state_at.is_none());
+                now.inventory.nvml_absent.is_none() && (now.gpus.is_empty() || silent)
             }
         };
-        if !event::poll(options.frame)? {
+        let quickly = arriving && begun.elapsed() < ARRIVING;
+        let frame = if quickly {
+            ARRIVING_FRAME
+        } else {
+            options.frame
+        };
+        if !event::poll(frame)? {
             continue;
         }
         let Input::Key(key) = event::read()? else {
@@ -114,30 +158,94 @@ fn show(
         if key.kind != KeyEventKind::Press {
             continue;
         }
-        if source.press(key.code).map_err(io::Error::other)? {
+        if !view.is_modal() && source.press(key.code).map_err(io::Error::other)? {
             held = None;
             view.paused = false;
             continue;
         }
-        let gpus = source.board().now().gpus.len();
-        match key.code {
-            KeyCode::Char('q') => return Ok(()),
-            KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => return Ok(()),
-            KeyCode::Esc if view.help => view.help = false,
-            KeyCode::Esc => return Ok(()),
-            KeyCode::Char('?' | 'h') => view.help = !view.help,
-            KeyCode::Char(' ') => {
+        let now = match &held {
+            Some(board) => board.clone(),
+            None => source.board().now().clone(),
+        };
+        match press(&mut view, &now, key) {
+            Action::Draw => {}
+            Action::Quit => return Ok(()),
+            Action::Hold => {
                 held = match held {
                     Some(_) => None,
-                    None => Some(source.board().now().clone()),
+                    None => Some(now),
                 };
                 view.paused = held.is_some();
             }
-            KeyCode::Up | KeyCode::Char('k') => view.selected = view.selected.saturating_sub(1),
-            KeyCode::Down | KeyCode::Char('j') => {
-                view.selected = (view.selected + 1).min(gpus.saturating_sub(1));
+            Action::Ask => ending.ask(&mut view, &now, options),
+            Action::Send(signal) => ending.send(&mut view, signal),
+        }
+    }
+}
+
+/// A process on its way to its end.
+#[derive(Default)]
+struct Ending {
+    target: Option<SignalTarget>,
+    sent: Option<Signal>,
+}
+
+impl Ending {
+    /// Finds the chosen process and asks about it, or says why it cannot be ended.
+    fn ask(&mut self, view: &mut ViewState, board: &Board, options: &ScreenOptions) {
+        *self = Self::default();
+        if view.replay {
+            view.message = Some("`replay` shows the past: no signal can be sent".to_owned());
+            return;
+        }
+        let Some(chosen) = view.process else {
+            view.message = Some("choose a process first: Tab, then ↑ ↓".to_owned());
+            return;
+        };
+        let listed = rows(board, view);
+        if !listed.iter().any(|row| row.key() == chosen) {
+            view.message = Some(SignalError::Gone(chosen.pid).to_string());
+            return;
+        }
+        let known = board.identities.get(&chosen.pid);
+        let unknown = crate::ProcessIdentity {
+            pid: chosen.pid,
+            ..crate::ProcessIdentity::default()
+        };
+        // Numbers that the driver took from another namespace are other processes here.
+        let found = match board.inventory.host_pids {
+            Some(false) => Err(SignalError::NotVisible(chosen.pid)),
+            _ => SignalTarget::find(&options.proc_root, known.unwrap_or(&unknown)),
+        };
+        match found {
+            Err(error) => view.message = Some(error.to_string()),
+            Ok(target) => {
+                let who = format!("{}, user {}", figures::program(known), figures::user(known));
+                view.question = Some(Question {
+                    pid: chosen.pid,
+                    who,
+                });
+                self.target = Some(target);
             }
-            _ => {}
+        }
+    }
+
+    fn send(&mut self, view: &mut ViewState, signal: Signal) {
+        let Some(target) = &self.target else { return };
+        view.message = Some(match target.send(signal) {
+            Ok(()) => format!("{} sent to process {}", signal.name(), target.pid()),
+            Err(error) => error.to_string(),
+        });
+        self.sent = Some(signal);
+    }
+
+    /// Says once that a process that was signalled has ended.
+    fn look(&mut self, view: &mut ViewState) {
+        if self.sent.is_some()
+            && let Some(target) = self.target.take_if(|target| target.has_ended())
+        {
+            view.message = Some(format!("process {} has ended", target.pid()));
+            self.sent = None;
         }
     }
 }

@@ -12,7 +12,7 @@ pub fn snapshot_text(board: &Board) -> String {
     let inventory = &board.inventory;
     match (&inventory.nvml_absent, &inventory.driver) {
         (Some(reason), _) => {
-            let _ = writeln!(out, "no GPU: {reason}");
+            let _ = writeln!(out, "no GPU: {}", figures::harmless(reason));
         }
         (None, Some(driver)) => {
             let _ = writeln!(out, "driver {driver}, {} GPUs", inventory.gpus.len());
@@ -24,7 +24,9 @@ pub fn snapshot_text(board: &Board) -> String {
         let _ = writeln!(
             out,
             "GPU {}  {}  {}",
-            identity.index, identity.name, identity.uuid
+            identity.index,
+            figures::harmless(&identity.name),
+            figures::harmless(&identity.uuid)
         );
         if gpu.presence != Presence::Live {
             let _ = writeln!(out, "  {}: no readings", figures::condition(gpu));
@@ -58,7 +60,7 @@ pub fn snapshot_text(board: &Board) -> String {
                 out,
                 "  MIG {}  {}  memory {} of {}",
                 instance.index,
-                instance.name,
+                figures::harmless(&instance.name),
                 figures::bytes(instance.memory_used_bytes),
                 figures::bytes(instance.memory_total_bytes),
             );
@@ -68,14 +70,13 @@ pub fn snapshot_text(board: &Board) -> String {
             Some(list) if list.is_empty() => out.push_str("  processes: none\n"),
             Some(list) => {
                 for process in list {
-                    let [pid, user, memory, name] = figures::process(board, process);
-                    let _ = writeln!(out, "  process {pid}  {user}  {memory}  {name}");
+                    let _ = writeln!(out, "  process {}", figures::process(board, process));
                 }
             }
         }
     }
     for gpu in &inventory.unreachable {
-        let _ = writeln!(out, "{gpu}");
+        let _ = writeln!(out, "{}", figures::harmless(&gpu.to_string()));
     }
     let _ = writeln!(out, "{}", figures::host(board));
     out

@@ -44,7 +44,7 @@ const LOAD: &str = r#"{"gpus": [{"count": 8}, {"busy": 97, "power_w": 690, "temp
     "processes": [{"pid": 4711, "memory_mb": 60000}]}]}"#;
 
 #[test]
-fn at_80_by_24_gpus_plots_processes_and_keys_are_all_there() {
+fn at_80_by_24_gpus_totals_processes_and_keys_are_all_there() {
     let view = ViewState {
         selected: 8,
         ..ViewState::default()
@@ -52,29 +52,69 @@ fn at_80_by_24_gpus_plots_processes_and_keys_are_all_there() {
     let (text, _) = frame(&board(LOAD), &view, 80, 24);
     for part in [
         "driver 580.159.04",
+        " all",
+        "9 GPUs",
+        "58.6/1264 GiB",
         ">8   H200",
         "97 %",
-        "690 W",
-        "62 °C (25 left)",
+        "690/700 W",
+        "62 °C",
         "power cap",
-        "58.6 GiB",
-        "busy 97 %",
+        "58.6/140 GiB",
+        "8d7ac2a3b1c9",
         "train.py",
         "host  CPU",
         "q quit",
     ] {
         assert!(text.contains(part), "`{part}` is not in\n{text}");
     }
-    assert!(text.contains('█'), "the plots are drawn\n{text}");
+    assert!(text.contains('█'), "the bars are drawn\n{text}");
+}
+
+#[test]
+fn the_use_of_a_process_is_read_and_shown() {
+    let scenario = LOAD.replace(
+        "\"memory_mb\": 60000}",
+        "\"memory_mb\": 60000, \"busy\": 31}",
+    );
+    let board = board(&scenario);
+    let process = board.gpus[8].processes.as_deref().expect("a list")[0];
+    assert_eq!(process.busy_percent, Some(31));
+    assert!(snapshot_text(&board).contains("58.6 GiB  use 31 %  train.py"));
+    assert!(
+        frame(&board, &ViewState::default(), 80, 24)
+            .0
+            .contains("31 %")
+    );
+}
+
+#[test]
+fn a_process_of_a_mig_instance_stands_beside_it() {
+    let board = board(
+        r#"{"gpus": [{"mig": [{"name": "3g.71gb", "memory_total_mb": 71000, "memory_used_mb": 9000},
+            {"name": "1g.18gb", "memory_total_mb": 16384, "memory_used_mb": 100}],
+            "processes": [{"pid": 4711, "memory_mb": 9000, "mig": 1}]}]}"#,
+    );
+    let (text, _) = frame(&board, &ViewState::default(), 80, 24);
+    for part in [" 0:0", "8.8/69 GiB", " 0:1", "MIG 1g.18gb"] {
+        assert!(text.contains(part), "`{part}` is not in\n{text}");
+    }
+    let row = text
+        .lines()
+        .find(|line| line.contains("4711"))
+        .expect("a row");
+    assert!(row.contains("0:1"), "{row}");
 }
 
 #[test]
 fn without_colour_nothing_is_coloured_and_alarms_are_still_words() {
     let hot = board(r#"{"gpus": [{"reasons": 64, "temperature_c": 90}]}"#);
     let (text, colours) = frame(&hot, &ViewState::default(), 80, 24);
+    assert!(text.contains("HEAT"), "{text}");
     assert!(
-        text.contains("HEAT") && text.contains("(-3 left)"),
-        "{text}"
+        frame(&hot, &ViewState::default(), 110, 24)
+            .0
+            .contains("(-3 left)")
     );
     assert!(colours.iter().all(|colour| *colour == Color::Reset));
     let coloured = ViewState {
@@ -85,36 +125,6 @@ fn without_colour_nothing_is_coloured_and_alarms_are_still_words() {
 }
 
 #[test]
-fn any_size_of_terminal_and_any_board_can_be_drawn() {
-    let boards = [board(LOAD), board(r#"{"gpus": []}"#), board("{}")];
-    for board in &boards {
-        for (width, height) in [(1, 1), (10, 3), (40, 10), (80, 24), (300, 100)] {
-            for help in [false, true] {
-                let view = ViewState {
-                    selected: 99,
-                    help,
-                    ..ViewState::default()
-                };
-                frame(board, &view, width, height);
-            }
-        }
-    }
-}
-
-#[test]
-fn help_opens_over_the_picture() {
-    let view = ViewState {
-        help: true,
-        ..ViewState::default()
-    };
-    assert!(
-        frame(&board("{}"), &view, 80, 24)
-            .0
-            .contains("share of time with a kernel running")
-    );
-}
-
-#[test]
 fn a_snapshot_is_plain_text_with_every_gpu() {
     let text = snapshot_text(&board(LOAD));
     assert_eq!(
@@ -122,7 +132,7 @@ fn a_snapshot_is_plain_text_with_every_gpu() {
         9
     );
     assert!(
-        text.contains("process 4711  root  58.6 GiB  train.py (container 8d7ac2a3b1c9)"),
+        text.contains("58.6 GiB  use 97 %  train.py (container 8d7ac2a3b1c9)"),
         "{text}"
     );
     assert!(text.contains("clocks: power cap") && text.contains("clocks: idle"));
@@ -141,7 +151,7 @@ fn a_gpu_that_does_not_answer_shows_its_state_and_no_readings_of_the_past() {
     ] {
         sick.gpus[0].presence = presence;
         sick.gpus[0].hangs_in = hangs_in;
-        let (text, _) = frame(&sick, &ViewState::default(), 120, 24);
+        let (text, _) = frame(&sick, &ViewState::default(), 160, 24);
         assert!(text.contains(word) && !text.contains("555 W"), "{text}");
         let text = snapshot_text(&sick);
         assert!(text.contains(word) && !text.contains("555 W"), "{text}");
