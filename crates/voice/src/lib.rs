@@ -13,12 +13,12 @@ pub mod effect;
 mod frame;
 mod host;
 mod mel;
+mod memory_room;
 mod onset;
 mod picture;
 mod pitch;
 pub mod quality;
 mod resample;
-mod room;
 mod spectrum;
 mod statistics;
 mod vad;
@@ -33,6 +33,7 @@ pub use mel::{
     CepstrumSettings, Compression, FeatureSettings, Layout, Lifter, MelBank, MelFeature, MelFilter,
     MelNorm, MelScale, MelSettings, MelSlope, MelStream, Preset, Sizes, Stage, mel_on_cuda,
 };
+pub use memory_room::check_room;
 pub use onset::{OnsetDetector, OnsetStream, onset_frames, onset_strength_on_cuda};
 pub use picture::SpectrogramPicture;
 pub use pitch::{
@@ -43,7 +44,6 @@ pub use pitch::{
 };
 pub use quality::formants::formants_on_cuda;
 pub use resample::resample_on_cuda;
-pub use room::check_room;
 pub use spectrum::{Density, Istft, Stft, StftStream, istft_on_cuda, spectrogram_on_cuda};
 pub use statistics::{SpectralShape, SpectralStatistics, StatisticsStream, statistics_on_cuda};
 pub use vad::{

@@ -6,7 +6,7 @@ use warpsmith_signal::{
     SignalError, SpectrumSettings, Symmetry, Window,
 };
 
-use crate::room::check_room;
+use crate::memory_room::check_room;
 
 /// Share of a filter's magnitudes that is dropped, the smallest first.
 const DROPPED: f64 = 0.01;

@@ -6,7 +6,7 @@ use warpsmith_signal::{
 };
 
 use super::phase_vocoder::Vocoder;
-use crate::room::check_room;
+use crate::memory_room::check_room;
 use crate::spectrum::invertible;
 
 /// The spectra that a stretch goes by.

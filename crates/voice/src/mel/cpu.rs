@@ -8,7 +8,7 @@ use warpsmith_signal::{FrameSpectrum, Result, SignalError};
 use super::bank::MelBank;
 use super::filter_lanes::{FilterLanes, are_finite};
 use super::settings::{FeatureSettings, Layout, Lifter};
-use crate::room::check_room;
+use crate::memory_room::check_room;
 
 /// A planned feature with its tables and scratch memory.
 pub struct MelFeature {

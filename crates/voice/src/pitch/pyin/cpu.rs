@@ -6,9 +6,9 @@ use warpsmith_signal::{Framing, Result};
 use super::plan::{PyinPlan, THRESHOLDS};
 use super::transitions::{IMPOSSIBLE, score_of};
 use super::viterbi::Lattice;
+use crate::memory_room::check_room;
 use crate::pitch::range::PitchRange;
 use crate::pitch::yin::{Difference, parabolic_shift, trough_lanes};
-use crate::room::check_room;
 
 /// The choices of pYIN; the default is librosa's.
 #[derive(Clone, Copy, Debug, PartialEq)]

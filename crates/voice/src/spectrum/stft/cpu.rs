@@ -3,7 +3,7 @@
 use warpsmith_lanes::{Blocks, Lanes, engine_for_this_machine, vectorize_method};
 use warpsmith_signal::{FrameSpectrum, Outlet, Result, SignalError, SpectrumSettings};
 
-use crate::room::check_room;
+use crate::memory_room::check_room;
 use crate::spectrum::prefetch::prefetch_rows;
 
 /// What becomes of a bin.
