@@ -154,7 +154,11 @@ impl QueryAnswer {
         let envelope: Envelope<'_> =
             serde_json::from_slice(body).map_err(|error| match status {
                 200 => format!("not an answer of Prometheus: {error}"),
-                status => format!("answers with status {status}"),
+                status => {
+                    format!(
+                        "answers with status {status} (hint: is this the address of a Prometheus?)"
+                    )
+                }
             })?;
         if let Some(error) = envelope.error {
             return Err(format!("refuses the query: {}", one_line(&error)));
