@@ -7,7 +7,7 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -93,7 +93,8 @@ struct Shared {
     processes: ProcessSeries,
     names: Names,
     pods: Option<Arc<PodWatch>>,
-    otlp: Option<OtlpPush>,
+    /// Set once the exporter listens: what cannot listen pushes nothing.
+    otlp: OnceLock<OtlpPush>,
     hostname: String,
     config: Arc<WebConfig>,
     page: Mutex<Option<(Instant, Bytes)>>,
@@ -123,13 +124,12 @@ impl Exporter {
             processes: serving.processes,
             pods: pods.clone(),
         };
-        let otlp = serving.otlp.map(|otlp| OtlpPush::start(otlp, source));
         let shared = Arc::new(Shared {
             board,
             processes: serving.processes,
             names: serving.names,
             pods,
-            otlp: otlp.transpose()?,
+            otlp: OnceLock::new(),
             hostname: hostname(),
             config: Arc::clone(&config),
             page: Mutex::new(None),
@@ -154,6 +154,10 @@ impl Exporter {
                 }
             })
             .map_err(refused)?;
+        if let Some(settings) = serving.otlp {
+            // Nobody else sets it.
+            let _ = shared.otlp.set(OtlpPush::start(settings, source)?);
+        }
         Ok(Self { server, shared })
     }
 
@@ -166,7 +170,7 @@ impl Exporter {
 impl Drop for Exporter {
     fn drop(&mut self) {
         self.shared.stopping.store(true, Ordering::Relaxed);
-        if let Some(otlp) = &self.shared.otlp {
+        if let Some(otlp) = self.shared.otlp.get() {
             otlp.stop();
         }
     }
@@ -283,7 +287,7 @@ fn page(shared: &Shared) -> Bytes {
     };
     let took = started.elapsed();
     shared.cost.own_metrics(&mut text);
-    if let Some(otlp) = &shared.otlp {
+    if let Some(otlp) = shared.otlp.get() {
         otlp.own_metrics(&mut text);
     }
     shared.cost.rendered(took, text.len());
