@@ -245,7 +245,7 @@ mod tests {
     /// As nobody, in a program of its own: this test starts itself again under another user.
     #[test]
     fn a_process_of_somebody_else_is_refused_by_name() {
-        const VICTIM: &str = "WARPSMITH_TEST_SIGNAL_VICTIM";
+        const VICTIM: &str = "SIGNAL_TEST_VICTIM";
         if let Ok(victim) = std::env::var(VICTIM) {
             let identity = listed(victim.parse().expect("a number"));
             match find(&identity) {

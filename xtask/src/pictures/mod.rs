@@ -73,7 +73,7 @@ fn watch(place: &Path) -> Result<()> {
         .context("the terminal has a screen")?
         .read_to_end(&mut seen)?;
     child.wait()?;
-    let seen = String::from_utf8_lossy(&seen).replace(RECORDING, "h200-matmul.wsrec");
+    let seen = String::from_utf8_lossy(&seen);
     let screen = terminal::Screen::after(&seen, ROWS, COLUMNS);
     ensure!(!screen.is_empty(), "the live view drew nothing:\n{seen}");
     fs::write(place, screen.svg())?;

@@ -83,7 +83,9 @@ impl Replay {
             return Ok(Outcome::Fine);
         }
         let mut played = warpsmith_telemetry::Replay::start(recording, self.at, self.speed)?;
-        let title = format!("replay of {}", self.file.display());
+        // The name says which it is; a long path would push it off the line.
+        let name = self.file.file_name().unwrap_or(self.file.as_os_str());
+        let title = name.to_string_lossy().into_owned();
         watch::show(global, Source::Replay(&mut played), title, FRAME)?;
         Ok(Outcome::Fine)
     }

@@ -198,15 +198,14 @@ impl Ending {
             view.message = Some("`replay` shows the past: no signal can be sent".to_owned());
             return;
         }
-        let Some(chosen) = view.process else {
+        let listed = rows(board, view);
+        let chosen = view.process;
+        // One that is gone or filtered out is not what the user looks at.
+        let chosen = chosen.filter(|chosen| listed.iter().any(|row| row.key() == *chosen));
+        let Some(chosen) = chosen else {
             view.message = Some("choose a process first: Tab, then ↑ ↓".to_owned());
             return;
         };
-        let listed = rows(board, view);
-        if !listed.iter().any(|row| row.key() == chosen) {
-            view.message = Some(SignalError::Gone(chosen.pid).to_string());
-            return;
-        }
         let known = board.identities.get(&chosen.pid);
         let unknown = crate::ProcessIdentity {
             pid: chosen.pid,

@@ -207,7 +207,7 @@ fn a_replay_that_is_held() {
         replay: true,
         paused: true,
         speed: 60.0,
-        title: "12.0 of 30.0 s, ×60  replay of night.wsrec".to_owned(),
+        title: "12.0 of 30.0 s, ×60  night.wsrec".to_owned(),
         message: Some("`replay` shows the past: no signal can be sent".to_owned()),
         ..ViewState::default()
     };

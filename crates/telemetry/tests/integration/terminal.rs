@@ -14,8 +14,8 @@ use warpsmith_telemetry::screen::{ScreenOptions, Source, run};
 use warpsmith_telemetry::{LiveMachine, Replay};
 
 /// The scenario or the recording that the view shows, and its processes.
-const SHOW: &str = "WARPSMITH_TEST_SHOW";
-const PROC: &str = "WARPSMITH_TEST_PROC";
+const SHOW: &str = "SCREEN_TEST_SHOWN";
+const PROC: &str = "SCREEN_TEST_PROC";
 
 #[test]
 #[ignore = "not a test of its own: what the others run on their terminal"]
